@@ -1,0 +1,137 @@
+// Package cell defines what is measured and what comes back: a [Cell] is one
+// configuration and one repetition of it, a [Record] is all that a child
+// process reported of running it.
+//
+// The package is pure data and its codec. A Cell goes to the child process as
+// one JSON document on stdin, one Record comes back as one JSON document on
+// stdout; the store keeps the same documents. Nothing here runs, reads a clock
+// or touches the machine, and nothing but the standard library is imported.
+package cell
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Config is what one cell measures, without the repetition. Two cells with
+// equal Keys are repetitions of one another.
+type Config struct {
+	// Workload names a registered workload.
+	Workload string `json:"workload"`
+	// Params holds every parameter of the workload, in flag syntax.
+	Params map[string]string `json:"params,omitempty"`
+	// Command is the program that the exec workload runs.
+	Command []string `json:"command,omitempty"`
+	// GC is what the child gets as GOGC and GOMEMLIMIT.
+	GC GC `json:"gc"`
+	// GOMAXPROCS is the child's GOMAXPROCS; 0 leaves it to the Go runtime.
+	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
+	// Collector is the build variant: "greentea", "classic", or "" for the
+	// collector of the running binary.
+	Collector string `json:"collector,omitempty"`
+	// Twin marks the second copy of the baseline that every block carries:
+	// comparing it with the baseline (A/A) shows the noise floor.
+	Twin bool `json:"twin,omitempty"`
+}
+
+// A Cell is one configuration and one repetition: the unit that the runner
+// hands to a fresh child process.
+type Cell struct {
+	Config
+	// Index is the position in the plan, from 0. It identifies the cell
+	// within its run.
+	Index int `json:"index"`
+	// Block is the repetition, from 0. Cells of one block are compared with
+	// each other.
+	Block int `json:"block"`
+	// Seed feeds the workload's random numbers. All cells of a block share
+	// it, so that paired cells do the same work.
+	Seed uint64 `json:"seed"`
+	// Timeout ends the child when it has run this long; 0 means no limit.
+	Timeout time.Duration `json:"timeout_ns,omitempty"`
+	// MemoryBytes ends the child when its process tree occupies more; 0
+	// means no limit.
+	MemoryBytes int64 `json:"memory_bytes,omitempty"`
+	// Profiles lists the profiles to keep: cpu, heap, allocs, trace.
+	Profiles []string `json:"profiles,omitempty"`
+}
+
+// Key returns the configuration in canonical form, for example
+//
+//	strategies/size=1024/strategy=plain/gc=default
+//
+// Parameters are sorted by name. Equal configurations have equal keys. The
+// form is also the name of a benchmark in the Go benchmark format, so spaces
+// and slashes inside values are escaped as %20 and %2F.
+func (c Config) Key() string {
+	var b strings.Builder
+	b.WriteString(escape(c.Workload))
+	names := make([]string, 0, len(c.Params))
+	for name := range c.Params {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "/%s=%s", name, escape(c.Params[name]))
+	}
+	if len(c.Command) > 0 {
+		fmt.Fprintf(&b, "/command=%s", escape(strings.Join(c.Command, " ")))
+	}
+	fmt.Fprintf(&b, "/gc=%s", escape(c.GC.String()))
+	if c.GOMAXPROCS > 0 {
+		fmt.Fprintf(&b, "/gomaxprocs=%d", c.GOMAXPROCS)
+	}
+	if c.Collector != "" {
+		fmt.Fprintf(&b, "/collector=%s", escape(c.Collector))
+	}
+	if c.Twin {
+		b.WriteString("/twin=aa")
+	}
+	return b.String()
+}
+
+// Factor returns the value of the named factor: "workload", "command", "gc",
+// "gomaxprocs", "collector", "twin", or a parameter. ok is false where the
+// configuration has no such factor.
+func (c Config) Factor(name string) (value string, ok bool) {
+	switch name {
+	case "workload":
+		return c.Workload, true
+	case "command":
+		return strings.Join(c.Command, " "), len(c.Command) > 0
+	case "gc":
+		return c.GC.String(), true
+	case "gomaxprocs":
+		return strconv.Itoa(c.GOMAXPROCS), c.GOMAXPROCS > 0
+	case "collector":
+		return c.Collector, c.Collector != ""
+	case "twin":
+		return strconv.FormatBool(c.Twin), c.Twin
+	}
+	value, ok = c.Params[name]
+	return value, ok
+}
+
+// Factors returns the names of the factors that c has, in the order that Key
+// writes them.
+func (c Config) Factors() []string {
+	names := make([]string, 0, len(c.Params)+4)
+	for name := range c.Params {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	names = append([]string{"workload"}, names...)
+	for _, name := range []string{"command", "gc", "gomaxprocs", "collector", "twin"} {
+		if _, ok := c.Factor(name); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var escaper = strings.NewReplacer("%", "%25", " ", "%20", "/", "%2F", "\t", "%09", "\n", "%0A")
+
+func escape(s string) string { return escaper.Replace(s) }

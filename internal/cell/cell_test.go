@@ -1,0 +1,118 @@
+package cell
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseGC(t *testing.T) {
+	good := map[string]GC{
+		"default":         DefaultGC,
+		"tuned":           TunedGC,
+		"disabled":        DisabledGC,
+		"off":             DisabledGC,
+		"1":               {Percent: 1},
+		"11300":           {Percent: 11300},
+		"200:512MiB":      {Percent: 200, LimitBytes: 512 << 20},
+		"off:2GiB":        {Name: "disabled", Percent: -1, LimitBytes: 2 << 30},
+		"default:1000000": {Name: "default", Percent: 100, LimitBytes: 1000000},
+	}
+	for s, want := range good {
+		got, err := ParseGC(s)
+		if err != nil || got != want {
+			t.Errorf("ParseGC(%q) = %+v, %v; want %+v", s, got, err, want)
+		}
+		again, err := ParseGC(got.String())
+		if err != nil || again != got {
+			t.Errorf("ParseGC(%q.String()) = %+v, %v; want it back", s, again, err)
+		}
+	}
+	for _, s := range []string{"", "0", "-1", "-5", "fast", "100%", "100:", "100:x", "100:0", ":1GiB", "99999999999999999999", "100:9999999TiB"} {
+		if got, err := ParseGC(s); err == nil {
+			t.Errorf("ParseGC(%q) = %+v, want an error", s, got)
+		} else if !strings.Contains(err.Error(), "want") {
+			t.Errorf("ParseGC(%q): %v: does not say what is wanted", s, err)
+		}
+	}
+}
+
+func TestGCEnvSetsBoth(t *testing.T) {
+	for gc, want := range map[GC][]string{
+		DefaultGC:                          {"GOGC=100", "GOMEMLIMIT=off"},
+		DisabledGC:                         {"GOGC=off", "GOMEMLIMIT=off"},
+		{Percent: 50, LimitBytes: 1 << 20}: {"GOGC=50", "GOMEMLIMIT=1048576"},
+	} {
+		if got := gc.Env(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v.Env() = %q, want %q", gc, got, want)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	c := Config{Workload: "market", Params: map[string]string{"pool": "on", "input": "a b/c%"}, GC: TunedGC, GOMAXPROCS: 2, Collector: "classic", Twin: true}
+	want := "market/input=a%20b%2Fc%25/pool=on/gc=tuned/gomaxprocs=2/collector=classic/twin=aa"
+	if got := c.Key(); got != want {
+		t.Errorf("Key() = %q, want %q", got, want)
+	}
+	exec := Config{Workload: "exec", Command: []string{"go", "vet"}, GC: GC{Percent: 50}}
+	if got, want := exec.Key(), "exec/command=go%20vet/gc=50"; got != want {
+		t.Errorf("Key() = %q, want %q", got, want)
+	}
+	if got, want := c.Factors(), []string{"workload", "input", "pool", "gc", "gomaxprocs", "collector", "twin"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("Factors() = %q, want %q", got, want)
+	}
+}
+
+func TestRecordRoundTrip(t *testing.T) {
+	r := Record{
+		Cell:     Cell{Config: Config{Workload: "alloc", GC: DefaultGC}, Index: 3, Block: 1, Seed: 1<<64 - 1, Timeout: time.Minute},
+		Started:  time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+		Err:      &Failure{Kind: FailTimeout, Message: "60 s"},
+		Latency:  map[string][]byte{HistService: {1, 2, 3}},
+		Buckets:  map[string]Buckets{HistPause: {Lower: []float64{0}, Upper: []float64{1e-6}, Count: []uint64{7}}},
+		Timeline: Timeline{AtNs: []int64{1}, HeapBytes: []int64{2}},
+	}
+	r.Set(OpTime, 1.5)
+	r.Warn("steal", "%d %%", 5)
+	r.Warn("steal", "%d %%", 5)
+	if len(r.Warnings) != 1 {
+		t.Errorf("the same warning twice: %v", r.Warnings)
+	}
+	var buf bytes.Buffer
+	if err := Encode(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	var got Record
+	if err := Decode(&buf, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, r) {
+		t.Errorf("round trip:\n got %+v\nwant %+v", got, r)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	var c Cell
+	if err := Decode(strings.NewReader(""), &c); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("empty input: %v, want io.ErrUnexpectedEOF", err)
+	}
+	for _, s := range []string{`{"workload":`, `{"wokload":"alloc"}`, `[]`} {
+		if err := Decode(strings.NewReader(s), &c); err == nil {
+			t.Errorf("Decode(%q) succeeded", s)
+		}
+	}
+}
+
+func TestMetricDirection(t *testing.T) {
+	if !HigherIsBetter(Throughput) || HigherIsBetter(OpTime) {
+		t.Error("throughput is better higher, time per operation lower")
+	}
+	if got := Unit(GCPauseMax); got != "seconds" {
+		t.Errorf("Unit = %q", got)
+	}
+}

@@ -1,0 +1,123 @@
+package cell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// GC is one setting of the garbage collector, as a user would give it: by
+// environment, before the program starts.
+type GC struct {
+	// Name is how the setting was asked for, where it has a name of its own:
+	// default, tuned or disabled.
+	Name string `json:"name,omitempty"`
+	// Percent is GOGC: -1 for off, otherwise 1 or more.
+	Percent int `json:"percent"`
+	// LimitBytes is GOMEMLIMIT in bytes; 0 means no limit.
+	LimitBytes int64 `json:"limit_bytes,omitempty"`
+}
+
+// The named settings of the seed study (document 000, step 1): the runtime's
+// default, its "tuned" 500 %, and collection turned off.
+var (
+	DefaultGC  = GC{Name: "default", Percent: 100}
+	TunedGC    = GC{Name: "tuned", Percent: 500}
+	DisabledGC = GC{Name: "disabled", Percent: -1}
+)
+
+// ParseGC reads a setting: default, tuned, disabled (or off), a GOGC
+// percentage, or GOGC:LIMIT where LIMIT is a GOMEMLIMIT such as 512MiB.
+func ParseGC(s string) (GC, error) {
+	percent, limit, hasLimit := strings.Cut(s, ":")
+	var gc GC
+	switch percent {
+	case "default":
+		gc = DefaultGC
+	case "tuned":
+		gc = TunedGC
+	case "disabled", "off":
+		gc = DisabledGC
+	default:
+		n, err := strconv.Atoi(percent)
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			return GC{}, fmt.Errorf("cell: GC setting %q: want default, tuned, disabled, a GOGC percentage of 1 or more, or GOGC:LIMIT such as 200:512MiB", s)
+		}
+		gc = GC{Percent: n}
+	}
+	if hasLimit {
+		n, err := ParseBytes(limit)
+		if err != nil || n < 1 {
+			return GC{}, fmt.Errorf("cell: GC setting %q: limit %q: want a size such as 512MiB or 2GiB", s, limit)
+		}
+		gc.LimitBytes = n
+	}
+	return gc, nil
+}
+
+// String returns the setting in the form that ParseGC reads.
+func (g GC) String() string {
+	s := g.Name
+	if s == "" {
+		s = g.GOGC()
+	}
+	if g.LimitBytes > 0 {
+		s += ":" + FormatBytes(g.LimitBytes)
+	}
+	return s
+}
+
+// GOGC returns the value of the environment variable GOGC.
+func (g GC) GOGC() string {
+	if g.Percent < 0 {
+		return "off"
+	}
+	return strconv.Itoa(g.Percent)
+}
+
+// Env returns the environment variables that put the setting into force.
+// Both are always set, so that nothing is inherited by accident.
+func (g GC) Env() []string {
+	limit := "off"
+	if g.LimitBytes > 0 {
+		limit = strconv.FormatInt(g.LimitBytes, 10)
+	}
+	return []string{"GOGC=" + g.GOGC(), "GOMEMLIMIT=" + limit}
+}
+
+var byteUnits = []struct {
+	suffix string
+	factor int64
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
+}
+
+// ParseBytes reads a size: a whole number and an optional unit, binary (KiB,
+// MiB, GiB, TiB) or decimal (KB, MB, GB, TB).
+func ParseBytes(s string) (int64, error) {
+	digits, factor := s, int64(1)
+	for _, u := range byteUnits {
+		if rest, ok := strings.CutSuffix(s, u.suffix); ok {
+			digits, factor = strings.TrimSpace(rest), u.factor
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/factor {
+		return 0, fmt.Errorf("cell: size %q: want a whole number with an optional unit, such as 64KiB, 512MiB or 2GB", s)
+	}
+	return n * factor, nil
+}
+
+// FormatBytes writes n in the largest binary unit that divides it, in the form
+// that ParseBytes reads.
+func FormatBytes(n int64) string {
+	for _, u := range byteUnits[:4] {
+		if n >= u.factor && n%u.factor == 0 {
+			return strconv.FormatInt(n/u.factor, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(n, 10) + "B"
+}

@@ -1,0 +1,187 @@
+package cell
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A Record is everything that came back from one cell. A cell that failed has
+// a Record too, with Err set and whatever was measured until then.
+type Record struct {
+	Cell    Cell      `json:"cell"`
+	Started time.Time `json:"started"`
+	// Err says why the cell failed; nil for one that finished.
+	Err *Failure `json:"err,omitempty"`
+	// Warnings are doubts about the figures. They travel with the data.
+	Warnings []Warning `json:"warnings,omitempty"`
+	// Metrics holds the scalar figures by metric name; see metrics.go.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Latency holds whole latency histograms by name (HistResponse,
+	// HistService), each in the compressed HDR encoding of package latency.
+	// Values are nanoseconds.
+	Latency map[string][]byte `json:"latency,omitempty"`
+	// Buckets holds the runtime's own histograms by name (HistPause,
+	// HistSched).
+	Buckets map[string]Buckets `json:"buckets,omitempty"`
+	// Timeline is memory over time.
+	Timeline Timeline `json:"timeline,omitzero"`
+	// Pauses lists single stop-the-world pauses, for plotting. The histogram
+	// in Buckets is the complete record; this list may lack some.
+	Pauses []Pause `json:"pauses,omitempty"`
+	// Noise is what else happened on the machine meanwhile.
+	Noise Noise `json:"noise,omitzero"`
+	// GoVersion and Experiments say what the child was built with.
+	GoVersion   string `json:"go_version,omitempty"`
+	Experiments string `json:"experiments,omitempty"`
+	// Check is the workload's checksum: equal for cells that did equal work.
+	Check string `json:"check,omitempty"`
+	// Stderr is the end of what the child (or the program of an exec cell)
+	// wrote to its standard error, without gctrace lines.
+	Stderr string `json:"stderr,omitempty"`
+	// Profiles names the profiles that were kept, by kind. In transit from
+	// child to runner the values are file names; the store keeps the bytes
+	// and leaves the values empty.
+	Profiles map[string]string `json:"profiles,omitempty"`
+}
+
+// A Failure says how a cell failed.
+type Failure struct {
+	Kind    FailureKind `json:"kind"`
+	Message string      `json:"message"`
+}
+
+// FailureKind classifies failures.
+type FailureKind string
+
+const (
+	// FailTimeout: the cell ran longer than Cell.Timeout and was killed.
+	FailTimeout FailureKind = "timeout"
+	// FailMemory: the cell's processes occupied more than Cell.MemoryBytes
+	// and were killed, or the kernel refused memory.
+	FailMemory FailureKind = "memory"
+	// FailKilled: the child died by a signal that the runner did not send.
+	FailKilled FailureKind = "killed"
+	// FailExit: the program of an exec cell exited with a non-zero status.
+	FailExit FailureKind = "exit"
+	// FailWorkload: the workload reported an error, such as a malformed
+	// input file.
+	FailWorkload FailureKind = "workload"
+	// FailCrash: the child ended without a Record, for example by a panic.
+	FailCrash FailureKind = "crash"
+)
+
+func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Message }
+
+// A Warning is a doubt about a figure.
+type Warning struct {
+	// Code identifies the kind of doubt, for example "steal" or "few-gc".
+	Code string `json:"code"`
+	// Text is one sentence for a person.
+	Text string `json:"text"`
+}
+
+// Buckets is a histogram with explicit boundaries, as runtime/metrics keeps
+// it, without the empty buckets. Count[i] values were in [Lower[i], Upper[i]).
+// Infinite bounds are clamped to the finite bound of the same bucket.
+type Buckets struct {
+	Lower []float64 `json:"lower"` // seconds
+	Upper []float64 `json:"upper"` // seconds
+	Count []uint64  `json:"count"`
+}
+
+// Timeline is memory over time, in columns of equal length, one row a sample.
+// Columns that a platform or workload cannot fill are empty.
+type Timeline struct {
+	AtNs      []int64 `json:"at_ns"` // since the measured phase began
+	HeapBytes []int64 `json:"heap_bytes,omitempty"`
+	GoalBytes []int64 `json:"goal_bytes,omitempty"`
+	SysBytes  []int64 `json:"sys_bytes,omitempty"`
+	RSSBytes  []int64 `json:"rss_bytes,omitempty"`
+	Cycles    []int64 `json:"cycles,omitempty"` // GC cycles finished so far
+}
+
+// A Pause is one stop-the-world pause of a GC cycle.
+type Pause struct {
+	AtNs int64 `json:"at_ns"` // its end, since the measured phase began
+	Ns   int64 `json:"ns"`
+}
+
+// Noise is what else happened on the machine while a cell ran.
+type Noise struct {
+	// Steal is the share of CPU time, 0 to 1, that the hypervisor gave to
+	// others while this machine wanted to run.
+	Steal float64 `json:"steal"`
+	// CPUPressure is the share of time, 0 to 1, in which some runnable task
+	// waited for a CPU (pressure-stall information); -1 where unknown.
+	CPUPressure float64 `json:"cpu_pressure"`
+	// MemoryPressure is the same for memory stalls; -1 where unknown.
+	MemoryPressure float64 `json:"memory_pressure"`
+	// OtherCPU is the CPU time, in CPUs, that processes other than the cell
+	// used; -1 where unknown.
+	OtherCPU float64 `json:"other_cpu"`
+}
+
+// Machine is the fingerprint of the machine that a run was measured on.
+type Machine struct {
+	Hostname    string   `json:"hostname"` // a digest of it, not the name
+	OS          string   `json:"os"`
+	Arch        string   `json:"arch"`
+	Kernel      string   `json:"kernel"`
+	CPU         string   `json:"cpu"`
+	CPUs        int      `json:"cpus"`         // logical CPUs that the process may use
+	CPUQuota    float64  `json:"cpu_quota"`    // cgroup CPU limit in CPUs; 0 for none
+	MemoryBytes int64    `json:"memory_bytes"` // usable memory: physical, or the cgroup limit if lower
+	Cgroup      string   `json:"cgroup"`       // "v1", "v2", "hybrid" or ""
+	Virtual     string   `json:"virtual,omitempty"`
+	Governor    string   `json:"governor,omitempty"`
+	HugePages   string   `json:"huge_pages,omitempty"` // transparent_hugepage/enabled
+	Clocksource string   `json:"clocksource,omitempty"`
+	GoVersion   string   `json:"go_version"`
+	Isobar      string   `json:"isobar"` // version of this program
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// Warn adds a warning, once per code and text.
+func (r *Record) Warn(code, format string, args ...any) {
+	w := Warning{Code: code, Text: fmt.Sprintf(format, args...)}
+	for _, have := range r.Warnings {
+		if have == w {
+			return
+		}
+	}
+	r.Warnings = append(r.Warnings, w)
+}
+
+// Set records a metric.
+func (r *Record) Set(metric string, value float64) {
+	if r.Metrics == nil {
+		r.Metrics = make(map[string]float64)
+	}
+	r.Metrics[metric] = value
+}
+
+// Encode writes v, a Cell or a Record, as one line of JSON.
+func Encode(w io.Writer, v any) error {
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		return fmt.Errorf("cell: encode: %w", err)
+	}
+	return nil
+}
+
+// Decode reads one JSON document into v, a pointer to a Cell or a Record.
+// Unknown fields are an error: both ends are the same program. An empty input
+// is io.ErrUnexpectedEOF.
+func Decode(r io.Reader, v any) error {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("cell: decode: %w", err)
+	}
+	return nil
+}
