@@ -1,0 +1,114 @@
+// Package stat turns the samples of a run into summaries, comparisons and
+// verdicts.
+//
+// Records of equal configuration form a [Group]. For each metric a group has a
+// [Series], one value a block. A [Summary] is the median of a series with a
+// confidence interval by order statistics (golang.org/x/perf/benchmath,
+// assuming nothing about the distribution). A [Comparison] sets two groups of
+// one run, or of two runs, against each other, paired by block: the estimate is
+// the median of the paired ratios, its interval a bootstrap over blocks (Efron
+// 1979, percentile method), beside it the p value of a rank test.
+//
+// A [Verdict] is given only where the interval excludes 1, the rank test
+// agrees, and the effect is larger than the noise floor: what the A/A
+// comparison of the same run, two groups of the same configuration, showed for
+// the metric. Latency percentiles of a group come from the histograms merged
+// across its records, never from averaged percentiles; the per-record
+// percentiles serve the pairing alone.
+//
+// The package computes and judges. It neither reads the store nor prints.
+package stat
+
+import (
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// An Analysis is everything that reports show of one run.
+type Analysis struct {
+	// Groups are the configurations, in the order of the plan, without the
+	// twins.
+	Groups []*Group
+	// Floors are the A/A comparisons: one for each metric of each baseline
+	// that has a twin.
+	Floors []Comparison
+	// Comparisons set every group against the baseline of its workload, one
+	// for each metric in Headline that both have.
+	Comparisons []Comparison
+	// Warnings are the doubts that travel with the records, and those about
+	// the run as a whole, each once.
+	Warnings []CountedWarning
+	// Findings say in plain words what was found, most important first.
+	Findings []string
+	// Missing is the number of planned cells that have no record.
+	Missing int
+}
+
+// A Group is one configuration with all its records.
+type Group struct {
+	Config cell.Config
+	Key    string
+	// Records are those that finished, by block; Failures those that did not.
+	Records  []*cell.Record
+	Failures []*cell.Record
+	// Series holds the metrics of the records, measured and derived (see
+	// LatencyMetric), by name.
+	Series map[string]Series
+	// Latency holds the histograms merged across records, by the names of
+	// cell.HistResponse and cell.HistService; absent where none was recorded.
+	Latency map[string]*latency.Histogram
+	// Buckets holds the runtime's histograms, merged likewise, by the names
+	// of cell.HistPause and cell.HistSched.
+	Buckets map[string]cell.Buckets
+}
+
+// A Series is one metric of one group: a value for each block that has one.
+type Series struct {
+	Metric string
+	Blocks []int
+	Values []float64
+}
+
+// A Summary describes a series.
+type Summary struct {
+	N        int
+	Median   float64
+	Lo, Hi   float64 // confidence interval of the median; equal to the range where N is too small
+	Warnings []string
+}
+
+// A Verdict is the outcome of a comparison, from the point of view of B.
+type Verdict string
+
+const (
+	Better       Verdict = "better"
+	Worse        Verdict = "worse"
+	NoDifference Verdict = "no difference shown"
+	// Inconclusive: too few pairs for any verdict.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// A Comparison sets group B against group A in one metric.
+type Comparison struct {
+	Metric string
+	A, B   string // keys
+	AValue float64
+	BValue float64 // medians
+	// Ratio is the median of the paired ratios B/A, with its bootstrap
+	// interval.
+	Ratio, Lo, Hi float64
+	P             float64 // rank test, two-sided
+	Pairs         int
+	// Floor is the noise floor: the largest factor by which two equal
+	// configurations differed in this metric, 1 or more; 1 where unknown.
+	Floor    float64
+	Verdict  Verdict
+	Reason   string // why the verdict is what it is, one sentence
+	Warnings []string
+}
+
+// A CountedWarning is a warning and the number of records that carry it.
+type CountedWarning struct {
+	cell.Warning
+	Records int
+}
