@@ -18,6 +18,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -65,14 +66,6 @@ func (s Study) Configs() ([]cell.Config, error) {
 		if err := distinct(f.Name, f.Levels); err != nil {
 			return nil, err
 		}
-		configs = cross(configs, f.Levels, func(c *cell.Config, level string) {
-			params := make(map[string]string, len(c.Params)+1)
-			for name, value := range c.Params {
-				params[name] = value
-			}
-			params[f.Name] = level
-			c.Params = params
-		})
 	}
 	gcs := s.GC
 	if len(gcs) == 0 {
@@ -95,12 +88,21 @@ func (s Study) Configs() ([]cell.Config, error) {
 	if err := distinct("collector", collectors); err != nil {
 		return nil, err
 	}
+	if n := size(s.Params, len(gcs)*len(procs)*len(collectors)); n > MaxCells {
+		return nil, fmt.Errorf("plan: %s: more than %d configurations: give fewer levels", s.Workload, MaxCells)
+	}
+	for _, f := range s.Params {
+		configs = cross(configs, f.Levels, func(c *cell.Config, level string) {
+			c.Params = maps.Clone(c.Params)
+			if c.Params == nil {
+				c.Params = make(map[string]string)
+			}
+			c.Params[f.Name] = level
+		})
+	}
 	configs = cross(configs, collectors, func(c *cell.Config, v string) { c.Collector = v })
 	configs = cross(configs, procs, func(c *cell.Config, v int) { c.GOMAXPROCS = v })
 	configs = cross(configs, gcs, func(c *cell.Config, v cell.GC) { c.GC = v })
-	if len(configs) > MaxCells {
-		return nil, fmt.Errorf("plan: %s: %d configurations, at most %d: give fewer levels", s.Workload, len(configs), MaxCells)
-	}
 	return configs, nil
 }
 
@@ -151,14 +153,23 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 	return cells, nil
 }
 
+// size returns n times the product of the factors' levels, or some number above
+// MaxCells where that is larger.
+func size(factors []Factor, n int) int {
+	for _, f := range factors {
+		if n > MaxCells {
+			break
+		}
+		n *= len(f.Levels)
+	}
+	return n
+}
+
 // cross returns every configuration with every level set in it.
 func cross[L any](configs []cell.Config, levels []L, set func(*cell.Config, L)) []cell.Config {
-	out := make([]cell.Config, 0, min(len(configs)*len(levels), MaxCells+1))
+	out := make([]cell.Config, 0, len(configs)*len(levels))
 	for _, c := range configs {
 		for _, level := range levels {
-			if len(out) > MaxCells {
-				return out
-			}
 			next := c
 			set(&next, level)
 			out = append(out, next)

@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 		"param twice":    {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", []string{"1", "1"}}}}}}, "--x names 1 twice"},
 		"no level":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", nil}}}}}, "no level"},
 		"study twice":    {Spec{Repetitions: 1, Studies: []Study{study("a"), study("a")}}, "occurs twice"},
-		"too many":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", many}, {"y", many}}}}}, "at most"},
+		"too many":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", many}, {"y", many}}}}}, "more than"},
 		"too many cells": {Spec{Repetitions: 100_000, Studies: []Study{study("a")}}, "at most"},
 	} {
 		if _, err := tc.spec.Cells(); err == nil || !strings.Contains(err.Error(), tc.want) {
