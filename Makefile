@@ -1,0 +1,68 @@
+# make test   everything that CI runs
+# make bench  ours against peers, and the lab's own overhead: tables with intervals
+# make soak   the long-running and statistical tests
+# make lint   vet and staticcheck
+# make fmt    gofmt
+
+GO       ?= go
+FUZZTIME ?= 5s
+TARGETS  := linux/arm64 darwin/arm64 windows/amd64
+KIT      := ./latency ./arena ./slab ./pool ./queue ./internal/offheap
+
+.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test fuzz models browser bench soak
+
+test: format-check vet staticcheck cross unit debug 386 race bench-test fuzz models browser
+
+lint: format-check vet staticcheck
+
+fmt:
+	gofmt -w $$(git ls-files '*.go')
+
+format-check:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt'd: $$out (run make fmt)"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+	cd bench && $(GO) vet ./...
+
+staticcheck:
+	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck -tags isobar_debug ./...
+
+cross:
+	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
+
+unit:
+	$(GO) test ./...
+
+# The checks that isobar_debug compiles in, and unsafe pointer arithmetic.
+debug:
+	$(GO) test -tags isobar_debug $(KIT)
+	$(GO) test -gcflags=all=-d=checkptr=2 $(KIT)
+
+# 64-bit alignment on a 32-bit platform.
+386:
+	GOARCH=386 $(GO) test $(KIT)
+
+race:
+	$(GO) test -race ./...
+
+bench-test:
+	cd bench && $(GO) test ./...
+
+fuzz:
+	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+models:
+	docs/models/run.sh
+
+browser:
+	test/browser/run.sh
+
+bench:
+	cd bench && $(GO) run ./cmd/ratios -out ../docs/benchmarks.md
+
+soak:
+	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
+	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(KIT) ./cmd/isobar ./internal/store
+	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
