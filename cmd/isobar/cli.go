@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+// Exit codes, the same for every command.
+const (
+	exitOK           = 0
+	exitFailure      = 1
+	exitUsage        = 2
+	exitRegression   = 3
+	exitInconclusive = 4
+	exitInterrupted  = 130
+)
+
+// exitError is an error with an exit code of its own. A nil err prints nothing:
+// the command has already said what there is to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks err as a mistake in how the command was called.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+// app is what all commands share.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	store    string // --store
+	began    bool   // a command's own code was reached: the call was well-formed
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
+	a := &app{in: in, out: out, err: errw}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailure
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.code
+	case !a.began:
+		code = exitUsage
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(errw, "isobar: %s\n", text)
+	}
+	if code == exitUsage {
+		fmt.Fprintf(errw, "Run 'isobar --help' or add --help to the command for how to call it.\n")
+	}
+	return code
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "isobar",
+		Short: "What the Go garbage collector costs, and what relieves it: measured",
+		Long: `Isobar measures what the garbage collector costs a Go program and which settings
+and memory strategies relieve it.
+
+  isobar lab                         run the quick study (at most 3 minutes) and report
+  isobar lab run WORKLOAD            run one workload with factors of your choice
+  isobar lab run exec -- COMMAND     measure any unmodified Go program`,
+		Version:           version(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { a.began = true; return nil },
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
+	root.AddCommand(a.labCommand())
+	return root
+}
+
+// version is the module version that the binary was built from, or "devel"
+// with the revision.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}
+
+// isTerminal reports whether w is a terminal, and its width in columns.
+func isTerminal(w io.Writer) (width int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 40 {
+		width = 80
+	}
+	return width, true
+}
+
+// style is how to print to standard output: in colour on a terminal unless
+// NO_COLOR (no-color.org) is set, plain in a pipe.
+func (a *app) style() report.Style {
+	width, terminal := isTerminal(a.out)
+	if !terminal {
+		return report.Style{Width: 120}
+	}
+	return report.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/strategy"
+)
+
+func (a *app) labCommand() *cobra.Command {
+	opts := &measureOptions{}
+	cmd := &cobra.Command{
+		Use:   "lab",
+		Short: "Measure: what the GC costs, and which memory strategy relieves it",
+		Long: `With no argument: the quick study. It measures allocation under memory pressure,
+a market-data processor and the memory strategies, each with the collector at
+its default, tuned (GOGC=500) and disabled, in interleaved blocks of fresh
+processes; prints what was found; and writes an HTML report. It takes at most 3
+minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			spec, err := opts.spec(quickStudies())
+			if err != nil {
+				return err
+			}
+			return a.measure(cmd.Context(), opts, spec, "quick study")
+		},
+	}
+	opts.addFlags(cmd.Flags(), 5, 2*time.Minute)
+	cmd.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.compareCommand(), a.rmCommand(),
+		a.exportCommand(), a.importCommand(), a.profileCommand(), a.ticksCommand())
+	return cmd
+}
+
+// quickStudies is the study of 'isobar lab': the three main workloads of the
+// seed study, scaled so that five blocks take less than 3 minutes on 2 CPUs
+// and the cells without a collector stay near 2 GB.
+func quickStudies() []plan.Study {
+	modes := []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
+	return []plan.Study{
+		{Workload: "alloc", GC: modes, Params: []plan.Factor{{Name: "iterations", Levels: []string{"200_000"}}}},
+		{Workload: "market", GC: modes, Params: []plan.Factor{
+			{Name: "duration", Levels: []string{"1s"}},
+			{Name: "pool", Levels: []string{"off", "on"}},
+		}},
+		{Workload: "strategies", GC: modes, Params: []plan.Factor{
+			{Name: "duration", Levels: []string{"500ms"}},
+			{Name: "strategy", Levels: baselineFirst("plain", strategy.Names())},
+		}},
+	}
+}
+
+// baselineFirst returns names with first moved to the front.
+func baselineFirst(first string, names []string) []string {
+	out := []string{first}
+	for _, name := range names {
+		if name != first {
+			out = append(out, name)
+		}
+	}
+	return out
+}

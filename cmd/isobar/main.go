@@ -1,0 +1,23 @@
+// Isobar measures what the garbage collector costs a Go program and which
+// settings and memory strategies relieve it. See README.md.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/isobar-go/isobar/internal/runner"
+)
+
+func main() { os.Exit(realMain()) }
+
+func realMain() int {
+	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
+		return runner.Child(os.Stdin, os.Stdout, os.Stderr)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// measure carries out a new run: plan, run, store, report.
+func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec, name string) error {
+	for _, study := range spec.Studies {
+		if err := checkStudy(study); err != nil {
+			return err
+		}
+	}
+	cells, err := spec.Cells()
+	if err != nil {
+		return usage(err)
+	}
+	s, path, unlock, err := a.openForRun()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer s.Close()
+	if opts.name != "" {
+		name = opts.name
+	}
+	machine := host.Fingerprint()
+	machine.Isobar = version()
+	id, err := s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: version(), Machine: machine, Seed: spec.Seed}, cells)
+	if err != nil {
+		return err
+	}
+	return a.finishRun(ctx, s, path, id, &opts.output)
+}
+
+// resume goes on with a run exactly where it stopped.
+func (a *app) resume(ctx context.Context, runID string, output *outputOptions) error {
+	s, path, unlock, err := a.openForRun()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer s.Close()
+	run, err := findRun(s, runID)
+	if err != nil {
+		return err
+	}
+	if run.Imported {
+		return fmt.Errorf("run %d was imported: there is nothing to resume", run.ID)
+	}
+	if now := host.Fingerprint(); now.CPU != run.Machine.CPU || now.CPUs != run.Machine.CPUs || now.Hostname != run.Machine.Hostname {
+		return fmt.Errorf("run %d was begun on another machine (%s, %d CPUs): resume it there, or begin a new run here", run.ID, run.Machine.CPU, run.Machine.CPUs)
+	}
+	if run.Version != version() {
+		fmt.Fprintf(a.err, "isobar: warning: run %d was begun with isobar %s, this is %s\n", run.ID, run.Version, version())
+	}
+	return a.finishRun(ctx, s, path, run.ID, output)
+}
+
+// openForRun opens the store and takes the lock that keeps two labs from
+// measuring at once.
+func (a *app) openForRun() (s *store.Store, path string, unlock func(), err error) {
+	if path, err = a.storePath(); err != nil {
+		return nil, "", nil, err
+	}
+	if s, err = store.Open(path); err != nil {
+		return nil, "", nil, err
+	}
+	if unlock, err = store.Lock(path); err != nil {
+		s.Close()
+		return nil, "", nil, err
+	}
+	return s, path, unlock, nil
+}
+
+// finishRun measures what is pending of a run, reports the whole, and turns
+// failed cells and interruption into the exit code.
+func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int64, output *outputOptions) error {
+	failed, err := a.execute(ctx, s, id)
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return fmt.Errorf("%w\n%s", err, resumeHint(s, id))
+	}
+	if interrupted {
+		fmt.Fprintf(a.err, "isobar: interrupted. %s\n", resumeHint(s, id))
+		return &exitError{code: exitInterrupted}
+	}
+	if err := a.publish(s, path, id, output); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("run %d: %d cells failed: the report lists them", id, failed)
+	}
+	return nil
+}
+
+// execute runs the pending cells in the order of the plan and stores each
+// record before it begins the next cell. It returns how many cells failed.
+func (a *app) execute(ctx context.Context, s *store.Store, id int64) (failed int, err error) {
+	cells, err := s.Pending(id)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.Cells(id)
+	if err != nil {
+		return 0, err
+	}
+	r := runner.New(runner.Config{Executable: executables(a)})
+	if err := r.Prepare(ctx, cells); err != nil {
+		return 0, err
+	}
+	bar := newProgress(a.err, len(all), len(all)-len(cells))
+	defer bar.clear()
+	for _, c := range cells {
+		bar.begin(c)
+		rec, profiles, err := r.Run(ctx, c)
+		if err != nil {
+			return failed, err
+		}
+		if err := s.Append(id, &rec, profiles); err != nil {
+			return failed, err
+		}
+		if rec.Err != nil {
+			failed++
+			bar.clear()
+			fmt.Fprintf(a.err, "isobar: cell %d (%s) failed: %v\n", c.Index, c.Key(), rec.Err)
+		}
+		bar.end()
+	}
+	return failed, nil
+}
+
+// publish prints the result of a run and writes its HTML report.
+func (a *app) publish(s *store.Store, storePath string, id int64, output *outputOptions) error {
+	meta, analysis, err := analyze(s, id)
+	if err != nil {
+		return err
+	}
+	out := output.out
+	if out == "" {
+		out = reportPath(storePath, id)
+	}
+	if err := writeHTML(out, meta, analysis); err != nil {
+		return err
+	}
+	if output.json {
+		return report.JSON(a.out, meta, analysis)
+	}
+	if err := report.Summary(a.out, meta, analysis, a.style()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "\nreport   %s\nall of it  isobar lab show %d\n", out, id)
+	return err
+}
+
+// analyze loads a run and computes everything that reports show.
+func analyze(s *store.Store, id int64) (report.Meta, *stat.Analysis, error) {
+	run, err := s.Run(id)
+	if err != nil {
+		return report.Meta{}, nil, err
+	}
+	cells, err := s.Cells(id)
+	if err != nil {
+		return report.Meta{}, nil, err
+	}
+	records, err := s.Records(id)
+	if err != nil {
+		return report.Meta{}, nil, err
+	}
+	analysis, err := stat.Analyze(cells, records)
+	if err != nil {
+		return report.Meta{}, nil, err
+	}
+	return report.Meta{
+		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
+		Machine: run.Machine, Seed: run.Seed, Repeat: repeatCommand(run),
+		Finished: run.Finished, Total: run.Total, Failed: run.Failed,
+	}, analysis, nil
+}
+
+// repeatCommand is the command line that measures the same plan again.
+func repeatCommand(run store.Run) string {
+	if run.Imported {
+		return ""
+	}
+	words := []string{"isobar"}
+	seeded := false
+	for i, arg := range run.Args {
+		seeded = seeded || arg == "--seed" || strings.HasPrefix(arg, "--seed=")
+		if arg == "--" && !seeded {
+			words, seeded = append(words, "--seed", fmt.Sprint(run.Seed)), true
+		}
+		words = append(words, quote(run.Args[i]))
+	}
+	if !seeded {
+		words = append(words, "--seed", fmt.Sprint(run.Seed))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes one word of s for a POSIX shell.
+func quote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// writeHTML writes the report so that the file is whole or absent.
+func writeHTML(path string, meta report.Meta, analysis *stat.Analysis) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
+	if err != nil {
+		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	err = report.HTML(f, meta, analysis)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("report: %s: %w: choose another place with --out FILE", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+func resumeHint(s *store.Store, id int64) string {
+	run, err := s.Run(id)
+	if err != nil {
+		return fmt.Sprintf("Resume with: isobar lab run --resume %d", id)
+	}
+	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d", run.Finished+run.Failed, run.Total, id, id)
+}
+
+// executables finds or builds the binary for each collector, telling the user
+// when that takes a while.
+func executables(a *app) func(ctx context.Context, collector string) (string, error) {
+	return func(ctx context.Context, collector string) (string, error) {
+		return runner.Executable(ctx, collector, a.err)
+	}
+}

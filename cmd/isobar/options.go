@@ -1,0 +1,162 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/strategy"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// measureOptions are the flags of the commands that measure.
+type measureOptions struct {
+	reps     int
+	seed     uint64
+	timeout  time.Duration
+	memory   string
+	profiles []string
+	name     string
+	output   outputOptions
+}
+
+// outputOptions are the flags that say what becomes of a result.
+type outputOptions struct {
+	json bool
+	out  string
+}
+
+func (o *outputOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the result as JSON")
+	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
+}
+
+func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout time.Duration) {
+	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks that hold every configuration once")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
+	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
+	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), or none")
+	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace")
+	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
+	o.output.addFlags(f)
+}
+
+// spec checks the options and completes them to a plan of the given studies.
+func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
+	spec := plan.Spec{Studies: studies, Repetitions: o.reps, Seed: o.seed, Timeout: o.timeout, Profiles: o.profiles}
+	for _, p := range o.profiles {
+		if err := workload.OneOf("cpu", "heap", "allocs", "trace")(p); err != nil {
+			return spec, usage(fmt.Errorf("--profile %q: %w", p, err))
+		}
+	}
+	if o.timeout < 0 {
+		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))
+	}
+	switch o.memory {
+	case "auto":
+		spec.MemoryBytes = runner.DefaultMemoryCap(host.Fingerprint().MemoryBytes)
+	case "none":
+	default:
+		n, err := cell.ParseBytes(o.memory)
+		if err != nil || n == 0 {
+			return spec, usage(fmt.Errorf("--memory %q: want a size such as 4GiB, auto, or none", o.memory))
+		}
+		spec.MemoryBytes = n
+	}
+	if spec.Seed == 0 {
+		var b [8]byte
+		rand.Read(b[:])
+		spec.Seed = binary.LittleEndian.Uint64(b[:])>>12 + 1 // short enough to type
+	}
+	return spec, nil
+}
+
+// factorFlags are the GC settings, GOMAXPROCS and the collector as factors.
+type factorFlags struct {
+	gc, procs, collectors []string
+}
+
+func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.gc, "gc", []string{"default"}, "GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
+	fs.StringSliceVar(&f.procs, "gomaxprocs", nil, "GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
+	fs.StringSliceVar(&f.collectors, "collector", nil, "collectors: greentea, classic; several make a factor (classic is built with GOEXPERIMENT=nogreenteagc)")
+}
+
+// apply parses the flags into study.
+func (f *factorFlags) apply(study *plan.Study) error {
+	for _, s := range f.gc {
+		gc, err := cell.ParseGC(s)
+		if err != nil {
+			return usage(fmt.Errorf("--gc: %w", err))
+		}
+		study.GC = append(study.GC, gc)
+	}
+	for _, s := range f.procs {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 4096 {
+			return usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
+		}
+		study.Procs = append(study.Procs, n)
+	}
+	for _, s := range f.collectors {
+		if err := workload.OneOf("greentea", "classic")(s); err != nil {
+			return usage(fmt.Errorf("--collector %q: %w", s, err))
+		}
+	}
+	study.Collectors = f.collectors
+	return nil
+}
+
+// checkStudy resolves every configuration of a study against the workload's
+// declarations, so that a mistake shows before anything runs.
+func checkStudy(study plan.Study) error {
+	w, err := workload.Lookup(study.Workload)
+	if err != nil {
+		return usage(err)
+	}
+	configs, err := study.Configs()
+	if err != nil {
+		return usage(err)
+	}
+	for _, c := range configs {
+		params, err := w.Resolve(c.Params)
+		if err != nil {
+			return usage(err)
+		}
+		if name, ok := params["strategy"]; ok {
+			if err := workload.OneOf(strategy.Names()...)(name); err != nil {
+				return usage(fmt.Errorf("workload: %s: --strategy %q: %w", w.Name, name, err))
+			}
+		}
+	}
+	return nil
+}
+
+// levels splits a flag value at its commas; a comma that belongs to a value is
+// written \, .
+func levels(value string) []string {
+	var out []string
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		switch {
+		case value[i] == '\\' && i+1 < len(value) && value[i+1] == ',':
+			b.WriteByte(',')
+			i++
+		case value[i] == ',':
+			out = append(out, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(value[i])
+		}
+	}
+	return append(out, b.String())
+}

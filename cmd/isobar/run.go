@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// runCommand is 'lab run', with a subcommand for each registered workload.
+func (a *app) runCommand() *cobra.Command {
+	var resume bool
+	var output outputOptions
+	cmd := &cobra.Command{
+		Use:   "run WORKLOAD",
+		Short: "Run one workload with factors of your choice, or resume a run",
+		Long: `Runs one workload. Every flag of a workload takes one value or several, separated
+by commas; several make a factor, and the plan is the full cross product. The
+first level of each factor is the baseline that the others are compared with.
+
+  isobar lab run strategies --strategy plain,syncpool,arena --gc default,tuned,disabled
+  isobar lab run market --pool off,on --tickrate 50000,100000 --gomaxprocs 1,2
+  isobar lab run exec --gc default,400,off -- go vet ./...
+  isobar lab run --resume [RUN]        go on where a run stopped`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if resume {
+				return usage(cobra.MaximumNArgs(1)(cmd, args))
+			}
+			if len(args) == 0 {
+				return usage(errors.New("lab run: name a workload (isobar lab run --help lists them), or --resume a run"))
+			}
+			_, err := workload.Lookup(args[0]) // a known one would be a subcommand
+			return usage(err)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := "last"
+			if len(args) == 1 {
+				id = args[0]
+			}
+			return a.resume(cmd.Context(), id, &output)
+		},
+	}
+	cmd.Flags().BoolVar(&resume, "resume", false, "go on with run RUN (default: the latest) exactly where it stopped")
+	output.addFlags(cmd.Flags())
+	for _, w := range workload.All() {
+		cmd.AddCommand(a.workloadCommand(w))
+	}
+	return cmd
+}
+
+// workloadCommand is 'lab run NAME', whose flags are the workload's parameters.
+func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
+	opts, factors := &measureOptions{}, &factorFlags{}
+	values := make([]*string, len(w.Params))
+	cmd := &cobra.Command{
+		Use:   w.Name,
+		Short: w.Summary,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case w.NeedsCommand && len(args) == 0:
+				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %s -- go vet ./...", w.Name, w.Name))
+			case !w.NeedsCommand && len(args) > 0:
+				return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", w.Name, args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			study := plan.Study{Workload: w.Name, Command: args}
+			for i, p := range w.Params {
+				study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: levels(*values[i])})
+			}
+			if err := factors.apply(&study); err != nil {
+				return err
+			}
+			spec, err := opts.spec([]plan.Study{study})
+			if err != nil {
+				return err
+			}
+			return a.measure(cmd.Context(), opts, spec, strings.Join(append([]string{w.Name}, args...), " "))
+		},
+	}
+	if w.NeedsCommand {
+		cmd.Use += " [flags] -- COMMAND [ARG ...]"
+	}
+	factors.addFlags(cmd.Flags())
+	opts.addFlags(cmd.Flags(), 5, 10*time.Minute)
+	for i, p := range w.Params {
+		values[i] = cmd.Flags().String(p.Name, p.Default, p.Help)
+	}
+	return cmd
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// openForReading opens the store for the commands that only look.
+func (a *app) openForReading() (*store.Store, string, error) {
+	path, err := a.storePath()
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := store.OpenReadOnly(path)
+	return s, path, err
+}
+
+// findRun finds a run by its number or as "last".
+func findRun(s *store.Store, id string) (store.Run, error) {
+	if id == "last" {
+		return s.Last()
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || n < 1 {
+		return store.Run{}, usage(fmt.Errorf("run %q: want the number of a run, as 'isobar lab list' shows it, or last", id))
+	}
+	return s.Run(n)
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs in the store",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			s, _, err := a.openForReading()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			runs, err := s.Runs()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.out, runs)
+			}
+			return listRuns(a.out, runs)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return cmd
+}
+
+func listRuns(w io.Writer, runs []store.Run) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTARTED\tCELLS\tSTATUS\tNAME")
+	for _, r := range runs {
+		fmt.Fprintf(t, "%d\t%s\t%d/%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04"), r.Finished+r.Failed, r.Total, runStatus(r), r.Name)
+	}
+	return t.Flush()
+}
+
+func runStatus(r store.Run) string {
+	switch {
+	case r.Imported:
+		return "imported"
+	case r.Finished+r.Failed < r.Total:
+		return "unfinished"
+	case r.Failed > 0:
+		return fmt.Sprintf("%d failed", r.Failed)
+	}
+	return "complete"
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var output outputOptions
+	cmd := &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "Show everything about a run (default: the latest)",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, _, err := a.openForReading()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			run, err := findRun(s, first(args, "last"))
+			if err != nil {
+				return err
+			}
+			meta, analysis, err := analyze(s, run.ID)
+			if err != nil {
+				return err
+			}
+			if output.out != "" {
+				if err := writeHTML(output.out, meta, analysis); err != nil {
+					return err
+				}
+			}
+			if output.json {
+				return report.JSON(a.out, meta, analysis)
+			}
+			return report.Text(a.out, meta, analysis, a.style())
+		},
+	}
+	cmd.Flags().BoolVar(&output.json, "json", false, "print the result as JSON")
+	cmd.Flags().StringVar(&output.out, "out", "", "also write the HTML report to `FILE`")
+	return cmd
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var asJSON, gate bool
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Compare run B with run A: better, worse, or no difference shown",
+		Long: `Compares the configurations that two runs have in common, paired by block. With
+--gate the exit status tells the outcome: 3 when something got worse, 4 when
+there are too few pairs for any verdict.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, _, err := a.openForReading()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var ids [2]int64
+			var sides [2]*stat.Analysis
+			for i, arg := range args {
+				run, err := findRun(s, arg)
+				if err != nil {
+					return err
+				}
+				ids[i] = run.ID
+				if _, sides[i], err = analyze(s, run.ID); err != nil {
+					return err
+				}
+			}
+			comparisons := stat.CompareRuns(sides[0], sides[1])
+			if len(comparisons) == 0 {
+				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0], ids[1])
+			}
+			if asJSON {
+				err = report.ComparisonsJSON(a.out, comparisons)
+			} else {
+				err = report.Comparisons(a.out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.style())
+			}
+			if err != nil || !gate {
+				return err
+			}
+			return gateError(comparisons)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
+	cmd.Flags().BoolVar(&gate, "gate", false, "exit with 3 when something got worse, 4 when nothing could be decided")
+	return cmd
+}
+
+// gateError turns verdicts into an exit code.
+func gateError(comparisons []stat.Comparison) error {
+	worse, inconclusive := 0, 0
+	for _, c := range comparisons {
+		switch c.Verdict {
+		case stat.Worse:
+			worse++
+		case stat.Inconclusive:
+			inconclusive++
+		}
+	}
+	switch {
+	case worse > 0:
+		return &exitError{exitRegression, fmt.Errorf("%d of %d figures got worse", worse, len(comparisons))}
+	case inconclusive == len(comparisons):
+		return &exitError{exitInconclusive, errors.New("too few pairs for any verdict: measure both with more --reps")}
+	}
+	return nil
+}
+
+func (a *app) rmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm RUN...",
+		Short: "Remove runs from the store, with all their samples and profiles",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, path, unlock, err := a.openForRun()
+			if err != nil {
+				return err
+			}
+			defer unlock()
+			defer s.Close()
+			var runs []store.Run
+			for _, arg := range args {
+				run, err := findRun(s, arg)
+				if err != nil {
+					return err
+				}
+				runs = append(runs, run)
+			}
+			sort.Slice(runs, func(i, j int) bool { return runs[i].ID < runs[j].ID })
+			for _, run := range runs {
+				if err := s.Remove(run.ID); err != nil {
+					return err
+				}
+				if err := os.Remove(reportPath(path, run.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return fmt.Errorf("run %d is removed, its report is not: %w", run.ID, err)
+				}
+				fmt.Fprintf(a.out, "removed run %d (%s)\n", run.ID, run.Name)
+			}
+			return nil
+		},
+	}
+}
+
+func first(args []string, otherwise string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return otherwise
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/tick"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "export [RUN]",
+		Short: "Write a run's raw samples (default: the latest run)",
+		Long: `Writes every sample of a run: in the Go benchmark format, which benchstat reads,
+as CSV with one sample a line, or as JSON with the whole records.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := workload.OneOf("benchfmt", "csv", "json")(format); err != nil {
+				return usage(fmt.Errorf("--format %q: %w", format, err))
+			}
+			s, _, err := a.openForReading()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			run, err := findRun(s, first(args, "last"))
+			if err != nil {
+				return err
+			}
+			return a.toFile(out, func(w io.Writer) error { return s.Export(w, run.ID, format) })
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "benchfmt", "benchfmt, csv or json")
+	cmd.Flags().StringVar(&out, "out", "", "write to `FILE` instead of standard output")
+	return cmd
+}
+
+// toFile calls write with the named file, or standard output where name is "".
+func (a *app) toFile(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return write(a.out)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take in results in the Go benchmark format as a run (- for standard input)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in, file := a.in, "standard input"
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in, file = f, args[0]
+			}
+			path, err := a.storePath()
+			if err != nil {
+				return err
+			}
+			s, err := store.Open(path)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if name == "" {
+				name = filepath.Base(file)
+			}
+			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: version(), Imported: true})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "imported as run %d\n", id)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "a name for the run (default: the file's)")
+	return cmd
+}
+
+func (a *app) profileCommand() *cobra.Command {
+	var kind, out string
+	cmd := &cobra.Command{
+		Use:   "profile RUN CELL [-- ARG ...]",
+		Short: "Open a profile that a cell kept (lab run --profile) with go tool pprof or go tool trace",
+		Long: `Hands the profile of one cell to 'go tool pprof' (cpu, heap, allocs) or 'go tool
+trace' (trace), with the arguments behind -- passed on, for example
+
+  isobar lab profile last 3 -- -top`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, _, err := a.openForReading()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			run, err := findRun(s, args[0])
+			if err != nil {
+				return err
+			}
+			index, err := strconv.Atoi(args[1])
+			if err != nil || index < 0 {
+				return usage(fmt.Errorf("cell %q: want the number of a cell of run %d", args[1], run.ID))
+			}
+			if kind == "" {
+				if kind, err = onlyProfile(s, run.ID, index); err != nil {
+					return err
+				}
+			}
+			data, err := s.Profile(run.ID, index, kind)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				return os.WriteFile(out, data, 0o644)
+			}
+			return a.openProfile(cmd, kind, data, args[2:])
+		},
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "cpu, heap, allocs or trace (default: the one that there is, or cpu)")
+	cmd.Flags().StringVar(&out, "out", "", "write the profile to `FILE` instead of opening it")
+	return cmd
+}
+
+// onlyProfile is the kind of profile to open where none was named.
+func onlyProfile(s *store.Store, run int64, index int) (string, error) {
+	records, err := s.Records(run)
+	if err != nil {
+		return "", err
+	}
+	for _, rec := range records {
+		if rec.Cell.Index != index {
+			continue
+		}
+		kinds := slices.Sorted(maps.Keys(rec.Profiles))
+		switch {
+		case len(kinds) == 0:
+			return "", fmt.Errorf("cell %d of run %d kept no profile: measure with --profile cpu,heap,allocs,trace", index, run)
+		case len(kinds) == 1:
+			return kinds[0], nil
+		case slices.Contains(kinds, "cpu"):
+			return "cpu", nil
+		}
+		return "", usage(fmt.Errorf("cell %d of run %d kept several profiles: name one with --kind (%s)", index, run, strings.Join(kinds, ", ")))
+	}
+	return "", fmt.Errorf("run %d has no finished cell %d: 'isobar lab export --format csv %d' lists the cells", run, index, run)
+}
+
+// openProfile gives the profile to the Go toolchain in a temporary file.
+func (a *app) openProfile(cmd *cobra.Command, kind string, data []byte, args []string) error {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("%w: install Go, or save the profile with --out FILE", err)
+	}
+	dir, err := os.MkdirTemp("", "isobar-profile-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, kind+".pprof")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return err
+	}
+	tool := "pprof"
+	if kind == "trace" {
+		tool = "trace"
+	}
+	c := exec.CommandContext(cmd.Context(), goTool, append(append([]string{"tool", tool}, args...), file)...)
+	c.Stdin, c.Stdout, c.Stderr = a.in, a.out, a.err
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("go tool %s: %w", tool, err)
+	}
+	return nil
+}
+
+func (a *app) ticksCommand() *cobra.Command {
+	var cfg tick.GenerateConfig
+	cmd := &cobra.Command{
+		Use:   "ticks FILE",
+		Short: "Write a file of generated market ticks for 'lab run market --input' (gzip'd if it ends in .gz, - for standard output)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := args[0]
+			if name == "-" {
+				name = ""
+			}
+			cfg.Gzip = strings.HasSuffix(name, ".gz")
+			return a.toFile(name, func(w io.Writer) error { return tick.Generate(w, cfg) })
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&cfg.Ticks, "ticks", 1_000_000, "number of ticks")
+	f.IntVar(&cfg.Symbols, "symbols", 1_000, "number of symbols")
+	f.Float64Var(&cfg.Rate, "rate", 100_000, "ticks per second of the timestamps")
+	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of the random walk")
+	return cmd
+}
+
+// writeJSON prints v as indented JSON.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
