@@ -1,0 +1,222 @@
+// Ratios runs the benchmarks of this module in interleaved blocks and writes
+// tables of ours against the peers.
+//
+// Benchmarks that share a name but for the key impl=… do the same work. Each
+// block runs every benchmark once, packages in an order shuffled by a recorded
+// seed; the ratio isobar/peer is formed within a block, and its median and
+// bootstrap interval over blocks by package stat, as the lab does. A ratio below
+// 1 means that ours costs less. Rows that we lose stay in.
+//
+// Usage: go run ./cmd/ratios [-blocks 10] [-benchtime 100ms] [-bench REGEXP] [-out FILE] [PACKAGE ...]
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"sort"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/stat"
+)
+
+// ours is the value of the key impl that marks our own side.
+const ours = "isobar"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "ratios: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("ratios", flag.ExitOnError)
+	blocks := flags.Int("blocks", 10, "repetitions; each runs every benchmark once")
+	benchtime := flags.String("benchtime", "100ms", "as of go test")
+	bench := flags.String("bench", ".", "as of go test")
+	seed := flags.Uint64("seed", 1, "seed of the order of packages")
+	out := flags.String("out", "", "write the tables to this file instead of standard output")
+	cpus := flags.String("cpu", "1,2", "as of go test")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	patterns := flags.Args()
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
+	}
+	dir, err := os.MkdirTemp("", "isobar-ratios-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binaries, err := build(dir, patterns)
+	if err != nil {
+		return err
+	}
+	results := newResults()
+	rng := rand.New(rand.NewPCG(*seed, 0))
+	for block := range *blocks {
+		for _, i := range rng.Perm(len(binaries)) {
+			b := binaries[i]
+			fmt.Fprintf(os.Stderr, "block %d/%d %s\n", block+1, *blocks, b.pkg)
+			output, err := b.run(*bench, *benchtime, *cpus)
+			if err != nil {
+				return err
+			}
+			if err := results.add(b.pkg, block, output); err != nil {
+				return err
+			}
+		}
+	}
+	var page bytes.Buffer
+	command := "go run ./cmd/ratios " + strings.Join(args, " ")
+	if err := results.write(&page, strings.TrimSpace(command), *seed); err != nil {
+		return err
+	}
+	if *out == "" {
+		_, err := page.WriteTo(os.Stdout)
+		return err
+	}
+	return os.WriteFile(*out, page.Bytes(), 0o644)
+}
+
+// A binary is a compiled test binary of one package.
+type binary struct{ pkg, dir, file string }
+
+func build(dir string, patterns []string) ([]binary, error) {
+	list, err := exec.Command("go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, patterns...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list %s: %w", strings.Join(patterns, " "), err)
+	}
+	var binaries []binary
+	for _, line := range strings.Split(strings.TrimSpace(string(list)), "\n") {
+		pkg, pkgDir, ok := strings.Cut(line, " ")
+		if !ok {
+			continue
+		}
+		file := filepath.Join(dir, strings.ReplaceAll(pkg, "/", "_"))
+		if msg, err := exec.Command("go", "test", "-c", "-o", file, pkg).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
+		}
+		binaries = append(binaries, binary{strings.TrimPrefix(pkg, "github.com/isobar-go/isobar/bench/"), pkgDir, file})
+	}
+	if len(binaries) == 0 {
+		return nil, fmt.Errorf("no tests in %s", strings.Join(patterns, " "))
+	}
+	return binaries, nil
+}
+
+func (b binary) run(bench, benchtime, cpus string) ([]byte, error) {
+	cmd := exec.Command(b.file, "-test.run=^$", "-test.bench="+bench, "-test.benchtime="+benchtime, "-test.benchmem", "-test.cpu="+cpus)
+	cmd.Dir = b.dir
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", b.pkg, err, out)
+	}
+	return out, nil
+}
+
+// results collects series by benchmark, implementation and unit.
+type results struct {
+	order []string                          // benchmarks, as first seen
+	by    map[string]map[string]*stat.Group // benchmark without impl -> impl -> series by unit
+}
+
+func newResults() *results { return &results{by: map[string]map[string]*stat.Group{}} }
+
+var implKey = regexp.MustCompile(`/impl=([^/]+?)(-\d+)?(/|$)`)
+
+// split takes the implementation out of a benchmark's name.
+func split(name string) (benchmark, impl string, ok bool) {
+	m := implKey.FindStringSubmatch(name)
+	if m == nil {
+		return "", "", false
+	}
+	return strings.Replace(name, m[0], m[2]+m[3], 1), m[1], true
+}
+
+func (r *results) add(pkg string, block int, output []byte) error {
+	reader := benchfmt.NewReader(bytes.NewReader(output), pkg)
+	for reader.Scan() {
+		res, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		benchmark, impl, ok := split(res.Name.String())
+		if !ok {
+			continue // not a comparison
+		}
+		benchmark = pkg + "." + benchmark
+		if r.by[benchmark] == nil {
+			r.by[benchmark] = map[string]*stat.Group{}
+			r.order = append(r.order, benchmark)
+		}
+		g := r.by[benchmark][impl]
+		if g == nil {
+			g = &stat.Group{Key: impl, Series: map[string]stat.Series{}}
+			r.by[benchmark][impl] = g
+		}
+		for _, v := range res.Values {
+			s := g.Series[v.Unit]
+			s.Metric = v.Unit
+			s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, v.Value)
+			g.Series[v.Unit] = s
+		}
+	}
+	return reader.Err()
+}
+
+func (r *results) write(w io.Writer, command string, seed uint64) error {
+	machine := host.Fingerprint()
+	fmt.Fprintf(w, "# Ours against peers\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
+		command, machine.CPU, machine.CPUs, runtime.Version(), runtime.GOOS, runtime.GOARCH, seed)
+	fmt.Fprint(w, "Ratio is isobar/peer in time per operation, the median of ratios paired by block, with its 95 % bootstrap\ninterval: below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n")
+	last := ""
+	for _, benchmark := range r.order {
+		pkg, name, _ := strings.Cut(benchmark, ".")
+		if pkg != last {
+			fmt.Fprintf(w, "\n## %s\n", pkg)
+			last = pkg
+		}
+		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op | B/op | allocs/op | ratio | interval | verdict for isobar |\n| --- | ---: | ---: | ---: | ---: | --- | --- |\n", name)
+		impls := r.by[benchmark]
+		names := make([]string, 0, len(impls))
+		for impl := range impls {
+			names = append(names, impl)
+		}
+		sort.Strings(names)
+		for _, impl := range names {
+			writeRow(w, impl, impls[impl], impls[ours])
+		}
+	}
+	return nil
+}
+
+func writeRow(w io.Writer, impl string, g, our *stat.Group) {
+	median := func(unit, format string, factor float64) string {
+		s, ok := g.Series[unit]
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf(format, stat.Summarize(s).Median*factor)
+	}
+	fmt.Fprintf(w, "| %s | %s | %s | %s |", impl, median("sec/op", "%.4g ns", 1e9), median("B/op", "%.4g", 1), median("allocs/op", "%.4g", 1))
+	if our == nil || impl == ours || strings.HasPrefix(impl, ours+"-") {
+		fmt.Fprintln(w, " | | |")
+		return
+	}
+	c := stat.Compare(g, our, "sec/op", 1)
+	fmt.Fprintf(w, " %.3g | [%.3g, %.3g] | %s |\n", c.Ratio, c.Lo, c.Hi, c.Verdict)
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSplit(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"Pool/impl=isobar/size=64-2": {"Pool/size=64-2", "isobar"},
+		"Pool/size=64/impl=chan-2":   {"Pool/size=64-2", "chan"},
+		"Pool/impl=sync-pool-8":      {"Pool-8", "sync-pool"},
+	} {
+		benchmark, impl, ok := split(name)
+		if !ok || benchmark != want[0] || impl != want[1] {
+			t.Errorf("split(%q) = %q, %q, %v; want %q", name, benchmark, impl, ok, want)
+		}
+	}
+	if _, _, ok := split("Pool/size=64-2"); ok {
+		t.Error("a name without impl= was split")
+	}
+}
+
+func TestTablesPairByBlock(t *testing.T) {
+	r := newResults()
+	for block, line := range []string{"100 ns/op", "200 ns/op", "150 ns/op", "120 ns/op", "180 ns/op", "160 ns/op"} {
+		theirs := map[string]string{"100": "200", "200": "400", "150": "300", "120": "240", "180": "360", "160": "320"}[line[:3]]
+		out := "BenchmarkX/impl=isobar-2 \t 10 \t " + line + "\nBenchmarkX/impl=peer-2 \t 10 \t " + theirs + " ns/op\n"
+		if err := r.add("pool", block, []byte(out)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b strings.Builder
+	if err := r.write(&b, "command", 1); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "| peer |") || !strings.Contains(b.String(), "| 0.5 | [0.5, 0.5] | better |") {
+		t.Errorf("no row with the ratio 0.5:\n%s", b.String())
+	}
+}

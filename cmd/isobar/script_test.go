@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary stand in for isobar, both in scripts and as
+// the child process that the lab starts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"isobar": func() { os.Exit(realMain()) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
+			// Programs that scripts build need the caches of the real home.
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
+				env.Setenv(name, goEnv(name))
+			}
+			return nil
+		},
+	})
+}
