@@ -1,0 +1,75 @@
+package tick
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// A Writer writes ticks as CSV: the header, then a line a tick, timestamps in
+// nanoseconds since 1970, numbers with as many digits as bring them back. The
+// caller calls Flush at the end.
+type Writer struct {
+	out  *bufio.Writer
+	line []byte // reused
+}
+
+// NewWriter returns a Writer that has written the header.
+func NewWriter(w io.Writer) *Writer {
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.WriteString(strings.Join(columns[:], ",") + "\n") // an error comes back from Flush
+	return &Writer{out: out}
+}
+
+// Write writes one tick. Ticks outside the bounds that Reader sets are errors.
+func (w *Writer) Write(t *Tick) error {
+	bad := -1
+	switch {
+	case !validSymbol(t.Symbol):
+		bad = colSymbol
+	case !validPrice(t.Price):
+		bad = colPrice
+	case !validVolume(t.Volume):
+		bad = colVolume
+	case !validPrice(t.Bid):
+		bad = colBid
+	case !validPrice(t.Ask):
+		bad = colAsk
+	}
+	if bad >= 0 {
+		return fmt.Errorf("tick: write: %s of %+v: %s", columns[bad], *t, wants[bad])
+	}
+	b := appendSymbol(w.line[:0], t.Symbol)
+	b = strconv.AppendInt(append(b, ','), t.TimeNs, 10)
+	b = appendPrice(append(b, ','), t.Price)
+	b = strconv.AppendInt(append(b, ','), t.Volume, 10)
+	b = appendPrice(append(b, ','), t.Bid)
+	b = appendPrice(append(b, ','), t.Ask)
+	b = strconv.AppendInt(append(b, ','), t.TradeID, 10)
+	w.line = append(b, '\n')
+	if _, err := w.out.Write(w.line); err != nil {
+		return fmt.Errorf("tick: write: %w", err)
+	}
+	return nil
+}
+
+// Flush writes what is buffered.
+func (w *Writer) Flush() error {
+	if err := w.out.Flush(); err != nil {
+		return fmt.Errorf("tick: write: %w", err)
+	}
+	return nil
+}
+
+func appendPrice(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'f', -1, 64) }
+
+func appendSymbol(b []byte, s string) []byte {
+	if !strings.ContainsAny(s, `,"`) {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
