@@ -1,0 +1,87 @@
+package recorder
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/isobar-go/isobar/latency"
+)
+
+const (
+	batch = 1 << 14 // records between two readings of the clock
+	pairs = 400
+)
+
+// perRecord returns the time that one batch of records takes, per record.
+func perRecord(record func(time.Duration)) float64 {
+	began := time.Now()
+	for i := range batch {
+		record(durations[i&(len(durations)-1)])
+	}
+	return float64(time.Since(began).Nanoseconds()) / batch
+}
+
+// ratios measures a and b in turn and returns the quartiles of a/b.
+func ratios(a, b func() float64) (q1, median, q3 float64) {
+	rs := make([]float64, pairs)
+	for i := range rs {
+		var x, y float64
+		if i%2 == 0 {
+			x = a()
+			y = b()
+		} else {
+			y = b()
+			x = a()
+		}
+		rs[i] = x / y
+	}
+	slices.Sort(rs)
+	return rs[pairs/4], rs[pairs/2], rs[3*pairs/4]
+}
+
+// The recorder is safe for many goroutines, its peer for one. The bar is 1.5
+// times the peer's cost; the assertion leaves room for a noisy machine.
+func TestRecordAgainstPeer(t *testing.T) {
+	r := latency.NewRecorder()
+	h := hdr.New(1, int64(time.Hour), 3)
+	q1, median, q3 := ratios(
+		func() float64 { return perRecord(r.Record) },
+		func() float64 { return perRecord(func(d time.Duration) { _ = h.RecordValue(int64(d)) }) },
+	)
+	t.Logf("Recorder.Record / hdrhistogram-go RecordValue, one goroutine: %.2f [%.2f, %.2f]", median, q1, q3)
+	if median > 3 {
+		t.Errorf("a record costs %.2f times the peer's: want about 1.5 or less", median)
+	}
+}
+
+// Two goroutines at once must not slow each other down: the time of a batch
+// stays what it is for one alone.
+func TestTwoGoroutinesAgainstOne(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("needs two Ps")
+	}
+	one, two := latency.NewRecorder(), latency.NewRecorder()
+	q1, median, q3 := ratios(
+		func() float64 {
+			// Both begin together, so that they overlap.
+			var ready, done sync.WaitGroup
+			var other float64
+			ready.Add(2)
+			meet := func() { ready.Done(); ready.Wait() }
+			done.Go(func() { meet(); other = perRecord(two.Record) })
+			meet()
+			mine := perRecord(two.Record)
+			done.Wait()
+			return (mine + other) / 2
+		},
+		func() float64 { return perRecord(one.Record) },
+	)
+	t.Logf("Recorder.Record with 2 goroutines / with 1, per record: %.2f [%.2f, %.2f]", median, q1, q3)
+	if median > 3 {
+		t.Errorf("a record costs %.2f times as much with two goroutines as with one: want about 1", median)
+	}
+}
