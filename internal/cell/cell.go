@@ -44,6 +44,10 @@ type Cell struct {
 	// Index is the position in the plan, from 0. It identifies the cell
 	// within its run.
 	Index int `json:"index"`
+	// Order is the position of the configuration in the plan, from 0, before
+	// blocks were shuffled. The first configuration of a workload is the
+	// baseline that the others are compared with.
+	Order int `json:"order"`
 	// Block is the repetition, from 0. Cells of one block are compared with
 	// each other.
 	Block int `json:"block"`

@@ -83,7 +83,8 @@ func Unit(metric string) string {
 }
 
 // HigherIsBetter reports whether a larger value of the metric is the better
-// one. Everything is a cost, except throughput and the operations done.
+// one. Everything is a cost, except rates (whose unit ends in "/s", as that of
+// Throughput and of MB/s in imported results) and the operations done.
 func HigherIsBetter(metric string) bool {
-	return metric == Throughput || metric == Done || metric == Ops
+	return strings.HasSuffix(metric, "/s") || metric == Done || metric == Ops
 }

@@ -145,7 +145,7 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		seed := rng.Uint64()
 		for _, i := range rng.Perm(len(configs)) {
 			cells = append(cells, cell.Cell{
-				Config: configs[i], Index: len(cells), Block: block, Seed: seed,
+				Config: configs[i], Index: len(cells), Order: i, Block: block, Seed: seed,
 				Timeout: s.Timeout, MemoryBytes: s.MemoryBytes, Profiles: s.Profiles,
 			})
 		}
