@@ -56,7 +56,7 @@ func (w *Walk) Next(t *Tick) {
 	w.prices[i] = step(w.prices[i], w.rng.Uint64())
 	price := cents(w.prices[i])
 	t.Symbol = w.symbols[i]
-	t.TimeNs = walkStartNs + int64(float64(w.made)/w.rate*1e9)
+	t.TimeNs = walkStartNs + int64(math.Round(float64(w.made)/w.rate*1e9))
 	t.Price = price
 	t.Volume = 1 + w.rng.Int64N(1000)
 	t.Bid = cents(price * (1 - float64(w.rng.Float64()*0.001)))

@@ -1,0 +1,62 @@
+package workload
+
+import "fmt"
+
+func init() {
+	Register(&Workload{
+		Name:    "strategies",
+		Summary: "fill and sum a buffer that comes from a memory strategy",
+		Params: withBudget("0", "10s",
+			Param{Name: "strategy", Default: "plain", Help: "how an operation comes by its buffer"}, // Env.Strategy knows which there are
+			Param{Name: "size", Default: "1024", Help: "size of a buffer", Check: BytesRange(1, 1<<28)},
+			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
+		),
+		New: newStrategies,
+	})
+}
+
+// strategies is the comparison of seed document 000, step 6. The strategies
+// that it compares are those of package strategy; an interface joins the two.
+type strategies struct {
+	budget
+	workers []StrategyWorker
+}
+
+func newStrategies(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: strategies: %w", err)
+	}
+	t := &strategies{budget: b, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
+	s, err := env.Strategy(env.Params.String("strategy"), env.Params.Bytes("size"), len(t.workers))
+	if err != nil {
+		return nil, fmt.Errorf("workload: strategies: %w", err)
+	}
+	for i := range t.workers {
+		t.workers[i] = s.Worker(i)
+	}
+	return t, nil
+}
+
+func (t *strategies) Workers() int { return len(t.workers) }
+
+func (t *strategies) Loop(worker int, n int64) uint64 {
+	w := t.workers[worker]
+	var sum uint64
+	for range n {
+		sum += w.Do(fillAndSum)
+	}
+	return sum
+}
+
+func (t *strategies) Close() error { return nil }
+
+// fillAndSum is the work: it writes every byte and adds up what it wrote.
+func fillAndSum(b []byte) uint64 {
+	var sum uint64
+	for i := range b {
+		b[i] = byte(i)
+		sum += uint64(b[i])
+	}
+	return sum
+}
