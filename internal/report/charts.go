@@ -1,0 +1,296 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// A facet is a share of a section's rows that one panel shows.
+type facet struct {
+	title string
+	rows  []*row
+}
+
+// facets splits the rows by GC setting where they are many, so that a panel
+// holds no more series than a reader can follow.
+func (s *section) facets() []facet {
+	if !s.faceted() {
+		return chunks("", s.rows)
+	}
+	grid, _ := s.grid()
+	var out []facet
+	for _, gc := range grid.gcs {
+		var rows []*row
+		for _, rest := range grid.rests {
+			if r := grid.cells[[2]string{rest, gc}]; r != nil {
+				rows = append(rows, r)
+			}
+		}
+		out = append(out, chunks("gc="+gc, rows)...)
+	}
+	return out
+}
+
+// chunks cuts rows into facets of at most looks.
+func chunks(title string, rows []*row) []facet {
+	var out []facet
+	for part := range slices.Chunk(rows, looks) {
+		out = append(out, facet{title, part})
+	}
+	if len(out) > 1 {
+		for i := range out {
+			out[i].title = fmt.Sprintf("%s (%d of %d)", title, i+1, len(out))
+		}
+	}
+	return out
+}
+
+func (s *section) faceted() bool {
+	_, ok := s.grid()
+	return ok && len(s.rows) > 4
+}
+
+// look gives a row its colour and marker, the same in all plots of a section,
+// and the name that a legend gives it.
+func (s *section) look(r *row) (look int, name string) {
+	if s.faceted() {
+		grid, _ := s.grid()
+		return slices.Index(grid.rests, r.rest) % looks, r.rest
+	}
+	return slices.Index(s.rows, r) % looks, r.label
+}
+
+// A curve is one histogram of one row.
+type curve struct {
+	row  *row
+	hist string
+	h    *latency.Histogram
+}
+
+// latencyPanels groups the histograms of a section into panels of at most
+// looks curves.
+func (s *section) latencyPanels() (titles []string, panels [][]curve) {
+	for _, f := range s.facets() {
+		var byHist [][]curve
+		total := 0
+		for _, name := range histograms {
+			var curves []curve
+			for _, r := range f.rows {
+				if h := r.Latency[name]; h != nil && h.Count() > 0 {
+					curves = append(curves, curve{r, name, h})
+				}
+			}
+			if len(curves) > 0 {
+				byHist = append(byHist, curves)
+				total += len(curves)
+			}
+		}
+		if total <= looks {
+			byHist = [][]curve{slices.Concat(byHist...)}
+		}
+		for _, curves := range byHist {
+			if len(curves) == 0 {
+				continue
+			}
+			title := f.title
+			if total > looks {
+				title += " " + curves[0].hist + " time"
+			}
+			titles, panels = append(titles, title), append(panels, curves)
+		}
+	}
+	return titles, panels
+}
+
+// latencyChart draws latency over the percentile, both in logarithms: each
+// decade to the right is a ten times rarer operation.
+func (s *section) latencyChart(id, title string, curves []curve, lo, hi, decades float64) template.HTML {
+	d := newDrawing(id, "Latency by percentile, "+s.name+" "+title, describeCurves(s, curves), 300)
+	f := frame{left: 66, top: 10, right: 448, bottom: 254}
+	y := logScale(":ns", max(lo, 1), max(hi, 1), f.bottom, f.top)
+	x := scale{lo: 0, hi: decades, from: f.left, to: f.right}
+	var ticks []float64
+	for i := 0.0; i <= decades; i++ {
+		ticks = append(ticks, i)
+	}
+	d.vertical(f, y, y.ticks(6))
+	d.horizontal(f, x, ticks, percentileText)
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+40, "percentile (%), each step ten times rarer")
+	for _, c := range curves {
+		look, _ := s.look(c.row)
+		class := fmt.Sprintf("curve s%d", look)
+		if c.hist == cell.HistService {
+			class += " dashed"
+		}
+		end := min(decades, math.Log10(float64(c.h.Count())))
+		at := func(step float64) point {
+			return point{x.at(step), y.at(float64(c.h.Quantile(1 - math.Pow(10, -step))))}
+		}
+		var points []point
+		for step := 0.0; step < end; step += 0.04 {
+			points = append(points, at(step))
+		}
+		points = append(points, at(end))
+		d.curve(class, points)
+		for step := 0.3; step < end; step++ {
+			d.mark(look, at(step))
+		}
+		d.mark(look, at(end))
+	}
+	return d.done()
+}
+
+// percentileText labels a step of the percentile axis: 0, 90, 99, 99.9, …
+func percentileText(step float64) string {
+	return fmt.Sprintf("%.*f", max(0, int(step)-2), 100-100*math.Pow(10, -step))
+}
+
+func describeCurves(s *section, curves []curve) string {
+	text := "Lines of latency against percentile."
+	for _, c := range curves {
+		_, name := s.look(c.row)
+		text += fmt.Sprintf(" %s, %s time: median %s, 99th percentile %s, largest %s.", name, c.hist,
+			format(":ns", float64(c.h.Quantile(0.5))), format(":ns", float64(c.h.Quantile(0.99))), format(":ns", float64(c.h.Max())))
+	}
+	return text
+}
+
+// dotChart draws one metric of all rows: a dot for the median, a bar for its
+// interval, a line at the baseline.
+func (s *section) dotChart(id, metric string) template.HTML {
+	const rowHeight = 36
+	var figures []figure
+	lo, hi := math.Inf(1), 0.0
+	description := "Medians with intervals."
+	for _, r := range s.rows {
+		f := r.figure(metric)
+		figures = append(figures, f)
+		if f.n == 0 || math.IsNaN(f.median) || math.IsInf(f.hi, 0) {
+			continue
+		}
+		if f.median > 0 {
+			lo = min(lo, max(f.lo, f.median/1e3))
+		}
+		hi = max(hi, f.hi)
+		description += fmt.Sprintf(" %s: %s.", r.label, f)
+	}
+	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(s.rows))}
+	d := newDrawing(id, heading(metric)+", "+s.name, description, f.bottom+26)
+	x := linearScale(metric, hi, f.left+4, f.right-24)
+	if lo > 0 && hi/lo > 30 {
+		x = logScale(metric, lo, hi, f.left+4, f.right-24)
+	}
+	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(metric, v) })
+	if base := figures[0]; base.n > 0 {
+		d.line("base", x.at(base.median), f.top, x.at(base.median), f.bottom)
+	}
+	for i, fig := range figures {
+		y := f.top + rowHeight*float64(i)
+		look, _ := s.look(s.rows[i])
+		d.text("name", "start", f.left, y+14, shorten(s.rows[i].label, 34))
+		d.text("value", "end", f.right, y+14, fig.String())
+		d.line("track", f.left, y+25, f.right, y+25)
+		if fig.n == 0 || math.IsNaN(fig.median) {
+			continue
+		}
+		if fig.n > 1 {
+			d.line(fmt.Sprintf("bar s%d", look), x.at(fig.lo), y+25, x.at(fig.hi), y+25)
+		}
+		d.mark(look, point{x.at(fig.median), y + 25})
+	}
+	return d.done()
+}
+
+// heapChart draws the heap of one record over time, its goal, and the pauses
+// as ticks on the lower axis.
+func heapChart(id, name string, rec *cell.Record) template.HTML {
+	line := rec.Timeline
+	f := frame{left: 72, top: 10, right: 464, bottom: 160}
+	duration, top := 1.0, 0.0
+	for i, at := range line.AtNs {
+		duration = max(duration, float64(at))
+		top = max(top, float64(line.HeapBytes[i]), goalAt(line, i))
+	}
+	d := newDrawing(id, "Heap over time, "+name, fmt.Sprintf("%s over %s, reaching %s.", heapText(rec), durationText(duration), bytesText(top)), 186)
+	x, y := scale{metric: ":ns", hi: duration, from: f.left, to: f.right}, linearScale(":bytes", top, f.bottom, f.top)
+	d.vertical(f, y, y.ticks(3))
+	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(":ns", v) })
+	var heap, goal []point
+	for _, i := range thin(line.HeapBytes, 320) {
+		at := x.at(float64(line.AtNs[i]))
+		heap = append(heap, point{at, y.at(float64(line.HeapBytes[i]))})
+		if g := goalAt(line, i); g > 0 {
+			goal = append(goal, point{at, y.at(g)})
+		}
+	}
+	d.area("heap-area", heap, f.bottom)
+	d.curve("heap", heap)
+	d.curve("goal", goal)
+	last := math.Inf(-1)
+	for _, p := range rec.Pauses {
+		// Ticks that would touch are drawn as one.
+		if at := x.at(float64(p.AtNs)); at-last >= 2 {
+			d.line("pause", at, f.bottom-9, at, f.bottom)
+			last = at
+		}
+	}
+	return d.done()
+}
+
+func goalAt(line cell.Timeline, i int) float64 {
+	if i < len(line.GoalBytes) {
+		// Without a collector the runtime reports the largest integer.
+		if g := float64(line.GoalBytes[i]); g < 1<<60 {
+			return g
+		}
+	}
+	return 0
+}
+
+// heapText says what the collector did in a record.
+func heapText(rec *cell.Record) string {
+	longest := int64(0)
+	for _, p := range rec.Pauses {
+		longest = max(longest, p.Ns)
+	}
+	text := plural(int(rec.Metrics[cell.GCCycles]), "GC cycle")
+	if len(rec.Pauses) > 0 {
+		text += fmt.Sprintf(", %s, longest %s", plural(len(rec.Pauses), "pause"), durationText(float64(longest)))
+	}
+	return text
+}
+
+// thin returns at most n indexes into values, keeping the least and the
+// greatest value of every stretch, so that the teeth of a saw survive.
+func thin(values []int64, n int) []int {
+	var out []int
+	if len(values) <= n {
+		for i := range values {
+			out = append(out, i)
+		}
+		return out
+	}
+	stretches := n / 2
+	for k := range stretches {
+		from, to := k*len(values)/stretches, (k+1)*len(values)/stretches
+		least, most := from, from
+		for i := from; i < to; i++ {
+			if values[i] < values[least] {
+				least = i
+			}
+			if values[i] > values[most] {
+				most = i
+			}
+		}
+		out = append(out, min(least, most))
+		if least != most {
+			out = append(out, max(least, most))
+		}
+	}
+	return out
+}

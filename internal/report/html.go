@@ -1,0 +1,223 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/stat"
+)
+
+//go:embed assets/report.css assets/report.html.tmpl
+var assets embed.FS
+
+var htmlTemplate = template.Must(template.ParseFS(assets, "assets/report.html.tmpl"))
+
+// HTML writes the analysis as one file that needs nothing outside it. A policy
+// in the file forbids scripts and every request.
+func HTML(w io.Writer, m Meta, a *stat.Analysis) error {
+	css, err := assets.ReadFile("assets/report.css")
+	if err != nil {
+		return fmt.Errorf("report: HTML: %w", err)
+	}
+	doc := htmlDocument{
+		CSS: template.CSS(css), Name: m.name(), Facts: htmlFacts(m), Repeat: clean(m.Repeat), Version: clean(m.Version),
+		Fingerprint: fingerprint(m.Machine), MachineNotes: cleanAll(m.Machine.Warnings), Noise: noiseText(a), Findings: cleanAll(a.Findings),
+	}
+	if a.Missing > 0 {
+		doc.Warnings = append(doc.Warnings, missingText(a.Missing))
+	}
+	for _, warning := range a.Warnings {
+		doc.Warnings = append(doc.Warnings, warningText(warning))
+	}
+	ids := identifiers{"found": true, "machine": true, "warnings": true, "reading": true, "content": true}
+	for _, s := range sections(a) {
+		doc.Sections = append(doc.Sections, htmlSectionOf(s, ids.unique(s.name)))
+	}
+	var buf bytes.Buffer
+	if err := htmlTemplate.Execute(&buf, doc); err != nil {
+		return fmt.Errorf("report: HTML: %w", err)
+	}
+	if _, err := w.Write(buf.Bytes()); err != nil {
+		return fmt.Errorf("report: HTML: %w", err)
+	}
+	return nil
+}
+
+// htmlDocument and the types below are what the template sees.
+type htmlDocument struct {
+	CSS                              template.CSS
+	Name, Repeat, Version, Noise     string
+	Facts, Fingerprint               []htmlFact
+	MachineNotes, Findings, Warnings []string
+	Sections                         []htmlSection
+}
+
+type htmlFact struct{ Name, Value string }
+
+type htmlSection struct {
+	ID, Name, Baseline, Verdicts string
+	Fixed                        []string
+	Grid                         *htmlGrid
+	Plots                        []htmlPlot
+	Figures, Comparisons, Floors *htmlTable
+	Failures                     []string
+}
+
+// An htmlPlot is one or more panels with a common legend, caption and data
+// table.
+type htmlPlot struct {
+	ID, Title, Section, Caption string
+	Wide                        bool // takes the whole width of the page
+	Panels                      []htmlPanel
+	Legend                      []htmlLegend
+	Table                       htmlTable
+}
+
+type htmlPanel struct {
+	Title string
+	SVG   template.HTML
+}
+
+type htmlLegend struct {
+	Swatch template.HTML
+	Name   string
+}
+
+// An htmlTable is a table whose first Left columns are text. Label names its
+// scroll region and is unique in the page.
+type htmlTable struct {
+	Label string
+	Head  []string
+	Left  int
+	Rows  []htmlRow
+}
+
+type htmlRow struct {
+	Class string // of its verdict, "" for none
+	Cells []string
+}
+
+// IsText reports whether column i is text.
+func (t *htmlTable) IsText(i int) bool { return i < t.Left }
+
+func (t *htmlTable) add(cells ...string) { t.Rows = append(t.Rows, htmlRow{Cells: cells}) }
+
+// identifiers are the ids that the page has given out.
+type identifiers map[string]bool
+
+// unique makes an id of a name.
+func (ids identifiers) unique(name string) string {
+	id := strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, shorten(name, 40)), "-")
+	if id == "" || id[0] <= '9' {
+		id = "w-" + id
+	}
+	for base, n := id, 2; ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	ids[id] = true
+	return id
+}
+
+func htmlSectionOf(s *section, id string) htmlSection {
+	h := htmlSection{ID: id, Name: s.name, Fixed: s.fixed, Verdicts: verdictCounts(s.comparisons)}
+	if len(s.rows) > 1 {
+		h.Baseline = s.baseline().label
+	}
+	if g, ok := s.grid(); ok {
+		h.Grid = g.html(id)
+	}
+	for _, plot := range []*htmlPlot{s.latencyPlot(id), s.metricsPlot(id), s.heapPlot(id), s.pausePlot(id)} {
+		if plot != nil {
+			plot.Section = s.name
+			h.Plots = append(h.Plots, *plot)
+		}
+	}
+	h.Figures, h.Comparisons, h.Floors = s.figuresTable(), s.comparisonsTable(), s.floorsTable()
+	for _, r := range s.rows {
+		for _, rec := range r.Failures {
+			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.label, rec.Cell.Block+1, failureText(rec)))
+		}
+	}
+	return h
+}
+
+func htmlFacts(m Meta) []htmlFact {
+	return present([]htmlFact{
+		{"Measured", m.created()}, {"Cells", m.progress()}, {"Machine", machineLine(m.Machine)},
+	})
+}
+
+func fingerprint(m cell.Machine) []htmlFact {
+	number := func(v float64, text string) string {
+		if v > 0 {
+			return text
+		}
+		return ""
+	}
+	return present([]htmlFact{
+		{"CPU", clean(m.CPU)}, {"CPUs", number(float64(m.CPUs), fmt.Sprint(m.CPUs))}, {"CPU limit", number(m.CPUQuota, digits(m.CPUQuota)+" CPUs")},
+		{"Memory", number(float64(m.MemoryBytes), bytesText(float64(m.MemoryBytes)))}, {"System", clean(strings.Trim(m.OS+"/"+m.Arch, "/"))},
+		{"Kernel", clean(m.Kernel)}, {"Control groups", clean(m.Cgroup)}, {"Virtualization", clean(m.Virtual)}, {"Frequency governor", clean(m.Governor)},
+		{"Huge pages", clean(m.HugePages)}, {"Clock source", clean(m.Clocksource)}, {"Go", clean(m.GoVersion)}, {"Isobar", clean(m.Isobar)},
+		{"Host (digest)", clean(m.Hostname)},
+	})
+}
+
+func present(facts []htmlFact) []htmlFact {
+	return slices.DeleteFunc(facts, func(f htmlFact) bool { return f.Value == "" })
+}
+
+func cleanAll(texts []string) []string {
+	var out []string
+	for _, s := range texts {
+		out = append(out, clean(s))
+	}
+	return out
+}
+
+// noiseText says what else happened on the machine, over all cells.
+func noiseText(a *stat.Analysis) string {
+	var parts []string
+	for _, kind := range []struct {
+		name   string
+		of     func(cell.Noise) float64
+		metric string
+		after  string
+	}{
+		{"CPU steal", func(n cell.Noise) float64 { return n.Steal }, ":ratio", ""},
+		{"CPU pressure", func(n cell.Noise) float64 { return n.CPUPressure }, ":ratio", ""},
+		{"memory pressure", func(n cell.Noise) float64 { return n.MemoryPressure }, ":ratio", ""},
+		{"other processes", func(n cell.Noise) float64 { return n.OtherCPU }, ":cpus", " CPUs"},
+	} {
+		var values []float64
+		for _, g := range a.Groups {
+			for _, rec := range g.Records {
+				if v := kind.of(rec.Noise); v >= 0 && !math.IsInf(v, 0) {
+					values = append(values, v)
+				}
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		middle, most := values[len(values)/2], values[len(values)-1]
+		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.name, format(kind.metric, middle), kind.after, format(kind.metric, most), kind.after))
+	}
+	return strings.Join(parts, "; ")
+}

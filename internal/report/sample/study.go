@@ -1,0 +1,152 @@
+package main
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+// A sampleRun is a plan with its records.
+type sampleRun struct {
+	meta    report.Meta
+	cells   []cell.Cell
+	records []*cell.Record
+}
+
+// kinds are the runs that the program can make up.
+var kinds = map[string]func() *sampleRun{
+	"study":   study,
+	"hostile": hostile,
+	"empty":   func() *sampleRun { return &sampleRun{meta: meta("nothing was planned")} },
+	"failed":  failed,
+}
+
+func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
+
+func meta(title string) report.Meta {
+	return report.Meta{
+		RunID: 7, Title: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"}, Version: "v0.1.0",
+		Seed: 20260314, Repeat: "isobar lab --seed 20260314",
+		Machine: cell.Machine{
+			Hostname: "5f1d7a84e2c0", OS: "linux", Arch: "amd64", Kernel: "6.1.0-18-amd64", CPU: "AMD EPYC 7B13", CPUs: 2,
+			MemoryBytes: 8324423680, Cgroup: "v2", Virtual: "kvm", HugePages: "madvise", Clocksource: "tsc", GoVersion: "go1.26.8", Isobar: "v0.1.0",
+			Warnings: []string{"the CPU frequency governor cannot be read: the frequency may have changed during the run"},
+		},
+	}
+}
+
+// add plans one configuration and its repetitions, and measures them.
+func (s *sampleRun) add(c cell.Config, blocks int, m model) {
+	for block := range blocks {
+		s.addCell(cell.Cell{Config: c, Index: len(s.cells), Block: block, Seed: uint64(block + 1)}, m)
+	}
+}
+
+func (s *sampleRun) addCell(c cell.Cell, m model) {
+	s.cells = append(s.cells, c)
+	rng := rand.New(rand.NewPCG(uint64(c.Index)+1, 20260314))
+	s.records = append(s.records, m.record(c, rng))
+}
+
+var modes = []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
+
+// collection is what a GC setting does to the models: cycles a second, factors
+// of heap and of time per operation, and the share of CPU time.
+var collection = map[string]struct{ cycles, heap, time, share float64 }{
+	"default": {90, 1, 1, 0.21}, "tuned": {22, 2.9, 0.88, 0.06}, "disabled": {0, 34, 1.04, 0},
+}
+
+const blocks = 10
+
+func study() *sampleRun {
+	s := &sampleRun{meta: meta("quick study")}
+	for _, gc := range modes {
+		k := collection[gc.String()]
+		m := model{opNs: 5200 * k.time, opBytes: 10240, opAllocs: 3, tail: 2.2, heap: 24e6 * k.heap, cycles: k.cycles, share: k.share}
+		s.addTwinned(cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "200_000", "retain": "0.05"}, GC: gc}, m)
+	}
+	for _, gc := range modes {
+		for _, pool := range []string{"off", "on"} {
+			k := collection[gc.String()]
+			m := model{opNs: 640, open: 100_000, opBytes: 96, opAllocs: 1, tail: 2.8, heap: 9e6 * k.heap / 2, cycles: k.cycles / 8, share: k.share / 4}
+			if pool == "on" {
+				m.opNs, m.opBytes, m.opAllocs, m.heap, m.cycles = 560, 0, 0, 4e6, m.cycles/40
+			}
+			params := map[string]string{"duration": "1s", "tickrate": "100_000", "pool": pool}
+			s.addTwinned(cell.Config{Workload: "market", Params: params, GC: gc}, m)
+		}
+	}
+	for _, gc := range modes {
+		for _, strategy := range strategies {
+			k := collection[gc.String()]
+			m := model{opNs: strategy.ns, tail: 1.6, heap: 4.2e6, cycles: 2, share: 0.01}
+			if strategy.bytes > 0 {
+				m.opNs, m.opBytes, m.opAllocs = strategy.ns*k.time, strategy.bytes, 1
+				m.heap, m.cycles, m.share = 4.2e6*k.heap, k.cycles*4, k.share
+			}
+			params := map[string]string{"duration": "500ms", "size": "1024", "strategy": strategy.name}
+			s.addTwinned(cell.Config{Workload: "strategies", Params: params, GC: gc}, m)
+		}
+	}
+	return s
+}
+
+// strategies are the names of the lab's own, with a made-up time per
+// operation and what they allocate in it.
+var strategies = []struct {
+	name      string
+	ns, bytes float64
+}{
+	{"plain", 905, 1024}, {"arena", 522, 3}, {"chanpool", 611, 0}, {"slab", 529, 0}, {"syncpool", 515, 0}, {"syncpool-slice", 561, 24},
+}
+
+// addTwinned adds a configuration, and its twin if it is the first of its
+// workload.
+func (s *sampleRun) addTwinned(c cell.Config, m model) {
+	first := !slices.ContainsFunc(s.cells, func(have cell.Cell) bool { return have.Workload == c.Workload })
+	s.add(c, blocks, m)
+	if first {
+		c.Twin = true
+		s.add(c, blocks, m)
+	}
+}
+
+const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">"'&\` + "\x1b[31m\u202e"
+
+// hostile puts what a user could pass as a title, a parameter, a command or a
+// message where a careless report would execute it, beside values that are
+// huge, infinite or no numbers.
+func hostile() *sampleRun {
+	s := &sampleRun{meta: meta("hostile " + attack)}
+	s.meta.Repeat, s.meta.Version, s.meta.Args = "isobar lab run exec -- "+attack, attack, []string{attack}
+	s.meta.Machine.CPU = attack
+	m := model{opNs: 5e17, tail: 3, heap: 8e17, cycles: 5, share: 0.5}
+	for _, gc := range modes {
+		s.add(cell.Config{Workload: "exec", Params: map[string]string{attack: strings.Repeat("long", 200) + attack}, Command: []string{"sh", "-c", attack, gc.String()}, GC: gc}, 2, m)
+	}
+	s.add(cell.Config{Workload: attack, Params: map[string]string{"strategy": attack}, GC: cell.DefaultGC}, 1, m)
+	for i, rec := range s.records {
+		rec.Warn(attack, "a warning of %s", attack)
+		rec.Set("/own/"+attack+":"+attack, float64(i))
+		rec.Stderr = attack
+	}
+	s.records[0].Set(cell.Throughput, inf)
+	s.records[1].Set(cell.GCCPUShare, inf-inf)
+	s.records[1].Err = &cell.Failure{Kind: cell.FailExit, Message: attack}
+	return s
+}
+
+// failed is a run in which no cell finished.
+func failed() *sampleRun {
+	s := &sampleRun{meta: meta("nothing finished")}
+	s.add(cell.Config{Workload: "alloc", GC: cell.DisabledGC}, 3, model{})
+	for _, rec := range s.records {
+		*rec = cell.Record{Cell: rec.Cell, Err: &cell.Failure{Kind: cell.FailMemory, Message: "the cell occupied 2.1 GiB, allowed were 2 GiB"}}
+	}
+	return s
+}

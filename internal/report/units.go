@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// absent is shown where there is no figure.
+const absent = "–"
+
+// unitOf returns the unit of a metric. Imported benchmarks have metrics that
+// are a unit and nothing else, such as "ns/op".
+func unitOf(metric string) string {
+	if strings.Contains(metric, ":") {
+		return cell.Unit(metric)
+	}
+	return metric
+}
+
+// format writes a value of the metric with three significant digits and a
+// unit that suits its size.
+func format(metric string, v float64) string {
+	if math.IsNaN(v) {
+		return absent
+	}
+	if math.IsInf(v, 0) {
+		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "+")
+	}
+	switch unit := unitOf(metric); {
+	case unit == "ns" || unit == "ns/op":
+		return durationText(v)
+	case unit == "seconds" || unit == "sec/op" || unit == "s":
+		return durationText(v * 1e9)
+	case unit == "bytes" || unit == "B" || unit == "B/op":
+		return bytesText(v)
+	case unit == "ratio":
+		return digits(v*100) + " %"
+	case strings.HasSuffix(unit, "/s"):
+		return countText(v) + "/s"
+	}
+	return countText(v)
+}
+
+// step is one unit of a ladder: it holds from its size upwards.
+type step struct {
+	size float64
+	name string
+}
+
+var (
+	durations = []step{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {0, " ns"}}
+	sizes     = []step{{1 << 40, " TiB"}, {1 << 30, " GiB"}, {1 << 20, " MiB"}, {1 << 10, " KiB"}, {0, " B"}}
+	counts    = []step{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}, {0, ""}}
+)
+
+func durationText(ns float64) string { return ladder(durations, ns) }
+func bytesText(b float64) string     { return ladder(sizes, b) }
+
+func countText(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e4 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	if math.Abs(v) >= 1e3 && math.Abs(v) < 1e4 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return ladder(counts, v)
+}
+
+func ladder(steps []step, v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return digits(v)
+	}
+	for _, s := range steps {
+		// Half a digit early, so that 999.9 ns becomes 1.00 µs.
+		if math.Abs(v) < s.size*0.9995 {
+			continue
+		}
+		divisor := s.size
+		switch {
+		case divisor == 0:
+			divisor = 1
+		case s.name == " k":
+			divisor = 1e3
+		}
+		return digits(v/divisor) + s.name
+	}
+	return digits(v)
+}
+
+// digits writes v with three significant digits and no exponent where that is
+// readable.
+func digits(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
+		return absent
+	case math.IsInf(v, 0):
+		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "+")
+	case v == 0:
+		return "0"
+	case a >= 1e6:
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	case a >= 99.95:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.01:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// ratioText writes a factor, for example "4.10×".
+func ratioText(r float64) string {
+	if math.IsNaN(r) {
+		return absent
+	}
+	return digits(r) + "×"
+}
+
+// intervalText writes an interval of a factor, for example "[3.90, 4.40]".
+func intervalText(lo, hi float64) string {
+	if math.IsNaN(lo) || math.IsNaN(hi) {
+		return ""
+	}
+	return "[" + digits(lo) + ", " + digits(hi) + "]"
+}
+
+// pText writes a p value.
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return absent
+	case p < 0.001:
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// clean makes control characters visible, so that text of the user can neither
+// move the cursor of a terminal nor hide anything.
+func clean(s string) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) || r == utf8.RuneError {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// shorten cuts s to at most n runes, the last an ellipsis where it was longer.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	return strings.TrimRight(string(runes[:n-1]), " ") + "…"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
