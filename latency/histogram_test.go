@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // model is what a Histogram stands for: every value, in ascending order.
@@ -109,7 +111,10 @@ func checkBuckets(t *testing.T, h *Histogram, m model) {
 func TestHistogramAgainstModel(t *testing.T) {
 	for name := range distributions {
 		for _, n := range []int{1, 2, 3, 100, exactLimit, exactLimit + 1, 50_000, 1_000_000} {
-			t.Run(name, func(t *testing.T) {
+			if n > 50_000 && (testing.Short() || invariant.Race) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/n=%d", name, n), func(t *testing.T) {
 				m := draw(name, n)
 				var h Histogram
 				r := NewRecorder()

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // fakeClock advances by what reading it takes and by the time slept, plus
@@ -259,4 +261,17 @@ func TestEveryRefuses(t *testing.T) {
 			Every(c.rate, c.count)
 		}()
 	}
+}
+
+func TestScheduleThatGoesBackIsRefused(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("checked in race and isobar_debug builds")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a schedule that goes back was accepted")
+		}
+	}()
+	s := times{2, 1}
+	new(Pacer).run(&fakeClock{read: 1}, &s, func() {})
 }
