@@ -1,0 +1,45 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// errLocked is what lockFile returns while another holds the lock.
+var errLocked = errors.New("locked")
+
+// Lock takes the lock of measuring with the store at path, so that two labs do
+// not disturb each other's figures. It does not wait: the error names the
+// process that holds it. The lock ends with unlock, or with the process however
+// that ends. Reading needs no lock.
+//
+// The lock is held on the file path+".lock", which stays.
+func Lock(path string) (unlock func(), err error) {
+	name := path + ".lock"
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("store: lock: %w: choose another place with --store FILE or ISOBAR_STORE", err)
+	}
+	if err := lockFile(f); err != nil {
+		defer f.Close()
+		if !errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("store: lock %s: %w", name, err)
+		}
+		holder := "another process"
+		if pid, err := io.ReadAll(io.LimitReader(f, 20)); err == nil && len(pid) > 0 {
+			holder = "process " + strings.TrimSpace(string(pid))
+		}
+		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or it would disturb both", name, holder)
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = fmt.Fprintln(f, os.Getpid())
+	}
+	if err != nil { // a full disk; the lock itself holds
+		f.Truncate(0)
+	}
+	return func() { f.Close() }, nil
+}

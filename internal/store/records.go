@@ -1,0 +1,204 @@
+package store
+
+import (
+	"bytes"
+	"compress/zlib"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// Append stores the record of one cell of a run with its profiles, by kind.
+// When it returns nil all of it is on the disk, otherwise nothing of it. The
+// cell must be in the plan, which rec.Cell.Index refers to, and have no record
+// yet.
+func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) error {
+	return s.update("append", func(tx *sql.Tx) error { return appendRecord(tx, run, rec, profiles) })
+}
+
+func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][]byte) error {
+	index := rec.Cell.Index
+	var planned bool
+	if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM cell WHERE run = ? AND cell = ?)", run, index).Scan(&planned); err != nil {
+		return err
+	}
+	if !planned {
+		return fmt.Errorf("run %d has no cell %d: create the run with its plan first", run, index)
+	}
+	result, err := tx.Exec("INSERT INTO record (run, cell, failed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run, index, rec.Err != nil)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index, run)
+	}
+	insert, err := tx.Prepare("INSERT INTO sample (run, cell, metric, value) VALUES (?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for metric, value := range rec.Metrics {
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return fmt.Errorf("cell %d: metric %s is %v: leave out what was not measured", index, metric, value)
+		}
+		if _, err := insert.Exec(run, index, metric, value); err != nil {
+			return err
+		}
+	}
+	data, err := encodeDocument(rec, profiles)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec("INSERT INTO document (run, cell, data) VALUES (?, ?, ?)", run, index, data); err != nil {
+		return err
+	}
+	for kind, data := range profiles {
+		if _, err := tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", run, index, kind, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeDocument compresses what of a record has no table of its own.
+func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error) {
+	rest := *rec
+	rest.Cell = cell.Cell{}
+	rest.Metrics = nil
+	rest.Profiles = nil
+	for kind := range profiles {
+		if rest.Profiles == nil {
+			rest.Profiles = make(map[string]string, len(profiles))
+		}
+		rest.Profiles[kind] = ""
+	}
+	var buf bytes.Buffer
+	z := zlib.NewWriter(&buf)
+	if err := cell.Encode(z, rest); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// maxDocument bounds what a damaged document may decompress to.
+const maxDocument = 1 << 30
+
+// decodeDocument is the inverse of encodeDocument.
+func decodeDocument(data []byte) (*cell.Record, error) {
+	z, err := zlib.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	rec := new(cell.Record)
+	limited := io.LimitReader(z, maxDocument)
+	if err := cell.Decode(limited, rec); err != nil {
+		return nil, err
+	}
+	// The checksum stands at the end of the stream.
+	if _, err := io.Copy(io.Discard, limited); err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// Records returns the records of a run by cell. Each holds the cell as it was
+// planned and, in Profiles, the kinds that Profile returns.
+func (s *Store) Records(run int64) ([]*cell.Record, error) {
+	if _, err := s.Run(run); err != nil {
+		return nil, err
+	}
+	var records []*cell.Record
+	err := s.view("read records", func(tx *sql.Tx) error {
+		var err error
+		if records, err = readDocuments(tx, run); err != nil {
+			return err
+		}
+		return readSamples(tx, run, records)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+func readDocuments(tx *sql.Tx, run int64) ([]*cell.Record, error) {
+	rows, err := tx.Query("SELECT cell, doc, data FROM cell JOIN document USING (run, cell) WHERE run = ? ORDER BY cell", run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var records []*cell.Record
+	for rows.Next() {
+		var index int
+		var doc string
+		var data sql.RawBytes
+		if err := rows.Scan(&index, &doc, &data); err != nil {
+			return nil, err
+		}
+		rec, err := decodeDocument(data)
+		if err != nil {
+			return nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index, run, err)
+		}
+		if err := cell.Decode(strings.NewReader(doc), &rec.Cell); err != nil {
+			return nil, err
+		}
+		records = append(records, rec)
+	}
+	return records, rows.Err()
+}
+
+// readSamples fills in the metrics of records, which are in order of cells.
+func readSamples(tx *sql.Tx, run int64, records []*cell.Record) error {
+	rows, err := tx.Query("SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell", run)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	names := make(map[string]string) // one string for each name, not for each sample
+	i := 0
+	for rows.Next() {
+		var index int
+		var metric sql.RawBytes
+		var value float64
+		if err := rows.Scan(&index, &metric, &value); err != nil {
+			return err
+		}
+		name, ok := names[string(metric)]
+		if !ok {
+			name = string(metric)
+			names[name] = name
+		}
+		for i < len(records) && records[i].Cell.Index < index {
+			i++
+		}
+		if i == len(records) || records[i].Cell.Index != index {
+			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove run %d", index, run)
+		}
+		records[i].Set(name, value)
+	}
+	return rows.Err()
+}
+
+// Profile returns a profile that a cell kept, as Append was given it.
+func (s *Store) Profile(run int64, index int, kind string) ([]byte, error) {
+	var data []byte
+	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = ? AND kind = ?", run, index, kind).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("store: %s: cell %d of run %d kept no %s profile: measure with --profile %s", s.path, index, run, kind, kind)
+	}
+	if err != nil {
+		return nil, s.explain("read profile", err)
+	}
+	return data, nil
+}
