@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+func TestLevels(t *testing.T) {
+	for value, want := range map[string][]string{
+		"":           {""},
+		"a":          {"a"},
+		"a,b":        {"a", "b"},
+		`a\,b,c`:     {"a,b", "c"},
+		`dir\file,x`: {`dir\file`, "x"},
+		"a,":         {"a", ""},
+	} {
+		if got := levels(value); !reflect.DeepEqual(got, want) {
+			t.Errorf("levels(%q) = %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestRepeatCommand(t *testing.T) {
+	for want, run := range map[string]store.Run{
+		"isobar lab --seed 7": {Seed: 7, Args: []string{"lab"}},
+		"isobar lab run exec --gc off --seed 7 -- go vet './a b'": {Seed: 7, Args: []string{"lab", "run", "exec", "--gc", "off", "--", "go", "vet", "./a b"}},
+		"isobar lab run alloc --seed 9":                           {Seed: 9, Args: []string{"lab", "run", "alloc", "--seed", "9"}},
+		`isobar lab run market --input 'it'\''s.csv' --seed 1`:    {Seed: 1, Args: []string{"lab", "run", "market", "--input", "it's.csv"}},
+		"isobar lab run exec --seed=3 -- prog -- --seed":          {Seed: 3, Args: []string{"lab", "run", "exec", "--seed=3", "--", "prog", "--", "--seed"}},
+		"isobar lab run exec --seed 5 -- prog --seed 6":           {Seed: 5, Args: []string{"lab", "run", "exec", "--", "prog", "--seed", "6"}},
+		"": {Imported: true, Args: []string{"lab", "import", "x"}},
+	} {
+		if got := repeatCommand(run); got != want {
+			t.Errorf("repeatCommand(%q) = %q, want %q", run.Args, got, want)
+		}
+	}
+}
+
+func TestDataDir(t *testing.T) {
+	abs, err := filepath.Abs("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		goos string
+		env  map[string]string
+		want string
+	}{
+		{"linux", map[string]string{"HOME": "h"}, filepath.Join("h", ".local", "share", "isobar")},
+		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": abs}, filepath.Join(abs, "isobar")},
+		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": "relative"}, filepath.Join("h", ".local", "share", "isobar")},
+		{"darwin", map[string]string{"HOME": "h"}, filepath.Join("h", "Library", "Application Support", "isobar")},
+		{"windows", map[string]string{"LocalAppData": "l"}, filepath.Join("l", "isobar")},
+	} {
+		got, err := dataDir(tc.goos, func(name string) string { return tc.env[name] })
+		if err != nil || got != tc.want {
+			t.Errorf("%s %v: %q, %v; want %q", tc.goos, tc.env, got, err, tc.want)
+		}
+	}
+	if _, err := dataDir("linux", func(string) string { return "" }); err == nil {
+		t.Error("no HOME: no error")
+	}
+}
+
+func TestProgressFitsTheTerminal(t *testing.T) {
+	c := cell.Cell{Config: cell.Config{Workload: "strategies", Params: map[string]string{"strategy": strings.Repeat("long", 30)}, GC: cell.DefaultGC}}
+	for _, width := range []int{40, 80, 200} {
+		p := &progress{w: &bytes.Buffer{}, width: width, total: 40, done: 13, fresh: 3, spent: 5 * time.Second}
+		line := p.line(c)
+		if n := len([]rune(line)); n >= width {
+			t.Errorf("width %d: the line has %d columns: %q", width, n, line)
+		}
+		if !strings.Contains(line, "13/40") {
+			t.Errorf("width %d: no count in %q", width, line)
+		}
+	}
+	var out bytes.Buffer
+	silent := newProgress(&out, 10, 0)
+	silent.begin(c)
+	silent.end()
+	silent.clear()
+	if out.Len() != 0 {
+		t.Errorf("in a pipe the progress printed %q", out.String())
+	}
+}
+
+func TestGate(t *testing.T) {
+	for _, tc := range []struct {
+		verdicts []stat.Verdict
+		code     int
+	}{
+		{[]stat.Verdict{stat.Better, stat.NoDifference}, 0},
+		{[]stat.Verdict{stat.Better, stat.Worse}, exitRegression},
+		{[]stat.Verdict{stat.Inconclusive, stat.Inconclusive}, exitInconclusive},
+		{[]stat.Verdict{stat.Inconclusive, stat.NoDifference}, 0},
+	} {
+		var comparisons []stat.Comparison
+		for _, v := range tc.verdicts {
+			comparisons = append(comparisons, stat.Comparison{Verdict: v})
+		}
+		code := 0
+		var exit *exitError
+		if err := gateError(comparisons); errors.As(err, &exit) {
+			code = exit.code
+		}
+		if code != tc.code {
+			t.Errorf("%v: exit code %d, want %d", tc.verdicts, code, tc.code)
+		}
+	}
+}
+
+// TestQuickStudyIsValid resolves the quick study against the workloads, so
+// that a renamed parameter does not show only when a newcomer runs it.
+func TestQuickStudyIsValid(t *testing.T) {
+	for _, study := range quickStudies() {
+		if err := checkStudy(study); err != nil {
+			t.Error(err)
+		}
+	}
+	spec := plan.Spec{Studies: quickStudies(), Repetitions: 1}
+	if _, err := spec.Cells(); err != nil {
+		t.Error(err)
+	}
+}
