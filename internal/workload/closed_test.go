@@ -210,6 +210,7 @@ func TestWorkersReport(t *testing.T) {
 
 // A deep task grows the stack of the goroutine that runs it.
 func TestDepthGrowsStacks(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle would shrink them
 	stacks := func(depth string) uint64 {
 		task := build(t, "workers", given{"mode": "reuse", "tasks": "20", "goroutines": "1", "depth": depth}, 1).(*workers)
 		task.Loop(0, 1)

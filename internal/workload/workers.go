@@ -25,8 +25,8 @@ func init() {
 
 // workers compares what seed document 000 lists as the fifth alternative to
 // turning the collector off: reused goroutines instead of one for each task. A
-// task nests calls, so that a new goroutine's stack has to grow, and one that is
-// reused has grown.
+// task nests calls, so that the stack of a new goroutine has to grow; one that
+// is reused keeps what it grew until the collector shrinks it.
 type workers struct {
 	budget
 	depth   int
