@@ -107,6 +107,15 @@ func (s *section) latencyPanels() (titles []string, panels [][]curve) {
 	return titles, panels
 }
 
+// bothTimes reports whether the section has response and service time, so that
+// lines must tell them apart.
+func (s *section) bothTimes() bool {
+	has := func(hist string) bool {
+		return slices.ContainsFunc(s.rows, func(r *row) bool { return r.Latency[hist] != nil && r.Latency[hist].Count() > 0 })
+	}
+	return has(cell.HistResponse) && has(cell.HistService)
+}
+
 // latencyChart draws latency over the percentile, both in logarithms: each
 // decade to the right is a ten times rarer operation.
 func (s *section) latencyChart(id, title string, curves []curve, lo, hi, decades float64) template.HTML {
@@ -118,13 +127,13 @@ func (s *section) latencyChart(id, title string, curves []curve, lo, hi, decades
 	for i := 0.0; i <= decades; i++ {
 		ticks = append(ticks, i)
 	}
-	d.vertical(f, y, y.ticks(6))
+	d.vertical(f, y, y.ticks(8))
 	d.horizontal(f, x, ticks, percentileText)
 	d.text("label", "middle", (f.left+f.right)/2, f.bottom+40, "percentile (%), each step ten times rarer")
 	for _, c := range curves {
 		look, _ := s.look(c.row)
 		class := fmt.Sprintf("curve s%d", look)
-		if c.hist == cell.HistService {
+		if c.hist == cell.HistService && s.bothTimes() {
 			class += " dashed"
 		}
 		end := min(decades, math.Log10(float64(c.h.Count())))
@@ -186,15 +195,14 @@ func (s *section) dotChart(id, metric string) template.HTML {
 		x = logScale(metric, lo, hi, f.left+4, f.right-24)
 	}
 	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(metric, v) })
-	if base := figures[0]; base.n > 0 {
-		d.line("base", x.at(base.median), f.top, x.at(base.median), f.bottom)
-	}
 	for i, fig := range figures {
 		y := f.top + rowHeight*float64(i)
 		look, _ := s.look(s.rows[i])
-		d.text("name", "start", f.left, y+14, shorten(s.rows[i].label, 34))
-		d.text("value", "end", f.right, y+14, fig.String())
+		d.caption(f, y+14, s.rows[i].label, fig.String())
 		d.line("track", f.left, y+25, f.right, y+25)
+		if base := figures[0]; base.n > 0 {
+			d.line("base", x.at(base.median), y+17, x.at(base.median), y+33)
+		}
 		if fig.n == 0 || math.IsNaN(fig.median) {
 			continue
 		}
@@ -218,8 +226,8 @@ func heapChart(id, name string, rec *cell.Record) template.HTML {
 	}
 	d := newDrawing(id, "Heap over time, "+name, fmt.Sprintf("%s over %s, reaching %s.", heapText(rec), durationText(duration), bytesText(top)), 186)
 	x, y := scale{metric: ":ns", hi: duration, from: f.left, to: f.right}, linearScale(":bytes", top, f.bottom, f.top)
-	d.vertical(f, y, y.ticks(3))
-	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(":ns", v) })
+	d.vertical(f, y, y.ticks(4))
+	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
 	var heap, goal []point
 	for _, i := range thin(line.HeapBytes, 320) {
 		at := x.at(float64(line.AtNs[i]))

@@ -75,6 +75,7 @@ type htmlSection struct {
 type htmlPlot struct {
 	ID, Title, Section, Caption string
 	Wide                        bool // takes the whole width of the page
+	Pairs                       bool // its panels stand in two columns
 	Panels                      []htmlPanel
 	Legend                      []htmlLegend
 	Table                       htmlTable
@@ -141,7 +142,7 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	if g, ok := s.grid(); ok {
 		h.Grid = g.html(id)
 	}
-	for _, plot := range []*htmlPlot{s.latencyPlot(id), s.metricsPlot(id), s.heapPlot(id), s.pausePlot(id)} {
+	for _, plot := range []*htmlPlot{s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
 		if plot != nil {
 			plot.Section = s.name
 			h.Plots = append(h.Plots, *plot)
@@ -217,6 +218,10 @@ func noiseText(a *stat.Analysis) string {
 		}
 		slices.Sort(values)
 		middle, most := values[len(values)/2], values[len(values)-1]
+		if most == 0 {
+			parts = append(parts, kind.name+" none")
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.name, format(kind.metric, middle), kind.after, format(kind.metric, most), kind.after))
 	}
 	return strings.Join(parts, "; ")

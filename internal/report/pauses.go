@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
@@ -12,8 +13,8 @@ import (
 // axis.
 type pauseBins struct {
 	edges  []float64 // seconds; bin i is from edges[i] to edges[i+1]
-	counts [][]uint64
-	totals []uint64
+	counts map[*row][]uint64
+	totals map[*row]uint64
 }
 
 const binsPerDecade = 6
@@ -28,15 +29,15 @@ func binPauses(rows []*row) *pauseBins {
 	if first > last {
 		return nil
 	}
-	b := &pauseBins{counts: make([][]uint64, len(rows)), totals: make([]uint64, len(rows))}
+	b := &pauseBins{counts: map[*row][]uint64{}, totals: map[*row]uint64{}}
 	for i := first; i <= last+1; i++ {
 		b.edges = append(b.edges, math.Pow(10, float64(i)/binsPerDecade))
 	}
-	for i, r := range rows {
-		b.counts[i] = make([]uint64, last-first+1)
+	for _, r := range rows {
+		b.counts[r] = make([]uint64, last-first+1)
 		eachPause(r.Buckets[cell.HistPause], func(bin int, n uint64) {
-			b.counts[i][bin-first] += n
-			b.totals[i] += n
+			b.counts[r][bin-first] += n
+			b.totals[r] += n
 		})
 	}
 	return b
@@ -63,29 +64,29 @@ func eachPause(b cell.Buckets, visit func(bin int, n uint64)) {
 	}
 }
 
-// pauseChart draws a small histogram for each row over a common axis.
-func (s *section) pauseChart(id string, b *pauseBins) template.HTML {
+// pauseChart draws a small histogram for each row of a facet over a common
+// axis.
+func (s *section) pauseChart(id string, b *pauseBins, part facet) template.HTML {
 	const rowHeight, barHeight = 52, 30
 	description := "A histogram of stop-the-world pauses for each configuration."
-	for i, r := range s.rows {
-		description += fmt.Sprintf(" %s: %s.", r.label, pauseCount(b.totals[i]))
+	for _, r := range part.rows {
+		description += fmt.Sprintf(" %s: %s.", r.label, pauseCount(b.totals[r]))
 	}
-	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(s.rows))}
-	d := newDrawing(id, "GC pauses, "+s.name, description, f.bottom+26)
+	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(part.rows))}
+	d := newDrawing(id, strings.TrimSpace("GC pauses, "+s.name+" "+part.title), description, f.bottom+26)
 	x := scale{metric: ":seconds", lo: b.edges[0], hi: b.edges[len(b.edges)-1], from: f.left + 4, to: f.right - 24, log: true}
 	d.horizontal(f, x, x.ticks(6), func(v float64) string { return tickText(":seconds", v) })
-	for i, r := range s.rows {
+	for i, r := range part.rows {
 		y := f.top + rowHeight*float64(i)
-		look, _ := s.look(r)
-		d.text("name", "start", f.left, y+14, shorten(r.label, 34))
-		d.text("value", "end", f.right, y+14, pauseCount(b.totals[i]))
+		look, name := s.look(r)
+		d.caption(f, y+14, name, pauseCount(b.totals[r]))
 		bottom := y + rowHeight - 2
 		d.line("track", f.left, bottom, f.right, bottom)
 		most := uint64(1)
-		for _, n := range b.counts[i] {
+		for _, n := range b.counts[r] {
 			most = max(most, n)
 		}
-		for k, n := range b.counts[i] {
+		for k, n := range b.counts[r] {
 			if n == 0 {
 				continue
 			}

@@ -33,7 +33,6 @@ func (s *section) latencyPlot(id string) *htmlPlot {
 		Caption: "Further right is rarer: at 99.9, one operation in a thousand took longer. Both axes are logarithmic."}
 	var rows []*row
 	lo, hi, count := math.Inf(1), 0.0, 1.0
-	hists := map[string]bool{}
 	p.Table = htmlTable{Label: "Latency by percentile, " + s.name, Left: 2, Head: []string{"Configuration", "Time"}}
 	for _, q := range quantiles {
 		p.Table.Head = append(p.Table.Head, q.name)
@@ -41,7 +40,7 @@ func (s *section) latencyPlot(id string) *htmlPlot {
 	p.Table.Head = append(p.Table.Head, "mean", "operations")
 	for _, curves := range panels {
 		for _, c := range curves {
-			rows, hists[c.hist] = append(rows, c.row), true
+			rows = append(rows, c.row)
 			lo, hi, count = min(lo, float64(c.h.Min())), max(hi, float64(c.h.Max())), max(count, float64(c.h.Count()))
 			cells := []string{c.row.label, c.hist}
 			for _, q := range quantiles {
@@ -55,7 +54,7 @@ func (s *section) latencyPlot(id string) *htmlPlot {
 		p.Panels = append(p.Panels, htmlPanel{titles[i], svg})
 	}
 	p.Legend = s.legend(rows)
-	if len(hists) > 1 {
+	if s.bothTimes() {
 		p.Legend = append(p.Legend, htmlLegend{swatch(0, "curve plain", false), "response time"}, htmlLegend{swatch(0, "curve plain dashed", false), "service time"})
 		p.Caption += " Response time counts from when an operation was due, service time from when it began."
 	}
@@ -74,12 +73,16 @@ func (s *section) metricsPlot(id string) *htmlPlot {
 	if len(metrics) == 0 {
 		return nil
 	}
-	p := &htmlPlot{ID: id + "-figures", Title: "Speed and memory", Wide: len(metrics) > 1,
+	p := &htmlPlot{ID: id + "-figures", Title: "Speed and memory", Wide: true, Pairs: true,
 		Caption: "Medians over the repetitions; the bar is the confidence interval. The dashed line is the baseline."}
 	p.Table = htmlTable{Label: "Speed and memory, " + s.name, Left: 1, Head: []string{"Configuration"}}
 	for i, metric := range metrics {
 		p.Table.Head = append(p.Table.Head, heading(metric), "low", "high")
-		p.Panels = append(p.Panels, htmlPanel{heading(metric), s.dotChart(fmt.Sprintf("%s-%d", p.ID, i), metric)})
+		better := ", lower is better"
+		if cell.HigherIsBetter(metric) {
+			better = ", higher is better"
+		}
+		p.Panels = append(p.Panels, htmlPanel{heading(metric) + better, s.dotChart(fmt.Sprintf("%s-%d", p.ID, i), metric)})
 	}
 	for _, r := range s.rows {
 		cells := []string{r.label}
@@ -167,18 +170,21 @@ func (s *section) pausePlot(id string) *htmlPlot {
 	}
 	p := &htmlPlot{ID: id + "-pauses", Title: "GC pauses",
 		Caption: "How long the world was stopped, all repetitions together. The height of a column is relative to the highest of its configuration."}
-	p.Panels = []htmlPanel{{"", s.pauseChart(p.ID+"-0", b)}}
+	for i, part := range s.facets() {
+		p.Panels = append(p.Panels, htmlPanel{part.title, s.pauseChart(fmt.Sprintf("%s-%d", p.ID, i), b, part)})
+	}
+	p.Wide = len(p.Panels) > 1
 	p.Table = htmlTable{Label: "GC pauses, " + s.name, Left: 1, Head: []string{"Configuration"}}
 	for i := range len(b.edges) - 1 {
 		p.Table.Head = append(p.Table.Head, "< "+format(":seconds", b.edges[i+1]))
 	}
 	p.Table.Head = append(p.Table.Head, "all")
-	for i, r := range s.rows {
+	for _, r := range s.rows {
 		cells := []string{r.label}
-		for _, n := range b.counts[i] {
+		for _, n := range b.counts[r] {
 			cells = append(cells, fmt.Sprint(n))
 		}
-		p.Table.add(append(cells, fmt.Sprint(b.totals[i]))...)
+		p.Table.add(append(cells, fmt.Sprint(b.totals[r]))...)
 	}
 	return p
 }

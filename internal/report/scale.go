@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A scale maps values to positions of an axis.
+// A scale maps values to positions of an axis. Linear scales begin at 0.
 type scale struct {
 	metric   string // gives ticks their unit
 	lo, hi   float64
@@ -53,17 +53,21 @@ func (s scale) at(v float64) float64 {
 func (s scale) ticks(n int) []float64 {
 	var out []float64
 	if !s.log {
-		step := roundStep(s.metric, (s.hi-s.lo)/float64(n))
-		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi*(1+1e-9); i++ {
+		step := roundStep(s.metric, s.hi/float64(n))
+		for i := 0.0; i*step <= s.hi*(1+1e-9); i++ {
 			out = append(out, i*step)
 		}
 		return out
 	}
-	// An axis in logarithms marks powers of ten, and 1, 2, 5 where it is short.
+	// An axis in logarithms marks powers of ten, with more between them where
+	// there is room.
 	decades := math.Log10(s.hi / s.lo)
 	every, marks := math.Ceil(decades/float64(n)), []float64{1}
-	if decades < 2.5 {
+	switch {
+	case decades*3 <= float64(n)+1:
 		marks = []float64{1, 2, 5}
+	case decades*2 <= float64(n)+1:
+		marks = []float64{1, 3}
 	}
 	for exponent := math.Floor(math.Log10(s.lo)); exponent <= math.Log10(s.hi); exponent++ {
 		if math.Mod(math.Abs(exponent), every) != 0 {

@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"strings"
+	"unicode/utf8"
 )
 
 // A drawing is an SVG image in the making. Its style comes from classes of the
@@ -44,6 +45,16 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 // text writes s with its baseline at y; anchor is start, middle or end.
 func (d *drawing) text(class, anchor string, x, y float64, s string) {
 	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%.1f" y="%.1f">%s</text>`, class, anchor, x, y, html.EscapeString(s))
+}
+
+// captionRunes is how many letters fit beside each other in a drawing, at the
+// size that they have on narrow screens.
+const captionRunes = 44
+
+// caption writes the name of a row on the left and its value on the right.
+func (d *drawing) caption(f frame, y float64, name, value string) {
+	d.text("name", "start", f.left, y, shorten(name, max(8, captionRunes-utf8.RuneCountInString(value))))
+	d.text("value", "end", f.right, y, value)
 }
 
 // A point is a position in a drawing.

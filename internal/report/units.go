@@ -26,11 +26,8 @@ func unitOf(metric string) string {
 // format writes a value of the metric with three significant digits and a
 // unit that suits its size.
 func format(metric string, v float64) string {
-	if math.IsNaN(v) {
-		return absent
-	}
-	if math.IsInf(v, 0) {
-		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "+")
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return digits(v)
 	}
 	switch unit := unitOf(metric); {
 	case unit == "ns" || unit == "ns/op":
@@ -100,8 +97,10 @@ func digits(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return absent
-	case math.IsInf(v, 0):
-		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "+")
+	case math.IsInf(v, 1):
+		return "∞"
+	case math.IsInf(v, -1):
+		return "-∞"
 	case v == 0:
 		return "0"
 	case a >= 1e6:
@@ -110,8 +109,10 @@ func digits(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a >= 9.995:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 0.01:
+	case a >= 0.0995:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a >= 0.001:
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }

@@ -82,7 +82,7 @@ func (s *section) label() {
 		if varies {
 			s.varying = append(s.varying, name)
 		} else {
-			s.fixed = append(s.fixed, name+"="+clean(first))
+			s.fixed = append(s.fixed, shorten(clean(name)+"="+clean(first), 80))
 		}
 	}
 	shown := s.varying
@@ -96,7 +96,7 @@ func (s *section) label() {
 			if !ok {
 				value = "none"
 			}
-			part := name + "=" + shorten(clean(value), 40)
+			part := shorten(clean(name), 24) + "=" + shorten(clean(value), 40)
 			if name == "strategy" {
 				part = shorten(clean(value), 40)
 			}

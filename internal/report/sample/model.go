@@ -38,7 +38,7 @@ func (m model) record(c cell.Cell, rng *rand.Rand) *cell.Record {
 	cycles := math.Round(m.cycles * noise(0.05))
 	if m.open > 0 {
 		rec.Set(cell.Throughput, m.open*noise(0.0004))
-		rec.Set(cell.MaxBacklog, math.Round(40*rng.ExpFloat64()))
+		rec.Set(cell.MaxBacklog, math.Round(40*math.Exp(0.2*rng.NormFloat64())))
 	} else {
 		rec.Set(cell.OpTime, m.opNs*noise(0.015))
 		rec.Set(cell.OpCPU, m.opNs*1.2*noise(0.015))
@@ -65,9 +65,9 @@ func (m model) latency(rec *cell.Record, rng *rand.Rand) {
 	for range samples {
 		ns := m.opNs * math.Exp(0.12*rng.NormFloat64())
 		if rng.Float64() < 0.015 {
-			ns *= math.Exp(m.tail * rng.ExpFloat64() * (0.3 + m.share*3))
+			// A collection in progress, or the scheduler: up to a few hundred µs.
+			ns += min(m.opNs*math.Exp(m.tail*rng.ExpFloat64()*(0.4+m.share*2)), 3e4*(1+20*m.share)*rng.ExpFloat64())
 		}
-		ns = min(ns, 3e12)
 		service.Record(time.Duration(ns))
 		if m.open > 0 {
 			behind = max(0, behind+ns-1e9/m.open)

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Tests the HTML report in Chromium. Installs what it lacks, then prints
+# "N passed, N failed" on a line by itself.
+#
+#   CHROMIUM=/path/to/chromium  use this browser
+#   SCREENSHOTS=DIR             keep pictures of the report in DIR
+set -euo pipefail
+cd "$(dirname "$0")"
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+if [ -z "${CHROMIUM:-}" ]; then
+	for candidate in chromium chromium-browser google-chrome; do
+		if CHROMIUM=$(command -v "$candidate"); then break; fi
+	done
+fi
+if [ -z "${CHROMIUM:-}" ] && command -v apt-get >/dev/null; then
+	echo "installing chromium" >&2
+	export DEBIAN_FRONTEND=noninteractive
+	as_root apt-get install -y -qq chromium >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq chromium >/dev/null; }
+	CHROMIUM=$(command -v chromium)
+fi
+if [ -z "${CHROMIUM:-}" ]; then
+	echo "browser tests: no Chromium found: install it or set CHROMIUM" >&2
+	exit 1
+fi
+if ! command -v npm >/dev/null; then
+	if ! command -v apt-get >/dev/null; then
+		echo "browser tests: no npm found: install Node.js 20 or later" >&2
+		exit 1
+	fi
+	as_root apt-get install -y -qq nodejs npm >/dev/null
+fi
+# npm writes this file last: it is older than the lock file when packages are
+# missing or outdated.
+if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+	npm ci --silent --no-progress
+	touch node_modules/.package-lock.json
+fi
+
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+for kind in study hostile empty failed; do
+	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
+done
+CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
