@@ -7,14 +7,18 @@
 // assuming nothing about the distribution). A [Comparison] sets two groups of
 // one run, or of two runs, against each other, paired by block: the estimate is
 // the median of the paired ratios, its interval a bootstrap over blocks (Efron
-// 1979, percentile method), beside it the p value of a rank test.
+// 1979, percentile method), beside it the p value of a rank test: Wilcoxon's
+// signed-rank test from 6 pairs, Mann and Whitney's U test with 4 or 5.
 //
 // A [Verdict] is given only where the interval excludes 1, the rank test
 // agrees, and the effect is larger than the noise floor: what the A/A
 // comparison of the same run, two groups of the same configuration, showed for
-// the metric. Latency percentiles of a group come from the histograms merged
-// across its records, never from averaged percentiles; the per-record
-// percentiles serve the pairing alone.
+// the metric. Comparisons are many and are not corrected for that: asking for
+// all three is what keeps false verdicts rare (TestErrorRates).
+//
+// Latency percentiles of a group come from the histograms merged across its
+// records, never from averaged percentiles; the per-record percentiles serve
+// the pairing alone.
 //
 // The package computes and judges. It neither reads the store nor prints.
 package stat
@@ -32,8 +36,9 @@ type Analysis struct {
 	// Floors are the A/A comparisons: one for each metric of each baseline
 	// that has a twin.
 	Floors []Comparison
-	// Comparisons set every group against the baseline of its workload, one
-	// for each metric in Headline that both have.
+	// Comparisons set every group against the baseline of its workload, the
+	// first configuration of the plan for it: one for each metric in Headline,
+	// and each that a workload adds, that both have.
 	Comparisons []Comparison
 	// Warnings are the doubts that travel with the records, and those about
 	// the run as a whole, each once.
@@ -99,15 +104,17 @@ type Comparison struct {
 	Ratio, Lo, Hi float64
 	P             float64 // rank test, two-sided
 	Pairs         int
-	// Floor is the noise floor: the largest factor by which two equal
-	// configurations differed in this metric, 1 or more; 1 where unknown.
+	// Floor is the noise floor: the farther end of the interval that the A/A
+	// comparison of the workload showed for this metric, as a factor of 1 to 10;
+	// 1 where unknown.
 	Floor    float64
 	Verdict  Verdict
 	Reason   string // why the verdict is what it is, one sentence
 	Warnings []string
 }
 
-// A CountedWarning is a warning and the number of records that carry it.
+// A CountedWarning is a warning and the number of records that carry it, 0 for
+// one about the run.
 type CountedWarning struct {
 	cell.Warning
 	Records int

@@ -1,0 +1,192 @@
+package stat
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// Analyze computes everything that reports show of a run: its plan and the
+// records that it has so far. It fails only on a record that is not of the plan
+// or whose histograms are damaged.
+func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
+	groups, twins, err := group(cells, recs)
+	if err != nil {
+		return nil, err
+	}
+	a := &Analysis{Groups: groups, Missing: len(cells) - len(recs)}
+	for _, base := range groups {
+		twin := twins[base.Key]
+		if twin == nil {
+			continue
+		}
+		for _, metric := range slices.Sorted(maps.Keys(base.Series)) {
+			if len(twin.Series[metric].Values) > 0 {
+				a.Floors = append(a.Floors, Compare(base, twin, metric, 1))
+			}
+		}
+	}
+	floors := a.floors()
+	baselines := make(map[string]*Group)
+	for _, g := range groups {
+		base := baselines[g.Config.Workload]
+		if base == nil {
+			baselines[g.Config.Workload] = g
+			continue
+		}
+		for _, metric := range compared(base, g) {
+			a.Comparisons = append(a.Comparisons, Compare(base, g, metric, floors.of(g, metric)))
+		}
+	}
+	a.Warnings = warnings(a, recs)
+	a.Findings = findings(a)
+	return a, nil
+}
+
+// group sorts records into the configurations of the plan, in its order. Twins
+// come by the key of what they are the twin of.
+func group(cells []cell.Cell, recs []*cell.Record) (groups []*Group, twins map[string]*Group, err error) {
+	ordered := slices.Clone(cells)
+	slices.SortStableFunc(ordered, func(a, b cell.Cell) int { return a.Order - b.Order })
+	byKey := make(map[string]*Group)
+	twins = make(map[string]*Group)
+	for _, c := range ordered {
+		key := c.Key()
+		if byKey[key] != nil {
+			continue
+		}
+		g := &Group{Config: c.Config, Key: key, Series: make(map[string]Series)}
+		byKey[key] = g
+		if c.Twin {
+			original := c.Config
+			original.Twin = false
+			twins[original.Key()] = g
+		} else {
+			groups = append(groups, g)
+		}
+	}
+	sorted := slices.Clone(recs)
+	slices.SortStableFunc(sorted, func(a, b *cell.Record) int { return a.Cell.Block - b.Cell.Block })
+	for _, rec := range sorted {
+		g := byKey[rec.Cell.Key()]
+		if g == nil {
+			return nil, nil, fmt.Errorf("stat: analyze: cell %d (%s) is not in the plan", rec.Cell.Index, rec.Cell.Key())
+		}
+		if err := g.add(rec); err != nil {
+			return nil, nil, err
+		}
+	}
+	return groups, twins, nil
+}
+
+// add adds a record to its group. Records come in order of blocks.
+func (g *Group) add(rec *cell.Record) error {
+	if rec.Err != nil {
+		g.Failures = append(g.Failures, rec)
+		return nil
+	}
+	histograms, err := decodeLatency(rec)
+	if err != nil {
+		return err
+	}
+	g.Records = append(g.Records, rec)
+	for metric, value := range metrics(rec, histograms) {
+		s := g.Series[metric]
+		s.Metric = metric
+		s.Blocks, s.Values = append(s.Blocks, rec.Cell.Block), append(s.Values, value)
+		g.Series[metric] = s
+	}
+	for name, h := range histograms {
+		if g.Latency == nil {
+			g.Latency = make(map[string]*latency.Histogram)
+		}
+		if g.Latency[name] == nil {
+			g.Latency[name] = new(latency.Histogram)
+		}
+		g.Latency[name].Merge(h)
+	}
+	for name, b := range rec.Buckets {
+		if g.Buckets == nil {
+			g.Buckets = make(map[string]cell.Buckets)
+		}
+		g.Buckets[name] = mergeBuckets(g.Buckets[name], b)
+	}
+	return nil
+}
+
+// floors holds the noise floor by workload and metric.
+type floors map[[2]string]float64
+
+// maxFloor bounds a noise floor. Where a figure was 0 in one of two equal
+// cells and not in the other, as counts are, the floor would be infinite and
+// forbid every verdict.
+const maxFloor = 10
+
+// floors collects the floors of a run: the farther end of the interval that an
+// A/A comparison showed, the largest of a workload.
+func (a *Analysis) floors() floors {
+	workload := make(map[string]string, len(a.Groups))
+	for _, g := range a.Groups {
+		workload[g.Key] = g.Config.Workload
+	}
+	f := make(floors)
+	for _, c := range a.Floors {
+		if c.Pairs == 0 {
+			continue
+		}
+		k := [2]string{workload[c.A], c.Metric}
+		f[k] = max(f[k], 1, min(max(c.Hi, 1/c.Lo), maxFloor))
+	}
+	return f
+}
+
+func (f floors) of(g *Group, metric string) float64 {
+	return max(1, f[[2]string{g.Config.Workload, metric}])
+}
+
+// warnings collects the doubts: those of the run first, then those of the
+// records, the most frequent first.
+func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
+	var out []CountedWarning
+	if a.Missing > 0 {
+		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
+	}
+	failures := make(map[cell.FailureKind]int)
+	counts := make(map[cell.Warning]int)
+	for _, rec := range recs {
+		if rec.Err != nil {
+			failures[rec.Err.Kind]++
+		}
+		for _, w := range rec.Warnings {
+			counts[w]++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(failures)) {
+		out = append(out, CountedWarning{cell.Warning{Code: "failed", Text: fmt.Sprintf("cells failed (%s): their figures are left out", kind)}, failures[kind]})
+	}
+	var noisy []string
+	for _, c := range a.Floors {
+		if (c.Verdict == Better || c.Verdict == Worse) && slices.Contains(Headline, c.Metric) {
+			noisy = append(noisy, fmt.Sprintf("%s of %s (%sx)", c.Metric, c.A, times(c.Ratio)))
+		}
+	}
+	if len(noisy) > 0 {
+		out = append(out, CountedWarning{cell.Warning{Code: "a/a", Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
+	}
+	own := make([]CountedWarning, 0, len(counts))
+	for w, n := range counts {
+		own = append(own, CountedWarning{w, n})
+	}
+	sort.Slice(own, func(i, j int) bool {
+		if own[i].Records != own[j].Records {
+			return own[i].Records > own[j].Records
+		}
+		return own[i].Code+own[i].Text < own[j].Code+own[j].Text
+	})
+	return append(out, own...)
+}

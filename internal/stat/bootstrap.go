@@ -1,0 +1,113 @@
+package stat
+
+import (
+	"math"
+	"sort"
+	"sync"
+)
+
+// bootstrapMedian returns the percentile interval of the median of sorted
+// values under the bootstrap, that is when n of them are drawn with
+// replacement. Efron (1979) noted that this distribution need not be simulated:
+// for the median it can be written down. The result is what a number of
+// resamples without bound would give, and needs no random numbers.
+//
+// Of up to 5 values the interval is their range.
+func bootstrapMedian(sorted []float64) (lo, hi float64) {
+	support := bootstrapDistribution(len(sorted))
+	type point struct{ value, p float64 }
+	points := make([]point, 0, len(support))
+	for _, s := range support {
+		points = append(points, point{middle(sorted[s.i], sorted[s.j]), s.p})
+	}
+	sort.Slice(points, func(i, j int) bool { return points[i].value < points[j].value })
+	const tail = (1 - confidence) / 2
+	lo, hi = points[0].value, points[len(points)-1].value
+	sum := 0.0
+	for _, p := range points {
+		if sum += p.p; sum >= tail {
+			lo = p.value
+			break
+		}
+	}
+	sum = 0
+	for i := len(points) - 1; i >= 0; i-- {
+		if sum += points[i].p; sum >= tail {
+			hi = points[i].value
+			break
+		}
+	}
+	return lo, hi
+}
+
+// An outcome says that the median of a resample is the mean of the values
+// number i and j, in ascending order from 0, with probability p.
+type outcome struct {
+	i, j int
+	p    float64
+}
+
+// distributions holds the results of bootstrapDistribution by n.
+var distributions sync.Map
+
+// bootstrapDistribution returns the outcomes for n values, without those of a
+// probability that cannot matter.
+func bootstrapDistribution(n int) []outcome {
+	if known, ok := distributions.Load(n); ok {
+		return known.([]outcome)
+	}
+	const negligible = 1e-9
+	lower := (n + 1) / 2 // the rank, from 1, of the lower middle value
+	// atMost[k] is the probability that the lower middle value is among the
+	// first k.
+	atMost := make([]float64, n+1)
+	for k := 1; k <= n; k++ {
+		atMost[k] = binomialTail(n, lower, float64(k)/float64(n))
+	}
+	var out []outcome
+	for i := range n {
+		p := atMost[i+1] - atMost[i]
+		if p < negligible {
+			continue
+		}
+		if n%2 == 0 {
+			// Half of the draws up to i, the largest of them i, half from j on,
+			// the smallest of them j.
+			m := float64(n / 2)
+			ways := logChoose(n, n/2)
+			below := logDifference(m*math.Log(float64(i+1)/float64(n)), m*math.Log(float64(i)/float64(n)))
+			for j := i + 1; j < n; j++ {
+				above := logDifference(m*math.Log(float64(n-j)/float64(n)), m*math.Log(float64(n-j-1)/float64(n)))
+				if both := math.Exp(ways + below + above); both >= negligible {
+					out = append(out, outcome{i, j, both})
+					p -= both
+				}
+			}
+		}
+		out = append(out, outcome{i, i, max(p, 0)})
+	}
+	distributions.Store(n, out)
+	return out
+}
+
+// binomialTail is the probability of at least k successes of n.
+func binomialTail(n, k int, p float64) float64 {
+	if p >= 1 {
+		return 1
+	}
+	sum := 0.0
+	for i := k; i <= n; i++ {
+		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
+// logDifference is log(exp(x) - exp(y)) for x > y.
+func logDifference(x, y float64) float64 { return x + math.Log1p(-math.Exp(y-x)) }

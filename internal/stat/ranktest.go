@@ -1,0 +1,93 @@
+package stat
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// minPairs is the least number of pairs for a verdict: with 3 against 3 values
+// no rank test can give a p below 0.1.
+const minPairs = 4
+
+// rankTest returns the two-sided p of paired values. From 6 pairs it is
+// Wilcoxon's signed-rank test on the logarithms of the ratios, which sees
+// through what changes from block to block. Below that this test cannot give
+// less than 2/2^5 = 0.0625 whatever the data, so it is the Mann-Whitney U test
+// of benchmath, which does not know of pairs and goes down to 0.029 with 4 and
+// 0.008 with 5.
+func rankTest(a, b, ratios []float64) float64 {
+	if len(ratios) < 6 {
+		return benchmath.AssumeNothing.Compare(
+			benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
+			benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds)).P
+	}
+	differences := make([]float64, len(ratios))
+	for i, r := range ratios {
+		differences[i] = math.Log(r)
+	}
+	return signedRank(differences)
+}
+
+// signedRank is Wilcoxon's signed-rank test (1945): differences of 0 are left
+// out, equal ones share their ranks. The distribution is exact up to 50
+// differences, normal above.
+func signedRank(differences []float64) float64 {
+	var d []float64
+	for _, x := range differences {
+		if x != 0 {
+			d = append(d, x)
+		}
+	}
+	n := len(d)
+	if n == 0 {
+		return 1
+	}
+	sort.Slice(d, func(i, j int) bool { return math.Abs(d[i]) < math.Abs(d[j]) })
+	ranks := make([]int, n) // doubled, so that shared ranks are whole
+	for i := 0; i < n; {
+		j := i
+		for j < n && math.Abs(d[j]) == math.Abs(d[i]) {
+			j++
+		}
+		for k := i; k < j; k++ {
+			ranks[k] = i + 1 + j
+		}
+		i = j
+	}
+	total, positive := 0, 0
+	for i, r := range ranks {
+		total += r
+		if d[i] > 0 {
+			positive += r
+		}
+	}
+	smaller := min(positive, total-positive)
+	if n > 50 {
+		variance := 0.0
+		for _, r := range ranks {
+			variance += float64(r) * float64(r) / 4
+		}
+		z := (float64(smaller) - float64(total)/2 + 1) / math.Sqrt(variance) // 1: half a doubled rank
+		return min(1, math.Erfc(-z/math.Sqrt2))
+	}
+	// ways[s] is the share of the 2^n choices of signs whose positive ranks sum
+	// up to s.
+	ways := make([]float64, total+1)
+	ways[0] = 1
+	for _, r := range ranks {
+		for s := total; s >= 0; s-- {
+			ways[s] /= 2
+			if s >= r {
+				ways[s] += ways[s-r] / 2
+			}
+		}
+	}
+	p := 0.0
+	for s := 0; s <= smaller; s++ {
+		p += ways[s]
+	}
+	return min(1, 2*p)
+}
