@@ -1,0 +1,32 @@
+// Package queue passes values from many goroutines, or from one, to a single
+// consumer, without locks.
+//
+//   - [MPSC]: unbounded, any number of producers. Push never fails or waits.
+//   - [MPSCRing]: bounded, any number of producers. Push reports a full ring.
+//   - [SPSCRing]: bounded, one producer. Push reports a full ring.
+//
+// All are first in, first out, lose nothing and overwrite nothing. Memory is
+// allocated by the constructors and, in MPSC alone, when the backlog grows; a
+// chunk that has been drained is used again. Single values go in with Push and
+// out with Pop; PushBatch and Drain move many for the price of one handover.
+//
+// # Concurrency
+//
+// Push, PushBatch and Full-or-not answers are safe for the producers that the
+// type allows. Pop, Drain and Len belong to the consumer: one goroutine at a
+// time, handed over with synchronization (a mutex, a channel) if it changes.
+// A second consumer, or a second producer of an SPSCRing, is a bug in the
+// caller; builds with the race detector or the isobar_debug tag panic on it.
+//
+// A push happens before the pop that returns its value. A value becomes
+// visible once every value before it is: while a producer is held up inside
+// Push, later values wait behind its own, and Pop reports false although Len
+// is not 0. That producer needs no help to finish, and the consumer none to go
+// on with other work.
+//
+// # What it does not do
+//
+// Nothing here blocks, spins, wakes or closes: a caller that wants to sleep
+// until there is work adds its own signal after Push. There is no queue for
+// several consumers; a Go channel is one.
+package queue

@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An op is one operation of one thread, in the interval [call, ret] of a clock
+// that all threads share.
+type op struct {
+	push      bool
+	values    []uint64 // pushed or popped
+	done      int      // push: how many of values there was room for
+	rest      bool     // pop: everything that was left
+	call, ret int
+}
+
+// A checker searches an order of the effects of a history that a FIFO queue
+// allows (Wing and Gong, "Testing and verifying concurrent objects", JPDC
+// 1993, with the states that led nowhere remembered). Effects lie within the
+// interval of their operation. A push has two, it takes its place and it
+// becomes visible, which fall together if there is one producer alone; a pop
+// has one and fails only while the value at the front is not visible; a push
+// fails only while all places are taken. A batch may be accepted in part, and
+// a Drain may return less than there is, but not nothing.
+type checker struct {
+	variant
+	history [][]op
+	dead    map[string]bool
+}
+
+type state struct {
+	next   []int    // by thread: the operation that is not complete
+	placed []bool   // by thread: it has taken its place
+	queue  []uint64 // values, oldest first
+	hidden []uint64 // those of them that are not visible
+}
+
+func linearizable(v variant, history [][]op) bool {
+	c := checker{variant: v, history: history, dead: map[string]bool{}}
+	return c.search(state{next: make([]int, len(history)), placed: make([]bool, len(history))})
+}
+
+func (c *checker) search(s state) bool {
+	key := fmt.Sprint(s)
+	if c.dead[key] {
+		return false
+	}
+	horizon, complete := int(^uint(0)>>1), true // the first return among operations that are not complete
+	for thread, ops := range c.history {
+		if s.next[thread] < len(ops) {
+			horizon, complete = min(horizon, ops[s.next[thread]].ret), false
+		}
+	}
+	if complete {
+		return len(s.queue) == 0
+	}
+	for thread, ops := range c.history {
+		if s.next[thread] == len(ops) || ops[s.next[thread]].call > horizon {
+			continue
+		}
+		if after, ok := c.effect(s, thread, ops[s.next[thread]]); ok && c.search(after) {
+			return true
+		}
+	}
+	c.dead[key] = true
+	return false
+}
+
+// effect applies the next effect of o.
+func (c *checker) effect(s state, thread int, o op) (state, bool) {
+	s = state{slices.Clone(s.next), slices.Clone(s.placed), slices.Clone(s.queue), slices.Clone(s.hidden)}
+	accepted := o.values[:min(o.done, len(o.values))]
+	switch {
+	case !o.push:
+		if len(o.values) == 0 && len(s.queue) > 0 && !slices.Contains(s.hidden, s.queue[0]) {
+			return s, false
+		}
+		if len(o.values) > len(s.queue) || !slices.Equal(s.queue[:len(o.values)], o.values) {
+			return s, false
+		}
+		for _, v := range o.values {
+			if slices.Contains(s.hidden, v) {
+				return s, false
+			}
+		}
+		s.queue = s.queue[len(o.values):]
+		s.next[thread]++
+	case s.placed[thread]:
+		s.hidden = slices.DeleteFunc(s.hidden, func(v uint64) bool { return slices.Contains(accepted, v) })
+		s.placed[thread] = false
+		s.next[thread]++
+	case o.done == 0:
+		if c.capacity == 0 || uint64(len(s.queue)) < c.capacity {
+			return s, false
+		}
+		s.next[thread]++
+	default:
+		s.queue = append(s.queue, accepted...)
+		if c.capacity > 0 && uint64(len(s.queue)) > c.capacity {
+			return s, false
+		}
+		if c.producers == 1 {
+			s.next[thread]++
+		} else {
+			s.hidden = append(s.hidden, accepted...)
+			s.placed[thread] = true
+		}
+	}
+	return s, true
+}
+
+func format(history [][]op) string {
+	var b strings.Builder
+	for thread, ops := range history {
+		for _, o := range ops {
+			kind := "pop"
+			if o.push {
+				kind = "push"
+			}
+			fmt.Fprintf(&b, "thread %d [%d,%d] %s %v", thread, o.call, o.ret, kind, o.values)
+			if o.push && o.done < len(o.values) {
+				fmt.Fprintf(&b, " (%d accepted)", o.done)
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,319 @@
+package queue
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// fifo is what the types have in common, for tests over all of them and over
+// faulty ones.
+type fifo interface {
+	Push(uint64) bool
+	PushBatch([]uint64) int
+	Pop() (uint64, bool)
+	Drain([]uint64) int
+	Len() int
+}
+
+// always gives an MPSC the methods of a ring that is never full.
+type always struct{ *MPSC[uint64] }
+
+func (q always) Push(v uint64) bool { q.MPSC.Push(v); return true }
+
+func (q always) PushBatch(values []uint64) int {
+	q.MPSC.PushBatch(values)
+	return len(values)
+}
+
+type variant struct {
+	name      string
+	make      func() fifo
+	producers int    // the most it allows; 0 is any number
+	capacity  uint64 // 0 is unbounded
+}
+
+// variants covers each type with chunks and rings small enough that every
+// boundary is met often, starting at 0 and right before positions wrap around.
+var variants = []variant{
+	{"MPSC/chunk=2", func() fifo { return always{newMPSC[uint64](4, 2, 0)} }, 0, 0},
+	{"MPSC/chunk=2/retain=1/wrap", func() fifo { return always{newMPSC[uint64](1, 2, 1<<64-4)} }, 0, 0},
+	{"MPSC/chunk=8/wrap", func() fifo { return always{newMPSC[uint64](64, 8, 1<<64-16)} }, 0, 0},
+	{"MPSC", func() fifo { return always{NewMPSC[uint64](MPSCConfig{})} }, 0, 0},
+	{"MPSCRing/cap=1", func() fifo { return newMPSCRing[uint64](1, 0) }, 0, 1},
+	{"MPSCRing/cap=3/wrap", func() fifo { return newMPSCRing[uint64](3, 1<<64-2) }, 0, 3},
+	{"MPSCRing/cap=8", func() fifo { return newMPSCRing[uint64](8, 0) }, 0, 8},
+	{"SPSCRing/cap=1", func() fifo { return newSPSCRing[uint64](1, 0) }, 1, 1},
+	{"SPSCRing/cap=3/wrap", func() fifo { return newSPSCRing[uint64](3, 1<<64-2) }, 1, 3},
+	{"SPSCRing/cap=8", func() fifo { return newSPSCRing[uint64](8, 0) }, 1, 8},
+}
+
+func forEach(t *testing.T, test func(t *testing.T, v variant)) {
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) { test(t, v) })
+	}
+}
+
+// script runs the operations that data encodes, one after the other, on q and
+// on a slice, and reports the first difference.
+func script(t *testing.T, v variant, data []byte) {
+	q := v.make()
+	var model []uint64
+	next := uint64(1)
+	buf := make([]uint64, 16)
+	for at, b := range data {
+		n := int(b >> 2 & 15)
+		room := n
+		if v.capacity > 0 {
+			room = min(n, int(v.capacity)-len(model))
+		}
+		switch b & 3 {
+		case 0:
+			want := v.capacity == 0 || uint64(len(model)) < v.capacity
+			if got := q.Push(next); got != want {
+				t.Fatalf("step %d: Push = %v with %d values, want %v", at, got, len(model), want)
+			}
+			if want {
+				model = append(model, next)
+				next++
+			}
+		case 1:
+			values := buf[:n]
+			for i := range values {
+				values[i] = next + uint64(i)
+			}
+			if got := q.PushBatch(values); got != room {
+				t.Fatalf("step %d: PushBatch of %d = %d with %d values, want %d", at, n, got, len(model), room)
+			}
+			model = append(model, values[:room]...)
+			next += uint64(room)
+		case 2:
+			got, ok := q.Pop()
+			if ok != (len(model) > 0) || ok && got != model[0] {
+				t.Fatalf("step %d: Pop = %d, %v; want the first of %v", at, got, ok, model)
+			}
+			model = model[min(1, len(model)):]
+		case 3:
+			got := buf[:q.Drain(buf[:n])]
+			if len(got) != min(n, len(model)) {
+				t.Fatalf("step %d: Drain of %d = %d values, want %d", at, n, len(got), min(n, len(model)))
+			}
+			for i := range got {
+				if got[i] != model[i] {
+					t.Fatalf("step %d: Drain = %v, want the first of %v", at, got, model)
+				}
+			}
+			model = model[len(got):]
+		}
+		if q.Len() != len(model) {
+			t.Fatalf("step %d: Len = %d, want %d", at, q.Len(), len(model))
+		}
+	}
+}
+
+func TestAgainstSlice(t *testing.T) {
+	forEach(t, func(t *testing.T, v variant) {
+		for seed := range uint64(200) {
+			script(t, v, randomBytes(seed, 300))
+		}
+	})
+}
+
+func FuzzAgainstSlice(f *testing.F) {
+	f.Add(byte(0), []byte{0, 2, 1 | 15<<2, 3 | 7<<2, 0, 3 | 15<<2})
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		script(t, variants[int(which)%len(variants)], data)
+	})
+}
+
+// TestKeepsNothingAlive tells that a drained queue holds no reference to what
+// went through it.
+func TestKeepsNothingAlive(t *testing.T) {
+	type payload struct{ _ [64]byte }
+	type queue interface {
+		Pop() (*payload, bool)
+		Drain([]*payload) int
+	}
+	m, r, s := NewMPSC[*payload](MPSCConfig{}), NewMPSCRing[*payload](64), NewSPSCRing[*payload](64)
+	for name, tc := range map[string]struct {
+		push func(*payload)
+		pop  queue
+	}{
+		"MPSC":     {m.Push, m},
+		"MPSCRing": {func(p *payload) { r.Push(p) }, r},
+		"SPSCRing": {func(p *payload) { s.Push(p) }, s},
+	} {
+		freed := make(chan struct{}, 32)
+		for range 32 {
+			p := new(payload)
+			runtime.AddCleanup(p, func(struct{}) { freed <- struct{}{} }, struct{}{})
+			tc.push(p)
+		}
+		tc.pop.Pop()
+		if n := tc.pop.Drain(make([]*payload, 64)); n != 31 {
+			t.Fatalf("%s: Drain = %d, want 31", name, n)
+		}
+		runtime.GC()
+		for range 32 {
+			<-freed // the test binary's time-out is the limit
+		}
+		runtime.KeepAlive(tc.pop)
+	}
+}
+
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the race detector allocates")
+	}
+	forEach(t, func(t *testing.T, v variant) {
+		q := v.make()
+		burst := 4096
+		switch {
+		case v.capacity > 0:
+			burst = int(v.capacity)
+		case v.name != "MPSC":
+			burst = 1 // the others retain little
+		}
+		buf := make([]uint64, 64)
+		round := func() {
+			for i := range burst {
+				if !q.Push(uint64(i)) {
+					t.Fatal("full")
+				}
+			}
+			for got := 0; got < burst; {
+				got += q.Drain(buf)
+			}
+			q.Drain(buf)
+		}
+		for range 8 {
+			round()
+		}
+		if n := testing.AllocsPerRun(100, round); n != 0 {
+			t.Errorf("%v allocations in rounds of %d pushes, want 0", n, burst)
+		}
+	})
+}
+
+// TestMemoryReturns pushes 10^6 values, drains them, and wants all memory back
+// but what Retain says.
+func TestMemoryReturns(t *testing.T) {
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	const burst = 1_000_000
+	buf := make([]uint64, 256)
+	before := heap()
+	q := NewMPSC[uint64](MPSCConfig{Retain: 1024})
+	for round := range 3 {
+		for i := range uint64(burst) {
+			q.Push(i)
+		}
+		if peak := heap() - before; round == 0 && peak < 8*burst {
+			t.Errorf("the backlog of %d words occupies %d bytes: the measurement is wrong", burst, peak)
+		}
+		for got := 0; got < burst; {
+			got += q.Drain(buf)
+		}
+		q.Drain(buf)
+		if after := heap() - before; after > 64<<10 {
+			t.Errorf("round %d: %d bytes in use after the backlog was drained, want at most %d", round, after, 64<<10)
+		}
+	}
+	runtime.KeepAlive(q)
+}
+
+// TestBacklogBoundsMemory keeps a constant backlog and counts the chunks.
+func TestBacklogBoundsMemory(t *testing.T) {
+	const n, backlog = 4, 400
+	q := newMPSC[uint64](8, n, 0)
+	for i := range uint64(backlog) {
+		q.Push(i)
+	}
+	for i := range uint64(100 * backlog) {
+		q.Push(i)
+		q.Pop()
+		chunks := 0
+		for c := q.oldest; c != nil; c = c.next.Load() {
+			chunks++
+		}
+		if limit := 2*backlog/n + 8/n + 3; chunks > limit {
+			t.Fatalf("after %d values: %d chunks for a backlog of %d, want at most %d", i, chunks, backlog/n, limit)
+		}
+	}
+}
+
+func TestMisusePanics(t *testing.T) {
+	for name, tc := range map[string]struct {
+		do   func()
+		want string
+	}{
+		"negative retention": {func() { NewMPSC[int](MPSCConfig{Retain: -1}) }, "queue: NewMPSC: negative Retain; want"},
+		"capacity 0":         {func() { NewMPSCRing[int](0) }, "queue: NewMPSCRing: capacity 0; want 1 to"},
+		"capacity -1":        {func() { NewSPSCRing[int](-1) }, "queue: NewSPSCRing: capacity -1; want 1 to"},
+		"absurd capacity":    {func() { NewSPSCRing[int](maxCapacity + 1) }, "want 1 to 1073741824"},
+		"zero MPSCRing":      {func() { new(MPSCRing[int]).Push(1) }, "zero MPSCRing; make it with NewMPSCRing"},
+		"zero SPSCRing":      {func() { new(SPSCRing[int]).Push(1) }, "zero SPSCRing; make it with NewSPSCRing"},
+		"zero ring, batch":   {func() { new(SPSCRing[int]).PushBatch([]int{1}) }, "zero SPSCRing; make it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if got, _ := recover().(string); !strings.Contains(got, tc.want) {
+					t.Errorf("panic %q, want one that says %q", got, tc.want)
+				}
+			}()
+			tc.do()
+		})
+	}
+}
+
+// TestSecondConsumerPanics holds a consumer inside each operation, where checks
+// are compiled in, and lets another one in.
+func TestSecondConsumerPanics(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("needs the race detector or -tags isobar_debug")
+	}
+	m, r, s := NewMPSC[int](MPSCConfig{}), NewMPSCRing[int](4), NewSPSCRing[int](4)
+	for name, tc := range map[string]struct {
+		guard *guard
+		do    func()
+	}{
+		"MPSC.Pop":           {&m.consumer, func() { m.Pop() }},
+		"MPSC.Drain":         {&m.consumer, func() { m.Drain(nil) }},
+		"MPSCRing.Pop":       {&r.consumer, func() { r.Pop() }},
+		"MPSCRing.Drain":     {&r.consumer, func() { r.Drain(nil) }},
+		"SPSCRing.Pop":       {&s.consumer, func() { s.Pop() }},
+		"SPSCRing.Drain":     {&s.consumer, func() { s.Drain(nil) }},
+		"SPSCRing.Push":      {&s.producer, func() { s.Push(1) }},
+		"SPSCRing.PushBatch": {&s.producer, func() { s.PushBatch([]int{1}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.guard.enter("test", "other")
+			func() {
+				defer func() {
+					_, operation, _ := strings.Cut(name, ".")
+					if got, _ := recover().(string); !strings.HasPrefix(got, "queue: "+operation+": two goroutines act as the ") {
+						t.Errorf("panic %q", got)
+					}
+				}()
+				tc.do()
+			}()
+			tc.guard.leave()
+			tc.do() // alone again: fine
+		})
+	}
+}
+
+func TestChunkLen(t *testing.T) {
+	for size, want := range map[uintptr]int{4: 512, 16: 512, 24: 256, 512: 16, 4096: 16} {
+		if got := chunkLen(size); got != want {
+			t.Errorf("chunkLen(%d) = %d, want %d", size, got, want)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package queue
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// maxCapacity is the largest capacity of a ring: 2^30, so that the slots of a
+// ring are a power of two on every platform.
+const maxCapacity = 1 << 30
+
+// slotsFor returns how many slots hold capacity values: the next power of two.
+func slotsFor(constructor string, capacity int) int {
+	if capacity < 1 || capacity > maxCapacity {
+		panic("queue: " + constructor + ": capacity " + strconv.Itoa(capacity) + "; want 1 to " + strconv.Itoa(maxCapacity))
+	}
+	return 1 << bits.Len(uint(capacity-1))
+}
+
+// mustBeMade panics for a zero ring. Rings call it before they report full.
+func mustBeMade(ring string, capacity uint64) {
+	if capacity == 0 {
+		panic("queue: Push: zero " + ring + "; make it with New" + ring)
+	}
+}
