@@ -21,6 +21,7 @@ package gctrace
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -108,17 +109,15 @@ func (p *lineParser) text() string {
 	return s
 }
 
+// int reads a whole number. What does not fit becomes the largest that does:
+// with collection turned off, the goal is close to it.
 func (p *lineParser) int(unit int64) int64 {
 	s := p.text()
 	n, err := strconv.ParseInt(s, 10, 64)
-	const most = 1<<63 - 1
-	if err == nil && n > most/unit {
-		err = strconv.ErrRange
-	}
 	if err != nil && p.err == nil {
-		p.err = fmt.Errorf("%s is out of range", s)
+		p.err = err
 	}
-	return n * unit
+	return min(n, math.MaxInt64/unit) * unit
 }
 
 // time reads a number with up to three decimals, in units of at least a

@@ -26,6 +26,10 @@ func TestParseLine(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("ParseLine = %+v, %v; want %+v", got, err, want)
 	}
+	off, err := ParseLine(strings.Replace(sample, "4 MB goal", "17592186044415 MB goal", 1))
+	if err != nil || off.GoalBytes < 1<<62 {
+		t.Errorf("collection turned off: goal %d, %v", off.GoalBytes, err)
+	}
 	if got.Pause() != 102*time.Microsecond || got.CPU() != 12*time.Millisecond+295*time.Microsecond {
 		t.Errorf("Pause = %v, CPU = %v", got.Pause(), got.CPU())
 	}
@@ -38,7 +42,7 @@ func TestParseLineRefuses(t *testing.T) {
 		strings.Replace(sample, "2 MB globals, ", "", 1),
 		strings.Replace(sample, "0.070", "0.0700", 1),
 		strings.Replace(sample, "->4->", "->4-", 1),
-		strings.Replace(sample, "4 MB goal", "999999999999999999 MB goal", 1),
+		strings.Replace(sample, "4 MB goal", "9999999999999999999 MB goal", 1),
 		strings.Replace(sample, "gc 2", "gc -2", 1),
 		strings.Replace(sample, "3->", "3x->", 1),
 	} {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -122,6 +123,30 @@ func TestNoise(t *testing.T) {
 	}
 	if got := Start().Stop(); got.Steal > 1 || got.CPUPressure > 1 {
 		t.Errorf("this machine: %+v", got)
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	fsys := tree(
+		"proc/10/task/10/children", "11 12 \n", "proc/10/task/15/children", "13\n",
+		"proc/12/task/12/children", "14 10\n", "proc/14/task/14/children", "",
+		"proc/10/statm", "100 7 1 1 0 1 0\n", "proc/11/statm", "0 0 0 0 0 0 0\n",
+		"proc/10/status", "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n",
+	)
+	if got, want := descendants(fsys, 10), []int{10, 11, 12, 13, 14}; !slices.Equal(got, want) {
+		t.Errorf("descendants = %v, want %v", got, want)
+	}
+	if n, ok := rss(fsys, 10); !ok || n != 7*pageBytes {
+		t.Errorf("rss = %d, %v", n, ok)
+	}
+	if n, ok := peakRSS(fsys, 10); !ok || n != 2048<<10 {
+		t.Errorf("peakRSS = %d, %v", n, ok)
+	}
+	for _, pid := range []int{11, 12} {
+		_, ok := rss(fsys, pid)
+		if _, peak := peakRSS(fsys, pid); ok || peak {
+			t.Errorf("memory of process %d is known", pid)
+		}
 	}
 }
 

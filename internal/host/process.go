@@ -1,0 +1,69 @@
+package host
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Descendants returns the process pid and all that descend from it, as far as
+// their parents are alive: a process whose parent died belongs to another.
+// Where the platform does not say, it returns pid alone.
+func Descendants(pid int) []int { return descendants(root, pid) }
+
+func descendants(fsys fs.FS, pid int) []int {
+	pids := []int{pid}
+	seen := map[int]bool{pid: true}
+	for i := 0; i < len(pids); i++ {
+		dir := path.Join("proc", strconv.Itoa(pids[i]), "task")
+		threads, _ := fs.ReadDir(fsys, dir)
+		for _, thread := range threads {
+			for child := range strings.FieldsSeq(readLine(fsys, path.Join(dir, thread.Name(), "children"))) {
+				if n, err := strconv.Atoi(child); err == nil && !seen[n] {
+					seen[n] = true
+					pids = append(pids, n)
+				}
+			}
+		}
+	}
+	return pids
+}
+
+// RSSBytes is the resident memory of the process. ok is false if it is gone, a
+// zombie, or the platform does not say.
+func RSSBytes(pid int) (n int64, ok bool) { return rss(root, pid) }
+
+var pageBytes = int64(os.Getpagesize())
+
+func rss(fsys fs.FS, pid int) (int64, bool) {
+	fields := strings.Fields(readLine(fsys, path.Join("proc", strconv.Itoa(pid), "statm")))
+	if len(fields) < 2 {
+		return 0, false
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || pages <= 0 {
+		return 0, false
+	}
+	return pages * pageBytes, true
+}
+
+// PeakRSSBytes is the largest resident memory that the process has had since
+// it was started or ResetPeakRSS was called.
+func PeakRSSBytes(pid int) (n int64, ok bool) { return peakRSS(root, pid) }
+
+func peakRSS(fsys fs.FS, pid int) (int64, bool) {
+	fields := strings.Fields(keyValue(fsys, path.Join("proc", strconv.Itoa(pid), "status"), "VmHWM"))
+	if len(fields) != 2 || fields[1] != "kB" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(fields[0], 10, 64)
+	return n << 10, err == nil && n > 0
+}
+
+// ResetPeakRSS sets this process's peak to what is resident now. It reports
+// whether the platform can.
+func ResetPeakRSS() bool {
+	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
+}
