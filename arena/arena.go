@@ -1,0 +1,288 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/offheap"
+)
+
+const (
+	defaultChunkBytes = 64 << 10
+	minChunkBytes     = 4 << 10
+	// maxChunkBytes ends the growth of chunks. A larger one is made only for
+	// an allocation that needs it, and not kept across Reset.
+	maxChunkBytes = 16 << 20
+	// maxAllocBytes bounds one allocation; beyond it a size is taken to be a
+	// mistake.
+	maxAllocBytes = min(1<<40, math.MaxInt/4)
+	// alignBytes is the alignment of every allocation: that of Go's most
+	// demanding types, 64-bit atomics on 32-bit platforms included.
+	alignBytes = 8
+)
+
+// ErrLimit says that an allocation does not fit within LimitBytes.
+var ErrLimit = errors.New("memory limit reached")
+
+// A Config says where an [Arena] takes memory from. The zero Config is ready
+// for use.
+type Config struct {
+	// ChunkBytes is the size of the first chunk, 64 KiB by default and 4 KiB
+	// at least. Each further one is as large as all before it together, up to
+	// 16 MiB or ChunkBytes.
+	ChunkBytes int
+	// LimitBytes bounds the chunks together; 0 is no bound.
+	LimitBytes int
+	// OnHeap takes chunks from the Go heap, as byte slices that the garbage
+	// collector does not scan but counts. Without it they are mapped from the
+	// operating system.
+	OnHeap bool
+	// HugePages maps whole huge pages and asks for them. It rounds chunks up
+	// to 2 MiB and has no effect with OnHeap.
+	HugePages bool
+	// Purpose is what the mapped bytes are counted under in [OffHeapBytes],
+	// "arena" by default.
+	Purpose string
+}
+
+// An Arena allocates bytes and values without pointers. It is made by [Open],
+// must not be copied, and is for one goroutine at a time.
+//
+// An off-heap arena that is dropped without [Arena.Release] keeps its memory:
+// nothing can tell whether pointers into it remain.
+type Arena struct {
+	bump // the free part of the current chunk, chunks[cur]
+
+	chunks   []chunk
+	cur      int
+	filled   int // bytes handed out from chunks before cur
+	mapped   int // bytes of all chunks
+	oversize int // chunks above maxChunk
+	maxChunk int
+	gen      uint64 // rounds; a Mark of another one is stale
+	released bool
+	config   Config
+	account  *offheap.Account // nil on the heap
+	freed    event            // in checking builds: the last Reset or Rewind
+}
+
+// A chunk is memory from which an Arena allocates.
+type chunk struct {
+	mem []byte
+	// high is, in checking builds, how much of mem was ever handed out: what of
+	// it is free holds poison.
+	high uintptr
+}
+
+// Open returns an empty arena. It maps nothing yet. The error says which field
+// of the configuration is out of range.
+func Open(config Config) (*Arena, error) {
+	if config.ChunkBytes == 0 {
+		config.ChunkBytes = defaultChunkBytes
+	}
+	if err := checkChunk("Open", config.ChunkBytes, config.LimitBytes); err != nil {
+		return nil, err
+	}
+	a := &Arena{config: config, maxChunk: max(config.ChunkBytes, maxChunkBytes)}
+	if !config.OnHeap {
+		if config.Purpose == "" {
+			config.Purpose = "arena"
+		}
+		a.account = offheap.For(config.Purpose)
+	}
+	return a, nil
+}
+
+func checkChunk(op string, chunkBytes, limitBytes int) error {
+	switch {
+	case chunkBytes < minChunkBytes || chunkBytes > maxAllocBytes:
+		return fmt.Errorf("arena: %s: ChunkBytes is %d; want %d to %d, or 0 for the default", op, chunkBytes, minChunkBytes, maxAllocBytes)
+	case limitBytes < 0 || limitBytes > 0 && limitBytes < chunkBytes:
+		return fmt.Errorf("arena: %s: LimitBytes is %d; want at least ChunkBytes, %d, or 0 for no limit", op, limitBytes, chunkBytes)
+	}
+	return nil
+}
+
+// alloc returns size bytes, aligned to 8, of unspecified contents. size is a
+// multiple of 8 and positive.
+func (a *Arena) alloc(size uintptr) unsafe.Pointer {
+	if invariant.Enabled {
+		a.check(size)
+	}
+	if p := a.take(size); p != nil {
+		return p
+	}
+	a.mustAdvance(size)
+	return a.take(size)
+}
+
+func (a *Arena) mustAdvance(size uintptr) {
+	if err := a.advance(size); err != nil {
+		panic(fmt.Errorf("arena: allocation of %d bytes: %w; Reserve tells beforehand", size, err))
+	}
+}
+
+// advance makes a chunk with at least size free bytes the current one: the
+// next one, or a new one put in front of it.
+func (a *Arena) advance(size uintptr) error {
+	if a.released {
+		panic("arena: allocation after Release; open a new arena")
+	}
+	next := 0
+	if len(a.chunks) > 0 {
+		next = a.cur + 1
+	}
+	if next == len(a.chunks) || uintptr(len(a.chunks[next].mem)) < size {
+		mem, err := a.newChunk(int(size))
+		if err != nil {
+			return err
+		}
+		a.chunks = slices.Insert(a.chunks, next, chunk{mem: mem})
+	}
+	if next > 0 {
+		a.filled += int(a.off)
+	}
+	a.enter(next, 0)
+	return nil
+}
+
+func (a *Arena) newChunk(size int) ([]byte, error) {
+	size = max(size, a.config.ChunkBytes, min(a.mapped, a.maxChunk))
+	room := math.MaxInt
+	if a.config.LimitBytes > 0 {
+		room = a.config.LimitBytes - a.mapped
+	}
+	size = a.roundUp(size)
+	if size > room {
+		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes, size)
+	}
+	var mem []byte
+	if a.account == nil {
+		mem = make([]byte, size)
+	} else {
+		var err error
+		if mem, err = a.account.Map(size, a.config.HugePages); err != nil {
+			return nil, err
+		}
+	}
+	a.mapped += size
+	if size > a.maxChunk {
+		a.oversize++
+	}
+	return mem, nil
+}
+
+func (a *Arena) roundUp(size int) int {
+	if a.account == nil {
+		return (size + alignBytes - 1) &^ (alignBytes - 1)
+	}
+	return offheap.RoundUp(size, a.config.HugePages)
+}
+
+// enter makes chunk i the current one, with off bytes of it handed out.
+func (a *Arena) enter(i int, off uintptr) {
+	a.cur, a.bump = i, bumpOver(a.chunks[i].mem, off)
+}
+
+// Reserve makes sure that allocations of n bytes together, each counted with
+// its size rounded up to 8, succeed without another chunk. The error wraps
+// [ErrLimit] or says what the operating system refused; the arena is as before.
+func (a *Arena) Reserve(n int) error {
+	checkSize("Reserve", n)
+	if uintptr(n) <= a.end-a.off && !a.released {
+		return nil
+	}
+	if err := a.advance(uintptr(n)); err != nil {
+		return fmt.Errorf("arena: Reserve(%d): %w", n, err)
+	}
+	return nil
+}
+
+// Reset frees everything that was allocated and keeps the memory. It takes the
+// same time whatever was allocated, save for chunks above 16 MiB, which it gives
+// back.
+func (a *Arena) Reset() {
+	a.mustBeOpen("Reset")
+	a.gen++
+	if invariant.Enabled {
+		a.freed = eventHere()
+		a.poisonAll()
+	}
+	if a.oversize > 0 {
+		a.chunks = slices.DeleteFunc(a.chunks, func(c chunk) bool {
+			if len(c.mem) <= a.maxChunk {
+				return false
+			}
+			a.giveBack(c.mem)
+			return true
+		})
+		a.oversize = 0
+	}
+	a.filled = 0
+	a.restart()
+}
+
+// restart goes back to the first chunk, if there is one.
+func (a *Arena) restart() {
+	if len(a.chunks) == 0 {
+		a.cur, a.bump = 0, bump{}
+		return
+	}
+	a.enter(0, 0)
+}
+
+func (a *Arena) giveBack(mem []byte) {
+	a.mapped -= len(mem)
+	if a.account != nil {
+		a.account.Unmap(mem)
+	}
+}
+
+// Release gives all memory back. No pointer into the arena may be used
+// afterwards, and the arena neither: both of its uses and a second Release
+// panic.
+func (a *Arena) Release() {
+	a.mustBeOpen("Release")
+	if invariant.Enabled {
+		a.poisonAll()
+	}
+	for _, c := range a.chunks {
+		a.giveBack(c.mem)
+	}
+	a.chunks, a.filled, a.oversize = nil, 0, 0
+	a.restart()
+	a.gen++
+	a.released = true
+}
+
+func (a *Arena) mustBeOpen(op string) {
+	if a.released {
+		panic("arena: " + op + ": after Release; open a new arena")
+	}
+}
+
+// Stats are the sizes of an arena.
+type Stats struct {
+	UsedBytes  int // handed out since the last Reset, padding included
+	ChunkBytes int // taken for chunks
+	Chunks     int
+}
+
+// Stats returns the present sizes.
+func (a *Arena) Stats() Stats {
+	return Stats{UsedBytes: a.filled + int(a.off), ChunkBytes: a.mapped, Chunks: len(a.chunks)}
+}
+
+// OffHeapBytes returns the bytes that this process has mapped outside of the
+// Go heap through this module, by purpose.
+func OffHeapBytes() map[string]int64 { return offheap.Usage() }
+
+func checkSize(op string, n int) {
+	if n < 0 || n > maxAllocBytes {
+		panic(fmt.Sprintf("arena: %s: size %d; want 0 to %d", op, n, maxAllocBytes))
+	}
+}

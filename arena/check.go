@@ -1,0 +1,96 @@
+package arena
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// What stands here runs in checking builds only (invariant.Enabled).
+
+// poison fills freed memory.
+const poison = 0xdb
+
+// An event is a place and time at which memory was freed.
+type event struct {
+	pc uintptr
+	at time.Time
+}
+
+// eventHere is the call, now, of the exported function that calls it.
+func eventHere() event {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return event{pc: pc[0], at: time.Now()}
+}
+
+func (e event) String() string {
+	frame, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
+	return fmt.Sprintf("freed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function, time.Since(e.at).Round(time.Microsecond))
+}
+
+func panicStaleWrite(freed event) {
+	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (%v); drop every pointer into an arena before Reset and Rewind", freed))
+}
+
+// check looks for writes to the memory that the next allocation, of size
+// bytes, gets.
+func (a *Arena) check(size uintptr) {
+	if size > a.end-a.off {
+		a.mustAdvance(size)
+	}
+	c := &a.chunks[a.cur]
+	stop := a.off + size
+	if a.off < c.high {
+		for _, b := range c.mem[a.off:min(stop, c.high)] {
+			if b != poison {
+				panicStaleWrite(a.freed)
+			}
+		}
+	}
+	c.high = max(c.high, stop)
+}
+
+// poisonAll makes what was handed out unusable: off the heap the pages go
+// back, so that access faults; on it and in race builds they are poisoned.
+func (a *Arena) poisonAll() {
+	if a.account == nil || invariant.Race {
+		a.poisonFrom(0, 0)
+		return
+	}
+	for _, c := range a.chunks {
+		a.giveBack(c.mem)
+	}
+	a.chunks, a.oversize = nil, 0
+	a.restart()
+}
+
+// poisonFrom poisons what was handed out behind off in chunk i.
+func (a *Arena) poisonFrom(i int, off uintptr) {
+	for ; i < len(a.chunks); i++ {
+		c := &a.chunks[i]
+		if off < c.high {
+			free := c.mem[off:c.high]
+			for j := range free {
+				free[j] = poison
+			}
+		}
+		off = 0
+	}
+}
+
+// mustHold panics if b is not of this arena.
+func (a *Arena) mustHold(b []byte) {
+	if !invariant.Enabled || len(b) == 0 {
+		return
+	}
+	p := uintptr(start(b))
+	for _, c := range a.chunks {
+		if from := uintptr(start(c.mem)); from <= p && p < from+uintptr(len(c.mem)) {
+			return
+		}
+	}
+	panic("arena: String: the bytes are not of this arena; use CopyString")
+}

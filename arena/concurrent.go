@@ -1,0 +1,125 @@
+package arena
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/procpin"
+)
+
+// pieceBytes is how much of a chunk a processor takes at a time. Allocations
+// above a quarter of it come from the chunk itself, so that at most a quarter
+// of a piece is left over.
+const pieceBytes = 16 << 10
+
+// A Concurrent is an arena from which several goroutines allocate at once. It
+// is made by [OpenConcurrent] and must not be copied.
+//
+// Each processor takes a piece of a chunk under a lock and then allocates from
+// it without one. Reset and Release free for all: no allocation may run at the
+// same time, and every use of what was allocated must happen before.
+type Concurrent struct {
+	shards []shard // shards[i] is owned by whoever is pinned to processor i
+
+	mu  sync.Mutex
+	src *Arena // guarded by mu
+}
+
+// A shard is one processor's piece. The padding keeps two of them off one pair
+// of cache lines: BenchmarkConcurrent.
+type shard struct {
+	bump
+	_ [128 - unsafe.Sizeof(bump{})]byte
+}
+
+// OpenConcurrent returns an empty arena for several goroutines. The error says
+// which field of the configuration is out of range.
+func OpenConcurrent(config Config) (*Concurrent, error) {
+	src, err := Open(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Concurrent{shards: make([]shard, max(runtime.GOMAXPROCS(0), runtime.NumCPU())), src: src}, nil
+}
+
+func (c *Concurrent) alloc(size uintptr) unsafe.Pointer {
+	// The race detector takes two goroutines that run pinned to one processor,
+	// one after the other, for a race. Checking builds lock instead.
+	if invariant.Enabled {
+		return c.allocLocked(size)
+	}
+	if i := procpin.Pin(); i < len(c.shards) {
+		if p := c.shards[i].take(size); p != nil {
+			procpin.Unpin()
+			return p
+		}
+	}
+	procpin.Unpin()
+	return c.allocSlowly(size)
+}
+
+func (c *Concurrent) allocLocked(size uintptr) unsafe.Pointer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.src.alloc(size)
+}
+
+// allocSlowly allocates from a new piece, the rest of which becomes the piece
+// of the processor that it then runs on, if that one has less.
+func (c *Concurrent) allocSlowly(size uintptr) unsafe.Pointer {
+	if size > pieceBytes/4 {
+		return c.allocLocked(size)
+	}
+	piece := bump{base: c.allocLocked(pieceBytes), end: pieceBytes}
+	p := piece.take(size)
+	if i := procpin.Pin(); i < len(c.shards) {
+		if s := &c.shards[i]; s.end-s.off < piece.end-piece.off {
+			s.bump = piece
+		}
+	}
+	procpin.Unpin()
+	return p
+}
+
+// extend never does: what lies behind an allocation may be another
+// processor's.
+func (c *Concurrent) extend(unsafe.Pointer, uintptr, uintptr) bool { return false }
+
+// Bytes returns n zero bytes in the arena, with no capacity beyond.
+func (c *Concurrent) Bytes(n int) []byte {
+	b := makeSlice[byte](c, "Bytes", n)
+	clear(b)
+	return b
+}
+
+// CopyString copies s into the arena.
+func (c *Concurrent) CopyString(s string) string {
+	b := makeSlice[byte](c, "CopyString", len(s))
+	copy(b, s)
+	return stringOver(b)
+}
+
+// Reset frees everything that was allocated and keeps the memory.
+func (c *Concurrent) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.shards)
+	c.src.Reset()
+}
+
+// Release gives all memory back; uses of the arena afterwards panic.
+func (c *Concurrent) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.shards)
+	c.src.Release()
+}
+
+// Stats returns the present sizes. UsedBytes counts pieces as a whole.
+func (c *Concurrent) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.src.Stats()
+}

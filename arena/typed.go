@@ -1,0 +1,236 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// A TypedConfig sizes a [Typed]. The zero TypedConfig is ready for use.
+type TypedConfig struct {
+	// ChunkBytes is the size of the first chunk, 64 KiB by default and 4 KiB
+	// at least. Each further one is as large as all before it together, up to
+	// 16 MiB or ChunkBytes.
+	ChunkBytes int
+	// LimitBytes bounds the chunks together; 0 is no bound.
+	LimitBytes int
+}
+
+// A Typed allocates values of one type, which may hold pointers: its chunks
+// are slices of T in the Go heap, which the garbage collector scans. It is
+// made by [OpenTyped], must not be copied, and is for one goroutine at a time.
+//
+// Reset clears the part that was used, so that nothing freed keeps other
+// objects alive and a new value need not be cleared.
+type Typed[T any] struct {
+	items []T // the current chunk, chunks[cur].items
+	n     int // how many of items are handed out
+
+	chunks   []typedChunk[T]
+	cur      int
+	filled   int // values handed out from chunks before cur
+	mapped   int // bytes of all chunks
+	gen      uint64
+	released bool
+	config   TypedConfig
+	checks   typedChecks[T] // in checking builds
+}
+
+// A typedChunk is a chunk and, once it is no longer the current one, how many
+// of its values are handed out.
+type typedChunk[T any] struct {
+	items []T
+	used  int
+}
+
+// OpenTyped returns an empty arena of Ts. The error says which field of the
+// configuration is out of range.
+func OpenTyped[T any](config TypedConfig) (*Typed[T], error) {
+	if config.ChunkBytes == 0 {
+		config.ChunkBytes = defaultChunkBytes
+	}
+	if err := checkChunk("OpenTyped", config.ChunkBytes, config.LimitBytes); err != nil {
+		return nil, err
+	}
+	if sizeOf[T]() > maxChunkBytes {
+		return nil, errors.New("arena: OpenTyped: values above 16 MiB; allocate them with new")
+	}
+	return &Typed[T]{config: config}, nil
+}
+
+// New returns a zero T.
+func (a *Typed[T]) New() *T {
+	if invariant.Enabled {
+		return &a.checkedSlice(1)[0]
+	}
+	if i := a.n; i < len(a.items) {
+		a.n = i + 1
+		return &a.items[i]
+	}
+	return &a.takeFromNext(1)[0]
+}
+
+// MakeSlice returns a slice of n zero Ts that lie side by side, with no
+// capacity beyond. It panics if n is negative or absurd.
+func (a *Typed[T]) MakeSlice(n int) []T {
+	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
+		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
+	}
+	if invariant.Enabled {
+		return a.checkedSlice(n)
+	}
+	return a.take(n)
+}
+
+func (a *Typed[T]) take(n int) []T {
+	if n > len(a.items)-a.n {
+		return a.takeFromNext(n)
+	}
+	s := a.items[a.n : a.n+n : a.n+n]
+	a.n += n
+	return s
+}
+
+func (a *Typed[T]) takeFromNext(n int) []T {
+	if err := a.advance(n); err != nil {
+		panic(fmt.Errorf("arena: allocation of %d values: %w; Reserve tells beforehand", n, err))
+	}
+	return a.take(n)
+}
+
+// AppendTo appends vals to s as append does, but takes the memory for a longer
+// slice from the arena.
+func (a *Typed[T]) AppendTo(s []T, vals ...T) []T {
+	if n := len(s) + len(vals); n > cap(s) {
+		s = append(a.MakeSlice(max(n, 2*cap(s), 4))[:0], s...)
+	}
+	return append(s, vals...)
+}
+
+// advance makes a chunk with at least n free values the current one: the next
+// one, or a new one put in front of it.
+func (a *Typed[T]) advance(n int) error {
+	a.mustBeOpen("allocation")
+	next := 0
+	if len(a.chunks) > 0 {
+		next = a.cur + 1
+	}
+	if next == len(a.chunks) || len(a.chunks[next].items) < n {
+		items, err := a.newChunk(n)
+		if err != nil {
+			return err
+		}
+		a.chunks = slices.Insert(a.chunks, next, typedChunk[T]{items: items})
+	}
+	if next > 0 {
+		a.chunks[a.cur].used = a.n
+		a.filled += a.n
+	}
+	a.enter(next, 0)
+	return nil
+}
+
+func (a *Typed[T]) newChunk(n int) ([]T, error) {
+	size := max(int(sizeOf[T]()), 1)
+	n = max(n, max(a.config.ChunkBytes, min(a.mapped, maxChunkBytes))/size, 1)
+	room := math.MaxInt
+	if a.config.LimitBytes > 0 {
+		room = a.config.LimitBytes - a.mapped
+	}
+	if n*size > room {
+		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes, n*size)
+	}
+	a.mapped += n * size
+	return make([]T, n), nil
+}
+
+func (a *Typed[T]) enter(i, n int) {
+	a.cur, a.items, a.n = i, a.chunks[i].items, n
+}
+
+// Reserve makes sure that n values can be allocated, one by one or as one
+// slice, without another chunk. The error wraps [ErrLimit].
+func (a *Typed[T]) Reserve(n int) error {
+	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
+		panic(fmt.Sprintf("arena: Reserve: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
+	}
+	a.mustBeOpen("Reserve")
+	if n <= len(a.items)-a.n {
+		return nil
+	}
+	if err := a.advance(n); err != nil {
+		return fmt.Errorf("arena: Reserve(%d): %w", n, err)
+	}
+	return nil
+}
+
+// Mark returns the present point.
+func (a *Typed[T]) Mark() Mark {
+	a.mustBeOpen("Mark")
+	return Mark{owner: a, gen: a.gen, chunk: a.cur, off: uintptr(a.n), filled: a.filled}
+}
+
+// Rewind frees everything allocated since m was taken. It panics if m is of
+// another arena, was taken before a Reset, or lies after the present point.
+func (a *Typed[T]) Rewind(m Mark) {
+	a.mustBeOpen("Rewind")
+	m.check(a, a.gen, a.cur, uintptr(a.n))
+	if invariant.Enabled {
+		a.checks.freed = eventHere()
+	}
+	a.free(m.chunk, int(m.off))
+	a.filled = m.filled
+}
+
+// Reset frees everything that was allocated and keeps the memory. It clears
+// what was used, and takes as long as that does.
+func (a *Typed[T]) Reset() {
+	a.mustBeOpen("Reset")
+	a.gen++
+	if invariant.Enabled {
+		a.checks.freed = eventHere()
+	}
+	a.free(0, 0)
+	a.filled = 0
+}
+
+// free clears what is handed out behind item n of chunk i and goes back there.
+func (a *Typed[T]) free(i, n int) {
+	if len(a.chunks) == 0 {
+		return
+	}
+	a.chunks[a.cur].used = a.n
+	for j, from := i, n; j <= a.cur; j, from = j+1, 0 {
+		c := &a.chunks[j]
+		if invariant.Enabled {
+			a.checks.poison(c.items[from:c.used])
+		} else {
+			clear(c.items[from:c.used])
+		}
+	}
+	a.enter(i, n)
+}
+
+// Release drops all memory, which the garbage collector takes once no pointer
+// into it remains. The arena may not be used afterwards: uses and a second
+// Release panic.
+func (a *Typed[T]) Release() {
+	a.mustBeOpen("Release")
+	a.gen++
+	a.chunks, a.cur, a.items, a.n, a.filled, a.mapped = nil, 0, nil, 0, 0, 0
+	a.released = true
+}
+
+func (a *Typed[T]) mustBeOpen(op string) {
+	if a.released {
+		panic("arena: " + op + ": after Release; open a new arena")
+	}
+}
+
+// Stats returns the present sizes.
+func (a *Typed[T]) Stats() Stats {
+	return Stats{UsedBytes: (a.filled + a.n) * int(sizeOf[T]()), ChunkBytes: a.mapped, Chunks: len(a.chunks)}
+}

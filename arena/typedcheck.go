@@ -1,0 +1,67 @@
+package arena
+
+import (
+	"bytes"
+	"reflect"
+)
+
+// typedChecks are what checking builds know of a Typed.
+//
+// Freed values cannot be filled with any byte where the garbage collector
+// looks for pointers. They become copies of a value whose pointers are nil and
+// whose other fields hold poison, and must still be that when they are handed
+// out again.
+type typedChecks[T any] struct {
+	value []T   // one poisoned value, made when it is first needed
+	freed event // the last Reset or Rewind
+}
+
+func (c *typedChecks[T]) poison(s []T) {
+	if c.value == nil {
+		c.value = make([]T, 1)
+		poisonScalars(bytesOf(c.value), reflect.TypeFor[T]())
+	}
+	for i := range s {
+		copy(s[i:], c.value)
+	}
+}
+
+// checkedSlice is take, for values that are zero if they were never handed out
+// and poisoned otherwise.
+func (a *Typed[T]) checkedSlice(n int) []T {
+	s := a.take(n)
+	for i := range s {
+		v := bytesOf(s[i : i+1])
+		if a.checks.value != nil && bytes.Equal(v, bytesOf(a.checks.value)) {
+			continue
+		}
+		for _, b := range v {
+			if b != 0 {
+				panicStaleWrite(a.checks.freed)
+			}
+		}
+	}
+	clear(s)
+	return s
+}
+
+// poisonScalars fills whatever is a number in the value of type t that b is the
+// memory of.
+func poisonScalars(b []byte, t reflect.Type) {
+	switch k := t.Kind(); {
+	case k == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			poisonScalars(b[f.Offset:][:f.Type.Size()], f.Type)
+		}
+	case k == reflect.Array:
+		for i := range t.Len() {
+			size := t.Elem().Size()
+			poisonScalars(b[uintptr(i)*size:][:size], t.Elem())
+		}
+	case k >= reflect.Int && k <= reflect.Complex128:
+		for i := range b {
+			b[i] = poison
+		}
+	}
+}
