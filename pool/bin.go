@@ -1,0 +1,78 @@
+package pool
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// A bin holds up to 64 objects. The P whose id is its index, its owner, fills
+// and empties it pinned; one other goroutine at a time, the thief, may take from
+// it.
+//
+// A set bit of full says that the slot holds an object. Whoever clears the bit
+// has the object, and then empties the slot. For the owner this happens before
+// its next push. The thief may be slower: it marks the slot in taken before it
+// clears full, and clears taken when it is done. The owner fills a slot that is
+// in neither, and reads full first: so it cannot miss both marks of the thief.
+type bin[T any] struct {
+	full  atomic.Uint64 // publishes slots to who clears their bit
+	taken atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
+	count
+	slots [64]*T
+	_     [cacheLine]byte
+}
+
+// push keeps x, unless the first depth slots are in use. The caller is pinned
+// to the owner.
+func (b *bin[T]) push(x *T, depth int) bool {
+	used := b.full.Load()
+	used |= b.taken.Load()
+	i := bits.TrailingZeros64(^used)
+	if i >= depth {
+		return false
+	}
+	b.slots[i&63] = x
+	b.full.Or(1 << i)
+	return true
+}
+
+// pop takes an object. It returns nil if there is none, and may do so if a
+// thief interferes. The caller is pinned to the owner.
+func (b *bin[T]) pop() *T {
+	full := b.full.Load()
+	i := bits.Len64(full) - 1
+	if full == 0 || !b.full.CompareAndSwap(full, full&^(1<<i)) {
+		return nil
+	}
+	x := b.slots[i&63]
+	b.slots[i&63] = nil
+	if invariant.Race {
+		b.taken.Or(0) // shows the detector that the owner's next push comes after
+	}
+	return x
+}
+
+// steal takes an object, or returns nil. The caller holds what makes it the
+// only thief.
+func (b *bin[T]) steal() *T {
+	for {
+		full := b.full.Load()
+		if full == 0 {
+			return nil
+		}
+		bit := full & -full
+		b.taken.Or(bit)
+		var x *T
+		if b.full.And(^bit)&bit != 0 {
+			i := bits.TrailingZeros64(bit)
+			x = b.slots[i]
+			b.slots[i] = nil
+		}
+		b.taken.And(^bit)
+		if x != nil {
+			return x
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package pool
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestBinConserves lets thieves at a bin while its owner fills and empties it:
+// every object is in one place at a time, and all are there in the end.
+func TestBinConserves(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const objects, rounds, thieves = 100, 30000, 3 // the thieves take turns
+	for _, depth := range []int{1, 5, 64} {
+		var b bin[owned]
+		back := make(chan *owned, objects)
+		for i := range objects {
+			back <- &owned{id: int64(i)}
+		}
+		var stop atomic.Bool
+		var turn sync.Mutex
+		var wg sync.WaitGroup
+		for range thieves {
+			wg.Go(func() {
+				for !stop.Load() {
+					turn.Lock()
+					x := b.steal()
+					turn.Unlock()
+					if x == nil {
+						runtime.Gosched()
+						continue
+					}
+					if !x.holder.CompareAndSwap(1, 0) {
+						t.Error("stolen twice")
+					}
+					back <- x
+				}
+			})
+		}
+		for i := range rounds {
+			if i%3 == 2 {
+				if x := b.pop(); x != nil {
+					if !x.holder.CompareAndSwap(1, 0) {
+						t.Error("popped twice")
+					}
+					back <- x
+				}
+				continue
+			}
+			select {
+			case x := <-back:
+				x.holder.Store(1)
+				if !b.push(x, depth) {
+					x.holder.Store(0)
+					back <- x
+				}
+			default:
+				runtime.Gosched()
+			}
+		}
+		stop.Store(true)
+		wg.Wait()
+		for b.pop() != nil {
+			back <- nil
+		}
+		if len(back) != objects {
+			t.Errorf("depth %d: %d objects left of %d", depth, len(back), objects)
+		}
+		if b.full.Load() != 0 || b.taken.Load() != 0 || b.slots != [64]*owned{} {
+			t.Errorf("depth %d: marks or objects remain", depth)
+		}
+	}
+}
+
+// FuzzPool replays a schedule of operations on each kind against a model: the
+// sets of objects that are held and that may be idle.
+func FuzzPool(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 1, 1, 2, 0, 3, 0, 4, 0, 1})
+	f.Add([]byte("get put discard warm collect"))
+	f.Fuzz(func(t *testing.T, schedule []byte) {
+		for name, cfg := range kinds(20) {
+			p := New(cfg)
+			var held []*owned
+			isHeld := map[*owned]bool{}
+			gone := map[*owned]bool{}
+			for _, op := range schedule {
+				switch i := int(op / 8); op % 8 {
+				default:
+					if cfg.Kind == Bounded && len(held) == cfg.Limit {
+						continue
+					}
+					x := p.Get()
+					if isHeld[x] || gone[x] {
+						t.Fatalf("%s: Get returned an object that is held or was discarded", name)
+					}
+					held, isHeld[x] = append(held, x), true
+				case 1, 2, 3:
+					if i < len(held) {
+						p.Put(held[i])
+						delete(isHeld, held[i])
+						held = append(held[:i], held[i+1:]...)
+					}
+				case 4:
+					if i < len(held) {
+						p.Discard(held[i])
+						delete(isHeld, held[i])
+						gone[held[i]] = true
+						held = append(held[:i], held[i+1:]...)
+					}
+				case 5:
+					p.Warm(i)
+				case 6:
+					if cfg.Kind == Cached {
+						p.cache.age()
+					} else {
+						p.stock.age()
+					}
+				}
+				s := p.Stats()
+				if counting && s.InUse != int64(len(held)) {
+					t.Fatalf("%s: InUse = %d, held %d: %+v", name, s.InUse, len(held), s)
+				}
+				if cfg.Kind != Cached && s.Idle > 20 || cfg.Kind == Bounded && int(s.Idle)+len(held) > 20 {
+					t.Fatalf("%s: beyond its bound with %d held: %+v", name, len(held), s)
+				}
+			}
+		}
+	})
+}

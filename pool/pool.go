@@ -1,0 +1,379 @@
+// Package pool keeps objects and byte buffers for reuse.
+//
+// A [Pool] holds objects of one type; its [Kind] says what becomes of idle
+// ones. Cached objects are given back to the garbage collector when they stay
+// unused for a collection or two, as those of sync.Pool are. Retained ones
+// survive collections, bounded by number and bytes, until they have been idle
+// too long. A bounded pool never has more than a fixed number of objects in
+// existence, and Get waits for one to come back. [Bytes] holds buffers in size
+// classes.
+//
+// All methods may be called by any number of goroutines. A call to Put
+// synchronizes before the Get that returns the same object. An object belongs
+// to its holder between Get and Put and to the pool afterwards: touching it
+// after Put, putting it twice, or putting what the pool did not hand out is
+// a bug of the caller. Builds with the isobar_debug tag and race builds detect
+// these: they poison idle objects, check the poison before they hand an object
+// out again, panic where Put is wrong, and list who holds what ([Pool.Held]).
+// Other builds do not look.
+//
+// Statistics are counted per P without synchronization; the isobar_nostats tag
+// compiles the counting out.
+//
+// The package does not free memory by hand, run finalizers on the objects, or
+// pool values: a T is always handled by pointer, so that nothing is boxed.
+package pool
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/procpin"
+)
+
+// Kind says what becomes of a pool's idle objects.
+type Kind int
+
+const (
+	// Cached objects are evicted when two garbage collections find them
+	// unused. Their number is unbounded.
+	Cached Kind = iota
+	// Retaining keeps up to MaxIdle objects whatever the collector does, and
+	// evicts those that stay idle for IdleAge.
+	Retaining
+	// Bounded allows at most Limit objects to exist, idle or in use. With all
+	// of them in use, Get waits; whoever waits longest is served first.
+	Bounded
+)
+
+// DefaultMaxIdle is the MaxIdle of a Retaining pool that does not set it.
+const DefaultMaxIdle = 1024
+
+// Config describes a pool. Its zero value describes a Cached pool of new(T).
+type Config[T any] struct {
+	Kind Kind
+
+	// New makes an object when none is idle; nil means new(T). It must not
+	// return nil and must return memory of the Go heap, a different object
+	// each time.
+	New func() *T
+
+	// Reset is called by Put and readies the object for its next holder. Nil
+	// leaves objects as they are put. It must not panic.
+	Reset func(*T)
+
+	// MaxIdle bounds the idle objects of a Retaining pool; 0 means
+	// DefaultMaxIdle. Part of it is divided among the Ps: when a single P puts
+	// everything, fewer are kept, but not fewer than three quarters.
+	MaxIdle int
+
+	// MaxIdleBytes bounds the memory of a Retaining pool's idle objects; 0
+	// means no bound. Put discards an object larger than its share,
+	// MaxIdleBytes/MaxIdle.
+	MaxIdleBytes int64
+
+	// Size returns the bytes an object occupies, for MaxIdleBytes. Nil means
+	// the size of T itself, without what it points to.
+	Size func(*T) int64
+
+	// IdleAge is the time after which a Retaining or Bounded pool evicts an
+	// object that nobody took, at the latest after twice as long; 0 means never.
+	IdleAge time.Duration
+
+	// Limit is the number of objects that a Bounded pool may have in
+	// existence.
+	Limit int
+}
+
+// A Pool keeps objects of type T for reuse. It is made by [New], used through
+// the pointer, and not copied.
+type Pool[T any] struct {
+	// All fields are set by New and only read afterwards; cache, stock and
+	// tally synchronize what they hold.
+	kind  Kind
+	fresh func() *T
+	reset func(*T)
+	size  func(*T) int64
+	share int64 // largest object that Put keeps, by size; used if size is set
+	cache cache[T]
+	stock stock[T]
+	tally tally
+	track tracker[T] // used if invariant.Enabled
+}
+
+// New returns an empty pool. It panics if cfg contradicts itself.
+func New[T any](cfg Config[T]) *Pool[T] {
+	cfg.check()
+	p := &Pool[T]{kind: cfg.Kind, fresh: cfg.New, reset: cfg.Reset}
+	if p.fresh == nil {
+		p.fresh = func() *T { return new(T) }
+	}
+	switch cfg.Kind {
+	case Cached:
+		p.cache.init(maxDepth)
+	case Retaining:
+		if cfg.MaxIdle == 0 {
+			cfg.MaxIdle = DefaultMaxIdle
+		}
+		if cfg.MaxIdleBytes > 0 {
+			if p.size = cfg.Size; p.size == nil {
+				fit := cfg.MaxIdleBytes / int64(sizeof[T]())
+				cfg.MaxIdle = int(min(int64(cfg.MaxIdle), fit))
+			} else {
+				p.share = cfg.MaxIdleBytes / int64(cfg.MaxIdle)
+			}
+		}
+		p.stock.init(cfg.MaxIdle, 0)
+	case Bounded:
+		p.stock.init(cfg.Limit, cfg.Limit)
+	}
+	if cfg.IdleAge > 0 {
+		p.stock.trimEvery(cfg.IdleAge)
+	}
+	if invariant.Enabled {
+		p.track.init("Pool")
+	}
+	return p
+}
+
+func (cfg *Config[T]) check() {
+	bad := func(format string, args ...any) { panic("pool: New: " + fmt.Sprintf(format, args...)) }
+	if sizeof[T]() == 0 {
+		bad("%T has size zero; use the value, it needs no pool", *new(T))
+	}
+	switch cfg.Kind {
+	case Cached:
+		if cfg.IdleAge != 0 {
+			bad("IdleAge %v on a Cached pool; use Retaining, or leave it to the collector", cfg.IdleAge)
+		}
+	case Retaining, Bounded:
+		if cfg.IdleAge < 0 {
+			bad("IdleAge %v; want 0 for never, or more", cfg.IdleAge)
+		}
+	default:
+		bad("Kind %d; want Cached, Retaining or Bounded", cfg.Kind)
+	}
+	if cfg.Kind == Bounded && (cfg.Limit < 1 || cfg.Limit > maxObjects) {
+		bad("Limit %d; a Bounded pool wants 1 to %d", cfg.Limit, maxObjects)
+	}
+	if cfg.Kind != Bounded && cfg.Limit != 0 {
+		bad("Limit %d; it applies to Bounded pools only", cfg.Limit)
+	}
+	if cfg.Kind != Retaining && (cfg.MaxIdle != 0 || cfg.MaxIdleBytes != 0 || cfg.Size != nil) {
+		bad("MaxIdle, MaxIdleBytes or Size; they apply to Retaining pools only")
+	}
+	if cfg.MaxIdle < 0 || cfg.MaxIdle > maxObjects {
+		bad("MaxIdle %d; want 0 for %d, or 1 to %d", cfg.MaxIdle, DefaultMaxIdle, maxObjects)
+	}
+	if cfg.MaxIdleBytes < 0 {
+		bad("MaxIdleBytes %d; want 0 for no bound, or more", cfg.MaxIdleBytes)
+	}
+	if least := max(int64(sizeof[T]()), int64(cfg.MaxIdle)); cfg.MaxIdleBytes > 0 && cfg.MaxIdleBytes < least {
+		bad("MaxIdleBytes %d leaves no room for an object; want %d or more", cfg.MaxIdleBytes, least)
+	}
+	if cfg.Size != nil && cfg.MaxIdleBytes == 0 {
+		bad("Size without MaxIdleBytes; set both")
+	}
+}
+
+// maxObjects is the largest MaxIdle and Limit: enough for any use, and far
+// from overflow.
+const maxObjects = 1 << 30
+
+// Get returns an idle object, or a new one. On a Bounded pool it waits as long
+// as all objects are in use.
+func (p *Pool[T]) Get() *T {
+	if !invariant.Enabled {
+		pid := procpin.Pin()
+		if p.kind == Cached {
+			if s := p.cache.mine(pid); s != nil {
+				if x := s.pop(); x != nil {
+					s.hit()
+					procpin.Unpin()
+					return x
+				}
+			}
+		} else if b := p.stock.mine(pid); b != nil {
+			if x := b.pop(); x != nil {
+				b.hit()
+				procpin.Unpin()
+				return x
+			}
+		}
+		procpin.Unpin()
+	}
+	x, _ := p.get(context.Background())
+	if invariant.Enabled {
+		p.track.take(x, nil)
+	}
+	return x
+}
+
+// GetContext is Get, but gives up when ctx is done while it waits, which only
+// happens on a Bounded pool. The error wraps ctx.Err(). As long as an object
+// can be had without waiting, ctx is not looked at.
+func (p *Pool[T]) GetContext(ctx context.Context) (*T, error) {
+	x, err := p.get(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("pool: GetContext: all %d objects are in use: %w", p.stock.limit, err)
+	}
+	if invariant.Enabled {
+		p.track.take(x, nil)
+	}
+	return x, nil
+}
+
+// get returns an idle object or makes one, on a Bounded pool after waiting for
+// permission to or for an object to come back.
+func (p *Pool[T]) get(ctx context.Context) (*T, error) {
+	var x *T
+	if p.kind == Cached {
+		x = p.cache.get()
+	} else {
+		x = p.stock.get()
+	}
+	if x == nil && p.kind == Bounded {
+		var err error
+		if x, err = p.stock.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if x == nil {
+		x = p.make("Get")
+		p.tally.misses.Add(1)
+	}
+	return x, nil
+}
+
+// make calls New. On a Bounded pool the caller holds permission for one more
+// object, which goes back if New does not return one.
+func (p *Pool[T]) make(op string) *T {
+	made := false
+	if p.kind == Bounded {
+		defer func() {
+			if !made {
+				p.stock.forget(1)
+			}
+		}()
+	}
+	x := p.fresh()
+	if x == nil {
+		panic("pool: " + op + ": Config.New returned nil; return an object")
+	}
+	made = true
+	if invariant.Enabled {
+		p.track.create(x, int(sizeof[T]()))
+	}
+	return x
+}
+
+// Put gives x back to the pool, which x came from and which now owns it.
+func (p *Pool[T]) Put(x *T) {
+	if x == nil {
+		panic("pool: Put: nil object; put only what Get returned")
+	}
+	if invariant.Enabled {
+		p.track.giveBack(x, int(sizeof[T]()))
+	}
+	if p.reset != nil {
+		p.reset(x)
+	}
+	if p.size != nil && p.size(x) > p.share {
+		p.tally.drop(1)
+		return
+	}
+	if invariant.Enabled {
+		p.track.poison(x, nil)
+	}
+	pid := procpin.Pin()
+	if p.kind == Cached {
+		if s := p.cache.mine(pid); s != nil && s.push(x, p.cache.depth) {
+			s.put()
+			procpin.Unpin()
+			return
+		}
+		procpin.Unpin()
+		p.cache.spill(x)
+		return
+	}
+	if b := p.stock.mine(pid); b != nil && b.push(x, p.stock.depth) {
+		b.put()
+		procpin.Unpin()
+		p.stock.notify()
+		return
+	}
+	procpin.Unpin()
+	p.tally.discarded.Add(uint64(p.stock.spill(x)))
+}
+
+// Discard ends the holder's possession of x without giving it back, for
+// objects that are no longer usable. On a Bounded pool this makes room for
+// another.
+func (p *Pool[T]) Discard(x *T) {
+	if x == nil {
+		panic("pool: Discard: nil object; discard only what Get returned")
+	}
+	if invariant.Enabled {
+		p.track.giveBack(x, int(sizeof[T]()))
+	}
+	p.tally.drop(1)
+	if p.kind == Bounded {
+		p.stock.forget(1)
+	}
+}
+
+// Warm makes n new objects and leaves them idle, and returns how many it made:
+// fewer than n where the pool's bounds allow no more.
+func (p *Pool[T]) Warm(n int) int {
+	if n < 0 || n > maxObjects {
+		panic(fmt.Sprintf("pool: Warm: %d objects; want 0 to %d", n, maxObjects))
+	}
+	for i := range n {
+		if p.kind == Bounded && !p.stock.permit() {
+			return i
+		}
+		x := p.make("Warm")
+		if invariant.Enabled {
+			p.track.poison(x, nil)
+		}
+		kept := true
+		if p.kind == Cached {
+			p.cache.stow(x)
+		} else {
+			kept = p.stock.stow(x)
+		}
+		if !kept {
+			return i
+		}
+		p.tally.warmed.Add(1)
+	}
+	return n
+}
+
+// Held lists the objects that were taken and not given back, the longest-held
+// first, and those among them that became unreachable (at most the latest
+// 100). It is empty unless the build is a debug or race build.
+func (p *Pool[T]) Held() []Held {
+	if !invariant.Enabled {
+		return nil
+	}
+	return p.track.list()
+}
+
+// Stats returns what the pool counted. Taken while others use the pool it is
+// approximate by the operations under way.
+func (p *Pool[T]) Stats() Stats {
+	var s Stats
+	if p.kind == Cached {
+		p.cache.addTo(&s, &p.tally, int64(sizeof[T]()))
+	} else {
+		p.stock.addTo(&s, &p.tally, int64(sizeof[T]()))
+	}
+	s.derive()
+	return s
+}
+
+func sizeof[T any]() uintptr { return unsafe.Sizeof(*new(T)) }

@@ -1,0 +1,107 @@
+package pool
+
+import (
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// Stats are a pool's figures since it was made.
+//
+// Made by New or Warm, an object is in use, idle, evicted or discarded:
+// Misses + Warmed = InUse + Idle + Evicted + Discarded, where objects that
+// were taken and never given back stay in use for good. Under the
+// isobar_nostats tag Hits, InUse and Evicted are 0, and on 32-bit platforms
+// Hits wraps around.
+type Stats struct {
+	Hits      uint64 // Gets served by an idle object
+	Misses    uint64 // Gets served by a new object
+	Warmed    uint64 // objects made by Warm
+	InUse     int64  // objects taken and not given back
+	Idle      int64  // objects ready to be taken
+	IdleBytes int64  // their memory: of a Pool's objects the T alone, not what it points to
+	Evicted   uint64 // idle objects dropped by collections or age
+	Discarded uint64 // objects given back and not kept
+	Oversize  uint64 // Gets of Bytes beyond the largest class, served by the heap and counted nowhere else
+
+	puts uint64
+}
+
+// HitRate is the fraction of Gets served by an idle object, 0 to 1; 0 before
+// the first.
+func (s Stats) HitRate() float64 {
+	if s.Hits+s.Misses == 0 {
+		return 0
+	}
+	return float64(s.Hits) / float64(s.Hits+s.Misses)
+}
+
+// derive computes what follows from the counts.
+func (s *Stats) derive() {
+	if !counting {
+		s.Hits = 0
+		return
+	}
+	s.InUse = max(0, int64(s.Hits+s.Misses-s.puts))
+	s.Evicted = uint64(max(0, int64(s.Misses+s.Warmed-s.Discarded)-s.InUse-s.Idle))
+}
+
+// addIdle adds the counts of one cache or stock and its idle objects.
+func (s *Stats) addIdle(c count, idle int, size int64) {
+	s.Hits += uint64(c.hits)
+	s.puts += uint64(c.puts)
+	s.Idle += int64(idle)
+	s.IdleBytes += int64(idle) * size
+}
+
+// A tally counts what is rare, and may be shared by all Ps.
+type tally struct {
+	misses, warmed, discarded, dropped atomic.Uint64
+}
+
+// drop counts n objects given back by a holder that the pool did not even look
+// at: discarded, and part of no other count of Puts.
+func (t *tally) drop(n uint64) {
+	t.discarded.Add(n)
+	t.dropped.Add(n)
+}
+
+func (t *tally) addTo(s *Stats) {
+	s.Misses += t.misses.Load()
+	s.Warmed += t.warmed.Load()
+	s.Discarded += t.discarded.Load()
+	s.puts += t.dropped.Load()
+}
+
+// A count is written by the P that owns it, pinned, with plain stores: a
+// machine word, so a concurrent reader gets some value that was written (see
+// "Programs containing data races" in the Go memory model). Race builds use
+// atomic operations instead.
+type count struct {
+	hits, puts uintptr
+}
+
+func (c *count) hit() {
+	if counting {
+		increment(&c.hits)
+	}
+}
+
+func (c *count) put() {
+	if counting {
+		increment(&c.puts)
+	}
+}
+
+func increment(n *uintptr) {
+	if invariant.Race {
+		atomic.AddUintptr(n, 1)
+	} else {
+		*n++
+	}
+}
+
+func (c *count) add(d *count) {
+	c.hits += atomic.LoadUintptr(&d.hits)
+	c.puts += atomic.LoadUintptr(&d.puts)
+}

@@ -1,0 +1,278 @@
+package pool
+
+import (
+	"container/list"
+	"context"
+	"math/bits"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"github.com/isobar-go/isobar/internal/procpin"
+)
+
+// A stock holds the idle objects of a Retaining or Bounded pool: a bin for each
+// P, and a depot for what the bins cannot hold. Unlike a cache's stacks, bins
+// may be emptied by whoever holds mu. So no object is out of reach of a
+// goroutine that runs on another P, which a Bounded pool depends on.
+//
+// Objects move between bins and depot under mu, so that who holds mu sees every
+// idle object. Only Put into the P's own bin does without mu; it looks at
+// waiting afterwards, and whoever waits raises waiting before it looks at the
+// bins: one of the two sees the other.
+type stock[T any] struct {
+	depth int      // objects a bin may hold; set by init
+	room  int      // objects the depot may hold; set by init
+	limit int      // objects that may exist, 0 for any number; set by init
+	bins  []bin[T] // set by init
+
+	depot[T]
+	queue   list.List    // of *waiter[T]; guarded by mu
+	waiting atomic.Int64 // queue.Len(), stored under mu
+
+	made atomic.Int64 // objects in existence and permissions to make one; if limit > 0
+}
+
+// A waiter is a Get that waits. What it receives is the object it gets, or nil
+// for the permission to make one.
+type waiter[T any] struct {
+	ready chan *T // capacity 1; sent to under mu by whoever takes it off the queue
+}
+
+func (s *stock[T]) init(maxIdle, limit int) {
+	n := procs()
+	s.bins, s.limit = make([]bin[T], n), limit
+	s.depth = min(maxDepth, maxIdle/(4*n))
+	if limit > 0 {
+		s.depth = maxDepth
+	}
+	s.room = maxIdle
+	if limit == 0 {
+		s.room -= s.depth * n
+	}
+}
+
+// mine returns the bin of the P with the given id, or nil if there is none.
+func (s *stock[T]) mine(pid int) *bin[T] {
+	if pid < len(s.bins) {
+		return &s.bins[pid]
+	}
+	return nil
+}
+
+// get returns an idle object, or nil. Pool.Get begins as it does, to save a
+// call.
+func (s *stock[T]) get() *T {
+	pid := procpin.Pin()
+	if b := s.mine(pid); b != nil {
+		if x := b.pop(); x != nil {
+			b.hit()
+			procpin.Unpin()
+			return x
+		}
+	}
+	procpin.Unpin()
+	return s.refill(pid)
+}
+
+// refill is get with an empty bin: it fetches a batch from the depot, or an
+// object from another bin.
+func (s *stock[T]) refill(pid int) *T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.find(pid + 1)
+	if x == nil {
+		return nil
+	}
+	s.hit()
+	var batch [maxDepth / 2]*T
+	items := batch[:s.take(batch[:s.depth/2])]
+	pid = procpin.Pin()
+	if b := s.mine(pid); b != nil {
+		for len(items) > 0 && b.push(items[0], s.depth) {
+			items = items[1:]
+		}
+	}
+	procpin.Unpin()
+	s.add(items...)
+	return x
+}
+
+// find takes an object from the depot or out of any bin, from the given one on.
+// The caller holds mu.
+func (s *stock[T]) find(from int) *T {
+	var one [1]*T
+	if s.take(one[:]) > 0 {
+		return one[0]
+	}
+	for i := range s.bins {
+		if x := s.bins[(from+i)%len(s.bins)].steal(); x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// spill is put with a full bin: it moves half of it to the depot. It returns
+// how many objects it had to drop.
+func (s *stock[T]) spill(x *T) (dropped int) {
+	batch := [maxDepth/2 + 1]*T{x}
+	n := 1
+	s.mu.Lock()
+	pid := procpin.Pin()
+	if b := s.mine(pid); b != nil {
+		for n <= s.depth/2 {
+			y := b.pop()
+			if y == nil {
+				break
+			}
+			batch[n] = y
+			n++
+		}
+	}
+	procpin.Unpin()
+	s.count.put()
+	dropped = s.store(batch[:n])
+	s.mu.Unlock()
+	s.notify()
+	return dropped
+}
+
+// store adds to the depot those items that it has room for, and returns how
+// many it has not. The caller holds mu.
+func (s *stock[T]) store(items []*T) (dropped int) {
+	n := min(len(items), s.room-len(s.items))
+	s.add(items[:n]...)
+	return len(items) - n
+}
+
+// stow adds a new object to the depot, where every P finds it, and reports
+// whether there was room.
+func (s *stock[T]) stow(x *T) bool {
+	s.mu.Lock()
+	dropped := s.store([]*T{x})
+	s.mu.Unlock()
+	s.notify()
+	return dropped == 0
+}
+
+// permit takes the permission to make an object, if there is one.
+func (s *stock[T]) permit() bool {
+	for {
+		n := s.made.Load()
+		if n >= int64(s.limit) {
+			return false
+		}
+		if s.made.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// forget takes note that n objects are gone, and others may be made.
+func (s *stock[T]) forget(n int) {
+	s.made.Add(-int64(n))
+	s.notify()
+}
+
+// wait returns an object, or nil for the permission to make one, as soon as
+// there is either.
+func (s *stock[T]) wait(ctx context.Context) (*T, error) {
+	if s.waiting.Load() == 0 && s.permit() {
+		return nil, nil
+	}
+	w := &waiter[T]{ready: make(chan *T, 1)}
+	s.mu.Lock()
+	place := s.queue.PushBack(w)
+	s.waiting.Store(int64(s.queue.Len()))
+	s.mu.Unlock()
+	s.serve()
+	select {
+	case x := <-w.ready:
+		return x, nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case x := <-w.ready:
+		return x, nil
+	default:
+	}
+	s.queue.Remove(place)
+	s.waiting.Store(int64(s.queue.Len()))
+	return nil, ctx.Err()
+}
+
+// notify serves those who wait, if anyone does.
+func (s *stock[T]) notify() {
+	if s.waiting.Load() > 0 {
+		s.serve()
+	}
+}
+
+// serve hands objects, or permissions to make them, to those who wait, in the
+// order in which they came, as long as there are both.
+func (s *stock[T]) serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queue.Len() > 0 {
+		x := s.find(0)
+		if x != nil {
+			s.hit()
+		} else if !s.permit() {
+			return
+		}
+		first := s.queue.Front()
+		s.queue.Remove(first)
+		s.waiting.Store(int64(s.queue.Len()))
+		first.Value.(*waiter[T]).ready <- x
+	}
+}
+
+// trimEvery evicts, every age, what nobody took since the last time, as long
+// as the stock is reachable.
+func (s *stock[T]) trimEvery(age time.Duration) {
+	w := weak.Make(s)
+	time.AfterFunc(age, func() {
+		if s := w.Value(); s != nil {
+			s.age()
+			s.trimEvery(age)
+		}
+	})
+}
+
+// age evicts what stayed in the depot since the last call, and moves the
+// contents of the bins there, so that the next call finds them.
+func (s *stock[T]) age() {
+	s.mu.Lock()
+	evicted := s.trim()
+	for i := range s.bins {
+		for len(s.items) < s.room {
+			x := s.bins[i].steal()
+			if x == nil {
+				break
+			}
+			s.add(x)
+		}
+	}
+	s.low = len(s.items)
+	s.mu.Unlock()
+	if s.limit > 0 {
+		s.forget(evicted)
+	}
+}
+
+// addTo adds the figures of s, whose objects have size bytes, to st.
+func (s *stock[T]) addTo(st *Stats, t *tally, size int64) {
+	s.mu.Lock()
+	sum, idle := s.count, len(s.items)
+	s.mu.Unlock()
+	for i := range s.bins {
+		b := &s.bins[i]
+		sum.add(&b.count)
+		idle += bits.OnesCount64(b.full.Load())
+	}
+	st.addIdle(sum, idle, size)
+	t.addTo(st)
+}
