@@ -209,7 +209,7 @@ func (s study) ranking(factor string, groups []*Group) finding {
 	text := fmt.Sprintf("%s: under %s ", s.base.Config.Workload, level(s.base.Config, "gc"))
 	if len(better) > 0 {
 		order := ranked(better)
-		text += fmt.Sprintf("%s relieved most: %s of %s", names[better[0].B], factorOf(better[0], " the "+speed.name), base)
+		text += fmt.Sprintf("%s relieved most: %s", names[better[0].B], factorOf(better[0], " the "+speed.name+" of "+base))
 		if len(order) > 1 {
 			text += "; then " + list(order[1:], "and")
 		}

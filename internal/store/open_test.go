@@ -197,7 +197,7 @@ func TestDamageIsReported(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	good := filled(f)
 	f.Add(good[:4096])
-	f.Add(good)
+	f.Add(good[:8*4096])
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "s.db")

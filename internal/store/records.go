@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
@@ -45,6 +46,9 @@ func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][
 	}
 	defer insert.Close()
 	for metric, value := range rec.Metrics {
+		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) {
+			return fmt.Errorf("cell %d: metric %q: want a name without spaces", index, metric)
+		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			return fmt.Errorf("cell %d: metric %s is %v: leave out what was not measured", index, metric, value)
 		}

@@ -325,3 +325,23 @@ func TestRemoveGivesSpaceBack(t *testing.T) {
 		}
 	}
 }
+
+// TestListReadsNoDocument: the documents may be arbitrarily large, or damaged,
+// and runs are listed all the same.
+func TestListReadsNoDocument(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s.db"))
+	cells := testPlan(1)
+	id := create(t, s, cells)
+	if err := s.Append(id, testRecord(cells[0], rand.New(rand.NewPCG(1, 1))), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.Exec("UPDATE document SET data = x'00'"); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := s.Runs(); err != nil || len(runs) != 1 || runs[0].Finished != 1 {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	if _, err := s.Records(id); err == nil || !strings.Contains(err.Error(), "record of cell 0 is damaged") {
+		t.Errorf("a damaged document: %v", err)
+	}
+}
