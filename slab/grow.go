@@ -1,0 +1,94 @@
+package slab
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/offheap"
+)
+
+// grow adds n chunks or more.
+func (s *Slab[T]) grow(n int) error {
+	s.mustBeOpen("Insert")
+	for want := len(s.chunks) + n; len(s.chunks) < want; {
+		// Mapping as much as there is already, up to maxRun chunks, keeps the
+		// number of mappings small and the excess below what is in use.
+		run := max(1, min(want-len(s.chunks), maxRun), min(len(s.chunks), maxRun))
+		err := s.addChunks(run)
+		if err != nil && run > 1 {
+			err = s.addChunks(1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addChunks adds a run of n chunks, or as many more as fill whole pages.
+func (s *Slab[T]) addChunks(n int) error {
+	size := int(chunkBytes[T]())
+	bytes := n * size
+	if s.account != nil {
+		bytes = offheap.RoundUp(bytes, s.config.HugePages)
+		n = bytes / size
+	}
+	switch {
+	case len(s.chunks)+n > maxSlots/chunkSlots:
+		return fmt.Errorf("%w: a slab has at most %d slots", ErrLimit, maxSlots)
+	case s.config.LimitBytes > 0 && bytes > s.config.LimitBytes-s.mapped:
+		return fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, s.mapped, s.config.LimitBytes, bytes)
+	}
+	if s.account == nil {
+		for range n {
+			s.chunks = append(s.chunks, new(chunk[T]))
+		}
+	} else {
+		run, err := s.account.Map(bytes, s.config.HugePages)
+		if err != nil {
+			return err
+		}
+		s.runs = append(s.runs, run)
+		for i := range n {
+			s.chunks = append(s.chunks, chunkAt[T](run[i*size:]))
+		}
+	}
+	s.mapped += bytes
+	return nil
+}
+
+// Stats are the sizes of a slab. How far Slots lies above Live, and Empty above
+// 0, is what moving objects together would gain.
+type Stats struct {
+	Live       int // objects
+	Slots      int // places used since the last Clear, free ones included
+	Free       int // of these, places to be used again
+	Retired    int // of these, places whose generations are exhausted
+	Chunks     int // of 1,024 places each
+	Empty      int // chunks without an object
+	ChunkBytes int // taken for chunks
+}
+
+// Stats returns the present sizes. It looks at every slot.
+func (s *Slab[T]) Stats() Stats {
+	st := Stats{Live: s.live, Slots: int(s.bump), Chunks: len(s.chunks), ChunkBytes: s.mapped}
+	for c := range s.chunks {
+		live := 0
+		for i := uint32(c * chunkSlots); i < min(s.bump, uint32(c+1)*chunkSlots); i++ {
+			if s.at(i).meta.live() {
+				live++
+			}
+		}
+		if live == 0 {
+			st.Empty++
+		}
+	}
+	for i := s.free; i != none; i = s.at(i).meta.next() {
+		st.Free++
+	}
+	st.Retired = st.Slots - st.Live - st.Free
+	return st
+}
+
+// OffHeapBytes returns the bytes that this process has mapped outside of the
+// Go heap through this module, by purpose.
+func OffHeapBytes() map[string]int64 { return offheap.Usage() }

@@ -1,0 +1,309 @@
+package slab
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/offheap"
+)
+
+const (
+	chunkShift = 10
+	chunkSlots = 1 << chunkShift
+	maxSlots   = 1 << 30
+	// maxRun is how many chunks at most are mapped at once.
+	maxRun = 64
+	// maxObjectBytes bounds a chunk to 64 MiB.
+	maxObjectBytes = 64 << 10
+
+	none = math.MaxUint32 >> 1 // the link of the last free slot
+)
+
+// ErrLimit says that an object does not fit within LimitBytes, or that the
+// slab has 2^30 slots.
+var ErrLimit = errors.New("memory limit reached")
+
+// A Handle names an object in a slab of Ts. The zero Handle names none. It
+// means nothing to a slab other than the one that returned it.
+type Handle[T any] uint64 // the generation in the upper half, the slot in the lower
+
+func handleOf[T any](slot, gen uint32) Handle[T] { return Handle[T](gen)<<32 | Handle[T](slot) }
+
+func (h Handle[T]) slot() uint32 { return uint32(h) }
+func (h Handle[T]) gen() uint32  { return uint32(h >> 32) }
+
+// A Config says where a slab takes memory from. The zero Config is ready for
+// use.
+type Config struct {
+	// LimitBytes bounds the chunks together; 0 is no bound.
+	LimitBytes int
+	// OnHeap takes chunks from the Go heap, which allows types with pointers.
+	// Without it chunks are mapped from the operating system.
+	OnHeap bool
+	// HugePages maps whole huge pages of 2 MiB and asks for them. It has no
+	// effect with OnHeap.
+	HugePages bool
+	// Purpose is what the mapped bytes are counted under in [OffHeapBytes],
+	// "slab" by default.
+	Purpose string
+}
+
+// A slot is the place of one object.
+type slot[T any] struct {
+	_     [0]atomic.Uint64 // aligns meta for Concurrent on 32-bit platforms
+	meta  meta
+	value T
+}
+
+// A meta is a slot's generation, in the upper half, and in the lower either
+// the live bit or the next free slot. The generation is that of the object
+// that lives in the slot or, while it is free, of the next one. 0 is that of a
+// slot never used.
+//
+// In a Concurrent the bits below the live bit count the updates of the object,
+// twice each: the count is odd while the value is being written.
+type meta uint64
+
+const liveBit meta = 1 << 31
+
+func metaOf(gen uint32, low meta) meta { return meta(gen)<<32 | low }
+
+func (m meta) gen() uint32  { return uint32(m >> 32) }
+func (m meta) live() bool   { return m&liveBit != 0 }
+func (m meta) next() uint32 { return uint32(m) }
+
+type chunk[T any] [chunkSlots]slot[T]
+
+// A Slab holds objects behind handles. It is made by [New], must not be
+// copied, and is for one goroutine at a time.
+//
+// A slab that is dropped without [Slab.Release] keeps its mapped memory:
+// nothing can tell whether pointers into it remain.
+type Slab[T any] struct {
+	chunks []*chunk[T]
+	bump   uint32 // slots below it are live, free or retired; those above unused
+	free   uint32 // the first free slot below bump, or none
+	live   int
+	// retired counts slots whose generations are exhausted, again after Clear.
+	retired int
+
+	runs     [][]byte // mappings, each of one chunk or more
+	mapped   int      // bytes of all chunks
+	released bool
+	config   Config
+	account  *offheap.Account // nil on the heap
+	shared   bool             // by a Concurrent: no pointers are handed out
+	removed  map[uint32]event // in checking builds: where free slots were freed
+}
+
+// New returns an empty slab. It maps nothing yet. The error says what is wrong
+// with the configuration, or that T cannot be held.
+func New[T any](config Config) (*Slab[T], error) {
+	t := reflect.TypeFor[T]()
+	switch {
+	case config.LimitBytes < 0:
+		return nil, fmt.Errorf("slab: New: LimitBytes is %d; want 0 for no limit, or more", config.LimitBytes)
+	case t.Size() > maxObjectBytes:
+		return nil, fmt.Errorf("slab: New: %v has %d bytes; want at most %d: keep what is large elsewhere", t, t.Size(), maxObjectBytes)
+	case !config.OnHeap && holdsPointers(t):
+		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector would not see in mapped memory; use handles instead, or set OnHeap", t)
+	}
+	s := &Slab[T]{free: none, config: config}
+	if !config.OnHeap {
+		if config.Purpose == "" {
+			config.Purpose = "slab"
+		}
+		s.account = offheap.For(config.Purpose)
+	}
+	return s, nil
+}
+
+// holdsPointers walks t.
+func holdsPointers(t reflect.Type) bool {
+	switch k := t.Kind(); k {
+	case reflect.Array:
+		return t.Len() > 0 && holdsPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if holdsPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	default:
+		return k < reflect.Bool || k > reflect.Complex128
+	}
+}
+
+func (s *Slab[T]) at(i uint32) *slot[T] { return &s.chunks[i>>chunkShift][i%chunkSlots] }
+
+// Insert adds v and returns its handle. It panics with an error that wraps
+// [ErrLimit], or says what the operating system refused, if there is no room:
+// Reserve tells beforehand.
+func (s *Slab[T]) Insert(v T) Handle[T] {
+	i, sl, gen := s.take()
+	sl.meta = metaOf(gen, liveBit)
+	sl.value = v
+	return handleOf[T](i, gen)
+}
+
+// take takes a slot that is free or unused, for an object of generation gen.
+// The caller sets the slot's meta and value.
+func (s *Slab[T]) take() (i uint32, sl *slot[T], gen uint32) {
+	i = s.free
+	if i == none {
+		return s.takeUnused()
+	}
+	sl = s.at(i)
+	s.free = sl.meta.next()
+	s.live++
+	if invariant.Enabled {
+		s.mustBeUntouched(i, sl)
+	}
+	return i, sl, sl.meta.gen()
+}
+
+func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
+	for {
+		if int(s.bump) == len(s.chunks)*chunkSlots {
+			if err := s.grow(1); err != nil {
+				panic(fmt.Errorf("slab: Insert: %w; Reserve tells beforehand", err))
+			}
+		}
+		i := s.bump
+		sl := s.at(i)
+		s.bump++
+		if gen := sl.meta.gen(); gen < math.MaxUint32 {
+			s.live++
+			return i, sl, gen + 1
+		}
+		sl.storeMeta(metaOf(math.MaxUint32, none))
+		s.retired++
+	}
+}
+
+// Get returns the object that h names. The pointer is good until the object is
+// removed.
+func (s *Slab[T]) Get(h Handle[T]) (v *T, ok bool) {
+	if i := h.slot(); i < s.bump {
+		if sl := s.at(i); sl.meta == metaOf(h.gen(), liveBit) {
+			return &sl.value, true
+		}
+	}
+	return nil, false
+}
+
+// Remove removes the object that h names, and reports whether there was one.
+func (s *Slab[T]) Remove(h Handle[T]) (ok bool) {
+	i := h.slot()
+	if i >= s.bump {
+		return false
+	}
+	sl := s.at(i)
+	if sl.meta != metaOf(h.gen(), liveBit) {
+		return false
+	}
+	if s.config.OnHeap {
+		sl.value = *new(T)
+	}
+	if invariant.Enabled {
+		s.noteRemoved(i)
+		s.poison(sl)
+	}
+	sl.meta = s.freed(i, h.gen())
+	return true
+}
+
+// freed puts slot i, whose object of generation gen is removed, on the free
+// list, and returns its new meta. A slot that had its last generation is
+// retired: it keeps that, without the live bit, and is on no list.
+func (s *Slab[T]) freed(i, gen uint32) meta {
+	s.live--
+	if gen == math.MaxUint32 {
+		s.retired++
+		return metaOf(gen, none)
+	}
+	next := s.free
+	s.free = i
+	return metaOf(gen+1, meta(next))
+}
+
+// Len returns the number of objects.
+func (s *Slab[T]) Len() int { return s.live }
+
+// All goes over the objects in the order of their slots. The object at hand
+// may be removed; one inserted meanwhile may be visited or not.
+func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
+	return func(yield func(Handle[T], *T) bool) {
+		for i := uint32(0); i < s.bump; i++ {
+			if sl := s.at(i); sl.meta.live() && !yield(handleOf[T](i, sl.meta.gen()), &sl.value) {
+				return
+			}
+		}
+	}
+}
+
+// Clear removes all objects and keeps the memory; the next ones fill it from
+// the start, in order. It takes the same time whatever the slab holds, save on
+// the Go heap, where it clears what was used.
+func (s *Slab[T]) Clear() {
+	s.mustBeOpen("Clear")
+	if (s.config.OnHeap || invariant.Enabled) && !s.shared {
+		s.wipe()
+	}
+	s.bump, s.free, s.live = 0, none, 0
+}
+
+// wipe clears the values of all slots in use or, in checking builds, poisons
+// what is mapped.
+func (s *Slab[T]) wipe() {
+	for i := range s.bump {
+		sl := s.at(i)
+		sl.value = *new(T)
+		if invariant.Enabled {
+			s.poison(sl)
+		}
+	}
+	clear(s.removed)
+}
+
+// Release gives all memory back. Get and Remove then return ok=false for every
+// handle; no pointer from Get may be used afterwards. Other uses panic, a second
+// Release among them.
+func (s *Slab[T]) Release() {
+	s.mustBeOpen("Release")
+	for _, run := range s.runs {
+		s.account.Unmap(run)
+	}
+	s.chunks, s.runs, s.mapped = nil, nil, 0
+	s.bump, s.free, s.live = 0, none, 0
+	s.released = true
+}
+
+func (s *Slab[T]) mustBeOpen(op string) {
+	if s.released {
+		panic("slab: " + op + ": after Release; make a new slab")
+	}
+}
+
+// Reserve makes sure that n more objects can be inserted without more memory.
+// The error wraps [ErrLimit] or says what the operating system refused.
+func (s *Slab[T]) Reserve(n int) error {
+	if n < 0 || n > maxSlots {
+		panic(fmt.Sprintf("slab: Reserve: %d objects; want 0 to %d", n, maxSlots))
+	}
+	s.mustBeOpen("Reserve")
+	missing := s.live + s.retired + n - len(s.chunks)*chunkSlots
+	if missing <= 0 {
+		return nil
+	}
+	if err := s.grow((missing + chunkSlots - 1) / chunkSlots); err != nil {
+		return fmt.Errorf("slab: Reserve(%d): %w", n, err)
+	}
+	return nil
+}

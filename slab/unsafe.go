@@ -1,0 +1,58 @@
+package slab
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+func chunkBytes[T any]() uintptr { return unsafe.Sizeof(chunk[T]{}) }
+
+// chunkAt returns the chunk at the start of mem.
+//
+// mem is zeroed, which is what an unused chunk looks like, at least as large as
+// a chunk, and aligned to 8, as slots are; it stays mapped as long as the slab
+// refers to it. T holds no pointers, or mem would not have been mapped.
+func chunkAt[T any](mem []byte) *chunk[T] { return (*chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))) }
+
+// loadMeta and storeMeta are for slots that others read at the same time. meta
+// is the first field that has a size, in a struct that is aligned to 8.
+func (s *slot[T]) loadMeta() meta { return meta(atomic.LoadUint64((*uint64)(&s.meta))) }
+
+func (s *slot[T]) storeMeta(m meta) { atomic.StoreUint64((*uint64)(&s.meta), uint64(m)) }
+
+// loadValue copies the value word by word, each with an atomic load, so that a
+// copy taken while a writer is at work is a mixture, but no data race.
+//
+// The value begins at offset 8 of a slot whose size is a multiple of 8: as many
+// whole words as cover it lie inside of the slot. T holds no pointers. The
+// words are written to v as arrays of bytes, which need no alignment.
+func (s *slot[T]) loadValue(v *T) {
+	to := unsafe.Pointer(v)
+	size := unsafe.Sizeof(*v)
+	for off := uintptr(0); off < size; off += 8 {
+		word := atomic.LoadUint64((*uint64)(unsafe.Add(unsafe.Pointer(s), 8+off)))
+		bytes := (*[8]byte)(unsafe.Pointer(&word))
+		if size-off >= 8 {
+			*(*[8]byte)(unsafe.Add(to, off)) = *bytes
+		} else {
+			copy(unsafe.Slice((*byte)(to), size)[off:], bytes[:])
+		}
+	}
+}
+
+// storeValue is the reverse of loadValue. What pads the value to whole words
+// becomes zero.
+func (s *slot[T]) storeValue(v *T) {
+	from := unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
+	for off := 0; off < len(from); off += 8 {
+		var word uint64
+		copy((*[8]byte)(unsafe.Pointer(&word))[:], from[off:])
+		atomic.StoreUint64((*uint64)(unsafe.Add(unsafe.Pointer(s), 8+off)), word)
+	}
+}
+
+// valueBytes returns the memory of the value, for checking builds. T holds no
+// pointers, or only zeros are written.
+func (s *slot[T]) valueBytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&s.value)), unsafe.Sizeof(s.value))
+}
