@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/workload"
 )
 
 // Exit codes, the same for every command.
@@ -95,7 +96,7 @@ and memory strategies relieve it.
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { a.began = true; return nil },
-		Args:              cobra.NoArgs,
+		Args:              onlyCommands,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.in)
@@ -105,6 +106,19 @@ and memory strategies relieve it.
 	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
 	root.AddCommand(a.labCommand())
 	return root
+}
+
+// onlyCommands refuses arguments of a command that takes subcommands alone, and
+// names the nearest one.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usage(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), workload.DidYouMean(args[0], names)))
 }
 
 // version is the module version that the binary was built from, or "devel"

@@ -20,7 +20,7 @@ a market-data processor and the memory strategies, each with the collector at
 its default, tuned (GOGC=500) and disabled, in interleaved blocks of fresh
 processes; prints what was found; and writes an HTML report. It takes at most 3
 minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
-		Args: cobra.NoArgs,
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := opts.spec(quickStudies())
 			if err != nil {
@@ -29,7 +29,7 @@ minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
 			return a.measure(cmd.Context(), opts, spec, "quick study")
 		},
 	}
-	opts.addFlags(cmd.Flags(), 5, 2*time.Minute)
+	opts.addFlags(cmd.Flags(), 5, 2*time.Minute, 150*time.Second)
 	cmd.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.compareCommand(), a.rmCommand(),
 		a.exportCommand(), a.importCommand(), a.profileCommand(), a.ticksCommand())
 	return cmd

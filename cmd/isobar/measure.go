@@ -43,7 +43,7 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, s, path, id, &opts.output)
+	return a.finishRun(ctx, s, path, id, &opts.output, opts.budget)
 }
 
 // resume goes on with a run exactly where it stopped.
@@ -67,7 +67,7 @@ func (a *app) resume(ctx context.Context, runID string, output *outputOptions) e
 	if run.Version != version() {
 		fmt.Fprintf(a.err, "isobar: warning: run %d was begun with isobar %s, this is %s\n", run.ID, run.Version, version())
 	}
-	return a.finishRun(ctx, s, path, run.ID, output)
+	return a.finishRun(ctx, s, path, run.ID, output, 0)
 }
 
 // openForRun opens the store and takes the lock that keeps two labs from
@@ -88,8 +88,8 @@ func (a *app) openForRun() (s *store.Store, path string, unlock func(), err erro
 
 // finishRun measures what is pending of a run, reports the whole, and turns
 // failed cells and interruption into the exit code.
-func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int64, output *outputOptions) error {
-	failed, err := a.execute(ctx, s, id)
+func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int64, output *outputOptions, budget time.Duration) error {
+	failed, err := a.execute(ctx, s, id, budget)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return fmt.Errorf("%w\n%s", err, resumeHint(s, id))
@@ -108,8 +108,9 @@ func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int
 }
 
 // execute runs the pending cells in the order of the plan and stores each
-// record before it begins the next cell. It returns how many cells failed.
-func (a *app) execute(ctx context.Context, s *store.Store, id int64) (failed int, err error) {
+// record before it begins the next cell. With a budget it does not begin a
+// block that would likely end later. It returns how many cells failed.
+func (a *app) execute(ctx context.Context, s *store.Store, id int64, budget time.Duration) (failed int, err error) {
 	cells, err := s.Pending(id)
 	if err != nil {
 		return 0, err
@@ -118,13 +119,22 @@ func (a *app) execute(ctx context.Context, s *store.Store, id int64) (failed int
 	if err != nil {
 		return 0, err
 	}
-	r := runner.New(runner.Config{Executable: executables(a)})
+	r := runner.New(runner.Config{Log: a.err})
 	if err := r.Prepare(ctx, cells); err != nil {
 		return 0, err
 	}
 	bar := newProgress(a.err, len(all), len(all)-len(cells))
 	defer bar.clear()
+	if len(cells) == 0 {
+		return 0, nil
+	}
+	blocks := blockBudget{budget: budget, began: time.Now(), block: cells[0].Block}
 	for _, c := range cells {
+		if !blocks.allows(c.Block, time.Now()) {
+			bar.clear()
+			fmt.Fprintf(a.err, "isobar: stopped before block %d, which would have gone beyond --budget %v. %s\n", c.Block+1, budget, resumeHint(s, id))
+			break
+		}
 		bar.begin(c)
 		rec, profiles, err := r.Run(ctx, c)
 		if err != nil {
@@ -248,10 +258,22 @@ func resumeHint(s *store.Store, id int64) string {
 	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d", run.Finished+run.Failed, run.Total, id, id)
 }
 
-// executables finds or builds the binary for each collector, telling the user
-// when that takes a while.
-func executables(a *app) func(ctx context.Context, collector string) (string, error) {
-	return func(ctx context.Context, collector string) (string, error) {
-		return runner.Executable(ctx, collector, a.err)
+// A blockBudget decides whether there is time for another block, which takes
+// as long as those before it did on average. The first always begins.
+type blockBudget struct {
+	budget time.Duration // 0: no bound
+	began  time.Time
+	block  int // the one that is running
+	done   int // blocks finished
+}
+
+// allows reports whether a cell of the given block may begin.
+func (b *blockBudget) allows(block int, now time.Time) bool {
+	if block == b.block {
+		return true
 	}
+	b.block = block
+	b.done++
+	spent := now.Sub(b.began)
+	return b.budget == 0 || spent+spent/time.Duration(b.done) <= b.budget
 }

@@ -26,6 +26,7 @@ type measureOptions struct {
 	memory   string
 	profiles []string
 	name     string
+	budget   time.Duration
 	output   outputOptions
 }
 
@@ -40,12 +41,13 @@ func (o *outputOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
 }
 
-func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout time.Duration) {
+func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget time.Duration) {
 	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks that hold every configuration once")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
 	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
 	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), or none")
 	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace")
+	f.DurationVar(&o.budget, "budget", budget, "begin no block that would likely end later than this; 0 for all blocks")
 	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
 	o.output.addFlags(f)
 }
