@@ -308,9 +308,9 @@ func OneOf(words ...string) func(string) error {
 // DidYouMean returns " (did you mean X?)" for the candidate nearest to s, or
 // "" where none is near.
 func DidYouMean(s string, candidates []string) string {
-	best, bestDistance := "", len(s)/2+1
+	best, bestDistance := "", max(len(s)/2, 2)+1
 	for _, c := range candidates {
-		if d := editDistance(s, c); d < bestDistance {
+		if d := editDistance(s, c); d < bestDistance && d < max(len(s), len(c)) {
 			best, bestDistance = c, d
 		}
 	}
