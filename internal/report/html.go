@@ -91,24 +91,32 @@ type htmlLegend struct {
 	Name   string
 }
 
-// An htmlTable is a table whose first Left columns are text. Label names its
-// scroll region and is unique in the page.
+// An htmlTable is a table whose first Left columns are text, the others
+// figures. Label names its scroll region and is unique in the page.
 type htmlTable struct {
 	Label string
 	Head  []string
 	Left  int
-	Rows  []htmlRow
+	Rows  [][]htmlCell
 }
 
-type htmlRow struct {
-	Class string // of its verdict, "" for none
-	Cells []string
+type htmlCell struct{ Text, Class string }
+
+// Class returns the class of a heading.
+func (t *htmlTable) Class(column int) string {
+	if column < t.Left {
+		return "text"
+	}
+	return ""
 }
 
-// IsText reports whether column i is text.
-func (t *htmlTable) IsText(i int) bool { return i < t.Left }
-
-func (t *htmlTable) add(cells ...string) { t.Rows = append(t.Rows, htmlRow{Cells: cells}) }
+func (t *htmlTable) add(cells ...string) {
+	row := make([]htmlCell, len(cells))
+	for i, text := range cells {
+		row[i] = htmlCell{text, t.Class(i)}
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // identifiers are the ids that the page has given out.
 type identifiers map[string]bool

@@ -13,11 +13,19 @@ type scale struct {
 	log      bool
 }
 
+// An axis ends within these; what lies beyond is drawn at its ends. Their
+// neighbours in float64 would underflow to steps of 0, or overflow.
+const (
+	axisMin = 1e-15
+	axisMax = 1e300
+)
+
 // linearScale begins at 0: lengths on it may be compared.
 func linearScale(metric string, hi, from, to float64) scale {
-	if !(hi > 0) || math.IsInf(hi, 0) {
+	if !(hi >= axisMin) {
 		hi = 1
 	}
+	hi = min(hi, axisMax)
 	s := scale{metric: metric, hi: hi, from: from, to: to}
 	if ticks := s.ticks(4); len(ticks) > 1 {
 		s.hi = ticks[0] + math.Ceil(hi/(ticks[1]-ticks[0])-1e-9)*(ticks[1]-ticks[0])
@@ -27,9 +35,10 @@ func linearScale(metric string, hi, from, to float64) scale {
 
 // logScale spans at least half a decade around its values.
 func logScale(metric string, lo, hi, from, to float64) scale {
-	if !(lo > 0) || !(hi >= lo) || math.IsInf(hi, 0) {
+	if !(lo > 0) || !(hi >= lo) {
 		lo, hi = 1, 10
 	}
+	lo, hi = min(max(lo, axisMin), axisMax/10), min(max(hi, axisMin), axisMax)
 	if hi/lo < 3 {
 		lo, hi = lo/math.Sqrt(3), hi*math.Sqrt(3)
 	}

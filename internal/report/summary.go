@@ -25,7 +25,7 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p := &page{style: s}
 	p.header(m)
 	p.findings(a.Findings, summaryFindings)
-	left, hidden := summaryLines, 0
+	left, hidden, marked := summaryLines, 0, false
 	for _, sec := range sections(a) {
 		table, subtitle := sec.headline(), "baseline "+sec.baseline().label
 		if grid, ok := sec.grid(); ok && len(sec.rows) > gridRows {
@@ -43,7 +43,9 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 		left -= len(table.rows) + 2
 		p.title(sec.name + ", " + subtitle)
 		table.print(p)
+		marked = marked || table.marked()
 	}
+	p.rangeNote(marked)
 	if hidden > 0 {
 		p.line(dim, "and %s more", plural(hidden, "row"))
 	}
@@ -109,9 +111,7 @@ func (s *section) grid() (g *grid, ok bool) {
 
 func (g *grid) terminal() *terminalTable {
 	table := &terminalTable{head: []string{"GC setting"}, left: 1}
-	for _, gc := range g.gcs {
-		table.head = append(table.head, gc)
-	}
+	table.head = append(table.head, g.gcs...)
 	for _, rest := range g.rests {
 		cells := []entry{{rest, plainInk}}
 		for _, gc := range g.gcs {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,6 +74,13 @@ func (p *page) paragraph(lead, text string) {
 	p.line(plainInk, "%s", line)
 }
 
+// rangeNote explains the mark of a figure that is a range.
+func (p *page) rangeNote(marked bool) {
+	if marked {
+		p.paragraph("* ", "too few repetitions for an interval: the range of all values")
+	}
+}
+
 // A terminalTable is a table of plain text. The first column is the name of
 // the row and is repeated where the table is too wide for the page.
 type terminalTable struct {
@@ -87,6 +95,13 @@ type entry struct {
 }
 
 func (t *terminalTable) add(cells ...entry) { t.rows = append(t.rows, cells) }
+
+// marked reports whether a figure of the table is a range, not an interval.
+func (t *terminalTable) marked() bool {
+	return slices.ContainsFunc(t.rows, func(row []entry) bool {
+		return slices.ContainsFunc(row[t.left:], func(c entry) bool { return strings.Contains(c.text, "%*") })
+	})
+}
 
 const gutter = 2
 

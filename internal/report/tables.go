@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/stat"
 )
@@ -96,18 +97,23 @@ func (s *section) comparisonsTable() *htmlTable {
 		return nil
 	}
 	t := &htmlTable{Label: "Comparisons, " + s.name, Left: 3,
-		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "noise floor", "Why"}}
+		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "noise floor", "why"}}
 	for _, c := range s.comparisons {
 		name := clean(c.B)
 		if r := s.find(c.B); r != nil {
 			name = r.label
 		}
-		t.Rows = append(t.Rows, htmlRow{verdictClass(c.Verdict), []string{
-			name, heading(c.Metric), string(c.Verdict), format(c.Metric, c.AValue), format(c.Metric, c.BValue), ratioText(c.Ratio),
-			intervalText(c.Lo, c.Hi), pText(c.P), strconv.Itoa(c.Pairs), ratioText(c.Floor), clean(c.Reason),
-		}})
+		t.add(name, heading(c.Metric), string(c.Verdict), format(c.Metric, c.AValue), format(c.Metric, c.BValue), ratioText(c.Ratio),
+			intervalText(c.Lo, c.Hi), pText(c.P), strconv.Itoa(c.Pairs), ratioText(c.Floor), whyText(c))
+		row := t.Rows[len(t.Rows)-1]
+		row[2].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
 	}
 	return t
+}
+
+// whyText is the reason for a verdict and the doubts about it.
+func whyText(c stat.Comparison) string {
+	return clean(strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))
 }
 
 // floorsTable shows by how much two equal configurations differed.

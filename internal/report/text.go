@@ -81,15 +81,13 @@ func (p *page) section(s *section) {
 	for _, t := range s.themes() {
 		marked = p.theme(s, t) || marked
 	}
-	if marked {
-		p.line(dim, "* too few repetitions for an interval: the range of all values")
-	}
+	p.rangeNote(marked)
 	p.comparisons(s)
 }
 
 // theme prints one table and reports whether a figure in it is marked as a
 // range.
-func (p *page) theme(s *section, t theme) (marked bool) {
+func (p *page) theme(s *section, t theme) bool {
 	p.title(t.title)
 	table := terminalTable{head: []string{"configuration"}, left: 1}
 	for _, metric := range t.metrics {
@@ -98,14 +96,12 @@ func (p *page) theme(s *section, t theme) (marked bool) {
 	for _, r := range s.rows {
 		cells := []entry{{r.label, plainInk}}
 		for _, metric := range t.metrics {
-			f := r.figure(metric)
-			marked = marked || f.n > 1 && f.isRange
-			cells = append(cells, entry{f.String(), plainInk})
+			cells = append(cells, entry{r.figure(metric).String(), plainInk})
 		}
 		table.add(cells...)
 	}
 	table.print(p)
-	return marked
+	return table.marked()
 }
 
 // comparisons prints what was decided; the undecided metrics of each
@@ -138,12 +134,26 @@ func (p *page) comparisons(s *section) {
 		table.print(p)
 	}
 	if len(undecided) > 0 {
-		p.line(dim, "No difference shown, or too few pairs to tell:")
+		p.paragraph("", "No difference shown, or too few pairs to tell:")
 		for _, u := range undecided {
 			p.paragraph("  ", u)
 		}
 	}
+	notes := map[string]bool{}
+	for _, c := range s.comparisons {
+		for _, warning := range c.Warnings {
+			notes[warning] = true
+		}
+	}
+	p.notes(notes)
 	p.floors(s)
+}
+
+// notes prints doubts about comparisons, each once.
+func (p *page) notes(notes map[string]bool) {
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		p.paragraph("  ", "note: "+clean(note))
+	}
 }
 
 // floors prints by how much two equal configurations differed.
@@ -153,7 +163,8 @@ func (p *page) floors(s *section) {
 		parts = append(parts, fmt.Sprintf("%s %s", heading(c.Metric), floorText(c)))
 	}
 	if len(parts) > 0 {
-		p.paragraph("Noise floor, two equal configurations: ", strings.Join(parts, ", "))
+		p.paragraph("", "Noise floor, two equal configurations against each other:")
+		p.paragraph("  ", strings.Join(parts, ", "))
 	}
 }
 
@@ -241,11 +252,8 @@ func Comparisons(w io.Writer, title string, comparisons []stat.Comparison, s Sty
 
 // pairText names the two sides of a comparison.
 func pairText(c stat.Comparison) string {
-	switch {
-	case c.A == c.B || c.B == "":
+	if c.A == c.B {
 		return clean(c.A)
-	case c.A == "":
-		return clean(c.B)
 	}
 	return clean(c.A) + " → " + clean(c.B)
 }
@@ -264,9 +272,6 @@ func (p *page) pair(comparisons []stat.Comparison) {
 			for _, warning := range c.Warnings {
 				notes[warning] = true
 			}
-			if c.Metric == "" {
-				continue // a configuration that only one side has
-			}
 			table.add(entry{heading(c.Metric), plainInk}, entry{format(c.Metric, c.AValue), plainInk}, entry{format(c.Metric, c.BValue), plainInk},
 				entry{ratioText(c.Ratio), plainInk}, entry{intervalText(c.Lo, c.Hi), dim}, entry{pText(c.P), dim},
 				entry{fmt.Sprint(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
@@ -275,7 +280,5 @@ func (p *page) pair(comparisons []stat.Comparison) {
 	if len(table.rows) > 0 {
 		table.print(p)
 	}
-	for _, note := range slices.Sorted(maps.Keys(notes)) {
-		p.paragraph("  ", clean(note))
-	}
+	p.notes(notes)
 }

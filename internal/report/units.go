@@ -136,7 +136,7 @@ func intervalText(lo, hi float64) string {
 // pText writes a p value.
 func pText(p float64) string {
 	switch {
-	case math.IsNaN(p):
+	case !(p >= 0 && p <= 1):
 		return absent
 	case p < 0.001:
 		return "<0.001"
