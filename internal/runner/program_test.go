@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// program is what exec cells run in these tests.
+func program(args []string) int {
+	switch args[0] {
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "pid": // writes its number to a file, then sleeps
+		os.WriteFile(args[1], []byte(strconv.Itoa(os.Getpid())), 0o644)
+		time.Sleep(time.Hour)
+	case "churn": // collects under load, chatters on stderr, and says how often
+		churn(args[1])
+	case "fake":
+		for i := range 3 {
+			fmt.Fprintf(os.Stderr, "gc %d @0.001s 1%%: 0.01+0.2+0.003 ms clock, 0.02+0.1/0.2/0+0.006 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n", i+1)
+		}
+	case "fail":
+		fmt.Fprintln(os.Stderr, "no luck today")
+		return 3
+	case "kill":
+		p, _ := os.FindProcess(os.Getpid())
+		p.Kill()
+		select {}
+	case "escape": // leaves a process behind in a session of its own
+		exe, _ := os.Executable()
+		cmd := exec.Command(exe, "program", "pid", args[1])
+		cmd.SysProcAttr = sessionAttr()
+		cmd.Start()
+		time.Sleep(time.Hour)
+	}
+	return 0
+}
+
+// churn writes the number of collections, as the runtime counts them, to file.
+func churn(file string) {
+	var group sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range 2 {
+		group.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					fmt.Fprintf(os.Stderr, "chatter %d of the program %s\n", i, strings.Repeat("x", 20*i))
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	for range 2000 {
+		sink = make([]byte, 1<<19)
+	}
+	runtime.GC()
+	close(stop)
+	group.Wait()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	os.WriteFile(file, fmt.Appendf(nil, "%d %d", m.NumGC, m.NumForcedGC), 0o644)
+}
