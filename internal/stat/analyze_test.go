@@ -144,6 +144,13 @@ func TestFindings(t *testing.T) {
 		{"ranking without a winner", model{configs: strategies("plain", "arena", "slab"), blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
 		}}, []string{"strategies: under gc=default nothing is proven to need less time per operation than plain; no difference shown: arena and slab."}},
+		{"time is noise, CPU is not", model{configs: strategies("plain", "arena", "slab"), blocks: 8, noise: 0.01, figures: func(c cell.Config) map[string]float64 {
+			f := map[string]float64{cell.OpTime: 100, cell.OpCPU: 100}
+			if c.Params["strategy"] == "arena" {
+				f[cell.OpCPU] = 30
+			}
+			return f
+		}}, []string{"strategies: under gc=default arena relieved most: 0.3", "x the CPU time per operation of plain [0.", "; no difference shown: slab; in time per operation nothing is proven."}},
 		{"too few blocks", model{configs: gcs, blocks: 3, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
 		}}, []string{"alloc: nothing is proven: 3 repetitions are too few for a verdict (--reps 4 or more)."}},

@@ -107,6 +107,7 @@ var (
 	memory   = aspect{"memory", cell.RSSPeak}
 	heap     = aspect{"heap", cell.HeapMax}
 	work     = aspect{"time per operation", cell.OpTime}
+	cpu      = aspect{"CPU time per operation", cell.OpCPU}
 	wall     = aspect{"wall time", cell.WallTime}
 	response = aspect{"p99.9 response time", LatencyMetric(cell.HistResponse, "p99.9")}
 	service  = aspect{"p99.9 service time", LatencyMetric(cell.HistService, "p99.9")}
@@ -179,9 +180,21 @@ func (s study) effect(factor string, g *Group) finding {
 	}
 }
 
-// ranking says which of several levels relieved most, and which made it worse.
+// ranking says which of several levels relieved most. Where the machine was too
+// noisy for a verdict on time, CPU time per operation may still have one.
 func (s study) ranking(factor string, groups []*Group) finding {
-	speed := s.speed()
+	first := s.ranked(factor, groups, s.speed())
+	if !first.proven {
+		if second := s.ranked(factor, groups, cpu); second.proven {
+			second.text = strings.TrimSuffix(second.text, ".") + fmt.Sprintf("; in %s nothing is proven.", s.speed().name)
+			return second
+		}
+	}
+	return first
+}
+
+// ranked ranks levels in one aspect.
+func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 	var better, worse []Comparison
 	var same []string
 	names := make(map[string]string)
@@ -197,7 +210,7 @@ func (s study) ranking(factor string, groups []*Group) finding {
 			same = append(same, names[g.Key])
 		}
 	}
-	ranked := func(cs []Comparison) []string {
+	inOrder := func(cs []Comparison) []string {
 		sort.SliceStable(cs, func(i, j int) bool { return cs[i].Ratio < cs[j].Ratio })
 		var out []string
 		for _, c := range cs {
@@ -208,7 +221,7 @@ func (s study) ranking(factor string, groups []*Group) finding {
 	base := level(s.base.Config, factor)
 	text := fmt.Sprintf("%s: under %s ", s.base.Config.Workload, level(s.base.Config, "gc"))
 	if len(better) > 0 {
-		order := ranked(better)
+		order := inOrder(better)
 		text += fmt.Sprintf("%s relieved most: %s", names[better[0].B], factorOf(better[0], " the "+speed.name+" of "+base))
 		if len(order) > 1 {
 			text += "; then " + list(order[1:], "and")
@@ -217,7 +230,7 @@ func (s study) ranking(factor string, groups []*Group) finding {
 		text += fmt.Sprintf("nothing is proven to need less %s than %s", speed.name, base)
 	}
 	if len(worse) > 0 {
-		text += "; worse: " + list(ranked(worse), "and")
+		text += "; worse: " + list(inOrder(worse), "and")
 	}
 	if len(same) > 0 {
 		text += "; no difference shown: " + list(same, "and")

@@ -254,7 +254,7 @@ func TestErrorRates(t *testing.T) {
 		c := Compare(ga, groupOf("b", cell.OpTime, b...), cell.OpTime, max(aa.Hi, 1/aa.Lo))
 		return c.Verdict == Better || c.Verdict == Worse
 	}
-	const runs = 2000
+	const runs = 1000
 	rate := func(blocks int, effect float64) float64 {
 		found := 0
 		for range runs {

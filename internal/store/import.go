@@ -66,6 +66,7 @@ type imported struct {
 }
 
 func readBenchmarks(data []byte, file string) (*imported, error) {
+	data = bytes.ToValidUTF8(data, []byte("\uFFFD")) // as in JSON, which the plan is stored in
 	marks, err := readMarks(data, file)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func measured(t testing.TB, blocks int) (*Store, int64, []cell.Cell, []*cell.Rec
 	for _, c := range cells {
 		rec := testRecord(c, rng)
 		rec.Set(cell.Ops, float64(1+rng.IntN(1e6)))
-		rec.Set(cell.OpBytes, 16+rng.Float64()) // of 0 B/op benchstat warns whoever writes it
+		rec.Set(cell.OpBytes, 16+rng.Float64())       // of 0 B/op benchstat warns whoever writes it
 		rec.Set("/often/zero:ns", float64(c.Block%3)) // above zero in more than half of 8 blocks
 		if c.Index%13 == 5 {
 			rec.Err = &cell.Failure{Kind: cell.FailTimeout, Message: "60 s"}
