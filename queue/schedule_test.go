@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/invariant"
@@ -22,14 +23,17 @@ func randomBytes(seed uint64, n int) []byte {
 // where invariant.Enabled those inside the operations.
 type scheduler struct {
 	choose  func(n int) int // returns a number in [0, n)
+	limit   int             // end the threads after so many steps; 0 is no limit
 	wake    []chan struct{} // by thread; the one that receives runs
 	running int
 	live    []int         // threads that have not ended
 	yielded chan struct{} // the running thread stopped or ended
+	expired bool          // threads end at their next step
 }
 
-// run runs the threads to their ends.
-func (s *scheduler) run(threads []func()) {
+// run runs the threads to their ends and reports whether they got there within
+// the limit.
+func (s *scheduler) run(threads []func()) bool {
 	s.yielded = make(chan struct{})
 	s.wake = make([]chan struct{}, len(threads))
 	ended := make([]bool, len(threads))
@@ -37,13 +41,16 @@ func (s *scheduler) run(threads []func()) {
 		s.wake[i] = make(chan struct{})
 		s.live = append(s.live, i)
 		go func() {
+			defer func() {
+				ended[i] = true
+				s.yielded <- struct{}{}
+			}()
 			<-s.wake[i]
 			body()
-			ended[i] = true
-			s.yielded <- struct{}{}
 		}()
 	}
-	for len(s.live) > 0 {
+	for steps := 1; len(s.live) > 0; steps++ {
+		s.expired = steps == s.limit || s.expired
 		at := s.choose(len(s.live))
 		s.running = s.live[at]
 		s.wake[s.running] <- struct{}{}
@@ -52,6 +59,7 @@ func (s *scheduler) run(threads []func()) {
 			s.live = append(s.live[:at], s.live[at+1:]...)
 		}
 	}
+	return !s.expired
 }
 
 // yield stops the running thread until it is chosen again.
@@ -59,6 +67,9 @@ func (s *scheduler) yield() {
 	me := s.running
 	s.yielded <- struct{}{}
 	<-s.wake[me]
+	if s.expired {
+		runtime.Goexit()
+	}
 }
 
 // An episode is a few short scripts against one queue, and a schedule.
@@ -66,19 +77,21 @@ type episode struct {
 	variant
 	rng    *rand.Rand
 	choose func(n int) int
+	limit  int
 }
 
-// run runs the episode under the scheduler and returns what each thread did.
-func (e episode) run() [][]op {
+// run runs the episode under the scheduler and returns what each thread did,
+// and whether all came to an end within the limit.
+func (e episode) run() (history [][]op, ended bool) {
 	producers := 1
 	if e.producers != 1 {
 		producers = 2 + e.rng.IntN(2)
 	}
 	q := e.make()
-	s := &scheduler{choose: e.choose}
+	s := &scheduler{choose: e.choose, limit: e.limit}
 	idle := yield
 	yield = s.yield
-	history := make([][]op, producers+1)
+	history = make([][]op, producers+1)
 	threads := make([]func(), producers+1)
 	clock, value := 0, uint64(0)
 	record := func(thread int, o op, do func(*op)) {
@@ -133,16 +146,19 @@ func (e episode) run() [][]op {
 			})
 		}
 	}
-	s.run(threads)
+	ended = s.run(threads)
 	yield = idle
+	if !ended {
+		return history, false
+	}
 	// What is left comes out when all is quiet.
 	buf := make([]uint64, 64)
 	o := op{call: clock + 1, ret: clock + 2, rest: true}
-	for n := q.Drain(buf); n > 0; n = q.Drain(buf) {
+	for n := q.Drain(buf); n > 0 && len(o.values) < 1000; n = q.Drain(buf) {
 		o.values = append(o.values, buf[:n]...)
 	}
 	history[producers] = append(history[producers], o)
-	return history
+	return history, true
 }
 
 // biased prefers to stay with one choice for a while: long delays of a thread
@@ -164,13 +180,16 @@ func (v variant) episode(seed uint64) episode {
 
 func TestLinearizable(t *testing.T) {
 	episodes := uint64(3000)
-	if invariant.Race || testing.Short() {
+	switch {
+	case soaking:
+		episodes = 100_000
+	case invariant.Race || testing.Short():
 		episodes = 800
 	}
 	forEach(t, func(t *testing.T, v variant) {
 		for seed := range episodes {
 			e := v.episode(seed)
-			if history := e.run(); !linearizable(v, history) {
+			if history, _ := e.run(); !linearizable(v, history) {
 				t.Fatalf("seed %d: not linearizable:\n%s", seed, format(history))
 			}
 		}
@@ -190,7 +209,7 @@ func FuzzLinearizable(f *testing.F) {
 			schedule = schedule[1:]
 			return int(b) % n
 		}
-		if history := e.run(); !linearizable(v, history) {
+		if history, _ := e.run(); !linearizable(v, history) {
 			t.Fatalf("not linearizable:\n%s", format(history))
 		}
 	})

@@ -1,0 +1,157 @@
+package queue
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+// The queues in this file are wrong, each in a way that has been seen in the
+// wild. They show that the checker finds such faults.
+
+// indexFirst publishes the index before the slot.
+type indexFirst struct {
+	slots [64]uint64
+	tail  atomic.Uint64
+	head  uint64
+	pause func()
+}
+
+func (q *indexFirst) Push(v uint64) bool {
+	t := q.tail.Add(1) - 1
+	q.pause()
+	atomic.StoreUint64(&q.slots[t%64], v)
+	return true
+}
+
+func (q *indexFirst) Pop() (uint64, bool) {
+	if q.head == q.tail.Load() {
+		return 0, false
+	}
+	v := atomic.SwapUint64(&q.slots[q.head%64], 0)
+	q.head++
+	return v, true
+}
+
+// overwriting takes positions in a ring without asking whether they are free.
+type overwriting struct {
+	slots [4]slot[uint64]
+	tail  atomic.Uint64
+	head  uint64
+}
+
+func (q *overwriting) Push(v uint64) bool {
+	s := &q.slots[(q.tail.Add(1)-1)%4]
+	atomic.StoreUint64(&s.value, v)
+	atomic.StoreUint32(&s.ready, 1)
+	return true
+}
+
+func (q *overwriting) Pop() (uint64, bool) {
+	s := &q.slots[q.head%4]
+	if atomic.SwapUint32(&s.ready, 0) == 0 {
+		return 0, false
+	}
+	q.head++
+	return atomic.LoadUint64(&s.value), true
+}
+
+// recycling is a list of one-slot chunks that reuses a chunk as soon as it is
+// drained, while pushes that loaded it as the tail are still on their way.
+type recycling struct {
+	head  *recycled
+	tail  atomic.Pointer[recycled]
+	free  []*recycled // the scheduler runs one thread at a time
+	pause func()
+}
+
+type recycled struct {
+	next  atomic.Pointer[recycled]
+	value uint64
+}
+
+func (q *recycling) Push(v uint64) bool {
+	n := new(recycled)
+	if len(q.free) > 0 {
+		n, q.free = q.free[0], q.free[1:]
+	}
+	n.value = v
+	n.next.Store(nil)
+	for {
+		t := q.tail.Load()
+		q.pause()
+		if t.next.CompareAndSwap(nil, n) { // t may be another chunk by now
+			q.pause()
+			q.tail.CompareAndSwap(t, n)
+			return true
+		}
+		q.pause()
+		q.tail.CompareAndSwap(t, t.next.Load())
+	}
+}
+
+func (q *recycling) Pop() (uint64, bool) {
+	next := q.head.next.Load()
+	if next == nil {
+		return 0, false
+	}
+	q.tail.CompareAndSwap(q.head, next)
+	q.free = append(q.free, q.head)
+	q.head = next
+	return next.value, true
+}
+
+// single gives Push and Pop the other methods.
+type single struct {
+	pushPop
+}
+
+type pushPop interface {
+	Push(uint64) bool
+	Pop() (uint64, bool)
+}
+
+func (s single) PushBatch(values []uint64) int {
+	for _, v := range values {
+		s.Push(v)
+	}
+	return len(values)
+}
+
+func (s single) Drain(dst []uint64) int {
+	for i := range dst {
+		v, ok := s.Pop()
+		if !ok {
+			return i
+		}
+		dst[i] = v
+	}
+	return len(dst)
+}
+
+func (s single) Len() int { return 0 }
+
+func TestCheckerFindsFaults(t *testing.T) {
+	pause := func() { yield() }
+	for _, v := range []variant{
+		{name: "index before slot", make: func() fifo { return single{&indexFirst{pause: pause}} }},
+		{name: "overwriting ring", make: func() fifo { return single{&overwriting{}} }},
+		{name: "chunk recycled at once", make: func() fifo {
+			first := new(recycled)
+			q := &recycling{head: first, pause: pause}
+			q.tail.Store(first)
+			return single{q}
+		}},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			for seed := range uint64(5000) {
+				e := v.episode(seed)
+				e.limit = 5000
+				history, ended := e.run()
+				if !ended || !linearizable(v, history) {
+					return
+				}
+			}
+			t.Error("no schedule of 5000 shows the fault")
+		})
+	}
+}

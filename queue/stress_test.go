@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// soaking asks for the long versions of the tests.
+var soaking = os.Getenv("ISOBAR_SOAK") != ""
+
+// stressOps returns how many values a stress test moves in all: 10^9 when
+// soaking (10^8 with the checks of a race or debug build), or what
+// ISOBAR_SOAK_OPS says.
+func stressOps(t *testing.T) int {
+	if s := os.Getenv("ISOBAR_SOAK_OPS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			t.Fatalf("ISOBAR_SOAK_OPS=%q: want a number of operations, 1 or more", s)
+		}
+		return n
+	}
+	switch {
+	case soaking && invariant.Enabled:
+		return 100_000_000
+	case soaking:
+		return 1_000_000_000
+	case testing.Short() || invariant.Race:
+		return 200_000
+	}
+	return 2_000_000
+}
+
+// maxBacklog bounds what producers of an unbounded queue let pile up.
+const maxBacklog = 1 << 16
+
+// TestNothingLostNothingTwice moves values through each kind of queue with
+// producers and a consumer that stall at random, and checks that each value came exactly once and each
+// producer's in order. A value is producer<<40 | sequence.
+func TestNothingLostNothingTwice(t *testing.T) {
+	total := stressOps(t)
+	forEach(t, func(t *testing.T, v variant) {
+		producers := 8
+		if v.producers > 0 {
+			producers = v.producers
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		q := v.make()
+		move(t, q, producers, total/len(variants)/producers)
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 4<<20 {
+			t.Errorf("%d bytes more in use when all is drained", kept)
+		}
+		runtime.KeepAlive(q)
+	})
+}
+
+func move(t *testing.T, q fifo, producers, each int) {
+	var wg sync.WaitGroup
+	var drained atomic.Int64 // stored by the consumer; bounds the backlog
+	for p := range producers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(p), 3))
+			values := make([]uint64, 0, 40)
+			for i := 0; i < each; {
+				values = values[:0]
+				for range min(1+rng.IntN(40)*rng.IntN(2), each-i) {
+					values = append(values, uint64(p)<<40|uint64(i))
+					i++
+				}
+				send(q, values, rng)
+				for int64(i*producers)-drained.Load() > maxBacklog {
+					runtime.Gosched() // the producer that is furthest behind never gets here
+				}
+			}
+		})
+	}
+	next := make([]uint64, producers)
+	rng := rand.New(rand.NewPCG(uint64(producers), 4))
+	buf := make([]uint64, 256)
+	for got := 0; got < producers*each; {
+		n := receive(q, buf, rng)
+		if n == 0 || rng.IntN(256) == 0 {
+			runtime.Gosched()
+		}
+		for _, v := range buf[:n] {
+			p := v >> 40
+			if p >= uint64(producers) || v&(1<<40-1) != next[p] {
+				t.Errorf("value %d of producer %d, want its value %d", v&(1<<40-1), p, next[min(p, uint64(producers-1))])
+				os.Exit(1) // producers would wait for ever
+			}
+			next[p]++
+		}
+		got += n
+		drained.Store(int64(got))
+	}
+	wg.Wait()
+	if v, ok := q.Pop(); ok || q.Len() != 0 {
+		t.Errorf("Pop = %d, %v and Len = %d after all was drained", v, ok, q.Len())
+	}
+}
+
+// send pushes the values singly or at once, and stalls now and then.
+func send(q fifo, values []uint64, rng *rand.Rand) {
+	for len(values) > 0 {
+		n := 0
+		if len(values) > 1 {
+			n = q.PushBatch(values)
+		} else if q.Push(values[0]) {
+			n = 1
+		}
+		values = values[n:]
+		if n == 0 || rng.IntN(512) == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+func receive(q fifo, buf []uint64, rng *rand.Rand) int {
+	if rng.IntN(2) == 0 {
+		return q.Drain(buf[:1+rng.IntN(len(buf))])
+	}
+	v, ok := q.Pop()
+	if !ok {
+		return 0
+	}
+	buf[0] = v
+	return 1
+}
