@@ -29,14 +29,14 @@ minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
 			return a.measure(cmd.Context(), opts, spec, "quick study")
 		},
 	}
-	opts.addFlags(cmd.Flags(), 5, 2*time.Minute, 150*time.Second)
+	opts.addFlags(cmd.Flags(), 6, 2*time.Minute, 150*time.Second)
 	cmd.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.compareCommand(), a.rmCommand(),
 		a.exportCommand(), a.importCommand(), a.profileCommand(), a.ticksCommand())
 	return cmd
 }
 
 // quickStudies is the study of 'isobar lab': the three main workloads of the
-// seed study, scaled so that five blocks take less than 3 minutes on 2 CPUs
+// seed study, scaled so that six blocks take less than 3 minutes on 2 CPUs
 // and the cells without a collector stay near 2 GB.
 func quickStudies() []plan.Study {
 	modes := []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}

@@ -34,6 +34,10 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	}
 	defer unlock()
 	defer s.Close()
+	r := runner.New(runner.Config{Log: a.err})
+	if err := r.Prepare(ctx, cells); err != nil {
+		return err
+	}
 	if opts.name != "" {
 		name = opts.name
 	}
@@ -43,7 +47,7 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, s, path, id, &opts.output, opts.budget)
+	return a.finishRun(ctx, r, s, path, id, &opts.output, opts.budget)
 }
 
 // resume goes on with a run exactly where it stopped.
@@ -67,7 +71,15 @@ func (a *app) resume(ctx context.Context, runID string, output *outputOptions) e
 	if run.Version != version() {
 		fmt.Fprintf(a.err, "isobar: warning: run %d was begun with isobar %s, this is %s\n", run.ID, run.Version, version())
 	}
-	return a.finishRun(ctx, s, path, run.ID, output, 0)
+	pending, err := s.Pending(run.ID)
+	if err != nil {
+		return err
+	}
+	r := runner.New(runner.Config{Log: a.err})
+	if err := r.Prepare(ctx, pending); err != nil {
+		return err
+	}
+	return a.finishRun(ctx, r, s, path, run.ID, output, 0)
 }
 
 // openForRun opens the store and takes the lock that keeps two labs from
@@ -88,8 +100,8 @@ func (a *app) openForRun() (s *store.Store, path string, unlock func(), err erro
 
 // finishRun measures what is pending of a run, reports the whole, and turns
 // failed cells and interruption into the exit code.
-func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int64, output *outputOptions, budget time.Duration) error {
-	failed, err := a.execute(ctx, s, id, budget)
+func (a *app) finishRun(ctx context.Context, r *runner.Runner, s *store.Store, path string, id int64, output *outputOptions, budget time.Duration) error {
+	failed, err := a.execute(ctx, r, s, id, budget)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return fmt.Errorf("%w\n%s", err, resumeHint(s, id))
@@ -110,17 +122,13 @@ func (a *app) finishRun(ctx context.Context, s *store.Store, path string, id int
 // execute runs the pending cells in the order of the plan and stores each
 // record before it begins the next cell. With a budget it does not begin a
 // block that would likely end later. It returns how many cells failed.
-func (a *app) execute(ctx context.Context, s *store.Store, id int64, budget time.Duration) (failed int, err error) {
+func (a *app) execute(ctx context.Context, r *runner.Runner, s *store.Store, id int64, budget time.Duration) (failed int, err error) {
 	cells, err := s.Pending(id)
 	if err != nil {
 		return 0, err
 	}
 	all, err := s.Cells(id)
 	if err != nil {
-		return 0, err
-	}
-	r := runner.New(runner.Config{Log: a.err})
-	if err := r.Prepare(ctx, cells); err != nil {
 		return 0, err
 	}
 	bar := newProgress(a.err, len(all), len(all)-len(cells))

@@ -88,7 +88,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		cmd.Use += " [flags] -- COMMAND [ARG ...]"
 	}
 	factors.addFlags(cmd.Flags())
-	opts.addFlags(cmd.Flags(), 5, 10*time.Minute, 0)
+	opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
 	for i, p := range w.Params {
 		values[i] = cmd.Flags().String(p.Name, p.Default, p.Help)
 	}

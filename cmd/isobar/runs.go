@@ -156,6 +156,9 @@ there are too few pairs for any verdict.`,
 				err = report.ComparisonsJSON(a.out, comparisons)
 			} else {
 				err = report.Comparisons(a.out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.style())
+				onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
+				a.listUnmatched(ids[0], onlyA)
+				a.listUnmatched(ids[1], onlyB)
 			}
 			if err != nil || !gate {
 				return err
@@ -166,6 +169,13 @@ there are too few pairs for any verdict.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
 	cmd.Flags().BoolVar(&gate, "gate", false, "exit with 3 when something got worse, 4 when nothing could be decided")
 	return cmd
+}
+
+// listUnmatched names the configurations that the other run has not.
+func (a *app) listUnmatched(run int64, keys []string) {
+	for _, key := range keys {
+		fmt.Fprintf(a.out, "only in run %d: %s\n", run, key)
+	}
 }
 
 // gateError turns verdicts into an exit code.

@@ -35,7 +35,9 @@ func warnNoise(rec *cell.Record) {
 // some.
 func warnCycles(rec *cell.Record) {
 	gc := rec.Cell.GC
-	if n := rec.Metrics[cell.GCCycles]; n < fewCycles && (gc.Percent >= 0 || gc.LimitBytes > 0) {
+	// None at all is not few: a program that allocates too little to be
+	// collected has no GC figures but zeros.
+	if n := rec.Metrics[cell.GCCycles]; n > 0 && n < fewCycles && (gc.Percent >= 0 || gc.LimitBytes > 0) {
 		rec.Warn("few-gc", "only %.0f GC cycles: GC figures are coarse, a longer run gives better ones", n)
 	}
 }

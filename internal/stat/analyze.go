@@ -157,13 +157,13 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
 	}
 	failures := make(map[cell.FailureKind]int)
-	counts := make(map[cell.Warning]int)
+	var doubts gather
 	for _, rec := range recs {
 		if rec.Err != nil {
 			failures[rec.Err.Kind]++
 		}
 		for _, w := range rec.Warnings {
-			counts[w]++
+			doubts.add(w)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
@@ -178,10 +178,7 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	if len(noisy) > 0 {
 		out = append(out, CountedWarning{cell.Warning{Code: "a/a", Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
 	}
-	own := make([]CountedWarning, 0, len(counts))
-	for w, n := range counts {
-		own = append(own, CountedWarning{w, n})
-	}
+	own := doubts.all()
 	sort.Slice(own, func(i, j int) bool {
 		if own[i].Records != own[j].Records {
 			return own[i].Records > own[j].Records
