@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // An Allocator is an [Arena] or a [Concurrent].
@@ -92,6 +94,13 @@ func grow[T any](a Allocator, s []T, n int) []T {
 
 // Bytes returns n zero bytes in the arena, with no capacity beyond.
 func (a *Arena) Bytes(n int) []byte {
+	if !invariant.Enabled && n > 0 && n <= maxAllocBytes {
+		if p := a.take(roundUp(uintptr(n))); p != nil {
+			b := at[byte](p, n)
+			clear(b)
+			return b
+		}
+	}
 	b := makeSlice[byte](a, "Bytes", n)
 	clear(b)
 	return b

@@ -88,8 +88,8 @@ func TestAllocationsAreZeroAlignedAndApart(t *testing.T) {
 func Test64BitAtomicsOn32BitPlatforms(t *testing.T) {
 	eachConfig(t, func(t *testing.T, a *Arena) {
 		type counter struct {
-			n   int64
-			pad int32
+			n int64
+			_ int32
 		}
 		for range 100 {
 			MakeSlice[byte](a, 3)
@@ -288,10 +288,10 @@ func TestPointersAreRefused(t *testing.T) {
 	}
 	defer a.Release()
 	type inner struct {
-		n [4]int
-		p *int
+		_ [4]int
+		_ *int
 	}
-	type outer struct{ in [2]inner }
+	type outer struct{ _ [2]inner }
 	for name, f := range map[string]func(){
 		"New[*int]":                   func() { New[*int](a) },
 		"New[string]":                 func() { New[string](a) },

@@ -84,7 +84,7 @@ func TestTypedWriteAfterResetIsDetected(t *testing.T) {
 		next *node
 		name string
 		n    int
-		ok   bool
+		_    bool
 	}
 	for name, write := range map[string]func(*node){
 		"number":  func(p *node) { p.n = 5 },

@@ -217,6 +217,8 @@ func TestTypedLimitAndMisuse(t *testing.T) {
 		t.Errorf("allocating past the limit: %v, want ErrLimit", err)
 	}
 	other, _ := OpenTyped[tree](TypedConfig{})
+	closed, _ := OpenTyped[tree](TypedConfig{})
+	closed.Release()
 	for name, tc := range map[string]struct {
 		f    func()
 		want string
@@ -226,14 +228,14 @@ func TestTypedLimitAndMisuse(t *testing.T) {
 		"reserve":       {func() { _ = a.Reserve(-1) }, "arena: Reserve"},
 		"foreign":       {func() { a.Rewind(other.Mark()) }, "another arena"},
 		"stale":         {func() { m := a.Mark(); a.Reset(); a.Rewind(m) }, "before a Reset"},
-		"release twice": {func() { other.Release(); other.Release() }, "arena: Release"},
+		"release twice": {closed.Release, "arena: Release"},
 	} {
 		if err := panicError(t, tc.f); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want a panic that says %q", name, err, tc.want)
 		}
 	}
 	for name, f := range map[string]func(){
-		"New": func() { other.New() }, "Reset": other.Reset, "Mark": func() { other.Mark() }, "Reserve": func() { _ = other.Reserve(1) },
+		"New": func() { closed.New() }, "Reset": closed.Reset, "Mark": func() { closed.Mark() }, "Reserve": func() { _ = closed.Reserve(1) },
 	} {
 		if err := panicError(t, f); err == nil || !strings.Contains(err.Error(), "after Release") {
 			t.Errorf("%s after Release: %v, want a panic", name, err)

@@ -74,16 +74,17 @@ func bytesOf[T any](s []T) []byte {
 // to samples, so that a runtime with another one is noticed before anything is
 // allocated.
 type rtype struct {
-	size, ptrBytes uintptr
-	_              uint32   // hash
-	_              [4]uint8 // flags, alignments, kind
-	_              uintptr  // equal
-	_              uintptr  // pointer mask
-	_, _           int32    // name, type of pointer to this
+	_        uintptr // size
+	ptrBytes uintptr
+	_        uint32   // hash
+	_        [4]uint8 // flags, alignments, kind
+	_        uintptr  // equal
+	_        uintptr  // pointer mask
+	_, _     int32    // name, type of pointer to this
 }
 
 type ptrType struct {
-	rtype
+	_    rtype
 	elem *rtype
 }
 
@@ -97,8 +98,8 @@ func holdsPointers[T any]() bool {
 
 func init() {
 	type mixed struct {
-		n [3]uint64
-		s string
+		_ [3]uint64
+		_ string
 	}
 	none := holdsPointers[uint8]() || holdsPointers[[5]float64]() || holdsPointers[struct{}]() || holdsPointers[uintptr]()
 	all := holdsPointers[*int]() && holdsPointers[string]() && holdsPointers[any]() && holdsPointers[mixed]() && holdsPointers[func()]()

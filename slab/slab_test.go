@@ -15,7 +15,7 @@ import (
 type node struct {
 	left, right Handle[node]
 	key         uint32
-	tag         [3]byte
+	_           [3]byte
 }
 
 var configs = map[string]Config{
@@ -401,7 +401,7 @@ func TestLimitAndMisuse(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	type holder struct {
-		n [2]struct{ name string }
+		_ [2]struct{ name string }
 	}
 	for name, make := range map[string]func(Config) error{
 		"string":    func(c Config) error { _, err := New[string](c); return err },
