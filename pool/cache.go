@@ -39,9 +39,10 @@ type cache[T any] struct {
 const maxDepth = 64
 
 // A stack is owned by the P whose id is its index. Other goroutines read the
-// counts and n, for statistics, and get some value that was written.
+// counts, private and n, for statistics, and get some value that was written.
 type stack[T any] struct {
-	n uintptr
+	private *T // one more idle object, for a Get that follows a Put (BenchmarkCached/burst=1)
+	n       uintptr
 	count
 	slots [maxDepth]*T // slots[:n] hold idle objects, the rest is nil
 	_     [cacheLine]byte
@@ -72,8 +73,12 @@ func (c *cache[T]) mine(pid int) *stack[T] {
 	return nil
 }
 
-// pop returns the newest object, or nil. The caller is pinned to the owner.
+// pop takes an object, or returns nil. The caller is pinned to the owner.
 func (s *stack[T]) pop() *T {
+	if x := s.private; x != nil {
+		s.private = nil
+		return x
+	}
 	n := s.n - 1
 	if n >= maxDepth {
 		return nil
@@ -84,14 +89,18 @@ func (s *stack[T]) pop() *T {
 	return x
 }
 
-// push keeps x, unless there are depth objects already. The caller is pinned
-// to the owner.
+// push keeps x, unless there are depth objects in slots already. The caller is
+// pinned to the owner.
 func (s *stack[T]) push(x *T, depth uintptr) bool {
+	if s.private == nil {
+		s.private = x
+		return true
+	}
 	n := s.n
-	if n >= maxDepth || n >= depth {
+	if n >= depth {
 		return false
 	}
-	s.slots[n] = x
+	s.slots[n%maxDepth] = x
 	s.n = n + 1
 	return true
 }
@@ -272,8 +281,12 @@ func (c *cache[T]) addTo(s *Stats, t *tally, size int64) {
 	for _, first := range []*stack[T]{c.victim.Load(), c.local.Load()} {
 		for pid := range c.procs {
 			if first != nil {
-				sum.add(&at(first, pid).count)
-				idle += int(atomic.LoadUintptr(&at(first, pid).n))
+				s := at(first, pid)
+				sum.add(&s.count)
+				idle += int(atomic.LoadUintptr(&s.n))
+				if s.private != nil {
+					idle++
+				}
 			}
 		}
 	}

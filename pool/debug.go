@@ -12,7 +12,7 @@ import (
 
 // Held is an object that was taken from a pool and not given back.
 type Held struct {
-	Where string        // who took it: the calling functions, one a line, innermost first
+	Where string        // who took it: the calling functions, one a line, innermost first, at most three
 	Age   time.Duration // how long ago
 	Lost  bool          // it became unreachable and can no longer be given back
 }
@@ -47,7 +47,7 @@ type record[T any] struct {
 	held     bool
 	poisoned bool
 	at       time.Time
-	callers  [4]uintptr
+	callers  [3]uintptr
 	saved    T // what the object was before it was poisoned
 }
 
@@ -147,7 +147,7 @@ func (t *tracker[T]) giveBack(x *T, size int) {
 // holds mu.
 func (t *tracker[T]) note(r *record[T]) {
 	r.at = time.Now()
-	r.callers = [4]uintptr{}
+	r.callers = [3]uintptr{}
 	runtime.Callers(4, r.callers[:])
 }
 

@@ -25,7 +25,7 @@ func Example() {
 
 // A Bounded pool is back-pressure: no more work begins than it has objects for.
 func ExamplePool_GetContext() {
-	type job struct{ scratch [1024]byte }
+	type job struct{ Scratch [1024]byte }
 	jobs := pool.New(pool.Config[job]{Kind: pool.Bounded, Limit: 1})
 
 	first := jobs.Get()

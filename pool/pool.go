@@ -345,10 +345,11 @@ func (p *Pool[T]) Warm(n int) int {
 		} else {
 			kept = p.stock.stow(x)
 		}
+		p.tally.warmed.Add(1)
 		if !kept {
+			p.tally.discarded.Add(1)
 			return i
 		}
-		p.tally.warmed.Add(1)
 	}
 	return n
 }

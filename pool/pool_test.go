@@ -19,10 +19,9 @@ import (
 
 // An owned object notices when it has two holders.
 type owned struct {
-	holder  atomic.Int64
-	id      int64
-	payload [4]uint64
-	text    string
+	holder atomic.Int64
+	id     int64
+	text   string
 }
 
 // kinds returns a configuration of each kind that has room for n objects.
