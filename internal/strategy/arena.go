@@ -13,7 +13,7 @@ func init() {
 			if size > math.MaxInt/arenaBuffers {
 				return nil, fmt.Errorf("size %d: want at most %d", size, math.MaxInt/arenaBuffers)
 			}
-			s := make(arenas, workers)
+			s := make(bumpArenas, workers)
 			for i := range s {
 				s[i].chunk = make([]byte, arenaBuffers*size)
 				s[i].size = size
@@ -28,19 +28,19 @@ func init() {
 // every operation overwrites the one before, in a cache that is always warm.
 const arenaBuffers = 64
 
-// An arena is owned by its worker.
-type arena struct {
+// A bumpArena is owned by its worker.
+type bumpArena struct {
 	chunk []byte
 	used  int
 	size  int
 	_     [128]byte // workers write to used: keep them off each other's cache line
 }
 
-type arenas []arena
+type bumpArenas []bumpArena
 
-func (s arenas) Worker(i int) Worker { return &s[i] }
+func (s bumpArenas) Worker(i int) Worker { return &s[i] }
 
-func (a *arena) Do(work func([]byte) uint64) uint64 {
+func (a *bumpArena) Do(work func([]byte) uint64) uint64 {
 	end := a.used + a.size
 	if end > len(a.chunk) {
 		end = a.size // the reset: no buffer outlives its operation

@@ -1,0 +1,173 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/arena"
+	"github.com/isobar-go/isobar/slab"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "graph",
+		Summary: "build, walk and drop a binary tree beside another one that stays",
+		Params: withBudget("0", "10s",
+			Param{Name: "nodes", Default: "1_000_000", Help: "nodes of each tree", Check: IntRange(1, 100_000_000)},
+			Param{Name: "layout", Default: "pointers", Help: "pointers: a heap object a node; arena: typed chunks on the heap, freed at once; slab: handles into memory that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
+		),
+		New: newGraph,
+	})
+}
+
+// graph separates what a collector pays for pointers from what the program pays
+// for its nodes: every layout builds the same balanced tree in the same order and
+// walks it to the same sum. One tree stays for as long as the task runs, so that each cycle
+// finds it; each operation builds a second one, walks it and drops it.
+type graph struct {
+	budget
+	nodes int
+	trees treeLayout
+	live  func() uint64 // walks the tree that stays
+	built uint64
+}
+
+// A treeLayout keeps the trees of one layout.
+type treeLayout interface {
+	// build makes a tree of n nodes with keys from seed on and returns what
+	// walks it, and what drops it.
+	build(n int, seed uint64) (walk func() uint64, drop func(), err error)
+}
+
+func newGraph(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: graph: %w", err)
+	}
+	t := &graph{budget: b, nodes: env.Params.Int("nodes"), built: env.Seed}
+	switch env.Params.String("layout") {
+	case "pointers":
+		t.trees = pointerTrees{}
+	case "arena":
+		t.trees = arenaTrees{}
+	case "slab":
+		t.trees = slabTrees{}
+	}
+	if t.live, _, err = t.trees.build(t.nodes, t.built); err != nil {
+		return nil, fmt.Errorf("workload: graph: %w", err)
+	}
+	return t, nil
+}
+
+func (t *graph) Workers() int { return 1 }
+
+func (t *graph) Loop(_ int, n int64) (sum uint64) {
+	for range n {
+		t.built++
+		walk, drop, err := t.trees.build(t.nodes, t.built)
+		if err != nil {
+			panic(fmt.Sprintf("workload: graph: %v", err))
+		}
+		sum += walk()
+		drop()
+	}
+	return sum
+}
+
+// Close walks the tree that stayed, which keeps it alive until here.
+func (t *graph) Close() error {
+	t.live()
+	return nil
+}
+
+// key is the i-th key of a tree.
+func key(seed uint64, i int) uint64 { return seed*0x9e3779b97f4a7c15 + uint64(i) }
+
+// pointerTrees has an object of the heap for each node.
+type pointerTrees struct{}
+
+type pointerNode struct {
+	key         uint64
+	left, right *pointerNode
+}
+
+func (pointerTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+	root := growPointers(0, n, seed)
+	return func() uint64 { return root.sum() }, func() { root = nil }, nil
+}
+
+func growPointers(from, to int, seed uint64) *pointerNode {
+	if from == to {
+		return nil
+	}
+	middle := (from + to) / 2
+	n := &pointerNode{key: key(seed, middle)}
+	n.left, n.right = growPointers(from, middle, seed), growPointers(middle+1, to, seed)
+	return n
+}
+
+func (n *pointerNode) sum() uint64 {
+	if n == nil {
+		return 0
+	}
+	return n.left.sum() + n.key + n.right.sum()
+}
+
+// arenaTrees has the same nodes in typed chunks, an arena for each tree.
+type arenaTrees struct{}
+
+func (arenaTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+	a, err := arena.OpenTyped[pointerNode](arena.TypedConfig{})
+	if err != nil {
+		return nil, nil, err
+	}
+	root := growArena(a, 0, n, seed)
+	return func() uint64 { return root.sum() }, a.Release, nil
+}
+
+func growArena(a *arena.Typed[pointerNode], from, to int, seed uint64) *pointerNode {
+	if from == to {
+		return nil
+	}
+	middle := (from + to) / 2
+	n := a.New()
+	n.key = key(seed, middle)
+	n.left, n.right = growArena(a, from, middle, seed), growArena(a, middle+1, to, seed)
+	return n
+}
+
+// slabTrees links nodes by handle, a slab for each tree.
+type slabTrees struct{}
+
+type slabNode struct {
+	key         uint64
+	left, right slab.Handle[slabNode]
+}
+
+func (slabTrees) build(n int, seed uint64) (func() uint64, func(), error) {
+	s, err := slab.New[slabNode](slab.Config{Purpose: "graph"})
+	if err != nil {
+		return nil, nil, err
+	}
+	root := growSlab(s, 0, n, seed)
+	return func() uint64 { return sumSlab(s, root) }, s.Release, nil
+}
+
+func growSlab(s *slab.Slab[slabNode], from, to int, seed uint64) slab.Handle[slabNode] {
+	if from == to {
+		return 0
+	}
+	middle := (from + to) / 2
+	h := s.Insert(slabNode{key: key(seed, middle)})
+	left, right := growSlab(s, from, middle, seed), growSlab(s, middle+1, to, seed)
+	n, _ := s.Get(h)
+	n.left, n.right = left, right
+	return h
+}
+
+func sumSlab(s *slab.Slab[slabNode], h slab.Handle[slabNode]) uint64 {
+	n, ok := s.Get(h)
+	if !ok {
+		return 0
+	}
+	return sumSlab(s, n.left) + n.key + sumSlab(s, n.right)
+}
