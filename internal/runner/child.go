@@ -43,7 +43,7 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 
 func runCell(c cell.Cell, profiles profileSet) cell.Record {
 	rec := cell.Record{Cell: c, Started: time.Now()}
-	rec.GoVersion, rec.Experiments = goVersion()
+	rec.GoVersion, rec.Experiments = goVersion(runtime.Version())
 	task, err := newTask(c)
 	if err == nil {
 		err = errors.Join(runTask(&rec, task, profiles), task.Close())
@@ -63,11 +63,11 @@ func failure(err error) *cell.Failure {
 	return &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}
 }
 
-// goVersion splits the version of the running toolchain, for example
-// "go1.26.8 X:nogreenteagc", into version and experiments.
-func goVersion() (version, experiments string) {
-	version, experiments, _ = strings.Cut(runtime.Version(), " ")
-	return version, strings.TrimPrefix(experiments, "X:")
+// goVersion splits a version of Go, for example "go1.26.8-X:nogreenteagc", into
+// version and experiments.
+func goVersion(s string) (version, experiments string) {
+	version, experiments, _ = strings.Cut(s, "X:")
+	return strings.TrimRight(version, " -"), experiments
 }
 
 func newTask(c cell.Cell) (workload.Task, error) {

@@ -48,7 +48,7 @@ func Executable(ctx context.Context, collector string, log io.Writer) (string, e
 }
 
 func ownCollector() string {
-	if _, experiments := goVersion(); strings.Contains(experiments, "nogreenteagc") {
+	if _, experiments := goVersion(runtime.Version()); strings.Contains(experiments, "nogreenteagc") {
 		return "classic"
 	}
 	return "greentea"
@@ -64,7 +64,7 @@ func build(ctx context.Context, collector, experiment string, log io.Writer) (st
 	if err != nil {
 		return "", fmt.Errorf("%w: set HOME or XDG_CACHE_HOME", err)
 	}
-	version, _ := goVersion()
+	version, _ := goVersion(runtime.Version())
 	dir, digest, err := source()
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func build(ctx context.Context, collector, experiment string, log io.Writer) (st
 		cmd.Args = []string{goTool, "install", modulePath + "/cmd/isobar@" + digest}
 		cmd.Env = append(cmd.Env, "GOBIN="+work)
 	}
-	if strings.HasPrefix(version, "go1") { // a release: another one would have another collector
+	if strings.HasPrefix(version, "go1") && !strings.Contains(version, " ") { // a release: another one would have another collector
 		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+version)
 	}
 	var output bytes.Buffer

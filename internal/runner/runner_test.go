@@ -224,7 +224,7 @@ func TestOpen(t *testing.T) {
 func TestOpenReportsBacklog(t *testing.T) {
 	c := testCell("test-open")
 	c.Params = map[string]string{"ops": "100000", "take": "5ms"}
-	c.Timeout = 2 * time.Second
+	c.Timeout = 6 * time.Second
 	rec := run(t, c)
 	if rec.Err != nil || !hasWarning(rec, "backlog") || rec.Metrics[cell.Scheduled] <= rec.Metrics[cell.Done] {
 		t.Errorf("%v of %v done, %v, warnings %v", rec.Metrics[cell.Done], rec.Metrics[cell.Scheduled], rec.Err, rec.Warnings)

@@ -45,7 +45,7 @@ type program struct {
 
 func newProgram(env Env) (Task, error) {
 	if len(env.Command) == 0 {
-		return nil, errors.New("workload: exec: no command: put it behind --, for example: exec -- go vet ./...")
+		return nil, errors.New(`workload: exec: no command: put it behind --, as in "exec -- go vet ./..."`)
 	}
 	return &program{command: env.Command, gc: env.GC}, nil
 }

@@ -1,0 +1,119 @@
+// Package overhead compares what the lab's harness reports for a closed loop
+// with what package testing reports for the same loop.
+package overhead
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/isobar-go/isobar/bench/internal/cputime"
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/strategy"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// TestMain lets the test binary be the child of the lab: both sides run the
+// same code at the same addresses, each in a fresh process.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
+		os.Exit(runner.Child(os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// BenchmarkHarness runs the strategies workload, once as a cell of the lab,
+// which reports its own time per operation, and once as BenchmarkPlain.
+func BenchmarkHarness(b *testing.B) {
+	for _, name := range []string{"plain", "syncpool", "arena"} {
+		for _, size := range []string{"1024", "16384"} {
+			prefix := "strategy=" + name + "/size=" + size
+			b.Run(prefix+"/impl=isobar", func(b *testing.B) { average(b, func() (float64, float64, error) { return harness(name, size) }) })
+			b.Run(prefix+"/impl=testing", func(b *testing.B) { average(b, func() (float64, float64, error) { return testingB(name, size) }) })
+		}
+	}
+}
+
+// average reports what run returns, per operation: elapsed and CPU time in ns.
+func average(b *testing.B, run func() (ns, cpu float64, err error)) {
+	var ns, cpu, runs float64
+	for b.Loop() {
+		n, c, err := run()
+		if err != nil {
+			b.Fatal(err)
+		}
+		ns, cpu, runs = ns+n, cpu+c, runs+1
+	}
+	b.ReportMetric(ns/runs, "ns/op")
+	b.ReportMetric(cpu/runs, "cpu-ns/op")
+}
+
+func harness(name, size string) (ns, cpu float64, err error) {
+	params := map[string]string{"strategy": name, "size": size, "duration": "400ms"} // half of it without clocks
+	c := cell.Cell{Config: cell.Config{Workload: "strategies", Params: params, GC: cell.DefaultGC, GOMAXPROCS: runtime.GOMAXPROCS(0)}}
+	rec, _, err := runner.New(runner.Config{Log: os.Stderr}).Run(context.Background(), c)
+	if err == nil && rec.Err != nil {
+		err = rec.Err
+	}
+	return rec.Metrics[cell.OpTime], rec.Metrics[cell.OpCPU], err
+}
+
+// Metrics are printed in the order of their names.
+var plainLine = regexp.MustCompile(`BenchmarkPlain\S*\s+\d+\s+([0-9.]+) ns/op\s+([0-9.]+) cpu-ns/op`)
+
+// testingB runs BenchmarkPlain in a process of its own.
+func testingB(name, size string) (ns, cpu float64, err error) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkPlain$", "-test.benchtime=150ms",
+		"-test.cpu="+strconv.Itoa(runtime.GOMAXPROCS(0)))
+	cmd.Env = append(os.Environ(), "OVERHEAD_STRATEGY="+name, "OVERHEAD_SIZE="+size)
+	out, err := cmd.Output()
+	m := plainLine.FindSubmatch(out)
+	if err != nil || m == nil {
+		return 0, 0, fmt.Errorf("BenchmarkPlain: %v\n%s", err, out)
+	}
+	ns, _ = strconv.ParseFloat(string(m[1]), 64)
+	cpu, _ = strconv.ParseFloat(string(m[2]), 64)
+	return ns, cpu, nil
+}
+
+type joined struct{ strategy.Strategy }
+
+func (j joined) Worker(i int) workload.StrategyWorker { return j.Strategy.Worker(i) }
+
+// BenchmarkPlain is the workload's loop as any benchmark would run it.
+func BenchmarkPlain(b *testing.B) {
+	name, size := os.Getenv("OVERHEAD_STRATEGY"), os.Getenv("OVERHEAD_SIZE")
+	if name == "" {
+		b.Skip("BenchmarkHarness runs it")
+	}
+	w, err := workload.Lookup("strategies")
+	if err != nil {
+		b.Fatal(err)
+	}
+	params, err := w.Resolve(map[string]string{"strategy": name, "size": size})
+	if err != nil {
+		b.Fatal(err)
+	}
+	task, err := w.New(workload.Env{Params: params, Strategy: func(name string, size, workers int) (workload.Strategy, error) {
+		s, err := strategy.New(name, size, workers)
+		return joined{s}, err
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer task.Close()
+	loop := task.(workload.Closed)
+	began := cputime.Process()
+	b.ResetTimer()
+	sum = loop.Loop(0, int64(b.N))
+	b.StopTimer()
+	b.ReportMetric(float64((cputime.Process()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+}
+
+var sum uint64 // keeps the loop's result

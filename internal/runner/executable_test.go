@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestOtherCollector builds the binary with the collector that this test
+// binary does not have, and asks it.
+func TestOtherCollector(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("builds a binary, and keeps it where XDG_CACHE_HOME says")
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no Go toolchain here")
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} { // not below our cache directory
+		out, err := exec.Command(goTool, "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(name, strings.TrimSpace(string(out)))
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	other := map[string]string{"greentea": "classic", "classic": "greentea"}[ownCollector()]
+	c := testCell("strategies")
+	c.Params = map[string]string{"duration": "20ms"}
+	c.Collector = other
+	rec := run(t, c)
+	if rec.Err != nil || strings.Contains(rec.Experiments, "nogreenteagc") != (other == "classic") {
+		t.Errorf("the child for %s has experiments %q, %v", other, rec.Experiments, rec.Err)
+	}
+	if again, err := Executable(t.Context(), other, testWriter{t}); err != nil || !strings.Contains(again, other) {
+		t.Errorf("from the cache: %q, %v", again, err)
+	}
+	c.Collector = ownCollector()
+	if own := run(t, c); own.Experiments == rec.Experiments {
+		t.Errorf("both have experiments %q", own.Experiments)
+	}
+}
+
+func TestGoVersion(t *testing.T) {
+	for s, want := range map[string][2]string{
+		"go1.26.8":                {"go1.26.8", ""},
+		"go1.26.8-X:nogreenteagc": {"go1.26.8", "nogreenteagc"},
+		"devel go1.27-abc X:a,b":  {"devel go1.27-abc", "a,b"},
+	} {
+		if version, experiments := goVersion(s); version != want[0] || experiments != want[1] {
+			t.Errorf("goVersion(%q) = %q, %q", s, version, experiments)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	digest := func(fsys fstest.MapFS) string {
+		d, err := digestOf(fsys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	base := fstest.MapFS{"go.mod": file("module x"), "cmd/a.go": file("package a")}
+	first := digest(base)
+	base["cmd/a_test.go"], base["docs/x.md"], base[".git/HEAD"] = file("1"), file("2"), file("3")
+	if digest(base) != first {
+		t.Error("files that no build uses change the digest")
+	}
+	base["cmd/a.go"] = file("package b")
+	if digest(base) == first {
+		t.Error("a changed source has the same digest")
+	}
+}
