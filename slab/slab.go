@@ -146,10 +146,16 @@ func (s *Slab[T]) at(i uint32) *slot[T] { return &s.chunks[i>>chunkShift][i%chun
 // [ErrLimit], or says what the operating system refused, if there is no room:
 // Reserve tells beforehand.
 func (s *Slab[T]) Insert(v T) Handle[T] {
+	h, p := s.place() // all the rest, so that Insert is inlined and v need not be copied
+	*p = v
+	return h
+}
+
+// place makes a slot live and returns its handle and where its value is.
+func (s *Slab[T]) place() (Handle[T], *T) {
 	i, sl, gen := s.take()
 	sl.meta = metaOf(gen, liveBit)
-	sl.value = v
-	return handleOf[T](i, gen)
+	return handleOf[T](i, gen), &sl.value
 }
 
 // take takes a slot that is free or unused, for an object of generation gen.
