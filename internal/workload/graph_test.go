@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 func TestGraphLayoutsHaveTheSameSum(t *testing.T) {
@@ -70,7 +72,8 @@ func TestGraphLayoutsDifferInScannableHeap(t *testing.T) {
 	if got := heap("pointers"); got < 23*nodes { // 24 each, less what was collected meanwhile
 		t.Errorf("pointers: %d bytes of live heap, want at least %d", got, 23*nodes)
 	}
-	if got := heap("slab"); got > nodes {
+	// A race build keeps the slab on the heap, where the detector sees it.
+	if got := heap("slab"); got > nodes && !invariant.Race {
 		t.Errorf("slab: %d bytes of live heap for %d nodes, want next to none", got, nodes)
 	}
 }
