@@ -12,8 +12,8 @@
 //
 // # Concurrency
 //
-// Push, PushBatch and Full-or-not answers are safe for the producers that the
-// type allows. Pop, Drain and Len belong to the consumer: one goroutine at a
+// Push and PushBatch belong to the producers: any number of goroutines, but one
+// for an SPSCRing. Pop, Drain and Len belong to the consumer: one goroutine at a
 // time, handed over with synchronization (a mutex, a channel) if it changes.
 // A second consumer, or a second producer of an SPSCRing, is a bug in the
 // caller; builds with the race detector or the isobar_debug tag panic on it.

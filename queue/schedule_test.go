@@ -182,7 +182,7 @@ func TestLinearizable(t *testing.T) {
 	episodes := uint64(3000)
 	switch {
 	case soaking:
-		episodes = 100_000
+		episodes = 20_000
 	case invariant.Race || testing.Short():
 		episodes = 800
 	}
