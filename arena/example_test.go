@@ -42,8 +42,8 @@ func Example() {
 
 func ExampleTyped() {
 	type node struct {
-		left, right *node
-		name        string
+		child *node
+		name  string
 	}
 	nodes, err := arena.OpenTyped[node](arena.TypedConfig{})
 	if err != nil {
@@ -51,14 +51,14 @@ func ExampleTyped() {
 		return
 	}
 	root := nodes.New()
-	root.name, root.left = "root", nodes.New()
-	root.left.name = "leaf"
-	fmt.Println(root.name, root.left.name)
+	root.name, root.child = "root", nodes.New()
+	root.child.name = "leaf"
+	fmt.Println(root.name, root.child.name)
 
 	kept := nodes.Mark()
 	nodes.New().name = "scratch"
 	nodes.Rewind(kept) // frees it and leaves the others
-	fmt.Println(root.left.name)
+	fmt.Println(root.child.name)
 	nodes.Reset()
 	// Output:
 	// root leaf
