@@ -34,52 +34,65 @@ func BenchmarkHarness(b *testing.B) {
 	for _, name := range []string{"plain", "syncpool", "arena"} {
 		for _, size := range []string{"1024", "16384"} {
 			prefix := "strategy=" + name + "/size=" + size
-			b.Run(prefix+"/impl=isobar", func(b *testing.B) { average(b, func() (float64, float64, error) { return harness(name, size) }) })
-			b.Run(prefix+"/impl=testing", func(b *testing.B) { average(b, func() (float64, float64, error) { return testingB(name, size) }) })
+			b.Run(prefix+"/impl=isobar", func(b *testing.B) { average(b, func() ([]float64, error) { return harness(name, size) }) })
+			b.Run(prefix+"/impl=testing", func(b *testing.B) { average(b, func() ([]float64, error) { return testingB(name, size) }) })
 		}
 	}
 }
 
-// average reports what run returns, per operation: elapsed and CPU time in ns.
-func average(b *testing.B, run func() (ns, cpu float64, err error)) {
-	var ns, cpu, runs float64
+// units are what both sides report per operation, in the order in which package
+// testing prints them.
+var units = []string{"ns/op", "cpu-ns/op", "B/op", "allocs/op"}
+
+// average reports the means of what run returns, in units.
+func average(b *testing.B, run func() ([]float64, error)) {
+	sums := make([]float64, len(units))
+	runs := 0.0
 	for b.Loop() {
-		n, c, err := run()
+		values, err := run()
 		if err != nil {
 			b.Fatal(err)
 		}
-		ns, cpu, runs = ns+n, cpu+c, runs+1
+		for i, v := range values {
+			sums[i] += v
+		}
+		runs++
 	}
-	b.ReportMetric(ns/runs, "ns/op")
-	b.ReportMetric(cpu/runs, "cpu-ns/op")
+	for i, unit := range units {
+		b.ReportMetric(sums[i]/runs, unit)
+	}
 }
 
-func harness(name, size string) (ns, cpu float64, err error) {
+func harness(name, size string) ([]float64, error) {
 	params := map[string]string{"strategy": name, "size": size, "duration": "400ms"} // half of it without clocks
 	c := cell.Cell{Config: cell.Config{Workload: "strategies", Params: params, GC: cell.DefaultGC, GOMAXPROCS: runtime.GOMAXPROCS(0)}}
 	rec, _, err := runner.New(runner.Config{Log: os.Stderr}).Run(context.Background(), c)
 	if err == nil && rec.Err != nil {
 		err = rec.Err
 	}
-	return rec.Metrics[cell.OpTime], rec.Metrics[cell.OpCPU], err
+	m := rec.Metrics
+	return []float64{m[cell.OpTime], m[cell.OpCPU], m[cell.OpBytes], m[cell.OpAllocs]}, err
 }
 
-// Metrics are printed in the order of their names.
-var plainLine = regexp.MustCompile(`BenchmarkPlain\S*\s+\d+\s+([0-9.]+) ns/op\s+([0-9.]+) cpu-ns/op`)
+var plainLine = regexp.MustCompile(`BenchmarkPlain\S*\s+\d+\s+([0-9.]+) ns/op\s+([0-9.]+) cpu-ns/op\s+([0-9.]+) B/op\s+([0-9.]+) allocs/op`)
 
 // testingB runs BenchmarkPlain in a process of its own.
-func testingB(name, size string) (ns, cpu float64, err error) {
+func testingB(name, size string) ([]float64, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkPlain$", "-test.benchtime=150ms",
 		"-test.cpu="+strconv.Itoa(runtime.GOMAXPROCS(0)))
 	cmd.Env = append(os.Environ(), "OVERHEAD_STRATEGY="+name, "OVERHEAD_SIZE="+size)
 	out, err := cmd.Output()
 	m := plainLine.FindSubmatch(out)
 	if err != nil || m == nil {
-		return 0, 0, fmt.Errorf("BenchmarkPlain: %v\n%s", err, out)
+		return nil, fmt.Errorf("BenchmarkPlain: %v\n%s", err, out)
 	}
-	ns, _ = strconv.ParseFloat(string(m[1]), 64)
-	cpu, _ = strconv.ParseFloat(string(m[2]), 64)
-	return ns, cpu, nil
+	values := make([]float64, len(units))
+	for i := range values {
+		if values[i], err = strconv.ParseFloat(string(m[i+1]), 64); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 type joined struct{ strategy.Strategy }
@@ -109,6 +122,7 @@ func BenchmarkPlain(b *testing.B) {
 	}
 	defer task.Close()
 	loop := task.(workload.Closed)
+	b.ReportAllocs()
 	began := cputime.Process()
 	b.ResetTimer()
 	sum = loop.Loop(0, int64(b.N))
