@@ -10,7 +10,7 @@ import (
 
 // indexFirst publishes the index before the slot.
 type indexFirst struct {
-	slots [64]uint64
+	slots [64]atomic.Uint64
 	tail  atomic.Uint64
 	head  uint64
 	pause func()
@@ -19,7 +19,7 @@ type indexFirst struct {
 func (q *indexFirst) Push(v uint64) bool {
 	t := q.tail.Add(1) - 1
 	q.pause()
-	atomic.StoreUint64(&q.slots[t%64], v)
+	q.slots[t%64].Store(v)
 	return true
 }
 
@@ -27,32 +27,33 @@ func (q *indexFirst) Pop() (uint64, bool) {
 	if q.head == q.tail.Load() {
 		return 0, false
 	}
-	v := atomic.SwapUint64(&q.slots[q.head%64], 0)
+	v := q.slots[q.head%64].Swap(0)
 	q.head++
 	return v, true
 }
 
 // overwriting takes positions in a ring without asking whether they are free.
 type overwriting struct {
-	slots [4]slot[uint64]
-	tail  atomic.Uint64
-	head  uint64
+	values [4]atomic.Uint64
+	ready  [4]atomic.Bool
+	tail   atomic.Uint64
+	head   uint64
 }
 
 func (q *overwriting) Push(v uint64) bool {
-	s := &q.slots[(q.tail.Add(1)-1)%4]
-	atomic.StoreUint64(&s.value, v)
-	atomic.StoreUint32(&s.ready, 1)
+	i := (q.tail.Add(1) - 1) % 4
+	q.values[i].Store(v)
+	q.ready[i].Store(true)
 	return true
 }
 
 func (q *overwriting) Pop() (uint64, bool) {
-	s := &q.slots[q.head%4]
-	if atomic.SwapUint32(&s.ready, 0) == 0 {
+	i := q.head % 4
+	if !q.ready[i].Swap(false) {
 		return 0, false
 	}
 	q.head++
-	return atomic.LoadUint64(&s.value), true
+	return q.values[i].Load(), true
 }
 
 // recycling is a list of one-slot chunks that reuses a chunk as soon as it is
