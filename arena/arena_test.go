@@ -421,6 +421,7 @@ func FuzzArena(f *testing.F) {
 		var marks []Mark
 		var lens []int
 		for i, op := range ops {
+			before := len(live)
 			switch {
 			case op == 250:
 				marks, lens = append(marks, a.Mark()), append(lens, len(live))
@@ -434,12 +435,13 @@ func FuzzArena(f *testing.F) {
 			case op == 253 && len(live) > 0 && len(marks) == 0:
 				s := live[len(live)-1]
 				live[len(live)-1] = AppendTo(a, s, bytes.Repeat([]byte{byte(len(live))}, 3)...)
+			case op >= 251 && op <= 253: // nothing to do it to
 			case op >= 240:
 				live = append(live, a.Bytes(int(op)*37))
 			default:
 				live = append(live, a.Bytes(int(op)))
 			}
-			if len(live) > 0 && (op < 250 || op > 253) {
+			if len(live) > before {
 				for j, s := 0, live[len(live)-1]; j < len(s); j++ {
 					if s[j] != 0 {
 						t.Fatalf("operation %d: memory is not zero", i)
