@@ -17,11 +17,11 @@ import (
 // clears full, and clears taken when it is done. The owner fills a slot that is
 // in neither, and reads full first: so it cannot miss both marks of the thief.
 type bin[T any] struct {
+	_     [cacheLine]byte
 	full  atomic.Uint64 // publishes slots to who clears their bit
 	taken atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
 	count
 	slots [64]*T
-	_     [cacheLine]byte
 }
 
 // push keeps x, unless the first depth slots are in use. The caller is pinned

@@ -24,7 +24,7 @@ const (
 
 	// cachedBytes bounds what one P keeps of a class at hand, if that leaves
 	// it more than two buffers.
-	cachedBytes = 1 << 20
+	cachedBytes = 4 << 20
 )
 
 // Bytes is a pool of byte buffers in size classes. Idle buffers are kept as

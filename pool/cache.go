@@ -41,11 +41,11 @@ const maxDepth = 64
 // A stack is owned by the P whose id is its index. Other goroutines read the
 // counts, private and n, for statistics, and get some value that was written.
 type stack[T any] struct {
+	_       [cacheLine]byte
 	private *T // one more idle object, for a Get that follows a Put (BenchmarkCached/burst=1)
 	n       uintptr
 	count
 	slots [maxDepth]*T // slots[:n] hold idle objects, the rest is nil
-	_     [cacheLine]byte
 }
 
 // cacheLine separates what different Ps write: two lines of 64 bytes, as
