@@ -63,7 +63,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case w.NeedsCommand && len(args) == 0:
-				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %s -- go vet ./...", w.Name, w.Name))
+				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %s -- go vet PACKAGES", w.Name, w.Name))
 			case !w.NeedsCommand && len(args) > 0:
 				return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", w.Name, args))
 			}
