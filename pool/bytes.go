@@ -3,7 +3,6 @@ package pool
 import (
 	"fmt"
 	"math/bits"
-	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/internal/procpin"
@@ -70,7 +69,7 @@ func (p *Bytes) Get(n int) []byte {
 			if x := s.pop(); x != nil {
 				s.hit()
 				procpin.Unpin()
-				return unsafe.Slice(x, classSize(i))[:n]
+				return sliceOf(x, classSize(i))[:n]
 			}
 		}
 		procpin.Unpin()
@@ -83,13 +82,13 @@ func (p *Bytes) get(i int) []byte {
 	c := &p.classes[i]
 	x := c.get()
 	if x == nil {
-		x = unsafe.SliceData(make([]byte, classSize(i)))
+		x = firstOf(make([]byte, classSize(i)))
 		c.tally.misses.Add(1)
 		if invariant.Enabled {
 			p.track.create(x, classSize(i))
 		}
 	}
-	b := unsafe.Slice(x, classSize(i))
+	b := sliceOf(x, classSize(i))
 	if invariant.Enabled {
 		p.track.take(x, b)
 	}
@@ -112,7 +111,7 @@ func (p *Bytes) Put(b []byte) {
 	if cap(b) > MaxBytes {
 		return
 	}
-	x := unsafe.SliceData(b)
+	x := firstOf(b)
 	if invariant.Enabled {
 		p.track.giveBack(x, cap(b))
 		p.track.poison(x, b[:cap(b)])
@@ -141,7 +140,7 @@ func (p *Bytes) Warm(n, count int) {
 	i := classOf(n)
 	for range count {
 		b := make([]byte, classSize(i))
-		x := unsafe.SliceData(b)
+		x := firstOf(b)
 		if invariant.Enabled {
 			p.track.create(x, len(b))
 			p.track.poison(x, b)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 )
 
 // Held is an object that was taken from a pool and not given back.
@@ -194,6 +193,3 @@ func (t *tracker[T]) list() []Held {
 	slices.SortFunc(held, func(a, b Held) int { return int(b.Age - a.Age) })
 	return held
 }
-
-// address identifies an object while it exists.
-func address[T any](x *T) uintptr { return uintptr(unsafe.Pointer(x)) }

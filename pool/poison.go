@@ -1,9 +1,6 @@
 package pool
 
-import (
-	"reflect"
-	"unsafe"
-)
+import "reflect"
 
 // poisonByte fills what holds no pointers. Eight of them are an improbable
 // number and, as an address, one that no system maps.
@@ -82,11 +79,4 @@ func (l layout) differ(a, b []byte) int {
 		}
 	}
 	return -1
-}
-
-// view returns the memory of *x. Only poisoning uses it: it reads any byte, and
-// writes none that is part of a pointer, so that the collector never sees
-// a word that is not one.
-func view[T any](x *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(x)), unsafe.Sizeof(*x))
 }

@@ -28,7 +28,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/internal/procpin"
@@ -376,5 +375,3 @@ func (p *Pool[T]) Stats() Stats {
 	s.derive()
 	return s
 }
-
-func sizeof[T any]() uintptr { return unsafe.Sizeof(*new(T)) }

@@ -9,3 +9,22 @@ import "unsafe"
 func at[T any](first *stack[T], pid int) *stack[T] {
 	return (*stack[T])(unsafe.Add(unsafe.Pointer(first), uintptr(pid)*unsafe.Sizeof(*first)))
 }
+
+func sizeof[T any]() uintptr { return unsafe.Sizeof(*new(T)) }
+
+// firstOf returns the first byte of b's capacity, which keeps all of it alive.
+func firstOf(b []byte) *byte { return unsafe.SliceData(b) }
+
+// sliceOf undoes firstOf. What a class keeps is the first byte of a buffer of
+// the class's size: Get makes no other, and Put has compared the capacity.
+func sliceOf(first *byte, size int) []byte { return unsafe.Slice(first, size) }
+
+// address identifies an object while it exists.
+func address[T any](x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
+
+// view returns the memory of *x. Only poisoning uses it: it reads any byte, and
+// writes none that is part of a pointer, so that the collector never sees
+// a word that is not one.
+func view[T any](x *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(x)), unsafe.Sizeof(*x))
+}
