@@ -79,8 +79,8 @@ func grow[T any](a Allocator, s []T, n int) []T {
 	if size == 0 || uintptr(want) > maxAllocBytes/size {
 		want = n
 	}
-	// Only a capacity that is a whole number of words shows that s ends where
-	// its allocation does, and not a little before.
+	// A slice that ends where the allocation does may begin inside of it, at
+	// any element; growing that one by whole words would upset the alignment.
 	old := uintptr(cap(s)) * size
 	if old > 0 && old%alignBytes == 0 && a.extend(start(s), old, roundUp(uintptr(want)*size)) {
 		t := at[T](start(s), want)

@@ -206,6 +206,17 @@ func TestAppendToLeavesWhatLiesBehindAlone(t *testing.T) {
 	})
 }
 
+func TestAppendToPartOfAnAllocationKeepsTheAlignment(t *testing.T) {
+	eachConfig(t, func(t *testing.T, a *Arena) {
+		for from := range 9 {
+			b := AppendTo(a, MakeSlice[byte](a, 8)[from:], 1)
+			if p := New[int64](a); uintptr(unsafe.Pointer(p))%8 != 0 || b[8-from] != 1 {
+				t.Errorf("after appending to the last %d of 8 bytes the next value is at %p, the byte %d", 8-from, p, b[8-from])
+			}
+		}
+	})
+}
+
 func TestLatestSliceGrowsInPlace(t *testing.T) {
 	eachConfig(t, func(t *testing.T, a *Arena) {
 		if err := a.Reserve(2000); err != nil {

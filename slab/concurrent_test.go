@@ -166,3 +166,35 @@ func TestGrowingAndClearingUnderReaders(t *testing.T) {
 	stop.Store(true)
 	readers.Wait()
 }
+
+// TestReaderDuringClearAndInsert copies an object that is large enough for
+// Clear and Insert to happen meanwhile.
+func TestReaderDuringClearAndInsert(t *testing.T) {
+	type page [512]uint64
+	c, err := NewConcurrent[page](Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	var latest, stop atomic.Uint64
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for stop.Load() == 0 {
+			v, ok := c.Get(Handle[page](latest.Load()))
+			if ok && v[0] != v[len(v)-1] {
+				t.Errorf("Get gave a mixture of %d and %d", v[0], v[len(v)-1])
+				return
+			}
+		}
+	})
+	var v page
+	for i := range uint64(20000) {
+		for j := range v {
+			v[j] = i
+		}
+		latest.Store(uint64(c.Insert(v)))
+		c.Clear()
+	}
+	stop.Store(1)
+	reader.Wait()
+}

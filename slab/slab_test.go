@@ -199,14 +199,18 @@ func TestHeapSlabHoldsPointers(t *testing.T) {
 		runtime.AddCleanup(big, func(int) { close(dropped) }, 0)
 		s.Remove(s.Insert(entry{meta: map[string]*int{"big": big}}))
 	}()
-	for done := false; !done; {
+	collected := false
+	for i := 0; i < 1000 && !collected; i++ {
 		runtime.GC()
 		select {
 		case <-dropped:
-			done = true
+			collected = true
 		default:
-			runtime.Gosched()
+			runtime.Gosched() // the cleanup runs in its own goroutine
 		}
+	}
+	if !collected {
+		t.Error("what a removed object held was not collected")
 	}
 	s.Clear()
 	if _, ok := s.Get(handles[7]); ok {
