@@ -64,7 +64,7 @@ func average(b *testing.B, run func() ([]float64, error)) {
 }
 
 func harness(name, size string) ([]float64, error) {
-	params := map[string]string{"strategy": name, "size": size, "duration": "400ms"} // half of it without clocks
+	params := map[string]string{"strategy": name, "size": size, "duration": "2s"} // half of it without clocks
 	c := cell.Cell{Config: cell.Config{Workload: "strategies", Params: params, GC: cell.DefaultGC, GOMAXPROCS: runtime.GOMAXPROCS(0)}}
 	rec, _, err := runner.New(runner.Config{Log: os.Stderr}).Run(context.Background(), c)
 	if err == nil && rec.Err != nil {
@@ -78,7 +78,7 @@ var plainLine = regexp.MustCompile(`BenchmarkPlain\S*\s+\d+\s+([0-9.]+) ns/op\s+
 
 // testingB runs BenchmarkPlain in a process of its own.
 func testingB(name, size string) ([]float64, error) {
-	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkPlain$", "-test.benchtime=150ms",
+	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkPlain$", "-test.benchtime=700ms",
 		"-test.cpu="+strconv.Itoa(runtime.GOMAXPROCS(0)))
 	cmd.Env = append(os.Environ(), "OVERHEAD_STRATEGY="+name, "OVERHEAD_SIZE="+size)
 	out, err := cmd.Output()
