@@ -229,14 +229,24 @@ func walk(p *node) uint64 {
 }
 
 // BenchmarkTree builds a tree of 2^20-1 nodes, walks it and drops it. The
-// collections that this causes are part of it.
+// collections that this causes are part of it. impl=isobar reuses one arena,
+// whose memory was touched before; impl=isobar-fresh opens one for each tree.
 func BenchmarkTree(b *testing.B) {
 	const depth, n = 19, 1<<20 - 1
 	b.Run("impl=isobar", func(b *testing.B) {
 		a := openTyped[node](b)
-		rounds(b, n, func() {
+		tree := func() {
 			walk(grow(depth, a.New))
 			a.Reset()
+		}
+		tree()
+		rounds(b, n, tree)
+	})
+	b.Run("impl=isobar-fresh", func(b *testing.B) {
+		rounds(b, n, func() {
+			a := openTyped[node](b)
+			walk(grow(depth, a.New))
+			a.Release()
 		})
 	})
 	b.Run("impl=new", func(b *testing.B) {
