@@ -60,7 +60,8 @@ browser:
 	test/browser/run.sh
 
 bench:
-	cd bench && $(GO) run ./cmd/ratios -out ../docs/benchmarks.md
+	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena
+	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x ./overhead
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh

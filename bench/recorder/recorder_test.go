@@ -21,14 +21,14 @@ var durations = func() []time.Duration {
 }()
 
 func BenchmarkRecord(b *testing.B) {
-	b.Run("of=latency", func(b *testing.B) {
+	b.Run("impl=isobar", func(b *testing.B) {
 		b.ReportAllocs()
 		r := latency.NewRecorder()
 		for i := 0; i < b.N; i++ {
 			r.Record(durations[i&(len(durations)-1)])
 		}
 	})
-	b.Run("of=hdrhistogram-go", func(b *testing.B) {
+	b.Run("impl=hdrhistogram-go", func(b *testing.B) {
 		b.ReportAllocs()
 		h := hdr.New(1, int64(time.Hour), 3)
 		for i := 0; i < b.N; i++ {
