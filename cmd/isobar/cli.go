@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/workload"
 )
@@ -92,7 +92,7 @@ and memory strategies relieve it.
   isobar lab                         run the quick study (at most 3 minutes) and report
   isobar lab run WORKLOAD            run one workload with factors of your choice
   isobar lab run exec -- COMMAND     measure any unmodified Go program`,
-		Version:           version(),
+		Version:           host.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { a.began = true; return nil },
@@ -119,24 +119,6 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	return usage(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), workload.DidYouMean(args[0], names)))
-}
-
-// version is the module version that the binary was built from, or "devel"
-// with the revision.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel-" + s.Value[:12]
-		}
-	}
-	return "devel"
 }
 
 // isTerminal reports whether w is a terminal, and its width in columns.

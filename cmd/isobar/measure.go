@@ -41,9 +41,7 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	if opts.name != "" {
 		name = opts.name
 	}
-	machine := host.Fingerprint()
-	machine.Isobar = version()
-	id, err := s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: version(), Machine: machine, Seed: spec.Seed}, cells)
+	id, err := s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: host.Fingerprint(), Seed: spec.Seed}, cells)
 	if err != nil {
 		return err
 	}
@@ -68,8 +66,8 @@ func (a *app) resume(ctx context.Context, runID string, output *outputOptions) e
 	if now := host.Fingerprint(); now.CPU != run.Machine.CPU || now.CPUs != run.Machine.CPUs || now.Hostname != run.Machine.Hostname {
 		return fmt.Errorf("run %d was begun on another machine (%s, %d CPUs): resume it there, or begin a new run here", run.ID, run.Machine.CPU, run.Machine.CPUs)
 	}
-	if run.Version != version() {
-		fmt.Fprintf(a.err, "isobar: warning: run %d was begun with isobar %s, this is %s\n", run.ID, run.Version, version())
+	if run.Version != host.Version() {
+		fmt.Fprintf(a.err, "isobar: warning: run %d was begun with isobar %s, this is %s\n", run.ID, run.Version, host.Version())
 	}
 	pending, err := s.Pending(run.ID)
 	if err != nil {

@@ -17,13 +17,26 @@ import (
 )
 
 // openForReading opens the store for the commands that only look.
-func (a *app) openForReading() (*store.Store, string, error) {
+func (a *app) openForReading() (*store.Store, error) {
 	path, err := a.storePath()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	s, err := store.OpenReadOnly(path)
-	return s, path, err
+	return store.OpenReadOnly(path)
+}
+
+// openRun opens the store for reading and finds a run in it.
+func (a *app) openRun(id string) (*store.Store, store.Run, error) {
+	s, err := a.openForReading()
+	if err != nil {
+		return nil, store.Run{}, err
+	}
+	run, err := findRun(s, id)
+	if err != nil {
+		s.Close()
+		return nil, store.Run{}, err
+	}
+	return s, run, nil
 }
 
 // findRun finds a run by its number or as "last".
@@ -45,7 +58,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the runs in the store",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			s, _, err := a.openForReading()
+			s, err := a.openForReading()
 			if err != nil {
 				return err
 			}
@@ -92,15 +105,11 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show everything about a run (default: the latest)",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, _, err := a.openForReading()
+			s, run, err := a.openRun(first(args, "last"))
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			run, err := findRun(s, first(args, "last"))
-			if err != nil {
-				return err
-			}
 			meta, analysis, err := analyze(s, run.ID)
 			if err != nil {
 				return err
@@ -131,7 +140,7 @@ func (a *app) compareCommand() *cobra.Command {
 there are too few pairs for any verdict.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, _, err := a.openForReading()
+			s, err := a.openForReading()
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/store"
 	"github.com/isobar-go/isobar/internal/tick"
 	"github.com/isobar-go/isobar/internal/workload"
@@ -33,15 +34,11 @@ as CSV with one sample a line, or as JSON with the whole records.`,
 			if err := workload.OneOf("benchfmt", "csv", "json")(format); err != nil {
 				return usage(fmt.Errorf("--format %q: %w", format, err))
 			}
-			s, _, err := a.openForReading()
+			s, run, err := a.openRun(first(args, "last"))
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			run, err := findRun(s, first(args, "last"))
-			if err != nil {
-				return err
-			}
 			return a.toFile(out, func(w io.Writer) error { return s.Export(w, run.ID, format) })
 		},
 	}
@@ -90,7 +87,7 @@ func (a *app) importCommand() *cobra.Command {
 			if name == "" {
 				name = filepath.Base(file)
 			}
-			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: version(), Imported: true})
+			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Imported: true})
 			if err != nil {
 				return err
 			}
@@ -113,15 +110,11 @@ trace' (trace), with the arguments behind -- passed on, for example
   isobar lab profile last 3 -- -top`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.openForReading()
+			s, run, err := a.openRun(args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			run, err := findRun(s, args[0])
-			if err != nil {
-				return err
-			}
 			index, err := strconv.Atoi(args[1])
 			if err != nil || index < 0 {
 				return usage(fmt.Errorf("cell %q: want the number of a cell of run %d", args[1], run.ID))

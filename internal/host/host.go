@@ -30,7 +30,7 @@ func Fingerprint() cell.Machine {
 	m := fingerprint(root, runtime.NumCPU())
 	m.OS, m.Arch = runtime.GOOS, runtime.GOARCH
 	m.GoVersion = runtime.Version()
-	m.Isobar = isobarVersion()
+	m.Isobar = Version()
 	if name, err := os.Hostname(); err == nil {
 		digest := sha256.Sum256([]byte(name))
 		m.Hostname = hex.EncodeToString(digest[:4])
@@ -69,8 +69,9 @@ func fingerprint(fsys fs.FS, cpus int) cell.Machine {
 	return m
 }
 
-// isobarVersion is the version of this module in the running binary.
-func isobarVersion() string {
+// Version is the module version that the running binary was built from, or
+// "devel" with the revision where that is known.
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel"

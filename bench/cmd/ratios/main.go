@@ -182,7 +182,7 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 	machine := host.Fingerprint()
 	fmt.Fprintf(w, "# Ours against peers\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
 		command, machine.CPU, machine.CPUs, runtime.Version(), runtime.GOOS, runtime.GOARCH, seed)
-	fmt.Fprint(w, "Ratio is isobar/peer in time per operation, the median of ratios paired by block, with its 95 % bootstrap\ninterval: below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n")
+	fmt.Fprint(w, "Ratio is isobar/peer in CPU time per operation where the benchmark reports it, else in wall time: the median of\nratios paired by block, with its 95 % bootstrap interval. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n")
 	last := ""
 	for _, benchmark := range r.order {
 		pkg, name, _ := strings.Cut(benchmark, ".")
@@ -204,6 +204,17 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 	return nil
 }
 
+// cpuUnit is the unit in which g and our both report CPU time, or "sec/op"
+// where they do not: CPU time varies less than wall time on a shared machine.
+func cpuUnit(g, our *stat.Group) string {
+	for unit := range g.Series {
+		if _, ok := our.Series[unit]; ok && strings.HasPrefix(unit, "cpu-") {
+			return unit
+		}
+	}
+	return "sec/op"
+}
+
 func writeRow(w io.Writer, impl string, g, our *stat.Group) {
 	median := func(unit, format string, factor float64) string {
 		s, ok := g.Series[unit]
@@ -217,6 +228,11 @@ func writeRow(w io.Writer, impl string, g, our *stat.Group) {
 		fmt.Fprintln(w, " | | |")
 		return
 	}
-	c := stat.Compare(g, our, "sec/op", 1)
-	fmt.Fprintf(w, " %.3g | [%.3g, %.3g] | %s |\n", c.Ratio, c.Lo, c.Hi, c.Verdict)
+	unit := cpuUnit(g, our)
+	c := stat.Compare(g, our, unit, 1)
+	of := "wall"
+	if unit != "sec/op" {
+		of = "CPU"
+	}
+	fmt.Fprintf(w, " %.3g (%s) | [%.3g, %.3g] | %s |\n", c.Ratio, of, c.Lo, c.Hi, c.Verdict)
 }

@@ -34,7 +34,7 @@ func TestTablesPairByBlock(t *testing.T) {
 	if err := r.write(&b, "command", 1); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "| peer |") || !strings.Contains(b.String(), "| 0.5 | [0.5, 0.5] | better |") {
+	if !strings.Contains(b.String(), "| peer |") || !strings.Contains(b.String(), "| 0.5 (wall) | [0.5, 0.5] | better |") {
 		t.Errorf("no row with the ratio 0.5:\n%s", b.String())
 	}
 }
