@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 // each time, until the run is complete: every cell must then be in the store
 // exactly once, and what had been stored must still be as it was.
 func TestKillAndResume(t *testing.T) {
-	kills := 5
+	kills, reps := 5, 15
 	if os.Getenv("ISOBAR_SOAK") != "" {
-		kills = 20
+		kills, reps = 20, 150 // more than the kills leave time for
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +40,7 @@ func TestKillAndResume(t *testing.T) {
 		}
 		return cmd, &output
 	}
-	begin := []string{"strategies", "--strategy", "plain,syncpool", "--duration", "10ms", "--reps", "10"}
+	begin := []string{"strategies", "--strategy", "plain,syncpool", "--duration", "10ms", "--reps", strconv.Itoa(reps)}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	stored := map[int]time.Time{} // cell -> when its record was begun
 	args := begin
@@ -58,8 +59,8 @@ func TestKillAndResume(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the last resume: %v\n%s", err, output)
 	}
-	if n := checkStored(t, path, stored); n != 30 { // 2 configurations and a twin, 10 blocks
-		t.Errorf("%d records after the last resume, want 30", n)
+	if n := checkStored(t, path, stored); n != 3*reps { // 2 configurations and a twin
+		t.Errorf("%d records after the last resume, want %d", n, 3*reps)
 	}
 }
 
