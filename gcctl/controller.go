@@ -1,0 +1,277 @@
+package gcctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Controller controls the process's garbage collector. It must not be
+// copied.
+type Controller struct {
+	gate gate
+	idle idleState
+
+	cfg  Config    // constant
+	rt   engine    // called by the controller's goroutines
+	born time.Time // constant
+
+	wake     chan struct{}      // holds one: there is something to look at
+	jobs     chan struct{}      // to the collecting goroutine: start a collection
+	finished chan time.Duration // from it: how long the collection took
+	signals  chan os.Signal     // nil without FallbackSignals
+	quit     chan struct{}      // closed by Close
+	done     chan struct{}      // closed when control has ended
+	once     sync.Once          // of Close
+	release  func()             // ends the claim on the process
+
+	budgeted atomic.Bool // there is a budget; written by the controller's goroutine
+
+	mu     sync.Mutex
+	want   wanted // under mu; what the controller's goroutine is to adopt
+	stats  Stats  // under mu; written by the controller's goroutine
+	forced *batch // under mu; whom the next collection serves, nil for nobody
+}
+
+// wanted is what callers have last asked for.
+type wanted struct {
+	mode     Mode
+	fallback bool
+	serial   uint64 // of SetMode and Fallback
+}
+
+// active says that a controller has claimed the process.
+var active atomic.Bool
+
+// Start begins control of the process's collector. The settings of the mode
+// are in force when it returns. It fails with ErrRunning while another
+// controller is running, and when what is live already exceeds the budget; to
+// find that out it may collect.
+func Start(cfg Config) (*Controller, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	if !active.CompareAndSwap(false, true) {
+		return nil, ErrRunning
+	}
+	release := func() { active.Store(false) }
+	rt, err := newRuntime()
+	if err != nil {
+		release()
+		return nil, err
+	}
+	c, err := start(cfg, rt, detectLimit)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	c.release = release
+	return c, nil
+}
+
+// start is Start for any engine; detect returns the environment's budget for
+// a limit of the runtime.
+func start(cfg Config, rt engine, detect func(int64) int64) (*Controller, error) {
+	c := &Controller{
+		cfg: cfg, rt: rt, born: time.Now(), release: func() {},
+		wake: make(chan struct{}, 1), jobs: make(chan struct{}), finished: make(chan time.Duration, 1),
+		quit: make(chan struct{}), done: make(chan struct{}),
+		want: wanted{mode: cfg.Mode, serial: 1},
+	}
+	l := &loop{Controller: c, detect: detect, cost: time.Microsecond}
+	if err := l.begin(); err != nil {
+		return nil, err
+	}
+	if len(cfg.FallbackSignals) > 0 { // Notify without signals means all of them
+		c.signals = make(chan os.Signal, 1)
+		signal.Notify(c.signals, cfg.FallbackSignals...)
+	}
+	wait := l.turn()
+	go c.collector()
+	go l.run(wait)
+	return c, nil
+}
+
+func (c *Controller) collector() {
+	for range c.jobs {
+		began := time.Now()
+		c.rt.collect()
+		c.finished <- time.Since(began)
+	}
+}
+
+// Close ends control and restores the settings that were found, or those that
+// somebody else has made meanwhile. Sections that are open may still be ended,
+// and hold nothing back. It waits for a collection that the controller has
+// started. Closing twice does nothing.
+func (c *Controller) Close() error {
+	c.once.Do(func() { close(c.quit) })
+	<-c.done
+	return nil
+}
+
+// SetMode changes the mode; the controller's goroutine puts it in force
+// without the caller waiting. It also ends a fallback.
+func (c *Controller) SetMode(m Mode) error {
+	if err := m.check(); err != nil {
+		return fmt.Errorf("gcctl: SetMode: %w", err)
+	}
+	if m == Off && !c.budgeted.Load() {
+		return fmt.Errorf("gcctl: SetMode: %w", errUnlimited)
+	}
+	return c.ask(m, false)
+}
+
+var errUnlimited = errors.New("mode off without a memory limit grows until the process is killed; set LimitBytes or GOMEMLIMIT")
+
+// Fallback returns to standard behaviour until SetMode is called: the GOGC
+// that was found, under the memory limit. Critical sections hold nothing back.
+func (c *Controller) Fallback() { _ = c.ask(Default, true) } // no fallback from a closed controller: it has restored everything
+
+func (c *Controller) ask(m Mode, fallback bool) error {
+	select {
+	case <-c.quit:
+		return ErrClosed
+	default:
+	}
+	c.mu.Lock()
+	c.want = wanted{mode: m, fallback: fallback, serial: c.want.serial + 1}
+	c.mu.Unlock()
+	c.nudge()
+	return nil
+}
+
+// Mode returns the mode last set; Default after a fallback.
+func (c *Controller) Mode() Mode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.want.mode
+}
+
+// Stats returns the controller's gauges and counters.
+func (c *Controller) Stats() Stats {
+	c.mu.Lock()
+	s := c.stats
+	s.Mode, s.Fallback = c.want.mode, c.want.fallback
+	c.mu.Unlock()
+	s.Open = c.gate.open() + int(c.gate.cutOpen.Load())
+	return s
+}
+
+// nudge makes the controller's goroutine look.
+func (c *Controller) nudge() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// A batch is the calls of Force that one collection serves.
+type batch struct {
+	callers int           // under Controller.mu
+	done    chan struct{} // closed when the collection has ended
+}
+
+// Force collects when no critical section is open, or when the watchdog must,
+// and returns when a collection has ended that began after the call. Sections
+// that begin once the collection has started do not wait for it. If sections
+// overlap without end, it is ctx that ends the call.
+func (c *Controller) Force(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("gcctl: Force: not begun: %w", err)
+	}
+	select {
+	case <-c.quit:
+		return ErrClosed
+	default:
+	}
+	c.mu.Lock()
+	if c.forced == nil {
+		c.forced = &batch{done: make(chan struct{})}
+	}
+	b := c.forced
+	b.callers++
+	c.mu.Unlock()
+	c.nudge()
+	select {
+	case <-b.done:
+		return nil
+	case <-c.done:
+		select {
+		case <-b.done:
+			return nil
+		default:
+			return ErrClosed
+		}
+	case <-ctx.Done():
+	}
+	c.mu.Lock()
+	if b.callers--; b.callers == 0 && c.forced == b {
+		c.forced = nil
+	}
+	c.mu.Unlock()
+	return fmt.Errorf("gcctl: Force: %d sections are open; end them or allow more time: %w", c.gate.open(), ctx.Err())
+}
+
+func (c *Controller) forcing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.forced != nil
+}
+
+func (c *Controller) takeBatch() *batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.forced
+	c.forced = nil
+	return b
+}
+
+// idleState is what Idle decides by. Times are nanoseconds since the
+// controller was born.
+type idleState struct {
+	from  atomic.Int64 // when a collection is worth its cost; written by the controller
+	late  atomic.Int64 // when the runtime or the schedule would start one; written by the controller
+	cost  atomic.Int64 // expected duration of one; written by the controller
+	last  atomic.Int64 // when Idle was last called; written by its callers
+	gap   atomic.Int64 // average time between calls; written by callers, a lost update is harmless
+	asked atomic.Bool  // a caller has asked for a collection; the controller clears it when it has ended
+}
+
+const never = math.MaxInt64
+
+// Idle tells the controller that the caller has nothing to do for about
+// expect, 0 for unknown. Event loops call it before they wait, servers between
+// requests, batches at their end. In modes Idle, Hybrid and Adaptive the
+// controller then starts a collection, and Idle returns true, if one fits into
+// the gap and a third of the way to the heap goal is used up, or if the goal
+// is expected before the next gap. Idle does not wait for the collection.
+func (c *Controller) Idle(expect time.Duration) bool {
+	i := &c.idle
+	now := int64(time.Since(c.born))
+	last, gap := i.last.Swap(now), i.gap.Load()
+	if last > 0 {
+		gap += (now - last - gap) / 8
+		i.gap.Store(gap)
+	}
+	// One that begins now does at least part of its work in idle time; one
+	// that the goal forces later does none of it there.
+	soon := now+gap >= i.late.Load()
+	if now < i.from.Load() && !soon {
+		return false
+	}
+	if cost := i.cost.Load(); expect > 0 && int64(expect) < cost && !(soon && int64(expect) >= cost/4) {
+		return false
+	}
+	if c.gate.state.Load()&(countMask|collecting) != 0 || !i.asked.CompareAndSwap(false, true) {
+		return false
+	}
+	c.nudge()
+	return true
+}

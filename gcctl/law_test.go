@@ -1,0 +1,162 @@
+package gcctl
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const mb = 1 << 20
+
+func noLimit(int64) int64 { return 0 }
+
+func control(t *testing.T, cfg Config, f *fake) *Controller {
+	t.Helper()
+	if err := cfg.complete(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := start(cfg, f, func(found int64) int64 { return leastLimit(found, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestLawReachesTheTargetShare(t *testing.T) {
+	for _, k := range []float64{1, 10, 39, 100} { // GOGC at which half the time goes to the collector
+		l := law{target: 0.05}
+		st := l.start(100)
+		for i := range 200 {
+			s := lawSample{at: time.Duration(i) * 100 * time.Millisecond, cycles: 1, gc: k, mutator: st.percent, live: 50 * mb}
+			st = l.next(st, s)
+		}
+		want := min(max(k*19, minPercent), maxPercent)
+		if r := st.percent / want; r < 1/band || r > band {
+			t.Errorf("k=%v: GOGC %v, want about %v", k, st.percent, want)
+		}
+	}
+}
+
+func TestLawBoundsItsSteps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	l := law{target: 0.05, budget: 600 * mb}
+	st := l.start(100)
+	at := time.Duration(0)
+	for range 100_000 {
+		at += time.Duration(rng.Int64N(int64(500 * time.Millisecond)))
+		s := lawSample{
+			at: at, cycles: 1 + rng.IntN(5), gc: rng.ExpFloat64() * 0.01, mutator: rng.ExpFloat64(),
+			live: rng.Int64N(700 * mb), roots: rng.Int64N(mb), overhead: rng.Int64N(50 * mb),
+		}
+		was := st
+		st = l.next(st, s)
+		switch {
+		case st.percent < minPercent || st.percent > maxPercent || st.percent != math.Round(st.percent):
+			t.Fatalf("GOGC %v", st.percent)
+		case st.percent > was.percent*step+1:
+			t.Fatalf("GOGC %v after %v", st.percent, was.percent)
+		case st.percent < was.percent:
+			continue
+		case st.percent > was.percent && !was.rapid && at-was.changed < raisePause:
+			t.Fatalf("raised twice within %v", at-was.changed)
+		}
+		if l.cap(overfull, float64(s.live), s) < st.percent && st.percent > minPercent*band && l.cap(reserve, st.live, s) < st.percent/band {
+			t.Fatalf("GOGC %v where memory allows %v", st.percent, l.cap(overfull, float64(s.live), s))
+		}
+	}
+}
+
+func TestFitNeedsConsecutiveCycles(t *testing.T) {
+	l := law{budget: 600 * mb}
+	tight, roomy := lawSample{cycles: 1, live: 500 * mb}, lawSample{cycles: 1, live: 100 * mb}
+	var f fit
+	for i, s := range []lawSample{tight, tight, roomy, tight, tight} {
+		if f, _ = f.next(l, s); f.alarm {
+			t.Fatalf("alarm at sample %d", i)
+		}
+	}
+	f, excess := f.next(l, tight)
+	if !f.alarm || excess < 500*mb-600*mb*85/100 {
+		t.Fatalf("after three tight cycles: %+v, excess %d", f, excess)
+	}
+	for i, s := range []lawSample{roomy, roomy, tight, roomy, roomy} {
+		if f, _ = f.next(l, s); !f.alarm {
+			t.Fatalf("alarm over at sample %d", i)
+		}
+	}
+	if f, _ = f.next(l, roomy); f.alarm {
+		t.Fatal("alarm goes on after three roomy cycles")
+	}
+}
+
+// The whole controller against the simulated collector: a live heap that steps
+// up and down under a budget, with noise.
+func TestAdaptiveStaysWithinBudgetAndSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 400*mb)
+		f.noise = rand.New(rand.NewPCG(3, 4))
+		f.live = func(at time.Duration) float64 {
+			switch {
+			case at < 2*time.Minute:
+				return 50 * mb
+			case at < 2*time.Minute+10*time.Second: // it takes time to fill
+				return (50 + 350*(at-2*time.Minute).Seconds()/10) * mb
+			case at < 5*time.Minute:
+				return 400 * mb
+			}
+			return 50 * mb
+		}
+		c := control(t, Config{Mode: Adaptive, LimitBytes: 600 * mb}, f)
+		defer c.Close()
+		check := func(phase string, least, most int) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			before := c.Stats()
+			time.Sleep(time.Minute - time.Second)
+			after := c.Stats()
+			if n := after.PercentChanges - before.PercentChanges; n > 1 {
+				t.Errorf("%s: GOGC changed %d times in a settled minute", phase, n)
+			}
+			if after.Percent < least || after.Percent > most {
+				t.Errorf("%s: GOGC %d, want %d to %d (share %.3f)", phase, after.Percent, least, most, after.GCCPU)
+			}
+			t.Logf("%s: GOGC %d, share %.3f, %d changes", phase, after.Percent, after.GCCPU, after.PercentChanges)
+			time.Sleep(time.Second)
+		}
+		check("50 MB", 200, 900)
+		time.Sleep(time.Minute)
+		check("400 MB", minPercent, 40)
+		check("50 MB again", 200, 900)
+		if _, _, _, peak := f.state(); peak > 600*mb {
+			t.Errorf("peak %.0f MB over a budget of 600", peak/mb)
+		}
+	})
+}
+
+func TestAdaptiveFollowsTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(50*mb, 0)
+		f.rate = func(at time.Duration) float64 {
+			if at < time.Minute {
+				return 100 * mb
+			}
+			return 1600 * mb
+		}
+		c := control(t, Config{Mode: Adaptive, LimitBytes: 4000 * mb}, f)
+		defer c.Close()
+		time.Sleep(time.Minute - time.Second)
+		slow := c.Stats()
+		time.Sleep(time.Minute)
+		fast := c.Stats()
+		if fast.Percent <= slow.Percent {
+			t.Errorf("GOGC %d at 100 MB/s and %d at 1600 MB/s", slow.Percent, fast.Percent)
+		}
+		for _, s := range []Stats{slow, fast} {
+			if float64(s.Percent) < maxPercent/band && s.GCCPU > 1.4*defaultTargetCPU {
+				t.Errorf("share %.3f at GOGC %d", s.GCCPU, s.Percent)
+			}
+		}
+	})
+}

@@ -1,0 +1,468 @@
+package gcctl
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// inForce returns the settings of this process.
+func inForce() settings {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(s)
+	return settings{int(int32(s[0].Value.Uint64())), int64(s[1].Value.Uint64())}
+}
+
+// eventually waits for what happens soon but at no known time.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+func begin(t *testing.T, cfg Config) *Controller {
+	t.Helper()
+	c, err := Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestRefusals(t *testing.T) {
+	found := inForce()
+	ballast := make([]*[1 << 20]byte, 40)
+	for i := range ballast {
+		ballast[i] = new([1 << 20]byte)
+	}
+	for name, test := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"negative percent":    {Config{Mode: Percent(-5)}, "percent -5 is out of range"},
+		"percent 0":           {Config{Mode: Percent(0)}, "percent 0 is out of range"},
+		"huge percent":        {Config{Mode: Percent(math.MaxInt32)}, "out of range"},
+		"negative limit":      {Config{LimitBytes: -1}, "LimitBytes -1 is negative"},
+		"limit below heap":    {Config{LimitBytes: 20 << 20}, "limit 20971520 is below"},
+		"target over 1":       {Config{TargetCPU: 2}, "TargetCPU 2"},
+		"target not a number": {Config{TargetCPU: math.NaN()}, "TargetCPU NaN"},
+		"negative section":    {Config{MaxSection: -1}, "MaxSection -1ns"},
+		"negative interval":   {Config{Interval: -1}, "Interval -1ns"},
+	} {
+		if c, err := Start(test.cfg); err == nil || !strings.HasPrefix(err.Error(), "gcctl: Start: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+			if c != nil {
+				c.Close()
+			}
+		}
+	}
+	runtime.KeepAlive(ballast)
+
+	c := begin(t, Config{})
+	if _, err := Start(Config{}); !errors.Is(err, ErrRunning) {
+		t.Errorf("second controller: %v", err)
+	}
+	if err := c.SetMode(Percent(-1)); err == nil || !strings.Contains(err.Error(), "gcctl: SetMode: percent -1") {
+		t.Error(err)
+	}
+	s := c.Pause()
+	s.End()
+	mustPanic(t, "ended already", s.End)
+	mustPanic(t, "zero Section", Section{}.End)
+	again := c.Pause() // has the slot of the one above
+	mustPanic(t, "ended already", s.End)
+	again.End()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Force(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := errors.Join(c.Close(), c.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := c.SetMode(Hybrid); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	if now := inForce(); now != found {
+		t.Errorf("settings %+v, found %+v", now, found)
+	}
+}
+
+func TestOffNeedsABudget(t *testing.T) {
+	if _, err := start(Config{Mode: Off, MaxSection: time.Second}, newFake(mb, mb), noLimit); !errors.Is(err, errUnlimited) {
+		t.Error(err)
+	}
+	c := control(t, Config{}, newFake(mb, mb))
+	defer c.Close()
+	if err := c.SetMode(Off); !errors.Is(err, errUnlimited) {
+		t.Error(err)
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	for _, m := range []Mode{Default, Off, Hybrid, Idle, Adaptive, Percent(1), Percent(200)} {
+		if got, err := ParseMode(m.String()); err != nil || got != m {
+			t.Errorf("%v: %v, %v", m, got, err)
+		}
+	}
+	for _, s := range []string{"", "percent", "percent=", "percent=x", "percent=0", "percent=-1", "percent=9999999", "OFF"} {
+		if m, err := ParseMode(s); err == nil || !strings.HasPrefix(err.Error(), "gcctl: ParseMode: ") {
+			t.Errorf("%q: %v, %v", s, m, err)
+		}
+	}
+}
+
+func TestDuringEndsHoweverFEnds(t *testing.T) {
+	found := inForce()
+	c := begin(t, Config{Mode: Hybrid, LimitBytes: 1 << 30})
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			c.During(func() { c.During(func() {}) })
+		})
+		wg.Go(func() {
+			defer func() { _ = recover() }()
+			c.During(func() { c.During(func() { panic("injected") }) })
+		})
+		wg.Go(func() {
+			c.During(func() { c.During(runtime.Goexit) })
+		})
+	}
+	wg.Wait()
+	if n := c.gate.state.Load() & countMask; n != 0 {
+		t.Errorf("%d sections are open", n)
+	}
+	if in := inForce(); in.percent != -1 || in.limit != 1<<30 {
+		t.Errorf("hybrid: %+v", in)
+	}
+	c.Close()
+	if now := inForce(); now != found {
+		t.Errorf("settings %+v, found %+v", now, found)
+	}
+}
+
+func TestManySections(t *testing.T) {
+	c := begin(t, Config{Mode: Hybrid, LimitBytes: 1 << 30, MaxSection: time.Hour})
+	sections := make([]Section, 10_000)
+	for i := range sections {
+		sections[i] = c.Pause()
+	}
+	if n := c.Stats().Open; n != len(sections) {
+		t.Errorf("%d open", n)
+	}
+	rand.Shuffle(len(sections), func(i, j int) { sections[i], sections[j] = sections[j], sections[i] })
+	for _, s := range sections {
+		s.End()
+	}
+	if n := c.Stats().Open; n != 0 {
+		t.Errorf("%d open", n)
+	}
+	eventually(t, "all are counted", func() bool { return c.Stats().Begun == 10_000 })
+}
+
+// Random calls from eight goroutines, panics among them; MaxSection is short,
+// so that the watchdog cuts all the time.
+func TestStorm(t *testing.T) {
+	calls := 1_000_000
+	if testing.Short() || invariant.Race {
+		calls /= 20
+	}
+	found := inForce()
+	const limit = 1 << 30
+	c := begin(t, Config{LimitBytes: limit, MaxSection: time.Millisecond, OnEvent: func(Event) {}})
+	modes := []Mode{Default, Off, Hybrid, Idle, Adaptive, Percent(50), Percent(400)}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			var open []Section
+			for range calls / 8 {
+				stormCall(t, c, rng, &open, modes)
+			}
+			for _, s := range open {
+				s.End()
+			}
+		})
+	}
+	wg.Wait()
+	st := c.Stats()
+	if n := c.gate.state.Load() & countMask; n != 0 || c.gate.cutOpen.Load() != 0 || st.Open != 0 {
+		t.Errorf("%d open, %d cut, stats %+v", n, c.gate.cutOpen.Load(), st)
+	}
+	for _, m := range append(modes, Percent(123)) {
+		if err := c.SetMode(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the last mode is in force", func() bool { return inForce() == settings{123, limit} })
+	c.Close()
+	if now := inForce(); now != found {
+		t.Errorf("settings %+v, found %+v", now, found)
+	}
+	t.Logf("%d begun, %d cut, %d forced, %d mode changes", st.Begun, st.Cut, st.Forced, st.ModeChanges)
+}
+
+func stormCall(t *testing.T, c *Controller, rng *rand.Rand, open *[]Section, modes []Mode) {
+	switch n := rng.IntN(1000); {
+	case n < 400 && len(*open) < 50:
+		*open = append(*open, c.Pause())
+	case n < 800:
+		if k := len(*open); k > 0 {
+			i := rng.IntN(k)
+			(*open)[i].End()
+			*open = slices.Delete(*open, i, i+1)
+		}
+	case n < 850:
+		c.During(func() {})
+	case n < 900:
+		func() {
+			defer func() { _ = recover() }()
+			c.During(func() { panic("injected") })
+		}()
+	case n < 950:
+		c.Idle(time.Duration(rng.IntN(1e6)))
+	case n < 990:
+		if err := c.SetMode(modes[rng.IntN(len(modes))]); err != nil {
+			t.Error(err)
+		}
+	case n < 995:
+		c.Fallback()
+	case n < 998:
+		_ = c.Stats()
+	default:
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(2e6)))
+		if err := c.Force(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		cancel()
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the race detector allocates")
+	}
+	for _, mode := range []Mode{Default, Hybrid, Idle} {
+		c := begin(t, Config{Mode: mode, LimitBytes: 1 << 30})
+		c.Pause().End()
+		if n := testing.AllocsPerRun(1000, func() { c.Pause().End() }); n != 0 {
+			t.Errorf("%v: Pause and End allocate %v times", mode, n)
+		}
+		if n := testing.AllocsPerRun(1000, func() { c.Idle(time.Nanosecond) }); n != 0 {
+			t.Errorf("%v: Idle allocates %v times", mode, n)
+		}
+		c.Close()
+	}
+}
+
+type node struct {
+	next *node
+	_    [6]uint64
+}
+
+func list(n int) *node {
+	var head *node
+	for range n {
+		head = &node{next: head}
+	}
+	return head
+}
+
+// Off under a limit: garbage far beyond the limit does not exceed it.
+func TestLimitHoldsOff(t *testing.T) {
+	c := begin(t, Config{Mode: Off, LimitBytes: 100 << 20, MaxSection: time.Hour})
+	var s sample
+	c.During(func() {
+		r, err := newRuntime()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 200 {
+			sink = list(100_000) // 5.6 MB
+			r.read(&s)
+			if s.memory() > 110<<20 {
+				t.Fatalf("%d MB under a limit of 100", s.memory()>>20)
+			}
+		}
+	})
+	if s.cycles == 0 || c.Stats().Percent != -1 {
+		t.Errorf("%d collections, stats %+v", s.cycles, c.Stats())
+	}
+}
+
+var sink *node
+
+// Pause does not wait for a running mark phase, which SetGCPercent(-1) does.
+func TestPauseDoesNotWaitForMarking(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a large heap")
+	}
+	heap := list(4_000_000)
+	defer runtime.KeepAlive(heap)
+	found := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(found)
+	// marking calls f while a collection is running, and returns how long it took.
+	marking := func(f func()) time.Duration {
+		done := make(chan struct{})
+		go func() { runtime.GC(); close(done) }()
+		time.Sleep(5 * time.Millisecond) // a mark of this heap takes longer
+		began := time.Now()
+		f()
+		took := time.Since(began)
+		<-done
+		return took
+	}
+	const rounds = 15
+	var direct, ours []time.Duration
+	for range rounds {
+		direct = append(direct, marking(func() { debug.SetGCPercent(-1) }))
+		debug.SetGCPercent(100)
+		c := begin(t, Config{})
+		var s Section
+		ours = append(ours, marking(func() { s = c.Pause() }))
+		s.End()
+		c.Close()
+	}
+	slices.Sort(direct)
+	slices.Sort(ours)
+	t.Logf("SetGCPercent(-1): median %v; Pause: median %v, longest %v", direct[rounds/2], ours[rounds/2], ours[rounds-1])
+	if direct[rounds/2] < 20*ours[rounds/2] {
+		t.Errorf("Pause took %v where SetGCPercent takes %v", ours[rounds/2], direct[rounds/2])
+	}
+}
+
+func TestFallbackSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot signal itself")
+	}
+	found := inForce()
+	c := begin(t, Config{Mode: Percent(321), FallbackSignals: []os.Signal{syscall.SIGHUP}})
+	if in := inForce(); in.percent != 321 {
+		t.Fatalf("GOGC %d", in.percent)
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the fallback", func() bool { return c.Stats().Fallback && inForce().percent == found.percent })
+}
+
+func TestGroupLimit(t *testing.T) {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	const v1 = "32 31 0:29 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+	const v2 = "41 31 0:38 / /sys/fs/cgroup rw,relatime shared:1 - cgroup2 cgroup2 rw\n"
+	for name, test := range map[string]struct {
+		fsys fstest.MapFS
+		want int64
+	}{
+		"nothing": {nil, 0},
+		"v2": {fstest.MapFS{
+			"proc/self/mountinfo": file(v2), "proc/self/cgroup": file("0::/a/b\n"),
+			"sys/fs/cgroup/a/b/memory.max": file("max\n"), "sys/fs/cgroup/a/memory.max": file("1000\n"),
+		}, 1000},
+		"v1, own": {fstest.MapFS{
+			"proc/self/mountinfo": file(v1), "proc/self/cgroup": file("4:memory:/x\n0::/\n"),
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("500\n"), "sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
+		}, 500},
+		"v1, the host's path": {fstest.MapFS{
+			"proc/self/mountinfo": file(strings.Replace(v1, " / /sys", " /docker/1 /sys", 1)), "proc/self/cgroup": file("4:memory:/docker/1\n"),
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": file("700\n"),
+		}, 700},
+		"unlimited": {fstest.MapFS{
+			"proc/self/mountinfo": file(v2 + v1), "proc/self/cgroup": file("4:memory:/x\n0::/\n"),
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("9223372036854771712\n"), "sys/fs/cgroup/memory.max": file("max\n"),
+		}, 0},
+	} {
+		if got := groupLimit(test.fsys); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+	if got := leastLimit(math.MaxInt64, 1000); got != 900 {
+		t.Error(got)
+	}
+	if got := leastLimit(800, 1000); got != 800 {
+		t.Error(got)
+	}
+	if got := leastLimit(math.MaxInt64, 0); got != 0 {
+		t.Error(got)
+	}
+	if _, err := os.Stat(filepath.Join("/", "proc", "self", "cgroup")); err == nil {
+		if got := groupLimit(os.DirFS("/")); got < 0 {
+			t.Error(got)
+		}
+	}
+}
+
+func BenchmarkPauseEnd(b *testing.B) {
+	c, err := Start(Config{Mode: Hybrid, LimitBytes: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Pause().End()
+	}
+}
+
+func BenchmarkPauseEndParallel(b *testing.B) {
+	c, err := Start(Config{Mode: Hybrid, LimitBytes: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c.Pause().End()
+		}
+	})
+}
+
+// Idle when it decides against a collection.
+func BenchmarkIdle(b *testing.B) {
+	c, err := Start(Config{Mode: Idle, LimitBytes: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Idle(time.Nanosecond)
+	}
+}
+
+// One look at the runtime: times polls a second, what control costs.
+func BenchmarkPoll(b *testing.B) {
+	r, err := newRuntime()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var s sample
+	b.ReportAllocs()
+	for b.Loop() {
+		r.read(&s)
+	}
+}

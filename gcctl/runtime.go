@@ -1,0 +1,115 @@
+package gcctl
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// An engine is the garbage collector that is controlled. Only the
+// controller's goroutines call it.
+type engine interface {
+	read(*sample)
+	setPercent(int) int   // as debug.SetGCPercent
+	setLimit(int64) int64 // as debug.SetMemoryLimit
+	collect()             // as runtime.GC
+}
+
+// A sample is what the runtime says of itself at one moment. The CPU times
+// are as of the end of the last collection.
+type sample struct {
+	cycles, automatic     uint64
+	heap, live, goal      int64
+	stacks, globals       int64
+	allocs                int64 // bytes ever allocated
+	total, released, free int64
+	percent               int
+	limit                 int64
+	gcCPU, markIdleCPU    float64 // seconds
+	totalCPU, idleCPU     float64
+}
+
+// memory is what the runtime's limit applies to.
+func (s *sample) memory() int64 { return s.total - s.released }
+
+// overhead is the memory that is not for objects: it counts against the
+// limit, and collecting does not reduce it. Free spans do not count, since
+// the runtime releases them when it needs to.
+func (s *sample) overhead() int64 { return max(0, s.total-s.released-s.free-s.heap) }
+
+// collectorCPU and usedCPU leave out marking on otherwise idle Ps.
+func (s *sample) collectorCPU() float64 { return s.gcCPU - s.markIdleCPU }
+func (s *sample) usedCPU() float64      { return s.totalCPU - s.idleCPU - s.markIdleCPU }
+
+// realRuntime is the engine of this process.
+//
+// It is polled. A finalizer or cleanup that runs after each collection, which
+// other controllers use, runs late on a busy program, because its goroutine
+// waits for a P like any other; it says nothing between collections, when a
+// watchdog must look; and metrics.Read, which the CPU times come from anyway,
+// has the count of collections in the same read.
+type realRuntime struct {
+	samples []metrics.Sample // owned by the caller of read
+}
+
+var metricNames = [...]string{
+	"/gc/cycles/total:gc-cycles",
+	"/gc/cycles/automatic:gc-cycles",
+	"/memory/classes/heap/objects:bytes",
+	"/gc/heap/live:bytes",
+	"/gc/heap/goal:bytes",
+	"/gc/scan/stack:bytes",
+	"/gc/scan/globals:bytes",
+	"/gc/heap/allocs:bytes",
+	"/memory/classes/total:bytes",
+	"/memory/classes/heap/released:bytes",
+	"/memory/classes/heap/free:bytes",
+	"/gc/gogc:percent",
+	"/gc/gomemlimit:bytes",
+	"/cpu/classes/gc/total:cpu-seconds",
+	"/cpu/classes/gc/mark/idle:cpu-seconds",
+	"/cpu/classes/total:cpu-seconds",
+	"/cpu/classes/idle:cpu-seconds",
+}
+
+const firstFloat = 13 // index in metricNames of the first that is a float
+
+func newRuntime() (*realRuntime, error) {
+	r := &realRuntime{samples: make([]metrics.Sample, len(metricNames))}
+	for i, name := range metricNames {
+		r.samples[i].Name = name
+	}
+	metrics.Read(r.samples)
+	for i := range r.samples {
+		want := metrics.KindUint64
+		if i >= firstFloat {
+			want = metrics.KindFloat64
+		}
+		if r.samples[i].Value.Kind() != want {
+			return nil, fmt.Errorf("gcctl: Start: this Go runtime does not have the metric %s; update the module", metricNames[i])
+		}
+	}
+	return r, nil
+}
+
+func (r *realRuntime) read(s *sample) {
+	metrics.Read(r.samples)
+	u := func(i int) int64 { return int64(r.samples[i].Value.Uint64()) }
+	f := func(i int) float64 { return r.samples[i].Value.Float64() }
+	*s = sample{
+		cycles: uint64(u(0)), automatic: uint64(u(1)),
+		heap: u(2), live: u(3), goal: u(4), stacks: u(5), globals: u(6), allocs: u(7),
+		total: u(8), released: u(9), free: u(10),
+		percent: int(int32(u(11))), limit: u(12),
+		gcCPU: f(13), markIdleCPU: f(14), totalCPU: f(15), idleCPU: f(16),
+	}
+	if s.goal < 0 { // GOGC is off and there is no limit
+		s.goal = math.MaxInt64
+	}
+}
+
+func (*realRuntime) setPercent(n int) int   { return debug.SetGCPercent(n) }
+func (*realRuntime) setLimit(n int64) int64 { return debug.SetMemoryLimit(n) }
+func (*realRuntime) collect()               { runtime.GC() }

@@ -1,0 +1,290 @@
+package gcctl
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+)
+
+const (
+	minHeap   = 4 << 20 // the runtime's least goal under GOGC=100
+	runway    = 0.97    // of the room under the budget: the runtime's limit acts beyond
+	earliest  = 0.7     // of the way from live heap to goal, where a collection may begin for it
+	latest    = 0.95
+	cutAt     = 0.85 // of the way to the ceiling, at the latest: before the runtime's limit acts
+	leastGain = 0.03 // of the live heap, that must have been allocated since
+
+	slowPoll    = 200 * time.Millisecond
+	restingPoll = time.Second // of a process that allocates next to nothing
+	resting     = 64 << 10    // bytes a second
+	holdPoll    = 50 * time.Millisecond
+	quickPoll   = 2 * time.Millisecond  // while the controller starts collections
+	plainPoll   = 20 * time.Millisecond // while the runtime does
+	pollShare   = 500                   // a poll is at most one part in so many of its interval
+)
+
+// watchSections follows which sections are open, and cuts those that last too
+// long.
+func (l *loop) watchSections() {
+	begun := l.gate.begun()
+	delta := begun - l.begunSeen
+	l.begunSeen = begun
+	l.counters.Begun += uint64(delta)
+	idle := l.adopted.fallback || l.fit.alarm
+	if l.gate.open() > 0 || delta > 0 {
+		l.held, l.heldAt = true, l.now
+	} else if l.held && l.now-l.heldAt >= heldFor {
+		l.held = false
+	}
+	l.gate.set(quiet, l.held || idle || l.holding())
+	if !l.held && l.gate.open() > 0 { // one began before quiet was cleared, and woke nobody
+		l.held, l.heldAt = true, l.now
+		l.gate.set(quiet, true)
+	}
+	if l.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/8 {
+		l.scanAt = l.now
+		if n := l.scan(false); n > 0 {
+			l.emit(EventCut, "%d sections lasted longer than %v", n, l.cfg.MaxSection)
+		}
+	}
+}
+
+// scan cuts the sections that have lasted too long, or all.
+func (l *loop) scan(all bool) int {
+	cut, base := 0, 0
+	for k := range int(l.gate.made.Load()) {
+		chunk := *l.gate.chunks[k].Load()
+		if len(l.notes) < base+len(chunk) {
+			l.notes = append(l.notes, make([]note, base+len(chunk)-len(l.notes))...)
+		}
+		for i := range chunk {
+			word, n := chunk[i].word.Load(), &l.notes[base+i]
+			if word&slotMask != slotOpen {
+				continue
+			}
+			if n.word != word {
+				*n = note{word, l.now}
+			}
+			if (all || l.now-n.since >= l.cfg.MaxSection) && l.gate.cut(&chunk[i], word) {
+				cut++
+			}
+		}
+		base += len(chunk)
+	}
+	l.counters.Cut += uint64(cut)
+	return cut
+}
+
+// goals returns the heap at which the next collection should have ended by
+// the mode and the budget together, and by the budget alone.
+func (l *loop) goals() (goal, ceiling float64) {
+	goal, ceiling = math.Inf(1), math.Inf(1)
+	live := float64(l.s.live)
+	if p := float64(l.goalPercent()); p >= 0 {
+		goal = max(minHeap*p/100, live+(live+float64(l.s.stacks+l.s.globals))*p/100)
+	}
+	if l.budget > 0 {
+		ceiling = runway * float64(l.budget-l.s.overhead())
+	}
+	return min(goal, ceiling), ceiling
+}
+
+// trigger returns the heap at which a collection must begin to end by goal,
+// at the latest that part of the way to it.
+func (l *loop) trigger(goal, latest float64) float64 {
+	live := float64(l.s.live)
+	way := goal - live
+	if way <= 0 || math.IsInf(way, 1) {
+		return goal
+	}
+	return min(max(goal-l.peakRate*l.cycleTime().Seconds(), live+earliest*way), live+latest*way)
+}
+
+func (l *loop) cycleTime() time.Duration {
+	return time.Duration(max(float64(l.s.live), 1<<20) * l.perByte * float64(time.Second))
+}
+
+// decide starts a collection if there is a reason to and nothing against it.
+func (l *loop) decide() {
+	if l.running {
+		l.gate.set(awaited, false)
+		return
+	}
+	goal, ceiling := l.goals()
+	heap := float64(l.s.heap)
+	gain := heap-float64(l.s.live) >= max(leastGain*float64(l.s.live), minHeap/4)
+	asked := l.idle.asked.Load()
+	forced := l.forcing()
+
+	due := false
+	if l.holding() && l.adopted.mode != Off {
+		due = gain && heap >= l.trigger(goal, latest)
+		due = due || l.adopted.mode == Hybrid && l.cfg.Interval > 0 && l.now-l.cycleAt >= l.cfg.Interval
+	}
+	switch {
+	case l.holding() && l.gate.open() > 0 && gain && heap >= l.trigger(ceiling, cutAt):
+		l.emit(EventCut, "%d sections, because memory nears the budget", l.scan(true))
+		l.gate.set(collecting, true)
+		l.counters.Watchdog++
+		l.collect()
+		return
+	case due && l.due > 0 && l.now-l.due >= l.cfg.MaxSection && l.budget == 0:
+		l.emit(EventCut, "%d sections: they overlap, and no budget says how long they may", l.scan(true))
+	}
+	if !due {
+		l.due = 0
+	} else if l.due == 0 {
+		l.due = l.now
+	}
+	l.gate.set(awaited, due || forced)
+	if !(due || forced || asked) || !l.gate.close() {
+		l.idle.asked.Store(false)
+		return
+	}
+	switch {
+	case forced:
+		l.counters.Forced++
+	case due:
+		l.counters.Scheduled++
+	default:
+		l.counters.Idle++
+	}
+	l.collect()
+}
+
+// collect hands a collection over; the gate says so already.
+func (l *loop) collect() {
+	l.gate.set(awaited, false)
+	l.running, l.due = true, 0
+	l.serving = l.takeBatch()
+	l.jobs <- struct{}{}
+}
+
+func (l *loop) ended(took time.Duration) {
+	l.running = false
+	l.gate.set(collecting, false)
+	l.idle.asked.Store(false)
+	if l.serving != nil {
+		close(l.serving.done)
+		l.serving = nil
+	}
+	l.readAt = min(l.readAt, time.Since(l.born)-time.Millisecond) // look again
+	perByte := took.Seconds() / max(float64(l.s.live), 1<<20)
+	if l.perByte == guess {
+		l.perByte = perByte
+	}
+	l.perByte += (perByte - l.perByte) * smoothing
+}
+
+// pause returns when to look next: half the way to the next event.
+func (l *loop) pause() time.Duration {
+	wait, least := slowPoll, plainPoll
+	if l.rate < resting {
+		wait = restingPoll
+	}
+	holding, open := l.holding(), l.gate.open() > 0
+	at := float64(l.s.goal)
+	if holding {
+		wait, least = holdPoll, quickPoll
+		goal, ceiling := l.goals()
+		if at = l.trigger(goal, latest); l.due > 0 || l.running || l.adopted.mode == Off {
+			at = l.trigger(ceiling, cutAt)
+		}
+	}
+	watched := holding || l.adopted.mode == Adaptive || l.adopted.mode == Idle || l.budget > 0 && l.s.live > l.budget/2
+	if left := (at - float64(l.s.heap)) / max(l.peakRate, 1) / 2; watched && left < wait.Seconds() {
+		wait = time.Duration(left * float64(time.Second))
+	}
+	if l.adopted.mode == Hybrid && l.cfg.Interval > 0 && !l.running && l.due == 0 {
+		wait = min(wait, l.cycleAt+l.cfg.Interval-l.now)
+	}
+	if open && !l.adopted.fallback {
+		wait = min(wait, l.cfg.MaxSection/8)
+	}
+	if l.held && !open {
+		wait = min(wait, l.heldAt+heldFor-l.now)
+	}
+	return max(wait, least, pollShare*l.cost)
+}
+
+// publish hands out what Stats and Idle go by.
+func (l *loop) publish() {
+	goal, ceiling := l.goals()
+	holding := l.holding()
+	l.publishIdle(goal, holding)
+	st := l.counters
+	st.Alarm, st.Holding = l.fit.alarm, holding
+	st.Percent, st.LimitBytes = l.set.percent, l.set.limit
+	st.GoalPercent = l.goalPercent()
+	st.FoundPercent, st.FoundLimitBytes = l.base.percent, l.base.limit
+	st.BudgetBytes, st.MemoryBytes = l.budget, l.s.memory()
+	st.HeapBytes, st.LiveBytes = l.s.heap, l.s.live
+	st.GCCPU, st.Cycles = l.gcCPU, l.s.cycles
+	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), l.liveRate)
+	if holding && (l.gate.open() > 0 || l.adopted.mode == Off) {
+		st.TimeToLimit = timeTo(ceiling-float64(l.s.heap), l.rate)
+	}
+	l.mu.Lock()
+	l.stats = st
+	l.mu.Unlock()
+}
+
+func timeTo(distance, rate float64) time.Duration {
+	seconds := max(distance, 0) / rate
+	if !(rate > 0) || seconds > math.MaxInt64/1e9 {
+		return -1
+	}
+	return time.Duration(seconds * 1e9)
+}
+
+func (l *loop) publishIdle(goal float64, holding bool) {
+	from, late := int64(never), int64(never)
+	m := l.adopted.mode
+	if (m == Idle || m == Hybrid || m == Adaptive) && !l.adopted.fallback && !l.fit.alarm {
+		if !holding {
+			goal = float64(l.s.goal)
+		}
+		live := float64(l.s.live)
+		reach := func(part float64) int64 {
+			left := (live + part*(goal-live) - float64(l.s.heap)) / max(l.rate, 1)
+			if !(left < 1e9) { // seconds: for ever
+				return never
+			}
+			return int64(l.now) + int64(left*1e9)
+		}
+		from, late = reach(1.0/3), reach(earliest)
+	}
+	l.idle.from.Store(from)
+	l.idle.late.Store(late)
+	l.idle.cost.Store(int64(l.cycleTime()))
+}
+
+// emit reports an event, if anybody listens.
+func (l *loop) emit(kind EventKind, format string, args ...any) {
+	if l.cfg.Logger == nil && l.cfg.OnEvent == nil {
+		return
+	}
+	e := Event{
+		Time: time.Now(), Kind: kind, Message: fmt.Sprintf(format, args...),
+		Mode: l.adopted.mode, Percent: l.set.percent, LimitBytes: l.set.limit, BudgetBytes: l.budget,
+		HeapBytes: l.s.heap, LiveBytes: l.s.live, Cycles: l.s.cycles, Sections: l.gate.open(), GCCPU: l.gcCPU,
+	}
+	if l.cfg.OnEvent != nil {
+		l.cfg.OnEvent(e)
+	}
+	if l.cfg.Logger == nil {
+		return
+	}
+	level := slog.LevelWarn
+	switch kind {
+	case EventCycle:
+		level = slog.LevelDebug
+	case EventModeChange:
+		level = slog.LevelInfo
+	}
+	l.cfg.Logger.Log(context.Background(), level, "gcctl: "+kind.String(),
+		"message", e.Message, "mode", e.Mode.String(), "gogc", e.Percent, "limit_bytes", e.LimitBytes, "budget_bytes", e.BudgetBytes,
+		"heap_bytes", e.HeapBytes, "live_bytes", e.LiveBytes, "cycles", e.Cycles, "sections", e.Sections, "gc_cpu", e.GCCPU)
+}
