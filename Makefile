@@ -61,9 +61,10 @@ browser:
 
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena
-	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x ./overhead
+	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 ./overhead
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
 	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(KIT) ./cmd/isobar ./internal/store
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
+	$(GO) test -asan ./arena ./slab ./pool ./queue

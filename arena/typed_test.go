@@ -4,29 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/gctest"
 )
 
 type tree struct {
+	gctest.Value
 	left, right *tree
-	name        string
-	tags        []string
-	index       map[string]int
 	boxed       any
-	n           int
 }
 
 func build(a *Typed[tree], depth int) *tree {
 	p := a.New()
-	p.n = depth
-	p.name = fmt.Sprint("node ", depth)
-	p.tags = []string{fmt.Sprint("tag ", depth)}
-	p.index = map[string]int{p.name: depth}
-	p.boxed = &p.n
+	p.Value = gctest.New(depth)
 	if depth > 0 {
 		p.left, p.right = build(a, depth-1), build(a, depth-1)
 	}
@@ -35,51 +28,35 @@ func build(a *Typed[tree], depth int) *tree {
 
 func verify(t *testing.T, p *tree, depth int) {
 	t.Helper()
-	name := fmt.Sprint("node ", depth)
-	if p.n != depth || p.name != name || p.tags[0] != fmt.Sprint("tag ", depth) || p.index[name] != depth || *p.boxed.(*int) != depth {
-		t.Fatalf("corrupt node at depth %d: %+v", depth, *p)
-	}
+	p.Check(t, depth)
 	if depth > 0 {
 		verify(t, p.left, depth-1)
 		verify(t, p.right, depth-1)
 	}
 }
 
-// TestTypedSurvivesCollections holds strings, slices, maps, interfaces and
-// pointers in an arena over 100 collections, with the garbage collector's own
-// check of its marking in a child process.
+// TestTypedSurvivesCollections holds trees of values with pointers in an arena.
 func TestTypedSurvivesCollections(t *testing.T) {
-	const child = "ISOBAR_ARENA_CHECKMARK"
-	if os.Getenv(child) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestTypedSurvivesCollections$")
-		cmd.Env = append(os.Environ(), child+"=1", "GODEBUG=gccheckmark=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("with gccheckmark=1: %v\n%s", err, out)
+	gctest.Survive(t, func(collect func()) {
+		a, err := OpenTyped[tree](TypedConfig{ChunkBytes: minChunkBytes})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return
-	}
-	a, err := OpenTyped[tree](TypedConfig{ChunkBytes: minChunkBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := build(a, 6)
-	m := a.Mark()
-	for round := range 100 {
-		root := build(a, 4)
-		garbage := make([][]byte, 100)
-		for i := range garbage {
-			garbage[i] = make([]byte, 100)
+		kept := build(a, 6)
+		m := a.Mark()
+		for round := range gctest.Rounds {
+			root := build(a, 4)
+			collect()
+			verify(t, kept, 6)
+			verify(t, root, 4)
+			a.Rewind(m)
+			if round == 50 {
+				a.Reset()
+				kept = build(a, 6)
+				m = a.Mark()
+			}
 		}
-		runtime.GC()
-		verify(t, kept, 6)
-		verify(t, root, 4)
-		a.Rewind(m)
-		if round == 50 {
-			a.Reset()
-			kept = build(a, 6)
-			m = a.Mark()
-		}
-	}
+	})
 }
 
 func TestTypedResetDropsWhatItHeld(t *testing.T) {

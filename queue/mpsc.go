@@ -110,6 +110,9 @@ func (q *MPSC[T]) Push(v T) {
 	t := q.tail.Add(1) - 1
 	step()
 	c := q.hint.Load()
+	if c == nil {
+		notMade("Push", "MPSC")
+	}
 	i := t - c.base
 	if i >= uint64(len(c.slots)) {
 		c = q.find(c, t)
@@ -130,6 +133,9 @@ func (q *MPSC[T]) PushBatch(values []T) {
 	t := q.tail.Add(uint64(len(values))) - uint64(len(values))
 	step()
 	c := q.hint.Load()
+	if c == nil {
+		notMade("PushBatch", "MPSC")
+	}
 	if t-c.base >= uint64(len(c.slots)) {
 		c = q.find(c, t)
 	}
@@ -204,6 +210,9 @@ func (q *MPSC[T]) Pop() (v T, ok bool) {
 		q.consumer.enter("Pop", "consumer")
 		defer q.consumer.leave()
 	}
+	if q.chunk == nil {
+		notMade("Pop", "MPSC")
+	}
 	i := q.head - q.chunk.base
 	if i == uint64(len(q.chunk.slots)) {
 		if !q.advance() {
@@ -230,6 +239,9 @@ func (q *MPSC[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		q.consumer.enter("Drain", "consumer")
 		defer q.consumer.leave()
+	}
+	if q.chunk == nil {
+		notMade("Drain", "MPSC")
 	}
 	n := 0
 	for n < len(dst) {

@@ -67,7 +67,9 @@ func (r *MPSCRing[T]) take(n uint64) (pos, taken uint64) {
 			limit := r.head.Load() + r.capacity
 			free = int64(limit - pos)
 			if free <= 0 {
-				mustBeMade("MPSCRing", r.capacity)
+				if r.capacity == 0 {
+					notMade("Push", "MPSCRing")
+				}
 				return 0, 0
 			}
 			step()
@@ -119,6 +121,9 @@ func (r *MPSCRing[T]) Pop() (v T, ok bool) {
 		r.consumer.enter("Pop", "consumer")
 		defer r.consumer.leave()
 	}
+	if len(r.slots) == 0 {
+		notMade("Pop", "MPSCRing")
+	}
 	head := r.head.Load()
 	s := &r.slots[head&uint64(len(r.slots)-1)]
 	if atomic.LoadUint32(&s.ready) == 0 {
@@ -137,6 +142,9 @@ func (r *MPSCRing[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		r.consumer.enter("Drain", "consumer")
 		defer r.consumer.leave()
+	}
+	if len(r.slots) == 0 {
+		notMade("Drain", "MPSCRing")
 	}
 	head := r.head.Load()
 	i := head & uint64(len(r.slots)-1)

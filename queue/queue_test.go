@@ -260,6 +260,14 @@ func TestMisusePanics(t *testing.T) {
 		"absurd capacity":    {func() { NewSPSCRing[int](maxCapacity + 1) }, "want 1 to 1073741824"},
 		"zero MPSCRing":      {func() { new(MPSCRing[int]).Push(1) }, "zero MPSCRing; make it with NewMPSCRing"},
 		"zero SPSCRing":      {func() { new(SPSCRing[int]).Push(1) }, "zero SPSCRing; make it with NewSPSCRing"},
+		"zero MPSC":          {func() { new(MPSC[int]).Push(1) }, "queue: Push: zero MPSC; make it with NewMPSC"},
+		"zero MPSC, batch":   {func() { new(MPSC[int]).PushBatch([]int{1}) }, "queue: PushBatch: zero MPSC; make it with NewMPSC"},
+		"zero MPSC, Pop":     {func() { new(MPSC[int]).Pop() }, "queue: Pop: zero MPSC; make it with NewMPSC"},
+		"zero MPSC, Drain":   {func() { new(MPSC[int]).Drain(make([]int, 1)) }, "queue: Drain: zero MPSC; make it with NewMPSC"},
+		"zero MPSCRing, Pop": {func() { new(MPSCRing[int]).Pop() }, "queue: Pop: zero MPSCRing; make it with"},
+		"zero SPSCRing, Pop": {func() { new(SPSCRing[int]).Pop() }, "queue: Pop: zero SPSCRing; make it with"},
+		"zero MPSCRing, all": {func() { new(MPSCRing[int]).Drain(make([]int, 1)) }, "queue: Drain: zero MPSCRing; make it with"},
+		"zero SPSCRing, all": {func() { new(SPSCRing[int]).Drain(make([]int, 1)) }, "queue: Drain: zero SPSCRing; make it with"},
 		"zero ring, batch":   {func() { new(SPSCRing[int]).PushBatch([]int{1}) }, "zero SPSCRing; make it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,9 +17,7 @@ func slotsFor(constructor string, capacity int) int {
 	return 1 << bits.Len(uint(capacity-1))
 }
 
-// mustBeMade panics for a zero ring. Rings call it before they report full.
-func mustBeMade(ring string, capacity uint64) {
-	if capacity == 0 {
-		panic("queue: Push: zero " + ring + "; make it with New" + ring)
-	}
+// notMade panics for the zero value of a type.
+func notMade(operation, queue string) {
+	panic("queue: " + operation + ": zero " + queue + "; make it with New" + queue)
 }

@@ -64,7 +64,9 @@ func (r *SPSCRing[T]) Push(v T) bool {
 	if tail-r.headSeen == r.capacity {
 		r.headSeen = r.head.Load()
 		if tail-r.headSeen == r.capacity {
-			mustBeMade("SPSCRing", r.capacity)
+			if r.capacity == 0 {
+				notMade("Push", "SPSCRing")
+			}
 			return false
 		}
 	}
@@ -88,7 +90,9 @@ func (r *SPSCRing[T]) PushBatch(values []T) int {
 		values = values[:min(uint64(len(values)), free)]
 	}
 	if len(values) == 0 {
-		mustBeMade("SPSCRing", r.capacity)
+		if r.capacity == 0 {
+			notMade("PushBatch", "SPSCRing")
+		}
 		return 0
 	}
 	n := copy(r.slots[tail&uint64(len(r.slots)-1):], values)
@@ -108,6 +112,9 @@ func (r *SPSCRing[T]) Pop() (v T, ok bool) {
 	if head == r.tailSeen {
 		r.tailSeen = r.tail.Load()
 		if head == r.tailSeen {
+			if r.capacity == 0 {
+				notMade("Pop", "SPSCRing")
+			}
 			return v, false
 		}
 	}
@@ -132,6 +139,9 @@ func (r *SPSCRing[T]) Drain(dst []T) int {
 		dst = dst[:min(uint64(len(dst)), r.tailSeen-head)]
 	}
 	if len(dst) == 0 {
+		if r.capacity == 0 {
+			notMade("Drain", "SPSCRing")
+		}
 		return 0
 	}
 	front := r.slots[head&uint64(len(r.slots)-1):]

@@ -167,8 +167,9 @@ func TestGrowingAndClearingUnderReaders(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReaderDuringClearAndInsert copies an object that is large enough for
-// Clear and Insert to happen meanwhile.
+// TestReaderDuringClearAndInsert reads a slot as a Get does that was suspended
+// after it had found the slot in use, while the slab is cleared and the slot
+// used again.
 func TestReaderDuringClearAndInsert(t *testing.T) {
 	type page [512]uint64
 	c, err := NewConcurrent[page](Config{})
@@ -176,25 +177,29 @@ func TestReaderDuringClearAndInsert(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Release()
-	var latest, stop atomic.Uint64
+	var v page
+	var latest atomic.Uint64
+	var stop atomic.Bool
+	latest.Store(uint64(c.Insert(v)))
+	sl := &(*c.chunks.Load())[0][0]
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		for stop.Load() == 0 {
-			v, ok := c.Get(Handle[page](latest.Load()))
-			if ok && v[0] != v[len(v)-1] {
-				t.Errorf("Get gave a mixture of %d and %d", v[0], v[len(v)-1])
+		var got page
+		for !stop.Load() {
+			gen := Handle[page](latest.Load()).gen()
+			if sl.read(gen, &got) && (got[0] != got[len(got)-1] || got[0] != uint64(gen)-1) {
+				t.Errorf("read of generation %d gave a mixture of %d and %d", gen, got[0], got[len(got)-1])
 				return
 			}
 		}
 	})
-	var v page
 	for i := range uint64(20000) {
 		for j := range v {
-			v[j] = i
+			v[j] = i + 1
 		}
-		latest.Store(uint64(c.Insert(v)))
 		c.Clear()
+		latest.Store(uint64(c.Insert(v)))
 	}
-	stop.Store(1)
+	stop.Store(true)
 	reader.Wait()
 }

@@ -31,9 +31,10 @@ type queue struct {
 	pushBatch func([]*task) int
 }
 
-// bench moves b.N values. b.N rather than b.Loop: the goroutines share the
-// iterations out, as those of RunParallel do.
-func bench(b *testing.B, q queue, producers, batch int) {
+// bench moves b.N values; the consumer does work multiplications for each. b.N
+// rather than b.Loop: the goroutines share the iterations out, as those of
+// RunParallel do.
+func bench(b *testing.B, q queue, producers, batch, work int) {
 	b.ReportAllocs()
 	var taken atomic.Int64
 	each := (b.N + producers - 1) / producers
@@ -47,7 +48,7 @@ func bench(b *testing.B, q queue, producers, batch int) {
 	for range producers {
 		go produce(q, values, each, producers, &taken)
 	}
-	dst, sum := make([]*task, maxBatch), 0
+	dst, sum, hash := make([]*task, maxBatch), 0, uint64(0)
 	for got := 0; got < each*producers; {
 		n := q.take(dst)
 		if n == 0 {
@@ -56,14 +57,17 @@ func bench(b *testing.B, q queue, producers, batch int) {
 		}
 		for _, t := range dst[:n] {
 			sum += t.n
+			for range work {
+				hash = hash*0x5851f42d4c957f2d + uint64(t.n)
+			}
 		}
 		got += n
 		taken.Store(int64(got))
 	}
 	b.StopTimer()
 	b.ReportMetric(float64((cputime.Process()-began).Nanoseconds())/float64(each*producers), "cpu-ns/op")
-	if sum != each*producers {
-		b.Fatalf("%d values came out, want %d", sum, each*producers)
+	if sum != each*producers || hash == 0 && work > 0 {
+		b.Fatalf("%d values came out, want %d (hash %d)", sum, each*producers, hash)
 	}
 }
 
@@ -122,7 +126,21 @@ func BenchmarkMPSC(b *testing.B) {
 	for _, producers := range []int{1, 2, 8} {
 		for _, impl := range mpsc {
 			b.Run("producers="+strconv.Itoa(producers)+"/impl="+impl.name, func(b *testing.B) {
-				bench(b, impl.make(), producers, 1)
+				bench(b, impl.make(), producers, 1, 0)
+			})
+		}
+	}
+}
+
+// BenchmarkMPSCBusy is BenchmarkMPSC with a consumer that does something with a
+// value: 20 multiplications, each of which waits for the one before. A consumer
+// that does nothing overtakes the producers and takes from them the cache line
+// that they are about to write to.
+func BenchmarkMPSCBusy(b *testing.B) {
+	for _, producers := range []int{1, 8} {
+		for _, impl := range mpsc {
+			b.Run("producers="+strconv.Itoa(producers)+"/impl="+impl.name, func(b *testing.B) {
+				bench(b, impl.make(), producers, 1, 20)
 			})
 		}
 	}
@@ -136,7 +154,7 @@ func BenchmarkMPSCBatch(b *testing.B) {
 				continue
 			}
 			b.Run("producers="+strconv.Itoa(producers)+"/impl="+impl.name, func(b *testing.B) {
-				bench(b, impl.make(), producers, 64)
+				bench(b, impl.make(), producers, 64, 0)
 			})
 		}
 	}
@@ -145,11 +163,11 @@ func BenchmarkMPSCBatch(b *testing.B) {
 // BenchmarkSPSC compares bounded queues for one producer.
 func BenchmarkSPSC(b *testing.B) {
 	for _, impl := range spsc {
-		b.Run("batch=1/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), 1, 1) })
+		b.Run("batch=1/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), 1, 1, 0) })
 	}
 	for _, impl := range spsc {
 		if impl.make().pushBatch != nil {
-			b.Run("batch=64/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), 1, 64) })
+			b.Run("batch=64/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), 1, 64, 0) })
 		}
 	}
 }

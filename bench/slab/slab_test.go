@@ -236,15 +236,17 @@ type pointerNode struct {
 	key         uint64
 }
 
-// grow takes the node's place before those of its children, as an allocator
-// would.
-func grow(s *slab.Slab[node], depth int) slab.Handle[node] {
-	h := s.Insert(node{key: uint64(depth)})
-	if depth > 0 {
-		left, right := grow(s, depth-1), grow(s, depth-1)
-		n, _ := s.Get(h)
-		n.left, n.right = left, right
+// grow builds a balanced tree of n nodes. It takes a node's place before those
+// of its children, as an allocator would.
+func grow(s *slab.Slab[node], n int) slab.Handle[node] {
+	if n == 0 {
+		return 0
 	}
+	h := s.Insert(node{key: uint64(n)})
+	left := grow(s, (n-1)/2)
+	right := grow(s, n-1-(n-1)/2)
+	p, _ := s.Get(h)
+	p.left, p.right = left, right
 	return h
 }
 
@@ -256,11 +258,13 @@ func walk(s *slab.Slab[node], h slab.Handle[node]) uint64 {
 	return n.key + walk(s, n.left) + walk(s, n.right)
 }
 
-func growPointers(depth int) *pointerNode {
-	p := &pointerNode{key: uint64(depth)}
-	if depth > 0 {
-		p.left, p.right = growPointers(depth-1), growPointers(depth-1)
+func growPointers(n int) *pointerNode {
+	if n == 0 {
+		return nil
 	}
+	p := &pointerNode{key: uint64(n)}
+	p.left = growPointers((n - 1) / 2)
+	p.right = growPointers(n - 1 - (n-1)/2)
 	return p
 }
 
@@ -271,38 +275,38 @@ func walkPointers(p *pointerNode) uint64 {
 	return p.key + walkPointers(p.left) + walkPointers(p.right)
 }
 
-// BenchmarkTree builds a tree of 2^20-1 nodes, walks it and drops it. In
+// BenchmarkTree builds a tree of 10^6 nodes, walks it and drops it. In
 // "again" the slab holds the second tree after Clear: it must not cost more
 // than the first.
 func BenchmarkTree(b *testing.B) {
-	const depth, n = 19, 1<<20 - 1
+	const n = 1_000_000
 	b.Run("impl=isobar", func(b *testing.B) {
 		rounds(b, n, func() {
 			s, err := slab.New[node](slab.Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			sinkSum = walk(s, grow(s, depth))
+			sinkSum = walk(s, grow(s, n))
 			s.Release()
 		})
 	})
 	b.Run("impl=again", func(b *testing.B) {
 		s := newSlab[node](b)
-		grow(s, depth)
+		grow(s, n)
 		rounds(b, n, func() {
 			s.Clear()
-			sinkSum = walk(s, grow(s, depth))
+			sinkSum = walk(s, grow(s, n))
 		})
 	})
 	b.Run("impl=new", func(b *testing.B) {
-		rounds(b, n, func() { sinkSum = walkPointers(growPointers(depth)) })
+		rounds(b, n, func() { sinkSum = walkPointers(growPointers(n)) })
 	})
 }
 
-// BenchmarkCollect is the CPU time of a collection while 2^23-1 linked nodes
-// live; n=0 is that of a process that holds nothing.
+// BenchmarkCollect is the CPU time of a collection while 10^7 linked nodes
+// live; impl=empty is that of a process that holds nothing.
 func BenchmarkCollect(b *testing.B) {
-	const depth = 22
+	const n = 10_000_000
 	collect := func(b *testing.B) {
 		runtime.GC()
 		began := cputime.Process()
@@ -314,12 +318,12 @@ func BenchmarkCollect(b *testing.B) {
 	b.Run("impl=empty", collect)
 	b.Run("impl=isobar", func(b *testing.B) {
 		s := newSlab[node](b)
-		root := grow(s, depth)
+		root := grow(s, n)
 		collect(b)
 		sinkSum = walk(s, root)
 	})
 	b.Run("impl=pointers", func(b *testing.B) {
-		root := growPointers(depth)
+		root := growPointers(n)
 		collect(b)
 		sinkSum = walkPointers(root)
 	})

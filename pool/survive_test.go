@@ -1,0 +1,57 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/gctest"
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// TestValuesSurviveCollections holds values with pointers in the objects of
+// each kind of pool. Those in use must survive. So must idle ones, unless a
+// Cached pool has given them up, or a checking build has poisoned them.
+func TestValuesSurviveCollections(t *testing.T) {
+	gctest.Survive(t, func(collect func()) {
+		const objects = 200
+		for _, kind := range []Kind{Cached, Retaining, Bounded} {
+			made := 0
+			config := Config[gctest.Value]{Kind: kind, New: func() *gctest.Value {
+				made++
+				v := gctest.New(made)
+				return &v
+			}}
+			if kind == Bounded {
+				config.Limit = objects
+			}
+			p := New(config)
+			inUse := make([]*gctest.Value, objects)
+			take := func(i int) {
+				inUse[i] = p.Get()
+				if !invariant.Enabled {
+					inUse[i].Check(t, inUse[i].N) // what it was before it was idle
+				}
+				*inUse[i] = gctest.New(i + 1)
+			}
+			for i := range inUse {
+				take(i)
+			}
+			for round := range gctest.Rounds {
+				for i := round % 2; i < objects; i += 2 {
+					p.Put(inUse[i])
+					inUse[i] = nil
+				}
+				collect()
+				for i, v := range inUse {
+					if v != nil {
+						v.Check(t, i+1)
+					} else {
+						take(i)
+					}
+				}
+			}
+			if kind != Cached && made != objects {
+				t.Errorf("kind %d: %d objects were made, want %d: idle ones were lost", kind, made, objects)
+			}
+		}
+	})
+}
