@@ -61,7 +61,7 @@ browser:
 
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena
-	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 ./overhead
+	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh

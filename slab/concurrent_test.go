@@ -203,3 +203,43 @@ func TestReaderDuringClearAndInsert(t *testing.T) {
 	stop.Store(true)
 	reader.Wait()
 }
+
+// TestMappedTable holds more chunks than a table in the Go heap lists, under
+// readers that use the tables before.
+func TestMappedTable(t *testing.T) {
+	c, err := NewConcurrent[uint32](Config{Purpose: "slab table test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 2*heapTable*chunkSlots + 5*chunkSlots
+	handles := make([]Handle[uint32], n)
+	var inserted atomic.Int64
+	var readers sync.WaitGroup
+	for r := range 2 {
+		readers.Go(func() {
+			rng := rand.New(rand.NewPCG(5, uint64(r)))
+			for have := int64(0); have < n; have = inserted.Load() {
+				if have == 0 {
+					continue
+				}
+				i := rng.Int64N(have)
+				if v, ok := c.Get(handles[i]); !ok || v != uint32(i) {
+					t.Errorf("Get of object %d = %d, %t", i, v, ok)
+					return
+				}
+			}
+		})
+	}
+	for i := range handles {
+		handles[i] = c.Insert(uint32(i))
+		inserted.Store(int64(i + 1))
+	}
+	readers.Wait()
+	if got, chunks := OffHeapBytes()["slab table test"], int64(c.slab.mapped); got <= chunks {
+		t.Errorf("%d bytes are mapped, want more than the %d of the chunks: the table is not mapped", got, chunks)
+	}
+	c.Release()
+	if got := OffHeapBytes()["slab table test"]; got != 0 {
+		t.Errorf("%d bytes are still mapped after Release", got)
+	}
+}

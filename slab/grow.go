@@ -43,6 +43,9 @@ func (s *Slab[T]) addChunks(n int) error {
 			s.chunks = append(s.chunks, new(chunk[T]))
 		}
 	} else {
+		if err := s.widen(len(s.chunks) + n); err != nil {
+			return err
+		}
 		run, err := s.account.Map(bytes, s.config.HugePages)
 		if err != nil {
 			return err
@@ -53,6 +56,27 @@ func (s *Slab[T]) addChunks(n int) error {
 		}
 	}
 	s.mapped += bytes
+	return nil
+}
+
+// heapTable is how many chunks a table in the Go heap may list. The garbage
+// collector looks up each pointer in it, in vain where chunks are mapped: a
+// larger table is mapped as well (BenchmarkCollect in bench/slab).
+const heapTable = 512
+
+// widen makes room for n chunks in the table of mapped chunks. Readers of a
+// Concurrent may still use the table before, which stays mapped until Release;
+// as each is twice as large as the one before, that is as much again at most.
+func (s *Slab[T]) widen(n int) error {
+	if n <= max(cap(s.chunks), heapTable) {
+		return nil
+	}
+	mem, err := s.account.Map(offheap.RoundUp(2*n*int(ptrBytes), false), false)
+	if err != nil {
+		return err
+	}
+	s.runs = append(s.runs, mem)
+	s.chunks = append(tableAt[T](mem), s.chunks...)
 	return nil
 }
 

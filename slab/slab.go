@@ -92,7 +92,7 @@ type Slab[T any] struct {
 	// retired counts slots whose generations are exhausted, again after Clear.
 	retired int
 
-	runs     [][]byte // mappings, each of one chunk or more
+	runs     [][]byte // mappings: of chunks, and of tables of them
 	mapped   int      // bytes of all chunks
 	released bool
 	config   Config

@@ -14,6 +14,16 @@ func chunkBytes[T any]() uintptr { return unsafe.Sizeof(chunk[T]{}) }
 // refers to it. T holds no pointers, or mem would not have been mapped.
 func chunkAt[T any](mem []byte) *chunk[T] { return (*chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))) }
 
+// tableAt returns an empty table of chunks in mem.
+//
+// mem is aligned to 8 and stays mapped as long as the slab lives. The pointers
+// that it holds are to mapped memory, which the garbage collector need not see.
+func tableAt[T any](mem []byte) []*chunk[T] {
+	return unsafe.Slice((**chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))), uintptr(len(mem))/ptrBytes)[:0]
+}
+
+const ptrBytes = unsafe.Sizeof(uintptr(0))
+
 // loadMeta and storeMeta are for slots that others read at the same time. meta
 // is the first field that has a size, in a struct that is aligned to 8.
 func (s *slot[T]) loadMeta() meta { return meta(atomic.LoadUint64((*uint64)(&s.meta))) }
