@@ -1,0 +1,89 @@
+package gcctlprom
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/isobar-go/isobar/gcctl"
+)
+
+func TestCollector(t *testing.T) {
+	c, err := gcctl.Start(gcctl.Config{Mode: gcctl.Percent(200), LimitBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(New(c))
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+	if err := c.Force(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	section := c.Pause()
+	defer section.End()
+	err = testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP isobar_gcctl_budget_bytes Memory budget, 0 for none.
+# TYPE isobar_gcctl_budget_bytes gauge
+isobar_gcctl_budget_bytes 1.073741824e+09
+# HELP isobar_gcctl_collections_total Collections that the controller started, by cause.
+# TYPE isobar_gcctl_collections_total counter
+isobar_gcctl_collections_total{cause="forced"} 1
+isobar_gcctl_collections_total{cause="idle"} 0
+isobar_gcctl_collections_total{cause="schedule"} 0
+isobar_gcctl_collections_total{cause="watchdog"} 0
+# HELP isobar_gcctl_goal_percent GOGC that collections go by, -1 for the budget only.
+# TYPE isobar_gcctl_goal_percent gauge
+isobar_gcctl_goal_percent 200
+# HELP isobar_gcctl_mode_info Always 1; the label is the mode last set.
+# TYPE isobar_gcctl_mode_info gauge
+isobar_gcctl_mode_info{mode="percent=200"} 1
+# HELP isobar_gcctl_sections_open Critical sections that are open, cut ones included.
+# TYPE isobar_gcctl_sections_open gauge
+isobar_gcctl_sections_open 1
+`), "isobar_gcctl_budget_bytes", "isobar_gcctl_collections_total", "isobar_gcctl_goal_percent", "isobar_gcctl_mode_info", "isobar_gcctl_sections_open")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEveryFigureIsExposed sets one field of Stats after the other and wants
+// a figure to change, except for those that only Close is concerned with.
+func TestEveryFigureIsExposed(t *testing.T) {
+	figures := func(s *gcctl.Stats) (all []float64) {
+		for _, m := range metrics {
+			all = append(all, m.value(s))
+		}
+		for _, c := range causes {
+			all = append(all, float64(c.value(s)))
+		}
+		return all
+	}
+	kind := reflect.TypeFor[gcctl.Stats]()
+	zero := figures(new(gcctl.Stats))
+	for i := range kind.NumField() {
+		name := kind.Field(i).Name
+		if name == "Mode" || strings.HasPrefix(name, "Found") {
+			continue
+		}
+		var s gcctl.Stats
+		switch f := reflect.ValueOf(&s).Elem().Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Float64:
+			f.SetFloat(1)
+		case reflect.Uint64:
+			f.SetUint(1)
+		default:
+			f.SetInt(1)
+		}
+		if reflect.DeepEqual(figures(&s), zero) {
+			t.Errorf("no metric shows Stats.%s", name)
+		}
+	}
+}
