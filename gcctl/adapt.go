@@ -8,7 +8,8 @@ import (
 // The law of Adaptive mode. It is a function of its state and a sample, and
 // knows neither the clock nor the runtime.
 //
-// With f the collector's share of the CPU time under GOGC G, f/(1-f) = k/G,
+// With f the collector's share of the CPU time under GOGC G, what it slows the
+// program down by included, f/(1-f) = k/G,
 // because the work of a collection does not depend on G and their number
 // falls with it. So k = f/(1-f)·G follows from what was measured under any G,
 // and want = k·(1-u)/u is the GOGC with a share of u. The budget caps it: a
@@ -23,18 +24,22 @@ type law struct {
 const (
 	minPercent     = 10   // collecting more often than this is what an alarm is for
 	maxPercent     = 1000 // beyond, faults on fresh memory cost more than collecting does
-	reserve        = 0.85 // of the budget, that a heap may be planned to fill
-	overfull       = 0.92 // of the budget, at whose expected use GOGC is lowered
+	reserve        = 0.93 // of the budget, that a heap may be planned to fill
+	overfull       = 0.96 // of the budget, at whose expected use GOGC is lowered
 	step           = 1.5  // largest raise
+	stepBack       = 2.5  // largest raise once memory has become free
 	band           = 1.15 // moves within this are ignored
 	wideBand       = 1.3  // once settled, or after a change the other way
 	newLoad        = 2    // moves beyond this mean that the load is another one
 	raisePause     = time.Second
 	settleAfter    = 15 * time.Second
 	settledPause   = time.Minute
-	smoothing      = 0.3 // weight of one collection in averages
-	alarmCycles    = 3   // without room, until the alarm
-	recoverPercent = 15  // room for so much, as often, ends the alarm
+	trueCost       = 1.5  // of collecting, as a multiple of the CPU time that the runtime accounts to it: the program runs slower meanwhile
+	smoothing      = 0.3  // weight of one collection in averages
+	fitting        = 0.95 // of the budget, that minPercent must fit into
+	window         = 32   // collections: the live heap counts as what it has been in so many, at least
+	alarmCycles    = 3    // without room, until the alarm
+	recoverPercent = 15   // room for so much, as often, ends the alarm
 )
 
 // A lawSample is what one or more collections have shown.
@@ -49,12 +54,17 @@ type lawSample struct {
 type lawState struct {
 	percent float64 // in force
 	k       float64 // average; 0 before anything was measured
-	live    float64 // the larger of the last live heap and its average
 	seen    int     // collections measured
 
-	changed time.Duration // when percent changed last
-	lower   bool          // which way
-	rapid   bool          // raising may use every sample: nothing is known yet, or memory and not cost had lowered percent
+	live, before float64 // largest live heaps of this window and the one before
+	inWindow     int     // collections in this window
+
+	changed  time.Duration // when percent changed last
+	pressed  time.Duration // when memory lowered it last; 0 for never
+	lower    bool          // which way
+	squeezed bool          // memory and not cost determines percent
+	rapid    bool          // raising may use every sample: nothing is known yet, or memory has become free
+	freed    bool          // raising goes back to where percent was before memory was short
 }
 
 // cap returns the largest GOGC that keeps the expected heap within share of
@@ -73,7 +83,8 @@ func (l law) start(percent int) lawState {
 func (l law) next(st lawState, s lawSample) lawState {
 	weight := 1 - math.Pow(1-smoothing, float64(s.cycles))
 	if s.gc > 0 && s.mutator > 0 {
-		k := s.gc / s.mutator * st.percent
+		gc, used := trueCost*s.gc, s.gc+s.mutator
+		k := gc / max(used-gc, used/20) * st.percent
 		if st.k == 0 {
 			st.k = k
 		}
@@ -81,9 +92,9 @@ func (l law) next(st lawState, s lawSample) lawState {
 		st.seen += s.cycles
 	}
 	live := float64(s.live)
-	st.live = max(live, st.live+weight*(live-st.live))
+	st = st.remember(live, s.cycles)
 
-	room := l.cap(reserve, st.live, s)
+	room := l.cap(reserve, max(st.live, st.before), s)
 	want := st.percent
 	if st.seen >= 3 {
 		want = st.k * (1 - l.target) / l.target
@@ -91,17 +102,37 @@ func (l law) next(st lawState, s lawSample) lawState {
 	goal := min(max(min(want, room), minPercent), maxPercent)
 
 	if l.cap(overfull, live, s) < st.percent && goal < st.percent/band {
-		st.rapid = true
+		st.rapid, st.freed, st.pressed = false, false, s.at
 		return st.move(goal, s.at)
 	}
 	ratio := goal / st.percent
+	if st.squeezed && ratio >= newLoad { // memory has become free
+		st.rapid, st.freed = true, true
+	}
+	st.squeezed = room < want
 	if st.rapid && ratio < band { // there
-		st.rapid = false
+		st.rapid, st.freed = false, false
 	}
 	if !st.may(ratio, s.at) {
 		return st
 	}
-	return st.move(min(goal, step*st.percent), s.at)
+	largest := step
+	if st.freed {
+		largest = stepBack
+	}
+	return st.move(min(goal, largest*st.percent), s.at)
+}
+
+// remember takes a live heap into account for the peak of the last ones.
+func (st lawState) remember(live float64, cycles int) lawState {
+	if live < max(st.live, st.before)/newLoad { // what was before is gone
+		st.live, st.before, st.inWindow = live, 0, 0
+	}
+	if st.inWindow += cycles; st.inWindow > window {
+		st.live, st.before, st.inWindow = 0, st.live, 0
+	}
+	st.live = max(st.live, live)
+	return st
 }
 
 // may says whether a move by ratio is worth it and its time has come.
@@ -117,6 +148,8 @@ func (st lawState) may(ratio float64, at time.Duration) bool {
 		return st.rapid || since >= raisePause
 	case st.rapid:
 		return true
+	case !lower && st.pressed > 0 && at-st.pressed < settledPause:
+		return false
 	case since < raisePause:
 		return false
 	case since >= settleAfter:
@@ -147,7 +180,7 @@ type fit struct {
 // next takes a sample into account and returns the bytes by which the live
 // heap is too large for the alarm's end.
 func (f fit) next(l law, s lawSample) (fit, int64) {
-	room := l.cap(reserve, float64(s.live), s)
+	room := l.cap(fitting, float64(s.live), s)
 	switch {
 	case l.budget == 0:
 		return fit{}, 0
@@ -165,6 +198,6 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 		f.cycles += s.cycles
 		f.clear = 0
 	}
-	fits := (reserve*float64(l.budget) - float64(s.overhead)) / (1 + recoverPercent/100.0)
+	fits := (fitting*float64(l.budget) - float64(s.overhead)) / (1 + recoverPercent/100.0)
 	return f, max(0, s.live-int64(fits))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os/signal"
+	"runtime"
 	"time"
 )
 
@@ -32,7 +33,9 @@ type loop struct {
 	cycleAt  time.Duration // when its end was seen
 	liveRate float64       // bytes a second that the live heap grows by
 	gcCPU    float64
-	perByte  float64 // seconds a collection takes for a byte that is live, average
+	perByte  float64       // seconds a collection takes for a byte that is live, average
+	took     time.Duration // by a collection of ours that is not in perByte yet; 0 for none
+	measured bool          // one is
 
 	law  law
 	st   lawState
@@ -142,7 +145,7 @@ func (l *loop) poll() {
 	took := time.Since(began)
 	l.counters.Polls++
 	l.counters.PollTime += took
-	l.cost = min(max(took, time.Microsecond), l.cost+l.cost/8+1) // not the time that others took the CPU for
+	l.cost = min(max(took, time.Microsecond), l.cost+l.cost/64+1) // not the time that others took the CPU for
 	elapsed := (l.now - l.readAt).Seconds()
 	l.readAt = l.now
 	l.noticeForeign()
@@ -172,7 +175,6 @@ func (l *loop) cyclesEnded(cycles int) {
 		l.counters.RuntimeStart += automatic
 		l.emit(EventCut, "the runtime's limit started a collection in spite of %d sections", l.gate.open())
 	}
-	l.last, l.cycleAt = l.s, l.now
 	l.emit(EventCycle, "%d collections have ended", cycles)
 	if l.adopted.mode == Adaptive {
 		was := l.st.percent
@@ -180,7 +182,27 @@ func (l *loop) cyclesEnded(cycles int) {
 			l.counters.PercentChanges++
 		}
 	}
+	l.learn(cycles)
+	l.last, l.cycleAt = l.s, l.now
 	l.alarm(ls)
+}
+
+// learn updates how long collections take: from one of ours that had the
+// runtime to itself, or from the CPU time of others until there was one.
+func (l *loop) learn(cycles int) {
+	live := max(float64(l.s.live), 1<<20)
+	switch {
+	case l.took > 0 && cycles == 1:
+		perByte := l.took.Seconds() / live
+		if !l.measured {
+			l.perByte, l.measured = perByte, true
+		}
+		l.perByte += (perByte - l.perByte) * smoothing
+	case l.took == 0 && !l.measured:
+		cpu := (l.s.gcCPU - l.last.gcCPU) / float64(cycles)
+		l.perByte = min(max(cpu/float64(runtime.GOMAXPROCS(0))/live, guess/10), guess*10)
+	}
+	l.took = 0
 }
 
 func (l *loop) alarm(ls lawSample) {

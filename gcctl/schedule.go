@@ -17,11 +17,11 @@ const (
 	leastGain = 0.03 // of the live heap, that must have been allocated since
 
 	slowPoll    = 200 * time.Millisecond
-	restingPoll = time.Second // of a process that allocates next to nothing
-	resting     = 64 << 10    // bytes a second
-	holdPoll    = 50 * time.Millisecond
-	quickPoll   = 2 * time.Millisecond  // while the controller starts collections
-	plainPoll   = 20 * time.Millisecond // while the runtime does
+	restingPoll = time.Second           // of a process that allocates next to nothing
+	resting     = 64 << 10              // bytes a second
+	holdPoll    = 50 * time.Millisecond // while the controller starts collections, or callers of Idle may have it do so
+	quickPoll   = 2 * time.Millisecond  // at the least, while the controller starts collections
+	plainPoll   = 20 * time.Millisecond // at the least, while the runtime does
 	pollShare   = 500                   // a poll is at most one part in so many of its interval
 )
 
@@ -171,11 +171,7 @@ func (l *loop) ended(took time.Duration) {
 		l.serving = nil
 	}
 	l.readAt = min(l.readAt, time.Since(l.born)-time.Millisecond) // look again
-	perByte := took.Seconds() / max(float64(l.s.live), 1<<20)
-	if l.perByte == guess {
-		l.perByte = perByte
-	}
-	l.perByte += (perByte - l.perByte) * smoothing
+	l.took = took
 }
 
 // pause returns when to look next: half the way to the next event.
@@ -185,6 +181,9 @@ func (l *loop) pause() time.Duration {
 		wait = restingPoll
 	}
 	holding, open := l.holding(), l.gate.open() > 0
+	if l.adopted.mode == Idle { // its callers go by what was last seen
+		wait = holdPoll
+	}
 	at := float64(l.s.goal)
 	if holding {
 		wait, least = holdPoll, quickPoll
