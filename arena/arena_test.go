@@ -463,10 +463,8 @@ func FuzzArena(f *testing.F) {
 				}
 			}
 			for j, s := range live {
-				for _, b := range s {
-					if b != byte(j+1) {
-						t.Fatalf("operation %d: allocation %d was overwritten", i, j)
-					}
+				if bytes.Count(s, []byte{byte(j + 1)}) != len(s) {
+					t.Fatalf("operation %d: allocation %d was overwritten", i, j)
 				}
 			}
 		}
