@@ -92,9 +92,8 @@ func start(cfg Config, rt engine, detect func(int64) int64) (*Controller, error)
 		c.signals = make(chan os.Signal, 1)
 		signal.Notify(c.signals, cfg.FallbackSignals...)
 	}
-	wait := l.turn()
-	go c.collector()
-	go l.run(wait)
+	go c.collector() // the first turn may have work for it
+	go l.run(l.turn())
 	return c, nil
 }
 

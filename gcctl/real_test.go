@@ -107,6 +107,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestStartFindsWork starts when a collection is due at once; with nobody to
+// do it, Start would not return.
+func TestStartFindsWork(t *testing.T) {
+	c, err := Start(Config{Mode: Hybrid, Interval: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for c.Stats().Scheduled == 0 {
+		time.Sleep(time.Millisecond) // the test binary's time-out is the limit
+	}
+}
+
 func TestOffNeedsABudget(t *testing.T) {
 	if _, err := start(Config{Mode: Off, MaxSection: time.Second}, newFake(mb, mb), noLimit); !errors.Is(err, errUnlimited) {
 		t.Error(err)
