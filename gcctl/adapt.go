@@ -39,6 +39,7 @@ const (
 	fitting        = 0.95 // of the budget, that minPercent must fit into
 	window         = 32   // collections: the live heap counts as what it has been in so many, at least
 	alarmCycles    = 3    // without room, until the alarm
+	shedPercent    = 60   // room for so much is what a program is asked to make
 	recoverPercent = 15   // room for so much, as often, ends the alarm
 )
 
@@ -178,7 +179,8 @@ type fit struct {
 }
 
 // next takes a sample into account and returns the bytes by which the live
-// heap is too large for the alarm's end.
+// heap is too large. Making just enough room for the alarm's end would leave a
+// program that mostly collects.
 func (f fit) next(l law, s lawSample) (fit, int64) {
 	room := l.cap(fitting, float64(s.live), s)
 	switch {
@@ -198,6 +200,6 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 		f.cycles += s.cycles
 		f.clear = 0
 	}
-	fits := (fitting*float64(l.budget) - float64(s.overhead)) / (1 + recoverPercent/100.0)
+	fits := (reserve*float64(l.budget) - float64(s.overhead)) / (1 + shedPercent/100.0)
 	return f, max(0, s.live-int64(fits))
 }

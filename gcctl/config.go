@@ -116,7 +116,7 @@ type Event struct {
 type Shed struct {
 	LiveBytes   int64
 	BudgetBytes int64
-	ExcessBytes int64 // how much less should be live for the alarm to end
+	ExcessBytes int64 // how much less should be live, for the collector to have ample room
 	Cycles      int   // collections since the alarm began
 }
 

@@ -78,7 +78,7 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 		}
 	}
 	f, excess := f.next(l, tight)
-	if !f.alarm || excess < 550*mb-600*mb*95/100/115*100-mb || excess > 550*mb {
+	if !f.alarm || excess < 550*mb-600*mb*93/160-mb || excess > 550*mb {
 		t.Fatalf("after three tight cycles: %+v, excess %d", f, excess)
 	}
 	for i, s := range []lawSample{roomy, roomy, tight, roomy, roomy} {
