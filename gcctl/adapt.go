@@ -37,6 +37,7 @@ const (
 	trueCost       = 1.5  // of collecting, as a multiple of the CPU time that the runtime accounts to it: the program runs slower meanwhile
 	smoothing      = 0.3  // weight of one collection in averages
 	fitting        = 0.95 // of the budget, that minPercent must fit into
+	gone           = 0.75 // of the peak of the live heap: what is below is another load
 	window         = 32   // collections: the live heap counts as what it has been in so many, at least
 	alarmCycles    = 3    // without room, until the alarm
 	shedPercent    = 60   // room for so much is what a program is asked to make
@@ -126,7 +127,7 @@ func (l law) next(st lawState, s lawSample) lawState {
 
 // remember takes a live heap into account for the peak of the last ones.
 func (st lawState) remember(live float64, cycles int) lawState {
-	if live < max(st.live, st.before)/newLoad { // what was before is gone
+	if live < gone*max(st.live, st.before) { // what was there then is not
 		st.live, st.before, st.inWindow = live, 0, 0
 	}
 	if st.inWindow += cycles; st.inWindow > window {
