@@ -19,9 +19,9 @@ const module = "github.com/isobar-go/isobar"
 // here does not belong to the module.
 var ranks = map[string]int{
 	"internal/invariant": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
-	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "eventloop": 2, "http11": 2,
-	"gcctl/gcctlprom": 3,
-	"internal/cell":   2, "internal/tick": 2, "internal/gctrace": 2,
+	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "http11": 2,
+	"gcctl/gcctlprom": 3, "eventloop": 3,
+	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
 	"internal/host": 3, "internal/stat": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/plan": 4, "internal/store": 4,
 	"internal/runner": 5, "internal/claim": 5, "internal/report": 5, "internal/report/sample": 6,

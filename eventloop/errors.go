@@ -1,0 +1,49 @@
+package eventloop
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors that callers may want to tell apart; what is returned wraps them.
+var (
+	ErrClosed    = errors.New("the loop is closed; make a new one")
+	ErrRunning   = errors.New("the loop is running on another goroutine; run it once at a time")
+	ErrReentrant = errors.New("called on the loop, which would wait for itself; call it from another goroutine")
+	ErrFull      = errors.New("as many tasks as Config.Limit are waiting; retry later or use SubmitWait")
+	ErrNilTask   = errors.New("the task is nil; pass a function or a Task")
+	ErrInterval  = errors.New("the interval is not positive; use After for a single run")
+	ErrConfig    = errors.New("a bound is negative; use 0 for none")
+	ErrCycle     = errors.New("a promise would wait for itself; return another one")
+	ErrOtherLoop = errors.New("the promise belongs to another loop; hand its value over with Submit")
+	ErrNilReason = errors.New("rejected with a nil error; give a reason")
+	ErrNoPromise = errors.New("none of the promises was fulfilled")
+	ErrGoexit    = errors.New("runtime.Goexit was called on the loop; return instead")
+)
+
+// A PanicError is a panic that became the reason of a rejection.
+type PanicError struct {
+	Value any    // what was passed to panic
+	Stack []byte // of the panic
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("eventloop: promise reaction: panic: %v", e.Value)
+}
+
+// Unwrap returns Value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+func fail(operation string, err error) error {
+	return fmt.Errorf("eventloop: %s: %w", operation, err)
+}
+
+// Made once, because a producer may meet them often.
+var (
+	errSubmitClosed = fail("Submit", ErrClosed)
+	errSubmitFull   = fail("Submit", ErrFull)
+	errSubmitNil    = fail("Submit", ErrNilTask)
+)

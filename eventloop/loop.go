@@ -1,0 +1,334 @@
+package eventloop
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/isobar-go/isobar/latency"
+)
+
+// A Task is something to run. Its method is called once for each submission;
+// a Task may be submitted again, also while it is queued.
+type Task interface{ Run() }
+
+// call makes a Task of a function without allocation, because a function value
+// is a pointer. BenchmarkSubmit shows that it and a Task cost the same.
+type call func()
+
+func (f call) Run() { f() }
+
+// Config configures a loop. The zero value is ready to use.
+type Config struct {
+	// Limit is how many tasks may wait to be started. Beyond it Submit returns
+	// ErrFull and SubmitWait waits. 0 means no limit. Timers, microtasks and
+	// the reactions of promises do not count.
+	Limit int
+
+	// Idle is called on the loop before it goes to sleep, with the time until
+	// the next timer is due, 0 if there is none. Its result is not used. It is
+	// made for the method Idle of a gcctl.Controller.
+	Idle func(expect time.Duration) bool
+
+	// Latency gets the time from the submission of each task to its start. It
+	// costs two clock readings a task.
+	Latency *latency.Recorder
+
+	// OnPanic is called on the loop with what a task, timer or microtask
+	// panicked with and its stack; with ErrGoexit if it called runtime.Goexit.
+	// Nil means an error of slog.Default.
+	OnPanic func(value any, stack []byte)
+
+	// OnUnhandled is called on the loop with the reason of a rejected promise
+	// that had no reaction when the microtasks were done. Nil means an error
+	// of slog.Default.
+	OnUnhandled func(reason error)
+}
+
+// A Loop runs tasks one after another. It is made by [New] and must not be
+// copied.
+type Loop struct {
+	// Set by New and constant since.
+	config Config
+	in     ingress
+	start  time.Time
+	gates  []gate        // by P; their number is a power of two
+	wake   chan struct{} // capacity 1: the token that ends a sleep
+	shut   chan struct{} // closed when submissions end
+	done   chan struct{} // closed when the loop has ended for good
+	timers timers
+	room   room
+
+	_       cpu.CacheLinePad
+	parked  atomic.Uint32 // 1: the loop sleeps or is about to, and wants a token. Set by the loop, cleared by whoever then sends the token, or by the loop
+	signals atomic.Uint32 // publishes requests to the loop: the bits of signal
+	runner  atomic.Uint64 // the id of the goroutine that runs the loop, 0 if none does
+	public  counters      // publishes the loop's counts
+
+	_        cpu.CacheLinePad
+	mu       sync.Mutex
+	state    state  // guarded by mu
+	closed   bool   // guarded by mu: submissions have ended
+	accepted uint64 // written once under mu before closing is signalled: how many submissions there were
+
+	// Owned by the loop's goroutine; by the holder of mu while none runs it.
+	batch        [batchLen]entry
+	next, filled int    // batch[next:filled] is to be run
+	taken, ran   uint64 // tasks removed from the ingress; tasks started
+	turnCount    uint64
+	asked        bool // Config.Idle has been called since the last sleep
+	ticks, micro fifo
+	unhandled    []rejection
+	alarm        *time.Timer
+}
+
+const batchLen = 256
+
+type state uint8
+
+const (
+	idle    state = iota // not running; may be run
+	running              // a goroutine is in Run
+	ended                // for good
+)
+
+const (
+	stopRun  uint32 = 1 << iota // the context of Run has ended
+	drainAll                    // Shutdown: end when everything accepted has run
+	dropAll                     // Close: end after the task in progress
+)
+
+// New returns a loop, which does nothing until it is run. Tasks may be
+// submitted and timers set before that.
+func New(config Config) (*Loop, error) {
+	if config.Limit < 0 {
+		return nil, fail("New", ErrConfig)
+	}
+	return newLoop(config, newIngress()), nil
+}
+
+func newLoop(config Config, in ingress) *Loop {
+	n := 1
+	for n < min(runtime.GOMAXPROCS(0), 64) {
+		n *= 2
+	}
+	if config.OnPanic == nil {
+		config.OnPanic = func(value any, stack []byte) {
+			slog.Error("eventloop: a task panicked", "value", value, "stack", string(stack))
+		}
+	}
+	if config.OnUnhandled == nil {
+		config.OnUnhandled = func(reason error) {
+			slog.Error("eventloop: a promise was rejected and nobody handled it", "reason", reason)
+		}
+	}
+	l := &Loop{
+		config: config, in: in, start: time.Now(), gates: make([]gate, n),
+		wake: make(chan struct{}, 1), shut: make(chan struct{}), done: make(chan struct{}),
+	}
+	l.room.limit = int64(config.Limit)
+	return l
+}
+
+// now is the time since the loop was made, on the monotonic clock, at least 1.
+func (l *Loop) now() int64 { return int64(time.Since(l.start)) + 1 }
+
+// Run runs the loop on the calling goroutine. It returns nil after Shutdown or
+// Close, and the cause of ctx when that ends: the task in progress is finished
+// first, everything else stays queued, and Run may be called again.
+//
+// If a task calls runtime.Goexit, which ends the goroutine and cannot be
+// prevented, the loop goes on elsewhere; Run holds the calling goroutine until
+// the loop is done, and then does not return but lets it end.
+func (l *Loop) Run(ctx context.Context) (err error) {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	stop := l.watch(ctx)
+	finished := false
+	defer func() {
+		if !finished {
+			l.replace()
+		}
+		stop()
+		if !l.end() {
+			err = context.Cause(ctx)
+		}
+	}()
+	l.runAll()
+	finished = true
+	return nil
+}
+
+func (l *Loop) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.state == ended:
+		return fail("Run", ErrClosed)
+	case l.state == running && l.onLoop():
+		return fail("Run", ErrReentrant)
+	case l.state == running:
+		return fail("Run", ErrRunning)
+	}
+	l.state = running
+	l.runner.Store(goroutine())
+	return nil
+}
+
+// watch makes the end of ctx a signal, until stop is called.
+func (l *Loop) watch(ctx context.Context) (stop func()) {
+	fired := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		l.signal(stopRun)
+		close(fired)
+	})
+	return func() {
+		if !cancel() {
+			<-fired
+		}
+		l.signals.And(^stopRun)
+	}
+}
+
+// runAll runs until the loop is to stop. Only Goexit cuts it short.
+func (l *Loop) runAll() {
+	for !l.contained() {
+	}
+}
+
+// contained runs turns and reports whether they came to their end: not if
+// something panicked.
+func (l *Loop) contained() (end bool) {
+	defer func() {
+		if !end {
+			l.report(recover())
+		}
+	}()
+	l.turns()
+	return true
+}
+
+// replace runs the loop to its end after a task has called Goexit: on fresh
+// goroutines, since this one is past saving. Its stack stays as deep as it is
+// however often that happens.
+func (l *Loop) replace() {
+	for end := false; !end; {
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			l.runner.Store(goroutine())
+			l.runAll()
+			end = true
+		}()
+		<-gone
+	}
+}
+
+// end gives the loop back and reports whether it has ended for good.
+func (l *Loop) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.publish()
+	l.runner.Store(0)
+	l.state = idle
+	return l.settle()
+}
+
+// settle ends an idle loop for good if it was closed and nothing is left to do.
+// The caller holds mu.
+func (l *Loop) settle() bool {
+	if l.state == idle && l.finished(l.signals.Load()) {
+		l.state = ended
+		close(l.done)
+	}
+	return l.state == ended
+}
+
+// close ends submissions, and signals why. The caller holds mu.
+func (l *Loop) close(why uint32) {
+	if !l.closed {
+		l.closed = true
+		for i := range l.gates {
+			l.accepted += l.gates[i].close()
+		}
+		l.timers.close()
+		close(l.shut)
+	}
+	l.signal(why)
+	l.settle()
+}
+
+// Shutdown ends submissions and timers, and waits until everything that was
+// submitted has run, microtasks included. It returns the cause of ctx if that
+// ends first: the loop goes on draining. It returns ErrClosed if Close ended
+// the loop instead. A loop that is not running keeps its tasks until Run or
+// Close. Called on the loop, Shutdown returns nil without waiting.
+func (l *Loop) Shutdown(ctx context.Context) error {
+	l.mu.Lock()
+	l.close(drainAll)
+	l.mu.Unlock()
+	if l.onLoop() {
+		return nil
+	}
+	select {
+	case <-l.done:
+	default:
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return fail("Shutdown", context.Cause(ctx))
+		}
+	}
+	if l.signals.Load()&dropAll != 0 {
+		return fail("Shutdown", ErrClosed)
+	}
+	return nil
+}
+
+// Close ends the loop after the task in progress, which it waits for, unless
+// it is called on the loop. It returns how many submitted tasks had not been
+// started and will not be; timers and microtasks do not count. A second Close,
+// and one after Shutdown has finished, returns ErrClosed.
+func (l *Loop) Close() (dropped int, err error) {
+	l.mu.Lock()
+	if l.state == ended || l.signals.Load()&dropAll != 0 {
+		l.mu.Unlock()
+		return 0, fail("Close", ErrClosed)
+	}
+	l.close(dropAll)
+	l.mu.Unlock()
+	if !l.onLoop() {
+		<-l.done
+	}
+	return int(l.accepted - l.ran), nil
+}
+
+// Done returns a channel that is closed when the loop has ended for good.
+func (l *Loop) Done() <-chan struct{} { return l.done }
+
+// onLoop reports whether the calling goroutine runs the loop.
+func (l *Loop) onLoop() bool {
+	r := l.runner.Load()
+	return r != 0 && r == goroutine()
+}
+
+// goroutine returns the id of the calling goroutine, which the runtime tells
+// only in the first line of a stack: "goroutine 12 [running]:". It takes about a
+// microsecond and is called only before something slow or in debug builds.
+func goroutine() uint64 {
+	var buf [40]byte
+	var id uint64
+	for _, c := range buf[len("goroutine "):runtime.Stack(buf[:], false)] {
+		if c < '0' || c > '9' {
+			break
+		}
+		id = id*10 + uint64(c-'0')
+	}
+	return id
+}

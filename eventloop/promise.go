@@ -1,0 +1,302 @@
+package eventloop
+
+import (
+	"context"
+	"runtime/debug"
+)
+
+// A Promise is a value of type T, or a reason why there is none, that will be
+// known later. It settles at most once and on its loop; its reactions run as
+// microtasks, in the order they were added. Promises belong to the loop, except
+// for Await. Reactions take as many microtasks as those of JavaScript do.
+type Promise[T any] struct {
+	loop      *Loop
+	state     outcome
+	handled   bool // somebody looks at a rejection
+	locked    bool // resolved, perhaps to the outcome of another promise
+	value     T
+	reason    error
+	reactions []func()    // what to queue when it settles
+	follows   *Promise[T] // whose outcome it will take
+}
+
+type outcome uint8
+
+const (
+	pending outcome = iota
+	fulfilled
+	rejected
+)
+
+// rejection is a promise of any type that may be rejected for nobody.
+type rejection interface{ unhandledReason() error }
+
+// NewPromise returns a pending promise and the functions that settle it, which
+// belong to the loop: from elsewhere submit a call of them, or use [Go]. Only the
+// first call of either counts, as in JavaScript.
+func NewPromise[T any](l *Loop) (p *Promise[T], resolve func(T), reject func(error)) {
+	p = &Promise[T]{loop: l}
+	resolve = func(v T) {
+		l.mustOwn("resolve")
+		if !p.locked {
+			p.fulfil(v)
+		}
+	}
+	reject = func(reason error) {
+		l.mustOwn("reject")
+		if !p.locked {
+			p.fail(reason)
+		}
+	}
+	return p, resolve, reject
+}
+
+// Resolved returns a promise fulfilled with v.
+func Resolved[T any](l *Loop, v T) *Promise[T] {
+	return &Promise[T]{loop: l, state: fulfilled, locked: true, value: v}
+}
+
+// Rejected returns a promise rejected with reason.
+func Rejected[T any](l *Loop, reason error) *Promise[T] {
+	p := &Promise[T]{loop: l}
+	p.fail(reason)
+	return p
+}
+
+// Go runs f on a goroutine of its own and returns a promise of its result. A
+// panic of f is the reason of a rejection. The promise stays pending if the
+// loop is closed before f returns. Go may be called by any goroutine.
+func Go[T any](l *Loop, f func() (T, error)) *Promise[T] {
+	p := &Promise[T]{loop: l}
+	go func() {
+		var v T
+		err := fail("Go", ErrGoexit)
+		defer func() {
+			l.post(call(func() {
+				if err != nil {
+					p.fail(err)
+				} else {
+					p.fulfil(v)
+				}
+			}))
+		}()
+		v, err = protect(f)
+	}()
+	return p
+}
+
+// protect runs f and makes a panic an error. If f calls Goexit, protect does not
+// return; its caller's deferred functions run.
+func protect[T any](f func() (T, error)) (v T, err error) {
+	normal := false
+	defer func() {
+		if !normal {
+			if r := recover(); r != nil {
+				err = &PanicError{r, debug.Stack()}
+			}
+		}
+	}()
+	v, err = f()
+	normal = true
+	return v, err
+}
+
+func (p *Promise[T]) fulfil(v T) {
+	p.locked = true
+	p.settle(fulfilled, v, nil)
+}
+
+func (p *Promise[T]) fail(reason error) {
+	if reason == nil {
+		reason = fail("reject", ErrNilReason)
+	}
+	p.locked = true
+	p.settle(rejected, zero[T](), reason)
+}
+
+func (p *Promise[T]) settle(state outcome, v T, reason error) {
+	p.state, p.value, p.reason, p.follows = state, v, reason, nil
+	for _, r := range p.reactions {
+		p.loop.micro.push(r)
+	}
+	p.reactions = nil
+	if state == rejected && !p.handled {
+		p.loop.unhandled = append(p.loop.unhandled, p)
+	}
+}
+
+func (p *Promise[T]) unhandledReason() error {
+	if p.handled {
+		return nil
+	}
+	return p.reason
+}
+
+// tellUnhandled tells of the rejections that nobody handles.
+func (l *Loop) tellUnhandled() {
+	for len(l.unhandled) > 0 {
+		reason := l.unhandled[0].unhandledReason()
+		l.unhandled[0] = nil
+		l.unhandled = l.unhandled[1:]
+		if reason != nil {
+			l.config.OnUnhandled(reason)
+		}
+	}
+	l.unhandled = nil
+}
+
+// react queues a reaction for when p settles; a microtask runs it.
+func (p *Promise[T]) react(onFulfilled func(T), onRejected func(error)) {
+	p.loop.mustOwn("promise")
+	p.handled = true
+	r := func() {
+		if p.state == fulfilled {
+			onFulfilled(p.value)
+		} else {
+			onRejected(p.reason)
+		}
+	}
+	if p.state == pending {
+		p.reactions = append(p.reactions, r)
+	} else {
+		p.loop.micro.push(r)
+	}
+}
+
+// run settles p with what f returns.
+func (p *Promise[T]) run(f func() (T, error)) {
+	settled := false
+	defer func() {
+		if !settled {
+			p.fail(fail("promise reaction", ErrGoexit))
+		}
+	}()
+	v, err := protect(f)
+	settled = true
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.fulfil(v)
+}
+
+// adopt makes p take the outcome of q, which the function f returns. As in
+// JavaScript that takes a microtask to look at q and one when q is settled.
+func (p *Promise[T]) adopt(f func() *Promise[T]) {
+	settled := false
+	defer func() {
+		if !settled {
+			p.fail(fail("promise reaction", ErrGoexit))
+		}
+	}()
+	q, err := protect(func() (*Promise[T], error) { return f(), nil })
+	settled = true
+	switch {
+	case err != nil:
+		p.fail(err)
+		return
+	case q == nil:
+		p.fail(fail("Chain", ErrNilTask))
+		return
+	case q.loop != p.loop:
+		p.fail(fail("Chain", ErrOtherLoop))
+		return
+	}
+	for x := q; x != nil; x = x.follows {
+		if x == p {
+			p.fail(fail("Chain", ErrCycle))
+			return
+		}
+	}
+	p.locked, p.follows = true, q
+	p.loop.micro.push(func() {
+		q.react(p.fulfil, p.fail)
+	})
+}
+
+func zero[T any]() (v T) { return v }
+
+// Then returns a promise of what f makes of p's value. If p is rejected, so is
+// the promise; if f returns an error or panics, that is the reason.
+func Then[T, U any](p *Promise[T], f func(T) (U, error)) *Promise[U] {
+	d := &Promise[U]{loop: p.loop}
+	p.react(
+		func(v T) { d.run(func() (U, error) { return f(v) }) },
+		d.fail,
+	)
+	return d
+}
+
+// Chain is Then for an f that returns a promise, whose outcome is taken. If that
+// would mean waiting for itself, the reason is ErrCycle.
+func Chain[T, U any](p *Promise[T], f func(T) *Promise[U]) *Promise[U] {
+	d := &Promise[U]{loop: p.loop}
+	p.react(
+		func(v T) { d.adopt(func() *Promise[U] { return f(v) }) },
+		d.fail,
+	)
+	return d
+}
+
+// Catch returns a promise of p's value or, if p is rejected, of what f makes of
+// the reason.
+func (p *Promise[T]) Catch(f func(reason error) (T, error)) *Promise[T] {
+	d := &Promise[T]{loop: p.loop}
+	p.react(
+		d.fulfil,
+		func(reason error) { d.run(func() (T, error) { return f(reason) }) },
+	)
+	return d
+}
+
+// Finally returns a promise with p's outcome, which settles after f has run. If
+// f panics, that is the reason of a rejection.
+func (p *Promise[T]) Finally(f func()) *Promise[T] {
+	d := &Promise[T]{loop: p.loop}
+	after := func(result func(struct{}) (T, error)) {
+		d.adopt(func() *Promise[T] {
+			f()
+			return Then(Resolved(p.loop, struct{}{}), result)
+		})
+	}
+	p.react(
+		func(v T) { after(func(struct{}) (T, error) { return v, nil }) },
+		func(reason error) { after(func(struct{}) (T, error) { return zero[T](), reason }) },
+	)
+	return d
+}
+
+// Await waits on another goroutine until p settles, and returns its outcome. The
+// error is the reason of a rejection, the cause of ctx if that ends first,
+// ErrClosed if the loop ends with p pending, or ErrReentrant on the loop.
+func (p *Promise[T]) Await(ctx context.Context) (T, error) {
+	l := p.loop
+	if l.onLoop() {
+		return zero[T](), fail("Await", ErrReentrant)
+	}
+	settled := make(chan struct{})
+	var value T
+	var reason error
+	look := func() {
+		p.react(
+			func(v T) { value = v; close(settled) },
+			func(r error) { reason = r; close(settled) },
+		)
+	}
+	l.post(call(look)) // if the loop is closed, its end tells
+	select {
+	case <-settled:
+		return value, reason
+	case <-ctx.Done():
+		return zero[T](), fail("Await", context.Cause(ctx))
+	case <-l.done:
+	}
+	// The loop runs no more; what it left may be read.
+	switch p.state {
+	case fulfilled:
+		return p.value, nil
+	case rejected:
+		return zero[T](), p.reason
+	}
+	return zero[T](), fail("Await", ErrClosed)
+}

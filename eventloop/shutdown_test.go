@@ -1,0 +1,167 @@
+package eventloop
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A submitter is a loop as the shutdown tests see it.
+type submitter interface {
+	Submit(f func()) error
+	Run(ctx context.Context) error
+	Shutdown(ctx context.Context) error
+}
+
+// checkFirst decides in two steps, as the loop of the seed study does: is it
+// open, and then a place in the queue. A task whose producer is between the
+// two is lost.
+type checkFirst struct {
+	in     ingress
+	closed atomic.Bool
+	done   chan struct{}
+}
+
+func (l *checkFirst) Submit(f func()) error {
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	l.in.push(entry{task: call(f)})
+	return nil
+}
+
+func (l *checkFirst) Run(context.Context) error {
+	defer close(l.done)
+	var batch [64]entry
+	for {
+		closed := l.closed.Load()
+		n := l.in.drain(batch[:])
+		for _, e := range batch[:n] {
+			e.task.Run()
+		}
+		if n == 0 && closed {
+			return nil
+		}
+		runtime.Gosched()
+	}
+}
+
+func (l *checkFirst) Shutdown(context.Context) error {
+	l.closed.Store(true)
+	<-l.done
+	return nil
+}
+
+// delaying holds a push up before it takes its place, while held is open.
+type delaying struct {
+	ingress
+	arrived chan struct{}
+	held    chan struct{}
+}
+
+func (d *delaying) push(e entry) {
+	close(d.arrived)
+	<-d.held
+	d.ingress.push(e)
+}
+
+// lost submits a task whose producer is held up between the decision that
+// the loop is open and the queue, shuts the loop down meanwhile, and reports
+// whether the task was accepted and never run.
+func lost(t *testing.T, make func(ingress) submitter, in ingress) bool {
+	d := &delaying{in, newSignal(), newSignal()}
+	l := make(d)
+	ended := newSignal()
+	go func() { l.Run(context.Background()); close(ended) }()
+	var ran atomic.Bool
+	result := newError()
+	go func() { result <- l.Submit(func() { ran.Store(true) }) }()
+	<-d.arrived
+	down := newError()
+	go func() { down <- l.Shutdown(context.Background()) }()
+	select {
+	case <-ended: // without the task
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(d.held)
+	err := <-result
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+	<-ended
+	return err == nil && !ran.Load()
+}
+
+func newSignal() chan struct{} { return make(chan struct{}) }
+func newError() chan error     { return make(chan error, 1) }
+
+func TestShutdownWaitsForAProducerOnItsWay(t *testing.T) {
+	for _, in := range ingresses {
+		if lost(t, func(i ingress) submitter { return newLoop(Config{}, i) }, in.make()) {
+			t.Errorf("%s: an accepted task was lost", in.name)
+		}
+		if !lost(t, func(i ingress) submitter { return &checkFirst{in: i, done: newSignal()} }, in.make()) {
+			t.Errorf("%s: the test does not find the loss of a loop that checks first", in.name)
+		}
+	}
+}
+
+// Every task that was accepted runs, however Shutdown falls among the producers;
+// and after one refusal there is no success.
+func TestShutdownRace(t *testing.T) {
+	rounds := 400
+	if os.Getenv("ISOBAR_SOAK") != "" {
+		rounds = 20000
+	}
+	for _, in := range ingresses {
+		t.Run(in.name, func(t *testing.T) {
+			for round := range rounds {
+				l := newLoop(Config{}, in.make())
+				end := newError()
+				go func() { end <- l.Run(context.Background()) }()
+				var accepted, ran atomic.Int64
+				task := call(func() { ran.Add(1) })
+				batch := []Task{task, task, task}
+				var wg sync.WaitGroup
+				for p := range 8 {
+					wg.Go(func() {
+						for refused := 0; refused < 3; {
+							n, err := 1, error(nil)
+							if p%2 == 0 {
+								err = l.SubmitTask(task)
+							} else {
+								n, err = 3, l.SubmitBatch(batch)
+							}
+							switch {
+							case err != nil:
+								refused++
+							case refused > 0:
+								t.Error("accepted after a refusal")
+							default:
+								accepted.Add(int64(n))
+							}
+							runtime.Gosched()
+						}
+					})
+				}
+				for range round % 20 {
+					runtime.Gosched()
+				}
+				if err := l.Shutdown(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				wg.Wait()
+				if err := <-end; err != nil && accepted.Load() > 0 {
+					t.Fatal(err) // a loop may be closed before it is first run
+				}
+				if accepted.Load() != ran.Load() {
+					t.Fatalf("round %d: %d accepted, %d run", round, accepted.Load(), ran.Load())
+				}
+			}
+		})
+	}
+}

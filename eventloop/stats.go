@@ -1,0 +1,63 @@
+package eventloop
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Stats are a loop's figures since it was made.
+type Stats struct {
+	Queued  uint64        // tasks submitted and not started
+	Tasks   uint64        // tasks started, as of the last turn
+	Turns   uint64        // turns of the loop; Tasks/Turns is how many tasks a turn runs
+	Sleeps  uint64        // times the loop had nothing to do and waited
+	Wakeups uint64        // times a sleeping loop was woken by another goroutine
+	Panics  uint64        // panics and calls of Goexit that were contained
+	Timers  int           // timers pending
+	Missed  uint64        // runs of intervals left out because the loop was late
+	Lag     time.Duration // how late the last timer was run
+	MaxLag  time.Duration // the largest Lag
+}
+
+// counters publish the loop's counts; each by itself.
+type counters struct {
+	ran, turns  atomic.Uint64 // stored by the loop
+	sleeps      atomic.Uint64 // added by the loop
+	panics      atomic.Uint64 // added by the loop
+	wakeups     atomic.Uint64 // added by those who wake
+	lag, maxLag atomic.Int64  // stored by the loop
+}
+
+func (l *Loop) publish() {
+	l.public.ran.Store(l.ran)
+	l.public.turns.Store(l.turnCount)
+}
+
+// Stats returns the loop's figures. They are read one after another, while the
+// loop goes on.
+func (l *Loop) Stats() Stats {
+	s := Stats{
+		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: l.public.sleeps.Load(),
+		Wakeups: l.public.wakeups.Load(), Panics: l.public.panics.Load(),
+		Timers: int(l.timers.live.Load()), Missed: l.timers.missed.Load(),
+		Lag: time.Duration(l.public.lag.Load()), MaxLag: time.Duration(l.public.maxLag.Load()),
+	}
+	if n := l.submitted(); n > s.Tasks {
+		s.Queued = n - s.Tasks
+	}
+	return s
+}
+
+// submitted returns how many submissions there were.
+func (l *Loop) submitted() uint64 {
+	select {
+	case <-l.shut:
+		return l.accepted
+	default:
+	}
+	n := uint64(0)
+	for i := range l.gates {
+		n += l.gates[i].word.Load() &^ closedBit
+	}
+	return n
+}

@@ -1,0 +1,261 @@
+package eventloop
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Timer stands for one call of After or Every. It may be copied; the zero
+// value is a timer that is not pending.
+type Timer struct {
+	t *timer
+}
+
+// After runs f on the loop once d has passed. It fails with ErrClosed after
+// Shutdown or Close, and with ErrNilTask. Timers that are due at the same time
+// run in the order they were set.
+func (l *Loop) After(d time.Duration, f func()) (Timer, error) {
+	return l.setTimer("After", d, 0, f)
+}
+
+// Every runs f on the loop each time that a multiple of d has passed since the
+// call. Runs for which the loop was too late are left out and counted, so that
+// an interval neither drifts nor piles up. It fails as After does, and
+// with ErrInterval unless d is positive.
+func (l *Loop) Every(d time.Duration, f func()) (Timer, error) {
+	if d <= 0 {
+		return Timer{}, fail("Every", ErrInterval)
+	}
+	return l.setTimer("Every", d, d, f)
+}
+
+func (l *Loop) setTimer(operation string, d, every time.Duration, f func()) (Timer, error) {
+	if f == nil {
+		return Timer{}, fail(operation, ErrNilTask)
+	}
+	t := &timer{run: f, every: int64(every), owner: &l.timers}
+	due := l.now()
+	if d > 0 {
+		due = add(due, int64(d))
+	}
+	first, ok := l.timers.add(due, t)
+	if !ok {
+		return Timer{}, fail(operation, ErrClosed)
+	}
+	if first && l.parked.Load() != 0 {
+		l.unpark() // it sleeps for too long
+	}
+	return Timer{t}, nil
+}
+
+// Cancel keeps the timer from running, again if it is an interval. It reports
+// whether that was of use: false if the timer has run, has been cancelled, or
+// the loop is closed. A run that has begun is not stopped.
+func (t Timer) Cancel() bool { return t.t != nil && t.t.owner.cancel(t.t) }
+
+// Missed returns how many runs of an interval were left out.
+func (t Timer) Missed() uint64 {
+	if t.t == nil {
+		return 0
+	}
+	return t.t.missed.Load()
+}
+
+type timer struct {
+	run    func()
+	every  int64 // 0, or the interval
+	owner  *timers
+	missed atomic.Uint64 // added by the loop
+	over   bool          // has run or been cancelled; guarded by owner.mu
+}
+
+// timers are the pending timers: a heap in which every node has four children,
+// with the earliest on top. A cancelled timer stays where it is until it gets
+// to the top, or until half of the heap is such garbage and all of it is swept
+// out: so cancelling takes constant time on average. BenchmarkTimer has the
+// figures, and those of a hierarchical wheel beside them.
+type timers struct {
+	live   atomic.Int64  // publishes how many are pending
+	missed atomic.Uint64 // added by the loop: runs left out
+
+	mu     sync.Mutex // guards everything below
+	heap   []node
+	dead   int    // nodes whose timer is over
+	seq    uint64 // of the next node
+	closed bool
+}
+
+type node struct {
+	due int64
+	seq uint64
+	t   *timer
+}
+
+func (a *node) before(b *node) bool { return a.due < b.due || a.due == b.due && a.seq < b.seq }
+
+// add returns the sum, or the latest time there is.
+func add(at, d int64) int64 {
+	if at > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return at + d
+}
+
+// add adds a timer and reports whether it is the first to become due.
+func (q *timers) add(due int64, t *timer) (first, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false, false
+	}
+	q.live.Add(1)
+	q.heap = append(q.heap, node{due, q.seq, t})
+	q.seq++
+	q.up(len(q.heap) - 1)
+	return q.heap[0].t == t, true
+}
+
+func (q *timers) cancel(t *timer) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.over || q.closed {
+		return false
+	}
+	t.over = true
+	t.run = nil
+	q.live.Add(-1)
+	q.dead++
+	if q.dead >= 64 && q.dead*2 > len(q.heap) {
+		q.sweep()
+	}
+	return true
+}
+
+// sweep removes what is over. The caller holds mu.
+func (q *timers) sweep() {
+	q.heap = slices.DeleteFunc(q.heap, func(n node) bool { return n.t.over })
+	q.dead = 0
+	if cap(q.heap) > 1024 && len(q.heap) < cap(q.heap)/4 {
+		q.heap = slices.Clone(q.heap)
+	}
+	for i := (len(q.heap) - 2) >> 2; i >= 0; i-- {
+		q.down(i)
+	}
+}
+
+// close drops all timers and takes no more.
+func (q *timers) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.heap, q.dead = true, nil, 0
+	q.live.Store(0)
+}
+
+// mark returns a bound for due: timers set from now on are at or above it.
+func (q *timers) mark() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.seq
+}
+
+// next returns when the first timer is due.
+func (q *timers) next() (due int64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.trim()
+	if len(q.heap) == 0 {
+		return 0, false
+	}
+	return q.heap[0].due, true
+}
+
+// trim removes what is over from the top. The caller holds mu.
+func (q *timers) trim() {
+	for len(q.heap) > 0 && q.heap[0].t.over {
+		q.pop()
+		q.dead--
+	}
+}
+
+// due takes the first timer that is due at now and was set before the mark, and
+// returns its function, with how late it is. An interval goes back into the heap
+// at once: it goes on if its function panics.
+func (q *timers) due(now int64, mark uint64) (run func(), lag int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.trim()
+	if len(q.heap) == 0 || q.heap[0].due > now || q.heap[0].seq >= mark {
+		return nil, 0
+	}
+	top := &q.heap[0]
+	t := top.t
+	lag = now - top.due
+	run = t.run
+	if t.every == 0 {
+		t.over = true
+		t.run = nil
+		q.live.Add(-1)
+		q.pop()
+		return run, lag
+	}
+	if missed := lag / t.every; missed > 0 {
+		t.missed.Add(uint64(missed))
+		q.missed.Add(uint64(missed))
+		top.due += missed * t.every
+	}
+	top.due = add(top.due, t.every)
+	top.seq = q.seq
+	q.seq++
+	q.down(0)
+	return run, lag
+}
+
+// pop removes the top.
+func (q *timers) pop() {
+	last := len(q.heap) - 1
+	q.heap[0] = q.heap[last]
+	q.heap[last] = node{}
+	q.heap = q.heap[:last]
+	if last > 0 {
+		q.down(0)
+	}
+}
+
+func (q *timers) up(i int) {
+	n := q.heap[i]
+	for i > 0 {
+		parent := (i - 1) >> 2
+		if !n.before(&q.heap[parent]) {
+			break
+		}
+		q.heap[i] = q.heap[parent]
+		i = parent
+	}
+	q.heap[i] = n
+}
+
+func (q *timers) down(i int) {
+	h := q.heap
+	n := h[i]
+	for {
+		first := i<<2 + 1
+		if first >= len(h) {
+			break
+		}
+		least := first
+		for c := first + 1; c < min(first+4, len(h)); c++ {
+			if h[c].before(&h[least]) {
+				least = c
+			}
+		}
+		if !h[least].before(&n) {
+			break
+		}
+		h[i] = h[least]
+		i = least
+	}
+	h[i] = n
+}

@@ -1,0 +1,265 @@
+package eventloop
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// turns runs the loop until it is to stop. What a panic left half done is in
+// the fields of the loop, and goes on with the next call.
+func (l *Loop) turns() {
+	l.checkpoint()
+	for !l.stopped() {
+		l.turnCount++
+		l.publish()
+		if l.timers.live.Load() != 0 {
+			l.runTimers()
+		}
+		if l.next == l.filled && !l.fill() {
+			l.sleep()
+			continue
+		}
+		l.runBatch()
+	}
+}
+
+// stopped reports whether Run is to return.
+func (l *Loop) stopped() bool {
+	s := l.signals.Load()
+	return s != 0 && (s&stopRun != 0 || l.finished(s))
+}
+
+// cutShort reports whether Run is to return, whatever is left.
+func (l *Loop) cutShort() bool { return l.signals.Load()&(stopRun|dropAll) != 0 }
+
+// finished reports whether the loop is to end for good: it was closed, and told
+// to drop what is left, or nothing is left.
+func (l *Loop) finished(signals uint32) bool {
+	return signals&dropAll != 0 ||
+		signals&drainAll != 0 && l.ran == l.accepted && l.ticks.len() == 0 && l.micro.len() == 0
+}
+
+// fill moves tasks from the ingress to the empty batch.
+func (l *Loop) fill() bool {
+	n := l.in.drain(l.batch[:])
+	l.next, l.filled = 0, n
+	l.taken += uint64(n)
+	return n > 0
+}
+
+// runBatch runs the tasks of the batch, each with what follows from it.
+func (l *Loop) runBatch() {
+	for l.next < l.filled {
+		e := l.batch[l.next]
+		l.batch[l.next] = entry{}
+		l.next++
+		l.ran++
+		if l.room.limit > 0 {
+			l.room.give(1)
+		}
+		if e.at != 0 {
+			l.config.Latency.Record(time.Duration(l.now() - e.at))
+		}
+		e.task.Run()
+		l.after()
+		if l.cutShort() {
+			return
+		}
+	}
+}
+
+// runTimers runs the timers that are due now; those that they set wait for the
+// next turn.
+func (l *Loop) runTimers() {
+	now := l.now()
+	before := l.timers.mark()
+	for {
+		run, lag := l.timers.due(now, before)
+		if run == nil {
+			return
+		}
+		l.public.lag.Store(lag)
+		if lag > l.public.maxLag.Load() {
+			l.public.maxLag.Store(lag)
+		}
+		run()
+		l.after()
+		if l.cutShort() {
+			return
+		}
+	}
+}
+
+// sleep waits for something to do. docs/models/wakeup.pml is the model of it.
+//
+// A producer stores its task and then looks whether the loop is parked; the
+// loop says that it is parked and then looks whether there are tasks. At least
+// one of the two sees the other. Whoever changes parked from 1 to 0 sends the
+// token, unless it is the loop; so there is at most one, it is sent only to a
+// loop that waits or is about to, and the loop takes it before it parks again.
+func (l *Loop) sleep() {
+	if l.config.Idle != nil && !l.asked {
+		l.asked = true // also if Idle panics
+		expect := int64(0)
+		if due, ok := l.timers.next(); ok {
+			expect = max(1, due-l.now())
+		}
+		l.config.Idle(time.Duration(expect))
+	}
+	l.parked.Store(1)
+	if l.stopped() || l.fill() {
+		l.stay()
+		return
+	}
+	due, ok := l.timers.next()
+	if !ok {
+		l.public.sleeps.Add(1)
+		<-l.wake
+		l.asked = false
+		return
+	}
+	wait := time.Duration(due - l.now())
+	if wait <= 0 {
+		l.stay()
+		return
+	}
+	l.public.sleeps.Add(1)
+	if l.alarm == nil {
+		l.alarm = time.NewTimer(wait)
+	} else {
+		l.alarm.Reset(wait)
+	}
+	select {
+	case <-l.wake:
+		l.alarm.Stop()
+		l.asked = false
+	case <-l.alarm.C:
+		l.stay()
+	}
+}
+
+// stay ends the state parked without a wake-up; if one is on its way, it takes it.
+func (l *Loop) stay() {
+	l.asked = false
+	if !l.parked.CompareAndSwap(1, 0) {
+		<-l.wake
+	}
+}
+
+// unpark wakes the loop if it is parked and nobody else does.
+func (l *Loop) unpark() {
+	if l.parked.CompareAndSwap(1, 0) {
+		l.public.wakeups.Add(1)
+		l.wake <- struct{}{}
+	}
+}
+
+// signal tells the loop what to do.
+func (l *Loop) signal(s uint32) {
+	l.signals.Or(s)
+	l.unpark()
+}
+
+// Wake makes the loop do a turn if it is asleep, and nothing if it is awake.
+// Submissions and timers wake the loop by themselves.
+func (l *Loop) Wake() { l.unpark() }
+
+// after runs what follows a task: the next-tick queue, then the microtasks.
+func (l *Loop) after() {
+	if l.ticks.len()+l.micro.len()+len(l.unhandled) != 0 {
+		l.checkpoint()
+	}
+}
+
+// checkpoint runs next-tick functions until there is none, then microtasks
+// until there is none, and starts again if those left next-tick functions;
+// then it tells of rejections that nobody handled, as Node.js does.
+func (l *Loop) checkpoint() {
+	for l.ticks.len()+l.micro.len()+len(l.unhandled) != 0 {
+		for l.ticks.len() != 0 {
+			if l.cutShort() {
+				return
+			}
+			l.ticks.pop()()
+		}
+		for l.micro.len() != 0 {
+			if l.cutShort() {
+				return
+			}
+			l.micro.pop()()
+		}
+		if l.ticks.len() == 0 {
+			l.tellUnhandled()
+		}
+	}
+}
+
+// NextTick queues f to be run after the task in progress, before its
+// microtasks. It belongs to the loop. It panics if f is nil.
+func (l *Loop) NextTick(f func()) {
+	l.mustOwn("NextTick")
+	if f == nil {
+		panic(fail("NextTick", ErrNilTask))
+	}
+	l.ticks.push(f)
+}
+
+// QueueMicrotask queues f to be run after the task in progress and the
+// next-tick queue. It belongs to the loop. It panics if f is nil.
+func (l *Loop) QueueMicrotask(f func()) {
+	l.mustOwn("QueueMicrotask")
+	if f == nil {
+		panic(fail("QueueMicrotask", ErrNilTask))
+	}
+	l.micro.push(f)
+}
+
+// mustOwn panics in debug builds if another goroutine runs the loop.
+func (l *Loop) mustOwn(operation string) {
+	if invariant.Enabled {
+		if r := l.runner.Load(); r != 0 && r != goroutine() {
+			panic("eventloop: " + operation + ": called beside the loop; call it from a task, or hand it over with Submit")
+		}
+	}
+}
+
+// report hands a panic to Config.OnPanic. Nil stands for Goexit.
+func (l *Loop) report(value any) {
+	if value == nil {
+		value = fail("task", ErrGoexit)
+	}
+	l.public.panics.Add(1)
+	stack := debug.Stack()
+	defer func() { _ = recover() }() // a hook that panics has been told already
+	l.config.OnPanic(value, stack)
+}
+
+// A fifo is a queue of functions.
+type fifo struct {
+	buf  []func()
+	head int // buf[head:] is in the queue
+}
+
+const fifoKeep = 4096 // how many places an empty fifo keeps
+
+func (q *fifo) len() int      { return len(q.buf) - q.head }
+func (q *fifo) push(f func()) { q.buf = append(q.buf, f) }
+
+func (q *fifo) pop() func() {
+	f := q.buf[q.head]
+	q.buf[q.head] = nil
+	q.head++
+	switch {
+	case q.head == len(q.buf) && cap(q.buf) > fifoKeep:
+		q.buf, q.head = nil, 0
+	case q.head == len(q.buf):
+		q.buf, q.head = q.buf[:0], 0
+	case q.head >= 1024 && q.head*2 >= len(q.buf): // each function is moved at most once on average
+		n := copy(q.buf, q.buf[q.head:])
+		clear(q.buf[n:])
+		q.buf, q.head = q.buf[:n], 0
+	}
+	return f
+}
