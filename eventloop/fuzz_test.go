@@ -143,7 +143,7 @@ func runScript(t *testing.T, script []byte, in ingress) {
 				p, resolve, reject := NewPromise[int](l)
 				q := Then(p, func(v int) (int, error) { say("then %d %d", i, v)(); return v + 1, nil })
 				if arg%3 > 0 {
-					q = q.Catch(func(err error) (int, error) { say("catch %d", i)(); return 0, nil })
+					q.Catch(func(err error) (int, error) { say("catch %d", i)(); return 0, nil })
 				}
 				if arg%2 == 0 {
 					reject(ErrFull)

@@ -20,8 +20,11 @@ type ingress interface {
 	drain(dst []entry) int // by the loop; 0 if nothing is there, or not yet
 }
 
-// newIngress returns the default, lockFree. BenchmarkSubmit compares the two
-// with 1, 2 and 8 producers.
+// newIngress returns the default, lockFree. In BenchmarkSubmit it was as fast as
+// chunked with one producer and faster with 2 and 8, and in batches; in
+// BenchmarkSubmitTail, with a collection every 1,000 tasks, its 99.9th percentile
+// was higher with one producer, and lower by far with 2 and 8. Round trips
+// take the same.
 func newIngress() ingress { return newLockFree() }
 
 // lockFree is the queue of package queue.

@@ -3,7 +3,6 @@ package eventloop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -437,7 +436,7 @@ func TestDefaultHooksReport(t *testing.T) {
 	drained(t, Config{}, func(l *Loop) {
 		l.Submit(func() {
 			Rejected[int](l, errors.New("expected in the log of this test"))
-			panic(fmt.Sprint("expected in the log of this test"))
+			panic("expected in the log of this test")
 		})
 	})
 }

@@ -32,8 +32,7 @@ func (l *Loop) enter(n int) bool {
 	if l.gates[p&(len(l.gates)-1)].enter(n) {
 		return true
 	}
-	l.mu.Lock() // until the other gates are closed too: after one refusal there is no success
-	l.mu.Unlock()
+	<-l.shut // until the other gates are closed too: after one refusal there is no success
 	return false
 }
 
