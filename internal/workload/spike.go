@@ -22,7 +22,7 @@ func init() {
 			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "phase", Default: "5s", Help: "length of each of the three phases", Check: DurationRange(time.Millisecond, maxDuration)},
 			{Name: "reads", Default: "8", Help: "kept objects that an operation walks", Check: IntRange(0, 10_000)},
-			{Name: "shed", Default: "off", Help: "on: when the controller asks to shed load, keep a quarter less for the rest of the second phase", Check: OnOff},
+			{Name: "shed", Default: "off", Help: "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase", Check: OnOff},
 		}, controllerParams("none")...),
 		New: newSpike,
 	})
@@ -92,9 +92,12 @@ func newSpike(env Env) (Task, error) {
 	return t, nil
 }
 
-func (t *spike) shed(gcctl.Shed) {
+// shed lowers the bound to what is live less what is too much. The controller
+// calls from one goroutine.
+func (t *spike) shed(s gcctl.Shed) {
 	t.sheds.Add(1)
-	t.kept.Store(max(t.kept.Load()*3/4, 1)) // the controller calls from one goroutine
+	full := int64(t.high) * int64(len(t.workers)) * treeBytes
+	t.kept.Store(max(min(t.kept.Load(), (s.LiveBytes-s.ExcessBytes)*1024/full), 1))
 }
 
 func (t *spike) Budget() (int64, time.Duration) { return 0, spikePhases * t.phase }

@@ -84,19 +84,17 @@ func TestSpikeSheds(t *testing.T) {
 	high := task.high
 	clock.Store(int64(time.Second))
 	drive(task, int64(2*high), 3)
-	for range 2 {
-		task.shed(gcctl.Shed{})
-	}
+	full := int64(high * len(task.workers) * treeBytes)
+	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: full / 4})
+	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: 0}) // never back up
 	drive(task, 1, 1)
-	if got, want := len(task.workers[0].store.trees), high*9/16; got != want {
-		t.Errorf("after two calls %d trees are kept, want %d of %d", got, want, high)
+	if got, want := len(task.workers[0].store.trees), high*3/4; got != want {
+		t.Errorf("with a quarter too much %d trees are kept, want %d of %d", got, want, high)
 	}
-	for range 100 {
-		task.shed(gcctl.Shed{})
-	}
+	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: full})
 	drive(task, 2, 1)
 	if got := len(task.workers[0].store.trees); got != 1 {
-		t.Errorf("after many calls %d trees are kept, want 1", got)
+		t.Errorf("with all of it too much %d trees are kept, want 1", got)
 	}
 	clock.Store(int64(2 * time.Second))
 	drive(task, int64(task.low), 1)
@@ -105,8 +103,8 @@ func TestSpikeSheds(t *testing.T) {
 	}
 	var rec cell.Record
 	task.Report(&rec)
-	if got := rec.Metrics["/spike/shed:calls"]; got != 102 {
-		t.Errorf("%v calls, want 102", got)
+	if got := rec.Metrics["/spike/shed:calls"]; got != 3 {
+		t.Errorf("%v calls, want 3", got)
 	}
 }
 
