@@ -119,6 +119,7 @@ func TestShutdownRace(t *testing.T) {
 	}
 	for _, in := range ingresses {
 		t.Run(in.name, func(t *testing.T) {
+			raced := 0 // rounds in which Shutdown fell among submissions
 			for round := range rounds {
 				l := newLoop(Config{}, in.make())
 				end := newError()
@@ -161,6 +162,12 @@ func TestShutdownRace(t *testing.T) {
 				if accepted.Load() != ran.Load() {
 					t.Fatalf("round %d: %d accepted, %d run", round, accepted.Load(), ran.Load())
 				}
+				if accepted.Load() > 0 {
+					raced++
+				}
+			}
+			if t.Logf("%d of %d rounds", raced, rounds); raced < rounds/2 {
+				t.Errorf("Shutdown fell among submissions in %d of %d rounds", raced, rounds)
 			}
 		})
 	}
