@@ -7,7 +7,7 @@
 GO       ?= go
 FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
-KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./internal/offheap
+KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./internal/offheap
 
 .PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test fuzz models browser bench soak
 
