@@ -33,8 +33,7 @@ func TestMain(m *testing.M) {
 //
 // Run it on one CPU (taskset -c 0): a cell's process has threads that a
 // benchmark's has not, for its sampler and for its parent's pipe, and on several
-// CPUs the kernel moves its loop about for them. On virtual CPUs of unequal
-// speed that says more about the machine than about the harness.
+// CPUs the kernel may move its loop about for them.
 func BenchmarkHarness(b *testing.B) {
 	for _, name := range []string{"plain", "syncpool", "arena"} {
 		for _, size := range []string{"1024", "16384"} {
