@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -15,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/invariant"
@@ -382,36 +380,7 @@ func TestFallbackSignal(t *testing.T) {
 	eventually(t, "the fallback", func() bool { return c.Stats().Fallback && inForce().percent == found.percent })
 }
 
-func TestGroupLimit(t *testing.T) {
-	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	const v1 = "32 31 0:29 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-	const v2 = "41 31 0:38 / /sys/fs/cgroup rw,relatime shared:1 - cgroup2 cgroup2 rw\n"
-	for name, test := range map[string]struct {
-		fsys fstest.MapFS
-		want int64
-	}{
-		"nothing": {nil, 0},
-		"v2": {fstest.MapFS{
-			"proc/self/mountinfo": file(v2), "proc/self/cgroup": file("0::/a/b\n"),
-			"sys/fs/cgroup/a/b/memory.max": file("max\n"), "sys/fs/cgroup/a/memory.max": file("1000\n"),
-		}, 1000},
-		"v1, own": {fstest.MapFS{
-			"proc/self/mountinfo": file(v1), "proc/self/cgroup": file("4:memory:/x\n0::/\n"),
-			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("500\n"), "sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
-		}, 500},
-		"v1, the host's path": {fstest.MapFS{
-			"proc/self/mountinfo": file(strings.Replace(v1, " / /sys", " /docker/1 /sys", 1)), "proc/self/cgroup": file("4:memory:/docker/1\n"),
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": file("700\n"),
-		}, 700},
-		"unlimited": {fstest.MapFS{
-			"proc/self/mountinfo": file(v2 + v1), "proc/self/cgroup": file("4:memory:/x\n0::/\n"),
-			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": file("9223372036854771712\n"), "sys/fs/cgroup/memory.max": file("max\n"),
-		}, 0},
-	} {
-		if got := groupLimit(test.fsys); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
-		}
-	}
+func TestLeastLimit(t *testing.T) {
 	if got := leastLimit(math.MaxInt64, 1000); got != 900 {
 		t.Error(got)
 	}
@@ -420,11 +389,6 @@ func TestGroupLimit(t *testing.T) {
 	}
 	if got := leastLimit(math.MaxInt64, 0); got != 0 {
 		t.Error(got)
-	}
-	if _, err := os.Stat(filepath.Join("/", "proc", "self", "cgroup")); err == nil {
-		if got := groupLimit(os.DirFS("/")); got < 0 {
-			t.Error(got)
-		}
 	}
 }
 

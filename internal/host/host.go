@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/cgroup"
 )
 
 // root is the file system that the parsers read: paths have no leading slash.
@@ -40,21 +41,21 @@ func Fingerprint() cell.Machine {
 
 // fingerprint fills in what the files under fsys tell.
 func fingerprint(fsys fs.FS, cpus int) cell.Machine {
-	group := readCgroup(fsys)
+	group := cgroup.Read(fsys)
 	m := cell.Machine{
 		Kernel:      readLine(fsys, "proc/sys/kernel/osrelease"),
 		CPU:         cpuModel(fsys),
 		CPUs:        cpus,
-		CPUQuota:    group.cpuQuota,
+		CPUQuota:    group.CPUs,
 		MemoryBytes: memInfo(fsys, "MemTotal"),
-		Cgroup:      group.version,
+		Cgroup:      group.Version,
 		Virtual:     virtual(fsys),
 		Governor:    readLine(fsys, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
 		HugePages:   selected(readLine(fsys, "sys/kernel/mm/transparent_hugepage/enabled")),
 		Clocksource: readLine(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
 	}
-	if group.memoryBytes > 0 && (m.MemoryBytes == 0 || group.memoryBytes < m.MemoryBytes) {
-		m.MemoryBytes = group.memoryBytes
+	if group.MemoryBytes > 0 && (m.MemoryBytes == 0 || group.MemoryBytes < m.MemoryBytes) {
+		m.MemoryBytes = group.MemoryBytes
 	}
 	warn := func(text string) { m.Warnings = append(m.Warnings, text) }
 	if m.Governor != "" && m.Governor != "performance" {
@@ -140,9 +141,9 @@ func AvailableBytes() (n int64, ok bool) { return available(root) }
 
 func available(fsys fs.FS) (int64, bool) {
 	n := memInfo(fsys, "MemAvailable")
-	group := readCgroup(fsys)
-	if group.memoryBytes > 0 {
-		if left := max(group.memoryBytes-group.memoryUsed, 0); n == 0 || left < n {
+	group := cgroup.Read(fsys)
+	if group.MemoryBytes > 0 {
+		if left := max(group.MemoryBytes-group.MemoryUsedBytes, 0); n == 0 || left < n {
 			return left, true
 		}
 	}

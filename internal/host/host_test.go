@@ -19,50 +19,7 @@ func tree(files ...string) fstest.MapFS {
 	return fsys
 }
 
-const (
-	mountV2     = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
-	mountMemory = "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-	mountCPU    = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
-	noLimit     = "9223372036854771712\n"
-)
-
-func TestCgroup(t *testing.T) {
-	for name, tc := range map[string]struct {
-		fsys fstest.MapFS
-		want cgroup
-	}{
-		"none": {tree(), cgroup{}},
-		"v2": {tree("proc/self/mountinfo", mountV2, "proc/self/cgroup", "0::/user.slice/a.scope\n",
-			"sys/fs/cgroup/user.slice/a.scope/memory.max", "max\n", "sys/fs/cgroup/user.slice/memory.max", "1073741824\n",
-			"sys/fs/cgroup/user.slice/memory.current", "1000\n",
-			"sys/fs/cgroup/user.slice/a.scope/cpu.max", "150000 100000\n", "sys/fs/cgroup/user.slice/cpu.max", "max 100000\n"),
-			cgroup{version: "v2", cpuQuota: 1.5, memoryBytes: 1 << 30, memoryUsed: 1000}},
-		"v2, no limits": {tree("proc/self/mountinfo", mountV2, "proc/self/cgroup", "0::/\n"), cgroup{version: "v2"}},
-		"v1": {tree("proc/self/mountinfo", mountMemory+mountCPU, "proc/self/cgroup", "4:memory:/a/b\n1:cpu,cpuacct:/a\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes", noLimit, "sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4096000\n",
-			"sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "8192000\n", "sys/fs/cgroup/memory/a/memory.usage_in_bytes", "4096\n",
-			"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "50000\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n",
-			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-			cgroup{version: "v1", cpuQuota: 0.5, memoryBytes: 4096000, memoryUsed: 4096}},
-		"hybrid": {tree("proc/self/mountinfo", mountMemory+"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-			"proc/self/cgroup", "4:memory:/job\n0::/\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes", "123456\n"),
-			cgroup{version: "hybrid", memoryBytes: 123456}},
-		"container that sees the path of the host": {tree(
-			"proc/self/mountinfo", "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
-			"proc/self/cgroup", "4:memory:/docker/abc\n", "sys/fs/cgroup/memory/memory.limit_in_bytes", "777216\n"),
-			cgroup{version: "v1", memoryBytes: 777216}},
-		"group outside of what is mounted": {tree(
-			"proc/self/mountinfo", "30 23 0:26 /x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-			"proc/self/cgroup", "0::/xy\n", "sys/fs/cgroup/memory.max", "555\n", "sys/fs/cgroup/y/memory.max", "1\n"),
-			cgroup{version: "v2", memoryBytes: 555}},
-		"garbage": {tree("proc/self/mountinfo", "- - -\nx\n1 2 3 4 - cgroup2\n", "proc/self/cgroup", ":\n0\n\n",
-			"sys/fs/cgroup/cpu.max", "1 0\n"), cgroup{}},
-	} {
-		if got := readCgroup(tc.fsys); got != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
-		}
-	}
-}
+const mountV2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 
 func TestFingerprint(t *testing.T) {
 	fsys := tree(

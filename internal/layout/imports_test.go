@@ -18,7 +18,7 @@ const module = "github.com/isobar-go/isobar"
 // lower rank, and those of its own that peers lists. A package that is not
 // here does not belong to the module.
 var ranks = map[string]int{
-	"internal/invariant": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
+	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
 	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "http11": 2,
 	"gcctl/gcctlprom": 3, "eventloop": 3,
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
@@ -117,10 +117,11 @@ func TestImportsGoOneWay(t *testing.T) {
 func TestLibrariesNeedOnlyTheStandardLibrary(t *testing.T) {
 	allowed := map[string]bool{
 		module + "/internal/invariant": true, module + "/internal/procpin": true, module + "/internal/offheap": true,
+		module + "/internal/cgroup": true, // by gcctl
 		module + "/internal/gctest": true, // by tests
 		"golang.org/x/sys/unix":     true, "golang.org/x/sys/windows": true, "golang.org/x/sys/cpu": true,
 	}
-	for _, lib := range append([]string{"internal/invariant", "internal/procpin", "internal/offheap"}, libraries...) {
+	for _, lib := range append([]string{"internal/invariant", "internal/cgroup", "internal/procpin", "internal/offheap"}, libraries...) {
 		allowed[module+"/"+lib] = true
 	}
 	imports(t, func(pkg, file, imported string) {

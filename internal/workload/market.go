@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/tick"
 )
@@ -15,7 +16,7 @@ func init() {
 	Register(&Workload{
 		Name:    "market",
 		Summary: "process market ticks that arrive at a given rate, generated or from a file",
-		Params: []Param{
+		Params: append([]Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
 			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it", Check: DurationRange(0, maxDuration)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
@@ -25,7 +26,7 @@ func init() {
 			{Name: "pace", Default: "fixed", Help: "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say", Check: OneOf("fixed", "recorded")},
 			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast", Check: FloatRange(1e-3, 1e9)},
 			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
-		},
+		}, controllerParams(noController)...),
 		New: newMarket,
 	})
 }
@@ -65,9 +66,22 @@ type market struct {
 	pool    tickPool   // nil without
 	current *tick.Tick // the operation's, which the processor may keep: it is on the heap
 	symbols map[string]*symbolStats
+	ctl     *gcctl.Controller // nil without
 }
 
 func newMarket(env Env) (Task, error) {
+	m, err := newMarketSource(env)
+	if err != nil {
+		return nil, err
+	}
+	if m.ctl, err = startController("market", env.Params, nil); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// newMarketSource is newMarket but for the controller.
+func newMarketSource(env Env) (*market, error) {
 	p := env.Params
 	m := &market{
 		name:     p.String("input"),
@@ -172,6 +186,7 @@ func (m *market) process(t *tick.Tick) uint64 {
 }
 
 func (m *market) Report(rec *cell.Record) {
+	reportController(rec, m.ctl)
 	if m.input == nil {
 		return
 	}
@@ -189,13 +204,13 @@ func (m *market) Report(rec *cell.Record) {
 }
 
 func (m *market) Close() error {
-	if m.input == nil {
-		return nil
+	err := closeController("market", m.ctl)
+	if m.input != nil {
+		if e := m.input.Close(); e != nil {
+			err = errors.Join(err, fmt.Errorf("workload: market: %w", e))
+		}
 	}
-	if err := m.input.Close(); err != nil {
-		return fmt.Errorf("workload: market: %w", err)
-	}
-	return nil
+	return err
 }
 
 // A tickPool is the document's pool: a channel of ticks, first in first out.

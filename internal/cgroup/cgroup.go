@@ -1,4 +1,10 @@
-package host
+// Package cgroup reads what the control groups of this process, version 1 or
+// 2, allow it. Files that are missing or cannot be read count as no limit, as
+// on systems that have no control groups.
+//
+// It is the one reader of these files: the machine's fingerprint and the
+// memory budget of the GC controller go by the same figures.
+package cgroup
 
 import (
 	"io/fs"
@@ -7,39 +13,40 @@ import (
 	"strings"
 )
 
-// cgroup is what the control groups of this process allow it. The limits of
+// Limits are what the control groups of this process allow it. The limits of
 // all ancestors apply, so each value is the lowest on the way to the root.
-type cgroup struct {
-	version     string  // "v1", "v2", "hybrid" (v1 controllers beside a v2 tree) or ""
-	cpuQuota    float64 // in CPUs; 0 for none
-	memoryBytes int64   // 0 for none
-	memoryUsed  int64   // in the group that sets memoryBytes
+type Limits struct {
+	Version         string  // "v1", "v2", "hybrid" (v1 controllers beside a v2 tree) or ""
+	CPUs            float64 // quota; 0 for none
+	MemoryBytes     int64   // 0 for none
+	MemoryUsedBytes int64   // in the group that sets MemoryBytes
 }
 
 // unlimited is the least value of memory.limit_in_bytes that stands for no
 // limit: version 1 writes the largest multiple of the page size instead.
 const unlimited = 1 << 60
 
-func readCgroup(fsys fs.FS) cgroup {
-	paths := cgroupPaths(fsys)
-	mounts := cgroupMounts(fsys)
-	var g cgroup
+// Read reads the limits from a file system that is, or stands for, the root.
+func Read(fsys fs.FS) Limits {
+	paths := pathsOf(fsys)
+	mounts := mountsOf(fsys)
+	var g Limits
 	_, unified := mounts[""]
 	switch {
 	case unified && len(mounts) == 1:
-		g.version = "v2"
+		g.Version = "v2"
 	case unified:
-		g.version = "hybrid"
+		g.Version = "hybrid"
 	case len(mounts) > 0:
-		g.version = "v1"
+		g.Version = "v1"
 	}
 	limit := func(dir, max, used string) {
 		n, err := strconv.ParseInt(readLine(fsys, path.Join(dir, max)), 10, 64)
-		if err != nil || n <= 0 || n >= unlimited || (g.memoryBytes > 0 && n >= g.memoryBytes) {
+		if err != nil || n <= 0 || n >= unlimited || (g.MemoryBytes > 0 && n >= g.MemoryBytes) {
 			return
 		}
-		g.memoryBytes = n
-		g.memoryUsed, _ = strconv.ParseInt(readLine(fsys, path.Join(dir, used)), 10, 64)
+		g.MemoryBytes = n
+		g.MemoryUsedBytes, _ = strconv.ParseInt(readLine(fsys, path.Join(dir, used)), 10, 64)
 	}
 	quota := func(quota, period string) {
 		q, err1 := strconv.ParseFloat(quota, 64)
@@ -47,8 +54,8 @@ func readCgroup(fsys fs.FS) cgroup {
 		if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
 			return
 		}
-		if cpus := q / p; g.cpuQuota == 0 || cpus < g.cpuQuota {
-			g.cpuQuota = cpus
+		if cpus := q / p; g.CPUs == 0 || cpus < g.CPUs {
+			g.CPUs = cpus
 		}
 	}
 	for dir := range mounts["memory"].upward(paths["memory"]) {
@@ -66,8 +73,8 @@ func readCgroup(fsys fs.FS) cgroup {
 	return g
 }
 
-// cgroupPaths returns this process's group by controller; "" is version 2.
-func cgroupPaths(fsys fs.FS) map[string]string {
+// pathsOf returns this process's group by controller; "" is version 2.
+func pathsOf(fsys fs.FS) map[string]string {
 	paths := map[string]string{}
 	data, _ := fs.ReadFile(fsys, "proc/self/cgroup")
 	for line := range strings.Lines(string(data)) {
@@ -86,9 +93,9 @@ func cgroupPaths(fsys fs.FS) map[string]string {
 // of what is visible there.
 type mount struct{ dir, root string }
 
-// cgroupMounts returns the mounted hierarchies by controller; "" is version 2.
+// mountsOf returns the mounted hierarchies by controller; "" is version 2.
 // Hierarchies without a controller, such as systemd's, count by their name.
-func cgroupMounts(fsys fs.FS) map[string]mount {
+func mountsOf(fsys fs.FS) map[string]mount {
 	mounts := map[string]mount{}
 	data, _ := fs.ReadFile(fsys, "proc/self/mountinfo")
 	for line := range strings.Lines(string(data)) {
@@ -136,4 +143,11 @@ func (m mount) upward(group string) func(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// readLine returns the first line of a file, or "".
+func readLine(fsys fs.FS, name string) string {
+	data, _ := fs.ReadFile(fsys, name)
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line)
 }
