@@ -19,8 +19,8 @@ const module = "github.com/isobar-go/isobar"
 // here does not belong to the module.
 var ranks = map[string]int{
 	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
-	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "http11": 2,
-	"gcctl/gcctlprom": 3, "eventloop": 3,
+	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2,
+	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
 	"internal/host": 3, "internal/stat": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/plan": 4, "internal/store": 4,

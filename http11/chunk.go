@@ -1,0 +1,205 @@
+package http11
+
+import "bytes"
+
+// chunkState is what the next byte of a chunked body is.
+type chunkState uint8
+
+const (
+	chunkSize     chunkState = iota // a digit of the size, or what follows it
+	chunkSpace                      // white space before an extension
+	chunkExt                        // an extension
+	chunkSizeLF                     // the LF after size and extensions
+	chunkData                       // data
+	chunkDataCR                     // the CR after data
+	chunkDataLF                     // the LF after data
+	chunkTrailer                    // trailer fields, or the last empty line
+	chunkFinished                   // nothing
+)
+
+// maxExtensionBytes bounds the chunk extensions of a body together. They are
+// skipped.
+const maxExtensionBytes = 4 << 10
+
+// A chunkedBody decodes the chunked transfer coding (RFC 9112, section 7.1) as
+// it comes in. It is readied by start. The zero value has no limits and must
+// not be used.
+type chunkedBody struct {
+	trailers []field // after the end: trailer fields, spans of raw
+	raw      []byte  // the trailer section, in memory of mem
+	mem      *region
+	lim      *limits
+	left     uint64 // of the chunk: its size so far, then data still to come
+	body     int64  // data before this chunk
+	ext      int    // bytes of extensions
+	line     int    // where in raw the current trailer line begins
+	digits   uint8
+	state    chunkState
+}
+
+// start readies c for a body. Trailers are kept in memory of mem.
+func (c *chunkedBody) start(mem *region, lim *limits) {
+	*c = chunkedBody{mem: mem, lim: lim, trailers: c.trailers[:0]}
+}
+
+// decode decodes from src into dst, as much as there is and fits. It wrote nd
+// bytes and used ns; once done is true the body is complete and what follows in
+// src is another message. dst may be memory of src that was used already. The
+// error is a *protocolError, depends on the bytes alone, and is final.
+func (c *chunkedBody) decode(dst, src []byte) (nd, ns int, done bool, err error) {
+	for ns < len(src) && c.state != chunkFinished {
+		switch c.state {
+		case chunkData:
+			if nd == len(dst) {
+				return nd, ns, false, nil
+			}
+			n := copy(dst[nd:], src[ns:min(uint64(len(src)), uint64(ns)+c.left)])
+			nd, ns, c.left = nd+n, ns+n, c.left-uint64(n)
+			if c.left == 0 {
+				c.state = chunkDataCR
+			}
+		case chunkTrailer:
+			n, err := c.trailer(src[ns:])
+			if ns += n; err != nil {
+				return nd, ns, false, err
+			}
+		default:
+			if err := c.step(src[ns]); err != nil {
+				return nd, ns, false, err
+			}
+			ns++
+		}
+	}
+	return nd, ns, c.state == chunkFinished, nil
+}
+
+// step takes one byte of the framing around the data.
+func (c *chunkedBody) step(b byte) error {
+	switch c.state {
+	case chunkSize:
+		return c.size(b)
+	case chunkSpace:
+		if b == ';' {
+			c.state = chunkExt
+		} else if b != ' ' && b != '\t' {
+			return errChunkExtension
+		}
+		return c.extension()
+	case chunkExt:
+		if b == '\r' {
+			c.state = chunkSizeLF
+			return nil
+		}
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return errChunkExtension
+		}
+		return c.extension()
+	case chunkSizeLF:
+		if b != '\n' {
+			return errLineEnd
+		}
+		return c.begin()
+	case chunkDataCR:
+		if b != '\r' {
+			return errChunkEnd
+		}
+		c.state = chunkDataLF
+	case chunkDataLF:
+		if b != '\n' {
+			return errChunkEnd
+		}
+		c.state, c.digits = chunkSize, 0
+	}
+	return nil
+}
+
+// size takes a byte of a chunk's size, or the one after it.
+func (c *chunkedBody) size(b byte) error {
+	if classOf[b]&isHex != 0 {
+		if c.digits == 16 {
+			return errChunkSize
+		}
+		c.digits++
+		c.left = c.left<<4 | uint64(hexValue(b))
+		return nil
+	}
+	if c.digits == 0 {
+		return errChunkSize
+	}
+	switch b {
+	case '\r':
+		c.state = chunkSizeLF
+	case ';':
+		c.state = chunkExt
+	case ' ', '\t':
+		c.state = chunkSpace
+	default:
+		return errChunkSize
+	}
+	return nil
+}
+
+// hexValue is the value of a hexadecimal digit.
+func hexValue(c byte) byte { return c&15 + c>>6*9 }
+
+func (c *chunkedBody) extension() error {
+	if c.ext++; c.ext > maxExtensionBytes {
+		return errChunkExtension
+	}
+	return nil
+}
+
+// begin follows the line with the size.
+func (c *chunkedBody) begin() error {
+	if c.left == 0 {
+		c.state = chunkTrailer
+		return nil
+	}
+	if room := c.lim.bodyBytes - c.body; c.left > uint64(room) {
+		return errBodyLong
+	}
+	c.body += int64(c.left)
+	c.state = chunkData
+	return nil
+}
+
+// trailer takes one line of the trailer section, or as much of it as there is,
+// and returns how much that was.
+func (c *chunkedBody) trailer(src []byte) (int, error) {
+	if len(c.raw) == 0 && len(src) >= 2 && src[0] == '\r' && src[1] == '\n' {
+		c.state = chunkFinished
+		return 2, nil
+	}
+	n := len(src)
+	lf := bytes.IndexByte(src, '\n')
+	if lf >= 0 {
+		n = lf + 1
+	}
+	if n > c.lim.headBytes-len(c.raw) {
+		return 0, errTrailerLong
+	}
+	c.raw = append(c.mem.room(c.raw, n), src[:n]...)
+	c.raw = c.mem.trim(c.raw)
+	if lf < 0 {
+		return n, nil
+	}
+	if line := c.raw[c.line:]; len(line) == 2 && line[0] == '\r' {
+		c.state = chunkFinished
+		return n, nil
+	}
+	if len(c.trailers) == c.lim.fields {
+		return n, errFieldsMany
+	}
+	f, next, err := parseField(c.raw, c.line)
+	switch {
+	case err != nil:
+		return n, err
+	case next != len(c.raw): // not reached: a field ends at the first LF
+		return n, errLineEnd
+	case !trailing(f.id):
+		return n, errTrailerFraming
+	}
+	c.trailers = append(c.trailers, f)
+	c.line = next
+	return n, nil
+}

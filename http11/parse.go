@@ -1,0 +1,262 @@
+package http11
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Character classes, bits of classOf.
+const (
+	isToken     uint8 = 1 << iota // RFC 9110, section 5.6.2
+	isPath                        // pchar and slash, RFC 3986, section 3.3, except percent
+	isQuery                       // what browsers send in a query: see targetQuery
+	isHost                        // unreserved and sub-delims, RFC 3986, section 3.2.2
+	isHex                         // RFC 5234, appendix B.1
+	isDigit                       //
+	isIPLiteral                   // between the brackets of an IP literal
+)
+
+var classOf = func() (t [256]uint8) {
+	set := func(class uint8, chars string) {
+		for i := range len(chars) {
+			t[chars[i]] |= class
+		}
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		set(isToken|isPath|isQuery|isHost, string([]byte{c, c - 0x20}))
+	}
+	set(isToken|isPath|isQuery|isHost|isDigit|isHex|isIPLiteral, "0123456789")
+	set(isHex|isIPLiteral, "abcdefABCDEF")
+	set(isIPLiteral, ":.")
+	set(isToken, "!#$%&'*+-.^_`|~")
+	set(isHost|isPath|isQuery, "-._~!$&'()*+,;=")
+	set(isPath|isQuery, ":@/")
+	set(isQuery, "?%[]\\^`{|}")
+	return t
+}()
+
+// maxMethodBytes is more than the longest registered method has.
+const maxMethodBytes = 32
+
+// parseHead parses the head of a request at the start of buf. With n > 0 it is
+// complete and took n bytes; with n == 0 and no error there is more to come:
+// call again with the same h and a buffer that begins with the same bytes, at
+// the same address or another. The error is a *protocolError and depends on
+// the bytes alone, not on how they were split. lim.headBytes must be below
+// 2^31.
+func parseHead(h *head, buf []byte, lim *limits) (n int, err error) {
+	if len(buf) > lim.headBytes {
+		buf = buf[:lim.headBytes]
+	}
+	i := h.scanned
+	if i == 0 {
+		h.reset()
+		if i, err = h.requestLine(buf, lim); i == 0 || err != nil {
+			if err == nil && len(buf) == lim.headBytes {
+				err = errTargetLong
+			}
+			return 0, err
+		}
+		h.scanned = i
+	}
+	if i, err = h.fieldLines(buf, lim); i == 0 || err != nil {
+		if err == nil && len(buf) == lim.headBytes {
+			err = errHeadLong
+		}
+		return 0, err
+	}
+	if err := h.finish(buf, lim); err != nil {
+		return 0, err
+	}
+	h.scanned = 0
+	return i, nil
+}
+
+// requestLine parses up to the CR LF of the request line and returns what
+// follows it, or 0 when the line is incomplete.
+func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
+	i := 0
+	if len(buf) > 0 && buf[0] == '\r' { // one empty line is skipped, RFC 9112, section 2.2
+		switch {
+		case len(buf) == 1:
+			return 0, nil
+		case buf[1] != '\n':
+			return 0, errMethod
+		}
+		i = 2
+	}
+	start := i
+	for i < len(buf) && classOf[buf[i]]&isToken != 0 {
+		if i++; i-start > maxMethodBytes {
+			return 0, errMethodLong
+		}
+	}
+	if i == len(buf) {
+		return 0, nil
+	}
+	if i == start || buf[i] != ' ' {
+		return 0, errMethod
+	}
+	h.method = span{uint32(start), uint32(i - start)}
+	i++
+	i, err := h.parseTarget(buf, i, lim)
+	if i == 0 || err != nil {
+		return 0, err
+	}
+	return h.version(buf, i)
+}
+
+// version parses the version and the CR LF after it.
+func (h *head) version(buf []byte, i int) (int, error) {
+	if len(buf) >= i+10 && binary.LittleEndian.Uint64(buf[i:]) == httpOneOne && buf[i+8] == '\r' && buf[i+9] == '\n' {
+		h.minor = 1
+		return i + 10, nil
+	}
+	const form = "HTTP/1.x\r\n"
+	for j := range len(form) {
+		if i+j == len(buf) {
+			return 0, nil
+		}
+		switch c := buf[i+j]; {
+		case j == 7:
+			if classOf[c]&isDigit == 0 {
+				return 0, errVersion
+			}
+			if c != '0' {
+				h.minor = 1 // a higher minor version is served as 1.1, RFC 9110, section 2.5
+			}
+		case c == form[j]:
+		case j == 5 && classOf[c]&isDigit != 0:
+			return 0, errVersionMajor
+		case j >= 8:
+			return 0, errLineEnd
+		default:
+			return 0, errVersion
+		}
+	}
+	return i + len(form), nil
+}
+
+// httpOneOne is "HTTP/1.1" as a little-endian word.
+const httpOneOne = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48 | '1'<<56
+
+// fieldLines parses header fields up to and including the empty line, from
+// h.scanned on, and returns what follows, or 0 when there is more to come.
+func (h *head) fieldLines(buf []byte, lim *limits) (int, error) {
+	i := h.scanned
+	for {
+		if i == len(buf) {
+			return 0, nil
+		}
+		if buf[i] == '\r' {
+			switch {
+			case i+1 == len(buf):
+				return 0, nil
+			case buf[i+1] != '\n':
+				return 0, errLineEnd
+			}
+			return i + 2, nil
+		}
+		if len(h.fields) == lim.fields {
+			return 0, errFieldsMany
+		}
+		f, next, err := parseField(buf, i)
+		if next == 0 || err != nil {
+			return 0, err
+		}
+		h.fields = append(h.fields, f)
+		if f.id != idNone {
+			h.seen |= 1 << f.id
+			if f.id <= idTrailer {
+				if err := h.framing(buf, &f); err != nil {
+					return 0, err
+				}
+			}
+		}
+		i = next
+		h.scanned = i
+	}
+}
+
+// parseField parses the field line at buf[i:], which is not empty, and returns
+// what follows it, or 0 when the line is incomplete.
+func parseField(buf []byte, i int) (f field, next int, err error) {
+	start := i
+	for i < len(buf) && classOf[buf[i]]&isToken != 0 {
+		i++
+	}
+	if i == len(buf) {
+		return f, 0, nil
+	}
+	if c := buf[i]; i == start || c != ':' {
+		if i == start && (c == ' ' || c == '\t') {
+			return f, 0, errFieldFold
+		}
+		return f, 0, errFieldName
+	}
+	f.name = span{uint32(start), uint32(i - start)}
+	f.id = knownID(buf[start:i])
+	i++
+	for i < len(buf) && (buf[i] == ' ' || buf[i] == '\t') {
+		i++
+	}
+	start = i
+	i = valueEnd(buf, i)
+	if i == len(buf) {
+		return f, 0, nil
+	}
+	if buf[i] != '\r' {
+		if buf[i] == '\n' {
+			return f, 0, errLineEnd
+		}
+		return f, 0, errFieldValue
+	}
+	if i+1 == len(buf) {
+		return f, 0, nil
+	}
+	if buf[i+1] != '\n' {
+		return f, 0, errLineEnd
+	}
+	next = i + 2
+	for i > start && (buf[i-1] == ' ' || buf[i-1] == '\t') {
+		i--
+	}
+	f.value = span{uint32(start), uint32(i - start)}
+	return f, next, nil
+}
+
+// valueEnd returns the index of the first byte from i on that a field value
+// must not have, or len(buf).
+func valueEnd(buf []byte, i int) int {
+	for {
+		for i+8 <= len(buf) {
+			w := binary.LittleEndian.Uint64(buf[i:])
+			if m := controls(w); m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		for i < len(buf) && (buf[i] >= ' ' && buf[i] != 0x7f || buf[i] == '\t') {
+			i++
+			if i+8 <= len(buf) {
+				break
+			}
+		}
+		if i == len(buf) || buf[i] < ' ' && buf[i] != '\t' || buf[i] == 0x7f {
+			return i
+		}
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// controls returns a word whose lowest set bit is in the first byte of w that
+// is below 0x20 or is 0x7f; it is 0 if there is none.
+func controls(w uint64) uint64 {
+	del := w ^ ones*0x7f
+	return ((w-ones*0x20)&^w | (del-ones)&^del) & highs
+}

@@ -1,0 +1,215 @@
+package http11
+
+// parseTarget parses the request target at buf[i:] and the space after it, and
+// returns what follows, or 0 when there is more to come.
+func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
+	start := i
+	long := false // there is more in buf than a target may have
+	if len(buf)-start > lim.targetBytes+1 {
+		buf, long = buf[:start+lim.targetBytes+1], true
+	}
+	end, err := h.scanTarget(buf, start)
+	if err != nil {
+		return 0, err
+	}
+	if end == 0 {
+		if long || len(buf)-start > lim.targetBytes {
+			return 0, errTargetLong
+		}
+		return 0, nil
+	}
+	h.target = span{uint32(start), uint32(end - start)}
+	return end + 1, nil
+}
+
+// scanTarget returns the index of the space that ends the target at buf[i:],
+// or 0 when there is more to come.
+func (h *head) scanTarget(buf []byte, i int) (int, error) {
+	if i == len(buf) {
+		return 0, nil
+	}
+	method := string(h.method.of(buf))
+	switch {
+	case method == "CONNECT":
+		return h.authorityForm(buf, i)
+	case buf[i] == '/':
+		return h.originForm(buf, i)
+	case buf[i] == '*':
+		if method != "OPTIONS" {
+			return 0, errTargetForm
+		}
+		h.path = span{uint32(i), 1}
+		switch {
+		case i+1 == len(buf):
+			return 0, nil
+		case buf[i+1] != ' ':
+			return 0, errTargetForm
+		}
+		return i + 1, nil
+	default:
+		return h.absoluteForm(buf, i, method == "OPTIONS")
+	}
+}
+
+// originForm scans an absolute path and a query. In the path, which routes the
+// request, only what RFC 3986 allows is accepted. In the query, which does not,
+// so is what browsers send without encoding it (the URL standard's query
+// percent-encode set leaves it alone), a percent sign by itself included.
+func (h *head) originForm(buf []byte, i int) (int, error) {
+	start := i
+	for {
+		for i < len(buf) && classOf[buf[i]]&isPath != 0 {
+			i++
+		}
+		if i == len(buf) {
+			return 0, nil
+		}
+		if buf[i] != '%' {
+			break
+		}
+		for range 2 {
+			if i++; i == len(buf) {
+				return 0, nil
+			}
+			if classOf[buf[i]]&isHex == 0 {
+				return 0, errTarget
+			}
+		}
+		i++
+	}
+	h.path = span{uint32(start), uint32(i - start)}
+	return h.targetQuery(buf, i)
+}
+
+// targetQuery scans a query, if buf[i:] begins with one, and the space that ends
+// the target.
+func (h *head) targetQuery(buf []byte, i int) (int, error) {
+	if buf[i] == '?' {
+		i++
+		start := i
+		for i < len(buf) && classOf[buf[i]]&isQuery != 0 {
+			i++
+		}
+		if i == len(buf) {
+			return 0, nil
+		}
+		h.query = span{uint32(start), uint32(i - start)}
+	}
+	if buf[i] != ' ' {
+		return 0, errTarget
+	}
+	return i, nil
+}
+
+// absoluteForm scans an http or https URI.
+func (h *head) absoluteForm(buf []byte, i int, options bool) (int, error) {
+	for _, c := range []byte("http") {
+		if i == len(buf) {
+			return 0, nil
+		}
+		if lowerOf[buf[i]] != c {
+			if buf[i] == ' ' {
+				return 0, errTarget
+			}
+			return 0, errTargetForm
+		}
+		i++
+	}
+	if i < len(buf) && lowerOf[buf[i]] == 's' {
+		i++
+	}
+	for _, c := range []byte("://") {
+		if i == len(buf) {
+			return 0, nil
+		}
+		if buf[i] != c {
+			return 0, errTargetForm
+		}
+		i++
+	}
+	start := i
+	for i < len(buf) && hostChar(buf[i]) {
+		i++
+	}
+	if i == len(buf) {
+		return 0, nil
+	}
+	if !validHost(buf[start:i]) || i == start || buf[start] == ':' {
+		return 0, errTargetHost
+	}
+	h.authority = span{uint32(start), uint32(i - start)}
+	h.absolute = true
+	if buf[i] == '/' {
+		return h.originForm(buf, i)
+	}
+	if !options {
+		h.path = span{uint32(start - 1), 1} // the path "/" of a target without one
+	}
+	return h.targetQuery(buf, i)
+}
+
+// authorityForm scans a host and port.
+func (h *head) authorityForm(buf []byte, i int) (int, error) {
+	start := i
+	for i < len(buf) && hostChar(buf[i]) {
+		i++
+	}
+	if i == len(buf) {
+		return 0, nil
+	}
+	if buf[i] != ' ' {
+		return 0, errTargetForm
+	}
+	host := buf[start:i]
+	if len(host) == 0 {
+		return 0, errTarget
+	}
+	if !validHost(host) || host[0] == ':' || !hasPort(host) {
+		return 0, errTargetHost
+	}
+	h.authority = span{uint32(start), uint32(i - start)}
+	h.absolute = true
+	return i, nil
+}
+
+func hostChar(c byte) bool {
+	return classOf[c]&isHost != 0 || c == ':' || c == '[' || c == ']' || c == '%'
+}
+
+// hasPort reports whether a valid host ends with a port of one digit or more.
+func hasPort(host []byte) bool {
+	i := len(host)
+	for i > 0 && classOf[host[i-1]]&isDigit != 0 {
+		i--
+	}
+	return i < len(host) && i > 0 && host[i-1] == ':'
+}
+
+// validHost reports whether s is uri-host [ ":" port ], RFC 9110, section 7.2.
+// The host may be empty; so may the port (RFC 3986, section 3.2.3).
+func validHost(s []byte) bool {
+	i := 0
+	if len(s) > 0 && s[0] == '[' {
+		for i++; i < len(s) && classOf[s[i]]&isIPLiteral != 0; i++ {
+		}
+		if i < 3 || i == len(s) || s[i] != ']' {
+			return false
+		}
+		i++
+	} else {
+		for ; i < len(s); i++ {
+			if classOf[s[i]]&isHost != 0 {
+				continue
+			}
+			if s[i] != '%' || i+2 >= len(s) || classOf[s[i+1]]&classOf[s[i+2]]&isHex == 0 {
+				break
+			}
+			i += 2
+		}
+	}
+	if i < len(s) && s[i] == ':' {
+		for i++; i < len(s) && classOf[s[i]]&isDigit != 0; i++ {
+		}
+	}
+	return i == len(s)
+}

@@ -1,0 +1,188 @@
+package http11
+
+import "sync/atomic"
+
+// keeping says which block a region keeps when it is reset.
+type keeping uint8
+
+const (
+	keepNone  keeping = iota // all go back
+	keepFirst                // the first
+	keepLast                 // the last, which is the largest
+)
+
+// A region is the memory of one request, or of several in a row: a bump pointer
+// over a list of blocks. Only its owner touches it: the connection, or whoever
+// holds the retained request.
+type region struct {
+	cur    []byte  // the last block
+	off    int     // how much of cur is handed out
+	blocks []block // none before the first allocation
+	gen    uint32  // views of another generation are stale
+	memory *memory
+	first  [2]block // what blocks begins in
+
+	head head
+	
+	// What views refer to, by View.base: the buffer that head was parsed from,
+	// the body where it is in memory as a whole, the trailer section.
+	base     [numBases][]byte
+	trailers []field // spans of base[baseTrailer]
+
+	// refs counts the connection and the Retained that hold the region; its
+	// last decrement hands the region to whoever releases it.
+	refs atomic.Int32
+}
+
+func (m *memory) newRegion() *region {
+	r := &region{memory: m}
+	r.blocks = r.first[:0]
+	r.head.fields = make([]field, 0, 16)
+	return r
+}
+
+// alloc returns n bytes of unspecified contents, aligned to 8.
+func (r *region) alloc(n int) []byte {
+	at := (r.off + 7) &^ 7
+	if uint(n) > uint(len(r.cur)-at) {
+		r.grow(n)
+		at = 0
+	}
+	r.off = at + n
+	return r.cur[at:r.off:r.off]
+}
+
+// grow makes a new block with at least n bytes the current one. Each is twice
+// as large as the one before, up to a bound.
+func (r *region) grow(n int) {
+	if n < 0 {
+		panic("http11: Alloc: the size is negative")
+	}
+	size := r.memory.config.BlockBytes
+	if len(r.blocks) > 0 {
+		size = min(2*len(r.cur), maxBlockBytes)
+	}
+	b := r.memory.source.get(max(size, (n+7)&^7))
+	r.blocks = append(r.blocks, b)
+	r.cur, r.off = b.mem, 0
+}
+
+// room returns b with a capacity for at least n more bytes. If b is what was
+// allocated last, it is extended over the rest of its block where that is
+// enough; otherwise it is copied. Until trim the whole capacity is taken.
+func (r *region) room(b []byte, n int) []byte {
+	at := r.off
+	if r.isLast(b) {
+		at -= cap(b)
+	} else {
+		at = (at + 7) &^ 7
+	}
+	if at > len(r.cur) || len(b)+n > len(r.cur)-at {
+		r.grow(max(len(b)+n, min(2*len(b), maxBlockBytes)))
+		at = 0
+	}
+	moved := r.cur[at : at+len(b)]
+	if len(b) > 0 && &moved[0] != &b[0] {
+		copy(moved, b)
+	}
+	r.off = len(r.cur)
+	return moved
+}
+
+// trim returns b without spare capacity, which can be allocated again if b was
+// allocated last.
+func (r *region) trim(b []byte) []byte {
+	if r.isLast(b) {
+		r.off -= cap(b) - len(b)
+	}
+	return b[:len(b):len(b)]
+}
+
+// isLast reports whether the capacity of b ends where the next allocation
+// begins.
+func (r *region) isLast(b []byte) bool {
+	return cap(b) > 0 && r.off > 0 && &b[:cap(b)][cap(b)-1] == &r.cur[r.off-1]
+}
+
+// next ends a request and keeps its memory: views of it are stale from now on.
+// It is for requests of which the next one is in memory already.
+func (r *region) next() { r.gen++ }
+
+// reset ends a request: everything handed out since the last reset is invalid.
+func (r *region) reset() { r.carry(nil) }
+
+// carry is reset, but for rest, which is memory of r. It is moved, to where an
+// allocation after reset would be, and is the last allocation.
+func (r *region) carry(rest []byte) []byte {
+	r.gen++
+	n := len(r.blocks)
+	if n == 0 {
+		return nil
+	}
+	keep := 0
+	switch r.memory.keep {
+	case keepLast:
+		keep = n - 1
+	case keepNone:
+		keep = -1
+	}
+	if keep >= 0 && len(r.blocks[keep].mem) < len(rest) {
+		keep = -1
+	}
+	old := r.blocks
+	var kept block
+	if keep >= 0 {
+		kept = old[keep]
+	} else if len(rest) > 0 {
+		kept = r.memory.source.get(max(len(rest), r.memory.config.BlockBytes))
+	}
+	if kept.mem != nil {
+		copy(kept.mem, rest)
+	}
+	for i, b := range old {
+		if i != keep {
+			r.memory.source.put(b)
+		}
+		old[i] = block{}
+	}
+	r.blocks, r.cur, r.off = old[:0], nil, 0
+	if kept.mem != nil {
+		r.blocks = append(r.blocks, kept)
+		r.cur, r.off = kept.mem, len(rest)
+	}
+	r.base = [numBases][]byte{}
+	return r.cur[:len(rest):len(rest)]
+}
+
+// detach is carry for a connection: where the request was retained, its memory
+// is left to who retained it and the connection goes on with another region.
+func (r *region) detach(rest []byte) (*region, []byte) {
+	if r.refs.Load() == 1 {
+		return r, r.carry(rest)
+	}
+	fresh := r.memory.acquire()
+	if len(rest) > 0 {
+		rest = fresh.trim(append(fresh.room(nil, len(rest)), rest...))
+	}
+	r.drop()
+	return fresh, rest
+}
+
+// drop ends one holding of the region.
+func (r *region) drop() {
+	if r.refs.Add(-1) == 0 {
+		r.release()
+	}
+}
+
+// release gives all memory back. The region must not be used afterwards.
+func (r *region) release() {
+	r.gen++
+	for i, b := range r.blocks {
+		r.memory.source.put(b)
+		r.blocks[i] = block{}
+	}
+	r.blocks, r.cur, r.off = r.first[:0], nil, 0
+	r.base = [numBases][]byte{}
+	r.memory.regions.Put(r)
+}
