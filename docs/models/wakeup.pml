@@ -1,4 +1,4 @@
-/* How package eventloop sleeps and ends (turn.go: sleep, stay, unpark;
+/* How package eventloop sleeps and ends (sleep.go: sleep, stay, unpark;
  * submit.go: post, gate; loop.go: close, finished).
  *
  * Producers count themselves at a gate, put a task into the queue, and wake the
