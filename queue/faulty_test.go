@@ -101,6 +101,34 @@ func (q *recycling) Pop() (uint64, bool) {
 	return next.value, true
 }
 
+// checkFirst asks whether it is closed and then takes a place, in two steps.
+type checkFirst struct {
+	*MPSC[uint64]
+	closed atomic.Bool
+	pause  func()
+}
+
+func (q *checkFirst) Push(v uint64) bool {
+	if q.closed.Load() {
+		return false
+	}
+	q.pause()
+	return q.MPSC.Push(v)
+}
+
+func (q *checkFirst) PushBatch(values []uint64) int {
+	if q.closed.Load() {
+		return 0
+	}
+	q.pause()
+	return q.MPSC.PushBatch(values)
+}
+
+func (q *checkFirst) Close() uint64 {
+	q.closed.Store(true)
+	return q.Pushed()
+}
+
 // single gives Push and Pop the other methods.
 type single struct {
 	pushPop
@@ -141,6 +169,9 @@ func TestCheckerFindsFaults(t *testing.T) {
 			q := &recycling{head: first, pause: pause}
 			q.tail.Store(first)
 			return single{q}
+		}},
+		{name: "closed checked before the ticket", make: func() fifo {
+			return &checkFirst{MPSC: newMPSC[uint64](4, 2, 0), pause: pause}
 		}},
 	} {
 		t.Run(v.name, func(t *testing.T) {

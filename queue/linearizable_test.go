@@ -10,8 +10,9 @@ import (
 // that all threads share.
 type op struct {
 	push      bool
+	end       bool     // Close
 	values    []uint64 // pushed or popped
-	done      int      // push: how many of values there was room for
+	done      int      // push: how many of values were accepted; end: how many ever
 	rest      bool     // pop: everything that was left
 	call, ret int
 }
@@ -22,8 +23,9 @@ type op struct {
 // interval of their operation. A push has two, it takes its place and it
 // becomes visible, which fall together if there is one producer alone; a pop
 // has one and fails only while the value at the front is not visible; a push
-// fails only while all places are taken. A batch may be accepted in part, and
-// a Drain may return less than there is, but not nothing.
+// fails only while all places are taken or when the queue is closed. A ring may
+// accept a batch in part, and a Drain may return less than there is, but not
+// nothing. Close knows how many values were accepted before it, and none is after.
 type checker struct {
 	variant
 	history [][]op
@@ -31,10 +33,12 @@ type checker struct {
 }
 
 type state struct {
-	next   []int    // by thread: the operation that is not complete
-	placed []bool   // by thread: it has taken its place
-	queue  []uint64 // values, oldest first
-	hidden []uint64 // those of them that are not visible
+	next     []int    // by thread: the operation that is not complete
+	placed   []bool   // by thread: it has taken its place
+	queue    []uint64 // values, oldest first
+	hidden   []uint64 // those of them that are not visible
+	accepted int
+	closed   bool
 }
 
 func linearizable(v variant, history [][]op) bool {
@@ -70,9 +74,16 @@ func (c *checker) search(s state) bool {
 
 // effect applies the next effect of o.
 func (c *checker) effect(s state, thread int, o op) (state, bool) {
-	s = state{slices.Clone(s.next), slices.Clone(s.placed), slices.Clone(s.queue), slices.Clone(s.hidden)}
+	s.next, s.placed = slices.Clone(s.next), slices.Clone(s.placed)
+	s.queue, s.hidden = slices.Clone(s.queue), slices.Clone(s.hidden)
 	accepted := o.values[:min(o.done, len(o.values))]
 	switch {
+	case o.end:
+		if o.done != s.accepted {
+			return s, false
+		}
+		s.closed = true
+		s.next[thread]++
 	case !o.push:
 		if len(o.values) == 0 && len(s.queue) > 0 && !slices.Contains(s.hidden, s.queue[0]) {
 			return s, false
@@ -92,11 +103,15 @@ func (c *checker) effect(s state, thread int, o op) (state, bool) {
 		s.placed[thread] = false
 		s.next[thread]++
 	case o.done == 0:
-		if c.capacity == 0 || uint64(len(s.queue)) < c.capacity {
+		if !s.closed && (c.capacity == 0 || uint64(len(s.queue)) < c.capacity) {
 			return s, false
 		}
 		s.next[thread]++
 	default:
+		if s.closed {
+			return s, false
+		}
+		s.accepted += len(accepted)
 		s.queue = append(s.queue, accepted...)
 		if c.capacity > 0 && uint64(len(s.queue)) > c.capacity {
 			return s, false
@@ -118,6 +133,9 @@ func format(history [][]op) string {
 			kind := "pop"
 			if o.push {
 				kind = "push"
+			}
+			if o.end {
+				kind = fmt.Sprintf("close with %d accepted", o.done)
 			}
 			fmt.Fprintf(&b, "thread %d [%d,%d] %s %v", thread, o.call, o.ret, kind, o.values)
 			if o.push && o.done < len(o.values) {

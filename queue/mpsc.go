@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
@@ -25,15 +26,15 @@ type MPSCConfig struct {
 // MPSC is an unbounded queue for many producers and one consumer.
 //
 // Values lie in chunks, linked in order. A push takes a ticket, the position
-// of its value, by one atomic addition; the ticket alone decides the order.
-// Then it finds the chunk of that position, stores the value and marks the
-// slot as ready.
+// of its value, by one atomic addition; the ticket alone decides the order, and
+// its highest bit whether the queue was closed before. Then the push finds the
+// chunk of that position, stores the value and marks the slot as ready.
 //
-// Linearization points: a push takes its place in the order at the addition to
-// tail and becomes visible at the store to ready (PushBatch: of its first
-// slot, so that a batch appears whole and in one piece). A pop takes effect
-// at its load of ready, whether it finds a value or not. Pushes are lock-free:
-// no step waits for another goroutine.
+// Linearization points: a push takes its place in the order, or is refused, at
+// the addition to tail and becomes visible at the store to ready (PushBatch: of
+// its first slot, so that a batch appears whole and in one piece). A pop takes
+// effect at its load of ready, whether it finds a value or not, and Close where
+// it sets the bit. Pushes are lock-free: no step waits for another goroutine.
 //
 // Reclamation is safe by construction: a chunk is linked anew only when all
 // pushes that could still refer to it have finished. See [MPSC.advance].
@@ -42,7 +43,7 @@ type MPSCConfig struct {
 type MPSC[T any] struct {
 	// Producers' side.
 
-	tail atomic.Uint64            // the next ticket; all producers add
+	tail atomic.Uint64            // the next ticket, below closedBit, which Close sets; all producers add
 	hint atomic.Pointer[chunk[T]] // where the search for a ticket's chunk begins; moves forward, by producers and by the consumer
 	_    cpu.CacheLinePad         // BenchmarkPadding
 
@@ -53,8 +54,16 @@ type MPSC[T any] struct {
 	oldest   *chunk[T] // [oldest, chunk) along next are drained, and may still be referred to
 	last     *chunk[T] // the last chunk, as far as the consumer knows
 	retain   uint64
+	start    uint64 // constant: the first position
 	consumer guard
+
+	closing sync.Mutex    // held by Close
+	end     atomic.Uint64 // what tail was when it was closed; stored under closing before that, published by closedBit
 }
+
+// closedBit says in the word that producers advance that the queue is closed.
+// Positions do not reach it: 2^63 pushes take centuries.
+const closedBit = 1 << 63
 
 // A chunk is a stretch of consecutive positions.
 //
@@ -98,16 +107,19 @@ func chunkLen(size uintptr) int {
 // position is start, a multiple of n.
 func newMPSC[T any](retain, n int, start uint64) *MPSC[T] {
 	c := &chunk[T]{base: start, slots: make([]slot[T], n)}
-	q := &MPSC[T]{head: start, chunk: c, oldest: c, last: c, retain: uint64(retain)}
+	q := &MPSC[T]{head: start, start: start, chunk: c, oldest: c, last: c, retain: uint64(retain)}
 	q.tail.Store(start)
 	q.hint.Store(c)
 	return q
 }
 
-// Push appends v. It never waits; it allocates when the backlog has outgrown
-// the memory that the queue has.
-func (q *MPSC[T]) Push(v T) {
+// Push appends v and reports true; after Close it reports false. It never
+// waits; it allocates when the backlog has outgrown the memory that the queue has.
+func (q *MPSC[T]) Push(v T) bool {
 	t := q.tail.Add(1) - 1
+	if t&closedBit != 0 {
+		return false
+	}
 	step()
 	c := q.hint.Load()
 	if c == nil {
@@ -122,15 +134,21 @@ func (q *MPSC[T]) Push(v T) {
 	s.value = v
 	step()
 	atomic.StoreUint32(&s.ready, 1) // the last access: from here on the chunk may be reused
+	return true
 }
 
-// PushBatch appends the values in order, with nothing in between them. The
-// consumer sees none of them before it can see all.
-func (q *MPSC[T]) PushBatch(values []T) {
+// PushBatch appends the values in order, with nothing in between them, and
+// returns how many those were: all, or none after Close. The consumer sees
+// none of them before it can see all.
+func (q *MPSC[T]) PushBatch(values []T) int {
 	if len(values) == 0 {
-		return
+		return 0
 	}
 	t := q.tail.Add(uint64(len(values))) - uint64(len(values))
+	if t&closedBit != 0 {
+		return 0
+	}
+	all := len(values)
 	step()
 	c := q.hint.Load()
 	if c == nil {
@@ -153,6 +171,38 @@ func (q *MPSC[T]) PushBatch(values []T) {
 	}
 	step()
 	atomic.StoreUint32(&first.ready, 1) // publishes all; the last access
+	return all
+}
+
+// Close ends pushes: those that have their place by now are finished, later
+// ones are refused. It returns how many values were accepted since the queue
+// was made. It may be called by any goroutine, and again, with the same result.
+func (q *MPSC[T]) Close() (accepted uint64) {
+	if q.hint.Load() == nil {
+		notMade("Close", "MPSC")
+	}
+	q.closing.Lock()
+	defer q.closing.Unlock()
+	for {
+		t := q.tail.Load()
+		if t&closedBit != 0 {
+			return q.end.Load() - q.start
+		}
+		q.end.Store(t)
+		step()
+		if q.tail.CompareAndSwap(t, t|closedBit) {
+			return t - q.start
+		}
+	}
+}
+
+// taken returns how many tickets were given out, refused ones excepted.
+func (q *MPSC[T]) taken() uint64 {
+	t := q.tail.Load()
+	if t&closedBit != 0 {
+		return q.end.Load()
+	}
+	return t
 }
 
 // copyIn stores values in slots that an earlier slot will publish.
@@ -279,10 +329,15 @@ func moveOut[T any](dst []T, slots []slot[T]) int {
 }
 
 // Len returns how many values are in the queue, those of unfinished pushes
-// included. Like Pop it is for the consumer alone.
+// included: once the queue is closed, 0 says that nothing will come any more.
+// Like Pop it is for the consumer alone.
 func (q *MPSC[T]) Len() int {
-	return int(min(q.tail.Load()-q.head, math.MaxInt))
+	return int(min(q.taken()-q.head, math.MaxInt))
 }
+
+// Pushed returns how many values were accepted since the queue was made. It is
+// for any goroutine.
+func (q *MPSC[T]) Pushed() uint64 { return q.taken() - q.start }
 
 // advance moves the consumer from its drained chunk to the next, if there is one.
 //
@@ -301,7 +356,7 @@ func (q *MPSC[T]) advance() bool {
 	step()
 	q.hint.CompareAndSwap(c, next)
 	step()
-	c.until = q.tail.Load()
+	c.until = q.taken()
 	q.chunk = next
 	return true
 }
@@ -319,7 +374,7 @@ func (q *MPSC[T]) reclaim() {
 			q.last = next
 		}
 		step()
-		if int64(q.last.base-q.tail.Load()) < int64(q.retain) {
+		if int64(q.last.base-q.taken()) < int64(q.retain) {
 			c.next.Store(nil)
 			q.last.link(c)
 			q.last = c

@@ -18,14 +18,11 @@ type fifo interface {
 	Len() int
 }
 
-// always gives an MPSC the methods of a ring that is never full.
-type always struct{ *MPSC[uint64] }
-
-func (q always) Push(v uint64) bool { q.MPSC.Push(v); return true }
-
-func (q always) PushBatch(values []uint64) int {
-	q.MPSC.PushBatch(values)
-	return len(values)
+// closer is what unbounded queues have as well.
+type closer interface {
+	fifo
+	Close() uint64
+	Pushed() uint64
 }
 
 type variant struct {
@@ -36,12 +33,16 @@ type variant struct {
 }
 
 // variants covers each type with chunks and rings small enough that every
-// boundary is met often, starting at 0 and right before positions wrap around.
+// boundary is met often, starting at 0, before positions leave 32 bits, and
+// right before those of rings wrap around.
 var variants = []variant{
-	{"MPSC/chunk=2", func() fifo { return always{newMPSC[uint64](4, 2, 0)} }, 0, 0},
-	{"MPSC/chunk=2/retain=1/wrap", func() fifo { return always{newMPSC[uint64](1, 2, 1<<64-4)} }, 0, 0},
-	{"MPSC/chunk=8/wrap", func() fifo { return always{newMPSC[uint64](64, 8, 1<<64-16)} }, 0, 0},
-	{"MPSC", func() fifo { return always{NewMPSC[uint64](MPSCConfig{})} }, 0, 0},
+	{"MPSC/chunk=2", func() fifo { return newMPSC[uint64](4, 2, 0) }, 0, 0},
+	{"MPSC/chunk=2/retain=1", func() fifo { return newMPSC[uint64](1, 2, 1<<32-4) }, 0, 0},
+	{"MPSC/chunk=8", func() fifo { return newMPSC[uint64](64, 8, 1<<32-16) }, 0, 0},
+	{"MPSC", func() fifo { return NewMPSC[uint64](MPSCConfig{}) }, 0, 0},
+	{"SPSC/chunk=1", func() fifo { return newSPSC[uint64](2, 1) }, 1, 0},
+	{"SPSC/chunk=2", func() fifo { return newSPSC[uint64](4, 2) }, 1, 0},
+	{"SPSC", func() fifo { return NewSPSC[uint64](0) }, 1, 0},
 	{"MPSCRing/cap=1", func() fifo { return newMPSCRing[uint64](1, 0) }, 0, 1},
 	{"MPSCRing/cap=3/wrap", func() fifo { return newMPSCRing[uint64](3, 1<<64-2) }, 0, 3},
 	{"MPSCRing/cap=8", func() fifo { return newMPSCRing[uint64](8, 0) }, 0, 8},
@@ -137,13 +138,15 @@ func TestKeepsNothingAlive(t *testing.T) {
 		Drain([]*payload) int
 	}
 	m, r, s := NewMPSC[*payload](MPSCConfig{}), NewMPSCRing[*payload](64), NewSPSCRing[*payload](64)
+	u := newSPSC[*payload](8, 4)
 	for name, tc := range map[string]struct {
-		push func(*payload)
+		push func(*payload) bool
 		pop  queue
 	}{
 		"MPSC":     {m.Push, m},
-		"MPSCRing": {func(p *payload) { r.Push(p) }, r},
-		"SPSCRing": {func(p *payload) { s.Push(p) }, s},
+		"MPSCRing": {r.Push, r},
+		"SPSCRing": {s.Push, s},
+		"SPSC":     {u.Push, u},
 	} {
 		freed := make(chan struct{}, 32)
 		for range 32 {
@@ -173,7 +176,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		switch {
 		case v.capacity > 0:
 			burst = int(v.capacity)
-		case v.name != "MPSC":
+		case v.name != "MPSC" && v.name != "SPSC":
 			burst = 1 // the others retain little
 		}
 		buf := make([]uint64, 64)
@@ -198,8 +201,17 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 }
 
 // TestMemoryReturns pushes 10^6 values, drains them, and wants all memory back
-// but what Retain says.
+// but what the retention says.
 func TestMemoryReturns(t *testing.T) {
+	for name, make := range map[string]func() fifo{
+		"MPSC": func() fifo { return NewMPSC[uint64](MPSCConfig{Retain: 1024}) },
+		"SPSC": func() fifo { return NewSPSC[uint64](1024) },
+	} {
+		t.Run(name, func(t *testing.T) { memoryReturns(t, make) })
+	}
+}
+
+func memoryReturns(t *testing.T, make func() fifo) {
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -208,9 +220,9 @@ func TestMemoryReturns(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	const burst = 1_000_000
-	buf := make([]uint64, 256)
+	var buf [256]uint64
 	before := heap()
-	q := NewMPSC[uint64](MPSCConfig{Retain: 1024})
+	q := make()
 	for round := range 3 {
 		for i := range uint64(burst) {
 			q.Push(i)
@@ -219,9 +231,9 @@ func TestMemoryReturns(t *testing.T) {
 			t.Errorf("the backlog of %d words occupies %d bytes: the measurement is wrong", burst, peak)
 		}
 		for got := 0; got < burst; {
-			got += q.Drain(buf)
+			got += q.Drain(buf[:])
 		}
-		q.Drain(buf)
+		q.Drain(buf[:])
 		if after := heap() - before; after > 64<<10 {
 			t.Errorf("round %d: %d bytes in use after the backlog was drained, want at most %d", round, after, 64<<10)
 		}
@@ -249,12 +261,57 @@ func TestBacklogBoundsMemory(t *testing.T) {
 	}
 }
 
+// TestClose accepts until Close and nothing after it, counts what it accepted,
+// and leaves that to the consumer.
+func TestClose(t *testing.T) {
+	forEach(t, func(t *testing.T, v variant) {
+		q, ok := v.make().(closer)
+		if !ok {
+			return
+		}
+		for i := range uint64(5) {
+			if !q.Push(i) {
+				t.Fatal("Push refused before Close")
+			}
+		}
+		if n := q.PushBatch([]uint64{5, 6}); n != 2 {
+			t.Fatalf("PushBatch = %d before Close, want 2", n)
+		}
+		for range 2 {
+			if n := q.Close(); n != 7 || q.Pushed() != 7 {
+				t.Errorf("Close = %d and Pushed = %d, want 7", n, q.Pushed())
+			}
+			if q.Push(99) || q.PushBatch([]uint64{99, 99, 99}) != 0 {
+				t.Error("accepted after Close")
+			}
+			if q.Len() != 7 {
+				t.Errorf("Len = %d after Close, want 7", q.Len())
+			}
+		}
+		for want := range uint64(7) {
+			if got, ok := q.Pop(); !ok || got != want {
+				t.Errorf("Pop = %d, %v; want %d", got, ok, want)
+			}
+		}
+		if got, ok := q.Pop(); ok || q.Len() != 0 {
+			t.Errorf("Pop = %d, %v and Len = %d behind the end", got, ok, q.Len())
+		}
+	})
+}
+
 func TestMisusePanics(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do   func()
 		want string
 	}{
 		"negative retention": {func() { NewMPSC[int](MPSCConfig{Retain: -1}) }, "queue: NewMPSC: negative Retain; want"},
+		"negative retain":    {func() { NewSPSC[int](-1) }, "queue: NewSPSC: negative retain; want"},
+		"zero MPSC, Close":   {func() { new(MPSC[int]).Close() }, "queue: Close: zero MPSC; make it with NewMPSC"},
+		"zero SPSC":          {func() { new(SPSC[int]).Push(1) }, "queue: Push: zero SPSC; make it with NewSPSC"},
+		"zero SPSC, batch":   {func() { new(SPSC[int]).PushBatch([]int{1}) }, "queue: PushBatch: zero SPSC; make it with NewSPSC"},
+		"zero SPSC, Pop":     {func() { new(SPSC[int]).Pop() }, "queue: Pop: zero SPSC; make it with NewSPSC"},
+		"zero SPSC, Drain":   {func() { new(SPSC[int]).Drain(make([]int, 1)) }, "queue: Drain: zero SPSC; make it with NewSPSC"},
+		"zero SPSC, Close":   {func() { new(SPSC[int]).Close() }, "queue: Close: zero SPSC; make it with NewSPSC"},
 		"capacity 0":         {func() { NewMPSCRing[int](0) }, "queue: NewMPSCRing: capacity 0; want 1 to"},
 		"capacity -1":        {func() { NewSPSCRing[int](-1) }, "queue: NewSPSCRing: capacity -1; want 1 to"},
 		"absurd capacity":    {func() { NewSPSCRing[int](maxCapacity + 1) }, "want 1 to 1073741824"},
@@ -287,7 +344,7 @@ func TestSecondConsumerPanics(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("needs the race detector or -tags isobar_debug")
 	}
-	m, r, s := NewMPSC[int](MPSCConfig{}), NewMPSCRing[int](4), NewSPSCRing[int](4)
+	m, r, s, u := NewMPSC[int](MPSCConfig{}), NewMPSCRing[int](4), NewSPSCRing[int](4), NewSPSC[int](4)
 	for name, tc := range map[string]struct {
 		guard *guard
 		do    func()
@@ -298,6 +355,10 @@ func TestSecondConsumerPanics(t *testing.T) {
 		"MPSCRing.Drain":     {&r.consumer, func() { r.Drain(nil) }},
 		"SPSCRing.Pop":       {&s.consumer, func() { s.Pop() }},
 		"SPSCRing.Drain":     {&s.consumer, func() { s.Drain(nil) }},
+		"SPSC.Pop":           {&u.consumer, func() { u.Pop() }},
+		"SPSC.Drain":         {&u.consumer, func() { u.Drain(nil) }},
+		"SPSC.Push":          {&u.producer, func() { u.Push(1) }},
+		"SPSC.PushBatch":     {&u.producer, func() { u.PushBatch([]int{1}) }},
 		"SPSCRing.Push":      {&s.producer, func() { s.Push(1) }},
 		"SPSCRing.PushBatch": {&s.producer, func() { s.PushBatch([]int{1}) }},
 	} {

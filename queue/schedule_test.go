@@ -103,6 +103,16 @@ func (e episode) run() (history [][]op, ended bool) {
 		o.ret = clock
 		history[thread] = append(history[thread], o)
 	}
+	if c, ok := q.(closer); ok && e.rng.IntN(2) == 0 {
+		after := e.rng.IntN(30)
+		history = append(history, nil)
+		threads = append(threads, func() {
+			for range after {
+				s.yield()
+			}
+			record(producers+1, op{end: true}, func(o *op) { o.done = int(c.Close()) })
+		})
+	}
 	for p := range producers {
 		var batches []int
 		for range 2 + e.rng.IntN(3) {
