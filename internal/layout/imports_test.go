@@ -23,7 +23,7 @@ var ranks = map[string]int{
 	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
 	"internal/host": 3, "internal/stat": 3,
-	"internal/workload": 4, "internal/strategy": 4, "internal/plan": 4, "internal/store": 4,
+	"internal/workload": 4, "internal/strategy": 4, "internal/ingress": 4, "internal/plan": 4, "internal/store": 4,
 	"internal/runner": 5, "internal/claim": 5, "internal/report": 5, "internal/report/sample": 6,
 	"internal/tuner": 6, "internal/advisor": 6, "internal/fleet": 6, "monitor": 6, "internal/web": 6,
 	"cmd/isobar": 7, "cmd/isobar-vet": 7,
@@ -39,8 +39,9 @@ var never = map[string][]string{
 	"internal/claim":    {"internal/runner", "internal/workload", "internal/strategy"},
 	"internal/report":   {"internal/runner", "internal/workload", "internal/strategy", "internal/store"},
 	"internal/web":      {"internal/runner", "internal/workload", "internal/strategy"},
-	"internal/workload": {"internal/strategy"},
+	"internal/workload": {"internal/strategy", "internal/ingress"},
 	"internal/strategy": {"internal/workload"},
+	"internal/ingress":  {"internal/workload"},
 }
 
 // imports parses every file of the module, tests and all platforms included,

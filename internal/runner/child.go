@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/ingress"
 	"github.com/isobar-go/isobar/internal/strategy"
 	"github.com/isobar-go/isobar/internal/workload"
 )
@@ -79,7 +80,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy})
+	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress})
 }
 
 // runTask measures the task as its kind demands.
@@ -103,6 +104,11 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	}
 	warnCycles(rec)
 	return err
+}
+
+// newIngress joins package ingress to workload.Env.
+func newIngress(name string, producers int, switches map[string]bool) (workload.IngressLoop, error) {
+	return ingress.New(name, ingress.Config{Producers: producers, Switches: switches})
 }
 
 // newStrategy joins package strategy to workload.Env.

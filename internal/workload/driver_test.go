@@ -35,7 +35,7 @@ func tryBuild(name string, g given, seed uint64) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(Env{Params: p, GC: cell.DefaultGC, Seed: seed, Strategy: testStrategy})
+	return w.New(Env{Params: p, GC: cell.DefaultGC, Seed: seed, Strategy: testStrategy, Ingress: testIngress})
 }
 
 func build(t testing.TB, name string, g given, seed uint64) Task {
@@ -97,7 +97,10 @@ var closedVariants = map[string]struct {
 		{"goroutines": "3", "capacity": "2", "pool": "sharded"}, {"goroutines": "3", "capacity": "2", "pool": "syncpool"}}},
 	"prealloc": {100, []given{{"hint": "off"}, {"hint": "on"}}},
 	"values":   {1000, []given{{"return": "value", "size": "large"}, {"return": "pointer", "size": "large"}}},
-	"workers":  {20, []given{{"mode": "spawn"}, {"mode": "reuse"}, {"mode": "reuse", "goroutines": "1"}}},
+	"loop": {1000, []given{
+		{"producers": "3"}, {"producers": "3", "batch": "64"}, {"producers": "3", "mode": "pingpong"}, {"producers": "3", "ingress": "ablation", "arena": "on"},
+		{"producers": "3", "inflight": "5"}}},
+	"workers": {20, []given{{"mode": "spawn"}, {"mode": "reuse"}, {"mode": "reuse", "goroutines": "1"}}},
 }
 
 func TestEqualWorkHasEqualChecksum(t *testing.T) {

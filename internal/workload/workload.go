@@ -57,6 +57,9 @@ type Env struct {
 	// bytes and that many workers. Package strategy provides it; an interface
 	// joins the two packages.
 	Strategy func(name string, size, workers int) (Strategy, error)
+	// Ingress starts an event loop with the ingress strategy of that name, for
+	// that many producers. Package ingress provides it.
+	Ingress func(name string, producers int, switches map[string]bool) (IngressLoop, error)
 }
 
 // A Strategy is one way to come by a buffer. Worker returns the handle that

@@ -1,0 +1,51 @@
+package ingress
+
+import "fmt"
+
+const ablation = "ablation"
+
+// The switches of the ablation. All off is the document's Main, but for its
+// signals: here the loop is woken only when it sleeps.
+const (
+	switchArena    = "arena"    // tasks in an arena, their addresses in the queue
+	switchLockFree = "lockfree" // a lock-free list of nodes in place of chunks under a mutex
+	switchClearing = "clearing" // what was in use is cleared once, not again when its memory is given back
+	switchPadding  = "padding"  // a cache line for each field that is written often
+	switchBatching = "batching" // the loop takes up to 256 tasks at once, not one
+)
+
+func init() {
+	Register(&Kind{Name: ablation, Summary: "the five differences that the document names, each on or off", New: newAblation})
+}
+
+func newAblation(c Config) (Loop, error) {
+	for name := range c.Switches {
+		switch name {
+		case switchArena, switchLockFree, switchClearing, switchPadding, switchBatching:
+		default:
+			return nil, fmt.Errorf("no switch %q; there are: arena, lockfree, clearing, padding, batching", name)
+		}
+	}
+	s := c.Switches
+	var q fifo[Task]
+	if s[switchArena] {
+		q = newCelled(ablated[*cell](s), c.Producers)
+	} else {
+		q = ablated[Task](s)
+	}
+	return start(q, options{single: !s[switchBatching]}), nil
+}
+
+// ablated returns the queue that three of the switches ask for.
+func ablated[V any](s map[string]bool) fifo[V] {
+	lean := s[switchClearing]
+	switch {
+	case s[switchLockFree] && s[switchPadding]:
+		return newLinked[V, padded](lean)
+	case s[switchLockFree]:
+		return newLinked[V, tight](lean)
+	case s[switchPadding]:
+		return newChunks[V, padded](lean)
+	}
+	return newChunks[V, tight](lean)
+}

@@ -1,0 +1,139 @@
+package ingress
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+)
+
+// segmentLen is the size of the document's task arena.
+const segmentLen = 65536
+
+// keepSegments is how many segments without tasks an arena keeps.
+const keepSegments = 4
+
+// An arena gives out slots by one atomic addition, as the document's task arena
+// does. That one has 65,536 slots and hands the oldest out again, whether its
+// task has run or not. This one goes on in another segment; the loop frees
+// slots, and a segment is used again when all of its slots have been.
+type arena[T any] struct {
+	current atomic.Pointer[segment[T]] // publishes a segment with slots to give; stored under mu
+	len     int                        // of a segment
+	mu      sync.Mutex
+	free    []*segment[T] // guarded by mu; not current
+}
+
+type segment[T any] struct {
+	_     cpu.CacheLinePad
+	given atomic.Int64 // slots given out since the last reset, and vain attempts; all producers add
+	_     cpu.CacheLinePad
+	freed int  // slots freed since the last reset; owned by the loop
+	kept  bool // it is in free; guarded by the arena's mu
+	slots []T  // each owned by the producer that it was given to, then by the loop
+}
+
+func newArena[T any](segment int) *arena[T] {
+	a := &arena[T]{len: segment}
+	a.current.Store(a.make())
+	return a
+}
+
+func (a *arena[T]) make() *segment[T] { return &segment[T]{slots: make([]T, a.len)} }
+
+// alloc returns a slot and its segment.
+//
+// A producer may be held up between the load and the addition until the segment
+// has been emptied and reset. Its slot is then one of the segment's next use, and
+// counts there: the segment is reset again only when this slot has been freed.
+func (a *arena[T]) alloc() (*T, *segment[T]) {
+	for {
+		s := a.current.Load()
+		if i := s.given.Add(1) - 1; i < int64(len(s.slots)) {
+			return &s.slots[i], s
+		}
+		a.replace(s)
+	}
+}
+
+// replace makes another segment current, unless somebody has already.
+func (a *arena[T]) replace(full *segment[T]) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.current.Load() != full || full.given.Load() < int64(len(full.slots)) {
+		return
+	}
+	n := len(a.free)
+	if n == 0 {
+		a.current.Store(a.make())
+		return
+	}
+	s := a.free[n-1]
+	a.free[n-1] = nil
+	a.free = a.free[:n-1]
+	s.kept = false
+	a.current.Store(s)
+}
+
+// release frees a slot of s. It belongs to the loop.
+func (a *arena[T]) release(s *segment[T]) {
+	if s.freed++; s.freed < len(s.slots) {
+		return
+	}
+	s.freed = 0
+	a.mu.Lock()
+	s.given.Store(0)
+	if a.current.Load() != s && !s.kept && len(a.free) < keepSegments {
+		s.kept = true
+		a.free = append(a.free, s)
+	}
+	a.mu.Unlock()
+}
+
+// A cell is a task in an arena.
+type cell struct {
+	task Task
+	home *segment[cell]
+}
+
+// A celled is a queue of tasks that lie in an arena, with their addresses in
+// another queue: what the document proposes.
+type celled struct {
+	queue   fifo[*cell]
+	cells   *arena[cell]
+	batches [][]*cell // by producer, whose it is
+	scratch []*cell   // owned by the loop
+}
+
+func newCelled(q fifo[*cell], producers int) *celled {
+	return &celled{queue: q, cells: newArena[cell](segmentLen), batches: make([][]*cell, producers), scratch: make([]*cell, batchLen)}
+}
+
+func (c *celled) cell(t Task) *cell {
+	slot, home := c.cells.alloc()
+	slot.task, slot.home = t, home
+	return slot
+}
+
+func (c *celled) push(producer int, t Task) { c.queue.push(producer, c.cell(t)) }
+
+func (c *celled) pushAll(producer int, ts []Task) {
+	b := c.batches[producer][:0]
+	for _, t := range ts {
+		b = append(b, c.cell(t))
+	}
+	c.queue.pushAll(producer, b)
+	clear(b)
+	c.batches[producer] = b
+}
+
+func (c *celled) drain(dst []Task) int {
+	n := c.queue.drain(c.scratch[:min(len(dst), len(c.scratch))])
+	for i, slot := range c.scratch[:n] {
+		c.scratch[i] = nil
+		dst[i] = slot.task
+		slot.task = nil
+		c.cells.release(slot.home)
+	}
+	return n
+}

@@ -1,0 +1,104 @@
+package ingress
+
+import (
+	"sync"
+
+	"golang.org/x/sys/cpu"
+)
+
+// What the fields of a queue are padded with: nothing, or a cache line each.
+type (
+	tight  = struct{}
+	padded = cpu.CacheLinePad
+)
+
+// chunkLen is the document's.
+const chunkLen = 128
+
+// chunks is the document's chunked ingress: a list of chunks from a sync.Pool,
+// under a mutex, filled and emptied value by value.
+type chunks[V, P any] struct {
+	_          P
+	mu         sync.Mutex // guards what follows
+	_          P
+	head, tail *chunk[V] // the loop reads at head; both nil before the first push
+	_          P
+	lean       bool // constant; see drain
+	pool       sync.Pool
+}
+
+type chunk[V any] struct {
+	values      [chunkLen]V
+	read, wrote int // values[read:wrote] are in the queue
+	next        *chunk[V]
+}
+
+func newChunks[V, P any](lean bool) *chunks[V, P] {
+	return &chunks[V, P]{lean: lean, pool: sync.Pool{New: func() any { return new(chunk[V]) }}}
+}
+
+func (c *chunks[V, P]) push(_ int, v V) {
+	c.mu.Lock()
+	c.add(v)
+	c.mu.Unlock()
+}
+
+func (c *chunks[V, P]) pushAll(_ int, vs []V) {
+	c.mu.Lock()
+	for _, v := range vs {
+		c.add(v)
+	}
+	c.mu.Unlock()
+}
+
+func (c *chunks[V, P]) add(v V) {
+	if c.tail == nil || c.tail.wrote == chunkLen {
+		fresh := c.pool.Get().(*chunk[V])
+		if c.tail == nil {
+			c.head = fresh
+		} else {
+			c.tail.next = fresh
+		}
+		c.tail = fresh
+	}
+	c.tail.values[c.tail.wrote] = v
+	c.tail.wrote++
+}
+
+// drain clears each value as it takes it, and once more the whole chunk as it
+// gives that back; if lean, only what was in use, once.
+func (c *chunks[V, P]) drain(dst []V) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for n < len(dst) && c.head != nil {
+		h := c.head
+		if h.read < h.wrote {
+			dst[n] = h.values[h.read]
+			if !c.lean {
+				var zero V
+				h.values[h.read] = zero
+			}
+			h.read++
+			n++
+			continue
+		}
+		if h == c.tail { // the only one: filled again from its start
+			c.reset(h, h.wrote)
+			break
+		}
+		c.head = h.next
+		c.reset(h, chunkLen)
+		h.next = nil
+		c.pool.Put(h)
+	}
+	return n
+}
+
+func (c *chunks[V, P]) reset(h *chunk[V], all int) {
+	if c.lean {
+		all = h.wrote
+	}
+	clear(h.values[:all])
+	h.read, h.wrote = 0, 0
+}

@@ -1,0 +1,62 @@
+package ingress
+
+import (
+	"context"
+
+	"github.com/isobar-go/isobar/eventloop"
+)
+
+func init() {
+	Register(&Kind{Name: "eventloop", Summary: "eventloop.Loop through Submit and SubmitBatch, with all that it does beside",
+		New: func(c Config) (Loop, error) { return startEventLoop(c) }})
+}
+
+// A real is the loop of package eventloop.
+type real struct {
+	loop    *eventloop.Loop
+	end     chan error
+	batches [][]eventloop.Task // by producer, whose it is
+}
+
+// method makes a Task of a function, for a batch.
+type method func()
+
+func (m method) Run() { m() }
+
+func startEventLoop(c Config) (*real, error) {
+	l, err := eventloop.New(eventloop.Config{})
+	if err != nil {
+		return nil, err
+	}
+	r := &real{loop: l, end: make(chan error, 1), batches: make([][]eventloop.Task, c.Producers)}
+	go func() { r.end <- l.Run(context.Background()) }()
+	return r, nil
+}
+
+func (r *real) Submit(_ int, t Task) { must(r.loop.Submit(t)) }
+
+func (r *real) SubmitBatch(producer int, ts []Task) {
+	b := r.batches[producer][:0]
+	for _, t := range ts {
+		b = append(b, method(t))
+	}
+	must(r.loop.SubmitBatch(b))
+	clear(b)
+	r.batches[producer] = b
+}
+
+// must panics where a submission was refused: after Close, or of nil.
+func must(err error) {
+	if err != nil {
+		panic("ingress: " + err.Error())
+	}
+}
+
+func (r *real) Sleeps() int64 { return int64(r.loop.Stats().Sleeps) }
+
+func (r *real) Close() error {
+	if err := r.loop.Shutdown(context.Background()); err != nil {
+		return err
+	}
+	return <-r.end
+}

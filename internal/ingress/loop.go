@@ -1,0 +1,156 @@
+package ingress
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+)
+
+// A fifo takes values of many goroutines to one. It loses nothing and keeps the
+// order of each producer.
+type fifo[V any] interface {
+	push(producer int, v V)       // by the goroutine of that producer
+	pushAll(producer int, vs []V) // by the goroutine of that producer; keeps none of vs
+	drain(dst []V) int            // by the loop; 0 if nothing is there, or not yet
+}
+
+// batchLen is how many tasks the loop takes at once.
+const batchLen = 256
+
+// options are what loops with a queue differ in, apart from the queue.
+type options struct {
+	single bool   // take one task at a time
+	eager  bool   // send the signal with every submission, whether the loop sleeps or not
+	locked bool   // keep the loop on one thread
+	signal signal // nil means a token
+}
+
+// A signal ends a sleep of the loop. Signals sent before a wait are remembered
+// as one.
+type signal interface {
+	send()
+	wait() // by the loop
+	close()
+}
+
+// token is a signal that the Go scheduler delivers.
+type token chan struct{}
+
+func newToken() token { return make(token, 1) }
+
+func (t token) send() {
+	select {
+	case t <- struct{}{}:
+	default:
+	}
+}
+
+func (t token) wait()  { <-t }
+func (t token) close() {}
+
+// A queued is a loop with a queue. Submissions and the loop do the same whatever
+// the queue is.
+type queued struct {
+	queue  fifo[Task]
+	signal signal
+	eager  bool
+	done   chan struct{} // closed when the loop has ended
+
+	_       cpu.CacheLinePad
+	parked  atomic.Uint32 // 1: the loop sleeps or is about to, and wants a signal; cleared by whoever then sends it, or by the loop
+	closing atomic.Bool   // publishes that all submissions have been made
+	sleeps  atomic.Int64  // stored by the loop
+	_       cpu.CacheLinePad
+
+	batch []Task // owned by the loop
+}
+
+func start(q fifo[Task], o options) *queued {
+	l := &queued{queue: q, signal: o.signal, eager: o.eager, done: make(chan struct{}), batch: make([]Task, batchLen)}
+	if o.single {
+		l.batch = l.batch[:1]
+	}
+	if l.signal == nil {
+		l.signal = newToken()
+	}
+	go l.run(o.locked)
+	return l
+}
+
+func (l *queued) Submit(producer int, t Task) {
+	l.queue.push(producer, t)
+	if l.eager || l.parked.Load() != 0 {
+		l.wake()
+	}
+}
+
+func (l *queued) SubmitBatch(producer int, ts []Task) {
+	l.queue.pushAll(producer, ts)
+	if l.eager || l.parked.Load() != 0 {
+		l.wake()
+	}
+}
+
+func (l *queued) wake() {
+	if l.eager || l.parked.CompareAndSwap(1, 0) {
+		l.signal.send()
+	}
+}
+
+func (l *queued) Sleeps() int64 { return l.sleeps.Load() }
+
+func (l *queued) Close() error {
+	l.closing.Store(true)
+	l.wake()
+	<-l.done
+	l.signal.close()
+	return nil
+}
+
+func (l *queued) run(locked bool) {
+	if locked {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	defer close(l.done)
+	for {
+		if l.turn() {
+			continue
+		}
+		if l.closing.Load() {
+			if !l.turn() { // after closing was seen, everything is in the queue
+				return
+			}
+			continue
+		}
+		l.sleep()
+	}
+}
+
+// turn runs a batch, and reports whether there was one.
+func (l *queued) turn() bool {
+	n := l.queue.drain(l.batch)
+	for i, t := range l.batch[:n] {
+		l.batch[i] = nil
+		t()
+	}
+	return n > 0
+}
+
+// sleep waits for a signal, unless there is something to do. A producer stores
+// its task and then looks at parked; the loop stores parked and then looks for
+// tasks: one of them sees the other. An eager signal needs no such care.
+func (l *queued) sleep() {
+	if !l.eager {
+		l.parked.Store(1)
+		if l.turn() || l.closing.Load() {
+			if !l.parked.CompareAndSwap(1, 0) {
+				l.signal.wait() // it is on its way
+			}
+			return
+		}
+	}
+	l.sleeps.Store(l.sleeps.Load() + 1)
+	l.signal.wait()
+}

@@ -1,0 +1,81 @@
+package ingress
+
+import "sync/atomic"
+
+func init() {
+	Register(&Kind{Name: "main-threshold", Summary: "the document's second option for Main: an arena while the queue is short, chunks alone beyond",
+		New: func(c Config) (Loop, error) {
+			return start(newThreshold(c.Producers), options{eager: true}), nil
+		}})
+}
+
+const (
+	thresholdEvery = 1024 // how many tasks go into the arena from one look at the length to the next
+	thresholdLen   = 4096 // length beyond which tasks bypass the arena
+)
+
+// A threshold looks at the length of the queue with every 1,024th task, as the
+// document has it, and puts tasks into the arena until the next look, or
+// directly into the chunks. Both share one queue: with two, as the document
+// draws it, a producer's tasks would overtake each other.
+type threshold struct {
+	chunks  *chunks[either, tight]
+	cells   *arena[cell]
+	count   atomic.Uint64 // tasks pushed; publishes nothing
+	drained atomic.Uint64 // tasks drained, stored by the loop; publishes nothing
+	direct  atomic.Bool   // what the latest look decided; publishes nothing
+	batches [][]either    // by producer, whose it is
+	scratch []either      // owned by the loop
+}
+
+// either is a task, or where it lies.
+type either struct {
+	task Task
+	cell *cell
+}
+
+func newThreshold(producers int) *threshold {
+	return &threshold{
+		chunks: newChunks[either, tight](false), cells: newArena[cell](segmentLen),
+		batches: make([][]either, producers), scratch: make([]either, batchLen),
+	}
+}
+
+func (q *threshold) either(t Task) either {
+	n := q.count.Add(1)
+	if n%thresholdEvery == 0 {
+		q.direct.Store(int64(n-q.drained.Load()) > thresholdLen)
+	}
+	if q.direct.Load() {
+		return either{task: t}
+	}
+	slot, home := q.cells.alloc()
+	slot.task, slot.home = t, home
+	return either{cell: slot}
+}
+
+func (q *threshold) push(producer int, t Task) { q.chunks.push(producer, q.either(t)) }
+
+func (q *threshold) pushAll(producer int, ts []Task) {
+	b := q.batches[producer][:0]
+	for _, t := range ts {
+		b = append(b, q.either(t))
+	}
+	q.chunks.pushAll(producer, b)
+	clear(b)
+	q.batches[producer] = b
+}
+
+func (q *threshold) drain(dst []Task) int {
+	n := q.chunks.drain(q.scratch[:min(len(dst), len(q.scratch))])
+	for i, e := range q.scratch[:n] {
+		q.scratch[i] = either{}
+		dst[i] = e.task
+		if e.cell != nil {
+			dst[i], e.cell.task = e.cell.task, nil
+			q.cells.release(e.cell.home)
+		}
+	}
+	q.drained.Store(q.drained.Load() + uint64(n))
+	return n
+}
