@@ -1,0 +1,360 @@
+// Servers side by side over loopback: a server runs in a process of its own,
+// the generator in this one, with a fixed number of keep-alive connections.
+//
+// The figures are about the server's process: user-ns/req and cpu-ns/req (user
+// and kernel) by getrusage, allocs/req and B/req by its runtime. ns/op and req/s
+// are about both, which share the machine. A request counts when its answer has
+// arrived whole, with status 200.
+package http11
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	serverEnv   = "ISOBAR_BENCH_SERVER"
+	connections = 64
+	perRound    = 32 // requests of each connection in a round
+)
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(serverEnv); name != "" {
+		if err := serveChild(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	for _, c := range children {
+		c.stop()
+	}
+	os.Exit(code)
+}
+
+// A usage is what a server's process has used so far.
+type usage struct {
+	User, System   time.Duration
+	Allocs, Bytes  uint64
+	ResidentBytes  int64
+	HeapStackBytes uint64
+}
+
+// serveChild is the server's process: it prints its address, then a usage for
+// each line that it reads, until its input ends.
+func serveChild(name string) error {
+	serve, ok := servers[name]
+	if !ok {
+		return fmt.Errorf("no server %q", name)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	stdout := os.Stdout
+	os.Stdout = os.Stderr // for whoever announces himself there
+	go func() { fmt.Fprintln(os.Stderr, name, serve(l)); os.Exit(1) }()
+	if name == "gnet" {
+		<-booted
+	}
+	fmt.Fprintln(stdout, l.Addr())
+	in := bufio.NewScanner(os.Stdin)
+	out := json.NewEncoder(stdout)
+	for in.Scan() {
+		if in.Text() == "gc" { // twice: pools keep a generation, stacks shrink by half
+			for range 4 {
+				runtime.GC()
+			}
+		}
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			return err
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if err := out.Encode(usage{
+			User: time.Duration(u.Utime.Nano()), System: time.Duration(u.Stime.Nano()),
+			Allocs: m.Mallocs, Bytes: m.TotalAlloc, ResidentBytes: resident(),
+			HeapStackBytes: m.HeapAlloc + m.StackInuse,
+		}); err != nil {
+			return err
+		}
+	}
+	os.Exit(0)
+	return nil
+}
+
+func resident() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+// A child is a server's process as the generator sees it.
+type child struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	addr string
+}
+
+var children = map[string]*child{} // one for each server, started when first needed
+
+func start(tb testing.TB, name string) *child {
+	if c := children[name]; c != nil {
+		return c
+	}
+	c := &child{cmd: exec.Command(os.Args[0])}
+	c.cmd.Env = append(os.Environ(), serverEnv+"="+name)
+	c.cmd.Stderr = os.Stderr
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.out = bufio.NewReader(stdout)
+	if err := c.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	line, err := c.out.ReadString('\n')
+	if err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+	c.addr = strings.TrimSpace(line)
+	children[name] = c
+	return c
+}
+
+func (c *child) usage(tb testing.TB, command string) usage {
+	if _, err := io.WriteString(c.in, command+"\n"); err != nil {
+		tb.Fatal(err)
+	}
+	line, err := c.out.ReadBytes('\n')
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var u usage
+	if err := json.Unmarshal(line, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return u
+}
+
+func (c *child) stop() {
+	c.in.Close()
+	c.cmd.Wait()
+}
+
+// The requests. Their sizes are what the servers without a parser count by.
+var (
+	getRequest = "GET /plaintext HTTP/1.1\r\nHost: bench.local\r\nUser-Agent: bench/1.0\r\nAccept: text/plain\r\nAccept-Encoding: identity\r\n\r\n"
+	postBody   = strings.Repeat("0123456789abcdef", 32)
+	// 8 headers and 512 bytes of body.
+	postRequest = "POST /api/orders?dry=1 HTTP/1.1\r\nHost: bench.local\r\nUser-Agent: bench/1.0\r\nAccept: application/json\r\nAccept-Encoding: gzip, br\r\n" +
+		"Authorization: Bearer 0123456789abcdef0123456789abcdef\r\nX-Request-Id: 6f1c2a34-8d1e-4bb1-9d7c-0b6f3f2a9c11\r\nContent-Type: application/json\r\nContent-Length: 512\r\n\r\n" + postBody
+)
+
+const answer = "Hello, World!"
+
+var loads = []struct {
+	name    string
+	request string
+	depth   int // requests in flight on a connection
+}{
+	{"get", getRequest, 1},
+	{"post", postRequest, 1},
+	{"pipelined", getRequest, 16},
+}
+
+// A client is one keep-alive connection that knows how long an answer is.
+type client struct {
+	conn  net.Conn
+	batch []byte // depth requests
+	depth int
+	size  int // of an answer
+	buf   []byte
+}
+
+func dial(addr, request string, depth int) (*client, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{conn: conn, batch: []byte(request), depth: 1, buf: make([]byte, 64<<10)}
+	if c.size, err = c.measure(); err != nil {
+		return nil, err
+	}
+	c.batch = []byte(strings.Repeat(request, depth))
+	c.depth = depth
+	return c, nil
+}
+
+// measure sends one request and returns the size of its answer.
+func (c *client) measure() (int, error) {
+	if _, err := c.conn.Write(c.batch); err != nil {
+		return 0, err
+	}
+	n := 0
+	for {
+		m, err := c.conn.Read(c.buf[n:])
+		if err != nil {
+			return 0, err
+		}
+		n += m
+		head, body, ok := bytes.Cut(c.buf[:n], []byte("\r\n\r\n"))
+		if !ok {
+			continue
+		}
+		if string(body) == answer && bytes.HasPrefix(head, []byte("HTTP/1.1 200 OK\r\n")) {
+			return n, nil
+		}
+		if len(body) >= len(answer) {
+			return 0, fmt.Errorf("unexpected answer %q", c.buf[:n])
+		}
+	}
+}
+
+func (c *client) round() error {
+	for range perRound / c.depth {
+		if _, err := c.conn.Write(c.batch); err != nil {
+			return err
+		}
+		want := c.size * c.depth
+		n := 0
+		for n < want {
+			m, err := c.conn.Read(c.buf[n:])
+			if err != nil {
+				return err
+			}
+			n += m
+		}
+		for i := 0; i < want; i += c.size {
+			if string(c.buf[i:i+12]) != "HTTP/1.1 200" || string(c.buf[i+c.size-len(answer):i+c.size]) != answer {
+				return fmt.Errorf("unexpected answer %q", c.buf[i:i+c.size])
+			}
+		}
+		if n > want {
+			return fmt.Errorf("%d bytes of answer, want %d", n, want)
+		}
+	}
+	return nil
+}
+
+// BenchmarkServer: an operation is one request.
+func BenchmarkServer(b *testing.B) {
+	for _, load := range loads {
+		for _, name := range names {
+			b.Run(fmt.Sprintf("load=%s/impl=%s", load.name, name), func(b *testing.B) {
+				benchmark(b, name, load.request, load.depth)
+			})
+		}
+	}
+}
+
+func benchmark(b *testing.B, name, request string, depth int) {
+	server := start(b, name)
+	clients := make([]*client, connections)
+	for i := range clients {
+		c, err := dial(server.addr, request, depth)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.conn.Close()
+		clients[i] = c
+	}
+	round := func() {
+		var wg sync.WaitGroup
+		for _, c := range clients {
+			wg.Go(func() {
+				if err := c.round(); err != nil {
+					b.Error(name, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	round() // pools fill, stacks grow
+	runtime.GC()
+	before := server.usage(b, "usage")
+	for b.Loop() {
+		round()
+	}
+	elapsed := b.Elapsed()
+	after := server.usage(b, "usage")
+	requests := float64(b.N) * connections * perRound
+	b.ReportMetric(float64(elapsed.Nanoseconds())/requests, "ns/op")
+	b.ReportMetric(requests/elapsed.Seconds(), "req/s")
+	b.ReportMetric(float64(after.User-before.User)/requests, "user-ns/req")
+	b.ReportMetric(float64(after.User+after.System-before.User-before.System)/requests, "cpu-ns/req")
+	b.ReportMetric(float64(after.Allocs-before.Allocs)/requests, "allocs/req")
+	b.ReportMetric(float64(after.Bytes-before.Bytes)/requests, "B/req")
+}
+
+// BenchmarkIdle opens connections that have had one request, and reports what
+// the server's process holds for each: resident memory, and heap and stacks.
+// It is meant for -benchtime 1x: an operation opens all connections.
+func BenchmarkIdle(b *testing.B) {
+	const count = 2000
+	for _, name := range names {
+		b.Run("impl="+name, func(b *testing.B) {
+			for b.Loop() {
+				server := start(b, name)
+				before := server.usage(b, "gc")
+				conns := make([]net.Conn, 0, count)
+				for range count {
+					c, err := dial(server.addr, postRequest, 1)
+					if err != nil {
+						b.Fatal(err)
+					}
+					conns = append(conns, c.conn)
+				}
+				time.Sleep(3 * time.Second) // what a server drops when idle
+				after := server.usage(b, "gc")
+				b.ReportMetric(float64(after.ResidentBytes-before.ResidentBytes)/count, "resident-B/conn")
+				b.ReportMetric(float64(after.HeapStackBytes-before.HeapStackBytes)/count, "heap+stack-B/conn")
+				for _, c := range conns {
+					c.Close()
+				}
+				server.stop() // its memory would hide the next one's
+				delete(children, name)
+			}
+		})
+	}
+}
+
+// Every server answers every load as it should: the comparison is fair only then.
+func TestServers(t *testing.T) {
+	for _, name := range names {
+		server := start(t, name)
+		for _, load := range loads {
+			c, err := dial(server.addr, load.request, load.depth)
+			if err != nil {
+				t.Fatalf("%s %s: %v", name, load.name, err)
+			}
+			if err := c.round(); err != nil {
+				t.Errorf("%s %s: %v", name, load.name, err)
+			}
+			c.conn.Close()
+		}
+	}
+}

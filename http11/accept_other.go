@@ -1,0 +1,14 @@
+//go:build !unix
+
+package http11
+
+import (
+	"errors"
+	"syscall"
+)
+
+// temporary tells the errors of accept that pass.
+func temporary(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && (errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ECONNRESET || errno == syscall.ECONNABORTED)
+}

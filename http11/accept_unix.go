@@ -1,0 +1,22 @@
+//go:build unix
+
+package http11
+
+import (
+	"errors"
+	"syscall"
+)
+
+// temporary tells the errors of accept that pass (accept(2)).
+func temporary(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	switch errno {
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.ECONNRESET,
+		syscall.EINTR, syscall.EPROTO, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOPROTOOPT:
+		return true
+	}
+	return false
+}

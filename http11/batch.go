@@ -1,0 +1,180 @@
+package http11
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+)
+
+// batch answers the requests that have arrived, and waits for the rest of one
+// that has begun. It reports whether the connection goes on.
+func (c *conn) batch() bool {
+	cx := &c.cx
+	if c.srv.Idle != nil {
+		c.srv.active.Add(1)
+		defer c.idle()
+	}
+	for {
+		n, err := parseHead(&cx.r.head, cx.buf[cx.next:], &c.srv.lim)
+		switch {
+		case err != nil:
+			cx.begin(0)
+			return c.refuse(err)
+		case n > 0:
+			cx.begin(n)
+			if !c.answer() {
+				return false
+			}
+			if len(cx.out) >= flushBytes && !c.flush() {
+				return false
+			}
+			if cx.next < len(cx.buf) {
+				continue
+			}
+			if !c.flush() {
+				return false
+			}
+			cx.recycle()
+			return true
+		}
+		if !c.flush() {
+			return false
+		}
+		if cx.next > 0 {
+			cx.carry()
+		}
+		if c.phase != phaseHead {
+			c.phase, c.waiting = phaseHead, false
+		}
+		if err := c.read(); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				c.srv.stats.timeouts.Add(1)
+				cx.begin(0)
+				return c.refuse(errHeadSlow)
+			}
+			return false
+		}
+	}
+}
+
+// idle ends what batch began.
+func (c *conn) idle() {
+	if c.srv.active.Add(-1) == 0 {
+		c.srv.Idle(0)
+	}
+}
+
+// errHeadSlow and errBodySlow are not the parser's: time is not of its matter.
+var (
+	errHeadSlow = &protocolError{408, "9110 15.5.9", "the header section did not arrive in time"}
+	errBodySlow = &protocolError{408, "9110 15.5.9", "the body did not arrive in time"}
+)
+
+// answer has the handler answer the request that has begun, and reports whether
+// the connection goes on.
+func (c *conn) answer() bool {
+	cx := &c.cx
+	c.requests++
+	h := &cx.r.head
+	cx.close = h.close || c.srv.closing.Load() || c.srv.MaxRequests > 0 && c.requests >= c.srv.MaxRequests
+	ok := c.call()
+	if c.hijacked {
+		return false
+	}
+	switch {
+	case !ok && (cx.state >= stateStreamed || cx.aborted):
+		return false // the client notices that the response is incomplete
+	case !ok:
+		cx.fail(500, "the handler failed")
+	case cx.bodyErr != nil && cx.state == stateNone && !cx.touched:
+		var refusal *protocolError
+		if errors.As(cx.bodyErr, &refusal) {
+			return c.refuse(refusal)
+		}
+		return false
+	}
+	whole := cx.finish()
+	c.log()
+	if !whole || !cx.skipBody() || cx.close {
+		return c.last(cx.bodyState != bodyDone || !ok || cx.next < len(cx.buf))
+	}
+	if cx.r.refs.Load() > 1 { // the handler retained it
+		if !c.flush() {
+			return false
+		}
+		cx.carry()
+	}
+	return true
+}
+
+// call calls the handler and reports whether it returned.
+func (c *conn) call() (ok bool) {
+	defer func() {
+		if ok {
+			return
+		}
+		if v := recover(); v != nil {
+			c.panicked(v)
+		}
+	}()
+	c.srv.Handler.ServeHTTP11(&c.cx)
+	return true
+}
+
+func (c *conn) panicked(v any) {
+	if v == http.ErrAbortHandler {
+		c.cx.aborted = true
+		return
+	}
+	c.srv.stats.panics.Add(1)
+	stack := debug.Stack()
+	if c.srv.OnPanic != nil {
+		c.srv.OnPanic(v, stack)
+		return
+	}
+	logPanic(v, stack)
+}
+
+// refuse answers a request that is malformed, beyond a limit or late, and ends
+// the connection.
+func (c *conn) refuse(err error) bool {
+	c.srv.stats.refused.Add(1)
+	refusal := &protocolError{Status: 400, Reason: "the request is malformed"}
+	errors.As(err, &refusal)
+	c.cx.fail(refusal.Status, refusal.Reason)
+	c.cx.finish()
+	c.log()
+	return c.last(true)
+}
+
+// last sends what has been answered before the connection ends. With unread,
+// the client may have more to say: closing then would reset the connection, and
+// the client might lose the response (RFC 9112, section 9.6).
+func (c *conn) last(unread bool) bool {
+	if !c.flush() || !unread {
+		return false
+	}
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return false
+	}
+	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
+	c.armed = c.srv.clock.now(0) + lingering
+	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
+		return false
+	}
+	c.dst = c.cx.take(4 << 10)
+	defer func() { c.dst = nil }()
+	for n := 0; n < lingerBytes && c.read() == nil; n += c.n {
+	}
+	return false
+}
+
+// How long, and for how many bytes, a connection that is about to be closed
+// reads on.
+const (
+	lingering   = 500 * time.Millisecond
+	lingerBytes = 1 << 20
+)

@@ -1,0 +1,279 @@
+package http11
+
+import (
+	"io"
+	"time"
+)
+
+var noDeadline time.Time
+
+// bodyState says how much of the request's body has been read.
+type bodyState uint8
+
+const (
+	bodyNone    bodyState = iota // nothing yet
+	bodyPartly                   // something
+	bodyDone                     // all, or there is no body
+	bodyWrecked                  // all that can be read
+)
+
+// skipBytes is how much of a body is read that the handler did not read. For
+// more the connection is closed.
+const skipBytes = 256 << 10
+
+// firstBodyBytes is the most that is allocated for a body before its bytes
+// have arrived.
+const firstBodyBytes = 64 << 10
+
+func (c *Context) beginBody(parsed bool) {
+	c.body, c.bodyErr, c.bodyLeft = View{}, nil, 0
+	h := &c.r.head
+	switch {
+	case !parsed || h.length == 0:
+		c.bodyState = bodyDone
+	case h.chunked:
+		c.bodyState = bodyNone
+		c.chunks.start(c.r, &c.srv.lim)
+	default:
+		c.bodyState = bodyNone
+		c.bodyLeft = h.length
+	}
+}
+
+// Body reads the rest of the body into memory of the request and returns it.
+// An error means that the body is malformed, too large, late or cut off; a
+// handler that has written nothing then returns, and the server answers.
+// A client that waits for 100 (Continue) is told to go on.
+func (c *Context) Body() (View, error) {
+	switch {
+	case c.bodyErr != nil:
+		return View{}, c.bodyErr
+	case c.bodyState == bodyDone || c.body.r != nil:
+		return c.body, nil
+	}
+	var body []byte
+	var err error
+	if c.r.head.chunked {
+		body, err = c.wholeChunked()
+	} else {
+		body, err = c.whole()
+	}
+	if err != nil {
+		return View{}, err
+	}
+	c.r.base[baseBody] = body
+	c.body = c.r.view(baseBody, span{0, uint32(len(body))})
+	return c.body, nil
+}
+
+// whole reads the rest of a body with Content-Length. What fits stays in the
+// read buffer.
+func (c *Context) whole() ([]byte, error) {
+	left := c.bodyLeft
+	if left <= int64(len(c.buf)-c.next) {
+		body := c.buf[c.next : c.next+int(left) : c.next+int(left)]
+		c.next += int(left)
+		c.bodyLeft, c.bodyState = 0, bodyDone
+		return body, nil
+	}
+	body := c.take(int(min(left, firstBodyBytes)))[:0]
+	for {
+		n, err := c.readBody(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(body) == cap(body) && c.bodyLeft > 0 {
+			more := min(c.bodyLeft, int64(len(body)))
+			body = append(c.take(len(body) + int(more))[:0], body...)
+		}
+	}
+}
+
+// wholeChunked reads the rest of a chunked body.
+func (c *Context) wholeChunked() ([]byte, error) {
+	body := c.take(max(512, len(c.buf)-c.next))[:0]
+	for {
+		n, err := c.readBody(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(body) == cap(body) {
+			body = append(c.take(2 * len(body))[:0], body...)
+		}
+	}
+}
+
+// BodyReader returns a reader of the body, or of what is left of it. It is
+// valid until the handler returns. Its errors are those of Body.
+func (c *Context) BodyReader() io.Reader { return (*bodyReader)(c) }
+
+type bodyReader Context
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return (*Context)(b).readBody(p)
+}
+
+// readBody reads some of the body; with io.EOF it has been read to its end,
+// maybe by this call.
+func (c *Context) readBody(p []byte) (int, error) {
+	switch {
+	case c.bodyErr != nil:
+		return 0, c.bodyErr
+	case c.bodyState == bodyDone:
+		return 0, io.EOF
+	}
+	if c.source != nil {
+		return c.readSource(p)
+	}
+	for {
+		n, err := c.decode(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+		if err := c.fill(p); err != nil {
+			return 0, err
+		}
+		if c.conn.dst != nil { // it was read to where it belongs
+			n := c.conn.n
+			c.conn.dst = nil
+			c.bodyLeft -= int64(n)
+			if c.bodyLeft == 0 {
+				c.bodyState = bodyDone
+				return n, io.EOF
+			}
+			return n, nil
+		}
+	}
+}
+
+// decode takes body from the read buffer.
+func (c *Context) decode(p []byte) (int, error) {
+	src := c.buf[c.next:]
+	if !c.r.head.chunked {
+		if int64(len(src)) > c.bodyLeft {
+			src = src[:c.bodyLeft]
+		}
+		n := copy(p, src)
+		c.next += n
+		c.bodyLeft -= int64(n)
+		if c.bodyLeft == 0 {
+			c.bodyState = bodyDone
+			return n, io.EOF
+		}
+		return n, nil
+	}
+	n, used, done, err := c.chunks.decode(p, src)
+	c.next += used
+	switch {
+	case err != nil:
+		return n, c.wreck(err)
+	case done:
+		c.r.base[baseTrailer], c.r.trailers = c.chunks.raw, append(c.r.trailers, c.chunks.trailers...)
+		c.bodyState = bodyDone
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// fill waits for more of the body: into p, where nothing needs to be decoded
+// and p is no smaller than the read buffer would be, else into the read buffer.
+func (c *Context) fill(p []byte) error {
+	cn := c.conn
+	if c.bodyState == bodyNone {
+		c.bodyState = bodyPartly
+		cn.phase, cn.waiting = phaseBody, false
+		if err := c.goOn(); err != nil {
+			return c.wreck(err)
+		}
+	}
+	if !c.r.head.chunked && (len(p) >= readRoom || int64(len(p)) >= c.bodyLeft) {
+		cn.dst = p[:min(int64(len(p)), c.bodyLeft)]
+	} else if c.next == len(c.buf) {
+		// All that was read is used: the buffer begins anew behind it.
+		c.out = c.r.trim(c.out)
+		c.buf, c.next = nil, 0
+		if cap(c.spare) > 0 {
+			c.buf = c.spare[:0]
+		}
+		c.space()
+		c.spare = c.buf
+	}
+	err := cn.read()
+	if err == nil {
+		return nil
+	}
+	cn.dst = nil
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if timedOut(err) {
+		c.srv.stats.timeouts.Add(1)
+		err = errBodySlow
+	}
+	return c.wreck(err)
+}
+
+// wreck ends the reading of a body that has no end.
+func (c *Context) wreck(err error) error {
+	c.bodyState = bodyWrecked
+	c.close = true
+	c.bodyErr = &readError{err}
+	return c.bodyErr
+}
+
+// goOn sends 100 (Continue) to a client that waits for it.
+func (c *Context) goOn() error {
+	if !c.r.head.expect || c.state >= stateStreamed {
+		return nil
+	}
+	if err := c.sendEarlier(); err != nil {
+		return err
+	}
+	return c.conn.write([]byte(continueLine))
+}
+
+// skipBody reads what the handler did not read of the body, so that the next
+// request can be found, and reports whether it did.
+func (c *Context) skipBody() bool {
+	if c.bodyState == bodyDone {
+		return true
+	}
+	if c.bodyState == bodyWrecked || c.unanswered() || c.bodyLeft > skipBytes {
+		return false
+	}
+	left := int64(len(c.buf) - c.next)
+	if left < c.bodyLeft || c.r.head.chunked {
+		if !c.conn.flush() {
+			return false
+		}
+	}
+	scratch := c.take(readRoom)
+	for n := 0; n <= skipBytes; {
+		m, err := c.readBody(scratch)
+		n += m
+		if err == io.EOF {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// unanswered reports whether the client still waits for 100 (Continue), so
+// that it is not known whether the body will come.
+func (c *Context) unanswered() bool {
+	return c.r.head.expect && c.bodyState == bodyNone && c.next == len(c.buf)
+}

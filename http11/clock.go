@@ -1,0 +1,61 @@
+package http11
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A clock keeps the Date field and a coarse time for the connections of a
+// server, so that a request reads no clock. It ticks once a second while the
+// server serves.
+type clock struct {
+	// date publishes the bytes of a whole Date field, made by the ticking
+	// goroutine and never changed after.
+	date atomic.Pointer[[]byte]
+	// seconds publishes the time of the last tick, since start.
+	coarse atomic.Int64
+	start  time.Time
+	stop   chan struct{}
+}
+
+func newClock() *clock {
+	c := &clock{start: time.Now(), stop: make(chan struct{})}
+	c.tick(c.start)
+	go c.run()
+	return c
+}
+
+func (c *clock) run() {
+	for {
+		now := time.Now()
+		t := time.NewTimer(now.Truncate(time.Second).Add(time.Second).Sub(now))
+		select {
+		case now = <-t.C:
+			c.tick(now)
+		case <-c.stop:
+			t.Stop()
+			return
+		}
+	}
+}
+
+func (c *clock) tick(now time.Time) {
+	date := append(now.UTC().AppendFormat([]byte("Date: "), dateFormat), '\r', '\n')
+	c.date.Store(&date)
+	c.coarse.Store(int64(now.Sub(c.start)))
+}
+
+// dateFormat is IMF-fixdate (RFC 9110, section 5.6.7).
+const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// fine is a timeout for which a second is too coarse.
+const fine = 16 * time.Second
+
+// now returns the time since the start of the clock, exact enough for a
+// timeout.
+func (c *clock) now(timeout time.Duration) time.Duration {
+	if timeout >= fine {
+		return time.Duration(c.coarse.Load())
+	}
+	return time.Since(c.start)
+}

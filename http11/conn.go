@@ -1,0 +1,296 @@
+package http11
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A phase is what a connection is waiting for.
+type phase uint8
+
+const (
+	phaseIdle  phase = iota // the first byte of a request
+	phaseHead               // the rest of a head
+	phaseBody               // the rest of a body
+	phaseWrite              // room for a response
+	phases
+)
+
+const (
+	// readRoom is the least room for a read.
+	readRoom = 512
+	// flushBytes is how much of responses to pipelined requests is collected.
+	flushBytes = 32 << 10
+	// slabIdle is how long a connection keeps its slab block.
+	slabIdle = time.Second
+	// graceful is how long a connection without any request may take to send
+	// one once the server is closing.
+	graceful = 500 * time.Millisecond
+)
+
+// A conn is one connection. All fields belong to its goroutine, except that
+// Shutdown sets read deadlines of nc and Close closes it.
+type conn struct {
+	srv *Server
+	nc  net.Conn
+	raw syscall.RawConn // nil when nc is read and written by its methods
+
+	// The callbacks of raw, made once, and what they work on: dst is where to
+	// read to, nil for the read buffer; n and errno are the result.
+	tryRead, tryWrite func(fd uintptr) bool
+	dst, rest         []byte
+	n                 int
+	errno             syscall.Errno
+
+	phase    phase
+	waiting  bool          // armed for this phase
+	armed    time.Duration // read deadline by the server's clock, 0 for none
+	stalled  time.Duration // write deadline, 0 for none
+	requests int
+	hijacked bool
+	broken   bool // nothing more can be written
+	first    [1]byte
+
+	cx Context // its region is nil while there is no request
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{srv: s, nc: nc}
+	c.cx.srv, c.cx.conn = s, c
+	if !rawIO {
+		return c
+	}
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		c.raw, _ = nc.SyscallConn()
+	case *net.UnixConn:
+		c.raw, _ = nc.SyscallConn()
+	}
+	c.tryRead, c.tryWrite = c.readFD, c.writeFD
+	return c
+}
+
+// serve answers the requests of a connection. It ends with the connection, or
+// when it is hijacked.
+func (c *conn) serve() {
+	defer c.end()
+	if !c.handshake() {
+		return
+	}
+	for c.await() && c.batch() {
+	}
+}
+
+// end is deferred, so that it is reached by runtime.Goexit too.
+func (c *conn) end() {
+	if c.cx.r != nil {
+		c.cx.drop()
+	}
+	if !c.hijacked {
+		c.nc.Close() // nothing is owed to the client
+		c.srv.forget(c)
+	}
+}
+
+func (c *conn) handshake() bool {
+	t, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return true
+	}
+	if limit := c.srv.timeouts[phaseHead]; limit > 0 {
+		t.SetDeadline(time.Now().Add(limit)) // an error shows in the handshake
+	}
+	err := t.HandshakeContext(context.Background())
+	t.SetDeadline(time.Time{})
+	return err == nil
+}
+
+// await waits for the first byte of a request. Meanwhile the connection holds
+// no request memory, except a slab's block for a while.
+func (c *conn) await() bool {
+	c.phase, c.waiting = phaseIdle, false
+	for {
+		if c.srv.closing.Load() {
+			return c.lastChance()
+		}
+		err := c.read()
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false
+		}
+		if c.srv.closing.Load() {
+			continue
+		}
+		if c.cx.r == nil { // the idle time-out
+			return false
+		}
+		c.cx.drop() // it was kept for slabIdle
+		c.waiting = false
+	}
+}
+
+// lastChance serves a request that has arrived when the server closes, or the
+// first one of a connection if it arrives soon.
+func (c *conn) lastChance() bool {
+	wait := time.Millisecond
+	if c.requests == 0 {
+		wait = graceful
+	}
+	c.waiting = true // the deadline stays as it is set here
+	c.armed = c.srv.clock.now(0) + wait
+	if c.nc.SetReadDeadline(time.Now().Add(wait)) != nil {
+		return false
+	}
+	return c.read() == nil
+}
+
+// nudge wakes a connection that waits for a request, so that it sees that the
+// server is closing.
+func (c *conn) nudge() {
+	c.nc.SetReadDeadline(time.Unix(1, 0)) // a connection that has ended needs no waking
+}
+
+// read reads once, into dst or the read buffer. It is nil after at least one
+// byte.
+func (c *conn) read() error {
+	for {
+		err := c.readOnce()
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || c.phase == phaseIdle && c.srv.closing.Load() {
+			return err
+		}
+		// The deadline may be of an earlier phase, or Shutdown's nudge, which is
+		// meant for idle connections.
+		if c.waiting && c.armed != 0 && c.srv.clock.now(0) >= c.armed {
+			return err
+		}
+		c.waiting, c.armed = false, 0
+		if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *conn) readOnce() error {
+	if c.raw == nil {
+		return c.readConn()
+	}
+	c.errno = 0
+	if err := c.raw.Read(c.tryRead); err != nil {
+		return err
+	}
+	switch {
+	case c.errno != 0:
+		return c.errno
+	case c.n == 0:
+		return io.EOF
+	}
+	if c.dst == nil {
+		c.cx.got(c.n)
+	}
+	return nil
+}
+
+// readFD tries to read; it is called when the descriptor may be readable.
+func (c *conn) readFD(fd uintptr) bool {
+	dst := c.dst
+	if dst == nil {
+		dst = c.cx.space()
+	}
+	for {
+		c.n, c.errno = readFD(fd, dst)
+		if c.errno != syscall.EINTR {
+			break
+		}
+	}
+	if !again(c.errno) {
+		return true
+	}
+	c.errno = 0
+	c.park()
+	return false
+}
+
+// readConn is readOnce by the methods of nc, which do not tell that they are
+// about to wait. An idle connection waits with a buffer of one byte.
+func (c *conn) readConn() error {
+	c.park()
+	dst := c.dst
+	switch {
+	case c.phase == phaseIdle && c.cx.r == nil:
+		dst = c.first[:]
+	case dst == nil:
+		dst = c.cx.space()
+	}
+	n, err := c.nc.Read(dst)
+	if c.n = n; n == 0 {
+		if err == nil {
+			err = io.ErrNoProgress
+		}
+		return err
+	}
+	if c.dst == nil {
+		if c.cx.r == nil {
+			copy(c.cx.space(), c.first[:])
+		}
+		c.cx.got(n)
+	}
+	return nil
+}
+
+// park is called before the connection waits for bytes.
+func (c *conn) park() {
+	t := c.srv.timeouts[c.phase]
+	if c.phase != phaseIdle {
+		if !c.waiting {
+			c.waiting = true
+			c.arm(t)
+		}
+		return
+	}
+	if c.cx.r != nil {
+		if c.srv.memory.config.Mode == Slab && c.raw != nil && len(c.cx.buf) == 0 {
+			if t <= 0 || t > slabIdle {
+				t = slabIdle
+			}
+		} else {
+			c.cx.drop()
+		}
+	}
+	if !c.waiting {
+		c.waiting = true
+		c.arm(t)
+	}
+}
+
+// arm makes sure that a read fails between t and t·9/8 from now; 0 is never.
+// A deadline that does so already is left alone, because setting one costs
+// more than a small request.
+func (c *conn) arm(t time.Duration) {
+	if t <= 0 {
+		if c.armed != 0 {
+			c.armed = 0
+			c.nc.SetReadDeadline(time.Time{}) // an error shows in the read
+		}
+		return
+	}
+	now := c.srv.clock.now(t)
+	if left := c.armed - now; c.armed != 0 && left >= t && left <= t+t/8 {
+		return
+	}
+	c.armed = now + t + t/8
+	c.nc.SetReadDeadline(c.srv.clock.start.Add(c.armed))
+	if c.phase == phaseIdle && c.srv.closing.Load() {
+		c.nudge() // Shutdown's was overwritten
+	}
+}

@@ -1,0 +1,188 @@
+package http11
+
+import (
+	"errors"
+	"strconv"
+)
+
+// Write adds content. The response is sent when the handler has returned, or
+// is streamed; then an error says that the client is gone. Content of a
+// response to HEAD is counted and dropped.
+func (c *Context) Write(p []byte) (int, error) { return writeContent(c, p) }
+
+// WriteString is Write for a string.
+func (c *Context) WriteString(s string) (int, error) { return writeContent(c, s) }
+
+func writeContent[T string | []byte](c *Context, p T) (int, error) {
+	if c.state < stateBody {
+		if len(p) == 0 {
+			return 0, nil
+		}
+		c.freeze(len(p), false)
+	}
+	if err := c.mayWrite(len(p)); err != nil {
+		return 0, err
+	}
+	c.written += int64(len(p))
+	if c.head {
+		return len(p), nil
+	}
+	if c.state == stateBody {
+		if len(c.out)-c.mark-c.content+len(p) <= collectBytes {
+			c.reserve(len(p))
+			c.out = append(c.out, p...)
+			return len(p), nil
+		}
+		c.stream()
+	}
+	return streamContent(c, p)
+}
+
+func (c *Context) mayWrite(n int) error {
+	switch {
+	case c.conn != nil && c.conn.hijacked:
+		return ErrHijacked
+	case !hasBody(c.status) && n > 0:
+		return ErrBodyNotAllowed
+	case c.declared >= 0 && c.written+int64(n) > c.declared:
+		return ErrContentLength
+	}
+	return nil
+}
+
+// stream goes over from collecting to sending.
+func (c *Context) stream() {
+	switch {
+	case c.state < stateBody:
+		c.freeze(0, true)
+	case c.state == stateBody && (c.declared >= 0 || c.announced < 0):
+	case c.state == stateBody:
+		collected := len(c.out) - c.mark - c.content
+		// The new fields are made behind the content and put in place.
+		end := len(c.out) - c.mark
+		old := c.content
+		c.reserve(128)
+		c.appendFraming(0, true)
+		if c.chunked && collected > 0 {
+			c.out = appendChunkSize(c.out, collected)
+		}
+		var fields [128]byte
+		n := copy(fields[:], c.out[c.mark+end:])
+		c.out = c.out[:c.mark+end]
+		c.splice(c.framing, old, fields[:n])
+		if c.chunked && collected > 0 {
+			c.reserve(2)
+			c.out = append(c.out, "\r\n"...)
+		}
+	}
+	c.state = stateStreamed
+}
+
+func appendChunkSize(out []byte, n int) []byte {
+	return append(strconv.AppendUint(out, uint64(n), 16), "\r\n"...)
+}
+
+// streamContent sends p, or collects it until there is enough to send.
+func streamContent[T string | []byte](c *Context, p T) (int, error) {
+	sent := 0
+	for sent < len(p) {
+		if len(c.out) >= flushBytes {
+			if err := c.send(); err != nil {
+				return sent, err
+			}
+		}
+		part := p[sent:min(len(p), sent+flushBytes)]
+		c.reserve(len(part) + 16)
+		if c.chunked {
+			c.out = appendChunkSize(c.out, len(part))
+		}
+		c.out = append(c.out, part...)
+		if c.chunked {
+			c.out = append(c.out, "\r\n"...)
+		}
+		sent += len(part)
+	}
+	if len(c.out) >= flushBytes {
+		return sent, c.send()
+	}
+	return sent, nil
+}
+
+// send sends what is in out, after which positions in it have no meaning.
+func (c *Context) send() error {
+	out := c.out
+	c.out, c.mark = out[:0], 0
+	if c.conn == nil {
+		return c.mount.send(c, out)
+	}
+	return c.conn.write(out)
+}
+
+// sendEarlier sends the responses to earlier requests.
+func (c *Context) sendEarlier() error {
+	if c.mark == 0 || c.conn == nil {
+		return nil
+	}
+	if err := c.conn.write(c.out[:c.mark]); err != nil {
+		return err
+	}
+	c.out = c.out[:copy(c.out, c.out[c.mark:])]
+	c.mark = 0
+	return nil
+}
+
+// Flush sends what was written. From now on the response is streamed.
+func (c *Context) Flush() error {
+	if c.conn != nil && c.conn.hijacked {
+		return ErrHijacked
+	}
+	c.stream()
+	return c.send()
+}
+
+// finish completes the response, which stays in out, and reports whether it is
+// whole. If it is not, the connection has to end.
+func (c *Context) finish() bool {
+	if c.state < stateBody {
+		c.freeze(0, false)
+	}
+	whole := c.head || c.declared < 0 || c.written == c.declared || !hasBody(c.status)
+	switch {
+	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:
+		var digits [20]byte
+		old := len(strconv.AppendInt(digits[:0], c.announced, 10))
+		c.splice(c.digits, c.digits+old, strconv.AppendInt(digits[:0], c.written, 10))
+	case c.state == stateStreamed && c.chunked && !c.head:
+		c.reserve(8 + len(c.trailer))
+		c.out = append(c.out, "0\r\n"...)
+		c.out = append(c.out, c.trailer...)
+		c.out = append(c.out, "\r\n"...)
+	}
+	c.state = stateDone
+	return whole
+}
+
+// fail replaces the response by an error, if nothing of it was sent, and has
+// the connection end after it.
+func (c *Context) fail(status int, reason string) {
+	if c.state != stateDone && !c.Reset() {
+		return
+	}
+	c.status, c.close = status, true
+	c.SetHeader("Content-Type", "text/plain; charset=utf-8")
+	c.WriteString(reason)
+	c.WriteString("\n")
+}
+
+// Error answers with a status and a text, in place of what was written. It
+// returns an error if a part of the response was sent already.
+func (c *Context) Error(status int, text string) error {
+	if !c.Reset() {
+		return errors.New("http11: Error: a part of the response was sent; end the handler")
+	}
+	c.SetStatus(status)
+	c.SetHeader("Content-Type", "text/plain; charset=utf-8")
+	c.WriteString(text)
+	_, err := c.WriteString("\n")
+	return err
+}

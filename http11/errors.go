@@ -1,0 +1,32 @@
+package http11
+
+import "errors"
+
+// The errors that handlers may want to tell apart; what is returned wraps them
+// or is one of them.
+var (
+	ErrBodyNotAllowed = errors.New("http11: Write: a response of this status has no content; set another status or write nothing")
+	ErrContentLength  = errors.New("http11: Write: more than the declared Content-Length; declare what is written")
+	ErrHijacked       = errors.New("http11: the connection was hijacked; use what Hijack returned")
+	ErrNoConn         = errors.New("http11: Hijack: the request did not come by a connection of this server; serve it by http11.Server")
+)
+
+var errClientGone = &writeError{errors.New("an earlier write failed")}
+
+// A writeError says that a response could not be sent.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string {
+	return "http11: write response: " + e.err.Error() + "; the connection is closed"
+}
+
+func (e *writeError) Unwrap() error { return e.err }
+
+// A readError says that a body could not be read to its end.
+type readError struct{ err error }
+
+func (e *readError) Error() string {
+	return "http11: read body: " + e.err.Error() + "; the connection is closed"
+}
+
+func (e *readError) Unwrap() error { return e.err }

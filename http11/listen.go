@@ -1,0 +1,20 @@
+package http11
+
+import (
+	"context"
+	"fmt"
+	"net"
+)
+
+// ListenReusePort listens on an address that other listeners of the same user
+// listen on too (SO_REUSEPORT), in this process or another; the kernel spreads
+// connections over them. Where the platform has no such thing the error is
+// errors.ErrUnsupported.
+func ListenReusePort(network, address string) (net.Listener, error) {
+	config := net.ListenConfig{Control: reusePort}
+	l, err := config.Listen(context.Background(), network, address)
+	if err != nil {
+		return nil, fmt.Errorf("http11: ListenReusePort: %w; use net.Listen, or another address", err)
+	}
+	return l, nil
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package http11
+
+import "syscall"
+
+// Where rawIO is false a connection is read and written by its own methods.
+const rawIO = false
+
+func readFD(uintptr, []byte) (int, syscall.Errno)  { return 0, syscall.ENOSYS }
+func writeFD(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
+func again(syscall.Errno) bool                     { return false }

@@ -1,0 +1,302 @@
+package http11
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// A respState says how far a response is.
+type respState uint8
+
+const (
+	stateNone     respState = iota // nothing is in out yet
+	stateHead                      // status line and fields; they can be changed
+	stateBody                      // the head is complete, nothing was sent
+	stateStreamed                  // the head was sent, or is about to be
+	stateDone
+)
+
+// collectBytes is the most content that is collected before it is sent in
+// chunks.
+const collectBytes = 64 << 10
+
+// A response is the part of a Context that is about the response. out holds
+// responses to earlier requests up to mark, then this one. Positions count
+// from mark.
+type response struct {
+	out       []byte // memory of the region
+	mark      int
+	statusEnd int // end of the status line
+	framing   int // begin of the fields that the server adds last
+	digits    int // begin of the value of Content-Length
+	content   int // begin of the content
+
+	state     respState
+	touched   bool // the handler has set a status
+	head      bool // the request is HEAD: content is counted and not sent
+	chunked   bool
+	status    int
+	declared  int64 // Content-Length as the handler set it, or -1
+	written   int64 // bytes of content
+	announced int64 // Content-Length as it stands in out
+	trailer   []byte
+}
+
+func (c *Context) beginResponse() {
+	h := &c.r.head
+	c.response = response{
+		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0],
+		head: h.method.len == 4 && string(h.method.of(c.r.base[baseHead])) == "HEAD",
+	}
+}
+
+// reserve makes room for n more bytes.
+func (c *Context) reserve(n int) {
+	if cap(c.out)-len(c.out) < n {
+		c.out = c.r.room(c.out, n)
+	}
+}
+
+// Status returns the status of the response, 200 if none was set.
+func (c *Context) Status() int { return c.status }
+
+// SetStatus sets the status. It panics unless it is called before the first
+// byte of content is written, with a final status, 200 to 999.
+func (c *Context) SetStatus(code int) {
+	if code < 200 || code > 999 {
+		panic(fmt.Sprintf("http11: SetStatus: %d is not a final status; use 200 to 999, and Hijack to change the protocol", code))
+	}
+	c.early("SetStatus")
+	c.touched = true
+	if c.state == stateHead {
+		var line [128]byte
+		line2 := appendStatusLine(line[:0], code)
+		c.splice(0, c.statusEnd, line2)
+		c.statusEnd = len(line2)
+	}
+	c.status = code
+}
+
+// early panics when the head of the response is complete.
+func (c *Context) early(op string) {
+	if c.state > stateHead {
+		panic("http11: " + op + ": content was written already; call it before the first Write, or Reset the response")
+	}
+}
+
+// Reset discards the response as far as it was not sent, and reports whether
+// nothing was.
+func (c *Context) Reset() bool {
+	if c.state >= stateStreamed {
+		return false
+	}
+	c.out = c.out[:c.mark]
+	c.beginResponse()
+	return true
+}
+
+// beginHead appends the status line and the fields that every response has.
+func (c *Context) beginHead() {
+	var date []byte
+	if c.conn != nil {
+		date = *c.srv.clock.date.Load()
+	}
+	c.reserve(256 + len(c.srv.Name))
+	c.out = appendStatusLine(c.out, c.status)
+	c.statusEnd = len(c.out) - c.mark
+	c.out = append(c.out, date...)
+	if c.srv.Name != "" {
+		c.out = append(c.out, "Server: "...)
+		c.out = append(c.out, c.srv.Name...)
+		c.out = append(c.out, "\r\n"...)
+	}
+	c.state = stateHead
+}
+
+// SetHeader sets a field of the response, in place of those of that name. It
+// panics after content was written, when the name is not a token, when the
+// value has a control character, and for Transfer-Encoding, which the server
+// decides. Content-Length declares how much will be written; Connection: close
+// ends the connection after the response.
+func (c *Context) SetHeader(name, value string) {
+	if c.special("SetHeader", name, value) {
+		return
+	}
+	c.removeHeader(name)
+	c.addLine("SetHeader", name, value)
+}
+
+// AddHeader is SetHeader without replacing fields of that name.
+func (c *Context) AddHeader(name, value string) {
+	if !c.special("AddHeader", name, value) {
+		c.addLine("AddHeader", name, value)
+	}
+}
+
+// SetContentLength declares how many bytes of content will be written.
+func (c *Context) SetContentLength(n int64) {
+	c.early("SetContentLength")
+	if n < 0 {
+		panic("http11: SetContentLength: negative; declare what will be written")
+	}
+	c.declared = n
+}
+
+// SetTrailer adds a field after the content. It is sent if the response is
+// sent in chunks: to an HTTP/1.1 client, by Flush or beyond 64 KB, without
+// Content-Length. It panics as SetHeader does, and for fields that would change
+// how the response is framed.
+func (c *Context) SetTrailer(name, value string) {
+	if !trailing(knownID(name)) {
+		panic("http11: SetTrailer: " + name + " must not be a trailer field; use SetHeader")
+	}
+	start := len(c.trailer)
+	c.trailer = appendField(c.trailer, name, value)
+	checkField("SetTrailer", c.trailer[start:], len(name))
+}
+
+// special takes the fields that frame the response.
+func (c *Context) special(op, name, value string) bool {
+	c.early(op)
+	if c.state == stateNone {
+		c.beginHead()
+	}
+	switch knownID(name) {
+	case idContentLength:
+		n, err := strconv.ParseUint(value, 10, 63)
+		if err != nil {
+			panic("http11: " + op + ": Content-Length is not a decimal number; use SetContentLength")
+		}
+		c.declared = int64(n)
+	case idTransferEncoding:
+		panic("http11: " + op + ": Transfer-Encoding is for the server to decide; leave it out")
+	case idConnection:
+		if equalFold(value, "close") {
+			c.close = true
+		} else if !equalFold(value, "keep-alive") {
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *Context) addLine(op, name, value string) {
+	c.reserve(len(name) + len(value) + 4)
+	start := len(c.out)
+	c.out = appendField(c.out, name, value)
+	defer func() { // the line must not stay when checkField panics
+		if c.state == stateHead && len(c.out) > start && c.out[len(c.out)-1] != '\n' {
+			c.out = c.out[:start]
+		}
+	}()
+	checkField(op, c.out[start:], len(name))
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, "\r\n"...)
+}
+
+// checkField panics unless line is a field with a name of that length.
+func checkField(op string, line []byte, name int) {
+	for _, b := range line[:name] {
+		if classOf[b]&isToken == 0 {
+			name = 0
+			break
+		}
+	}
+	if name == 0 {
+		panic(fmt.Sprintf("http11: %s: the name in %q is not a token; use letters, digits and hyphens", op, line))
+	}
+	if valueEnd(line, name+2) != len(line)-2 {
+		panic(fmt.Sprintf("http11: %s: the value in %q has a control character; remove or encode it", op, line))
+	}
+}
+
+// removeHeader removes the fields of that name.
+func (c *Context) removeHeader(name string) {
+	at := c.statusEnd
+	for {
+		lines := c.out[c.mark+at:]
+		end := bytes.IndexByte(lines, '\n') + 1
+		if end == 0 {
+			return
+		}
+		if end > len(name) && lines[len(name)] == ':' && sameName(lines[:len(name)], name) {
+			c.splice(at, at+end, nil)
+			continue
+		}
+		at += end
+	}
+}
+
+// splice replaces the bytes from position from to position to.
+func (c *Context) splice(from, to int, with []byte) {
+	from, to = c.mark+from, c.mark+to
+	old := len(c.out)
+	if grow := len(with) - (to - from); grow > 0 {
+		c.reserve(grow)
+		c.out = c.out[:old+grow]
+		copy(c.out[to+grow:], c.out[to:old])
+	} else {
+		copy(c.out[to+grow:], c.out[to:])
+		c.out = c.out[:old+grow]
+	}
+	copy(c.out[from:], with)
+}
+
+// freeze completes the head. With streaming, the length is known only if the
+// handler declared it; else it is n, which finish corrects.
+func (c *Context) freeze(n int, streaming bool) {
+	if c.state == stateNone {
+		c.beginHead()
+	}
+	if !c.close && c.conn != nil && c.unanswered() {
+		c.close = true
+	}
+	c.framing = len(c.out) - c.mark
+	c.reserve(96)
+	c.appendFraming(int64(n), streaming)
+	c.state = stateBody
+	if streaming {
+		c.state = stateStreamed
+	}
+}
+
+// appendFraming appends the fields that say where the response ends and whether
+// the connection does.
+func (c *Context) appendFraming(n int64, streaming bool) {
+	if c.declared >= 0 {
+		n, streaming = c.declared, false
+	}
+	c.announced = -1
+	switch {
+	case !hasBody(c.status):
+	case !streaming:
+		c.announced = n
+	case c.r.head.minor > 0:
+		c.chunked = true
+	default:
+		c.close = true
+	}
+	if c.close {
+		c.out = append(c.out, "Connection: close\r\n"...)
+	} else if c.r.head.minor == 0 {
+		c.out = append(c.out, "Connection: keep-alive\r\n"...)
+	}
+	if c.announced >= 0 {
+		c.out = append(c.out, "Content-Length: "...)
+		c.digits = len(c.out) - c.mark
+		c.out = strconv.AppendInt(c.out, c.announced, 10)
+		c.out = append(c.out, "\r\n"...)
+	} else if c.chunked {
+		c.out = append(c.out, "Transfer-Encoding: chunked\r\n"...)
+	}
+	c.out = append(c.out, "\r\n"...)
+	c.content = len(c.out) - c.mark
+}

@@ -1,0 +1,333 @@
+package http11
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Handler answers requests. ServeHTTP11 may be called by many goroutines at
+// once, each with a Context of its own.
+type Handler interface{ ServeHTTP11(*Context) }
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(*Context)
+
+// ServeHTTP11 calls f.
+func (f HandlerFunc) ServeHTTP11(c *Context) { f(c) }
+
+// ErrServerClosed is returned by Serve and ListenAndServe after Shutdown or
+// Close, at once and not when they are done.
+var ErrServerClosed = errors.New("http11: Serve: the server is closed; make a new one")
+
+// The time-outs and limits that zero stands for.
+const (
+	DefaultReadHeaderTimeout = 10 * time.Second
+	DefaultReadBodyTimeout   = time.Minute
+	DefaultWriteTimeout      = time.Minute
+	DefaultIdleTimeout       = 2 * time.Minute
+)
+
+// A Server answers HTTP/1.0 and HTTP/1.1 requests. Its fields must not change
+// once it serves, and it must not be copied. A server that has been shut down
+// is not used again.
+type Server struct {
+	Handler Handler // must be set
+
+	// Memory says where the memory of requests comes from. The zero value is
+	// Pooled.
+	Memory Memory
+
+	// TLS, if it is set, is the configuration of TLS for all connections.
+	TLS *tls.Config
+
+	// Name is sent as the field Server; nothing is sent when it is empty.
+	Name string
+
+	// A time-out of 0 is the default of that name, a negative one is none. It
+	// comes at most an eighth late. ReadHeaderTimeout runs from the first byte
+	// of a request that is incomplete, ReadBodyTimeout from the first wait for
+	// the body, WriteTimeout from the last byte that the client took,
+	// IdleTimeout from the end of the last response.
+	ReadHeaderTimeout time.Duration
+	ReadBodyTimeout   time.Duration
+	WriteTimeout      time.Duration
+	IdleTimeout       time.Duration
+
+	// Limits on a request; 0 is the default.
+	MaxTargetBytes int   // request target; 8 KB. More is answered by 414
+	MaxHeaderBytes int   // request line and header fields; 64 KB. More is answered by 431
+	MaxHeaders     int   // number of header fields; 128. More is answered by 431
+	MaxBodyBytes   int64 // 4 MB. More is answered by 413
+
+	// Limits on connections; 0 is none. At MaxConns open connections no more
+	// are accepted; they wait in the listener's queue. The response to request
+	// number MaxRequests of a connection closes it.
+	MaxConns    int
+	MaxRequests int
+
+	// Access is called after each response on the goroutine of its connection.
+	// The entry is used again after the call.
+	Access func(*Access)
+
+	// OnPanic is called with what a handler panicked with and its stack. Nil
+	// means an error of slog.Default. http.ErrAbortHandler is not reported.
+	OnPanic func(value any, stack []byte)
+
+	// Idle is called when the last request in progress has been answered, with
+	// 0 for the unknown time until the next. Its result is not used. It is made
+	// for the method Idle of a gcctl.Controller.
+	Idle func(expect time.Duration) bool
+
+	once     sync.Once
+	initErr  error // of configure
+	lim      limits
+	timeouts [phases]time.Duration
+	memory   *memory
+	contexts sync.Pool // of *Context
+	slots    chan struct{}
+
+	// closing is set by Shutdown and Close. Connections look at it before they
+	// wait for a request and when they answer one.
+	closing atomic.Bool
+	// active counts connections with a request in progress, when Idle is set.
+	active atomic.Int64
+	stats  serverStats
+
+	mu        sync.Mutex
+	listeners []net.Listener     // guarded by mu
+	conns     map[*conn]struct{} // guarded by mu
+	clock     *clock             // guarded by mu until the first connection; set once
+	done      chan struct{}      // closed by Shutdown or Close; guarded by mu
+	drained   chan struct{}      // closed when closing and the last connection ends
+}
+
+// ListenAndServe listens on an address of a network as of net.Listen, such as
+// "tcp" or "unix", and serves.
+func (s *Server) ListenAndServe(network, address string) error {
+	if err := s.configure(); err != nil {
+		return err
+	}
+	if s.closing.Load() {
+		return ErrServerClosed
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		return fmt.Errorf("http11: ListenAndServe: %w; use another address", err)
+	}
+	return s.Serve(l)
+}
+
+// configure checks the fields and makes what they say, once.
+func (s *Server) configure() error {
+	s.once.Do(func() { s.initErr = s.check() })
+	return s.initErr
+}
+
+func (s *Server) check() error {
+	fail := func(cause string) error { return errors.New("http11: Serve: " + cause) }
+	switch {
+	case s.Handler == nil:
+		return fail("the server has no Handler; set one")
+	case s.MaxTargetBytes < 0, s.MaxHeaderBytes < 0, s.MaxHeaders < 0, s.MaxBodyBytes < 0, s.MaxConns < 0, s.MaxRequests < 0:
+		return fail("a limit is negative; use 0 for the default")
+	case s.MaxHeaderBytes > 1<<30:
+		return fail("MaxHeaderBytes is above 1 GB; choose less")
+	}
+	if valueEnd([]byte(s.Name), 0) != len(s.Name) {
+		return fail("Name has a control character; remove it")
+	}
+	s.lim = limits{s.MaxTargetBytes, s.MaxHeaderBytes, s.MaxHeaders, s.MaxBodyBytes}.withDefaults()
+	set := func(p phase, t, otherwise time.Duration) {
+		switch {
+		case t == 0:
+			t = otherwise
+		case t < 0:
+			t = 0
+		}
+		s.timeouts[p] = t
+	}
+	set(phaseIdle, s.IdleTimeout, DefaultIdleTimeout)
+	set(phaseHead, s.ReadHeaderTimeout, DefaultReadHeaderTimeout)
+	set(phaseBody, s.ReadBodyTimeout, DefaultReadBodyTimeout)
+	set(phaseWrite, s.WriteTimeout, DefaultWriteTimeout)
+	if s.MaxConns > 0 {
+		s.slots = make(chan struct{}, s.MaxConns)
+	}
+	var err error
+	s.memory, err = newMemory(s.Memory)
+	if err != nil {
+		return err
+	}
+	s.contexts.New = func() any { return &Context{srv: s} }
+	s.conns = map[*conn]struct{}{}
+	s.done = make(chan struct{})
+	s.drained = make(chan struct{})
+	return nil
+}
+
+// Serve accepts connections from l, which it closes, until Shutdown or Close.
+// It may be called for several listeners. The error is never nil.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	if err := s.configure(); err != nil {
+		return err
+	}
+	if !s.addListener(l) {
+		return ErrServerClosed
+	}
+	defer s.removeListener(l)
+	backoff := time.Duration(0)
+	for {
+		if s.slots != nil {
+			select {
+			case s.slots <- struct{}{}:
+			case <-s.done:
+				return ErrServerClosed
+			}
+		}
+		nc, err := l.Accept()
+		if err == nil {
+			backoff = 0
+			s.start(nc)
+			continue
+		}
+		if s.slots != nil {
+			<-s.slots
+		}
+		if s.closing.Load() {
+			return ErrServerClosed
+		}
+		if !temporary(err) {
+			return fmt.Errorf("http11: Serve: %w; serve a new listener", err)
+		}
+		// No descriptors or no memory: connections that end give some back.
+		s.stats.acceptErrors.Add(1)
+		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
+		select {
+		case <-time.After(backoff):
+		case <-s.done:
+			return ErrServerClosed
+		}
+	}
+}
+
+func (s *Server) addListener(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return false
+	}
+	if s.clock == nil {
+		s.clock = newClock()
+	}
+	s.listeners = append(s.listeners, l)
+	return true
+}
+
+func (s *Server) removeListener(l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = slices.DeleteFunc(s.listeners, func(x net.Listener) bool { return x == l })
+	s.drain()
+}
+
+// start serves a connection on a goroutine of its own.
+func (s *Server) start(nc net.Conn) {
+	if s.TLS != nil {
+		nc = tls.Server(nc, s.TLS)
+	}
+	c := newConn(s, nc)
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	s.stats.accepted.Add(1)
+	go c.serve()
+}
+
+// forget is called once for each connection, when it ends or is hijacked.
+func (s *Server) forget(c *conn) {
+	if s.slots != nil {
+		<-s.slots
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.drain()
+}
+
+// drain says that the server is closed and nothing is left, when it is so; s.mu
+// is held. A listener may still bring a connection until its Serve ends.
+func (s *Server) drain() {
+	if !s.closing.Load() || len(s.conns) > 0 || len(s.listeners) > 0 {
+		return
+	}
+	select {
+	case <-s.drained:
+	default:
+		close(s.drained)
+		if s.clock != nil {
+			close(s.clock.stop)
+		}
+	}
+}
+
+// stop closes the listeners and begins closing, once.
+func (s *Server) stop() error {
+	if err := s.configure(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Swap(true) {
+		return nil
+	}
+	close(s.done)
+	for _, l := range s.listeners {
+		l.Close() // an error leaves nothing to do
+	}
+	s.drain()
+	return nil
+}
+
+// Shutdown stops accepting, lets every request that has begun to arrive be
+// answered, closes each connection after its last response, and returns when
+// all are closed. When ctx ends first it returns the error of ctx and leaves
+// the connections as they are: call Close then. Hijacked connections are not
+// waited for.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		c.nudge()
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("http11: Shutdown: %w; call Close to break off what is left", ctx.Err())
+	}
+}
+
+// Close closes the listeners and all connections at once, except hijacked ones.
+// It does not wait for handlers.
+func (s *Server) Close() error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.nc.Close() // ends its reads and writes, whatever this returns
+	}
+	return nil
+}

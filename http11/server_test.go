@@ -1,0 +1,193 @@
+package http11
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// modes are the memory modes that every test of this file runs in.
+var modes = []Memory{{Mode: Pooled}}
+
+// each runs f in every memory mode.
+func each(t *testing.T, f func(t *testing.T, m Memory)) {
+	for _, m := range modes {
+		name := m.Mode.String()
+		if m.OffHeap {
+			name += "-offheap"
+		}
+		t.Run(name, func(t *testing.T) { f(t, m) })
+	}
+}
+
+// serve starts s on a loopback address and shuts it down when the test ends; by
+// then nothing may be left of it.
+func serve(t testing.TB, s *Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveOn(t, s, l)
+	return l.Addr().String()
+}
+
+func serveOn(t testing.TB, s *Server, l net.Listener) {
+	t.Helper()
+	end := make(chan error, 1)
+	go func() { end <- s.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-end; !errors.Is(err, ErrServerClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+}
+
+// talk sends request on a new connection, closes the sending side with eof, and
+// returns all that comes back until the server closes.
+func talk(t testing.TB, addr, request string, eof bool) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	if eof {
+		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answer, err := io.ReadAll(c)
+	if err != nil {
+		t.Errorf("%q: %v", request, err)
+	}
+	return string(answer)
+}
+
+// An answered is a response as net/http's client side reads it.
+type answered struct {
+	status  int
+	body    string
+	header  http.Header
+	trailer http.Header
+}
+
+// responses parses all responses in data; methods are those of the requests.
+func responses(t testing.TB, data string, methods ...string) (all []answered) {
+	t.Helper()
+	r := bufio.NewReader(strings.NewReader(data))
+	for i := 0; ; i++ {
+		if _, err := r.Peek(1); err == io.EOF {
+			return all
+		}
+		method := "GET"
+		if i < len(methods) {
+			method = methods[i]
+		}
+		resp, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			t.Fatalf("response %d of %q: %v", i, data, err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Errorf("response %d of %q: %v", i, data, err)
+		}
+		if resp.StatusCode == 100 {
+			continue
+		}
+		if resp.Close {
+			resp.Header.Set("Connection", "close")
+		}
+		all = append(all, answered{resp.StatusCode, string(body), resp.Header, resp.Trailer})
+	}
+}
+
+// echo answers with what it was asked.
+func echo(c *Context) {
+	body, err := c.Body()
+	if err != nil {
+		return
+	}
+	c.SetHeader("Content-Type", "text/plain")
+	fmt.Fprintf(c, "%s %s?%s host=%s", c.Method(), c.Path(), c.Query(), c.Host())
+	for name, value := range c.Headers() {
+		fmt.Fprintf(c, "\n%s: %s", name, value)
+	}
+	fmt.Fprintf(c, "\n\n%s", body)
+	for name, value := range c.Trailers() {
+		fmt.Fprintf(c, "\n%s: %s", name, value)
+	}
+}
+
+func TestKeepAlive(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		addr := serve(t, &Server{Handler: HandlerFunc(echo), Memory: m})
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		r := bufio.NewReader(c)
+		for i := range 100 {
+			body := strings.Repeat("x", i*i)
+			fmt.Fprintf(c, "POST /a/%d?q=%d HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", i, i, len(body), body)
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("POST /a/%d?q=%d host=h\nHost: h\nContent-Length: %d\n\n%s", i, i, len(body), body)
+			if resp.StatusCode != 200 || string(got) != want {
+				t.Fatalf("request %d: status %d\n%q, want\n%q", i, resp.StatusCode, got, want)
+			}
+		}
+	})
+}
+
+func TestPipelining(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		addr := serve(t, &Server{Handler: HandlerFunc(echo), Memory: m})
+		var in bytes.Buffer
+		const n = 1000
+		for i := range n {
+			if i%3 == 0 {
+				fmt.Fprintf(&in, "POST /%d HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n%x\r\n%s\r\n0\r\nX-T: %d\r\n\r\n", i, i+1, strings.Repeat("y", i+1), i)
+			} else {
+				fmt.Fprintf(&in, "GET /%d HTTP/1.1\r\nHost: h\r\n\r\n", i)
+			}
+		}
+		all := responses(t, talk(t, addr, in.String(), true))
+		if len(all) != n {
+			t.Fatalf("%d responses, want %d", len(all), n)
+		}
+		for i, a := range all {
+			want := fmt.Sprintf("GET /%d? host=h\nHost: h\n\n", i)
+			if i%3 == 0 {
+				want = fmt.Sprintf("POST /%d? host=h\nHost: h\nTransfer-Encoding: chunked\n\nbody%s\nX-T: %d", i, strings.Repeat("y", i+1), i)
+			}
+			if a.status != 200 || a.body != want {
+				t.Fatalf("response %d: status %d\n%q, want\n%q", i, a.status, a.body, want)
+			}
+		}
+	})
+}
