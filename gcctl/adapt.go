@@ -22,10 +22,10 @@ type law struct {
 }
 
 const (
-	minPercent     = 10   // collecting more often than this is what an alarm is for
+	minPercent     = 30   // below, the runtime's limit is what keeps the heap small: it follows the heap as it is
+	tightPercent   = 10   // collecting more often than this is what an alarm is for
 	maxPercent     = 1000 // beyond, faults on fresh memory cost more than collecting does
-	reserve        = 0.93 // of the budget, that a heap may be planned to fill
-	overfull       = 0.96 // of the budget, at whose expected use GOGC is lowered
+	reserve        = 0.96 // of the budget, that the heap may fill: the runtime neither counts nor promises all
 	step           = 1.5  // largest raise
 	stepBack       = 2.5  // largest raise once memory has become free
 	band           = 1.15 // moves within this are ignored
@@ -36,9 +36,9 @@ const (
 	settledPause   = time.Minute
 	trueCost       = 1.5  // of collecting, as a multiple of the CPU time that the runtime accounts to it: the program runs slower meanwhile
 	smoothing      = 0.3  // weight of one collection in averages
-	fitting        = 0.95 // of the budget, that minPercent must fit into
-	gone           = 0.75 // of the peak of the live heap: what is below is another load
-	window         = 32   // collections: the live heap counts as what it has been in so many, at least
+	fitting        = 0.95 // of the budget, that tightPercent must fit into
+	gone           = 0.75 // of the live heap that was: what is below, or as far above, is another load
+	fading         = 0.1  // of what the live heap was larger than it is, forgotten in each collection
 	alarmCycles    = 3    // without room, until the alarm
 	shedPercent    = 60   // room for so much is what a program is asked to make
 	recoverPercent = 15   // room for so much, as often, ends the alarm
@@ -51,6 +51,7 @@ type lawSample struct {
 	gc, mutator float64       // CPU seconds since then
 	live, roots int64
 	overhead    int64
+	surge       float64 // bytes allocated while one is marked that was not expected to be live
 }
 
 type lawState struct {
@@ -58,11 +59,10 @@ type lawState struct {
 	k       float64 // average; 0 before anything was measured
 	seen    int     // collections measured
 
-	live, before float64 // largest live heaps of this window and the one before
-	inWindow     int     // collections in this window
+	live float64 // largest live heap, but for what fades
+	last float64 // live heap, as the last sample has it; 0 before there was one
 
 	changed  time.Duration // when percent changed last
-	pressed  time.Duration // when memory lowered it last; 0 for never
 	lower    bool          // which way
 	squeezed bool          // memory and not cost determines percent
 	rapid    bool          // raising may use every sample: nothing is known yet, or memory has become free
@@ -76,6 +76,14 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 		return maxPercent
 	}
 	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), 1<<20)
+}
+
+// room is the cap to plan with: if all that is allocated until the next
+// collection turned out to be live, what is allocated while that is marked
+// would still fit. The runtime paces a collection for what it expects to mark,
+// and lets it take longer when there is more.
+func (l law) room(live float64, s lawSample) float64 {
+	return l.cap(reserve, live, s) / (1 + s.surge)
 }
 
 func (l law) start(percent int) lawState {
@@ -95,16 +103,21 @@ func (l law) next(st lawState, s lawSample) lawState {
 	}
 	live := float64(s.live)
 	st = st.remember(live, s.cycles)
+	expected := st.live
+	if st.last > 0 && live*gone > st.last { // it is being filled: as much again may follow
+		expected += live - st.last
+	}
+	st.last = live
 
-	room := l.cap(reserve, max(st.live, st.before), s)
+	room := l.room(expected, s)
 	want := st.percent
 	if st.seen >= 3 {
 		want = st.k * (1 - l.target) / l.target
 	}
 	goal := min(max(min(want, room), minPercent), maxPercent)
 
-	if l.cap(overfull, live, s) < st.percent && goal < st.percent/band {
-		st.rapid, st.freed, st.pressed = false, false, s.at
+	if l.cap(reserve, live, s) < st.percent && goal < st.percent/band {
+		st.rapid, st.freed = false, false
 		return st.move(goal, s.at)
 	}
 	ratio := goal / st.percent
@@ -125,15 +138,14 @@ func (l law) next(st lawState, s lawSample) lawState {
 	return st.move(min(goal, largest*st.percent), s.at)
 }
 
-// remember takes a live heap into account for the peak of the last ones.
+// remember takes a live heap into account. It counts as what it has been,
+// lately: what is allocated while a collection marks counts as live, and that
+// differs from one to the next.
 func (st lawState) remember(live float64, cycles int) lawState {
-	if live < gone*max(st.live, st.before) { // what was there then is not
-		st.live, st.before, st.inWindow = live, 0, 0
+	if live < gone*st.live { // what was there then is not
+		st.live = live
 	}
-	if st.inWindow += cycles; st.inWindow > window {
-		st.live, st.before, st.inWindow = 0, st.live, 0
-	}
-	st.live = max(st.live, live)
+	st.live = max(live, live+(st.live-live)*math.Pow(1-fading, float64(cycles)))
 	return st
 }
 
@@ -150,8 +162,6 @@ func (st lawState) may(ratio float64, at time.Duration) bool {
 		return st.rapid || since >= raisePause
 	case st.rapid:
 		return true
-	case !lower && st.pressed > 0 && at-st.pressed < settledPause:
-		return false
 	case since < raisePause:
 		return false
 	case since >= settleAfter:
@@ -187,7 +197,7 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 	switch {
 	case l.budget == 0:
 		return fit{}, 0
-	case !f.alarm && room >= minPercent:
+	case !f.alarm && room >= tightPercent:
 		return fit{}, 0
 	case !f.alarm:
 		f.cycles += s.cycles

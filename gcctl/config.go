@@ -27,7 +27,7 @@ type Config struct {
 	LimitBytes int64
 
 	// TargetCPU is the collector's share of the CPU time that the process
-	// uses, for Adaptive; 0 means 0.05. It includes what marking slows the
+	// uses, for Adaptive; 0 means 0.07. It includes what marking slows the
 	// program down by, taken as half of what the runtime accounts to the
 	// collector: Stats.GCCPU, without that, settles at two thirds of it.
 	TargetCPU float64
@@ -50,7 +50,7 @@ type Config struct {
 }
 
 const (
-	defaultTargetCPU  = 0.05
+	defaultTargetCPU  = 0.07
 	defaultMaxSection = time.Second
 )
 

@@ -62,8 +62,8 @@ func TestLawBoundsItsSteps(t *testing.T) {
 		case st.percent > was.percent && !was.rapid && !was.squeezed && at-was.changed < raisePause:
 			t.Fatalf("raised twice within %v", at-was.changed)
 		}
-		if l.cap(overfull, float64(s.live), s) < st.percent && st.percent > minPercent*band && l.cap(reserve, max(st.live, st.before), s) < st.percent/band {
-			t.Fatalf("GOGC %v where memory allows %v", st.percent, l.cap(overfull, float64(s.live), s))
+		if l.cap(reserve, float64(s.live), s) < st.percent && st.percent > minPercent*band && l.room(st.live, s) < st.percent/band {
+			t.Fatalf("GOGC %v where memory allows %v", st.percent, l.cap(reserve, float64(s.live), s))
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 		}
 	}
 	f, excess := f.next(l, tight)
-	if !f.alarm || excess < 550*mb-600*mb*93/160-mb || excess > 550*mb {
+	if !f.alarm || excess < 550*mb-600*mb*96/160-mb || excess > 550*mb {
 		t.Fatalf("after three tight cycles: %+v, excess %d", f, excess)
 	}
 	for i, s := range []lawSample{roomy, roomy, tight, roomy, roomy} {

@@ -32,6 +32,8 @@ type loop struct {
 	last     sample        // as of the last collection
 	cycleAt  time.Duration // when its end was seen
 	liveRate float64       // bytes a second that the live heap grows by
+	overhead float64       // of a full heap: the least seen, but for what fades
+	least    int64         // since the last collection
 	gcCPU    float64
 	perByte  float64       // seconds a collection takes for a byte that is live, average
 	took     time.Duration // by a collection of ours that is not in perByte yet; 0 for none
@@ -69,6 +71,7 @@ const (
 	tempo     = 500 * time.Millisecond // time constant of the allocation rate's average
 	guess     = 0.5e-9                 // perByte before anything was measured
 	shedPause = time.Second
+	surgeCost = 2 // times perByte: on a quarter of the CPUs marking takes four times as long, with the program at half speed
 )
 
 // begin looks at what is found, and refuses a budget that is exceeded already.
@@ -91,6 +94,8 @@ func (l *loop) begin() error {
 		return fmt.Errorf("gcctl: Start: %w", errUnlimited)
 	}
 	l.last = l.s
+	l.least = l.s.overhead()
+	l.overhead = float64(l.least)
 	return nil
 }
 
@@ -148,6 +153,7 @@ func (l *loop) poll() {
 	l.cost = min(max(took, time.Microsecond), l.cost+l.cost/64+1) // not the time that others took the CPU for
 	elapsed := (l.now - l.readAt).Seconds()
 	l.readAt = l.now
+	l.least = min(l.least, l.s.overhead())
 	l.noticeForeign()
 	if elapsed > 0 && l.counters.Polls > 1 {
 		rate := float64(l.s.allocs-before.allocs) / elapsed
@@ -163,7 +169,8 @@ func (l *loop) cyclesEnded(cycles int) {
 	gc := l.s.collectorCPU() - l.last.collectorCPU()
 	ls := lawSample{
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
-		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.s.overhead(),
+		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
+		surge: surgeCost * l.rate * l.perByte,
 	}
 	if ls.gc > 0 && ls.mutator > 0 {
 		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * smoothing
@@ -185,6 +192,16 @@ func (l *loop) cyclesEnded(cycles int) {
 	l.learn(cycles)
 	l.last, l.cycleAt = l.s, l.now
 	l.alarm(ls)
+}
+
+// fullOverhead returns the overhead to expect when the heap is full next. A
+// sweep leaves free slots between objects, which objects will fill: what was
+// least lately is what they cannot.
+func (l *loop) fullOverhead(cycles int) int64 {
+	least := float64(l.least)
+	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-fading, float64(cycles)))
+	l.least = l.s.overhead()
+	return int64(l.overhead)
 }
 
 // learn updates how long collections take: from one of ours that had the
@@ -265,7 +282,7 @@ func (l *loop) adopt() {
 			percent = l.base.percent
 		}
 		l.st = l.law.start(percent)
-		if limit := l.law.cap(reserve, float64(l.s.live), lawSample{roots: l.s.stacks + l.s.globals, overhead: l.s.overhead()}); limit < l.st.percent {
+		if limit := l.law.room(float64(l.s.live), lawSample{roots: l.s.stacks + l.s.globals, overhead: int64(l.overhead)}); limit < l.st.percent {
 			l.st = l.law.start(int(limit))
 		}
 	}
@@ -308,6 +325,9 @@ func (l *loop) desired() settings {
 	want := settings{l.goalPercent(), l.base.limit}
 	if l.budget > 0 {
 		want.limit = l.budget
+	}
+	if l.adopted.mode == Adaptive && l.budget > 0 && !l.fit.alarm {
+		want.limit = int64(reserve * float64(l.budget))
 	}
 	if l.holding() {
 		want.percent = -1

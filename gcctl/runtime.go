@@ -36,7 +36,8 @@ func (s *sample) memory() int64 { return s.total - s.released }
 
 // overhead is the memory that is not for objects: it counts against the
 // limit, and collecting does not reduce it. Free spans do not count, since
-// the runtime releases them when it needs to.
+// the runtime releases them when it needs to. Free slots between objects do:
+// what they take is least when the heap is full, before a sweep.
 func (s *sample) overhead() int64 { return max(0, s.total-s.released-s.free-s.heap) }
 
 // collectorCPU and usedCPU leave out marking on otherwise idle Ps.

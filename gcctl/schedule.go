@@ -177,12 +177,12 @@ func (l *loop) ended(took time.Duration) {
 // pause returns when to look next: half the way to the next event.
 func (l *loop) pause() time.Duration {
 	wait, least := slowPoll, plainPoll
-	if l.rate < resting {
-		wait = restingPoll
-	}
 	holding, open := l.holding(), l.gate.open() > 0
-	if l.adopted.mode == Idle { // its callers go by what was last seen
+	switch {
+	case l.adopted.mode == Idle: // its callers go by what was last seen
 		wait = holdPoll
+	case l.rate < resting && l.adopted.mode != Adaptive:
+		wait = restingPoll
 	}
 	at := float64(l.s.goal)
 	if holding {
