@@ -179,7 +179,6 @@ func (c *Context) decode(p []byte) (int, error) {
 	case err != nil:
 		return n, c.wreck(err)
 	case done:
-		c.r.base[baseTrailer], c.r.trailers = c.chunks.raw, append(c.r.trailers, c.chunks.trailers...)
 		c.bodyState = bodyDone
 		return n, io.EOF
 	}

@@ -25,21 +25,21 @@ const maxExtensionBytes = 4 << 10
 // it comes in. It is readied by start. The zero value has no limits and must
 // not be used.
 type chunkedBody struct {
-	trailers []field // after the end: trailer fields, spans of raw
-	raw      []byte  // the trailer section, in memory of mem
-	mem      *region
-	lim      *limits
-	left     uint64 // of the chunk: its size so far, then data still to come
-	body     int64  // data before this chunk
-	ext      int    // bytes of extensions
-	line     int    // where in raw the current trailer line begins
-	digits   uint8
-	state    chunkState
+	raw    []byte // the trailer section, in memory of mem
+	mem    *region
+	lim    *limits
+	left   uint64 // of the chunk: its size so far, then data still to come
+	body   int64  // data before this chunk
+	ext    int    // bytes of extensions
+	line   int    // where in raw the current trailer line begins
+	digits uint8
+	state  chunkState
 }
 
-// start readies c for a body. Trailers are kept in memory of mem.
+// start readies c for a body. Trailers become those of mem.
 func (c *chunkedBody) start(mem *region, lim *limits) {
-	*c = chunkedBody{mem: mem, lim: lim, trailers: c.trailers[:0]}
+	*c = chunkedBody{mem: mem, lim: lim}
+	mem.trailers = mem.trailers[:0]
 }
 
 // decode decodes from src into dst, as much as there is and fits. It wrote nd
@@ -185,9 +185,10 @@ func (c *chunkedBody) trailer(src []byte) (int, error) {
 	}
 	if line := c.raw[c.line:]; len(line) == 2 && line[0] == '\r' {
 		c.state = chunkFinished
+		c.mem.base[baseTrailer] = c.raw
 		return n, nil
 	}
-	if len(c.trailers) == c.lim.fields {
+	if len(c.mem.trailers) == c.lim.fields {
 		return n, errFieldsMany
 	}
 	f, next, err := parseField(c.raw, c.line)
@@ -199,7 +200,7 @@ func (c *chunkedBody) trailer(src []byte) (int, error) {
 	case !trailing(f.id):
 		return n, errTrailerFraming
 	}
-	c.trailers = append(c.trailers, f)
+	c.mem.trailers = append(c.mem.trailers, f)
 	c.line = next
 	return n, nil
 }

@@ -33,11 +33,6 @@ type head struct {
 // reset readies h for the next request; fields keeps its memory.
 func (h *head) reset() { *h = head{fields: h.fields[:0]} }
 
-// lookup returns the first field of that name.
-func (h *head) lookup(buf []byte, name string) (int, bool) {
-	return lookup(h.fields, h.seen, buf, name, 0)
-}
-
 // lookup returns the index of the first field from start on that has that name.
 // seen has the bit of each known name that occurs.
 func lookup(fields []field, seen uint64, buf []byte, name string, start int) (int, bool) {
@@ -61,8 +56,7 @@ func lookup(fields []field, seen uint64, buf []byte, name string, start int) (in
 	return 0, false
 }
 
-// limits bound what a client may send. Zero fields are given their defaults by
-// withDefaults; the parser expects all to be set.
+// limits bound what a client may send. The parser expects all to be set.
 type limits struct {
 	targetBytes int   // request target: 414 (URI Too Long) beyond
 	headBytes   int   // request line and header fields together: 431 beyond
@@ -77,6 +71,7 @@ const (
 	defaultBodyBytes   = 4 << 20
 )
 
+// withDefaults sets what is zero.
 func (l limits) withDefaults() limits {
 	if l.targetBytes == 0 {
 		l.targetBytes = defaultTargetBytes

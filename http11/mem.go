@@ -3,6 +3,7 @@ package http11
 import (
 	"fmt"
 
+	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/pool"
 )
 
@@ -10,16 +11,16 @@ import (
 type MemoryMode uint8
 
 const (
-	// Pooled takes blocks from a pool when a request begins and gives them
-	// back before the connection waits for the next one.
+	// Pooled takes blocks from size-classed pools on the Go heap when a request
+	// begins, and gives them back before the connection waits for the next one.
 	Pooled MemoryMode = iota
-	// Slab gives each connection that has requests one block, cut from slabs,
-	// and uses it again for every request. It is given back when the
-	// connection idles.
+	// Slab gives each connection that has requests one block, cut from chunks
+	// of blocks of that size, and uses it again for every request. It goes
+	// back when the connection idles.
 	Slab
-	// Arena cuts blocks from chunks that several requests share. A chunk is
-	// used again when all requests that have memory of it have ended; giving
-	// memory back does not depend on how much there is of it.
+	// Arena cuts blocks one behind the other from chunks that several requests
+	// share. A chunk is used again when all requests with memory of it have
+	// ended. Giving memory back does not depend on how much there is of it.
 	Arena
 )
 
@@ -40,103 +41,134 @@ func (m MemoryMode) String() string {
 // use.
 type Memory struct {
 	Mode MemoryMode
-	// OffHeap maps slabs and chunks from the operating system. The garbage
-	// collector neither sees nor counts them. Pooled memory is always on the
+	// OffHeap maps chunks from the operating system; the garbage collector
+	// neither sees nor counts them. The blocks of Pooled are always on the
 	// heap.
 	OffHeap bool
-	// BlockBytes is the size of a request's first block, 4 KiB by default.
-	// What needs more gets larger ones.
+	// BlockBytes is the size of a request's first block, a power of two, 4 KiB
+	// by default. What needs more gets larger ones.
 	BlockBytes int
-	// ChunkBytes is the size of what slabs and arenas are cut from, 64 KiB by
-	// default.
+	// ChunkBytes is the size of the chunks of Slab and Arena, a power of two,
+	// 64 KiB by default. Larger blocks come from pools on the Go heap.
 	ChunkBytes int
-	// LimitBytes bounds the chunks together; beyond it blocks come from the Go
-	// heap and go back to it. 0 is no bound.
+	// LimitBytes bounds the chunks together; beyond it blocks come from pools
+	// on the Go heap as well. 0 is no bound.
 	LimitBytes int64
+	// IdleBytes bounds the chunks that are kept though no request has memory
+	// of them, 16 MiB by default. Warm raises it to what it makes.
+	IdleBytes int64
 }
 
 const (
 	defaultBlockBytes = 4 << 10
 	minBlockBytes     = 512
-	maxBlockBytes     = 64 << 10
+	maxBlockBytes     = 64 << 10 // of blocks that grow for the next allocation
 	defaultChunkBytes = 64 << 10
-	maxChunkBytes     = 16 << 20
+	maxChunkBytes     = 1 << 20
+	maxChunkBlocks    = 64 // blocks of BlockBytes in a chunk
+	defaultIdleBytes  = 16 << 20
+	maxWarm           = 1 << 20
 )
+
+// withDefaults checks the configuration and fills in its zero fields.
+func (c Memory) withDefaults() (Memory, error) {
+	if c.BlockBytes == 0 {
+		c.BlockBytes = defaultBlockBytes
+	}
+	if c.ChunkBytes == 0 {
+		c.ChunkBytes = min(max(defaultChunkBytes, c.BlockBytes), c.BlockBytes*maxChunkBlocks)
+	}
+	if c.IdleBytes == 0 {
+		c.IdleBytes = defaultIdleBytes
+	}
+	bad := func(format string, args ...any) (Memory, error) {
+		return Memory{}, fmt.Errorf("http11: Memory: "+format, args...)
+	}
+	switch {
+	case c.Mode > Arena:
+		return bad("Mode is %v; want Pooled, Slab or Arena", c.Mode)
+	case c.BlockBytes < minBlockBytes || c.BlockBytes > maxBlockBytes || c.BlockBytes&(c.BlockBytes-1) != 0:
+		return bad("BlockBytes is %d; want a power of two from %d to %d, or 0 for %d", c.BlockBytes, minBlockBytes, maxBlockBytes, defaultBlockBytes)
+	case c.ChunkBytes < c.BlockBytes || c.ChunkBytes > min(maxChunkBytes, c.BlockBytes*maxChunkBlocks) || c.ChunkBytes&(c.ChunkBytes-1) != 0:
+		return bad("ChunkBytes is %d; want a power of two from BlockBytes, %d, to %d, or 0 for %d", c.ChunkBytes, c.BlockBytes, min(maxChunkBytes, c.BlockBytes*maxChunkBlocks), defaultChunkBytes)
+	case c.LimitBytes < 0:
+		return bad("LimitBytes is %d; want 0 for no limit, or more", c.LimitBytes)
+	case c.IdleBytes < 0:
+		return bad("IdleBytes is %d; want 0 for %d, or more", c.IdleBytes, defaultIdleBytes)
+	case c.Mode == Pooled && c.OffHeap:
+		return bad("OffHeap with mode Pooled, whose blocks are always on the heap; choose Slab or Arena")
+	}
+	return c, nil
+}
 
 // A block is memory that regions are made of. Its length is a multiple of 8.
 type block struct {
 	mem  []byte
-	home *page // what it was cut from; nil if it was not
+	home *chunk // what it was cut from; nil for a pooled one
 }
 
-// A source hands out blocks. It is safe for use by several goroutines.
+// A source hands out blocks: what a memory mode is. It is safe for use by
+// several goroutines.
 type source interface {
-	get(n int) block // at least n bytes, of unspecified contents
+	// get returns at least n bytes, of unspecified contents.
+	get(n int) block
+	// put takes back what get returned.
 	put(block)
-	stats(*MemoryStats)
-	warm(n int) // makes sure that n blocks of BlockBytes can be had
+	// warm makes sure that n blocks of BlockBytes are at hand.
+	warm(n int)
+	addTo(*MemoryStats)
+	// close gives back what is not in use.
 	close()
 }
 
 // memory makes regions. It is safe for use by several goroutines.
 type memory struct {
-	config  Memory
+	config  Memory // complete
 	source  source
 	regions *pool.Pool[region]
 	keep    keeping
 }
 
-// newMemory checks the configuration and gives its zero fields their defaults.
 func newMemory(config Memory) (*memory, error) {
-	if config.BlockBytes == 0 {
-		config.BlockBytes = defaultBlockBytes
-	}
-	if config.ChunkBytes == 0 {
-		config.ChunkBytes = max(defaultChunkBytes, config.BlockBytes)
-	}
-	bad := func(format string, args ...any) (*memory, error) {
-		return nil, fmt.Errorf("http11: Memory: "+format, args...)
-	}
-	switch {
-	case config.BlockBytes < minBlockBytes || config.BlockBytes > maxBlockBytes || config.BlockBytes%8 != 0:
-		return bad("BlockBytes is %d; want a multiple of 8 from %d to %d, or 0 for %d", config.BlockBytes, minBlockBytes, maxBlockBytes, defaultBlockBytes)
-	case config.ChunkBytes < config.BlockBytes || config.ChunkBytes > maxChunkBytes:
-		return bad("ChunkBytes is %d; want BlockBytes, %d, to %d, or 0 for %d", config.ChunkBytes, config.BlockBytes, maxChunkBytes, defaultChunkBytes)
-	case config.LimitBytes < 0:
-		return bad("LimitBytes is %d; want 0 for no limit, or more", config.LimitBytes)
-	case config.Mode == Pooled && config.OffHeap:
-		return bad("OffHeap with mode Pooled, whose blocks are always on the heap; choose Slab or Arena")
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	m := &memory{config: config}
 	switch config.Mode {
 	case Pooled:
-		m.source, m.keep = newPooled(), keepFirst
-	default:
-		return bad("Mode is %v; want Pooled, Slab or Arena", config.Mode)
+		m.source, m.keep = newPooled(config), keepFirst
+	case Slab:
+		m.source, m.keep = newSlabs(config), keepLast
+	case Arena:
+		m.source, m.keep = newArenas(config), keepNone
+	}
+	if invariant.Enabled {
+		m.source, m.keep = newQuarantine(m.source, config), keepNone
 	}
 	m.regions = pool.New(pool.Config[region]{New: m.newRegion})
 	return m, nil
 }
 
-// acquire returns an empty region. Its first block is acquired when something
-// is allocated.
+// acquire returns an empty region. Its first block is acquired with the first
+// allocation.
 func (m *memory) acquire() *region {
 	r := m.regions.Get()
 	r.refs.Store(1)
+	if invariant.Enabled {
+		places.began(r)
+	}
 	return r
 }
 
-// Warm makes sure that n requests find memory without making any.
-func (m *memory) Warm(n int) {
+// warm makes sure that n requests at a time find their memory at hand.
+func (m *memory) warm(n int) {
+	if n < 0 || n > maxWarm {
+		panic(fmt.Sprintf("http11: Warm: %d requests; want 0 to %d", n, maxWarm))
+	}
 	m.source.warm(n)
 	m.regions.Warm(n)
 }
 
-// close gives back what is not in use. Regions must have been released.
+// close gives back what is not in use. Regions should have been released.
 func (m *memory) close() { m.source.close() }
-
-// A page is what blocks are cut from.
-type page struct{}
-
-// MemoryStats are the figures of a server's request memory.
-type MemoryStats struct{}

@@ -1,23 +1,54 @@
 package http11
 
-import "github.com/isobar-go/isobar/pool"
+import (
+	"sync/atomic"
 
-// pooled is the source of mode Pooled: byte buffers in size classes.
+	"github.com/isobar-go/isobar/pool"
+)
+
+// pooled is the source of mode Pooled, and of what the other modes do not cut
+// from chunks: byte buffers in size classes.
 type pooled struct {
 	buffers *pool.Bytes
+	first   int // size of the smallest block
+	// large counts the blocks above first in use, and their bytes.
+	large, largeBytes atomic.Int64
 }
 
-func newPooled() *pooled { return &pooled{buffers: pool.NewBytes()} }
+func newPooled(c Memory) *pooled {
+	return &pooled{buffers: pool.NewBytes(), first: c.BlockBytes}
+}
 
 func (p *pooled) get(n int) block {
-	b := p.buffers.Get(n)
-	return block{mem: b[:cap(b)]}
+	b := p.buffers.Get(max(n, p.first))
+	b = b[:cap(b)]
+	if len(b) > p.first {
+		p.large.Add(1)
+		p.largeBytes.Add(int64(len(b)))
+	}
+	return block{mem: b}
 }
 
-func (p *pooled) put(b block) { p.buffers.Put(b.mem) }
+func (p *pooled) put(b block) {
+	if len(b.mem) > p.first {
+		p.large.Add(-1)
+		p.largeBytes.Add(-int64(len(b.mem)))
+	}
+	p.buffers.Put(b.mem)
+}
 
-func (p *pooled) warm(n int) {}
+func (p *pooled) warm(n int) { p.buffers.Warm(p.first, n) }
 
 func (p *pooled) close() {}
 
-func (p *pooled) stats(*MemoryStats) {}
+func (p *pooled) addTo(s *MemoryStats) {
+	b := p.buffers.Stats()
+	large, largeBytes := p.large.Load(), p.largeBytes.Load()
+	s.Hits += b.Hits
+	s.Misses += b.Misses + b.Oversize
+	inUse := max(b.InUse, large) // pool does not count oversize buffers in use
+	s.InUse += inUse
+	bytes := max(0, b.InUse-large)*int64(p.first) + largeBytes
+	s.InUseBytes += bytes
+	s.HeldBytes += bytes + b.IdleBytes
+}

@@ -48,28 +48,31 @@ func parseHead(h *head, buf []byte, lim *limits) (n int, err error) {
 	if len(buf) > lim.headBytes {
 		buf = buf[:lim.headBytes]
 	}
-	i := h.scanned
-	if i == 0 {
+	if n, err = h.parse(buf, lim); n > 0 || err != nil {
+		h.scanned = 0
+	}
+	return n, err
+}
+
+// parse goes on at h.scanned.
+func (h *head) parse(buf []byte, lim *limits) (n int, err error) {
+	if h.scanned == 0 {
 		h.reset()
-		if i, err = h.requestLine(buf, lim); i == 0 || err != nil {
+		if n, err = h.requestLine(buf, lim); n == 0 || err != nil {
 			if err == nil && len(buf) == lim.headBytes {
 				err = errTargetLong
 			}
 			return 0, err
 		}
-		h.scanned = i
+		h.scanned = n
 	}
-	if i, err = h.fieldLines(buf, lim); i == 0 || err != nil {
+	if n, err = h.fieldLines(buf, lim); n == 0 || err != nil {
 		if err == nil && len(buf) == lim.headBytes {
 			err = errHeadLong
 		}
 		return 0, err
 	}
-	if err := h.finish(buf, lim); err != nil {
-		return 0, err
-	}
-	h.scanned = 0
-	return i, nil
+	return n, h.finish(buf, lim)
 }
 
 // requestLine parses up to the CR LF of the request line and returns what

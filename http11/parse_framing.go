@@ -66,13 +66,14 @@ func (h *head) contentLength(value []byte) error {
 	}
 	n := int64(0)
 	for _, c := range value {
-		if classOf[c]&isDigit == 0 {
+		switch {
+		case classOf[c]&isDigit == 0:
 			return errLength
+		case n > (math.MaxInt64-9)/10:
+			n = math.MaxInt64 // beyond any limit, and stays there
+		default:
+			n = n*10 + int64(c-'0')
 		}
-		if n > (math.MaxInt64-9)/10 {
-			n = math.MaxInt64 / 10 // beyond any limit, and stays there
-		}
-		n = n*10 + int64(c-'0')
 	}
 	h.length = n
 	return nil

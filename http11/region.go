@@ -1,8 +1,12 @@
 package http11
 
-import "sync/atomic"
+import (
+	"sync/atomic"
 
-// keeping says which block a region keeps when it is reset.
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// keeping says which block a region keeps when its requests have ended.
 type keeping uint8
 
 const (
@@ -23,7 +27,7 @@ type region struct {
 	first  [2]block // what blocks begins in
 
 	head head
-	
+
 	// What views refer to, by View.base: the buffer that head was parsed from,
 	// the body where it is in memory as a whole, the trailer section.
 	base     [numBases][]byte
@@ -106,51 +110,51 @@ func (r *region) isLast(b []byte) bool {
 
 // next ends a request and keeps its memory: views of it are stale from now on.
 // It is for requests of which the next one is in memory already.
-func (r *region) next() { r.gen++ }
-
-// reset ends a request: everything handed out since the last reset is invalid.
-func (r *region) reset() { r.carry(nil) }
-
-// carry is reset, but for rest, which is memory of r. It is moved, to where an
-// allocation after reset would be, and is the last allocation.
-func (r *region) carry(rest []byte) []byte {
+func (r *region) next() {
 	r.gen++
+	if invariant.Enabled {
+		places.ended(r)
+	}
+}
+
+// carry ends all requests: everything handed out before is invalid, but for rest,
+// which is memory of r. It is moved to where the first allocation after carry
+// would be, and returned as the last allocation.
+func (r *region) carry(rest []byte) []byte {
+	r.next()
+	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
 	n := len(r.blocks)
 	if n == 0 {
 		return nil
 	}
-	keep := 0
-	switch r.memory.keep {
-	case keepLast:
-		keep = n - 1
-	case keepNone:
-		keep = -1
-	}
-	if keep >= 0 && len(r.blocks[keep].mem) < len(rest) {
-		keep = -1
-	}
-	old := r.blocks
 	var kept block
-	if keep >= 0 {
-		kept = old[keep]
-	} else if len(rest) > 0 {
-		kept = r.memory.source.get(max(len(rest), r.memory.config.BlockBytes))
+	at := -1
+	switch r.memory.keep {
+	case keepFirst:
+		at = 0
+	case keepLast:
+		at = n - 1
+		if len(r.cur) > r.memory.config.ChunkBytes {
+			at = 0
+		}
 	}
-	if kept.mem != nil {
-		copy(kept.mem, rest)
+	if at >= 0 {
+		kept = r.blocks[at]
 	}
-	for i, b := range old {
-		if i != keep {
+	if len(kept.mem) < len(rest) {
+		at, kept = -1, r.memory.source.get(max((len(rest)+7)&^7, r.memory.config.BlockBytes))
+	}
+	copy(kept.mem, rest)
+	for i, b := range r.blocks {
+		if i != at {
 			r.memory.source.put(b)
 		}
-		old[i] = block{}
 	}
-	r.blocks, r.cur, r.off = old[:0], nil, 0
+	clear(r.blocks)
+	r.blocks, r.cur, r.off = r.first[:0], kept.mem, len(rest)
 	if kept.mem != nil {
 		r.blocks = append(r.blocks, kept)
-		r.cur, r.off = kept.mem, len(rest)
 	}
-	r.base = [numBases][]byte{}
 	return r.cur[:len(rest):len(rest)]
 }
 
@@ -177,12 +181,13 @@ func (r *region) drop() {
 
 // release gives all memory back. The region must not be used afterwards.
 func (r *region) release() {
-	r.gen++
-	for i, b := range r.blocks {
+	r.next()
+	for _, b := range r.blocks {
 		r.memory.source.put(b)
-		r.blocks[i] = block{}
 	}
+	clear(r.blocks)
 	r.blocks, r.cur, r.off = r.first[:0], nil, 0
-	r.base = [numBases][]byte{}
+	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
+	r.head.scanned = 0
 	r.memory.regions.Put(r)
 }

@@ -7,8 +7,6 @@ type span struct{ off, len uint32 }
 // of returns the part of b that s names.
 func (s span) of(b []byte) []byte { return b[s.off : s.off+s.len : s.off+s.len] }
 
-func (s span) end() uint32 { return s.off + s.len }
-
 // A field is one header or trailer field.
 type field struct {
 	name, value span

@@ -31,7 +31,7 @@ func (s *Server) Stats() Stats {
 		Panics: s.stats.panics.Load(), Refused: s.stats.refused.Load(), Timeouts: s.stats.timeouts.Load(),
 	}
 	if serves {
-		s.memory.source.stats(&out.Memory)
+		out.Memory = s.memory.stats()
 	}
 	return out
 }

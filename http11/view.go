@@ -1,6 +1,10 @@
 package http11
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
 
 // A View is a part of a request: the method, the path, the value of a header
 // field. It is valid until the handler returns, or until the retained request
@@ -36,7 +40,11 @@ func (v View) bytes(op string) []byte {
 
 // stale panics. It is for views whose request has ended.
 func (v View) stale(op string) {
-	panic(fmt.Sprintf("http11: View.%s: the request has ended; copy with String or Clone before the handler returns, or Retain the request", op))
+	where := ""
+	if invariant.Enabled {
+		where = places.describe(v.r)
+	}
+	panic(fmt.Sprintf("http11: View.%s: the request has ended; copy with String or Clone before the handler returns, or Retain the request%s", op, where))
 }
 
 // Len returns the number of bytes.

@@ -1,0 +1,148 @@
+package http11
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/offheap"
+)
+
+// A chunk is memory from which Slab and Arena cut blocks. It holds no pointers.
+type chunk struct {
+	mem []byte
+
+	// used counts what is in use: holders in the upper half, bytes in the
+	// lower. The holders of a chunk are its blocks in use and, for an arena,
+	// the shard that cuts from it. The last decrement publishes to the next
+	// user of the chunk that nobody writes to it any more.
+	used atomic.Int64
+
+	// The rest is for Slab, guarded by the mutex of the class.
+	class *slabClass
+	free  uint64 // bit i: block i is free
+	index int    // in class.partial, or -1
+}
+
+const oneHolder = 1 << 32
+
+func (c *chunk) take(bytes int) { c.used.Add(oneHolder + int64(bytes)) }
+
+// drop ends a holding of that many bytes and returns how many holders remain.
+func (c *chunk) drop(bytes int) int64 { return c.used.Add(-oneHolder-int64(bytes)) >> 32 }
+
+// chunks makes chunks and keeps idle ones.
+type chunks struct {
+	size    int   // of a chunk
+	limit   int64 // bytes of all chunks; 0 is no limit
+	account *offheap.Account
+
+	mu    sync.Mutex
+	all   map[*chunk]struct{} // guarded by mu
+	idle  []*chunk            // guarded by mu
+	keep  int                 // idle chunks that are kept; guarded by mu
+	made  uint64              // guarded by mu
+	freed uint64              // guarded by mu
+}
+
+func (s *chunks) init(c Memory) {
+	s.size, s.limit = c.ChunkBytes, c.LimitBytes
+	if c.OffHeap {
+		s.size = offheap.RoundUp(s.size, false)
+		s.account = offheap.For("http11")
+	}
+	s.keep = int(c.IdleBytes / int64(s.size))
+	s.all = make(map[*chunk]struct{})
+}
+
+// get returns a chunk that nobody holds, and whether it had to be made; nil if
+// there is none and the limit or the operating system refuses another.
+func (s *chunks) get() (c *chunk, fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.idle) - 1; n >= 0 {
+		c, s.idle = s.idle[n], s.idle[:n]
+		return c, false
+	}
+	return s.make(), true
+}
+
+// make makes a chunk, or returns nil. Called with mu held.
+func (s *chunks) make() *chunk {
+	if s.limit > 0 && int64(len(s.all)+1)*int64(s.size) > s.limit {
+		return nil
+	}
+	c := &chunk{index: -1}
+	if s.account == nil {
+		c.mem = make([]byte, s.size)
+	} else {
+		var err error
+		if c.mem, err = s.account.Map(s.size, false); err != nil {
+			return nil // the pools serve instead
+		}
+	}
+	s.all[c] = struct{}{}
+	s.made++
+	return c
+}
+
+// put takes back a chunk that nobody holds any more.
+func (s *chunks) put(c *chunk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.idle) < s.keep {
+		s.idle = append(s.idle, c)
+		return
+	}
+	s.release(c)
+}
+
+// release gives a chunk's memory back. Called with mu held.
+func (s *chunks) release(c *chunk) {
+	delete(s.all, c)
+	s.freed++
+	if s.account != nil {
+		s.account.Unmap(c.mem)
+	}
+	c.mem = nil
+}
+
+// warm makes sure that n chunks are idle, as far as the limit allows.
+func (s *chunks) warm(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep = max(s.keep, n)
+	for len(s.idle) < n {
+		c := s.make()
+		if c == nil {
+			return
+		}
+		s.idle = append(s.idle, c)
+	}
+}
+
+func (s *chunks) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.idle {
+		s.release(c)
+	}
+	s.idle, s.keep = nil, 0
+}
+
+// addTo adds the figures of the chunks. holds tells how many holders of a chunk
+// are not blocks.
+func (s *chunks) addTo(out *MemoryStats, shards map[*chunk]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.ChunksMade += s.made
+	out.ChunksFreed += s.freed
+	out.HeldBytes += int64(len(s.all)) * int64(s.size)
+	for c := range s.all {
+		used := c.used.Load()
+		out.InUse += used >> 32
+		if shards[c] {
+			out.InUse--
+		}
+		out.InUseBytes += used & (oneHolder - 1)
+	}
+}

@@ -1,0 +1,217 @@
+package http11
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// An outcome is what the parser makes of the input of a connection.
+type outcome struct {
+	answers []int  // statuses
+	closes  bool   // after the last of them
+	more    bool   // the last request is incomplete and has no answer
+	trace   string // what was understood of each request
+}
+
+// converse plays a connection that gets its input in pieces, which end at the
+// given offsets and at the end of it.
+func converse(m *memory, input string, lim *limits, cuts ...int) outcome {
+	var out outcome
+	r := m.acquire()
+	var in []byte
+	next := 0
+	fill := func() bool {
+		if next == len(input) {
+			return false
+		}
+		stop := len(input)
+		for len(cuts) > 0 && cuts[0] <= next {
+			cuts = cuts[1:]
+		}
+		if len(cuts) > 0 {
+			stop = cuts[0]
+		}
+		in = append(r.room(in, stop-next), input[next:stop]...)
+		next = stop
+		return true
+	}
+	refuse := func(err error) outcome {
+		var refused *protocolError
+		if !errors.As(err, &refused) {
+			panic(err)
+		}
+		out.answers, out.closes = append(out.answers, refused.Status), true
+		out.trace += refused.Reason + "\n"
+		return out
+	}
+	defer func() { r.drop() }()
+	for !out.closes {
+		n, err := parseHead(&r.head, in, lim)
+		if err != nil {
+			return refuse(err)
+		}
+		if n == 0 {
+			if !fill() {
+				out.more = len(in) > 0
+				return out
+			}
+			continue
+		}
+		out.trace += describe(&r.head, in)
+		in = r.trim(in)
+		rest := in[n:]
+		body, rest, done, err := readBody(r, rest, lim, func() ([]byte, bool) {
+			in = nil
+			ok := fill()
+			in = r.trim(in)
+			return in, ok
+		})
+		if err != nil {
+			return refuse(err)
+		}
+		if !done {
+			out.more = true
+			return out
+		}
+		out.trace += fmt.Sprintf("body %q trailers", body)
+		for name, value := range (Request{r}).Trailers() {
+			out.trace += fmt.Sprintf(" %q=%q", name.String(), value.String())
+		}
+		out.trace += "\n"
+		out.answers, out.closes = append(out.answers, 200), r.head.close
+		r, in = r.detach(rest)
+	}
+	return out
+}
+
+// readBody reads the body that r.head announces from rest and from what fill
+// returns, and returns what follows it.
+func readBody(r *region, rest []byte, lim *limits, fill func() ([]byte, bool)) (body, after []byte, done bool, err error) {
+	if r.head.chunked {
+		var c chunkedBody
+		c.start(r, lim)
+		for {
+			dst := make([]byte, len(rest))
+			nd, ns, done, err := c.decode(dst, rest)
+			body, rest = append(body, dst[:nd]...), rest[ns:]
+			if err != nil {
+				return nil, nil, false, err
+			}
+			if done {
+				return body, rest, true, nil
+			}
+			if len(rest) > 0 {
+				panic("the decoder stopped with a destination large enough")
+			}
+			var ok bool
+			if rest, ok = fill(); !ok {
+				return nil, nil, false, nil
+			}
+		}
+	}
+	for int64(len(body)) < r.head.length {
+		if len(rest) == 0 {
+			var ok bool
+			if rest, ok = fill(); !ok {
+				return nil, nil, false, nil
+			}
+		}
+		n := min(r.head.length-int64(len(body)), int64(len(rest)))
+		body, rest = append(body, rest[:n]...), rest[n:]
+	}
+	return body, rest, true, nil
+}
+
+// describe spells out a head.
+func describe(h *head, buf []byte) string {
+	var b strings.Builder
+	part := func(s span) string { return fmt.Sprintf("%q ", s.of(buf)) }
+	b.WriteString(part(h.method) + part(h.target) + part(h.path) + part(h.query) + part(h.authority))
+	fmt.Fprintln(&b, h.minor, h.length, h.chunked, h.close, h.expect, h.upgrade)
+	for _, f := range h.fields {
+		fmt.Fprintln(&b, part(f.name), part(f.value), f.id)
+	}
+	return b.String()
+}
+
+func (o outcome) equal(p outcome) bool { return fmt.Sprint(o) == fmt.Sprint(p) }
+
+// everyMode runs test with each kind of request memory.
+func everyMode(t *testing.T, test func(t *testing.T, m *memory)) {
+	for _, config := range []Memory{
+		{Mode: Pooled}, {Mode: Slab}, {Mode: Slab, OffHeap: true}, {Mode: Arena}, {Mode: Arena, OffHeap: true},
+		{Mode: Arena, BlockBytes: 512, ChunkBytes: 1024, LimitBytes: 4096},
+	} {
+		t.Run(fmt.Sprintf("%v/offheap=%v/block=%d", config.Mode, config.OffHeap, config.BlockBytes), func(t *testing.T) {
+			m, err := newMemory(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, m)
+			m.close()
+			if s := m.stats(); s.Requests != 0 || s.InUse != 0 || s.InUseBytes != 0 {
+				t.Errorf("memory is left in use: %+v", s)
+			}
+		})
+	}
+}
+
+func TestConformanceOfTheParser(t *testing.T) {
+	if len(conformance) < 120 {
+		t.Errorf("the table has %d cases, want at least 120", len(conformance))
+	}
+	names := make(map[string]bool)
+	for _, c := range conformance {
+		if names[c.name] || c.section == "" || c.status == 0 {
+			t.Errorf("%s: the name occurs twice, or the section or the status is missing", c.name)
+		}
+		names[c.name] = true
+	}
+	everyMode(t, func(t *testing.T, m *memory) {
+		for _, c := range conformance {
+			whole := converse(m, c.input, &conformanceLimits)
+			want := outcome{closes: c.closes, trace: whole.trace}
+			for range c.before {
+				want.answers = append(want.answers, 200)
+			}
+			want.answers = append(want.answers, c.status)
+			if !whole.equal(want) {
+				t.Errorf("%s: answers %v, closes %v, incomplete %v; want %v, %v (RFC %s)\n%s",
+					c.name, whole.answers, whole.closes, whole.more, want.answers, want.closes, c.section, whole.trace)
+			}
+		}
+	})
+}
+
+// TestSplitsMakeNoDifference delivers each case split at every offset, and byte
+// by byte.
+func TestSplitsMakeNoDifference(t *testing.T) {
+	m, err := newMemory(Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range conformance {
+		if len(c.input) > 16<<10 {
+			continue // its first part is a case of its own
+		}
+		whole := converse(m, c.input, &conformanceLimits)
+		all := make([]int, len(c.input))
+		for i := range all {
+			all[i] = i
+			if len(c.input) > 2000 && i > 1100 && i%61 != 0 && i < len(c.input)-100 {
+				continue
+			}
+			if got := converse(m, c.input, &conformanceLimits, i); !got.equal(whole) {
+				t.Errorf("%s: split at %d: %+v\nwhole: %+v", c.name, i, got, whole)
+			}
+		}
+		if len(c.input) < 2000 {
+			if got := converse(m, c.input, &conformanceLimits, all...); !got.equal(whole) {
+				t.Errorf("%s: byte by byte: %+v\nwhole: %+v", c.name, got, whole)
+			}
+		}
+	}
+	m.close()
+}
