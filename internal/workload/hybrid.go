@@ -1,9 +1,11 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/isobar-go/isobar/gcctl"
@@ -23,6 +25,7 @@ func init() {
 			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
+			{Name: "on", Default: "goroutine", Help: "who processes the ticks: the goroutine that they are due on, or an eventloop.Loop that tells the controller when it is idle", Check: OneOf("goroutine", "loop")},
 		}, controllerParams("hybrid")...),
 		New: newHybrid,
 	})
@@ -39,6 +42,10 @@ func init() {
 //
 // The section of a burst opens in the first tick and ends after the last one,
 // before the wait for the next burst: what both calls take is in the response time.
+//
+// With --on loop the goroutine submits each tick to a loop and waits for it; the
+// loop calls Idle whenever it has nothing to do, with the time until the next tick
+// is due: a feed knows its sessions.
 type hybrid struct {
 	burst      int64         // ticks in a burst
 	busy, idle time.Duration // of a burst
@@ -53,10 +60,11 @@ type hybrid struct {
 	ctl     *gcctl.Controller // nil without
 	section gcctl.Section     // open from the first tick of a burst to its last
 	open    bool
-	began   time.Time // of the first call of Next
-	count   int64     // ticks that were due
-	begun   int64     // sections
-	idles   int64     // calls of Idle that started a collection
+	began   time.Time    // of the first call of Next
+	count   int64        // ticks that were due
+	begun   int64        // sections
+	idles   atomic.Int64 // calls of Idle that started a collection
+	loop    *hybridLoop  // nil with --on goroutine
 }
 
 func newHybrid(env Env) (Task, error) {
@@ -85,6 +93,11 @@ func newHybrid(env Env) (Task, error) {
 	if h.ctl, err = startController("hybrid", p, nil); err != nil {
 		return nil, err
 	}
+	if p.String("on") == "loop" {
+		if h.loop, err = startHybridLoop(h); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: hybrid: %w", err), closeController("hybrid", h.ctl))
+		}
+	}
 	return h, nil
 }
 
@@ -92,10 +105,9 @@ func (h *hybrid) Next() (due time.Duration, ok bool, err error) {
 	if h.count == 0 {
 		h.began = time.Now()
 	}
-	burst, position := h.count/h.burst, h.count%h.burst
-	due = time.Duration(burst)*(h.busy+h.idle) + time.Duration(float64(h.busy)*float64(position)/float64(h.burst))
+	due = h.due(h.count)
 	ok = due < h.duration
-	if position == 0 || !ok {
+	if h.count%h.burst == 0 || !ok {
 		h.endBurst(due)
 	}
 	if !ok {
@@ -106,6 +118,12 @@ func (h *hybrid) Next() (due time.Duration, ok bool, err error) {
 	return due, true, nil
 }
 
+// due returns when tick number n is due.
+func (h *hybrid) due(n int64) time.Duration {
+	burst, position := n/h.burst, n%h.burst
+	return time.Duration(burst)*(h.busy+h.idle) + time.Duration(float64(h.busy)*float64(position)/float64(h.burst))
+}
+
 // endBurst ends the section of the burst before the tick that is due then, and
 // tells the controller how long nothing will happen.
 func (h *hybrid) endBurst(due time.Duration) {
@@ -113,11 +131,15 @@ func (h *hybrid) endBurst(due time.Duration) {
 		h.section.End()
 		h.open = false
 	}
-	if h.ctl == nil || h.count == 0 {
-		return
+	if h.ctl != nil && h.count > 0 && h.loop == nil {
+		h.tellIdle(due)
 	}
+}
+
+// tellIdle tells the controller that nothing happens until due.
+func (h *hybrid) tellIdle(due time.Duration) {
 	if gap := due - time.Since(h.began); gap > 0 && h.ctl.Idle(gap) {
-		h.idles++
+		h.idles.Add(1)
 	}
 }
 
@@ -126,6 +148,13 @@ func (h *hybrid) Do() uint64 {
 		h.section, h.open = h.ctl.Pause(), true
 		h.begun++
 	}
+	if h.loop != nil {
+		return h.loop.do()
+	}
+	return h.process()
+}
+
+func (h *hybrid) process() uint64 {
 	s := h.symbols[h.next.Symbol]
 	s.add(&h.next)
 	return h.store.put() ^ uint64(s.count) ^ uint64(s.updatedNs)
@@ -133,7 +162,7 @@ func (h *hybrid) Do() uint64 {
 
 func (h *hybrid) Report(rec *cell.Record) {
 	rec.Set("/hybrid/sections:sections", float64(h.begun))
-	rec.Set("/hybrid/idle:collections", float64(h.idles))
+	rec.Set("/hybrid/idle:collections", float64(h.idles.Load()))
 	reportController(rec, h.ctl)
 }
 
@@ -142,7 +171,7 @@ func (h *hybrid) Close() error {
 		h.section.End()
 		h.open = false
 	}
-	return closeController("hybrid", h.ctl)
+	return errors.Join(h.loop.close(), closeController("hybrid", h.ctl))
 }
 
 // noController is the level of --controller that starts none.

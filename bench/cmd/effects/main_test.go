@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// export writes a run of two switches over some blocks: a multiplies by 2, b
+// adds 10, a block multiplies all by its number.
+func export(blocks int) string {
+	var b strings.Builder
+	b.WriteString("run,cell,block,key,a,b,live,failure,metric,unit,value\n")
+	level := map[bool]string{true: "on", false: "off"}
+	for block := 1; block <= blocks; block++ {
+		for i := range 4 {
+			v := 100.0
+			if i&1 == 1 {
+				v *= 2
+			}
+			if i&2 == 2 {
+				v += 10
+			}
+			fmt.Fprintf(&b, "1,%d,%d,k,%s,%s,0,,/op/time:ns,ns,%v\n", i, block, level[i&1 == 1], level[i&2 == 2], v*float64(block))
+			fmt.Fprintf(&b, "1,%d,%d,k,%s,%s,1GB,,/op/time:ns,ns,1\n", i, block, level[i&1 == 1], level[i&2 == 2])
+			fmt.Fprintf(&b, "1,%d,%d,k,%s,%s,0,,/wall:seconds,seconds,7\n", i, block, level[i&1 == 1], level[i&2 == 2])
+		}
+	}
+	return b.String()
+}
+
+func TestEffects(t *testing.T) {
+	var out strings.Builder
+	if err := run([]string{"-where", "live=0", "a", "b"}, strings.NewReader(export(6)), &out); err != nil {
+		t.Fatal(err)
+	}
+	// a: 200/100 and 210/110; b: 110/100 and 210/200.
+	for _, want := range []string{
+		"| a | 1.95 | [1.95, 1.95] | +350 | [+100, +600] | 1.91 | 2 | worse |",
+		"| b | 1.07 | [1.07, 1.07] | +35 | [+10, +60] | 1.05 | 1.1 | worse |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestEffectsRefuses(t *testing.T) {
+	whole := export(5)
+	lacking := strings.Replace(whole, "1,3,5,k,on,on,0,,/op/time:ns,ns,1050\n", "", 1)
+	for _, c := range []struct {
+		args []string
+		in   string
+		want string
+	}{
+		{nil, whole, "no switches"},
+		{[]string{"c"}, whole, "no column c"},
+		{[]string{"-where", "live", "a"}, whole, "want FACTOR=LEVEL"},
+		{[]string{"live"}, whole, `live has the level "0"`},
+		{[]string{"-metric", "/none:ns", "a"}, whole, "no values"},
+		{[]string{"-where", "live=0", "a", "b"}, lacking, "lacks a configuration"},
+		{[]string{"a", "b"}, strings.Replace(whole, ",0,,/wall", ",0,timeout,/wall", 1), "a cell failed (timeout)"},
+	} {
+		var out strings.Builder
+		if err := run(c.args, strings.NewReader(c.in), &out); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", c.args, err, c.want)
+		}
+	}
+}
