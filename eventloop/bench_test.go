@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/isobar-go/isobar/latency"
 )
 
@@ -18,6 +20,35 @@ var ingresses = []struct {
 	make func() ingress
 }{{"lockfree", newLockFree}, {"chunked", newChunked}}
 
+// A submitting is a loop or a producer.
+type submitting interface {
+	Submit(f func()) error
+	SubmitTask(t Task) error
+	SubmitBatch(tasks []Task) error
+}
+
+// ways are the ways into a loop: through each ingress, and through a producer
+// for each goroutine.
+var ways = []struct {
+	name string
+	make func() ingress
+	to   func(l *Loop) submitting
+}{
+	{"ingress=lockfree", newLockFree, direct},
+	{"ingress=chunked", newChunked, direct},
+	{"handles", newIngress, handle},
+}
+
+func direct(l *Loop) submitting { return l }
+
+func handle(l *Loop) submitting {
+	p, err := l.Producer()
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // tally is a Task made before it is submitted.
 type tally struct{ n atomic.Int64 }
 
@@ -25,8 +56,10 @@ func (t *tally) Run() { t.n.Add(1) }
 
 // plain is a tally that only the loop touches, but for every window-th value.
 type plain struct {
+	_    cpu.CacheLinePad
 	n    int64
 	seen *atomic.Int64
+	_    cpu.CacheLinePad
 }
 
 func (p *plain) Run() {
@@ -51,29 +84,55 @@ func startLoop(tb testing.TB, l *Loop) {
 	})
 }
 
-// submitAll submits n tasks from some producers, with at most about 8,192
-// waiting, and returns when all have run.
-func submitAll(tb testing.TB, producers, n int, submit func(p *plain) error) {
-	var seen atomic.Int64
+// window is about how many tasks wait at most.
+const window = 8192
+
+// pace lets the others go on while too many tasks wait. It is called every 256
+// tasks of a producer; given is shared by all producers.
+func pace(given, seen *atomic.Int64) {
+	for given.Add(256)-seen.Load() > window {
+		given.Add(-256)
+		runtime.Gosched()
+	}
+}
+
+// submitAll submits n tasks from some producers and returns when all are on
+// their way. kind is task, func, or batch64.
+func submitAll(tb testing.TB, l *Loop, to func(*Loop) submitting, kind string, producers, n int) {
+	var given, seen atomic.Int64
 	p := &plain{seen: &seen}
-	var given atomic.Int64
+	f := p.Run
 	var wg sync.WaitGroup
 	for w := range producers {
 		share := n / producers
 		if w == 0 {
 			share += n % producers
 		}
+		s := to(l)
 		wg.Go(func() {
-			for i := range share {
-				if i&255 == 255 {
-					for given.Add(256)-seen.Load() > 8192 {
-						given.Add(-256)
-						runtime.Gosched()
-					}
+			batch := make([]Task, 64)
+			for i := range batch {
+				batch[i] = p
+			}
+			for i := 0; i < share; {
+				var err error
+				switch kind {
+				case "task":
+					err = s.SubmitTask(p)
+					i++
+				case "func":
+					err = s.Submit(f)
+					i++
+				default:
+					err = s.SubmitBatch(batch)
+					i += len(batch)
 				}
-				if err := submit(p); err != nil {
+				if err != nil {
 					tb.Error(err)
 					return
+				}
+				if i&255 == 0 {
+					pace(&given, &seen)
 				}
 			}
 		})
@@ -81,50 +140,18 @@ func submitAll(tb testing.TB, producers, n int, submit func(p *plain) error) {
 	wg.Wait()
 }
 
-// BenchmarkSubmit is Submit and run, per task, by ingress and producers.
+// BenchmarkSubmit is Submit and run, per task, by ingress, or with a handle for
+// each producer, and by producers.
 func BenchmarkSubmit(b *testing.B) {
-	for _, in := range ingresses {
+	for _, way := range ways {
 		for _, producers := range []int{1, 2, 8} {
 			for _, kind := range []string{"task", "func", "batch64"} {
-				b.Run(fmt.Sprintf("ingress=%s/producers=%d/%s", in.name, producers, kind), func(b *testing.B) {
-					l := newLoop(Config{}, in.make())
+				b.Run(fmt.Sprintf("%s/producers=%d/%s", way.name, producers, kind), func(b *testing.B) {
+					l := newLoop(Config{}, way.make())
 					startLoop(b, l)
 					b.ReportAllocs()
-					switch kind {
-					case "task":
-						submitAll(b, producers, b.N, func(p *plain) error { return l.SubmitTask(p) })
-					case "func":
-						var once sync.Once
-						var f func()
-						submitAll(b, producers, b.N, func(p *plain) error {
-							once.Do(func() { f = p.Run })
-							return l.Submit(f)
-						})
-					case "batch64":
-						batch := make([]Task, 64)
-						for i := range batch {
-							batch[i] = new(plain)
-						}
-						seen := new(atomic.Int64)
-						for i := range batch {
-							batch[i].(*plain).seen = seen
-						}
-						var wg sync.WaitGroup
-						for range producers {
-							wg.Go(func() {
-								for range b.N / 64 / producers {
-									for l.Stats().Queued > 8192 {
-										runtime.Gosched()
-									}
-									if err := l.SubmitBatch(batch); err != nil {
-										b.Error(err)
-										return
-									}
-								}
-							})
-						}
-						wg.Wait()
-					}
+					b.ResetTimer()
+					submitAll(b, l, way.to, kind, producers, b.N)
 					if err := l.Shutdown(context.Background()); err != nil {
 						b.Fatal(err)
 					}

@@ -4,18 +4,18 @@
 //
 // [Loop.Run] runs the loop on the calling goroutine. [Loop.Submit] and
 // [Loop.SubmitTask] hand it work from any goroutine, without a lock; a Task
-// that exists already is submitted without allocation.
+// that exists already is submitted without allocation. A goroutine that submits
+// much may do so through a [Producer] of its own.
 //
 // # What is kept
 //
 // A submission that returned nil is run, unless Close drops it, and Close says
 // how many it dropped. Tasks of one goroutine run in the order it submitted
 // them. Submitting and closing are decided by the same atomic word: a
-// submission adds itself to a counter whose highest bit says closed, and
-// closing sets that bit and learns in the same step how many came before. So
-// the loop knows exactly for how many tasks it has to wait, also for those
-// whose producer is held up between the count and the queue. The counter is
-// split over the Ps; each part decides for the submissions that it counted.
+// submission takes its place in the queue from a counter whose highest bit says
+// closed, and closing sets that bit and learns in the same step how many came
+// before. So the loop knows exactly for how many tasks it has to wait, also for
+// those whose producer is held up between its place and the store of the task.
 //
 // A task that panics, or calls runtime.Goexit, is reported and the loop goes on.
 //

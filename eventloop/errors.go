@@ -8,6 +8,7 @@ import (
 // The errors that callers may want to tell apart; what is returned wraps them.
 var (
 	ErrClosed    = errors.New("the loop is closed; make a new one")
+	ErrProducer  = errors.New("the producer is closed; get another one from Loop.Producer")
 	ErrRunning   = errors.New("the loop is running on another goroutine; run it once at a time")
 	ErrReentrant = errors.New("called on the loop, which would wait for itself; call it from another goroutine")
 	ErrFull      = errors.New("as many tasks as Config.Limit are waiting; retry later or use SubmitWait")
@@ -44,6 +45,7 @@ func fail(operation string, err error) error {
 // Made once, because a producer may meet them often.
 var (
 	errSubmitClosed = fail("Submit", ErrClosed)
+	errProducer     = fail("Submit", ErrProducer)
 	errSubmitFull   = fail("Submit", ErrFull)
 	errSubmitNil    = fail("Submit", ErrNilTask)
 )

@@ -6,18 +6,15 @@ import (
 	"github.com/isobar-go/isobar/queue"
 )
 
-// An entry is a task on its way to the loop.
-type entry struct {
-	task Task
-	at   int64 // when it was submitted, by Loop.now; 0 unless Config.Latency is set
-}
-
 // An ingress is a queue from the producers to the loop. It loses nothing, and
-// keeps the order of each producer. Whether the loop is open is decided before.
+// keeps the order of each producer. It decides in one step whether a task comes
+// before Close, and its place.
 type ingress interface {
-	push(e entry)          // by any goroutine
-	pushAll(es []entry)    // by any goroutine; keeps none of es
-	drain(dst []entry) int // by the loop; 0 if nothing is there, or not yet
+	Push(t Task) bool          // by any goroutine; false after Close
+	PushBatch(ts []Task) int   // by any goroutine: all, or none after Close; keeps none of ts
+	Close() (accepted uint64)  // by any goroutine, any number of times; how many tasks came before
+	Pushed() (accepted uint64) // by any goroutine; how many tasks have come
+	Drain(dst []Task) int      // by the loop; 0 if nothing is there, or not yet
 }
 
 // newIngress returns the default, lockFree. In BenchmarkSubmit it was as fast as
@@ -27,13 +24,7 @@ type ingress interface {
 // take the same.
 func newIngress() ingress { return newLockFree() }
 
-// lockFree is the queue of package queue.
-type lockFree struct{ q *queue.MPSC[entry] }
-
-func newLockFree() ingress               { return lockFree{queue.NewMPSC[entry](queue.MPSCConfig{})} }
-func (i lockFree) push(e entry)          { i.q.Push(e) }
-func (i lockFree) pushAll(es []entry)    { i.q.PushBatch(es) }
-func (i lockFree) drain(dst []entry) int { return i.q.Drain(dst) }
+func newLockFree() ingress { return queue.NewMPSC[Task](queue.MPSCConfig{}) }
 
 // chunked is a list of blocks under a mutex. Drained blocks are used again.
 type chunked struct {
@@ -41,6 +32,8 @@ type chunked struct {
 	head, tail *block     // head is where the loop reads; both nil if there was no push yet
 	free       *block     // blocks to be used again, along next
 	spare      int        // how many
+	accepted   uint64
+	closed     bool
 }
 
 const (
@@ -49,28 +42,49 @@ const (
 )
 
 type block struct {
-	entries     [blockLen]entry
-	read, wrote int // entries[read:wrote] are in the queue
+	tasks       [blockLen]Task
+	read, wrote int // tasks[read:wrote] are in the queue
 	next        *block
 }
 
 func newChunked() ingress { return new(chunked) }
 
-func (c *chunked) push(e entry) {
+func (c *chunked) Push(t Task) bool {
 	c.mu.Lock()
-	c.append(e)
-	c.mu.Unlock()
-}
-
-func (c *chunked) pushAll(es []entry) {
-	c.mu.Lock()
-	for _, e := range es {
-		c.append(e)
+	open := !c.closed
+	if open {
+		c.append(t)
 	}
 	c.mu.Unlock()
+	return open
 }
 
-func (c *chunked) append(e entry) {
+func (c *chunked) PushBatch(ts []Task) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0
+	}
+	for _, t := range ts {
+		c.append(t)
+	}
+	return len(ts)
+}
+
+func (c *chunked) Close() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	return c.accepted
+}
+
+func (c *chunked) Pushed() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.accepted
+}
+
+func (c *chunked) append(t Task) {
 	if c.tail == nil || c.tail.wrote == blockLen {
 		b := c.free
 		if b != nil {
@@ -86,17 +100,18 @@ func (c *chunked) append(e entry) {
 		}
 		c.tail = b
 	}
-	c.tail.entries[c.tail.wrote] = e
+	c.tail.tasks[c.tail.wrote] = t
 	c.tail.wrote++
+	c.accepted++
 }
 
-func (c *chunked) drain(dst []entry) int {
+func (c *chunked) Drain(dst []Task) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
 	for b := c.head; b != nil && n < len(dst); b = c.head {
-		moved := copy(dst[n:], b.entries[b.read:b.wrote])
-		clear(b.entries[b.read : b.read+moved])
+		moved := copy(dst[n:], b.tasks[b.read:b.wrote])
+		clear(b.tasks[b.read : b.read+moved])
 		b.read += moved
 		n += moved
 		if b.read < b.wrote {

@@ -57,29 +57,35 @@ type Loop struct {
 	config Config
 	in     ingress
 	start  time.Time
-	gates  []gate        // by P; their number is a power of two
 	wake   chan struct{} // capacity 1: the token that ends a sleep
 	shut   chan struct{} // closed when submissions end
 	done   chan struct{} // closed when the loop has ended for good
 	timers timers
 	room   room
 
-	_       cpu.CacheLinePad
-	parked  atomic.Uint32 // 1: the loop sleeps or is about to, and wants a token. Set by the loop, cleared by whoever then sends the token, or by the loop
-	signals atomic.Uint32 // publishes requests to the loop: the bits of signal
-	runner  atomic.Uint64 // the id of the goroutine that runs the loop, 0 if none does
-	public  counters      // publishes the loop's counts
+	// What a submission or a turn reads, and only sleeping, closing and new
+	// producers write.
 
-	_        cpu.CacheLinePad
+	_       cpu.CacheLinePad
+	leaving atomic.Int32            // how many of the lanes are closed by their producer. Changed by the holder of mu
+	lanes   atomic.Pointer[laneSet] // publishes the producers' lanes; nil if there never was one. Replaced by the holder of mu
+	parked  atomic.Uint32           // 1: the loop sleeps or is about to, and wants a token. Set by the loop, cleared by whoever then sends the token, or by the loop
+	signals atomic.Uint32           // publishes requests to the loop: the bits of signal
+	runner  atomic.Uint64           // the id of the goroutine that runs the loop, 0 if none does
+
+	_      cpu.CacheLinePad
+	public counters // publishes the loop's counts
+
 	mu       sync.Mutex
 	state    state  // guarded by mu
 	closed   bool   // guarded by mu: submissions have ended
 	accepted uint64 // written once under mu before closing is signalled: how many submissions there were
 
 	// Owned by the loop's goroutine; by the holder of mu while none runs it.
-	batch        [batchLen]entry
+	batch        [batchLen]Task
 	next, filled int    // batch[next:filled] is to be run
-	taken, ran   uint64 // tasks removed from the ingress; tasks started
+	ran          uint64 // tasks started
+	rotation     int    // where gather goes on
 	turnCount    uint64
 	asked        bool // Config.Idle has been called since the last sleep
 	ticks, micro fifo
@@ -113,10 +119,6 @@ func New(config Config) (*Loop, error) {
 }
 
 func newLoop(config Config, in ingress) *Loop {
-	n := 1
-	for n < min(runtime.GOMAXPROCS(0), 64) {
-		n *= 2
-	}
 	if config.OnPanic == nil {
 		config.OnPanic = func(value any, stack []byte) {
 			slog.Error("eventloop: a task panicked", "value", value, "stack", string(stack))
@@ -128,7 +130,7 @@ func newLoop(config Config, in ingress) *Loop {
 		}
 	}
 	l := &Loop{
-		config: config, in: in, start: time.Now(), gates: make([]gate, n),
+		config: config, in: in, start: time.Now(),
 		wake: make(chan struct{}, 1), shut: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.room.limit = int64(config.Limit)
@@ -254,9 +256,7 @@ func (l *Loop) settle() bool {
 func (l *Loop) close(why uint32) {
 	if !l.closed {
 		l.closed = true
-		for i := range l.gates {
-			l.accepted += l.gates[i].close()
-		}
+		l.accepted = l.in.Close() + l.lanes.Load().close()
 		l.timers.close()
 		close(l.shut)
 	}

@@ -24,24 +24,28 @@ type checkFirst struct {
 	in     ingress
 	closed atomic.Bool
 	done   chan struct{}
+	pause  func() // between the two, if it is not nil
 }
 
 func (l *checkFirst) Submit(f func()) error {
 	if l.closed.Load() {
 		return ErrClosed
 	}
-	l.in.push(entry{task: call(f)})
+	if l.pause != nil {
+		l.pause()
+	}
+	l.in.Push(call(f))
 	return nil
 }
 
 func (l *checkFirst) Run(context.Context) error {
 	defer close(l.done)
-	var batch [64]entry
+	var batch [64]Task
 	for {
 		closed := l.closed.Load()
-		n := l.in.drain(batch[:])
-		for _, e := range batch[:n] {
-			e.task.Run()
+		n := l.in.Drain(batch[:])
+		for _, t := range batch[:n] {
+			t.Run()
 		}
 		if n == 0 && closed {
 			return nil
@@ -56,24 +60,29 @@ func (l *checkFirst) Shutdown(context.Context) error {
 	return nil
 }
 
-// delaying holds a push up before it takes its place, while held is open.
+// delaying holds a push up when it has been counted and before the loop can
+// see its task, until held is closed. It is for one push.
 type delaying struct {
 	ingress
-	arrived chan struct{}
-	held    chan struct{}
+	arrived, held chan struct{}
+	pushed        atomic.Uint64
 }
 
-func (d *delaying) push(e entry) {
+func (d *delaying) Push(t Task) bool {
+	d.pushed.Add(1)
 	close(d.arrived)
 	<-d.held
-	d.ingress.push(e)
+	return d.ingress.Push(t)
 }
+
+func (d *delaying) Close() uint64  { return d.pushed.Load() }
+func (d *delaying) Pushed() uint64 { return d.pushed.Load() }
 
 // lost submits a task whose producer is held up between the decision that
 // the loop is open and the queue, shuts the loop down meanwhile, and reports
 // whether the task was accepted and never run.
 func lost(t *testing.T, make func(ingress) submitter, in ingress) bool {
-	d := &delaying{in, newSignal(), newSignal()}
+	d := &delaying{ingress: in, arrived: newSignal(), held: newSignal()}
 	l := make(d)
 	ended := newSignal()
 	go func() { l.Run(context.Background()); close(ended) }()
@@ -117,11 +126,11 @@ func TestShutdownRace(t *testing.T) {
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		rounds = 20000
 	}
-	for _, in := range ingresses {
-		t.Run(in.name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			raced := 0 // rounds in which Shutdown fell among submissions
 			for round := range rounds {
-				l := newLoop(Config{}, in.make())
+				l := newLoop(Config{}, way.make())
 				end := newError()
 				go func() { end <- l.Run(context.Background()) }()
 				var accepted, ran atomic.Int64
@@ -129,13 +138,14 @@ func TestShutdownRace(t *testing.T) {
 				batch := []Task{task, task, task}
 				var wg sync.WaitGroup
 				for p := range 8 {
+					to := way.to(l)
 					wg.Go(func() {
 						for refused := 0; refused < 3; {
 							n, err := 1, error(nil)
 							if p%2 == 0 {
-								err = l.SubmitTask(task)
+								err = to.SubmitTask(task)
 							} else {
-								n, err = 3, l.SubmitBatch(batch)
+								n, err = 3, to.SubmitBatch(batch)
 							}
 							switch {
 							case err != nil:

@@ -55,9 +55,5 @@ func (l *Loop) submitted() uint64 {
 		return l.accepted
 	default:
 	}
-	n := uint64(0)
-	for i := range l.gates {
-		n += l.gates[i].word.Load() &^ closedBit
-	}
-	return n
+	return l.in.Pushed() + l.lanes.Load().pushed()
 }

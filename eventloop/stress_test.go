@@ -45,17 +45,18 @@ func TestStress(t *testing.T) {
 	each := 100_000
 	switch {
 	case os.Getenv("ISOBAR_SOAK") != "":
-		each = 100_000_000 / producers
+		each = 1_000_000_000 / producers / len(ways)
 	case testing.Short() || invariant.Race:
 		each = 10_000
 	}
-	for _, in := range ingresses {
-		t.Run(in.name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			next := make([]int, producers)
-			l := newLoop(Config{}, in.make())
+			l := newLoop(Config{}, way.make())
 			startLoop(t, l)
 			var wg sync.WaitGroup
 			for p := range producers {
+				to := way.to(l)
 				wg.Go(func() {
 					r := rand.New(rand.NewPCG(uint64(p), 1))
 					for i := 0; i < each; {
@@ -66,10 +67,10 @@ func TestStress(t *testing.T) {
 							for j := range batch {
 								batch[j] = numbered{producer: p, i: i + j, next: next, tb: t}
 							}
-							if err := l.SubmitBatch(batch); err != nil {
+							if err := to.SubmitBatch(batch); err != nil {
 								t.Error(err)
 							}
-						} else if err := l.SubmitTask(numbered{producer: p, i: i, next: next, tb: t}); err != nil {
+						} else if err := to.SubmitTask(numbered{producer: p, i: i, next: next, tb: t}); err != nil {
 							t.Error(err)
 						}
 						i += n

@@ -5,36 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/cpu"
-
-	"github.com/isobar-go/isobar/internal/procpin"
 )
-
-// A gate counts submissions until it is closed.
-type gate struct {
-	word atomic.Uint64 // closedBit, and how many submissions there were until it was set; publishes the end
-	_    cpu.CacheLinePad
-}
-
-const closedBit = 1 << 63
-
-// enter counts n submissions, unless the gate is closed.
-func (g *gate) enter(n int) bool { return g.word.Add(uint64(n))&closedBit == 0 }
-
-// close ends submissions and returns how many there were.
-func (g *gate) close() uint64 { return g.word.Or(closedBit) }
-
-// enter counts n submissions. From then on the loop waits for their tasks.
-func (l *Loop) enter(n int) bool {
-	p := procpin.Pin()
-	procpin.Unpin()
-	if l.gates[p&(len(l.gates)-1)].enter(n) {
-		return true
-	}
-	<-l.shut // until the other gates are closed too: after one refusal there is no success
-	return false
-}
 
 // Submit hands f to the loop, to be run once. The error is ErrClosed after
 // Shutdown or Close, ErrFull beyond the limit, ErrNilTask, or nil.
@@ -55,70 +26,76 @@ func (l *Loop) SubmitTask(t Task) error {
 }
 
 func (l *Loop) submit(t Task) error {
-	if l.room.limit > 0 {
+	if l.config.Limit > 0 {
 		if err := l.reserve(1); err != nil {
 			return err
 		}
 	}
 	if !l.post(t) {
-		l.release(1)
-		return errSubmitClosed
+		return l.refused(1)
 	}
 	return nil
 }
 
 // post is submit without the limit. It reports whether the loop was open.
 func (l *Loop) post(t Task) bool {
-	if !l.enter(1) {
+	if l.config.Latency != nil {
+		t = l.stamp(t, l.now())
+	}
+	if !l.in.Push(t) {
 		return false
 	}
-	e := entry{task: t}
-	if l.config.Latency != nil {
-		e.at = l.now()
-	}
-	l.in.push(e)
 	if l.parked.Load() != 0 {
 		l.unpark()
 	}
 	return true
 }
 
-var scratch = sync.Pool{New: func() any { return new([64]entry) }}
+// refused is the end of a submission of n tasks to a loop that is closed. It
+// waits until all ways into the loop are: after one refusal there is no success.
+func (l *Loop) refused(n int) error {
+	<-l.shut
+	l.release(n)
+	return errSubmitClosed
+}
 
-// SubmitBatch submits all of the tasks or, with an error, none. They run in
-// order; tasks of others may run in between.
+// SubmitBatch submits all of the tasks, in order and with nothing in between
+// them, or with an error none.
 func (l *Loop) SubmitBatch(tasks []Task) error {
+	ok, err := l.offer(l.in, tasks)
+	if err == nil && !ok {
+		return l.refused(len(tasks))
+	}
+	return err
+}
+
+// pusher is the producers' side of an ingress or a lane.
+type pusher interface{ PushBatch([]Task) int }
+
+// offer reports whether the tasks were accepted; if not, and without an error,
+// they have their places.
+func (l *Loop) offer(to pusher, tasks []Task) (ok bool, err error) {
 	if slices.Contains(tasks, nil) {
-		return errSubmitNil
+		return false, errSubmitNil
 	}
-	if l.room.limit > 0 {
+	if l.config.Limit > 0 {
 		if err := l.reserve(len(tasks)); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if !l.enter(len(tasks)) {
-		l.release(len(tasks))
-		return errSubmitClosed
-	}
-	at := int64(0)
+	n := 0
 	if l.config.Latency != nil {
-		at = l.now()
+		n = l.pushStamped(to, tasks)
+	} else {
+		n = to.PushBatch(tasks)
 	}
-	buf := scratch.Get().(*[64]entry)
-	for len(tasks) > 0 {
-		n := min(len(tasks), len(buf))
-		for i, t := range tasks[:n] {
-			buf[i] = entry{t, at}
-		}
-		l.in.pushAll(buf[:n])
-		clear(buf[:n])
-		tasks = tasks[n:]
+	if n < len(tasks) {
+		return false, nil
 	}
-	scratch.Put(buf)
 	if l.parked.Load() != 0 {
 		l.unpark()
 	}
-	return nil
+	return true, nil
 }
 
 // SubmitWait is SubmitTask that waits for room instead of returning ErrFull.
@@ -129,7 +106,7 @@ func (l *Loop) SubmitWait(ctx context.Context, t Task) error {
 	if t == nil {
 		return errSubmitNil
 	}
-	if l.room.limit > 0 && !l.room.take(1) {
+	if l.config.Limit > 0 && !l.room.take(1) {
 		if l.onLoop() {
 			return fail("SubmitWait", ErrReentrant)
 		}
@@ -138,7 +115,7 @@ func (l *Loop) SubmitWait(ctx context.Context, t Task) error {
 		}
 	}
 	if !l.post(t) {
-		l.release(1)
+		l.refused(1)
 		return fail("SubmitWait", ErrClosed)
 	}
 	return nil
@@ -157,7 +134,7 @@ func (l *Loop) reserve(n int) error {
 }
 
 func (l *Loop) release(n int) {
-	if l.room.limit > 0 {
+	if l.config.Limit > 0 {
 		l.room.give(n)
 	}
 }

@@ -2,7 +2,6 @@ package eventloop
 
 import (
 	"runtime/debug"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 )
@@ -41,28 +40,29 @@ func (l *Loop) finished(signals uint32) bool {
 		signals&drainAll != 0 && l.ran == l.accepted && l.ticks.len() == 0 && l.micro.len() == 0
 }
 
-// fill moves tasks from the ingress to the empty batch.
+// fill moves tasks from the ingress and the lanes to the empty batch.
 func (l *Loop) fill() bool {
-	n := l.in.drain(l.batch[:])
+	n := 0
+	if s := l.lanes.Load(); s != nil {
+		n = l.gather(s)
+	} else {
+		n = l.in.Drain(l.batch[:])
+	}
 	l.next, l.filled = 0, n
-	l.taken += uint64(n)
 	return n > 0
 }
 
 // runBatch runs the tasks of the batch, each with what follows from it.
 func (l *Loop) runBatch() {
 	for l.next < l.filled {
-		e := l.batch[l.next]
-		l.batch[l.next] = entry{}
+		t := l.batch[l.next]
+		l.batch[l.next] = nil
 		l.next++
 		l.ran++
-		if l.room.limit > 0 {
+		if l.config.Limit > 0 {
 			l.room.give(1)
 		}
-		if e.at != 0 {
-			l.config.Latency.Record(time.Duration(l.now() - e.at))
-		}
-		e.task.Run()
+		t.Run()
 		l.after()
 		if l.cutShort() {
 			return

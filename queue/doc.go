@@ -1,21 +1,23 @@
 // Package queue passes values from many goroutines, or from one, to a single
 // consumer, without locks.
 //
-//   - [MPSC]: unbounded, any number of producers. Push never fails or waits.
+//   - [MPSC]: unbounded, any number of producers. Push never waits.
+//   - [SPSC]: unbounded, one producer. Push never waits.
 //   - [MPSCRing]: bounded, any number of producers. Push reports a full ring.
 //   - [SPSCRing]: bounded, one producer. Push reports a full ring.
 //
 // All are first in, first out, lose nothing and overwrite nothing. Memory is
-// allocated by the constructors and, in MPSC alone, when the backlog grows; a
-// chunk that has been drained is used again. Single values go in with Push and
+// allocated by the constructors and, where unbounded, when the backlog grows; a
+// chunk that has been drained is used again. Unbounded queues can be closed:
+// Push reports false then, and Close how many values were accepted. Single values go in with Push and
 // out with Pop; PushBatch and Drain move many for the price of one handover.
 //
 // # Concurrency
 //
 // Push and PushBatch belong to the producers: any number of goroutines, but one
-// for an SPSCRing. Pop, Drain and Len belong to the consumer: one goroutine at a
+// for an SPSC or SPSCRing. Pop, Drain and Len belong to the consumer: one goroutine at a
 // time, handed over with synchronization (a mutex, a channel) if it changes.
-// A second consumer, or a second producer of an SPSCRing, is a bug in the
+// A second consumer, or a second producer where one is allowed, is a bug in the
 // caller; builds with the race detector or the isobar_debug tag panic on it.
 //
 // A push happens before the pop that returns its value. A value becomes
@@ -26,7 +28,7 @@
 //
 // # What it does not do
 //
-// Nothing here blocks, spins, wakes or closes: a caller that wants to sleep
+// Nothing here blocks, spins or wakes: a caller that wants to sleep
 // until there is work adds its own signal after Push. There is no queue for
 // several consumers; a Go channel is one.
 package queue

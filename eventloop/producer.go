@@ -1,0 +1,197 @@
+package eventloop
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/isobar-go/isobar/queue"
+)
+
+// A Producer submits tasks to a loop over a lane of its own, which it shares
+// with the loop alone: for one goroutine that submits much. It is made by
+// [Loop.Producer]; at any time one goroutine may submit with it, and
+// builds with the race detector or the isobar_debug tag panic on a second one.
+//
+// The tasks of a producer run in the order they were submitted; between them
+// and tasks that came another way there is no order. All that is said about
+// Submit, Shutdown and the limit holds here as well. A loop looks at the lane
+// of each open producer in each turn and serves them in rotation, so a producer
+// that is not needed any more should be closed.
+type Producer struct {
+	_    cpu.CacheLinePad // what lies beside a Producer may be written to with each task
+	loop *Loop
+	lane *queue.SPSC[Task]
+	over atomic.Bool // publishes that lane was closed by Close and not with the loop; stored under Loop.mu
+	_    cpu.CacheLinePad
+}
+
+// A laneSet is constant.
+type laneSet struct {
+	open    []*Producer // those whose lanes the loop looks at
+	retired uint64      // how many tasks came over lanes that are gone
+}
+
+// close ends submissions over the lanes and returns how many there ever were.
+func (s *laneSet) close() uint64 {
+	if s == nil {
+		return 0
+	}
+	n := s.retired
+	for _, p := range s.open {
+		n += p.lane.Close()
+	}
+	return n
+}
+
+// pushed returns how many submissions over the lanes there were.
+func (s *laneSet) pushed() uint64 {
+	if s == nil {
+		return 0
+	}
+	n := s.retired
+	for _, p := range s.open {
+		n += p.lane.Pushed()
+	}
+	return n
+}
+
+// Producer returns a new producer. It fails with ErrClosed after Shutdown or
+// Close.
+func (l *Loop) Producer() (*Producer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fail("Producer", ErrClosed)
+	}
+	p := &Producer{loop: l, lane: queue.NewSPSC[Task](0)}
+	s := laneSet{}
+	if old := l.lanes.Load(); old != nil {
+		s = *old
+	}
+	s.open = append(slices.Clip(s.open), p)
+	l.lanes.Store(&s)
+	return p, nil
+}
+
+// Submit is [Loop.Submit] over the lane of p. The error may be ErrProducer as
+// well.
+func (p *Producer) Submit(f func()) error {
+	if f == nil {
+		return errSubmitNil
+	}
+	return p.submit(call(f))
+}
+
+// SubmitTask is [Loop.SubmitTask] over the lane of p. The error may be
+// ErrProducer as well.
+func (p *Producer) SubmitTask(t Task) error {
+	if t == nil {
+		return errSubmitNil
+	}
+	return p.submit(t)
+}
+
+func (p *Producer) submit(t Task) error {
+	l := p.loop
+	if l.config.Limit > 0 {
+		if err := l.reserve(1); err != nil {
+			return err
+		}
+	}
+	if l.config.Latency != nil {
+		t = l.stamp(t, l.now())
+	}
+	if !p.lane.Push(t) {
+		return p.refused(1)
+	}
+	if l.parked.Load() != 0 {
+		l.unpark()
+	}
+	return nil
+}
+
+// SubmitBatch is [Loop.SubmitBatch] over the lane of p. The error may be
+// ErrProducer as well.
+func (p *Producer) SubmitBatch(tasks []Task) error {
+	if p.over.Load() {
+		return errProducer
+	}
+	ok, err := p.loop.offer(p.lane, tasks)
+	if err == nil && !ok {
+		return p.refused(len(tasks))
+	}
+	return err
+}
+
+// refused is the end of a submission over a lane that is closed.
+func (p *Producer) refused(n int) error {
+	if p.over.Load() {
+		p.loop.release(n)
+		return errProducer
+	}
+	return p.loop.refused(n)
+}
+
+// Close ends the producer. What it submitted will run; then the loop drops the
+// lane. It may be called by any goroutine. A second Close returns ErrProducer.
+func (p *Producer) Close() error {
+	l := p.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.over.Load() {
+		return fail("Producer.Close", ErrProducer)
+	}
+	p.over.Store(true)
+	p.lane.Close()
+	l.leaving.Add(1)
+	l.unpark()
+	return nil
+}
+
+// gather moves tasks from the ingress and the lanes to the batch, and returns
+// how many. Each gets a share of the batch, and where one gathering ends the
+// next goes on.
+func (l *Loop) gather(s *laneSet) int {
+	if l.leaving.Load() != 0 {
+		s = l.retire()
+	}
+	sources := len(s.open) + 1
+	share := max(8, batchLen/sources)
+	n := 0
+	for range sources {
+		l.rotation++
+		if l.rotation >= sources {
+			l.rotation = 0
+		}
+		dst := l.batch[n:min(n+share, batchLen)]
+		if l.rotation == 0 {
+			n += l.in.Drain(dst)
+		} else {
+			n += s.open[l.rotation-1].lane.Drain(dst)
+		}
+		if n == batchLen {
+			break
+		}
+	}
+	return n
+}
+
+// retire drops the lanes that are closed and empty, and returns the others.
+func (l *Loop) retire() *laneSet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.lanes.Load()
+	s := &laneSet{retired: old.retired}
+	for _, p := range old.open {
+		if p.over.Load() && p.lane.Len() == 0 {
+			s.retired += p.lane.Pushed()
+			l.leaving.Add(-1)
+		} else {
+			s.open = append(s.open, p)
+		}
+	}
+	l.lanes.Store(s)
+	return s
+}
