@@ -156,4 +156,3 @@ func TestProducerDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-

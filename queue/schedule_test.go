@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 )
@@ -193,11 +194,20 @@ func TestLinearizable(t *testing.T) {
 	switch {
 	case soaking:
 		episodes = 20_000
+		if invariant.Enabled {
+			episodes = 1 << 62 // as many as the budget allows
+		}
 	case invariant.Race || testing.Short():
 		episodes = 800
 	}
+	until := budgets(3 * time.Minute)
 	forEach(t, func(t *testing.T, v variant) {
+		end := until()
 		for seed := range episodes {
+			if over(end) {
+				t.Logf("%d episodes", seed)
+				return
+			}
 			e := v.episode(seed)
 			if history, _ := e.run(); !linearizable(v, history) {
 				t.Fatalf("seed %d: not linearizable:\n%s", seed, format(history))
