@@ -5,7 +5,8 @@
 // [Loop.Run] runs the loop on the calling goroutine. [Loop.Submit] and
 // [Loop.SubmitTask] hand it work from any goroutine, without a lock; a Task
 // that exists already is submitted without allocation. A goroutine that submits
-// much may do so through a [Producer] of its own.
+// much may do so through a [Producer] of its own. [Loop.Register] has a function
+// called on the loop when a file descriptor is ready (Linux, macOS, BSD).
 //
 // # What is kept
 //
@@ -21,16 +22,18 @@
 //
 // # Concurrency
 //
-// Submit and its variants, After, Every, Timer.Cancel, Wake, Stats, Shutdown,
-// Close and Promise.Await may be called by any number of goroutines. NextTick,
-// QueueMicrotask and everything else about promises belong to the loop: call
-// them from a task, a timer or a reaction, or while the loop is not running.
-// Builds with the race detector or the isobar_debug tag panic elsewhere. A
-// submission happens before its task runs.
+// Submit and its variants, After, Every, Timer.Cancel, Register, the methods of
+// a Registration, Wake, Stats, Shutdown, Close and Promise.Await may be called
+// by any number of goroutines. NextTick, QueueMicrotask and everything else
+// about promises belong to the loop: call them from a task, a timer or a
+// reaction, or while the loop is not running. Builds with the race detector or
+// the isobar_debug tag panic elsewhere. A submission happens before its task
+// runs.
 //
 // # What it does not do
 //
-// It starts no goroutine of its own, except [Go] for its function and Run to
-// replace the goroutine that a task ended by Goexit. A task that blocks, or
-// microtasks without end, hold up everything. It waits for no files or sockets.
+// It starts no goroutine of its own, except [Go] for its function, the first
+// Register to watch the descriptors, and Run to replace the goroutine that a
+// task ended by Goexit. A task that blocks, or microtasks without end, hold up
+// everything. It neither reads nor writes: it tells when that will not block.
 package eventloop

@@ -62,6 +62,7 @@ type Loop struct {
 	done   chan struct{} // closed when the loop has ended for good
 	timers timers
 	room   room
+	io     descriptors
 
 	// What a submission or a turn reads, and only sleeping, closing and new
 	// producers write.
@@ -247,6 +248,7 @@ func (l *Loop) end() bool {
 func (l *Loop) settle() bool {
 	if l.state == idle && l.finished(l.signals.Load()) {
 		l.state = ended
+		l.io.release()
 		close(l.done)
 	}
 	return l.state == ended
@@ -258,6 +260,7 @@ func (l *Loop) close(why uint32) {
 		l.closed = true
 		l.accepted = l.in.Close() + l.lanes.Load().close()
 		l.timers.close()
+		l.io.refuse()
 		close(l.shut)
 	}
 	l.signal(why)

@@ -14,6 +14,9 @@ import "time"
 // goroutines, for whole time slices if the CPUs are busy; spinning takes the CPU
 // from the goroutine that is to submit, as BenchmarkRoundTrip shows.
 func (l *Loop) sleep() {
+	if l.ioDue() {
+		return
+	}
 	if l.config.Idle != nil && !l.asked {
 		l.asked = true // also if Idle panics
 		expect := int64(0)
@@ -23,7 +26,7 @@ func (l *Loop) sleep() {
 		l.config.Idle(time.Duration(expect))
 	}
 	l.parked.Store(1)
-	if l.stopped() || l.fill() {
+	if l.stopped() || l.fill() || l.ioDue() {
 		l.stay()
 		return
 	}

@@ -14,6 +14,8 @@ type Stats struct {
 	Wakeups uint64        // times a sleeping loop was woken by another goroutine
 	Panics  uint64        // panics and calls of Goexit that were contained
 	Timers  int           // timers pending
+	FDs     int           // descriptors registered
+	Events  uint64        // callbacks of descriptors begun, as of the last time the loop looked for events
 	Missed  uint64        // runs of intervals left out because the loop was late
 	Lag     time.Duration // how late the last timer was run
 	MaxLag  time.Duration // the largest Lag
@@ -24,6 +26,7 @@ type counters struct {
 	ran, turns  atomic.Uint64 // stored by the loop
 	sleeps      atomic.Uint64 // added by the loop
 	panics      atomic.Uint64 // added by the loop
+	events      atomic.Uint64 // stored by the loop
 	wakeups     atomic.Uint64 // added by those who wake
 	lag, maxLag atomic.Int64  // stored by the loop
 }
@@ -39,7 +42,7 @@ func (l *Loop) Stats() Stats {
 	s := Stats{
 		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: l.public.sleeps.Load(),
 		Wakeups: l.public.wakeups.Load(), Panics: l.public.panics.Load(),
-		Timers: int(l.timers.live.Load()), Missed: l.timers.missed.Load(),
+		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()), Events: l.public.events.Load(), Missed: l.timers.missed.Load(),
 		Lag: time.Duration(l.public.lag.Load()), MaxLag: time.Duration(l.public.maxLag.Load()),
 	}
 	if n := l.submitted(); n > s.Tasks {

@@ -16,6 +16,9 @@ func (l *Loop) turns() {
 		if l.timers.live.Load() != 0 {
 			l.runTimers()
 		}
+		if p := l.io.poller.Load(); p != nil {
+			l.runIO(p)
+		}
 		if l.next == l.filled && !l.fill() {
 			l.sleep()
 			continue
