@@ -78,7 +78,7 @@ func (c *conn) answer() bool {
 	cx := &c.cx
 	c.requests++
 	h := &cx.r.head
-	cx.close = h.close || c.srv.closing.Load() || c.srv.MaxRequests > 0 && c.requests >= c.srv.MaxRequests
+	cx.close = h.close || c.srv.MaxRequests > 0 && c.requests >= c.srv.MaxRequests
 	ok := c.call()
 	if c.hijacked {
 		return false

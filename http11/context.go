@@ -32,7 +32,8 @@ type Context struct {
 
 	spare   []byte    // for the rest of a body: the read buffer after the first
 	source  io.Reader // of the body, where there is no conn
-	mount   *mounted  // where there is no conn
+	mount   mounted   // where there is no conn
+	taken   int64     // from source
 	began   time.Time // for access, which is used again
 	access  Access
 	aborted bool
@@ -71,7 +72,7 @@ func (c *Context) begin(n int) {
 	c.next = end
 	c.beginBody(n > 0)
 	c.beginResponse()
-	c.aborted, c.close, c.spare = false, false, nil
+	c.aborted, c.close, c.spare, c.taken = false, false, nil, 0
 	if c.conn != nil {
 		c.conn.phase = phaseWrite
 		if c.srv.Access != nil {

@@ -1,12 +1,166 @@
 package http11
 
-import "net/http"
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+)
 
 // mounted is a request that came by net/http.
 type mounted struct {
-	w http.ResponseWriter
+	w    http.ResponseWriter
+	r    *http.Request
+	sent bool // the head was
 }
 
-func (m *mounted) send(c *Context, out []byte) error { return nil }
+// ServeHTTP makes a Server an http.Handler: its Handler can be mounted under a
+// net/http mux, one route at a time. The request is given the same checks and
+// memory as one that comes by a connection. Hijack is not there, time-outs and
+// panics are those of the http.Server, Access is not called. It panics when the
+// fields of s are not valid.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.configure(); err != nil {
+		panic(err)
+	}
+	c := s.contexts.Get().(*Context)
+	c.mount = mounted{w: w, r: r}
+	c.r = s.memory.acquire()
+	defer func() { // also when the handler panics
+		c.drop()
+		c.mount, c.source = mounted{}, nil
+		s.contexts.Put(c)
+	}()
+	c.buf = appendHead(c.r.room(nil, readRoom), r)
+	c.r.head.scanned = 0
+	n, err := parseHead(&c.r.head, c.buf, &s.lim)
+	if err == nil && n < len(c.buf) { // a line end in a method or target
+		err = errTarget
+	}
+	if err == nil && r.ContentLength > s.lim.bodyBytes {
+		err = errBodyLong
+	}
+	c.begin(n)
+	if err != nil {
+		c.refuseMounted(err)
+		return
+	}
+	if r.ContentLength != 0 && r.Body != nil {
+		c.source, c.bodyState = r.Body, bodyNone
+		c.r.head.length, c.bodyLeft = r.ContentLength, max(r.ContentLength, 0)
+	}
+	s.Handler.ServeHTTP11(c)
+	if c.bodyErr != nil && c.state == stateNone && !c.touched {
+		c.refuseMounted(c.bodyErr)
+		return
+	}
+	whole := c.finish()
+	if c.send() != nil || !whole {
+		panic(http.ErrAbortHandler) // so that the client notices
+	}
+}
 
-func (c *Context) readSource(p []byte) (int, error) { return c.source.Read(p) }
+// refuseMounted answers a request that is malformed or beyond a limit.
+func (c *Context) refuseMounted(err error) {
+	c.srv.stats.refused.Add(1)
+	refusal := &protocolError{Status: 400, Reason: "the request is malformed"}
+	errors.As(err, &refusal)
+	c.fail(refusal.Status, refusal.Reason)
+	c.finish()
+	c.send() // nothing is left to do if the client is gone
+}
+
+// appendHead appends r as the head of an HTTP/1.1 request without body.
+func appendHead(dst []byte, r *http.Request) []byte {
+	dst = append(dst, r.Method...)
+	dst = append(dst, ' ')
+	if r.Method == http.MethodConnect {
+		dst = append(dst, r.Host...)
+	} else {
+		dst = append(dst, r.URL.RequestURI()...)
+	}
+	dst = append(dst, " HTTP/1.1\r\nHost: "...)
+	dst = append(dst, r.Host...)
+	dst = append(dst, "\r\n"...)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		switch knownID(name) {
+		case idHost, idTransferEncoding, idContentLength, idConnection, idExpect:
+			continue // these are about the connection to net/http
+		}
+		for _, value := range r.Header[name] {
+			dst = appendField(dst, name, value)
+		}
+	}
+	return append(dst, "\r\n"...)
+}
+
+// readSource reads from the body that net/http has.
+func (c *Context) readSource(p []byte) (int, error) {
+	n, err := c.source.Read(p)
+	c.taken += int64(n)
+	if c.bodyLeft > 0 {
+		c.bodyLeft -= int64(n)
+	}
+	switch {
+	case c.taken > c.srv.lim.bodyBytes:
+		return 0, c.wreck(errBodyLong)
+	case err == io.EOF:
+		c.bodyState = bodyDone
+		c.takeTrailers()
+	case err != nil:
+		return n, c.wreck(err)
+	}
+	return n, err
+}
+
+// takeTrailers copies the trailer fields into memory of the request.
+func (c *Context) takeTrailers() {
+	for _, name := range slices.Sorted(maps.Keys(c.mount.r.Trailer)) {
+		for _, value := range c.mount.r.Trailer[name] {
+			old := c.r.base[baseTrailer]
+			raw := append(append(c.take(len(old) + len(name) + len(value))[:0], old...), name...)
+			raw = append(raw, value...)
+			at := uint32(len(old))
+			c.r.base[baseTrailer] = raw
+			c.r.trailers = append(c.r.trailers, field{
+				span{at, uint32(len(name))}, span{at + uint32(len(name)), uint32(len(value))}, knownID(name)})
+		}
+	}
+}
+
+// send hands out to net/http: the head first, which it frames by itself.
+func (m *mounted) send(c *Context, out []byte) error {
+	if !m.sent {
+		m.sent = true
+		header := m.w.Header()
+		for line := range bytes.Lines(out[c.statusEnd:c.framing]) {
+			name, value, _ := bytes.Cut(line, []byte(": "))
+			header.Add(string(name), string(bytes.TrimSuffix(value, []byte("\r\n"))))
+		}
+		if c.announced >= 0 {
+			header.Set("Content-Length", strconv.FormatInt(c.announced, 10))
+		}
+		m.w.WriteHeader(c.status)
+		out = out[c.content:]
+	}
+	if c.state == stateDone {
+		for line := range bytes.Lines(c.trailer) {
+			name, value, _ := bytes.Cut(line, []byte(": "))
+			m.w.Header().Add(http.TrailerPrefix+string(name), string(bytes.TrimSuffix(value, []byte("\r\n"))))
+		}
+	}
+	if len(out) > 0 && !c.head {
+		if _, err := m.w.Write(out); err != nil {
+			return &writeError{err}
+		}
+	}
+	if c.state != stateDone {
+		if err := http.NewResponseController(m.w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return &writeError{err}
+		}
+	}
+	return nil
+}

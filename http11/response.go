@@ -256,7 +256,7 @@ func (c *Context) freeze(n int, streaming bool) {
 	if c.state == stateNone {
 		c.beginHead()
 	}
-	if !c.close && c.conn != nil && c.unanswered() {
+	if c.conn != nil && (c.srv.closing.Load() || c.unanswered()) {
 		c.close = true
 	}
 	c.framing = len(c.out) - c.mark
@@ -279,6 +279,7 @@ func (c *Context) appendFraming(n int64, streaming bool) {
 	case !hasBody(c.status):
 	case !streaming:
 		c.announced = n
+	case c.conn == nil: // net/http frames it
 	case c.r.head.minor > 0:
 		c.chunked = true
 	default:

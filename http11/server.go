@@ -275,7 +275,17 @@ func (s *Server) drain() {
 		if s.clock != nil {
 			close(s.clock.stop)
 		}
+		s.memory.close()
 	}
+}
+
+// Warm makes memory for n requests in progress at a time, so that they need not.
+func (s *Server) Warm(n int) error {
+	if err := s.configure(); err != nil {
+		return err
+	}
+	s.memory.warm(n)
+	return nil
 }
 
 // stop closes the listeners and begins closing, once.

@@ -15,7 +15,7 @@ import (
 )
 
 // modes are the memory modes that every test of this file runs in.
-var modes = []Memory{{Mode: Pooled}}
+var modes = []Memory{{Mode: Pooled}, {Mode: Slab}, {Mode: Slab, OffHeap: true}, {Mode: Arena}, {Mode: Arena, OffHeap: true}}
 
 // each runs f in every memory mode.
 func each(t *testing.T, f func(t *testing.T, m Memory)) {
@@ -52,6 +52,9 @@ func serveOn(t testing.TB, s *Server, l net.Listener) {
 		}
 		if err := <-end; !errors.Is(err, ErrServerClosed) {
 			t.Errorf("Serve returned %v", err)
+		}
+		if st := s.Stats(); st.Conns != 0 || st.Memory.InUse != 0 || st.Memory.Requests != 0 {
+			t.Errorf("left over: %+v", st)
 		}
 	})
 }

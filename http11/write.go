@@ -36,6 +36,11 @@ func (c *conn) write(p []byte) error {
 			err = c.errno
 		}
 	}
+	return c.wrote(err)
+}
+
+// wrote follows a write.
+func (c *conn) wrote(err error) error {
 	if c.stalled != 0 {
 		c.stalled = 0
 		c.nc.SetWriteDeadline(time.Time{}) // an error shows in the next write

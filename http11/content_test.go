@@ -1,0 +1,179 @@
+package http11
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A response that grows beyond what is collected is sent in chunks, whole.
+func TestLongResponse(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		for _, piece := range []int{1, 1000, 40_000, 70_000, 1 << 20} {
+			const total = 1 << 20
+			addr := serve(t, &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+				p := []byte(strings.Repeat("x", piece))
+				for n := 0; n < total; n += len(p) {
+					p = p[:min(len(p), total-n)]
+					if _, err := c.Write(p); err != nil {
+						t.Error(err)
+					}
+				}
+			})})
+			if piece == 1 && testing.Short() {
+				continue
+			}
+			for _, a := range responses(t, talk(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.0\r\n\r\n", true)) {
+				if len(a.body) != total || strings.Trim(a.body, "x") != "" {
+					t.Errorf("pieces of %d: %d bytes of content, want %d", piece, len(a.body), total)
+				}
+			}
+		}
+	})
+}
+
+// A body that is streamed arrives whole, in pieces of any size.
+func TestStreamedBody(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		addr := serve(t, &Server{Memory: m, MaxBodyBytes: 1 << 30, Handler: HandlerFunc(func(c *Context) {
+			sum, n := 0, 0
+			buf := make([]byte, 1+len(c.Query().String())*1000)
+			for {
+				k, err := c.BodyReader().Read(buf)
+				for _, b := range buf[:k] {
+					sum += int(b)
+				}
+				if n += k; err == io.EOF {
+					break
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			fmt.Fprintf(c, "%d %d", n, sum)
+		})})
+		body := strings.Repeat("0123456789", 200_000)
+		want := fmt.Sprintf("%d %d", len(body), 200_000*(10*'0'+45))
+		for _, query := range []string{"", "1", "123456789012345678901234567890"} {
+			for _, length := range []int64{int64(len(body)), -1} {
+				req, _ := http.NewRequest("POST", "http://"+addr+"/?"+query, io.MultiReader(strings.NewReader(body)))
+				req.ContentLength = length
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if string(got) != want {
+					t.Errorf("query %q, length %d: %q, want %q", query, length, got, want)
+				}
+			}
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+}
+
+// Requests do not allocate. The client does not either.
+func TestNoAllocations(t *testing.T) {
+	if raceOrDebug {
+		t.Skip("checks allocate")
+	}
+	each(t, func(t *testing.T, m Memory) {
+		addr := serve(t, &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+			body, err := c.Body()
+			if err != nil || body.Len() != 512 || c.Header("X-Request-Id").Len() == 0 {
+				c.SetStatus(400)
+				return
+			}
+			copy(c.Alloc(100), "request memory")
+			c.SetHeader("Content-Type", "text/plain")
+			c.WriteString("Hello, World!")
+		})})
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		request := []byte("POST /a?b HTTP/1.1\r\nHost: h\r\nX-Request-Id: 1\r\nContent-Length: 512\r\n\r\n" + strings.Repeat("x", 512))
+		in := make([]byte, 4096)
+		round := func() {
+			if _, err := nc.Write(request); err != nil {
+				t.Fatal(err)
+			}
+			n, err := nc.Read(in)
+			if err != nil || string(in[:15]) != "HTTP/1.1 200 OK" {
+				t.Fatalf("%v %q", err, in[:n])
+			}
+		}
+		round()
+		if allocs := testing.AllocsPerRun(2000, round); allocs != 0 {
+			t.Errorf("%v allocations a request, want none", allocs)
+		}
+	})
+}
+
+// A view that is used after its request panics; one of a retained request does
+// not.
+func TestViewsEnd(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		var view, kept View
+		var retained *Retained
+		var panicked atomic.Value
+		addr := serve(t, &Server{Memory: m, OnPanic: func(v any, _ []byte) { panicked.Store(fmt.Sprint(v)) }, Handler: HandlerFunc(func(c *Context) {
+			switch c.Path().String() {
+			case "/first":
+				view = c.Query()
+			case "/retain":
+				kept, retained = c.Query(), c.Retain()
+			case "/second":
+				c.WriteString(view.String())
+			}
+		})})
+		get := func(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: h\r\n\r\n" }
+		all := responses(t, talk(t, addr, get("/retain?abc")+get("/first?1")+get("/second?2"), true))
+		if len(all) != 3 || all[0].status != 200 || all[1].status != 200 || all[2].status != 500 {
+			t.Errorf("answered with %v, want 200, 200, 500", all)
+		}
+		if s, _ := panicked.Load().(string); !strings.Contains(s, "View.String") || !strings.Contains(s, "Retain") {
+			t.Errorf("panicked with %q, want the operation and the remedy", s)
+		}
+		if kept.String() != "abc" {
+			t.Errorf("the retained view is %q, want abc", kept)
+		}
+		retained.Release()
+	})
+}
+
+// While one request of a connection is retained, the ones after it get other
+// memory.
+func TestRetain(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		kept := make(chan *Retained, 100)
+		addr := serve(t, &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+			if _, err := c.Body(); err == nil {
+				kept <- c.Retain()
+			}
+		})})
+		var in strings.Builder
+		for i := range cap(kept) {
+			fmt.Fprintf(&in, "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n%03d", i, i)
+		}
+		if all := responses(t, talk(t, addr, in.String(), true)); len(all) != cap(kept) {
+			t.Errorf("%d responses, want %d", len(all), cap(kept))
+		}
+		var wg sync.WaitGroup
+		for i := range cap(kept) {
+			r := <-kept
+			if got := r.Request().Path().String(); got != fmt.Sprintf("/%d", i) {
+				t.Errorf("request %d has the path %q", i, got)
+			}
+			wg.Go(r.Release)
+		}
+		wg.Wait()
+	})
+}

@@ -1,0 +1,112 @@
+package http11
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Shutdown answers every request that was sent on a connection which was open,
+// and refuses none.
+func TestShutdownUnderLoad(t *testing.T) {
+	rounds := 20
+	each(t, func(t *testing.T, m Memory) {
+		for range rounds {
+			var entered, left atomic.Int64
+			s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+				entered.Add(1)
+				runtime.Gosched()
+				c.WriteString("done")
+				left.Add(1)
+			})}
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := make(chan error, 1)
+			go func() { end <- s.Serve(l) }()
+			var answered, unanswered atomic.Int64
+			var clients, ready sync.WaitGroup
+			for range 16 {
+				ready.Add(1)
+				clients.Go(func() {
+					nc, err := net.Dial("tcp", l.Addr().String())
+					if err != nil {
+						t.Error(err)
+						ready.Done()
+						return
+					}
+					defer nc.Close()
+					r := bufio.NewReader(nc)
+					for i := 0; ; i++ {
+						if _, err := io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+							return
+						}
+						resp, err := http.ReadResponse(r, nil)
+						if err != nil {
+							unanswered.Add(1) // it crossed the close of an idle connection
+							return
+						}
+						if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
+							t.Errorf("answered with %q, %v", body, err)
+						}
+						answered.Add(1)
+						if i == 3 {
+							ready.Done()
+						}
+						if resp.Close {
+							return
+						}
+					}
+				})
+			}
+			ready.Wait()
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			if err := s.Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			if err := <-end; !errors.Is(err, ErrServerClosed) {
+				t.Error(err)
+			}
+			clients.Wait()
+			if entered.Load() != left.Load() || entered.Load() != answered.Load() {
+				t.Errorf("%d requests reached the handler, %d were answered, %d answers arrived", entered.Load(), left.Load(), answered.Load())
+			}
+			if st := s.Stats(); st.Conns != 0 || st.Memory.Requests != 0 {
+				t.Errorf("left over: %+v", st)
+			}
+		}
+	})
+}
+
+// Shutdown waits for a handler, and gives up when its context ends.
+func TestShutdownWaits(t *testing.T) {
+	release, entered := make(chan bool), make(chan bool)
+	s := &Server{Handler: HandlerFunc(func(c *Context) { entered <- true; <-release })}
+	addr := serve(t, s)
+	answer := make(chan string)
+	go func() { answer <- talk(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", false) }()
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Shutdown returned %v, want the context's error", err)
+	}
+	if _, err := net.Dial("tcp", addr); err == nil {
+		t.Error("a connection was accepted after Shutdown")
+	}
+	close(release)
+	if got := <-answer; !strings.Contains(got, "200 OK") || !strings.Contains(got, "Connection: close") {
+		t.Errorf("answered with %q", got)
+	}
+}

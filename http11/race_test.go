@@ -1,0 +1,12 @@
+package http11
+
+import (
+	"regexp"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// raceOrDebug says that checks are compiled in, which allocate.
+const raceOrDebug = invariant.Enabled
+
+var dateField = regexp.MustCompile(`Date: [^\r]*`)
