@@ -31,6 +31,9 @@ type Record struct {
 	// Pauses lists single stop-the-world pauses, for plotting. The histogram
 	// in Buckets is the complete record; this list may lack some.
 	Pauses []Pause `json:"pauses,omitempty"`
+	// Cycles lists the collections of a program that an exec cell ran, in the
+	// order in which they ended; of very many, the first ones.
+	Cycles []Cycle `json:"cycles,omitempty"`
 	// Noise is what else happened on the machine meanwhile.
 	Noise Noise `json:"noise,omitzero"`
 	// GoVersion and Experiments say what the child was built with.
@@ -107,6 +110,29 @@ type Timeline struct {
 type Pause struct {
 	AtNs int64 `json:"at_ns"` // its end, since the measured phase began
 	Ns   int64 `json:"ns"`
+}
+
+// A Cycle is one collection of a program, as its gctrace line reports it.
+// Sizes are rounded down to a MiB by the runtime.
+type Cycle struct {
+	// Stream numbers the process that collected, from 0.
+	Stream int   `json:"stream,omitempty"`
+	AtNs   int64 `json:"at_ns"`   // its beginning, since that process began
+	MarkNs int64 `json:"mark_ns"` // wall time of marking
+	// CPUNs is what it took from the program: stopping the world, assists and
+	// dedicated workers. IdleNs is marking on CPUs that had nothing to do.
+	CPUNs  int64 `json:"cpu_ns"`
+	IdleNs int64 `json:"idle_ns,omitempty"`
+	// The heap when it began, when marking ended, what was marked, the goal
+	// (0 for none), and what was scanned besides the heap.
+	StartBytes  int64 `json:"start_bytes"`
+	EndBytes    int64 `json:"end_bytes"`
+	LiveBytes   int64 `json:"live_bytes"`
+	GoalBytes   int64 `json:"goal_bytes,omitempty"`
+	StackBytes  int64 `json:"stack_bytes,omitempty"`
+	GlobalBytes int64 `json:"global_bytes,omitempty"`
+	Procs       int   `json:"procs"`
+	Forced      bool  `json:"forced,omitempty"`
 }
 
 // Noise is what else happened on the machine while a cell ran.

@@ -53,6 +53,10 @@ func TestSetTrace(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
+	want := cell.Cycle{AtNs: 2e9, MarkNs: 10e6, CPUNs: 15e6, IdleNs: 5e6, StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 2 << 20, GoalBytes: 6 << 20, Procs: 2, Forced: true}
+	if len(rec.Cycles) != 2 || rec.Cycles[1] != want {
+		t.Errorf("cycles %+v, want two, the second %+v", rec.Cycles, want)
+	}
 	if len(rec.Warnings) > 0 || len(rec.Pauses) != 4 || !slices.Equal(rec.Timeline.HeapBytes, []int64{4 << 20, 5 << 20, 1 << 20, 4 << 20, 5 << 20, 2 << 20}) {
 		t.Errorf("warnings %v, %d pauses, heap %v", rec.Warnings, len(rec.Pauses), rec.Timeline.HeapBytes)
 	}
@@ -69,11 +73,14 @@ func TestSetTraceDoubts(t *testing.T) {
 	for _, w := range rec.Warnings {
 		codes = append(codes, w.Code)
 	}
-	if want := []string{"gctrace-relayed", "gctrace-gaps", "gctrace-streams"}; !slices.Equal(codes, want) {
+	if want := []string{"gctrace-relayed", "gctrace-gaps", "gctrace-streams", "cycles-cut"}; !slices.Equal(codes, want) {
 		t.Errorf("warnings %q, want %q", codes, want)
 	}
 	if _, ok := rec.Metrics[cell.GoalMax]; ok || rec.Timeline.GoalBytes != nil {
 		t.Error("a goal, though collection was off")
+	}
+	if len(rec.Cycles) != maxCycles || rec.Cycles[0].GoalBytes != 0 {
+		t.Errorf("%d cycles listed, the first with a goal of %d", len(rec.Cycles), rec.Cycles[0].GoalBytes)
 	}
 	if n := len(rec.Timeline.AtNs); n == 0 || n > maxTimeline {
 		t.Errorf("%d rows of timeline", n)

@@ -73,6 +73,30 @@ func setTrace(rec *cell.Record, t gctrace.Trace) {
 		rec.Set(cell.GoalMax, float64(goal))
 	}
 	setTimeline(rec, t.Cycles)
+	setCycles(rec, t.Cycles)
+}
+
+// maxCycles bounds the collections that a record lists one by one.
+const maxCycles = 1 << 14
+
+func setCycles(rec *cell.Record, cycles []gctrace.Cycle) {
+	if len(cycles) > maxCycles {
+		rec.Warn("cycles-cut", "%d collections are too many to be listed: the record has the first %d", len(cycles), maxCycles)
+		cycles = cycles[:maxCycles]
+	}
+	rec.Cycles = make([]cell.Cycle, len(cycles))
+	for i, c := range cycles {
+		goal := c.GoalBytes
+		if goal >= noGoal {
+			goal = 0
+		}
+		rec.Cycles[i] = cell.Cycle{
+			Stream: c.Stream, AtNs: int64(c.At), MarkNs: int64(c.Marking),
+			CPUNs: int64(c.CPU() - c.IdleCPU), IdleNs: int64(c.IdleCPU),
+			StartBytes: c.StartBytes, EndBytes: c.EndBytes, LiveBytes: c.LiveBytes, GoalBytes: goal,
+			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced,
+		}
+	}
 }
 
 // setTimeline draws the heap of the first process as a saw-tooth of three rows

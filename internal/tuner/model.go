@@ -1,0 +1,316 @@
+package tuner
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// An Interval is an estimate and the bounds that should hold 90 % of what is
+// measured.
+type Interval struct {
+	Mid float64 `json:"mid"`
+	Lo  float64 `json:"lo"`
+	Hi  float64 `json:"hi"`
+}
+
+// A Prediction is what the model expects of a run under a setting.
+type Prediction struct {
+	GC        cell.GC  `json:"gc"`
+	Wall      Interval `json:"wall_seconds"`
+	CPU       Interval `json:"cpu_seconds"`
+	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
+	PeakBytes Interval `json:"peak_bytes"`
+	GoalBytes Interval `json:"goal_bytes"` // mean heap goal; 0 without cycles
+	Cycles    int      `json:"cycles"`
+	// Doubts say why the figures should be measured instead of believed.
+	Doubts []string `json:"doubts,omitempty"`
+
+	x vector // the regressors
+}
+
+// z90 is the normal quantile of a two-sided interval of 90 %.
+const z90 = 1.645
+
+// Errors of the model itself that no repetition of a run shows, as relative
+// standard deviations: at the setting of a pilot, and for each doubling of
+// GOGC away from it. From the programs of TestPredict.
+const (
+	goalError, goalErrorPerOctave = 0.015, 0.008
+	costError, costErrorPerOctave = 0.06, 0.05
+	peakError, peakErrorPerOctave = 0.03, 0.01
+	timeErrorPerOctave            = 0.004
+	heapOverhead                  = 1.04 // resident bytes of a byte of heap
+	leastOther                    = 3 * mib
+	noiseGuess                    = 0.03
+	smallHeap                     = 8 * mib
+	fewCycles                     = 5
+)
+
+// A Model predicts what settings cost a program, from the pilots it was fitted
+// to. The derivation is in docs/gc-model.md. It is not changed after NewModel.
+type Model struct {
+	pilots []Pilot
+	other  float64 // resident bytes beside the heap
+	wall   fit
+	cpu    fit
+	scale  float64 // measured GC seconds over replayed ones
+	spread float64 // relative standard deviation of that
+	doubts []string
+}
+
+// NewModel fits a model to one pilot or more. noise is the relative standard
+// deviation of a run on this machine, 0 for a guess.
+func NewModel(pilots []Pilot, noise float64) (*Model, error) {
+	m := &Model{pilots: pilots}
+	if noise <= 0 {
+		noise = noiseGuess
+	}
+	if len(m.sources()) == 0 {
+		return nil, errNoCycles
+	}
+	m.fitMemory()
+	m.fitCycles()
+	var walls, cpus []observation
+	var usage, procs float64
+	for _, p := range pilots {
+		x := vector{1, p.GCSeconds, p.PeakBytes}
+		if p.CPU <= 0 || p.Wall <= 0 {
+			return nil, fmt.Errorf("tuner: model: a pilot with %v s of wall and %v s of CPU time: the platform does not account programs", p.Wall, p.CPU)
+		}
+		walls = append(walls, observation{x, p.Wall})
+		cpus = append(cpus, observation{x, p.CPU})
+		usage += p.CPU / p.Wall / float64(len(pilots))
+		procs = max(procs, float64(p.Procs))
+	}
+	// A second of accounted GC time costs 1 to 2.5 of CPU time, as the program
+	// runs slower beside it; a byte touched first costs 0.7 ns. Wall time is
+	// spared what CPUs do that the program leaves idle.
+	work := prior{0, 1e3 * slices.MaxFunc(pilots, func(a, b Pilot) int { return int(a.CPU - b.CPU) }).CPU}
+	m.cpu = newFit(cpus, [terms]prior{work, {1.5, 0.5}, {0.7e-9, 0.25e-9}}, noise)
+	busy := min(usage/procs, 1)
+	m.wall = newFit(walls, [terms]prior{work, {1.5 * busy / procs, 0.6 / procs}, {0.7e-9 / usage, 0.3e-9 / usage}}, noise)
+	m.doubt()
+	return m, nil
+}
+
+// sources are the pilots that have a trajectory, one process at least.
+func (m *Model) sources() []*Pilot {
+	var out []*Pilot
+	for i := range m.pilots {
+		if m.pilots[i].Cycles > 0 {
+			out = append(out, &m.pilots[i])
+		}
+	}
+	return out
+}
+
+func (m *Model) fitMemory() {
+	var sum, n float64
+	for _, p := range m.sources() {
+		r := p.replayAll(p.GC, 0)
+		peak := p.PeakHeapBytes
+		if p.Cycles < fewCycles { // most of the life lies behind the last line
+			peak = max(peak, r.peak)
+		}
+		w := math.Min(float64(p.Cycles), 20) / (peak + 16*mib)
+		sum += w * max(p.PeakBytes-heapOverhead*peak, leastOther)
+		n += w
+	}
+	m.other = sum / n
+}
+
+// fitCycles calibrates replayed against measured GC time.
+func (m *Model) fitCycles() {
+	var logs, weights, spread float64
+	for _, p := range m.sources() {
+		r := p.replayAll(p.GC, m.other)
+		if r.seconds <= 0 || p.GCSeconds <= 0 {
+			continue
+		}
+		w := math.Min(float64(p.Cycles), 20)
+		logs += w * math.Log(p.GCSeconds/r.seconds)
+		weights += w
+		var s float64
+		for _, t := range p.streams {
+			s = max(s, t.spread)
+		}
+		spread += w * s / math.Sqrt(float64(p.Cycles))
+	}
+	m.scale = 1
+	if weights > 0 {
+		m.scale = math.Exp(logs / weights)
+		m.spread = spread / weights
+	}
+}
+
+func (m *Model) doubt() {
+	cycles, heap := 0, 0.0
+	for _, p := range m.sources() {
+		cycles = max(cycles, p.Cycles)
+		heap = max(heap, p.PeakHeapBytes)
+	}
+	if cycles < fewCycles {
+		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections were seen: a longer run tells more", cycles))
+	}
+}
+
+// expect averages the replays of all pilots.
+func (m *Model) expect(gc cell.GC) replay {
+	var sum replay
+	var weights, goal, cycles float64
+	for _, p := range m.sources() {
+		r := p.replayAll(gc, m.other)
+		w := math.Min(float64(p.Cycles), 20)
+		sum.seconds += w * r.seconds
+		sum.peak += w * r.peak
+		sum.starving = sum.starving || r.starving
+		cycles += w * float64(r.cycles)
+		if r.weight > 0 {
+			goal += w * r.goal / r.weight
+		}
+		weights += w
+	}
+	sum.seconds *= m.scale / weights
+	sum.peak /= weights
+	sum.cycles = int(math.Round(cycles / weights))
+	sum.goal, sum.weight = goal/weights, 1
+	return sum
+}
+
+// octaves is how far a setting is from the nearest pilot, in doublings of
+// GOGC; off counts as 6400.
+func (m *Model) octaves(gc cell.GC) float64 {
+	near := math.Inf(1)
+	for _, p := range m.pilots {
+		near = min(near, math.Abs(math.Log2(percent(gc)/percent(p.GC))))
+	}
+	return near
+}
+
+func percent(gc cell.GC) float64 {
+	if gc.Percent < 0 {
+		return 6400
+	}
+	return float64(gc.Percent)
+}
+
+// Predict tells what a run under the setting would show.
+func (m *Model) Predict(gc cell.GC) Prediction {
+	r := m.expect(gc)
+	far := m.octaves(gc)
+	p := Prediction{GC: gc, Cycles: r.cycles, Doubts: slices.Clone(m.doubts)}
+	rss := m.other + heapOverhead*r.peak
+	p.x = vector{1, r.seconds, rss}
+	p.PeakBytes = about(rss, peakError+peakErrorPerOctave*far+1/float64(20+20*r.cycles))
+	if r.cycles > 0 {
+		p.GoalBytes = about(r.goal, goalError+goalErrorPerOctave*far)
+	}
+	cpu := dot(m.cpu.mean, p.x)
+	costSpread := m.spread + costError + costErrorPerOctave*far
+	if share := r.seconds / cpu; r.starving || share > maxGCShare || cpu <= 0 {
+		// The limiter gives the program half of the time, and lets the heap grow.
+		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how slowly is not predicted")
+		p.x[1] = max(min(r.seconds, dot(m.cpu.mean, vector{1, 0, rss})), 0)
+		cpu = dot(m.cpu.mean, p.x)
+	}
+	p.CPU = m.time(&m.cpu, p.x, far, costSpread)
+	p.Wall = m.time(&m.wall, p.x, far, costSpread)
+	share := p.x[1] / cpu
+	p.GCShare = Interval{share, max(share*(1-z90*costSpread)-0.003, 0), min(share*(1+z90*costSpread)+0.003, 1)}
+	m.doubtSetting(&p, r)
+	return p
+}
+
+// time is the interval of one run: of the mean, of the collector's CPU time
+// that it rests on, and of the run itself.
+func (m *Model) time(f *fit, x vector, far, costSpread float64) Interval {
+	mid := dot(f.mean, x)
+	own := f.mean[1] * x[1] * costSpread
+	sd := math.Sqrt(f.variance(x, x) + own*own + math.Pow((f.noise+timeErrorPerOctave*far)*mid, 2))
+	return Interval{mid, max(mid-z90*sd, 0), mid + z90*sd}
+}
+
+// doubtSetting adds what is doubtful about this setting alone.
+func (m *Model) doubtSetting(p *Prediction, r replay) {
+	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
+		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was measured its cost is no longer in proportion")
+	}
+	if goal := p.GoalBytes.Mid; r.cycles > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
+		p.Doubts = append(p.Doubts, "the heap is of few MB, and gctrace rounds to whole ones")
+	}
+}
+
+// least is the lowest GOGC measured.
+func (m *Model) least() float64 {
+	least := math.Inf(1)
+	for _, p := range m.pilots {
+		least = min(least, percent(p.GC))
+	}
+	return least
+}
+
+func about(mid, deviation float64) Interval {
+	return Interval{mid, mid * max(1-z90*deviation, 0), mid * (1 + z90*deviation)}
+}
+
+// Frontier returns the predictions for the settings that no other one beats in
+// both CPU time and peak memory, by ascending memory.
+func (m *Model) Frontier(settings []cell.GC) []Prediction {
+	var all []Prediction
+	for _, gc := range settings {
+		all = append(all, m.Predict(gc))
+	}
+	slices.SortStableFunc(all, func(a, b Prediction) int {
+		switch {
+		case a.PeakBytes.Mid < b.PeakBytes.Mid:
+			return -1
+		case a.PeakBytes.Mid > b.PeakBytes.Mid:
+			return 1
+		}
+		return 0
+	})
+	var out []Prediction
+	for _, p := range all {
+		if len(out) == 0 || p.CPU.Mid < out[len(out)-1].CPU.Mid {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Cliff is the least GOMEMLIMIT, in bytes, under which collection takes no more
+// than a quarter of the CPU time with GOGC off: below it the collector soon
+// takes the half that the runtime's limiter leaves it.
+func (m *Model) Cliff() int64 {
+	lo, hi := m.other, m.other+1.2*m.expect(cell.DisabledGC).peak+16*mib
+	for range 30 {
+		mid := (lo + hi) / 2
+		p := m.Predict(cell.GC{Percent: -1, LimitBytes: int64(mid)})
+		if p.GCShare.Mid > 0.25 || len(p.Doubts) > len(m.doubts) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return int64(hi)
+}
+
+// losses returns for each prediction the samples of how much longer it takes
+// than the best one, as a share.
+func losses(f *fit, predictions []Prediction, n int, seed uint64) [][]float64 {
+	out := make([][]float64, len(predictions))
+	for _, c := range f.draws(n, rand.New(rand.NewPCG(seed, 1))) {
+		best := math.Inf(1)
+		for _, p := range predictions {
+			best = min(best, dot(c, p.x))
+		}
+		for i, p := range predictions {
+			out[i] = append(out[i], dot(c, p.x)/best-1)
+		}
+	}
+	return out
+}

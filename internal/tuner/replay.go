@@ -1,0 +1,91 @@
+package tuner
+
+import (
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// What the pacer of the runtime does (runtime/mgcpacer.go, Go 1.19 to 1.26).
+const (
+	minimumHeap  = 4 * mib // the goal is at least this times GOGC/100
+	runwayShare  = 0.297   // marking begins so late that at most this share of the room is allocated meanwhile
+	latestShare  = 0.95    // and never later than at this share of it
+	limitReserve = 0.03    // of GOMEMLIMIT is held back, 1 MiB at least
+	// maxGCShare is where the runtime's limiter stops assists.
+	maxGCShare = 0.5
+	maxReplay  = 1 << 20 // cycles; more stand for a collector that never rests
+)
+
+// A replay is what the collector does in one life of the program.
+type replay struct {
+	cycles   int
+	seconds  float64 // CPU
+	goal     float64 // sum of the goals, each by what was allocated towards it
+	weight   float64
+	peak     float64 // heap, bytes
+	marking  float64 // bytes allocated while marking
+	starving bool    // the limit leaves no room above what is live
+}
+
+// run replays the life of a process under a setting. Beside the heap it
+// occupies other bytes, which count to GOMEMLIMIT.
+func (t *trajectory) run(gc cell.GC, other float64) replay {
+	var r replay
+	var allocated, marked, live, roots float64
+	ratio := float64(gc.Percent) / 100
+	for ; r.cycles < maxReplay; r.cycles++ {
+		goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio)
+		if gc.Percent < 0 {
+			goal = t.total * 4 // out of reach
+		}
+		if gc.LimitBytes > 0 {
+			limit := float64(gc.LimitBytes)
+			most := limit - other - max(limitReserve*limit, mib)
+			if most < goal {
+				goal = max(most, marked)
+			}
+		}
+		room := goal - marked
+		if room < max(0.005*marked, mib/16) && gc.LimitBytes > 0 {
+			r.starving = true
+			room = max(0.005*marked, mib/16)
+		}
+		// When marking begins depends on how long it will take.
+		live, roots = t.at(allocated + room)
+		cost := t.cost(live + roots)
+		black := min(t.floating*cost, runwayShare*room)
+		begin := min(room-black, max(latestShare*room, room-minimumHeap))
+		if allocated+begin >= t.total {
+			r.peak = max(r.peak, marked+t.total-allocated)
+			return r
+		}
+		r.peak = max(r.peak, marked+begin+black)
+		r.goal += goal * (begin + black)
+		r.weight += begin + black
+		r.seconds += cost
+		r.marking += black
+		live, _ = t.at(allocated + begin)
+		allocated += begin + black
+		marked = live + black
+	}
+	r.starving = true
+	r.seconds *= max(t.total/max(allocated, 1), 1)
+	return r
+}
+
+// replayAll replays all processes of a pilot. They are taken to run at the
+// same time: peaks add up only where the runs overlap, which is not known, so
+// the largest counts.
+func (p *Pilot) replayAll(gc cell.GC, other float64) replay {
+	var sum replay
+	for i := range p.streams {
+		r := p.streams[i].run(gc, other)
+		sum.cycles += r.cycles
+		sum.seconds += r.seconds
+		sum.goal += r.goal
+		sum.weight += r.weight
+		sum.marking += r.marking
+		sum.peak = max(sum.peak, r.peak)
+		sum.starving = sum.starving || r.starving
+	}
+	return sum
+}
