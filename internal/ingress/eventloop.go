@@ -15,7 +15,7 @@ func init() {
 type real struct {
 	loop    *eventloop.Loop
 	end     chan error
-	batches [][]eventloop.Task // by producer, whose it is
+	batches [][]eventloop.Task // by producer, whose it is; the latest batch
 }
 
 // method makes a Task of a function, for a batch.
@@ -36,13 +36,17 @@ func startEventLoop(c Config) (*real, error) {
 func (r *real) Submit(_ int, t Task) { must(r.loop.Submit(t)) }
 
 func (r *real) SubmitBatch(producer int, ts []Task) {
+	must(r.loop.SubmitBatch(r.tasks(producer, ts)))
+}
+
+// tasks returns ts as the loop wants them, in the producer's memory.
+func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	b := r.batches[producer][:0]
 	for _, t := range ts {
 		b = append(b, method(t))
 	}
-	must(r.loop.SubmitBatch(b))
-	clear(b)
 	r.batches[producer] = b
+	return b
 }
 
 // must panics where a submission was refused: after Close, or of nil.

@@ -1,0 +1,31 @@
+package ingress
+
+import "github.com/isobar-go/isobar/eventloop"
+
+func init() {
+	Register(&Kind{Name: "handles", Summary: "eventloop.Loop through an eventloop.Producer for each producer",
+		New: func(c Config) (Loop, error) {
+			r, err := startEventLoop(c)
+			if err != nil {
+				return nil, err
+			}
+			h := &handles{real: r, producers: make([]*eventloop.Producer, c.Producers)}
+			for i := range h.producers {
+				if h.producers[i], err = r.loop.Producer(); err != nil {
+					return nil, err
+				}
+			}
+			return h, nil
+		}})
+}
+
+type handles struct {
+	*real
+	producers []*eventloop.Producer // each its producer's
+}
+
+func (h *handles) Submit(producer int, t Task) { must(h.producers[producer].Submit(t)) }
+
+func (h *handles) SubmitBatch(producer int, ts []Task) {
+	must(h.producers[producer].SubmitBatch(h.real.tasks(producer, ts)))
+}
