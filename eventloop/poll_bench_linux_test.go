@@ -217,6 +217,51 @@ func BenchmarkReadiness(b *testing.B) {
 	})
 }
 
+// BenchmarkReadinessBusy is BenchmarkReadiness of a loop that always has a task to
+// run, which takes a microsecond, so that it never sleeps. With one P the
+// watcher seldom gets a turn. It reports how many turns of the loop pass.
+func BenchmarkReadinessBusy(b *testing.B) {
+	for _, procs := range []int{1, 2} {
+		b.Run(fmt.Sprintf("procs=%d", procs), func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			l := mustNew(b, Config{})
+			r, w := pipe(b)
+			var buf [8]byte
+			waits, told, passed := false, 0, uint64(0)
+			var since uint64
+			if _, err := l.Register(r, Read|Edge, func(Readiness) {
+				unix.Read(r, buf[:])
+				waits = false
+				passed += l.turnCount - since
+				told++
+			}); err != nil {
+				b.Fatal(err)
+			}
+			done := make(chan struct{})
+			n := b.N
+			var busy func()
+			busy = func() {
+				if told == n {
+					close(done)
+					return
+				}
+				if !waits {
+					waits, since = true, l.turnCount
+					unix.Write(w, buf[:1])
+				}
+				for start := time.Now(); time.Since(start) < time.Microsecond; {
+				}
+				l.Submit(busy)
+			}
+			b.ResetTimer()
+			startLoop(b, l)
+			l.Submit(busy)
+			<-done
+			b.ReportMetric(float64(passed)/float64(n), "turns/op")
+		})
+	}
+}
+
 // pipe returns the ends of a non-blocking pipe, which are closed in the end.
 func pipe(tb testing.TB) (r, w int) {
 	tb.Helper()
@@ -265,20 +310,16 @@ func BenchmarkDispatch(b *testing.B) {
 		b.Run(fmt.Sprintf("ready=%d", ready), func(b *testing.B) {
 			l := mustNew(b, Config{})
 			total := 0
-			done := make(chan struct{}, 1)
-			limit := 0
+			done := make(chan struct{})
 			count := func(Readiness) {
-				if total++; total == limit {
-					done <- struct{}{}
+				if total++; total == b.N {
+					close(done)
 				}
 			}
-			limit = b.N
-			regs := make([]*Registration, ready)
-			for i := range regs {
+			for range ready {
 				r, w := pipe(b)
 				unix.Write(w, []byte{1})
-				var err error
-				if regs[i], err = l.Register(r, Read, count); err != nil {
+				if _, err := l.Register(r, Read, count); err != nil {
 					b.Fatal(err)
 				}
 			}
