@@ -47,6 +47,7 @@ type impl struct {
 
 var impls = []impl{
 	{"isobar", startIsobar},
+	{"isobar-producer", startProducers},
 	{"goja_nodejs", startGoja},
 	{"document-main", rebuilt("main")},
 	{"document-alternatetwo", rebuilt("alternate-two")},
@@ -57,34 +58,71 @@ type method func()
 
 func (m method) Run() { m() }
 
-func startIsobar(b testing.TB, _ int) side {
+// startIsobar submits through the loop.
+func startIsobar(b testing.TB, producers int) side {
+	l, stop := runIsobar(b)
+	submitters := make([]submitter, producers)
+	for i := range submitters {
+		submitters[i] = l
+	}
+	return isobarSide(b, submitters, stop)
+}
+
+// startProducers submits through a Producer each.
+func startProducers(b testing.TB, producers int) side {
+	l, stop := runIsobar(b)
+	submitters := make([]submitter, producers)
+	for i := range submitters {
+		p, err := l.Producer()
+		if err != nil {
+			b.Fatal(err)
+		}
+		submitters[i] = p
+	}
+	return isobarSide(b, submitters, stop)
+}
+
+func runIsobar(b testing.TB) (l *isobar.Loop, stop func()) {
 	l, err := isobar.New(isobar.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	end := make(chan error, 1)
 	go func() { end <- l.Run(context.Background()) }()
+	return l, func() {
+		if err := l.Shutdown(context.Background()); err != nil {
+			b.Error(err)
+		}
+		if err := <-end; err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+type submitter interface {
+	SubmitTask(isobar.Task) error
+	SubmitBatch([]isobar.Task) error
+}
+
+func isobarSide(b testing.TB, submitters []submitter, stop func()) side {
 	check := func(err error) {
 		if err != nil {
 			b.Error(err)
 		}
 	}
 	return side{
-		submit: func(_ int, f func()) func() {
-			task := isobar.Task(method(f))
-			return func() { check(l.SubmitTask(task)) }
+		submit: func(producer int, f func()) func() {
+			s, task := submitters[producer], isobar.Task(method(f))
+			return func() { check(s.SubmitTask(task)) }
 		},
-		batch: func(_ int, f func()) func() {
-			tasks := make([]isobar.Task, batchLen)
+		batch: func(producer int, f func()) func() {
+			s, tasks := submitters[producer], make([]isobar.Task, batchLen)
 			for i := range tasks {
 				tasks[i] = method(f)
 			}
-			return func() { check(l.SubmitBatch(tasks)) }
+			return func() { check(s.SubmitBatch(tasks)) }
 		},
-		stop: func() {
-			check(l.Shutdown(context.Background()))
-			check(<-end)
-		},
+		stop: stop,
 	}
 }
 

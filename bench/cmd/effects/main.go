@@ -10,7 +10,13 @@
 // and most are the medians of the single pairs: far from each other, the
 // effect of the switch depends on the other switches.
 //
-// Usage: isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] [-where FACTOR=LEVEL,...] SWITCH ...
+// With -against FACTOR=LEVEL it prints each level of a factor beside that one
+// instead, for every combination of the other factors that vary in the run.
+//
+// Usage:
+//
+//	isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] [-where FACTOR=LEVEL,...] SWITCH ...
+//	isobar lab export --format csv RUN | go run ./cmd/effects [-metric NAME] -against FACTOR=LEVEL
 package main
 
 import (
@@ -39,12 +45,16 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("effects", flag.ContinueOnError)
 	metric := flags.String("metric", "/op/time:ns", "the metric")
 	where := flags.String("where", "", "only cells with these levels of other factors: FACTOR=LEVEL,...")
+	versus := flags.String("against", "", "print the levels of a factor beside this one: FACTOR=LEVEL")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if factor, base, ok := strings.Cut(*versus, "="); ok {
+		return against(in, out, *metric, factor, base)
+	}
 	switches := flags.Args()
 	if len(switches) == 0 {
-		return fmt.Errorf("no switches: name the factors with the levels on and off")
+		return fmt.Errorf("no switches: name the factors with the levels on and off, or one with -against FACTOR=LEVEL")
 	}
 	cells, err := read(in, *metric, *where, switches)
 	if err != nil {

@@ -67,3 +67,26 @@ func TestEffectsRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestAgainst(t *testing.T) {
+	var out strings.Builder
+	if err := run([]string{"-against", "a=off"}, strings.NewReader(export(6)), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| b | live | a | /op/time:ns | interval | ratio to off | interval | verdict |",
+		"| off | 0 | off | 350 | [100, 600] | | | |",
+		"| off | 0 | on | 700 | [200, 1200] | 2 | [2, 2] | worse |",
+		"| on | 0 | on | 735 | [210, 1260] | 1.91 | [1.91, 1.91] | worse |",
+		"| on | 1GB | on | 1 | [1, 1] | 1 | [1, 1] | no difference shown |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	for versus, want := range map[string]string{"c=off": "no column c", "a=half": "a is never half"} {
+		if err := run([]string{"-against", versus}, strings.NewReader(export(6)), &out); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", versus, err, want)
+		}
+	}
+}
