@@ -9,9 +9,9 @@ FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./internal/offheap
 
-.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test fuzz models browser bench soak
+.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients bench soak
 
-test: format-check vet staticcheck cross unit debug 386 race bench-test fuzz models browser
+test: format-check vet staticcheck cross unit debug 386 race bench-test examples fuzz models browser http-clients
 
 lint: format-check vet staticcheck
 
@@ -24,6 +24,7 @@ format-check:
 vet:
 	$(GO) vet ./...
 	cd bench && $(GO) vet ./...
+	cd examples && $(GO) vet ./...
 
 staticcheck:
 	$(GO) tool staticcheck ./...
@@ -50,6 +51,9 @@ race:
 bench-test:
 	cd bench && $(GO) test ./...
 
+examples:
+	cd examples && $(GO) test ./...
+
 fuzz:
 	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
@@ -59,8 +63,13 @@ models:
 browser:
 	test/browser/run.sh
 
+# Real clients against the example service.
+http-clients:
+	GO=$(GO) test/http/run.sh
+
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop
+	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/http11-servers.md ./http11/server
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
 
 soak:

@@ -35,12 +35,10 @@ func (a adapted) ServeHTTP11(c *Context) {
 	}
 	w := &adaptedWriter{c: c, header: http.Header{}, request: r}
 	a.h.ServeHTTP(w, r)
-	if w.hijacked || c.bodyErr != nil && !w.wrote {
+	if w.hijacked || c.bodyErr != nil && w.status == 0 && !w.wrote {
 		return
 	}
-	if !w.wrote {
-		w.WriteHeader(200)
-	}
+	w.writeHead(nil)
 	w.trailers()
 }
 
@@ -130,7 +128,9 @@ type adaptedWriter struct {
 	c        *Context
 	request  *http.Request
 	header   http.Header
-	wrote    bool // the header
+	status   int         // as of WriteHeader; 0 before
+	frozen   http.Header // header as it was then
+	wrote    bool        // the head went to c
 	hijacked bool
 	announce []string // trailer fields, by the field Trailer
 }
@@ -138,26 +138,34 @@ type adaptedWriter struct {
 func (w *adaptedWriter) Header() http.Header { return w.header }
 
 func (w *adaptedWriter) WriteHeader(status int) {
-	if w.wrote || w.hijacked || status >= 100 && status < 200 {
+	if w.status != 0 || w.hijacked || status >= 100 && status < 200 {
+		return
+	}
+	w.status, w.frozen = status, w.header.Clone()
+}
+
+// writeHead hands the head to c; content is what is written first.
+func (w *adaptedWriter) writeHead(content []byte) {
+	if w.wrote {
 		return
 	}
 	w.wrote = true
-	w.c.SetStatus(status)
-	for _, name := range slices.Sorted(maps.Keys(w.header)) {
-		values := w.header[name]
-		switch id := knownID(name); {
-		case strings.HasPrefix(name, http.TrailerPrefix), id == idTransferEncoding, !token(name):
-			continue
-		case id == idTrailer:
-			for _, v := range values {
-				for key := range strings.SplitSeq(v, ",") {
-					w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))
-				}
-			}
-		case slices.Contains(w.announce, name):
+	w.WriteHeader(200)
+	w.c.SetStatus(w.status)
+	_, typed := w.frozen["Content-Type"]
+	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && hasBody(w.status) {
+		w.c.SetHeader("Content-Type", http.DetectContentType(content))
+	}
+	for _, value := range w.frozen["Trailer"] {
+		for key := range strings.SplitSeq(value, ",") {
+			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
+		if strings.HasPrefix(name, http.TrailerPrefix) || knownID(name) == idTransferEncoding || !token(name) || slices.Contains(w.announce, name) {
 			continue
 		}
-		for i, value := range values {
+		for i, value := range w.frozen[name] {
 			value = strings.TrimSpace(cleanValue.Replace(value))
 			if i == 0 {
 				w.c.SetHeader(name, value)
@@ -166,7 +174,7 @@ func (w *adaptedWriter) WriteHeader(status int) {
 			}
 		}
 	}
-	if w.announce != nil && hasBody(status) {
+	if w.announce != nil && hasBody(w.status) && !w.c.head {
 		w.c.stream()
 	}
 }
@@ -200,11 +208,7 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (int, error) {
 		return 0, http.ErrHijacked
 	}
 	if !w.wrote {
-		_, typed := w.header["Content-Type"]
-		if _, encoded := w.header["Content-Encoding"]; !typed && !encoded && len(p) > 0 {
-			w.header.Set("Content-Type", http.DetectContentType([]byte(p[:min(len(p), 512)])))
-		}
-		w.WriteHeader(200)
+		w.writeHead([]byte(p[:min(len(p), 512)]))
 	}
 	n, err := writeContent(w.c, p)
 	switch err {
@@ -239,9 +243,7 @@ func (w *adaptedWriter) FlushError() error {
 	if w.hijacked {
 		return http.ErrHijacked
 	}
-	if !w.wrote {
-		w.WriteHeader(200)
-	}
+	w.writeHead(nil)
 	return w.c.Flush()
 }
 

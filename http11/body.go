@@ -53,7 +53,7 @@ func (c *Context) Body() (View, error) {
 	}
 	var body []byte
 	var err error
-	if c.r.head.chunked {
+	if c.r.head.length < 0 {
 		body, err = c.wholeChunked()
 	} else {
 		body, err = c.whole()

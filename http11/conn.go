@@ -52,6 +52,7 @@ type conn struct {
 	waiting  bool          // armed for this phase
 	armed    time.Duration // read deadline by the server's clock, 0 for none
 	stalled  time.Duration // write deadline, 0 for none
+	kept     bool          // an idle connection keeps its memory for now
 	requests int
 	hijacked bool
 	broken   bool // nothing more can be written
@@ -115,6 +116,7 @@ func (c *conn) handshake() bool {
 // no request memory, except a slab's block for a while.
 func (c *conn) await() bool {
 	c.phase, c.waiting = phaseIdle, false
+	c.kept = c.requests > 0 && c.raw != nil && c.srv.keepsIdle
 	for {
 		if c.srv.closing.Load() {
 			return c.lastChance()
@@ -129,10 +131,10 @@ func (c *conn) await() bool {
 		if c.srv.closing.Load() {
 			continue
 		}
-		if c.cx.r == nil { // the idle time-out
+		if !c.kept { // the idle time-out
 			return false
 		}
-		c.cx.drop() // it was kept for slabIdle
+		c.kept = false
 		c.waiting = false
 	}
 }
@@ -258,14 +260,10 @@ func (c *conn) park() {
 		}
 		return
 	}
-	if c.cx.r != nil {
-		if c.srv.memory.config.Mode == Slab && c.raw != nil && len(c.cx.buf) == 0 {
-			if t <= 0 || t > slabIdle {
-				t = slabIdle
-			}
-		} else {
-			c.cx.drop()
-		}
+	if c.kept {
+		t = slabIdle
+	} else if c.cx.r != nil {
+		c.cx.drop()
 	}
 	if !c.waiting {
 		c.waiting = true

@@ -70,6 +70,7 @@ func (c *Context) stream() {
 		n := copy(fields[:], c.out[c.mark+end:])
 		c.out = c.out[:c.mark+end]
 		c.splice(c.framing, old, fields[:n])
+		c.content = c.framing + n
 		if c.chunked && collected > 0 {
 			c.reserve(2)
 			c.out = append(c.out, "\r\n"...)
@@ -151,7 +152,10 @@ func (c *Context) finish() bool {
 	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:
 		var digits [20]byte
 		old := len(strconv.AppendInt(digits[:0], c.announced, 10))
-		c.splice(c.digits, c.digits+old, strconv.AppendInt(digits[:0], c.written, 10))
+		now := strconv.AppendInt(digits[:0], c.written, 10)
+		c.splice(c.digits, c.digits+old, now)
+		c.content += len(now) - old
+		c.announced = c.written
 	case c.state == stateStreamed && c.chunked && !c.head:
 		c.reserve(8 + len(c.trailer))
 		c.out = append(c.out, "0\r\n"...)

@@ -85,13 +85,14 @@ type Server struct {
 	// for the method Idle of a gcctl.Controller.
 	Idle func(expect time.Duration) bool
 
-	once     sync.Once
-	initErr  error // of configure
-	lim      limits
-	timeouts [phases]time.Duration
-	memory   *memory
-	contexts sync.Pool // of *Context
-	slots    chan struct{}
+	once      sync.Once
+	initErr   error // of configure
+	lim       limits
+	timeouts  [phases]time.Duration
+	memory    *memory
+	contexts  sync.Pool // of *Context
+	slots     chan struct{}
+	keepsIdle bool // connections keep memory for slabIdle
 
 	// closing is set by Shutdown and Close. Connections look at it before they
 	// wait for a request and when they answer one.
@@ -165,6 +166,8 @@ func (s *Server) check() error {
 	if err != nil {
 		return err
 	}
+	idle := s.timeouts[phaseIdle]
+	s.keepsIdle = s.Memory.Mode == Slab && (idle == 0 || idle > slabIdle)
 	s.contexts.New = func() any { return &Context{srv: s} }
 	s.conns = map[*conn]struct{}{}
 	s.done = make(chan struct{})

@@ -92,6 +92,10 @@ type answered struct {
 	trailer http.Header
 }
 
+func (a answered) String() string {
+	return fmt.Sprintf("%d %v %v %.200q (%d bytes)", a.status, a.header, a.trailer, a.body, len(a.body))
+}
+
 // responses parses all responses in data; methods are those of the requests.
 func responses(t testing.TB, data string, methods ...string) (all []answered) {
 	t.Helper()

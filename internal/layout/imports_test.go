@@ -55,7 +55,7 @@ func imports(t *testing.T, visit func(pkg, file, imported string)) {
 			return err
 		}
 		base := d.Name()
-		if d.IsDir() && name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bench") {
+		if d.IsDir() && name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || base == "bench" || base == "examples") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(base, ".go") {

@@ -1,11 +1,11 @@
-// Servers side by side over loopback: a server runs in a process of its own,
+// Package server compares servers side by side over loopback: a server runs in a process of its own,
 // the generator in this one, with a fixed number of keep-alive connections.
 //
 // The figures are about the server's process: user-ns/req and cpu-ns/req (user
 // and kernel) by getrusage, allocs/req and B/req by its runtime. ns/op and req/s
 // are about both, which share the machine. A request counts when its answer has
 // arrived whole, with status 200.
-package http11
+package server
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package http11
+package server
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 // names lists the servers in the order in which they are run.
-var names = []string{"isobar", "fasthttp", "net-http", "loop", "gnet"}
+var names = []string{"isobar", "isobar-slab", "isobar-arena", "fasthttp", "net-http", "loop", "gnet"}
 
 var servers = map[string]func(net.Listener) error{
 	"isobar":       isobar(http11.Pooled),

@@ -1,0 +1,95 @@
+// Service is a small HTTP service on package http11: a JSON API, file downloads
+// and a WebSocket that echoes.
+//
+//	GET    /api/notes        all notes
+//	POST   /api/notes        makes a note of {"text": "…"}
+//	GET    /api/notes/ID     one note
+//	DELETE /api/notes/ID     removes it
+//	GET    /files/NAME       a file under -files, with ranges
+//	POST   /upload           counts and hashes a body of any length
+//	GET    /stats            what the server and its memory have done
+//	GET    /ws               WebSocket: every message comes back
+//
+// Usage: go run ./service [-listen ADDRESS] [-memory pooled|slab|arena] [-files DIR]
+//
+// On SIGINT or SIGTERM it answers what has begun, and ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/http11"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "service: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("service", flag.ExitOnError)
+	listen := flags.String("listen", "127.0.0.1:8080", "address")
+	memory := flags.String("memory", "pooled", "pooled, slab or arena")
+	files := flags.String("files", ".", "directory with the files to serve")
+	quiet := flags.Bool("quiet", false, "write no access log")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	modes := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}
+	mode, ok := modes[*memory]
+	if !ok {
+		return fmt.Errorf("-memory %s: choose pooled, slab or arena", *memory)
+	}
+	root, err := os.OpenRoot(*files)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	gc, err := gcctl.Start(gcctl.Config{Mode: gcctl.Idle})
+	if err != nil {
+		return err
+	}
+	defer gc.Close()
+
+	server := &http11.Server{Memory: http11.Memory{Mode: mode}, Name: "service", MaxBodyBytes: 1 << 30, Idle: gc.Idle}
+	server.Handler = newService(root, server.Stats)
+	if !*quiet {
+		server.Access = http11.LogTo(slog.Default())
+	}
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening on", l.Addr())
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	end := make(chan error, 1)
+	go func() { end <- server.Serve(l) }()
+	select {
+	case err := <-end:
+		return err
+	case <-ctx.Done():
+	}
+	patience, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := server.Shutdown(patience); err != nil {
+		return err
+	}
+	if err := <-end; !errors.Is(err, http11.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+// Package http11 is an HTTP/1.1 server whose request memory is a run-time
+// choice.
+//
+// A [Server] calls its [Handler] with a [Context]: the request, whose parts are
+// views of the memory that they were read into, and the response. [Memory] says
+// where that memory comes from and when it goes back: Pooled, Slab or Arena.
+// The mode changes neither the API nor what is sent.
+//
+// # Requests
+//
+// A [View] is valid until the handler returns; String, Clone and AppendTo copy
+// out of it, and using it later panics. [Request.Retain] keeps a whole request,
+// [Context.Alloc] makes memory that lasts as long as the request. Neither holds
+// Go pointers: the collector does not look into request memory.
+//
+// Parsing is strict: what RFC 9112 and RFC 9110 leave two readings of is
+// refused, and the connection is closed. A body is read when the handler asks
+// for it, as a whole ([Context.Body]) or in parts ([Context.BodyReader]).
+//
+// # Responses
+//
+// A response is collected and sent with its length when the handler returns, in
+// one write with those to other pipelined requests. [Context.Flush], and more
+// than 64 KB, have it sent in parts. [Context.SendFile] answers ranges and
+// conditions. A handler that panics costs its connection, after a status 500 if
+// nothing was sent.
+//
+// # Concurrency
+//
+// Each connection has a goroutine, and no request memory while it waits for a
+// request. The methods of Server may be called by any number of goroutines; a
+// Context and its views belong to the goroutine of the handler.
+//
+// # What it does not do
+//
+// No HTTP/2, no compression, no routing, no cookies, no multipart forms, no
+// proxying. It does not notice that a client has gone before it reads or
+// writes. [Adapt] and [Server.ServeHTTP] join it with net/http in both
+// directions, for all of that.
+package http11

@@ -1,0 +1,427 @@
+package http11
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// waitFor waits until the condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// Each phase has its time-out: what comes back, by what the client sends before
+// it falls silent.
+func TestTimeouts(t *testing.T) {
+	const long, short = time.Hour, 30 * time.Millisecond
+	for _, tc := range []struct {
+		name, send, want  string
+		idle, head, body  time.Duration
+		timeouts, refused uint64
+	}{
+		{name: "idle, no request", idle: short, head: long, body: long},
+		{name: "idle after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", want: "HTTP/1.1 200", idle: short, head: long, body: long},
+		{name: "head", send: "GET / HTTP/1.1\r\nHo", want: "HTTP/1.1 408", idle: long, head: short, body: long, timeouts: 1, refused: 1},
+		{name: "head after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\nG", want: "HTTP/1.1 200", idle: long, head: short, body: long, timeouts: 1, refused: 1},
+		{name: "body", send: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab", want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
+		{name: "chunked body", send: "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			each(t, func(t *testing.T, m Memory) {
+				s := &Server{Memory: m, Handler: HandlerFunc(echo), IdleTimeout: tc.idle, ReadHeaderTimeout: tc.head, ReadBodyTimeout: tc.body}
+				addr := serve(t, s)
+				if got := talk(t, addr, tc.send, false); !strings.HasPrefix(got, tc.want) || tc.want == "" && got != "" {
+					t.Errorf("answered with %q, want %q", got, tc.want)
+				}
+				if st := s.Stats(); st.Timeouts != tc.timeouts || st.Refused != tc.refused {
+					t.Errorf("%d time-outs and %d refusals, want %d and %d", st.Timeouts, st.Refused, tc.timeouts, tc.refused)
+				}
+			})
+		})
+	}
+}
+
+// A byte now and then does not put the time-out of a head off.
+func TestDribbledHead(t *testing.T) {
+	s := &Server{Handler: HandlerFunc(echo), ReadHeaderTimeout: 100 * time.Millisecond}
+	nc, err := net.Dial("tcp", serve(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	io.WriteString(nc, "GET / HTTP/1.1\r\n")
+	closed := make(chan bool)
+	go func() {
+		io.Copy(io.Discard, nc)
+		close(closed)
+	}()
+	for {
+		select {
+		case <-closed:
+			if s.Stats().Timeouts != 1 {
+				t.Errorf("statistics %+v, want one time-out", s.Stats())
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+			io.WriteString(nc, "X") // fails when the server has closed
+		}
+	}
+}
+
+// A client that does not read its response is given up, one that reads slowly is
+// not.
+func TestWriteTimeout(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		failed := make(chan error, 1)
+		s := &Server{Memory: m, WriteTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+			for range 1000 {
+				if _, err := c.Write(make([]byte, 100_000)); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})}
+		nc, err := net.Dial("tcp", serve(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		var gone *writeError
+		if err := <-failed; !errors.As(err, &gone) {
+			t.Errorf("Write returned %v", err)
+		}
+		if st := s.Stats(); st.Timeouts != 1 {
+			t.Errorf("statistics %+v, want one time-out", st)
+		}
+	})
+}
+
+// A handler that takes longer than the idle time-out does not lose its
+// connection, whose read deadline has passed meanwhile.
+func TestSlowHandler(t *testing.T) {
+	addr := serve(t, &Server{IdleTimeout: 50 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+		if c.Path().Equal("/slow") {
+			time.Sleep(150 * time.Millisecond)
+		}
+		c.WriteString("done")
+	})})
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	r := bufio.NewReader(nc)
+	for _, path := range []string{"/", "/slow", "/"} {
+		fmt.Fprintf(nc, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+	}
+}
+
+// Half-open connections hold no request memory but what has arrived, and others
+// are served.
+func TestSlowloris(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		s := &Server{Memory: m, Handler: HandlerFunc(echo)}
+		addr := serve(t, s)
+		const attackers = 500
+		var held []net.Conn
+		defer func() {
+			for _, nc := range held {
+				nc.Close()
+			}
+		}()
+		for i := range attackers {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, nc)
+			if i%2 == 0 {
+				io.WriteString(nc, "GET / HTTP/1.1\r\nX")
+			}
+		}
+		waitFor(t, "the attackers' requests", func() bool { return s.Stats().Memory.Requests == attackers/2 })
+		for range 100 {
+			if got := talk(t, addr, "GET / HTTP/1.0\r\n\r\n", false); !strings.Contains(got, "200 OK") {
+				t.Fatalf("answered with %q", got)
+			}
+		}
+		if st := s.Stats(); st.Conns < attackers || st.Memory.InUseBytes > attackers/2*8192 {
+			t.Errorf("statistics %+v: want all attackers, and at most 8 KB for each that has sent something", st)
+		}
+	})
+}
+
+// Clients that reset the connection in the middle of a body or of a response
+// leave nothing behind, and a handler learns it.
+func TestResets(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		before := runtime.NumGoroutine()
+		var bodies, writes atomic.Int64
+		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+			if c.Method().Equal("POST") {
+				if _, err := c.Body(); err != nil {
+					bodies.Add(1)
+				}
+				return
+			}
+			for range 10_000 {
+				if _, err := c.Write(make([]byte, 10_000)); err != nil {
+					writes.Add(1)
+					return
+				}
+			}
+		})}
+		addr := serve(t, s)
+		const n = 50
+		for i := range 2 * n {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nc.(*net.TCPConn).SetLinger(0) // closing resets
+			if i%2 == 0 {
+				io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nabc")
+			} else {
+				io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+				io.ReadFull(nc, make([]byte, 1000))
+			}
+			nc.Close()
+		}
+		waitFor(t, "the connections' end", func() bool { return s.Stats().Conns == 0 })
+		if bodies.Load() > n || bodies.Load() == 0 || writes.Load() != n {
+			t.Errorf("%d bodies and %d responses were broken off, want up to %d and %d", bodies.Load(), writes.Load(), n, n)
+		}
+		if st := s.Stats(); st.Memory.InUse != 0 || st.Memory.Requests != 0 {
+			t.Errorf("left in use: %+v", st.Memory)
+		}
+		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+3 }) // Serve, its clock, and one that ends
+	})
+}
+
+// No more than MaxConns are open, and the rest is served in turn.
+func TestMaxConns(t *testing.T) {
+	var open, most atomic.Int64
+	s := &Server{MaxConns: 3, Handler: HandlerFunc(func(c *Context) {
+		n := open.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		open.Add(-1)
+	})}
+	addr := serve(t, s)
+	var wg sync.WaitGroup
+	for range 30 {
+		wg.Go(func() {
+			if got := talk(t, addr, "GET / HTTP/1.0\r\n\r\n", false); !strings.Contains(got, "200 OK") {
+				t.Errorf("answered with %q", got)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() > 3 {
+		t.Errorf("%d requests at a time, want at most 3", most.Load())
+	}
+}
+
+// scarce is a listener that is out of descriptors for a while.
+type scarce struct {
+	net.Listener
+	failures atomic.Int64
+}
+
+func (l *scarce) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestOutOfDescriptors(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &scarce{Listener: inner}
+	l.failures.Store(4)
+	s := &Server{Handler: HandlerFunc(echo)}
+	serveOn(t, s, l)
+	if got := talk(t, inner.Addr().String(), "GET / HTTP/1.0\r\n\r\n", false); !strings.Contains(got, "200 OK") {
+		t.Errorf("answered with %q", got)
+	}
+	if n := s.Stats().AcceptErrors; n != 4 {
+		t.Errorf("%d accept errors, want 4", n)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		ts := httptest.NewUnstartedServer(nil)
+		ts.StartTLS()
+		defer ts.Close()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		serveOn(t, &Server{Memory: m, Handler: HandlerFunc(echo), TLS: &tls.Config{Certificates: ts.TLS.Certificates}}, l)
+		client := ts.Client()
+		for i := range 20 {
+			body := strings.Repeat("x", i*5000)
+			resp, err := client.Post("https://"+l.Addr().String()+"/a", "text/plain", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || !strings.HasSuffix(string(got), "\n\n"+body) {
+				t.Errorf("%d bytes echoed, %v; want %d and fields", len(got), err, len(body))
+			}
+		}
+		client.CloseIdleConnections()
+	})
+}
+
+func TestReusePort(t *testing.T) {
+	a, err := ListenReusePort("tcp", "127.0.0.1:0")
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := ListenReusePort("tcp", a.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Handler: HandlerFunc(echo)}
+	serveOn(t, s, a)
+	serveOn(t, s, b)
+	for range 50 {
+		if got := talk(t, a.Addr().String(), "GET / HTTP/1.0\r\n\r\n", false); !strings.Contains(got, "200 OK") {
+			t.Errorf("answered with %q", got)
+		}
+	}
+}
+
+// The first bytes of the new protocol may come with the request.
+func TestHijack(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		addr := serve(t, &Server{Memory: m, IdleTimeout: 20 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+			if c.Path().Equal("/plain") {
+				c.WriteString("plain")
+				return
+			}
+			nc, buffered, err := c.Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, _, err := c.Hijack(); !errors.Is(err, ErrHijacked) {
+				t.Errorf("the second Hijack returned %v", err)
+			}
+			go func() { // it outlasts the handler
+				defer nc.Close()
+				time.Sleep(50 * time.Millisecond) // longer than the idle time-out
+				fmt.Fprintf(nc, "raw %s", buffered)
+				io.Copy(nc, nc)
+			}()
+		})})
+		got := talk(t, addr, "GET /plain HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n12345", true)
+		if !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.HasSuffix(got, "\r\n\r\nplainraw 12345") {
+			t.Errorf("answered with %q", got)
+		}
+	})
+}
+
+func TestUnix(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	s := &Server{Handler: HandlerFunc(echo)}
+	end := make(chan error, 1)
+	go func() { end <- s.ListenAndServe("unix", path) }()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", path)
+	}}}
+	waitFor(t, "an answer", func() bool {
+		resp, err := client.Get("http://h/")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	})
+	client.CloseIdleConnections()
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := <-end; !errors.Is(err, ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+// The access log has every request, refused ones too; Idle is called when the
+// last one is answered.
+func TestHooks(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	var idle atomic.Int64
+	write := LogTo(slog.New(slog.NewTextHandler(&log, nil)))
+	addr := serve(t, &Server{Handler: HandlerFunc(echo), Idle: func(time.Duration) bool { idle.Add(1); return true },
+		Access: func(a *Access) { mu.Lock(); write(a); mu.Unlock() }})
+	talk(t, addr, "GET /a?b HTTP/1.1\r\nHost: h\r\n\r\nPOST /c HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n", true)
+	mu.Lock()
+	defer mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "method=GET target=/a?b host=h remote=127.0.0.1:") ||
+		!strings.Contains(lines[0], "status=200 bytes=25") || !strings.Contains(lines[1], "status=400") {
+		t.Errorf("the log is %q", lines)
+	}
+	waitFor(t, "the idle hook", func() bool { return idle.Load() == 1 })
+}
+
+// What Serve refuses to start with.
+func TestBadServers(t *testing.T) {
+	h := HandlerFunc(echo)
+	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1 << 31}, {Handler: h, Name: "a\r\nb"},
+		{Handler: h, Memory: Memory{Mode: 77}}} {
+		err := s.ListenAndServe("tcp", "127.0.0.1:0")
+		if err == nil || !strings.HasPrefix(err.Error(), "http11: ") || !strings.Contains(err.Error(), ";") {
+			t.Errorf("ListenAndServe returned %v, want an error with a remedy", err)
+		}
+	}
+	s := &Server{Handler: h}
+	if err := s.ListenAndServe("tcp", "256.0.0.1:0"); err == nil {
+		t.Error("an address that there is not was listened on")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.ListenAndServe("tcp", "127.0.0.1:0"); !errors.Is(err, ErrServerClosed) {
+		t.Errorf("ListenAndServe after Close returned %v", err)
+	}
+}
