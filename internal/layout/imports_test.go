@@ -22,7 +22,7 @@ var ranks = map[string]int{
 	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2,
 	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
-	"internal/host": 3, "internal/stat": 3,
+	"internal/host": 3, "internal/stat": 3, "internal/httpload": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/ingress": 4, "internal/plan": 4, "internal/store": 4,
 	"internal/runner": 5, "internal/claim": 5, "internal/report": 5, "internal/report/sample": 6,
 	"internal/tuner": 6, "internal/advisor": 6, "internal/fleet": 6, "monitor": 6, "internal/web": 6,

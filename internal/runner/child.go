@@ -80,7 +80,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress})
+	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside})
 }
 
 // runTask measures the task as its kind demands.
@@ -91,13 +91,15 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 		err = measure(rec, profiles, func() error { return runClosed(rec, t) })
 	case workload.Open:
 		err = measure(rec, profiles, func() error { return runOpen(rec, t) })
+	case workload.Driven:
+		err = measure(rec, profiles, func() error { return runDriven(rec, t) })
 	case workload.Whole:
 		if len(profiles.kinds) > 0 {
 			rec.Warn("profile", "a program that is run whole is not profiled from outside")
 		}
 		err = t.Run(context.Background(), rec)
 	default:
-		panic(fmt.Sprintf("runner: workload %s: %T is none of Closed, Open and Whole", rec.Cell.Workload, task))
+		panic(fmt.Sprintf("runner: workload %s: %T is none of Closed, Open, Driven and Whole", rec.Cell.Workload, task))
 	}
 	if r, ok := task.(workload.Reporter); ok {
 		r.Report(rec)

@@ -4,8 +4,8 @@
 // A [Workload] declares its parameters and builds a task from them. What kind
 // of task it is shows in the interface that the task implements: [Closed] for
 // operations that follow one another as fast as they can, [Open] for
-// operations that are due at given times, [Whole] for programs that are run
-// once from start to end. The harness (package runner) drives the task, reads
+// operations that are due at given times, [Driven] for tasks that bring their
+// own load, [Whole] for programs that are run once from start to end. The harness (package runner) drives the task, reads
 // the clocks and collects the figures; a workload only does the work. It runs
 // in a child process of its own and may therefore use globals and exit.
 //
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/latency"
 )
 
 // A Workload is one registered kind of work.
@@ -60,6 +61,9 @@ type Env struct {
 	// Ingress starts an event loop with the ingress strategy of that name, for
 	// that many producers. Package ingress provides it.
 	Ingress func(name string, producers int, switches map[string]bool) (IngressLoop, error)
+	// Beside runs a cell in a process beside this one and returns its record;
+	// a failure is an error. Package runner provides it.
+	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
 }
 
 // A Strategy is one way to come by a buffer. Worker returns the handle that
@@ -77,7 +81,7 @@ type StrategyWorker interface {
 }
 
 // A Task is work prepared for one cell. It implements exactly one of Closed,
-// Open and Whole.
+// Open, Driven and Whole.
 type Task interface {
 	// Close releases what the task holds. The harness calls it once, after
 	// the measured phase.
@@ -111,6 +115,21 @@ type Open interface {
 	Next() (due time.Duration, ok bool, err error)
 	// Do performs it and returns a checksum to add up.
 	Do() uint64
+}
+
+// Driven is work that comes from outside the goroutine of the harness: from
+// another process, or from many goroutines at once.
+type Driven interface {
+	Task
+	// Drive does the work. What it returns beside an error was done before.
+	Drive(ctx context.Context) (Driving, error)
+}
+
+// A Driving is what came of driving a task.
+type Driving struct {
+	Due, Done         int64
+	Elapsed           time.Duration
+	Response, Service *latency.Histogram // nil if there are none
 }
 
 // Whole runs once and fills the record itself.

@@ -1,0 +1,106 @@
+package httpload
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestRunDoesWhatIsDue(t *testing.T) {
+	var requests, bytes atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil || r.Header.Get("X-Field-07") == "" || r.Header.Get("X-Field-08") != "" {
+			t.Errorf("request with fields %v: %v", r.Header, err)
+		}
+		requests.Add(1)
+		bytes.Add(n)
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 1000, Duration: 100 * time.Millisecond}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 100 || r.Done != 100 || r.Failed != 0 || requests.Load() != 100 || bytes.Load() != 100*100 {
+		t.Errorf("due %d, done %d, failed %d; the server saw %d requests and %d bytes; want 100 of each, and 10000 bytes", r.Due, r.Done, r.Failed, requests.Load(), bytes.Load())
+	}
+	if r.Response.Count() != 100 || r.Service.Count() != 100 || r.Response.Max() < r.Service.Min() {
+		t.Errorf("%d response times, %d service times; want 100", r.Response.Count(), r.Service.Count())
+	}
+	c.Rate = 0
+	if r, err = Run(t.Context(), c); err != nil || r.Done == 0 || r.Done != r.Due || r.Failed != 0 {
+		t.Errorf("closed loop: %+v, %v", r, err)
+	}
+}
+
+// TestStall shows that what is due during a stall is charged to it.
+func TestStall(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	var once atomic.Bool
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !once.Swap(true) {
+			time.Sleep(stall) // the stall that is measured
+		}
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 200, Duration: 400 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 40 requests came due during the stall, one of them was under way.
+	if r.Done != 80 || r.Response.Quantile(0.6) <= r.Service.Quantile(0.6) || r.Response.Quantile(0.75) < stall/10 {
+		t.Errorf("done %d; response p75 %v, service p75 %v; want 80, and a response time that has the stall in it", r.Done, r.Response.Quantile(0.75), r.Service.Quantile(0.75))
+	}
+}
+
+func TestBursts(t *testing.T) {
+	c := Config{Rate: 1000, Busy: 20 * time.Millisecond, Idle: 80 * time.Millisecond}
+	for i, want := range map[int64]time.Duration{0: 0, 19: 19 * time.Millisecond, 20: 100 * time.Millisecond, 39: 119 * time.Millisecond, 40: 200 * time.Millisecond} {
+		if got := c.due(i); got != want {
+			t.Errorf("request %d is due at %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestFailuresAreCounted(t *testing.T) {
+	var n atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1)%2 == 0 {
+			http.Error(w, "no", http.StatusTeapot)
+		}
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 500, Duration: 40 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 10 || r.Failed != 10 || r.FirstErr == nil || !strings.Contains(r.FirstErr.Error(), "418") {
+		t.Errorf("done %d, failed %d: %v; want 10, 10 and the status", r.Done, r.Failed, r.FirstErr)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	for _, tc := range []struct {
+		c    Config
+		want string
+	}{
+		{Config{Address: "192.0.2.1:80", Duration: 1}, "loopback"},
+		{Config{Address: "example.com:80", Duration: 1}, "loopback"},
+		{Config{Address: "127.0.0.1", Duration: 1}, "host:port"},
+		{Config{Address: "127.0.0.1:1"}, "Duration"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Rate: -1}, "negative"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Idle: 1}, "Busy"},
+		{Config{Address: "127.0.0.1:1", Duration: 1}, "is the server up"},
+	} {
+		if _, err := Run(t.Context(), tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want an error with %q", tc.c, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// TestHTTP runs a server and its load, a process each.
+func TestHTTP(t *testing.T) {
+	for _, server := range []string{"pooled", "slab", "slab-offheap", "arena", "arena-offheap", "nethttp"} {
+		t.Run(server, func(t *testing.T) {
+			c := testCell("http")
+			c.Params = map[string]string{
+				"server": server, "rate": "2000", "connections": "7", "duration": "100ms", "body": "1000", "reply": "9000", "live": "1MB", "controller": "idle",
+			}
+			rec := run(t, c)
+			if rec.Err != nil {
+				t.Fatal(rec.Err)
+			}
+			if rec.Metrics[cell.Scheduled] != 200 || rec.Metrics[cell.Done] != 200 {
+				t.Errorf("%v requests were due and %v done, want 200", rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done])
+			}
+			if len(rec.Latency[cell.HistResponse]) == 0 || len(rec.Latency[cell.HistService]) == 0 {
+				t.Error("no latencies")
+			}
+			if got, want := rec.Metrics["/http/memory/hits:blocks"] > 0, server != "nethttp"; got != want {
+				t.Errorf("hits of request memory: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestBesideFails shows that what goes wrong beside a cell is the cell's
+// failure.
+func TestBesideFails(t *testing.T) {
+	c := testCell("httpload")
+	c.Params = map[string]string{"address": "127.0.0.1:1", "duration": "10ms"}
+	if rec := run(t, c); rec.Err == nil || rec.Err.Kind != cell.FailWorkload {
+		t.Errorf("load on a closed port: %v, want a failure", rec.Err)
+	}
+	if _, err := runBeside(t.Context(), c); err == nil {
+		t.Error("runBeside returned no error for a cell that failed")
+	}
+}

@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/httpload"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "httpload",
+		Summary: "send HTTP/1.1 requests to a server on this machine, by a schedule or as fast as it answers",
+		Params:  append([]Param{{Name: "address", Default: "127.0.0.1:8080", Help: "host:port of the server, a loopback address"}}, loadParams...),
+		New: func(env Env) (Task, error) {
+			c := loadConfig(env.Params)
+			c.Address = env.Params.String("address")
+			return &httpLoad{Config: c}, nil
+		},
+	})
+}
+
+// loadParams are the parameters of httpload that http has as well.
+var loadParams = []Param{
+	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as they are answered", Check: IntRange(0, 10_000_000)},
+	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request under way", Check: IntRange(1, 100_000)},
+	{Name: "body", Default: "0", Help: "bytes of a POST's body; 0: GET", Check: BytesRange(0, 1<<30)},
+	{Name: "headers", Default: "8", Help: "header fields of a request besides Host", Check: IntRange(0, 100)},
+	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle", Check: DurationRange(time.Microsecond, maxDuration)},
+	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none", Check: DurationRange(0, maxDuration)},
+	{Name: "duration", Default: "5s", Help: "requests due later are not sent", Check: DurationRange(time.Millisecond, maxDuration)},
+}
+
+func loadConfig(p Params) httpload.Config {
+	return httpload.Config{
+		Headers: p.Int("headers"), BodyBytes: p.Bytes("body"), Connections: p.Int("connections"),
+		Rate: float64(p.Int("rate")), Busy: p.Duration("busy"), Idle: p.Duration("idle"), Duration: p.Duration("duration"),
+	}
+}
+
+// httpLoad is a load generator. See package httpload.
+type httpLoad struct {
+	httpload.Config
+	failed int64
+}
+
+func (t *httpLoad) Drive(ctx context.Context) (Driving, error) {
+	r, err := httpload.Run(ctx, t.Config)
+	t.failed = r.Failed
+	if err == nil && r.Failed > 0 {
+		err = fmt.Errorf("workload: httpload: %d of %d requests failed, the first by: %w", r.Failed, r.Due, r.FirstErr)
+	}
+	return Driving{Due: r.Due, Done: r.Done, Elapsed: r.Elapsed, Response: r.Response, Service: r.Service}, err
+}
+
+func (t *httpLoad) Report(rec *cell.Record) {
+	if done, due := rec.Metrics[cell.Done], rec.Metrics[cell.Scheduled]; done+float64(t.failed) < due {
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does", due-done, due)
+	}
+}
+
+func (t *httpLoad) Close() error { return nil }
