@@ -91,7 +91,9 @@ and memory strategies relieve it.
 
   isobar lab                         run the quick study (at most 3 minutes) and report
   isobar lab run WORKLOAD            run one workload with factors of your choice
-  isobar lab run exec -- COMMAND     measure any unmodified Go program`,
+  isobar lab run exec -- COMMAND     measure any unmodified Go program
+  isobar tune -- COMMAND             find the GC settings that suit a program
+  isobar doctor                      what difference can be told apart on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -104,7 +106,7 @@ and memory strategies relieve it.
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
-	root.AddCommand(a.labCommand())
+	root.AddCommand(a.labCommand(), a.tuneCommand(), a.doctorCommand())
 	return root
 }
 

@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -265,13 +266,7 @@ func (m *Model) Frontier(settings []cell.GC) []Prediction {
 		all = append(all, m.Predict(gc))
 	}
 	slices.SortStableFunc(all, func(a, b Prediction) int {
-		switch {
-		case a.PeakBytes.Mid < b.PeakBytes.Mid:
-			return -1
-		case a.PeakBytes.Mid > b.PeakBytes.Mid:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid)
 	})
 	var out []Prediction
 	for _, p := range all {
@@ -282,15 +277,18 @@ func (m *Model) Frontier(settings []cell.GC) []Prediction {
 	return out
 }
 
-// Cliff is the least GOMEMLIMIT, in bytes, under which collection takes no more
-// than a quarter of the CPU time with GOGC off: below it the collector soon
-// takes the half that the runtime's limiter leaves it.
+// nearlyHalf is the share of CPU time at which the cliff is drawn: the runtime
+// limits collection to half, and gives way on memory then.
+const nearlyHalf = 0.45
+
+// Cliff is the least GOMEMLIMIT, in bytes, under which collection takes less
+// than nearlyHalf of the CPU time with GOGC off.
 func (m *Model) Cliff() int64 {
 	lo, hi := m.other, m.other+1.2*m.expect(cell.DisabledGC).peak+16*mib
 	for range 30 {
 		mid := (lo + hi) / 2
 		p := m.Predict(cell.GC{Percent: -1, LimitBytes: int64(mid)})
-		if p.GCShare.Mid > 0.25 || len(p.Doubts) > len(m.doubts) {
+		if p.GCShare.Mid > nearlyHalf || len(p.Doubts) > len(m.doubts) {
 			lo = mid
 		} else {
 			hi = mid

@@ -147,15 +147,15 @@ func TestCliff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is live and what is beside the heap do not fit below about 28 MiB.
+	// What is live and what is beside the heap do not fit below about 28 MiB, and some room is needed.
 	cliff := m.Cliff()
 	if cliff < 26*mib || cliff > 45*mib {
 		t.Errorf("cliff at %.1f MiB", float64(cliff)/mib)
 	}
 	above := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
 	below := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
-	if above.GCShare.Mid > 0.26 || below.GCShare.Mid < 0.25 {
-		t.Errorf("GC share %.2f just above the cliff, %.2f just below", above.GCShare.Mid, below.GCShare.Mid)
+	if above.GCShare.Mid > 0.46 || len(above.Doubts) > 0 || below.GCShare.Mid < 0.44 && len(below.Doubts) == 0 {
+		t.Errorf("GC share %.2f just above the cliff, %q; %.2f just below, %q", above.GCShare.Mid, above.Doubts, below.GCShare.Mid, below.Doubts)
 	}
 }
 

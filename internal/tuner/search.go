@@ -1,8 +1,9 @@
 package tuner
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -65,6 +66,10 @@ func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choic
 	var c Choice
 	take := func(gc cell.GC, round int) error {
 		p, err := measure(gc, round)
+		if errors.Is(err, ErrInfeasible) && len(c.Pilots) > 0 {
+			s.drop(gc)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -95,6 +100,19 @@ func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choic
 			}
 		}
 	}
+}
+
+// ErrInfeasible is what a measurement returns where the program cannot run
+// under the setting: the search goes on without it and those that want more
+// memory.
+var ErrInfeasible = errors.New("tuner: the program does not run under this setting")
+
+func (s *Search) drop(gc cell.GC) {
+	out := func(other cell.GC) bool {
+		return other == gc || gc.Percent >= 100 && percent(other) >= percent(gc) && other.LimitBytes == 0 || gc.Percent < 0 && other.Percent < 0
+	}
+	s.Settings = slices.DeleteFunc(slices.Clone(s.Settings), out)
+	s.Anchors = slices.DeleteFunc(slices.Clone(s.Anchors), func(other cell.GC) bool { return other == gc })
 }
 
 // anchors returns the settings of the next two pilots: a low one at which
@@ -140,7 +158,7 @@ func (s *Search) judge(c *Choice) {
 		predictions = append(predictions, c.Model.Predict(gc))
 	}
 	slices.SortStableFunc(predictions, func(a, b Prediction) int {
-		return int(math.Copysign(1, a.PeakBytes.Mid-b.PeakBytes.Mid))
+		return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid)
 	})
 	c.Candidates = c.Candidates[:0]
 	feasible := predictions[:0:0]

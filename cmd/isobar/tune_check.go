@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/isobar-go/isobar/internal/tuner"
+)
+
+// tuneCheck measures a recommendation again: 0 when it still holds, 3 when its
+// gain is gone, 4 when that cannot be told.
+func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
+	data, err := os.ReadFile(o.check)
+	if err != nil {
+		return usage(fmt.Errorf("tune: --check: %w", err))
+	}
+	var recorded tuner.Result
+	if err := json.Unmarshal(data, &recorded); err != nil || recorded.Outcome == "" || len(recorded.Setting.Command) == 0 {
+		return usage(fmt.Errorf("tune: --check %s: not a result of 'isobar tune --json'", o.check))
+	}
+	if recorded.Outcome != tuner.Recommended {
+		fmt.Fprintf(a.out, "nothing to check: the result was %q\n", recorded.Outcome)
+		return nil
+	}
+	gate, err := parsePercent(o.gate)
+	if err != nil {
+		return usage(err)
+	}
+	if err := checkProgram(recorded.Setting.Command[0]); err != nil {
+		return err
+	}
+	o.objective = string(recorded.Objective)
+	c, err := o.config(recorded.Setting.Command)
+	if err != nil {
+		return err
+	}
+	log, err := a.openTuneLog(ctx, o, &c)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	checked, err := tuner.Check(c, &recorded, gate, log.measure)
+	if err != nil {
+		return log.failed(err)
+	}
+	if o.json {
+		err = writeJSON(a.out, checked)
+	} else {
+		_, err = fmt.Fprintf(a.out, "%s: %s\n", checked.Outcome, checked.Reason)
+	}
+	switch {
+	case err != nil:
+		return err
+	case checked.Outcome == tuner.Lost:
+		return &exitError{code: exitRegression}
+	case checked.Outcome == tuner.Inconclusive:
+		return &exitError{code: exitInconclusive}
+	}
+	return nil
+}

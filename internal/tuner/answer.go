@@ -1,0 +1,146 @@
+package tuner
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// settingText is a setting as environment variables. What the runtime does by
+// itself is left out, unless nothing would remain.
+func settingText(c cell.Config) string {
+	var parts []string
+	if c.GC.Percent != cell.DefaultGC.Percent || c.GC.LimitBytes == 0 && c.GOMAXPROCS == 0 {
+		parts = append(parts, "GOGC="+c.GC.GOGC())
+	}
+	if c.GC.LimitBytes > 0 {
+		parts = append(parts, "GOMEMLIMIT="+cell.FormatBytes(c.GC.LimitBytes))
+	}
+	if c.GOMAXPROCS > 0 {
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS=%d", c.GOMAXPROCS))
+	}
+	return strings.Join(parts, " ")
+}
+
+var metricNames = map[string]string{
+	cell.WallTime: "wall time", cell.TotalCPU: "CPU time", cell.RSSPeak: "peak memory",
+	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum",
+}
+
+// Write prints the answer on one screen.
+func (r *Result) Write(w io.Writer) error {
+	var b strings.Builder
+	switch r.Outcome {
+	case Recommended:
+		fmt.Fprintf(&b, "recommended: %s\n", settingText(r.Setting))
+	case DefaultGood:
+		fmt.Fprintf(&b, "the default is as good: leave GOGC at 100\n")
+	default:
+		fmt.Fprintf(&b, "inconclusive: no recommendation\n")
+	}
+	fmt.Fprintf(&b, "  %s (objective %s, %d runs of %.1f s in all)\n", r.Reason, r.Objective, r.Runs, r.Seconds)
+	for _, d := range r.Doubts {
+		fmt.Fprintf(&b, "  doubt: %s\n", d)
+	}
+	r.writeGains(&b)
+	r.writeFrontier(&b)
+	if r.CliffBytes > 0 {
+		fmt.Fprintf(&b, "\ncliff: a GOMEMLIMIT below about %s makes collection take nearly half of the CPU time, and the program crawl", bytesText(float64(r.CliffBytes)))
+		if limit := r.Setting.GC.LimitBytes; limit > 0 {
+			fmt.Fprintf(&b, "; the limit here is %.1f times that", float64(limit)/float64(r.CliffBytes))
+		} else if peak := r.Expected.PeakBytes.Mid; peak > 0 {
+			fmt.Fprintf(&b, "; this setting peaks at %.1f times that", peak/float64(r.CliffBytes))
+		}
+		b.WriteString("\n")
+	}
+	if r.Outcome == Recommended {
+		r.writeApply(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Result) writeGains(b *strings.Builder) {
+	if len(r.Gains) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nmeasured in %d fresh paired rounds, %s against the default:\n", r.Gains[0].Pairs, settingText(r.Setting))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tdefault\ttuned\tratio\tinterval\tequal runs\t")
+	for _, g := range r.Gains {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", metricNames[g.Metric], valueText(g.Metric, g.Default), valueText(g.Metric, g.Tuned),
+			g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
+	}
+	t.Flush()
+}
+
+func (r *Result) writeFrontier(b *strings.Builder) {
+	if len(r.Frontier) == 0 {
+		return
+	}
+	b.WriteString("\npredicted, with 90 % intervals: what CPU time costs in memory\n")
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  GOGC\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
+	step := max((len(r.Frontier)+6)/7, 1)
+	for i, p := range r.Frontier {
+		if i%step != 0 && i != len(r.Frontier)-1 && p.GC != r.Setting.GC {
+			continue
+		}
+		mark := ""
+		if len(p.Doubts) > len(r.Doubts) {
+			mark = "unsure"
+		}
+		fmt.Fprintf(t, "  %s\t%s [%s, %s]\t%.2f s [%.2f, %.2f]\t%.2f s [%.2f, %.2f]\t%.1f %% [%.1f, %.1f]\t%s\n", p.GC,
+			bytesText(p.PeakBytes.Mid), bytesText(p.PeakBytes.Lo), bytesText(p.PeakBytes.Hi), p.CPU.Mid, p.CPU.Lo, p.CPU.Hi,
+			p.Wall.Mid, p.Wall.Lo, p.Wall.Hi, 100*p.GCShare.Mid, 100*p.GCShare.Lo, 100*p.GCShare.Hi, mark)
+	}
+	t.Flush()
+}
+
+// writeApply says how to put the setting into force.
+func (r *Result) writeApply(b *strings.Builder) {
+	c := r.Setting
+	env := strings.Fields(settingText(c))
+	fmt.Fprintf(b, "\napply\n  shell       %s COMMAND\n", strings.Join(env, " "))
+	fmt.Fprintf(b, "  systemd     Environment=%s\n", strings.Join(env, " "))
+	fmt.Fprintf(b, "  Dockerfile  ENV %s\n", strings.Join(env, " "))
+	b.WriteString("  Kubernetes  env:")
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if name == "GOMEMLIMIT" {
+			b.WriteString(" [{name: GOMEMLIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory}}}]")
+			continue
+		}
+		fmt.Fprintf(b, " [{name: %s, value: %q}]", name, value)
+	}
+	b.WriteString("\n")
+	if c.GC.LimitBytes > 0 {
+		b.WriteString("              (the downward API gives the whole limit of the container: set that about a tenth above the GOMEMLIMIT measured here)\n")
+	}
+	if c.GC.Percent > 0 {
+		fmt.Fprintf(b, "  in Go       gcctl.Start(gcctl.Config{Mode: gcctl.Percent(%d)})\n", c.GC.Percent)
+	} else if c.GC.LimitBytes > 0 {
+		fmt.Fprintf(b, "  in Go       gcctl.Start(gcctl.Config{Mode: gcctl.Off, LimitBytes: %d})\n", c.GC.LimitBytes)
+	}
+}
+
+func valueText(metric string, v float64) string {
+	if strings.HasSuffix(metric, ":bytes") {
+		return bytesText(v)
+	}
+	if math.Abs(v) < 0.1 {
+		return fmt.Sprintf("%.1f ms", 1000*v)
+	}
+	return fmt.Sprintf("%.2f s", v)
+}
+
+func bytesText(v float64) string {
+	if v >= 10<<30 {
+		return fmt.Sprintf("%.1f GiB", v/(1<<30))
+	}
+	return fmt.Sprintf("%.0f MiB", v/mib)
+}
