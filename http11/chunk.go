@@ -7,7 +7,6 @@ type chunkState uint8
 
 const (
 	chunkSize     chunkState = iota // a digit of the size, or what follows it
-	chunkSpace                      // white space before an extension
 	chunkExt                        // an extension
 	chunkSizeLF                     // the LF after size and extensions
 	chunkData                       // data
@@ -78,13 +77,6 @@ func (c *chunkedBody) step(b byte) error {
 	switch c.state {
 	case chunkSize:
 		return c.size(b)
-	case chunkSpace:
-		if b == ';' {
-			c.state = chunkExt
-		} else if b != ' ' && b != '\t' {
-			return errChunkExtension
-		}
-		return c.extension()
 	case chunkExt:
 		if b == '\r' {
 			c.state = chunkSizeLF
@@ -113,7 +105,9 @@ func (c *chunkedBody) step(b byte) error {
 	return nil
 }
 
-// size takes a byte of a chunk's size, or the one after it.
+// size takes a byte of a chunk's size, or the one after it. White space there is
+// refused, as net/http does: RFC 9112, section 7.1.1, has it parsed before an
+// extension, but parsers disagree about it.
 func (c *chunkedBody) size(b byte) error {
 	if classOf[b]&isHex != 0 {
 		if c.digits == 16 {
@@ -131,8 +125,6 @@ func (c *chunkedBody) size(b byte) error {
 		c.state = chunkSizeLF
 	case ';':
 		c.state = chunkExt
-	case ' ', '\t':
-		c.state = chunkSpace
 	default:
 		return errChunkSize
 	}
@@ -191,7 +183,8 @@ func (c *chunkedBody) trailer(src []byte) (int, error) {
 	if len(c.mem.trailers) == c.lim.fields {
 		return n, errFieldsMany
 	}
-	f, next, err := parseField(c.raw, c.line)
+	var f field
+	next, err := parseField(&f, c.raw, c.line)
 	switch {
 	case err != nil:
 		return n, err

@@ -275,7 +275,7 @@ var conformanceChunks = []conformanceCase{
 	{name: "data that look like framing", section: "7.1", input: te + "5\r\n0\r\n\r\n\r\n" + empty + get + end, before: 1, status: 200},
 	{name: "extension", section: "7.1.1", input: te + "3;a=b\r\nabc\r\n0;c\r\n\r\n", status: 200},
 	{name: "quoted extension", section: "7.1.1", input: te + "3;a=\"b;c\"\r\nabc\r\n" + empty, status: 200},
-	{name: "white space before extension", section: "7.1.1", input: te + "3 ;a\r\nabc\r\n" + empty, status: 200},
+	{name: "white space before extension", section: "7.1.1", input: te + "3 ;a\r\nabc\r\n" + empty, status: 400, closes: true},
 	{name: "trailer", section: "7.1.2", input: te + "0\r\nA: b\r\nC: d\r\n\r\n" + get + end, before: 1, status: 200},
 	{name: "announced trailer", section: "9110 6.6.2", input: post + "Trailer: A\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n", status: 200},
 	{name: "no size", section: "7.1", input: te + "\r\nabc\r\n" + empty, status: 400, closes: true},

@@ -1,10 +1,5 @@
 package http11
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
 // Character classes, bits of classOf.
 const (
 	isToken     uint8 = 1 << iota // RFC 9110, section 5.6.2
@@ -89,6 +84,9 @@ func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
 		i = 2
 	}
 	start := i
+	if len(buf)-i >= 8 && uint32(loadWord(buf, i)) == getWord {
+		i += 3
+	}
 	for i < len(buf) && classOf[buf[i]]&isToken != 0 {
 		if i++; i-start > maxMethodBytes {
 			return 0, errMethodLong
@@ -111,7 +109,7 @@ func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
 
 // version parses the version and the CR LF after it.
 func (h *head) version(buf []byte, i int) (int, error) {
-	if len(buf) >= i+10 && binary.LittleEndian.Uint64(buf[i:]) == httpOneOne && buf[i+8] == '\r' && buf[i+9] == '\n' {
+	if len(buf) >= i+10 && loadWord(buf, i) == httpOneOne && buf[i+8] == '\r' && buf[i+9] == '\n' {
 		h.minor = 1
 		return i + 10, nil
 	}
@@ -140,126 +138,8 @@ func (h *head) version(buf []byte, i int) (int, error) {
 	return i + len(form), nil
 }
 
-// httpOneOne is "HTTP/1.1" as a little-endian word.
-const httpOneOne = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48 | '1'<<56
-
-// fieldLines parses header fields up to and including the empty line, from
-// h.scanned on, and returns what follows, or 0 when there is more to come.
-func (h *head) fieldLines(buf []byte, lim *limits) (int, error) {
-	i := h.scanned
-	for {
-		if i == len(buf) {
-			return 0, nil
-		}
-		if buf[i] == '\r' {
-			switch {
-			case i+1 == len(buf):
-				return 0, nil
-			case buf[i+1] != '\n':
-				return 0, errLineEnd
-			}
-			return i + 2, nil
-		}
-		if len(h.fields) == lim.fields {
-			return 0, errFieldsMany
-		}
-		f, next, err := parseField(buf, i)
-		if next == 0 || err != nil {
-			return 0, err
-		}
-		h.fields = append(h.fields, f)
-		if f.id != idNone {
-			h.seen |= 1 << f.id
-			if f.id <= idTrailer {
-				if err := h.framing(buf, &f); err != nil {
-					return 0, err
-				}
-			}
-		}
-		i = next
-		h.scanned = i
-	}
-}
-
-// parseField parses the field line at buf[i:], which is not empty, and returns
-// what follows it, or 0 when the line is incomplete.
-func parseField(buf []byte, i int) (f field, next int, err error) {
-	start := i
-	for i < len(buf) && classOf[buf[i]]&isToken != 0 {
-		i++
-	}
-	if i == len(buf) {
-		return f, 0, nil
-	}
-	if c := buf[i]; i == start || c != ':' {
-		if i == start && (c == ' ' || c == '\t') {
-			return f, 0, errFieldFold
-		}
-		return f, 0, errFieldName
-	}
-	f.name = span{uint32(start), uint32(i - start)}
-	f.id = knownID(buf[start:i])
-	i++
-	for i < len(buf) && (buf[i] == ' ' || buf[i] == '\t') {
-		i++
-	}
-	start = i
-	i = valueEnd(buf, i)
-	if i == len(buf) {
-		return f, 0, nil
-	}
-	if buf[i] != '\r' {
-		if buf[i] == '\n' {
-			return f, 0, errLineEnd
-		}
-		return f, 0, errFieldValue
-	}
-	if i+1 == len(buf) {
-		return f, 0, nil
-	}
-	if buf[i+1] != '\n' {
-		return f, 0, errLineEnd
-	}
-	next = i + 2
-	for i > start && (buf[i-1] == ' ' || buf[i-1] == '\t') {
-		i--
-	}
-	f.value = span{uint32(start), uint32(i - start)}
-	return f, next, nil
-}
-
-// valueEnd returns the index of the first byte from i on that a field value
-// must not have, or len(buf).
-func valueEnd(buf []byte, i int) int {
-	for {
-		for i+8 <= len(buf) {
-			w := binary.LittleEndian.Uint64(buf[i:])
-			if m := controls(w); m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		for i < len(buf) && (buf[i] >= ' ' && buf[i] != 0x7f || buf[i] == '\t') {
-			i++
-			if i+8 <= len(buf) {
-				break
-			}
-		}
-		if i == len(buf) || buf[i] < ' ' && buf[i] != '\t' || buf[i] == 0x7f {
-			return i
-		}
-	}
-}
-
+// What requests mostly have, as little-endian words.
 const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	getWord    = 'G' | 'E'<<8 | 'T'<<16 | ' '<<24
+	httpOneOne = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48 | '1'<<56
 )
-
-// controls returns a word whose lowest set bit is in the first byte of w that
-// is below 0x20 or is 0x7f; it is 0 if there is none.
-func controls(w uint64) uint64 {
-	del := w ^ ones*0x7f
-	return ((w-ones*0x20)&^w | (del-ones)&^del) & highs
-}

@@ -48,7 +48,7 @@ func announced(value []byte) error {
 				return errTrailerList
 			}
 		}
-		if !trailing(knownID(name)) {
+		if !trailing(knownID(string(name))) {
 			return errTrailerFraming
 		}
 	}

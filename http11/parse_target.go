@@ -28,14 +28,14 @@ func (h *head) scanTarget(buf []byte, i int) (int, error) {
 	if i == len(buf) {
 		return 0, nil
 	}
-	method := string(h.method.of(buf))
+	method := h.method.of(buf)
 	switch {
-	case method == "CONNECT":
+	case string(method) == "CONNECT":
 		return h.authorityForm(buf, i)
 	case buf[i] == '/':
 		return h.originForm(buf, i)
 	case buf[i] == '*':
-		if method != "OPTIONS" {
+		if string(method) != "OPTIONS" {
 			return 0, errTargetForm
 		}
 		h.path = span{uint32(i), 1}
@@ -47,7 +47,7 @@ func (h *head) scanTarget(buf []byte, i int) (int, error) {
 		}
 		return i + 1, nil
 	default:
-		return h.absoluteForm(buf, i, method == "OPTIONS")
+		return h.absoluteForm(buf, i, string(method) == "OPTIONS")
 	}
 }
 

@@ -73,8 +73,71 @@ func nameHash(n int, first, last byte) uint8 {
 	return uint8(n+int(first|0x20)*2+int(last|0x20)*20) & 63
 }
 
-// knownID returns the number of a field name, or idNone.
-func knownID[T string | []byte](name T) uint8 {
+// folded sets the bit 0x20 of every byte, which turns upper case into lower.
+// Different token characters stay different, but for ^ and ~, of which known
+// names have neither.
+const folded = ones * 0x20
+
+// knownFolded holds the words of the known names that nameID compares, folded:
+// the first eight bytes and the last eight, which may overlap, and those from the
+// eighth on of names longer than 16; or two halves that may overlap; or up to
+// three bytes.
+var knownFolded = func() (t [idMax][3]uint64) {
+	for id := idHost; id < idMax; id++ {
+		name := []byte(knownNames[id])
+		switch n := len(name); {
+		case n > 24:
+			panic("http11: the known name " + knownNames[id] + " is too long; compare another word in nameID")
+		case n > 16:
+			t[id] = [3]uint64{loadWord(name, 0) | folded, loadWord(name, n-8) | folded, loadWord(name, 8) | folded}
+		case n >= 8:
+			t[id] = [3]uint64{loadWord(name, 0) | folded, loadWord(name, n-8) | folded}
+		case n >= 4:
+			t[id][0] = halves(name) | folded
+		default:
+			t[id][0] = threeBytes(name) | folded
+		}
+	}
+	return t
+}()
+
+func halves(name []byte) uint64 {
+	return uint64(loadHalf(name, 0)) | uint64(loadHalf(name, len(name)-4))<<32
+}
+
+func threeBytes(name []byte) uint64 {
+	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
+}
+
+// nameID returns the number of a field name, or idNone. The name consists of
+// token characters and is not empty.
+func nameID(name []byte) uint8 {
+	n := len(name)
+	id := knownSlots[nameHash(n, name[0], name[n-1])]
+	if n != len(knownNames[id]) {
+		return idNone
+	}
+	known := &knownFolded[id]
+	var differ uint64
+	switch {
+	case n >= 8:
+		differ = ((loadWord(name, 0) | folded) ^ known[0]) | ((loadWord(name, n-8) | folded) ^ known[1])
+		if n > 16 {
+			differ |= (loadWord(name, 8) | folded) ^ known[2]
+		}
+	case n >= 4:
+		differ = (halves(name) | folded) ^ known[0]
+	default:
+		differ = (threeBytes(name) | folded) ^ known[0]
+	}
+	if differ != 0 {
+		return idNone
+	}
+	return id
+}
+
+// knownID is nameID for any string.
+func knownID(name string) uint8 {
 	if len(name) == 0 {
 		return idNone
 	}

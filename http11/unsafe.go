@@ -1,8 +1,23 @@
 package http11
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // offset returns where part begins in whole, of which it is a part.
 func offset(whole, part []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
+}
+
+// loadWord returns b[i:i+8] as a little-endian word. The caller has made sure
+// that 0 <= i and i+8 <= len(b).
+func loadWord(b []byte, i int) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))[:])
+}
+
+// loadHalf returns b[i:i+4] as a little-endian word. The caller has made sure
+// that 0 <= i and i+4 <= len(b).
+func loadHalf(b []byte, i int) uint32 {
+	return binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))[:])
 }

@@ -1,0 +1,316 @@
+package http11
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// typical is a request as a browser sends it.
+var typical = "POST /api/v1/orders?verbose=1 HTTP/1.1\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n" +
+	"Accept: application/json\r\nAccept-Encoding: gzip, deflate, br\r\nContent-Type: application/json\r\nContent-Length: 512\r\n" +
+	"Authorization: Bearer 0123456789abcdef\r\nX-Request-Id: 4bf92f3577b34da6\r\n\r\n" + strings.Repeat("x", 512)
+
+// begin reads and parses a request, as a connection does.
+func begin(t testing.TB, m *memory, text string) Request {
+	r := m.acquire()
+	in := append(r.room(nil, len(text)), text...)
+	in = r.trim(in)
+	lim := limits{}.withDefaults()
+	n, err := parseHead(&r.head, in, &lim)
+	if n == 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	r.base[baseHead], r.base[baseBody] = in[:n:n], in[n:]
+	return Request{r}
+}
+
+func TestMemoryRefusesContradictions(t *testing.T) {
+	for _, c := range []Memory{
+		{Mode: 3}, {BlockBytes: 100}, {BlockBytes: 5000}, {BlockBytes: 1 << 20}, {BlockBytes: -1}, {ChunkBytes: 1 << 10},
+		{ChunkBytes: 1 << 21}, {ChunkBytes: 70 << 10}, {BlockBytes: 512, ChunkBytes: 64 << 10}, {LimitBytes: -1}, {IdleBytes: -1}, {OffHeap: true},
+	} {
+		if _, err := newMemory(c); err == nil || !strings.HasPrefix(err.Error(), "http11: Memory: ") {
+			t.Errorf("%+v: error %v, want one that begins with http11: Memory", c, err)
+		}
+	}
+}
+
+func TestStaleViewsPanic(t *testing.T) {
+	everyMode(t, func(t *testing.T, m *memory) {
+		q := begin(t, m, typical)
+		view := q.Header("content-type")
+		if !view.Equal("application/json") || !view.EqualFold("APPLICATION/json") || view.Len() != 16 || string(view.Clone()) != view.String() ||
+			string(view.AppendTo([]byte("a"))) != "aapplication/json" || !q.Header("X-Request-ID").Equal("4bf92f3577b34da6") || q.Header("x-none").Len() != 0 {
+			t.Errorf("views differ from the request: %q", view)
+		}
+		rest := q.r.carry(q.r.base[baseBody][:3])
+		if string(rest) != "xxx" {
+			t.Errorf("carried %q, want xxx", rest)
+		}
+		uses := map[string]func(){
+			"String": func() { _ = view.String() }, "Clone": func() { view.Clone() }, "Len": func() { view.Len() },
+			"AppendTo": func() { view.AppendTo(nil) }, "Equal": func() { view.Equal("") }, "EqualFold": func() { view.EqualFold("") },
+			"UnsafeBytes": func() { view.UnsafeBytes() },
+		}
+		for name, use := range uses {
+			want := []string{"http11: View." + name + ": the request has ended; copy with String"}
+			if invariant.Enabled {
+				want = append(want, "acquired by\n", "ended by\n", "TestStaleViewsPanic")
+			}
+			mustPanic(t, use, want...)
+		}
+		q.r.drop()
+		mustPanic(t, uses["String"], "the request has ended")
+	})
+}
+
+func mustPanic(t *testing.T, f func(), want ...string) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		got := fmt.Sprint(recover())
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("panic %q, want one with %q", got, w)
+			}
+		}
+	}()
+	f()
+}
+
+func TestRetainedRequestsOutlastTheConnection(t *testing.T) {
+	everyMode(t, func(t *testing.T, m *memory) {
+		q := begin(t, m, typical)
+		extra := q.Alloc(100)
+		copy(extra, "allocated")
+		kept := q.Retain()
+		path := q.Path()
+		r, rest := q.r.detach(q.r.base[baseBody][500:])
+		if r == q.r || len(rest) != 12 {
+			t.Fatalf("the connection goes on with the retained region, or %d bytes, want 12", len(rest))
+		}
+		next := begin(t, m, typical)
+		if !path.Equal("/api/v1/orders") || !kept.Request().Header("Host").Equal("api.example.com") || string(extra[:9]) != "allocated" {
+			t.Error("a retained request changed")
+		}
+		kept.Release()
+		mustPanic(t, func() { _ = path.String() }, "the request has ended")
+		mustPanic(t, kept.Release, "Retained.Release: the request was released before")
+		mustPanic(t, func() { kept.Request() }, "Retained.Request: the request was released")
+		next.r.drop()
+		r.drop()
+	})
+}
+
+func TestReleaseBeforeTheHandlerReturns(t *testing.T) {
+	m := newTestMemory(t)
+	q := begin(t, m, typical)
+	q.Retain().Release()
+	r, _ := q.r.detach(nil)
+	if r != q.r {
+		t.Error("a region that nobody retains was given away")
+	}
+	r.drop()
+}
+
+// TestActiveRequestsFit holds the memory of 1,000 typical requests at a time:
+// blocks, chunks and regions, counted.
+func TestActiveRequestsFit(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("blocks in quarantine are held as well")
+	}
+	everyMode(t, func(t *testing.T, m *memory) {
+		if m.config.LimitBytes > 0 {
+			t.Skip("mostly not in chunks")
+		}
+		var requests []Request
+		structs := 0
+		for range 1000 {
+			q := begin(t, m, typical)
+			copy(q.Alloc(1024), "a response")
+			requests = append(requests, q)
+			structs += int(unsafe.Sizeof(*q.r)) + cap(q.r.head.fields)*int(unsafe.Sizeof(field{}))
+		}
+		s := m.stats()
+		t.Logf("%d bytes held, %d in regions, utilization %.2f", s.HeldBytes, structs, s.Utilization())
+		if total := s.HeldBytes + int64(structs); total > 5e6 || s.InUse != 1000 || s.Requests != 1000 || s.InUseBytes > s.HeldBytes {
+			t.Errorf("%d bytes for 1,000 requests, want at most 5 MB; %+v", total, s)
+		}
+		for _, q := range requests {
+			q.r.drop()
+		}
+	})
+}
+
+func TestWarmLeavesNoMisses(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("blocks in quarantine are not at hand")
+	}
+	everyMode(t, func(t *testing.T, m *memory) {
+		if m.config.LimitBytes > 0 {
+			t.Skip("the limit is below what is warmed")
+		}
+		m.warm(100)
+		var requests []Request
+		for range 100 {
+			requests = append(requests, begin(t, m, typical))
+		}
+		if s := m.stats(); s.Hits != 100 || s.Misses != 0 {
+			t.Errorf("%+v, want 100 hits", s)
+		}
+		for _, q := range requests {
+			q.r.drop()
+		}
+	})
+}
+
+func TestChunksAreBounded(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("blocks in quarantine hold chunks")
+	}
+	for _, mode := range []MemoryMode{Slab, Arena} {
+		for _, offheap := range []bool{false, true} {
+			m, err := newMemory(Memory{Mode: mode, OffHeap: offheap, LimitBytes: 4 * defaultChunkBytes, IdleBytes: 2 * defaultChunkBytes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var requests []Request
+			for range 100 {
+				requests = append(requests, begin(t, m, typical))
+			}
+			if s := m.stats(); s.ChunksMade != 4 || s.Pooled != 36 || s.InUse != 100 || s.InUseBytes != 100*defaultBlockBytes {
+				t.Errorf("%v: %+v, want 4 chunks of 16 blocks and 36 pooled blocks", mode, s)
+			}
+			for _, q := range requests {
+				q.r.drop()
+			}
+			if s := m.stats(); s.ChunksMade-s.ChunksFreed > 3 || s.InUse != 0 {
+				t.Errorf("%v: %+v, want at most two idle chunks and a current one", mode, s)
+			}
+			m.close()
+			if s := m.stats(); s.ChunksMade != s.ChunksFreed {
+				t.Errorf("%v: %d chunks made and %d freed after close", mode, s.ChunksMade, s.ChunksFreed)
+			}
+		}
+	}
+}
+
+func TestWritesAfterTheEndAreFound(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("found in checking builds only")
+	}
+	for _, mode := range []MemoryMode{Pooled, Slab, Arena} {
+		m, err := newMemory(Memory{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := begin(t, m, typical)
+		b := q.Alloc(100)
+		q.r.drop()
+		if b[0] != poison {
+			t.Errorf("%v: memory of an ended request holds %#x, want poison", mode, b[0])
+		}
+		b[7] = 1
+		mustPanic(t, m.close, "http11: request memory was written to after its request had ended")
+	}
+}
+
+// TestNoMemoryIsSharedByTwo has goroutines fill what they allocate and look
+// whether it stays so.
+func TestNoMemoryIsSharedByTwo(t *testing.T) {
+	everyMode(t, func(t *testing.T, m *memory) {
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(g), 1))
+				var held []*region
+				var parts [][]byte
+				for i := range 2000 {
+					r := m.acquire()
+					tag := byte(g*50 + i%50)
+					for range rng.IntN(4) + 1 {
+						size := rng.IntN(1 << (4 + rng.IntN(14)))
+						b := r.alloc(size)
+						for j := range b {
+							b[j] = tag
+						}
+						r.base[baseBody] = b
+					}
+					if b := r.base[baseBody]; len(b) > 0 && rng.IntN(3) == 0 {
+						if rest := r.carry(b); !bytes.Equal(rest, bytes.Repeat([]byte{tag}, len(rest))) {
+							t.Error("what was carried changed")
+						} else {
+							r.base[baseBody] = rest
+						}
+					}
+					held, parts = append(held, r), append(parts, r.base[baseBody])
+					if k := rng.IntN(len(held)); len(held) > 8 {
+						if b := parts[k]; len(b) > 0 && (b[0] != b[len(b)-1] || bytes.Count(b, b[:1]) != len(b)) {
+							t.Error("memory of a request was changed by another")
+						}
+						held[k].drop()
+						held[k], parts[k] = held[len(held)-1], parts[len(parts)-1]
+						held, parts = held[:len(held)-1], parts[:len(parts)-1]
+					}
+				}
+				for _, r := range held {
+					r.drop()
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestRequestsAllocateNothing(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("checking builds record where regions are acquired")
+	}
+	many := get + strings.Repeat("X-Custom-Header: value\r\n", 63) + end
+	everyMode(t, func(t *testing.T, m *memory) {
+		if m.config.LimitBytes > 0 {
+			t.Skip("blocks beyond the limit are made")
+		}
+		for _, text := range []string{typical, many} {
+			r := m.acquire()
+			if n := testing.AllocsPerRun(100, func() {
+				q := begin(t, m, text)
+				q.Alloc(5000)
+				q.Header("x-custom-header")
+				q.r.carry(nil)
+				q.r.drop()
+			}); n != 0 {
+				t.Errorf("%.20q: %v allocations, want none", text, n)
+			}
+			r.drop()
+		}
+	})
+}
+
+func TestKnownNamesAreFound(t *testing.T) {
+	for id := idHost; id < idMax; id++ {
+		name := knownNames[id]
+		for _, spelled := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
+			if nameID([]byte(spelled)) != id || knownID(spelled) != id {
+				t.Errorf("%s has numbers %d and %d, want %d", spelled, nameID([]byte(spelled)), knownID(spelled), id)
+			}
+		}
+		for i := range len(name) { // one byte changed to any other
+			for c := range 256 {
+				if b := []byte(name); lowerOf[c] != b[i] && classOf[c]&isToken != 0 {
+					b[i] = byte(c)
+					if got := nameID(b); got == id || got != knownID(string(b)) {
+						t.Fatalf("%s has number %d", b, got)
+					}
+				}
+			}
+		}
+	}
+}
