@@ -21,6 +21,7 @@ var ranks = map[string]int{
 	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
 	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2,
 	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
+	"advise/check": 2, "advise": 4, "advise/internal/registry": 4, // and each check: see rank
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
 	"internal/host": 3, "internal/stat": 3, "internal/httpload": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/ingress": 4, "internal/plan": 4, "internal/store": 4,
@@ -28,6 +29,15 @@ var ranks = map[string]int{
 	"internal/tuner": 6, "internal/advisor": 6, "internal/fleet": 6, "monitor": 6, "internal/web": 6,
 	"cmd/isobar": 7, "cmd/isobar-vet": 7,
 	"internal/layout": 8,
+}
+
+// rank returns the rank of a package. Every directory of advise is a check.
+func rank(pkg string) (int, bool) {
+	if r, ok := ranks[pkg]; ok {
+		return r, true
+	}
+	dir, name := path.Split(pkg)
+	return 3, dir == "advise/" && name != "internal"
 }
 
 var libraries = []string{"arena", "slab", "pool", "queue", "latency", "gcctl", "eventloop", "http11"}
@@ -88,7 +98,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	seen := 0
 	imports(t, func(pkg, file, imported string) {
 		seen++
-		rank, ok := ranks[pkg]
+		from, ok := rank(pkg)
 		if !ok {
 			t.Errorf("%s: package %s has no rank: add it to the table in this test and to docs/design.md", file, pkg)
 			return
@@ -97,12 +107,12 @@ func TestImportsGoOneWay(t *testing.T) {
 		if !inModule || to == pkg { // external tests import their own package
 			return
 		}
-		toRank, ok := ranks[to]
+		toRank, ok := rank(to)
 		switch {
 		case !ok:
 			t.Errorf("%s imports %s, which has no rank", file, to)
-		case toRank >= rank:
-			t.Errorf("%s (rank %d) imports %s (rank %d): imports go to lower ranks only", file, rank, to, toRank)
+		case toRank >= from:
+			t.Errorf("%s (rank %d) imports %s (rank %d): imports go to lower ranks only", file, from, to, toRank)
 		}
 		for _, forbidden := range never[pkg] {
 			if to == forbidden {
@@ -134,6 +144,20 @@ func TestLibrariesNeedOnlyTheStandardLibrary(t *testing.T) {
 			if strings.Contains(first, ".") && !allowed[imported] {
 				t.Errorf("%s imports %s: public libraries need only the standard library and golang.org/x/sys", file, imported)
 			}
+		}
+	})
+}
+
+// TestChecksNeedOnlyAnalysis holds what package advise, public but no library
+// of the kit, may import: go/analysis and what comes with it.
+func TestChecksNeedOnlyAnalysis(t *testing.T) {
+	imports(t, func(pkg, file, imported string) {
+		if pkg != "advise" && !strings.HasPrefix(pkg, "advise/") {
+			return
+		}
+		first, _, _ := strings.Cut(imported, "/")
+		if strings.Contains(first, ".") && !strings.HasPrefix(imported, "golang.org/x/tools/go/") && !strings.HasPrefix(imported, module+"/advise") {
+			t.Errorf("%s imports %s: checks need only the standard library and golang.org/x/tools/go", file, imported)
 		}
 	})
 }

@@ -1,0 +1,60 @@
+// Package advise finds allocation patterns that cost a Go program more than
+// they need, and correctness traps that such optimizations bring.
+//
+// Each check is a [check.Check] in a directory of its own beside this file: the
+// analyzer, its documentation, what was measured before and after, where the
+// fix is worth making and where the check stays silent. This package is their
+// list. The command isobar advise and the vet tool isobar-vet run it; so can
+// anything that runs go/analysis analyzers.
+//
+// What static analysis cannot know is how often a line runs. A check reports
+// by itself what stands in loops and handlers, and as a hint, off by default,
+// what only a profile can judge. Cold code (start-up, error paths, tests) gets
+// no finding.
+//
+// To add a check, add a directory with a package that exports Check, and its
+// testdata; go generate lists it.
+package advise
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+//go:generate go run ./internal/registry -out checks.go
+
+// All returns the checks: exercises by number, then traps by name.
+func All() []*check.Check {
+	all := slices.Clone(checks)
+	slices.SortStableFunc(all, func(a, b *check.Check) int { return order(a) - order(b) })
+	return all
+}
+
+func order(c *check.Check) int {
+	if c.Exercise == 0 {
+		return 100
+	}
+	return c.Exercise
+}
+
+// Lookup returns the check of that name, or nil.
+func Lookup(name string) *check.Check {
+	for _, c := range checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Analyzers returns the analyzers of all checks.
+func Analyzers() []*analysis.Analyzer {
+	var all []*analysis.Analyzer
+	for _, c := range All() {
+		all = append(all, c.Analyzer)
+	}
+	return all
+}

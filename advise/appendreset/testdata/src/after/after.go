@@ -1,0 +1,19 @@
+package after
+
+import "strings"
+
+func AppendTokens(dst []string, s string) []string {
+	return append(dst, strings.Fields(s)...)
+}
+
+var words int
+
+func analyze(tokens []string) { words += len(tokens) }
+
+func processLogs(lines []string) {
+	tokens := make([]string, 0, 16)
+	for _, l := range lines {
+		tokens = AppendTokens(tokens[:0], l)
+		analyze(tokens)
+	}
+}

@@ -1,0 +1,36 @@
+package whennot
+
+import (
+	"fmt"
+	"os"
+	"sync"
+)
+
+func log(args ...any) {}
+
+func constants(names []string, b byte, on bool) {
+	for _, n := range names {
+		log("x", 300, n)
+		log(b, on, &b)
+		fmt.Fprintln(os.Stderr, len(n)) // output costs more
+	}
+}
+
+func failing(n int) (err error) {
+	if err != nil {
+		log("failed", n)
+	}
+	return err
+}
+
+func generic[T any](v T) {}
+
+func init() {
+	n := os.Getpid()
+	log("start", n)
+	generic(n)
+}
+
+var pool sync.Pool
+
+func release(b *[]byte) { pool.Put(b) }

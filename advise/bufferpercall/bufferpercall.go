@@ -1,0 +1,157 @@
+// Package bufferpercall is an allocation check: see Check.
+package bufferpercall
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags a bytes.Buffer made for each call.
+var Check = check.New(check.Check{
+	Name:     "bufferpercall",
+	Exercise: 6,
+	Severity: check.Advice,
+	Doc: `a bytes.Buffer made, filled and thrown away in each call
+
+Its memory is allocated and grown anew each time. A function that appends to a slice of
+its caller allocates nothing; a sync.Pool of buffers costs one copy of the result.`,
+	When:     "the function is hot and the buffers are of similar size.",
+	WhenNot:  "buffers of less than 64 bytes; buffers that are stored or handed to others; start-up code and error paths.",
+	Measured: "691 ns, 4 allocations -> 47 ns, 0 (append to the caller's slice, Go 1.26.8)",
+	Run:      run,
+})
+
+// small is the size up to which a pool costs more than the allocation.
+const small = 64
+
+func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.Ident)(nil)) {
+		id := cur.Node().(*ast.Ident)
+		v, ok := p.Info.Defs[id].(*types.Var)
+		if !ok || !p.Local(v) || !check.IsNamed(v.Type(), "bytes", "Buffer") || !fresh(p, cur, v) {
+			continue
+		}
+		if result(p, v) && !(size(p, v) < small) {
+			p.Report(id, p.HeatAt(cur), "a bytes.Buffer for each call allocates and grows anew; append to a slice of the caller, or take the buffer from a pool")
+		}
+	}
+}
+
+// fresh reports whether v is declared as an empty buffer of its own.
+func fresh(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
+	switch decl := cur.Parent().Node().(type) {
+	case *ast.ValueSpec:
+		_, pointer := v.Type().(*types.Pointer)
+		return len(decl.Values) == 0 && !pointer
+	case *ast.AssignStmt:
+		if decl.Tok != token.DEFINE || len(decl.Lhs) != len(decl.Rhs) {
+			return false
+		}
+		for i, lhs := range decl.Lhs {
+			if lhs == cur.Node() {
+				return empty(p, decl.Rhs[i])
+			}
+		}
+	}
+	return false
+}
+
+func empty(p *check.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CompositeLit:
+		return len(e.Elts) == 0
+	case *ast.UnaryExpr:
+		return e.Op == token.AND && empty(p, e.X)
+	case *ast.CallExpr:
+		if p.Builtin(e) == "new" {
+			return true
+		}
+		_, ok := p.IsCall(e, "bytes", "NewBuffer")
+		return ok && p.Info.Types[e.Args[0]].IsNil()
+	}
+	return false
+}
+
+// result reports whether the function returns the contents of v, and the
+// buffer itself goes nowhere but into calls.
+func result(p *check.Pass, v *types.Var) bool {
+	returned := false
+	for _, use := range p.Uses(v) {
+		at := use
+		if u, ok := at.Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
+			at = at.Parent()
+		}
+		switch parent := at.Parent().Node().(type) {
+		case *ast.SelectorExpr:
+			if name := parent.Sel.Name; name == "Bytes" || name == "String" {
+				returned = returned || returns(at.Parent().Parent())
+			}
+		case *ast.CallExpr:
+		default:
+			return false
+		}
+	}
+	return returned
+}
+
+// returns reports whether the call at cur is an operand of a return.
+func returns(cur inspector.Cursor) bool {
+	for at := cur.Parent(); at.Node() != nil; at = at.Parent() {
+		switch at.Node().(type) {
+		case *ast.ReturnStmt:
+			return true
+		case *ast.CallExpr, *ast.ParenExpr:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// size is how much is written to v where all writes are of known size, at most
+// once each; otherwise a large number.
+func size(p *check.Pass, v *types.Var) int64 {
+	const large = 1 << 30
+	sum := int64(0)
+	for _, use := range p.Uses(v) {
+		if p.Loop(use) != nil {
+			return large
+		}
+		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
+		if !ok {
+			return large
+		}
+		call, ok := use.Parent().Parent().Node().(*ast.CallExpr)
+		if !ok {
+			return large
+		}
+		switch sel.Sel.Name {
+		case "WriteByte":
+			sum++
+		case "WriteRune":
+			sum += 4
+		case "WriteString":
+			value := p.Info.Types[call.Args[0]].Value
+			if value == nil || value.Kind() != constant.String {
+				return large
+			}
+			sum += int64(len(constant.StringVal(value)))
+		case "Bytes", "String", "Len":
+		case "Grow":
+			n, ok := constant.Int64Val(constant.ToInt(p.Info.Types[call.Args[0]].Value))
+			if !ok {
+				return large
+			}
+			return n
+		default:
+			return large
+		}
+	}
+	return sum
+}

@@ -1,0 +1,45 @@
+package whennot
+
+import (
+	"bytes"
+	"io"
+)
+
+func tiny(b byte) []byte {
+	var buf bytes.Buffer
+	buf.WriteString("value ")
+	buf.WriteByte(b)
+	return buf.Bytes()
+}
+
+func small() string {
+	var buf bytes.Buffer
+	buf.Grow(32)
+	return buf.String()
+}
+
+type response struct{ body *bytes.Buffer }
+
+func stored(s string) response {
+	buf := new(bytes.Buffer)
+	buf.WriteString(s)
+	return response{buf}
+}
+
+func written(w io.Writer, s string) {
+	var buf bytes.Buffer
+	buf.WriteString(s)
+	w.Write(buf.Bytes())
+}
+
+func handedOn(s string) *bytes.Buffer {
+	buf := &bytes.Buffer{}
+	buf.WriteString(s)
+	return buf
+}
+
+var banner = func() string {
+	var buf bytes.Buffer
+	buf.WriteString(small())
+	return buf.String()
+}()

@@ -1,0 +1,39 @@
+package whennot
+
+import (
+	"bytes"
+	"io"
+)
+
+func sumBytes(b []byte) (n int) {
+	for _, c := range b {
+		n += int(c)
+	}
+	return n
+}
+
+func upper(b []byte) {
+	for i := range b {
+		b[i] &^= 0x20
+	}
+}
+
+func all(w io.Writer, list []string) (n int) {
+	for _, s := range list {
+		n += sumBytes([]byte(s)) // read only: not copied
+		upper([]byte(s))         // written to: must be copied
+		w.Write([]byte("constant"))
+		var b bytes.Buffer
+		b.Write([]byte(s)) // not an interface
+		if _, err := w.Write(nil); err != nil {
+			w.Write([]byte(err.Error()))
+		}
+	}
+	return n
+}
+
+func init() {
+	var w io.Writer = io.Discard
+	s := "x"
+	w.Write([]byte(s))
+}

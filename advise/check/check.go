@@ -1,0 +1,146 @@
+// Package check says what an allocation check is: one value of type [Check]
+// that holds the analyzer, its documentation, its severity and the Go versions
+// it holds for. A check lives in a directory of its own beside this one and
+// exports that value as Check; the registry of package advise, the commands and
+// the tests follow from it.
+//
+// A check sees the code through a [Pass], which adds to an [analysis.Pass] what
+// allocation checks ask again and again: whether a line is hot, cold or neither
+// ([Heat]), what becomes of a value ([Use]), and edits that keep imports right.
+// All of it is worked out within one package, so a check needs no facts of
+// other packages and runs under any driver: vet, golangci-lint, gopls.
+//
+// Diagnostics in generated files, before or after the versions of a check, and
+// on lines with
+//
+//	//isobar:ignore check reason
+//
+// are dropped. Hints, which need evidence from a profile to be worth a look,
+// are reported only where the analyzer's flag hints is set.
+//
+// Checks are values without state; the flags of an analyzer must be set before
+// it runs. Analyzers may run concurrently.
+package check
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"go/version"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Severity orders findings by how much they say without a profile.
+type Severity int
+
+const (
+	Hint   Severity = iota // worth a look where a profile points
+	Advice                 // worth a look as it stands
+	Trap                   // a mistake, however often the line runs
+)
+
+func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}[s] }
+
+// A Check is one allocation pattern or correctness trap. New completes it.
+type Check struct {
+	Name     string // of the directory, the package and the analyzer
+	Exercise int    // 1 to 18; 0 for a trap
+	Severity Severity
+	Doc      string // what is flagged and why, beginning with one line that stands alone
+	When     string // where the fix is worth making
+	WhenNot  string // where the check stays silent
+	Measured string // before and after, with the Go version; empty for a trap
+	Since    string // first language version it holds for, such as "go1.22"; empty for all
+	Until    string // first language version it no longer holds for
+	Run      func(*Pass)
+	Flags    func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
+	// Analyzer is set by New.
+	Analyzer *analysis.Analyzer
+
+	hints *bool // set by the analyzer's flag, read by its passes
+}
+
+// New checks that c is complete, builds its analyzer and returns it. It panics
+// where something is missing.
+func New(c Check) *Check {
+	if err := c.validate(); err != nil {
+		panic("check: New: " + err.Error())
+	}
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	if c.Flags != nil {
+		c.Flags(flags)
+	}
+	c.hints = flags.Bool("hints", false, "report what needs evidence from a profile, too")
+	c.Analyzer = &analysis.Analyzer{
+		Name:     c.Name,
+		Doc:      c.text(),
+		Flags:    *flags,
+		Requires: []*analysis.Analyzer{codeAnalyzer},
+		Run: func(p *analysis.Pass) (any, error) {
+			c.Run(&Pass{Pass: p, Code: p.ResultOf[codeAnalyzer].(*Code), check: &c})
+			return nil, nil
+		},
+	}
+	return &c
+}
+
+func (c *Check) validate() error {
+	switch {
+	case c.Name == "" || strings.ToLower(c.Name) != c.Name:
+		return fmt.Errorf("name %q: want lower case", c.Name)
+	case c.Exercise < 0 || c.Exercise > 18:
+		return fmt.Errorf("%s: exercise %d: want 1 to 18, or 0", c.Name, c.Exercise)
+	case c.Doc == "" || c.When == "" || c.WhenNot == "":
+		return fmt.Errorf("%s: Doc, When and WhenNot are needed", c.Name)
+	case (c.Exercise > 0) != (c.Measured != ""):
+		return fmt.Errorf("%s: an exercise needs Measured, a trap has none", c.Name)
+	case (c.Exercise == 0) != (c.Severity == Trap):
+		return fmt.Errorf("%s: what has no exercise is a trap, and the reverse", c.Name)
+	case c.Run == nil:
+		return errors.New(c.Name + ": no Run")
+	}
+	for _, v := range []string{c.Since, c.Until} {
+		if v != "" && !version.IsValid(v) {
+			return fmt.Errorf("%s: %q is no Go version", c.Name, v)
+		}
+	}
+	return nil
+}
+
+// text is the documentation of the analyzer, and of the command line.
+func (c *Check) text() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(c.Doc))
+	fmt.Fprintf(&b, "\n\nWhen: %s\nSilent: %s\n", c.When, c.WhenNot)
+	if c.Exercise > 0 {
+		fmt.Fprintf(&b, "Measured: %s\nExercise: %d (isobar lab run exercises --exercise %d --variant before,after)\n", c.Measured, c.Exercise, c.Exercise)
+	}
+	if c.Since != "" || c.Until != "" {
+		fmt.Fprintf(&b, "Go versions: %s\n", c.Versions())
+	}
+	fmt.Fprintf(&b, "Severity: %s", c.Severity)
+	return b.String()
+}
+
+// Versions says which language versions c holds for.
+func (c *Check) Versions() string {
+	switch {
+	case c.Since == "" && c.Until == "":
+		return "all"
+	case c.Until == "":
+		return "from " + c.Since
+	case c.Since == "":
+		return "before " + c.Until
+	}
+	return "from " + c.Since + ", before " + c.Until
+}
+
+// holds reports whether c applies to code of the given language version.
+func (c *Check) holds(v string) bool {
+	return (c.Since == "" || version.Compare(v, c.Since) >= 0) && (c.Until == "" || version.Compare(v, c.Until) < 0)
+}
+
+// ReportHints makes the analyzer report hints, as its flag hints does.
+func (c *Check) ReportHints(on bool) { *c.hints = on }

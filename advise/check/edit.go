@@ -1,0 +1,160 @@
+package check
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// Replace is an edit that puts text in the place of node.
+func Replace(node ast.Node, text string) analysis.TextEdit {
+	return analysis.TextEdit{Pos: node.Pos(), End: node.End(), NewText: []byte(text)}
+}
+
+// Insert is an edit that puts text before pos.
+func Insert(pos token.Pos, text string) analysis.TextEdit {
+	return analysis.TextEdit{Pos: pos, End: pos, NewText: []byte(text)}
+}
+
+// Import returns the name by which the code at cur refers to the package with
+// the given path, and the edits that import it where it is not. ok is false
+// where the name means something else there.
+func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []analysis.TextEdit, ok bool) {
+	var file *ast.File
+	for at := range cur.Enclosing((*ast.File)(nil)) {
+		file = at.Node().(*ast.File)
+	}
+	if file == nil {
+		return "", nil, false
+	}
+	name = path[strings.LastIndex(path, "/")+1:]
+	for _, spec := range file.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err != nil || p != path {
+			continue
+		}
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		obj := c.lookup(cur.Node().Pos(), name)
+		_, isPkg := obj.(*types.PkgName)
+		return name, nil, isPkg && name != "_" && name != "."
+	}
+	if c.lookup(cur.Node().Pos(), name) != nil {
+		return "", nil, false
+	}
+	quoted := strconv.Quote(path)
+	for _, decl := range file.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.IMPORT || len(gen.Specs) == 0 {
+			continue
+		}
+		first := gen.Specs[0].(*ast.ImportSpec)
+		if imports(first, "C") {
+			continue
+		}
+		switch {
+		case !gen.Lparen.IsValid():
+			return name, []analysis.TextEdit{Insert(gen.Pos(), "import "+quoted+"\n")}, true
+		case first.Doc != nil:
+			return name, []analysis.TextEdit{Insert(first.Doc.Pos(), quoted+"\n\t")}, true
+		}
+		return name, []analysis.TextEdit{Insert(first.Pos(), quoted+"\n\t")}, true
+	}
+	return name, []analysis.TextEdit{Insert(file.Name.End(), "\n\nimport "+quoted)}, true
+}
+
+func imports(spec *ast.ImportSpec, path string) bool { return spec.Path.Value == strconv.Quote(path) }
+
+func (c *Code) lookup(pos token.Pos, name string) types.Object {
+	scope := c.Pkg.Scope().Innermost(pos)
+	if scope == nil {
+		return c.Pkg.Scope().Lookup(name)
+	}
+	_, obj := scope.LookupParent(name, pos)
+	return obj
+}
+
+// FreeName returns name, or name with a number, so that it means nothing yet
+// in the package and was not given out before in this pass.
+func (p *Pass) FreeName(pos token.Pos, name string) string {
+	taken := map[string]bool{}
+	for id, obj := range p.Info.Defs {
+		if obj != nil {
+			taken[id.Name] = true
+		}
+	}
+	if p.given == nil {
+		p.given = map[string]bool{}
+	}
+	for i := 1; ; i++ {
+		try := name
+		if i > 1 {
+			try += strconv.Itoa(i)
+		}
+		if !taken[try] && !p.given[try] && p.lookup(pos, try) == nil && !token.IsKeyword(try) {
+			p.given[try] = true
+			return try
+		}
+	}
+}
+
+// Hoist returns the edits that move the expression at cur to a package
+// variable before the function around it. ok is false where it names anything
+// local.
+func (p *Pass) Hoist(cur inspector.Cursor, name string) (edits []analysis.TextEdit, ok bool) {
+	e := cur.Node().(ast.Expr)
+	decl := enclosingDecl(cur)
+	if decl == nil {
+		return nil, false
+	}
+	for at := range cur.Preorder((*ast.Ident)(nil)) {
+		if obj := p.Info.Uses[at.Node().(*ast.Ident)]; obj != nil && obj.Pos() >= decl.Pos() && obj.Pos() < decl.End() {
+			return nil, false
+		}
+		if pkg, isPkg := p.Info.Uses[at.Node().(*ast.Ident)].(*types.PkgName); isPkg && pkg.Name() == "." {
+			return nil, false
+		}
+	}
+	name = p.FreeName(cur.Node().Pos(), name)
+	before := decl.Pos()
+	if decl.Doc != nil {
+		before = decl.Doc.Pos()
+	}
+	return []analysis.TextEdit{
+		Insert(before, "var "+name+" = "+p.Source(e)+"\n\n"),
+		Replace(e, name),
+	}, true
+}
+
+// Title returns name with an upper-case first letter.
+func Title(name string) string {
+	if name == "" {
+		return name
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// FuncDecl returns the function declaration around cur, or nil.
+func FuncDecl(cur inspector.Cursor) *ast.FuncDecl { return enclosingDecl(cur) }
+
+// Func returns the innermost function around cur, a declaration or a literal,
+// and its body.
+func Func(cur inspector.Cursor) (inspector.Cursor, *ast.BlockStmt) {
+	for at := range cur.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		if at.Node() == cur.Node() {
+			continue
+		}
+		switch n := at.Node().(type) {
+		case *ast.FuncDecl:
+			return at, n.Body
+		case *ast.FuncLit:
+			return at, n.Body
+		}
+	}
+	return inspector.Cursor{}, nil
+}

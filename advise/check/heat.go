@@ -1,0 +1,341 @@
+package check
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// Heat is how often a line runs, as far as its package shows.
+type Heat int
+
+const (
+	Cold Heat = iota // start-up, tests, error paths: no finding
+	Warm             // nothing speaks for or against it
+	Hot              // in a loop, in an HTTP handler, or called from there
+)
+
+// SmallLoop is the number of rounds up to which a loop does not count as one.
+const SmallLoop = 8
+
+// warm gives each function its heat: handlers are hot and init, main and tests
+// cold; the rest follows from the callers. Exported functions may have callers
+// elsewhere and are never cold.
+func (c *Code) warm() {
+	fixed := map[*types.Func]bool{}
+	for fn, cur := range c.decls {
+		c.heat[fn] = Warm
+		switch {
+		case c.file(cur.Node().Pos()).test,
+			fn.Signature().Recv() == nil && (fn.Name() == "init" || fn.Name() == "main" && c.Pkg.Name() == "main"):
+			c.heat[fn], fixed[fn] = Cold, true
+		case handler(fn.Signature()):
+			c.heat[fn], fixed[fn] = Hot, true
+		}
+	}
+	for range 8 { // rounds: a longer chain of calls stays warm
+		changed := false
+		for fn := range c.decls {
+			if fixed[fn] {
+				continue
+			}
+			if h := c.fromCallers(fn); h != c.heat[fn] {
+				c.heat[fn], changed = h, true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+func (c *Code) fromCallers(fn *types.Func) Heat {
+	var uses []inspector.Cursor
+	for _, use := range c.uses[fn] {
+		if decl := enclosingDecl(use); decl == nil || c.Info.Defs[decl.Name] != fn { // not recursion
+			uses = append(uses, use)
+		}
+	}
+	heat := Warm
+	if !fn.Exported() && len(uses) > 0 {
+		heat = Cold
+	}
+	for _, use := range uses {
+		h := c.HeatAt(use)
+		if !isCalled(use) && h != Cold {
+			h = Warm // a value: who knows who calls it
+		}
+		heat = max(heat, h)
+	}
+	return heat
+}
+
+// isCalled reports whether the identifier at cur is what a call calls.
+func isCalled(cur inspector.Cursor) bool {
+	id := cur.Node().(ast.Expr)
+	parent := cur.Parent()
+	if sel, ok := parent.Node().(*ast.SelectorExpr); ok && sel.Sel == id {
+		id, parent = sel, parent.Parent()
+	}
+	call, ok := parent.Node().(*ast.CallExpr)
+	return ok && ast.Unparen(call.Fun) == id
+}
+
+func enclosingDecl(cur inspector.Cursor) *ast.FuncDecl {
+	for c := range cur.Enclosing((*ast.FuncDecl)(nil)) {
+		return c.Node().(*ast.FuncDecl)
+	}
+	return nil
+}
+
+func handler(sig *types.Signature) bool {
+	return sig.Params().Len() == 2 && sig.Results().Len() == 0 &&
+		IsNamed(sig.Params().At(0).Type(), "net/http", "ResponseWriter") && IsNamed(sig.Params().At(1).Type(), "net/http", "Request")
+}
+
+// HeatAt returns the heat of the code at cur; what runs only because of an
+// error is cold.
+func (c *Code) HeatAt(cur inspector.Cursor) Heat {
+	if c.onErrorPath(cur) {
+		return Cold
+	}
+	return c.HeatOfPath(cur)
+}
+
+// HeatOfPath is HeatAt without regard to errors.
+func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
+	inLoop := c.Loop(cur) != nil
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch n := at.Node().(type) {
+		case *ast.FuncLit:
+			switch {
+			case c.onceLiteral(at):
+				return Cold
+			case handler(c.Info.TypeOf(n).(*types.Signature)) && !c.file(n.Pos()).test:
+				return Hot
+			}
+			inLoop = inLoop || c.Loop(at) != nil
+		case *ast.FuncDecl:
+			heat := Warm
+			if fn, ok := c.Info.Defs[n.Name].(*types.Func); ok {
+				heat = c.heat[fn]
+			}
+			switch {
+			case !inLoop:
+				return heat
+			case heat == Cold && (c.file(n.Pos()).test || n.Name.Name == "init"):
+				return Cold
+			case heat == Cold:
+				return Warm // a loop of main, or of what only main calls
+			}
+			return Hot
+		}
+	}
+	return Cold // the value of a package variable
+}
+
+// onceLiteral reports whether the function literal at cur is an argument of
+// sync.Once.Do, sync.OnceFunc and the like.
+func (c *Code) onceLiteral(cur inspector.Cursor) bool {
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	_, ok = c.IsCall(call, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues")
+	return ok
+}
+
+// Loop returns the innermost loop of its function that runs the code at cur
+// again and again: not one of few rounds, nor one that cur leaves after its
+// first.
+func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
+	var out exit // what the code at cur leaves after it ran
+	inSwitch := false
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		parent := at.Parent().Node()
+		switch n := at.Node().(type) {
+		case *ast.FuncDecl, *ast.File:
+			return nil
+		case *ast.FuncLit:
+			if n != cur.Node() {
+				return nil
+			}
+		case *ast.BlockStmt:
+			out = max(out, c.ends(n.List, inSwitch))
+		case *ast.CaseClause:
+			out = max(out, c.ends(n.Body, true))
+		case *ast.CommClause:
+			out = max(out, c.ends(n.Body, true))
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			inSwitch = true
+		}
+		body := loopBody(parent, at.Node())
+		switch {
+		case out == leavesFunction:
+			return nil
+		case body == nil:
+		case at.Node() == body && out == leavesLoop:
+			out, inSwitch = stays, false
+		default:
+			if n := c.Rounds(parent.(ast.Stmt)); n < 0 || n > SmallLoop {
+				return parent.(ast.Stmt)
+			}
+			inSwitch = false
+		}
+	}
+	return nil
+}
+
+// loopBody returns the body of parent where parent is a loop and child runs in
+// each of its rounds.
+func loopBody(parent, child ast.Node) *ast.BlockStmt {
+	switch loop := parent.(type) {
+	case *ast.ForStmt:
+		if child != loop.Init {
+			return loop.Body
+		}
+	case *ast.RangeStmt:
+		if child != loop.X {
+			return loop.Body
+		}
+	}
+	return nil
+}
+
+// exit is how far control goes at the end of a list of statements.
+type exit int
+
+const (
+	stays exit = iota
+	leavesLoop
+	leavesFunction
+)
+
+func (c *Code) ends(list []ast.Stmt, inSwitch bool) exit {
+	if len(list) == 0 {
+		return stays
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return leavesFunction
+	case *ast.BranchStmt:
+		if s.Tok == token.GOTO || s.Tok == token.BREAK && (s.Label != nil || !inSwitch) {
+			return leavesLoop
+		}
+	case *ast.ExprStmt:
+		if call, ok := s.X.(*ast.CallExpr); ok && c.Stops(call) {
+			return leavesFunction
+		}
+	case *ast.SelectStmt: // runs one of its clauses
+		out := leavesFunction
+		for _, clause := range s.Body.List {
+			out = min(out, c.ends(clause.(*ast.CommClause).Body, true))
+		}
+		return out
+	}
+	return stays
+}
+
+// Stops reports whether call ends the goroutine or the program.
+func (c *Code) Stops(call *ast.CallExpr) bool {
+	if c.Builtin(call) == "panic" {
+		return true
+	}
+	if _, ok := c.IsCall(call, "os", "Exit"); ok {
+		return true
+	}
+	_, ok := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal", "Logger.Fatalf", "Logger.Fatalln")
+	return ok
+}
+
+// Rounds returns how many rounds a loop runs where its bounds are constants,
+// otherwise -1.
+func (c *Code) Rounds(loop ast.Stmt) int64 {
+	switch loop := loop.(type) {
+	case *ast.RangeStmt:
+		if n, ok := c.constInt(loop.X); ok {
+			return n
+		}
+		t := c.Info.TypeOf(loop.X)
+		if t == nil {
+			return -1
+		}
+		if ptr, ok := t.Underlying().(*types.Pointer); ok {
+			t = ptr.Elem()
+		}
+		if a, ok := t.Underlying().(*types.Array); ok {
+			return a.Len()
+		}
+		if lit, ok := ast.Unparen(loop.X).(*ast.CompositeLit); ok {
+			return int64(len(lit.Elts))
+		}
+	case *ast.ForStmt:
+		init, ok := loop.Init.(*ast.AssignStmt)
+		cond, ok2 := loop.Cond.(*ast.BinaryExpr)
+		if !ok || !ok2 || len(init.Rhs) != 1 || cond.Op != token.LSS && cond.Op != token.LEQ {
+			return -1
+		}
+		from, ok := c.constInt(init.Rhs[0])
+		to, ok2 := c.constInt(cond.Y)
+		if ok && ok2 && c.Var(init.Lhs[0]) == c.Var(cond.X) {
+			return to - from
+		}
+	}
+	return -1
+}
+
+func (c *Code) constInt(e ast.Expr) (int64, bool) {
+	if v := c.Info.Types[e].Value; v != nil && v.Kind() == constant.Int {
+		return constant.Int64Val(v)
+	}
+	return 0, false
+}
+
+// onErrorPath reports whether the code at cur runs only to make or to handle
+// an error: in the body of "if err != nil", in an error that is returned, in
+// what ends the program.
+func (c *Code) onErrorPath(cur inspector.Cursor) bool {
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch parent := at.Parent().Node().(type) {
+		case *ast.IfStmt:
+			if at.Node() == parent.Body && c.errorCond(parent.Cond) {
+				return true
+			}
+		case *ast.ReturnStmt:
+			if e, ok := at.Node().(ast.Expr); ok && IsError(c.Info.TypeOf(e)) {
+				return true
+			}
+		case *ast.CallExpr:
+			if at.Node() == parent.Fun {
+				continue
+			}
+			if _, ok := c.IsCall(parent, "fmt", "Errorf"); ok || c.Stops(parent) {
+				return true
+			}
+			if _, ok := c.IsCall(parent, "errors", "New"); ok {
+				return true
+			}
+		case *ast.FuncDecl, *ast.FuncLit, nil:
+			return false
+		}
+	}
+	return false
+}
+
+// errorCond reports whether cond holds only where there is an error.
+func (c *Code) errorCond(cond ast.Expr) bool {
+	b, ok := ast.Unparen(cond).(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	switch b.Op {
+	case token.LAND:
+		return c.errorCond(b.X) || c.errorCond(b.Y)
+	case token.NEQ:
+		return IsError(c.Info.TypeOf(b.X)) && c.Info.Types[b.Y].IsNil()
+	}
+	return false
+}

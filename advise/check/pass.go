@@ -1,0 +1,247 @@
+package check
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// A Pass is one check on one package.
+type Pass struct {
+	*analysis.Pass
+	*Code
+	check *Check
+	given map[string]bool // names that FreeName gave out
+}
+
+// Report reports node unless its line is excused. The heat decides how much is
+// said: nothing on a cold line; on one that may be hot a hint; the check's own
+// severity on a hot one.
+func (p *Pass) Report(node ast.Node, heat Heat, message string, edits ...analysis.TextEdit) {
+	severity := p.check.Severity
+	switch heat {
+	case Cold:
+		return
+	case Warm:
+		severity = Hint
+	}
+	p.ReportAs(node, severity, message, edits...)
+}
+
+// ReportAs reports node with a severity of its own. The edits are one fix. The
+// category of the diagnostic is the severity.
+func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits ...analysis.TextEdit) {
+	f := p.file(node.Pos())
+	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.hints {
+		return
+	}
+	if f.ignored(p.Fset.Position(node.Pos()).Line, p.check.Name) {
+		return
+	}
+	if p.check.Exercise > 0 {
+		message = fmt.Sprintf("%s (exercise %d)", message, p.check.Exercise)
+	}
+	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
+	if len(edits) > 0 && !p.dropsComment(edits) {
+		d.SuggestedFixes = []analysis.SuggestedFix{{Message: p.check.Name, TextEdits: edits}}
+	}
+	p.Pass.Report(d)
+}
+
+// dropsComment reports whether an edit replaces a comment.
+func (p *Pass) dropsComment(edits []analysis.TextEdit) bool {
+	for _, f := range p.Files {
+		for _, group := range f.Comments {
+			for _, e := range edits {
+				if e.Pos < group.End() && group.Pos() < e.End && !strings.Contains(string(e.NewText), group.List[0].Text) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Calls calls f for each call of a function or method of package path with one
+// of the given names; methods are written "Type.Name".
+func (p *Pass) Calls(path string, names []string, f func(cur inspector.Cursor, call *ast.CallExpr, name string)) {
+	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
+		call := cur.Node().(*ast.CallExpr)
+		fn := p.Callee(call)
+		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != path {
+			continue
+		}
+		name := FuncName(fn)
+		for _, want := range names {
+			if name == want {
+				f(cur, call, name)
+			}
+		}
+	}
+}
+
+// Callee returns the function or method that call names, or nil.
+func (c *Code) Callee(call *ast.CallExpr) *types.Func {
+	fn, _ := typeutil.Callee(c.Info, call).(*types.Func)
+	return fn
+}
+
+// IsCall reports whether e is a call of the function path.name.
+func (c *Code) IsCall(e ast.Expr, path string, names ...string) (*ast.CallExpr, bool) {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return nil, false
+	}
+	fn := c.Callee(call)
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != path {
+		return nil, false
+	}
+	for _, name := range names {
+		if FuncName(fn) == name {
+			return call, true
+		}
+	}
+	return nil, false
+}
+
+// Builtin returns the name of the builtin function that call calls, or "".
+func (c *Code) Builtin(call *ast.CallExpr) string {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
+		if b, ok := c.Info.Uses[id].(*types.Builtin); ok {
+			return b.Name()
+		}
+	}
+	return ""
+}
+
+// Conversion returns the operand of e where e converts it to a type for which
+// to holds.
+func (c *Code) Conversion(e ast.Expr, to func(types.Type) bool) (ast.Expr, bool) {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return nil, false
+	}
+	tv, ok := c.Info.Types[call.Fun]
+	if !ok || !tv.IsType() || !to(tv.Type) {
+		return nil, false
+	}
+	return call.Args[0], true
+}
+
+// Var returns the variable that e names, or nil.
+func (c *Code) Var(e ast.Expr) *types.Var {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, _ := c.Info.ObjectOf(id).(*types.Var)
+	return v
+}
+
+// Local reports whether v is declared inside a function.
+func (c *Code) Local(v *types.Var) bool {
+	return v != nil && !v.IsField() && v.Parent() != c.Pkg.Scope() && v.Parent() != types.Universe
+}
+
+// IsConst reports whether e has a constant value.
+func (c *Code) IsConst(e ast.Expr) bool { return c.Info.Types[e].Value != nil }
+
+// FuncName is the name of a function, or Type.Name of a method.
+func FuncName(fn *types.Func) string {
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return fn.Name()
+	}
+	if named := NamedOf(recv.Type()); named != nil {
+		return named.Obj().Name() + "." + fn.Name()
+	}
+	return fn.Name()
+}
+
+// NamedOf returns the named type of t or of what t points to, or nil.
+func NamedOf(t types.Type) *types.Named {
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	named, _ := types.Unalias(t).(*types.Named)
+	return named
+}
+
+// IsNamed reports whether t, or what it points to, is the type path.name.
+func IsNamed(t types.Type, path, name string) bool {
+	named := NamedOf(t)
+	return named != nil && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
+}
+
+// IsString reports whether the underlying type of t is a string.
+func IsString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// IsInteger reports whether the underlying type of t is an integer.
+func IsInteger(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0
+}
+
+// IsBytes reports whether the underlying type of t is []byte.
+func IsBytes(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	b, ok := s.Elem().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Byte
+}
+
+var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
+// IsError reports whether t implements error.
+func IsError(t types.Type) bool {
+	return t != nil && types.Implements(t, errorType)
+}
+
+// HasPointers reports whether the collector scans a value of type t.
+func HasPointers(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0 || u.Kind() == types.UnsafePointer
+	case *types.Array:
+		return HasPointers(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if HasPointers(f.Type()) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// Source returns the text of node as gofmt prints it where it fits a line.
+func (p *Pass) Source(node ast.Node) string {
+	data, err := p.ReadFile(p.Fset.File(node.Pos()).Name())
+	if err != nil {
+		return types.ExprString(node.(ast.Expr))
+	}
+	return string(data[p.Fset.Position(node.Pos()).Offset:p.Fset.Position(node.End()).Offset])
+}
+
+// Indent returns the white space that the line of pos begins with.
+func (p *Pass) Indent(pos token.Pos) string {
+	at := p.Fset.Position(pos)
+	data, err := p.ReadFile(p.Fset.File(pos).Name())
+	if err != nil {
+		return strings.Repeat("\t", at.Column-1)
+	}
+	line := data[at.Offset-(at.Column-1) : at.Offset]
+	return string(line[:len(line)-len(strings.TrimLeft(string(line), "\t "))])
+}

@@ -1,0 +1,30 @@
+package before
+
+import (
+	"os"
+	"sync"
+)
+
+func process(*os.File) error { return nil }
+
+// The document's code.
+func processAll(paths []string) error {
+	for _, p := range paths {
+		f, err := os.Open(p)
+		if err != nil {
+			return err
+		}
+		defer f.Close() // want `pile up until the function returns.*exercise 14`
+		if err := process(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func locked(list []*sync.Mutex) {
+	for i := 0; i < len(list); i++ {
+		list[i].Lock()
+		defer list[i].Unlock() // want `pile up`
+	}
+}

@@ -1,0 +1,33 @@
+package whennot
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Short: inlined by Go 1.26, and nothing is gained.
+func validateAmount(c int64) error {
+	if c <= 0 {
+		return errors.New("amount must be positive")
+	}
+	return nil
+}
+
+//go:noinline
+func detailed(c int64) error {
+	if c < 0 {
+		return fmt.Errorf("amount %d must be positive", c)
+	}
+	return errors.New(fmt.Sprint("amount ", c))
+}
+
+var errLate error
+
+func init() {
+	for i := range 10 {
+		if i > 9 {
+			defer println()
+			errLate = errors.New("late")
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package whennot
+
+//isobar:ignored is another word.
+func f() int { return 1 }

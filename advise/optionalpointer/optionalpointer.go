@@ -1,0 +1,136 @@
+// Package optionalpointer is an allocation check: see Check.
+package optionalpointer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags structs that are allocated together with a small one that they
+// point to.
+var Check = check.New(check.Check{
+	Name:     "optionalpointer",
+	Exercise: 9,
+	Severity: check.Advice,
+	Doc: `a struct allocated together with a small struct that a field points to
+
+Two allocations, and one more pointer for the collector to follow. Where most have the
+part, hold it by value; where few have it, keep those in a table beside.`,
+	When:     "many such structs live at a time.",
+	WhenNot:  "parts above 128 bytes, parts that others share or that hold a lock, types that refer to themselves; start-up code and error paths.",
+	Measured: "195 ns, 2 allocations -> 123 ns, 1 (by value, Go 1.26.8)",
+	Run:      run,
+})
+
+// large is the size from which holding the part by value wastes too much.
+const large = 128
+
+func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.UnaryExpr)(nil)) {
+		lit := literal(cur.Node().(ast.Expr))
+		if lit == nil || p.Info.TypeOf(lit) == nil {
+			continue
+		}
+		outer := check.NamedOf(p.Info.TypeOf(lit))
+		if outer == nil || outer.Obj().Pkg() != p.Code.Pkg {
+			continue
+		}
+		for _, elt := range lit.Elts {
+			kv, ok := elt.(*ast.KeyValueExpr)
+			if !ok {
+				continue
+			}
+			key, _ := kv.Key.(*ast.Ident)
+			inner := literal(kv.Value)
+			if inner == nil || key == nil || !small(p, outer, inner) || !alwaysFresh(p, key) {
+				continue
+			}
+			p.Report(kv, p.HeatAt(cur), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; hold "+key.Name+" by value, or in a table beside")
+		}
+	}
+}
+
+// literal returns the composite literal that e takes the address of.
+func literal(e ast.Expr) *ast.CompositeLit {
+	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND {
+		return nil
+	}
+	lit, _ := ast.Unparen(u.X).(*ast.CompositeLit)
+	return lit
+}
+
+// small reports whether inner could lie inside outer: a struct of this package
+// of moderate size that does not refer to outer, without a lock.
+func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
+	named := check.NamedOf(p.Info.TypeOf(inner))
+	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {
+		return false
+	}
+	st, ok := named.Underlying().(*types.Struct)
+	return ok && p.TypesSizes.Sizeof(st) <= large && !refers(st, outer, named, 0)
+}
+
+func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
+	if depth > 3 {
+		return true
+	}
+	for f := range st.Fields() {
+		t := f.Type()
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			t = s.Elem()
+		}
+		named := check.NamedOf(t)
+		if named == nil {
+			continue
+		}
+		if named.Obj() == outer.Obj() || named.Obj() == self.Obj() {
+			return true
+		}
+		if pkg := named.Obj().Pkg(); pkg != nil && (pkg.Path() == "sync" || pkg.Path() == "sync/atomic") {
+			return true
+		}
+		if sub, ok := named.Underlying().(*types.Struct); ok && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// alwaysFresh reports whether the field that key names only ever holds nil or
+// a struct of its own, and is never handed on.
+func alwaysFresh(p *check.Pass, key *ast.Ident) bool {
+	field, ok := p.Info.Uses[key].(*types.Var)
+	if !ok || !field.IsField() || field.Embedded() {
+		return false
+	}
+	for _, use := range p.Uses(field) {
+		switch parent := use.Parent().Node().(type) {
+		case *ast.KeyValueExpr:
+			if parent.Key == use.Node() && literal(parent.Value) == nil && !p.Info.Types[parent.Value].IsNil() {
+				return false
+			}
+		case *ast.SelectorExpr:
+			switch outer := use.Parent().Parent().Node().(type) {
+			case *ast.SelectorExpr, *ast.BinaryExpr, *ast.StarExpr:
+			case *ast.AssignStmt:
+				for i, lhs := range outer.Lhs {
+					if lhs == parent && (len(outer.Lhs) != len(outer.Rhs) || literal(outer.Rhs[i]) == nil && !p.Info.Types[outer.Rhs[i]].IsNil()) {
+						return false
+					}
+				}
+				for _, rhs := range outer.Rhs {
+					if rhs == parent {
+						return false
+					}
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,36 @@
+package whennot
+
+import "sync"
+
+type big struct{ data [256]byte }
+type locked struct {
+	mu sync.Mutex
+	n  int
+}
+type shared struct{ n int }
+type link struct{ next *tree }
+
+type tree struct {
+	b *big
+	l *locked
+	s *shared
+	n *link
+}
+
+var common = &shared{1}
+
+func make1() *tree {
+	return &tree{b: &big{}, l: &locked{}, s: &shared{}, n: &link{}}
+}
+
+func make2() *tree { return &tree{s: common} }
+
+type lazy struct{ p *shared }
+
+func give(l *lazy) *shared { return l.p } // others share it
+
+func make3() *lazy { return &lazy{p: &shared{}} }
+
+type single struct{ q *shared }
+
+var one = &single{q: &shared{}}

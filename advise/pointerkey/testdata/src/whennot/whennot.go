@@ -1,0 +1,34 @@
+package whennot
+
+type Tenant struct {
+	ID   uint64
+	Name string
+}
+
+type anonymous struct{ name string }
+
+type Key struct {
+	Tenant *Tenant
+	ID     int64
+}
+
+type named struct {
+	Tenant *Tenant
+	Name   string
+}
+
+type identity struct{ p *anonymous }
+
+func local(keys []Key) int {
+	seen := map[Key]bool{}
+	for _, k := range keys {
+		seen[k] = true
+	}
+	return len(seen)
+}
+
+var (
+	byName  map[named]int
+	byID    map[identity]int
+	objects map[Key]*Tenant // scanned anyway
+)

@@ -1,0 +1,74 @@
+// Package pointertable is a check for a correctness trap: see Check.
+package pointertable
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags side tables keyed by pointer that only grow.
+var Check = check.New(check.Check{
+	Name:     "pointertable",
+	Severity: check.Trap,
+	Doc: `a package-level map keyed by pointer that is filled and never emptied
+
+The map keeps every object alive that was ever entered, and an object that is copied or
+moved loses its entry. Key it by a number, delete entries with their objects, or use weak pointers.`,
+	When:    "always.",
+	WhenNot: "maps from which something is deleted, that are cleared or replaced, or filled by init only; local maps; exported ones.",
+	Run:     run,
+})
+
+func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.ValueSpec)(nil)) {
+		for _, id := range cur.Node().(*ast.ValueSpec).Names {
+			v, ok := p.Info.Defs[id].(*types.Var)
+			if !ok || p.Local(v) || v.Exported() || !keyed(v.Type()) {
+				continue
+			}
+			if fills, empties := table(p, v); fills && !empties {
+				p.ReportAs(id, check.Trap, "entries of "+id.Name+" are never deleted and keep their keys alive; delete them, or key the map by a number")
+			}
+		}
+	}
+}
+
+func keyed(t types.Type) bool {
+	m, ok := t.Underlying().(*types.Map)
+	if !ok {
+		return false
+	}
+	ptr, ok := m.Key().Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	_, ok = ptr.Elem().Underlying().(*types.Struct)
+	return ok
+}
+
+// table reports whether functions add to v, and whether anything takes from it
+// or lets it out of sight.
+func table(p *check.Pass, v *types.Var) (fills, empties bool) {
+	for _, use := range p.Uses(v) {
+		switch parent := use.Parent().Node().(type) {
+		case *ast.IndexExpr:
+			if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && assign.Lhs[0] == parent && !startup(p, use) {
+				fills = true
+			}
+		case *ast.RangeStmt, *ast.BinaryExpr:
+		case *ast.CallExpr:
+			if p.Builtin(parent) != "len" {
+				empties = true
+			}
+		default:
+			empties = true
+		}
+	}
+	return fills, empties
+}
+
+func startup(p *check.Pass, use inspector.Cursor) bool { return p.HeatOfPath(use) == check.Cold }

@@ -1,0 +1,43 @@
+package whennot
+
+// The value stays in the loop: inlined, on the stack.
+type UserID struct{ v int64 }
+
+func NewUserID(v int64) *UserID { return &UserID{v: v} }
+
+func (id UserID) odd() bool { return id.v%2 == 1 }
+
+func loop(ids []int64) (n int) {
+	for _, x := range ids {
+		id := NewUserID(x)
+		if *id == (UserID{3}) {
+			n++
+		}
+	}
+	return n
+}
+
+type counter struct{ n int64 }
+
+func newCounter(n int64) *counter { return &counter{n} }
+
+func (c *counter) inc() { c.n++ }
+
+type versioned struct {
+	id    int64
+	epoch int
+}
+
+func newVersioned(id int64) *versioned { return &versioned{id: id} }
+
+var (
+	counters []*counter
+	versions []*versioned
+)
+
+func all(ids []int64) {
+	for _, x := range ids {
+		counters = append(counters, newCounter(x))
+		versions = append(versions, newVersioned(x))
+	}
+}

@@ -1,0 +1,207 @@
+// Package poolretain is a check for a correctness trap: see Check.
+package poolretain
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags memory of a pool that is used after it was given back.
+var Check = check.New(check.Check{
+	Name:     "poolretain",
+	Severity: check.Trap,
+	Doc: `memory from a sync.Pool that is used, returned or stored although it is put back
+
+The next Get hands the same memory to somebody else, who overwrites it. Copy what must
+live on (bytes.Clone), or let the receiver put it back.`,
+	When:    "always.",
+	WhenNot: "copies; values put back on another path than the one that returns.",
+	Run:     run,
+})
+
+func run(p *check.Pass) {
+	p.Calls("sync", []string{"Pool.Put"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		v := root(p, call.Args[0])
+		fn, body := check.Func(cur)
+		if v == nil || body == nil {
+			return
+		}
+		if deferred(fn) { // defer func() { … Put(v) }()
+			fn, body = check.Func(fn)
+		} else if _, ok := cur.Parent().Node().(*ast.DeferStmt); !ok {
+			after(p, cur, derived(p, fn, v))
+			return
+		}
+		if body == nil || !fromPool(p, v) {
+			return
+		}
+		vars := derived(p, fn, v)
+		for at := range fn.Preorder((*ast.ReturnStmt)(nil), (*ast.AssignStmt)(nil)) {
+			if in, _ := check.Func(at); in.Node() == fn.Node() {
+				leaks(p, at.Node(), vars)
+			}
+		}
+	})
+}
+
+// root returns the variable that e names, or points or slices into.
+func root(p *check.Pass, e ast.Expr) *types.Var {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if v := p.Var(e); p.Local(v) {
+			return v
+		}
+	case *ast.UnaryExpr:
+		return root(p, e.X)
+	case *ast.StarExpr:
+		return root(p, e.X)
+	case *ast.SliceExpr:
+		return root(p, e.X)
+	case *ast.TypeAssertExpr:
+		return root(p, e.X)
+	case *ast.CallExpr:
+		if p.Builtin(e) == "append" {
+			return root(p, e.Args[0])
+		}
+		if _, ok := p.IsCall(e, "bytes", "Buffer.Bytes"); ok {
+			return root(p, e.Fun.(*ast.SelectorExpr).X)
+		}
+	}
+	return nil
+}
+
+// refers reports whether a value of type t shares memory when it is copied.
+func refers(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Slice, *types.Map:
+		return true
+	}
+	return false
+}
+
+// derived returns v and the local variables that share its memory.
+func derived(p *check.Pass, fn inspector.Cursor, v *types.Var) map[*types.Var]bool {
+	vars := map[*types.Var]bool{v: true}
+	for range 3 {
+		for at := range fn.Preorder((*ast.AssignStmt)(nil)) {
+			assign := at.Node().(*ast.AssignStmt)
+			if len(assign.Lhs) != len(assign.Rhs) {
+				continue
+			}
+			for i, rhs := range assign.Rhs {
+				from, to := root(p, rhs), p.Var(assign.Lhs[i])
+				if from != nil && vars[from] && p.Local(to) && refers(to.Type()) {
+					vars[to] = true
+				}
+			}
+		}
+	}
+	return vars
+}
+
+// fromPool reports whether v is what a Get returned.
+func fromPool(p *check.Pass, v *types.Var) bool {
+	fromGet := false
+	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
+		assign := cur.Node().(*ast.AssignStmt)
+		for i, lhs := range assign.Lhs {
+			if p.Var(lhs) != v || i >= len(assign.Rhs) {
+				continue
+			}
+			e := ast.Unparen(assign.Rhs[i])
+			if ta, ok := e.(*ast.TypeAssertExpr); ok {
+				e = ta.X
+			}
+			if _, ok := p.IsCall(e, "sync", "Pool.Get"); ok {
+				fromGet = true
+			}
+		}
+	}
+	return fromGet
+}
+
+func deferred(fn inspector.Cursor) bool {
+	if _, ok := fn.Node().(*ast.FuncLit); !ok {
+		return false
+	}
+	call, ok := fn.Parent().Node().(*ast.CallExpr)
+	if !ok || call.Fun != fn.Node() {
+		return false
+	}
+	_, ok = fn.Parent().Parent().Node().(*ast.DeferStmt)
+	return ok
+}
+
+// leaks reports a return or an assignment that lets memory out of a function
+// that puts it back when it ends.
+func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
+	const message = "the memory goes back to the pool when the function ends, and is overwritten; return or store a copy"
+	switch n := n.(type) {
+	case *ast.ReturnStmt:
+		for _, e := range n.Results {
+			if v := root(p, e); v != nil && vars[v] && refers(p.Info.TypeOf(e)) {
+				p.ReportAs(e, check.Trap, message)
+			}
+		}
+	case *ast.AssignStmt:
+		if len(n.Lhs) != len(n.Rhs) {
+			return
+		}
+		for i, e := range n.Rhs {
+			v := root(p, e)
+			if v == nil || !vars[v] || !refers(p.Info.TypeOf(e)) {
+				continue
+			}
+			if to := root(p, base(n.Lhs[i])); to == nil {
+				p.ReportAs(e, check.Trap, message)
+			}
+		}
+	}
+}
+
+// base returns what an assignment to e changes: the outermost operand.
+func base(e ast.Expr) ast.Expr {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if e.Name == "_" {
+			return e
+		}
+		return e
+	case *ast.StarExpr:
+		return base(e.X)
+	case *ast.IndexExpr:
+		return base(e.X)
+	}
+	return e
+}
+
+// after reports the first use of vars in the statements that follow a Put in
+// its block.
+func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
+	stmt := put.Parent()
+	if _, ok := stmt.Node().(*ast.ExprStmt); !ok {
+		return
+	}
+	for next, ok := stmt.NextSibling(); ok; next, ok = next.NextSibling() {
+		for at := range next.Preorder((*ast.Ident)(nil)) {
+			id := at.Node().(*ast.Ident)
+			v, isVar := p.Info.Uses[id].(*types.Var)
+			if !isVar || !vars[v] {
+				continue
+			}
+			if assign, ok := at.Parent().Node().(*ast.AssignStmt); ok {
+				for _, lhs := range assign.Lhs {
+					if lhs == id {
+						return // a new value
+					}
+				}
+			}
+			p.ReportAs(id, check.Trap, id.Name+" was put back into the pool; somebody else may have it now")
+			return
+		}
+	}
+}

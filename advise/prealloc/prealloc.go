@@ -1,0 +1,214 @@
+// Package prealloc is an allocation check: see Check.
+package prealloc
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"go/version"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags slices that grow to a length known beforehand.
+var Check = check.New(check.Check{
+	Name:     "prealloc",
+	Exercise: 5,
+	Severity: check.Advice,
+	Doc: `append in a loop whose number of rounds is known, without capacity
+
+The slice is allocated again and copied each time it is full. With the capacity said
+beforehand there is one allocation of the right size.`,
+	When:     "the function is hot and every round appends.",
+	WhenNot:  "rounds that append only sometimes; loops of few rounds; slices that stay in the function (from Go 1.25 they begin on the stack); start-up code.",
+	Measured: "17,021 ns, 9 allocations -> 7,002 ns, 1 (1,000 ints, Go 1.26.8)",
+	Run:      run,
+})
+
+func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.RangeStmt)(nil)) {
+		loop := cur.Node().(*ast.RangeStmt)
+		if n := p.Rounds(loop); n >= 0 && n <= 2*check.SmallLoop {
+			continue
+		}
+		if _, ok := cur.Parent().Node().(*ast.BlockStmt); !ok || !counted(p, loop) {
+			continue
+		}
+		v := appended(p, loop)
+		if v == nil {
+			continue
+		}
+		decl, literal := declared(p, cur, v)
+		if decl == nil || used(p, v, decl, loop) || stays(p, v, loop) {
+			continue
+		}
+		p.Report(decl, p.HeatAt(cur), v.Name()+" grows to the length of "+types.ExprString(loop.X)+"; allocate that capacity first", fix(p, cur, loop, v, literal)...)
+	}
+}
+
+// counted reports whether len of what loop goes over is the number of rounds,
+// and costs nothing to ask.
+func counted(p *check.Pass, loop *ast.RangeStmt) bool {
+	switch loop.X.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+	default:
+		return false
+	}
+	switch p.Info.TypeOf(loop.X).Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Map:
+		return true
+	}
+	return false
+}
+
+// appended returns the variable that every round appends one element to.
+func appended(p *check.Pass, loop *ast.RangeStmt) *types.Var {
+	var v *types.Var
+	for _, stmt := range loop.Body.List {
+		if skips(stmt) {
+			return nil
+		}
+		assign, ok := stmt.(*ast.AssignStmt)
+		if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+			continue
+		}
+		call, ok := assign.Rhs[0].(*ast.CallExpr)
+		if !ok || p.Builtin(call) != "append" || call.Ellipsis.IsValid() || len(call.Args) != 2 {
+			continue
+		}
+		if target := p.Var(assign.Lhs[0]); p.Local(target) && target == p.Var(call.Args[0]) {
+			if v != nil {
+				return nil
+			}
+			v = target
+		}
+	}
+	return v
+}
+
+// skips reports whether stmt may end a round early.
+func skips(stmt ast.Stmt) bool {
+	found := false
+	ast.Inspect(stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BranchStmt:
+			found = found || n.Tok != token.FALLTHROUGH
+		case *ast.FuncLit:
+			return false
+		}
+		return !found
+	})
+	return found
+}
+
+// declared returns the statement before the loop, in the same block, that
+// declares v empty, and the literal or make call that it is set to, if any.
+func declared(p *check.Pass, loop inspector.Cursor, v *types.Var) (ast.Stmt, ast.Expr) {
+	for at, ok := loop.PrevSibling(); ok; at, ok = at.PrevSibling() {
+		switch stmt := at.Node().(type) {
+		case *ast.DeclStmt:
+			gen, ok := stmt.Decl.(*ast.GenDecl)
+			if !ok || gen.Tok != token.VAR || len(gen.Specs) != 1 {
+				continue
+			}
+			spec := gen.Specs[0].(*ast.ValueSpec)
+			if len(spec.Names) == 1 && p.Info.Defs[spec.Names[0]] == v && len(spec.Values) == 0 {
+				return stmt, nil
+			}
+		case *ast.AssignStmt:
+			if stmt.Tok != token.DEFINE || len(stmt.Lhs) != 1 || p.Var(stmt.Lhs[0]) != v {
+				continue
+			}
+			if emptySlice(p, stmt.Rhs[0]) {
+				return stmt, stmt.Rhs[0]
+			}
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+func emptySlice(p *check.Pass, e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return len(e.Elts) == 0
+	case *ast.CallExpr:
+		return p.Builtin(e) == "make" && len(e.Args) == 2 && p.Info.Types[e.Args[1]].Value != nil && p.Info.Types[e.Args[1]].Value.ExactString() == "0"
+	}
+	return false
+}
+
+// used reports whether anything touches v between its declaration and the loop.
+func used(p *check.Pass, v *types.Var, decl ast.Stmt, loop *ast.RangeStmt) bool {
+	for _, use := range p.Uses(v) {
+		if use.Node().Pos() > decl.End() && use.Node().Pos() < loop.Pos() {
+			return true
+		}
+	}
+	return false
+}
+
+// stays reports whether v never leaves the function, and so begins on the
+// stack.
+func stays(p *check.Pass, v *types.Var, loop *ast.RangeStmt) bool {
+	if version.Compare(p.GoVersion(loop.Pos()), "go1.25") < 0 {
+		return false
+	}
+	for _, use := range p.Uses(v) {
+		if check.Within(use.Node(), loop) {
+			continue
+		}
+		if p.ExprUse(use)&check.Keeps != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fix says the capacity: in the literal, or, where a nil slice must stay nil
+// if nothing is appended, by slices.Grow.
+func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var, literal ast.Expr) []analysis.TextEdit {
+	n := "len(" + p.Source(loop.X) + ")"
+	switch lit := literal.(type) {
+	case *ast.CompositeLit:
+		if lit.Type == nil || changed(p, loop, v) {
+			return nil
+		}
+		return []analysis.TextEdit{check.Replace(lit, "make("+p.Source(lit.Type)+", 0, "+n+")")}
+	case *ast.CallExpr:
+		if changed(p, loop, v) {
+			return nil
+		}
+		return []analysis.TextEdit{check.Insert(lit.Rparen, ", "+n)}
+	}
+	if version.Compare(p.GoVersion(loop.Pos()), "go1.21") < 0 {
+		return nil
+	}
+	name, edits, ok := p.Import(cur, "slices")
+	if !ok {
+		return nil
+	}
+	return append(edits, check.Insert(loop.Pos(), v.Name()+" = "+name+".Grow("+v.Name()+", "+n+")\n"+p.Indent(loop.Pos())))
+}
+
+// changed reports whether what loop goes over is declared or assigned after v.
+func changed(p *check.Pass, loop *ast.RangeStmt, v *types.Var) bool {
+	x, ok := loop.X.(*ast.Ident)
+	if !ok {
+		return true
+	}
+	over := p.Var(x)
+	if over == nil || over.Pos() > v.Pos() && over.Pos() < loop.Pos() {
+		return true
+	}
+	for _, use := range p.Uses(over) {
+		assign, ok := use.Parent().Node().(*ast.AssignStmt)
+		if ok && assign.Pos() > v.Pos() && assign.Pos() < loop.Pos() {
+			return true
+		}
+	}
+	return !p.Local(over)
+}

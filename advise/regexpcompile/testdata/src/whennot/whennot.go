@@ -1,0 +1,33 @@
+package whennot
+
+import (
+	"regexp"
+	"sync"
+)
+
+func search(pattern string, text string) bool {
+	re, err := regexp.Compile(pattern) // the user's
+	return err == nil && re.MatchString(text)
+}
+
+var (
+	once sync.Once
+	re   *regexp.Regexp
+)
+
+func lazy() *regexp.Regexp {
+	once.Do(func() { re = regexp.MustCompile("a+") })
+	return re
+}
+
+type parser struct{ word *regexp.Regexp }
+
+func newParser() *parser { return &parser{word: regexp.MustCompile(`\w+`)} }
+
+func (p *parser) reset() { p.word = regexp.MustCompile(`\w*`) }
+
+func init() {
+	if !regexp.MustCompile("a").MatchString("a") {
+		panic("no")
+	}
+}

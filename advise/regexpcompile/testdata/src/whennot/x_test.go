@@ -1,0 +1,12 @@
+package whennot
+
+import (
+	"regexp"
+	"testing"
+)
+
+func TestX(t *testing.T) {
+	if !regexp.MustCompile("a").MatchString("a") {
+		t.Fatal("no")
+	}
+}

@@ -1,0 +1,173 @@
+// Package sprintf is an allocation check: see Check.
+package sprintf
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags fmt.Sprintf of a fixed shape.
+var Check = check.New(check.Check{
+	Name:     "sprintf",
+	Exercise: 1,
+	Severity: check.Advice,
+	Doc: `fmt.Sprintf of strings and whole numbers on a hot path
+
+Sprintf boxes its arguments, walks the format and copies the result. Where the
+verbs are plain %s, %d, %v, %t or %q of strings, integers and booleans, appending to a buffer
+that the caller owns needs no allocation, and a concatenation with strconv needs one.`,
+	When:     "the line is hot; best is an append function whose buffer the caller reuses.",
+	WhenNot:  "start-up code, error paths, tests; widths, flags and other verbs; arguments with methods of their own.",
+	Measured: "383 ns, 3 allocations -> 77 ns, 0 (append to a reused buffer, Go 1.26.8)",
+	Run:      run,
+})
+
+func run(p *check.Pass) {
+	p.Calls("fmt", []string{"Sprintf"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		format := p.Info.Types[call.Args[0]].Value
+		if format == nil || format.Kind() != constant.String || call.Ellipsis.IsValid() {
+			return
+		}
+		pieces, ok := split(constant.StringVal(format))
+		if !ok || len(call.Args) < 2 || !plain(p, pieces, call.Args[1:]) {
+			return
+		}
+		p.Report(call, p.HeatAt(cur), "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a reused buffer with strconv.Append…, or concatenate",
+			fix(p, cur, call, pieces)...)
+	})
+}
+
+// A piece is literal text, or a verb.
+type piece struct {
+	text string
+	verb byte // 0 for text
+}
+
+// split cuts a format into pieces; ok is false where it has flags, widths or
+// verbs other than the plain ones.
+func split(format string) (pieces []piece, ok bool) {
+	var text strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			text.WriteByte(format[i])
+			continue
+		}
+		i++
+		if i == len(format) {
+			return nil, false
+		}
+		switch format[i] {
+		case '%':
+			text.WriteByte('%')
+		case 's', 'd', 'v', 't', 'q':
+			if text.Len() > 0 {
+				pieces = append(pieces, piece{text: text.String()})
+				text.Reset()
+			}
+			pieces = append(pieces, piece{verb: format[i]})
+		default:
+			return nil, false
+		}
+	}
+	if text.Len() > 0 {
+		pieces = append(pieces, piece{text: text.String()})
+	}
+	return pieces, true
+}
+
+// plain reports whether each verb has an argument that strconv can format the
+// same way.
+func plain(p *check.Pass, pieces []piece, args []ast.Expr) bool {
+	n := 0
+	for _, pc := range pieces {
+		if pc.verb == 0 {
+			continue
+		}
+		if n == len(args) || !formats(pc.verb, p.Info.TypeOf(args[n])) {
+			return false
+		}
+		n++
+	}
+	return n == len(args)
+}
+
+func formats(verb byte, t types.Type) bool {
+	b, ok := types.Unalias(t).(*types.Basic)
+	if !ok {
+		return false
+	}
+	switch {
+	case b.Info()&types.IsString != 0:
+		return verb == 's' || verb == 'v' || verb == 'q'
+	case b.Info()&types.IsInteger != 0 && b.Kind() != types.Uintptr:
+		return verb == 'd' || verb == 'v'
+	case b.Info()&types.IsBoolean != 0:
+		return verb == 't' || verb == 'v'
+	}
+	return false
+}
+
+// fix replaces the call by a concatenation of at most four pieces.
+func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []piece) []analysis.TextEdit {
+	if len(pieces) > 4 {
+		return nil
+	}
+	strconvName, edits, ok := p.Import(cur, "strconv")
+	if !ok {
+		return nil
+	}
+	var parts []string
+	used, arg := false, 1
+	for _, pc := range pieces {
+		if pc.verb == 0 {
+			parts = append(parts, quote(pc.text))
+			continue
+		}
+		e := call.Args[arg]
+		arg++
+		text, needs := formatted(p.Source(e), e, p.Info.TypeOf(e).Underlying().(*types.Basic), pc.verb, strconvName)
+		used = used || needs
+		parts = append(parts, text)
+	}
+	if !used {
+		edits = nil
+	}
+	text := strings.Join(parts, " + ")
+	if _, ok := cur.Parent().Node().(*ast.BinaryExpr); ok && len(parts) > 1 {
+		text = "(" + text + ")"
+	}
+	return append(edits, check.Replace(call, text))
+}
+
+func quote(s string) string { return constant.MakeString(s).ExactString() }
+
+// formatted is the expression that formats e.
+func formatted(source string, e ast.Expr, t *types.Basic, verb byte, strconvName string) (text string, strconvUsed bool) {
+	switch {
+	case t.Info()&types.IsString != 0 && verb == 'q':
+		return strconvName + ".Quote(" + source + ")", true
+	case t.Info()&types.IsString != 0:
+		if _, ok := e.(*ast.BinaryExpr); ok {
+			return "(" + source + ")", false
+		}
+		return source, false
+	case t.Info()&types.IsBoolean != 0:
+		return strconvName + ".FormatBool(" + source + ")", true
+	case t.Kind() == types.Int || t.Kind() == types.UntypedInt:
+		return strconvName + ".Itoa(" + source + ")", true
+	case t.Kind() == types.Int64:
+		return strconvName + ".FormatInt(" + source + ", 10)", true
+	case t.Kind() == types.Uint64:
+		return strconvName + ".FormatUint(" + source + ", 10)", true
+	case t.Info()&types.IsUnsigned != 0:
+		return strconvName + ".FormatUint(uint64(" + source + "), 10)", true
+	}
+	return strconvName + ".FormatInt(int64(" + source + "), 10)", true
+}

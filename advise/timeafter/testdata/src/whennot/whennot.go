@@ -1,0 +1,38 @@
+package whennot
+
+import (
+	"context"
+	"time"
+)
+
+func heartbeat(ctx context.Context, beat func()) {
+	for {
+		select {
+		case <-time.After(time.Second):
+			beat()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func once(ch <-chan int) {
+	select {
+	case <-ch:
+	case <-time.After(time.Millisecond):
+	}
+	for range 3 {
+		select {
+		case <-ch:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	for n := range ch {
+		select {
+		case <-ch:
+			return
+		case <-time.After(time.Duration(n)):
+			return
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package timeafter is an allocation check: see Check.
+package timeafter
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/version"
+	"time"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags time.After in loops.
+var Check = check.New(check.Check{
+	Name:     "timeafter",
+	Exercise: 10,
+	Severity: check.Advice,
+	Doc: `time.After in a select that loops
+
+Each round allocates a timer and its channel. One timer, reset in each round, serves all of them. From
+Go 1.23 Reset needs no draining.`,
+	When:     "another case of the select fires often.",
+	WhenNot:  "loops that wait half a second or longer in every round; tests, start-up code.",
+	Measured: "2,671 ns, 2 allocations -> 1,231 ns, 0 (Go 1.26.8)",
+	Run:      run,
+})
+
+func run(p *check.Pass) {
+	p.Calls("time", []string{"After"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		comm := clause(cur)
+		if comm.Node() == nil {
+			return
+		}
+		sel := comm.Parent().Parent()
+		if p.Loop(sel) == nil || slow(p, call.Args[0], sel.Node().(*ast.SelectStmt)) {
+			return
+		}
+		p.Report(call, p.HeatAt(sel), "time.After allocates a timer in each round; make one before the loop and Reset it", fix(p, call, sel)...)
+	})
+}
+
+// clause returns the select clause that receives from the call at cur.
+func clause(cur inspector.Cursor) inspector.Cursor {
+	recv, ok := cur.Parent().Node().(*ast.UnaryExpr)
+	if !ok || recv.Op != token.ARROW {
+		return inspector.Cursor{}
+	}
+	at := cur.Parent().Parent()
+	if _, ok := at.Node().(*ast.ExprStmt); !ok {
+		return inspector.Cursor{}
+	}
+	if _, ok := at.Parent().Node().(*ast.CommClause); !ok {
+		return inspector.Cursor{}
+	}
+	return at.Parent()
+}
+
+// slow reports whether each round lasts half a second: the wait is a constant
+// of that length, and nothing but the end of a context cuts it short.
+func slow(p *check.Pass, d ast.Expr, sel *ast.SelectStmt) bool {
+	value := p.Info.Types[d].Value
+	if value == nil {
+		return false
+	}
+	if ns, ok := constant.Int64Val(constant.ToInt(value)); !ok || time.Duration(ns) < 500*time.Millisecond {
+		return false
+	}
+	for _, clause := range sel.Body.List {
+		comm := clause.(*ast.CommClause)
+		if comm.Comm == nil {
+			return false
+		}
+		if len(comm.Body) > 0 && leaves(comm.Body[len(comm.Body)-1]) {
+			continue
+		}
+		expr, ok := comm.Comm.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		if recv, ok := expr.X.(*ast.UnaryExpr); ok {
+			if call, ok := p.IsCall(recv.X, "time", "After"); ok && call.Args[0] == d {
+				continue
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func leaves(s ast.Stmt) bool {
+	_, ok := s.(*ast.ReturnStmt)
+	return ok
+}
+
+// fix makes the timer before an endless loop whose select is a statement of
+// the body, where the wait is a constant.
+func fix(p *check.Pass, call *ast.CallExpr, sel inspector.Cursor) []analysis.TextEdit {
+	if version.Compare(p.GoVersion(call.Pos()), "go1.23") < 0 || !p.IsConst(call.Args[0]) {
+		return nil
+	}
+	body := sel.Parent()
+	loop, ok := body.Parent().Node().(*ast.ForStmt)
+	if !ok || loop.Body != body.Node() || loop.Init != nil || loop.Cond != nil || loop.Post != nil {
+		return nil
+	}
+	if _, ok := body.Parent().Parent().Node().(*ast.BlockStmt); !ok || p.Loop(body.Parent()) != nil {
+		return nil
+	}
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	name, pkg, d := p.FreeName(call.Pos(), "timer"), p.Source(fun.X), p.Source(call.Args[0])
+	return []analysis.TextEdit{
+		check.Insert(loop.Pos(), name+" := "+pkg+".NewTimer("+d+")\n"+p.Indent(loop.Pos())+"defer "+name+".Stop()\n"+p.Indent(loop.Pos())),
+		check.Insert(sel.Node().Pos(), name+".Reset("+d+")\n"+p.Indent(sel.Node().Pos())),
+		check.Replace(call, name+".C"),
+	}
+}

@@ -1,0 +1,109 @@
+// Package timerreset is a check for a correctness trap: see Check.
+package timerreset
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Check flags timers that are reset without being stopped and drained.
+var Check = check.New(check.Check{
+	Name:     "timerreset",
+	Severity: check.Trap,
+	Until:    "go1.23",
+	Doc: `Timer.Reset without stopping and draining the timer, before Go 1.23
+
+A timer that fired leaves its time in the channel; after Reset the next receive gets that
+stale one at once. Before Go 1.23: if !t.Stop() { select { case <-t.C: default: } }.`,
+	When:    "the module is built for Go before 1.23.",
+	WhenNot: "Go 1.23 and later; timers that were just received from; timers of AfterFunc.",
+	Run:     run,
+})
+
+func run(p *check.Pass) {
+	p.Calls("time", []string{"Timer.Reset"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return
+		}
+		timer := types.ExprString(sel.X)
+		fn, body := check.Func(cur)
+		if body == nil || !receives(p, timer) || received(p, cur, timer) || drained(p, fn, timer, call.Pos()) {
+			return
+		}
+		p.ReportAs(call, check.Trap, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
+	})
+}
+
+// receives reports whether the package receives from the timer's channel.
+func receives(p *check.Pass, timer string) bool {
+	for cur := range p.Root.Preorder((*ast.UnaryExpr)(nil)) {
+		if from(cur.Node(), timer) {
+			return true
+		}
+	}
+	return false
+}
+
+// from reports whether n is <-timer.C.
+func from(n ast.Node, timer string) bool {
+	u, ok := n.(*ast.UnaryExpr)
+	if !ok || u.Op != token.ARROW {
+		return false
+	}
+	sel, ok := u.X.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "C" && types.ExprString(sel.X) == timer
+}
+
+// received reports whether the timer's channel was received from just before
+// cur: in the select clause around it, or in a statement before it.
+func received(p *check.Pass, cur inspector.Cursor, timer string) bool {
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch n := at.Node().(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			return false
+		case *ast.CommClause:
+			if n.Comm != nil && contains(n.Comm, timer) {
+				return true
+			}
+		case ast.Stmt:
+			for before, ok := at.PrevSibling(); ok; before, ok = before.PrevSibling() {
+				if e, ok := before.Node().(*ast.ExprStmt); ok && from(e.X, timer) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func contains(n ast.Node, timer string) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		found = found || from(n, timer)
+		return !found
+	})
+	return found
+}
+
+// drained reports whether the function asks what Stop says before pos.
+func drained(p *check.Pass, fn inspector.Cursor, timer string, pos token.Pos) bool {
+	for at := range fn.Preorder((*ast.CallExpr)(nil)) {
+		call := at.Node().(*ast.CallExpr)
+		if call.Pos() >= pos {
+			break
+		}
+		if _, ok := p.IsCall(call, "time", "Timer.Stop"); !ok || types.ExprString(call.Fun.(*ast.SelectorExpr).X) != timer {
+			continue
+		}
+		if _, ignored := at.Parent().Node().(*ast.ExprStmt); !ignored {
+			return true
+		}
+	}
+	return false
+}
