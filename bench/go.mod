@@ -15,9 +15,11 @@ require (
 	github.com/dop251/goja_nodejs v0.0.0-20260212111938-1f56ff5bcf14
 	github.com/mlange-42/ark v0.6.0
 	github.com/ortuman/nuke v1.3.0
+	github.com/panjf2000/gnet/v2 v2.9.4
 	github.com/prometheus/prometheus v0.315.0
 	github.com/puzpuzpuz/xsync/v4 v4.5.0
 	github.com/valyala/bytebufferpool v1.0.0
+	github.com/valyala/fasthttp v1.72.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 )
 
@@ -29,11 +31,9 @@ require (
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
 	github.com/klauspost/compress v1.20.0 // indirect
 	github.com/panjf2000/ants/v2 v2.11.3 // indirect
-	github.com/panjf2000/gnet/v2 v2.9.4 // indirect
-	github.com/valyala/fasthttp v1.72.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
-	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect

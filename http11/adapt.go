@@ -138,7 +138,7 @@ type adaptedWriter struct {
 func (w *adaptedWriter) Header() http.Header { return w.header }
 
 func (w *adaptedWriter) WriteHeader(status int) {
-	if w.status != 0 || w.hijacked || status >= 100 && status < 200 {
+	if w.status != 0 || w.hijacked || status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
 		return
 	}
 	w.status, w.frozen = status, w.header.Clone()
@@ -247,7 +247,8 @@ func (w *adaptedWriter) FlushError() error {
 	return w.c.Flush()
 }
 
-// Hijack is for http.Hijacker.
+// Hijack is for http.Hijacker. A head that was set before is sent: libraries for
+// WebSockets change the protocol so.
 func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if w.hijacked {
 		return nil, nil, http.ErrHijacked
@@ -257,6 +258,12 @@ func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	w.hijacked = true
+	if w.status != 0 {
+		if _, err := nc.Write(w.plainHead()); err != nil {
+			nc.Close()
+			return nil, nil, &writeError{err}
+		}
+	}
 	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(buffered), nc), max(4096, len(buffered)))
 	if len(buffered) > 0 {
 		if _, err := r.Peek(len(buffered)); err != nil { // cannot fail: the bytes are there
@@ -264,4 +271,17 @@ func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 	}
 	return nc, bufio.NewReadWriter(r, bufio.NewWriter(nc)), nil
+}
+
+// plainHead returns the head as it was set, without what frames content.
+func (w *adaptedWriter) plainHead() []byte {
+	head := appendStatusLine(nil, w.status)
+	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
+		for _, value := range w.frozen[name] {
+			if token(name) {
+				head = appendField(head, name, strings.TrimSpace(cleanValue.Replace(value)))
+			}
+		}
+	}
+	return append(head, "\r\n"...)
 }

@@ -66,6 +66,19 @@ var handlers = map[string]http.HandlerFunc{
 	"/content": func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "a.txt", time.Unix(1e9, 0), strings.NewReader(strings.Repeat("0123456789", 100)))
 	},
+	"/switch": func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Upgrade", "test")
+		w.Header().Set("Connection", "Upgrade")
+		w.WriteHeader(101)
+		nc, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		rw.WriteString("raw")
+		rw.Flush()
+		nc.Close()
+	},
 	"/abort": func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
 }
 
