@@ -89,7 +89,7 @@ type loopProducer struct {
 	pong   func()        // the task of mode pingpong
 	reply  chan struct{} // what it answers
 	given  int64         // tasks submitted
-	nextGC int64         // number of the task that a collection precedes
+	nextGC int64         // number of the task that the next collection precedes
 	gc     gcTime        // of untimed operations
 
 	_      [64]byte
@@ -159,7 +159,7 @@ func newLoop(env Env) (Task, error) {
 }
 
 func newLoopProducer(l *loop, number int, window, step int64, batch int) *loopProducer {
-	p := &loopProducer{loop: l, number: number, window: window, step: step, batch: make([]func(), batch), reply: make(chan struct{}, 1)}
+	p := &loopProducer{loop: l, number: number, window: window, step: step, nextGC: l.gcEvery, batch: make([]func(), batch), reply: make(chan struct{}, 1)}
 	p.count = func() {
 		p.ran++
 		if p.ran%step == 0 {

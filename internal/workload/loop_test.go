@@ -100,7 +100,7 @@ func TestLoopCollects(t *testing.T) {
 			drive(l, 200, 1)
 		}
 		p := l.producers[0]
-		if want := p.given + (100-p.given%100)%100; p.nextGC != want {
+		if want := max(p.given+(100-p.given%100)%100, 100); p.nextGC != want {
 			t.Errorf("%v: the next collection comes before task %d, want %d", g, p.nextGC, want)
 		}
 		if p.gc.ops != 1000 && l.burst == 0 || p.gc.spent <= 0 {
