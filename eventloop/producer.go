@@ -151,8 +151,8 @@ func (p *Producer) Close() error {
 }
 
 // gather moves tasks from the ingress and the lanes to the batch, and returns
-// how many. Each gets a share of the batch, and where one gathering ends the
-// next goes on.
+// how many. Each gets a share of the batch, and another if the batch is not full
+// then; where one gathering ends the next goes on.
 func (l *Loop) gather(s *laneSet) int {
 	if l.leaving.Load() != 0 {
 		s = l.retire()
@@ -160,19 +160,24 @@ func (l *Loop) gather(s *laneSet) int {
 	sources := len(s.open) + 1
 	share := max(8, batchLen/sources)
 	n := 0
-	for range sources {
-		l.rotation++
-		if l.rotation >= sources {
-			l.rotation = 0
-		}
-		dst := l.batch[n:min(n+share, batchLen)]
-		if l.rotation == 0 {
-			n += l.in.Drain(dst)
-		} else {
-			n += s.open[l.rotation-1].lane.Drain(dst)
-		}
-		if n == batchLen {
-			break
+	for more := true; more; {
+		more = false
+		for range sources {
+			l.rotation++
+			if l.rotation >= sources {
+				l.rotation = 0
+			}
+			dst := l.batch[n:min(n+share, batchLen)]
+			got := 0
+			if l.rotation == 0 {
+				got = l.in.Drain(dst)
+			} else {
+				got = s.open[l.rotation-1].lane.Drain(dst)
+			}
+			if n += got; n == batchLen {
+				return n
+			}
+			more = more || got == share
 		}
 	}
 	return n

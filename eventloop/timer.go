@@ -11,7 +11,8 @@ import (
 // A Timer stands for one call of After or Every. It may be copied; the zero
 // value is a timer that is not pending.
 type Timer struct {
-	t *timer
+	t   *timer
+	use uint64 // which use of t it is
 }
 
 // After runs f on the loop once d has passed. It fails with ErrClosed after
@@ -36,25 +37,24 @@ func (l *Loop) setTimer(operation string, d, every time.Duration, f func()) (Tim
 	if f == nil {
 		return Timer{}, fail(operation, ErrNilTask)
 	}
-	t := &timer{run: f, every: int64(every), owner: &l.timers}
 	due := l.now()
 	if d > 0 {
 		due = add(due, int64(d))
 	}
-	first, ok := l.timers.add(due, t)
-	if !ok {
+	t, first := l.timers.add(due, int64(every), f)
+	if t.t == nil {
 		return Timer{}, fail(operation, ErrClosed)
 	}
 	if first && l.parked.Load() != 0 {
 		l.unpark() // it sleeps for too long
 	}
-	return Timer{t}, nil
+	return t, nil
 }
 
 // Cancel keeps the timer from running, again if it is an interval. It reports
 // whether that was of use: false if the timer has run, has been cancelled, or
 // the loop is closed. A run that has begun is not stopped.
-func (t Timer) Cancel() bool { return t.t != nil && t.t.owner.cancel(t.t) }
+func (t Timer) Cancel() bool { return t.t != nil && t.t.owner.cancel(t) }
 
 // Missed returns how many runs of an interval were left out.
 func (t Timer) Missed() uint64 {
@@ -64,12 +64,17 @@ func (t Timer) Missed() uint64 {
 	return t.t.missed.Load()
 }
 
+// A timer that runs once is used again when it is out of the heap. Those that
+// stand for an earlier use see from use that they are over. Intervals are not
+// used again, so that Missed can be asked for ever.
 type timer struct {
 	run    func()
-	every  int64 // 0, or the interval
+	every  int64 // 0, or the interval; constant
 	owner  *timers
 	missed atomic.Uint64 // added by the loop
-	over   bool          // has run or been cancelled; guarded by owner.mu
+	use    uint64        // how many uses have ended; guarded by owner.mu, as are the fields below
+	over   bool          // has run or been cancelled
+	next   *timer        // in owner.free
 }
 
 // timers are the pending timers: a heap in which every node has four children,
@@ -87,6 +92,8 @@ type timers struct {
 	heap   []node
 	dead   int    // nodes whose timer is over
 	seq    uint64 // of the next node
+	free   *timer // to be used again, along next
+	spare  int    // how many
 	closed bool
 }
 
@@ -106,24 +113,47 @@ func add(at, d int64) int64 {
 	return at + d
 }
 
-// add adds a timer and reports whether it is the first to become due.
-func (q *timers) add(due int64, t *timer) (first, ok bool) {
+// add adds a timer and reports whether it is the first to become due. The Timer
+// is zero if the loop is closed.
+func (q *timers) add(due, every int64, run func()) (added Timer, first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return false, false
+		return Timer{}, false
 	}
+	t := q.free
+	if t != nil && every == 0 {
+		q.free, t.next = t.next, nil
+		q.spare--
+		t.over = false
+	} else {
+		t = &timer{every: every, owner: q}
+	}
+	t.run = run
 	q.live.Add(1)
 	q.heap = append(q.heap, node{due, q.seq, t})
 	q.seq++
 	q.up(len(q.heap) - 1)
-	return q.heap[0].t == t, true
+	return Timer{t, t.use}, q.heap[0].t == t
 }
 
-func (q *timers) cancel(t *timer) bool {
+const maxSpareTimers = 1024
+
+// release makes a timer that is over and out of the heap ready to be used again.
+// The caller holds mu.
+func (q *timers) release(t *timer) {
+	if t.every == 0 && q.spare < maxSpareTimers {
+		t.use++
+		t.next, q.free = q.free, t
+		q.spare++
+	}
+}
+
+func (q *timers) cancel(c Timer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.over || q.closed {
+	t := c.t
+	if t.use != c.use || t.over || q.closed {
 		return false
 	}
 	t.over = true
@@ -138,7 +168,12 @@ func (q *timers) cancel(t *timer) bool {
 
 // sweep removes what is over. The caller holds mu.
 func (q *timers) sweep() {
-	q.heap = slices.DeleteFunc(q.heap, func(n node) bool { return n.t.over })
+	q.heap = slices.DeleteFunc(q.heap, func(n node) bool {
+		if n.t.over {
+			q.release(n.t)
+		}
+		return n.t.over
+	})
 	q.dead = 0
 	if cap(q.heap) > 1024 && len(q.heap) < cap(q.heap)/4 {
 		q.heap = slices.Clone(q.heap)
@@ -153,6 +188,7 @@ func (q *timers) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed, q.heap, q.dead = true, nil, 0
+	q.free, q.spare = nil, 0
 	q.live.Store(0)
 }
 
@@ -177,7 +213,9 @@ func (q *timers) next() (due int64, ok bool) {
 // trim removes what is over from the top. The caller holds mu.
 func (q *timers) trim() {
 	for len(q.heap) > 0 && q.heap[0].t.over {
+		t := q.heap[0].t
 		q.pop()
+		q.release(t)
 		q.dead--
 	}
 }
@@ -201,6 +239,7 @@ func (q *timers) due(now int64, mark uint64) (run func(), lag int64) {
 		t.run = nil
 		q.live.Add(-1)
 		q.pop()
+		q.release(t)
 		return run, lag
 	}
 	if missed := lag / t.every; missed > 0 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 func TestTimers(t *testing.T) {
@@ -131,17 +133,18 @@ func TestHeapAgainstASortedList(t *testing.T) {
 		type item struct {
 			due int64
 			id  int
-			t   *timer
+			t   Timer
 		}
 		var model []item
+		var old []Timer // all there ever were
 		got := -1
 		for id := range 1000 {
 			switch {
 			case r.IntN(3) > 0:
-				tm := &timer{run: func() { got = id }, owner: &q}
 				due := r.Int64N(50)
-				q.add(due, tm)
+				tm, _ := q.add(due, 0, func() { got = id })
 				model = append(model, item{due, id, tm})
+				old = append(old, tm)
 			case len(model) > 0 && r.IntN(2) == 0:
 				i := r.IntN(len(model))
 				if !q.cancel(model[i].t) || q.cancel(model[i].t) {
@@ -168,10 +171,74 @@ func TestHeapAgainstASortedList(t *testing.T) {
 					model = slices.Delete(model, i, i+1)
 				}
 			}
+			if len(old) > 0 {
+				tm := old[r.IntN(len(old))]
+				if !slices.ContainsFunc(model, func(i item) bool { return i.t == tm }) && q.cancel(tm) {
+					t.Fatal("a timer that is over cancels another one")
+				}
+			}
 			if int(q.live.Load()) != len(model) || len(q.heap) != len(model)+q.dead || q.dead > max(64, len(q.heap)/2+1) {
 				t.Fatalf("%d live and %d over of %d nodes, want %d live", q.live.Load(), q.dead, len(q.heap), len(model))
 			}
 		}
+	}
+}
+
+// A timer that has run or been cancelled is used again, and what stands for its
+// earlier use means nothing then.
+func TestTimersAreUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{})
+		startLoop(t, l)
+		ran := 0
+		f := func() { ran++ }
+		after := func() Timer {
+			tm, err := l.After(time.Second, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tm
+		}
+		first := after()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		second := after()
+		if ran != 1 || second.t != first.t || first.Cancel() || !second.Cancel() || first.Missed() != 0 {
+			t.Errorf("%d ran, %+v, %+v", ran, first, second)
+		}
+		third := after() // second is still in the heap
+		if third.t == second.t || second.Cancel() || !third.Cancel() {
+			t.Errorf("%+v, %+v", second, third)
+		}
+		every, err := l.Every(time.Second, f)
+		if err != nil || every.t == first.t {
+			t.Errorf("%v: an interval took the place of a timer that runs once", err)
+		}
+		if !every.Cancel() {
+			t.Error("Cancel of an interval")
+		}
+		if ran != 1 || l.timers.spare > maxSpareTimers {
+			t.Errorf("%d ran", ran)
+		}
+	})
+}
+
+func TestAfterDoesNotAllocate(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the race detector allocates")
+	}
+	l := mustNew(t, Config{})
+	startLoop(t, l)
+	reply := make(chan struct{}, 1)
+	f := func() { reply <- struct{}{} }
+	if n := testing.AllocsPerRun(2000, func() {
+		l.After(0, f)
+		if tm, _ := l.After(time.Hour, f); !tm.Cancel() {
+			t.Error("Cancel")
+		}
+		<-reply
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

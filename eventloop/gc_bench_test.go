@@ -1,0 +1,104 @@
+package eventloop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/latency"
+)
+
+// BenchmarkForcedGC is Submit and run with a collection every 1,000 tasks, by
+// way and producers, in ns per task: all of it, what runtime.GC took, and the
+// rest. The clock is read around runtime.GC alone. With ISOBAR_SOAK=1 it is
+// repeated beside 1 GB of live heap.
+func BenchmarkForcedGC(b *testing.B) {
+	heaps := []int{0}
+	if os.Getenv("ISOBAR_SOAK") != "" {
+		heaps = append(heaps, 1<<30)
+	}
+	for _, heap := range heaps {
+		ballast := make([][]*int, heap/(8<<13))
+		for i := range ballast {
+			ballast[i] = make([]*int, 1<<13)
+		}
+		for _, way := range ways {
+			for _, producers := range []int{1, 2, 8} {
+				b.Run(fmt.Sprintf("live=%dMB/%s/producers=%d", heap>>20, way.name, producers), func(b *testing.B) {
+					l := newLoop(Config{}, way.make())
+					startLoop(b, l)
+					var first *collector
+					to := func(l *Loop) submitting {
+						if first == nil {
+							first = &collector{submitting: way.to(l), every: 1000 / producers}
+							return first
+						}
+						return way.to(l)
+					}
+					b.ResetTimer()
+					submitAll(b, l, to, "task", producers, b.N)
+					if err := l.Shutdown(context.Background()); err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(float64(first.took)/float64(b.N), "gc-ns/op")
+					b.ReportMetric(float64(b.Elapsed()-first.took)/float64(b.N), "rest-ns/op")
+				})
+			}
+		}
+		runtime.KeepAlive(ballast)
+	}
+}
+
+// A collector collects before some of the tasks of one producer, which owns it.
+type collector struct {
+	submitting
+	every, n int
+	took     time.Duration
+}
+
+func (c *collector) SubmitTask(t Task) error {
+	if c.n++; c.n == c.every {
+		c.n = 0
+		start := time.Now()
+		runtime.GC()
+		c.took += time.Since(start)
+	}
+	return c.submitting.SubmitTask(t)
+}
+
+// BenchmarkSubmitTail is Submit alone under a collection every 1,000 tasks, by
+// way and producers; it reports its percentiles.
+func BenchmarkSubmitTail(b *testing.B) {
+	for _, way := range ways {
+		for _, producers := range []int{1, 2, 8} {
+			b.Run(fmt.Sprintf("%s/producers=%d", way.name, producers), func(b *testing.B) {
+				l := newLoop(Config{}, way.make())
+				startLoop(b, l)
+				rec := latency.NewRecorder()
+				var wg sync.WaitGroup
+				task := new(tally)
+				for p := range producers {
+					to := way.to(l)
+					wg.Go(func() {
+						for i := range b.N / producers {
+							start := time.Now()
+							to.SubmitTask(task)
+							rec.Record(time.Since(start))
+							if p == 0 && i%1000 == 0 {
+								runtime.GC()
+							}
+						}
+					})
+				}
+				wg.Wait()
+				h := rec.Snapshot()
+				b.ReportMetric(float64(h.Quantile(0.5)), "p50-ns")
+				b.ReportMetric(float64(h.Quantile(0.999)), "p99.9-ns")
+			})
+		}
+	}
+}
