@@ -40,7 +40,7 @@ const (
 	gone           = 0.75 // of the live heap that was: what is below, or as far above, is another load
 	fading         = 0.1  // of what the live heap was larger than it is, forgotten in each collection
 	alarmCycles    = 3    // without room, until the alarm
-	shedPercent    = 60   // room for so much is what a program is asked to make
+	shedPercent    = 100  // room for so much is what a program is asked to make: as the runtime has it by default
 	recoverPercent = 15   // room for so much, as often, ends the alarm
 )
 
@@ -201,6 +201,9 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 		return fit{}, 0
 	case !f.alarm:
 		f.cycles += s.cycles
+		if room < 0 { // not even what is live fits
+			f.cycles += s.cycles
+		}
 		f.alarm = f.cycles >= alarmCycles
 	case room >= recoverPercent:
 		f.cycles += s.cycles

@@ -249,8 +249,9 @@ const never = math.MaxInt64
 // expect, 0 for unknown. Event loops call it before they wait, servers between
 // requests, batches at their end. In modes Idle, Hybrid and Adaptive the
 // controller then starts a collection, and Idle returns true, if one fits into
-// the gap and a third of the way to the heap goal is used up, or if the goal
-// is expected before the next gap. Idle does not wait for the collection.
+// the gap and half of the way to the heap goal is used up, or if the goal
+// is expected before the next gap; but none while one of the runtime is marking.
+// Idle does not wait for the collection.
 func (c *Controller) Idle(expect time.Duration) bool {
 	i := &c.idle
 	now := int64(time.Since(c.born))

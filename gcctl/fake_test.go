@@ -111,8 +111,12 @@ func (f *fake) read(s *sample) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance()
+	pauses := 2 * f.cycles
+	if f.marking {
+		pauses++
+	}
 	*s = sample{
-		cycles: f.cycles, automatic: f.automatic, heap: int64(f.heap), live: int64(f.marked), goal: int64(f.goal()),
+		cycles: f.cycles, pauses: pauses, automatic: f.automatic, heap: int64(f.heap), live: int64(f.marked), goal: int64(f.goal()),
 		stacks: 1 << 16, globals: 1 << 16, allocs: int64(f.allocs), total: int64(f.heap) + fakeOverhead,
 		percent: f.percent, limit: f.limit, gcCPU: f.seenGC[0], totalCPU: f.seenGC[1], idleCPU: f.seenGC[2],
 	}

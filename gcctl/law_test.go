@@ -78,8 +78,14 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 		}
 	}
 	f, excess := f.next(l, tight)
-	if !f.alarm || excess < 550*mb-600*mb*96/160-mb || excess > 550*mb {
+	if !f.alarm || excess < 550*mb-600*mb*96/200-mb || excess > 550*mb {
 		t.Fatalf("after three tight cycles: %+v, excess %d", f, excess)
+	}
+	beyond := lawSample{cycles: 1, live: 590 * mb}
+	if f, _ := (fit{}).next(l, beyond); f.alarm {
+		t.Fatal("alarm after one cycle, in which what was allocated counts as live")
+	} else if f, _ = f.next(l, beyond); !f.alarm {
+		t.Fatal("no alarm after two cycles that do not fit at all")
 	}
 	for i, s := range []lawSample{roomy, roomy, tight, roomy, roomy} {
 		if f, _ = f.next(l, s); !f.alarm {

@@ -21,6 +21,7 @@ type engine interface {
 // are as of the end of the last collection.
 type sample struct {
 	cycles, automatic     uint64
+	pauses                uint64 // of the world for collections: one when it starts, one when it ends
 	heap, live, goal      int64
 	stacks, globals       int64
 	allocs                int64 // bytes ever allocated
@@ -50,7 +51,9 @@ func (s *sample) usedCPU() float64      { return s.totalCPU - s.idleCPU - s.mark
 // other controllers use, runs late on a busy program, because its goroutine
 // waits for a P like any other; it says nothing between collections, when a
 // watchdog must look; and metrics.Read, which the CPU times come from anyway,
-// has the count of collections in the same read.
+// has the count of collections in the same read. That a collection is running
+// no metric says; but the world has then been stopped for one more time than
+// twice for each that has ended.
 type realRuntime struct {
 	samples []metrics.Sample // owned by the caller of read
 }
@@ -73,9 +76,14 @@ var metricNames = [...]string{
 	"/cpu/classes/gc/mark/idle:cpu-seconds",
 	"/cpu/classes/total:cpu-seconds",
 	"/cpu/classes/idle:cpu-seconds",
+	"/sched/pauses/total/gc:seconds",
 }
 
-const firstFloat = 13 // index in metricNames of the first that is a float
+// Indexes in metricNames.
+const (
+	firstFloat  = 13 // of the first that is a float
+	pauseMetric = 17 // a histogram
+)
 
 func newRuntime() (*realRuntime, error) {
 	r := &realRuntime{samples: make([]metrics.Sample, len(metricNames))}
@@ -85,7 +93,10 @@ func newRuntime() (*realRuntime, error) {
 	metrics.Read(r.samples)
 	for i := range r.samples {
 		want := metrics.KindUint64
-		if i >= firstFloat {
+		switch {
+		case i == pauseMetric:
+			want = metrics.KindFloat64Histogram
+		case i >= firstFloat:
 			want = metrics.KindFloat64
 		}
 		if r.samples[i].Value.Kind() != want {
@@ -105,6 +116,9 @@ func (r *realRuntime) read(s *sample) {
 		total: u(8), released: u(9), free: u(10),
 		percent: int(int32(u(11))), limit: u(12),
 		gcCPU: f(13), markIdleCPU: f(14), totalCPU: f(15), idleCPU: f(16),
+	}
+	for _, n := range r.samples[pauseMetric].Value.Float64Histogram().Counts {
+		s.pauses += n
 	}
 	if s.goal < 0 { // GOGC is off and there is no limit
 		s.goal = math.MaxInt64

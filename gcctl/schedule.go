@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	minHeap   = 4 << 20 // the runtime's least goal under GOGC=100
-	runway    = 0.97    // of the room under the budget: the runtime's limit acts beyond
-	earliest  = 0.7     // of the way from live heap to goal, where a collection may begin for it
-	latest    = 0.95
-	cutAt     = 0.85 // of the way to the ceiling, at the latest: before the runtime's limit acts
-	leastGain = 0.03 // of the live heap, that must have been allocated since
+	minHeap    = 4 << 20 // the runtime's least goal under GOGC=100
+	runway     = 0.97    // of the room under the budget: the runtime's limit acts beyond
+	worthwhile = 0.5     // of the way from live heap to goal, where idle time is used for a collection
+	earliest   = 0.7     // of the way from live heap to goal, where a collection may begin for it
+	latest     = 0.95
+	cutAt      = 0.85 // of the way to the ceiling, at the latest: before the runtime's limit acts
+	leastGain  = 0.03 // of the live heap, that must have been allocated since
 
 	slowPoll    = 200 * time.Millisecond
 	restingPoll = time.Second           // of a process that allocates next to nothing
@@ -115,7 +116,7 @@ func (l *loop) decide() {
 	goal, ceiling := l.goals()
 	heap := float64(l.s.heap)
 	gain := heap-float64(l.s.live) >= max(leastGain*float64(l.s.live), minHeap/4)
-	asked := l.idle.asked.Load()
+	asked := l.idle.asked.Load() && !l.marking
 	forced := l.forcing()
 
 	due := false
@@ -241,7 +242,7 @@ func timeTo(distance, rate float64) time.Duration {
 func (l *loop) publishIdle(goal float64, holding bool) {
 	from, late := int64(never), int64(never)
 	m := l.adopted.mode
-	if (m == Idle || m == Hybrid || m == Adaptive) && !l.adopted.fallback && !l.fit.alarm {
+	if (m == Idle || m == Hybrid || m == Adaptive) && !l.adopted.fallback && !l.fit.alarm && !l.marking {
 		if !holding {
 			goal = float64(l.s.goal)
 		}
@@ -253,7 +254,7 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 			}
 			return int64(l.now) + int64(left*1e9)
 		}
-		from, late = reach(1.0/3), reach(earliest)
+		from, late = reach(worthwhile), reach(earliest)
 	}
 	l.idle.from.Store(from)
 	l.idle.late.Store(late)

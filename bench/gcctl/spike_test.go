@@ -21,6 +21,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ const (
 
 	tunerEnv = "ISOBAR_BENCH_TUNER"
 	phaseEnv = "ISOBAR_SPIKE_PHASE"
+	capEnv   = "ISOBAR_BENCH_CAP" // bytes of private memory that the child may have
 )
 
 // tuners are started in the child, by the value of tunerEnv.
@@ -85,6 +87,16 @@ func TestMain(m *testing.M) {
 		if !ok {
 			fmt.Fprintf(os.Stderr, "no tuner %q\n", os.Getenv(tunerEnv))
 			os.Exit(2)
+		}
+		if s := os.Getenv(capEnv); s != "" {
+			n, err := strconv.ParseUint(s, 10, 64)
+			if err == nil {
+				err = capMemory(n)
+			}
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "no cap of %q: %v\n", s, err)
+				os.Exit(2)
+			}
 		}
 		start()
 		os.Exit(runner.Child(os.Stdin, os.Stdout, os.Stderr))

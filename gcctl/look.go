@@ -1,0 +1,143 @@
+package gcctl
+
+import (
+	"math"
+	"runtime"
+	"time"
+)
+
+// What the controller's goroutine learns when it looks at the runtime.
+
+func (l *loop) poll() {
+	before := l.s
+	began := time.Now()
+	l.rt.read(&l.s)
+	took := time.Since(began)
+	l.counters.Polls++
+	l.counters.PollTime += took
+	l.cost = min(max(took, time.Microsecond), l.cost+l.cost/64+1) // not the time that others took the CPU for
+	elapsed := (l.now - l.readAt).Seconds()
+	l.readAt = l.now
+	l.least = min(l.least, l.s.overhead())
+	l.watchMarking()
+	l.noticeForeign()
+	if elapsed > 0 && l.counters.Polls > 1 {
+		rate := float64(l.s.allocs-before.allocs) / elapsed
+		l.rate += (rate - l.rate) * (1 - math.Exp(-elapsed/tempo.Seconds()))
+		l.peakRate = max(rate, l.rate)
+	}
+	if cycles := int(l.s.cycles - l.last.cycles); cycles > 0 {
+		l.cyclesEnded(cycles)
+	}
+}
+
+func (l *loop) cyclesEnded(cycles int) {
+	gc := l.s.collectorCPU() - l.last.collectorCPU()
+	ls := lawSample{
+		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
+		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
+		surge: surgeCost * l.rate * l.perByte,
+	}
+	if ls.gc > 0 && ls.mutator > 0 {
+		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * smoothing
+	}
+	if elapsed := (l.now - l.cycleAt).Seconds(); elapsed > 0 {
+		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * smoothing
+	}
+	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.gate.open() > 0 {
+		l.counters.RuntimeStart += automatic
+		l.emit(EventCut, "the runtime's limit started a collection in spite of %d sections", l.gate.open())
+	}
+	l.emit(EventCycle, "%d collections have ended", cycles)
+	if l.adopted.mode == Adaptive {
+		was := l.st.percent
+		if l.st = l.law.next(l.st, ls); l.st.percent != was {
+			l.counters.PercentChanges++
+		}
+	}
+	l.learn(cycles)
+	l.last, l.cycleAt = l.s, l.now
+	l.alarm(ls)
+}
+
+// watchMarking finds out whether a collection is running. The runtime starts
+// none before the heap has come most of the way to its goal: what the pauses
+// are then beyond two for each is their normal number.
+func (l *loop) watchMarking() {
+	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
+	if !l.running && float64(l.s.heap-l.s.live) < float64(l.s.goal-l.s.live)/2 {
+		l.extra = over
+	}
+	l.marking = over > l.extra
+}
+
+// fullOverhead returns the overhead to expect when the heap is full next. A
+// sweep leaves free slots between objects, which objects will fill: what was
+// least lately is what they cannot.
+func (l *loop) fullOverhead(cycles int) int64 {
+	least := float64(l.least)
+	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-fading, float64(cycles)))
+	l.least = l.s.overhead()
+	return int64(l.overhead)
+}
+
+// learn updates how long collections take: from one of ours that had the
+// runtime to itself, or from the CPU time of others until there was one.
+func (l *loop) learn(cycles int) {
+	live := max(float64(l.s.live), 1<<20)
+	switch {
+	case l.took > 0 && cycles == 1:
+		perByte := l.took.Seconds() / live
+		if !l.measured {
+			l.perByte, l.measured = perByte, true
+		}
+		l.perByte += (perByte - l.perByte) * smoothing
+	case l.took == 0 && !l.measured:
+		cpu := (l.s.gcCPU - l.last.gcCPU) / float64(cycles)
+		l.perByte = min(max(cpu/float64(runtime.GOMAXPROCS(0))/live, guess/10), guess*10)
+	}
+	l.took = 0
+}
+
+func (l *loop) alarm(ls lawSample) {
+	was := l.fit.alarm
+	var excess int64
+	l.fit, excess = l.fit.next(l.law, ls)
+	switch {
+	case l.fit.alarm && !was:
+		l.counters.Alarms++
+		l.emit(EventAlarm, "a live heap of %d bytes leaves the collector no room in %d", l.s.live, l.budget)
+	case was && !l.fit.alarm:
+		l.emit(EventAlarm, "there is room again: the alarm is over")
+	}
+	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= shedPause) {
+		l.shed = l.now
+		l.counters.Sheds++
+		l.emit(EventShed, "%d bytes too much are live", excess)
+		l.cfg.OnShed(Shed{LiveBytes: l.s.live, BudgetBytes: l.budget, ExcessBytes: excess, Cycles: l.fit.cycles})
+	}
+}
+
+func (l *loop) noticeForeign() {
+	if l.s.percent != l.set.percent {
+		l.set.percent = l.s.percent
+		l.foreignPercent(l.s.percent)
+	}
+	if l.s.limit != l.set.limit {
+		l.set.limit = l.s.limit
+		l.foreignLimit(l.s.limit)
+	}
+}
+
+func (l *loop) foreignPercent(percent int) {
+	l.base.percent = percent
+	l.counters.ForeignChanges++
+	l.emit(EventForeignChange, "somebody else has set GOGC to %d; Close will leave it so", percent)
+}
+
+func (l *loop) foreignLimit(limit int64) {
+	l.base.limit = limit
+	l.counters.ForeignChanges++
+	l.findBudget()
+	l.emit(EventForeignChange, "somebody else has set the memory limit to %d; Close will leave it so", limit)
+}

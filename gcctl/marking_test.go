@@ -1,0 +1,91 @@
+package gcctl
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// While a collection of the runtime marks, Idle asks for none: it would follow
+// directly, and do the work again.
+func TestIdleLeavesARunningCollectionAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100*mb, 100*mb)
+		f.perByte = 10e-9 // it marks for a second
+		c := control(t, Config{Mode: Idle}, f)
+		defer c.Close()
+		asked, refused := 0, 0
+		for range 2000 {
+			time.Sleep(10 * time.Millisecond)
+			f.mu.Lock()
+			f.advance()
+			marking, forced := f.marking, f.forced
+			f.mu.Unlock()
+			before, _, _ := f.collections()
+			c.Idle(0)
+			synctest.Wait()
+			after, _, _ := f.collections()
+			switch {
+			case !marking:
+				asked += after - before
+			case !forced && after != before:
+				t.Fatal("a collection was started while one of the runtime was marking")
+			case !forced:
+				refused++
+			}
+			if asked > 0 { // let the runtime start the next one
+				time.Sleep(3 * time.Second)
+			}
+		}
+		if asked == 0 || refused == 0 {
+			t.Errorf("%d collections asked for, %d times left alone: want both", asked, refused)
+		}
+	})
+}
+
+// The pauses of the real runtime say whether a collection is running.
+func TestPausesTellMarking(t *testing.T) {
+	r, err := newRuntime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := list(1_000_000)
+	defer runtime.KeepAlive(heap)
+	var s sample
+	over := func() int64 {
+		r.read(&s)
+		return int64(s.pauses) - 2*int64(s.cycles)
+	}
+	runtime.GC()
+	normal := over()
+	seen := 0
+	for range 10 {
+		done := make(chan struct{})
+		go func() {
+			runtime.GC()
+			close(done)
+		}()
+		for running := true; running; {
+			switch n := over(); {
+			case n == normal+1:
+				seen++
+			case n < normal-1: // the collection is counted before its last pause is
+				t.Fatalf("%d pauses less than two for each collection", normal-n)
+			}
+			select {
+			case <-done:
+				running = false
+			default:
+			}
+		}
+		n := over()
+		if n < normal-1 || n > normal+1 { // the world may be stopped once more for the end
+			t.Fatalf("%d pauses more than before after a collection", n-normal)
+		}
+		normal = max(normal, n)
+	}
+	if seen == 0 {
+		t.Error("never seen marking in 10 collections")
+	}
+}
