@@ -9,7 +9,7 @@ FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./internal/offheap
 
-.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients bench soak
+.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients bench bench-gcctl soak
 
 test: format-check vet staticcheck cross unit debug 386 race bench-test examples fuzz models browser http-clients
 
@@ -72,8 +72,13 @@ bench:
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/http11-servers.md ./http11/server
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
 
+# Two minutes; takes 5 GB of memory for the side that has no limit.
+bench-gcctl:
+	cd bench && ISOBAR_BENCH_OUT=../../docs/gcctl-benchmarks.md $(GO) test -count 1 -run 'TestTable$$' ./gcctl
+
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
 	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(KIT) ./cmd/isobar ./internal/store
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
+	cd bench && ISOBAR_SOAK=1 $(GO) test -count 1 -timeout 120m -run Capped ./gcctl
 	$(GO) test -asan ./arena ./slab ./pool ./queue

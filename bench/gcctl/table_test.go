@@ -1,0 +1,101 @@
+package gcctl
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+const (
+	outEnv    = "ISOBAR_BENCH_OUT"    // file that TestTable writes
+	blocksEnv = "ISOBAR_BENCH_BLOCKS" // repetitions
+)
+
+// baseline is the side that the others are compared with.
+const baseline = "off-limit"
+
+// TestTable runs all sides in shuffled blocks and writes what they did, beside
+// the memory that they took for it: `make bench-gcctl`.
+func TestTable(t *testing.T) {
+	out := os.Getenv(outEnv)
+	if out == "" {
+		t.Skip("writes a file: name it by " + outEnv)
+	}
+	blocks, err := strconv.Atoi(cmp.Or(os.Getenv(blocksEnv), "3"))
+	if err != nil || blocks < 1 {
+		t.Fatalf("%s=%q: want a number of blocks, 1 or more", blocksEnv, os.Getenv(blocksEnv))
+	}
+	phase := cmp.Or(os.Getenv(phaseEnv), "1500ms")
+	results := map[string][]map[string]float64{} // side -> figures by block
+	for range blocks {
+		for _, i := range rand.Perm(len(sides)) {
+			s := sides[i]
+			results[s.name] = append(results[s.name], figures(s.run(t, map[string]string{"phase": phase})))
+		}
+	}
+	if err := os.WriteFile(out, table(results, blocks, phase), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table renders the results. A ratio is the median over blocks of a side's
+// figure over the baseline's in the same block, with the least and the largest.
+func table(results map[string][]map[string]float64, blocks int, phase string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# The GC controller beside other settings\n\n"+
+		"Written by `make bench-gcctl`: the workload spike of the lab, a live heap of 50, 400 and 50 MB for %s each, under a budget of %d MB,\n"+
+		"in %d shuffled blocks on %d CPUs, %s %s/%s. Ratios are of throughput, to %s in the same block: median [least, largest].\n"+
+		"Above 1 is more. A side whose peak of resident memory exceeds the budget has not done the task, whatever its throughput.\n\n"+
+		"| side | 50 MB | 400 MB | 50 MB again | peak in the first phase, MB | peak, MB | within the budget |\n"+
+		"| --- | --- | --- | --- | ---: | ---: | --- |\n",
+		phase, budget/1_000_000, blocks, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH, baseline)
+	for _, s := range sides {
+		fmt.Fprintf(&b, "| %s |", s.name)
+		for i := 1; i <= 3; i++ {
+			unit := fmt.Sprintf("phase-%d-ops/s", i)
+			var ratios []float64
+			for block, f := range results[s.name] {
+				ratios = append(ratios, f[unit]/results[baseline][block][unit])
+			}
+			slices.Sort(ratios)
+			fmt.Fprintf(&b, " %.2f [%.2f, %.2f] |", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+		}
+		first, peak, within := 0.0, 0.0, "yes"
+		for _, f := range results[s.name] {
+			first, peak = max(first, f["phase-1-peak-MB"]), max(peak, f["peak-MB"])
+		}
+		if peak > budget/1e6 {
+			within = "no"
+		}
+		fmt.Fprintf(&b, " %.0f | %.0f | %s |\n", first, peak, within)
+	}
+	return b.Bytes()
+}
+
+// A table has a row for every side and says which ones exceed the budget.
+func TestTableRows(t *testing.T) {
+	results := map[string][]map[string]float64{}
+	for i, s := range sides {
+		f := figures(cell.Record{Metrics: map[string]float64{
+			cell.Ops: 1, cell.RSSPeak: 599e6 + 2e6*float64(i%2),
+			"phase-1/throughput:ops/s": 10, "phase-2/throughput:ops/s": 20, "phase-3/throughput:ops/s": 30,
+		}})
+		results[s.name] = append(results[s.name], f)
+	}
+	got := table(results, 1, "1s")
+	if n := bytes.Count(got, []byte("1.00 [1.00, 1.00]")); n != 3*len(sides) {
+		t.Errorf("%d ratios of 1, want %d:\n%s", n, 3*len(sides), got)
+	}
+	yes, no := bytes.Count(got, []byte("| 599 | yes |")), bytes.Count(got, []byte("| 601 | no |"))
+	if yes != (len(sides)+1)/2 || no != len(sides)/2 {
+		t.Errorf("%d sides within the budget and %d beyond it:\n%s", yes, no, got)
+	}
+}
