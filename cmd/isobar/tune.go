@@ -38,6 +38,7 @@ type tuneOptions struct {
 	tolerance  float64
 	seed       uint64
 	json       bool
+	out        string
 	resume     bool
 	check      string
 	gate       string
@@ -80,6 +81,7 @@ away. It must do the same work each time and come to an end.`,
 	f.Float64Var(&o.tolerance, "tolerance", 2, "percent: of the settings this near to the best, take the one of least memory")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, which --check reads")
+	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
 	f.BoolVar(&o.resume, "resume", false, "go on with the latest run, which must be of the same command and flags")
 	f.StringVar(&o.check, "check", "", "measure again whether the setting in `FILE` (of --json) is worth it")
 	f.StringVar(&o.gate, "gate", "5%", "with --check: how much of the gain may be lost")
@@ -222,10 +224,15 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if err != nil {
 		return log.failed(err)
 	}
-	if o.json {
+	page, err := log.report(o.out)
+	switch {
+	case err != nil:
+	case o.json:
 		err = writeJSON(a.out, result)
-	} else if err = result.Write(a.out); err == nil {
-		_, err = fmt.Fprintf(a.out, "\nall runs: isobar lab show %d\n", log.id)
+	default:
+		if err = result.Write(a.out); err == nil {
+			_, err = fmt.Fprintf(a.out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.id)
+		}
 	}
 	if err == nil && result.Outcome == tuner.Inconclusive {
 		err = &exitError{code: exitInconclusive}
@@ -262,6 +269,7 @@ type tuneLog struct {
 	ctx     context.Context
 	runner  *runner.Runner
 	store   *store.Store
+	path    string // of the store
 	unlock  func()
 	id      int64
 	records []*cell.Record // of the run that is resumed, by index
@@ -272,11 +280,11 @@ type tuneLog struct {
 }
 
 func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tuner.Config) (*tuneLog, error) {
-	s, _, unlock, err := a.openForRun()
+	s, path, unlock, err := a.openForRun()
 	if err != nil {
 		return nil, err
 	}
-	l := &tuneLog{app: a, ctx: ctx, runner: runner.New(runner.Config{Log: a.err}), store: s, unlock: unlock, timeout: o.timeout, memory: c.MemoryBytes}
+	l := &tuneLog{app: a, ctx: ctx, runner: runner.New(runner.Config{Log: a.err}), store: s, path: path, unlock: unlock, timeout: o.timeout, memory: c.MemoryBytes}
 	name := "tune " + strings.Join(c.Base.Command, " ")
 	if o.bench.pkg != "" {
 		name = "tune --bench " + o.bench.pkg
@@ -349,6 +357,18 @@ func (l *tuneLog) measure(config cell.Config, block int) (*cell.Record, error) {
 		return nil, err
 	}
 	return &rec, l.store.Append(l.id, &rec, nil)
+}
+
+// report writes the HTML report of all runs and returns where it is.
+func (l *tuneLog) report(out string) (string, error) {
+	if out == "" {
+		out = reportPath(l.path, l.id)
+	}
+	meta, analysis, err := analyze(l.store, l.id)
+	if err != nil {
+		return "", err
+	}
+	return out, writeHTML(out, meta, analysis)
 }
 
 // failed explains why tuning ended early.

@@ -89,10 +89,14 @@ func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choic
 	rng := rand.New(rand.NewPCG(s.Seed, 2))
 	for round := 1; ; round++ {
 		s.judge(&c)
-		if c.Decided || len(c.Pilots) >= s.Runs {
+		spent := c.Decided || len(c.Pilots) >= s.Runs-1
+		arms := []cell.GC{c.Best.GC} // what was chosen must have run once
+		switch {
+		case spent && (c.measured(c.Best.GC) || c.Best.GC.Percent == 0 || len(c.Pilots) >= s.Runs):
 			return c, nil
+		case !spent:
+			arms = s.arms(&c, min(3, s.Runs-1-len(c.Pilots)))
 		}
-		arms := s.arms(&c, min(3, s.Runs-len(c.Pilots)))
 		rng.Shuffle(len(arms), func(i, j int) { arms[i], arms[j] = arms[j], arms[i] })
 		for _, gc := range arms {
 			if err := take(gc, round); err != nil {
@@ -100,6 +104,10 @@ func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choic
 			}
 		}
 	}
+}
+
+func (c *Choice) measured(gc cell.GC) bool {
+	return slices.ContainsFunc(c.Pilots, func(p Pilot) bool { return p.GC == gc })
 }
 
 // ErrInfeasible is what a measurement returns where the program cannot run

@@ -125,8 +125,8 @@ func TestSimulatedSearch(t *testing.T) {
 		foreign bool
 		want    float64
 	}{
-		{0.05, false, 0.93},
-		{0.10, false, 0.88},
+		{0.05, false, 0.90},
+		{0.10, false, 0.82},
 		{0.05, true, 0.8},
 		{0.10, true, 0.7},
 	} {

@@ -157,8 +157,17 @@ func Tune(c Config, run Runner) (*Result, error) {
 		t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d runs)", 100*c.Tolerance, choice.Best.Within, len(choice.Pilots))
 		return t.result, nil
 	}
-	return t.result, t.retest(best, pairs)
+	err = t.retest(best, pairs)
+	if failure := new(cell.Failure); errors.As(err, &failure) && infeasible(failure) {
+		t.result.Outcome, t.result.Reason = Inconclusive, "the setting that seemed best does not run each time: "+err.Error()
+		return t.result, nil
+	}
+	return t.result, err
 }
+
+// infeasible tells a setting that the program cannot run under from a program
+// that fails.
+func infeasible(f *cell.Failure) bool { return f.Kind == cell.FailMemory || f.Kind == cell.FailTimeout }
 
 // overheadSeconds is what starting and recording a run takes beside it.
 const overheadSeconds = 0.15
@@ -214,7 +223,7 @@ func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
 		c.GC = gc
 		rounds = max(rounds, round)
 		rec, err := t.measure(c, round)
-		if rec != nil && rec.Err != nil && (rec.Err.Kind == cell.FailMemory || rec.Err.Kind == cell.FailTimeout) {
+		if rec != nil && rec.Err != nil && infeasible(rec.Err) {
 			t.result.Doubts = append(t.result.Doubts, err.Error())
 			return Pilot{}, ErrInfeasible
 		}

@@ -15,7 +15,7 @@ type entry struct {
 }
 
 func main() {
-	steps := 2_500_000
+	steps := 1_500_000
 	if len(os.Args) > 1 {
 		steps, _ = strconv.Atoi(os.Args[1])
 	}
