@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // A side is a strategy with its switches.
@@ -128,7 +130,7 @@ func conform(t *testing.T, s side, producers, n int) {
 // order of its producer.
 func TestConformance(t *testing.T) {
 	n := 20_000
-	if testing.Short() {
+	if testing.Short() || invariant.Race {
 		n = 3000
 	}
 	for _, s := range sides() {
