@@ -37,7 +37,8 @@ var (
 	// a caller of [Controller.Idle] has time for it.
 	Idle = Mode{kind: idle}
 	// Adaptive moves GOGC so that the collector takes TargetCPU of the CPU
-	// time and memory stays within the budget.
+	// time and memory stays within the budget. The runtime's limit is 96 % of
+	// the budget: the runtime neither counts all memory nor promises its limit.
 	Adaptive = Mode{kind: adaptive}
 )
 
