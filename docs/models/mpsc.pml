@@ -1,5 +1,5 @@
 /* The unbounded queue of package queue (mpsc.go): tickets, linked chunks,
- * and the reuse of drained chunks.
+ * the reuse of drained chunks, and closing.
  *
  * Every statement below is one atomic step of the implementation, or several
  * of which only one touches state that another process can see at that time.
@@ -8,12 +8,16 @@
  *
  * Checked: every value comes out once, in the order of the tickets, and each
  * producer's in the order it pushed them; no push writes to a chunk that is
- * not its ticket's; nothing is left when all is drained; no deadlock.
+ * not its ticket's; nothing is left when all is drained; the queue that is
+ * closed at any time has accepted exactly what Close says, and all of it comes
+ * out; no deadlock.
  *
  * Faults that must be found (spin -D...):
  *   RECLAIM  a drained chunk is linked again without waiting for pushes
  *   HINT     the tail is read before the hint has left the drained chunk
  *   READY    a slot is marked as ready before its value is stored
+ *   CLOSE    a push asks whether the queue is closed before it takes its ticket
+ *   END      Close notes how many there are before it sets the bit, and does not look again
  *   PREV     the search never goes back when the hint has overtaken a ticket
  */
 
@@ -28,7 +32,10 @@
 #define CHUNKS 5	/* memory: one more than are ever in use at once */
 #define NIL 15
 
-byte tail;			/* tickets */
+byte tail;			/* tickets; those that were refused are not counted */
+bool closed;			/* in one word with tail */
+byte end;			/* of the closed queue */
+byte popped;			/* the consumer's head when it is done (ghost) */
 byte hint;			/* a chunk */
 byte base[CHUNKS];
 byte next[CHUNKS];
@@ -72,7 +79,20 @@ proctype producer(byte id) {
 	do
 	:: i == PUSHES -> break
 	:: i < PUSHES ->
+#ifdef CLOSE
+		if
+		:: closed -> break
+		:: else
+		fi;
 		atomic { t = tail; order[t] = id * PUSHES + i + 1; tail++ };
+#else
+		atomic {
+			if
+			:: closed -> break
+			:: else -> t = tail; order[t] = id * PUSHES + i + 1; tail++
+			fi
+		};
+#endif
 		from = hint;
 		c = from;
 #ifndef PREV
@@ -115,15 +135,27 @@ proctype producer(byte id) {
 	od
 }
 
+/* Close tries until tail is what it noted before; nobody reads that earlier. */
+proctype closer() {
+#ifdef END
+	byte t;
+	t = tail;
+	atomic { end = t; closed = true }
+#else
+	atomic { end = tail; closed = true }
+#endif
+}
+
 proctype consumer() {
 	byte head, chunk, oldest, n, c, at, v;
 
 	do
-	:: head == TOTAL -> break
-	:: head < TOTAL ->
+	:: closed && head == end -> break
+	:: !(closed && head == end) ->
 		if
-		:: head == base[chunk] + SLOTS ->	/* advance */
-			atomic { next[chunk] != NIL -> n = next[chunk]; prev[n] = NIL };
+		:: closed && head == end		/* closed while it waits */
+		:: atomic { head == base[chunk] + SLOTS && next[chunk] != NIL ->	/* advance */
+				n = next[chunk]; prev[n] = NIL };
 #ifdef HINT
 			until[chunk] = tail;
 #endif
@@ -137,9 +169,7 @@ proctype consumer() {
 			until[chunk] = tail;
 #endif
 			chunk = n
-		:: else ->
-			atomic {
-				ready[chunk * SLOTS + head - base[chunk]] ->
+		:: atomic { head < base[chunk] + SLOTS && ready[chunk * SLOTS + head - base[chunk]] ->
 				v = value[chunk * SLOTS + head - base[chunk]];
 				assert(v == order[head]);
 				value[chunk * SLOTS + head - base[chunk]] = 0;
@@ -165,12 +195,7 @@ proctype consumer() {
 		:: else -> break
 		od
 	od;
-	assert(tail == TOTAL);
-	c = 0;
-	do
-	:: c < CHUNKS * SLOTS -> assert(!ready[c]); c++
-	:: else -> break
-	od
+	popped = head
 }
 
 init {
@@ -186,7 +211,16 @@ init {
 		:: p < PRODUCERS -> run producer(p); p++
 		:: else -> break
 		od;
+		run closer();
 		run consumer();
 		p = 0
+	};
+	_nr_pr == 1;
+	atomic {
+		assert(tail == end && popped == end);
+		do
+		:: p < CHUNKS * SLOTS -> assert(!ready[p]); p++
+		:: else -> break
+		od
 	}
 }
