@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/internal/advisor"
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// adviseOptions are the flags of 'isobar advise'.
+type adviseOptions struct {
+	checks   []string
+	profiles []string
+	hints    bool
+	json     bool
+	sarif    bool
+	gate     bool
+}
+
+func (a *app) adviseCommand() *cobra.Command {
+	opts := &adviseOptions{}
+	cmd := &cobra.Command{
+		Use:   "advise [PACKAGES]",
+		Short: "Find the lines that cause allocations, and what to do about them",
+		Long: `Runs eighteen allocation checks and the checks for the traps that such
+optimizations bring over the packages (default: the one of this directory).
+
+Code runs hot as far as its package shows: in loops, in HTTP handlers and in
+what they call. What may be hot is a hint, which --hints shows. With --profile
+(CPU, heap or allocs files in pprof format) the profile decides: findings are sorted by their
+share of it, and those without one are folded into a line.
+
+A finding is silenced by a comment on its line or the one above:
+
+  //isobar:ignore CHECK REASON
+
+  isobar advise ./...
+  isobar advise --profile allocs.pb.gz ./...
+  isobar advise checks                 all checks; 'checks NAME' explains one
+  isobar advise why file.go:120        what the compiler says of a line`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.advise(cmd.Context(), opts, args) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
+	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings")
+	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
+	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
+	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
+	f.BoolVar(&opts.gate, "gate", false, "exit with 3 if there are findings")
+	cmd.AddCommand(a.adviseChecksCommand(), a.adviseWhyCommand())
+	return cmd
+}
+
+func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string) error {
+	checks, err := chosen(opts.checks)
+	if err != nil {
+		return err
+	}
+	if opts.json && opts.sarif {
+		return usage(errors.New("--json and --sarif: choose one"))
+	}
+	result, err := advisor.Run(ctx, advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles})
+	if err != nil {
+		return err
+	}
+	shown, folded := fold(result, opts.hints)
+	switch {
+	case opts.json:
+		result.Findings = shown
+		enc := json.NewEncoder(a.out)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(result)
+	case opts.sarif:
+		err = advisor.SARIF(a.out, host.Version(), checks, shown)
+	default:
+		err = a.printAdvice(result, shown, folded)
+	}
+	if err == nil && opts.gate && len(shown) > 0 {
+		return &exitError{code: exitRegression}
+	}
+	return err
+}
+
+// chosen returns the named checks, or all.
+func chosen(names []string) ([]*check.Check, error) {
+	if len(names) == 0 {
+		return advise.All(), nil
+	}
+	var checks []*check.Check
+	for _, name := range names {
+		c := advise.Lookup(name)
+		if c == nil {
+			return nil, unknownCheck(name)
+		}
+		checks = append(checks, c)
+	}
+	return checks, nil
+}
+
+func unknownCheck(name string) error {
+	var names []string
+	for _, c := range advise.All() {
+		names = append(names, c.Name)
+	}
+	return usage(fmt.Errorf("unknown check %q%s; 'isobar advise checks' lists them", name, workload.DidYouMean(name, names)))
+}
+
+// noEvidence is the share of a profile below which a finding is folded.
+const noEvidence = 0.001
+
+// fold splits the findings: without a profile, hints are folded; with one, all
+// but traps that have no share in it.
+func fold(r *advisor.Result, hints bool) (shown []advisor.Finding, folded int) {
+	shown = []advisor.Finding{}
+	for _, f := range r.Findings {
+		visible := hints || f.Severity != check.Hint.String()
+		if s := f.Share; s != nil {
+			visible = f.Severity == check.Trap.String() || max(s.Bytes, s.Objects, s.CPU) >= noEvidence
+		}
+		if visible {
+			shown = append(shown, f)
+		} else {
+			folded++
+		}
+	}
+	return shown, folded
+}
+
+func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int) error {
+	var b strings.Builder
+	for _, f := range shown {
+		share := ""
+		if s := f.Share; s != nil {
+			share = fmt.Sprintf(" [%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU]", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Message)
+	}
+	if e := r.Evidence; e != nil {
+		printLines(&b, e)
+	}
+	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
+	switch {
+	case folded == 1 && r.Evidence == nil:
+		b.WriteString("; 1 hint needs a profile (--profile, or --hints to see it)")
+	case folded > 0 && r.Evidence == nil:
+		fmt.Fprintf(&b, "; %d hints need a profile (--profile, or --hints to see them)", folded)
+	case folded > 0:
+		fmt.Fprintf(&b, "; %s without a share in the profile", many(folded, "finding"))
+	}
+	if r.Generated > 0 {
+		fmt.Fprintf(&b, "; %s skipped", many(r.Generated, "generated file"))
+	}
+	_, err := fmt.Fprintln(a.out, b.String())
+	return err
+}
+
+// many is a count with its noun.
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printLines lists the hottest lines that no finding explains.
+func printLines(b *strings.Builder, e *advisor.Evidence) {
+	fmt.Fprintf(b, "\nhottest lines without a finding ('isobar advise why FILE:LINE' says what the compiler knows):\n")
+	for _, l := range e.Lines {
+		if !l.Found {
+			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s\n", 100*l.Share.Bytes, 100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source)
+		}
+	}
+	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n\n", 100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+}
+
+func (a *app) adviseChecksCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "checks [NAME]",
+		Short: "List the checks, or explain one",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				c := advise.Lookup(args[0])
+				if c == nil {
+					return unknownCheck(args[0])
+				}
+				_, err := fmt.Fprintf(a.out, "%s: %s\n", c.Name, c.Analyzer.Doc)
+				return err
+			}
+			for _, c := range advise.All() {
+				number := "-"
+				if c.Exercise > 0 {
+					number = fmt.Sprint(c.Exercise)
+				}
+				short, _, _ := strings.Cut(c.Doc, "\n")
+				if _, err := fmt.Fprintf(a.out, "%2s  %-16s %-7s %-14s %s\n", number, c.Name, c.Severity, c.Versions(), short); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) adviseWhyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "why FILE:LINE",
+		Short: "Say what the compiler knows of a line: what escapes, and what is inlined",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			facts, err := advisor.Why(cmd.Context(), args[0])
+			if errors.Is(err, advisor.ErrLine) {
+				return usage(err)
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range facts {
+				fmt.Fprintln(a.out, f)
+			}
+			if len(facts) == 0 {
+				fmt.Fprintln(a.out, "the compiler reports nothing here: no variable declared or value made on this line escapes by itself, as far as it says")
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,217 @@
+package advisor
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+	"golang.org/x/tools/go/packages"
+)
+
+// Shares are parts of what the profiles measured, from 0 to 1.
+type Shares struct {
+	Bytes   float64 `json:"alloc_bytes"`
+	Objects float64 `json:"alloc_objects"`
+	CPU     float64 `json:"cpu"`
+}
+
+// weight is what findings are sorted by.
+func (s *Shares) weight() float64 {
+	if s == nil {
+		return 0
+	}
+	return max(s.Bytes, s.Objects, s.CPU)
+}
+
+// Evidence says how far the profiles explain the code.
+type Evidence struct {
+	Total   Totals `json:"total"`
+	Outside Shares `json:"outside"` // of samples without a line of the packages
+	Lines   []Line `json:"lines"`   // the hottest lines, most first
+}
+
+// Totals are what the profiles hold.
+type Totals struct {
+	Bytes   int64 `json:"alloc_bytes"`
+	Objects int64 `json:"alloc_objects"`
+	CPU     int64 `json:"cpu_ns"`
+}
+
+// A Line is one line of the packages and what was charged to it: what it did
+// itself and in calls that leave the packages.
+type Line struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Source string `json:"source"`
+	Share  Shares `json:"share"`
+	Found  bool   `json:"found"` // some finding accounts for it
+}
+
+// hottest is how many lines are listed.
+const hottest = 20
+
+// kinds are the sample types that are read, by name.
+var kinds = []struct {
+	name  string
+	total func(*Totals) *int64
+	share func(*Shares) *float64
+}{
+	{"alloc_space", func(t *Totals) *int64 { return &t.Bytes }, func(s *Shares) *float64 { return &s.Bytes }},
+	{"alloc_objects", func(t *Totals) *int64 { return &t.Objects }, func(s *Shares) *float64 { return &s.Objects }},
+	{"cpu", func(t *Totals) *int64 { return &t.CPU }, func(s *Shares) *float64 { return &s.CPU }},
+}
+
+// place is a line of a file, by its absolute name.
+type place struct {
+	file string
+	line int
+}
+
+// A joiner charges samples to lines of the packages.
+type joiner struct {
+	files   map[string]string // by name as a profile may have it: the absolute name
+	lengths map[string]int    // lines of a file
+	charged map[place]*Totals
+	total   Totals
+	outside Totals
+	beyond  int // samples at lines that do not exist
+}
+
+// join reads the profiles and gives each finding its share.
+func join(names []string, pkgs []*packages.Package, base string, findings []Finding) (*Evidence, error) {
+	j := &joiner{files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}}
+	for _, p := range pkgs {
+		for _, f := range p.Syntax {
+			file := p.Fset.File(f.FileStart)
+			j.files[file.Name()] = file.Name()
+			j.files[path.Join(p.PkgPath, filepath.Base(file.Name()))] = file.Name() // built with -trimpath
+			j.lengths[file.Name()] = file.LineCount()
+		}
+	}
+	for _, name := range names {
+		if err := j.read(name); err != nil {
+			return nil, err
+		}
+	}
+	if j.beyond > 0 {
+		return nil, fmt.Errorf("advise: profile: %d samples are at lines that the files do not have; take a profile of this source, or check out the one it was taken of", j.beyond)
+	}
+	if len(j.charged) == 0 {
+		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
+	}
+	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total)}
+	found := map[place]bool{}
+	for i := range findings {
+		findings[i].Share = j.share(findings[i].spans, found)
+	}
+	for at, t := range j.charged {
+		e.Lines = append(e.Lines, Line{File: relative(base, at.file), Line: at.line, Share: t.of(j.total), Found: found[at]})
+	}
+	slices.SortFunc(e.Lines, func(a, b Line) int {
+		if x, y := a.Share.weight(), b.Share.weight(); x > y || x == y && a.File+fmt.Sprint(a.Line) < b.File+fmt.Sprint(b.Line) {
+			return -1
+		}
+		return 1
+	})
+	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
+	for i, l := range e.Lines {
+		name := l.File
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(base, name)
+		}
+		e.Lines[i].Source = sourceLine(name, l.Line)
+	}
+	return e, nil
+}
+
+// read adds one profile.
+func (j *joiner) read(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("advise: profile: %w", err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
+	}
+	known := false
+	for index, st := range p.SampleType {
+		for _, kind := range kinds {
+			if kind.name != st.Type {
+				continue
+			}
+			known = true
+			for _, s := range p.Sample {
+				j.charge(s, s.Value[index], kind.total)
+			}
+		}
+	}
+	if !known {
+		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile", name)
+	}
+	return nil
+}
+
+// charge gives a sample to the first line of the packages that is in its
+// stack, from the leaf up and through inlined calls, tests left out.
+func (j *joiner) charge(s *profile.Sample, value int64, field func(*Totals) *int64) {
+	*field(&j.total) += value
+	for _, loc := range s.Location {
+		for _, line := range loc.Line {
+			if line.Function == nil || strings.HasSuffix(line.Function.Filename, "_test.go") {
+				continue
+			}
+			file, ok := j.files[filepath.ToSlash(line.Function.Filename)]
+			if !ok {
+				continue
+			}
+			if int(line.Line) > j.lengths[file] {
+				j.beyond++
+				return
+			}
+			at := place{file, int(line.Line)}
+			if j.charged[at] == nil {
+				j.charged[at] = &Totals{}
+			}
+			*field(j.charged[at]) += value
+			return
+		}
+	}
+	*field(&j.outside) += value
+}
+
+// share is what the lines of the spans were charged, each once.
+func (j *joiner) share(spans []span, found map[place]bool) *Shares {
+	var sum Totals
+	lines := map[place]bool{}
+	for _, s := range spans {
+		for line := s.from; line <= s.to; line++ {
+			lines[place{s.file, line}] = true
+		}
+	}
+	for at := range maps.Keys(lines) {
+		if t := j.charged[at]; t != nil {
+			found[at] = true
+			for _, kind := range kinds {
+				*kind.total(&sum) += *kind.total(t)
+			}
+		}
+	}
+	share := sum.of(j.total)
+	return &share
+}
+
+func (t *Totals) of(total Totals) (s Shares) {
+	for _, kind := range kinds {
+		if all := *kind.total(&total); all > 0 {
+			*kind.share(&s) = float64(*kind.total(t)) / float64(all)
+		}
+	}
+	return s
+}
