@@ -1,0 +1,74 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+var httpMemories = []given{
+	{"memory": "heap"}, {"memory": "pooled"}, {"memory": "slab"}, {"memory": "arena"},
+	{"memory": "slab", "offheap": "on"}, {"memory": "arena", "offheap": "on"},
+}
+
+func (g given) and(name, value string) given {
+	h := given{name: value}
+	for k, v := range g {
+		h[k] = v
+	}
+	return h
+}
+
+// TestHTTPMemoriesReadTheSame holds that all do the same work, and that only the
+// heap allocates for it.
+func TestHTTPMemoriesReadTheSame(t *testing.T) {
+	for _, shape := range []string{"typical", "headers", "large", "line"} {
+		for _, held := range []string{"1", "100"} {
+			want := uint64(0)
+			for _, g := range httpMemories {
+				task := build(t, "httpmem", g.and("shape", shape).and("held", held), 1).(*httpMem)
+				sum := task.Loop(0, 250)
+				if want == 0 {
+					want = sum
+				}
+				if sum != want || sum == 0 {
+					t.Errorf("%v %s: sum %d, want %d", g, shape, sum, want)
+				}
+				allocs := testing.AllocsPerRun(200, func() { task.Loop(0, 1) })
+				if g["memory"] == "heap" && allocs < 2 || g["memory"] != "heap" && allocs > 0 && !invariant.Enabled {
+					t.Errorf("%v %s held=%s: %v allocations an operation", g, shape, held, allocs)
+				}
+				var rec cell.Record
+				task.Report(&rec)
+				if held := rec.Metrics["/httpmem/used:bytes"]; g["memory"] != "heap" && (held < 1 || held > rec.Metrics["/httpmem/held:bytes"]) {
+					t.Errorf("%v %s: %v bytes used of %v", g, shape, held, rec.Metrics["/httpmem/held:bytes"])
+				}
+				if err := task.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkHTTPMem is the table of equal work: one operation builds and reads
+// one request.
+func BenchmarkHTTPMem(b *testing.B) {
+	for _, shape := range []string{"typical", "headers", "large"} {
+		for _, g := range httpMemories {
+			name := g["memory"]
+			if g["offheap"] == "on" {
+				name += "-offheap"
+			}
+			b.Run("shape="+shape+"/memory="+name, func(b *testing.B) {
+				task := build(b, "httpmem", g.and("shape", shape), 1).(*httpMem)
+				b.ReportAllocs()
+				task.Loop(0, int64(b.N))
+				if err := task.Close(); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}
