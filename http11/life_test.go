@@ -15,6 +15,38 @@ import (
 	"time"
 )
 
+// untilClosed sends one request after another on a connection, calls going
+// after a few, and returns how many were answered before the server closed. A
+// last one may cross the close of an idle connection.
+func untilClosed(t *testing.T, addr string, going func()) (answered int64) {
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Error(err)
+		going()
+		return 0
+	}
+	defer nc.Close()
+	r := bufio.NewReader(nc)
+	for {
+		if _, err := io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+			return answered
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return answered
+		}
+		if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
+			t.Errorf("answered with %q, %v", body, err)
+		}
+		if answered++; answered == 4 {
+			going()
+		}
+		if resp.Close {
+			return answered
+		}
+	}
+}
+
 // Shutdown answers every request that was sent on a connection which was open,
 // and refuses none.
 func TestShutdownUnderLoad(t *testing.T) {
@@ -34,40 +66,11 @@ func TestShutdownUnderLoad(t *testing.T) {
 			}
 			end := make(chan error, 1)
 			go func() { end <- s.Serve(l) }()
-			var answered, unanswered atomic.Int64
+			var answered atomic.Int64
 			var clients, ready sync.WaitGroup
 			for range 16 {
 				ready.Add(1)
-				clients.Go(func() {
-					nc, err := net.Dial("tcp", l.Addr().String())
-					if err != nil {
-						t.Error(err)
-						ready.Done()
-						return
-					}
-					defer nc.Close()
-					r := bufio.NewReader(nc)
-					for i := 0; ; i++ {
-						if _, err := io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
-							return
-						}
-						resp, err := http.ReadResponse(r, nil)
-						if err != nil {
-							unanswered.Add(1) // it crossed the close of an idle connection
-							return
-						}
-						if body, err := io.ReadAll(resp.Body); err != nil || string(body) != "done" {
-							t.Errorf("answered with %q, %v", body, err)
-						}
-						answered.Add(1)
-						if i == 3 {
-							ready.Done()
-						}
-						if resp.Close {
-							return
-						}
-					}
-				})
+				clients.Go(func() { answered.Add(untilClosed(t, l.Addr().String(), ready.Done)) })
 			}
 			ready.Wait()
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

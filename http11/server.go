@@ -85,8 +85,9 @@ type Server struct {
 	// for the method Idle of a gcctl.Controller.
 	Idle func(expect time.Duration) bool
 
+	// Set once, by configure, and constant since.
 	once      sync.Once
-	initErr   error // of configure
+	initErr   error
 	lim       limits
 	timeouts  [phases]time.Duration
 	memory    *memory
