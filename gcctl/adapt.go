@@ -13,7 +13,9 @@ import (
 // because the work of a collection does not depend on G and their number
 // falls with it. So k = f/(1-f)·G follows from what was measured under any G,
 // and want = k·(1-u)/u is the GOGC with a share of u. The budget caps it: a
-// heap that ends at live + (live+stacks+globals)·G/100 leaves a reserve.
+// heap that ends at live + (live+stacks+globals)·G/100 leaves a reserve, even
+// if all of it turns out to be live. A heap that fills the budget anyway is left
+// to the runtime's limit, which goes by the heap as it is and not by samples.
 // Lowering for memory happens at once. Raising is bounded to a factor a
 // sample, since live heaps grow as a rule while they are being filled.
 type law struct {

@@ -166,3 +166,50 @@ func TestAdaptiveFollowsTheRate(t *testing.T) {
 		}
 	})
 }
+
+// Memory that objects are allocated in while more is marked than was expected
+// is set aside, in proportion to the rate.
+func TestLawSetsAsideForGrowth(t *testing.T) {
+	l := law{target: 0.05, budget: 600 * mb}
+	s := lawSample{live: 50 * mb, overhead: 20 * mb}
+	calm := l.room(50*mb, s)
+	s.surge = 0.5
+	if got := l.room(50*mb, s); math.Abs(got-calm/1.5) > 1e-9 {
+		t.Errorf("room for GOGC %v, want two thirds of %v", got, calm)
+	}
+	// With that GOGC, half of what is allocated on top of it still fits.
+	end := 50 * mb * (1 + l.room(50*mb, s)/100)
+	if peak := end + 0.5*(end-50*mb); peak > reserve*600*mb-20*mb+1 {
+		t.Errorf("peak %v", peak/mb)
+	}
+}
+
+// A live heap that is being filled is expected to go on; one that was large for
+// one collection is forgotten.
+func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
+	l := law{target: 0.05, budget: 600 * mb}
+	at := time.Duration(0)
+	feed := func(st lawState, live int64, n int) lawState {
+		for range n {
+			at += 300 * time.Millisecond
+			st = l.next(st, lawSample{at: at, cycles: 1, gc: 0.3, mutator: 0.7, live: live, overhead: 20 * mb})
+		}
+		return st
+	}
+	small := feed(l.start(100), 80*mb, 20)
+	if want := l.cap(reserve, 80*mb, lawSample{overhead: 20 * mb}); small.percent < want/wideBand || small.percent > want {
+		t.Fatalf("GOGC %v at 80 MB, want about %v", small.percent, want)
+	}
+	filling := feed(small, 200*mb, 1) // 320 MB may be next
+	if most := l.cap(reserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
+		t.Errorf("GOGC %v while the heap is being filled, want at most %v", filling.percent, most)
+	}
+	peak := feed(filling, 450*mb, 1)
+	if peak.percent != minPercent {
+		t.Errorf("GOGC %v at 450 MB", peak.percent)
+	}
+	after := feed(peak, 350*mb, 60)
+	if want := l.cap(reserve, 350*mb, lawSample{overhead: 20 * mb}); after.percent < want/wideBand || after.percent > want {
+		t.Errorf("GOGC %v at 350 MB long after 450, want about %v", after.percent, want)
+	}
+}
