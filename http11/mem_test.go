@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -225,6 +226,10 @@ func TestWritesAfterTheEndAreFound(t *testing.T) {
 // TestNoMemoryIsSharedByTwo has goroutines fill what they allocate and look
 // whether it stays so.
 func TestNoMemoryIsSharedByTwo(t *testing.T) {
+	rounds := 2000
+	if invariant.Enabled { // every block is poisoned and looked at
+		rounds = 300
+	}
 	everyMode(t, func(t *testing.T, m *memory) {
 		var wg sync.WaitGroup
 		for g := range 4 {
@@ -232,7 +237,7 @@ func TestNoMemoryIsSharedByTwo(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(g), 1))
 				var held []*region
 				var parts [][]byte
-				for i := range 2000 {
+				for i := range rounds {
 					r := m.acquire()
 					tag := byte(g*50 + i%50)
 					for range rng.IntN(4) + 1 {
@@ -312,5 +317,28 @@ func TestKnownNamesAreFound(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAccessAfterTheEndFaults is for memory off the heap, which checking builds
+// unmap block by block.
+func TestAccessAfterTheEndFaults(t *testing.T) {
+	if !invariant.Enabled || invariant.Race {
+		t.Skip("memory is unmapped under isobar_debug only")
+	}
+	for _, mode := range []MemoryMode{Slab, Arena} {
+		m, err := newMemory(Memory{Mode: mode, OffHeap: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := begin(t, m, typical)
+		b := q.Alloc(100)
+		b[7] = 1
+		q.r.drop()
+		func() {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			mustPanic(t, func() { b[7]++ }, "invalid memory address")
+		}()
+		m.close()
 	}
 }

@@ -145,7 +145,7 @@ func TestHooks(t *testing.T) {
 // What Serve refuses to start with.
 func TestBadServers(t *testing.T) {
 	h := HandlerFunc(echo)
-	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1 << 31}, {Handler: h, Name: "a\r\nb"},
+	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1<<30 + 1}, {Handler: h, Name: "a\r\nb"},
 		{Handler: h, Memory: Memory{Mode: 77}}} {
 		err := s.ListenAndServe("tcp", "127.0.0.1:0")
 		if err == nil || !strings.HasPrefix(err.Error(), "http11: ") || !strings.Contains(err.Error(), ";") {
