@@ -17,6 +17,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/runner"
 	"github.com/isobar-go/isobar/internal/store"
 	"github.com/isobar-go/isobar/internal/tuner"
@@ -224,7 +225,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if err != nil {
 		return log.failed(err)
 	}
-	page, err := log.report(o.out)
+	page, err := log.report(o.out, result)
 	switch {
 	case err != nil:
 	case o.json:
@@ -360,13 +361,21 @@ func (l *tuneLog) measure(config cell.Config, block int) (*cell.Record, error) {
 }
 
 // report writes the HTML report of all runs and returns where it is.
-func (l *tuneLog) report(out string) (string, error) {
+func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
 	if out == "" {
 		out = reportPath(l.path, l.id)
 	}
 	meta, analysis, err := analyze(l.store, l.id)
 	if err != nil {
 		return "", err
+	}
+	for _, p := range result.Frontier {
+		percent := float64(p.GC.Percent)
+		if percent < 0 {
+			percent = 6400
+		}
+		three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
+		meta.Forecasts = append(meta.Forecasts, report.Forecast{Setting: p.GC.String(), Percent: percent, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall)})
 	}
 	return out, writeHTML(out, meta, analysis)
 }

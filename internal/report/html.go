@@ -38,7 +38,11 @@ func HTML(w io.Writer, m Meta, a *stat.Analysis) error {
 	}
 	ids := identifiers{"found": true, "machine": true, "warnings": true, "reading": true, "content": true}
 	for _, s := range sections(a) {
-		doc.Sections = append(doc.Sections, htmlSectionOf(s, ids.unique(s.name)))
+		h := htmlSectionOf(s, ids.unique(s.name))
+		if plot := s.forecastPlot(h.ID, m.Forecasts); plot != nil {
+			h.Plots = append([]htmlPlot{*plot}, h.Plots...)
+		}
+		doc.Sections = append(doc.Sections, h)
 	}
 	var buf bytes.Buffer
 	if err := htmlTemplate.Execute(&buf, doc); err != nil {

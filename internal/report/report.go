@@ -42,6 +42,8 @@ type Meta struct {
 	Repeat string
 	// Total counts the planned cells, Finished and Failed those with a record.
 	Finished, Total, Failed int
+	// Forecasts are what a model expected, by ascending memory; nil for none.
+	Forecasts []Forecast
 }
 
 // Style says how to print to a terminal or a pipe.

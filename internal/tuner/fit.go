@@ -72,9 +72,6 @@ func posterior(obs []observation, priors [terms]prior, noise float64) fit {
 	return f
 }
 
-// deviation is the standard deviation of the mean at x.
-func (f *fit) deviation(x vector) float64 { return math.Sqrt(max(f.variance(x, x), 0)) }
-
 // variance is the covariance of the means at x and y.
 func (f *fit) variance(x, y vector) float64 {
 	var v float64

@@ -25,7 +25,7 @@ type Prediction struct {
 	CPU       Interval `json:"cpu_seconds"`
 	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
 	PeakBytes Interval `json:"peak_bytes"`
-	GoalBytes Interval `json:"goal_bytes"` // mean heap goal; 0 without cycles
+	GoalBytes Interval `json:"goal_bytes"` // mean heap goal behind the first cycle; 0 without
 	Cycles    int      `json:"cycles"`
 	// Doubts say why the figures should be measured instead of believed.
 	Doubts []string `json:"doubts,omitempty"`
@@ -40,13 +40,13 @@ const z90 = 1.645
 // standard deviations: at the setting of a pilot, and for each doubling of
 // GOGC away from it. From the programs of TestPredict.
 const (
-	goalError, goalErrorPerOctave = 0.015, 0.008
+	goalError, goalErrorPerOctave = 0.03, 0.02
 	costError, costErrorPerOctave = 0.06, 0.05
-	peakError, peakErrorPerOctave = 0.03, 0.01
+	peakError, peakErrorPerOctave = 0.05, 0.015
 	timeErrorPerOctave            = 0.004
 	heapOverhead                  = 1.04 // resident bytes of a byte of heap
 	leastOther                    = 3 * mib
-	noiseGuess                    = 0.03
+	noiseGuess                    = 0.05
 	smallHeap                     = 8 * mib
 	fewCycles                     = 5
 )
@@ -207,7 +207,7 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	rss := m.other + heapOverhead*r.peak
 	p.x = vector{1, r.seconds, rss}
 	p.PeakBytes = about(rss, peakError+peakErrorPerOctave*far+1/float64(20+20*r.cycles))
-	if r.cycles > 0 {
+	if r.goal > 0 {
 		p.GoalBytes = about(r.goal, goalError+goalErrorPerOctave*far)
 	}
 	cpu := dot(m.cpu.mean, p.x)
@@ -240,7 +240,7 @@ func (m *Model) doubtSetting(p *Prediction, r replay) {
 	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was measured its cost is no longer in proportion")
 	}
-	if goal := p.GoalBytes.Mid; r.cycles > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
+	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "the heap is of few MB, and gctrace rounds to whole ones")
 	}
 }

@@ -194,8 +194,8 @@ func TestFitFindsTheCoefficients(t *testing.T) {
 	if !near(one.mean[1], 1.5, 0.05) || !near(dot(one.mean, obs[0].x), obs[0].y, 0.01) {
 		t.Errorf("one observation: %v", one.mean)
 	}
-	if one.deviation(obs[3].x) < 5*f.deviation(obs[3].x) {
-		t.Errorf("one observation leaves a deviation of %v, four %v", one.deviation(obs[3].x), f.deviation(obs[3].x))
+	if one.variance(obs[3].x, obs[3].x) < 25*f.variance(obs[3].x, obs[3].x) {
+		t.Errorf("one observation leaves a variance of %v, four %v", one.variance(obs[3].x, obs[3].x), f.variance(obs[3].x, obs[3].x))
 	}
 	var sum vector
 	const n = 20000

@@ -59,8 +59,10 @@ func (t *trajectory) run(gc cell.GC, other float64) replay {
 			return r
 		}
 		r.peak = max(r.peak, marked+begin+black)
-		r.goal += goal * (begin + black)
-		r.weight += begin + black
+		if r.cycles > 0 { // the first goal is that of every program; pilots leave it out too
+			r.goal += goal * (begin + black)
+			r.weight += begin + black
+		}
 		r.seconds += cost
 		r.marking += black
 		live, _ = t.at(allocated + begin)

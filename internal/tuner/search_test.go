@@ -63,7 +63,7 @@ func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
 		life := s.life
 		life.costPerByte *= p.GCSeconds / r.seconds
 		p.streams = []trajectory{life}
-		p.MeanGoalBytes = r.goal / r.weight
+		p.MeanGoalBytes = r.goal / max(r.weight, 1)
 	}
 	return p
 }

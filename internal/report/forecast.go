@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// A Forecast is what a model expects of one setting of the collector. Each
+// figure is the expected value and the ends of its interval.
+type Forecast struct {
+	Setting          string  // in the form of the factor gc
+	Percent          float64 // GOGC, to draw by; beyond all others for off
+	Bytes, CPU, Wall [3]float64
+}
+
+// forecastPlot draws the predicted curves and, over them, what was measured in
+// the section; nil without a forecast. Forecasts are by ascending memory.
+func (s *section) forecastPlot(id string, forecasts []Forecast) *htmlPlot {
+	if len(forecasts) == 0 {
+		return nil
+	}
+	p := &htmlPlot{ID: id + "-forecast", Title: "Predicted and measured", Section: s.name, Wide: true, Pairs: true,
+		Caption: "The dashed line is the model, vertical bars are its 90 % intervals. Markers are medians of what was measured. Left: what CPU time costs in memory. Right: time against GOGC, off at the right end.",
+		Legend:  []htmlLegend{{swatch(0, "curve plain dashed", false), "predicted"}, {swatch(0, "curve s0", true), "measured"}}}
+	percent := map[string]float64{}
+	p.Table = htmlTable{Label: "Predicted figures, " + s.name, Left: 1, Head: []string{"Setting", "peak memory", "low", "high", "CPU time", "low", "high", "wall time", "low", "high"}}
+	for _, f := range forecasts {
+		percent["gc="+f.Setting] = f.Percent
+		row := []string{f.Setting}
+		for _, v := range f.Bytes {
+			row = append(row, format(cell.RSSPeak, v))
+		}
+		for _, three := range [][3]float64{f.CPU, f.Wall} {
+			for _, v := range three {
+				row = append(row, format(cell.WallTime, v))
+			}
+		}
+		p.Table.add(row...)
+	}
+	var byMemory, byPercent []point
+	for _, r := range s.rows {
+		memory, cpu, wall := r.figure(cell.RSSPeak), r.figure(cell.TotalCPU), r.figure(cell.WallTime)
+		if memory.n > 0 && cpu.n > 0 {
+			byMemory = append(byMemory, point{memory.median, cpu.median})
+		}
+		if at, ok := percent[r.label]; ok && wall.n > 0 {
+			byPercent = append(byPercent, point{at, wall.median})
+		}
+	}
+	left := forecastChart(p.ID+"-0", "CPU time against peak memory", cell.RSSPeak, forecasts, byMemory,
+		func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU })
+	right := forecastChart(p.ID+"-1", "Wall time against GOGC", "/gogc:percent", forecasts, byPercent,
+		func(f Forecast) (float64, [3]float64) { return f.Percent, f.Wall })
+	p.Panels = []htmlPanel{left, right}
+	return p
+}
+
+func forecastChart(id, title, metric string, forecasts []Forecast, measured []point, of func(Forecast) (float64, [3]float64)) htmlPanel {
+	lo, hi, top := math.Inf(1), 0.0, 0.0
+	for _, f := range forecasts {
+		x, y := of(f)
+		lo, hi, top = min(lo, x), max(hi, x), max(top, y[2])
+	}
+	for _, m := range measured {
+		lo, hi, top = min(lo, m.x), max(hi, m.x), max(top, m.y)
+	}
+	f := frame{left: 72, top: 10, right: 464, bottom: 200}
+	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(forecasts), len(measured)), 226)
+	x, y := logScale(metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
+	d.vertical(f, y, y.ticks(4))
+	d.horizontal(f, x, x.ticks(5), func(v float64) string {
+		if metric == cell.RSSPeak {
+			return tickText(metric, v)
+		}
+		return countText(v)
+	})
+	var line []point
+	for _, forecast := range forecasts {
+		at, value := of(forecast)
+		line = append(line, point{x.at(at), y.at(value[0])})
+		d.line("axis", x.at(at), y.at(value[1]), x.at(at), y.at(value[2]))
+	}
+	d.curve("curve plain dashed", line)
+	for _, m := range measured {
+		d.mark(0, point{x.at(m.x), y.at(m.y)})
+	}
+	return htmlPanel{title, d.done()}
+}
