@@ -175,6 +175,6 @@ func (c *conn) last(unread bool) bool {
 // How long, and for how many bytes, a connection that is about to be closed
 // reads on.
 const (
-	lingering   = 500 * time.Millisecond
+	lingering   = 5 * time.Second
 	lingerBytes = 1 << 20
 )

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -112,4 +113,41 @@ func TestShutdownWaits(t *testing.T) {
 	if got := <-answer; !strings.Contains(got, "200 OK") || !strings.Contains(got, "Connection: close") {
 		t.Errorf("answered with %q", got)
 	}
+}
+
+// Close breaks off connections that are idle, and those whose handler waits for
+// the client.
+func TestClose(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		reading, failed := make(chan bool), make(chan error, 1)
+		s := &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
+			reading <- true
+			_, err := c.Body()
+			failed <- err
+		})}
+		addr := serve(t, s)
+		var conns []net.Conn
+		for _, request := range []string{"", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab"} {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			io.WriteString(nc, request)
+			conns = append(conns, nc)
+		}
+		<-reading
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-failed; err == nil {
+			t.Error("the body was read to its end")
+		}
+		for _, nc := range conns {
+			nc.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if data, err := io.ReadAll(nc); errors.Is(err, os.ErrDeadlineExceeded) || len(data) > 0 {
+				t.Errorf("a connection had %q, %v after Close", data, err)
+			}
+		}
+	})
 }

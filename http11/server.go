@@ -95,6 +95,8 @@ type Server struct {
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 
+	// configured publishes what configure has set, to Stats.
+	configured atomic.Bool
 	// closing is set by Shutdown and Close. Connections look at it before they
 	// wait for a request and when they answer one.
 	closing atomic.Bool
@@ -173,6 +175,7 @@ func (s *Server) check() error {
 	s.conns = map[*conn]struct{}{}
 	s.done = make(chan struct{})
 	s.drained = make(chan struct{})
+	s.configured.Store(true)
 	return nil
 }
 
@@ -341,7 +344,11 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.nc.Close() // ends its reads and writes, whatever this returns
+		nc := c.nc
+		if t, ok := nc.(*tls.Conn); ok {
+			nc = t.NetConn() // closing t would wait for the client to read
+		}
+		nc.Close() // ends its reads and writes, whatever this returns
 	}
 	return nil
 }

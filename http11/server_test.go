@@ -54,7 +54,7 @@ func serveOn(t testing.TB, s *Server, l net.Listener) {
 			t.Errorf("Serve returned %v", err)
 		}
 		if st := s.Stats(); st.Conns != 0 || st.Memory.InUse != 0 || st.Memory.Requests != 0 {
-			t.Errorf("left over: %+v", st)
+			t.Errorf("left in use: %+v", st)
 		}
 	})
 }

@@ -18,19 +18,18 @@ type Stats struct {
 	Memory       MemoryStats
 }
 
-// Stats returns the statistics of now. They are all zero before the server
-// serves.
+// Stats returns the statistics of now. They are zero before the server has
+// served or warmed.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	conns := len(s.conns)
-	serves := s.memory != nil && s.clock != nil
 	s.mu.Unlock()
 	out := Stats{
 		Conns:    conns,
 		Accepted: s.stats.accepted.Load(), AcceptErrors: s.stats.acceptErrors.Load(),
 		Panics: s.stats.panics.Load(), Refused: s.stats.refused.Load(), Timeouts: s.stats.timeouts.Load(),
 	}
-	if serves {
+	if s.configured.Load() {
 		out.Memory = s.memory.stats()
 	}
 	return out
