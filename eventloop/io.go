@@ -147,11 +147,14 @@ func (r *Registration) Modify(interest Interest) error {
 		return fail("Modify", ErrInterest)
 	}
 	err := r.loop.io.change(r, func(p *poller) error {
-		if err := p.kernel.modify(r.fd, r.gen, interest); err != nil {
-			return err
+		// First for the loop: it may fetch what the kernel tells of at once, and
+		// would drop what nobody wants yet.
+		old := r.interest.Swap(uint32(interest))
+		err := p.kernel.modify(r.fd, r.gen, interest)
+		if err != nil {
+			r.interest.Store(old)
 		}
-		r.interest.Store(uint32(interest))
-		return nil
+		return err
 	})
 	if err != nil {
 		return fail("Modify", err)

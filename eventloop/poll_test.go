@@ -18,6 +18,8 @@ type fakeKernel struct {
 	err    error         // what the next fetch returns
 	edge   chan struct{} // capacity 1
 	deaf   bool          // the watcher is never told
+
+	modified func(fd int32) // unless nil, called before modify returns
 }
 
 var errFake = errors.New("fake")
@@ -34,9 +36,13 @@ func (k *fakeKernel) add(fd int32, gen uint32, _ Interest) error {
 
 func (k *fakeKernel) modify(fd int32, gen uint32, _ Interest) error {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.set[fd] != gen {
+	known := k.set[fd] == gen
+	k.mu.Unlock()
+	if !known {
 		return errFake
+	}
+	if k.modified != nil {
+		k.modified(fd)
 	}
 	return nil
 }
@@ -163,6 +169,7 @@ func TestStaleEvents(t *testing.T) {
 		l := mustNew(t, Config{})
 		k := fake(l)
 		var old, renewed int
+		told := make(chan struct{})
 		var second *Registration
 		register(t, l, 1, func(Readiness) {
 			gen := second.gen
@@ -173,20 +180,47 @@ func TestStaleEvents(t *testing.T) {
 				l.io.gen = gen - 1
 			}
 			register(t, l, 2, func(Readiness) { renewed++ })
+			close(told)
 		})
 		second = register(t, l, 2, func(Readiness) { old++ })
 		k.fire(1, 2)
 		startLoop(t, l)
-		for range 3 { // turns
-			inLoop(t, l, func() {})
-		}
-		for done := false; !done; {
-			inLoop(t, l, func() { done = l.io.poller.Load().next == 2 })
-		}
+		<-told
+		inLoop(t, l, func() {}) // after all that was fetched together
 		if want := map[bool]int{false: 0, true: 1}[faulty]; old != 0 || renewed != want {
 			t.Errorf("faulty %v: the registration that ended was told %d times, its successor %d times, want 0 and %d", faulty, old, renewed, want)
 		}
 	}
+}
+
+// What the kernel tells of while Modify is still in it belongs to the new interest.
+func TestToldBeforeModifyReturns(t *testing.T) {
+	l := mustNew(t, Config{})
+	k := fake(l)
+	startLoop(t, l)
+	told := 0
+	r := register(t, l, 4, func(Readiness) { told++ })
+	if err := r.Modify(Edge); err != nil {
+		t.Fatal(err)
+	}
+	k.modified = func(fd int32) {
+		k.fire(fd)
+		for fetched := false; !fetched; {
+			inLoop(t, l, func() {
+				k.mu.Lock()
+				fetched = len(k.events) == 0 // and what was fetched has been told
+				k.mu.Unlock()
+			})
+		}
+	}
+	if err := r.Modify(Read | Edge); err != nil {
+		t.Fatal(err)
+	}
+	inLoop(t, l, func() {
+		if told != 1 {
+			t.Errorf("told %d times, want 1", told)
+		}
+	})
 }
 
 // A loop that never sleeps, on the only CPU, looks for events by itself.
