@@ -20,7 +20,7 @@ func All[T any](l *Loop, promises ...*Promise[T]) *Promise[[]T] {
 			if left--; left == 0 {
 				resolve(values)
 			}
-		}, reject)
+		}, func(r error) { reject(r) })
 	}
 	return d
 }
@@ -57,7 +57,7 @@ func Race[T any](l *Loop, promises ...*Promise[T]) *Promise[T] {
 	d, resolve, reject := NewPromise[T](l)
 	for _, p := range promises {
 		l.own("Race", p.loop)
-		p.react(resolve, reject)
+		p.react(func(v T) { resolve(v) }, func(r error) { reject(r) })
 	}
 	return d
 }
@@ -72,7 +72,7 @@ func Any[T any](l *Loop, promises ...*Promise[T]) *Promise[T] {
 	}
 	for i, p := range promises {
 		l.own("Any", p.loop)
-		p.react(resolve, func(r error) {
+		p.react(func(v T) { resolve(v) }, func(r error) {
 			reasons[i] = r
 			if left--; left == 0 {
 				reject(fmt.Errorf("eventloop: Any: %w: %w", ErrNoPromise, errors.Join(reasons...)))

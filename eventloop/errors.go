@@ -19,6 +19,7 @@ var (
 	ErrOtherLoop = errors.New("the promise belongs to another loop; hand its value over with Submit")
 	ErrNilReason = errors.New("rejected with a nil error; give a reason")
 	ErrNoPromise = errors.New("none of the promises was fulfilled")
+	ErrSettled   = errors.New("the promise was resolved or rejected before; only the first call counts")
 	ErrGoexit    = errors.New("runtime.Goexit was called on the loop; return instead")
 )
 
@@ -48,4 +49,6 @@ var (
 	errProducer     = fail("Submit", ErrProducer)
 	errSubmitFull   = fail("Submit", ErrFull)
 	errSubmitNil    = fail("Submit", ErrNilTask)
+	errResolve      = fail("resolve", ErrSettled)
+	errReject       = fail("reject", ErrSettled)
 )

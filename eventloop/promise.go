@@ -33,20 +33,24 @@ type rejection interface{ unhandledReason() error }
 
 // NewPromise returns a pending promise and the functions that settle it, which
 // belong to the loop: from elsewhere submit a call of them, or use [Go]. Only the
-// first call of either counts, as in JavaScript.
-func NewPromise[T any](l *Loop) (p *Promise[T], resolve func(T), reject func(error)) {
+// first call of either counts, as in JavaScript; the others return ErrSettled.
+func NewPromise[T any](l *Loop) (p *Promise[T], resolve func(T) error, reject func(error) error) {
 	p = &Promise[T]{loop: l}
-	resolve = func(v T) {
+	resolve = func(v T) error {
 		l.mustOwn("resolve")
-		if !p.locked {
-			p.fulfil(v)
+		if p.locked {
+			return errResolve
 		}
+		p.fulfil(v)
+		return nil
 	}
-	reject = func(reason error) {
+	reject = func(reason error) error {
 		l.mustOwn("reject")
-		if !p.locked {
-			p.fail(reason)
+		if p.locked {
+			return errReject
 		}
+		p.fail(reason)
+		return nil
 	}
 	return p, resolve, reject
 }

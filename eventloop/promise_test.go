@@ -282,3 +282,29 @@ func TestAwaitEndsWithContextAndLoop(t *testing.T) {
 		}
 	})
 }
+
+func TestPromiseSettlesOnce(t *testing.T) {
+	onLoop(t, Config{}, func(l *Loop) {
+		for name, first := range map[string]bool{"resolved": true, "rejected": false} {
+			p, resolve, reject := NewPromise[int](l)
+			p.Catch(func(error) (int, error) { return 0, nil })
+			settle := func() error { return reject(ErrNilTask) }
+			if first {
+				settle = func() error { return resolve(1) }
+			}
+			if err := settle(); err != nil {
+				t.Errorf("%s: the first call returned %v", name, err)
+			}
+			was := p.state
+			if err := resolve(2); !errors.Is(err, ErrSettled) {
+				t.Errorf("%s, then resolved: %v, want ErrSettled", name, err)
+			}
+			if err := reject(ErrClosed); !errors.Is(err, ErrSettled) {
+				t.Errorf("%s, then rejected: %v, want ErrSettled", name, err)
+			}
+			if p.state != was || first && p.value != 1 || !first && p.reason != ErrNilTask {
+				t.Errorf("%s: a later call changed the outcome to %v, %v, %v", name, p.state, p.value, p.reason)
+			}
+		}
+	})
+}
