@@ -25,14 +25,14 @@ Each round allocates a timer and its channel. One timer, reset in each round, se
 Go 1.23 Reset needs no draining.`,
 	When:     "another case of the select fires often.",
 	WhenNot:  "loops that wait half a second or longer in every round; tests, start-up code.",
-	Measured: "2,671 ns, 2 allocations -> 1,231 ns, 0 (Go 1.26.8)",
+	Measured: "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
 	Run:      run,
 })
 
 func run(p *check.Pass) {
 	p.Calls("time", []string{"After"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		comm := clause(cur)
-		if comm.Node() == nil {
+		if !comm.Valid() {
 			return
 		}
 		sel := comm.Parent().Parent()

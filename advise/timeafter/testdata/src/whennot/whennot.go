@@ -36,3 +36,17 @@ func once(ch <-chan int) {
 		}
 	}
 }
+
+var deadline = time.After(time.Hour)
+
+func outside(list []int) {
+	for range list {
+		<-time.After(time.Millisecond)
+		ch := time.After(time.Millisecond)
+		select {
+		case <-ch:
+		case t := <-time.After(time.Millisecond):
+			_ = t
+		}
+	}
+}

@@ -1,0 +1,382 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var (
+	sinkNode   any
+	sinkError  error
+	sinkHandle *exerciseHandle
+)
+
+// Exercise 7: goroutines that capture, ten items an operation.
+
+type exerciseItem struct{ n uint64 }
+
+func handleItem(it exerciseItem) uint64 { return it.n * 0x9e3779b97f4a7c15 }
+
+func closureBefore(in *exerciseInput) uint64 { return in.turn ^ added(captured(in.items)) }
+func closureAfter(in *exerciseInput) uint64  { return in.turn ^ added(passed(in.items)) }
+
+func added(list []uint64) (sum uint64) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
+}
+
+//go:noinline
+func captured(items []exerciseItem) []uint64 {
+	results := make([]uint64, len(items))
+	var wg sync.WaitGroup
+	for i, it := range items {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			results[i] = handleItem(it)
+		}()
+	}
+	wg.Wait()
+	return results
+}
+
+//go:noinline
+func passed(items []exerciseItem) []uint64 {
+	results := make([]uint64, len(items))
+	var wg sync.WaitGroup
+	for i, it := range items {
+		wg.Add(1)
+		go func(i int, it exerciseItem) {
+			defer wg.Done()
+			results[i] = handleItem(it)
+		}(i, it)
+	}
+	wg.Wait()
+	return results
+}
+
+// Exercise 8: numbers passed as any. The values are above 255: smaller ones
+// are not allocated.
+
+func boxingBefore(in *exerciseInput) uint64 {
+	return logAny("user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
+}
+
+//go:noinline
+func logAny(args ...any) (sum uint64) {
+	for _, a := range args {
+		switch a := a.(type) {
+		case int64:
+			sum = sum*31 + uint64(a)
+		case int:
+			sum = sum*31 + uint64(a)
+		}
+		sinkNode = a
+	}
+	return sum
+}
+
+func boxingAfter(in *exerciseInput) uint64 {
+	sum := logOne(0, "user", int64(in.turn|1<<20))
+	return logOne(sum, "score", int(in.turn%1000+1000))
+}
+
+//go:noinline
+func logOne[T ~int | ~int64](sum uint64, key string, v T) uint64 {
+	sinkString = key
+	return sum*31 + uint64(v)
+}
+
+func boxingSlog(in *exerciseInput) uint64 {
+	exerciseLogger.Info("event", "user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
+	return exerciseSum.sum
+}
+
+// exerciseSum is a slog.Handler that adds up the numbers of a record. It
+// belongs to the one worker.
+var (
+	exerciseSum    = &sumHandler{}
+	exerciseLogger = slog.New(exerciseSum)
+)
+
+type sumHandler struct{ sum uint64 }
+
+func (h *sumHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *sumHandler) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h *sumHandler) WithGroup(string) slog.Handler            { return h }
+func (h *sumHandler) Handle(_ context.Context, r slog.Record) error {
+	h.sum = 0
+	r.Attrs(func(a slog.Attr) bool {
+		h.sum = h.sum*31 + uint64(a.Value.Int64())
+		return true
+	})
+	return nil
+}
+
+// Exercise 9: a struct and a small part of it, allocated apart.
+
+type exerciseMetadata struct {
+	created time.Time
+	author  string
+}
+
+type linkedNode struct {
+	id   uint64
+	name string
+	meta *exerciseMetadata
+}
+
+type flatNode struct {
+	id      uint64
+	name    string
+	created time.Time
+	author  string
+}
+
+// exerciseTime stands in for time.Now, so that results agree.
+var exerciseTime = time.Unix(1_700_000_000, 0)
+
+func optionalBefore(in *exerciseInput) uint64 {
+	n := &linkedNode{id: in.turn, name: in.level, meta: &exerciseMetadata{created: exerciseTime, author: in.msg}}
+	sinkNode = n
+	return n.id ^ uint64(len(n.meta.author))
+}
+
+func optionalAfter(in *exerciseInput) uint64 {
+	n := &flatNode{id: in.turn, name: in.level, created: exerciseTime, author: in.msg}
+	sinkNode = n
+	return n.id ^ uint64(len(n.author))
+}
+
+// Exercise 10: time.After in a select.
+
+type exerciseTimers struct {
+	work  chan uint64
+	timer *time.Timer
+}
+
+func timeAfterBefore(in *exerciseInput) uint64 {
+	in.timers.work <- in.turn
+	select {
+	case w := <-in.timers.work:
+		return w
+	case <-time.After(time.Hour):
+		return 0
+	}
+}
+
+func timeAfterAfter(in *exerciseInput) uint64 {
+	in.timers.work <- in.turn
+	if in.timers.timer == nil {
+		in.timers.timer = time.NewTimer(time.Hour)
+	}
+	in.timers.timer.Reset(time.Hour)
+	select {
+	case w := <-in.timers.work:
+		return w
+	case <-in.timers.timer.C:
+		return 0
+	}
+}
+
+// Exercise 13: a map whose keys hold pointers. An operation looks one up; the
+// remedy shows in what the collector does beside.
+
+const exerciseKeyCount = 200_000
+
+type exerciseTenant struct{ id uint64 }
+
+type pointerKey struct {
+	tenant *exerciseTenant
+	id     uint64
+}
+
+type scalarKey struct{ tenant, id uint64 }
+
+type exerciseKeys struct {
+	tenants   []*exerciseTenant
+	byPointer map[pointerKey]struct{}
+	byNumber  map[scalarKey]struct{}
+}
+
+func prepareKeys(in *exerciseInput) {
+	k := &in.keys
+	for i := range uint64(1000) {
+		k.tenants = append(k.tenants, &exerciseTenant{i})
+	}
+	k.byPointer = make(map[pointerKey]struct{}, exerciseKeyCount)
+	k.byNumber = make(map[scalarKey]struct{}, exerciseKeyCount)
+}
+
+func keyBefore(in *exerciseInput) uint64 {
+	k := &in.keys
+	if len(k.byPointer) == 0 {
+		for i := range uint64(exerciseKeyCount) {
+			k.byPointer[pointerKey{k.tenants[i%1000], i}] = struct{}{}
+		}
+	}
+	id := in.turn % (2 * exerciseKeyCount)
+	if _, ok := k.byPointer[pointerKey{k.tenants[id%1000], id}]; ok {
+		return 2 * in.turn
+	}
+	return in.turn
+}
+
+func keyAfter(in *exerciseInput) uint64 {
+	k := &in.keys
+	if len(k.byNumber) == 0 {
+		for i := range uint64(exerciseKeyCount) {
+			k.byNumber[scalarKey{i % 1000, i}] = struct{}{}
+		}
+	}
+	id := in.turn % (2 * exerciseKeyCount)
+	if _, ok := k.byNumber[scalarKey{k.tenants[id%1000].id, id}]; ok {
+		return 2 * in.turn
+	}
+	return in.turn
+}
+
+// Exercise 14: defer in a loop, a hundred times an operation.
+
+type exerciseResource struct{ open, closed uint64 }
+
+func (r *exerciseResource) close() { r.closed += r.open }
+
+// resource returns the one resource of the operation, opened.
+func (in *exerciseInput) resource() *exerciseResource {
+	in.held = exerciseResource{open: in.turn}
+	return &in.held
+}
+
+func deferBefore(in *exerciseInput) uint64 {
+	r := in.resource()
+	deferAll(r)
+	return r.closed
+}
+
+//go:noinline
+func deferAll(r *exerciseResource) {
+	for range 100 {
+		defer r.close()
+	}
+}
+
+func deferAfter(in *exerciseInput) uint64 {
+	r := in.resource()
+	for range 100 {
+		deferOne(r)
+	}
+	return r.closed
+}
+
+//go:noinline
+func deferOne(r *exerciseResource) { defer r.close() }
+
+func deferExplicit(in *exerciseInput) uint64 {
+	r := in.resource()
+	for range 100 {
+		r.close()
+	}
+	return r.closed
+}
+
+// Exercise 15: errors.New for each rejection.
+
+var errBadAmount = errors.New("amount must be positive")
+
+func errorsBefore(in *exerciseInput) uint64 {
+	sinkError = validateNew(-int64(in.turn >> 1))
+	return in.turn ^ uint64(len(sinkError.Error()))
+}
+
+//go:noinline
+func validateNew(c int64) error {
+	if c <= 0 {
+		return errors.New("amount must be positive")
+	}
+	return nil
+}
+
+func errorsAfter(in *exerciseInput) uint64 {
+	sinkError = validateSentinel(-int64(in.turn >> 1))
+	return in.turn ^ uint64(len(sinkError.Error()))
+}
+
+//go:noinline
+func validateSentinel(c int64) error {
+	if c <= 0 {
+		return errBadAmount
+	}
+	return nil
+}
+
+// errorsInlined is the pattern where the compiler sees that the error stays.
+func errorsInlined(in *exerciseInput) uint64 {
+	if err := validateShort(-int64(in.turn >> 1)); err != nil {
+		return in.turn ^ uint64(len(err.Error()))
+	}
+	return 0
+}
+
+func validateShort(c int64) error {
+	if c <= 0 {
+		return errors.New("amount must be positive")
+	}
+	return nil
+}
+
+// Exercise 17: finalizers. What is closed is a number.
+
+type exerciseHandle struct{ raw uint64 }
+
+//go:noinline
+func (h *exerciseHandle) close() { h.raw = 0 }
+
+func finalizerBefore(in *exerciseInput) uint64 {
+	h := &exerciseHandle{in.turn}
+	runtime.SetFinalizer(h, (*exerciseHandle).close)
+	sinkHandle = h
+	return h.raw
+}
+
+func finalizerAfter(in *exerciseInput) uint64 {
+	h := &exerciseHandle{in.turn}
+	sinkHandle = h
+	raw := h.raw
+	h.close()
+	return raw
+}
+
+func finalizerCleanup(in *exerciseInput) uint64 {
+	h := &exerciseHandle{in.turn}
+	runtime.AddCleanup(h, func(uint64) {}, h.raw)
+	sinkHandle = h
+	return h.raw
+}
+
+// Exercise 18: a pointer to a struct of one number.
+
+type userPointer struct{ v uint64 }
+
+type userID uint64
+
+func newUserShort(v uint64) *userPointer { return &userPointer{v} }
+
+//go:noinline
+func newUser(v uint64) *userPointer { return &userPointer{v} }
+
+//go:noinline
+func handlePointer(id *userPointer) uint64 { return id.v * 31 }
+
+//go:noinline
+func handleValue(id userID) uint64 { return uint64(id) * 31 }
+
+func wrapperBefore(in *exerciseInput) uint64  { return handlePointer(newUser(in.turn)) }
+func wrapperAfter(in *exerciseInput) uint64   { return handleValue(userID(in.turn)) }
+func wrapperInlined(in *exerciseInput) uint64 { return handlePointer(newUserShort(in.turn)) }
