@@ -93,8 +93,9 @@ func TestPredict(t *testing.T) {
 
 const predictBlocks = 3 // the first has the pilots
 
-func predict(t *testing.T, command []string) {
-	settings := []cell.GC{setting(25, 0), setting(50, 0), setting(100, 0), setting(200, 0), setting(400, 0), setting(800, 0), setting(3200, 0), setting(-1, 0)}
+// measured runs the program in shuffled blocks of all settings.
+func measured(t *testing.T, command []string, settings []cell.GC) map[cell.GC][]Pilot {
+	t.Helper()
 	r := runner.New(runner.Config{})
 	rng := rand.New(rand.NewPCG(1, 1))
 	pilots := map[cell.GC][]Pilot{}
@@ -117,6 +118,12 @@ func predict(t *testing.T, command []string) {
 			run(settings[i])
 		}
 	}
+	return pilots
+}
+
+func predict(t *testing.T, command []string) {
+	settings := []cell.GC{setting(25, 0), setting(50, 0), setting(100, 0), setting(200, 0), setting(400, 0), setting(800, 0), setting(3200, 0), setting(-1, 0)}
+	pilots := measured(t, command, settings)
 	one, err := NewModel(pilots[settings[2]][:1], 0)
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,6 @@ func (s *Search) fitOf(m *Model) *fit {
 
 // judge predicts all candidates and says which are still in the race.
 func (s *Search) judge(c *Choice) {
-	const samples = 2000
 	var predictions []Prediction
 	for _, gc := range s.Settings {
 		predictions = append(predictions, c.Model.Predict(gc))
@@ -181,29 +180,13 @@ func (s *Search) judge(c *Choice) {
 		c.Best, c.Decided = Candidate{}, true
 		return
 	}
-	reference := -1 // the best of each sample
-	pool := feasible
-	if s.Objective == RSS {
-		pool = append(slices.Clone(feasible), c.Model.Predict(cell.DefaultGC))
-		reference = len(pool) - 1
-	}
-	loss := losses(s.fitOf(c.Model), pool, samples, s.Seed)
+	probable := s.within(c.Model, feasible)
 	bonferroni := 0.05 / float64(len(feasible))
 	chosen := -1
 	open := 0
 	var fresh []Candidate
 	for i, p := range feasible {
-		within := 0
-		for j := range samples {
-			l := loss[i][j]
-			if reference >= 0 {
-				l = (1+l)/(1+loss[reference][j]) - 1
-			}
-			if l <= s.Tolerance {
-				within++
-			}
-		}
-		cand := Candidate{Prediction: p, Within: float64(within) / samples}
+		cand := Candidate{Prediction: p, Within: probable[i]}
 		switch {
 		case chosen >= 0 && fresh[chosen].Within > 1-bonferroni:
 			cand.Out = fmt.Sprintf("uses more memory than %s, which is within %.0f %% of the best", fresh[chosen].GC, 100*s.Tolerance)
@@ -227,6 +210,31 @@ func (s *Search) judge(c *Choice) {
 	c.Best = fresh[chosen]
 	c.Candidates = append(c.Candidates, fresh...)
 	c.Decided = open <= 1 && c.Best.Within > 1-bonferroni
+}
+
+// within returns for each prediction the probability that it is within the
+// tolerance: of the best of them, or of the default where memory is wanted.
+func (s *Search) within(m *Model, predictions []Prediction) []float64 {
+	const samples = 2000
+	pool, reference := predictions, -1
+	if s.Objective == RSS {
+		pool = append(slices.Clone(predictions), m.Predict(cell.DefaultGC))
+		reference = len(predictions)
+	}
+	loss := losses(s.fitOf(m), pool, samples, s.Seed)
+	out := make([]float64, len(predictions))
+	for i := range predictions {
+		for j := range samples {
+			l := loss[i][j]
+			if reference >= 0 {
+				l = (1+l)/(1+loss[reference][j]) - 1
+			}
+			if l <= s.Tolerance {
+				out[i] += 1.0 / samples
+			}
+		}
+	}
+	return out
 }
 
 // arms returns n settings whose measurement would tell most about how far the
