@@ -77,7 +77,7 @@ func Example_marketFeed() {
 			})
 		}
 		feeds.Wait()
-		read := make(chan quote)
+		read := make(chan quote, 1) // the loop must not wait for the reader
 		if err := loop.Submit(func() { read <- m.quotes[0] }); err != nil {
 			fmt.Println(err)
 		}

@@ -131,7 +131,14 @@ func TestSubmitAndShutdownAreLinearizable(t *testing.T) {
 		for round := range 50 * rounds {
 			history, down := record(t,
 				func() submitter {
-					return &checkFirst{in: newLockFree(), done: newSignal(), pause: runtime.Gosched}
+					l := &checkFirst{in: newLockFree(), done: newSignal()}
+					var held atomic.Bool
+					l.pause = func() { // one submission stays between the two until the loop has ended
+						if held.CompareAndSwap(false, true) {
+							<-l.done
+						}
+					}
+					return l
 				},
 				func(l submitter, _ int) func(func()) error { return l.Submit },
 				func(int) int { return 0 }, round%30)
