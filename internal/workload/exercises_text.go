@@ -299,6 +299,7 @@ func resultBefore(in *exerciseInput) uint64 {
 //go:noinline
 func tokenize(s string) []string {
 	var out []string
+	//lint:ignore S1011 the loop that appends is what the exercise is about
 	for _, f := range strings.Fields(s) {
 		out = append(out, f)
 	}

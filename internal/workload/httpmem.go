@@ -15,7 +15,7 @@ func init() {
 		Name:    "httpmem",
 		Summary: "build and read the same HTTP request in each kind of request memory",
 		Params: withBudget("0", "5s",
-			Param{Name: "memory", Default: "pooled", Help: "heap (a string and a slice for each part), pooled, slab or arena", Check: OneOf("heap", "pooled", "slab", "arena")},
+			Param{Name: "mode", Default: "pooled", Help: "heap (a string and a slice for each part), pooled, slab or arena", Check: OneOf("heap", "pooled", "slab", "arena")},
 			Param{Name: "offheap", Default: "off", Help: "on: slab and arena outside of the Go heap", Check: OnOff},
 			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
 			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
@@ -37,7 +37,7 @@ func init() {
 type httpMem struct {
 	budget
 	shape    *httpShape
-	requests *http11.Requests // nil for memory=heap
+	requests *http11.Requests // nil for mode=heap
 	keep     bool             // a slot keeps its memory, as a connection does in mode Slab
 	workers  []*httpWorker
 }
@@ -77,16 +77,15 @@ func newHTTPMem(env Env) (Task, error) {
 	}
 	p := env.Params
 	t := &httpMem{budget: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
-	memory := p.String("memory")
-	if memory != "heap" {
-		mode := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}[memory]
+	if name := p.String("mode"); name != "heap" {
+		mode := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}[name]
 		t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
 		if err != nil {
 			return nil, fmt.Errorf("workload: httpmem: %w", err)
 		}
 		t.keep = mode == http11.Slab
 	} else if p.Bool("offheap") {
-		return nil, fmt.Errorf("workload: httpmem: offheap=on with memory=heap; choose slab or arena")
+		return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=heap; choose slab or arena")
 	}
 	n := p.Int("workers")
 	if n == 0 {

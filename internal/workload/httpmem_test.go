@@ -8,8 +8,8 @@ import (
 )
 
 var httpMemories = []given{
-	{"memory": "heap"}, {"memory": "pooled"}, {"memory": "slab"}, {"memory": "arena"},
-	{"memory": "slab", "offheap": "on"}, {"memory": "arena", "offheap": "on"},
+	{"mode": "heap"}, {"mode": "pooled"}, {"mode": "slab"}, {"mode": "arena"},
+	{"mode": "slab", "offheap": "on"}, {"mode": "arena", "offheap": "on"},
 }
 
 func (g given) and(name, value string) given {
@@ -36,12 +36,12 @@ func TestHTTPMemoriesReadTheSame(t *testing.T) {
 					t.Errorf("%v %s: sum %d, want %d", g, shape, sum, want)
 				}
 				allocs := testing.AllocsPerRun(200, func() { task.Loop(0, 1) })
-				if g["memory"] == "heap" && allocs < 2 || g["memory"] != "heap" && allocs > 0 && !invariant.Enabled {
+				if g["mode"] == "heap" && allocs < 2 || g["mode"] != "heap" && allocs > 0 && !invariant.Enabled {
 					t.Errorf("%v %s held=%s: %v allocations an operation", g, shape, held, allocs)
 				}
 				var rec cell.Record
 				task.Report(&rec)
-				if held := rec.Metrics["/httpmem/used:bytes"]; g["memory"] != "heap" && (held < 1 || held > rec.Metrics["/httpmem/held:bytes"]) {
+				if held := rec.Metrics["/httpmem/used:bytes"]; g["mode"] != "heap" && (held < 1 || held > rec.Metrics["/httpmem/held:bytes"]) {
 					t.Errorf("%v %s: %v bytes used of %v", g, shape, held, rec.Metrics["/httpmem/held:bytes"])
 				}
 				if err := task.Close(); err != nil {
@@ -57,11 +57,11 @@ func TestHTTPMemoriesReadTheSame(t *testing.T) {
 func BenchmarkHTTPMem(b *testing.B) {
 	for _, shape := range []string{"typical", "headers", "large"} {
 		for _, g := range httpMemories {
-			name := g["memory"]
+			name := g["mode"]
 			if g["offheap"] == "on" {
 				name += "-offheap"
 			}
-			b.Run("shape="+shape+"/memory="+name, func(b *testing.B) {
+			b.Run("shape="+shape+"/mode="+name, func(b *testing.B) {
 				task := build(b, "httpmem", g.and("shape", shape), 1).(*httpMem)
 				b.ReportAllocs()
 				task.Loop(0, int64(b.N))
