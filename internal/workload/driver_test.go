@@ -101,8 +101,8 @@ var closedVariants = map[string]struct {
 		{"producers": "3"}, {"producers": "3", "batch": "64"}, {"producers": "3", "mode": "pingpong"}, {"producers": "3", "ingress": "ablation", "arena": "on"},
 		{"producers": "3", "inflight": "5"}}},
 	"httpmem": {200, []given{
-		{"workers": "3", "held": "7", "memory": "heap"}, {"workers": "3", "held": "7"}, {"workers": "3", "held": "7", "memory": "slab"}, {"workers": "3", "held": "7", "memory": "arena"},
-		{"workers": "3", "held": "7", "memory": "arena", "offheap": "on"}}},
+		{"workers": "3", "held": "7", "mode": "heap"}, {"workers": "3", "held": "7"}, {"workers": "3", "held": "7", "mode": "slab"}, {"workers": "3", "held": "7", "mode": "arena"},
+		{"workers": "3", "held": "7", "mode": "arena", "offheap": "on"}}},
 	"workers": {20, []given{{"mode": "spawn"}, {"mode": "reuse"}, {"mode": "reuse", "goroutines": "1"}}},
 }
 
@@ -171,7 +171,7 @@ func TestWorkloadsRefuse(t *testing.T) {
 		{"buffers", both, "iterations and duration are both 0"},
 		{"buffers", given{"pool": "lock"}, "want one of none, mutex, sharded, syncpool"},
 		{"buffers", given{"rows": "10", "window": "11"}, "lower --window or raise --rows"},
-		{"httpmem", given{"memory": "heap", "offheap": "on"}, "choose slab or arena"},
+		{"httpmem", given{"mode": "heap", "offheap": "on"}, "choose slab or arena"},
 		{"prealloc", both, "iterations and duration are both 0"},
 		{"prealloc", given{"kind": "list"}, "want one of slice, map"},
 		{"prealloc", given{"hint": "maybe"}, "want on or off"},
