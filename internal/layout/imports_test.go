@@ -19,7 +19,7 @@ const module = "github.com/isobar-go/isobar"
 // here does not belong to the module.
 var ranks = map[string]int{
 	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
-	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2,
+	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "memtest": 2,
 	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
 	"advise/check": 2, "advise": 4, "advise/internal/registry": 4, // and each check: see rank
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
@@ -40,7 +40,7 @@ func rank(pkg string) (int, bool) {
 	return 3, dir == "advise/" && name != "internal"
 }
 
-var libraries = []string{"arena", "slab", "pool", "queue", "latency", "gcctl", "eventloop", "http11"}
+var libraries = []string{"arena", "slab", "pool", "queue", "latency", "gcctl", "eventloop", "http11", "memtest"}
 
 // never lists imports that rank alone would allow.
 var never = map[string][]string{

@@ -1,0 +1,109 @@
+package memtest
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+// attempts is how often a figure of the live heap is taken before it counts
+// against the test.
+const attempts = 4
+
+// Growth fails the test where the live heap gains more than limit bytes with
+// each call of f, over so many calls; 100 and more tell a leak from the noise of the
+// runtime, a few hundred bytes. The calls double with each attempt, so that a
+// structure that grows by doubling is seen, and a cache that fills up once is
+// not.
+func Growth(t testing.TB, limit float64, calls int, f func()) {
+	t.Helper()
+	if calls < 1 {
+		t.Errorf("memtest: Growth: %d calls; want 1 or more", calls)
+		return
+	}
+	for range calls {
+		f()
+	}
+	least, before := 0.0, readHeap().live
+	for i := range attempts {
+		for range calls {
+			f()
+		}
+		after := readHeap().live
+		grown := float64(after-before) / float64(calls)
+		if i == 0 || grown < least {
+			least = grown
+		}
+		if least <= limit {
+			return
+		}
+		before, calls = after, 2*calls
+	}
+	t.Errorf("memtest: Growth: the live heap gains %.4g bytes a call, limit %.4g; compare two heap profiles with go tool pprof -base, or drop what keeps the objects", least, limit)
+}
+
+// leastBytes is what a structure must take to tell its share from what the
+// runtime itself allocates.
+const leastBytes = 64 << 10
+
+// Scan fails the test where the collector must scan more than limit of the
+// bytes that the result of build keeps alive: 0 for memory without pointers, 1
+// where each object ends in one, because an object is scanned up to its last
+// pointer. build makes at least 64 KB.
+func Scan(t testing.TB, limit float64, build func() any) {
+	t.Helper()
+	share, ok := scanShare(build, limit)
+	switch {
+	case !ok:
+		t.Errorf("memtest: Scan: the structure keeps less than %d bytes alive; build a larger one, its share drowns in those of the runtime", leastBytes)
+	case share > limit:
+		t.Errorf("memtest: Scan: the collector scans %.3f of the structure's bytes, limit %.3f; keep pointers out of the bulk of it (indexes, fixed arrays, offsets), or put them first", share, limit)
+	}
+}
+
+// scanShare is the least share of several attempts. ok is false where the
+// structure was too small in all of them.
+func scanShare(build func() any, limit float64) (share float64, ok bool) {
+	build() // what it sets up once stays
+	for range attempts {
+		before := readHeap()
+		kept := build()
+		after := readHeap()
+		runtime.KeepAlive(kept)
+		live := after.live - before.live
+		if live < leastBytes {
+			continue // small, or others let go of more
+		}
+		s := max(0, float64(after.scan-before.scan)) / float64(live)
+		if !ok || s < share {
+			share, ok = s, true
+		}
+		if share <= limit {
+			break
+		}
+	}
+	return share, ok
+}
+
+// ScanShare returns the share of the bytes kept alive by the result of build that the
+// collector scans, from 0 to 1; 0 for less than 64 KB.
+func ScanShare(build func() any) float64 {
+	share, _ := scanShare(build, -1)
+	return share
+}
+
+type heap struct{ live, scan int64 }
+
+// readHeap collects and reads the live heap. Two collections empty every
+// sync.Pool; finalizers and cleanups of the first may free more in the second.
+func readHeap() heap {
+	runtime.GC()
+	time.Sleep(time.Millisecond) // for finalizers and cleanups, which have a goroutine of their own
+	runtime.GC()
+	scan := []metrics.Sample{{Name: "/gc/scan/heap:bytes"}}
+	metrics.Read(scan)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return heap{live: int64(m.HeapAlloc), scan: int64(scan[0].Value.Uint64())}
+}
