@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -71,7 +70,7 @@ func (c *collector) SubmitTask(t Task) error {
 }
 
 // BenchmarkSubmitTail is Submit alone under a collection every 1,000 tasks, by
-// way and producers; it reports its percentiles.
+// way and producers, with at most window tasks waiting; it reports its percentiles.
 func BenchmarkSubmitTail(b *testing.B) {
 	for _, way := range ways {
 		for _, producers := range []int{1, 2, 8} {
@@ -79,26 +78,35 @@ func BenchmarkSubmitTail(b *testing.B) {
 				l := newLoop(Config{}, way.make())
 				startLoop(b, l)
 				rec := latency.NewRecorder()
-				var wg sync.WaitGroup
-				task := new(tally)
-				for p := range producers {
-					to := way.to(l)
-					wg.Go(func() {
-						for i := range b.N / producers {
-							start := time.Now()
-							to.SubmitTask(task)
-							rec.Record(time.Since(start))
-							if p == 0 && i%1000 == 0 {
-								runtime.GC()
-							}
-						}
-					})
+				collects := false
+				submitAll(b, l, func(l *Loop) submitting {
+					s := submitting(timed{way.to(l), rec})
+					if !collects {
+						collects = true
+						s = &collector{submitting: s, every: max(1000/producers, 1)}
+					}
+					return s
+				}, "task", producers, b.N)
+				if err := l.Shutdown(context.Background()); err != nil {
+					b.Fatal(err)
 				}
-				wg.Wait()
 				h := rec.Snapshot()
 				b.ReportMetric(float64(h.Quantile(0.5)), "p50-ns")
 				b.ReportMetric(float64(h.Quantile(0.999)), "p99.9-ns")
 			})
 		}
 	}
+}
+
+// timed records how long SubmitTask takes.
+type timed struct {
+	submitting
+	rec *latency.Recorder
+}
+
+func (s timed) SubmitTask(t Task) error {
+	start := time.Now()
+	err := s.submitting.SubmitTask(t)
+	s.rec.Record(time.Since(start))
+	return err
 }
