@@ -23,13 +23,9 @@ type client struct {
 
 func (c *client) dial() error {
 	c.close()
-	var d net.Dialer
-	nc, err := d.DialContext(c.ctx, "tcp", c.Address)
+	nc, err := c.connect()
 	if err != nil {
 		return err
-	}
-	if deadline, ok := c.ctx.Deadline(); ok {
-		nc.SetDeadline(deadline)
 	}
 	c.nc = nc
 	if c.in == nil {
@@ -37,7 +33,27 @@ func (c *client) dial() error {
 	} else {
 		c.in.Reset(nc)
 	}
-	return nil
+	if c.message == nil {
+		return nil
+	}
+	if _, err := c.nc.Write(c.bytes); err != nil {
+		return err
+	}
+	_, _, err = c.head("101")
+	return err
+}
+
+// connect makes a connection whose reads and writes end when the run must.
+func (r *run) connect() (net.Conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(r.ctx, "tcp", r.Address)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := r.ctx.Deadline(); ok {
+		nc.SetDeadline(deadline)
+	}
+	return nc, nil
 }
 
 func (c *client) close() {
@@ -47,24 +63,25 @@ func (c *client) close() {
 	}
 }
 
-// loop sends every request of the schedule whose number is i modulo the number
-// of connections.
+// loop sends every batch of requests of the schedule whose number is i modulo
+// the number of connections.
 func (c *client) loop(i int64) {
+	n := int64(c.Pipeline)
 	for ; ; i += int64(c.Connections) {
 		var due time.Duration
 		if c.Rate > 0 {
-			due = c.Config.due(i)
+			due = c.Config.due(i * n)
 		} else {
 			due = time.Since(c.start)
 		}
 		if due >= c.Duration {
 			return
 		}
-		c.due++
+		c.due += n
 		if !c.wait(due) {
 			return
 		}
-		c.one(due)
+		c.batch(due)
 	}
 }
 
@@ -81,63 +98,56 @@ func (c *client) wait(due time.Duration) bool {
 	return c.ctx.Err() == nil && time.Since(c.start) < 2*c.Duration
 }
 
-func (c *client) one(due time.Duration) {
+// batch sends the requests that are due together and reads their answers.
+func (c *client) batch(due time.Duration) {
 	began := time.Since(c.start)
-	err := c.roundTrip()
-	end := time.Since(c.start)
-	if err == nil {
+	err := c.send()
+	for left := int64(c.Pipeline); left > 0; left-- {
+		if err == nil {
+			err = c.receive()
+		}
+		if err != nil {
+			c.failed += left
+			if c.firstErr == nil {
+				c.firstErr = err
+			}
+			c.close()
+			return
+		}
+		end := time.Since(c.start)
 		c.done++
 		c.response.Record(end - due)
 		c.service.Record(end - began)
-		return
 	}
-	c.failed++
-	if c.firstErr == nil {
-		c.firstErr = err
-	}
-	c.close()
 }
 
-var errClosing = errors.New("the server closed the connection after its answer")
-
-// roundTrip sends the request and reads the answer to its end.
-func (c *client) roundTrip() error {
+func (c *client) send() error {
 	if c.nc == nil {
 		if err := c.dial(); err != nil {
 			return err
 		}
 	}
-	if _, err := c.nc.Write(c.bytes); err != nil {
+	out := c.bytes
+	if c.message != nil {
+		out = c.message
+	}
+	_, err := c.nc.Write(out)
+	return err
+}
+
+var errClosing = errors.New("the server closed the connection after its answer")
+
+// receive reads an answer to its end.
+func (c *client) receive() error {
+	if c.message != nil {
+		_, err := c.in.Discard(len(c.message))
 		return err
 	}
-	status, err := c.in.ReadSlice('\n')
-	if err != nil {
+	length, closing, err := c.head("200")
+	switch {
+	case err != nil:
 		return err
-	}
-	if !bytes.HasPrefix(status, []byte("HTTP/1.1 200 ")) {
-		return fmt.Errorf("answer %q, want 200", bytes.TrimSpace(status))
-	}
-	length, closing := -1, false
-	for {
-		line, err := c.in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			break
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		switch {
-		case len(name) == len("content-length") && bytes.EqualFold(name, []byte("content-length")):
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return fmt.Errorf("Content-Length %q: %w", value, err)
-			}
-		case len(name) == len("connection") && bytes.EqualFold(name, []byte("connection")):
-			closing = bytes.EqualFold(bytes.TrimSpace(value), []byte("close"))
-		}
-	}
-	if length < 0 {
+	case length < 0:
 		return errors.New("an answer without Content-Length")
 	}
 	if _, err := c.in.Discard(length); err != nil {
@@ -147,4 +157,36 @@ func (c *client) roundTrip() error {
 		return errClosing
 	}
 	return nil
+}
+
+// head reads the head of an answer, which must have that status. length is -1
+// without a Content-Length.
+func (c *client) head(want string) (length int, closing bool, err error) {
+	status, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return 0, false, err
+	}
+	if !bytes.HasPrefix(status, []byte("HTTP/1.1 "+want+" ")) {
+		return 0, false, fmt.Errorf("answer %q, want %s", bytes.TrimSpace(status), want)
+	}
+	length = -1
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return 0, false, err
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			return length, closing, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch {
+		case len(name) == len("content-length") && bytes.EqualFold(name, []byte("content-length")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, false, fmt.Errorf("Content-Length %q: %w", value, err)
+			}
+		case len(name) == len("connection") && bytes.EqualFold(name, []byte("connection")):
+			closing = bytes.EqualFold(bytes.TrimSpace(value), []byte("close"))
+		}
+	}
 }

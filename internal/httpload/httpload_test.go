@@ -2,6 +2,7 @@ package httpload
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -97,10 +98,102 @@ func TestMisuse(t *testing.T) {
 		{Config{Address: "127.0.0.1:1"}, "Duration"},
 		{Config{Address: "127.0.0.1:1", Duration: 1, Rate: -1}, "negative"},
 		{Config{Address: "127.0.0.1:1", Duration: 1, Idle: 1}, "Busy"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, HalfOpen: -1}, "negative"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Upgrade: true}, "BodyBytes"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Path: "/a b"}, "begins with /"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, HalfOpen: 1}, "half-open"},
 		{Config{Address: "127.0.0.1:1", Duration: 1}, "is the server up"},
 	} {
 		if _, err := Run(t.Context(), tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want an error with %q", tc.c, err, tc.want)
 		}
+	}
+}
+
+// TestPipeline sends eight requests at a time.
+func TestPipeline(t *testing.T) {
+	var requests, conns atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/here" {
+			t.Errorf("a request for %s", r.URL)
+		}
+		requests.Add(1)
+		io.WriteString(w, "ok")
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 1600, Duration: 100 * time.Millisecond}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 160 || r.Done != 160 || r.Response.Count() != 160 || requests.Load() != 160 || conns.Load() != 2 {
+		t.Errorf("due %d, done %d (%v), the server saw %d on %d connections; want 160 on 2", r.Due, r.Done, r.FirstErr, requests.Load(), conns.Load())
+	}
+}
+
+// TestUpgrade sends messages on connections that the server has handed over.
+func TestUpgrade(t *testing.T) {
+	var upgrades, bytes atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		upgrades.Add(1)
+		nc, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer nc.Close()
+		io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		n, _ := io.Copy(nc, rw) // until the client closes
+		bytes.Add(n)
+	}))
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), BodyBytes: 1000, Connections: 4, Upgrade: true, Rate: 1000, Duration: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Close()
+	if r.Done != 100 || r.Failed != 0 || upgrades.Load() != 4 {
+		t.Errorf("done %d, failed %d (%v), %d upgrades; want 100, 0 and 4", r.Done, r.Failed, r.FirstErr, upgrades.Load())
+	}
+	for end := time.Now().Add(10 * time.Second); bytes.Load() != 100*1000 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if n := bytes.Load(); n != 100*1000 {
+		t.Errorf("the server echoed %d bytes, want 100000", n)
+	}
+}
+
+// TestHalfOpen holds that half-open connections are there while the load runs,
+// are made again when the server gives them up, and are gone afterwards.
+func TestHalfOpen(t *testing.T) {
+	var open, made atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
+	srv.Config.ReadHeaderTimeout = 50 * time.Millisecond
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			open.Add(1)
+			made.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), HalfOpen: 20, Rate: 100, Duration: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 30 || r.HalfOpen < 1 || r.HalfOpen > 20 || r.Reopened < 20 || made.Load() < r.Reopened+r.HalfOpen {
+		t.Errorf("%+v, %d connections; want 30 requests, up to 20 half-open connections, each made again", r, made.Load())
+	}
+	for end := time.Now().Add(10 * time.Second); open.Load() != 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if n := open.Load(); n != 0 {
+		t.Errorf("%d connections are open after the run", n)
 	}
 }

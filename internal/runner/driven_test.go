@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/cell"
@@ -28,6 +29,34 @@ func TestHTTP(t *testing.T) {
 				t.Errorf("hits of request memory: %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestHTTPAnswers runs each kind of answer, on both kinds of server.
+func TestHTTPAnswers(t *testing.T) {
+	for name, params := range map[string]map[string]string{
+		"text":    {"body": "100", "wait": "1ms", "pipeline": "4", "from": "heap"},
+		"file":    {"answer": "file", "reply": "100000"},
+		"upgrade": {"answer": "upgrade", "body": "100"},
+		"half":    {"halfopen": "30"},
+	} {
+		for _, server := range []string{"arena", "nethttp"} {
+			t.Run(name+"/"+server, func(t *testing.T) {
+				c := testCell("http")
+				c.Params = map[string]string{"server": server, "rate": "1000", "connections": "5", "duration": "100ms"}
+				maps.Copy(c.Params, params)
+				rec := run(t, c)
+				if rec.Err != nil {
+					t.Fatal(rec.Err)
+				}
+				if rec.Metrics[cell.Scheduled] != 100 || rec.Metrics[cell.Done] != 100 || rec.Metrics[cell.OpCPU] <= 0 {
+					t.Errorf("%v requests were due and %v done, want 100", rec.Metrics[cell.Scheduled], rec.Metrics[cell.Done])
+				}
+				if n := rec.Metrics["/httpload/halfopen:connections"]; name == "half" && n != 30 {
+					t.Errorf("%v half-open connections, want 30", n)
+				}
+			})
+		}
 	}
 }
 

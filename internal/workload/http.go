@@ -1,15 +1,14 @@
 package workload
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/isobar-go/isobar/gcctl"
@@ -32,6 +31,8 @@ const netHTTP = "nethttp"
 func init() {
 	own := []Param{
 		{Name: "server", Default: "pooled", Help: "http11 with that request memory: pooled, slab, slab-offheap, arena, arena-offheap; or nethttp", Check: OneOf("pooled", "slab", "slab-offheap", "arena", "arena-offheap", netHTTP)},
+		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
+		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
 		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.Alloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
 		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
@@ -52,6 +53,8 @@ type httpServer struct {
 	params  Params
 	beside  func(context.Context, cell.Cell) (cell.Record, error)
 	address string
+	file    string             // with --answer file
+	half    map[string]float64 // what the load says of half-open connections
 	stop    func(context.Context) error
 	served  chan error
 	store   *treeStore
@@ -75,6 +78,11 @@ func newHTTP(env Env) (Task, error) {
 	if t.ctl, err = startController("http", p, nil); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	if p.String("answer") == "file" {
+		if t.file, err = replyFile(p.Bytes("reply")); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: http: %w", err), closeController("http", t.ctl), l.Close())
+		}
+	}
 	serve := t.http11()
 	if p.String("server") == netHTTP {
 		serve = t.netHTTP()
@@ -83,71 +91,11 @@ func newHTTP(env Env) (Task, error) {
 	return t, nil
 }
 
-func (t *httpServer) http11() func(net.Listener) error {
-	reply, alloc := t.params.Bytes("reply"), t.params.Bytes("alloc")
-	scratch := func(c *http11.Context) []byte { return c.Alloc(alloc) }
-	if t.params.String("from") == "heap" {
-		scratch = func(*http11.Context) []byte { return make([]byte, alloc) }
-	}
-	srv := &http11.Server{
-		Memory:       httpMemory[t.params.String("server")],
-		MaxBodyBytes: 1 << 30,
-		Handler: http11.HandlerFunc(func(c *http11.Context) {
-			if _, err := c.Body(); err != nil {
-				return // the server answers
-			}
-			b := scratch(c)
-			fill(b)
-			c.SetHeader("Content-Type", "text/plain")
-			writeReply(c, b, reply)
-		}),
-	}
-	if t.ctl != nil {
-		srv.Idle = t.ctl.Idle
-	}
-	t.stop, t.stats = srv.Shutdown, srv.Stats
-	return srv.Serve
-}
-
-func (t *httpServer) netHTTP() func(net.Listener) error {
-	reply, alloc := t.params.Bytes("reply"), t.params.Bytes("alloc")
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		b := make([]byte, alloc)
-		fill(b)
-		w.Header().Set("Content-Type", "text/plain")
-		w.Header().Set("Content-Length", strconv.Itoa(reply)) // as http11 does by itself
-		writeReply(w, b, reply)
-	})}
-	t.stop, t.stats = srv.Shutdown, nil
-	return srv.Serve
-}
-
-// text is what replies are made of.
-var text = bytes.Repeat([]byte("abcdefghijklmnop"), 256)
-
-// fill writes all of b, as rendering a page would.
-func fill(b []byte) {
-	for len(b) > 0 {
-		b = b[copy(b, text):]
-	}
-}
-
-// writeReply writes n bytes: what b holds first. The client notices what is
-// missing.
-func writeReply(w io.Writer, b []byte, n int) {
-	for part := b; n > 0; part = text {
-		m := min(n, len(part))
-		w.Write(part[:m])
-		n -= m
-	}
-}
-
 func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	load := cell.Cell{Config: cell.Config{Workload: "httpload", GC: cell.GC{Percent: 400}, Params: map[string]string{"address": t.address}}}
+	if t.params.String("answer") == "upgrade" {
+		load.Params["upgrade"] = "on"
+	}
 	for _, p := range loadParams {
 		load.Params[p.Name] = t.params.String(p.Name)
 	}
@@ -158,6 +106,12 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	d := Driving{
 		Due: int64(rec.Metrics[cell.Scheduled]), Done: int64(rec.Metrics[cell.Done]),
 		Response: new(latency.Histogram), Service: new(latency.Histogram),
+	}
+	t.half = map[string]float64{}
+	for _, metric := range []string{halfOpenMetric, reopenedMetric} {
+		if v, ok := rec.Metrics[metric]; ok {
+			t.half[metric] = v
+		}
 	}
 	if rate := rec.Metrics[cell.Throughput]; rate > 0 {
 		d.Elapsed = time.Duration(float64(d.Done) / rate * float64(time.Second))
@@ -184,6 +138,9 @@ func (t *httpServer) Report(rec *cell.Record) {
 		rec.Set("/http/memory/hits:blocks", float64(m.Hits))
 		rec.Set("/http/memory/misses:blocks", float64(m.Misses))
 	}
+	for metric, v := range t.half {
+		rec.Set(metric, v)
+	}
 	reportController(rec, t.ctl)
 }
 
@@ -193,6 +150,9 @@ func (t *httpServer) Close() error {
 	err := t.stop(ctx)
 	if e := <-t.served; !errors.Is(e, http11.ErrServerClosed) && !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
+	}
+	if t.file != "" {
+		err = errors.Join(err, os.RemoveAll(filepath.Dir(t.file)))
 	}
 	if err != nil {
 		err = fmt.Errorf("workload: http: %w", err)

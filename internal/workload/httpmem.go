@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -15,7 +16,7 @@ func init() {
 		Name:    "httpmem",
 		Summary: "build and read the same HTTP request in each kind of request memory",
 		Params: withBudget("0", "5s",
-			Param{Name: "mode", Default: "pooled", Help: "heap (a string and a slice for each part), pooled, slab or arena", Check: OneOf("heap", "pooled", "slab", "arena")},
+			Param{Name: "mode", Default: "pooled", Help: "heap (a string and a slice for each part), pooled, slab, arena, or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)", Check: OneOf("heap", "pooled", "slab", "arena", "goarena")},
 			Param{Name: "offheap", Default: "off", Help: "on: slab and arena outside of the Go heap", Check: OnOff},
 			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
 			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
@@ -37,8 +38,9 @@ func init() {
 type httpMem struct {
 	budget
 	shape    *httpShape
-	requests *http11.Requests // nil for mode=heap
-	keep     bool             // a slot keeps its memory, as a connection does in mode Slab
+	requests *http11.Requests // nil for heap and goarena
+	goArena  bool
+	keep     bool // a slot keeps its memory, as a connection does in mode Slab
 	workers  []*httpWorker
 }
 
@@ -60,6 +62,7 @@ type httpWorker struct {
 type heapRequest struct {
 	parts []string
 	body  []byte
+	arena goArena // of the two above, with mode=goarena
 }
 
 // A regionRequest has its parts one behind the other in head, the memory of req.
@@ -77,15 +80,22 @@ func newHTTPMem(env Env) (Task, error) {
 	}
 	p := env.Params
 	t := &httpMem{budget: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
-	if name := p.String("mode"); name != "heap" {
+	switch name := p.String("mode"); name {
+	case "pooled", "slab", "arena":
 		mode := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}[name]
 		t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
 		if err != nil {
 			return nil, fmt.Errorf("workload: httpmem: %w", err)
 		}
 		t.keep = mode == http11.Slab
-	} else if p.Bool("offheap") {
-		return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=heap; choose slab or arena")
+	default:
+		if p.Bool("offheap") {
+			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s; choose slab or arena", name)
+		}
+		t.goArena = name == "goarena"
+		if t.goArena && !haveGoArena {
+			return nil, errors.New("workload: httpmem: mode=goarena: this program was built without Go's arenas; build it with GOEXPERIMENT=arenas")
+		}
 	}
 	n := p.Int("workers")
 	if n == 0 {
@@ -138,7 +148,11 @@ func (t *httpMem) Loop(worker int, n int64) (sum uint64) {
 	for range n {
 		if t.requests == nil {
 			r := &w.heap[w.at]
-			t.shape.onHeap(r)
+			if t.goArena {
+				t.shape.inGoArena(r)
+			} else {
+				t.shape.onHeap(r)
+			}
 			sum += r.read()
 			if w.at++; w.at == len(w.heap) {
 				w.at = 0
@@ -224,16 +238,19 @@ func (t *httpMem) Report(rec *cell.Record) {
 }
 
 func (t *httpMem) Close() error {
-	if t.requests == nil {
-		return nil
-	}
 	for _, w := range t.workers {
+		for i := range w.heap {
+			w.heap[i].arena.free()
+		}
 		for i := range w.regions {
 			if r := &w.regions[i]; r.live {
 				t.requests.End(r.req)
 				*r = regionRequest{}
 			}
 		}
+	}
+	if t.requests == nil {
+		return nil
 	}
 	t.requests.Close()
 	if s := t.requests.Stats(); s.Requests != 0 || s.InUse != 0 {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/cell"
@@ -10,6 +11,26 @@ import (
 var httpMemories = []given{
 	{"mode": "heap"}, {"mode": "pooled"}, {"mode": "slab"}, {"mode": "arena"},
 	{"mode": "slab", "offheap": "on"}, {"mode": "arena", "offheap": "on"},
+}
+
+func init() {
+	if haveGoArena {
+		httpMemories = append(httpMemories, given{"mode": "goarena"})
+	}
+}
+
+// TestGoArena holds that a build without Go's arenas says how to get them.
+func TestGoArena(t *testing.T) {
+	task, err := tryBuild("httpmem", given{"mode": "goarena"}, 1)
+	if haveGoArena {
+		if err != nil || task.Close() != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if err == nil || !strings.Contains(err.Error(), "GOEXPERIMENT=arenas") {
+		t.Errorf("mode=goarena: %v, want an error with the remedy", err)
+	}
 }
 
 func (g given) and(name, value string) given {
@@ -36,12 +57,13 @@ func TestHTTPMemoriesReadTheSame(t *testing.T) {
 					t.Errorf("%v %s: sum %d, want %d", g, shape, sum, want)
 				}
 				allocs := testing.AllocsPerRun(200, func() { task.Loop(0, 1) })
-				if g["mode"] == "heap" && allocs < 2 || g["mode"] != "heap" && allocs > 0 && !invariant.Enabled {
+				allocates := g["mode"] == "heap" || g["mode"] == "goarena"
+				if allocates && allocs < 1 || !allocates && allocs > 0 && !invariant.Enabled {
 					t.Errorf("%v %s held=%s: %v allocations an operation", g, shape, held, allocs)
 				}
 				var rec cell.Record
 				task.Report(&rec)
-				if held := rec.Metrics["/httpmem/used:bytes"]; g["mode"] != "heap" && (held < 1 || held > rec.Metrics["/httpmem/held:bytes"]) {
+				if held := rec.Metrics["/httpmem/used:bytes"]; !allocates && (held < 1 || held > rec.Metrics["/httpmem/held:bytes"]) {
 					t.Errorf("%v %s: %v bytes used of %v", g, shape, held, rec.Metrics["/httpmem/held:bytes"])
 				}
 				if err := task.Close(); err != nil {
