@@ -62,6 +62,10 @@ var spsc = []impl{
 		q := isobar.NewSPSCRing[*task](window)
 		return queue{push: q.Push, take: q.Drain, pushBatch: q.PushBatch}
 	}},
+	{"isobar-unbounded", func() queue {
+		q := isobar.NewSPSC[*task](isobar.DefaultRetain)
+		return queue{push: q.Push, take: q.Drain, pushBatch: q.PushBatch}
+	}},
 	{"xsync-spsc", func() queue {
 		q := xsync.NewSPSCQueue[*task](window)
 		return queue{push: q.TryEnqueue, take: one(q.TryDequeue)}

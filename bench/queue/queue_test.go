@@ -160,7 +160,7 @@ func BenchmarkMPSCBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkSPSC compares bounded queues for one producer.
+// BenchmarkSPSC compares queues for one producer; isobar is the ring.
 func BenchmarkSPSC(b *testing.B) {
 	for _, impl := range spsc {
 		b.Run("batch=1/impl="+impl.name, func(b *testing.B) { bench(b, impl.make(), 1, 1, 0) })
