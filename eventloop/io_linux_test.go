@@ -2,6 +2,7 @@ package eventloop
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,14 +61,18 @@ func TestRegisterMisuse(t *testing.T) {
 			return f(l, reg, a)
 		}
 	}
+	beyond := math.MaxInt32
+	if beyond < math.MaxInt {
+		beyond++ // of an int of 64 bits
+	}
 	for _, test := range []struct {
 		name string
 		do   func(*testing.T) error
 		want error
 	}{
 		{"negative descriptor", register(-1, Read, nothing), ErrFD},
-		{"descriptor beyond all numbers", register(1<<31, Read, nothing), ErrFD},
-		{"descriptor that is not open", register(1<<31-1, Read, nothing), ErrFD},
+		{"descriptor beyond all numbers", register(beyond, Read, nothing), ErrFD},
+		{"descriptor that is not open", register(math.MaxInt32, Read, nothing), ErrFD},
 		{"no callback", register(r, Read, nil), ErrNilTask},
 		{"unknown interest", register(r, 1<<7, nothing), ErrInterest},
 		{"no interest", register(r, 0, nothing), nil},
