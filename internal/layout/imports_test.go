@@ -20,8 +20,8 @@ const module = "github.com/isobar-go/isobar"
 var ranks = map[string]int{
 	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1,
 	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "memtest": 2,
-	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3,
-	"advise/check": 2, "advise": 4, "advise/internal/registry": 4, // and each check: see rank
+	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3, "http11/http11prom": 4,
+	"advise/check": 2, "advise": 4, "advise/internal/registry": 4, "advise/internal/replay": 5, // and each check: see rank
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
 	"internal/host": 3, "internal/stat": 3, "internal/httpload": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/ingress": 4, "internal/plan": 4, "internal/store": 4,
