@@ -67,6 +67,9 @@ func newHTTP(env Env) (Task, error) {
 	if env.Beside == nil {
 		return nil, errors.New("workload: http: there is no runner to start the load with")
 	}
+	if p.String("answer") == "upgrade" && (p.Bytes("body") == 0 || p.Int("pipeline") > 1) {
+		return nil, errors.New("workload: http: --answer upgrade with messages of 0 bytes, or several at a time: raise --body, leave --pipeline out")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("workload: http: %w", err)
