@@ -26,6 +26,7 @@ func Adapt(h http.Handler) Handler { return adapted{h} }
 type adapted struct{ h http.Handler }
 
 func (a adapted) ServeHTTP11(c *Context) {
+	c.MayBlock() // as handlers of net/http may
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r, err := c.httpRequest(ctx)

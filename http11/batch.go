@@ -48,20 +48,29 @@ func (c *conn) batch() bool {
 		if c.phase != phaseHead {
 			c.phase, c.waiting = phaseHead, false
 		}
-		if err := c.read(); err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				c.srv.stats.timeouts.Add(1)
-				cx.begin(0)
-				return c.refuse(errHeadSlow)
-			}
+		switch err := c.read(); {
+		case err == nil:
+		case err == errLater:
+			c.later = true
+			return true
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return c.headLate()
+		default:
 			return false
 		}
 	}
 }
 
+// headLate refuses a request whose head did not arrive in time.
+func (c *conn) headLate() bool {
+	c.srv.stats.timeouts.Add(1)
+	c.cx.begin(0)
+	return c.refuse(errHeadSlow)
+}
+
 // idle ends what batch began.
 func (c *conn) idle() {
-	if c.srv.active.Add(-1) == 0 {
+	if c.srv.active.Add(-1) == 0 && !c.later {
 		c.srv.Idle(0)
 	}
 }

@@ -34,12 +34,14 @@ const (
 	graceful = 500 * time.Millisecond
 )
 
-// A conn is one connection. All fields belong to its goroutine, except that
-// Shutdown sets read deadlines of nc and Close closes it.
+// A conn is one connection, with the engine Readiness a changing one. All fields
+// belong to its goroutine, except that Shutdown sets read deadlines of nc and
+// Close closes it.
 type conn struct {
-	srv *Server
-	nc  net.Conn
-	raw syscall.RawConn // nil when nc is read and written by its methods
+	srv  *Server
+	nc   net.Conn
+	sock looped          // nc with the engine Readiness, else nil
+	raw  syscall.RawConn // nil when nc is read and written by its methods
 
 	// The callbacks of raw, made once, and what they work on: dst is where to
 	// read to, nil for the read buffer; n and errno are the result.
@@ -56,6 +58,8 @@ type conn struct {
 	requests int
 	hijacked bool
 	broken   bool // nothing more can be written
+	drained  bool // the last read left nothing behind
+	later    bool // a request is incomplete, and the loop waits for the rest
 	first    [1]byte
 
 	cx Context // its region is nil while there is no request
@@ -215,6 +219,7 @@ func (c *conn) readFD(fd uintptr) bool {
 			break
 		}
 	}
+	c.drained = c.errno != 0 || c.n < len(dst)
 	if !again(c.errno) {
 		return true
 	}

@@ -2,6 +2,7 @@ package http11
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -152,12 +153,20 @@ func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
 
 // hijack leaves the connection to the handler.
 func (c *conn) hijack() (net.Conn, []byte, error) {
+	nc := c.nc
+	if c.sock != nil {
+		var err error
+		if nc, err = c.sock.hijack(); err != nil {
+			return nil, nil, fmt.Errorf("http11: Hijack: %w; answer instead", err)
+		}
+	} else {
+		nc.SetDeadline(noDeadline) // an error shows in what the caller does
+		c.srv.forget(c)
+	}
 	c.hijacked = true
 	c.cx.out = c.cx.out[:0]
 	c.cx.state = stateNone
-	c.nc.SetDeadline(noDeadline) // an error shows in what the caller does
-	c.srv.forget(c)
-	return c.nc, append([]byte(nil), c.cx.buf[c.cx.next:]...), nil
+	return nc, append([]byte(nil), c.cx.buf[c.cx.next:]...), nil
 }
 
 // timedOut tells a time-out of reading.

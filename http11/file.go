@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -251,25 +250,25 @@ func (c *Context) sendPart(f *os.File, from, n int64) error {
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
 		return fmt.Errorf("http11: SendFile: %w; the connection is closed", err)
 	}
-	var tcp *net.TCPConn
+	var to io.ReaderFrom
 	if c.conn != nil {
-		tcp, _ = c.conn.nc.(*net.TCPConn)
+		to, _ = c.conn.nc.(io.ReaderFrom)
 	}
-	if tcp == nil {
+	if to == nil {
 		buf := c.take(copiedBytes)
 		_, err := io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{io.LimitReader(f, n)}, buf)
 		return err
 	}
-	return c.conn.sendFile(tcp, f, n)
+	return c.conn.sendFile(to, f, n)
 }
 
 // sendFile has the kernel copy n bytes of f.
-func (c *conn) sendFile(tcp *net.TCPConn, f *os.File, n int64) error {
+func (c *conn) sendFile(to io.ReaderFrom, f *os.File, n int64) error {
 	for n > 0 {
 		if t := c.srv.timeouts[phaseWrite]; t > 0 {
 			c.armWrite(t)
 		}
-		sent, err := tcp.ReadFrom(&io.LimitedReader{R: f, N: min(n, filePiece)})
+		sent, err := to.ReadFrom(&io.LimitedReader{R: f, N: min(n, filePiece)})
 		c.cx.written += sent
 		n -= sent
 		if err == nil && sent == 0 {

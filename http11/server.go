@@ -44,6 +44,9 @@ type Server struct {
 	// Pooled.
 	Memory Memory
 
+	// Engine says what runs handlers. The zero value is Goroutines.
+	Engine Engine
+
 	// TLS, if it is set, is the configuration of TLS for all connections.
 	TLS *tls.Config
 
@@ -103,10 +106,15 @@ type Server struct {
 	// active counts connections with a request in progress, when Idle is set.
 	active atomic.Int64
 	stats  serverStats
+	// broken is set by Close, before it closes connections.
+	broken atomic.Bool
 
 	mu        sync.Mutex
 	listeners []net.Listener     // guarded by mu
 	conns     map[*conn]struct{} // guarded by mu
+	loops     *loops             // guarded by mu until the first connection; set once
+	sockets   int                // connections of loops; guarded by mu
+	looping   int                // loops that have not ended; guarded by mu
 	clock     *clock             // guarded by mu until the first connection; set once
 	done      chan struct{}      // closed by Shutdown or Close; guarded by mu
 	drained   chan struct{}      // closed when closing and the last connection ends
@@ -137,6 +145,8 @@ func (s *Server) configure() error {
 func (s *Server) check() error {
 	fail := func(cause string) error { return errors.New("http11: Serve: " + cause) }
 	switch {
+	case s.Engine > Readiness:
+		return fail("Engine is " + s.Engine.String() + "; choose Goroutines or Readiness")
 	case s.Handler == nil:
 		return fail("the server has no Handler; set one")
 	case s.MaxTargetBytes < 0, s.MaxHeaderBytes < 0, s.MaxHeaders < 0, s.MaxBodyBytes < 0, s.MaxConns < 0, s.MaxRequests < 0:
@@ -186,8 +196,8 @@ func (s *Server) Serve(l net.Listener) error {
 	if err := s.configure(); err != nil {
 		return err
 	}
-	if !s.addListener(l) {
-		return ErrServerClosed
+	if err := s.addListener(l); err != nil {
+		return err
 	}
 	defer s.removeListener(l)
 	backoff := time.Duration(0)
@@ -225,17 +235,23 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-func (s *Server) addListener(l net.Listener) bool {
+func (s *Server) addListener(l net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing.Load() {
-		return false
+		return ErrServerClosed
 	}
 	if s.clock == nil {
 		s.clock = newClock()
 	}
+	if s.loops == nil && s.Engine == Readiness {
+		var err error
+		if s.loops, err = newLoops(s); err != nil {
+			return fmt.Errorf("http11: Serve: engine readiness: %w; use Goroutines", err)
+		}
+	}
 	s.listeners = append(s.listeners, l)
-	return true
+	return nil
 }
 
 func (s *Server) removeListener(l net.Listener) {
@@ -245,8 +261,20 @@ func (s *Server) removeListener(l net.Listener) {
 	s.drain()
 }
 
-// start serves a connection on a goroutine of its own.
+// start has a connection served by a loop or a goroutine of its own.
 func (s *Server) start(nc net.Conn) {
+	s.stats.accepted.Add(1)
+	if s.loops != nil && s.TLS == nil {
+		s.mu.Lock()
+		s.sockets++
+		s.mu.Unlock()
+		if s.loops.take(nc) {
+			return
+		}
+		s.mu.Lock()
+		s.sockets--
+		s.mu.Unlock()
+	}
 	if s.TLS != nil {
 		nc = tls.Server(nc, s.TLS)
 	}
@@ -254,7 +282,6 @@ func (s *Server) start(nc net.Conn) {
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
-	s.stats.accepted.Add(1)
 	go c.serve()
 }
 
@@ -269,10 +296,33 @@ func (s *Server) forget(c *conn) {
 	s.drain()
 }
 
+// forgetSocket is forget for a connection of a loop.
+func (s *Server) forgetSocket() {
+	if s.slots != nil {
+		<-s.slots
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sockets--
+	s.drain()
+}
+
+// loopEnded is called once by each loop.
+func (s *Server) loopEnded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looping--
+	s.drain()
+}
+
 // drain says that the server is closed and nothing is left, when it is so; s.mu
 // is held. A listener may still bring a connection until its Serve ends.
 func (s *Server) drain() {
-	if !s.closing.Load() || len(s.conns) > 0 || len(s.listeners) > 0 {
+	if !s.closing.Load() || len(s.conns) > 0 || s.sockets > 0 || len(s.listeners) > 0 {
+		return
+	}
+	if s.looping > 0 {
+		s.loops.end()
 		return
 	}
 	select {
@@ -326,6 +376,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for c := range s.conns {
 		c.nudge()
 	}
+	if s.loops != nil {
+		s.loops.poke()
+	}
 	s.mu.Unlock()
 	select {
 	case <-s.drained:
@@ -338,11 +391,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close closes the listeners and all connections at once, except hijacked ones.
 // It does not wait for handlers.
 func (s *Server) Close() error {
+	s.broken.Store(true)
 	if err := s.stop(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.loops != nil {
+		s.loops.poke()
+	}
 	for c := range s.conns {
 		nc := c.nc
 		if t, ok := nc.(*tls.Conn); ok {

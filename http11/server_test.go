@@ -17,15 +17,29 @@ import (
 // modes are the memory modes that every test of this file runs in.
 var modes = []Memory{{Mode: Pooled}, {Mode: Slab}, {Mode: Slab, OffHeap: true}, {Mode: Arena}, {Mode: Arena, OffHeap: true}}
 
-// each runs f in every memory mode.
+// engine is that of the servers which serveOn starts. Tests are not parallel.
+var engine Engine
+
+// each runs f on every engine in every memory mode.
 func each(t *testing.T, f func(t *testing.T, m Memory)) {
-	for _, m := range modes {
-		name := m.Mode.String()
-		if m.OffHeap {
-			name += "-offheap"
+	eachEngine(t, func(t *testing.T) {
+		for _, m := range modes {
+			name := m.Mode.String()
+			if m.OffHeap {
+				name += "-offheap"
+			}
+			t.Run(name, func(t *testing.T) { f(t, m) })
 		}
-		t.Run(name, func(t *testing.T) { f(t, m) })
+	})
+}
+
+// eachEngine runs f on every engine.
+func eachEngine(t *testing.T, f func(t *testing.T)) {
+	for _, e := range engines {
+		engine = e
+		t.Run(e.String(), f)
 	}
+	engine = Goroutines
 }
 
 // serve starts s on a loopback address and shuts it down when the test ends; by
@@ -42,6 +56,7 @@ func serve(t testing.TB, s *Server) string {
 
 func serveOn(t testing.TB, s *Server, l net.Listener) {
 	t.Helper()
+	s.Engine = engine
 	end := make(chan error, 1)
 	go func() { end <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -22,7 +22,7 @@ type Stats struct {
 // served or warmed.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
-	conns := len(s.conns)
+	conns := len(s.conns) + s.sockets
 	s.mu.Unlock()
 	out := Stats{
 		Conns:    conns,

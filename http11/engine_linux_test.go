@@ -1,0 +1,3 @@
+package http11
+
+var engines = []Engine{Goroutines, Readiness}

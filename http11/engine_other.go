@@ -1,0 +1,17 @@
+//go:build !linux
+
+package http11
+
+import (
+	"errors"
+	"net"
+)
+
+// loops are for Linux.
+type loops struct{}
+
+func newLoops(*Server) (*loops, error) { return nil, errors.ErrUnsupported }
+
+func (*loops) take(net.Conn) bool { return false }
+func (*loops) poke()              {}
+func (*loops) end()               {}

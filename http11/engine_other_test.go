@@ -1,0 +1,5 @@
+//go:build !linux
+
+package http11
+
+var engines = []Engine{Goroutines}

@@ -1,0 +1,512 @@
+package http11
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	loopEvents = 128
+	interest   = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+	ends       = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+)
+
+// A loop waits for its sockets and serves them. One goroutine at a time leads
+// it: it waits, reads, and calls handlers. When what it serves has to wait, it
+// leaves: it starts the next leader, and goes on as the goroutine of that one
+// connection until the response is sent, when it sends the socket back.
+//
+// Readiness is told once for each time that it begins (EPOLLET), so that a
+// socket that stays with its loop costs no system call but a read and a write
+// for each request and a share of epoll_wait.
+type loop struct {
+	// Constant.
+	srv  *Server
+	file *os.File // the epoll descriptor, which the runtime's poller watches
+	raw  syscall.RawConn
+	epfd int // valid until file is closed, by the last leader
+
+	mu    sync.Mutex
+	inbox []*socket // new ones, and such as were away; guarded by mu
+
+	// mail publishes that there is something in inbox or that the server is
+	// closing. It is set before parked is looked at, and looked at after parked
+	// was set.
+	mail   atomic.Bool
+	parked atomic.Bool // publishes that the leader is about to wait
+	ending atomic.Bool // publishes that there will be no more sockets
+
+	// The rest is owned by the leader; go passes it to the next.
+	tryFetch   func(fd uintptr) bool
+	spare      []*worker
+	table      []*socket // by descriptor
+	events     [loopEvents]unix.EpollEvent
+	at, filled int       // events[at:filled] are to be looked at
+	todo       []*socket // to be served without an event
+	wheel      wheel
+	now        time.Duration // by the server's clock, when events were fetched
+	armed      time.Duration // read deadline of file; 0 for none
+	told       bool          // a goroutine was woken or started since the last fetch
+	finalAt    time.Duration // when connections without a request are closed; 0 unless the server is closing
+	final      bool          // it has passed
+}
+
+// loops are the loops of a server.
+type loops struct {
+	all  []*loop
+	next atomic.Uint32 // counts connections; publishes nothing
+}
+
+// newLoops makes and starts a loop for each P.
+func newLoops(s *Server) (*loops, error) {
+	ls := &loops{}
+	for range runtime.GOMAXPROCS(0) {
+		l, err := newLoop(s)
+		if err != nil {
+			for _, l := range ls.all {
+				l.file.Close()
+			}
+			return nil, err
+		}
+		ls.all = append(ls.all, l)
+	}
+	s.looping = len(ls.all)
+	for _, l := range ls.all {
+		go l.run()
+	}
+	return ls, nil
+}
+
+func newLoop(s *Server) (*loop, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil { // what os.NewFile wants to see
+		unix.Close(fd)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	l := &loop{srv: s, epfd: fd, file: os.NewFile(uintptr(fd), "epoll")}
+	if l.raw, err = l.file.SyscallConn(); err == nil {
+		err = l.file.SetReadDeadline(time.Time{}) // fails if the runtime did not take it
+	}
+	if err != nil {
+		l.file.Close()
+		return nil, err
+	}
+	l.tryFetch = l.fetchOrPark
+	shortest := time.Duration(0)
+	for _, t := range []time.Duration{s.timeouts[phaseIdle], s.timeouts[phaseHead]} {
+		if t > 0 && (shortest == 0 || t < shortest) {
+			shortest = t
+		}
+	}
+	if shortest > 0 {
+		l.wheel.width = max(shortest/16, time.Millisecond)
+	}
+	return l, nil
+}
+
+// take has a loop serve nc, whose descriptor it duplicates, because the one of
+// package net is watched by the runtime. It reports whether it did.
+func (ls *loops) take(nc net.Conn) bool {
+	source, ok := nc.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+	default:
+		return false
+	}
+	raw, err := source.SyscallConn()
+	if err != nil {
+		return false
+	}
+	fd := -1
+	if err := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil || fd < 0 {
+		return false // out of descriptors, say
+	}
+	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
+	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr()})
+	nc.Close() // the connection stays open by the other descriptor
+	return true
+}
+
+// poke has all loops look whether the server is closing.
+func (ls *loops) poke() {
+	for _, l := range ls.all {
+		l.poke()
+	}
+}
+
+// end ends the loops, which have no sockets.
+func (ls *loops) end() {
+	for _, l := range ls.all {
+		l.ending.Store(true)
+		l.poke()
+	}
+}
+
+// send passes a socket to the leader.
+func (l *loop) send(s *socket) {
+	l.mu.Lock()
+	l.inbox = append(l.inbox, s)
+	l.mu.Unlock()
+	l.poke()
+}
+
+func (l *loop) poke() {
+	l.mail.Store(true)
+	if l.parked.Load() {
+		l.file.SetReadDeadline(time.Unix(1, 0)) // a loop that has ended needs no waking
+	}
+}
+
+// run leads the loop until it ends or what it serves leaves.
+func (l *loop) run() {
+	var s *socket
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit in a handler
+			l.abandon(s)
+		}
+	}()
+	for {
+		if s = l.next(); s == nil {
+			l.close()
+			break
+		}
+		w := l.equip(s)
+		ok := s.turn()
+		if !s.leading {
+			s.sendBack(w, ok)
+			break
+		}
+		l.settle(s, ok)
+	}
+	returned = true
+}
+
+// abandon ends a connection whose goroutine ends.
+func (l *loop) abandon(s *socket) {
+	s.leave()
+	if s.w != nil {
+		s.sendBack(s.w, false)
+	}
+}
+
+// sendBack ends an absence.
+func (s *socket) sendBack(w *worker, ok bool) {
+	if w.c.hijacked {
+		w.c.cx.drop() // the socket was sent before
+		return
+	}
+	s.gone = !ok
+	s.loop.send(s)
+}
+
+// equip gives s a worker if it has none.
+func (l *loop) equip(s *socket) *worker {
+	s.leading = true
+	if s.w != nil {
+		return s.w
+	}
+	if n := len(l.spare) - 1; n >= 0 {
+		s.w, l.spare = l.spare[n], l.spare[:n]
+	} else {
+		s.w = newWorker(l.srv)
+	}
+	c := s.w.c
+	c.sock, c.nc, c.raw = s, s, (*rawSocket)(s)
+	c.requests = int(s.requests)
+	c.phase, c.waiting, c.broken, c.later = phaseIdle, false, false, false
+	return s.w
+}
+
+func newWorker(srv *Server) *worker {
+	w := &worker{c: newConn(srv, nil), wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	w.timer.Stop()
+	return w
+}
+
+// settle follows a turn.
+func (l *loop) settle(s *socket, ok bool) {
+	c := s.w.c
+	switch {
+	case !ok || l.srv.broken.Load():
+		l.remove(s)
+		return
+	case c.later:
+		l.awaitHead(s)
+		if s.ended {
+			l.again(s)
+		}
+		return
+	}
+	s.requests = int32(c.requests)
+	more := !c.drained || s.ended
+	l.strip(s)
+	if more {
+		l.again(s)
+		return
+	}
+	if l.finalAt > 0 && (s.requests > 0 || l.final) {
+		l.remove(s)
+		return
+	}
+	if idle := l.srv.timeouts[phaseIdle]; idle > 0 {
+		s.deadline = l.now + idle + idle/16
+		if s.slot == 0 {
+			l.wheel.link(s, l.now)
+		}
+	}
+}
+
+// awaitHead has the deadline of a head watched. It is set by conn, an eighth of
+// the time-out late.
+func (l *loop) awaitHead(s *socket) {
+	at := s.w.c.armed
+	if at > 0 {
+		at -= l.srv.timeouts[phaseHead] / 16
+	}
+	if s.deadline != at || s.slot == 0 {
+		s.deadline = at
+		l.wheel.link(s, l.now)
+	}
+}
+
+// strip takes the worker from s.
+func (l *loop) strip(s *socket) {
+	w := s.w
+	s.w = nil
+	if w.c.armed != 0 || w.c.stalled != 0 {
+		w.c.armed, w.c.stalled = 0, 0
+		w.readBy, w.writeBy = time.Time{}, time.Time{}
+	}
+	l.spare = append(l.spare, w)
+}
+
+// again has s served without an event.
+func (l *loop) again(s *socket) {
+	if !s.queued {
+		s.queued = true
+		l.todo = append(l.todo, s)
+	}
+}
+
+// remove ends a connection.
+func (l *loop) remove(s *socket) {
+	l.table[s.fd] = nil
+	l.wheel.unlink(s)
+	s.gone = true
+	if s.w != nil {
+		if s.w.c.cx.r != nil {
+			s.w.c.cx.drop()
+		}
+		l.strip(s)
+	}
+	unix.Close(s.fd)
+	l.srv.forgetSocket()
+}
+
+// next returns a socket to be served; nil when the loop has ended.
+func (l *loop) next() *socket {
+	for {
+		if l.mail.Load() {
+			l.read()
+			if l.ending.Load() {
+				return nil
+			}
+		}
+		for l.at < l.filled {
+			e := &l.events[l.at]
+			l.at++
+			s := l.table[e.Fd]
+			switch {
+			case s == nil:
+			case s.away:
+				s.tell(e.Events)
+				l.told = true
+			case e.Events&ends != 0:
+				s.ended = true
+				return s
+			case e.Events&unix.EPOLLIN != 0:
+				return s
+			}
+		}
+		l.fetch()
+		for len(l.todo) > 0 {
+			s := l.todo[0]
+			if l.todo = l.todo[1:]; len(l.todo) == 0 {
+				l.todo = nil
+			}
+			s.queued = false
+			s.late = s.late && !s.away
+			if !s.away && !s.gone {
+				return s
+			}
+		}
+	}
+}
+
+// read empties the inbox, and looks whether the server is closing.
+func (l *loop) read() {
+	l.mail.Store(false)
+	l.mu.Lock()
+	mail := l.inbox
+	l.inbox = nil
+	l.mu.Unlock()
+	for _, s := range mail {
+		l.receive(s)
+	}
+	if !l.srv.closing.Load() {
+		return
+	}
+	if l.finalAt == 0 {
+		l.finalAt = l.srv.clock.now(0) + graceful
+		l.lookAtIdle()
+	}
+	if l.srv.broken.Load() {
+		for _, s := range l.table {
+			switch {
+			case s == nil:
+			case s.away:
+				unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error says that it has ended
+			default:
+				l.remove(s)
+			}
+		}
+	}
+}
+
+// lookAtIdle has each idle socket served, so that settle can close it if no
+// request has arrived.
+func (l *loop) lookAtIdle() {
+	for _, s := range l.table {
+		if s != nil && !s.away && s.w == nil {
+			l.again(s)
+		}
+	}
+}
+
+// receive takes a socket that is new or was away.
+func (l *loop) receive(s *socket) {
+	if s.away {
+		s.away, s.late = false, false
+		if s.gone {
+			l.remove(s)
+			return
+		}
+		pending := s.pending.Swap(0)
+		s.ended = s.ended || pending&pendingEnd != 0
+		s.w.c.drained = s.w.c.drained && pending&pendingIn == 0
+		l.settle(s, true)
+		return
+	}
+	for len(l.table) <= s.fd {
+		l.table = append(l.table, make([]*socket, max(64, len(l.table)))...)
+	}
+	l.table[s.fd] = s
+	if idle := l.srv.timeouts[phaseIdle]; idle > 0 {
+		s.deadline = l.srv.clock.now(idle) + idle + idle/16
+		l.wheel.link(s, l.now)
+	}
+	if err := unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, s.fd, &unix.EpollEvent{Events: interest, Fd: int32(s.fd)}); err != nil {
+		l.remove(s)
+		return
+	}
+	if l.final {
+		l.again(s)
+	}
+}
+
+// fetch asks for events, and waits for them if nothing else is to be done.
+func (l *loop) fetch() {
+	if l.told {
+		l.told = false
+		runtime.Gosched() // whoever was woken has waited for longer
+	}
+	l.at, l.filled = 0, 0
+	if len(l.todo) > 0 {
+		l.poll()
+	} else {
+		l.arm()
+		err := l.raw.Read(l.tryFetch)
+		l.parked.Store(false)
+		if err != nil { // a poke, or the deadline
+			l.armed = 0
+			l.file.SetReadDeadline(time.Time{}) // an error shows in the next read
+		}
+	}
+	l.now = l.srv.clock.now(16 * l.wheel.width)
+	l.wheel.due(l.now, func(s *socket) {
+		s.late = true
+		l.again(s)
+	})
+	if l.finalAt > 0 && !l.final && l.srv.clock.now(0) >= l.finalAt {
+		l.final = true
+		l.lookAtIdle()
+	}
+}
+
+// arm sets the time at which a wait ends without an event.
+func (l *loop) arm() {
+	at := l.wheel.wake()
+	if l.finalAt > 0 && !l.final && (at == 0 || l.finalAt < at) {
+		at = l.finalAt
+	}
+	if at == l.armed {
+		return
+	}
+	l.armed = at
+	deadline := time.Time{}
+	if at > 0 {
+		deadline = l.srv.clock.start.Add(at)
+	}
+	l.file.SetReadDeadline(deadline) // an error shows in the next read
+}
+
+// poll asks for events without waiting.
+func (l *loop) poll() bool {
+	n, errno := epollWait(l.epfd, l.events[:])
+	if errno != 0 {
+		n = 0
+	}
+	l.filled = n
+	return n > 0
+}
+
+// fetchOrPark is called by the runtime's poller: first, and each time that
+// there may be events. Before it waits, the loop gives request memory back.
+func (l *loop) fetchOrPark(uintptr) bool {
+	if l.poll() {
+		return true
+	}
+	for _, w := range l.spare {
+		if w.c.cx.r != nil {
+			w.c.cx.drop()
+		}
+	}
+	l.parked.Store(true)
+	return l.mail.Load()
+}
+
+// close ends the loop.
+func (l *loop) close() {
+	for _, w := range l.spare {
+		if w.c.cx.r != nil {
+			w.c.cx.drop()
+		}
+	}
+	l.spare = nil
+	l.file.Close() // nothing is owed to anybody
+	l.srv.loopEnded()
+}

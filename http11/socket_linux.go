@@ -1,0 +1,290 @@
+package http11
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the leader of a loop tells a socket that is away.
+const (
+	pendingIn  = 1 << iota // there is something to read
+	pendingOut             // there is room to write
+	pendingEnd             // the client sends no more; stays
+)
+
+// A socket is a connection of the engine Readiness. It belongs to the leader of
+// its loop, or, while it is away, to the goroutine that left with it.
+type socket struct {
+	// Constant.
+	loop   *loop
+	fd     int
+	remote net.Addr
+
+	// Owned by the leader. next, prev and slot are of the wheel.
+	next, prev *socket
+	slot       int8
+	away       bool // a goroutine has it
+	queued     bool // in loop.todo
+	late       bool // its deadline has passed
+
+	// Owned by whoever has the socket.
+	leading  bool    // by the leader, on the leader's goroutine
+	gone     bool    // to be closed
+	ended    bool    // the client sends no more
+	requests int32   // as conn.requests, between two of them
+	w        *worker // nil while no request has begun to arrive
+	deadline time.Duration
+
+	// pending publishes to the goroutine that has the socket what the leader
+	// was told while it was away.
+	pending atomic.Uint32
+}
+
+// A worker is what a request needs. The leader has one at hand; the others are
+// with sockets whose request is incomplete or away.
+type worker struct {
+	c               *conn
+	wake            chan struct{} // has a token when pending may have changed
+	timer           *time.Timer
+	readBy, writeBy time.Time // owned as the socket is
+}
+
+// turn reads once and answers what has arrived whole. It reports whether the
+// connection goes on.
+func (s *socket) turn() bool {
+	c := s.w.c
+	if s.late {
+		s.late = false
+		if c.cx.r == nil || c.phase != phaseHead {
+			return false // the idle time-out
+		}
+		return c.headLate()
+	}
+	space := c.cx.space()
+	for {
+		n, errno := readFD(uintptr(s.fd), space)
+		switch {
+		case errno == syscall.EINTR:
+		case again(errno):
+			c.drained, s.ended = true, false
+			return true
+		case errno != 0 || n == 0:
+			return false
+		default:
+			c.drained = n < len(space)
+			c.cx.got(n)
+			c.later = false
+			return c.batch()
+		}
+	}
+}
+
+// leave makes the goroutine that serves s one that may wait: another one leads
+// the loop from now on.
+func (s *socket) leave() {
+	if !s.leading {
+		return
+	}
+	s.leading, s.away = false, true
+	go s.loop.run()
+}
+
+// wait waits for the bit of pending. The socket is away then.
+func (s *socket) wait(bit uint32, until time.Time) error {
+	s.leave()
+	for s.pending.Load()&(bit|pendingEnd) == 0 {
+		if until.IsZero() {
+			<-s.w.wake
+			continue
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		s.w.timer.Reset(left)
+		select {
+		case <-s.w.wake:
+		case <-s.w.timer.C:
+		}
+		s.w.timer.Stop()
+	}
+	s.pending.And(^bit)
+	return nil
+}
+
+// tell is called by the leader for a socket that is away.
+func (s *socket) tell(events uint32) {
+	var bits uint32
+	if events&unix.EPOLLIN != 0 {
+		bits |= pendingIn
+	}
+	if events&unix.EPOLLOUT != 0 {
+		bits |= pendingOut
+	}
+	if events&ends != 0 {
+		bits |= pendingIn | pendingOut | pendingEnd
+	}
+	s.pending.Or(bits)
+	select {
+	case s.w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// A rawSocket is a socket as conn reads and writes it.
+type rawSocket socket
+
+func (r *rawSocket) Control(f func(fd uintptr)) error {
+	f(uintptr(r.fd))
+	return nil
+}
+
+// Read calls f until it returns true, and waits for bytes in between. The rest
+// of a head is for the leader to wait for.
+func (r *rawSocket) Read(f func(fd uintptr) bool) error {
+	s := (*socket)(r)
+	for !f(uintptr(s.fd)) {
+		if s.w.c.phase == phaseHead {
+			return errLater
+		}
+		if err := s.wait(pendingIn, s.w.readBy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rawSocket) Write(f func(fd uintptr) bool) error {
+	s := (*socket)(r)
+	for !f(uintptr(s.fd)) {
+		if err := s.wait(pendingOut, s.w.writeBy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The methods of net.Conn, for whoever has the socket.
+
+// SyscallConn is for settings.
+func (s *socket) SyscallConn() (syscall.RawConn, error) { return (*rawSocket)(s), nil }
+
+var errConnUse = errors.New("http11: Conn: the connection of a request is not for reading and writing; use Hijack")
+
+func (s *socket) Read([]byte) (int, error)  { return 0, errConnUse }
+func (s *socket) Write([]byte) (int, error) { return 0, errConnUse }
+func (s *socket) Close() error              { return errConnUse }
+
+func (s *socket) CloseWrite() error {
+	return os.NewSyscallError("shutdown", unix.Shutdown(s.fd, unix.SHUT_WR))
+}
+
+func (s *socket) SetDeadline(t time.Time) error {
+	s.w.readBy, s.w.writeBy = t, t
+	return nil
+}
+
+func (s *socket) SetReadDeadline(t time.Time) error {
+	s.w.readBy = t
+	return nil
+}
+
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	s.w.writeBy = t
+	return nil
+}
+
+func (s *socket) RemoteAddr() net.Addr { return s.remote }
+
+func (s *socket) LocalAddr() net.Addr {
+	sa, err := unix.Getsockname(s.fd)
+	if err != nil {
+		return nil
+	}
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return &net.TCPAddr{IP: sa.Addr[:], Port: sa.Port}
+	case *unix.SockaddrInet6:
+		addr := &net.TCPAddr{IP: sa.Addr[:], Port: sa.Port}
+		if sa.ZoneId != 0 {
+			if i, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
+				addr.Zone = i.Name
+			}
+		}
+		return addr
+	case *unix.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	return nil
+}
+
+// ReadFrom has the kernel copy from a file, which may take its time.
+func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
+	part, ok := r.(*io.LimitedReader)
+	if !ok {
+		return 0, errConnUse
+	}
+	file, ok := part.R.(*os.File)
+	if !ok {
+		return 0, errConnUse
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	s.leave()
+	for part.N > 0 {
+		n := 0
+		var failed error
+		if err := raw.Control(func(fd uintptr) { n, failed = unix.Sendfile(s.fd, int(fd), nil, int(part.N)) }); err != nil {
+			return sent, err
+		}
+		switch {
+		case failed == unix.EAGAIN:
+			if err := s.wait(pendingOut, s.w.writeBy); err != nil {
+				return sent, err
+			}
+		case failed == unix.EINTR:
+		case failed != nil:
+			return sent, os.NewSyscallError("sendfile", failed)
+		case n <= 0:
+			return sent, nil
+		default:
+			sent += int64(n)
+			part.N -= int64(n)
+		}
+	}
+	return sent, nil
+}
+
+// hijack returns the connection as package net has it; the socket is no more.
+// Its worker is left to the goroutine.
+func (s *socket) hijack() (net.Conn, error) {
+	fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	file := os.NewFile(uintptr(fd), "")
+	defer file.Close() // FileConn has a descriptor of its own
+	nc, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	s.leave()
+	// The set knows the connection as long as any descriptor of it is open.
+	if err := unix.EpollCtl(s.loop.epfd, unix.EPOLL_CTL_DEL, s.fd, nil); err != nil {
+		nc.Close()
+		return nil, os.NewSyscallError("epoll_ctl", err)
+	}
+	s.w = nil
+	s.gone = true
+	s.loop.send(s)
+	return nc, nil
+}
