@@ -28,14 +28,26 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := checkProgram(recorded.Setting.Command[0]); err != nil {
+	base := recorded.Base
+	if base.Workload == "" {
+		return usage(fmt.Errorf("tune: --check %s: it does not say what the setting was compared with: tune again", o.check))
+	}
+	if recorded.Built != nil {
+		prepared, err := a.rebuild(ctx, o, &recorded)
+		if err != nil {
+			return err
+		}
+		defer prepared.remove()
+		base = recorded.Base
+	} else if err := checkProgram(base.Command[0]); err != nil {
 		return err
 	}
 	o.objective = string(recorded.Objective)
-	c, err := o.config(recorded.Setting.Command)
+	c, err := o.config(base.Command)
 	if err != nil {
 		return err
 	}
+	c.Base = base
 	log, err := a.openTuneLog(ctx, o, &c)
 	if err != nil {
 		return err
@@ -59,4 +71,26 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		return &exitError{code: exitInconclusive}
 	}
 	return nil
+}
+
+// rebuild builds what a result was measured with again, from the sources as they
+// are now, and puts the new binaries into the result.
+func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tuner.Result) (built, error) {
+	from := r.Built
+	o.build = buildOptions{main: from.Package}
+	if from.Bench != "" {
+		o.build = buildOptions{bench: from.Package, run: from.Bench, time: from.Time}
+	}
+	if r.Variant != "" {
+		o.collectors = []string{r.Variant}
+	}
+	b, err := a.prepare(ctx, o, from.Args)
+	if err != nil {
+		return b, err
+	}
+	r.Base.Command, r.Setting.Command = b.command, b.command
+	if r.Variant != "" {
+		r.Setting.Command = b.variants[r.Variant]
+	}
+	return b, nil
 }

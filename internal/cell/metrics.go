@@ -62,6 +62,10 @@ const (
 	GCRelayed = "/gc/relayed:lines"
 
 	ExitStatus = "/exit:status"
+
+	// FigurePrefix begins the names of figures that a program or a load
+	// generator printed itself; what follows is its unit or name.
+	FigurePrefix = "/figure:"
 )
 
 // Names of histograms in Record.Latency and Record.Buckets.

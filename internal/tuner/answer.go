@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
@@ -28,7 +29,16 @@ func settingText(c cell.Config) string {
 
 var metricNames = map[string]string{
 	cell.WallTime: "wall time", cell.TotalCPU: "CPU time", cell.RSSPeak: "peak memory",
-	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum",
+	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum", P99.metric(true): "p99 response", P999.metric(true): "p99.9 response",
+	"1/" + cell.Throughput: "time a request",
+}
+
+// nameOf is a metric for a person.
+func nameOf(metric string) string {
+	if name := metricNames[metric]; name != "" {
+		return name
+	}
+	return strings.Replace(metric, cell.FigurePrefix, "", 1)
 }
 
 // Write prints the answer on one screen.
@@ -36,7 +46,7 @@ func (r *Result) Write(w io.Writer) error {
 	var b strings.Builder
 	switch r.Outcome {
 	case Recommended:
-		fmt.Fprintf(&b, "recommended: %s\n", settingText(r.Setting))
+		fmt.Fprintf(&b, "recommended: %s%s\n", settingText(r.Setting), variantText(r.Variant))
 	case DefaultGood:
 		fmt.Fprintf(&b, "the default is as good: leave GOGC at 100\n")
 	default:
@@ -47,6 +57,7 @@ func (r *Result) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "  doubt: %s\n", d)
 	}
 	r.writeGains(&b)
+	r.writeRace(&b)
 	r.writeFrontier(&b)
 	if r.CliffBytes > 0 {
 		fmt.Fprintf(&b, "\ncliff: a GOMEMLIMIT below about %s makes collection take nearly half of the CPU time, and the program crawl", bytesText(float64(r.CliffBytes)))
@@ -64,6 +75,13 @@ func (r *Result) Write(w io.Writer) error {
 	return err
 }
 
+func variantText(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", built with the collector " + name
+}
+
 func (r *Result) writeGains(b *strings.Builder) {
 	if len(r.Gains) == 0 {
 		return
@@ -72,10 +90,26 @@ func (r *Result) writeGains(b *strings.Builder) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tdefault\ttuned\tratio\tinterval\tequal runs\t")
 	for _, g := range r.Gains {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", metricNames[g.Metric], valueText(g.Metric, g.Default), valueText(g.Metric, g.Tuned),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default), valueText(g.Metric, g.Tuned),
 			g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
 	}
 	t.Flush()
+}
+
+// writeRace shows what was measured of an objective that is not predicted.
+func (r *Result) writeRace(b *strings.Builder) {
+	first := true
+	for _, c := range r.Candidates {
+		if c.Cost == nil {
+			continue
+		}
+		if first {
+			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the default\n", nameOf(r.Objective.costName(isServed(r.Base))))
+			first = false
+		}
+		line := fmt.Sprintf("  %-14s %.3f [%.3f, %.3f]  %s", c.GC, c.Cost.Mid, c.Cost.Lo, c.Cost.Hi, c.Out)
+		fmt.Fprintln(b, strings.TrimRight(line, " "))
+	}
 }
 
 func (r *Result) writeFrontier(b *strings.Builder) {
@@ -129,10 +163,15 @@ func (r *Result) writeApply(b *strings.Builder) {
 }
 
 func valueText(metric string, v float64) string {
-	if strings.HasSuffix(metric, ":bytes") {
+	unit := cell.Unit(metric)
+	switch {
+	case unit == "bytes":
 		return bytesText(v)
-	}
-	if math.Abs(v) < 0.1 {
+	case unit == "ns":
+		return time.Duration(v).Round(10 * time.Microsecond).String()
+	case unit != "seconds":
+		return fmt.Sprintf("%.4g", v)
+	case math.Abs(v) < 0.1:
 		return fmt.Sprintf("%.1f ms", 1000*v)
 	}
 	return fmt.Sprintf("%.2f s", v)

@@ -3,8 +3,6 @@ package tuner
 import (
 	"errors"
 	"fmt"
-
-	"github.com/isobar-go/isobar/internal/cell"
 )
 
 // Outcomes of a check, beside Inconclusive.
@@ -23,12 +21,12 @@ type Checked struct {
 }
 
 // Check runs the recommended setting beside the default again, in paired
-// rounds. The recommendation is lost if the whole interval of the ratio lies
+// rounds; c.Base is the default, and recorded.Setting what to set against it. The recommendation is lost if the whole interval of the ratio lies
 // above the recorded one by more than the gate (a share), and holds if none of
 // it does.
 func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, error) {
 	c.Fill()
-	metric := (&tuning{Config: c}).metric()
+	metric := recorded.Objective.costName(isServed(c.Base))
 	was := 0.0
 	for _, g := range recorded.Gains {
 		if g.Metric == metric {
@@ -38,14 +36,12 @@ func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, erro
 	if was <= 0 {
 		return nil, errors.New("tuner: check: the recorded result has no measured gain: tune again")
 	}
+	c.Objective = recorded.Objective
 	t := &tuning{Config: c, run: run, result: &Result{Setting: recorded.Setting}}
 	pairs := c.Pairs
 	if pairs == 0 {
 		pairs = 6
 	}
-	base := recorded.Setting
-	base.GC, base.GOMAXPROCS = cell.DefaultGC, 0
-	t.Base = base
 	if err := t.retest(recorded.Setting, pairs); err != nil {
 		return nil, err
 	}
@@ -62,7 +58,7 @@ func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, erro
 			out.Outcome = Holds
 		}
 		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the default's in %d pairs; it was %.3f, and %.3f is allowed",
-			metricNames[metric], settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
+			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
 	}
 	return out, nil
 }

@@ -47,6 +47,7 @@ const (
 	heapOverhead                  = 1.04 // resident bytes of a byte of heap
 	leastOther                    = 3 * mib
 	noiseGuess                    = 0.05
+	limitOvershoot                = 1.03 // of what GOMEMLIMIT allows
 	smallHeap                     = 8 * mib
 	fewCycles                     = 5
 )
@@ -207,6 +208,10 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	rss := m.other + heapOverhead*r.peak
 	p.x = vector{1, r.seconds, rss}
 	p.PeakBytes = about(rss, peakError+peakErrorPerOctave*far+1/float64(20+20*r.cycles))
+	if limit := float64(gc.LimitBytes); limit > 0 && !r.starving {
+		// The runtime keeps what it maps under its limit; little is beside it.
+		p.PeakBytes.Hi = min(p.PeakBytes.Hi, max(limitOvershoot*limit+leastOther, rss))
+	}
 	if r.goal > 0 {
 		p.GoalBytes = about(r.goal, goalError+goalErrorPerOctave*far)
 	}

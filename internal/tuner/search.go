@@ -10,25 +10,12 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-// An Objective is what a search makes small.
-type Objective string
-
-// The objectives. Throughput is work over wall time, so both want the shortest
-// run; of those that are within the tolerance, the one of least memory. RSS
-// wants the least memory of those that the default is not faster than by more
-// than the tolerance.
-const (
-	Throughput Objective = "throughput"
-	Wall       Objective = "wall"
-	CPU        Objective = "cpu"
-	RSS        Objective = "rss"
-)
-
 // A Search looks for the setting that uses the least memory of all that are
 // within a tolerance of the best. It measures where that is least certain. The
 // zero value is not usable: Settings and Runs are needed.
 type Search struct {
 	Objective    Objective
+	Served       bool      // a server: its wall time says nothing
 	Settings     []cell.GC // candidates
 	Anchors      []cell.GC // may be measured for the sake of the model, beside Settings
 	Tolerance    float64   // as a share, such as 0.02
@@ -42,7 +29,10 @@ type Search struct {
 type Candidate struct {
 	Prediction
 	// Within is the probability that the setting is within the tolerance.
-	Within float64 `json:"within"`
+	Within float64 `json:"within,omitempty"`
+	// Cost is what was measured of an objective that is not predicted, as a
+	// ratio to the default.
+	Cost *Interval `json:"cost,omitempty"`
 	// Out says why the setting is out of the race; "" while it is in.
 	Out string `json:"out,omitempty"`
 }
@@ -152,10 +142,28 @@ func (s *Search) anchors(m *Model) []cell.GC {
 }
 
 func (s *Search) fitOf(m *Model) *fit {
-	if s.Objective == CPU {
+	if s.Objective == CPU || s.Served {
 		return &m.cpu
 	}
 	return &m.wall
+}
+
+const (
+	tooLarge = "may occupy more than is allowed"
+	tooNear  = "its memory limit is too near to where the program crawls"
+	// leastMargin is how far a memory limit must be above the cliff.
+	leastMargin = 1.15
+)
+
+// infeasible says why a setting is none to choose; "" if it may be.
+func (s *Search) infeasible(p Prediction, m *Model) string {
+	switch {
+	case s.MaxPeakBytes > 0 && p.PeakBytes.Hi > s.MaxPeakBytes:
+		return tooLarge
+	case p.GC.LimitBytes > 0 && float64(p.GC.LimitBytes) < leastMargin*float64(m.Cliff()):
+		return tooNear
+	}
+	return ""
 }
 
 // judge predicts all candidates and says which are still in the race.
@@ -170,10 +178,10 @@ func (s *Search) judge(c *Choice) {
 	c.Candidates = c.Candidates[:0]
 	feasible := predictions[:0:0]
 	for _, p := range predictions {
-		if s.MaxPeakBytes == 0 || p.PeakBytes.Hi <= s.MaxPeakBytes {
-			feasible = append(feasible, p)
+		if why := s.infeasible(p, c.Model); why != "" {
+			c.Candidates = append(c.Candidates, Candidate{Prediction: p, Out: why})
 		} else {
-			c.Candidates = append(c.Candidates, Candidate{Prediction: p, Out: "may occupy more than is allowed"})
+			feasible = append(feasible, p)
 		}
 	}
 	if len(feasible) == 0 {
@@ -244,7 +252,7 @@ func (s *Search) arms(c *Choice, n int) []cell.GC {
 	f := *s.fitOf(c.Model)
 	best := c.Best.Prediction
 	for _, cand := range c.Candidates {
-		if cand.Out != "may occupy more than is allowed" && dot(f.mean, cand.x) < dot(f.mean, best.x) {
+		if cand.Out != tooLarge && cand.Out != tooNear && dot(f.mean, cand.x) < dot(f.mean, best.x) {
 			best = cand.Prediction
 		}
 	}

@@ -3,13 +3,11 @@ package tuner
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
 )
 
 // Outcomes of tuning. There is no fourth: what is not proven is inconclusive.
@@ -31,7 +29,8 @@ type Config struct {
 	Variants     map[string][]string
 	Tolerance    float64
 	MaxPeakBytes float64
-	MemoryBytes  int64 // what a run may occupy before it is killed; 0 for no bound
+	MaxP99       time.Duration // of responses; 0 for no bound
+	MemoryBytes  int64         // what a run may occupy before it is killed; 0 for no bound
 	Budget       time.Duration
 	Pairs        int // of the re-test; 0 for what the budget allows, 6 to 10
 	Noise        float64
@@ -57,8 +56,9 @@ func (c *Config) Fill() {
 		c.Settings = append(c.Settings, setting(p, 0))
 	}
 	if c.MaxPeakBytes > 0 {
-		// The limit counts what the runtime maps; a little is beside it.
-		limit := int64(0.93*c.MaxPeakBytes) >> 20 << 20
+		// The limit counts what the runtime maps; a little is beside it, and it
+		// may be exceeded for a moment.
+		limit := int64((c.MaxPeakBytes-leastOther)/limitOvershoot/1.02) >> 20 << 20
 		if limit > 0 {
 			c.Settings = append(c.Settings, setting(-1, limit), setting(400, limit))
 		}
@@ -91,6 +91,8 @@ type Result struct {
 	Outcome    string       `json:"outcome"`
 	Reason     string       `json:"reason"`
 	Setting    cell.Config  `json:"setting"`
+	Base       cell.Config  `json:"base"`              // what it was compared with
+	Variant    string       `json:"variant,omitempty"` // the name of Setting's command in Config.Variants
 	Objective  Objective    `json:"objective"`
 	Tolerance  float64      `json:"tolerance"`
 	Gains      []Gain       `json:"gains,omitempty"`
@@ -101,6 +103,16 @@ type Result struct {
 	Doubts     []string     `json:"doubts,omitempty"`
 	Runs       int          `json:"runs"`
 	Seconds    float64      `json:"seconds"` // of running the program
+	Built      *Built       `json:"built,omitempty"`
+}
+
+// Built says what the program was built from, so that a check can build it
+// again. The caller of Tune sets it.
+type Built struct {
+	Package string   `json:"package"` // import path
+	Bench   string   `json:"bench,omitempty"`
+	Time    string   `json:"benchtime,omitempty"`
+	Args    []string `json:"args,omitempty"`
 }
 
 // A Runner runs the program once. Calls in the same order with equal results
@@ -118,7 +130,7 @@ const leastWall = 0.05
 // default is an error; under another setting it takes that one out.
 func Tune(c Config, run Runner) (*Result, error) {
 	c.Fill()
-	t := &tuning{Config: c, run: run, result: &Result{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base}}
+	t := &tuning{Config: c, run: run, result: &Result{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
 	first, err := t.measure(c.Base, 0)
 	if err != nil {
 		return t.result, err
@@ -132,37 +144,61 @@ func Tune(c Config, run Runner) (*Result, error) {
 	if pairs == 0 {
 		pairs = min(max((affordable-13)/3, 6), 10)
 	}
-	runs := min(affordable-3*pairs, 10)
+	runs := affordable - 3*pairs
 	if runs < 3 {
 		need := time.Duration(float64(3+3*pairs) * (wall + overheadSeconds) * float64(time.Second)).Round(time.Second)
 		return t.result, fmt.Errorf("tuner: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, or a shorter command", wall, 3+3*pairs, need)
 	}
-	choice, err := t.search(first, runs)
-	if err != nil {
+	best, err := t.best(first, runs)
+	if err != nil || t.result.Outcome != "" {
 		return t.result, err
 	}
-	best := c.Base
-	best.GC = choice.Best.GC
-	if len(choice.Candidates) == 0 || choice.Best.GC.Percent == 0 {
-		t.result.Outcome, t.result.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or reduce what is live"
-		return t.result, nil
-	}
-	best, err = t.axes(best)
-	if err != nil {
+	if best, err = t.axes(best); err != nil {
 		return t.result, err
 	}
-	t.result.Setting, t.result.Expected = best, choice.Best.Prediction
+	t.result.Setting = best
 	if best.Key() == c.Base.Key() {
 		t.result.Outcome = DefaultGood
-		t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d runs)", 100*c.Tolerance, choice.Best.Within, len(choice.Pilots))
 		return t.result, nil
 	}
+	t.doubtMargin(best.GC)
 	err = t.retest(best, pairs)
 	if failure := new(cell.Failure); errors.As(err, &failure) && infeasible(failure) {
 		t.result.Outcome, t.result.Reason = Inconclusive, "the setting that seemed best does not run each time: "+err.Error()
 		return t.result, nil
 	}
 	return t.result, err
+}
+
+// best finds the setting that seems best, by the model where that predicts the
+// objective, and notes why. An outcome is set where none can be.
+func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
+	if _, err := t.Objective.cost(first); err != nil {
+		return t.Base, err
+	}
+	if !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 {
+		return t.race(first, min(runs, raceRuns))
+	}
+	choice, err := t.search(first, min(runs, 10))
+	if err != nil {
+		return t.Base, err
+	}
+	if len(choice.Candidates) == 0 || choice.Best.GC.Percent == 0 {
+		t.result.Outcome, t.result.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or reduce what is live"
+		return t.Base, nil
+	}
+	t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d runs)", 100*t.Tolerance, choice.Best.Within, len(choice.Pilots))
+	t.result.Expected = choice.Best.Prediction
+	best := t.Base
+	best.GC = choice.Best.GC
+	return best, nil
+}
+
+// doubtMargin says how little a memory limit leaves for growth.
+func (t *tuning) doubtMargin(gc cell.GC) {
+	if margin := float64(gc.LimitBytes) / float64(max(t.result.CliffBytes, 1)); gc.LimitBytes > 0 && margin < 1.5 {
+		t.result.Doubts = append(t.result.Doubts, fmt.Sprintf("the memory limit is %.2f times the cliff: should the live heap grow by %.0f %%, the program crawls", margin, 100*(margin-1)))
+	}
 }
 
 // infeasible tells a setting that the program cannot run under from a program
@@ -202,9 +238,8 @@ func panicLine(stderr string) string {
 	return ""
 }
 
-// search runs the model's search; the first pilot is there already.
-func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
-	s := Search{Objective: t.Objective, Settings: t.Settings, Anchors: []cell.GC{setting(25, 0), setting(35, 0), setting(50, 0), setting(75, 0)},
+func (t *tuning) newSearch(runs int) Search {
+	s := Search{Objective: t.Objective, Served: isServed(t.Base), Settings: t.Settings, Anchors: []cell.GC{setting(25, 0), setting(35, 0), setting(50, 0), setting(75, 0)},
 		Tolerance: t.Tolerance, MaxPeakBytes: t.MaxPeakBytes, Runs: runs, Noise: t.Noise, Seed: t.Seed}
 	if t.MemoryBytes > 0 { // leave room for an error of the prediction
 		allowed := 0.8 * float64(t.MemoryBytes)
@@ -212,6 +247,12 @@ func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
 			s.MaxPeakBytes = allowed
 		}
 	}
+	return s
+}
+
+// search runs the model's search; the first pilot is there already.
+func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
+	s := t.newSearch(runs)
 	var rounds int
 	choice, err := s.Find(func(gc cell.GC, round int) (Pilot, error) {
 		if first != nil {
@@ -255,130 +296,4 @@ func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
 // choiceNeedsNoCycles says that a run without any cycle is no surprise.
 func choiceNeedsNoCycles(gc cell.GC) bool {
 	return gc.Percent < 0 || gc.Percent > cell.DefaultGC.Percent
-}
-
-// axes tries further values of GOMAXPROCS and further builds beside the best
-// setting, in paired rounds, and returns the best of all by median ratio.
-func (t *tuning) axes(best cell.Config) (cell.Config, error) {
-	arms := []cell.Config{best}
-	for _, p := range t.Procs {
-		arm := best
-		arm.GOMAXPROCS = p
-		arms = append(arms, arm)
-	}
-	for _, command := range t.Variants {
-		arm := best
-		arm.Command = command
-		arms = append(arms, arm)
-	}
-	if len(arms) == 1 {
-		return best, nil
-	}
-	slices.SortStableFunc(arms[1:], func(a, b cell.Config) int { return strings.Compare(a.Key(), b.Key()) })
-	const rounds = 4
-	records, err := t.rounds(arms, rounds)
-	if err != nil {
-		return best, err
-	}
-	winner := 0
-	least := 1.0
-	for i := 1; i < len(arms); i++ {
-		c := stat.Compare(group(arms[0], records[0]), group(arms[i], records[i]), t.metric(), 1)
-		if c.Pairs == rounds && c.Ratio < least && c.Hi < 1 {
-			winner, least = i, c.Ratio
-		}
-	}
-	return arms[winner], nil
-}
-
-// rounds runs each configuration once a round, in an order shuffled anew.
-func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
-	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
-	out := make([][]*cell.Record, len(arms))
-	for range n {
-		for _, i := range rng.Perm(len(arms)) {
-			rec, err := t.measure(arms[i], t.block)
-			if err != nil {
-				return nil, err
-			}
-			rec.Cell.Block = t.block
-			out[i] = append(out[i], rec)
-		}
-		t.block++
-	}
-	return out, nil
-}
-
-func (t *tuning) metric() string {
-	switch t.Objective {
-	case CPU:
-		return cell.TotalCPU
-	case RSS:
-		return cell.RSSPeak
-	}
-	return cell.WallTime
-}
-
-// group makes a group of package stat of records in rounds.
-func group(c cell.Config, records []*cell.Record) *stat.Group {
-	g := &stat.Group{Config: c, Key: c.Key(), Records: records, Series: map[string]stat.Series{}}
-	for _, metric := range []string{cell.WallTime, cell.TotalCPU, cell.RSSPeak, cell.GCCPUTotal, cell.GCPauseTotal} {
-		s := stat.Series{Metric: metric}
-		for _, rec := range records {
-			if v, ok := rec.Metrics[metric]; ok {
-				s.Blocks, s.Values = append(s.Blocks, rec.Cell.Block), append(s.Values, v)
-			}
-		}
-		g.Series[metric] = s
-	}
-	return g
-}
-
-// retest sets the best against the default in fresh rounds, with a second copy
-// of the default that shows what equal runs differ by, and gives the verdict.
-func (t *tuning) retest(best cell.Config, pairs int) error {
-	twin := t.Base
-	twin.Twin = true
-	arms := []cell.Config{t.Base, best, twin}
-	records, err := t.rounds(arms, pairs)
-	if err != nil {
-		return err
-	}
-	base := group(arms[0], records[0])
-	var main, wall stat.Comparison
-	for _, metric := range []string{cell.WallTime, cell.TotalCPU, cell.RSSPeak, cell.GCCPUTotal, cell.GCPauseTotal} {
-		aa := stat.Compare(base, group(arms[2], records[2]), metric, 1)
-		c := stat.Compare(base, group(arms[1], records[1]), metric, max(aa.Ratio, 1/aa.Ratio))
-		if c.Pairs == 0 {
-			continue
-		}
-		if metric == t.metric() {
-			main = c
-		}
-		if metric == cell.WallTime {
-			wall = c
-		}
-		t.result.Gains = append(t.result.Gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue, Tuned: c.BValue,
-			Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor})
-	}
-	t.result.Outcome, t.result.Reason = verdict(t.Objective, t.Tolerance, main, wall)
-	return nil
-}
-
-// verdict judges the re-test. What saves memory must also not be slower than
-// the tolerance allows.
-func verdict(o Objective, tolerance float64, main, wall stat.Comparison) (outcome, reason string) {
-	switch {
-	case main.Verdict == stat.Better && o == RSS && wall.Lo > 1+tolerance:
-		return DefaultGood, "it saves memory, and is slower by more than the tolerance: " + wall.Reason
-	case main.Verdict == stat.Better && o == RSS && wall.Hi > 1+tolerance:
-		return Inconclusive, fmt.Sprintf("it saves memory, but may be slower by more than the tolerance: wall time %.3f [%.3f, %.3f] of the default's", wall.Ratio, wall.Lo, wall.Hi)
-	case main.Verdict == stat.Better:
-		return Recommended, main.Reason
-	case main.Verdict == stat.Worse:
-		return DefaultGood, "fresh runs show it worse than the default: " + main.Reason
-	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
-		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: %s", 100*tolerance, main.Reason)
-	}
-	return Inconclusive, "fresh runs neither prove nor exclude the gain: " + main.Reason
 }

@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(recorded.Outcome, err)
 	}
 	rng := rand.New(rand.NewPCG(6, 6))
-	c := Config{Base: recorded.Setting, Objective: Wall, Seed: 2}
+	c := Config{Base: recorded.Base, Objective: Wall, Seed: 2}
 	for want, program := range map[string]simulated{Holds: p, Lost: program(0.01)} {
 		got, err := Check(c, recorded, 0.05, func(c cell.Config, block int) (*cell.Record, error) {
 			return program.record(c, 0.005, rng), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,8 +27,8 @@ func init() {
 }
 
 // ProgramOutput is how much the program wrote to its standard output, which is
-// counted and thrown away. Its standard input is empty; its standard error is
-// passed on without the gctrace lines.
+// read for figures (see cell.FigurePrefix), counted and thrown away. Its standard
+// input is empty; its standard error is passed on without the gctrace lines.
 const ProgramOutput = "/program/stdout:bytes"
 
 // program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults
@@ -54,76 +53,109 @@ func (p *program) Close() error { return nil }
 
 // Run implements Whole.
 func (p *program) Run(ctx context.Context, rec *cell.Record) error {
-	cmd := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
-	cmd.Env = programEnv(os.Environ(), p.gc)
+	// The kernel ends the program with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s, err := startProgram(ctx, p.command, p.gc)
+	if err != nil {
+		return fmt.Errorf("workload: exec: %w", err)
+	}
+	defer s.close()
+	waitErr := s.cmd.Wait()
+	if err := s.finish(rec); err != nil {
+		return fmt.Errorf("workload: exec: %w", err)
+	}
+	return exitFailure(rec, s.cmd.ProcessState, waitErr)
+}
+
+// A started program is one under gctrace=1 and what is read from it. It belongs
+// to one goroutine; its readers' results may be used after finish.
+type started struct {
+	cmd            *exec.Cmd
+	stream, output *os.File // the program's standard error and output
+	packets        bool     // stream keeps writes apart
+	before         int64    // resident bytes of this process when it started the program
+	began          time.Time
+	peak           func() int64
+	readers        sync.WaitGroup
+	trace          gctrace.Trace
+	traceErr       error
+	figures        figures
+}
+
+// startProgram starts the program. The calling goroutine must be locked to its
+// thread until the program has ended.
+func startProgram(ctx context.Context, command []string, gc cell.GC) (*started, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = programEnv(os.Environ(), gc)
 	cmd.SysProcAttr = programAttr()
 	if cmd.Err != nil {
-		return fmt.Errorf("workload: exec: %w: give a command that is in PATH, or its path", cmd.Err)
+		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)
 	}
 	output, stdout, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("workload: exec: %w", err)
+		return nil, err
 	}
-	defer output.Close()
 	stream, stderr, packets, err := tracePipe()
 	if err != nil {
+		output.Close()
 		stdout.Close()
-		return fmt.Errorf("workload: exec: %w", err)
+		return nil, err
 	}
-	defer stream.Close()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-
-	// The kernel ends the program with the thread that started it, and counts
-	// what this process occupies now to the program's peak.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	s := &started{cmd: cmd, stream: stream, output: output, packets: packets}
+	// The kernel counts what this process occupies now to the program's peak.
 	debug.FreeOSMemory()
 	host.ResetPeakRSS()
-	before, _ := host.PeakRSSBytes(os.Getpid())
-
-	began := time.Now()
+	s.before, _ = host.PeakRSSBytes(os.Getpid())
+	s.began = time.Now()
 	err = cmd.Start()
 	stdout.Close()
 	stderr.Close()
 	if err != nil {
-		return fmt.Errorf("workload: exec: start %s: %w: give a command that is in PATH, or its path", p.command[0], err)
+		s.close()
+		return nil, fmt.Errorf("start %s: %w: give a command that is in PATH, or its path", command[0], err)
 	}
-	var trace gctrace.Trace
-	var traceErr error
-	var written int64
-	var readers sync.WaitGroup
-	readers.Go(func() {
+	s.readers.Go(func() {
 		read := gctrace.ReadLines
 		if packets {
 			read = gctrace.ReadPackets
 		}
-		trace, traceErr = read(stream, os.Stderr)
+		s.trace, s.traceErr = read(stream, os.Stderr)
 	})
-	readers.Go(func() { written, _ = io.Copy(io.Discard, output) })
-	peak := watchPeak(cmd.Process.Pid)
-	waitErr := cmd.Wait()
-	wall := time.Since(began)
-	polled := peak()
+	s.readers.Go(func() { s.figures.read(output) })
+	s.peak = watchPeak(cmd.Process.Pid)
+	return s, nil
+}
 
+func (s *started) close() {
+	s.stream.Close()
+	s.output.Close()
+}
+
+// finish records what is known of the program, which has ended.
+func (s *started) finish(rec *cell.Record) error {
+	wall := time.Since(s.began)
+	polled := s.peak()
 	// Processes that the program left behind may hold the pipes open.
 	const grace = 2 * time.Second
-	stream.SetReadDeadline(time.Now().Add(grace))
-	output.SetReadDeadline(time.Now().Add(grace))
-	readers.Wait()
-	if errors.Is(traceErr, os.ErrDeadlineExceeded) {
+	s.stream.SetReadDeadline(time.Now().Add(grace))
+	s.output.SetReadDeadline(time.Now().Add(grace))
+	s.readers.Wait()
+	if errors.Is(s.traceErr, os.ErrDeadlineExceeded) {
 		rec.Warn("left-behind", "the program left processes behind that hold its standard error; what they do is not in the figures")
-	} else if traceErr != nil {
-		return fmt.Errorf("workload: exec: %w", traceErr)
+	} else if s.traceErr != nil {
+		return s.traceErr
 	}
-
 	rec.Set(cell.WallTime, wall.Seconds())
-	rec.Set(ProgramOutput, float64(written))
-	setUsage(rec, cmd.ProcessState, before, polled)
-	if !packets {
+	rec.Set(ProgramOutput, float64(s.figures.written))
+	s.figures.record(rec)
+	setUsage(rec, s.cmd.ProcessState, s.before, polled)
+	if !s.packets {
 		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's own output split are missing")
 	}
-	setTrace(rec, trace)
-	return exitFailure(rec, cmd.ProcessState, waitErr)
+	setTrace(rec, s.trace)
+	return nil
 }
 
 // usage is what the kernel accounts to a program beside CPU time.

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/tuner"
+)
+
+// A tuneLog runs cells and stores them, and hands out what an interrupted run
+// has stored instead of running it again.
+type tuneLog struct {
+	app     *app
+	ctx     context.Context
+	runner  *runner.Runner
+	store   *store.Store
+	path    string // of the store
+	unlock  func()
+	id      int64
+	records []*cell.Record // of the run that is resumed, by index
+	next    int
+	timeout time.Duration
+	memory  int64
+	seed    uint64
+	served  bool // it is a server
+}
+
+func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tuner.Config) (*tuneLog, error) {
+	s, path, unlock, err := a.openForRun()
+	if err != nil {
+		return nil, err
+	}
+	l := &tuneLog{app: a, ctx: ctx, runner: runner.New(runner.Config{Log: a.err}), store: s, path: path, unlock: unlock, timeout: o.timeout, memory: c.MemoryBytes}
+	name := o.name(c.Base.Command)
+	if o.resume {
+		err = l.resume(name, c)
+	} else {
+		if c.Seed == 0 {
+			var b [8]byte
+			rand.Read(b[:])
+			c.Seed = binary.LittleEndian.Uint64(b[:])>>12 + 1
+		}
+		l.id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: host.Fingerprint(), Seed: c.Seed}, nil)
+	}
+	l.seed, l.served = c.Seed, c.Base.Workload == "serve"
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// name is what the run is called in the store.
+func (o *tuneOptions) name(command []string) string {
+	switch {
+	case o.build.bench != "":
+		return "tune --bench " + o.build.bench
+	case o.build.main != "":
+		return strings.Join(append([]string{"tune --build " + o.build.main}, command[1:]...), " ")
+	}
+	return "tune " + strings.Join(command, " ")
+}
+
+func (l *tuneLog) resume(name string, c *tuner.Config) error {
+	run, err := l.store.Last()
+	if err != nil {
+		return err
+	}
+	if run.Name != name {
+		return usage(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume", run.Name, name))
+	}
+	l.id, c.Seed = run.ID, run.Seed
+	records, err := l.store.Records(run.ID)
+	if err != nil {
+		return err
+	}
+	l.records = make([]*cell.Record, run.Total)
+	for _, rec := range records {
+		l.records[rec.Cell.Index] = rec
+	}
+	return nil
+}
+
+func (l *tuneLog) close() {
+	l.store.Close()
+	l.unlock()
+}
+
+// measure is the tuner's Runner.
+func (l *tuneLog) measure(config cell.Config, block int) (*cell.Record, error) {
+	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout, MemoryBytes: l.memory}
+	l.next++
+	known := c.Index < len(l.records)
+	if known && l.records[c.Index] != nil {
+		rec := l.records[c.Index]
+		if rec.Cell.Key() != c.Key() {
+			return nil, usage(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or leave out --resume", l.id, c.Index, rec.Cell.Key()))
+		}
+		return rec, nil
+	}
+	if !known {
+		if err := l.store.Extend(l.id, c); err != nil {
+			return nil, err
+		}
+	}
+	bar := newProgress(l.app.err, l.next, l.next-1)
+	bar.begin(c)
+	rec, _, err := l.runner.Run(l.ctx, c)
+	bar.clear()
+	if err != nil {
+		return nil, err
+	}
+	return &rec, l.store.Append(l.id, &rec, nil)
+}
+
+// report writes the HTML report of all runs and returns where it is.
+func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
+	if out == "" {
+		out = reportPath(l.path, l.id)
+	}
+	meta, analysis, err := analyze(l.store, l.id)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range result.Frontier {
+		percent := float64(p.GC.Percent)
+		if percent < 0 {
+			percent = 6400
+		}
+		three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
+		meta.Forecasts = append(meta.Forecasts, report.Forecast{Setting: p.GC.String(), Percent: percent, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall)})
+	}
+	return out, writeHTML(out, meta, analysis)
+}
+
+// failed explains why tuning ended early.
+func (l *tuneLog) failed(err error) error {
+	kept := fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume goes on", max(l.next-1, 0), l.id)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(l.app.err, "isobar: interrupted. %s\n", kept)
+		return &exitError{code: exitInterrupted}
+	}
+	var failure *cell.Failure
+	switch {
+	case errors.As(err, &failure) && failure.Kind == cell.FailTimeout && !l.served:
+		err = fmt.Errorf("%w, and a command that ends by itself: a server does not, and needs --url or --load", err)
+	case errors.As(err, &failure) && failure.Kind != cell.FailMemory && !l.served:
+		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
+	case errors.Is(err, tuner.ErrShort):
+		return &exitError{exitInconclusive, err}
+	}
+	return fmt.Errorf("%w\n%s", err, kept)
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// tuneOptions are the flags of 'isobar tune'.
+type tuneOptions struct {
+	build      buildOptions
+	server     serverOptions
+	objective  string
+	maxRSS     string
+	maxP99     time.Duration
+	memory     string
+	gogc       []string
+	procs      []string
+	collectors []string
+	budget     time.Duration
+	timeout    time.Duration
+	rounds     int
+	tolerance  float64
+	seed       uint64
+	json       bool
+	out        string
+	resume     bool
+	check      string
+	gate       string
+}
+
+// serverOptions are the parameters of the workload serve. The command is a
+// server if a URL or a load is given.
+type serverOptions struct {
+	given map[string]*string // by parameter
+}
+
+func (o *serverOptions) addFlags(f *pflag.FlagSet) {
+	w, err := workload.Lookup("serve")
+	if err != nil {
+		panic(err) // it is registered at start-up
+	}
+	o.given = map[string]*string{}
+	for _, p := range w.Params {
+		o.given[p.Name] = f.String(p.Name, "", "server: "+p.Help+defaultText(p.Default))
+	}
+}
+
+func defaultText(value string) string {
+	if value == "" {
+		return ""
+	}
+	return " (default " + value + ")"
+}
+
+func (o *serverOptions) set() bool { return *o.given["url"] != "" || *o.given["load"] != "" }
+
+// params are the parameters, with defaults for what was not given.
+func (o *serverOptions) params() (workload.Params, error) {
+	w, err := workload.Lookup("serve")
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]string{}
+	for name, value := range o.given {
+		if *value != "" {
+			given[name] = *value
+		}
+	}
+	switch {
+	case !o.set() && len(given) > 0:
+		return nil, fmt.Errorf("--%s is for servers: give --url (the built-in load) or --load COMMAND", slices.Sorted(maps.Keys(given))[0])
+	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
+		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
+	}
+	return w.Resolve(given)
+}
+
+// validate refuses what cannot be meant, before anything runs.
+func (o *tuneOptions) validate(args []string) error {
+	given := 0
+	for _, is := range []bool{len(args) > 0 && o.build.main == "", o.build.main != "", o.build.bench != "", o.check != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return errors.New("tune: name one of: the program behind -- (isobar tune -- go vet ./...), --build PACKAGE, --bench PACKAGE, --check FILE")
+	}
+	if _, err := o.server.params(); err != nil {
+		return err
+	}
+	if o.server.set() && o.build.bench != "" {
+		return errors.New("--bench is no server: leave out --url and --load")
+	}
+	if o.rounds != 0 && o.rounds < 4 {
+		return fmt.Errorf("--rounds %d: want 4 or more, or no verdict is possible", o.rounds)
+	}
+	if o.tolerance <= 0 || o.tolerance > 50 {
+		return fmt.Errorf("--tolerance %v: want percents above 0, up to 50", o.tolerance)
+	}
+	if o.budget <= 0 || o.timeout <= 0 {
+		return errors.New("--budget and --timeout: want a time above 0, such as 3m")
+	}
+	if len(o.collectors) > 0 && o.build.bench == "" && o.build.main == "" {
+		return errors.New("--collector: a collector is built in: it needs --build or --bench, which build")
+	}
+	for _, c := range o.collectors {
+		if err := workload.OneOf("greentea", "classic")(c); err != nil {
+			return fmt.Errorf("--collector %q: %w", c, err)
+		}
+	}
+	if _, err := parsePercent(o.gate); err != nil {
+		return fmt.Errorf("--gate: %w", err)
+	}
+	if _, err := o.config(args); err != nil {
+		return err
+	}
+	// The runtime silently takes what it does not understand for the default.
+	if v := os.Getenv("GOGC"); v != "" && v != "off" {
+		if _, err := strconv.ParseInt(v, 10, 32); err != nil {
+			return fmt.Errorf("GOGC=%s in the environment: the runtime takes this for 100 without a word: want a number or off", v)
+		}
+	}
+	if v := os.Getenv("GOMEMLIMIT"); v != "" && v != "off" {
+		if _, err := cell.ParseBytes(v); err != nil {
+			return fmt.Errorf("GOMEMLIMIT=%s in the environment: want a size such as 512MiB, or off", v)
+		}
+	}
+	return nil
+}
+
+func parsePercent(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+	if err != nil || v < 0 || v > 100 {
+		return 0, fmt.Errorf("%q: want a percentage such as 5%%", s)
+	}
+	return v / 100, nil
+}
+
+// config turns the options into what the tuner reads.
+func (o *tuneOptions) config(command []string) (tuner.Config, error) {
+	c := tuner.Config{
+		Base:      cell.Config{Workload: "exec", Command: command, GC: cell.DefaultGC},
+		Objective: tuner.Throughput, Tolerance: o.tolerance / 100, Budget: o.budget, Pairs: o.rounds, Seed: o.seed, MaxP99: o.maxP99,
+	}
+	var err error
+	if o.server.set() {
+		c.Base.Workload, c.Objective = "serve", tuner.CPU
+		if c.Base.Params, err = o.server.params(); err != nil {
+			return c, usage(err)
+		}
+	}
+	if o.objective != "" {
+		if c.Objective, err = tuner.ParseObjective(o.objective); err != nil {
+			return c, usage(err)
+		}
+	}
+	if o.maxP99 < 0 || o.maxP99 > 0 && !o.server.set() {
+		return c, usage(fmt.Errorf("--max-p99 %v: want a time above 0, of a server (--url, --load)", o.maxP99))
+	}
+	if o.maxRSS != "" {
+		n, err := cell.ParseBytes(o.maxRSS)
+		if err != nil || n == 0 {
+			return c, usage(fmt.Errorf("--max-rss %q: want a size such as 512MiB", o.maxRSS))
+		}
+		c.MaxPeakBytes = float64(n)
+	}
+	if c.MemoryBytes, err = memoryCap(o.memory); err != nil {
+		return c, err
+	}
+	for _, s := range o.gogc {
+		gc, err := cell.ParseGC(s)
+		if err != nil {
+			return c, usage(fmt.Errorf("--gogc: %w", err))
+		}
+		if gc.Percent == cell.DefaultGC.Percent {
+			gc.Name = cell.DefaultGC.Name
+		} else {
+			gc.Name = ""
+		}
+		c.Settings = append(c.Settings, gc)
+	}
+	for _, s := range o.procs {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 4096 {
+			return c, usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
+		}
+		c.Procs = append(c.Procs, n)
+	}
+	return c, nil
+}
+
+func memoryCap(s string) (int64, error) {
+	opts := measureOptions{reps: 1, seed: 1, memory: s}
+	spec, err := opts.spec(nil)
+	return spec.MemoryBytes, err
+}
