@@ -31,6 +31,7 @@ const netHTTP = "nethttp"
 func init() {
 	own := []Param{
 		{Name: "server", Default: "pooled", Help: "http11 with that request memory: pooled, slab, slab-offheap, arena, arena-offheap; or nethttp", Check: OneOf("pooled", "slab", "slab-offheap", "arena", "arena-offheap", netHTTP)},
+		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness", Check: OneOf("goroutines", "readiness")},
 		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
 		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},

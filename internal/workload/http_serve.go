@@ -20,6 +20,9 @@ func (t *httpServer) http11() func(net.Listener) error {
 		MaxBodyBytes: 1 << 30,
 		Handler:      t.http11Handler(),
 	}
+	if t.params.String("engine") == "readiness" {
+		srv.Engine = http11.Readiness
+	}
 	if t.ctl != nil {
 		srv.Idle = t.ctl.Idle
 	}
@@ -51,6 +54,7 @@ func (t *httpServer) http11Handler() http11.HandlerFunc {
 		b := scratch(c)
 		fill(b)
 		if wait > 0 {
+			c.MayBlock()
 			time.Sleep(wait)
 		}
 		c.SetHeader("Content-Type", "text/plain")

@@ -73,26 +73,25 @@ type lab struct {
 	reps      int
 }
 
-// measure runs a row, unless it is not chosen and was kept.
-func (l *lab) measure(r row, chosen bool) (*result, error) {
-	file := filepath.Join(l.keep, r.name+".json")
-	if chosen {
-		if err := l.build(); err != nil {
-			return nil, err
-		}
-		args := append(r.args(l.reps), "--json", "--store", filepath.Join(l.dir, "store.db"), "--out", filepath.Join(l.dir, "report.html"))
-		fmt.Fprintf(os.Stderr, "%s: isobar %s\n", r.name, strings.Join(args, " "))
-		cmd := exec.Command(l.isobar, args...)
-		cmd.Stderr = os.Stderr
-		output, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
-		}
-		if err := os.WriteFile(file, output, 0o644); err != nil {
-			return nil, err
-		}
+// measure runs a row and keeps its run.
+func (l *lab) measure(r row) error {
+	if err := l.build(); err != nil {
+		return err
 	}
-	data, err := os.ReadFile(file)
+	args := append(r.args(l.reps), "--json", "--store", filepath.Join(l.dir, "store.db"), "--out", filepath.Join(l.dir, "report.html"))
+	fmt.Fprintf(os.Stderr, "%s: isobar %s\n", r.name, strings.Join(args, " "))
+	cmd := exec.Command(l.isobar, args...)
+	cmd.Stderr = os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	return os.WriteFile(filepath.Join(l.keep, r.name+".json"), output, 0o644)
+}
+
+// read returns the run that was kept of a row.
+func (l *lab) read(r row) (*result, error) {
+	data, err := os.ReadFile(filepath.Join(l.keep, r.name+".json"))
 	if err != nil {
 		return nil, fmt.Errorf("%s was not measured: %w", r.name, err)
 	}

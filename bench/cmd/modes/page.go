@@ -13,15 +13,22 @@ import (
 // names of metrics in the page.
 var names = map[string]string{cpu: "CPU a request", tail: "p99.9 response time", memory: "peak memory", "/op/time:ns": "time"}
 
-// page measures the rows that are chosen and writes the page of all.
+// page measures the rows that are chosen, then writes the page of all.
 func (l *lab) page(out io.Writer, chosen *regexp.Regexp) error {
-	all := make([]*result, 0, len(rows)+2)
-	for _, r := range append(append([]row(nil), rows...), plain, work) {
-		res, err := l.measure(r, chosen.MatchString(r.name))
-		if err != nil {
+	needed := append(append([]row(nil), rows...), plain, work)
+	for _, r := range needed {
+		if chosen.MatchString(r.name) {
+			if err := l.measure(r); err != nil {
+				return err
+			}
+		}
+	}
+	all := make([]*result, len(needed))
+	for i, r := range needed {
+		var err error
+		if all[i], err = l.read(r); err != nil {
 			return err
 		}
-		all = append(all, res)
 	}
 	table, plaintext, memoryWork := all[:len(rows)], all[len(rows)], all[len(rows)+1]
 	fmt.Fprintf(out, "# Which request memory for which service\n\n")
