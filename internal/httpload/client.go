@@ -64,9 +64,11 @@ func (c *client) close() {
 }
 
 // loop sends every batch of requests of the schedule whose number is i modulo
-// the number of connections.
+// the number of connections. Once there is no time left it counts those that
+// had become due.
 func (c *client) loop(i int64) {
-	n := int64(c.Pipeline)
+	n, end := int64(c.Pipeline), c.Duration
+	sending := true
 	for ; ; i += int64(c.Connections) {
 		var due time.Duration
 		if c.Rate > 0 {
@@ -74,14 +76,18 @@ func (c *client) loop(i int64) {
 		} else {
 			due = time.Since(c.start)
 		}
-		if due >= c.Duration {
+		if due >= end {
 			return
 		}
 		c.due += n
-		if !c.wait(due) {
+		if sending && c.wait(due) {
+			c.batch(due)
+			continue
+		}
+		if c.Rate == 0 {
 			return
 		}
-		c.batch(due)
+		sending, end = false, min(end, time.Since(c.start))
 	}
 }
 

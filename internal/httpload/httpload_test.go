@@ -23,7 +23,7 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 		io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 1000, Duration: 100 * time.Millisecond}
+	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 100, Duration: time.Second}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +37,23 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 	c.Rate = 0
 	if r, err = Run(t.Context(), c); err != nil || r.Done == 0 || r.Done != r.Due || r.Failed != 0 {
 		t.Errorf("closed loop: %+v, %v", r, err)
+	}
+}
+
+// TestDueCountsWhatWasNotSent: a server that is too slow does not make the
+// schedule shorter.
+func TestDueCountsWhatWasNotSent(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(150 * time.Millisecond)
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Connections: 2, Rate: 1000, Duration: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 100 || r.Done == 0 || r.Done > 10 || r.Failed != 0 {
+		t.Errorf("due %d, done %d, failed %d; want 100 due and a few of them done", r.Due, r.Done, r.Failed)
 	}
 }
 
@@ -127,7 +144,7 @@ func TestPipeline(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 1600, Duration: 100 * time.Millisecond}
+	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 160, Duration: time.Second}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,15 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-// TestHTTP runs a server and its load, a process each.
+// TestHTTP runs a server and its load, a process each. The load is low: a machine
+// that stands still for two seconds loses requests.
 func TestHTTP(t *testing.T) {
 	for _, server := range []string{"pooled", "slab", "slab-offheap", "arena", "arena-offheap", "nethttp"} {
 		t.Run(server, func(t *testing.T) {
+			t.Parallel()
 			c := testCell("http")
 			c.Params = map[string]string{
-				"server": server, "rate": "2000", "connections": "7", "duration": "100ms", "body": "1000", "reply": "9000", "live": "1MB", "controller": "idle",
+				"server": server, "rate": "100", "connections": "7", "duration": "2s", "body": "1000", "reply": "9000", "live": "1MB", "controller": "idle",
 			}
 			rec := run(t, c)
 			if rec.Err != nil {
@@ -42,8 +44,9 @@ func TestHTTPAnswers(t *testing.T) {
 	} {
 		for _, server := range []string{"arena", "nethttp"} {
 			t.Run(name+"/"+server, func(t *testing.T) {
+				t.Parallel()
 				c := testCell("http")
-				c.Params = map[string]string{"server": server, "rate": "1000", "connections": "5", "duration": "100ms"}
+				c.Params = map[string]string{"server": server, "rate": "50", "connections": "5", "duration": "2s"}
 				maps.Copy(c.Params, params)
 				rec := run(t, c)
 				if rec.Err != nil {
