@@ -47,7 +47,7 @@ func run(p *check.Pass) {
 }
 
 func pool(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
-	t := p.Info.TypeOf(call.Args[0])
+	t := p.TypeOf(call.Args[0])
 	switch t.Underlying().(type) {
 	case *types.Slice, *types.Struct, *types.Array:
 		heat := p.HeatAt(cur)
@@ -88,7 +88,7 @@ func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr) ast.Expr {
 			continue
 		}
 		iface, ok := t.Underlying().(*types.Interface)
-		if ok && iface.Empty() && !p.IsConst(arg) && number(p.Info.TypeOf(arg)) {
+		if ok && iface.Empty() && !p.IsConst(arg) && number(p.TypeOf(arg)) {
 			return arg
 		}
 	}

@@ -33,7 +33,7 @@ func run(p *check.Pass) {
 		call := cur.Node().(*ast.CallExpr)
 		for i, arg := range call.Args {
 			s, ok := p.Conversion(arg, check.IsBytes)
-			if !ok || !check.IsString(p.Info.TypeOf(s)) || p.IsConst(s) {
+			if !ok || !check.IsString(p.TypeOf(s)) || p.IsConst(s) {
 				continue
 			}
 			argument(p, cur, call, i, s)
@@ -46,7 +46,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	if fn == nil || p.Info.Types[call.Fun].IsType() {
 		return
 	}
-	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" && types.IsInterface(p.Info.TypeOf(sel.X)) && writes(fn) {
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" && types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
 		p.Report(call.Args[0], p.HeatAt(cur), "[]byte(s) is copied for Write; io.WriteString writes the string itself where the writer can", fix(p, cur, call, sel, s)...)
 		return
 	}
@@ -67,7 +67,7 @@ func writes(fn *types.Func) bool {
 }
 
 func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, sel *ast.SelectorExpr, s ast.Expr) []analysis.TextEdit {
-	if !types.Identical(types.Unalias(p.Info.TypeOf(s)), types.Typ[types.String]) {
+	if !types.Identical(types.Unalias(p.TypeOf(s)), types.Typ[types.String]) {
 		return nil
 	}
 	name, edits, ok := p.Import(cur, "io")

@@ -91,8 +91,9 @@ func enclosingDecl(cur inspector.Cursor) *ast.FuncDecl {
 	return nil
 }
 
-func handler(sig *types.Signature) bool {
-	return sig.Params().Len() == 2 && sig.Results().Len() == 0 &&
+func handler(t types.Type) bool {
+	sig, ok := t.(*types.Signature)
+	return ok && sig.Params().Len() == 2 && sig.Results().Len() == 0 &&
 		IsNamed(sig.Params().At(0).Type(), "net/http", "ResponseWriter") && IsNamed(sig.Params().At(1).Type(), "net/http", "Request")
 }
 
@@ -114,7 +115,7 @@ func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
 			switch {
 			case c.onceLiteral(at):
 				return Cold
-			case handler(c.Info.TypeOf(n).(*types.Signature)) && !c.file(n.Pos()).test:
+			case handler(c.TypeOf(n)) && !c.file(n.Pos()).test:
 				return Hot
 			}
 			inLoop = inLoop || c.Loop(at) != nil
@@ -259,10 +260,7 @@ func (c *Code) Rounds(loop ast.Stmt) int64 {
 		if n, ok := c.constInt(loop.X); ok {
 			return n
 		}
-		t := c.Info.TypeOf(loop.X)
-		if t == nil {
-			return -1
-		}
+		t := c.TypeOf(loop.X)
 		if ptr, ok := t.Underlying().(*types.Pointer); ok {
 			t = ptr.Elem()
 		}
@@ -305,7 +303,7 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 				return true
 			}
 		case *ast.ReturnStmt:
-			if e, ok := at.Node().(ast.Expr); ok && IsError(c.Info.TypeOf(e)) {
+			if e, ok := at.Node().(ast.Expr); ok && IsError(c.TypeOf(e)) {
 				return true
 			}
 		case *ast.CallExpr:
@@ -335,7 +333,7 @@ func (c *Code) errorCond(cond ast.Expr) bool {
 	case token.LAND:
 		return c.errorCond(b.X) || c.errorCond(b.Y)
 	case token.NEQ:
-		return IsError(c.Info.TypeOf(b.X)) && c.Info.Types[b.Y].IsNil()
+		return IsError(c.TypeOf(b.X)) && c.Info.Types[b.Y].IsNil()
 	}
 	return false
 }

@@ -144,6 +144,14 @@ func (c *Code) Var(e ast.Expr) *types.Var {
 	return v
 }
 
+// TypeOf returns the type of e: an invalid one, never nil, where it is unknown.
+func (c *Code) TypeOf(e ast.Expr) types.Type {
+	if t := c.Info.TypeOf(e); t != nil {
+		return t
+	}
+	return types.Typ[types.Invalid]
+}
+
 // Local reports whether v is declared inside a function.
 func (c *Code) Local(v *types.Var) bool {
 	return v != nil && !v.IsField() && v.Parent() != c.Pkg.Scope() && v.Parent() != types.Universe

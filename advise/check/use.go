@@ -73,7 +73,7 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 		if c.assigned(cur.Parent()) {
 			return Writes
 		}
-		if t := c.Info.TypeOf(parent); t != nil && HasPointers(t) && !IsString(t) {
+		if t := c.TypeOf(parent); HasPointers(t) && !IsString(t) {
 			return Keeps
 		}
 		if u, ok := cur.Parent().Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -140,7 +140,7 @@ func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.
 		return Keeps
 	}
 	if tv := c.Info.Types[call.Fun]; tv.IsType() {
-		from, to := c.Info.TypeOf(call.Args[0]), tv.Type
+		from, to := c.TypeOf(call.Args[0]), tv.Type
 		if IsBytes(from) != IsBytes(to) && !types.IsInterface(to) {
 			return 0 // between string and []byte: a copy
 		}

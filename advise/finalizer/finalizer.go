@@ -33,7 +33,7 @@ func run(p *check.Pass) {
 			return
 		}
 		heat := p.HeatAt(cur)
-		if heat == check.Warm && !closes(p.Info.TypeOf(call.Args[0]), p.Code.Pkg) {
+		if heat == check.Warm && !closes(p.TypeOf(call.Args[0]), p.Code.Pkg) {
 			heat = check.Hot // nothing else can release it
 		}
 		message := "a finalizer is slow to set and keeps the object for another collection; release with an explicit Close"

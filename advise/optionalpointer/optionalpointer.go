@@ -31,10 +31,10 @@ const large = 128
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.UnaryExpr)(nil)) {
 		lit := literal(cur.Node().(ast.Expr))
-		if lit == nil || p.Info.TypeOf(lit) == nil {
+		if lit == nil {
 			continue
 		}
-		outer := check.NamedOf(p.Info.TypeOf(lit))
+		outer := check.NamedOf(p.TypeOf(lit))
 		if outer == nil || outer.Obj().Pkg() != p.Code.Pkg {
 			continue
 		}
@@ -66,7 +66,7 @@ func literal(e ast.Expr) *ast.CompositeLit {
 // small reports whether inner could lie inside outer: a struct of this package
 // of moderate size that does not refer to outer, without a lock.
 func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
-	named := check.NamedOf(p.Info.TypeOf(inner))
+	named := check.NamedOf(p.TypeOf(inner))
 	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {
 		return false
 	}

@@ -30,12 +30,12 @@ the map holds no pointers and is skipped.`,
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.MapType)(nil)) {
 		m := cur.Node().(*ast.MapType)
-		named := check.NamedOf(p.Info.TypeOf(m.Key))
+		named := check.NamedOf(p.TypeOf(m.Key))
 		if named == nil || !lives(p, cur) {
 			continue
 		}
 		key, ok := named.Underlying().(*types.Struct)
-		if !ok || check.HasPointers(p.Info.TypeOf(m.Value)) {
+		if !ok || check.HasPointers(p.TypeOf(m.Value)) {
 			continue
 		}
 		if field, id := pointer(key); field != "" {

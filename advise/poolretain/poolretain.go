@@ -143,7 +143,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 	switch n := n.(type) {
 	case *ast.ReturnStmt:
 		for _, e := range n.Results {
-			if v := root(p, e); v != nil && vars[v] && refers(p.Info.TypeOf(e)) {
+			if v := root(p, e); v != nil && vars[v] && refers(p.TypeOf(e)) {
 				p.ReportAs(e, check.Trap, message)
 			}
 		}
@@ -153,7 +153,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 		}
 		for i, e := range n.Rhs {
 			v := root(p, e)
-			if v == nil || !vars[v] || !refers(p.Info.TypeOf(e)) {
+			if v == nil || !vars[v] || !refers(p.TypeOf(e)) {
 				continue
 			}
 			if to := root(p, base(n.Lhs[i])); to == nil {

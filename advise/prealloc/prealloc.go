@@ -57,7 +57,7 @@ func counted(p *check.Pass, loop *ast.RangeStmt) bool {
 	default:
 		return false
 	}
-	switch p.Info.TypeOf(loop.X).Underlying().(type) {
+	switch p.TypeOf(loop.X).Underlying().(type) {
 	case *types.Slice, *types.Array, *types.Map:
 		return true
 	}

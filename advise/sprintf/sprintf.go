@@ -90,7 +90,7 @@ func plain(p *check.Pass, pieces []piece, args []ast.Expr) bool {
 		if pc.verb == 0 {
 			continue
 		}
-		if n == len(args) || !formats(pc.verb, p.Info.TypeOf(args[n])) {
+		if n == len(args) || !formats(pc.verb, p.TypeOf(args[n])) {
 			return false
 		}
 		n++
@@ -132,7 +132,7 @@ func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []piece
 		}
 		e := call.Args[arg]
 		arg++
-		text, needs := formatted(p.Source(e), e, p.Info.TypeOf(e).Underlying().(*types.Basic), pc.verb, strconvName)
+		text, needs := formatted(p.Source(e), e, p.TypeOf(e).Underlying().(*types.Basic), pc.verb, strconvName)
 		used = used || needs
 		parts = append(parts, text)
 	}

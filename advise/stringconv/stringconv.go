@@ -51,7 +51,7 @@ func converted(p *check.Pass, arg ast.Expr) (ast.Expr, bool) {
 		return call, true
 	}
 	b, ok := p.Conversion(arg, check.IsString)
-	if !ok || !check.IsBytes(p.Info.TypeOf(b)) {
+	if !ok || !check.IsBytes(p.TypeOf(b)) {
 		return nil, false
 	}
 	return b, true
@@ -122,7 +122,7 @@ func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, b ast.Expr) []ana
 	if _, text := b.(*ast.CallExpr); text {
 		return nil
 	}
-	recv := p.Info.TypeOf(sel.X)
+	recv := p.TypeOf(sel.X)
 	obj, _, _ := types.LookupFieldOrMethod(recv, true, p.Code.Pkg, "Write")
 	write, ok := obj.(*types.Func)
 	if !ok || write.Signature().Params().Len() != 1 || !check.IsBytes(write.Signature().Params().At(0).Type()) || !types.Identical(write.Signature().Results(), fn.Signature().Results()) {

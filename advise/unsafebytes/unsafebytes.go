@@ -59,7 +59,7 @@ func view(p *check.Pass, e ast.Expr) bool {
 			return false
 		}
 		u, ok := ast.Unparen(addr).(*ast.UnaryExpr)
-		return ok && u.Op == token.AND && check.IsString(p.Info.TypeOf(u.X))
+		return ok && u.Op == token.AND && check.IsString(p.TypeOf(u.X))
 	}
 	return false
 }

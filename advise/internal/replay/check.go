@@ -1,0 +1,263 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+// lines is where a finding lies, in the file that is asked for.
+type lines struct{ from, to int }
+
+// findings runs the checks of the commit's exercise on its file in t.
+func findings(t *tree, c commit) (found []lines, err error) {
+	if _, err := t.file(c.File); err != nil {
+		return nil, err
+	}
+	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File)}
+	dir := path.Dir(c.File)
+	files := l.parse(dir, path.Base(c.File), parser.ParseComments|parser.SkipObjectResolution)
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no Go files parse", dir)
+	}
+	pkg, info := l.check(dir, files, 0)
+	for _, ch := range advise.All() {
+		if ch.Exercise != c.Exercise {
+			continue
+		}
+		p := &driver{loader: l, files: files, pkg: pkg, info: info, results: map[*analysis.Analyzer]any{}}
+		p.report = func(d analysis.Diagnostic) {
+			found = append(found, p.lines(c.File, d.Pos, d.End)...)
+			for _, rel := range d.Related {
+				found = append(found, p.lines(c.File, rel.Pos, rel.End)...)
+			}
+		}
+		if _, err := p.run(ch.Analyzer); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// A driver runs analyzers on one package, whether or not all of it could be
+// type-checked.
+type driver struct {
+	loader  *loader
+	files   []*ast.File
+	pkg     *types.Package
+	info    *types.Info
+	results map[*analysis.Analyzer]any
+	report  func(analysis.Diagnostic)
+}
+
+func (p *driver) run(a *analysis.Analyzer) (result any, err error) {
+	if done, ok := p.results[a]; ok {
+		return done, nil
+	}
+	pass := &analysis.Pass{
+		Analyzer: a, Fset: p.loader.fset, Files: p.files, Pkg: p.pkg, TypesInfo: p.info,
+		TypesSizes: types.SizesFor("gc", "amd64"), ResultOf: map[*analysis.Analyzer]any{},
+		Report:   p.report,
+		ReadFile: p.loader.tree.file,
+	}
+	for _, need := range a.Requires {
+		if pass.ResultOf[need], err = p.run(need); err != nil {
+			return nil, err
+		}
+	}
+	result, err = a.Run(pass)
+	p.results[a] = result
+	return result, err
+}
+
+func (p *driver) lines(file string, from, to token.Pos) []lines {
+	at := p.loader.fset.Position(from)
+	if at.Filename != file {
+		return nil
+	}
+	return []lines{{at.Line, p.loader.fset.Position(max(from, to)).Line}}
+}
+
+// depth is how far imports are followed; beyond, packages are empty.
+const depth = 3
+
+// A loader type-checks packages of a tree.
+type loader struct {
+	tree     *tree
+	fset     *token.FileSet
+	version  string
+	packages map[string]*types.Package // by import path
+}
+
+// parse parses the files of a directory that belong to one package: that of
+// the file named, or what go build takes.
+func (l *loader) parse(dir, named string, mode parser.Mode) []*ast.File {
+	ctx := build.Default
+	ctx.JoinPath = path.Join
+	ctx.OpenFile = func(name string) (io.ReadCloser, error) {
+		data, err := l.tree.file(name)
+		return io.NopCloser(strings.NewReader(string(data))), err
+	}
+	var files []*ast.File
+	pkg := ""
+	for _, name := range append([]string{named}, l.tree.dir(dir)...) {
+		if !strings.HasSuffix(name, ".go") || len(files) > 0 && name == named {
+			continue
+		}
+		if name != named {
+			if ok, err := ctx.MatchFile(dir, name); err != nil || !ok || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+		}
+		full := path.Join(dir, name)
+		data, err := l.tree.file(full)
+		if err != nil {
+			continue
+		}
+		f, err := parser.ParseFile(l.fset, full, data, mode)
+		if f == nil || err != nil && name != named || pkg != "" && f.Name.Name != pkg {
+			continue
+		}
+		pkg = f.Name.Name
+		files = append(files, f)
+	}
+	return files
+}
+
+func (l *loader) check(path string, files []*ast.File, level int) (*types.Package, *types.Info) {
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
+	}
+	cfg := types.Config{
+		GoVersion: l.version, FakeImportC: true, IgnoreFuncBodies: level > 0,
+		Importer: importerFunc(func(path string) (*types.Package, error) { return l.load(path, level+1), nil }),
+		Error:    func(error) {},
+	}
+	pkg, _ := cfg.Check(path, l.fset, files, info) // what is wrong stays unknown
+	return pkg, info
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
+
+// load returns the package of an import path: of the standard library, of the
+// tree, or an empty one.
+func (l *loader) load(name string, level int) *types.Package {
+	if name == "unsafe" {
+		return types.Unsafe
+	}
+	if pkg := l.packages[name]; pkg != nil {
+		return pkg
+	}
+	pkg := standard(name)
+	if first, _, _ := strings.Cut(name, "/"); pkg == nil && level <= depth && strings.Contains(first, ".") {
+		if dir, ok := l.find(name); ok {
+			l.packages[name] = empty(name) // for cycles, which broken code may have
+			if files := l.parse(dir, "", parser.SkipObjectResolution); len(files) > 0 {
+				pkg, _ = l.check(name, files, level)
+			}
+		}
+	}
+	if pkg == nil {
+		pkg = empty(name)
+	}
+	pkg.MarkComplete()
+	l.packages[name] = pkg
+	return pkg
+}
+
+// find returns the directory of an import path: vendored, or what is left of
+// the path without its first elements.
+func (l *loader) find(name string) (dir string, ok bool) {
+	tries := []string{"vendor/" + name, "cmd/vendor/" + name, "Godeps/_workspace/src/" + name}
+	for rest := name; ; {
+		_, after, more := strings.Cut(rest, "/")
+		if !more {
+			break
+		}
+		rest = after
+		tries = append(tries, rest)
+	}
+	for _, dir := range tries {
+		for _, file := range l.tree.dir(dir) {
+			if strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") {
+				return dir, true
+			}
+		}
+	}
+	return "", false
+}
+
+var major = regexp.MustCompile(`^v\d+$`)
+
+// empty is a package of which nothing is known but, likely, its name.
+func empty(name string) *types.Package {
+	base := path.Base(name)
+	if major.MatchString(base) {
+		base = path.Base(path.Dir(name))
+	}
+	base, _, _ = strings.Cut(strings.TrimPrefix(base, "go-"), ".")
+	return types.NewPackage(name, strings.ReplaceAll(base, "-", "_"))
+}
+
+var goLine = regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
+
+// version is the language version of the module around a file; of 1.16, as for
+// a module that does not say, where there is none.
+func (t *tree) version(file string) string {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if data, err := t.file(path.Join(dir, "go.mod")); err == nil {
+			if m := goLine.FindSubmatch(data); m != nil {
+				return "go" + string(m[1])
+			}
+		}
+		if dir == "." {
+			return "go1.16"
+		}
+	}
+}
+
+var std = struct {
+	sync.Mutex
+	imp types.Importer
+}{imp: importer.ForCompiler(token.NewFileSet(), "gc", exported)}
+
+// standard returns a package of the standard library, or nil.
+func standard(name string) *types.Package {
+	std.Lock()
+	defer std.Unlock()
+	if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
+		return nil
+	}
+	pkg, err := std.imp.Import(name)
+	if err != nil {
+		return nil
+	}
+	return pkg
+}
+
+func exported(name string) (io.ReadCloser, error) {
+	out, err := exec.Command("go", "list", "-export", "-f", "{{.Export}}", "--", name).Output()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(strings.TrimSpace(string(out)))
+}

@@ -1,0 +1,226 @@
+// Replay runs the checks on commits of public projects that removed one of the
+// eighteen patterns: on the line before the commit, and on what took its place.
+//
+//	go run ./advise/internal/replay -mirror DIR [-v]
+//
+// The list is advise/testdata/history.jsonl; DIR holds the repositories, as
+// OWNER/NAME, OWNER+NAME or OWNER+NAME/repo, with or without a work tree.
+// Nothing is built: only the package of the line is type-checked, with the
+// packages of the same commit that it imports as far as they are there. What
+// cannot be imported is left unknown, and checks that need it stay silent.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("replay: ")
+	mirror := flag.String("mirror", "", "`directory` of the repositories")
+	history := flag.String("history", "advise/testdata/history.jsonl", "the list of commits")
+	verbose := flag.Bool("v", false, "print each commit")
+	hints := flag.Bool("hints", true, "count hints, which need evidence from a profile, as findings")
+	exercise := flag.Int("exercise", 0, "only this exercise")
+	flag.Parse()
+	if *mirror == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	commits, err := read(*history)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range advise.All() {
+		c.ReportHints(*hints)
+	}
+	var t tally
+	for _, c := range commits {
+		if *exercise != 0 && c.Exercise != *exercise {
+			continue
+		}
+		dir := repository(*mirror, c.Repository)
+		if dir == "" {
+			t.absent++
+			continue
+		}
+		before, after, err := replay(dir, c)
+		if err != nil {
+			log.Printf("%s %.10s: %v", c.Repository, c.Commit, err)
+			t.failed++
+			continue
+		}
+		t.add(c, before, after)
+		if *verbose {
+			fmt.Printf("%2d before=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, before, after, c.Repository, c.Commit, c.File, c.Line)
+		}
+	}
+	if err := t.write(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	if !t.passes() {
+		os.Exit(1)
+	}
+}
+
+// A commit is one that removed a pattern: the line, as numbered before it.
+type commit struct {
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"`
+	File       string `json:"file"`
+	Line       int    `json:"line"`
+	Exercise   int    `json:"exercise"`
+}
+
+func (c commit) validate() error {
+	if strings.Count(c.Repository, "/") != 1 || len(c.Commit) != 40 || !strings.HasSuffix(c.File, ".go") || c.Line < 1 || c.Exercise < 1 || c.Exercise > 18 {
+		return fmt.Errorf("%+v: want OWNER/NAME, 40 hex digits, a Go file, a line, and an exercise from 1 to 18", c)
+	}
+	return nil
+}
+
+func read(name string) ([]commit, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var commits []commit
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		var c commit
+		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, len(commits)+1, err)
+		}
+		if err := c.validate(); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, len(commits)+1, err)
+		}
+		commits = append(commits, c)
+	}
+	return commits, sc.Err()
+}
+
+// repository returns where a repository is, or "".
+func repository(mirror, name string) string {
+	joined := strings.ReplaceAll(name, "/", "+")
+	for _, dir := range []string{name, joined, filepath.Join(joined, "repo")} {
+		dir = filepath.Join(mirror, dir)
+		for _, mark := range []string{".git", "HEAD"} {
+			if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// replay reports whether the line is flagged before the commit, and whether
+// what the commit put in its place is.
+func replay(dir string, c commit) (before, after bool, err error) {
+	from, to, err := replaced(dir, c)
+	if err != nil {
+		return false, false, err
+	}
+	repo, err := open(dir)
+	if err != nil {
+		return false, false, err
+	}
+	defer repo.close()
+	old, err := findings(repo.at(c.Commit+"^"), c)
+	if err != nil {
+		return false, false, err
+	}
+	mended, err := findings(repo.at(c.Commit), c)
+	if errors.Is(err, errAbsent) {
+		mended, err = nil, nil // the commit removed the file
+	}
+	if err != nil {
+		return false, false, err
+	}
+	return covers(old, c.Line, c.Line), covers(mended, from, to), nil
+}
+
+// covers reports whether a finding touches the lines from, to.
+func covers(found []lines, from, to int) bool {
+	for _, l := range found {
+		if l.from <= to && from <= l.to {
+			return true
+		}
+	}
+	return false
+}
+
+// A tally counts by exercise.
+type tally struct {
+	rows           [19]row
+	absent, failed int
+}
+
+type row struct{ commits, before, after int }
+
+func (t *tally) add(c commit, before, after bool) {
+	for _, r := range []*row{&t.rows[c.Exercise], &t.rows[0]} {
+		r.commits++
+		if before {
+			r.before++
+		}
+		if after {
+			r.after++
+		}
+	}
+}
+
+// The shares of commits that must be flagged before, in all and of every
+// pattern, and silent after.
+const wantBefore, wantEach, wantSilent = 0.70, 0.50, 0.95
+
+func (t *tally) passes() bool {
+	all := t.rows[0]
+	if all.commits == 0 || t.failed > 0 || !all.flagged(wantBefore) || float64(all.commits-all.after) < wantSilent*float64(all.commits) {
+		return false
+	}
+	for _, r := range t.rows[1:] {
+		if !r.flagged(wantEach) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r row) flagged(share float64) bool { return float64(r.before) >= share*float64(r.commits) }
+
+func (t *tally) write(w io.Writer) error {
+	names := map[int]string{0: "all"}
+	for _, c := range advise.All() {
+		if c.Exercise > 0 {
+			names[c.Exercise] = c.Name
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-20s %8s %15s %14s\n", "exercise", "commits", "flagged before", "flagged after")
+	for i := range t.rows {
+		i = (i + 1) % len(t.rows) // the sum comes last
+		if r := t.rows[i]; r.commits > 0 || i == 0 {
+			fmt.Fprintf(&b, "%2d %-17s %8d %15d %14d\n", i, names[i], r.commits, r.before, r.after)
+		}
+	}
+	if t.absent > 0 {
+		fmt.Fprintf(&b, "%d commits of repositories that are not there\n", t.absent)
+	}
+	if t.failed > 0 {
+		fmt.Fprintf(&b, "%d commits failed\n", t.failed)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
