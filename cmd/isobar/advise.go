@@ -24,6 +24,7 @@ type adviseOptions struct {
 	json     bool
 	sarif    bool
 	gate     bool
+	proof    proofOptions
 }
 
 func (a *app) adviseCommand() *cobra.Command {
@@ -45,12 +46,24 @@ A finding is silenced by a comment on its line or the one above:
 
   isobar advise ./...
   isobar advise --profile allocs.pb.gz ./...
+  isobar advise --bench . ./...        the same with profiles of the benchmarks
+  isobar advise --bench . --fix --verify ./...
+                                       a patch of the fixes that tests and benchmarks prove
+  isobar advise --gate --new-from main ./...
+                                       in CI: exit 3 where a change adds a finding
   isobar advise checks                 all checks; 'checks NAME' explains one
   isobar advise why file.go:120        what the compiler says of a line`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.advise(cmd.Context(), opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := a.advise(cmd.Context(), opts, args)
+			if cmd.Context().Err() != nil {
+				return &exitError{code: exitInterrupted}
+			}
+			return err
+		},
 	}
 	f := cmd.Flags()
+	opts.proof.flags(f)
 	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
 	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings")
 	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
@@ -69,11 +82,23 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	if opts.json && opts.sarif {
 		return usage(errors.New("--json and --sarif: choose one"))
 	}
-	result, err := advisor.Run(ctx, advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles})
+	if err := opts.proof.check(); err != nil {
+		return err
+	}
+	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
+	forget, err := a.profiled(ctx, &opts.proof, &config)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	result, err := advisor.Run(ctx, config)
 	if err != nil {
 		return err
 	}
 	shown, folded := fold(result, opts.hints)
+	if shown, err = a.prove(ctx, &opts.proof, config, result, shown); err != nil {
+		return err
+	}
 	switch {
 	case opts.json:
 		result.Findings = shown
@@ -82,6 +107,8 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		err = enc.Encode(result)
 	case opts.sarif:
 		err = advisor.SARIF(a.out, host.Version(), checks, shown)
+	case opts.proof.fix:
+		err = a.printFixes(&opts.proof, result.Verification)
 	default:
 		err = a.printAdvice(result, shown, folded)
 	}

@@ -30,6 +30,7 @@ type Config struct {
 	Patterns []string
 	Checks   []*check.Check
 	Profiles []string // pprof files whose samples are joined to the findings
+	Env      []string // for the go command, beyond that of this process
 }
 
 // A Result is what the checks found, and where they looked.
@@ -40,6 +41,8 @@ type Result struct {
 	Lines     int       `json:"lines"`
 	Generated int       `json:"generated"` // files skipped because they are generated
 	Evidence  *Evidence `json:"evidence,omitempty"`
+
+	Verification *Verification `json:"verification,omitempty"` // set by whoever calls Verify
 }
 
 // A Finding is one diagnostic.
@@ -52,10 +55,14 @@ type Finding struct {
 	Exercise int     `json:"exercise,omitempty"`
 	Severity string  `json:"severity"`
 	Message  string  `json:"message"`
-	Fix      bool    `json:"fix"`             // the check can mend it
+	Fix      bool    `json:"fix"` // the check can mend it
+	Function string  `json:"function,omitempty"`
 	Share    *Shares `json:"share,omitempty"` // of what the profiles measured
 
-	spans []span // the lines that the finding accounts for
+	spans      []span // the lines that the finding accounts for
+	pkg        string // import path
+	start, end int    // the bytes of the file that are flagged
+	fix        fix    // the edits that mend it; nil for none
 }
 
 // A span is a range of lines of a file, by its absolute name.
@@ -139,6 +146,7 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 	cfg := &packages.Config{
 		Context: ctx,
 		Dir:     c.Dir,
+		Env:     append(os.Environ(), c.Env...),
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
 			packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule | packages.NeedExportFile,
 	}
@@ -208,6 +216,7 @@ func finding(act *checker.Action, d analysis.Diagnostic, c *check.Check, base st
 		from, to := fset.Position(rel.Pos), fset.Position(max(rel.Pos, rel.End))
 		f.spans = append(f.spans, span{from.Filename, from.Line, to.Line})
 	}
+	f.locate(act.Package, d)
 	return f
 }
 

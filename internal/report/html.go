@@ -19,15 +19,24 @@ var assets embed.FS
 
 var htmlTemplate = template.Must(template.ParseFS(assets, "assets/report.html.tmpl"))
 
+// StyleSheet is the style of the pages, for those of other packages that look
+// the same.
+func StyleSheet() template.CSS {
+	css, err := assets.ReadFile("assets/report.css")
+	if err != nil {
+		panic("report: StyleSheet: " + err.Error()) // it is embedded
+	}
+	return template.CSS(css)
+}
+
+// Clean makes the control characters of a user's text visible.
+func Clean(s string) string { return clean(s) }
+
 // HTML writes the analysis as one file that needs nothing outside it. A policy
 // in the file forbids scripts and every request.
 func HTML(w io.Writer, m Meta, a *stat.Analysis) error {
-	css, err := assets.ReadFile("assets/report.css")
-	if err != nil {
-		return fmt.Errorf("report: HTML: %w", err)
-	}
 	doc := htmlDocument{
-		CSS: template.CSS(css), Name: m.name(), Facts: htmlFacts(m), Repeat: clean(m.Repeat), Version: clean(m.Version),
+		CSS: StyleSheet(), Name: m.name(), Facts: htmlFacts(m), Repeat: clean(m.Repeat), Version: clean(m.Version),
 		Fingerprint: fingerprint(m.Machine), MachineNotes: cleanAll(m.Machine.Warnings), Noise: noiseText(a), Findings: cleanAll(a.Findings),
 	}
 	if a.Missing > 0 {
@@ -154,7 +163,7 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	if g, ok := s.grid(); ok {
 		h.Grid = g.html(id)
 	}
-	for _, plot := range []*htmlPlot{s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
+	for _, plot := range []*htmlPlot{s.heatPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
 		if plot != nil {
 			plot.Section = s.name
 			h.Plots = append(h.Plots, *plot)

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const kinds = ['study', 'hostile', 'empty', 'failed'];
+const kinds = ['study', 'hostile', 'empty', 'failed', 'advice'];
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
 

@@ -43,4 +43,5 @@ trap 'rm -rf "$pages"' EXIT
 for kind in study hostile empty failed; do
 	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
 done
+(cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs

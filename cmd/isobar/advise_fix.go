@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isobar-go/isobar/internal/advisor"
+	"github.com/isobar-go/isobar/internal/host"
+)
+
+// proofOptions are the flags of 'isobar advise' that measure, mend and gate.
+type proofOptions struct {
+	bench      string
+	fix        bool
+	verify     bool
+	write      bool
+	patch      string
+	race       bool
+	blocks     int
+	benchTime  string
+	acceptTime bool
+	newFrom    string
+	html       string
+}
+
+func (o *proofOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with --verify, only they judge fixes")
+	f.BoolVar(&o.fix, "fix", false, "print the fixes as a patch")
+	f.BoolVar(&o.verify, "verify", false, "with --fix: keep only fixes that pass tests and save allocations in benchmarks, tried one by one in a copy")
+	f.BoolVar(&o.write, "write", false, "with --fix: apply the patch to the files, all of it or nothing")
+	f.StringVar(&o.patch, "patch", "", "with --fix: write the patch to `FILE`")
+	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
+	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4")
+	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: how long a repetition takes, as of go test")
+	f.BoolVar(&o.acceptTime, "accept-time", false, "with --verify: keep fixes that save time and no allocations, too")
+	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
+	f.StringVar(&o.html, "html", "", "write a page with findings, code and figures to `FILE`")
+}
+
+// check finds mistakes before anything runs.
+func (o *proofOptions) check() error {
+	_, err := regexp.Compile(o.bench)
+	switch {
+	case err != nil:
+		return usage(fmt.Errorf("--bench: %w", err))
+	case !o.fix && (o.verify || o.write || o.patch != ""):
+		return usage(errors.New("--verify, --write and --patch need --fix"))
+	case o.blocks < 4:
+		return usage(fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.blocks))
+	}
+	return nil
+}
+
+// profiled runs the benchmarks under profiles where --bench asks for it. The
+// function it returns removes the profiles.
+func (a *app) profiled(ctx context.Context, o *proofOptions, c *advisor.Config) (forget func(), err error) {
+	if o.bench == "" {
+		return func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "isobar-profiles-")
+	if err != nil {
+		return nil, err
+	}
+	names, err := advisor.Profile(ctx, *c, o.bench, dir, a.status())
+	a.status()("")
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	c.Profiles = append(c.Profiles, names...)
+	return func() { os.RemoveAll(dir) }, nil
+}
+
+// status shows on a terminal what is going on; "" clears it.
+func (a *app) status() func(string) {
+	width, terminal := isTerminal(a.err)
+	return func(text string) {
+		if terminal {
+			runes := []rune(text)
+			fmt.Fprintf(a.err, "\r\x1b[K%s", string(runes[:min(len(runes), width-1)]))
+		}
+	}
+}
+
+// prove narrows the findings down to new ones and mends what is to be mended.
+func (a *app) prove(ctx context.Context, o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) ([]advisor.Finding, error) {
+	var err error
+	if o.newFrom != "" {
+		if shown, err = advisor.NewFrom(ctx, c, o.newFrom, shown); err != nil {
+			return nil, err
+		}
+	}
+	if o.fix {
+		if err := a.mend(ctx, o, c, r, shown); err != nil {
+			return nil, err
+		}
+	}
+	if o.html != "" {
+		if err := a.writePage(o.html, c, r, shown); err != nil {
+			return nil, err
+		}
+	}
+	return shown, nil
+}
+
+// mend makes the patch, proves it where asked to, and puts it where it belongs.
+func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+	all, err := advisor.PatchOf(ctx, c.Dir, shown)
+	if err != nil {
+		return err
+	}
+	if o.write {
+		if err := all.Clean(ctx, all.Files()); err != nil {
+			return err
+		}
+	}
+	r.Verification = &advisor.Verification{Patch: all, Text: all.String()}
+	if o.verify {
+		show := a.status()
+		r.Verification, err = advisor.Verify(ctx, advisor.VerifyConfig{
+			Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime, AcceptTime: o.acceptTime, Progress: show,
+		}, shown)
+		show("")
+		if err != nil {
+			return err
+		}
+	}
+	patch := r.Verification.Patch
+	if o.patch != "" {
+		if err := os.WriteFile(o.patch, []byte(r.Verification.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	if !o.write || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := patch.Clean(ctx, patch.Files()); err != nil {
+		return err
+	}
+	return patch.Write()
+}
+
+// printFixes is what --fix prints: what came of each fix, and the patch where
+// it went nowhere else.
+func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
+	var b strings.Builder
+	for _, f := range v.Fixes {
+		share := ""
+		if s := f.Finding.Share; s != nil {
+			share = fmt.Sprintf(" [%.1f %% of objects]", 100*s.Objects)
+		}
+		fmt.Fprintf(&b, "%-8s  %s:%d %s%s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, f.Finding.Check, share, strings.ReplaceAll(f.Reason, "\n", "\n          "))
+	}
+	if o.verify {
+		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advisor.Kept), v.Count(advisor.Dropped), v.Count(advisor.Unproven))
+	}
+	changed := many(len(v.Patch.Files()), "file")
+	switch {
+	case o.write:
+		fmt.Fprintf(&b, "%s changed\n", changed)
+	case o.patch != "":
+		fmt.Fprintf(&b, "the patch of %s is in %s\n", changed, o.patch)
+	case v.Text != "":
+		fmt.Fprintf(&b, "\n%s", v.Text)
+	default:
+		b.WriteString("no fix to apply\n")
+	}
+	_, err := fmt.Fprint(a.out, b.String())
+	return err
+}
+
+// writePage writes the HTML page beside its name first, so that a page that is
+// there is never half written.
+func (a *app) writePage(name string, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	meta := advisor.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "), Version: host.Version()}
+	if err := advisor.Page(&b, meta, c.Checks, r, shown); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name+".new", b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}

@@ -1,0 +1,157 @@
+package advisor
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A benchmark is a top-level benchmark of a package.
+type benchmark struct {
+	pkg  *testPackage
+	name string
+	sub  string // regular expressions for its parts, beginning with a slash; "" for all
+}
+
+func (b benchmark) String() string { return path.Base(b.pkg.ImportPath) + "." + b.name }
+
+// A block is a stretch of code as the cover tool sees it, with how often a
+// benchmark ran it in one iteration.
+type block struct {
+	fromLine, fromColumn, toLine, toColumn int
+	count                                  int
+	by                                     benchmark
+}
+
+func (b *block) holds(line, column int) bool {
+	return (line > b.fromLine || line == b.fromLine && column >= b.fromColumn) &&
+		(line < b.toLine || line == b.toLine && column < b.toColumn)
+}
+
+// inside reports whether b lies within c.
+func (b *block) inside(c *block) bool {
+	return c.holds(b.fromLine, b.fromColumn) && b.toLine <= c.toLine
+}
+
+// reach is what benchmarks ran, by import path and base name of the file.
+type reach map[string][]block
+
+// single is the time that a benchmark may take for one iteration.
+const single = time.Minute
+
+// reaching runs each benchmark of the packages once and records what it ran of
+// the covered packages.
+func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []string, bench, tmp string, progress func(string)) (reach, error) {
+	r := reach{}
+	top, sub, _ := strings.Cut(bench, "/")
+	if sub != "" {
+		sub = "/" + sub
+	}
+	matches, err := regexp.Compile(top)
+	if err != nil {
+		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
+	}
+	binary, profile := filepath.Join(tmp, "cover.test"), filepath.Join(tmp, "cover.out")
+	for _, p := range pkgs {
+		progress("what the benchmarks of " + p.ImportPath + " reach")
+		if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic", "-coverpkg="+strings.Join(covered, ","), p.ImportPath); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue // no benchmark here can judge anything
+		}
+		at := command{p.Dir, c.env}
+		list, err := at.run(ctx, binary, "-test.list=^Benchmark")
+		if err != nil {
+			return nil, fmt.Errorf("advise: bench: %s: %w", p.ImportPath, err)
+		}
+		for name := range strings.FieldsSeq(string(list)) {
+			if !strings.HasPrefix(name, "Benchmark") || !matches.MatchString(name) {
+				continue
+			}
+			os.Remove(profile)
+			once, cancel := context.WithTimeout(ctx, single)
+			_, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub, "-test.benchtime=1x", "-test.coverprofile="+profile)
+			cancel()
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				continue
+			}
+			if err := r.read(profile, benchmark{p, name, sub}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// read adds a cover profile.
+func (r reach) read(name string, by benchmark) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("advise: bench: %w", err)
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		file, rest, ok := cutLast(sc.Text(), ":")
+		if !ok || file == "mode" {
+			continue
+		}
+		b := block{by: by}
+		var statements int
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.fromLine, &b.fromColumn, &b.toLine, &b.toColumn, &statements, &b.count); err != nil {
+			return fmt.Errorf("advise: bench: cover profile: %q: %w", sc.Text(), err)
+		}
+		r[file] = append(r[file], b)
+	}
+	return sc.Err()
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// of returns the benchmarks that run the code at a place of a file, those
+// that run it most often first.
+func (r reach) of(file string, line, column int) []benchmark {
+	innermost := map[benchmark]*block{}
+	for i := range r[file] {
+		b := &r[file][i]
+		if !b.holds(line, column) {
+			continue
+		}
+		if best := innermost[b.by]; best == nil || b.inside(best) {
+			innermost[b.by] = b
+		}
+	}
+	var hits []*block
+	for _, b := range innermost {
+		if b.count > 0 {
+			hits = append(hits, b)
+		}
+	}
+	slices.SortFunc(hits, func(a, b *block) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return strings.Compare(a.by.String(), b.by.String())
+	})
+	var out []benchmark
+	for _, b := range hits {
+		out = append(out, b.by)
+	}
+	return out
+}
