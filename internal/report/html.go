@@ -163,7 +163,7 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	if g, ok := s.grid(); ok {
 		h.Grid = g.html(id)
 	}
-	for _, plot := range []*htmlPlot{s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
+	for _, plot := range []*htmlPlot{s.heatPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
 		if plot != nil {
 			plot.Section = s.name
 			h.Plots = append(h.Plots, *plot)
