@@ -192,10 +192,10 @@ func TestReadiness(t *testing.T) {
 				var reg *Registration
 				inLoop(t, l, func() {
 					reg = mustRegister(t, l, a, test.interest|edge, func(is Readiness) {
-						told <- is
 						if err := reg.Unregister(); err != nil {
 							t.Error(err)
 						}
+						told <- is // the last: the test then closes the descriptor
 					})
 				})
 				if is := <-told; is != test.want {

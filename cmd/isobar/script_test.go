@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // TestMain lets the test binary stand in for isobar, both in scripts and as
@@ -16,6 +18,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	if invariant.Race {
+		t.Skip("scripts measure and build, which takes minutes in a race build: the other build runs them")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
