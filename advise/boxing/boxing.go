@@ -19,7 +19,7 @@ var Check = check.New(check.Check{
 
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
-likewise; a pointer to it costs nothing.`,
+likewise, where a pointer to it costs nothing; so does sort.Sort of a slice, which slices.SortFunc replaces.`,
 	When:     "the call is hot and the callee is yours to change.",
 	WhenNot:  "calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
@@ -35,6 +35,10 @@ func run(p *check.Pass) {
 		}
 		if check.FuncName(fn) == "Pool.Put" && fn.Pkg().Path() == "sync" {
 			pool(p, cur, call)
+			continue
+		}
+		if name := check.FuncName(fn); fn.Pkg().Path() == "sort" && (name == "Sort" || name == "Stable") {
+			header(p, cur, call.Args[0])
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
@@ -55,6 +59,13 @@ func pool(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 			heat = check.Hot // a pool is there because the code is hot
 		}
 		p.Report(call.Args[0], heat, "putting a value of type "+types.TypeString(t, types.RelativeTo(p.Code.Pkg))+" into a sync.Pool allocates to box it; put a pointer")
+	}
+}
+
+// header reports a slice that becomes an interface to be sorted.
+func header(p *check.Pass, cur inspector.Cursor, arg ast.Expr) {
+	if _, ok := p.TypeOf(arg).Underlying().(*types.Slice); ok {
+		p.Report(arg, min(p.HeatAt(cur), check.Warm), "sorting through an interface allocates the slice's header; slices.SortFunc takes the slice itself")
 	}
 }
 

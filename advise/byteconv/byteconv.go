@@ -21,7 +21,8 @@ var Check = check.New(check.Check{
 
 The conversion copies the string to the heap. Since Go 1.22 the compiler leaves the copy out where it
 sees that the callee neither writes to the slice nor keeps it, so only the other
-calls are flagged there: those through an interface, and of functions that pass the slice on.`,
+calls are flagged there: those through an interface, of functions that pass the slice on, and, as a hint,
+of functions of other modules.`,
 	When:     "the line is hot, and the callee can take a string (io.WriteString does).",
 	WhenNot:  "constants; callees that only read (from Go 1.22) or that write to the slice; start-up code and error paths.",
 	Measured: "read only: 0 allocations -> 0; kept or behind an interface: 1 -> 0 (Go 1.26.8)",
@@ -51,6 +52,12 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 		return
 	}
 	use, ok := p.ParamUse(fn, i)
+	if !ok && check.Reads(fn, i) {
+		use, ok = 0, true
+	}
+	if !ok && check.External(fn, p.Code.Pkg) {
+		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "[]byte(s) copies the string for "+fn.FullName()+", unless it only reads it; look for a variant that takes a string")
+	}
 	if !ok || use&check.Writes != 0 {
 		return
 	}

@@ -71,13 +71,11 @@ func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
 		return false
 	}
 	st, ok := named.Underlying().(*types.Struct)
-	return ok && p.TypesSizes.Sizeof(st) <= large && !refers(st, outer, named, 0)
+	return ok && p.TypesSizes.Sizeof(st) <= large && !locks(st) && !refers(st, outer, named, 0)
 }
 
+// refers reports whether st refers back to one of the types.
 func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
-	if depth > 3 {
-		return true
-	}
 	for f := range st.Fields() {
 		t := f.Type()
 		if s, ok := t.Underlying().(*types.Slice); ok {
@@ -90,11 +88,28 @@ func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
 		if named.Obj() == outer.Obj() || named.Obj() == self.Obj() {
 			return true
 		}
-		if pkg := named.Obj().Pkg(); pkg != nil && (pkg.Path() == "sync" || pkg.Path() == "sync/atomic") {
+		if sub, ok := named.Underlying().(*types.Struct); ok && depth < 3 && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
 			return true
 		}
-		if sub, ok := named.Underlying().(*types.Struct); ok && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
+	}
+	return false
+}
+
+// locks reports whether a value of type t holds a lock or an atomic.
+func locks(t types.Type) bool {
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil {
+		if path := named.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
 			return true
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return locks(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if locks(f.Type()) {
+				return true
+			}
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -19,7 +20,7 @@ var Check = check.New(check.Check{
 The caller is done with the slice when the round ends. A callee that appends to a slice
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none.`,
 	When:     "the loop is hot and the results are read within the round.",
-	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages; start-up code and error paths.",
+	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for AppendX(nil, …) and Sum(nil); start-up code and error paths.",
 	Measured: "1,330 ns, 4 allocations -> 645 ns, 1 (an iterator 286 ns, 0; Go 1.26.8)",
 	Run:      run,
 })
@@ -38,11 +39,27 @@ func run(p *check.Pass) {
 		if v == nil || fn == nil || !slice(v.Type()) || p.Loop(cur) == nil {
 			continue
 		}
-		if !builds(p, fn) || p.VarUse(v) != 0 {
+		if p.VarUse(v) != 0 {
+			continue
+		}
+		if appendsToNil(p, fn, call) {
+			p.Report(call, p.HeatAt(cur), fn.Name()+" of nil allocates a slice that is done with at the end of the round; give it memory that the loop uses again, as b[:0]")
+			continue
+		}
+		if !builds(p, fn) {
 			continue
 		}
 		p.Report(call, p.HeatAt(cur), fn.Name()+" allocates a slice that is done with at the end of the round; let it append to a slice that the loop uses again")
 	}
+}
+
+// appendsToNil reports whether call gives nil to a function that appends to
+// its argument: AppendX(nil, …), or the Sum of a hash.
+func appendsToNil(p *check.Pass, fn *types.Func, call *ast.CallExpr) bool {
+	if len(call.Args) == 0 || !p.Info.Types[call.Args[0]].IsNil() || !check.IsBytes(p.TypeOf(call)) {
+		return false
+	}
+	return strings.HasPrefix(fn.Name(), "Append") || fn.Name() == "Sum" && fn.Signature().Recv() != nil && len(call.Args) == 1
 }
 
 func slice(t types.Type) bool {

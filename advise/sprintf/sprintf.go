@@ -24,7 +24,7 @@ Sprintf boxes its arguments, walks the format and copies the result. Where the
 verbs are plain %s, %d, %v, %t or %q of strings, integers and booleans, appending to a buffer
 that the caller owns needs no allocation, and a concatenation with strconv needs one.`,
 	When:     "the line is hot; best is an append function whose buffer the caller reuses.",
-	WhenNot:  "start-up code, error paths, tests; widths, flags and other verbs; arguments with methods of their own.",
+	WhenNot:  "start-up code, error paths, tests; widths, flags and other verbs; arguments of other types. What has a String method, or is of a named string type, is a hint.",
 	Measured: "383 ns, 3 allocations -> 77 ns, 0 (append to a reused buffer, Go 1.26.8)",
 	Run:      run,
 })
@@ -36,10 +36,18 @@ func run(p *check.Pass) {
 			return
 		}
 		pieces, ok := split(constant.StringVal(format))
-		if !ok || len(call.Args) < 2 || !plain(p, pieces, call.Args[1:]) {
+		if !ok || len(call.Args) < 2 {
 			return
 		}
-		p.Report(call, p.HeatAt(cur), "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a reused buffer with strconv.Append…, or concatenate",
+		plain, ok := plain(p, pieces, call.Args[1:])
+		if !ok {
+			return
+		}
+		heat := p.HeatAt(cur)
+		if !plain {
+			heat, pieces = min(heat, check.Warm), nil
+		}
+		p.Report(call, heat, "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a reused buffer with strconv.Append…, or concatenate",
 			fix(p, cur, call, pieces)...)
 	})
 }
@@ -83,19 +91,44 @@ func split(format string) (pieces []piece, ok bool) {
 }
 
 // plain reports whether each verb has an argument that strconv can format the
-// same way.
-func plain(p *check.Pass, pieces []piece, args []ast.Expr) bool {
+// same way; ok is true, too, where some are named strings or have a String
+// method to call.
+func plain(p *check.Pass, pieces []piece, args []ast.Expr) (plain, ok bool) {
 	n := 0
+	plain = true
 	for _, pc := range pieces {
 		if pc.verb == 0 {
 			continue
 		}
-		if n == len(args) || !formats(pc.verb, p.TypeOf(args[n])) {
+		if n == len(args) {
+			return false, false
+		}
+		t := p.TypeOf(args[n])
+		n++
+		if formats(pc.verb, t) {
+			continue
+		}
+		plain = false
+		if !named(pc.verb, t) {
+			return false, false
+		}
+	}
+	return plain, n == len(args)
+}
+
+// named reports whether verb formats t, a named type, by its String method or
+// as the string that it is.
+func named(verb byte, t types.Type) bool {
+	if verb != 's' && verb != 'v' && verb != 'q' || types.IsInterface(t) {
+		return false
+	}
+	methods := types.NewMethodSet(t)
+	for _, name := range []string{"Format", "GoString", "Error"} {
+		if methods.Lookup(nil, name) != nil {
 			return false
 		}
-		n++
 	}
-	return n == len(args)
+	return methods.Lookup(nil, "String") != nil || check.IsString(t)
 }
 
 func formats(verb byte, t types.Type) bool {
@@ -116,7 +149,7 @@ func formats(verb byte, t types.Type) bool {
 
 // fix replaces the call by a concatenation of at most four pieces.
 func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []piece) []analysis.TextEdit {
-	if len(pieces) > 4 {
+	if len(pieces) == 0 || len(pieces) > 4 {
 		return nil
 	}
 	strconvName, edits, ok := p.Import(cur, "strconv")

@@ -19,7 +19,8 @@ var Check = check.New(check.Check{
 	Doc: `string(b) for code that only reads the bytes
 
 The conversion copies. A callee that reads and does not keep its argument can take the
-[]byte itself; package bytes has the functions of package strings. The compiler leaves the copy out by
+[]byte itself; package bytes has the functions of package strings, and others have variants (Regexp.Match for
+MatchString). Functions of other modules are a hint. The compiler leaves the copy out by
 itself in comparisons, map look-ups, concatenations and range loops.`,
 	When:     "the line is hot and the bytes are longer than 32: up to there the copy stays on the stack.",
 	WhenNot:  "results that are stored or returned; map look-ups and comparisons; start-up code and error paths.",
@@ -70,6 +71,14 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, b 
 	}
 	if edits := writer(p, call, fn, b); edits != nil {
 		p.Report(call.Args[i], p.HeatAt(cur), "string(b) is copied for WriteString; Write takes the slice", edits...)
+		return
+	}
+	if name := check.Sibling(fn, i); name != "" {
+		p.Report(call.Args[i], p.HeatAt(cur), "string(b) copies for "+fn.Name()+"; "+name+" reads the slice")
+		return
+	}
+	if check.External(fn, p.Code.Pkg) {
+		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "string(b) copies the bytes for "+fn.FullName()+"; look for a variant that takes a []byte or an io.Reader")
 		return
 	}
 	if use, ok := p.ParamUse(fn, i); ok && use == 0 && !inlined(p, fn) {

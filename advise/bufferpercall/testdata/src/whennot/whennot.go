@@ -1,9 +1,6 @@
 package whennot
 
-import (
-	"bytes"
-	"io"
-)
+import "bytes"
 
 func tiny(b byte) []byte {
 	var buf bytes.Buffer
@@ -24,12 +21,6 @@ func stored(s string) response {
 	buf := new(bytes.Buffer)
 	buf.WriteString(s)
 	return response{buf}
-}
-
-func written(w io.Writer, s string) {
-	var buf bytes.Buffer
-	buf.WriteString(s)
-	w.Write(buf.Bytes())
 }
 
 func handedOn(s string) *bytes.Buffer {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 )
 
 var banner = fmt.Sprintf("%s %d", "isobar", 1)
@@ -17,9 +16,6 @@ func usage(n int) string { return fmt.Sprintf("%s: %d arguments", os.Args[0], n)
 func width(n int) string { return fmt.Sprintf("%08d", n) }
 
 func float(f float64) string { return fmt.Sprintf("%v", f) }
-
-// A Duration has a String method.
-func stringer(d time.Duration) string { return fmt.Sprintf("%v", d) }
 
 func wrong(n int) string { return fmt.Sprintf("%d %d", n) }
 

@@ -1,0 +1,61 @@
+package check
+
+import (
+	"go/types"
+	"strings"
+)
+
+// Reads reports whether fn, of the standard library, only reads its argument.
+func Reads(fn *types.Func, arg int) bool {
+	use, ok := known(fn, arg)
+	return ok && use == 0
+}
+
+// External reports whether fn is of another module: neither of the standard
+// library nor, by its first three elements, of the repository of pkg.
+func External(fn *types.Func, pkg *types.Package) bool {
+	if fn.Pkg() == nil {
+		return false
+	}
+	path := fn.Pkg().Path()
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".") && root(path) != root(pkg.Path())
+}
+
+func root(path string) string {
+	parts := strings.SplitN(path, "/", 4)
+	return strings.Join(parts[:min(3, len(parts))], "/")
+}
+
+// Sibling returns the name of the function or method beside fn that takes a
+// []byte where fn takes a string as its argument number i, and is named like it:
+// Match for MatchString, RuneCount for RuneCountInString, LoadBytes for Load.
+func Sibling(fn *types.Func, i int) string {
+	sig := fn.Signature()
+	if i >= sig.Params().Len() || !IsString(sig.Params().At(i).Type()) {
+		return ""
+	}
+	for _, name := range []string{fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "InString"), strings.Replace(fn.Name(), "String", "", 1)} {
+		if name == fn.Name() {
+			continue
+		}
+		var obj types.Object
+		if sig.Recv() != nil {
+			obj, _, _ = types.LookupFieldOrMethod(sig.Recv().Type(), true, fn.Pkg(), name)
+		} else {
+			obj = fn.Pkg().Scope().Lookup(name)
+		}
+		other, ok := obj.(*types.Func)
+		if !ok || !other.Exported() || other.Signature().Params().Len() != sig.Params().Len() || !sameCount(other, fn) {
+			continue
+		}
+		if IsBytes(other.Signature().Params().At(i).Type()) {
+			return name
+		}
+	}
+	return ""
+}
+
+func sameCount(a, b *types.Func) bool {
+	return a.Signature().Results().Len() == b.Signature().Results().Len()
+}
