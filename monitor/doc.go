@@ -1,0 +1,30 @@
+// Package monitor shows what the garbage collector does to a running process,
+// on a page of its own:
+//
+//	mux.Handle("/debug/isobar/", monitor.Handler())
+//
+// The page has the heap beside its goal and limit, pauses, the CPU time of the
+// collector by kind, allocation rates by size, scheduler latency and goroutines,
+// minutes back and live. A [Monitor] made by [New] adds what a program has
+// of its own: its [gcctl.Controller], pools, event loops, anything that is a
+// [Source]. Package monitorprom gives the same figures to Prometheus.
+//
+// # Cost
+//
+// Figures are read once per Interval whether or not somebody looks
+// (BenchmarkSample), without allocation. History is a table of fixed size, made
+// by New.
+//
+// # Security
+//
+// The handler only reads: it answers GET and HEAD, nothing it serves changes
+// the process. Put it behind your own authentication where others reach it. On a
+// loopback address it refuses requests for other host names, so that a web
+// page cannot reach it by rebinding its own name. It needs no network: scripts
+// and styles come from the handler itself, under a policy that allows no others.
+//
+// # Concurrency
+//
+// A Monitor may be used by any number of goroutines. Sources are read by its
+// own goroutine alone.
+package monitor

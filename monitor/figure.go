@@ -1,0 +1,42 @@
+package monitor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Figure is one number of a sample.
+type Figure struct {
+	// Key names the figure and its unit, as runtime/metrics does:
+	// /gc/heap/goal:bytes.
+	Key  string
+	Help string
+	// Counter is set for a number that only grows. Pages show its rate.
+	Counter bool
+	// Chart is the title of the chart that the figure belongs to. Figures of a
+	// chart have the same unit.
+	Chart string
+}
+
+// Unit is what follows the colon of the key.
+func (f Figure) Unit() string {
+	_, unit, _ := strings.Cut(f.Key, ":")
+	return unit
+}
+
+func (f Figure) check() error {
+	path, unit, ok := strings.Cut(f.Key, ":")
+	if !ok || unit == "" || !strings.HasPrefix(path, "/") || strings.ContainsAny(f.Key, " \t\r\n") || f.Help == "" || f.Chart == "" {
+		return fmt.Errorf("figure %q of chart %q: want a key as /path/name:unit, a help text and a chart", f.Key, f.Chart)
+	}
+	return nil
+}
+
+// A Source is a set of figures that are read together.
+type Source struct {
+	Figures []Figure
+	// Read stores the present values, in the order of Figures; NaN is a value
+	// that there is not. It is called by one goroutine at a time, should take
+	// microseconds and should not allocate.
+	Read func(values []float64)
+}

@@ -1,0 +1,220 @@
+package monitor
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var page = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
+
+// static lists what is served as it is.
+var static = map[string]string{
+	"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8",
+	"uplot.js": "text/javascript; charset=utf-8", "uplot.css": "text/css; charset=utf-8",
+}
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+var standard = sync.OnceValues(func() (*Monitor, error) { return New(Config{}) })
+
+// Handler returns the page of one Monitor with the zero Config, which all
+// callers share and which is never closed. Mount it under a path that ends
+// with a slash.
+func Handler() http.Handler {
+	m, err := standard()
+	if err != nil {
+		panic(err) // the zero Config is valid
+	}
+	return m
+}
+
+// ServeHTTP serves the page at the path that it is mounted under, which must end
+// with a slash, and what the page needs below it.
+func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "monitor: only GET and HEAD: nothing here changes the process", http.StatusMethodNotAllowed)
+		return
+	}
+	if !hostAllowed(r) {
+		http.Error(w, fmt.Sprintf("monitor: Host %q on a loopback address; use localhost or the address itself", r.Host), http.StatusForbidden)
+		return
+	}
+	name := path.Base(r.URL.Path)
+	if r.URL.Path == "" || strings.HasSuffix(r.URL.Path, "/") {
+		name = ""
+	}
+	switch kind, ok := static[name]; {
+	case ok:
+		h.Set("Content-Type", kind)
+		http.ServeFileFS(w, r, assets, "assets/"+name)
+	case name == "":
+		m.servePage(w)
+	case name == "history":
+		m.serveHistory(w, r)
+	case name == "stream":
+		m.serveStream(w, r)
+	case name == "flight":
+		m.serveFlight(w)
+	default:
+		http.Error(w, "monitor: no such page; mount the handler under a path that ends with a slash", http.StatusNotFound)
+	}
+}
+
+// hostAllowed refuses foreign names on loopback addresses. Elsewhere what
+// stands in front decides.
+func hostAllowed(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !local.IP.IsLoopback() {
+		return true
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+func (m *Monitor) servePage(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	host, _ := os.Hostname()
+	var recorded string
+	if m.flight != nil {
+		if rec, err := m.flight.recording(); rec != nil {
+			recorded = rec.at.Format(time.DateTime) + ": " + rec.why
+		} else if err != nil {
+			recorded = "the flight recorder failed: " + err.Error()
+		}
+	}
+	page.Execute(w, struct {
+		Program, Host, Go, Recorded string
+		PID, Procs                  int
+		Started                     string
+	}{filepath.Base(os.Args[0]), host, runtime.Version(), recorded, os.Getpid(), runtime.GOMAXPROCS(0), m.begun.Format(time.DateTime)})
+}
+
+// serveHistory serves the figures and all samples that are kept.
+func (m *Monitor) serveHistory(w http.ResponseWriter, r *http.Request) {
+	type figure struct {
+		Key     string `json:"key"`
+		Unit    string `json:"unit"`
+		Help    string `json:"help"`
+		Chart   string `json:"chart"`
+		Counter bool   `json:"counter"`
+	}
+	figures := make([]figure, len(m.figures))
+	for i, f := range m.figures {
+		figures[i] = figure{f.Key, f.Unit(), f.Help, f.Chart, f.Counter}
+	}
+	head, err := json.Marshal(figures)
+	if err != nil {
+		http.Error(w, "monitor: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	b := fmt.Appendf(nil, `{"interval":%d,"keep":%d,"figures":%s,"rows":[`, m.interval.Milliseconds(), len(m.times), head)
+	b, next := m.from(0, b, ",")
+	w.Write(fmt.Appendf(b, `],"next":%d}`, next))
+}
+
+// serveStream sends new samples as server-sent events until the client leaves
+// or the monitor is closed. An event's id is the number of the sample after it:
+// a client that comes back with it misses nothing that is still kept.
+func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	m.mu.Lock()
+	next := m.samples
+	m.mu.Unlock()
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		last = r.URL.Query().Get("from")
+	}
+	if k, err := strconv.ParseUint(last, 10, 64); err == nil && k < next {
+		next = k
+	}
+	if r.Method == http.MethodHead {
+		return
+	}
+	news, leave := m.watch()
+	defer leave()
+	out := http.NewResponseController(w)
+	var b []byte
+	for open := true; open; {
+		b = append(b[:0], "data: ["...)
+		before := next
+		if b, next = m.from(next, b, ","); next != before {
+			b = append(b, "]\nid: "...)
+			b = append(strconv.AppendUint(b, next, 10), "\n\n"...)
+		} else {
+			b = append(b[:0], ": open\n\n"...)
+		}
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		if _, err := w.Write(b); err != nil {
+			return
+		}
+		if err := out.Flush(); err != nil {
+			return
+		}
+		select {
+		case _, open = <-news:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (m *Monitor) serveFlight(w http.ResponseWriter) {
+	if m.flight == nil {
+		http.Error(w, "monitor: no flight recorder: Config has no Alarms", http.StatusNotFound)
+		return
+	}
+	rec, err := m.flight.recording()
+	switch {
+	case rec != nil:
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", `attachment; filename="flight.trace"`)
+		w.Write(rec.trace)
+	case err != nil:
+		http.Error(w, "monitor: flight recorder: "+err.Error(), http.StatusInternalServerError)
+	default:
+		http.Error(w, "monitor: no alarm so far", http.StatusNotFound)
+	}
+}
+
+// appendRow appends a sample as a JSON array; what is no number is null.
+func appendRow(b []byte, ms int64, values []float64) []byte {
+	b = strconv.AppendInt(append(b, '['), ms, 10)
+	for _, v := range values {
+		b = append(b, ',')
+		if number(v) {
+			b = strconv.AppendFloat(b, v, 'g', -1, 64)
+		} else {
+			b = append(b, "null"...)
+		}
+	}
+	return append(b, ']')
+}

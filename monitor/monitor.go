@@ -1,0 +1,215 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// Config configures a [Monitor]. The zero value is ready to use.
+type Config struct {
+	// Interval is the time between samples; 0 is a second, and less than 100 ms
+	// an error.
+	Interval time.Duration
+	// History is how far back the page goes; 0 is ten minutes.
+	History time.Duration
+	// Sources are figures besides those of the runtime.
+	Sources []Source
+	// Alarms are the conditions under which a flight recording is kept.
+	Alarms []Alarm
+}
+
+// maxHistoryBytes bounds the table of samples.
+const maxHistoryBytes = 16 << 20
+
+// A Monitor samples the process until it is closed. Make one with [New]; it
+// must not be copied.
+type Monitor struct {
+	interval time.Duration
+	sources  []Source
+	figures  []Figure // constant
+	flight   *flight  // nil without alarms
+	end      chan struct{}
+	done     chan struct{}
+	once     sync.Once
+	begun    time.Time
+
+	row []float64 // owned by the goroutine that samples
+
+	mu      sync.Mutex // guards everything below
+	times   []int64    // ms since 1970, of sample k at k % len(times)
+	values  []float64  // rows of len(figures), in the same order
+	samples uint64     // taken; the last one is number samples-1
+	viewers map[chan struct{}]struct{}
+	closed  bool
+}
+
+// New starts to sample.
+func New(c Config) (*Monitor, error) {
+	if c.Interval == 0 {
+		c.Interval = time.Second
+	}
+	if c.History == 0 {
+		c.History = 10 * time.Minute
+	}
+	m := &Monitor{
+		interval: c.Interval, begun: time.Now(), sources: append([]Source{newRuntime()}, c.Sources...),
+		end: make(chan struct{}), done: make(chan struct{}), viewers: make(map[chan struct{}]struct{}),
+	}
+	index := map[string]int{}
+	for _, s := range m.sources {
+		if s.Read == nil || len(s.Figures) == 0 {
+			return nil, errors.New("monitor: New: a source without Read or without figures")
+		}
+		for _, f := range s.Figures {
+			if err := f.check(); err != nil {
+				return nil, fmt.Errorf("monitor: New: %w", err)
+			}
+			if _, twice := index[f.Key]; twice {
+				return nil, fmt.Errorf("monitor: New: two figures with the key %s; give the sources different names", f.Key)
+			}
+			index[f.Key] = len(m.figures)
+			m.figures = append(m.figures, f)
+		}
+	}
+	kept := int64(c.History / c.Interval)
+	switch {
+	case c.Interval < 100*time.Millisecond:
+		return nil, fmt.Errorf("monitor: New: Interval %v; want at least 100ms", c.Interval)
+	case kept < 2:
+		return nil, fmt.Errorf("monitor: New: History %v; want at least two intervals of %v", c.History, c.Interval)
+	case kept*int64(len(m.figures)+1)*8 > maxHistoryBytes:
+		return nil, fmt.Errorf("monitor: New: History %v every %v with %d figures needs more than %d MiB; shorten it or sample less often", c.History, c.Interval, len(m.figures), maxHistoryBytes>>20)
+	}
+	m.row = make([]float64, len(m.figures))
+	m.times = make([]int64, kept)
+	m.values = make([]float64, int(kept)*len(m.figures))
+	if len(c.Alarms) > 0 {
+		var err error
+		if m.flight, err = newFlight(c.Alarms, index); err != nil {
+			return nil, fmt.Errorf("monitor: New: %w", err)
+		}
+	}
+	m.sample(time.Now())
+	go m.run()
+	return m, nil
+}
+
+func (m *Monitor) run() {
+	defer close(m.done)
+	tick := time.NewTicker(m.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			m.sample(now)
+		case <-m.end:
+			return
+		}
+	}
+}
+
+// sample takes one sample and tells the viewers.
+func (m *Monitor) sample(now time.Time) {
+	rest := m.row
+	for _, s := range m.sources {
+		n := len(s.Figures)
+		s.Read(rest[:n:n])
+		rest = rest[n:]
+	}
+	m.mu.Lock()
+	k := int(m.samples % uint64(len(m.times)))
+	m.times[k] = now.UnixMilli()
+	copy(m.values[k*len(m.figures):], m.row)
+	m.samples++
+	for v := range m.viewers {
+		select {
+		case v <- struct{}{}:
+		default: // it has not read the last one yet, and will read both
+		}
+	}
+	m.mu.Unlock()
+	if m.flight != nil {
+		m.flight.look(now, m.row)
+	}
+}
+
+// Close ends sampling and the streams to viewers. The page goes on to show the
+// history. Close may be called again.
+func (m *Monitor) Close() error {
+	m.once.Do(func() {
+		close(m.end)
+		<-m.done
+		m.mu.Lock()
+		m.closed = true
+		for v := range m.viewers {
+			close(v)
+		}
+		clear(m.viewers)
+		m.mu.Unlock()
+		if m.flight != nil {
+			m.flight.close()
+		}
+	})
+	return nil
+}
+
+// Figures returns what a sample consists of: the runtime's figures, then those
+// of the sources. The caller must not change it.
+func (m *Monitor) Figures() []Figure { return m.figures }
+
+// Last stores the newest sample in values, one for each of Figures, and returns
+// when it was taken.
+func (m *Monitor) Last(values []float64) (time.Time, error) {
+	if len(values) != len(m.figures) {
+		return time.Time{}, fmt.Errorf("monitor: Last: %d values; want one for each of %d figures", len(values), len(m.figures))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := int((m.samples - 1) % uint64(len(m.times)))
+	copy(values, m.values[k*len(m.figures):])
+	return time.UnixMilli(m.times[k]), nil
+}
+
+// from returns the rows with numbers from k on that are still there, as JSON
+// arrays that begin with the time, appended to b; and the number after the last.
+func (m *Monitor) from(k uint64, b []byte, separator string) ([]byte, uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := uint64(len(m.times))
+	if m.samples > n {
+		k = max(k, m.samples-n)
+	}
+	for first := true; k < m.samples; k++ {
+		if !first {
+			b = append(b, separator...)
+		}
+		first = false
+		i := int(k % n)
+		b = appendRow(b, m.times[i], m.values[i*len(m.figures):(i+1)*len(m.figures)])
+	}
+	return b, m.samples
+}
+
+// watch registers a viewer, which is sent something when there are new samples
+// until leave is called. The channel is closed with the monitor.
+func (m *Monitor) watch() (news chan struct{}, leave func()) {
+	news = make(chan struct{}, 1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		close(news)
+		return news, func() {}
+	}
+	m.viewers[news] = struct{}{}
+	return news, func() {
+		m.mu.Lock()
+		delete(m.viewers, news)
+		m.mu.Unlock()
+	}
+}
+
+// Quantiles of nothing and limits that there are not are NaN.
+func number(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

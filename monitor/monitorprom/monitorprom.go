@@ -1,0 +1,73 @@
+// Package monitorprom exposes the figures of a monitor to Prometheus.
+//
+//	prometheus.MustRegister(monitorprom.New(m))
+//
+// A scrape reports the newest sample and reads nothing itself. Names follow
+// from the keys: /gc/heap/goal:bytes is isobar_gc_heap_goal_bytes, counters end
+// with _total. A figure without a value is left out. A collector may be used by any
+// number of goroutines.
+package monitorprom
+
+import (
+	"math"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+type collector struct {
+	monitor *monitor.Monitor
+	descs   []*prometheus.Desc // of the monitor's figures, in order
+}
+
+// New returns a collector of m's figures.
+func New(m *monitor.Monitor) prometheus.Collector {
+	c := collector{monitor: m}
+	for _, f := range m.Figures() {
+		c.descs = append(c.descs, prometheus.NewDesc(name(f), f.Help, nil, nil))
+	}
+	return c
+}
+
+// name makes a metric's name of a key.
+func name(f monitor.Figure) string {
+	path, unit, _ := strings.Cut(f.Key, ":")
+	path = strings.TrimPrefix(path, "/")
+	if base := strings.ReplaceAll(unit, "cpu-seconds", "seconds"); !strings.HasSuffix(path, base) {
+		path += "/" + base
+	}
+	n := []byte("isobar_" + path)
+	for i, c := range n {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') {
+			n[i] = '_'
+		}
+	}
+	if f.Counter {
+		return string(n) + "_total"
+	}
+	return string(n)
+}
+
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	values := make([]float64, len(c.descs))
+	if _, err := c.monitor.Last(values); err != nil {
+		return // as many values as figures are right
+	}
+	for i, f := range c.monitor.Figures() {
+		kind := prometheus.GaugeValue
+		if f.Counter {
+			kind = prometheus.CounterValue
+		}
+		if !math.IsNaN(values[i]) {
+			ch <- prometheus.MustNewConstMetric(c.descs[i], kind, values[i])
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package monitorprom
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+func TestCollector(t *testing.T) {
+	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{{
+		Figures: []monitor.Figure{
+			{Key: "/pool/my-orders/hits:gets", Help: "Gets served by an idle object.", Counter: true, Chart: "Pool"},
+			{Key: "/nothing:bytes", Help: "A value that there is not.", Chart: "Nothing"},
+		},
+		Read: func(v []float64) { v[0], v[1] = 42, math.NaN() },
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c := New(m)
+	want := `
+# HELP isobar_pool_my_orders_hits_gets_total Gets served by an idle object.
+# TYPE isobar_pool_my_orders_hits_gets_total counter
+isobar_pool_my_orders_hits_gets_total 42
+`
+	if err := testutil.CollectAndCompare(c, strings.NewReader(want), "isobar_pool_my_orders_hits_gets_total", "isobar_nothing_bytes"); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(c); n < 20 || n >= len(m.Figures()) {
+		t.Errorf("%d metrics of %d figures", n, len(m.Figures()))
+	}
+	problems, err := testutil.CollectAndLint(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	r := prometheus.NewPedanticRegistry()
+	r.MustRegister(c)
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
+	}
+}

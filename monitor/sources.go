@@ -1,0 +1,103 @@
+package monitor
+
+import (
+	"math"
+
+	"github.com/isobar-go/isobar/eventloop"
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/http11"
+	"github.com/isobar-go/isobar/pool"
+)
+
+// Controller returns the figures of a GC controller.
+func Controller(c *gcctl.Controller) Source {
+	const budget, actions = "GC controller: memory budget", "GC controller"
+	return Source{
+		Figures: []Figure{
+			{Key: "/gcctl/budget:bytes", Help: "Memory budget.", Chart: budget},
+			{Key: "/gcctl/memory:bytes", Help: "What the budget is compared with.", Chart: budget},
+			{Key: "/gcctl/gogc:percent", Help: "GOGC in force; nothing if it is off.", Chart: "GOGC"},
+			{Key: "/gcctl/time-to-limit:seconds", Help: "Until memory reaches the budget at the present rate; nothing for never.", Chart: "Time to limit"},
+			{Key: "/gcctl/collections:events", Help: "Collections that the controller started.", Counter: true, Chart: actions},
+			{Key: "/gcctl/mode-changes:events", Help: "Changes of mode.", Counter: true, Chart: actions},
+			{Key: "/gcctl/cuts:events", Help: "Critical sections that were cut.", Counter: true, Chart: actions},
+			{Key: "/gcctl/alarms:events", Help: "Alarms: the budget left the collector no room.", Counter: true, Chart: actions},
+			{Key: "/gcctl/sheds:events", Help: "Calls that asked the program to shed load.", Counter: true, Chart: actions},
+			{Key: "/gcctl/foreign-changes:events", Help: "Changes of GOGC or the limit by somebody else.", Counter: true, Chart: actions},
+		},
+		Read: func(v []float64) {
+			s := c.Stats()
+			v[0], v[1], v[2] = orNone(float64(s.BudgetBytes)), float64(s.MemoryBytes), orNone(float64(s.Percent))
+			v[3] = orNone(s.TimeToLimit.Seconds())
+			v[4] = float64(s.Scheduled + s.Idle + s.Forced + s.Watchdog)
+			v[5], v[6], v[7], v[8], v[9] = float64(s.ModeChanges), float64(s.Cut), float64(s.Alarms), float64(s.Sheds), float64(s.ForeignChanges)
+		},
+	}
+}
+
+// orNone takes what is not above 0 for a value that there is not.
+func orNone(v float64) float64 {
+	if v <= 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+// Pool returns the figures of a pool; stats is its Stats method. The name
+// tells pools of a program apart.
+func Pool(name string, stats func() pool.Stats) Source {
+	counts, idle := "Pool "+name, "Pool "+name+": objects"
+	key := func(of string) string { return "/pool/" + name + "/" + of }
+	return Source{
+		Figures: []Figure{
+			{Key: key("hits:gets"), Help: "Gets served by an idle object.", Counter: true, Chart: counts},
+			{Key: key("misses:gets"), Help: "Gets served by a new object.", Counter: true, Chart: counts},
+			{Key: key("in-use:objects"), Help: "Objects taken and not given back.", Chart: idle},
+			{Key: key("idle:objects"), Help: "Objects ready to be taken.", Chart: idle},
+		},
+		Read: func(v []float64) {
+			s := stats()
+			v[0], v[1], v[2], v[3] = float64(s.Hits), float64(s.Misses), float64(s.InUse), float64(s.Idle)
+		},
+	}
+}
+
+// Loop returns the figures of an event loop. The name tells loops of a program
+// apart.
+func Loop(name string, l *eventloop.Loop) Source {
+	key := func(of string) string { return "/loop/" + name + "/" + of }
+	return Source{
+		Figures: []Figure{
+			{Key: key("tasks:tasks"), Help: "Tasks started.", Counter: true, Chart: "Loop " + name},
+			{Key: key("queued:tasks"), Help: "Tasks submitted and not started.", Chart: "Loop " + name + ": queue"},
+			{Key: key("lag:seconds"), Help: "How late the last timer was run.", Chart: "Loop " + name + ": lag"},
+			{Key: key("wakeups:events"), Help: "Wake-ups of the sleeping loop.", Counter: true, Chart: "Loop " + name + ": wake-ups"},
+			{Key: key("panics:events"), Help: "Panics in tasks.", Counter: true, Chart: "Loop " + name + ": wake-ups"},
+		},
+		Read: func(v []float64) {
+			s := l.Stats()
+			v[0], v[1], v[2], v[3], v[4] = float64(s.Tasks), float64(s.Queued), s.Lag.Seconds(), float64(s.Wakeups), float64(s.Panics)
+		},
+	}
+}
+
+// Server returns the figures of an HTTP server. The name tells servers of a
+// program apart.
+func Server(name string, s *http11.Server) Source {
+	key := func(of string) string { return "/http11/" + name + "/" + of }
+	return Source{
+		Figures: []Figure{
+			{Key: key("accepted:connections"), Help: "Connections accepted.", Counter: true, Chart: "Server " + name},
+			{Key: key("refused:requests"), Help: "Requests that were malformed or beyond a limit.", Counter: true, Chart: "Server " + name + ": trouble"},
+			{Key: key("timeouts:requests"), Help: "Time-outs of reading a request or writing a response.", Counter: true, Chart: "Server " + name + ": trouble"},
+			{Key: key("open:connections"), Help: "Connections that are open.", Chart: "Server " + name + ": connections"},
+			{Key: key("in-use:bytes"), Help: "Request memory in use.", Chart: "Server " + name + ": request memory"},
+			{Key: key("held:bytes"), Help: "Request memory in use and idle.", Chart: "Server " + name + ": request memory"},
+		},
+		Read: func(v []float64) {
+			stats := s.Stats()
+			v[0], v[1], v[2] = float64(stats.Accepted), float64(stats.Refused), float64(stats.Timeouts)
+			v[3], v[4], v[5] = float64(stats.Conns), float64(stats.Memory.InUseBytes), float64(stats.Memory.HeldBytes)
+		},
+	}
+}
