@@ -25,7 +25,7 @@ func init() {
 		Name:    "scaling",
 		Summary: "work of one allocation profile on 1 to N goroutines: throughput against goroutines and GOGC",
 		Params: withBudget("0", "4s",
-			Param{Name: "profile", Default: "json", Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: digests written as text; regexp: lines searched; mix: all in turn", Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
+			Param{Name: "kind", Default: "json", Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: digests written as text; regexp: lines searched; mix: all in turn", Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
 			Param{Name: "goroutines", Default: "0", Help: "that many, more than CPUs too; 0 for GOMAXPROCS", Check: IntRange(0, maxWorkers)},
 			Param{Name: "live", Default: "0", Help: "live heap beside the work, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
 		),
@@ -72,7 +72,7 @@ func newScaling(env Env) (Task, error) {
 	for i := range t.workers {
 		t.workers[i].rng.Seed(env.Seed, uint64(i))
 	}
-	profile, ok := scalingProfiles[env.Params.String("profile")]
+	profile, ok := scalingProfiles[env.Params.String("kind")]
 	if !ok {
 		profile = scaleMix
 	}

@@ -11,11 +11,11 @@ func TestScalingDoesEqualWork(t *testing.T) {
 	for _, profile := range []string{"ecdsa", "json", "trees", "sha", "regexp", "mix"} {
 		t.Run(profile, func(t *testing.T) {
 			checkVariants(t, "scaling", 20, []given{
-				{"profile": profile, "goroutines": "3"}, {"profile": profile, "goroutines": "3", "live": "1MiB"}})
+				{"kind": profile, "goroutines": "3"}, {"kind": profile, "goroutines": "3", "live": "1MiB"}})
 		})
 	}
-	if _, err := tryBuild("scaling", given{"profile": "rsa"}, 1); err == nil || !strings.Contains(err.Error(), "want one of ecdsa") {
-		t.Errorf("profile rsa: %v", err)
+	if _, err := tryBuild("scaling", given{"kind": "rsa"}, 1); err == nil || !strings.Contains(err.Error(), "want one of ecdsa") {
+		t.Errorf("kind rsa: %v", err)
 	}
 }
 
@@ -32,8 +32,8 @@ func TestScalingReport(t *testing.T) {
 // BenchmarkScaling is one operation of each profile.
 func BenchmarkScaling(b *testing.B) {
 	for _, profile := range []string{"ecdsa", "json", "trees", "sha", "regexp"} {
-		b.Run("profile="+profile, func(b *testing.B) {
-			task := build(b, "scaling", given{"profile": profile, "goroutines": "1"}, 1).(*scaling)
+		b.Run("kind="+profile, func(b *testing.B) {
+			task := build(b, "scaling", given{"kind": profile, "goroutines": "1"}, 1).(*scaling)
 			b.ReportAllocs()
 			for b.Loop() {
 				task.Loop(0, 1)
