@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -26,6 +27,7 @@ type proofOptions struct {
 	race       bool
 	blocks     int
 	benchTime  string
+	top        int
 	acceptTime bool
 	newFrom    string
 	html       string
@@ -40,6 +42,7 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
 	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4")
 	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: how long a repetition takes, as of go test")
+	f.IntVar(&o.top, "top", 0, "with --fix: take only the first so many fixes; 0 for all")
 	f.BoolVar(&o.acceptTime, "accept-time", false, "with --verify: keep fixes that save time and no allocations, too")
 	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
 	f.StringVar(&o.html, "html", "", "write a page with findings, code and figures to `FILE`")
@@ -112,6 +115,10 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advisor.Config, r *a
 
 // mend makes the patch, proves it where asked to, and puts it where it belongs.
 func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+	if o.top > 0 {
+		shown = slices.DeleteFunc(slices.Clone(shown), func(f advisor.Finding) bool { return !f.Fix })
+		shown = shown[:min(o.top, len(shown))]
+	}
 	all, err := advisor.PatchOf(ctx, c.Dir, shown)
 	if err != nil {
 		return err

@@ -37,6 +37,37 @@ func newPatch(ctx context.Context, dir string) (*Patch, error) {
 	return &Patch{base: base, files: map[string]contents{}}, nil
 }
 
+// PatchOf returns the patch of all fixes of the findings that fit together,
+// unproven.
+func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error) {
+	p, err := newPatch(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string][]change{}
+	for _, f := range findings {
+		trial := map[string]contents{}
+		fits := true
+		for name, changes := range f.fix {
+			src := p.files[name].old
+			if src == nil {
+				if src, err = os.ReadFile(name); err != nil {
+					return nil, fmt.Errorf("advise: fix: %w", err)
+				}
+			}
+			text, err := edited(name, src, append(slices.Clone(taken[name]), changes...))
+			fits = fits && err == nil
+			trial[name] = contents{src, text}
+		}
+		for name, c := range trial {
+			if fits {
+				p.files[name], taken[name] = c, append(taken[name], f.fix[name]...)
+			}
+		}
+	}
+	return p, nil
+}
+
 // Files returns the absolute names of the files that the patch changes.
 func (p *Patch) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
 

@@ -43,8 +43,9 @@ func (b *block) inside(c *block) bool {
 // reach is what benchmarks ran, by import path and base name of the file.
 type reach map[string][]block
 
-// single is the time that a benchmark may take for one iteration.
-const single = time.Minute
+// single is the time that a benchmark may take for one iteration; slower ones
+// judge nothing, because many of them would be needed.
+const single = 20 * time.Second
 
 // reaching runs each benchmark of the packages once and records what it ran of
 // the covered packages.

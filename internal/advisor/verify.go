@@ -363,37 +363,6 @@ func (v *verifier) contests(ctx context.Context, f *Finding, marks []benchmark) 
 	return out, v.rewrite(f, f.fix)
 }
 
-// PatchOf is the patch of all fixes of the findings that fit together,
-// unproven.
-func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error) {
-	p, err := newPatch(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	taken := map[string][]change{}
-	for _, f := range findings {
-		trial := map[string]contents{}
-		fits := true
-		for name, changes := range f.fix {
-			src := p.files[name].old
-			if src == nil {
-				if src, err = os.ReadFile(name); err != nil {
-					return nil, fmt.Errorf("advise: fix: %w", err)
-				}
-			}
-			text, err := edited(name, src, append(slices.Clone(taken[name]), changes...))
-			fits = fits && err == nil
-			trial[name] = contents{src, text}
-		}
-		for name, c := range trial {
-			if fits {
-				p.files[name], taken[name] = c, append(taken[name], f.fix[name]...)
-			}
-		}
-	}
-	return p, nil
-}
-
 // Count returns how many fixes had that outcome.
 func (v *Verification) Count(outcome string) (n int) {
 	for _, f := range v.Fixes {
