@@ -211,11 +211,15 @@ func printLines(b *strings.Builder, e *advisor.Evidence) {
 }
 
 func (a *app) adviseChecksCommand() *cobra.Command {
-	return &cobra.Command{
+	var markdown bool
+	cmd := &cobra.Command{
 		Use:   "checks [NAME]",
 		Short: "List the checks, or explain one",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if markdown {
+				return advisor.Docs(a.out, advise.All())
+			}
 			if len(args) == 1 {
 				c := advise.Lookup(args[0])
 				if c == nil {
@@ -237,6 +241,8 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print a page about all checks")
+	return cmd
 }
 
 func (a *app) adviseWhyCommand() *cobra.Command {

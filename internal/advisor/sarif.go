@@ -3,6 +3,7 @@ package advisor
 import (
 	"encoding/json"
 	"io"
+	"net/url"
 	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -68,7 +69,7 @@ func SARIF(w io.Writer, version string, checks []*check.Check, findings []Findin
 	for _, f := range findings {
 		level := map[string]string{"trap": "error", "advice": "warning", "hint": "note"}[f.Severity]
 		run.Results = append(run.Results, sarifResult{f.Check, level, sarifText{f.Message}, []sarifLocation{{
-			sarifPhysical{sarifArtifact{f.File}, sarifRegion{f.Line, f.Column, f.EndLine}},
+			sarifPhysical{sarifArtifact{(&url.URL{Path: f.File}).EscapedPath()}, sarifRegion{f.Line, f.Column, f.EndLine}},
 		}}})
 	}
 	enc := json.NewEncoder(w)
