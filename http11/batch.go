@@ -13,7 +13,7 @@ import (
 func (c *conn) batch() bool {
 	cx := &c.cx
 	if c.srv.Idle != nil {
-		c.srv.active.Add(1)
+		c.srv.enter()
 		defer c.idle()
 	}
 	for {
@@ -69,11 +69,7 @@ func (c *conn) headLate() bool {
 }
 
 // idle ends what batch began.
-func (c *conn) idle() {
-	if c.srv.active.Add(-1) == 0 && !c.later {
-		c.srv.Idle(0)
-	}
-}
+func (c *conn) idle() { c.srv.leave(c.later) }
 
 // errHeadSlow and errBodySlow are not the parser's: time is not of its matter.
 var (

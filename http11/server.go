@@ -83,9 +83,9 @@ type Server struct {
 	// means an error of slog.Default. http.ErrAbortHandler is not reported.
 	OnPanic func(value any, stack []byte)
 
-	// Idle is called when the last request in progress has been answered, with
-	// 0 for the unknown time until the next. Its result is not used. It is made
-	// for the method Idle of a gcctl.Controller.
+	// Idle is called when no request has been in progress for 2 ms, with 0 for
+	// the unknown time until the next; once for each such time. Its result is
+	// not used. It is made for the method Idle of a gcctl.Controller.
 	Idle func(expect time.Duration) bool
 
 	// Set once, by configure, and constant since.
@@ -103,9 +103,8 @@ type Server struct {
 	// closing is set by Shutdown and Close. Connections look at it before they
 	// wait for a request and when they answer one.
 	closing atomic.Bool
-	// active counts connections with a request in progress, when Idle is set.
-	active atomic.Int64
-	stats  serverStats
+	idle    idleness
+	stats   serverStats
 	// broken is set by Close, before it closes connections.
 	broken atomic.Bool
 
@@ -185,6 +184,9 @@ func (s *Server) check() error {
 	s.conns = map[*conn]struct{}{}
 	s.done = make(chan struct{})
 	s.drained = make(chan struct{})
+	if s.Idle != nil {
+		s.initIdle()
+	}
 	s.configured.Store(true)
 	return nil
 }
@@ -242,7 +244,7 @@ func (s *Server) addListener(l net.Listener) error {
 		return ErrServerClosed
 	}
 	if s.clock == nil {
-		s.clock = newClock()
+		s.clock = newClock(s.memory.source.trim)
 	}
 	if s.loops == nil && s.Engine == Readiness {
 		var err error
