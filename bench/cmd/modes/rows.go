@@ -23,13 +23,13 @@ func server(name, title, about, flags string, metrics ...string) row {
 }
 
 var rows = []row{
-	server("rest", "REST API", "POST of 512 bytes with 8 headers, 8 KiB of garbage a request from decoding and encoding, beside a live heap of 64 MiB: the collector runs all the time",
+	server("rest", "REST API", "POST of 512 bytes with 8 headers, 8 KiB of garbage a request from decoding and encoding, beside a live heap of 64 MiB: a collection every second or so",
 		"--body 512 --reply 1KiB --alloc 8KiB --from heap --live 64MiB --rate 6000", cpu, tail),
 	server("gateway", "gateway with many headers", "GET with 32 headers, 4 KiB of request memory, 5 ms for another service to answer",
 		"--headers 32 --alloc 4KiB --wait 5ms --connections 256 --rate 6000", cpu, tail),
-	server("files", "file server", "files of 64 KiB, which the kernel copies",
+	server("files", "file server", "Files of 64 KiB, which the kernel copies",
 		"--answer file --reply 64KiB --rate 4000", cpu, memory),
-	server("uploads", "uploads", "bodies of 256 KiB, read as a whole",
+	server("uploads", "uploads", "Bodies of 256 KiB, read as a whole",
 		"--body 256KiB --connections 16 --rate 400", cpu, memory),
 	server("websocket", "WebSocket", "500 connections that were handed over, messages of 128 bytes",
 		"--answer upgrade --body 128 --connections 500 --rate 8000", cpu, memory),
