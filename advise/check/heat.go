@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 
 	"golang.org/x/tools/go/ast/inspector"
 )
@@ -131,6 +132,9 @@ func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
 				return Cold
 			case heat == Cold:
 				return Warm // a loop of main, or of what only main calls
+			}
+			if prints(n) {
+				return max(heat, Warm) // as often as its callers print
 			}
 			return Hot
 		}
@@ -293,8 +297,9 @@ func (c *Code) constInt(e ast.Expr) (int64, bool) {
 }
 
 // onErrorPath reports whether the code at cur runs only to make or to handle
-// an error: in the body of "if err != nil", in an error that is returned, in
-// what ends the program.
+// an error: in the body of "if err != nil" or of an if that ends by returning a
+// new error, in an error that is returned, in what reports a failure or ends the
+// program.
 func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch parent := at.Parent().Node().(type) {
@@ -310,15 +315,58 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 			if at.Node() == parent.Fun {
 				continue
 			}
-			if _, ok := c.IsCall(parent, "fmt", "Errorf"); ok || c.Stops(parent) {
+			if c.Stops(parent) || c.makesError(parent) || reports(parent) {
 				return true
 			}
-			if _, ok := c.IsCall(parent, "errors", "New"); ok {
+		case *ast.BlockStmt:
+			if _, branch := at.Parent().Parent().Node().(*ast.IfStmt); branch && c.fails(parent) {
 				return true
 			}
 		case *ast.FuncDecl, *ast.FuncLit, nil:
 			return false
 		}
+	}
+	return false
+}
+
+// makesError reports whether call makes an error of a text.
+func (c *Code) makesError(call *ast.CallExpr) bool {
+	if _, ok := c.IsCall(call, "fmt", "Errorf"); ok {
+		return true
+	}
+	_, ok := c.IsCall(call, "errors", "New")
+	return ok
+}
+
+// failure is how functions are named to which errors and failures are reported.
+var failure = regexp.MustCompile(`(?i)(error|err|fatal|panic|warn|warning)(f|w|ln)?$`)
+
+// reports reports whether call calls something named like Errorf, Panic or Warn.
+func reports(call *ast.CallExpr) bool {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		return failure.MatchString(fun.Name)
+	case *ast.SelectorExpr:
+		return failure.MatchString(fun.Sel.Name)
+	}
+	return false
+}
+
+// fails reports whether a block ends by returning an error that it makes.
+func (c *Code) fails(block *ast.BlockStmt) bool {
+	ret, ok := block.List[len(block.List)-1].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) == 0 {
+		return false
+	}
+	call, ok := ast.Unparen(ret.Results[len(ret.Results)-1]).(*ast.CallExpr)
+	return ok && c.makesError(call)
+}
+
+// prints reports whether decl is a method that is there for printing.
+func prints(decl *ast.FuncDecl) bool {
+	switch decl.Name.Name {
+	case "String", "GoString", "Error":
+		return decl.Recv != nil && decl.Type.Params.NumFields() == 0
 	}
 	return false
 }
