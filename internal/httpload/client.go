@@ -153,10 +153,14 @@ func (c *client) receive() error {
 	switch {
 	case err != nil:
 		return err
+	case length == chunked:
+		err = c.discardChunks()
 	case length < 0:
-		return errors.New("an answer without Content-Length")
+		return errors.New("an answer without Content-Length that is not chunked")
+	default:
+		_, err = c.in.Discard(length)
 	}
-	if _, err := c.in.Discard(length); err != nil {
+	if err != nil {
 		return err
 	}
 	if closing {
@@ -164,6 +168,9 @@ func (c *client) receive() error {
 	}
 	return nil
 }
+
+// chunked stands for the length of an answer in chunks.
+const chunked = -2
 
 // head reads the head of an answer, which must have that status. length is -1
 // without a Content-Length.
@@ -191,6 +198,8 @@ func (c *client) head(want string) (length int, closing bool, err error) {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				return 0, false, fmt.Errorf("Content-Length %q: %w", value, err)
 			}
+		case len(name) == len("transfer-encoding") && bytes.EqualFold(name, []byte("transfer-encoding")) && bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")):
+			length = chunked
 		case len(name) == len("connection") && bytes.EqualFold(name, []byte("connection")):
 			closing = bytes.EqualFold(bytes.TrimSpace(value), []byte("close"))
 		}
