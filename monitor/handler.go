@@ -138,12 +138,29 @@ func (m *Monitor) serveHistory(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	b := fmt.Appendf(nil, `{"interval":%d,"keep":%d,"figures":%s,"rows":[`, m.interval.Milliseconds(), len(m.times), head)
 	b, next := m.from(0, b, ",")
-	w.Write(fmt.Appendf(b, `],"next":%d}`, next))
+	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
+}
+
+// appendID appends what names the place before sample k: the process's start,
+// so that the page notices another process, and k.
+func (m *Monitor) appendID(b []byte, k uint64) []byte {
+	b = strconv.AppendInt(b, m.begun.UnixMilli(), 36)
+	return strconv.AppendUint(append(b, '-'), k, 10)
+}
+
+// parseID returns the k of an id of this process.
+func (m *Monitor) parseID(id string) (k uint64, ok bool) {
+	start, number, _ := strings.Cut(id, "-")
+	if start != strconv.FormatInt(m.begun.UnixMilli(), 36) {
+		return 0, false
+	}
+	k, err := strconv.ParseUint(number, 10, 64)
+	return k, err == nil
 }
 
 // serveStream sends new samples as server-sent events until the client leaves
-// or the monitor is closed. An event's id is the number of the sample after it:
-// a client that comes back with it misses nothing that is still kept.
+// or the monitor is closed. An event's id is the place after it: a client that
+// comes back with it misses nothing that is still kept.
 func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	m.mu.Lock()
@@ -153,7 +170,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 	if last == "" {
 		last = r.URL.Query().Get("from")
 	}
-	if k, err := strconv.ParseUint(last, 10, 64); err == nil && k < next {
+	if k, ok := m.parseID(last); ok && k < next {
 		next = k
 	}
 	if r.Method == http.MethodHead {
@@ -168,7 +185,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 		before := next
 		if b, next = m.from(next, b, ","); next != before {
 			b = append(b, "]\nid: "...)
-			b = append(strconv.AppendUint(b, next, 10), "\n\n"...)
+			b = append(m.appendID(b, next), "\n\n"...)
 		} else {
 			b = append(b[:0], ": open\n\n"...)
 		}

@@ -273,13 +273,14 @@ func TestStream(t *testing.T) {
 		}
 		return bufio.NewReader(resp.Body), func() { cancel(); resp.Body.Close() }
 	}
-	in, leave := open("0")
-	if rows, id := event(t, in); len(rows) != 1 || id != "1" || len(rows[0]) != 1+len(m.Figures()) {
+	place := func(k uint64) string { return string(m.appendID(nil, k)) }
+	in, leave := open(place(0))
+	if rows, id := event(t, in); len(rows) != 1 || id != place(1) || len(rows[0]) != 1+len(m.Figures()) {
 		t.Errorf("%d rows up to %s, want what was there", len(rows), id)
 	}
 	m.sample(time.Now())
 	rows, id := event(t, in)
-	if len(rows) != 1 || id != "2" {
+	if len(rows) != 1 || id != place(2) {
 		t.Errorf("%d rows up to %s, want the second", len(rows), id)
 	}
 	leave()
@@ -288,8 +289,11 @@ func TestStream(t *testing.T) {
 	}
 	in, leave = open(id)
 	defer leave()
-	if rows, id = event(t, in); len(rows) != 3 || id != "5" {
+	if rows, id = event(t, in); len(rows) != 3 || id != place(5) {
 		t.Errorf("after coming back %d rows up to %s, want 3 up to 5", len(rows), id)
+	}
+	if k, ok := m.parseID("1-0"); ok {
+		t.Errorf("place %d of another process is taken for one of this", k)
 	}
 	for i := range 100 { // who has left is forgotten
 		m.mu.Lock()

@@ -25,10 +25,14 @@ function show(v, unit) {
     const [scale, name] = v < 1e-3 ? [1e6, 'µs'] : v < 1 ? [1e3, 'ms'] : [1, 's'];
     return `${+(v * scale).toPrecision(3)} ${name}`;
   }
+  if (unit === 'percent') return `${+v.toPrecision(3)} %`;
   if (unit === 'cpu-seconds/s') return `${+(v * 100).toPrecision(3)} % of a CPU`;
   return `${v >= 1000 ? Math.round(v).toLocaleString('en') : +v.toPrecision(3)} ${unit}`;
 }
 const brief = (v, unit) => show(v, unit).replace(/ % of a CPU$/, ' %').replace(/ (goroutines|objects|events|gc-cycles|tasks|gets|connections|requests)(\/s)?$/, '');
+
+// Axes of bytes have round binary numbers.
+const powers = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 // series turns the kept samples into what a chart shows: numbers as they are,
 // counters as rates.
@@ -106,7 +110,7 @@ function draw(chart) {
     width: chart.plot.clientWidth || 300, height: 200,
     legend: { show: false }, cursor: { drag: { x: false, y: false } },
     scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [axis, { ...axis, size: 78, values: (_, ticks) => ticks.map((v) => brief(v, chart.unit)) }],
+    axes: [axis, { ...axis, size: 78, incrs: chart.unit.startsWith('bytes') ? powers : undefined, values: (_, ticks) => ticks.map((v) => brief(v, chart.unit)) }],
     series: [{}, ...chart.figures.map((f, i) => ({ stroke: color(`--c${i % 6}`), width: 1.8, dash: dashes[i % 6], points: { show: false }, spanGaps: false }))],
   }, series(chart), chart.plot);
 }
@@ -162,7 +166,7 @@ function listen(from) {
   stream.onerror = () => { state.textContent = 'Connection lost; trying again'; };
   stream.onmessage = (e) => {
     const fresh = JSON.parse(e.data);
-    if (rows.length && fresh[0][0] <= rows[rows.length - 1][0]) { // another process answers now
+    if (e.lastEventId.split('-')[0] !== from.split('-')[0]) { // another process answers now
       stream.close();
       start();
       return;

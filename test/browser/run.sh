@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests the HTML report in Chromium. Installs what it lacks, then prints
-# "N passed, N failed" on a line by itself.
+# Tests the HTML report and the live page in Chromium. Installs what it lacks,
+# then prints "N passed, N failed" on a line by itself for each.
 #
 #   CHROMIUM=/path/to/chromium  use this browser
-#   SCREENSHOTS=DIR             keep pictures of the report in DIR
+#   SCREENSHOTS=DIR             keep pictures of both in DIR
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -45,3 +45,24 @@ for kind in study hostile empty failed; do
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
+
+# The live page, of a process that is replaced when the test asks for it.
+(cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
+"$pages/monitor" -address 127.0.0.1:0 >"$pages/address" &
+live=$!
+for _ in $(seq 100); do
+	[ ! -s "$pages/address" ] || break
+	sleep 0.1
+done
+address=$(cat "$pages/address")
+host=${address#http://}
+(
+	trap 'kill "$live"' TERM
+	while [ ! -e "$pages/restart" ]; do sleep 0.2; done
+	kill "$live"
+	sleep 1
+	exec "$pages/monitor" -address "${host%%/*}" >"$pages/again"
+) &
+second=$!
+trap 'kill "$live" "$second" 2>/dev/null; rm -rf "$pages"' EXIT
+ADDRESS=$address RESTART=$pages/restart CHROMIUM=$CHROMIUM node monitor.mjs
