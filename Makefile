@@ -32,6 +32,7 @@ staticcheck:
 
 cross:
 	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
+	GOEXPERIMENT=arenas $(GO) vet ./internal/workload
 
 unit:
 	$(GO) test ./...
@@ -70,6 +71,7 @@ http-clients:
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/http11-servers.md ./http11/server
+	cd bench && $(GO) run ./cmd/modes -out ../docs/http11-modes.md
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
 
 # Two minutes; takes 5 GB of memory for the side that has no limit.
@@ -80,5 +82,6 @@ soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
 	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(KIT) ./cmd/isobar ./internal/store
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
+	ISOBAR_SOAK=1 $(GO) test -timeout 90m -run Soak ./http11
 	cd bench && ISOBAR_SOAK=1 $(GO) test -count 1 -timeout 120m -run Capped ./gcctl
 	$(GO) test -asan ./arena ./slab ./pool ./queue
