@@ -93,14 +93,20 @@ func TestPredict(t *testing.T) {
 
 const predictBlocks = 3 // the first has the pilots
 
+func predictSettings() []cell.GC {
+	return []cell.GC{setting(25, 0), setting(50, 0), setting(100, 0), setting(200, 0), setting(400, 0), setting(800, 0), setting(3200, 0), setting(-1, 0)}
+}
+
 // measured runs the program in shuffled blocks of all settings.
-func measured(t *testing.T, command []string, settings []cell.GC) map[cell.GC][]Pilot {
+func measured(t *testing.T, base cell.Config, settings []cell.GC, blocks int) map[cell.GC][]Pilot {
 	t.Helper()
 	r := runner.New(runner.Config{})
 	rng := rand.New(rand.NewPCG(1, 1))
 	pilots := map[cell.GC][]Pilot{}
 	run := func(gc cell.GC) {
-		rec, _, err := r.Run(t.Context(), cell.Cell{Config: cell.Config{Workload: "exec", Command: command, GC: gc}, Timeout: time.Minute, MemoryBytes: 8 << 30})
+		config := base
+		config.GC = gc
+		rec, _, err := r.Run(t.Context(), cell.Cell{Config: config, Timeout: time.Minute, MemoryBytes: 8 << 30})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +119,7 @@ func measured(t *testing.T, command []string, settings []cell.GC) map[cell.GC][]
 	}
 	run(settings[2]) // caches
 	pilots = map[cell.GC][]Pilot{}
-	for range predictBlocks {
+	for range blocks {
 		for _, i := range rng.Perm(len(settings)) {
 			run(settings[i])
 		}
@@ -122,8 +128,8 @@ func measured(t *testing.T, command []string, settings []cell.GC) map[cell.GC][]
 }
 
 func predict(t *testing.T, command []string) {
-	settings := []cell.GC{setting(25, 0), setting(50, 0), setting(100, 0), setting(200, 0), setting(400, 0), setting(800, 0), setting(3200, 0), setting(-1, 0)}
-	pilots := measured(t, command, settings)
+	settings := predictSettings()
+	pilots := measured(t, cell.Config{Workload: "exec", Command: command}, settings, predictBlocks)
 	one, err := NewModel(pilots[settings[2]][:1], 0)
 	if err != nil {
 		t.Fatal(err)

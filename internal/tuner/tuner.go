@@ -8,14 +8,16 @@
 // so knows how often the collector would run, at what CPU time, up to what
 // heap. A regression with priors turns that into wall time, CPU time and peak
 // memory, each with an interval that should hold 90 % of what is measured. A
-// [Search] spends runs where the objective is least certain. [Tune] does the
-// whole of it: pilots, search, and a re-test of the winner against the default
-// in paired, interleaved fresh runs, which alone gives the verdict.
+// [Search] spends runs where the objective is least certain. Objectives that
+// no model predicts, such as a server's latency or a figure that the program
+// prints, race in interleaved rounds instead. [Tune] does the whole of it:
+// pilots, search or race, and a re-test of the winner against the default in
+// paired, interleaved fresh runs, which alone gives the verdict.
 //
 // The derivation, units and sources are in docs/gc-model.md.
 //
-// What it does not do: it predicts no latency, knows nothing of load on a
-// server, and takes the processes of a program for independent of each other.
+// What it does not do: it predicts no latency, takes the load on a server for
+// given, and the processes of a program for independent of each other.
 // Where it is not sure it says so in Doubts: measure there.
 //
 // All functions compute; only the function that is handed to [Search.Find] and

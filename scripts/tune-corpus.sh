@@ -1,0 +1,47 @@
+#!/bin/sh
+# Tunes real programs and writes what came of it to docs/tune-corpus.md.
+#
+#   scripts/tune-corpus.sh [DIR [PROGRAM ...]]
+#
+# Downloads and builds the programs in DIR (default: a temporary directory) from
+# the module proxy and Go's own sources, then measures each: predictions against
+# held-out runs, and the recommendation of tune against the default. Results are
+# kept in DIR/results; with names of programs only those are measured again.
+# Two minutes a program, on a machine that does nothing else.
+set -eu
+repo=$(cd "$(dirname "$0")/.." && pwd)
+dir=${1:-$(mktemp -d)}
+[ $# -gt 0 ] && shift
+mkdir -p "$dir/results" "$dir/src"
+dir=$(cd "$dir" && pwd)
+
+if [ ! -e "$dir/ready" ]; then
+	cd "$dir/src"
+	cp -r "$repo"/internal/tuner/testdata/corpus/* .
+	[ -e go.mod ] || go mod init corpus
+	go get github.com/yuin/goldmark@v1.7.13 github.com/prometheus/prometheus@v0.307.1 golang.org/x/tools@v0.52.0
+	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
+	cd "$repo"
+	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
+	go test -c -o "$dir/bin/json.test" encoding/json
+	# The compiler, on a package whose imports are built.
+	cd "$(go env GOROOT)/src/text/template"
+	CGO_ENABLED=0 go list -export -deps -f '{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}' . >"$dir/importcfg"
+	CGO_ENABLED=0 go list -f '{{range .GoFiles}}{{.}} {{end}}' . >"$dir/files"
+	# The checks of go vet, with what they know of imports.
+	cd "$(go env GOROOT)/src"
+	work=$(go vet -work -printf.funcs=f$$ net/http 2>&1 | sed -n 's/^WORK=//p') # a flag that no cached result has
+	config=$(grep -l '"ImportPath": "net/http",' "$work"/b*/vet.cfg)
+	sed "s#$work#$dir/vet#" "$config" >"$dir/vet.cfg"
+	cp -r "$work" "$dir/vet"
+	rm -r "$work"
+	cp "$(go env GOMODCACHE)/github.com/yuin/goldmark@v1.7.13/README.md" "$dir/document.md"
+	chmod u+w "$dir/document.md"
+	touch "$dir/ready"
+fi
+[ "${ISOBAR_CORPUS_BUILD:-}" = "" ] || exit 0
+
+cd "$repo"
+pattern=$(echo "$*" | tr ' ' '|')
+ISOBAR_SOAK=1 ISOBAR_CORPUS="$dir" go test -timeout 60m -count 1 -v -run "^TestCorpus\$/${pattern:-.}" ./internal/tuner
+ISOBAR_SOAK=1 ISOBAR_CORPUS="$dir" go test -count 1 -run '^TestCorpusTable$' ./internal/tuner
