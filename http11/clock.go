@@ -16,10 +16,11 @@ type clock struct {
 	coarse atomic.Int64
 	start  time.Time
 	stop   chan struct{}
+	each   func() // called once a second by the ticking goroutine
 }
 
-func newClock() *clock {
-	c := &clock{start: time.Now(), stop: make(chan struct{})}
+func newClock(each func()) *clock {
+	c := &clock{start: time.Now(), stop: make(chan struct{}), each: each}
 	c.tick(c.start)
 	go c.run()
 	return c
@@ -32,6 +33,7 @@ func (c *clock) run() {
 		select {
 		case now = <-t.C:
 			c.tick(now)
+			c.each()
 		case <-c.stop:
 			t.Stop()
 			return

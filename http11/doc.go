@@ -27,9 +27,9 @@
 //
 // # Concurrency
 //
-// Each connection has a goroutine, and no request memory while it waits for a
-// request. The methods of Server may be called by any number of goroutines; a
-// Context and its views belong to the goroutine of the handler.
+// Each connection has a goroutine, or, with the engine [Readiness], all share a
+// few; none has request memory while it waits for a request. The methods of
+// Server are for any goroutine, a Context and its views for that of the handler.
 //
 // # What it does not do
 //

@@ -58,7 +58,9 @@ func TestTimeouts(t *testing.T) {
 }
 
 // A byte now and then does not put the time-out of a head off.
-func TestDribbledHead(t *testing.T) {
+func TestDribbledHead(t *testing.T) { eachEngine(t, testDribbledHead) }
+
+func testDribbledHead(t *testing.T) {
 	s := &Server{Handler: HandlerFunc(echo), ReadHeaderTimeout: 100 * time.Millisecond}
 	nc, err := net.Dial("tcp", serve(t, s))
 	if err != nil {
@@ -115,7 +117,9 @@ func TestWriteTimeout(t *testing.T) {
 
 // A handler that takes longer than the idle time-out does not lose its
 // connection, whose read deadline has passed meanwhile.
-func TestSlowHandler(t *testing.T) {
+func TestSlowHandler(t *testing.T) { eachEngine(t, testSlowHandler) }
+
+func testSlowHandler(t *testing.T) {
 	addr := serve(t, &Server{IdleTimeout: 50 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
 		if c.Path().Equal("/slow") {
 			time.Sleep(150 * time.Millisecond)
@@ -221,7 +225,9 @@ func TestResets(t *testing.T) {
 }
 
 // No more than MaxConns are open, and the rest is served in turn.
-func TestMaxConns(t *testing.T) {
+func TestMaxConns(t *testing.T) { eachEngine(t, testMaxConns) }
+
+func testMaxConns(t *testing.T) {
 	var open, most atomic.Int64
 	s := &Server{MaxConns: 3, Handler: HandlerFunc(func(c *Context) {
 		n := open.Add(1)
@@ -258,7 +264,9 @@ func (l *scarce) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestOutOfDescriptors(t *testing.T) {
+func TestOutOfDescriptors(t *testing.T) { eachEngine(t, testOutOfDescriptors) }
+
+func testOutOfDescriptors(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

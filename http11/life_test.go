@@ -94,7 +94,9 @@ func TestShutdownUnderLoad(t *testing.T) {
 }
 
 // Shutdown waits for a handler, and gives up when its context ends.
-func TestShutdownWaits(t *testing.T) {
+func TestShutdownWaits(t *testing.T) { eachEngine(t, testShutdownWaits) }
+
+func testShutdownWaits(t *testing.T) {
 	release, entered := make(chan bool), make(chan bool)
 	s := &Server{Handler: HandlerFunc(func(c *Context) { entered <- true; <-release })}
 	addr := serve(t, s)

@@ -263,7 +263,7 @@ func (l *loop) settle(s *socket, ok bool) {
 		return
 	}
 	if idle := l.srv.timeouts[phaseIdle]; idle > 0 {
-		s.deadline = l.now + idle + idle/16
+		s.deadline = l.srv.clock.now(idle) + idle + idle/16 // now, not when the handler began
 		if s.slot == 0 {
 			l.wheel.link(s, l.now)
 		}

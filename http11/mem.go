@@ -55,7 +55,9 @@ type Memory struct {
 	// on the Go heap as well. 0 is no bound.
 	LimitBytes int64
 	// IdleBytes bounds the chunks that are kept though no request has memory
-	// of them, 16 MiB by default. Warm raises it to what it makes.
+	// of them, 16 MiB by default. Warm raises it to what it makes. While a
+	// server serves, those that were not needed for a second or two go back,
+	// except what Warm has made.
 	IdleBytes int64
 }
 
@@ -116,6 +118,8 @@ type source interface {
 	put(block)
 	// warm makes sure that n blocks of BlockBytes are at hand.
 	warm(n int)
+	// trim gives back what was not needed since the last trim.
+	trim()
 	addTo(*MemoryStats)
 	// close gives back what is not in use.
 	close()

@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +41,8 @@ type chunks struct {
 	all   map[*chunk]struct{} // guarded by mu
 	idle  []*chunk            // guarded by mu
 	keep  int                 // idle chunks that are kept; guarded by mu
+	floor int                 // those that trim leaves, as Warm has made them; guarded by mu
+	least int                 // fewest idle since the last trim; guarded by mu
 	made  uint64              // guarded by mu
 	freed uint64              // guarded by mu
 }
@@ -61,6 +64,7 @@ func (s *chunks) get() (c *chunk, fresh bool) {
 	defer s.mu.Unlock()
 	if n := len(s.idle) - 1; n >= 0 {
 		c, s.idle = s.idle[n], s.idle[:n]
+		s.least = min(s.least, n)
 		return c, false
 	}
 	return s.make(), true
@@ -106,11 +110,23 @@ func (s *chunks) release(c *chunk) {
 	c.mem = nil
 }
 
+// trim gives back the chunks that have been idle since the last trim.
+func (s *chunks) trim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := max(0, min(s.least, len(s.idle)-s.floor))
+	for _, c := range s.idle[:n] { // the oldest
+		s.release(c)
+	}
+	s.idle = slices.Delete(s.idle, 0, n)
+	s.least = len(s.idle)
+}
+
 // warm makes sure that n chunks are idle, as far as the limit allows.
 func (s *chunks) warm(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep = max(s.keep, n)
+	s.keep, s.floor = max(s.keep, n), max(s.floor, n)
 	for len(s.idle) < n {
 		c := s.make()
 		if c == nil {
@@ -126,7 +142,7 @@ func (s *chunks) close() {
 	for _, c := range s.idle {
 		s.release(c)
 	}
-	s.idle, s.keep = nil, 0
+	s.idle, s.keep, s.floor = nil, 0, 0
 }
 
 // addTo adds the figures of the chunks. holds tells how many holders of a chunk

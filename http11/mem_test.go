@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/memtest"
 )
 
 // typical is a request as a browser sends it.
@@ -186,20 +188,68 @@ func TestChunksAreBounded(t *testing.T) {
 			for range 100 {
 				requests = append(requests, begin(t, m, typical))
 			}
-			if s := m.stats(); s.ChunksMade != 4 || s.Pooled != 36 || s.InUse != 100 || s.InUseBytes != 100*defaultBlockBytes {
-				t.Errorf("%v: %+v, want 4 chunks of 16 blocks and 36 pooled blocks", mode, s)
+			spare := uint64(0) // the chunk of each other P may be used in part
+			if mode == Arena {
+				spare = uint64(runtime.GOMAXPROCS(0) - 1)
+			}
+			if s := m.stats(); s.ChunksMade != 4 || s.Pooled < 36 || s.Pooled > 36+15*spare || s.InUse != 100 || s.InUseBytes != 100*defaultBlockBytes {
+				t.Errorf("%v: %+v, want 4 chunks of 16 blocks and the other blocks pooled", mode, s)
 			}
 			for _, q := range requests {
 				q.r.drop()
 			}
-			if s := m.stats(); s.ChunksMade-s.ChunksFreed > 3 || s.InUse != 0 {
-				t.Errorf("%v: %+v, want at most two idle chunks and a current one", mode, s)
+			if s := m.stats(); s.ChunksMade-s.ChunksFreed > 3+spare || s.InUse != 0 {
+				t.Errorf("%v: %+v, want at most two idle chunks and the current ones", mode, s)
 			}
 			m.close()
 			if s := m.stats(); s.ChunksMade != s.ChunksFreed {
 				t.Errorf("%v: %d chunks made and %d freed after close", mode, s.ChunksMade, s.ChunksFreed)
 			}
 		}
+	}
+}
+
+// What was not needed between two trims goes back, and nothing else does.
+func TestTrim(t *testing.T) {
+	if invariant.Enabled {
+		t.Skip("blocks in quarantine hold chunks")
+	}
+	for _, mode := range []MemoryMode{Slab, Arena} {
+		m, err := newMemory(Memory{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := func(n int) {
+			var requests []Request
+			for range n {
+				requests = append(requests, begin(t, m, typical))
+			}
+			for _, q := range requests {
+				q.r.drop()
+			}
+		}
+		held := func() uint64 { s := m.stats(); return s.ChunksMade - s.ChunksFreed }
+		use(320)
+		m.source.trim() // they were in use since the last one
+		if n := held(); n < 20 {
+			t.Errorf("%v: %d chunks after the first trim, want all 20", mode, n)
+		}
+		use(100)
+		m.source.trim()
+		if n, want := held(), uint64(8+runtime.GOMAXPROCS(0)); n > want || n < 7 {
+			t.Errorf("%v: %d chunks, want those that 100 requests take, 7 to %d", mode, n, want)
+		}
+		m.source.trim()
+		if n := held(); n > uint64(1+runtime.GOMAXPROCS(0)) {
+			t.Errorf("%v: %d chunks, want the current ones", mode, n)
+		}
+		m.warm(64)
+		m.source.trim()
+		m.source.trim()
+		if n := held(); n < 4 {
+			t.Errorf("%v: %d chunks, want the 4 that Warm has made", mode, n)
+		}
+		m.close()
 	}
 }
 
@@ -284,17 +334,13 @@ func TestRequestsAllocateNothing(t *testing.T) {
 			t.Skip("blocks beyond the limit are made")
 		}
 		for _, text := range []string{typical, many} {
-			r := m.acquire()
-			if n := testing.AllocsPerRun(100, func() {
+			memtest.Allocs(t, 0, func() {
 				q := begin(t, m, text)
 				q.Alloc(5000)
 				q.Header("x-custom-header")
 				q.r.carry(nil)
 				q.r.drop()
-			}); n != 0 {
-				t.Errorf("%.20q: %v allocations, want none", text, n)
-			}
-			r.drop()
+			})
 		}
 	})
 }

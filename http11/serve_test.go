@@ -46,7 +46,9 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-func TestReusePort(t *testing.T) {
+func TestReusePort(t *testing.T) { eachEngine(t, testReusePort) }
+
+func testReusePort(t *testing.T) {
 	a, err := ListenReusePort("tcp", "127.0.0.1:0")
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
@@ -98,9 +100,11 @@ func TestHijack(t *testing.T) {
 	})
 }
 
-func TestUnix(t *testing.T) {
+func TestUnix(t *testing.T) { eachEngine(t, testUnix) }
+
+func testUnix(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
-	s := &Server{Handler: HandlerFunc(echo)}
+	s := &Server{Handler: HandlerFunc(echo), Engine: engine}
 	end := make(chan error, 1)
 	go func() { end <- s.ListenAndServe("unix", path) }()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -124,7 +128,9 @@ func TestUnix(t *testing.T) {
 
 // The access log has every request, refused ones too; Idle is called when the
 // last one is answered.
-func TestHooks(t *testing.T) {
+func TestHooks(t *testing.T) { eachEngine(t, testHooks) }
+
+func testHooks(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
 	var idle atomic.Int64
@@ -146,7 +152,7 @@ func TestHooks(t *testing.T) {
 func TestBadServers(t *testing.T) {
 	h := HandlerFunc(echo)
 	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1<<30 + 1}, {Handler: h, Name: "a\r\nb"},
-		{Handler: h, Memory: Memory{Mode: 77}}} {
+		{Handler: h, Memory: Memory{Mode: 77}}, {Handler: h, Engine: 77}} {
 		err := s.ListenAndServe("tcp", "127.0.0.1:0")
 		if err == nil || !strings.HasPrefix(err.Error(), "http11: ") || !strings.Contains(err.Error(), ";") {
 			t.Errorf("ListenAndServe returned %v, want an error with a remedy", err)

@@ -244,7 +244,7 @@ func (s *Server) addListener(l net.Listener) error {
 		return ErrServerClosed
 	}
 	if s.clock == nil {
-		s.clock = newClock()
+		s.clock = newClock(s.memory.source.trim)
 	}
 	if s.loops == nil && s.Engine == Readiness {
 		var err error

@@ -16,21 +16,22 @@ import (
 var names = []string{"isobar", "isobar-slab", "isobar-arena", "isobar-readiness", "fasthttp", "net-http", "loop", "gnet"}
 
 var servers = map[string]func(net.Listener) error{
-	"isobar":           isobar(http11.Goroutines, http11.Pooled),
-	"isobar-slab":      isobar(http11.Goroutines, http11.Slab),
-	"isobar-arena":     isobar(http11.Goroutines, http11.Arena),
-	"isobar-readiness": isobar(http11.Readiness, http11.Pooled),
-	"fasthttp":         serveFasthttp,
-	"net-http":         serveNetHTTP,
-	"loop":             serveLoop,
-	"gnet":             serveGnet,
+	"isobar":              isobar(http11.Goroutines, http11.Memory{}),
+	"isobar-slab":         isobar(http11.Goroutines, http11.Memory{Mode: http11.Slab}),
+	"isobar-slab-offheap": isobar(http11.Goroutines, http11.Memory{Mode: http11.Slab, OffHeap: true}),
+	"isobar-arena":        isobar(http11.Goroutines, http11.Memory{Mode: http11.Arena}),
+	"isobar-readiness":    isobar(http11.Readiness, http11.Memory{}),
+	"fasthttp":            serveFasthttp,
+	"net-http":            serveNetHTTP,
+	"loop":                serveLoop,
+	"gnet":                serveGnet,
 }
 
-func isobar(engine http11.Engine, mode http11.MemoryMode) func(net.Listener) error {
+func isobar(engine http11.Engine, memory http11.Memory) func(net.Listener) error {
 	return func(l net.Listener) error {
 		s := &http11.Server{
 			Engine: engine,
-			Memory: http11.Memory{Mode: mode},
+			Memory: memory,
 			Handler: http11.HandlerFunc(func(c *http11.Context) {
 				if c.Method().Equal("POST") {
 					body, err := c.Body()
