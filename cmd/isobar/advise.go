@@ -204,7 +204,15 @@ func printLines(b *strings.Builder, e *advisor.Evidence) {
 	fmt.Fprintf(b, "\nhottest lines without a finding ('isobar advise why FILE:LINE' says what the compiler knows):\n")
 	for _, l := range e.Lines {
 		if !l.Found {
-			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s\n", 100*l.Share.Bytes, 100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source)
+			cause := ""
+			if l.Cause != "" {
+				cause = "  (" + l.Cause
+				if l.Exercise > 0 {
+					cause += fmt.Sprintf(", exercise %d", l.Exercise)
+				}
+				cause += ")"
+			}
+			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s%s\n", 100*l.Share.Bytes, 100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source, cause)
 		}
 	}
 	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n\n", 100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)

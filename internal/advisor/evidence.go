@@ -50,6 +50,9 @@ type Line struct {
 	Source string `json:"source"`
 	Share  Shares `json:"share"`
 	Found  bool   `json:"found"` // some finding accounts for it
+
+	Exercise int    `json:"exercise,omitempty"` // the pattern that the profile or the syntax shows
+	Cause    string `json:"cause,omitempty"`    // what allocates there
 }
 
 // hottest is how many lines are listed.
@@ -77,6 +80,7 @@ type joiner struct {
 	files   map[string]string // by name as a profile may have it: the absolute name
 	lengths map[string]int    // lines of a file
 	charged map[place]*Totals
+	votes   map[place]vote
 	total   Totals
 	outside Totals
 	beyond  int // samples at lines that do not exist
@@ -85,7 +89,7 @@ type joiner struct {
 
 // join reads the profiles and gives each finding its share.
 func join(names []string, pkgs []*packages.Package, base string, findings []Finding) (*Evidence, error) {
-	j := &joiner{files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}}
+	j := &joiner{files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, votes: map[place]vote{}}
 	for _, p := range pkgs {
 		for _, f := range p.Syntax {
 			file := p.Fset.File(f.FileStart)
@@ -120,12 +124,15 @@ func join(names []string, pkgs []*packages.Package, base string, findings []Find
 		return 1
 	})
 	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
+	syntax := newSources(pkgs)
 	for i, l := range e.Lines {
 		name := l.File
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(base, name)
 		}
 		e.Lines[i].Source = sourceLine(name, l.Line)
+		at := place{name, l.Line}
+		e.Lines[i].Exercise, e.Lines[i].Cause = syntax.explain(at, j.votes[at])
 	}
 	return e, nil
 }
@@ -163,9 +170,16 @@ func (j *joiner) read(name string) error {
 // stack, from the leaf up and through inlined calls, tests left out.
 func (j *joiner) charge(s *profile.Sample, value int64, field func(*Totals) *int64) {
 	*field(&j.total) += value
+	var seen *signature // the one nearest to the line
 	for _, loc := range s.Location {
 		for _, line := range loc.Line {
-			if line.Function == nil || strings.HasSuffix(line.Function.Filename, "_test.go") {
+			if line.Function == nil {
+				continue
+			}
+			if sig := recognize(line.Function.Name); sig != nil {
+				seen = sig
+			}
+			if strings.HasSuffix(line.Function.Filename, "_test.go") {
 				continue
 			}
 			file, ok := j.files[filepath.ToSlash(line.Function.Filename)]
@@ -183,6 +197,12 @@ func (j *joiner) charge(s *profile.Sample, value int64, field func(*Totals) *int
 				j.charged[at] = &Totals{}
 			}
 			*field(j.charged[at]) += value
+			if seen != nil {
+				if j.votes[at] == nil {
+					j.votes[at] = vote{}
+				}
+				j.votes[at][seen] += value
+			}
 			return
 		}
 	}
