@@ -7,7 +7,7 @@
 GO       ?= go
 FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
-KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./internal/offheap
+KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/offheap
 
 .PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients bench bench-gcctl soak
 
@@ -80,7 +80,7 @@ bench-gcctl:
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
-	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(KIT) ./cmd/isobar ./internal/store
+	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(filter-out ./http11,$(KIT)) ./cmd/isobar ./internal/store
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
 	ISOBAR_SOAK=1 $(GO) test -timeout 90m -run Soak ./http11
 	cd bench && ISOBAR_SOAK=1 $(GO) test -count 1 -timeout 120m -run Capped ./gcctl

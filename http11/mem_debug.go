@@ -30,6 +30,7 @@ type quarantine struct {
 	blocks []block // oldest first; guarded by mu
 	mapped int64   // blocks in use that were mapped; guarded by mu
 	bytes  int64   // their memory; guarded by mu
+	misses uint64  // blocks that were mapped by themselves so far; guarded by mu
 }
 
 func newQuarantine(s source, c Memory) *quarantine {
@@ -45,6 +46,7 @@ func (q *quarantine) get(n int) block {
 		if mem, err := q.account.Map(offheap.RoundUp(n, false), false); err == nil {
 			q.mu.Lock()
 			q.mapped++
+			q.misses++
 			q.bytes += int64(len(mem))
 			q.mu.Unlock()
 			return block{mem: mem, home: &chunk{index: -1}}
@@ -108,6 +110,7 @@ func (q *quarantine) addTo(s *MemoryStats) {
 		s.InUseBytes -= int64(len(b.mem))
 	}
 	s.InUse += q.mapped
+	s.Misses += q.misses
 	s.InUseBytes += q.bytes
 	s.HeldBytes += q.bytes
 }
