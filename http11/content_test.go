@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/isobar-go/isobar/internal/invariant"
 )
 
 // A response that grows beyond what is collected is sent in chunks, whole.
@@ -25,7 +27,7 @@ func TestLongResponse(t *testing.T) {
 					}
 				}
 			})})
-			if piece == 1 && testing.Short() {
+			if piece == 1 && (testing.Short() || invariant.Race) {
 				continue
 			}
 			for _, a := range responses(t, talk(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.0\r\n\r\n", true)) {

@@ -307,7 +307,7 @@ func (l *loop) remove(s *socket) {
 	l.table[s.fd] = nil
 	l.wheel.unlink(s)
 	s.gone = true
-	if s.w != nil {
+	if s.w != nil && !s.hijacked {
 		if s.w.c.cx.r != nil {
 			s.w.c.cx.drop()
 		}

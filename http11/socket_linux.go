@@ -37,9 +37,10 @@ type socket struct {
 	// Owned by whoever has the socket.
 	leading  bool    // by the leader, on the leader's goroutine
 	gone     bool    // to be closed
+	hijacked bool    // gone, and the worker stays with the goroutine
 	ended    bool    // the client sends no more
 	requests int32   // as conn.requests, between two of them
-	w        *worker // nil while no request has begun to arrive
+	w        *worker // nil while no request has begun to arrive; unchanged while away, when the leader uses its channel
 	deadline time.Duration
 
 	// pending publishes to the goroutine that has the socket what the leader
@@ -283,8 +284,7 @@ func (s *socket) hijack() (net.Conn, error) {
 		nc.Close()
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
-	s.w = nil
-	s.gone = true
+	s.gone, s.hijacked = true, true
 	s.loop.send(s)
 	return nc, nil
 }
