@@ -93,6 +93,7 @@ and memory strategies relieve it.
   isobar lab run WORKLOAD            run one workload with factors of your choice
   isobar lab run exec -- COMMAND     measure any unmodified Go program
   isobar tune -- COMMAND             find the GC settings that suit a program
+  isobar claims                      what the source documents say, and whether it is so here
   isobar doctor                      what difference can be told apart on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,
@@ -106,7 +107,7 @@ and memory strategies relieve it.
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
-	root.AddCommand(a.adviseCommand(), a.labCommand(), a.tuneCommand(), a.doctorCommand())
+	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(), a.doctorCommand())
 	return root
 }
 

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/claim"
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// claimOptions select claims.
+type claimOptions struct {
+	docs, only []string
+	json       bool
+}
+
+func (o *claimOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&o.docs, "doc", nil, "only claims of these documents, such as 000")
+	cmd.Flags().StringSliceVar(&o.only, "only", nil, "only these claims, such as 000/ticker")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as JSON")
+}
+
+func (o *claimOptions) claims() ([]*claim.Claim, error) {
+	claims, err := claim.Select(o.docs, o.only)
+	return claims, usage(err)
+}
+
+func (a *app) claimsCommand() *cobra.Command {
+	opts := &claimOptions{}
+	cmd := &cobra.Command{
+		Use:   "claims",
+		Short: "What people write about it: is it true on this machine?",
+		Long: `Lists what the source documents assert, and what the latest run of each
+experiment says about it: holds, weaker, refuted, reversed, open (more
+repetitions may decide) or untestable (with the reason).
+
+  isobar claims run --quick          measure all of them, in at most 12 minutes on 2 CPUs
+  isobar claims run --doc 000        measure those of one document, as long as it takes
+  isobar claims run --resume         go on where the latest one stopped
+  isobar claims show 000/ticker      the story of one: quote, samples, why it differs
+  isobar claims report --html FILE   a page of all`,
+		Args: onlyCommands,
+		RunE: func(*cobra.Command, []string) error {
+			claims, err := opts.claims()
+			if err != nil {
+				return err
+			}
+			ledger, err := a.ledger(claims)
+			if err != nil {
+				return err
+			}
+			return a.printLedger(ledger, opts.json)
+		},
+	}
+	opts.addFlags(cmd)
+	cmd.AddCommand(a.claimsRunCommand(), a.claimsShowCommand(), a.claimsReportCommand())
+	return cmd
+}
+
+func (a *app) claimsRunCommand() *cobra.Command {
+	opts, quick, resume := &claimOptions{}, false, false
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Measure claims, and give each its verdict",
+		Long: `Measures the experiments of the selected claims, an ordinary run in the store
+each; claims with the same experiment share it. All runs of one call have the
+same seed. Ctrl-C keeps what is finished; --resume goes on with the latest call
+of the same size.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			claims, err := opts.claims()
+			if err != nil {
+				return err
+			}
+			size := claim.Full
+			if quick {
+				size = claim.Quick
+			}
+			if err := a.runClaims(cmd.Context(), claims, size, resume); err != nil {
+				return err
+			}
+			ledger, err := a.ledger(claims)
+			if err != nil {
+				return err
+			}
+			return a.printLedger(ledger, opts.json)
+		},
+	}
+	opts.addFlags(cmd)
+	cmd.Flags().BoolVar(&quick, "quick", false, "short experiments, fewer repetitions")
+	cmd.Flags().BoolVar(&resume, "resume", false, "leave out what the latest call has finished")
+	return cmd
+}
+
+func (a *app) claimsShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show CLAIM...",
+		Short: "Tell the story of a claim: quote, figure, samples, why it differs",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("claims show: name a claim, such as 000/ticker ('isobar claims' lists them)"))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			claims, err := claim.Select(nil, args)
+			if err != nil {
+				return usage(err)
+			}
+			ledger, err := a.ledger(claims)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.LedgerJSON(a.out, ledger)
+			}
+			return report.LedgerStory(a.out, ledger, a.style())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the story as JSON")
+	return cmd
+}
+
+func (a *app) claimsReportCommand() *cobra.Command {
+	opts := &claimOptions{}
+	var html, markdown string
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write the ledger as a page: HTML, or Markdown for docs/claims.md",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if html == "" && markdown == "" {
+				return usage(errors.New("claims report: name a file with --html or --markdown"))
+			}
+			claims, err := opts.claims()
+			if err != nil {
+				return err
+			}
+			ledger, err := a.ledger(claims)
+			if err != nil {
+				return err
+			}
+			if html != "" {
+				if err := writeLedger(html, func(f *os.File) error { return report.LedgerHTML(f, ledger) }); err != nil {
+					return err
+				}
+			}
+			if markdown != "" {
+				return writeLedger(markdown, func(f *os.File) error { return report.LedgerMarkdown(f, ledger) })
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&opts.docs, "doc", nil, "only claims of these documents, such as 000")
+	cmd.Flags().StringVar(&html, "html", "", "write one self-contained HTML page to `FILE`")
+	cmd.Flags().StringVar(&markdown, "markdown", "", "write Markdown to `FILE`")
+	return cmd
+}
+
+// runClaims measures the experiments of claims, each once, and stores them.
+func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
+	s, _, unlock, err := a.openForRun()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer s.Close()
+	session, err := newClaimSession(s, size, resume)
+	if err != nil {
+		return err
+	}
+	experiments := experimentsOf(claims)
+	r := runner.New(runner.Config{Log: a.err})
+	failed := 0
+	_, terminal := isTerminal(a.err)
+	for i, e := range experiments {
+		id, pending, err := session.run(s, e)
+		if err != nil {
+			return err
+		}
+		if pending == nil {
+			continue
+		}
+		if terminal {
+			fmt.Fprintf(a.err, "%d/%d  %s\n", i+1, len(experiments), strings.Join(e.Args(size)[2:], " "))
+		}
+		if err := r.Prepare(ctx, pending); err != nil {
+			return err
+		}
+		n, err := a.execute(ctx, r, s, id, 0)
+		failed += n
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintf(a.err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[size])
+			return &exitError{code: exitInterrupted}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d cells failed: 'isobar lab list' shows the runs", failed)
+	}
+	return nil
+}
+
+// experimentsOf returns what it takes to test the claims on this machine, each
+// once.
+func experimentsOf(claims []*claim.Claim) []claim.Experiment {
+	var out []claim.Experiment
+	for _, c := range claims {
+		if c.Testable() && !slices.Contains(out, c.Experiment) {
+			out = append(out, c.Experiment)
+		}
+	}
+	return out
+}
+
+// ledger reads what the store, if there is one, says about the claims.
+func (a *app) ledger(claims []*claim.Claim) (*report.Ledger, error) {
+	path, err := a.storePath()
+	if err != nil {
+		return nil, err
+	}
+	var s *store.Store
+	if _, err := os.Stat(path); err == nil {
+		if s, err = store.OpenReadOnly(path); err != nil {
+			return nil, err
+		}
+		defer s.Close()
+	}
+	outcomes, err := claim.Read(s, claims)
+	if err != nil {
+		return nil, err
+	}
+	ledger := newLedger(outcomes)
+	return ledger, nil
+}
+
+func (a *app) printLedger(ledger *report.Ledger, asJSON bool) error {
+	if asJSON {
+		return report.LedgerJSON(a.out, ledger)
+	}
+	return report.LedgerText(a.out, ledger, a.style())
+}
+
+// newLedger sorts outcomes by document.
+func newLedger(outcomes []claim.Outcome) *report.Ledger {
+	l := &report.Ledger{Title: "What the documents say, measured", Version: host.Version(), Machine: host.Fingerprint()}
+	for _, v := range claim.Verdicts {
+		l.Verdicts = append(l.Verdicts, string(v))
+	}
+	for _, d := range claim.Documents() {
+		doc := report.LedgerDocument{ID: d.ID, Title: d.Title}
+		for _, o := range outcomes {
+			if !strings.HasPrefix(o.ID, d.ID+"/") {
+				continue
+			}
+			doc.Claims = append(doc.Claims, ledgerClaim(o))
+			if o.Run != nil && o.Run.Created.After(l.Created) {
+				l.Created, l.Machine, l.Version = o.Run.Created, o.Run.Machine, o.Run.Version
+			}
+		}
+		if len(doc.Claims) > 0 {
+			l.Documents = append(l.Documents, doc)
+		}
+	}
+	return l
+}
+
+func ledgerClaim(o claim.Outcome) report.LedgerClaim {
+	c := report.LedgerClaim{
+		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
+		Verdict: string(o.Verdict), Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
+	}
+	if o.Verdict != claim.Holds && o.Verdict != claim.Untestable {
+		c.Why = o.Why
+	}
+	c.SetEstimate(o.Estimate.Value, o.Estimate.Lo, o.Estimate.Hi, o.Estimate.Floor, o.Estimate.N)
+	if o.Run != nil {
+		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run)
+	}
+	c.Samples = []report.LedgerSample{}
+	for _, s := range o.Samples {
+		c.Samples = append(c.Samples, report.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
+	}
+	return c
+}
+
+// repeatExperiment is the command that measures the same plan again.
+func repeatExperiment(run *store.Run) string {
+	words := slices.Clone(run.Args)
+	at := len(words)
+	if i := slices.Index(words, "--"); i >= 0 {
+		at = i
+	}
+	return "isobar " + strings.Join(slices.Insert(words, at, "--seed", fmt.Sprint(run.Seed)), " ")
+}
+
+// writeLedger writes a page so that the file is whole or absent.
+func writeLedger(path string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".claims-*")
+	if err != nil {
+		return fmt.Errorf("claims report: %w: choose another place", err)
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("claims report: %s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("claims report: %w: choose another place", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// Package claim is the ledger of what the source documents assert: one file a
+// document, one [Claim] an assertion, with the experiment that tests it and the
+// rule that decides.
+//
+// An [Experiment] is a line as 'isobar lab run' takes it, so a claim is data:
+// the package runs nothing and knows no workload. The command measures
+// experiments into the store, an ordinary run each; claims with equal
+// experiments share it. [Read] finds the latest complete run of each, and the
+// claim's [Test] turns its samples into a [Verdict].
+//
+// A test looks at paired samples alone: the median of paired ratios with its
+// bootstrap interval by block, counts, and shares. The verdict needs the
+// interval: where that lies on both sides of a bound the verdict is [Open], and
+// more repetitions may close it. No verdict is finer than what two equal
+// configurations of the same run differed by (A/A).
+//
+// Each test can make up data for which its claim would hold and data for which
+// it would not ([Test.Suppose]): a test of this package feeds both to every
+// claim and sees the verdict change. A claim that could not fail is a defect.
+//
+// A new document is one new file that calls [Register].
+package claim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Document is one source document with its claims.
+type Document struct {
+	ID     string // "000"
+	Title  string
+	Claims []Claim
+}
+
+// A Claim is one assertion of a document.
+type Claim struct {
+	// ID is the document's and a name: "000/ticker".
+	ID      string
+	Section string // where the document says it
+	Quote   string // what it says, in a few of its words
+	Figure  string // the document's figure with its unit; "" for a claim without
+	// Predicts says what the experiment would show if the claim were true.
+	Predicts   string
+	Experiment Experiment
+	Test       Test
+	// Refutes says what result would refute the claim.
+	Refutes string
+	// Why tells why the result differs from what the document says, or what
+	// stands behind it. It is shown when the verdict is not Holds.
+	Why string
+	// CPUs is how many CPUs it takes to test the claim; 0 for any number.
+	CPUs int
+	// Untestable says why no experiment here can decide. Such a claim has no
+	// Experiment and no Test.
+	Untestable string
+}
+
+// A Verdict is what became of a claim.
+type Verdict string
+
+const (
+	Holds    Verdict = "holds"
+	Weaker   Verdict = "weaker"   // an effect the claimed way, less than half of the figure
+	Refuted  Verdict = "refuted"  // not so, or an effect that is nil or next to it
+	Reversed Verdict = "reversed" // an effect the other way
+	// Open: the interval does not decide; more repetitions may.
+	Open       Verdict = "open"
+	Untestable Verdict = "untestable"
+	// NotRun: there is no complete run of the experiment in the store.
+	NotRun Verdict = "not run"
+)
+
+// Verdicts lists all verdicts in the order in which they are counted.
+var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Open, Untestable, NotRun}
+
+var documents []*Document
+
+// Register adds a document. It is called from init functions and panics if the
+// document or one of its claims is there already or lacks what it must have.
+func Register(d *Document) {
+	for _, have := range documents {
+		if have.ID == d.ID {
+			panic("claim: Register: document " + d.ID + " is registered twice")
+		}
+	}
+	seen := make(map[string]bool, len(d.Claims))
+	for i := range d.Claims {
+		c := &d.Claims[i]
+		if err := c.check(d.ID); err != nil {
+			panic(fmt.Sprintf("claim: Register: %s: %v", c.ID, err))
+		}
+		if seen[c.ID] {
+			panic("claim: Register: " + c.ID + " is registered twice")
+		}
+		seen[c.ID] = true
+	}
+	documents = append(documents, d)
+	slices.SortFunc(documents, func(a, b *Document) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// check reports what a claim lacks.
+func (c *Claim) check(document string) error {
+	name, ok := strings.CutPrefix(c.ID, document+"/")
+	switch {
+	case !ok || name == "":
+		return fmt.Errorf("the ID must begin with %s/", document)
+	case c.Section == "" || c.Quote == "":
+		return fmt.Errorf("section and quote must be given")
+	case c.Untestable != "" && (c.Test != nil || c.Experiment != Experiment{}):
+		return fmt.Errorf("an untestable claim has neither test nor experiment")
+	case c.Untestable != "":
+		return nil
+	case c.Test == nil || c.Predicts == "" || c.Refutes == "" || c.Why == "":
+		return fmt.Errorf("test, prediction, what would refute it, and why must be given")
+	}
+	for _, size := range []Size{Quick, Full} {
+		if _, err := c.Experiment.Spec(size, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Documents returns the registered documents by ID.
+func Documents() []*Document { return slices.Clone(documents) }
+
+// Select returns the claims of the given documents, or those with the given
+// IDs, in order; without either, all.
+func Select(docs, ids []string) ([]*Claim, error) {
+	var out []*Claim
+	wanted := make(map[string]bool)
+	for _, name := range slices.Concat(docs, ids) {
+		wanted[name] = true
+	}
+	found := make(map[string]bool)
+	for _, d := range documents {
+		for i := range d.Claims {
+			c := &d.Claims[i]
+			if len(wanted) == 0 || wanted[d.ID] || wanted[c.ID] {
+				out = append(out, c)
+				found[d.ID], found[c.ID] = true, true
+			}
+		}
+	}
+	for _, name := range slices.Concat(docs, ids) {
+		if !found[name] {
+			return nil, fmt.Errorf("claim: select: there is no %q: 'isobar claims' lists what there is", name)
+		}
+	}
+	return out, nil
+}

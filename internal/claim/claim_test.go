@@ -1,0 +1,192 @@
+package claim
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/stat"
+)
+
+// madeUp analyzes a run of the experiment in which every repetition of a
+// configuration has the figures of world, give or take spread.
+func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis {
+	t.Helper()
+	spec, err := c.Experiment.Spec(Quick, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := spec.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []*cell.Record
+	for i := range cells {
+		rec := &cell.Record{Cell: cells[i]}
+		for side, v := range world {
+			if side.fits(cells[i].Config) {
+				noise := spread * math.Sin(float64(7*i+3))
+				if strings.HasPrefix(side.Metric, "/trial/") {
+					noise = 0 // counts
+				}
+				rec.Set(side.Metric, v*(1+noise))
+			}
+		}
+		records = append(records, rec)
+	}
+	a, err := stat.Analyze(cells, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestEveryClaimCanFail feeds each claim data that support it and data that do
+// not, through the analysis that real runs pass.
+func TestEveryClaimCanFail(t *testing.T) {
+	for _, d := range Documents() {
+		for i := range d.Claims {
+			c := &d.Claims[i]
+			if c.Untestable != "" {
+				continue
+			}
+			t.Run(c.ID, func(t *testing.T) {
+				for _, holds := range []bool{true, false} {
+					world := World{}
+					c.Test.Suppose(holds, world)
+					a := madeUp(t, c, world, 1e-4)
+					r, samples := c.Judge(a)
+					if got := r.Verdict == Holds; got != holds {
+						t.Errorf("data made up for holds=%v: verdict %s (%s), estimate %+v", holds, r.Verdict, r.Text, r.Estimate)
+					}
+					if !holds && r.Verdict != Refuted && r.Verdict != Reversed {
+						t.Errorf("contrary data leave the claim %s: %s", r.Verdict, r.Text)
+					}
+					for _, s := range samples {
+						if len(s.Values) == 0 {
+							t.Errorf("no samples of %s", s.Side)
+						}
+					}
+					if len(samples) != len(c.Test.sides()) {
+						t.Errorf("%d of %d sides select a configuration", len(samples), len(c.Test.sides()))
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestEffectVerdicts(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		ratio, lo, hi float64
+		floor, says   float64
+		n             int
+		want          Verdict
+	}{
+		{"as claimed", 2.4, 2.2, 2.6, 1.1, 2.5, 6, Holds},
+		{"more than claimed", 9, 8, 10, 1.1, 2.5, 6, Holds},
+		{"as claimed, below one", 0.42, 0.4, 0.45, 1.1, 0.4, 6, Holds},
+		{"less", 1.3, 1.2, 1.4, 1.1, 2.5, 6, Weaker},
+		{"less or half", 1.5, 1.3, 1.8, 1.1, 2.5, 6, Open},
+		{"nothing", 1.01, 0.95, 1.06, 1.1, 2.5, 6, Refuted},
+		{"within the noise", 1.2, 1.1, 1.28, 1.3, 2.5, 6, Refuted},
+		{"noise hides it", 1.3, 0.9, 2.2, 1.3, 2.5, 6, Open},
+		{"other way", 0.7, 0.6, 0.8, 1.1, 2.5, 6, Reversed},
+		{"other way, below one", 2, 1.9, 2.2, 1.1, 0.4, 6, Reversed},
+		{"other way within the noise", 0.8, 0.75, 0.85, 1.5, 2.5, 6, Refuted},
+		{"too few", 2.4, 2.4, 2.4, 1, 2.5, 3, Open},
+		{"infinite", math.Inf(1), math.Inf(1), math.Inf(1), 1, 2.5, 6, Holds},
+		{"zero", 0, 0, 0, 1, 0.5, 6, Holds},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, text := judgeEffect(Estimate{test.ratio, test.lo, test.hi, test.n, test.floor}, test.says)
+			if got != test.want {
+				t.Errorf("got %s (%s), want %s", got, text, test.want)
+			}
+		})
+	}
+}
+
+func TestShareVerdicts(t *testing.T) {
+	none, all := Share{Max: 0.02}, Share{Min: 0.98, Max: 1}
+	for _, test := range []struct {
+		share   Share
+		hits, n float64
+		want    Verdict
+	}{
+		{none, 0, 100, Holds}, {none, 100, 100, Refuted}, {none, 1, 20, Open}, {all, 60, 60, Holds}, {all, 0, 60, Refuted}, {all, 30, 60, Refuted},
+	} {
+		test.share.Hits, test.share.Trials = Side{Metric: "/trial/hits:trials"}, Side{Metric: "/trial/count:trials"}
+		c := &Claim{Experiment: Experiment{Run: "trial --kind x", Quick: "--reps 1", Full: "--reps 1"}, Test: test.share}
+		r, _ := c.Judge(madeUp(t, c, World{test.share.Hits: test.hits, test.share.Trials: test.n}, 0))
+		if r.Verdict != test.want {
+			t.Errorf("%v of %v in %v to %v: %s (%s), want %s", test.hits, test.n, test.share.Min, test.share.Max, r.Verdict, r.Text, test.want)
+		}
+	}
+}
+
+func TestAllTakesTheWorstPart(t *testing.T) {
+	a, b := Side{Metric: "a"}, Side{Metric: "b"}
+	test := All{Range{Of: a, Min: 0, Max: 1}, Range{Of: b, Min: 1, Max: inf}}
+	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"}, Test: test}
+	for _, w := range []struct {
+		world World
+		want  Verdict
+	}{{World{a: 0.5, b: 2}, Holds}, {World{a: 2, b: 2}, Refuted}, {World{a: 0.5, b: 0.5}, Refuted}} {
+		if r, _ := c.Judge(madeUp(t, c, w.world, 0)); r.Verdict != w.want {
+			t.Errorf("%v: %s, want %s", w.world, r.Verdict, w.want)
+		}
+	}
+	if r, _ := c.Judge(madeUp(t, c, World{a: 0.5}, 0)); r.Verdict != Open || !strings.Contains(r.Text, "b") {
+		t.Errorf("a missing figure: %s (%s), want open and its name", r.Verdict, r.Text)
+	}
+}
+
+func TestExperiment(t *testing.T) {
+	e := Experiment{Run: "alloc --gc default,off --size 1024", Quick: "--iterations 1000 --reps 5", Full: "--reps 10"}
+	spec, err := e.Spec(Quick, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := spec.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cells) != 15 { // two settings and the twin, five times
+		t.Errorf("%d cells, want 15", len(cells))
+	}
+	if e.Name(Quick) == e.Name(Full) {
+		t.Error("the two sizes have one name")
+	}
+	for _, bad := range []string{"", "alloc --gc", "alloc size 3", "alloc --gc nonsense", "alloc --gomaxprocs many", "alloc --reps none", "alloc --size 1,1"} {
+		if _, err := (Experiment{Run: bad, Quick: "--reps 4"}).Spec(Quick, 1); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+	side := Side{Metric: "m", Where: "gc=disabled"}
+	fits := 0
+	for _, c := range cells {
+		if side.fits(c.Config) {
+			fits++
+		}
+	}
+	if fits != 5 {
+		t.Errorf("%s fits %d cells, want 5", side, fits)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	all, err := Select(nil, nil)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d claims, %v", len(all), err)
+	}
+	one, err := Select(nil, []string{all[0].ID})
+	if err != nil || len(one) != 1 {
+		t.Errorf("one claim: %d, %v", len(one), err)
+	}
+	if _, err := Select([]string{"999"}, nil); err == nil {
+		t.Error("a document that does not exist is accepted")
+	}
+}

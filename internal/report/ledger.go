@@ -1,0 +1,271 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// A Ledger is what became of claims, as LedgerText, LedgerMarkdown, LedgerHTML
+// and LedgerJSON show it.
+type Ledger struct {
+	Title   string
+	Version string // of the program that measured
+	Machine cell.Machine
+	// Created is when the latest run began; zero where nothing was measured.
+	Created   time.Time
+	Verdicts  []string // all there are, in the order in which they are counted
+	Documents []LedgerDocument
+}
+
+// A LedgerDocument is a document with the claims that are shown of it.
+type LedgerDocument struct {
+	ID, Title string
+	Claims    []LedgerClaim
+}
+
+// A LedgerClaim is one claim with its verdict.
+type LedgerClaim struct {
+	ID       string `json:"id"`
+	Section  string `json:"section"`
+	Quote    string `json:"quote"`
+	Figure   string `json:"figure"`
+	Predicts string `json:"predicts"`
+	Refutes  string `json:"refutes"`
+	Verdict  string `json:"verdict"`
+	Reason   string `json:"reason"` // what decided, one sentence
+	Why      string `json:"why"`    // why it differs; "" where it does not
+	// The figure that decided: Unit "x" for a ratio; Metric where it is the
+	// value of one. N is 0 where nothing was measured.
+	Estimate number `json:"estimate"`
+	Lo       number `json:"lo"`
+	Hi       number `json:"hi"`
+	N        int    `json:"repetitions"`
+	Floor    number `json:"floor"`
+	Unit     string `json:"unit"`
+	Metric   string `json:"metric,omitempty"`
+	Run      int64  `json:"run"` // in the store; 0 for none
+	// Repeat is the command that measures it again.
+	Repeat  string         `json:"repeat"`
+	Samples []LedgerSample `json:"samples"`
+}
+
+// SetEstimate sets the figure that decided.
+func (c *LedgerClaim) SetEstimate(v, lo, hi, floor float64, n int) {
+	c.Estimate, c.Lo, c.Hi, c.Floor, c.N = number(v), number(lo), number(hi), number(floor), n
+}
+
+// A LedgerSample is every value of a figure that the test looked at.
+type LedgerSample struct {
+	Metric string   `json:"metric"`
+	Where  string   `json:"where"`
+	Values []number `json:"values"`
+}
+
+// NewLedgerSample returns the values of a metric of one configuration.
+func NewLedgerSample(metric, where string, values []float64) LedgerSample {
+	return LedgerSample{metric, where, numbers(values)}
+}
+
+// Measured is the figure that decided, with its interval.
+func (c *LedgerClaim) Measured() string {
+	if c.N == 0 {
+		return absent
+	}
+	show := func(v number) string { return digits(float64(v)) }
+	unit := " " + c.Unit
+	switch {
+	case c.Unit == "x":
+		show, unit = func(v number) string { return ratioText(float64(v)) }, ""
+	case c.Unit == "of trials":
+		show, unit = func(v number) string { return digits(100*float64(v)) + " %" }, " of trials"
+	case c.Metric != "":
+		show, unit = func(v number) string { return format(c.Metric, float64(v)) }, ""
+	}
+	if c.Lo == c.Hi || math.IsNaN(float64(c.Lo)) {
+		return show(c.Estimate) + unit
+	}
+	return fmt.Sprintf("%s%s [%s, %s]", show(c.Estimate), unit, show(c.Lo), show(c.Hi))
+}
+
+// text is a sample on one line.
+func (s LedgerSample) text() (name, values string) {
+	parts := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		parts[i] = format(s.Metric, float64(v))
+	}
+	name = s.Metric
+	if s.Where != "" {
+		name += " (" + s.Where + ")"
+	}
+	return clean(name), strings.Join(parts, "  ")
+}
+
+// counts says how many claims have each verdict.
+func (l *Ledger) counts() string {
+	n := map[string]int{}
+	total := 0
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			n[c.Verdict]++
+			total++
+		}
+	}
+	var parts []string
+	for _, v := range l.Verdicts {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	return fmt.Sprintf("%s: %s", plural(total, "claim"), strings.Join(parts, ", "))
+}
+
+// claimInk is the colour of a verdict; its word says the same.
+func claimInk(verdict string) ink {
+	switch verdict {
+	case "holds":
+		return green
+	case "refuted", "reversed":
+		return red
+	case "weaker", "open":
+		return yellow
+	}
+	return dim
+}
+
+// LedgerText writes one line a claim.
+func LedgerText(w io.Writer, l *Ledger, s Style) error {
+	p := &page{style: s}
+	width := 0
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			width = max(width, len(c.ID))
+		}
+	}
+	for _, d := range l.Documents {
+		p.line(bold, "%s  %s", d.ID, clean(d.Title))
+		for _, c := range d.Claims {
+			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(c.Verdict), fmt.Sprintf("%-10s", c.Verdict)))
+			room := max(s.width()-width-16, 20)
+			text := c.Measured()
+			if c.Figure != "" {
+				text += ", said: " + clean(c.Figure)
+			}
+			p.line(plainInk, "%s%s", head, shorten(text, room))
+		}
+		p.line(plainInk, "")
+	}
+	p.line(plainInk, "%s", l.counts())
+	return p.flush(w)
+}
+
+// LedgerStory writes everything about each claim.
+func LedgerStory(w io.Writer, l *Ledger, s Style) error {
+	p := &page{style: s}
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			p.line(bold, "%s  %s", c.ID, c.Verdict)
+			for _, row := range c.rows(d) {
+				p.paragraph(fmt.Sprintf("  %-10s ", row[0]), row[1])
+			}
+			for _, sample := range c.Samples {
+				name, values := sample.text()
+				p.paragraph("  samples    ", name+":  "+values)
+			}
+			p.line(plainInk, "")
+		}
+	}
+	return p.flush(w)
+}
+
+// rows tells the story of a claim: name and text of each part.
+func (c *LedgerClaim) rows(d LedgerDocument) [][2]string {
+	run := ""
+	if c.Run > 0 {
+		run = fmt.Sprintf("run %d in the store: isobar lab show %d", c.Run, c.Run)
+	}
+	rows := [][2]string{
+		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure}, {"predicts", c.Predicts},
+		{"measured", c.Measured() + ": " + c.Reason}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
+	}
+	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
+	for i := range rows {
+		rows[i][1] = clean(rows[i][1])
+	}
+	return rows
+}
+
+// noise says what equal configurations differed by, where that matters.
+func (c *LedgerClaim) noise() string {
+	if c.N == 0 || c.Floor <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("two equal configurations of the run differed by up to %s", ratioText(float64(c.Floor)))
+}
+
+// LedgerJSON writes the ledger as an object with a stable schema.
+func LedgerJSON(w io.Writer, l *Ledger) error {
+	type document struct {
+		ID     string        `json:"id"`
+		Title  string        `json:"title"`
+		Claims []LedgerClaim `json:"claims"`
+	}
+	doc := struct {
+		Schema    int          `json:"schema"`
+		Version   string       `json:"version"`
+		Created   *time.Time   `json:"created"`
+		Machine   cell.Machine `json:"machine"`
+		Documents []document   `json:"documents"`
+	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Documents: []document{}}
+	if !l.Created.IsZero() {
+		doc.Created = &l.Created
+	}
+	for _, d := range l.Documents {
+		doc.Documents = append(doc.Documents, document{d.ID, d.Title, list(d.Claims)})
+	}
+	return encode(w, doc)
+}
+
+// LedgerMarkdown writes the ledger as a page of documentation.
+func LedgerMarkdown(w io.Writer, l *Ledger) error {
+	var b strings.Builder
+	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.counts(), l.Created.UTC().Format("2006-01-02"), machineLine(l.Machine))
+	for _, line := range ledgerReading {
+		fmt.Fprintf(&b, "\n%s\n", line)
+	}
+	for _, d := range l.Documents {
+		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(clean(d.Title)))
+		for _, c := range d.Claims {
+			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Verdict)
+		}
+		fmt.Fprintf(&b, "\n")
+		for _, c := range d.Claims {
+			if why := c.Why + c.untestable(); why != "" {
+				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, c.Verdict, cut.Replace(why))
+			}
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("report: ledger: %w", err)
+	}
+	return nil
+}
+
+func (c *LedgerClaim) untestable() string {
+	if c.Verdict == "untestable" {
+		return c.Reason
+	}
+	return ""
+}
+
+// ledgerReading says how to read a ledger.
+var ledgerReading = []string{
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where its interval lies on the claimed side by more than half of the figure; it is **weaker** where the effect is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, **reversed** where it goes the other way, and **open** where the interval does not decide. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
+	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with its samples.",
+}

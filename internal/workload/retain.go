@@ -1,0 +1,61 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "retain",
+		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
+		Params: withBudget("100_000", "0",
+			Param{Name: "remove", Default: "shift", Help: "shift: close the gap; swap: the last takes its place", Check: OneOf("shift", "swap")},
+			Param{Name: "retained", Default: "10_000", Help: "objects in the list", Check: IntRange(2000, 10_000_000)},
+		),
+		New: newRetain,
+	})
+}
+
+// retain is what seed document 000, step 1, does inside the operation that it
+// times, once 10,000 objects are kept: it removes one that is not among the
+// latest 1,000 from the middle of a slice.
+type retain struct {
+	budget
+	swap bool
+	list []*object
+	rng  *rand.Rand
+}
+
+func newRetain(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: retain: %w", err)
+	}
+	t := &retain{budget: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461))}
+	n := env.Params.Int("retained")
+	t.list = make([]*object, 0, n+1)
+	for i := range n {
+		t.list = append(t.list, &object{id: int64(i)})
+	}
+	return t, nil
+}
+
+func (t *retain) Workers() int { return 1 }
+
+func (t *retain) Loop(_ int, n int64) (sum uint64) {
+	for range n {
+		i := t.rng.IntN(len(t.list) - 1000)
+		o := t.list[i]
+		t.list = append(t.list, o)
+		if last := len(t.list) - 1; t.swap {
+			t.list[i], t.list = t.list[last], t.list[:last]
+		} else {
+			t.list = append(t.list[:i], t.list[i+1:]...)
+		}
+		sum += uint64(o.id)
+	}
+	return sum
+}
+
+func (t *retain) Close() error { return nil }
