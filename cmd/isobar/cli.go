@@ -94,6 +94,7 @@ and memory strategies relieve it.
   isobar lab run exec -- COMMAND     measure any unmodified Go program
   isobar tune -- COMMAND             find the GC settings that suit a program
   isobar claims                      what the source documents say, and whether it is so here
+  isobar ui                          look at all of it in a browser
   isobar doctor                      what difference can be told apart on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,
@@ -107,7 +108,7 @@ and memory strategies relieve it.
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
-	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.doctorCommand())
+	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.doctorCommand(), a.uiCommand())
 	return root
 }
 

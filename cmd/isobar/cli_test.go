@@ -12,7 +12,6 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/plan"
 	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 func TestLevels(t *testing.T) {
@@ -26,22 +25,6 @@ func TestLevels(t *testing.T) {
 	} {
 		if got := levels(value); !reflect.DeepEqual(got, want) {
 			t.Errorf("levels(%q) = %q, want %q", value, got, want)
-		}
-	}
-}
-
-func TestRepeatCommand(t *testing.T) {
-	for want, run := range map[string]store.Run{
-		"isobar lab --seed 7": {Seed: 7, Args: []string{"lab"}},
-		"isobar lab run exec --gc off --seed 7 -- go vet './a b'": {Seed: 7, Args: []string{"lab", "run", "exec", "--gc", "off", "--", "go", "vet", "./a b"}},
-		"isobar lab run alloc --seed 9":                           {Seed: 9, Args: []string{"lab", "run", "alloc", "--seed", "9"}},
-		`isobar lab run market --input 'it'\''s.csv' --seed 1`:    {Seed: 1, Args: []string{"lab", "run", "market", "--input", "it's.csv"}},
-		"isobar lab run exec --seed=3 -- prog -- --seed":          {Seed: 3, Args: []string{"lab", "run", "exec", "--seed=3", "--", "prog", "--", "--seed"}},
-		"isobar lab run exec --seed 5 -- prog --seed 6":           {Seed: 5, Args: []string{"lab", "run", "exec", "--", "prog", "--seed", "6"}},
-		"": {Imported: true, Args: []string{"lab", "import", "x"}},
-	} {
-		if got := repeatCommand(run); got != want {
-			t.Errorf("repeatCommand(%q) = %q, want %q", run.Args, got, want)
 		}
 	}
 }

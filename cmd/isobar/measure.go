@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/host"
@@ -15,6 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/runner"
 	"github.com/isobar-go/isobar/internal/stat"
 	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/web"
 )
 
 // measure carries out a new run: plan, run, store, report.
@@ -184,56 +184,8 @@ func (a *app) publish(s *store.Store, storePath string, id int64, output *output
 
 // analyze loads a run and computes everything that reports show.
 func analyze(s *store.Store, id int64) (report.Meta, *stat.Analysis, error) {
-	run, err := s.Run(id)
-	if err != nil {
-		return report.Meta{}, nil, err
-	}
-	cells, err := s.Cells(id)
-	if err != nil {
-		return report.Meta{}, nil, err
-	}
-	records, err := s.Records(id)
-	if err != nil {
-		return report.Meta{}, nil, err
-	}
-	analysis, err := stat.Analyze(cells, records)
-	if err != nil {
-		return report.Meta{}, nil, err
-	}
-	return report.Meta{
-		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
-		Machine: run.Machine, Seed: run.Seed, Repeat: repeatCommand(run),
-		Finished: run.Finished, Total: run.Total, Failed: run.Failed,
-	}, analysis, nil
-}
-
-// repeatCommand is the command line that measures the same plan again.
-func repeatCommand(run store.Run) string {
-	if run.Imported {
-		return ""
-	}
-	words := []string{"isobar"}
-	seeded := false
-	for i, arg := range run.Args {
-		seeded = seeded || arg == "--seed" || strings.HasPrefix(arg, "--seed=")
-		if arg == "--" && !seeded {
-			words, seeded = append(words, "--seed", fmt.Sprint(run.Seed)), true
-		}
-		words = append(words, quote(run.Args[i]))
-	}
-	if !seeded {
-		words = append(words, "--seed", fmt.Sprint(run.Seed))
-	}
-	return strings.Join(words, " ")
-}
-
-// quote makes one word of s for a POSIX shell.
-func quote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	run, analysis, err := web.Load(s, id)
+	return run.Meta, analysis, err
 }
 
 // writeHTML writes the report so that the file is whole or absent.

@@ -178,6 +178,7 @@ func (s *section) dotChart(id, metric string) template.HTML {
 	description := "Medians with intervals."
 	for _, r := range s.rows {
 		f := r.figure(metric)
+		f.exact = false // there is little room
 		figures = append(figures, f)
 		if f.n == 0 || math.IsNaN(f.median) || math.IsInf(f.hi, 0) {
 			continue
@@ -212,93 +213,4 @@ func (s *section) dotChart(id, metric string) template.HTML {
 		d.mark(look, point{x.at(fig.median), y + 25})
 	}
 	return d.done()
-}
-
-// heapChart draws the heap of one record over time, its goal, and the pauses
-// as ticks on the lower axis.
-func heapChart(id, name string, rec *cell.Record) template.HTML {
-	line := rec.Timeline
-	f := frame{left: 72, top: 10, right: 464, bottom: 160}
-	duration, top := 1.0, 0.0
-	for i, at := range line.AtNs {
-		duration = max(duration, float64(at))
-		top = max(top, float64(line.HeapBytes[i]), goalAt(line, i))
-	}
-	d := newDrawing(id, "Heap over time, "+name, fmt.Sprintf("%s over %s, reaching %s.", heapText(rec), durationText(duration), bytesText(top)), 186)
-	x, y := scale{metric: ":ns", hi: duration, from: f.left, to: f.right}, linearScale(":bytes", top, f.bottom, f.top)
-	d.vertical(f, y, y.ticks(4))
-	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
-	var heap, goal []point
-	for _, i := range thin(line.HeapBytes, 320) {
-		at := x.at(float64(line.AtNs[i]))
-		heap = append(heap, point{at, y.at(float64(line.HeapBytes[i]))})
-		if g := goalAt(line, i); g > 0 {
-			goal = append(goal, point{at, y.at(g)})
-		}
-	}
-	d.area("heap-area", heap, f.bottom)
-	d.curve("heap", heap)
-	d.curve("goal", goal)
-	last := math.Inf(-1)
-	for _, p := range rec.Pauses {
-		// Ticks that would touch are drawn as one.
-		if at := x.at(float64(p.AtNs)); at-last >= 2 {
-			d.line("pause", at, f.bottom-9, at, f.bottom)
-			last = at
-		}
-	}
-	return d.done()
-}
-
-func goalAt(line cell.Timeline, i int) float64 {
-	if i < len(line.GoalBytes) {
-		// Without a collector the runtime reports the largest integer.
-		if g := float64(line.GoalBytes[i]); g < 1<<60 {
-			return g
-		}
-	}
-	return 0
-}
-
-// heapText says what the collector did in a record.
-func heapText(rec *cell.Record) string {
-	longest := int64(0)
-	for _, p := range rec.Pauses {
-		longest = max(longest, p.Ns)
-	}
-	text := plural(int(rec.Metrics[cell.GCCycles]), "GC cycle")
-	if len(rec.Pauses) > 0 {
-		text += fmt.Sprintf(", %s, longest %s", plural(len(rec.Pauses), "pause"), durationText(float64(longest)))
-	}
-	return text
-}
-
-// thin returns at most n indexes into values, keeping the least and the
-// greatest value of every stretch, so that the teeth of a saw survive.
-func thin(values []int64, n int) []int {
-	var out []int
-	if len(values) <= n {
-		for i := range values {
-			out = append(out, i)
-		}
-		return out
-	}
-	stretches := n / 2
-	for k := range stretches {
-		from, to := k*len(values)/stretches, (k+1)*len(values)/stretches
-		least, most := from, from
-		for i := from; i < to; i++ {
-			if values[i] < values[least] {
-				least = i
-			}
-			if values[i] > values[most] {
-				most = i
-			}
-		}
-		out = append(out, min(least, most))
-		if least != most {
-			out = append(out, max(least, most))
-		}
-	}
-	return out
 }

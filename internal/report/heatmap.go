@@ -91,8 +91,8 @@ func (s *section) heatPlot(id string) *htmlPlot {
 				if f.n == 0 {
 					continue
 				}
-				p.Table.add(h.title, clean(gc.String()), strconv.Itoa(n), f.value(), format(f.metric, f.lo), format(f.metric, f.hi),
-					digits(100*f.median/h.best)+" %", format(f.metric, f.median/float64(n)))
+				p.Table.add(h.title, clean(gc.String()), strconv.Itoa(n), f.value(), s.format(f.metric, f.lo), s.format(f.metric, f.hi),
+					digits(100*f.median/h.best)+" %", s.format(f.metric, f.median/float64(n)))
 			}
 		}
 	}

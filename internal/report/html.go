@@ -14,10 +14,17 @@ import (
 	"github.com/isobar-go/isobar/internal/stat"
 )
 
-//go:embed assets/report.css assets/report.html.tmpl
+//go:embed assets/report.css assets/report.html.tmpl assets/parts.html.tmpl
 var assets embed.FS
 
-var htmlTemplate = template.Must(template.ParseFS(assets, "assets/report.html.tmpl"))
+var htmlTemplate = template.Must(template.ParseFS(assets, "assets/report.html.tmpl", "assets/parts.html.tmpl"))
+
+// Templates returns the templates that draw a [Page]: theme, facts, contents,
+// and run, cell or comparison for what NewPage, NewCellPage and
+// NewComparisonPage return. The caller may add to them.
+func Templates() *template.Template {
+	return template.Must(template.ParseFS(assets, "assets/parts.html.tmpl"))
+}
 
 // StyleSheet is the style of the pages, for those of other packages that look
 // the same.
@@ -35,41 +42,14 @@ func Clean(s string) string { return clean(s) }
 // HTML writes the analysis as one file that needs nothing outside it. A policy
 // in the file forbids scripts and every request.
 func HTML(w io.Writer, m Meta, a *stat.Analysis) error {
-	doc := htmlDocument{
-		CSS: StyleSheet(), Name: m.name(), Facts: htmlFacts(m), Repeat: clean(m.Repeat), Version: clean(m.Version),
-		Fingerprint: fingerprint(m.Machine), MachineNotes: cleanAll(m.Machine.Warnings), Noise: noiseText(a), Findings: cleanAll(a.Findings),
-	}
-	if a.Missing > 0 {
-		doc.Warnings = append(doc.Warnings, missingText(a.Missing))
-	}
-	for _, warning := range a.Warnings {
-		doc.Warnings = append(doc.Warnings, warningText(warning))
-	}
-	ids := identifiers{"found": true, "machine": true, "warnings": true, "reading": true, "content": true}
-	for _, s := range sections(a) {
-		h := htmlSectionOf(s, ids.unique(s.name))
-		if plot := s.forecastPlot(h.ID, m.Forecasts); plot != nil {
-			h.Plots = append([]htmlPlot{*plot}, h.Plots...)
-		}
-		doc.Sections = append(doc.Sections, h)
-	}
 	var buf bytes.Buffer
-	if err := htmlTemplate.Execute(&buf, doc); err != nil {
+	if err := htmlTemplate.Execute(&buf, NewPage(m, a, View{})); err != nil {
 		return fmt.Errorf("report: HTML: %w", err)
 	}
 	if _, err := w.Write(buf.Bytes()); err != nil {
 		return fmt.Errorf("report: HTML: %w", err)
 	}
 	return nil
-}
-
-// htmlDocument and the types below are what the template sees.
-type htmlDocument struct {
-	CSS                              template.CSS
-	Name, Repeat, Version, Noise     string
-	Facts, Fingerprint               []htmlFact
-	MachineNotes, Findings, Warnings []string
-	Sections                         []htmlSection
 }
 
 type htmlFact struct{ Name, Value string }
@@ -92,6 +72,9 @@ type htmlPlot struct {
 	Panels                      []htmlPanel
 	Legend                      []htmlLegend
 	Table                       htmlTable
+	// From, To and Whole are the stretch of time that is shown of a whole, in
+	// milliseconds; all 0 where there is no other to choose.
+	From, To, Whole float64
 }
 
 type htmlPanel struct {
@@ -163,7 +146,7 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	if g, ok := s.grid(); ok {
 		h.Grid = g.html(id)
 	}
-	for _, plot := range []*htmlPlot{s.heatPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
+	for _, plot := range []*htmlPlot{s.heatPlot(id), s.paretoPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
 		if plot != nil {
 			plot.Section = s.name
 			h.Plots = append(h.Plots, *plot)
@@ -215,17 +198,7 @@ func cleanAll(texts []string) []string {
 // noiseText says what else happened on the machine, over all cells.
 func noiseText(a *stat.Analysis) string {
 	var parts []string
-	for _, kind := range []struct {
-		name   string
-		of     func(cell.Noise) float64
-		metric string
-		after  string
-	}{
-		{"CPU steal", func(n cell.Noise) float64 { return n.Steal }, ":ratio", ""},
-		{"CPU pressure", func(n cell.Noise) float64 { return n.CPUPressure }, ":ratio", ""},
-		{"memory pressure", func(n cell.Noise) float64 { return n.MemoryPressure }, ":ratio", ""},
-		{"other processes", func(n cell.Noise) float64 { return n.OtherCPU }, ":cpus", " CPUs"},
-	} {
+	for _, kind := range noises {
 		var values []float64
 		for _, g := range a.Groups {
 			for _, rec := range g.Records {

@@ -44,9 +44,9 @@ func (s *section) latencyPlot(id string) *htmlPlot {
 			lo, hi, count = min(lo, float64(c.h.Min())), max(hi, float64(c.h.Max())), max(count, float64(c.h.Count()))
 			cells := []string{c.row.label, c.hist}
 			for _, q := range quantiles {
-				cells = append(cells, format(":ns", float64(c.h.Quantile(q.q))))
+				cells = append(cells, s.format(":ns", float64(c.h.Quantile(q.q))))
 			}
-			p.Table.add(append(cells, format(":ns", float64(c.h.Mean())), countText(float64(c.h.Count())))...)
+			p.Table.add(append(cells, s.format(":ns", float64(c.h.Mean())), countText(float64(c.h.Count())))...)
 		}
 	}
 	for i, curves := range panels {
@@ -92,7 +92,7 @@ func (s *section) metricsPlot(id string) *htmlPlot {
 				cells = append(cells, absent, absent, absent)
 				continue
 			}
-			cells = append(cells, f.value(), format(metric, f.lo), format(metric, f.hi))
+			cells = append(cells, f.value(), s.format(metric, f.lo), s.format(metric, f.hi))
 		}
 		p.Table.add(cells...)
 	}
@@ -111,25 +111,33 @@ func (s *section) heapPlot(id string) *htmlPlot {
 			continue
 		}
 		title := r.label + ": " + heapText(rec)
-		p.Panels = append(p.Panels, htmlPanel{title, heapChart(fmt.Sprintf("%s-%d", p.ID, i), title, rec)})
-		line := rec.Timeline
-		for _, k := range thin(line.HeapBytes, 16) {
-			goal, cycles := absent, absent
-			if g := goalAt(line, k); g > 0 {
-				goal = bytesText(g)
-			}
-			if k < len(line.Cycles) {
-				cycles = fmt.Sprint(line.Cycles[k])
-			}
-			p.Table.add(r.label, durationText(float64(line.AtNs[k])), bytesText(float64(line.HeapBytes[k])), goal, cycles)
+		p.Panels = append(p.Panels, htmlPanel{title, heapChart(fmt.Sprintf("%s-%d", p.ID, i), title, rec, wholeOf(rec))})
+		for _, k := range thin(rec.Timeline.HeapBytes, 16) {
+			p.Table.add(append([]string{r.label}, s.heapCells(rec.Timeline, k)...)...)
 		}
 	}
 	if len(p.Panels) == 0 {
 		return nil
 	}
-	p.Legend = []htmlLegend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"}, {swatch(0, "pause-key", false), "GC pause"}}
+	p.Legend = heapLegend()
 	p.Wide = len(p.Panels) > 1
 	return p
+}
+
+func heapLegend() []htmlLegend {
+	return []htmlLegend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"}, {swatch(0, "pause-key", false), "GC pause"}}
+}
+
+// heapCells is a row of a timeline in a table: time, heap, goal, cycles.
+func (s *section) heapCells(line cell.Timeline, k int) []string {
+	goal, cycles := absent, absent
+	if g := goalAt(line, k); g > 0 {
+		goal = s.format(":bytes", g)
+	}
+	if k < len(line.Cycles) {
+		cycles = fmt.Sprint(line.Cycles[k])
+	}
+	return []string{s.format(":ns", float64(line.AtNs[k])), s.format(":bytes", float64(line.HeapBytes[k])), goal, cycles}
 }
 
 // representative returns the record with a timeline whose value of the metric

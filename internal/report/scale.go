@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A scale maps values to positions of an axis. Linear scales begin at 0.
+// A scale maps values to positions of an axis. Linear scales begin at 0, except
+// those of time.
 type scale struct {
 	metric   string // gives ticks their unit
 	lo, hi   float64
@@ -62,8 +63,8 @@ func (s scale) at(v float64) float64 {
 func (s scale) ticks(n int) []float64 {
 	var out []float64
 	if !s.log {
-		step := roundStep(s.metric, s.hi/float64(n))
-		for i := 0.0; i*step <= s.hi*(1+1e-9); i++ {
+		step := roundStep(s.metric, (s.hi-s.lo)/float64(n))
+		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi*(1+1e-9); i++ {
 			out = append(out, i*step)
 		}
 		return out

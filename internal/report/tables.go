@@ -103,7 +103,7 @@ func (s *section) comparisonsTable() *htmlTable {
 		if r := s.find(c.B); r != nil {
 			name = r.label
 		}
-		t.add(name, heading(c.Metric), string(c.Verdict), format(c.Metric, c.AValue), format(c.Metric, c.BValue), ratioText(c.Ratio),
+		t.add(name, heading(c.Metric), string(c.Verdict), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio),
 			intervalText(c.Lo, c.Hi), pText(c.P), strconv.Itoa(c.Pairs), ratioText(c.Floor), whyText(c))
 		row := t.Rows[len(t.Rows)-1]
 		row[2].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
@@ -123,7 +123,7 @@ func (s *section) floorsTable() *htmlTable {
 	}
 	t := &htmlTable{Label: "Noise floor, " + s.name, Left: 1, Head: []string{"Metric", "first", "second", "ratio", "95 % interval", "pairs"}}
 	for _, c := range s.floors {
-		t.add(heading(c.Metric), format(c.Metric, c.AValue), format(c.Metric, c.BValue), ratioText(c.Ratio), intervalText(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
+		t.add(heading(c.Metric), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio), intervalText(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
 	}
 	return t
 }

@@ -44,6 +44,21 @@ func format(metric string, v float64) string {
 	return countText(v)
 }
 
+// exactText writes a value with all its digits in the unit of the metric.
+func exactText(metric string, v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return digits(v)
+	}
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if a := math.Abs(v); a >= 1e15 || a > 0 && a < 1e-9 {
+		text = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	if unit := unitOf(metric); unit != "" {
+		text += " " + unit
+	}
+	return text
+}
+
 // step is one unit of a ladder: it holds from its size upwards.
 type step struct {
 	size float64

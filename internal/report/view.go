@@ -21,6 +21,7 @@ type section struct {
 	rows        []*row
 	comparisons []stat.Comparison
 	floors      []stat.Comparison
+	exact       bool // see View
 }
 
 // A row is one configuration of a section.
@@ -29,6 +30,7 @@ type row struct {
 	label string // the factors that tell it from the other rows
 	rest  string // the same without the GC setting; "" where nothing is left
 	gc    string
+	exact bool // see View
 }
 
 // sections sorts the analysis by workload, in the order of the plan.
@@ -163,6 +165,7 @@ type figure struct {
 	n              int
 	median, lo, hi float64
 	isRange        bool // too few values for an interval
+	exact          bool // see View
 	warnings       []string
 }
 
@@ -174,7 +177,7 @@ func (r *row) figure(metric string) figure {
 		return figure{metric: metric}
 	}
 	sum := stat.Summarize(series)
-	f := figure{metric: metric, n: sum.N, median: sum.Median, lo: sum.Lo, hi: sum.Hi, isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
+	f := figure{metric: metric, exact: r.exact, n: sum.N, median: sum.Median, lo: sum.Lo, hi: sum.Hi, isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
 	if v, ok := r.merged(metric); ok {
 		f.median = v
 		f.lo, f.hi = min(f.lo, v), max(f.hi, v)
@@ -211,7 +214,7 @@ func (f figure) value() string {
 	if f.n == 0 {
 		return absent
 	}
-	return format(f.metric, f.median)
+	return formatIn(f.exact, f.metric, f.median)
 }
 
 func (f figure) plusMinus() string {

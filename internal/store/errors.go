@@ -11,10 +11,22 @@ import (
 // was stored before is intact; the store can be used again once there is room.
 var ErrFull = errors.New("no space left for the store")
 
+// ErrNotFound is wrapped by errors about a store, a run or a cell that does not
+// exist, ErrEmpty by those about a store without runs.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrEmpty    = errors.New("the store is empty: 'isobar lab' measures and fills it")
+)
+
+// An absence is an ErrNotFound that says what is missing and what to do.
+type absence string
+
+func (a absence) Error() string { return string(a) }
+func (a absence) Unwrap() error { return ErrNotFound }
+
 // Reasons to refuse a file, see explain.
 var (
 	errForeign = errors.New("an SQLite file of another program: choose another with --store FILE or ISOBAR_STORE")
-	errEmpty   = errors.New("the store is empty: 'isobar lab' measures and fills it")
 	errNewer   = errors.New("written by a newer version of isobar: update isobar, or choose another file with --store FILE or ISOBAR_STORE")
 )
 

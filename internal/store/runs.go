@@ -156,7 +156,7 @@ func (s *Store) Run(id int64) (Run, error) {
 func (s *Store) Last() (Run, error) {
 	r, err := scanRun(s.db.QueryRow(selectRun + "ORDER BY id DESC LIMIT 1"))
 	if errors.Is(err, sql.ErrNoRows) {
-		return Run{}, s.explain("read run", errEmpty)
+		return Run{}, s.explain("read run", ErrEmpty)
 	}
 	if err != nil {
 		return Run{}, s.explain("read run", err)
@@ -183,7 +183,7 @@ func (s *Store) Remove(run int64) error {
 }
 
 func (s *Store) noRun(id int64) error {
-	return fmt.Errorf("store: %s: no run %d: 'isobar lab list' shows the runs", s.path, id)
+	return absence(fmt.Sprintf("store: %s: no run %d: 'isobar lab list' shows the runs", s.path, id))
 }
 
 func scanRun(row interface{ Scan(...any) error }) (Run, error) {

@@ -80,7 +80,7 @@ func OpenReadOnly(path string) (*Store, error) {
 		return nil, fmt.Errorf("store: open: %w", err)
 	}
 	if err := checkFile(path); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("store: no store at %s: 'isobar lab' measures and creates it; --store FILE or ISOBAR_STORE name another", path)
+		return nil, absence(fmt.Sprintf("store: no store at %s: 'isobar lab' measures and creates it; --store FILE or ISOBAR_STORE name another", path))
 	} else if err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, err)
 	}
@@ -99,7 +99,7 @@ func OpenReadOnly(path string) (*Store, error) {
 		version, err = s.version(context.Background())
 	}
 	if err == nil && version == 0 {
-		err = errEmpty
+		err = ErrEmpty
 	}
 	if err != nil {
 		s.db.Close()

@@ -1,7 +1,8 @@
 // Command sample writes the HTML report of a made-up run, for tests in a
-// browser and for work on the report itself:
+// browser and for work on the report itself, or appends the run to a store:
 //
 //	go run ./internal/report/sample [-kind study|hostile|empty|failed] OUT.html
+//	go run ./internal/report/sample [-kind KIND] [-records N] -store OUT.db
 //
 // The records are drawn from seeded distributions and pass through package
 // stat like measured ones. Their figures mean nothing.
@@ -11,16 +12,29 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
+	"slices"
+	"strings"
+	"unicode"
 
+	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
 )
 
 func main() {
 	kind := flag.String("kind", "study", "`KIND` of run: "+kindNames())
+	path := flag.String("store", "", "append the run to the store `FILE` instead")
+	records := flag.Int("records", -1, "store only the first `N` records, as of a run that is under way")
 	flag.Parse()
-	if err := run(*kind, flag.Args()); err != nil {
+	write := func() error { return run(*kind, flag.Args()) }
+	if *path != "" {
+		write = func() error { return appendTo(*path, *kind, *records) }
+	}
+	if err := write(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -39,6 +53,39 @@ func run(kind string, args []string) error {
 		return fmt.Errorf("sample: %w", err)
 	}
 	return errors.Join(report.HTML(f, meta, analysis), f.Close())
+}
+
+// appendTo makes up a run of the kind and stores it, records in the order in
+// which they would have been measured.
+func appendTo(path, kind string, records int) error {
+	makeUp := kinds[kind]
+	if makeUp == nil {
+		return fmt.Errorf("sample: unknown kind %q: want one of %s", kind, kindNames())
+	}
+	made := makeUp()
+	s, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	m := made.meta
+	id, err := s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version, Machine: m.Machine, Seed: m.Seed}, made.cells)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(made.records, func(a, b *cell.Record) int { return a.Cell.Block - b.Cell.Block })
+	for i, rec := range made.records {
+		if i == records {
+			break
+		}
+		maps.DeleteFunc(rec.Metrics, func(metric string, v float64) bool {
+			return math.IsNaN(v) || math.IsInf(v, 0) || strings.ContainsFunc(metric, unicode.IsSpace)
+		})
+		if err := s.Append(id, rec, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // build makes up a run of the kind and analyzes it.

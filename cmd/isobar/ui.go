@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/web"
+)
+
+func (a *app) uiCommand() *cobra.Command {
+	var addr string
+	var open, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Look at the store in a browser",
+		Long: `Serves pages over the store until Ctrl-C: all runs, a run with its plots, a cell
+with its heap and pauses, two runs side by side. A run that is being measured
+shows its progress. Nothing in the store can be changed from there.
+
+The address is printed. On a loopback address everybody on this machine may look;
+on another one, a token in the printed address is needed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := a.storePath()
+			if err != nil {
+				return err
+			}
+			listener, err := net.Listen("tcp", addr)
+			if err != nil {
+				return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080; port 0 is any that is free", err))
+			}
+			config := web.Config{Store: path, Version: host.Version()}
+			if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+				config.Token = web.NewToken()
+			}
+			address := uiAddress(addr, listener.Addr().(*net.TCPAddr), config.Token)
+			if asJSON {
+				err = writeJSON(a.out, map[string]string{"url": address, "store": path})
+			} else {
+				_, err = fmt.Fprintln(a.out, address)
+			}
+			if err != nil {
+				listener.Close()
+				return err
+			}
+			fmt.Fprintln(a.err, "Ctrl-C ends it.")
+			if open {
+				if err := openBrowser(address); err != nil {
+					fmt.Fprintf(a.err, "ui: no browser could be opened: %v: open the address yourself\n", err)
+				}
+			}
+			return serveUI(cmd.Context(), listener, config)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 is any that is free")
+	cmd.Flags().BoolVar(&open, "open", false, "open the page in the default browser")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the address as JSON")
+	return cmd
+}
+
+// uiAddress is the address to open: with the host that was asked for, or the
+// one that was found.
+func uiAddress(asked string, bound *net.TCPAddr, token string) string {
+	name, _, err := net.SplitHostPort(asked)
+	if err != nil || name == "" || bound.IP.IsUnspecified() {
+		name = bound.IP.String()
+		if bound.IP.IsUnspecified() {
+			name = "localhost"
+		}
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(name, fmt.Sprint(bound.Port)), Path: "/"}
+	if token != "" {
+		u.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}
+
+// serveUI serves until the context ends: the usual end, not a failure.
+func serveUI(ctx context.Context, listener net.Listener, config web.Config) error {
+	pages := web.New(config)
+	defer pages.Close()
+	server := &http.Server{
+		Handler: pages, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("ui: serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		server.Close() // a page that takes longer is not worth waiting for
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("ui: serve: %w", err)
+	}
+	return nil
+}
+
+// openBrowser shows an address in the default browser.
+func openBrowser(address string) error {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	cmd := exec.Command(name, args...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go cmd.Wait() // its status is nobody's concern
+	return nil
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/stat"
+)
+
+// NewComparisonPage returns the page of run b against run a. onlyA and onlyB
+// are the configurations that the other run has not, by key.
+func NewComparisonPage(a, b Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
+	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: verdictCounts(comparisons), Contents: []htmlContent{{"verdicts", "Verdicts"}}}
+	if p.Verdicts == "" {
+		p.Verdicts = "The two runs have no configuration in common: there is nothing to compare."
+	}
+	for _, side := range []struct {
+		name string
+		m    Meta
+		only []string
+	}{{"A", a, onlyA}, {"B", b, onlyB}} {
+		p.Facts = append(p.Facts, htmlFact{side.name, fmt.Sprintf("%s, %s, %s", side.m.name(), side.m.created(), side.m.progress())})
+		for _, key := range side.only {
+			p.OnlyIn = append(p.OnlyIn, htmlFact{fmt.Sprintf("Only in run %d", side.m.RunID), clean(key)})
+		}
+	}
+	if a.Machine.Hostname != b.Machine.Hostname {
+		p.Facts = append(p.Facts, htmlFact{"Machines", "not the same: differences may be theirs"})
+	}
+	ids := newIdentifiers()
+	for _, s := range pairSections(comparisons) {
+		s.setExact(v.Exact)
+		h := htmlSection{ID: ids.unique(s.name), Name: s.name, Comparisons: s.comparisonsTable()}
+		if plot := s.ratioPlot(h.ID); plot != nil {
+			h.Plots = []htmlPlot{*plot}
+		}
+		p.Sections = append(p.Sections, h)
+		p.Contents = append(p.Contents, htmlContent{h.ID, h.Name})
+	}
+	p.Contents = append(p.Contents, htmlContent{"reading", "How to read this"})
+	return p
+}
+
+// pairSections sorts comparisons by configuration.
+func pairSections(comparisons []stat.Comparison) []*section {
+	var out []*section
+	byPair := map[string]*section{}
+	for _, c := range comparisons {
+		name := pairText(c)
+		s := byPair[name]
+		if s == nil {
+			s = &section{name: name}
+			byPair[name], out = s, append(out, s)
+		}
+		s.comparisons = append(s.comparisons, c)
+	}
+	return out
+}
+
+// verdictLook gives a verdict a colour and a shape.
+var verdictLook = map[stat.Verdict]int{stat.Better: 0, stat.Worse: 1, stat.NoDifference: 6, stat.Inconclusive: 3}
+
+// ratioPlot shows the ratios of the metrics that reports lead with; nil where
+// none is finite.
+func (s *section) ratioPlot(id string) *htmlPlot {
+	var shown []stat.Comparison
+	lo, hi := 0.8, 1.25
+	for _, c := range s.comparisons {
+		if !slices.Contains(stat.Headline, c.Metric) || !(c.Ratio > 0) || math.IsInf(c.Ratio, 0) || len(shown) == 24 {
+			continue
+		}
+		shown = append(shown, c)
+		lo, hi = min(lo, c.Ratio), max(hi, c.Ratio)
+		if c.Lo > 0 && !math.IsInf(c.Hi, 0) {
+			lo, hi = min(lo, max(c.Lo, c.Ratio/4)), max(hi, min(c.Hi, c.Ratio*4))
+		}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	p := &htmlPlot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.name, Wide: true,
+		Caption: "The bar is the interval, the dashed line is no change. The table has every metric."}
+	for _, verdict := range []stat.Verdict{stat.Better, stat.Worse, stat.NoDifference, stat.Inconclusive} {
+		look := verdictLook[verdict]
+		p.Legend = append(p.Legend, htmlLegend{swatch(look, fmt.Sprintf("curve s%d", look), true), string(verdict)})
+	}
+	p.Panels = []htmlPanel{{"", s.ratioChart(p.ID+"-0", shown, lo, hi)}}
+	p.Table = htmlTable{Label: "Ratios of B to A, " + s.name, Left: 2, Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
+	for _, c := range shown {
+		p.Table.add(heading(c.Metric), string(c.Verdict), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio), intervalText(c.Lo, c.Hi))
+	}
+	return p
+}
+
+func (s *section) ratioChart(id string, shown []stat.Comparison, lo, hi float64) template.HTML {
+	const rowHeight = 36
+	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(shown))}
+	description := "Ratios with intervals."
+	for _, c := range shown {
+		description += fmt.Sprintf(" %s: %s %s, %s.", heading(c.Metric), ratioText(c.Ratio), intervalText(c.Lo, c.Hi), c.Verdict)
+	}
+	d := newDrawing(id, "Ratios of B to A, "+s.name, description, f.bottom+26)
+	x := logScale(":x", lo, hi, f.left+20, f.right-24)
+	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText("", v) + "×" })
+	d.line("base", x.at(1), f.top, x.at(1), f.bottom)
+	for i, c := range shown {
+		y := f.top + rowHeight*float64(i)
+		look := verdictLook[c.Verdict]
+		better := "lower is better"
+		if cell.HigherIsBetter(c.Metric) {
+			better = "higher is better"
+		}
+		d.caption(f, y+14, heading(c.Metric)+", "+better, ratioText(c.Ratio)+" "+intervalText(c.Lo, c.Hi))
+		d.line("track", f.left, y+25, f.right, y+25)
+		if c.Lo > 0 && !math.IsInf(c.Hi, 0) {
+			d.line(fmt.Sprintf("bar s%d", look), x.at(c.Lo), y+25, x.at(c.Hi), y+25)
+		}
+		d.mark(look, point{x.at(c.Ratio), y + 25})
+	}
+	return d.done()
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// TestBrowse pages through runs in both directions, with and without a filter.
+func TestBrowse(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s.db"))
+	for i := range 25 {
+		name := fmt.Sprintf("run %d", i+1)
+		if i%5 == 0 {
+			name += " Odd%_"
+		}
+		if _, err := s.CreateRun(Run{Name: name, Args: []string{"lab"}}, testPlan(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		slice        Slice
+		want         []int64
+		older, newer bool
+	}{
+		{Slice{Limit: 3}, []int64{25, 24, 23}, true, false},
+		{Slice{Limit: 3, Before: 23}, []int64{22, 21, 20}, true, true},
+		{Slice{Limit: 3, Before: 3}, []int64{2, 1}, false, true},
+		{Slice{Limit: 3, After: 19}, []int64{22, 21, 20}, true, true},
+		{Slice{Limit: 30}, []int64{25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, false, false},
+		{Slice{Limit: 2, Filter: "odd%_"}, []int64{21, 16}, true, false},
+		{Slice{Limit: 2, Filter: "odd%_", Before: 16}, []int64{11, 6}, true, true},
+		{Slice{Limit: 2, Filter: "odd%_", After: 1}, []int64{11, 6}, true, true},
+		{Slice{Limit: 2, Filter: "nothing"}, nil, false, false},
+		{Slice{Limit: 2, Before: 1}, nil, false, false},
+	} {
+		runs, older, newer, err := s.Browse(tc.slice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, r := range runs {
+			ids = append(ids, r.ID)
+		}
+		if !reflect.DeepEqual(ids, tc.want) || older != tc.older || newer != tc.newer {
+			t.Errorf("%+v: %v, older %v, newer %v; want %v, %v, %v", tc.slice, ids, older, newer, tc.want, tc.older, tc.newer)
+		}
+	}
+	if n, err := s.Count(); n != 25 || err != nil {
+		t.Errorf("count %d, %v", n, err)
+	}
+}
+
+// TestCell reads single cells as Records reads them all.
+func TestCell(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "s.db"))
+	plan := testPlan(2)
+	id := create(t, s, plan)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, c := range plan[:3] {
+		if err := s.Append(id, testRecord(c, rng), map[string][]byte{"cpu": {1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := s.Records(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range plan {
+		got, rec, err := s.Cell(id, i)
+		if err != nil || !reflect.DeepEqual(got, c) {
+			t.Fatalf("cell %d: %v, %v", i, got, err)
+		}
+		if i >= 3 {
+			if rec != nil {
+				t.Errorf("cell %d has a record before it was measured", i)
+			}
+		} else if !reflect.DeepEqual(rec, records[i]) {
+			t.Errorf("cell %d: %+v, want %+v", i, rec, records[i])
+		}
+	}
+	for _, ask := range [][2]int64{{id, 6}, {id, -1}, {id + 1, 0}} {
+		if _, _, err := s.Cell(ask[0], int(ask[1])); !errors.Is(err, ErrNotFound) {
+			t.Errorf("cell %d of run %d: %v", ask[1], ask[0], err)
+		}
+	}
+	if _, err := OpenReadOnly(filepath.Join(t.TempDir(), "none.db")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("no store: %v", err)
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	for want, run := range map[string]Run{
+		"isobar lab --seed 7": {Seed: 7, Args: []string{"lab"}},
+		"isobar lab run exec --gc off --seed 7 -- go vet './a b'": {Seed: 7, Args: []string{"lab", "run", "exec", "--gc", "off", "--", "go", "vet", "./a b"}},
+		"isobar lab run alloc --seed 9":                           {Seed: 9, Args: []string{"lab", "run", "alloc", "--seed", "9"}},
+		`isobar lab run market --input 'it'\''s.csv' --seed 1`:    {Seed: 1, Args: []string{"lab", "run", "market", "--input", "it's.csv"}},
+		"isobar lab run exec --seed=3 -- prog -- --seed":          {Seed: 3, Args: []string{"lab", "run", "exec", "--seed=3", "--", "prog", "--", "--seed"}},
+		"isobar lab run exec --seed 5 -- prog --seed 6":           {Seed: 5, Args: []string{"lab", "run", "exec", "--", "prog", "--seed", "6"}},
+		"": {Imported: true, Args: []string{"lab", "import", "x"}},
+	} {
+		if got := run.Repeat(); got != want {
+			t.Errorf("Repeat of %q is %q, want %q", run.Args, got, want)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// NewToken returns a token that cannot be guessed.
+func NewToken() string { return rand.Text() }
+
+// guard refuses what must not be served and hands the rest on.
+func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "isobar ui: only GET and HEAD: nothing here changes anything", http.StatusMethodNotAllowed)
+	case s.config.Token == "" && !loopbackName(r.Host):
+		http.Error(w, fmt.Sprintf("isobar ui: this server is for this machine, not for the host %q; use localhost or the printed address", r.Host), http.StatusForbidden)
+	case foreign(r):
+		http.Error(w, "isobar ui: a page of another site asked for this; open the address yourself", http.StatusForbidden)
+	case s.config.Token != "" && r.URL.Query().Has("token"):
+		s.admit(w, r)
+	case s.config.Token != "" && !s.admitted(r):
+		http.Error(w, "isobar ui: a token is needed; open the address that 'isobar ui' printed", http.StatusUnauthorized)
+	default:
+		next.ServeHTTP(w, r)
+	}
+}
+
+// loopbackName reports whether a Host can only mean this machine. The port may
+// differ: it does behind ssh -L.
+func loopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+// foreign reports whether a page of another origin makes the request. Following
+// a link from one is allowed: the answer is for the reader, not for that page.
+func foreign(r *http.Request) bool {
+	if origin, ok := r.Header["Origin"]; ok {
+		u, err := url.Parse(origin[0])
+		if len(origin) != 1 || err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return true
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site": // another port of this host is same-site
+		return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
+	}
+	return false
+}
+
+// cookie names the cookie with the token. Cookies know no ports, so that two
+// servers on a host need two names.
+func cookie(r *http.Request) string {
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		port = "default"
+	}
+	return "isobar-ui-" + port
+}
+
+// admit exchanges the token in the address for a cookie and leads to the same
+// page without it, so that it does not stay in the history.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	if !s.isToken(query.Get("token")) {
+		http.Error(w, "isobar ui: the token is not right: it is another one each time; open the address that 'isobar ui' printed last", http.StatusUnauthorized)
+		return
+	}
+	query.Del("token")
+	http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.config.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+}
+
+func (s *Server) admitted(r *http.Request) bool {
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return s.isToken(given)
+	}
+	c, err := r.Cookie(cookie(r))
+	return err == nil && s.isToken(c.Value)
+}
+
+func (s *Server) isToken(given string) bool {
+	return subtle.ConstantTimeCompare([]byte(given), []byte(s.config.Token)) == 1
+}

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// liveRuns is how many of the newest runs the live page looks at.
+const liveRuns = 20
+
+// A liveBody is the body of the live page.
+type liveBody struct {
+	Runs    []runLine
+	Lab     *empty // where no run is unfinished
+	Process *empty
+}
+
+func (s *Server) livePage(*http.Request) (*frame, error) {
+	body := &liveBody{Process: &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, allocation, goroutines. Show it from outside, or mount it in the program.",
+		[]string{"isobar watch --web http://localhost:6060", `mux.Handle("/debug/isobar/", monitor.Handler())`}}}
+	f := &frame{Section: "live", Title: "Live", main: templates["live"], Body: body}
+	from, err := s.source.get()
+	if err == nil {
+		var runs []store.Run
+		runs, _, _, err = from.Browse(store.Slice{Limit: liveRuns})
+		for _, run := range runs {
+			if l := lineOf(run); l.Status == "unfinished" {
+				body.Runs = append(body.Runs, l)
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEmpty) {
+		return nil, err
+	}
+	if len(body.Runs) == 0 {
+		body.Lab = &empty{"No run is under way. One that begins now appears here, cell by cell.", []string{"isobar lab"}}
+	}
+	return f, nil
+}
+
+// pollInterval is how often the progress of a run is read for those who follow
+// it, and aliveInterval how often they are told that it has not changed.
+const (
+	pollInterval  = time.Second
+	aliveInterval = 15 * time.Second
+)
+
+// serveEvents sends the progress of a run as server-sent events until it is
+// complete, the client leaves, or the store cannot be read.
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
+	_, run, err := s.find("run", r.PathValue("run"))
+	if err != nil {
+		http.Error(w, report.Clean(err.Error()), errorFrame(err).status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := http.NewResponseController(w)
+	send := func(text string) bool {
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		_, err := fmt.Fprint(w, text)
+		return err == nil && out.Flush() == nil
+	}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	last, sent := -1, time.Now()
+	for {
+		if done := run.Finished + run.Failed; done != last {
+			last, sent = done, time.Now()
+			if !send(fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed, run.Total)) {
+				return
+			}
+		} else if time.Since(sent) >= aliveInterval {
+			sent = time.Now()
+			if !send(": alive\n\n") {
+				return
+			}
+		}
+		if last >= run.Total {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+		if _, run, err = s.find("run", r.PathValue("run")); err != nil {
+			send("event: trouble\ndata: " + report.Clean(err.Error()) + "\n\n")
+			return
+		}
+	}
+}
+
+// serveReport sends the self-contained file of a run.
+func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
+	from, stored, err := s.find("run", r.PathValue("run"))
+	if err != nil {
+		s.write(w, errorFrame(err))
+		return
+	}
+	run, analysis, err := s.load(from, stored.ID)
+	var buf bytes.Buffer
+	if err == nil {
+		err = report.HTML(&buf, run.Meta, analysis)
+	}
+	if err != nil {
+		s.write(w, errorFrame(err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="isobar-run-%d.html"`, stored.ID))
+	w.Write(buf.Bytes())
+}

@@ -1,0 +1,61 @@
+package web
+
+import (
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// A Run is what the page of a run is made of.
+type Run struct {
+	Meta  report.Meta
+	Plan  []cell.Cell
+	State map[int]State // of the cells that have a record
+}
+
+// A State says what came of a cell.
+type State int
+
+// The states of a cell; the zero State is that of one without a record.
+const (
+	Pending State = iota
+	Finished
+	Failed
+)
+
+// Load reads a run from the store and computes everything that reports show.
+func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
+	run, err := s.Run(id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	plan, err := s.Cells(id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	records, err := s.Records(id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	analysis, err := stat.Analyze(plan, records)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	r := Run{Meta: metaOf(run), Plan: plan, State: make(map[int]State, len(records))}
+	for _, rec := range records {
+		r.State[rec.Cell.Index] = Finished
+		if rec.Err != nil {
+			r.State[rec.Cell.Index] = Failed
+		}
+	}
+	return r, analysis, nil
+}
+
+func metaOf(run store.Run) report.Meta {
+	return report.Meta{
+		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
+		Machine: run.Machine, Seed: run.Seed, Repeat: run.Repeat(),
+		Finished: run.Finished, Total: run.Total, Failed: run.Failed,
+	}
+}

@@ -1,0 +1,340 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// pageRuns is how many runs a page of the list has.
+const pageRuns = 50
+
+// An empty is the body of a page that has nothing to show yet: what would be
+// here and the commands that bring it.
+type empty struct {
+	Text     string
+	Commands []string
+}
+
+// A runLine is a run in a list.
+type runLine struct {
+	ID                           int64
+	Name, Started, Cells, Status string
+	Done, Total                  int
+	A, B                         bool // chosen for a comparison
+}
+
+func lineOf(r store.Run) runLine {
+	l := runLine{ID: r.ID, Name: report.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
+		Cells: fmt.Sprintf("%d of %d", r.Finished+r.Failed, r.Total), Status: "complete"}
+	switch {
+	case r.Imported:
+		l.Status = "imported"
+	case l.Done < r.Total:
+		l.Status = "unfinished"
+	case r.Failed > 0:
+		l.Status = fmt.Sprintf("%d failed", r.Failed)
+	}
+	return l
+}
+
+// A runList is the body of the list of runs.
+type runList struct {
+	Empty        *empty
+	Filter       string
+	Count        int
+	Runs         []runLine
+	Older, Newer string // addresses; "" for none
+}
+
+func (s *Server) runsPage(r *http.Request) (*frame, error) {
+	query := r.URL.Query()
+	body := &runList{Filter: query.Get("q")}
+	f := &frame{Section: "runs", Title: "Runs", main: templates["runs"], Body: body}
+	from, err := s.source.get()
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrEmpty) {
+		body.Empty = noRuns()
+		return f, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slice := store.Slice{Limit: pageRuns, Filter: body.Filter}
+	for name, at := range map[string]*int64{"before": &slice.Before, "after": &slice.After} {
+		if text := query.Get(name); text != "" {
+			if *at, err = number(name, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	runs, older, newer, err := from.Browse(slice)
+	if err != nil {
+		return nil, err
+	}
+	if body.Count, err = from.Count(); err != nil {
+		return nil, err
+	}
+	if body.Count == 0 {
+		body.Empty = noRuns()
+		return f, nil
+	}
+	for _, run := range runs {
+		body.Runs = append(body.Runs, lineOf(run))
+	}
+	if len(runs) > 1 {
+		body.Runs[1].A, body.Runs[0].B = true, true
+	}
+	turn := func(key string, id int64) string {
+		values := url.Values{key: {strconv.FormatInt(id, 10)}}
+		if body.Filter != "" {
+			values.Set("q", body.Filter)
+		}
+		return "/?" + values.Encode()
+	}
+	if older {
+		body.Older = turn("before", runs[len(runs)-1].ID)
+	}
+	if newer {
+		body.Newer = turn("after", runs[0].ID)
+	}
+	return f, nil
+}
+
+func noRuns() *empty {
+	return &empty{"Nothing has been measured yet. The quick study takes at most three minutes; this page follows it.",
+		[]string{"isobar lab", "isobar lab run exec --gc default,400,off -- ./yourprogram"}}
+}
+
+// number reads a number of a run, or of something else that counts from 1.
+func number(what, text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("web: %s %q: %w: want a number from 1 upwards, as the list of runs shows it", what, text, errBadRequest)
+	}
+	return n, nil
+}
+
+// find returns the store and the run that an address names by number, or as
+// "last".
+func (s *Server) find(what, id string) (*store.Store, store.Run, error) {
+	from, err := s.source.get()
+	if err != nil {
+		return nil, store.Run{}, err
+	}
+	if id == "last" {
+		run, err := from.Last()
+		return from, run, err
+	}
+	n, err := number(what, id)
+	if err != nil {
+		return nil, store.Run{}, err
+	}
+	run, err := from.Run(n)
+	return from, run, err
+}
+
+// view reads how the reader wants to see a page.
+func view(r *http.Request) (report.View, error) {
+	query := r.URL.Query()
+	v := report.View{Exact: query.Get("units") == "base"}
+	for name, at := range map[string]*time.Duration{"from": &v.From, "to": &v.To} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		ms, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(ms >= 0 && ms < 1e12) {
+			return v, fmt.Errorf("web: %s=%q: %w: want milliseconds", name, text, errBadRequest)
+		}
+		*at = time.Duration(ms * 1e6)
+	}
+	return v, nil
+}
+
+// units is the link that changes between units that suit the size and all
+// digits in base units.
+func units(r *http.Request, v report.View) link {
+	query := r.URL.Query()
+	name := "All digits, in base units"
+	if query.Set("units", "base"); v.Exact {
+		name = "Units that suit the size"
+		query.Del("units")
+	}
+	to := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
+	return link{name, to.String()}
+}
+
+// A runBody is what the page of a run has beside the report.
+type runBody struct {
+	runLine
+	Links  []link
+	Resume string
+	Cells  []configLine
+	More   int // cells that are not listed
+}
+
+// A configLine is a configuration with its cells.
+type configLine struct {
+	Key   string
+	Cells []cellLink
+}
+
+type cellLink struct {
+	Index, Repetition int
+	State             string // "" for finished
+	Current           bool
+}
+
+// listedCells is the most cells that a page of a run links to.
+const listedCells = 4000
+
+func (s *Server) runPage(r *http.Request) (*frame, error) {
+	v, err := view(r)
+	if err != nil {
+		return nil, err
+	}
+	from, stored, err := s.find("run", r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	run, analysis, err := s.load(from, stored.ID)
+	if err != nil {
+		return nil, err
+	}
+	base := fmt.Sprintf("/run/%d", stored.ID)
+	body := &runBody{runLine: lineOf(stored), Links: []link{units(r, v), {"Compare with another run", fmt.Sprintf("/compare?b=%d", stored.ID)}, {"Save as one file", base + "/report.html"}}}
+	if body.Status == "unfinished" {
+		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
+	}
+	body.Cells, body.More = cellLinks(run)
+	return &frame{Section: "runs", main: templates["run"], Report: report.NewPage(run.Meta, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
+}
+
+func cellLinks(run Run) (lines []configLine, more int) {
+	byKey := map[string]int{}
+	ordered := slices.Clone(run.Plan)
+	slices.SortStableFunc(ordered, func(a, b cell.Cell) int {
+		if a.Order != b.Order {
+			return a.Order - b.Order
+		}
+		return a.Block - b.Block
+	})
+	for i, c := range ordered {
+		if i == listedCells {
+			return lines, len(ordered) - i
+		}
+		key := c.Key()
+		at, ok := byKey[key]
+		if !ok {
+			at = len(lines)
+			byKey[key] = at
+			lines = append(lines, configLine{Key: report.Clean(key)})
+		}
+		state := map[State]string{Pending: "pending", Failed: "failed"}[run.State[c.Index]]
+		lines[at].Cells = append(lines[at].Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
+	}
+	return lines, 0
+}
+
+// A cellBody is what the page of a cell has beside the report.
+type cellBody struct {
+	Run            int64
+	Previous, Next *link
+	Links          []link
+	Exact          bool
+	Pending        bool
+	Resume         string
+}
+
+func (s *Server) cellPage(r *http.Request) (*frame, error) {
+	v, err := view(r)
+	if err != nil {
+		return nil, err
+	}
+	from, run, err := s.find("run", r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	index, err := strconv.Atoi(r.PathValue("cell"))
+	if err != nil {
+		return nil, fmt.Errorf("web: cell %q: %w: want its number, from 0 upwards", r.PathValue("cell"), errBadRequest)
+	}
+	c, rec, err := from.Cell(run.ID, index)
+	if err != nil {
+		return nil, err
+	}
+	base := fmt.Sprintf("/run/%d", run.ID)
+	body := &cellBody{Run: run.ID, Exact: v.Exact, Pending: rec == nil, Links: []link{units(r, v)}}
+	if index > 0 {
+		body.Previous = &link{"Cell " + strconv.Itoa(index-1), fmt.Sprintf("%s/cell/%d", base, index-1)}
+	}
+	if index+1 < run.Total {
+		body.Next = &link{"Cell " + strconv.Itoa(index+1), fmt.Sprintf("%s/cell/%d", base, index+1)}
+	}
+	f := &frame{Section: "runs", main: templates["cell"], Body: body, Back: &link{fmt.Sprintf("Run %d", run.ID), base}}
+	if rec == nil {
+		f.Title = fmt.Sprintf("Cell %d of run %d", index, run.ID)
+		body.Resume = fmt.Sprintf("isobar lab run --resume %d", run.ID)
+		f.Report = &report.Page{Name: report.Clean(c.Key())}
+		return f, nil
+	}
+	f.Report, err = report.NewCellPage(metaOf(run), rec, v)
+	return f, err
+}
+
+// A compareBody is what the page of a comparison has beside the report.
+type compareBody struct {
+	A, B  string
+	Links []link
+	Empty *empty
+}
+
+func (s *Server) comparePage(r *http.Request) (*frame, error) {
+	query := r.URL.Query()
+	v, err := view(r)
+	if err != nil {
+		return nil, err
+	}
+	body := &compareBody{A: query.Get("a"), B: query.Get("b")}
+	f := &frame{Section: "compare", Title: "Compare two runs", main: templates["compare"], Body: body}
+	if body.A == "" || body.B == "" {
+		body.Empty = &empty{"Choose two runs by their numbers. Configurations that both have are compared, paired by repetition: a difference counts where the interval, a rank test and the noise floor of both runs agree.",
+			[]string{"isobar lab list", "isobar lab compare A B"}}
+		return f, nil
+	}
+	var metas [2]report.Meta
+	var sides [2]*stat.Analysis
+	for i, id := range []string{body.A, body.B} {
+		from, run, err := s.find("run", id)
+		if err != nil {
+			return nil, err
+		}
+		loaded, analysis, err := s.load(from, run.ID)
+		if err != nil {
+			return nil, err
+		}
+		metas[i], sides[i] = loaded.Meta, analysis
+	}
+	onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
+	f.Report = report.NewComparisonPage(metas[0], metas[1], stat.CompareRuns(sides[0], sides[1]), onlyA, onlyB, v)
+	f.Title = f.Report.Name
+	swapped := url.Values{"a": {body.B}, "b": {body.A}}
+	body.Links = []link{units(r, v), {"Change sides", "/compare?" + swapped.Encode()},
+		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)}, {metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
+	return f, nil
+}
+
+func (s *Server) advicePage(*http.Request) (*frame, error) {
+	return &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
+		"Advice on the lines that allocate is a page of its own, about a module, not about the store. This writes it; open the file in a browser.",
+		[]string{"isobar advise --bench . --html advice.html ./...", "isobar advise --fix --verify --html advice.html ./..."}}}, nil
+}

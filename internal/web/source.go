@@ -1,0 +1,91 @@
+package web
+
+import (
+	"os"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// A source opens the store when it is first asked for, and again when another
+// file has taken its place.
+type source struct {
+	path string
+
+	mu   sync.Mutex
+	open *store.Store // owned by mu
+	info os.FileInfo  // of the file that is open; owned by mu
+}
+
+func (o *source) get() (*store.Store, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	info, err := os.Stat(o.path)
+	if o.open != nil {
+		if err == nil && os.SameFile(info, o.info) {
+			return o.open, nil
+		}
+		o.open.Close()
+		o.open = nil
+	}
+	s, err := store.OpenReadOnly(o.path)
+	if err != nil {
+		return nil, err
+	}
+	o.open, o.info = s, info
+	return s, nil
+}
+
+func (o *source) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		return nil
+	}
+	err := o.open.Close()
+	o.open = nil
+	return err
+}
+
+// A loaded run is kept as long as the store has nothing newer of it.
+type loaded struct {
+	from     *store.Store
+	records  int
+	run      Run
+	analysis *stat.Analysis
+}
+
+// keepLoaded is how many runs are kept.
+const keepLoaded = 4
+
+// load is Load for a run that was perhaps looked at a moment ago. The result is
+// shared: nobody may change it.
+func (s *Server) load(from *store.Store, id int64) (Run, *stat.Analysis, error) {
+	now, err := from.Run(id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	s.mu.Lock()
+	for _, l := range s.loaded {
+		if l.from == from && l.run.Meta.RunID == id && l.records == now.Finished+now.Failed {
+			s.mu.Unlock()
+			return l.run, l.analysis, nil
+		}
+	}
+	s.mu.Unlock()
+	run, analysis, err := Load(from, id)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := []loaded{{from, len(run.State), run, analysis}}
+	for _, l := range s.loaded {
+		if l.from == from && l.run.Meta.RunID != id && len(kept) < keepLoaded {
+			kept = append(kept, l)
+		}
+	}
+	s.loaded = kept
+	return run, analysis, nil
+}

@@ -1,0 +1,219 @@
+// Package web is the local user interface: pages over the store, for a browser
+// on this machine.
+//
+// A [Server] is an http.Handler. It shows the runs of a store, a run with all
+// its plots, a cell, and two runs side by side. What a page says of a run is
+// drawn by package report, as the self-contained file is: there is one
+// renderer. The store is opened for reading only, and whoever measures may
+// write to it meanwhile: pages of a run that is not complete follow its
+// progress by server-sent events.
+//
+// # Security
+//
+// Nothing that the server answers changes anything: it takes GET and HEAD. On
+// a loopback address it refuses requests that name another host (a web page
+// can rebind its own name to this address) and those that a page of another
+// origin makes. With a Token it serves only those that bring it: once in the
+// address, then in a cookie that other sites cannot make a browser send. Its
+// pages have a policy that allows no script, style or request of elsewhere.
+//
+// # Links
+//
+// An address holds what is shown: the run, the cell, ?units=base for all digits
+// in base units, ?from= and ?to= (milliseconds) for a stretch of a cell's time.
+//
+// # Concurrency
+//
+// A Server may be used by any number of goroutines. It must not be copied.
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Config says what a Server serves, and to whom.
+type Config struct {
+	Store   string // the store file; it need not exist yet
+	Version string // of the program
+	// Token is what requests must bring; "" lets in everybody on this machine,
+	// which is right for a loopback address alone.
+	Token string
+}
+
+// A Server serves the pages of one store. New returns one.
+type Server struct {
+	config Config
+	mux    *http.ServeMux
+	source source
+
+	mu     sync.Mutex
+	loaded []loaded // the runs looked at last; owned by mu
+}
+
+// New returns a Server. Close releases what it holds.
+func New(c Config) *Server {
+	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}}
+	for pattern, page := range map[string]func(*http.Request) (*frame, error){
+		"GET /{$}":                     s.runsPage,
+		"GET /run/{run}":               s.runPage,
+		"GET /run/{run}/cell/{cell}":   s.cellPage,
+		"GET /compare":                 s.comparePage,
+		"GET /claims":                  s.claimsPage,
+		"GET /claims/{claim}":          s.claimPage,
+		"GET /advice":                  s.advicePage,
+		"GET /live":                    s.livePage,
+		"GET /{anything...}":           func(*http.Request) (*frame, error) { return nil, errNoPage },
+		"GET /run/{run}/{anything...}": func(*http.Request) (*frame, error) { return nil, errNoPage },
+	} {
+		s.mux.HandleFunc(pattern, s.serve(page))
+	}
+	s.mux.HandleFunc("GET /run/{run}/events", s.serveEvents)
+	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
+	s.mux.HandleFunc("GET /assets/{name}", s.serveAsset)
+	return s
+}
+
+// Close closes the store. Requests that are under way may fail.
+func (s *Server) Close() error { return s.source.close() }
+
+// ServeHTTP serves a request that the guard lets through.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.guard(w, r, s.mux)
+}
+
+// A frame is a page: what surrounds it and what is in it.
+type frame struct {
+	Section string // of the site's navigation
+	Title   string
+	Report  *report.Page // facts, contents and figures; nil for none
+	Back    *link        // the page above
+	Store   string
+	Version string
+	main    *template.Template
+	Body    any // for the template main
+
+	status int // 0 is 200
+}
+
+// A link has a name and leads somewhere.
+type link struct{ Name, Href string }
+
+// CurrentIs returns the attribute of the navigation's link to a section.
+func (f *frame) CurrentIs(section string) template.HTMLAttr {
+	if f.Section == section {
+		return `aria-current="page"`
+	}
+	return ""
+}
+
+// Site is the navigation.
+func (f *frame) Site() []struct{ Section, Name, Href string } {
+	return []struct{ Section, Name, Href string }{
+		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"}, {"advice", "Advice", "/advice"}, {"live", "Live", "/live"},
+	}
+}
+
+var templates = parse()
+
+// parse returns the template of every page, by the name of its file.
+func parse() map[string]*template.Template {
+	base := template.Must(report.Templates().ParseFS(assets, "assets/layout.tmpl"))
+	all := map[string]*template.Template{}
+	names, err := fs.Glob(assets, "assets/page-*.tmpl")
+	if err != nil {
+		panic(err) // the pattern is valid
+	}
+	for _, name := range names {
+		all[name[len("assets/page-"):len(name)-len(".tmpl")]] = template.Must(template.Must(base.Clone()).ParseFS(assets, name))
+	}
+	return all
+}
+
+// serve makes a handler of a function that returns a page.
+func (s *Server) serve(page func(*http.Request) (*frame, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f, err := page(r)
+		var elsewhere redirect
+		if errors.As(err, &elsewhere) {
+			http.Redirect(w, r, string(elsewhere), http.StatusSeeOther)
+			return
+		}
+		if err != nil {
+			f = errorFrame(err)
+		}
+		s.write(w, f)
+	}
+}
+
+// A redirect is an error that sends the reader to another page.
+type redirect string
+
+func (r redirect) Error() string { return "see " + string(r) }
+
+// write sends a page: whole, or an error in its place.
+func (s *Server) write(w http.ResponseWriter, f *frame) {
+	f.Store, f.Version = s.config.Store, s.config.Version
+	if f.Title == "" && f.Report != nil {
+		f.Title = f.Report.Name
+	}
+	var buf bytes.Buffer
+	if err := f.main.ExecuteTemplate(&buf, "layout", f); err != nil {
+		http.Error(w, "isobar ui: draw page: "+err.Error()+"; please report this", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
+	w.WriteHeader(cmp.Or(f.status, http.StatusOK))
+	w.Write(buf.Bytes())
+}
+
+var errNoPage = errors.New("web: there is no page at this address; the navigation leads to all there are")
+
+// errBadRequest is wrapped by errors about an address that cannot be right.
+var errBadRequest = errors.New("the address is not right")
+
+// errorFrame is the page that says what went wrong and what to do.
+func errorFrame(err error) *frame {
+	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError, Body: report.Clean(err.Error())}
+	switch {
+	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):
+		f.Title, f.status = "There is no such page", http.StatusNotFound
+	case errors.Is(err, errBadRequest):
+		f.Title, f.status = "The address is not right", http.StatusBadRequest
+	}
+	return f
+}
+
+// kinds are the types of the assets that are served.
+var kinds = map[string]string{
+	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "ui.js": "text/javascript; charset=utf-8",
+}
+
+func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	kind, ok := kinds[name]
+	if !ok {
+		http.Error(w, "web: no such file", http.StatusNotFound)
+		return
+	}
+	data := []byte(report.StyleSheet())
+	if name != "report.css" {
+		data, _ = assets.ReadFile("assets/" + name) // kinds lists what is there
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Write(data)
+}
