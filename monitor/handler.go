@@ -7,10 +7,7 @@ import (
 	"html/template"
 	"net"
 	"net/http"
-	"os"
 	"path"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,7 +98,6 @@ func hostAllowed(r *http.Request) bool {
 
 func (m *Monitor) servePage(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	host, _ := os.Hostname()
 	var recorded string
 	if m.flight != nil {
 		if rec, err := m.flight.recording(); rec != nil {
@@ -111,10 +107,9 @@ func (m *Monitor) servePage(w http.ResponseWriter) {
 		}
 	}
 	page.Execute(w, struct {
-		Program, Host, Go, Recorded string
-		PID, Procs                  int
-		Started                     string
-	}{filepath.Base(os.Args[0]), host, runtime.Version(), recorded, os.Getpid(), runtime.GOMAXPROCS(0), m.begun.Format(time.DateTime)})
+		Process
+		Recorded, Started string
+	}{m.process(), recorded, m.begun.Format(time.DateTime)})
 }
 
 // serveHistory serves the figures and all samples that are kept.
@@ -136,7 +131,12 @@ func (m *Monitor) serveHistory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	b := fmt.Appendf(nil, `{"interval":%d,"keep":%d,"figures":%s,"rows":[`, m.interval.Milliseconds(), len(m.times), head)
+	process, err := json.Marshal(m.process())
+	if err != nil {
+		http.Error(w, "monitor: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	b := fmt.Appendf(nil, `{"process":%s,"interval":%d,"keep":%d,"figures":%s,"rows":[`, process, m.interval.Milliseconds(), len(m.times), head)
 	b, next := m.from(0, b, ",")
 	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
 }

@@ -31,6 +31,7 @@ type Monitor struct {
 	sources  []Source
 	figures  []Figure // constant
 	flight   *flight  // nil without alarms
+	relay    *Process // constant: whose figures these are; nil for this process
 	end      chan struct{}
 	done     chan struct{}
 	once     sync.Once
@@ -48,46 +49,23 @@ type Monitor struct {
 
 // New starts to sample.
 func New(c Config) (*Monitor, error) {
-	if c.Interval == 0 {
-		c.Interval = time.Second
-	}
-	if c.History == 0 {
-		c.History = 10 * time.Minute
-	}
+	c.Interval, c.History = defaults(c.Interval, c.History)
 	m := &Monitor{
 		interval: c.Interval, begun: time.Now(), sources: append([]Source{newRuntime()}, c.Sources...),
 		end: make(chan struct{}), done: make(chan struct{}), viewers: make(map[chan struct{}]struct{}),
 	}
-	index := map[string]int{}
 	for _, s := range m.sources {
 		if s.Read == nil || len(s.Figures) == 0 {
 			return nil, errors.New("monitor: New: a source without Read or without figures")
 		}
-		for _, f := range s.Figures {
-			if err := f.check(); err != nil {
-				return nil, fmt.Errorf("monitor: New: %w", err)
-			}
-			if _, twice := index[f.Key]; twice {
-				return nil, fmt.Errorf("monitor: New: two figures with the key %s; give the sources different names", f.Key)
-			}
-			index[f.Key] = len(m.figures)
-			m.figures = append(m.figures, f)
-		}
+		m.figures = append(m.figures, s.Figures...)
 	}
-	kept := int64(c.History / c.Interval)
-	switch {
-	case c.Interval < 100*time.Millisecond:
-		return nil, fmt.Errorf("monitor: New: Interval %v; want at least 100ms", c.Interval)
-	case kept < 2:
-		return nil, fmt.Errorf("monitor: New: History %v; want at least two intervals of %v", c.History, c.Interval)
-	case kept*int64(len(m.figures)+1)*8 > maxHistoryBytes:
-		return nil, fmt.Errorf("monitor: New: History %v every %v with %d figures needs more than %d MiB; shorten it or sample less often", c.History, c.Interval, len(m.figures), maxHistoryBytes>>20)
+	index, err := m.table(c.History)
+	if err != nil {
+		return nil, fmt.Errorf("monitor: New: %w", err)
 	}
 	m.row = make([]float64, len(m.figures))
-	m.times = make([]int64, kept)
-	m.values = make([]float64, int(kept)*len(m.figures))
 	if len(c.Alarms) > 0 {
-		var err error
 		if m.flight, err = newFlight(c.Alarms, index); err != nil {
 			return nil, fmt.Errorf("monitor: New: %w", err)
 		}
@@ -95,6 +73,33 @@ func New(c Config) (*Monitor, error) {
 	m.sample(time.Now())
 	go m.run()
 	return m, nil
+}
+
+// table makes the table of samples, and returns the columns of the figures.
+func (m *Monitor) table(history time.Duration) (index map[string]int, err error) {
+	index = make(map[string]int, len(m.figures))
+	for i, f := range m.figures {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
+		if _, twice := index[f.Key]; twice {
+			return nil, fmt.Errorf("two figures with the key %s; give the sources different names", f.Key)
+		}
+		index[f.Key] = i
+	}
+	if m.interval < 100*time.Millisecond {
+		return nil, fmt.Errorf("an Interval of %v; want at least 100ms", m.interval)
+	}
+	kept := int64(history / m.interval)
+	switch {
+	case kept < 2:
+		return nil, fmt.Errorf("a History of %v; want at least two intervals of %v", history, m.interval)
+	case kept*int64(len(m.figures)+1)*8 > maxHistoryBytes:
+		return nil, fmt.Errorf("a History of %v every %v with %d figures needs more than %d MiB; shorten it or sample less often", history, m.interval, len(m.figures), maxHistoryBytes>>20)
+	}
+	m.times = make([]int64, kept)
+	m.values = make([]float64, int(kept)*len(m.figures))
+	return index, nil
 }
 
 func (m *Monitor) run() {
@@ -119,20 +124,25 @@ func (m *Monitor) sample(now time.Time) {
 		s.Read(rest[:n:n])
 		rest = rest[n:]
 	}
+	m.add(now, m.row)
+	if m.flight != nil {
+		m.flight.look(now, m.row)
+	}
+}
+
+// add keeps a sample.
+func (m *Monitor) add(now time.Time, row []float64) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	k := int(m.samples % uint64(len(m.times)))
 	m.times[k] = now.UnixMilli()
-	copy(m.values[k*len(m.figures):], m.row)
+	copy(m.values[k*len(m.figures):], row)
 	m.samples++
 	for v := range m.viewers {
 		select {
 		case v <- struct{}{}:
 		default: // it has not read the last one yet, and will read both
 		}
-	}
-	m.mu.Unlock()
-	if m.flight != nil {
-		m.flight.look(now, m.row)
 	}
 }
 
@@ -168,6 +178,9 @@ func (m *Monitor) Last(values []float64) (time.Time, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.samples == 0 { // of a Relay
+		return time.Time{}, errors.New("monitor: Last: no sample so far")
+	}
 	k := int((m.samples - 1) % uint64(len(m.times)))
 	copy(values, m.values[k*len(m.figures):])
 	return time.UnixMilli(m.times[k]), nil

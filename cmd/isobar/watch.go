@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/watch"
+)
+
+// watchOptions are the flags of 'isobar watch'.
+type watchOptions struct {
+	interval, wait time.Duration
+	once, json     bool
+	skip           bool
+	count          int
+	web            bool
+	address        string
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch URL|PID|FILE|-",
+		Short: "Show live what the collector does to a running process",
+		Long: `Shows the heap beside its goal and limit, pauses, the collector's CPU time,
+allocation and goroutines of a running Go program: as spark-lines on a terminal,
+as a line a sample in a pipe, as JSON, or with --web as a page in the browser.
+
+  isobar watch localhost:6060      a program with package monitor's page, net/http/pprof or expvar
+  isobar watch 4711                a process on this machine: asks the ports that it listens on
+  isobar watch gc.log              a file that grows, with the lines of GODEBUG=gctrace=1
+  GODEBUG=gctrace=1 prog 2>&1 | isobar watch -
+
+Of a stream, lines that are not the collector's are passed on to standard error.
+What a process does not offer is not shown, and said once. A process that
+restarts is followed; one watched by its number ends the command when it ends.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("watch: name one URL, process number or file, or - for standard input"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return usage(err)
+			}
+			return a.watch(cmd.Context(), args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&o.interval, "interval", time.Second, "time between samples; a process with package monitor has its own")
+	f.DurationVar(&o.wait, "wait", 10*time.Second, "give up when there is no sample for so long at the beginning; 0 waits on")
+	f.BoolVar(&o.once, "once", false, "print the present state and end; a file is read to its end")
+	f.IntVar(&o.count, "count", 0, "end after so many samples; 0 goes on")
+	f.BoolVar(&o.json, "json", false, "print an object a sample")
+	f.BoolVar(&o.skip, "skip", false, "drop the lines of a stream that are not the collector's")
+	f.BoolVar(&o.web, "web", false, "serve the live page of the process instead, on a loopback address")
+	f.StringVar(&o.address, "address", "127.0.0.1:0", "with --web: listen on `ADDRESS`")
+	return cmd
+}
+
+func (o *watchOptions) check() error {
+	switch {
+	case o.interval < 100*time.Millisecond:
+		return fmt.Errorf("--interval %v: want at least 100ms", o.interval)
+	case o.wait < 0:
+		return fmt.Errorf("--wait %v: want 0 or more", o.wait)
+	case o.count < 0:
+		return fmt.Errorf("--count %d: want 0 or more", o.count)
+	case o.once && o.count > 1:
+		return errors.New("--once is one sample: leave out --count")
+	case o.web && (o.once || o.json || o.count > 0):
+		return errors.New("--web serves a page until it is interrupted: leave out --once, --count and --json")
+	}
+	if o.once {
+		o.count = 1
+	}
+	return nil
+}
+
+// watch shows the samples of a process until there are enough, the process
+// ends, or the user ends it.
+func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
+	show := a.watchDisplay(o)
+	config := watch.Config{Interval: o.interval, Once: o.once, Stdin: a.in}
+	if !o.skip {
+		config.Own = show
+	}
+	feed, err := watch.Open(target, config)
+	if err != nil {
+		return err
+	}
+	defer feed.Close()
+	if o.web {
+		return a.watchWeb(ctx, feed, o)
+	}
+	var h watch.History
+	n := 0
+	err = eachSample(ctx, feed, o, show.status, func(s watch.Sample) (more bool) {
+		h.Add(s)
+		if s.Past || o.once && !h.Ready() {
+			return true
+		}
+		if n == 0 {
+			show.notes(feed.Notes())
+		}
+		n++
+		show.sample(&h, feed.Source())
+		return o.count == 0 || n < o.count
+	})
+	if err == nil && o.once && n == 0 && h.Last().Values != nil { // there is but one, and no rate
+		show.notes(feed.Notes())
+		show.sample(&h, feed.Source())
+		n++
+	}
+	switch {
+	case err == nil && n < o.count:
+		return fmt.Errorf("watch: %s ended after %d of %d samples", target, n, o.count)
+	case errors.Is(err, context.Canceled):
+		return &exitError{code: exitInterrupted}
+	}
+	return err
+}
+
+// maxBackoff is the longest time between two attempts to find a process again.
+const maxBackoff = 5 * time.Second
+
+// eachSample calls each for every sample until it returns false, or the feed
+// has ended. A feed that fails before the first sample is an error; later it is
+// tried again.
+func eachSample(ctx context.Context, feed watch.Feed, o *watchOptions, status func(string), each func(watch.Sample) bool) error {
+	first := ctx
+	if o.wait > 0 {
+		var cancel context.CancelFunc
+		first, cancel = context.WithTimeout(ctx, o.wait)
+		defer cancel()
+	}
+	seen, backoff := false, o.interval
+	for {
+		wait := ctx
+		if !seen {
+			wait = first
+		}
+		s, err := feed.Next(wait)
+		switch {
+		case err == nil:
+			if backoff > o.interval {
+				status("connected again")
+			}
+			seen, backoff = true, o.interval
+			if !each(s) {
+				return nil
+			}
+			continue
+		case ctx.Err() != nil:
+			return context.Canceled
+		case errors.Is(err, io.EOF):
+			return nil
+		case !seen && first.Err() != nil:
+			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program's, and does it collect? Wait longer with --wait", feed.Source(), o.wait)
+		case !seen || o.once:
+			return err
+		}
+		if backoff == o.interval {
+			status(err.Error() + "; trying again")
+		}
+		backoff = min(backoff*2, max(maxBackoff, 2*o.interval))
+		select {
+		case <-time.After(backoff):
+		case <-ctx.Done():
+			return context.Canceled
+		}
+	}
+}
+
+// watchDisplay is how the samples are shown: redrawn on a terminal, one after
+// another elsewhere.
+func (a *app) watchDisplay(o *watchOptions) *display {
+	d := &display{out: a.out, err: a.err, json: o.json}
+	if width, ok := isTerminal(a.out); ok && !o.json && o.count == 0 && !o.web {
+		d.width = width
+	}
+	return d
+}
+
+// A display shows samples, and passes lines of the watched program on. The lines
+// come from another goroutine than the samples.
+type display struct {
+	out, err io.Writer
+	json     bool
+	width    int // of the terminal that is redrawn; 0 if there is none
+
+	mu    sync.Mutex
+	drawn []string // on the terminal, guarded by mu
+}
+
+// sample shows the newest sample.
+func (d *display) sample(h *watch.History, source string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.json:
+		json.NewEncoder(d.out).Encode(h.Document(source))
+	case d.width > 0:
+		if width, ok := isTerminal(d.out); ok {
+			d.width = width
+		}
+		d.erase()
+		d.drawn = h.Screen(source, d.width-1)
+		d.draw()
+	default:
+		fmt.Fprintln(d.out, h.Line())
+	}
+}
+
+// erase removes what is drawn, so that something else can be written above.
+func (d *display) erase() {
+	if d.width > 0 && len(d.drawn) > 0 {
+		fmt.Fprintf(d.out, "\r\x1b[%dA\x1b[J", len(d.drawn))
+	}
+}
+
+func (d *display) draw() {
+	if d.width > 0 && len(d.drawn) > 0 {
+		fmt.Fprint(d.out, strings.Join(d.drawn, "\n"), "\n")
+	}
+}
+
+// Write passes on what the watched program wrote.
+func (d *display) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+	n, err := d.err.Write(b)
+	if d.width > 0 && !bytes.HasSuffix(b, []byte("\n")) {
+		fmt.Fprintln(d.err)
+	}
+	d.draw()
+	return n, err
+}
+
+// status says something about the watching itself.
+func (d *display) status(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+	fmt.Fprintf(d.err, "isobar: %s\n", text)
+	d.draw()
+}
+
+func (d *display) notes(notes []string) {
+	for _, n := range notes {
+		d.status(n)
+	}
+}

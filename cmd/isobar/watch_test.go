@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// watched starts a server with the page of a monitor.
+func watched(t *testing.T) *httptest.Server {
+	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/debug/isobar/", m)
+	srv := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		m.Close()
+		srv.Close()
+	})
+	return srv
+}
+
+func TestWatchJSON(t *testing.T) {
+	srv := watched(t)
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"watch", srv.URL, "--json", "--count", "3"}, strings.NewReader(""), &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	d := json.NewDecoder(&out)
+	last := time.Time{}
+	for n := 0; ; n++ {
+		var sample struct {
+			Time    time.Time
+			Figures map[string]float64
+		}
+		if err := d.Decode(&sample); err == io.EOF {
+			if n != 3 {
+				t.Errorf("%d samples, want 3", n)
+			}
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !sample.Time.After(last) || !(sample.Figures["/heap/objects:bytes"] > 0) {
+			t.Errorf("sample %d: %+v after %v", n, sample, last)
+		}
+		last = sample.Time
+	}
+}
+
+// lockedBuffer may be written and read at once.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// The page shows the watched process, and the next one at its address.
+func TestWatchWeb(t *testing.T) {
+	first := watched(t)
+	address := first.Listener.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errw lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"watch", address, "--web", "--interval", "100ms"}, strings.NewReader(""), &out, &errw)
+	}()
+	until(t, "the address", func() bool { return strings.HasSuffix(out.String(), "/\n") })
+	page := strings.TrimSpace(out.String())
+	history := func() (next string, rows int) {
+		resp, err := http.Get(page + "history")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var h struct {
+			Process monitor.Process
+			Rows    []json.RawMessage
+			Next    string
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&h); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(h.Process.Go, "go") {
+			t.Errorf("process %+v", h.Process)
+		}
+		next, _, _ = strings.Cut(h.Next, "-")
+		return next, len(h.Rows)
+	}
+	until(t, "samples", func() bool { _, n := history(); return n > 2 })
+	before, _ := history()
+
+	first.CloseClientConnections()
+	first.Close()
+	until(t, "the loss being said", func() bool { return strings.Contains(errw.String(), "trying again") })
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := &http.Server{Handler: watched(t).Config.Handler}
+	go second.Serve(l)
+	defer second.Close()
+	until(t, "the next process", func() bool { now, n := history(); return now != before && n > 1 })
+	cancel()
+	if c := <-code; c != exitInterrupted {
+		t.Errorf("exit %d", c)
+	}
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain for " + what)
+		}
+	}
+}
