@@ -48,6 +48,18 @@ type Record struct {
 	// child to runner the values are file names; the store keeps the bytes
 	// and leaves the values empty.
 	Profiles map[string]string `json:"profiles,omitempty"`
+	// Origin says where a fleet measured the cell; nil for a cell that was
+	// measured on the machine of its run.
+	Origin *Origin `json:"origin,omitempty"`
+}
+
+// An Origin is the place and the attempt that a record of a fleet comes from.
+// All records of a block have the same.
+type Origin struct {
+	Machine Machine `json:"machine"`
+	// Worker names the worker, Attempt the one time that it ran the block.
+	Worker  string `json:"worker"`
+	Attempt string `json:"attempt"`
 }
 
 // A Failure says how a cell failed.
@@ -74,6 +86,8 @@ const (
 	FailWorkload FailureKind = "workload"
 	// FailCrash: the child ended without a Record, for example by a panic.
 	FailCrash FailureKind = "crash"
+	// FailFleet: no worker of the fleet brought the cell's block back.
+	FailFleet FailureKind = "fleet"
 )
 
 func (f *Failure) Error() string { return string(f.Kind) + ": " + f.Message }

@@ -11,10 +11,10 @@ import (
 
 // childAttr puts the child into a process group of its own and has the kernel
 // kill it when the thread that starts it ends.
-func childAttr() *syscall.SysProcAttr {
-	attr := groupAttr()
+func childAttr(account *Account) (*syscall.SysProcAttr, error) {
+	attr := groupAttr(account)
 	attr.Pdeathsig = syscall.SIGKILL
-	return attr
+	return attr, nil
 }
 
 // awaitExit returns when the process has ended, and leaves it to be reaped:

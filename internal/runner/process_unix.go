@@ -9,7 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttr(account *Account) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if account != nil {
+		attr.Credential = &syscall.Credential{Uid: account.UID, Gid: account.GID}
+	}
+	return attr
+}
 
 // killGroup kills the process group that p leads.
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }

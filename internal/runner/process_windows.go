@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func groupAttr() *syscall.SysProcAttr {
+func groupAttr(*Account) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -44,7 +44,18 @@ type Config struct {
 	// Log receives what children write to standard error, beside the end of
 	// it that each record keeps; nil discards it.
 	Log io.Writer
+	// Dir is the working directory of children; "" stands for this process's.
+	Dir string
+	// Env is the environment of children, apart from the settings of the cell;
+	// nil stands for this process's.
+	Env []string
+	// Account is the account that children run as; nil stands for this
+	// process's. Only a process of root on Unix can give another.
+	Account *Account
 }
+
+// An Account is a user of the operating system.
+type Account struct{ UID, GID uint32 }
 
 // A Runner runs one cell after another. One goroutine uses it; it must not be
 // copied.
@@ -62,6 +73,9 @@ func New(config Config) *Runner {
 		config.Executable = func(ctx context.Context, collector string) (string, error) {
 			return Executable(ctx, collector, config.Log)
 		}
+	}
+	if config.Env == nil {
+		config.Env = os.Environ()
 	}
 	return &Runner{config: config, executables: map[string]string{}}
 }
@@ -102,6 +116,11 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 			return cell.Record{}, nil, fmt.Errorf("runner: run: %w: make room or set TMPDIR", err)
 		}
 		defer os.RemoveAll(dir)
+		if a := r.config.Account; a != nil {
+			if err := os.Chown(dir, int(a.UID), int(a.GID)); err != nil {
+				return cell.Record{}, nil, fmt.Errorf("runner: run: %w", err)
+			}
+		}
 	}
 	started := time.Now()
 	meter := host.Start()

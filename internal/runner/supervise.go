@@ -50,7 +50,13 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	// The kernel kills the child with the thread that starts it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p, err := start(exe, childEnv(os.Environ(), c, profileDir))
+	attr, err := childAttr(r.config.Account)
+	if err != nil {
+		return ending{}, err
+	}
+	p, err := start(&exec.Cmd{
+		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir), Dir: r.config.Dir, SysProcAttr: attr,
+	})
 	if err != nil {
 		return ending{}, err
 	}
@@ -153,9 +159,9 @@ func (p *process) close() {
 	p.stderr.Close()
 }
 
-// start starts the binary as a child in a process group of its own. The name
-// that this program was called by is passed on: a binary may act by it.
-func start(exe string, env []string) (*process, error) {
+// start starts cmd as a child in a process group of its own. Its first argument
+// is the name that this program was called by: a binary may act by it.
+func start(cmd *exec.Cmd) (*process, error) {
 	var files []*os.File
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
@@ -177,9 +183,7 @@ func start(exe string, env []string) (*process, error) {
 			return nil, err
 		}
 	}
-	cmd := exec.Command(exe, ChildArg)
-	cmd.Args[0] = os.Args[0]
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = env, stdin, stdout, stderr, childAttr()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	if err := cmd.Start(); err != nil {
 		closeAll()
 		return nil, err

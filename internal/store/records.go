@@ -22,6 +22,48 @@ func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) 
 	return s.update("append", func(tx *sql.Tx) error { return appendRecord(tx, run, rec, profiles) })
 }
 
+// An Entry is one record with its profiles, by kind.
+type Entry struct {
+	Record   cell.Record
+	Profiles map[string][]byte
+}
+
+// AppendBlocks stores the records of whole blocks in one transaction, and skips
+// the blocks whose cells all have records: storing a block again does nothing.
+// It returns how many it stored. A block of which some cells have records and
+// some have not is an error: it would come from two runs of the block.
+func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err error) {
+	err = s.update("append", func(tx *sql.Tx) error {
+		stored = 0
+		for _, entries := range blocks {
+			have := 0
+			for i := range entries {
+				var has bool
+				if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM record WHERE run = ? AND cell = ?)", run, entries[i].Record.Cell.Index).Scan(&has); err != nil {
+					return err
+				}
+				if has {
+					have++
+				}
+			}
+			if have == len(entries) {
+				continue
+			}
+			if have > 0 {
+				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole", have, len(entries), entries[0].Record.Cell.Block, run)
+			}
+			for i := range entries {
+				if err := appendRecord(tx, run, &entries[i].Record, entries[i].Profiles); err != nil {
+					return err
+				}
+			}
+			stored++
+		}
+		return nil
+	})
+	return stored, err
+}
+
 func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][]byte) error {
 	index := rec.Cell.Index
 	var planned bool

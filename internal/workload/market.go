@@ -22,7 +22,7 @@ func init() {
 			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},
-			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd"},
+			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
 			{Name: "pace", Default: "fixed", Help: "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say", Check: OneOf("fixed", "recorded")},
 			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast", Check: FloatRange(1e-3, 1e9)},
 			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},

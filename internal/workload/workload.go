@@ -46,6 +46,8 @@ type Param struct {
 	// Check reports why a value is not acceptable, naming what is. It may be
 	// nil for free text.
 	Check func(string) error
+	// Path is set for parameters that name a file.
+	Path bool
 }
 
 // Env is what a task is built from.

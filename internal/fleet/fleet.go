@@ -1,0 +1,272 @@
+// Package fleet measures a plan on many machines, over NATS JetStream.
+//
+// The unit of work is a block: all cells of one repetition, run one after
+// another in the plan's order by one worker. What is compared with each other
+// is therefore always measured on one machine. A coordinator ([Fleet.Sweep])
+// publishes blocks to a work queue; workers ([Worker]) take one at a time, run
+// its cells with a [Runner], and publish all its records as one result; the
+// coordinator hands results to a function that stores them, and acknowledges
+// them then. There are three streams:
+//
+//	ISOBAR_WORK     isobar.work.SWEEP.BLOCK     blocks to run: a work queue
+//	ISOBAR_RESULT   isobar.result.SWEEP.BLOCK   what came of them: a work queue
+//	ISOBAR_DEAD     isobar.dead.SWEEP.BLOCK     messages that were given up, with the reason
+//
+// and two object stores, for programs and for results that no message holds.
+//
+// The truth is the coordinator's store. A block is done when it is stored; the
+// streams are a means, and may lose anything: the coordinator publishes again
+// what is neither stored nor in a stream. Both work queues hold one message a
+// block and refuse a second. A block that two workers ran all the same, because
+// one seemed dead, has two results; the first is stored, as a whole. So however
+// often a process, a server or a connection dies, each cell has one record, and
+// the records of a block come from one attempt on one machine.
+//
+// A worker trusts no message: it checks a block against its subject, against
+// what its operator allows, and against paths that leave its directory, and
+// publishes what it refuses to ISOBAR_DEAD with the reason.
+//
+// A Fleet is a connection; its methods may be called concurrently. A Worker and
+// a sweep belong to one goroutine each.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Names of the streams and the object stores.
+const (
+	workStream   = "ISOBAR_WORK"
+	resultStream = "ISOBAR_RESULT"
+	deadStream   = "ISOBAR_DEAD"
+	programStore = "isobar-programs"
+	resultStore  = "isobar-results"
+)
+
+const (
+	// maxMessage bounds messages: a larger one is refused by the streams.
+	maxMessage = 4 << 20
+	// inlineBytes is the largest result that travels in a message. The servers
+	// of others accept 1 MB by default.
+	inlineBytes = 512 << 10
+	// resultAge is how long results wait for a coordinator to come back.
+	resultAge = 7 * 24 * time.Hour
+	// programAge is how long programs are kept.
+	programAge = 90 * 24 * time.Hour
+	// deadAge and deadBytes bound the messages that were given up.
+	deadAge   = 30 * 24 * time.Hour
+	deadBytes = 256 << 20
+)
+
+// Options say where the servers are and who is calling. The zero value is not
+// usable: give URL or Server.
+type Options struct {
+	// URL of a server, nats://HOST:PORT or tls://HOST:PORT, or several
+	// separated by commas.
+	URL string
+	// Server is a server of this process, in place of URL.
+	Server *Server
+	// Name tells connections apart in the server's own monitoring.
+	Name string
+	// At most one of: a file that holds the token, the seed of an nkey, or a
+	// user's JWT with its seed.
+	TokenFile, NKeyFile, CredsFile string
+	// Token is the token itself, where no file is given.
+	Token string
+	// PEM files: the authorities that signed the servers' certificates, and the
+	// certificate that this client shows.
+	CA, Cert, Key string
+	// Log receives one line where the connection is lost or found again; nil
+	// discards it.
+	Log func(format string, args ...any)
+}
+
+// A Fleet is a connection to the servers. Connect returns one; it must not be
+// copied.
+type Fleet struct {
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	log    func(format string, args ...any)
+	lost   context.Context // ends when the connection is closed for good
+	closed context.CancelFunc
+}
+
+// Connect connects and creates the streams where they are missing. Later the
+// connection repairs itself, for as long as it takes, unless the servers refuse
+// the credential.
+func Connect(ctx context.Context, o Options) (*Fleet, error) {
+	f := &Fleet{log: o.Log}
+	if f.log == nil {
+		f.log = func(string, ...any) {}
+	}
+	f.lost, f.closed = context.WithCancel(context.Background())
+	options, err := o.nats(f)
+	if err != nil {
+		return nil, err
+	}
+	where := strings.Join(redact(o.URL), ",")
+	if o.Server != nil {
+		where = nats.DefaultURL
+	}
+	target := o.URL
+	if o.Server != nil {
+		target = where
+	}
+	if f.nc, err = nats.Connect(target, options...); err != nil {
+		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, connectRemedy(err))
+	}
+	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
+		err = f.ensure(ctx)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("fleet: connect: %s: %w: the server needs JetStream ('isobar fleet serve' has it)", where, err)
+	}
+	return f, nil
+}
+
+// Close closes the connection. A block that a worker was running is given to
+// another one later.
+func (f *Fleet) Close() { f.nc.Close() }
+
+func (o Options) nats(f *Fleet) ([]nats.Option, error) {
+	options := []nats.Option{
+		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+		nats.Timeout(5 * time.Second), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				f.log("connection lost: %v", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { f.log("connected again to %s", nc.ConnectedUrlRedacted()) }),
+		nats.ClosedHandler(func(*nats.Conn) { f.closed() }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // operations report their errors
+	}
+	if o.Server != nil {
+		options = append(options, nats.InProcessServer(o.Server.ns), nats.Token(o.Server.token))
+		return options, nil
+	}
+	token := o.Token
+	if o.TokenFile != "" {
+		data, err := os.ReadFile(o.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: connect: token: %w", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	if token != "" {
+		options = append(options, nats.Token(token))
+	}
+	if o.NKeyFile != "" {
+		option, err := nats.NkeyOptionFromSeed(o.NKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: connect: nkey: %w: give a file that holds the seed (SU...)", err)
+		}
+		options = append(options, option)
+	}
+	if o.CredsFile != "" {
+		options = append(options, nats.UserCredentials(o.CredsFile))
+	}
+	if o.CA != "" {
+		options = append(options, nats.RootCAs(o.CA))
+	}
+	if o.Cert != "" || o.Key != "" {
+		options = append(options, nats.ClientCert(o.Cert, o.Key))
+	}
+	return options, nil
+}
+
+// connectRemedy says what to do about an error of connecting.
+func connectRemedy(err error) string {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return "the server wants a credential: give --token-file, --nkey or --creds"
+	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "tls:"):
+		return "give the authority that signed the server's certificate with --ca, and this machine's own with --cert and --key"
+	}
+	return "is 'isobar fleet serve' running there?"
+}
+
+// redact removes passwords and tokens from URLs.
+func redact(urls string) []string {
+	var out []string
+	for s := range strings.SplitSeq(urls, ",") {
+		if u, err := url.Parse(s); err == nil && u.User != nil {
+			u.User = url.User("...")
+			s = u.String()
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// ensure creates the streams and object stores that are not there.
+func (f *Fleet) ensure(ctx context.Context) error {
+	for _, config := range []jetstream.StreamConfig{
+		{
+			Name: workStream, Subjects: []string{"isobar.work.*.*"}, Description: "isobar: blocks to run",
+			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+		},
+		{
+			Name: resultStream, Subjects: []string{"isobar.result.*.*"}, Description: "isobar: records of blocks",
+			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxAge: resultAge,
+		},
+		{
+			Name: deadStream, Subjects: []string{"isobar.dead.*.*"}, Description: "isobar: messages that were given up",
+			MaxAge: deadAge, MaxBytes: deadBytes, Discard: jetstream.DiscardOld,
+		},
+	} {
+		config.MaxMsgSize, config.Compression = maxMessage, jetstream.S2Compression
+		config.Duplicates = 10 * time.Minute
+		if err := f.ensureStream(ctx, config); err != nil {
+			return fmt.Errorf("stream %s: %w", config.Name, err)
+		}
+	}
+	for _, config := range []jetstream.ObjectStoreConfig{
+		{Bucket: programStore, Description: "isobar: programs by digest", TTL: programAge},
+		{Bucket: resultStore, Description: "isobar: large results", TTL: resultAge},
+	} {
+		_, err := f.js.ObjectStore(ctx, config.Bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			config.Replicas = f.replicas()
+			if _, err = f.js.CreateObjectStore(ctx, config); errors.Is(err, jetstream.ErrBucketExists) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("object store %s: %w", config.Bucket, err)
+		}
+	}
+	return nil
+}
+
+func (f *Fleet) ensureStream(ctx context.Context, config jetstream.StreamConfig) error {
+	_, err := f.js.Stream(ctx, config.Name)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return err
+	}
+	config.Replicas = f.replicas()
+	_, err = f.js.CreateStream(ctx, config)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created meanwhile by another
+		return nil
+	}
+	return err
+}
+
+// replicas is how many servers keep a copy of a new stream: three where the
+// servers form a cluster of so many.
+func (f *Fleet) replicas() int {
+	if f.nc.ConnectedClusterName() != "" && len(f.nc.Servers()) >= 3 {
+		return 3
+	}
+	return 1
+}

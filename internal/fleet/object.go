@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Headers of a result that is kept in the object store because no message
+// holds it.
+const (
+	objectHeader = "Isobar-Object"
+	digestHeader = "Isobar-Sha256"
+)
+
+// errBadObject is wrapped by errors of objects that no later try will get.
+var errBadObject = errors.New("bad object")
+
+// maxObject bounds a result in the object store.
+const maxObject = 256 << 20
+
+// putResult stores an encoded result under the name of the attempt.
+func (f *Fleet) putResult(ctx context.Context, name string, data []byte) (digest string, err error) {
+	if len(data) > maxObject {
+		return "", fmt.Errorf("oversized: a result of %d bytes, at most %d", len(data), maxObject)
+	}
+	bucket, err := f.js.ObjectStore(ctx, resultStore)
+	if err != nil {
+		return "", fmt.Errorf("object store %s: %w", resultStore, err)
+	}
+	if _, err := bucket.PutBytes(ctx, name, data); err != nil {
+		return "", fmt.Errorf("object store %s: %w", resultStore, err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// resultData returns a result's bytes, from the message or from the object
+// that it names.
+func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error) {
+	name := m.Headers().Get(objectHeader)
+	if name == "" {
+		return m.Data(), nil
+	}
+	var data bytes.Buffer
+	sum, err := f.getObject(ctx, resultStore, name, maxObject, &data)
+	if err == nil && sum != m.Headers().Get(digestHeader) {
+		err = fmt.Errorf("%w: its digest is another than the message says", errBadObject)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", name, err)
+	}
+	return data.Bytes(), nil
+}
+
+// getObject copies an object and returns the SHA-256 of what it copied.
+func (f *Fleet) getObject(ctx context.Context, store, name string, limit int64, w io.Writer) (digest string, err error) {
+	bucket, err := f.js.ObjectStore(ctx, store)
+	if err != nil {
+		return "", err
+	}
+	object, err := bucket.Get(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		err = fmt.Errorf("%w: %w", errBadObject, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer object.Close()
+	hash := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, hash), io.LimitReader(object, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%w: oversized: more than %d bytes", errBadObject, limit)
+	}
+	if err == nil {
+		err = object.Error()
+	}
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// removeObject removes the object that a stored result was in. Where that fails
+// the object ages out.
+func (f *Fleet) removeObject(m jetstream.Msg) {
+	name := m.Headers().Get(objectHeader)
+	if name == "" {
+		return
+	}
+	if bucket, err := f.js.ObjectStore(context.Background(), resultStore); err == nil {
+		bucket.Delete(context.Background(), name)
+	}
+}

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// stuckLooks is after how many looks in a row a block counts as stuck.
+const stuckLooks = 3
+
+// reconcile compares the blocks that are pending with what the streams hold.
+// A block that is in neither stream was lost and is published again. A block
+// that is in the work queue, but which its consumer will not deliver any more,
+// has used up its attempts and is given up.
+func (s *sweep) reconcile(ctx context.Context) error {
+	// A block goes from the work queue to the results: look in this order.
+	work, err := s.blocksIn(ctx, workStream, "isobar.work."+s.ID+".*")
+	if err != nil {
+		return err
+	}
+	results, err := s.blocksIn(ctx, resultStream, "isobar.result."+s.ID+".*")
+	if err != nil {
+		return err
+	}
+	consumer, err := s.fleet.js.Consumer(ctx, workStream, s.ID)
+	if err != nil {
+		return fmt.Errorf("consumer of work: %w", err)
+	}
+	info := consumer.CachedInfo()
+	idle := info.NumPending == 0 && info.NumAckPending == 0
+	var unsent []*block
+	var lost []*Result
+	for _, b := range s.pending {
+		if work[b.number] && !results[b.number] && idle {
+			b.stuck++
+		} else {
+			b.stuck = 0
+		}
+		switch {
+		case b.stuck >= stuckLooks:
+			reason := fmt.Sprintf("given to a worker %d times, and none finished it: the worker's log says why, or its machine died", s.Attempts)
+			if err := s.fleet.bury(ctx, workSubject(s.ID, b.number), Dead{Reason: reason, Deliveries: s.Attempts}); err != nil {
+				return err
+			}
+			lost = append(lost, s.fail(b, reason))
+		case work[b.number], results[b.number]:
+			s.markSent(b)
+		default:
+			if b.sent {
+				s.sent--
+			}
+			b.sent = false
+			unsent = append(unsent, b)
+		}
+	}
+	slices.SortFunc(unsent, func(a, b *block) int { return a.cells[0].Index - b.cells[0].Index })
+	s.order, s.lastAt = unsent, time.Now()
+	for _, r := range lost {
+		s.Warn("block %d is given up: %v", r.Block, r.Records[0].Err)
+		if err := s.purgeWork(ctx, r.Block); err != nil {
+			return err
+		}
+	}
+	return s.store(lost)
+}
+
+// blocksIn returns the numbers of the blocks that a stream holds.
+func (s *sweep) blocksIn(ctx context.Context, stream, subjects string) (map[int]bool, error) {
+	st, err := s.fleet.js.Stream(ctx, stream)
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	info, err := st.Info(ctx, jetstream.WithSubjectFilter(subjects))
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	blocks := make(map[int]bool, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		if _, number, err := subjectBlock(subject); err == nil {
+			blocks[number] = true
+		}
+	}
+	return blocks, nil
+}
+
+func (s *sweep) purgeWork(ctx context.Context, number int) error {
+	st, err := s.fleet.js.Stream(ctx, workStream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", workStream, err)
+	}
+	return st.Purge(ctx, jetstream.WithPurgeSubject(workSubject(s.ID, number)))
+}
+
+// collectDead stores failures for the blocks that workers gave up.
+func (s *sweep) collectDead(ctx context.Context) error {
+	batch, err := s.dead.FetchNoWait(fetchBatch)
+	if err != nil {
+		return fmt.Errorf("fetch dead messages: %w", err)
+	}
+	for m := range batch.Messages() {
+		_, number, err := subjectBlock(m.Subject())
+		b := s.pending[number]
+		var dead Dead
+		if err == nil && b != nil && json.Unmarshal(m.Data(), &dead) == nil && dead.Worker != "" {
+			s.Warn("block %d is given up by worker %s: %s", number, dead.Worker, dead.Reason)
+			if err := s.store([]*Result{s.fail(b, dead.Reason)}); err != nil {
+				return err
+			}
+		}
+		m.Ack()
+	}
+	return nil
+}
+
+// bury publishes a message that is given up.
+func (f *Fleet) bury(ctx context.Context, subject string, dead Dead) error {
+	doc, err := json.Marshal(dead)
+	if err != nil {
+		return err
+	}
+	if _, err := f.js.Publish(ctx, deadSubject(subject), doc); err != nil {
+		return fmt.Errorf("publish to %s: %w", deadStream, err)
+	}
+	return nil
+}

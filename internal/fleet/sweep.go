@@ -1,0 +1,420 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// A SweepConfig is a plan, or what is left of one, to be run by a fleet.
+type SweepConfig struct {
+	// ID names the sweep: the same for a coordinator that goes on with it, and
+	// for no other. Letters, digits, - and _.
+	ID       string
+	Cells    []cell.Cell // those without a record, in plan order, whole blocks
+	Requires Requirement
+	Programs map[string]Program
+	// AckWait is how long a worker may be silent before its block is given to
+	// another; 0 stands for 30 s. Workers speak up three times as often.
+	AckWait time.Duration
+	// Attempts is how often a block is given to a worker; 0 stands for 10.
+	Attempts int
+	// Ahead bounds the blocks that are published and not stored; 0 stands for
+	// 4096.
+	Ahead int
+	// Store stores the results of whole blocks, each of which may be stored
+	// already, before it returns. An error ends the sweep.
+	Store func(results []*Result) error
+	// Warn receives what the user should know; nil discards it.
+	Warn func(format string, args ...any)
+}
+
+// fetchBatch is how many results are stored at once.
+const fetchBatch = 64
+
+// sweep is the state of one call of Sweep.
+type sweep struct {
+	SweepConfig
+	fleet   *Fleet
+	pending map[int]*block // by number; deleted when stored
+	order   []*block       // those that were never published, in plan order
+	sent    int            // blocks of pending that are published
+	results jetstream.Consumer
+	dead    jetstream.Consumer
+	lastAt  time.Time // of the last result, or of the last look at the streams
+	deadAt  time.Time // of the last look for dead messages
+	warned  string    // the last error that was told
+}
+
+type block struct {
+	number int
+	cells  []cell.Cell
+	sent   bool
+	bad    int // malformed results
+	stuck  int // looks in a row at which nobody could get the block
+}
+
+// Sweep runs the cells on the fleet and returns when the records of all of them
+// are stored. Servers and workers may come and go meanwhile. When ctx ends,
+// what no worker has begun is withdrawn; a later sweep with the same ID takes
+// over results that arrive until then. The error is ctx's, one of Store, or
+// that the servers closed the connection for good.
+func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
+	s, err := newSweep(f, config)
+	if err != nil {
+		return err
+	}
+	for len(s.pending) > 0 {
+		err := s.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			s.withdraw()
+			return fmt.Errorf("fleet: sweep: %w", context.Cause(ctx))
+		case f.lost.Err() != nil:
+			return fmt.Errorf("fleet: sweep: the servers closed the connection: %w", f.nc.LastError())
+		case err != nil:
+			var storing *storeError
+			if errors.As(err, &storing) {
+				return storing.err
+			}
+			if err.Error() != s.warned { // the streams may be away: once is enough
+				s.warned = err.Error()
+				s.Warn("the fleet does not answer: %v; trying again", err)
+			}
+			s.results = nil
+			pause(ctx, 200*time.Millisecond)
+		}
+	}
+	s.withdraw()
+	return nil
+}
+
+// storeError is an error of SweepConfig.Store.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+
+func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
+	s := &sweep{SweepConfig: config, fleet: f, pending: map[int]*block{}}
+	if s.ID == "" || strings.Trim(s.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		return nil, fmt.Errorf("fleet: sweep: ID %q: want letters, digits, - and _", s.ID)
+	}
+	if s.AckWait <= 0 {
+		s.AckWait = 30 * time.Second
+	}
+	if s.Attempts <= 0 {
+		s.Attempts = 10
+	}
+	if s.Ahead <= 0 {
+		s.Ahead = 4096
+	}
+	if s.Warn == nil {
+		s.Warn = func(string, ...any) {}
+	}
+	for _, c := range s.Cells {
+		b := s.pending[c.Block]
+		if b == nil {
+			b = &block{number: c.Block}
+			s.pending[c.Block] = b
+			s.order = append(s.order, b)
+		}
+		b.cells = append(b.cells, c)
+	}
+	for _, b := range s.order {
+		doc, err := s.document(b)
+		if err != nil {
+			return nil, err
+		}
+		if len(doc) > min(maxMessage, int(f.nc.MaxPayload()))-4096 {
+			return nil, fmt.Errorf("fleet: sweep: block %d has %d cells, %d bytes: more than a message of this server holds: give fewer levels, or a larger max_payload", b.number, len(b.cells), len(doc))
+		}
+	}
+	return s, nil
+}
+
+func (s *sweep) document(b *block) ([]byte, error) {
+	return json.Marshal(Job{Sweep: s.ID, Block: b.number, Cells: b.cells, Programs: s.Programs})
+}
+
+// step takes in what has arrived and publishes what there is room for.
+func (s *sweep) step(ctx context.Context) error {
+	if s.results == nil {
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.publish(ctx); err != nil {
+		return err
+	}
+	n, err := s.collect(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if n > 0 {
+		s.lastAt, s.warned = now, ""
+	}
+	if now.Sub(s.deadAt) > time.Second {
+		s.deadAt = now
+		if err := s.collectDead(ctx); err != nil {
+			return err
+		}
+	}
+	if now.Sub(s.lastAt) > s.AckWait {
+		return s.reconcile(ctx)
+	}
+	return nil
+}
+
+// begin creates the sweep's consumers where they are missing, and looks at what
+// the streams hold of it.
+func (s *sweep) begin(ctx context.Context) error {
+	if err := s.fleet.ensure(ctx); err != nil {
+		return err
+	}
+	js := s.fleet.js
+	if _, err := js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
+		Durable: s.ID, FilterSubject: "isobar.work." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.AckWait, MaxDeliver: s.Attempts,
+		MaxAckPending: -1, MaxWaiting: 1 << 16, Metadata: s.Requires.metadata(),
+	}); err != nil {
+		return fmt.Errorf("consumer of work: %w", err)
+	}
+	// What the last coordinator had fetched and not stored is to come at once.
+	if err := js.DeleteConsumer(ctx, resultStream, s.ID); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("consumer of results: %w", err)
+	}
+	results, err := js.CreateOrUpdateConsumer(ctx, resultStream, jetstream.ConsumerConfig{
+		Durable: s.ID, FilterSubject: "isobar.result." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute,
+		MaxAckPending: 4 * fetchBatch, InactiveThreshold: resultAge,
+	})
+	if err != nil {
+		return fmt.Errorf("consumer of results: %w", err)
+	}
+	if s.dead, err = js.CreateOrUpdateConsumer(ctx, deadStream, jetstream.ConsumerConfig{
+		Durable: s.ID, FilterSubject: "isobar.dead." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, InactiveThreshold: resultAge,
+	}); err != nil {
+		return fmt.Errorf("consumer of dead messages: %w", err)
+	}
+	if err := s.reconcile(ctx); err != nil {
+		return err
+	}
+	s.results = results
+	return s.fleet.nc.Publish(newsSubject, nil)
+}
+
+// publish publishes blocks in plan order, as many as may be ahead.
+func (s *sweep) publish(ctx context.Context) error {
+	var futures []jetstream.PubAckFuture
+	var published []*block
+	for s.sent+len(published) < s.Ahead && len(published) < 1024 && len(s.order) > len(published) {
+		b := s.order[len(published)]
+		doc, err := s.document(b)
+		if err != nil {
+			return err
+		}
+		message := &nats.Msg{Subject: workSubject(s.ID, b.number), Data: doc}
+		future, err := s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(nuid.Next()))
+		if err != nil {
+			return fmt.Errorf("publish block %d: %w", b.number, err)
+		}
+		futures, published = append(futures, future), append(published, b)
+	}
+	for i, future := range futures {
+		select {
+		case <-future.Ok():
+		case err := <-future.Err():
+			if !alreadyThere(err) {
+				return fmt.Errorf("publish block %d: %w", published[i].number, err)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		s.order = s.order[1:]
+		s.markSent(published[i])
+	}
+	return nil
+}
+
+func (s *sweep) markSent(b *block) {
+	if !b.sent {
+		b.sent = true
+		s.sent++
+	}
+}
+
+// alreadyThere reports whether a stream refused a second message of a block.
+func alreadyThere(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "maximum messages per subject exceeded")
+}
+
+// collect stores the results that have arrived, waiting for the first for a
+// moment, and returns how many there were.
+func (s *sweep) collect(ctx context.Context) (int, error) {
+	messages, err := s.fetch()
+	if err != nil {
+		return 0, fmt.Errorf("fetch results: %w", err)
+	}
+	var results []*Result
+	done := messages[:0]
+	for _, m := range messages {
+		r, err := s.open(ctx, m)
+		if err != nil { // it stays in the stream
+			s.Warn("a result cannot be read now: %v", err)
+			continue
+		}
+		if r != nil {
+			results = append(results, r)
+		}
+		done = append(done, m)
+	}
+	if err := s.store(results); err != nil {
+		return 0, err
+	}
+	for _, m := range done {
+		m.Ack()
+		s.fleet.removeObject(m)
+	}
+	return len(done), ctx.Err()
+}
+
+// fetch waits a moment for one result and takes what else there is.
+func (s *sweep) fetch() ([]jetstream.Msg, error) {
+	batch, err := s.results.Fetch(1, jetstream.FetchMaxWait(min(time.Second, s.AckWait)))
+	if err != nil {
+		return nil, err
+	}
+	messages, err := drain(batch)
+	if len(messages) == 0 || err != nil {
+		return nil, err
+	}
+	if batch, err = s.results.FetchNoWait(fetchBatch - 1); err != nil {
+		return messages, nil
+	}
+	more, _ := drain(batch)
+	return append(messages, more...), nil
+}
+
+func drain(batch jetstream.MessageBatch) ([]jetstream.Msg, error) {
+	var messages []jetstream.Msg
+	for m := range batch.Messages() {
+		messages = append(messages, m)
+	}
+	return messages, batch.Error()
+}
+
+// store stores results of pending blocks and takes the blocks from the list.
+func (s *sweep) store(results []*Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	if err := s.Store(results); err != nil {
+		return &storeError{err}
+	}
+	for _, r := range results {
+		s.forget(r.Block)
+	}
+	return nil
+}
+
+func (s *sweep) forget(number int) {
+	b := s.pending[number]
+	if b == nil {
+		return
+	}
+	delete(s.pending, number)
+	if b.sent {
+		s.sent--
+	} else if i := slices.Index(s.order, b); i >= 0 {
+		s.order = slices.Delete(s.order, i, i+1)
+	}
+}
+
+// open decodes a result; nil for one that is of no use: of a block that is
+// stored, or malformed, which is run again. The error is for one that cannot be
+// had now.
+func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
+	_, number, bad := subjectBlock(m.Subject())
+	b := s.pending[number]
+	if bad == nil && b == nil {
+		return nil, nil
+	}
+	if bad == nil {
+		data, err := s.fleet.resultData(ctx, m)
+		if err != nil && !errors.Is(err, errBadObject) {
+			return nil, err
+		}
+		if bad = err; bad == nil {
+			var r *Result
+			if r, bad = decodeResult(s.ID, b.cells, data); bad == nil {
+				return r, nil
+			}
+		}
+	}
+	s.Warn("a result of block %d is given up: %v", number, bad)
+	if err := s.fleet.bury(ctx, m.Subject(), Dead{Reason: bad.Error(), Message: sample(m.Data())}); err != nil {
+		return nil, err
+	}
+	if b != nil {
+		if b.bad++; b.bad >= s.Attempts {
+			return s.fail(b, fmt.Sprintf("%d results were given up, the last one: %v", b.bad, bad)), nil
+		}
+	}
+	return nil, nil
+}
+
+// fail makes the records of a block that nobody brings back.
+func (s *sweep) fail(b *block, reason string) *Result {
+	r := &Result{Sweep: s.ID, Block: b.number}
+	for _, c := range b.cells {
+		r.Records = append(r.Records, cell.Record{Cell: c, Started: time.Now(), Err: &cell.Failure{Kind: cell.FailFleet, Message: reason}})
+	}
+	return r
+}
+
+// withdraw removes what the streams hold of the sweep and nobody will want.
+// Results stay: a sweep with the same ID takes them over.
+func (s *sweep) withdraw() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	s.fleet.remove(ctx, s.ID, len(s.pending) == 0)
+}
+
+// remove removes a sweep's work and, where the sweep is finished, its results.
+func (f *Fleet) remove(ctx context.Context, id string, results bool) error {
+	var errs []error
+	purge := func(stream, subject string) {
+		if st, err := f.js.Stream(ctx, stream); err != nil {
+			errs = append(errs, err)
+		} else if err := st.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			errs = append(errs, err)
+		}
+		if err := f.js.DeleteConsumer(ctx, stream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			errs = append(errs, err)
+		}
+	}
+	purge(workStream, "isobar.work."+id+".*")
+	if results {
+		purge(resultStream, "isobar.result."+id+".*")
+		if err := f.js.DeleteConsumer(ctx, deadStream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,352 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/workload"
+)
+
+// An Account is a user of the operating system.
+type Account struct{ UID, GID int }
+
+// refusal is an error of a block that no worker like this one will ever run.
+type refusal struct{ error }
+
+// handle runs a block to its end: a result is published and the block
+// acknowledged, or it is refused, or given back.
+func (w *Worker) handle(ctx context.Context, m jetstream.Msg) {
+	delivery := uint64(1)
+	if meta, err := m.Metadata(); err == nil {
+		delivery = meta.NumDelivered
+	}
+	if delivery > 1 {
+		w.update(func(m *Member) { m.Retries++ })
+		if w.hasResult(ctx, m.Subject()) { // its worker died before it could say so
+			m.DoubleAck(ctx)
+			return
+		}
+	}
+	stop := w.heartbeat(ctx, m)
+	err := w.run(ctx, m)
+	stop()
+	var refused refusal
+	switch {
+	case err == nil:
+		w.update(func(m *Member) { m.BlocksDone++ })
+		return
+	case errors.As(err, &refused):
+	case ctx.Err() != nil || w.fleet.lost.Err() != nil:
+		m.Nak()
+		return
+	default:
+		w.config.Log("block %s (delivery %d) not run: %v", m.Subject(), delivery, err)
+		if delivery < w.attempts(ctx, m) {
+			m.NakWithDelay(time.Second)
+			return
+		}
+	}
+	w.config.Log("block %s is given up: %v", m.Subject(), err)
+	w.update(func(m *Member) { m.Refused++ })
+	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: int(delivery), Message: sample(m.Data())}
+	if err := w.fleet.bury(ctx, m.Subject(), dead); err != nil {
+		w.config.Log("%v", err)
+		m.NakWithDelay(time.Second)
+		return
+	}
+	m.TermWithReason(err.Error())
+}
+
+// attempts is how often the block may be delivered.
+func (w *Worker) attempts(ctx context.Context, m jetstream.Msg) uint64 {
+	meta, err := m.Metadata()
+	if err != nil {
+		return 1
+	}
+	consumer, err := w.fleet.js.Consumer(ctx, workStream, meta.Consumer)
+	if err != nil || consumer.CachedInfo().Config.MaxDeliver < 1 {
+		return math.MaxUint64
+	}
+	return uint64(consumer.CachedInfo().Config.MaxDeliver)
+}
+
+// hasResult reports whether a result of the block waits to be stored.
+func (w *Worker) hasResult(ctx context.Context, subject string) bool {
+	stream, err := w.fleet.js.Stream(ctx, resultStream)
+	if err != nil {
+		return false
+	}
+	_, err = stream.GetLastMsgForSubject(ctx, strings.Replace(subject, "isobar.work.", "isobar.result.", 1))
+	return err == nil
+}
+
+// heartbeat tells the server that the block is being run, until stop is called.
+func (w *Worker) heartbeat(ctx context.Context, m jetstream.Msg) (stop func()) {
+	interval := 10 * time.Second
+	if meta, err := m.Metadata(); err == nil {
+		if consumer, err := w.fleet.js.Consumer(ctx, workStream, meta.Consumer); err == nil {
+			interval = max(consumer.CachedInfo().Config.AckWait/3, 20*time.Millisecond)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if !w.fleet.nc.IsConnected() || m.InProgress() != nil {
+					w.update(func(m *Member) { m.LostHeartbeats++ })
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// run runs the cells of a block in order and publishes what came of them.
+func (w *Worker) run(ctx context.Context, m jetstream.Msg) error {
+	job, err := decodeJob(m.Subject(), m.Data())
+	if err == nil {
+		err = w.check(&job)
+	}
+	if err != nil {
+		return refusal{err}
+	}
+	dir, err := w.workDir()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program, err := w.program(ctx, &job, dir)
+	if err != nil {
+		return err
+	}
+	w.update(func(m *Member) {
+		m.State, m.Sweep, m.Block, m.Done, m.Cells, m.Started = stateOf(m.State, "running"), job.Sweep, job.Block, 0, len(job.Cells), time.Now()
+	})
+	defer w.update(func(m *Member) { m.State, m.Sweep, m.Cell, m.Started = stateOf(m.State, "idle"), "", "", time.Time{} })
+	result := &Result{Sweep: job.Sweep, Block: job.Block}
+	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: nuid.Next()}
+	runner := w.config.Runner(dir)
+	for _, c := range job.Cells {
+		w.update(func(m *Member) { m.Cell = c.Key() })
+		rec, profiles, err := runner.Run(ctx, w.limit(c, program))
+		if err != nil {
+			return err
+		}
+		rec.Cell, rec.Origin = c, origin
+		result.add(rec, profiles)
+		w.update(func(m *Member) {
+			m.Done++
+			m.CellsDone++
+			if rec.Err != nil {
+				m.CellsFailed++
+			}
+		})
+	}
+	w.noteFloor(result)
+	return w.deliver(ctx, m, result, origin.Attempt)
+}
+
+// stateOf keeps a worker draining that drains.
+func stateOf(now, next string) string {
+	if now == "draining" {
+		return now
+	}
+	return next
+}
+
+func (r *Result) add(rec cell.Record, profiles map[string][]byte) {
+	if len(profiles) > 0 && r.Profiles == nil {
+		r.Profiles = make([]map[string][]byte, len(r.Records))
+	}
+	r.Records = append(r.Records, rec)
+	if r.Profiles != nil {
+		r.Profiles = append(r.Profiles, profiles)
+	}
+}
+
+// deliver publishes the result until a server has it, then acknowledges the
+// block. A result that is there already came first: this one is not needed.
+func (w *Worker) deliver(ctx context.Context, m jetstream.Msg, result *Result, attempt string) error {
+	data, err := result.encode()
+	if err != nil {
+		return refusal{fmt.Errorf("encode the result: %w", err)}
+	}
+	message := &nats.Msg{Subject: resultSubject(result.Sweep, result.Block), Data: data, Header: nats.Header{}}
+	if len(data) > min(inlineBytes, int(w.fleet.nc.MaxPayload())/2) {
+		if len(data) > maxObject {
+			return refusal{fmt.Errorf("oversized: a result of %d bytes, at most %d", len(data), maxObject)}
+		}
+		message.Header.Set(objectHeader, attempt)
+		message.Data = nil
+	}
+	for {
+		err := w.publish(ctx, message, data, attempt)
+		if err == nil || alreadyThere(err) {
+			break
+		}
+		if ctx.Err() != nil || w.fleet.lost.Err() != nil {
+			return err
+		}
+		w.config.Log("block %d of %s is finished and waits for the servers: %v", result.Block, result.Sweep, err)
+		pause(ctx, 300*time.Millisecond)
+	}
+	if w.config.published != nil {
+		w.config.published()
+	}
+	ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := m.DoubleAck(ackCtx); err != nil { // it will be given to another, which finds the result
+		w.config.Log("block %d of %s is finished, but not acknowledged: %v", result.Block, result.Sweep, err)
+	}
+	return nil
+}
+
+func (w *Worker) publish(ctx context.Context, message *nats.Msg, data []byte, attempt string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if message.Header.Get(objectHeader) != "" {
+		digest, err := w.fleet.putResult(ctx, attempt, data)
+		if err != nil {
+			return err
+		}
+		message.Header.Set(digestHeader, digest)
+	}
+	_, err := w.fleet.js.PublishMsg(ctx, message, jetstream.WithMsgID(attempt))
+	return err
+}
+
+// check refuses blocks that the operator does not allow.
+func (w *Worker) check(job *Job) error {
+	for _, c := range job.Cells {
+		load, err := workload.Lookup(c.Workload)
+		if err != nil {
+			return fmt.Errorf("refused: %w", err)
+		}
+		kind := KindLab
+		if load.NeedsCommand || len(c.Command) > 0 {
+			kind = KindExec
+		}
+		if !slices.Contains(w.config.Allow, kind) {
+			return fmt.Errorf("refused: cell %d runs a program, which the operator of worker %s does not allow (--allow %s)", c.Index, w.config.Name, strings.Join(w.config.Allow, ","))
+		}
+		if kind == KindExec && (len(c.Command) == 0 || len(job.Programs) == 0) {
+			return fmt.Errorf("refused: cell %d runs a program, but none came with it", c.Index)
+		}
+		for _, p := range load.Params {
+			if value := c.Params[p.Name]; p.Path && value != "" && !filepath.IsLocal(value) {
+				return fmt.Errorf("refused: cell %d: %s=%s leaves the working directory", c.Index, p.Name, value)
+			}
+		}
+		for i, arg := range c.Command {
+			if i > 0 && leaves(arg) {
+				return fmt.Errorf("refused: cell %d: argument %q leaves the working directory", c.Index, arg)
+			}
+		}
+	}
+	return nil
+}
+
+// leaves reports whether an argument, or what follows a = in it, is an absolute
+// path or one with "..".
+func leaves(arg string) bool {
+	for _, part := range []string{arg, arg[strings.Index(arg, "=")+1:]} {
+		if filepath.IsAbs(part) || strings.HasPrefix(part, "/") || slices.Contains(strings.FieldsFunc(part, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// limit returns the cell as it is run: within the operator's limits, with the
+// program that came with it.
+func (w *Worker) limit(c cell.Cell, program string) cell.Cell {
+	if most := w.config.MaxTimeout; most > 0 && (c.Timeout == 0 || c.Timeout > most) {
+		c.Timeout = most
+	}
+	if most := w.config.MaxMemoryBytes; most > 0 && (c.MemoryBytes == 0 || c.MemoryBytes > most) {
+		c.MemoryBytes = most
+	}
+	if program != "" && len(c.Command) > 0 {
+		c.Command = append([]string{program}, c.Command[1:]...)
+	}
+	return c
+}
+
+// workDir makes an empty directory for a block.
+func (w *Worker) workDir() (string, error) {
+	if err := os.MkdirAll(w.config.Dir, 0o755); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(w.config.Dir, "block-")
+	if err != nil {
+		return "", err
+	}
+	if a := w.config.Account; a != nil {
+		if err := os.Chown(dir, a.UID, a.GID); err != nil {
+			os.RemoveAll(dir)
+			return "", err
+		}
+	}
+	return filepath.Abs(dir)
+}
+
+// noteFloor notes by how much the baseline and its twin of a block differed.
+func (w *Worker) noteFloor(r *Result) {
+	for i := range r.Records {
+		twin := &r.Records[i]
+		if !twin.Cell.Twin || twin.Err != nil {
+			continue
+		}
+		base := twin.Cell.Config
+		base.Twin = false
+		for j := range r.Records {
+			if r.Records[j].Err == nil && r.Records[j].Cell.Key() == base.Key() {
+				if ratio := twinRatio(&r.Records[j], twin); ratio > 0 {
+					w.update(func(m *Member) { m.noteFloor(ratio) })
+				}
+			}
+		}
+	}
+}
+
+// twinRatio is the ratio, 1 or more, of the first of these figures that both
+// records have; 0 if there is none.
+func twinRatio(a, b *cell.Record) float64 {
+	for _, metric := range []string{cell.OpTime, cell.OpCPU, cell.TotalCPU, cell.WallTime} {
+		if x, y := a.Metrics[metric], b.Metrics[metric]; x > 0 && y > 0 {
+			return max(x/y, y/x)
+		}
+	}
+	return 0
+}
+
+func (m *Member) noteFloor(ratio float64) {
+	m.floors = append(m.floors, ratio)
+	if len(m.floors) > 64 {
+		m.floors = m.floors[1:]
+	}
+	sorted := slices.Sorted(slices.Values(m.floors))
+	m.Floor = sorted[len(sorted)/2]
+}
