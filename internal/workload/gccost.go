@@ -1,0 +1,77 @@
+package workload
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "gccost",
+		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
+		Params: withBudget("60", "0",
+			Param{Name: "beside", Default: "nothing", Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 slots for tasks)", Check: OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
+			Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: IntRange(1, 100_000_000)},
+		),
+		New: newGCCost,
+	})
+}
+
+// gcCost compares what collections cost beside what seed documents say is free
+// of them: document 003, exercise 13 (a map by numbers is not scanned), and
+// document 004, section 1.1 (the task arena is not traversed). An operation is
+// runtime.GC().
+type gcCost struct {
+	budget
+	byPointer map[pointerKey]struct{}
+	byNumber  map[scalarKey]struct{}
+	arena     *taskArena
+	count     atomic.Int64 // publishes nothing
+}
+
+func newGCCost(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: gccost: %w", err)
+	}
+	t, keys := &gcCost{budget: b}, uint64(env.Params.Int("keys"))
+	switch env.Params.String("beside") {
+	case "map-pointers":
+		t.byPointer = make(map[pointerKey]struct{}, keys)
+		tenants := make([]*exerciseTenant, 1000)
+		for i := range tenants {
+			tenants[i] = &exerciseTenant{uint64(i)}
+		}
+		for i := range keys {
+			t.byPointer[pointerKey{tenants[i%1000], i}] = struct{}{}
+		}
+	case "map-numbers":
+		t.byNumber = make(map[scalarKey]struct{}, keys)
+		for i := range keys {
+			t.byNumber[scalarKey{i % 1000, i}] = struct{}{}
+		}
+	case "arena-empty":
+		t.arena = new(taskArena)
+	case "arena-full":
+		t.arena = new(taskArena)
+		for i := range int64(taskArenaLen) {
+			t.arena.alloc().run = func() { t.count.Add(i) }
+		}
+	}
+	return t, nil
+}
+
+func (t *gcCost) Workers() int { return 1 }
+
+func (t *gcCost) Loop(_ int, n int64) uint64 {
+	for range n {
+		runtime.GC()
+	}
+	return uint64(n)
+}
+
+func (t *gcCost) Close() error {
+	runtime.KeepAlive(t)
+	return nil
+}
