@@ -25,7 +25,7 @@ minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
 			if err != nil {
 				return err
 			}
-			return a.measure(cmd.Context(), opts, spec, "quick study")
+			return a.measure(cmd.Context(), opts, nil, spec, "quick study")
 		},
 	}
 	opts.addFlags(cmd.Flags(), 6, 2*time.Minute, 150*time.Second)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/plan"
 	"github.com/isobar-go/isobar/internal/report"
@@ -18,7 +19,7 @@ import (
 )
 
 // measure carries out a new run: plan, run, store, report.
-func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec, name string) error {
+func (a *app) measure(ctx context.Context, opts *measureOptions, sweep *sweepOptions, spec plan.Spec, name string) error {
 	for _, study := range spec.Studies {
 		if err := checkStudy(study); err != nil {
 			return err
@@ -34,8 +35,8 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	}
 	defer unlock()
 	defer s.Close()
-	r := runner.New(runner.Config{Log: a.err})
-	if err := r.Prepare(ctx, cells); err != nil {
+	execute, err := a.executor(ctx, sweep, s, cells, opts.budget)
+	if err != nil {
 		return err
 	}
 	if opts.name != "" {
@@ -45,11 +46,11 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, spec plan.Spec,
 	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, r, s, path, id, &opts.output, opts.budget)
+	return a.finishRun(ctx, execute, s, path, id, &opts.output)
 }
 
 // resume goes on with a run exactly where it stopped.
-func (a *app) resume(ctx context.Context, runID string, output *outputOptions) error {
+func (a *app) resume(ctx context.Context, runID string, sweep *sweepOptions, output *outputOptions) error {
 	s, path, unlock, err := a.openForRun()
 	if err != nil {
 		return err
@@ -73,11 +74,25 @@ func (a *app) resume(ctx context.Context, runID string, output *outputOptions) e
 	if err != nil {
 		return err
 	}
-	r := runner.New(runner.Config{Log: a.err})
-	if err := r.Prepare(ctx, pending); err != nil {
+	execute, err := a.executor(ctx, sweep, s, pending, 0)
+	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, r, s, path, run.ID, output, 0)
+	return a.finishRun(ctx, execute, s, path, run.ID, output)
+}
+
+// executor returns what measures the pending cells of a run and tells how many
+// failed: on this machine, once the binaries that the cells need are there, or
+// by a fleet.
+func (a *app) executor(ctx context.Context, sweep *sweepOptions, s *store.Store, cells []cell.Cell, budget time.Duration) (func(id int64) (int, error), error) {
+	if sweep != nil && sweep.url != "" {
+		return func(id int64) (int, error) { return a.runFleet(ctx, sweep, s, id) }, nil
+	}
+	r := runner.New(runner.Config{Log: a.err})
+	if err := r.Prepare(ctx, cells); err != nil {
+		return nil, err
+	}
+	return func(id int64) (int, error) { return a.execute(ctx, r, s, id, budget) }, nil
 }
 
 // openForRun opens the store and takes the lock that keeps two labs from
@@ -98,8 +113,8 @@ func (a *app) openForRun() (s *store.Store, path string, unlock func(), err erro
 
 // finishRun measures what is pending of a run, reports the whole, and turns
 // failed cells and interruption into the exit code.
-func (a *app) finishRun(ctx context.Context, r *runner.Runner, s *store.Store, path string, id int64, output *outputOptions, budget time.Duration) error {
-	failed, err := a.execute(ctx, r, s, id, budget)
+func (a *app) finishRun(ctx context.Context, execute func(id int64) (failed int, err error), s *store.Store, path string, id int64, output *outputOptions) error {
+	failed, err := execute(id)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return fmt.Errorf("%w\n%s", err, resumeHint(s, id))

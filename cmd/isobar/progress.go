@@ -41,6 +41,13 @@ func (p *progress) end() {
 	p.done++
 }
 
+// advance counts cells that were measured elsewhere; spent is the time since the
+// first began.
+func (p *progress) advance(cells int, spent time.Duration, last cell.Cell) {
+	p.fresh, p.done, p.spent = p.fresh+cells, p.done+cells, spent
+	p.begin(last)
+}
+
 // clear removes the bar, so that something else can be printed.
 func (p *progress) clear() {
 	if p.width > 0 {

@@ -16,6 +16,7 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var resume bool
 	var output outputOptions
+	var sweep sweepOptions
 	cmd := &cobra.Command{
 		Use:   "run WORKLOAD",
 		Short: "Run one workload with factors of your choice, or resume a run",
@@ -42,11 +43,12 @@ first level of each factor is the baseline that the others are compared with.
 			if len(args) == 1 {
 				id = args[0]
 			}
-			return a.resume(cmd.Context(), id, &output)
+			return a.resume(cmd.Context(), id, &sweep, &output)
 		},
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on with run RUN (default: the latest) exactly where it stopped")
 	output.addFlags(cmd.Flags())
+	sweep.addFlags(cmd.Flags())
 	for _, w := range workload.All() {
 		cmd.AddCommand(a.workloadCommand(w))
 	}
@@ -55,7 +57,7 @@ first level of each factor is the baseline that the others are compared with.
 
 // workloadCommand is 'lab run NAME', whose flags are the workload's parameters.
 func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
-	opts, factors := &measureOptions{}, &factorFlags{}
+	opts, factors, sweep := &measureOptions{}, &factorFlags{}, &sweepOptions{}
 	values := make([]*string, len(w.Params))
 	cmd := &cobra.Command{
 		Use:   w.Name,
@@ -81,7 +83,10 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.measure(cmd.Context(), opts, spec, strings.Join(append([]string{w.Name}, args...), " "))
+			if err := sweep.check(opts, &spec); err != nil {
+				return err
+			}
+			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, args...), " "))
 		},
 	}
 	if w.NeedsCommand {
@@ -89,6 +94,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	}
 	factors.addFlags(cmd.Flags())
 	opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
+	sweep.addFlags(cmd.Flags())
 	for i, p := range w.Params {
 		values[i] = cmd.Flags().String(p.Name, p.Default, p.Help)
 	}

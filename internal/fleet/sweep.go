@@ -53,6 +53,7 @@ type sweep struct {
 	dead    jetstream.Consumer
 	lastAt  time.Time // of the last result, or of the last look at the streams
 	deadAt  time.Time // of the last look for dead messages
+	fitAt   time.Time // of the next look whether a worker is fit
 	warned  string    // the last error that was told
 }
 
@@ -105,7 +106,7 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return e.err.Error() }
 
 func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
-	s := &sweep{SweepConfig: config, fleet: f, pending: map[int]*block{}}
+	s := &sweep{SweepConfig: config, fleet: f, pending: map[int]*block{}, fitAt: time.Now().Add(2 * time.Second)}
 	if s.ID == "" || strings.Trim(s.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return nil, fmt.Errorf("fleet: sweep: ID %q: want letters, digits, - and _", s.ID)
 	}
@@ -172,6 +173,22 @@ func (s *sweep) step(ctx context.Context) error {
 	}
 	if now.Sub(s.lastAt) > s.AckWait {
 		return s.reconcile(ctx)
+	}
+	if n == 0 && now.After(s.fitAt) {
+		s.fitAt = now.Add(time.Minute)
+		return s.checkFit(ctx)
+	}
+	return nil
+}
+
+// checkFit warns where nobody can run the sweep.
+func (s *sweep) checkFit(ctx context.Context) error {
+	members, err := s.fleet.Members(ctx, 500*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	if reason := unfit(s.Requires, members); reason != "" {
+		s.Warn("no worker of the fleet can run this now, it waits: %s", reason)
 	}
 	return nil
 }

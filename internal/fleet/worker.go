@@ -21,8 +21,9 @@ import (
 
 // Subjects outside the streams: what is lost there is not missed.
 const (
-	newsSubject = "isobar.news" // a sweep has begun
-	pingSubject = "isobar.ping" // every worker answers with a Member
+	newsSubject  = "isobar.news"  // a sweep has begun
+	drainSubject = "isobar.drain" // with the name of a worker
+	pingSubject  = "isobar.ping"  // every worker answers with a Member
 )
 
 // A Runner runs one cell. *runner.Runner is one.
@@ -236,7 +237,27 @@ func (w *Worker) subscribe() ([]*nats.Subscription, error) {
 			m.Respond(doc)
 		}
 	})
-	return []*nats.Subscription{news, pings}, err
+	if err != nil {
+		return nil, err
+	}
+	drains, err := w.fleet.nc.Subscribe(drainSubject, func(m *nats.Msg) {
+		if string(m.Data) == w.config.Name {
+			w.Drain()
+			m.Respond(nil)
+		}
+	})
+	return []*nats.Subscription{news, pings, drains}, err
+}
+
+// Drain tells the worker of that name to finish the block that it runs, and to
+// leave.
+func (f *Fleet) Drain(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := f.nc.RequestWithContext(ctx, drainSubject, []byte(name)); err != nil {
+		return fmt.Errorf("fleet: drain: no worker %s answers: 'isobar fleet status' lists them (%w)", name, err)
+	}
+	return nil
 }
 
 // queues returns the consumers of the sweeps that this worker is fit for.

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/isobar-go/isobar/internal/fleet"
+)
+
+// fleetFlags are the flags of connecting to a fleet.
+type fleetFlags struct {
+	prefix                                      string
+	tokenFile, nkey, creds, ca, cert, key, name string
+}
+
+func (o *fleetFlags) addFlags(f *pflag.FlagSet, prefix string) {
+	o.prefix = prefix
+	f.StringVar(&o.tokenFile, prefix+"token-file", "", "`FILE` that holds the fleet's token")
+	f.StringVar(&o.nkey, prefix+"nkey", "", "`FILE` that holds the seed of an nkey, in place of a token")
+	f.StringVar(&o.creds, prefix+"creds", "", "`FILE` with a user's JWT and seed, in place of a token")
+	f.StringVar(&o.ca, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
+	f.StringVar(&o.cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
+	f.StringVar(&o.key, prefix+"key", "", "PEM `FILE` of its key")
+}
+
+// options are what connects to url.
+func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
+	given := 0
+	for _, file := range []string{o.tokenFile, o.nkey, o.creds} {
+		if file != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one", o.prefix))
+	}
+	return fleet.Options{
+		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert, Key: o.key,
+		Log: func(format string, args ...any) { fmt.Fprintf(a.err, "isobar: fleet: "+format+"\n", args...) },
+	}, nil
+}
+
+func (a *app) fleetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Measure on many machines: the server, and what the fleet is doing",
+		Long: `A fleet measures the same plan on many machines. One process serves:
+
+  isobar fleet serve --listen 127.0.0.1:4222
+
+Each machine that measures runs a worker:
+
+  isobar worker nats://HOST:4222 --token-file FILE
+
+and any machine has a plan measured, and keeps the records in its own store:
+
+  isobar lab run strategies --fleet nats://HOST:4222 --fleet-token-file FILE
+
+The server is NATS with JetStream; a cluster of your own does as well. With
+--fleet local, server and worker are in the process of 'lab run' itself.`,
+		Args: onlyCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.fleetServeCommand(), a.fleetStatusCommand())
+	return cmd
+}
+
+// serveOptions are the flags of 'fleet serve'.
+type serveOptions struct {
+	config    fleet.ServerConfig
+	tokenFile string
+	metrics   string
+	json      bool
+}
+
+func (a *app) fleetServeCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a fleet until interrupted",
+		Long: `Runs a NATS server with JetStream, which keeps its streams in files. It listens on
+loopback unless told otherwise, and wants a token: that of --token-file, or else
+one that it draws and keeps in DIR/token. Another address needs a certificate.
+
+Three servers make a cluster, in which one may be lost:
+
+  isobar fleet serve --name a --cluster isobar --cluster-listen HOST:6222 \
+    --route OTHER1:6222 --route OTHER2:6222 --token-file FILE ...
+
+Servers of a cluster use one token. It ends with status 1 when the disk is full:
+have it started again.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveFleet(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.config.Listen, "listen", "127.0.0.1:4222", "`HOST:PORT` for clients; port 0 for any")
+	f.StringVar(&o.config.Dir, "dir", "", "`DIR` for the streams (default: fleet, beside the store)")
+	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` that holds the token (default: DIR/token, which is made)")
+	f.StringSliceVar(&o.config.NKeys, "nkey", nil, "public key (U...) of a user who may connect; several; there is no token then")
+	f.StringVar(&o.config.Cert, "cert", "", "PEM `FILE` of the server's certificate")
+	f.StringVar(&o.config.Key, "key", "", "PEM `FILE` of its key")
+	f.StringVar(&o.config.CA, "ca", "", "PEM `FILE` of the authority that clients' certificates must be signed by")
+	f.BoolVar(&o.config.Plaintext, "plaintext", false, "listen on other addresses than loopback without a certificate")
+	f.BoolVar(&o.config.Sync, "sync", false, "have every message on the disk before it is confirmed")
+	f.StringVar(&o.config.Name, "name", "", "name of this server in a cluster")
+	f.StringVar(&o.config.Cluster, "cluster", "", "name of the cluster")
+	f.StringVar(&o.config.ClusterListen, "cluster-listen", "", "`HOST:PORT` for the other servers")
+	f.StringSliceVar(&o.config.Routes, "route", nil, "`HOST:PORT` of another server; several")
+	f.StringVar(&o.metrics, "metrics", "", "serve Prometheus metrics at `HOST:PORT`, under /metrics")
+	f.BoolVar(&o.json, "json", false, "print where it listens as JSON")
+	return cmd
+}
+
+func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
+	if o.config.Dir == "" {
+		path, err := a.storePath()
+		if err != nil {
+			return err
+		}
+		o.config.Dir = filepath.Join(filepath.Dir(path), "fleet")
+	}
+	var err error
+	if o.config.Dir, err = filepath.Abs(o.config.Dir); err != nil {
+		return fmt.Errorf("fleet serve: %w", err)
+	}
+	if len(o.config.NKeys) == 0 {
+		if o.tokenFile == "" {
+			o.tokenFile = filepath.Join(o.config.Dir, "token")
+		}
+		if o.config.Token, err = readToken(o.tokenFile); err != nil {
+			return fmt.Errorf("fleet serve: token: %w", err)
+		}
+	}
+	s, err := fleet.Serve(o.config)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	metrics := ""
+	if o.metrics != "" {
+		url, stop, err := serveMetrics(ctx, o.metrics, s)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		metrics = url
+	}
+	if o.json {
+		err = writeJSON(a.out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir, "metrics": metrics})
+	} else {
+		fmt.Fprintf(a.out, "serving    %s\nstreams    %s\n", s.URL(), o.config.Dir)
+		if metrics != "" {
+			fmt.Fprintf(a.out, "metrics    %s\n", metrics)
+		}
+		credential := "--nkey SEEDFILE"
+		if o.tokenFile != "" {
+			credential = "--token-file " + o.tokenFile
+		}
+		_, err = fmt.Fprintf(a.out, "join with  isobar worker %s %s\n", s.URL(), credential)
+	}
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if s.Failed() {
+				return fmt.Errorf("fleet serve: the streams in %s cannot be written any more, most likely because the disk is full: make room and start it again: no record is lost", o.config.Dir)
+			}
+		}
+	}
+}
+
+// readToken reads a token, and makes one where the file is not there.
+func readToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return "", err
+		}
+		token := rand.Text()
+		return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < 16 {
+		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file at all, to have one made", file, len(token))
+	}
+	return token, nil
+}

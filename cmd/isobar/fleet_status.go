@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/fleet"
+)
+
+func (a *app) fleetStatusCommand() *cobra.Command {
+	var connect fleetFlags
+	var asJSON bool
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "status URL",
+		Short: "Show workers and what they are running, what is queued, and what was given up",
+		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			options, err := connect.options(a, args[0], "isobar status")
+			if err != nil {
+				return err
+			}
+			f, err := fleet.Connect(cmd.Context(), options)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			status, err := f.Status(cmd.Context(), wait)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.out, status)
+			}
+			return printFleet(a.out, status)
+		},
+	}
+	connect.addFlags(cmd.Flags(), "")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().DurationVar(&wait, "wait", 500*time.Millisecond, "how long to wait for workers to answer")
+	return cmd
+}
+
+func printFleet(w io.Writer, s *fleet.Status) error {
+	fmt.Fprintf(w, "server %s", s.Server)
+	if s.Cluster != "" {
+		fmt.Fprintf(w, " of cluster %s", s.Cluster)
+	}
+	fmt.Fprintf(w, ": %d workers, %d sweeps, %d messages given up\n", len(s.Workers), len(s.Sweeps), s.Dead)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(s.Workers) > 0 {
+		fmt.Fprintln(t, "\nWORKER\tMACHINE\tCPUS\tALLOW\tFLOOR\tCELLS\tFAILED\tRETRIES\tLOST BEATS\tSTATE")
+	}
+	for _, m := range s.Workers {
+		state := m.State
+		if m.Sweep != "" {
+			state = fmt.Sprintf("%s %s block %d, cell %d of %d", state, m.Sweep, m.Block, m.Done+1, m.Cells)
+		}
+		floor := "-"
+		if m.Floor > 0 {
+			floor = fmt.Sprintf("%.2fx", m.Floor)
+		}
+		fmt.Fprintf(t, "%s\t%s %s/%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", m.Name, m.Machine.CPU, m.Machine.OS, m.Machine.Arch, m.Machine.CPUs,
+			strings.Join(m.Allow, ","), floor, m.CellsDone, m.CellsFailed, m.Retries, m.LostHeartbeats, state)
+	}
+	if len(s.Sweeps) > 0 {
+		fmt.Fprintln(t, "\nSWEEP\tNEEDS\tQUEUED\tRUNNING\tRETRIED\tUNSTORED\tTROUBLE")
+	}
+	for _, sweep := range s.Sweeps {
+		needs := append([]string{sweep.Requires.Kind}, append(sweep.Requires.Platforms, sweep.Requires.Labels...)...)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(needs, " "), sweep.Queued, sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
+	}
+	return t.Flush()
+}
+
+// serveMetrics serves /metrics of the fleet until stop is called.
+func serveMetrics(ctx context.Context, address string, s *fleet.Server) (url string, stop func(), err error) {
+	f, err := fleet.Connect(ctx, fleet.Options{Server: s, Name: "isobar metrics"})
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		f.Close()
+		return "", nil, fmt.Errorf("fleet serve: --metrics: %w", err)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(fleet.NewCollector(f))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		server.Serve(listener) // until Close
+		close(done)
+	}()
+	return "http://" + listener.Addr().String() + "/metrics", func() {
+		server.Close()
+		<-done
+		f.Close()
+	}, nil
+}

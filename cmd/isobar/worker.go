@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// workerOptions are the flags of 'worker'.
+type workerOptions struct {
+	connect         fleetFlags
+	name, dir, user string
+	labels, allow   []string
+	timeout         time.Duration
+	memory, drain   string
+}
+
+func (a *app) workerCommand() *cobra.Command {
+	var o workerOptions
+	cmd := &cobra.Command{
+		Use:   "worker URL",
+		Short: "Measure on this machine what a fleet has to measure",
+		Long: `Joins a fleet, takes one block at a time, runs its cells one after another, each
+in a process of its own, and sends back all their records at once.
+
+  isobar worker nats://HOST:4222 --token-file FILE
+  isobar worker nats://HOST:4222 --token-file FILE --allow lab,exec --user nobody
+
+It runs the lab's own workloads only, unless --allow lists exec: then also
+programs that come with the cells, as --user where the worker is root. Whatever
+cells ask for, they get no more time and memory than --max-timeout and
+--max-memory, and no path outside their directory.
+
+An interrupt or SIGTERM has it finish the block that it runs, and leave; a second
+one gives the block back. --drain NAME tells a running worker the same.`,
+		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.drain != "" {
+				return a.drainWorker(cmd.Context(), args[0], &o)
+			}
+			return a.work(cmd.Context(), args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	o.connect.addFlags(f, "")
+	f.StringVar(&o.name, "name", "", "name in reports (default: made of the machine's digest)")
+	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch and kernel are there already")
+	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "what may run here: lab, exec")
+	f.StringVar(&o.user, "user", "", "user that cells run as; needs root, and root needs it for exec")
+	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories (default: isobar/worker in the user's cache directory); one worker each")
+	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "no cell runs longer; 0 for no limit")
+	f.StringVar(&o.memory, "max-memory", "auto", "no cell occupies more: a size, auto (70 % of what is usable), or none")
+	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
+	return cmd
+}
+
+func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) error {
+	options, err := o.connect.options(a, url, "isobar drain")
+	if err != nil {
+		return err
+	}
+	f, err := fleet.Connect(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Drain(ctx, o.drain); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "worker %s drains\n", o.drain)
+	return err
+}
+
+// work runs a worker until it has drained.
+func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
+	options, err := o.connect.options(a, url, "isobar worker")
+	if err != nil {
+		return err
+	}
+	config, err := o.config(a.err)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(config.Dir, 0o755); err != nil {
+		return fmt.Errorf("worker: %w: choose another place with --dir", err)
+	}
+	unlock, err := store.Lock(filepath.Join(config.Dir, "worker"))
+	if err != nil {
+		return fmt.Errorf("worker: %s is in use: two workers of a machine disturb each other's figures (%w)", config.Dir, err)
+	}
+	defer unlock()
+	f, err := fleet.Connect(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := fleet.NewWorker(f, config)
+	if err != nil {
+		return usage(err)
+	}
+	fmt.Fprintf(a.err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(config.Allow, ","))
+	return a.runUntilDrained(ctx, w)
+}
+
+// runUntilDrained drains the worker at the first signal, which ends ctx, and
+// ends it at the second.
+func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
+	again := make(chan os.Signal, 1)
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stopped := make(chan struct{})
+	defer close(stopped)
+	go func() {
+		select {
+		case <-stopped:
+			return
+		case <-ctx.Done():
+		}
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(again)
+		w.Drain()
+		fmt.Fprintln(a.err, "isobar: worker: finishing the block that runs; interrupt again to give it back")
+		select {
+		case <-stopped:
+		case <-again:
+			cancel()
+		}
+	}()
+	err := w.Run(hard)
+	if errors.Is(err, context.Canceled) {
+		return &exitError{code: exitInterrupted}
+	}
+	return err
+}
+
+// config checks the flags.
+func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
+	config := fleet.WorkerConfig{
+		Name: o.name, Machine: host.Fingerprint(), Labels: map[string]string{}, Allow: o.allow, Dir: o.dir, MaxTimeout: o.timeout,
+		Log: func(format string, args ...any) { fmt.Fprintf(log, "isobar: worker: "+format+"\n", args...) },
+	}
+	for _, label := range o.labels {
+		key, value, ok := strings.Cut(label, "=")
+		if !ok || key == "" {
+			return config, usage(fmt.Errorf("worker: --label %q: want KEY=VALUE", label))
+		}
+		config.Labels[key] = value
+	}
+	for _, kind := range o.allow {
+		if kind != fleet.KindLab && kind != fleet.KindExec {
+			return config, usage(fmt.Errorf("worker: --allow %q: want lab or exec", kind))
+		}
+	}
+	switch o.memory {
+	case "auto":
+		config.MaxMemoryBytes = runner.DefaultMemoryCap(config.Machine.MemoryBytes)
+	case "none":
+	default:
+		n, err := cell.ParseBytes(o.memory)
+		if err != nil || n == 0 {
+			return config, usage(fmt.Errorf("worker: --max-memory %q: want a size such as 4GiB, auto, or none", o.memory))
+		}
+		config.MaxMemoryBytes = n
+	}
+	if config.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return config, fmt.Errorf("worker: %w: give --dir", err)
+		}
+		config.Dir = filepath.Join(cache, "isobar", "worker")
+	}
+	account, err := o.account()
+	if err != nil {
+		return config, err
+	}
+	config.Runner = cellRunner(config.Dir, account, log)
+	if account != nil {
+		config.Account = &fleet.Account{UID: int(account.UID), GID: int(account.GID)}
+	}
+	return config, nil
+}
+
+// cellRunner returns what runs cells as the given account.
+func cellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
+	var executable func(context.Context, string) (string, error)
+	if account != nil {
+		executable = readableExecutable(dir, log)
+	}
+	return func(dir string) fleet.Runner {
+		return runner.New(runner.Config{Dir: dir, Env: workerEnv(dir), Account: account, Executable: executable, Log: log})
+	}
+}
+
+// account looks up the user that cells run as.
+func (o *workerOptions) account() (*runner.Account, error) {
+	root := os.Geteuid() == 0
+	if o.user == "" {
+		if root && slices.Contains(o.allow, fleet.KindExec) {
+			return nil, usage(errors.New("worker: programs of others would run as root: name a user with --user, such as nobody"))
+		}
+		return nil, nil
+	}
+	if !root {
+		return nil, usage(errors.New("worker: --user: only root can run cells as another user"))
+	}
+	u, err := user.Lookup(o.user)
+	if err != nil {
+		return nil, usage(fmt.Errorf("worker: --user: %w", err))
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, usage(fmt.Errorf("worker: --user: %w", err))
+	}
+	if uid == 0 {
+		return nil, usage(fmt.Errorf("worker: --user %s is root", o.user))
+	}
+	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
+}
+
+// readableExecutable returns binaries that every account can run: copies in dir.
+func readableExecutable(dir string, log io.Writer) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, collector string) (string, error) {
+		exe, err := runner.Executable(ctx, collector, log)
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Stat(exe)
+		if err != nil {
+			return "", err
+		}
+		target := filepath.Join(dir, fmt.Sprintf("isobar-%s-%x-%x", collector, info.Size(), info.ModTime().UnixNano()))
+		if _, err := os.Stat(target); err == nil {
+			return target, nil
+		}
+		data, err := os.ReadFile(exe)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(target+".new", data, 0o755); err != nil {
+			return "", err
+		}
+		return target, os.Rename(target+".new", target)
+	}
+}
+
+// workerEnv is the environment of cells: nothing that the worker's own holds
+// beside where programs are and how to print.
+func workerEnv(dir string) []string {
+	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "SystemRoot", "NO_COLOR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

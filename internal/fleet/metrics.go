@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A Collector exposes a fleet's Status as Prometheus metrics. It asks the fleet
+// at each scrape, which takes a quarter of a second.
+type Collector struct{ fleet *Fleet }
+
+// NewCollector returns a Collector of the fleet.
+func NewCollector(f *Fleet) *Collector { return &Collector{f} }
+
+var (
+	worker = []string{"worker", "cpu", "platform"}
+
+	upDesc        = prometheus.NewDesc("isobar_fleet_up", "1 if the fleet answered.", nil, nil)
+	workersDesc   = prometheus.NewDesc("isobar_fleet_workers", "Workers that answered, by state.", []string{"state"}, nil)
+	queuedDesc    = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker has.", []string{"sweep"}, nil)
+	runningDesc   = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker has.", []string{"sweep"}, nil)
+	resultsDesc   = prometheus.NewDesc("isobar_fleet_unstored_results", "Results that the coordinator has not stored yet.", []string{"sweep"}, nil)
+	deadDesc      = prometheus.NewDesc("isobar_fleet_dead_messages", "Messages that were given up.", nil, nil)
+	cellsDesc     = prometheus.NewDesc("isobar_fleet_cells_total", "Cells run since the worker joined.", worker, nil)
+	failedDesc    = prometheus.NewDesc("isobar_fleet_failed_cells_total", "Cells that failed since the worker joined.", worker, nil)
+	retriesDesc   = prometheus.NewDesc("isobar_fleet_retries_total", "Blocks that a worker was given again since it joined.", worker, nil)
+	lostDesc      = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found the connection away.", worker, nil)
+	refusedDesc   = prometheus.NewDesc("isobar_fleet_refused_blocks_total", "Blocks that the worker gave up.", worker, nil)
+	floorDesc     = prometheus.NewDesc("isobar_fleet_noise_floor_ratio", "By how much equal cells differ on the worker: 1 for not at all.", worker, nil)
+	allFleetDescs = []*prometheus.Desc{upDesc, workersDesc, queuedDesc, runningDesc, resultsDesc, deadDesc, cellsDesc, failedDesc, retriesDesc, lostDesc, refusedDesc, floorDesc}
+)
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range allFleetDescs {
+		descs <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	s, err := c.fleet.Status(ctx, 250*time.Millisecond)
+	if err != nil {
+		gauge(upDesc, 0)
+		return
+	}
+	gauge(upDesc, 1)
+	gauge(deadDesc, float64(s.Dead))
+	for _, sweep := range s.Sweeps {
+		gauge(queuedDesc, float64(sweep.Queued), sweep.ID)
+		gauge(runningDesc, float64(sweep.Running), sweep.ID)
+		gauge(resultsDesc, float64(sweep.Results), sweep.ID)
+	}
+	states := map[string]int{"idle": 0, "running": 0, "draining": 0}
+	named := map[string]bool{}
+	for _, m := range s.Workers {
+		states[m.State]++
+		if named[m.Name] { // a series cannot occur twice
+			continue
+		}
+		named[m.Name] = true
+		labels := []string{m.Name, m.Machine.CPU, m.platform()}
+		for desc, n := range map[*prometheus.Desc]int64{
+			cellsDesc: m.CellsDone, failedDesc: m.CellsFailed, retriesDesc: m.Retries, lostDesc: m.LostHeartbeats, refusedDesc: m.Refused,
+		} {
+			metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
+		}
+		if m.Floor > 0 {
+			gauge(floorDesc, m.Floor, labels...)
+		}
+	}
+	for state, n := range states {
+		gauge(workersDesc, float64(n), state)
+	}
+}

@@ -1,0 +1,133 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Status is what a fleet is doing at one moment.
+type Status struct {
+	Server  string        `json:"server"`
+	Cluster string        `json:"cluster,omitempty"`
+	Workers []Member      `json:"workers"` // those that answered, by name
+	Sweeps  []SweepStatus `json:"sweeps"`  // by ID
+	Dead    uint64        `json:"dead"`    // messages that were given up
+}
+
+// A SweepStatus is what the streams hold of a sweep. A coordinator publishes a
+// part of its plan at a time.
+type SweepStatus struct {
+	ID       string      `json:"id"`
+	Requires Requirement `json:"requires"`
+	Queued   uint64      `json:"queued"`  // blocks that no worker has
+	Running  int         `json:"running"` // blocks that a worker has
+	Retried  int         `json:"retried"` // of those, given to a worker more than once
+	Results  uint64      `json:"results"` // blocks that are not stored yet
+	// Unmet says why no worker that answered is fit; "" where one is.
+	Unmet string `json:"unmet,omitempty"`
+}
+
+// Status asks workers and servers. It waits for the answers of workers for as
+// long as given.
+func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error) {
+	s := &Status{Server: f.nc.ConnectedServerName(), Cluster: f.nc.ConnectedClusterName(), Sweeps: []SweepStatus{}}
+	var err error
+	if s.Workers, err = f.Members(ctx, wait); err != nil {
+		return nil, err
+	}
+	results := map[string]uint64{}
+	err = f.consumers(ctx, resultStream, func(info *jetstream.ConsumerInfo) {
+		results[info.Name] = info.NumPending + uint64(info.NumAckPending)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fleet: status: %w", err)
+	}
+	err = f.consumers(ctx, workStream, func(info *jetstream.ConsumerInfo) {
+		r, err := parseRequirement(info.Config.Metadata)
+		if err != nil {
+			return // not one of ours
+		}
+		s.Sweeps = append(s.Sweeps, SweepStatus{
+			ID: info.Name, Requires: r, Queued: info.NumPending, Running: info.NumAckPending, Retried: info.NumRedelivered,
+			Results: results[info.Name], Unmet: unfit(r, s.Workers),
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fleet: status: %w", err)
+	}
+	slices.SortFunc(s.Sweeps, func(a, b SweepStatus) int { return strings.Compare(a.ID, b.ID) })
+	dead, err := f.js.Stream(ctx, deadStream)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: status: %w", err)
+	}
+	s.Dead = dead.CachedInfo().State.Msgs
+	return s, nil
+}
+
+// consumers calls visit for each consumer of a stream.
+func (f *Fleet) consumers(ctx context.Context, stream string, visit func(*jetstream.ConsumerInfo)) error {
+	st, err := f.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	list := st.ListConsumers(ctx)
+	for info := range list.Info() {
+		visit(info)
+	}
+	return list.Err()
+}
+
+// unfit says why none of the workers meets the requirement; "" where one does.
+func unfit(r Requirement, workers []Member) string {
+	if len(workers) == 0 {
+		return "no worker has joined"
+	}
+	var reasons []string
+	for i := range workers {
+		reason := r.unmet(&workers[i])
+		if reason == "" {
+			return ""
+		}
+		if len(reasons) < 3 {
+			reasons = append(reasons, workers[i].Name+": "+reason)
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// Members returns what the workers that answer within the given time tell about
+// themselves, by name.
+func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, error) {
+	inbox := nats.NewInbox()
+	answers, err := f.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: members: %w", err)
+	}
+	defer answers.Unsubscribe()
+	answers.SetPendingLimits(-1, -1)
+	if err := f.nc.PublishRequest(pingSubject, inbox, nil); err != nil {
+		return nil, fmt.Errorf("fleet: members: %w", err)
+	}
+	deadline, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	members := []Member{}
+	for {
+		m, err := answers.NextMsgWithContext(deadline)
+		if err != nil { // time is up, or nobody listens
+			break
+		}
+		var member Member
+		if json.Unmarshal(m.Data, &member) == nil && member.Name != "" {
+			members = append(members, member)
+		}
+	}
+	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return members, ctx.Err()
+}
