@@ -46,7 +46,7 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
 	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
 	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), or none")
-	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace")
+	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace; phases, and trace too, say what the collector did during the slowest operations")
 	f.DurationVar(&o.budget, "budget", budget, "begin no block that would likely end later than this; 0 for all blocks")
 	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
 	o.output.addFlags(f)
@@ -56,7 +56,7 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 	spec := plan.Spec{Studies: studies, Repetitions: o.reps, Seed: o.seed, Timeout: o.timeout, Profiles: o.profiles}
 	for _, p := range o.profiles {
-		if err := workload.OneOf("cpu", "heap", "allocs", "trace")(p); err != nil {
+		if err := workload.OneOf("cpu", "heap", "allocs", "trace", "phases")(p); err != nil {
 			return spec, usage(fmt.Errorf("--profile %q: %w", p, err))
 		}
 	}

@@ -59,7 +59,7 @@ type Cell struct {
 	// MemoryBytes ends the child when its process tree occupies more; 0
 	// means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
-	// Profiles lists the profiles to keep: cpu, heap, allocs, trace.
+	// Profiles lists the profiles to keep: cpu, heap, allocs, trace, phases.
 	Profiles []string `json:"profiles,omitempty"`
 }
 

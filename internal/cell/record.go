@@ -34,6 +34,9 @@ type Record struct {
 	// Cycles lists the collections of a program that an exec cell ran, in the
 	// order in which they ended; of very many, the first ones.
 	Cycles []Cycle `json:"cycles,omitempty"`
+	// Phases say what the collector did during the slowest operations, where the
+	// profiles of the cell include phases or trace.
+	Phases *Phases `json:"phases,omitempty"`
 	// Noise is what else happened on the machine meanwhile.
 	Noise Noise `json:"noise,omitzero"`
 	// GoVersion and Experiments say what the child was built with.

@@ -64,6 +64,9 @@ type DocumentGroup struct {
 	Metrics  map[string]DocumentMetric  `json:"metrics"`
 	Latency  map[string]DocumentLatency `json:"latency"` // by histogram: response, service
 	Buckets  map[string]DocumentBuckets `json:"buckets"` // the runtime's own: pause, sched
+	// Phases say what the collector did during the slowest operations; left out
+	// where that was not looked at.
+	Phases *cell.Phases `json:"phases,omitempty"`
 }
 
 // A DocumentFailure is one cell that failed.
@@ -207,6 +210,7 @@ func documentGroup(g *stat.Group) DocumentGroup {
 		}
 		d.Latency[name] = l
 	}
+	d.Phases = r.phases()
 	for name, b := range g.Buckets {
 		d.Buckets[name] = DocumentBuckets{Lower: numbers(b.Lower), Upper: numbers(b.Upper), Count: list(b.Count)}
 	}

@@ -82,6 +82,7 @@ func (p *page) section(s *section) {
 		marked = p.theme(s, t) || marked
 	}
 	p.rangeNote(marked)
+	p.phases(s)
 	p.comparisons(s)
 }
 

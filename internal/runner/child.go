@@ -32,7 +32,7 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 		endOwnGroup()
 	}()
 	preferForOOM()
-	profiles := profileSet{dir: os.Getenv(profileDirEnv), kinds: c.Profiles}
+	profiles := newProfileSet(os.Getenv(profileDirEnv), c.Profiles)
 	os.Unsetenv(profileDirEnv) // not for the program of an exec cell
 	rec := runCell(c, profiles)
 	if err := cell.Encode(stdout, rec); err != nil {
@@ -88,9 +88,9 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	var err error
 	switch t := task.(type) {
 	case workload.Closed:
-		err = measure(rec, profiles, func() error { return runClosed(rec, t) })
+		err = measure(rec, profiles, func() error { return runClosed(rec, t, profiles.slow) })
 	case workload.Open:
-		err = measure(rec, profiles, func() error { return runOpen(rec, t) })
+		err = measure(rec, profiles, func() error { return runOpen(rec, t, profiles.slow) })
 	case workload.Driven:
 		err = measure(rec, profiles, func() error { return runDriven(rec, t) })
 	case workload.Whole:

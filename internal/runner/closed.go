@@ -16,7 +16,7 @@ const batchTime = 2 * time.Millisecond
 
 // runClosed runs a closed loop in two halves of its budget, the first without
 // clocks between operations, the second with each operation timed.
-func runClosed(rec *cell.Record, task workload.Closed) error {
+func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	ops, limit := task.Budget()
 	if ops <= 0 && limit <= 0 || task.Workers() < 1 {
 		return fmt.Errorf("runner: workload %s: a budget of %d operations and %v for %d workers: want a bound and 1 worker or more",
@@ -31,7 +31,7 @@ func runClosed(rec *cell.Record, task workload.Closed) error {
 	single := loop{task: task, bounded: ops > 0, ops: ops / 2, limit: limit / 2}
 	service := latency.NewRecorder()
 	single.run(func(l *loop, w int, share int64, began time.Time) (int64, uint64) {
-		return timed(l, w, share, began, service)
+		return timed(l, w, share, began, service, slow.recorder(began))
 	})
 
 	done := float64(bulk.done)
@@ -49,6 +49,7 @@ func runClosed(rec *cell.Record, task workload.Closed) error {
 	}
 	h := service.Snapshot()
 	warnClock(rec, h.Mean())
+	slow.done(cell.HistService, h)
 	return setLatency(rec, cell.HistService, h)
 }
 
@@ -121,12 +122,13 @@ func batches(l *loop, worker int, share int64, began time.Time) (done int64, sum
 
 // timed performs the worker's share one by one. What recording takes is not in
 // any service time.
-func timed(l *loop, worker int, share int64, began time.Time, service *latency.Recorder) (done int64, sum uint64) {
+func timed(l *loop, worker int, share int64, began time.Time, service *latency.Recorder, slow *opRecorder) (done int64, sum uint64) {
 	for !l.bounded || done < share {
 		start := time.Since(began)
 		sum += l.task.Loop(worker, 1)
 		end := time.Since(began)
 		service.Record(end - start)
+		slow.add(start, end)
 		done++
 		if l.limit > 0 && end >= l.limit {
 			break

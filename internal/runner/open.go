@@ -14,7 +14,7 @@ import (
 // runOpen paces an open loop. It stops when three quarters of the cell's
 // time-out have passed: a loop that cannot keep up reports its backlog instead
 // of being killed without a figure.
-func runOpen(rec *cell.Record, task workload.Open) error {
+func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	s := schedule{task: task}
 	pacer := latency.Pacer{
 		Response: latency.NewRecorder(),
@@ -25,7 +25,15 @@ func runOpen(rec *cell.Record, task workload.Open) error {
 	}
 	before := allocated()
 	var sum uint64
-	result := pacer.Run(context.Background(), &s, func() { sum += task.Do() })
+	do := func() { sum += task.Do() }
+	if began := time.Now(); slow != nil { // the pacer's clock starts now, too
+		ops := slow.recorder(began)
+		do = func() {
+			sum += task.Do()
+			ops.add(s.due, time.Since(began))
+		}
+	}
+	result := pacer.Run(context.Background(), &s, do)
 	setAllocs(rec, before, result.Done)
 
 	rec.Set(cell.Ops, float64(result.Done))
@@ -40,14 +48,17 @@ func runOpen(rec *cell.Record, task workload.Open) error {
 	} else if s.err == nil {
 		rec.Check = fmt.Sprintf("%016x", sum)
 	}
+	response := pacer.Response.Snapshot()
+	slow.done(cell.HistResponse, response)
 	return errors.Join(s.err,
-		setLatency(rec, cell.HistResponse, pacer.Response.Snapshot()),
+		setLatency(rec, cell.HistResponse, response),
 		setLatency(rec, cell.HistService, pacer.Service.Snapshot()))
 }
 
 // schedule is the task's schedule, which an error ends.
 type schedule struct {
 	task workload.Open
+	due  time.Duration // of the latest
 	err  error
 }
 
@@ -57,5 +68,6 @@ func (s *schedule) Next() (time.Duration, bool) {
 		s.err = err
 		return 0, false
 	}
+	s.due = due
 	return due, ok
 }

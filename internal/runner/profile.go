@@ -11,12 +11,28 @@ import (
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/gcphase"
 )
 
 // profileSet is the profiles that a cell asks for, and where they go.
 type profileSet struct {
 	dir   string
 	kinds []string
+	slow  *slowOps // of kinds that attribute operations to phases of the collector; else nil
+}
+
+// phasesKind is a trace that is attributed and not kept.
+const phasesKind = "phases"
+
+func newProfileSet(dir string, kinds []string) profileSet {
+	p := profileSet{dir: dir, kinds: kinds}
+	if slices.Contains(kinds, "trace") {
+		p.kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == phasesKind })
+	}
+	if slices.Contains(kinds, "trace") || slices.Contains(kinds, phasesKind) {
+		p.slow = new(slowOps)
+	}
+	return p
 }
 
 // start begins to profile. The function that it returns writes what remains to
@@ -37,7 +53,12 @@ func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("runner: %s profile: %w", kind, err)
 		}
-		rec.Profiles[kind] = kind
+		if kind != phasesKind {
+			rec.Profiles[kind] = kind
+		}
+	}
+	if p.slow != nil {
+		p.slow.began = gcphase.Anchor()
 	}
 	return func() error {
 		var errs []error
@@ -45,7 +66,11 @@ func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 			runtime.GC() // these profiles are as of the last collection
 		}
 		for i, kind := range p.kinds {
-			if err := errors.Join(finish(kind, files[i]), files[i].Close()); err != nil {
+			err := errors.Join(finish(kind, files[i]), files[i].Close())
+			if err == nil && (kind == "trace" || kind == phasesKind) {
+				err = p.slow.attribute(rec, files[i].Name())
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("%s profile: %w", kind, err))
 			}
 		}
@@ -59,17 +84,19 @@ func begin(kind string, f *os.File) error {
 		return pprof.StartCPUProfile(f)
 	case "trace":
 		return trace.Start(f)
+	case phasesKind:
+		return trace.Start(&capped{f, maxPhasesTrace})
 	case "heap", "allocs":
 		return nil
 	}
-	return errors.New("no such profile: want cpu, heap, allocs or trace")
+	return errors.New("no such profile: want cpu, heap, allocs, trace or phases")
 }
 
 func finish(kind string, f *os.File) error {
 	switch kind {
 	case "cpu":
 		pprof.StopCPUProfile()
-	case "trace":
+	case "trace", phasesKind:
 		trace.Stop()
 	default:
 		return pprof.Lookup(kind).WriteTo(f, 0)

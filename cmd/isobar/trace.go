@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/gcphase"
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+func (a *app) traceCommand() *cobra.Command {
+	var asJSON bool
+	above := 0.99
+	cmd := &cobra.Command{
+		Use:   "trace FILE|URL|-",
+		Short: "Say what the collector did during the slowest operations of an execution trace",
+		Long: `Reads an execution trace of package runtime/trace: a file, a flight recording of
+package monitor's page, or a trace of net/http/pprof. For the regions and tasks of
+the program, and for goroutines that waited for a CPU, it says what share of the
+slowest overlapped which phase of the collector, and what share would by chance.
+
+  isobar trace trace.out
+  isobar trace http://localhost:6060/debug/isobar/flight
+  isobar trace 'http://localhost:6060/debug/pprof/trace?seconds=5'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("trace: name one file or URL with an execution trace, or - for standard input"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(above >= 0 && above < 1) {
+				return usage(fmt.Errorf("--above %v: want a quantile from 0 to below 1, such as 0.99", above))
+			}
+			in, err := a.openTrace(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			line, err := gcphase.Read(bufio.NewReaderSize(in, 1<<20))
+			if err != nil {
+				return fmt.Errorf("trace: %s: %w", args[0], err)
+			}
+			if line.Cut != nil {
+				fmt.Fprintf(a.err, "isobar: %v; what is before that is shown\n", line.Cut)
+			}
+			kinds := attributeKinds(line, above)
+			if asJSON {
+				return writeJSON(a.out, kinds)
+			}
+			return a.showPhases(line, kinds)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object a kind of operation")
+	cmd.Flags().Float64Var(&above, "above", above, "the slowest operations are those above this quantile of their kind")
+	return cmd
+}
+
+// openTrace opens a file, a URL, or standard input.
+func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	if !strings.Contains(name, "://") {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("trace: %w", err)
+		}
+		return f, nil
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+	if err != nil {
+		return nil, usage(fmt.Errorf("trace: %w", err))
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w; is the program running?", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
+		resp.Body.Close()
+		return nil, fmt.Errorf("trace: %s: %s: %s", name, resp.Status, report.Clean(strings.TrimSpace(string(said))))
+	}
+	return resp.Body, nil
+}
+
+// A tracedKind is one kind of operation of a trace.
+type tracedKind struct {
+	Kind string `json:"kind"`
+	cell.Phases
+}
+
+// attributeKinds attributes the slowest operations of each kind, the program's
+// own kinds first.
+func attributeKinds(line *gcphase.Timeline, above float64) []tracedKind {
+	kinds := []tracedKind{}
+	for kind, ops := range line.Ops {
+		slices.SortFunc(ops, func(a, b gcphase.Op) int { return int((a.End - a.Start) - (b.End - b.Start)) })
+		from := int(above * float64(len(ops)))
+		p := line.Attribute(ops[from:], 1)
+		p.Above, p.Total, p.ThresholdNs = above, int64(len(ops)), ops[from].End-ops[from].Start
+		kinds = append(kinds, tracedKind{kind, p})
+	}
+	slices.SortFunc(kinds, func(a, b tracedKind) int {
+		switch {
+		case a.Kind == gcphase.Waits:
+			return 1
+		case b.Kind == gcphase.Waits:
+			return -1
+		}
+		return strings.Compare(a.Kind, b.Kind)
+	})
+	return kinds
+}
+
+func (a *app) showPhases(line *gcphase.Timeline, kinds []tracedKind) error {
+	fmt.Fprintf(a.out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
+	if len(kinds) == 0 {
+		_, err := fmt.Fprintln(a.out, "no operation in it: no region or task of the program, and no goroutine waited for a CPU")
+		return err
+	}
+	for _, k := range kinds {
+		fmt.Fprintf(a.out, "\n%s: %s\n%s", report.Clean(k.Kind), report.PhasesText(&k.Phases), report.Phases(&k.Phases, a.style()))
+	}
+	return nil
+}

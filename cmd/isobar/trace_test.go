@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+)
+
+// collectingTrace is a trace with regions that collect and others that do not.
+func collectingTrace(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip(err)
+	}
+	ctx := context.Background()
+	for range 5 {
+		trace.WithRegion(ctx, "collect", runtime.GC)
+		trace.WithRegion(ctx, "count", func() { time.Sleep(time.Microsecond) })
+	}
+	trace.Stop()
+	return b.Bytes()
+}
+
+func TestTrace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace.out")
+	if err := os.WriteFile(name, collectingTrace(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	if !strings.Contains(out.String(), "region collect: of the 5 operations above p0") || !strings.Contains(out.String(), "100 % overlapped stop of the world") {
+		t.Errorf("printed:\n%s", out.String())
+	}
+	out.Reset()
+	if code := run(t.Context(), []string{"trace", name, "--above", "0", "--json"}, strings.NewReader(""), &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	var kinds []tracedKind
+	if err := json.Unmarshal(out.Bytes(), &kinds); err != nil || len(kinds) < 2 {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if k := kinds[0]; k.Kind != "region collect" || k.Ops != 5 || k.Rows[0].Ops != 5 {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestTraceFromAProcess(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"trace", srv.URL + "/debug/pprof/trace?seconds=0.2"}, strings.NewReader(""), &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	if !strings.Contains(out.String(), "a trace of ") {
+		t.Errorf("printed %q", out.String())
+	}
+}
+
+func TestTraceRefuses(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	name := filepath.Join(t.TempDir(), "no-trace")
+	if err := os.WriteFile(name, []byte("hello, this is no trace"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"trace"}, exitUsage, "name one file or URL"},
+		{[]string{"trace", name}, exitFailure, "want a trace of Go 1.22 or later"},
+		{[]string{"trace", name + "x"}, exitFailure, "no such file"},
+		{[]string{"trace", srv.URL}, exitFailure, "404"},
+		{[]string{"trace", "http://127.0.0.1:1/"}, exitFailure, "is the program running"},
+		{[]string{"trace", name, "--above", "1"}, exitUsage, "want a quantile"},
+	} {
+		var out, errw bytes.Buffer
+		if code := run(t.Context(), c.args, strings.NewReader(""), &out, &errw); code != c.code || !strings.Contains(errw.String(), c.want) {
+			t.Errorf("%v: exit %d, %q; want %d and %q", c.args, code, errw.String(), c.code, c.want)
+		}
+	}
+}

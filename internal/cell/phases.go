@@ -1,0 +1,45 @@
+package cell
+
+// Phases say what the collector did while the slowest operations of a cell ran.
+type Phases struct {
+	// Latency names the histogram that the operations are the slowest of:
+	// HistResponse or HistService.
+	Latency string `json:"latency"`
+	// Above is the quantile that they are above, for example 0.999, and
+	// ThresholdNs its value. Ops of Total operations are.
+	Above       float64 `json:"above"`
+	ThresholdNs int64   `json:"threshold_ns"`
+	Ops         int64   `json:"ops"`
+	Total       int64   `json:"total"`
+	// WindowNs is the time that was looked at.
+	WindowNs int64 `json:"window_ns"`
+	// Rows are the phases, the most severe first.
+	Rows []PhaseRow `json:"rows"`
+}
+
+// A PhaseRow is a phase of the collector. Every operation and every moment
+// counts once, for the most severe phase that it overlaps.
+type PhaseRow struct {
+	Phase string `json:"phase"`
+	Ops   int64  `json:"ops"`
+	// Chance is how many of the operations would fall on the phase if it had
+	// nothing to do with them: the mean over shifts of all of them by a random time.
+	Chance float64 `json:"chance"`
+	TimeNs int64   `json:"time_ns"`
+}
+
+// Add adds up the phases of another repetition.
+func (p *Phases) Add(q *Phases) {
+	if p.Rows == nil {
+		*p = *q
+		p.Rows = append([]PhaseRow(nil), q.Rows...)
+		return
+	}
+	p.ThresholdNs = max(p.ThresholdNs, q.ThresholdNs)
+	p.Ops, p.Total, p.WindowNs = p.Ops+q.Ops, p.Total+q.Total, p.WindowNs+q.WindowNs
+	for i := range min(len(p.Rows), len(q.Rows)) {
+		p.Rows[i].Ops += q.Rows[i].Ops
+		p.Rows[i].Chance += q.Rows[i].Chance
+		p.Rows[i].TimeNs += q.Rows[i].TimeNs
+	}
+}

@@ -1,0 +1,115 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/gcphase"
+	"github.com/isobar-go/isobar/latency"
+)
+
+const (
+	// phasesAbove is the quantile of the operations that are attributed.
+	phasesAbove = 0.999
+	// maxPhasesTrace bounds a trace that is not kept: what comes after is not
+	// attributed.
+	maxPhasesTrace = 256 << 20
+)
+
+// slowOps keeps the slowest operations of a cell until its trace tells what the
+// collector did meanwhile. A nil slowOps keeps none.
+type slowOps struct {
+	began time.Time // of the trace's anchor; written before the phase begins
+
+	mu      sync.Mutex
+	ops     []*opRecorder // guarded by mu
+	latency string        // which of the histograms; written after the phase
+	all     *latency.Histogram
+}
+
+// An opRecorder is the part of one goroutine, which owns it.
+type opRecorder struct {
+	offset  time.Duration // of the goroutine's clock from the trace's
+	slowest *gcphase.Slowest
+}
+
+// recorder returns what a goroutine keeps its operations with, by a clock that
+// started then; nil where nothing is to be kept.
+func (s *slowOps) recorder(clock time.Time) *opRecorder {
+	if s == nil {
+		return nil
+	}
+	r := &opRecorder{offset: clock.Sub(s.began), slowest: gcphase.NewSlowest(gcphase.Kept)}
+	s.mu.Lock()
+	s.ops = append(s.ops, r)
+	s.mu.Unlock()
+	return r
+}
+
+// add takes an operation.
+func (r *opRecorder) add(start, end time.Duration) {
+	if r != nil {
+		r.slowest.Add(gcphase.Op{Start: int64(start + r.offset), End: int64(end + r.offset)})
+	}
+}
+
+// done says what the operations were: those of that histogram.
+func (s *slowOps) done(name string, h *latency.Histogram) {
+	if s != nil {
+		s.latency, s.all = name, h
+	}
+}
+
+// attribute reads the trace and records what the slowest operations overlapped.
+func (s *slowOps) attribute(rec *cell.Record, trace string) error {
+	if s.all == nil || s.all.Count() == 0 {
+		rec.Warn("phases", "workload %s has no operations that this process times: nothing is attributed to phases of the collector", rec.Cell.Workload)
+		return nil
+	}
+	f, err := os.Open(trace)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := gcphase.Read(f)
+	if err != nil {
+		return err
+	}
+	if line.Anchor == 0 {
+		return fmt.Errorf("the trace does not say when it began")
+	}
+	threshold := int64(s.all.Quantile(phasesAbove))
+	var ops []gcphase.Op
+	for _, r := range s.ops {
+		for _, op := range r.slowest.Above(threshold) {
+			ops = append(ops, gcphase.Op{Start: line.Anchor + op.Start, End: line.Anchor + op.End})
+		}
+	}
+	line.Start = max(line.Start, line.Anchor)
+	p := line.Attribute(ops, rec.Cell.Seed)
+	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
+	rec.Phases = &p
+	if line.Cut != nil {
+		rec.Warn("phases-cut", "the trace ends after %v: slow operations after that are not attributed", time.Duration(p.WindowNs).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// capped is a file that takes no more than so much, without saying so: the
+// tracer has no use for an error.
+type capped struct {
+	f    *os.File
+	left int
+}
+
+func (c *capped) Write(b []byte) (int, error) {
+	if len(b) > c.left {
+		c.left = 0
+		return len(b), nil
+	}
+	c.left -= len(b)
+	return c.f.Write(b)
+}

@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+)
+
+// The slowest operations of open and closed loops are attributed, each once, and
+// the trace is not kept.
+func TestPhases(t *testing.T) {
+	for workload, params := range map[string]map[string]string{
+		"hybrid": {"live": "4MB", "duration": "300ms", "controller": "none"},
+		"loop":   {"iterations": "20_000", "gc-every": "500", "producers": "2"},
+	} {
+		dir := t.TempDir()
+		c := cell.Cell{Config: cell.Config{Workload: workload, Params: params}, Seed: 7, Timeout: time.Minute, Profiles: []string{"phases"}}
+		rec := runCell(c, newProfileSet(dir, c.Profiles))
+		if rec.Err != nil {
+			t.Fatal(rec.Err)
+		}
+		p := rec.Phases
+		if p == nil {
+			t.Fatalf("%s: no phases; warnings %v", workload, rec.Warnings)
+		}
+		var ops, ns int64
+		chance := 0.0
+		for _, row := range p.Rows {
+			ops, ns, chance = ops+row.Ops, ns+row.TimeNs, chance+row.Chance
+		}
+		if p.Ops == 0 || ops != p.Ops || ns != p.WindowNs || chance < float64(p.Ops)*0.999 || chance > float64(p.Ops)*1.001 {
+			t.Errorf("%s: %d operations, rows of %d; %d ns, rows of %d; %v by chance", workload, p.Ops, ops, p.WindowNs, ns, chance)
+		}
+		// A thousandth, and those of the percentile's own bucket of the histogram.
+		if p.Ops > p.Total/200 || p.ThresholdNs <= 0 {
+			t.Errorf("%s: %d of %d operations above %d ns", workload, p.Ops, p.Total, p.ThresholdNs)
+		}
+		if len(rec.Profiles) != 0 {
+			t.Errorf("%s: profiles %v kept", workload, rec.Profiles)
+		}
+	}
+}
+
+func TestTraceAndPhasesAreOne(t *testing.T) {
+	p := newProfileSet(t.TempDir(), []string{"phases", "cpu", "trace"})
+	if len(p.kinds) != 2 || p.slow == nil {
+		t.Errorf("kinds %v", p.kinds)
+	}
+	if p := newProfileSet("", []string{"cpu"}); p.slow != nil {
+		t.Error("slow operations are kept for a CPU profile")
+	}
+}
+
+func TestCapped(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := capped{f, 10}
+	for _, s := range []string{"hello", "world!", "x"} {
+		if n, err := c.Write([]byte(s)); n != len(s) || err != nil {
+			t.Errorf("%q: %d, %v", s, n, err)
+		}
+	}
+	if b, _ := os.ReadFile(f.Name()); string(b) != "hello" {
+		t.Errorf("kept %q, want what came before the cap", b)
+	}
+}
