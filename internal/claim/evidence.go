@@ -25,10 +25,7 @@ var (
 	serviceMax  = stat.LatencyMetric(cell.HistService, "max")
 	serviceMean = stat.LatencyMetric(cell.HistService, "mean")
 	pauseP50    = stat.LatencyMetric(cell.HistPause, "p50")
-	pauseMax    = stat.LatencyMetric(cell.HistPause, "max")
 )
-
-var _ = []string{serviceP50, serviceP99, serviceP999, serviceMax, serviceMean, pauseP50, pauseMax}
 
 // fits reports whether a configuration is the one that the side selects.
 func (s Side) fits(c cell.Config) bool {

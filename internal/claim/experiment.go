@@ -105,3 +105,9 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 	}
 	return err
 }
+
+// trials is an experiment of the workload trial, of so many in each of a few
+// repetitions.
+func trials(kind, quick, full string) Experiment {
+	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 4", Full: "--trials " + full + " --reps 6"}
+}

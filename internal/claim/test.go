@@ -291,3 +291,8 @@ func (w World) relate(of, over Side, ratio float64) {
 }
 
 var inf = math.Inf(1)
+
+// hits is a Share over the trials of an experiment that trials returns.
+func hits(low, high float64) Share {
+	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low, Max: high}
+}

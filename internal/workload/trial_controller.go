@@ -61,28 +61,30 @@ func (c *countingController) force(run func()) {
 func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
 	live := growTree(1<<16, 1)
 	defer runtime.KeepAlive(live)
-	return besideEnable(n, func(started func()) { started(); runtime.GC() })
+	return besideEnable(n, func(started func(), _ <-chan struct{}) { started(); runtime.GC() })
 }
 
-// trialDuringBesideEnable is the same beside EnableGCDuring.
+// trialDuringBesideEnable is the same beside EnableGCDuring, whose function ends
+// after the section.
 func trialDuringBesideEnable(n int, _ *cell.Record) (int, error) {
-	return besideEnable(n, func(started func()) { started(); time.Sleep(time.Millisecond) })
+	return besideEnable(n, func(started func(), enabled <-chan struct{}) { started(); <-enabled })
 }
 
-func besideEnable(n int, run func(started func())) (hits int, err error) {
+func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hits int, err error) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
 	for range n {
 		debug.SetGCPercent(100)
 		c := newCountingController()
 		c.disable()
-		started, ended := make(chan struct{}), make(chan struct{})
+		started, enabled, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		go func() {
-			c.force(func() { run(func() { close(started) }) })
+			c.force(func() { run(func() { close(started) }, enabled) })
 			close(ended)
 		}()
 		<-started
 		c.enable()
+		close(enabled)
 		<-ended
 		if gcPercent() < 0 { // nobody wants it off
 			hits++

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"unicode"
 	"unsafe"
@@ -22,6 +23,7 @@ func init() {
 // sync.Pool has lost after so many collections. It reports the lost ones by
 // size.
 func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection but these
 	var small, large sync.Pool
 	for range n {
 		small.Put(new([16]byte))
