@@ -34,7 +34,11 @@ func NewCellPage(m Meta, rec *cell.Record, v View) (*Page, error) {
 	}
 	s := sections(a)[0]
 	s.setExact(v.Exact)
-	for _, plot := range []*htmlPlot{s.timelinePlot(rec, v), s.stopsPlot(rec, v), s.utilizationPlot(rec), s.latencyPlot("cell"), s.pausePlot("cell")} {
+	pauses := s.pausePlot("cell")
+	if pauses != nil {
+		pauses.Title, pauses.Caption = "Pauses by length", "How long the world was stopped. The height of a column is relative to the highest."
+	}
+	for _, plot := range []*htmlPlot{s.timelinePlot(rec, v), s.stopsPlot(rec, v), s.utilizationPlot(rec), s.latencyPlot("cell"), pauses} {
 		if plot != nil {
 			plot.Section = "this cell"
 			p.Plots = append(p.Plots, *plot)
@@ -85,7 +89,7 @@ func (s *section) timelinePlot(rec *cell.Record, v View) *htmlPlot {
 	}
 	whole := wholeOf(rec)
 	part := whole.within(v)
-	p := &htmlPlot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), Wide: true, From: part.from / 1e6, To: part.to / 1e6, Whole: whole.to / 1e6,
+	p := &htmlPlot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), From: part.from / 1e6, To: part.to / 1e6, Whole: whole.to / 1e6,
 		Caption: "Ticks on the time axis are GC pauses."}
 	if part != whole {
 		p.Caption += fmt.Sprintf(" From %s to %s of %s.", durationText(part.from), durationText(part.to), durationText(whole.to))
@@ -186,7 +190,7 @@ func (s *section) utilizationPlot(rec *cell.Record) *htmlPlot {
 
 // samplesTable has every scalar figure of a record.
 func samplesTable(rec *cell.Record) *htmlTable {
-	t := &htmlTable{Label: "Raw samples", Left: 2, Head: []string{"Metric", "is", "value", "all digits"}}
+	t := &htmlTable{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "is", "value", "all digits"}}
 	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {
 		t.add(clean(metric), heading(metric), format(metric, rec.Metrics[metric]), clean(exactText(metric, rec.Metrics[metric])))
 	}

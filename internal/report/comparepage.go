@@ -33,7 +33,7 @@ func NewComparisonPage(a, b Meta, comparisons []stat.Comparison, onlyA, onlyB []
 	ids := newIdentifiers()
 	for _, s := range pairSections(comparisons) {
 		s.setExact(v.Exact)
-		h := htmlSection{ID: ids.unique(s.name), Name: s.name, Comparisons: s.comparisonsTable()}
+		h := htmlSection{ID: ids.unique(s.name), Name: s.name, Comparisons: s.comparisonsTable(), Compared: "All metrics"}
 		if plot := s.ratioPlot(h.ID); plot != nil {
 			h.Plots = []htmlPlot{*plot}
 		}
@@ -81,7 +81,7 @@ func (s *section) ratioPlot(id string) *htmlPlot {
 	if len(shown) == 0 {
 		return nil
 	}
-	p := &htmlPlot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.name, Wide: true,
+	p := &htmlPlot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.name,
 		Caption: "The bar is the interval, the dashed line is no change. The table has every metric."}
 	for _, verdict := range []stat.Verdict{stat.Better, stat.Worse, stat.NoDifference, stat.Inconclusive} {
 		look := verdictLook[verdict]

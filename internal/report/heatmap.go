@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -91,7 +92,7 @@ func (s *section) heatPlot(id string) *htmlPlot {
 				if f.n == 0 {
 					continue
 				}
-				p.Table.add(h.title, clean(gc.String()), strconv.Itoa(n), f.value(), s.format(f.metric, f.lo), s.format(f.metric, f.hi),
+				p.Table.add(cmp.Or(h.title, s.name), clean(gc.String()), strconv.Itoa(n), f.value(), s.format(f.metric, f.lo), s.format(f.metric, f.hi),
 					digits(100*f.median/h.best)+" %", s.format(f.metric, f.median/float64(n)))
 			}
 		}

@@ -60,7 +60,7 @@ type htmlSection struct {
 	Grid                         *htmlGrid
 	Plots                        []htmlPlot
 	Figures, Comparisons, Floors *htmlTable
-	Phases                       *htmlTable // of the collector, during the slowest operations
+	Compared                     string // names Comparisons
 	Failures                     []string
 }
 
@@ -140,7 +140,7 @@ func (ids identifiers) unique(name string) string {
 }
 
 func htmlSectionOf(s *section, id string) htmlSection {
-	h := htmlSection{ID: id, Name: s.name, Fixed: s.fixed, Verdicts: verdictCounts(s.comparisons)}
+	h := htmlSection{ID: id, Name: s.name, Fixed: s.fixed, Verdicts: verdictCounts(s.comparisons), Compared: "All comparisons with the baseline"}
 	if len(s.rows) > 1 {
 		h.Baseline = s.baseline().label
 	}
@@ -154,7 +154,6 @@ func htmlSectionOf(s *section, id string) htmlSection {
 		}
 	}
 	h.Figures, h.Comparisons, h.Floors = s.figuresTable(), s.comparisonsTable(), s.floorsTable()
-	h.Phases = s.phasesTable()
 	for _, r := range s.rows {
 		for _, rec := range r.Failures {
 			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.label, rec.Cell.Block+1, failureText(rec)))

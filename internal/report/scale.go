@@ -64,10 +64,13 @@ func (s scale) ticks(n int) []float64 {
 	var out []float64
 	if !s.log {
 		step := roundStep(s.metric, (s.hi-s.lo)/float64(n))
-		for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi*(1+1e-9); i++ {
+		for i := math.Ceil(s.lo/step-1e-9) + 0; i*step <= s.hi*(1+1e-9); i++ {
 			out = append(out, i*step)
 		}
 		return out
+	}
+	if u := unitOf(s.metric); u == "bytes" {
+		return s.binaryTicks(n)
 	}
 	// An axis in logarithms marks powers of ten, with more between them where
 	// there is room.
@@ -87,6 +90,18 @@ func (s scale) ticks(n int) []float64 {
 			if v := m * math.Pow(10, exponent); v >= s.lo*(1-1e-9) && v <= s.hi*(1+1e-9) {
 				out = append(out, v)
 			}
+		}
+	}
+	return out
+}
+
+// binaryTicks are powers of two, for an axis of bytes in logarithms.
+func (s scale) binaryTicks(n int) (out []float64) {
+	first, last := math.Ceil(math.Log2(s.lo)-1e-9), math.Floor(math.Log2(s.hi)+1e-9)
+	every := math.Ceil((last - first + 1) / float64(n))
+	for exponent := first; exponent <= last; exponent++ {
+		if math.Mod(exponent-last, every) == 0 {
+			out = append(out, math.Exp2(exponent))
 		}
 	}
 	return out

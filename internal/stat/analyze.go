@@ -3,9 +3,11 @@ package stat
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/latency"
@@ -72,27 +74,49 @@ func group(cells []cell.Cell, recs []*cell.Record) (groups []*Group, twins map[s
 	}
 	sorted := slices.Clone(recs)
 	slices.SortStableFunc(sorted, func(a, b *cell.Record) int { return a.Cell.Block - b.Cell.Block })
-	for _, rec := range sorted {
+	histograms, err := decodeAll(sorted)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, rec := range sorted {
 		g := byKey[rec.Cell.Key()]
 		if g == nil {
 			return nil, nil, fmt.Errorf("stat: analyze: cell %d (%s) is not in the plan", rec.Cell.Index, rec.Cell.Key())
 		}
-		if err := g.add(rec); err != nil {
-			return nil, nil, err
-		}
+		g.add(rec, histograms[i])
 	}
 	return groups, twins, nil
 }
 
-// add adds a record to its group. Records come in order of blocks.
-func (g *Group) add(rec *cell.Record) error {
+// decodeAll decodes the histograms of the records that finished, on all CPUs.
+func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
+	out, errs := make([]map[string]*latency.Histogram, len(recs)), make([]error, len(recs))
+	workers := min(runtime.GOMAXPROCS(0), len(recs))
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { // each owns every so many of both slices
+			for i := w; i < len(recs); i += workers {
+				if recs[i].Err == nil {
+					out[i], errs[i] = decodeLatency(recs[i])
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// add adds a record to its group, with its histograms. Records come in order of
+// blocks.
+func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram) {
 	if rec.Err != nil {
 		g.Failures = append(g.Failures, rec)
-		return nil
-	}
-	histograms, err := decodeLatency(rec)
-	if err != nil {
-		return err
+		return
 	}
 	g.Records = append(g.Records, rec)
 	for metric, value := range metrics(rec, histograms) {
@@ -116,7 +140,6 @@ func (g *Group) add(rec *cell.Record) error {
 		}
 		g.Buckets[name] = mergeBuckets(g.Buckets[name], b)
 	}
-	return nil
 }
 
 // floors holds the noise floor by workload and metric.

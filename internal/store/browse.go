@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,6 +23,17 @@ type Slice struct {
 	Filter string
 }
 
+// The queries of what pages show. All find what they read by its key
+// (TestQueryPlans).
+const (
+	browse            = "WHERE id < ?1 AND id > ?2 AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3))) "
+	selectCells       = "SELECT doc FROM cell WHERE run = ? ORDER BY cell"
+	selectDocuments   = "SELECT cell, doc, data FROM cell JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
+	selectSamples     = "SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell"
+	selectCell        = "SELECT doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? AND cell = ?"
+	selectCellSamples = "SELECT metric, value FROM sample WHERE run = ? AND cell = ?"
+)
+
 // Browse returns a slice of the runs, and whether there are runs of the filter
 // beyond it: older and newer ones. It reads no record, and of the table of
 // records only what belongs to the runs that it returns.
@@ -30,8 +43,7 @@ func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 		order = "ASC"
 	}
 	err = s.view("list runs", func(tx *sql.Tx) error {
-		rows, err := tx.Query(selectRun+`WHERE (?1 = 0 OR id < ?1) AND (?2 = 0 OR id > ?2) AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3)))
-			ORDER BY id `+order+" LIMIT ?4", slice.Before, slice.After, slice.Filter, max(slice.Limit, 1))
+		rows, err := tx.Query(selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64), slice.After, slice.Filter, max(slice.Limit, 1))
 		if err != nil {
 			return err
 		}
@@ -76,7 +88,7 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 	err = s.view("read cell", func(tx *sql.Tx) error {
 		var doc string
 		var data []byte
-		err := tx.QueryRow("SELECT doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? AND cell = ?", run, index).Scan(&doc, &data)
+		err := tx.QueryRow(selectCell, run, index).Scan(&doc, &data)
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNoCell
 		}
@@ -101,7 +113,7 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 var errNoCell = errors.New("no such cell")
 
 func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
-	rows, err := tx.Query("SELECT metric, value FROM sample WHERE run = ? AND cell = ?", run, rec.Cell.Index)
+	rows, err := tx.Query(selectCellSamples, run, rec.Cell.Index)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"bytes"
-	"compress/zlib"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"unicode"
@@ -113,51 +110,6 @@ func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][
 	return nil
 }
 
-// encodeDocument compresses what of a record has no table of its own.
-func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error) {
-	rest := *rec
-	rest.Cell = cell.Cell{}
-	rest.Metrics = nil
-	rest.Profiles = nil
-	for kind := range profiles {
-		if rest.Profiles == nil {
-			rest.Profiles = make(map[string]string, len(profiles))
-		}
-		rest.Profiles[kind] = ""
-	}
-	var buf bytes.Buffer
-	z := zlib.NewWriter(&buf)
-	if err := cell.Encode(z, rest); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
-}
-
-// maxDocument bounds what a damaged document may decompress to.
-const maxDocument = 1 << 30
-
-// decodeDocument is the inverse of encodeDocument.
-func decodeDocument(data []byte) (*cell.Record, error) {
-	z, err := zlib.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	defer z.Close()
-	rec := new(cell.Record)
-	limited := io.LimitReader(z, maxDocument)
-	if err := cell.Decode(limited, rec); err != nil {
-		return nil, err
-	}
-	// The checksum stands at the end of the stream.
-	if _, err := io.Copy(io.Discard, limited); err != nil {
-		return nil, err
-	}
-	return rec, nil
-}
-
 // Records returns the records of a run by cell. Each holds the cell as it was
 // planned and, in Profiles, the kinds that Profile returns.
 func (s *Store) Records(run int64) ([]*cell.Record, error) {
@@ -179,34 +131,28 @@ func (s *Store) Records(run int64) ([]*cell.Record, error) {
 }
 
 func readDocuments(tx *sql.Tx, run int64) ([]*cell.Record, error) {
-	rows, err := tx.Query("SELECT cell, doc, data FROM cell JOIN document USING (run, cell) WHERE run = ? ORDER BY cell", run)
+	rows, err := tx.Query(selectDocuments, run)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var records []*cell.Record
+	var raw []rawRecord
 	for rows.Next() {
-		var index int
-		var doc string
-		var data sql.RawBytes
-		if err := rows.Scan(&index, &doc, &data); err != nil {
+		var r rawRecord
+		if err := rows.Scan(&r.index, &r.doc, &r.data); err != nil {
 			return nil, err
 		}
-		rec, err := decodeDocument(data)
-		if err != nil {
-			return nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index, run, err)
-		}
-		if err := cell.Decode(strings.NewReader(doc), &rec.Cell); err != nil {
-			return nil, err
-		}
-		records = append(records, rec)
+		raw = append(raw, r)
 	}
-	return records, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return decodeAll(run, raw)
 }
 
 // readSamples fills in the metrics of records, which are in order of cells.
 func readSamples(tx *sql.Tx, run int64, records []*cell.Record) error {
-	rows, err := tx.Query("SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell", run)
+	rows, err := tx.Query(selectSamples, run)
 	if err != nil {
 		return err
 	}

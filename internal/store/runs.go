@@ -79,7 +79,7 @@ func createRun(tx *sql.Tx, r Run, cells []cell.Cell) (int64, error) {
 
 // Cells returns the plan of a run.
 func (s *Store) Cells(run int64) ([]cell.Cell, error) {
-	return s.cells(run, "SELECT doc FROM cell WHERE run = ? ORDER BY cell")
+	return s.cells(run, selectCells)
 }
 
 // Pending returns the cells of a run that have no record, in plan order.

@@ -69,7 +69,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		_, err := fmt.Fprint(w, text)
 		return err == nil && out.Flush() == nil
 	}
-	tick := time.NewTicker(pollInterval)
+	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
 	last, sent := -1, time.Now()
 	for {

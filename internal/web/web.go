@@ -37,6 +37,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/store"
@@ -59,6 +60,7 @@ type Server struct {
 	config Config
 	mux    *http.ServeMux
 	source source
+	poll   time.Duration // pollInterval, except in tests
 
 	mu     sync.Mutex
 	loaded []loaded // the runs looked at last; owned by mu
@@ -66,7 +68,7 @@ type Server struct {
 
 // New returns a Server. Close releases what it holds.
 func New(c Config) *Server {
-	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}}
+	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}, poll: pollInterval}
 	for pattern, page := range map[string]func(*http.Request) (*frame, error){
 		"GET /{$}":                     s.runsPage,
 		"GET /run/{run}":               s.runPage,

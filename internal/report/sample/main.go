@@ -1,8 +1,8 @@
 // Command sample writes the HTML report of a made-up run, for tests in a
 // browser and for work on the report itself, or appends the run to a store:
 //
-//	go run ./internal/report/sample [-kind study|hostile|empty|failed] OUT.html
-//	go run ./internal/report/sample [-kind KIND] [-records N] -store OUT.db
+//	go run ./internal/report/sample [-kind study|brief|hostile|empty|failed] OUT.html
+//	go run ./internal/report/sample [-kind KIND] [-records N | -finish RUN] -store OUT.db
 //
 // The records are drawn from seeded distributions and pass through package
 // stat like measured ones. Their figures mean nothing.
@@ -29,10 +29,11 @@ func main() {
 	kind := flag.String("kind", "study", "`KIND` of run: "+kindNames())
 	path := flag.String("store", "", "append the run to the store `FILE` instead")
 	records := flag.Int("records", -1, "store only the first `N` records, as of a run that is under way")
+	finish := flag.Int64("finish", 0, "store the other records of `RUN`, which -records began, instead of a new run")
 	flag.Parse()
 	write := func() error { return run(*kind, flag.Args()) }
 	if *path != "" {
-		write = func() error { return appendTo(*path, *kind, *records) }
+		write = func() error { return appendTo(*path, *kind, *records, *finish) }
 	}
 	if err := write(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,7 +58,7 @@ func run(kind string, args []string) error {
 
 // appendTo makes up a run of the kind and stores it, records in the order in
 // which they would have been measured.
-func appendTo(path, kind string, records int) error {
+func appendTo(path, kind string, records int, finish int64) error {
 	makeUp := kinds[kind]
 	if makeUp == nil {
 		return fmt.Errorf("sample: unknown kind %q: want one of %s", kind, kindNames())
@@ -68,8 +69,14 @@ func appendTo(path, kind string, records int) error {
 		return err
 	}
 	defer s.Close()
-	m := made.meta
-	id, err := s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version, Machine: m.Machine, Seed: m.Seed}, made.cells)
+	m, id, have := made.meta, finish, 0
+	if finish == 0 {
+		id, err = s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version, Machine: m.Machine, Seed: m.Seed}, made.cells)
+	} else {
+		var run store.Run
+		run, err = s.Run(finish)
+		have = run.Finished + run.Failed
+	}
 	if err != nil {
 		return err
 	}
@@ -77,6 +84,9 @@ func appendTo(path, kind string, records int) error {
 	for i, rec := range made.records {
 		if i == records {
 			break
+		}
+		if i < have {
+			continue
 		}
 		maps.DeleteFunc(rec.Metrics, func(metric string, v float64) bool {
 			return math.IsNaN(v) || math.IsInf(v, 0) || strings.ContainsFunc(metric, unicode.IsSpace)

@@ -21,6 +21,7 @@ type sampleRun struct {
 // kinds are the runs that the program can make up.
 var kinds = map[string]func() *sampleRun{
 	"study":   study,
+	"brief":   brief,
 	"hostile": hostile,
 	"empty":   func() *sampleRun { return &sampleRun{meta: meta("nothing was planned")} },
 	"failed":  failed,
@@ -91,6 +92,29 @@ func study() *sampleRun {
 			}
 			params := map[string]string{"duration": "500ms", "size": "1024", "strategy": strategy.name}
 			s.addTwinned(cell.Config{Workload: "strategies", Params: params, GC: gc}, m)
+		}
+	}
+	return s
+}
+
+// brief is a run with everything that a page can show, in few records.
+func brief() *sampleRun {
+	s := &sampleRun{meta: meta("three strategies and a heat map")}
+	for _, gc := range modes {
+		k := collection[gc.String()]
+		for _, strategy := range strategies[:3] {
+			m := model{opNs: strategy.ns * k.time, opBytes: strategy.bytes, tail: 1.6, heap: 4.2e6 * k.heap, cycles: k.cycles, share: k.share}
+			s.add(cell.Config{Workload: "strategies", Params: map[string]string{"size": "1024", "strategy": strategy.name}, GC: gc}, 6, m)
+		}
+	}
+	twin := s.cells[0].Config
+	twin.Twin = true
+	s.add(twin, 6, model{opNs: strategies[0].ns, opBytes: 1024, tail: 1.6, heap: 4.2e6, cycles: 90, share: 0.2})
+	for _, gc := range modes {
+		for i, goroutines := range []string{"1", "2", "4"} {
+			k := collection[gc.String()]
+			m := model{opNs: 700 * k.time / float64(i+1), opBytes: 512, opAllocs: 2, tail: 2, heap: 2e7 * k.heap, cycles: k.cycles, share: k.share}
+			s.add(cell.Config{Workload: "scaling", Params: map[string]string{"goroutines": goroutines}, GC: gc}, 3, m)
 		}
 	}
 	return s
