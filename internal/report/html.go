@@ -60,7 +60,8 @@ type htmlSection struct {
 	Grid                         *htmlGrid
 	Plots                        []htmlPlot
 	Figures, Comparisons, Floors *htmlTable
-	Compared                     string // names Comparisons
+	Phases                       *htmlTable // of the collector, during the slowest operations
+	Compared                     string     // names Comparisons
 	Failures                     []string
 }
 
@@ -154,6 +155,7 @@ func htmlSectionOf(s *section, id string) htmlSection {
 		}
 	}
 	h.Figures, h.Comparisons, h.Floors = s.figuresTable(), s.comparisonsTable(), s.floorsTable()
+	h.Phases = s.phasesTable()
 	for _, r := range s.rows {
 		for _, rec := range r.Failures {
 			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.label, rec.Cell.Block+1, failureText(rec)))
