@@ -26,7 +26,7 @@ var ranks = map[string]int{
 	"internal/host": 3, "internal/stat": 3, "internal/httpload": 3,
 	"internal/workload": 4, "internal/strategy": 4, "internal/ingress": 4, "internal/plan": 4, "internal/store": 4,
 	"internal/runner": 5, "internal/claim": 5, "internal/report": 5, "internal/report/sample": 6,
-	"internal/tuner": 6, "internal/advisor": 6, "internal/fleet": 6, "monitor": 4, "monitor/monitorprom": 5, "internal/watch": 6, "internal/gcphase": 3, "internal/web": 6,
+	"internal/tuner": 6, "internal/advisor": 6, "internal/fleet": 6, "monitor": 4, "monitor/monitorprom": 5, "test/prometheus/program": 6, "internal/watch": 6, "internal/gcphase": 3, "internal/web": 6,
 	"cmd/isobar": 7, "cmd/isobar-vet": 7,
 	"internal/layout": 8,
 }

@@ -1,0 +1,81 @@
+package monitorprom
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+var update = flag.Bool("update", false, "write dashboard.json")
+
+// TestDashboardFile holds dashboard.json to the runtime's figures.
+func TestDashboardFile(t *testing.T) {
+	m, err := monitor.New(monitor.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var b bytes.Buffer
+	if err := Dashboard(&b, m.Figures()); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("dashboard.json", b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile("dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, b.Bytes()) {
+		t.Error("dashboard.json is not what Dashboard writes: go test ./monitor/monitorprom -update")
+	}
+}
+
+// Every metric of a collector is on its dashboard, those of other sources too.
+func TestDashboardHasAll(t *testing.T) {
+	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{{
+		Figures: []monitor.Figure{{Key: "/pool/orders/hits:gets", Help: "Hits.", Counter: true, Chart: "Pool orders"}},
+		Read:    func(v []float64) { v[0] = 1 },
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var b bytes.Buffer
+	if err := Dashboard(&b, m.Figures()); err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	queries := ""
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			queries += q.Expr + "\n"
+		}
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(New(m))
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if !strings.Contains(queries, f.GetName()+"{") {
+			t.Errorf("%s is on no panel", f.GetName())
+		}
+	}
+	if !strings.Contains(queries, `rate(isobar_pool_orders_hits_gets_total{instance=~"$instance"}[$__rate_interval])`) {
+		t.Errorf("queries:\n%s", queries)
+	}
+}
