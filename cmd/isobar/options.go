@@ -90,7 +90,7 @@ type factorFlags struct {
 func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.gc, "gc", []string{"default"}, "GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
 	fs.StringSliceVar(&f.procs, "gomaxprocs", nil, "GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
-	fs.StringSliceVar(&f.collectors, "collector", nil, "collectors: greentea, classic; several make a factor (classic is built with GOEXPERIMENT=nogreenteagc)")
+	fs.StringSliceVar(&f.collectors, "collector", nil, "collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (the others are built with GOEXPERIMENT)")
 }
 
 // apply parses the flags into study.
@@ -110,7 +110,7 @@ func (f *factorFlags) apply(study *plan.Study) error {
 		study.Procs = append(study.Procs, n)
 	}
 	for _, s := range f.collectors {
-		if err := workload.OneOf("greentea", "classic")(s); err != nil {
+		if err := workload.OneOf("greentea", "classic", "goarenas")(s); err != nil {
 			return usage(fmt.Errorf("--collector %q: %w", s, err))
 		}
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	GC GC `json:"gc"`
 	// GOMAXPROCS is the child's GOMAXPROCS; 0 leaves it to the Go runtime.
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
-	// Collector is the build variant: "greentea", "classic", or "" for the
+	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for the
 	// collector of the running binary.
 	Collector string `json:"collector,omitempty"`
 	// Twin marks the second copy of the baseline that every block carries:

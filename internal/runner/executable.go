@@ -19,19 +19,20 @@ import (
 
 const modulePath = "github.com/isobar-go/isobar"
 
-// experiments says which GOEXPERIMENT selects a collector. Green Tea is the
-// default since Go 1.26.
-var experiments = map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc"}
+// experiments says which GOEXPERIMENT selects a collector, or adds Go's arenas.
+// Green Tea is the default since Go 1.26.
+var experiments = map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc", "goarenas": "arenas"}
 
 // Executable returns the binary that has the given collector: "greentea",
-// "classic", or "" for whichever the running binary has. Where that has
-// another, it builds one with the Go toolchain of the same version, from the
+// "classic", "goarenas" (Go's experimental arenas, with the default collector)
+// or "" for whichever the running binary has. Where that is built
+// otherwise, it builds one with the Go toolchain of the same version, from the
 // source that this binary was built from or the published module, and keeps it
 // in the user's cache directory. It tells log before it builds.
 func Executable(ctx context.Context, collector string, log io.Writer) (string, error) {
 	experiment, known := experiments[collector]
 	if !known && collector != "" {
-		return "", fmt.Errorf("runner: unknown collector %q: want greentea or classic", collector)
+		return "", fmt.Errorf("runner: unknown collector %q: want greentea, classic or goarenas", collector)
 	}
 	if collector == "" || collector == ownCollector() {
 		exe, err := os.Executable()
@@ -48,8 +49,11 @@ func Executable(ctx context.Context, collector string, log io.Writer) (string, e
 }
 
 func ownCollector() string {
-	if _, experiments := goVersion(runtime.Version()); strings.Contains(experiments, "nogreenteagc") {
+	switch _, experiments := goVersion(runtime.Version()); {
+	case strings.Contains(experiments, "nogreenteagc"):
 		return "classic"
+	case strings.Contains(experiments, "arenas"):
+		return "goarenas"
 	}
 	return "greentea"
 }

@@ -94,7 +94,7 @@ func TestNoExecutable(t *testing.T) {
 	if _, _, err := r.Run(t.Context(), testCell("test-closed")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("err = %v, want one that says that the file is missing", err)
 	}
-	if _, err := Executable(t.Context(), "red", os.Stderr); err == nil || !strings.Contains(err.Error(), "greentea or classic") {
+	if _, err := Executable(t.Context(), "red", os.Stderr); err == nil || !strings.Contains(err.Error(), "classic or goarenas") {
 		t.Errorf("unknown collector: %v", err)
 	}
 	t.Setenv("PATH", "")

@@ -249,23 +249,21 @@ func (t *loopTrial) ring(rec *cell.Record) error {
 			}
 		})
 	}
-	pushed := make(chan struct{})
-	go func() { pushing.Wait(); close(pushed) }()
-	for done := false; ; {
-		if head := r.head.Load(); head < r.tail.Load() {
+	var pushed atomic.Bool // publishes that all have pushed
+	go func() { pushing.Wait(); pushed.Store(true) }()
+	for empty := 0; ; {
+		head := r.head.Load()
+		if head < r.tail.Load() {
 			if f := r.slots[head%loopRingLen].Swap(nil); f != nil {
 				(*f)()
 			}
 			r.head.Store(head + 1)
 			continue
 		}
-		if done {
+		if pushed.Load() && head == r.tail.Load() {
 			break
 		}
-		select {
-		case <-pushed:
-			done = true
-		default:
+		if empty++; empty%4096 == 0 { // a loop that waits for its next task looks often
 			runtime.Gosched()
 		}
 	}
