@@ -14,6 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/ingress"
 	"github.com/isobar-go/isobar/internal/strategy"
 	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/monitor"
 )
 
 // Child is the child process: it reads one cell from stdin, runs it, writes
@@ -80,7 +81,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside})
+	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside, Monitor: newMonitor})
 }
 
 // runTask measures the task as its kind demands.
@@ -106,6 +107,11 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	}
 	warnCycles(rec)
 	return err
+}
+
+// newMonitor joins package monitor to workload.Env.
+func newMonitor(interval time.Duration) (io.Closer, error) {
+	return monitor.New(monitor.Config{Interval: interval})
 }
 
 // newIngress joins package ingress to workload.Env.

@@ -25,6 +25,7 @@ func init() {
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
 			{Name: "pace", Default: "fixed", Help: "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say", Check: OneOf("fixed", "recorded")},
 			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast", Check: FloatRange(1e-3, 1e9)},
+			{Name: "monitor", Default: noMonitor, Help: "none, or the interval of a live monitor that runs beside, such as 1s: what it costs", Check: checkMonitor},
 			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
 		}, controllerParams(noController)...),
 		New: newMarket,
@@ -67,6 +68,17 @@ type market struct {
 	current *tick.Tick // the operation's, which the processor may keep: it is on the heap
 	symbols map[string]*symbolStats
 	ctl     *gcctl.Controller // nil without
+	monitor io.Closer         // nil without
+}
+
+// noMonitor is the level of --monitor that starts none.
+const noMonitor = "none"
+
+func checkMonitor(s string) error {
+	if s == noMonitor {
+		return nil
+	}
+	return DurationRange(100*time.Millisecond, time.Minute)(s)
 }
 
 func newMarket(env Env) (Task, error) {
@@ -77,10 +89,15 @@ func newMarket(env Env) (Task, error) {
 	if m.ctl, err = startController("market", env.Params, nil); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
+	if env.Params.String("monitor") != noMonitor {
+		if m.monitor, err = env.Monitor(env.Params.Duration("monitor")); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: market: %w", err), m.Close())
+		}
+	}
 	return m, nil
 }
 
-// newMarketSource is newMarket but for the controller.
+// newMarketSource is newMarket but for the controller and the monitor.
 func newMarketSource(env Env) (*market, error) {
 	p := env.Params
 	m := &market{
@@ -205,6 +222,9 @@ func (m *market) Report(rec *cell.Record) {
 
 func (m *market) Close() error {
 	err := closeController("market", m.ctl)
+	if m.monitor != nil {
+		err = errors.Join(err, m.monitor.Close())
+	}
 	if m.input != nil {
 		if e := m.input.Close(); e != nil {
 			err = errors.Join(err, fmt.Errorf("workload: market: %w", e))

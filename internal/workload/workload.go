@@ -16,6 +16,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"io"
 	"sort"
 	"strconv"
 	"strings"
@@ -66,6 +67,9 @@ type Env struct {
 	// Beside runs a cell in a process beside this one and returns its record;
 	// a failure is an error. Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
+	// Monitor starts the live monitor of package monitor in this process, as a
+	// service has it. Package runner provides it.
+	Monitor func(interval time.Duration) (io.Closer, error)
 }
 
 // A Strategy is one way to come by a buffer. Worker returns the handle that
