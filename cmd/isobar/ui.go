@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/claim"
 	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/web"
 )
 
@@ -35,11 +37,15 @@ on another one, a token in the printed address is needed.`,
 			if err != nil {
 				return err
 			}
+			claims, err := claim.Select(nil, nil)
+			if err != nil {
+				return err
+			}
 			listener, err := net.Listen("tcp", addr)
 			if err != nil {
 				return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080; port 0 is any that is free", err))
 			}
-			config := web.Config{Store: path, Version: host.Version()}
+			config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }}
 			if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 				config.Token = web.NewToken()
 			}

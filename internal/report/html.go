@@ -21,9 +21,11 @@ var htmlTemplate = template.Must(template.ParseFS(assets, "assets/report.html.tm
 
 // Templates returns the templates that draw a [Page]: theme, facts, contents,
 // and run, cell or comparison for what NewPage, NewCellPage and
-// NewComparisonPage return. The caller may add to them.
+// NewComparisonPage return; and ledger, for a [LedgerPage]. The caller may add
+// to them.
 func Templates() *template.Template {
-	return template.Must(template.ParseFS(assets, "assets/parts.html.tmpl"))
+	t := template.Must(template.New("").Funcs(ledgerFuncs).ParseFS(assets, "assets/parts.html.tmpl"))
+	return template.Must(t.ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
 }
 
 // StyleSheet is the style of the pages, for those of other packages that look

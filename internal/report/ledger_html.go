@@ -12,14 +12,24 @@ import (
 var ledgerAssets embed.FS
 
 var ledgerTemplate = template.Must(template.New("ledger.html.tmpl").
-	Funcs(template.FuncMap{"anchor": claimAnchor}).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+	Funcs(ledgerFuncs).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+
+var ledgerFuncs = template.FuncMap{"anchor": claimAnchor}
 
 // claimAnchor is the id of a claim in a page.
 func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
 
 // LedgerHTML writes the ledger as one file that needs nothing outside it.
 func LedgerHTML(w io.Writer, l *Ledger) error {
-	page := ledgerPage{CSS: StyleSheet(), Title: l.Title, Counts: l.counts(), Version: clean(l.Version)}
+	if err := ledgerTemplate.Execute(w, NewLedgerPage(l)); err != nil {
+		return fmt.Errorf("report: ledger: %w", err)
+	}
+	return nil
+}
+
+// NewLedgerPage returns what the template ledger draws.
+func NewLedgerPage(l *Ledger) *LedgerPage {
+	page := &LedgerPage{CSS: StyleSheet(), Title: l.Title, Counts: l.counts(), Version: clean(l.Version)}
 	if !l.Created.IsZero() {
 		page.Facts = append(page.Facts, htmlFact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
 	}
@@ -35,14 +45,12 @@ func LedgerHTML(w io.Writer, l *Ledger) error {
 		}
 		page.Documents = append(page.Documents, doc)
 	}
-	if err := ledgerTemplate.Execute(w, page); err != nil {
-		return fmt.Errorf("report: ledger: %w", err)
-	}
-	return nil
+	return page
 }
 
-// ledgerPage and the types below are what the template of the ledger sees.
-type ledgerPage struct {
+// A LedgerPage is a ledger as templates draw it: in the self-contained file and
+// in a page of package web. Its fields are for the templates.
+type LedgerPage struct {
 	CSS                    template.CSS
 	Title, Counts, Version string
 	Facts                  []htmlFact

@@ -1,11 +1,61 @@
 package web
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
 
-func (s *Server) claimsPage(*http.Request) (*frame, error) {
-	return &frame{Section: "claims", Title: "Claims", main: templates["empty"], Body: &empty{
-		"What people write about the collector, tested on this machine. This measures it, and this page shows the verdicts.",
-		[]string{"isobar claims run --quick", "isobar claims show"}}}, nil
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// A ledgerBody is the body of the page of claims.
+type ledgerBody struct {
+	Ledger *report.LedgerPage
+	Empty  *empty // where none has been measured
 }
 
-func (s *Server) claimPage(r *http.Request) (*frame, error) { return s.claimsPage(r) }
+// A ledgerState is the ledger as it was when the store had that newest run.
+type ledgerState struct {
+	from    *store.Store
+	newest  int64
+	records int
+	page    *report.LedgerPage
+	empty   bool
+}
+
+func (s *Server) claimsPage(*http.Request) (*frame, error) {
+	var now ledgerState
+	from, err := s.source.get()
+	if err == nil {
+		var run store.Run
+		run, err = from.Last()
+		now = ledgerState{from: from, newest: run.ID, records: run.Finished + run.Failed}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEmpty) {
+		return nil, err
+	}
+	s.mu.Lock()
+	known := s.ledger
+	s.mu.Unlock()
+	if known.page == nil || known.from != now.from || known.newest != now.newest || known.records != now.records {
+		if s.config.Ledger != nil {
+			ledger, err := s.config.Ledger()
+			if err != nil {
+				return nil, err
+			}
+			now.page, now.empty = report.NewLedgerPage(ledger), ledger.Created.IsZero()
+		} else {
+			now.page, now.empty = &report.LedgerPage{}, true
+		}
+		known = now
+		s.mu.Lock()
+		s.ledger = now
+		s.mu.Unlock()
+	}
+	body := &ledgerBody{Ledger: known.page}
+	if known.empty {
+		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine: nothing of it has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
+			[]string{"isobar claims run --quick"}}
+	}
+	return &frame{Section: "claims", Title: "Claims", main: templates["claims"], Body: body}, nil
+}

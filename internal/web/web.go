@@ -53,6 +53,9 @@ type Config struct {
 	// Token is what requests must bring; "" lets in everybody on this machine,
 	// which is right for a loopback address alone.
 	Token string
+	// Ledger returns the claims with what the store says about them; nil where
+	// there are none. Calls may be concurrent.
+	Ledger func() (*report.Ledger, error)
 }
 
 // A Server serves the pages of one store. New returns one.
@@ -63,7 +66,8 @@ type Server struct {
 	poll   time.Duration // pollInterval, except in tests
 
 	mu     sync.Mutex
-	loaded []loaded // the runs looked at last; owned by mu
+	loaded []loaded    // the runs looked at last; owned by mu
+	ledger ledgerState // the claims looked at last; owned by mu
 }
 
 // New returns a Server. Close releases what it holds.
@@ -75,7 +79,6 @@ func New(c Config) *Server {
 		"GET /run/{run}/cell/{cell}":   s.cellPage,
 		"GET /compare":                 s.comparePage,
 		"GET /claims":                  s.claimsPage,
-		"GET /claims/{claim}":          s.claimPage,
 		"GET /advice":                  s.advicePage,
 		"GET /live":                    s.livePage,
 		"GET /{anything...}":           func(*http.Request) (*frame, error) { return nil, errNoPage },

@@ -313,6 +313,26 @@ func TestWhileMeasuring(t *testing.T) {
 	}
 }
 
+// TestClaims shows the ledger, and asks for it again only when the store has
+// something new.
+func TestClaims(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s := testStore(t, path)
+	asked := 0
+	ledger := &report.Ledger{Documents: []report.LedgerDocument{{ID: "000", Title: "A <b>document</b>", Claims: []report.LedgerClaim{{ID: "000/one", Quote: "so it is", Verdict: "holds"}}}}}
+	server := newServer(t, Config{Store: path, Ledger: func() (*report.Ledger, error) { asked++; return ledger, nil }})
+	for i, want := range []int{1, 1, 2, 2} {
+		if i == 2 {
+			addRun(t, s, 2, 1)
+			ledger.Created = time.Unix(1700000000, 0)
+		}
+		status, body, _ := get(t, server, "/claims")
+		if status != 200 || asked != want || !strings.Contains(body, "000/one") || strings.Contains(body, "<b>document") || strings.Contains(body, "nothing of it has been measured") != (i < 2) {
+			t.Errorf("look %d: %d, asked %d times, want %d: %.2000s", i, status, asked, want, body)
+		}
+	}
+}
+
 // TestEvents follows a run to its end, and leaves in the middle.
 func TestEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")

@@ -93,8 +93,16 @@ function zoom(form) {
   svg.addEventListener('pointercancel', () => { begin = null; mark.remove(); });
 }
 
+// unfold opens what the address names.
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target && target.tagName === 'DETAILS') target.open = true;
+}
+
 document.addEventListener('DOMContentLoaded', () => {
   keepTheme();
+  unfold();
+  window.addEventListener('hashchange', unfold);
   document.querySelectorAll('.unfinished').forEach(follow);
   document.querySelectorAll('.zoom').forEach(zoom);
 });
