@@ -1,0 +1,92 @@
+// Package golangci makes the checks of package advise a linter of golangci-lint,
+// by its module plugin system. Importing it registers the linter isobar.
+//
+// golangci-lint custom builds a golangci-lint with it from a .custom-gcl.yml:
+//
+//	version: v2.15.0
+//	plugins:
+//	  - module: github.com/isobar-go/isobar
+//	    import: github.com/isobar-go/isobar/advise/golangci
+//	    version: latest
+//
+// and .golangci.yml switches it on:
+//
+//	version: "2"
+//	linters:
+//	  enable: [isobar]
+//	  settings:
+//	    custom:
+//	      isobar:
+//	        type: module
+//	        settings:
+//	          disable: [sprintf]
+//	          hints: [closurecapture]
+package golangci
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/golangci/plugin-module-register/register"
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+func init() { register.Plugin("isobar", newPlugin) }
+
+// Settings are what .golangci.yml gives under settings.
+type Settings struct {
+	Disable []string `json:"disable"` // checks to leave out
+	Hints   []string `json:"hints"`   // checks that report what otherwise needs evidence from a profile, too
+}
+
+type plugin struct{ analyzers []*analysis.Analyzer }
+
+// newPlugin fails where a setting names no check, or would be of no use.
+func newPlugin(conf any) (register.LinterPlugin, error) {
+	s, err := register.DecodeSettings[Settings](conf)
+	if err != nil {
+		return nil, fmt.Errorf("isobar: %w; settings are disable and hints, lists of checks", err)
+	}
+	out := map[string]bool{}
+	for _, name := range s.Disable {
+		if advise.Lookup(name) == nil {
+			return nil, unknown("disable", name)
+		}
+		out[name] = true
+	}
+	for _, name := range s.Hints {
+		c := advise.Lookup(name)
+		if c == nil {
+			return nil, unknown("hints", name)
+		}
+		if out[name] {
+			return nil, fmt.Errorf("isobar: hints: %s is disabled; take it from one of the two", name)
+		}
+		c.ReportHints(true)
+	}
+	p := plugin{}
+	for _, c := range advise.All() {
+		if !out[c.Name] {
+			p.analyzers = append(p.analyzers, c.Analyzer)
+		}
+	}
+	if len(p.analyzers) == 0 {
+		return nil, errors.New("isobar: disable: no check is left; disable the linter instead")
+	}
+	return p, nil
+}
+
+func unknown(setting, name string) error {
+	var names []string
+	for _, c := range advise.All() {
+		names = append(names, c.Name)
+	}
+	return fmt.Errorf("isobar: %s: there is no check %q; there are %s", setting, name, strings.Join(names, ", "))
+}
+
+func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) { return p.analyzers, nil }
+
+func (p plugin) GetLoadMode() string { return register.LoadModeTypesInfo }
