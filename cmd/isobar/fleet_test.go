@@ -91,7 +91,12 @@ func (p *process) exit(t *testing.T) int {
 // eventually waits until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+	eventuallyWithin(t, time.Minute, what, condition)
+}
+
+func eventuallyWithin(t *testing.T, most time.Duration, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(most); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}

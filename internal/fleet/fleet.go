@@ -62,9 +62,10 @@ const (
 	resultAge = 7 * 24 * time.Hour
 	// programAge is how long programs are kept.
 	programAge = 90 * 24 * time.Hour
-	// deadAge and deadBytes bound the messages that were given up.
-	deadAge   = 30 * 24 * time.Hour
-	deadBytes = 256 << 20
+	// deadAge and deadMessages bound what was given up. A bound in bytes would
+	// reserve them on the server's disk.
+	deadAge      = 30 * 24 * time.Hour
+	deadMessages = 10_000
 )
 
 // Options say where the servers are and who is calling. The zero value is not
@@ -222,7 +223,7 @@ func (f *Fleet) ensure(ctx context.Context) error {
 		},
 		{
 			Name: deadStream, Subjects: []string{"isobar.dead.*.*"}, Description: "isobar: messages that were given up",
-			MaxAge: deadAge, MaxBytes: deadBytes, Discard: jetstream.DiscardOld,
+			MaxAge: deadAge, MaxMsgs: deadMessages, Discard: jetstream.DiscardOld,
 		},
 	} {
 		config.MaxMsgSize, config.Compression = maxMessage, jetstream.S2Compression
