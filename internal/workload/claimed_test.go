@@ -112,6 +112,13 @@ func TestLimitsAllocate(t *testing.T) {
 	}
 }
 
+func TestFinalizerCycle(t *testing.T) {
+	figures := figuresOf(t, "trial", given{"kind": "finalizer-cycle", "trials": "200"})
+	if hits := figures["/trial/hits:trials"]; hits < 190 || figures["/trial/left:objects"] > 10 {
+		t.Errorf("%v", figures)
+	}
+}
+
 func TestGCCost(t *testing.T) {
 	for _, beside := range []string{"nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full"} {
 		task := build(t, "gccost", given{"beside": beside, "keys": "1000"}, 1).(*gcCost)
