@@ -107,7 +107,12 @@ func (t Range) decide(e evidence) (Result, error) {
 	r := Result{Unit: cell.Unit(t.Of.Metric), Metric: t.Of.Metric}
 	var err error
 	if t.isRatio() {
-		r.Unit, r.Metric = "x", ""
+		r.Metric = ""
+		if over := cell.Unit(t.Over.Metric); over != r.Unit {
+			r.Unit += "/" + strings.TrimSuffix(over, "s")
+		} else {
+			r.Unit = "x"
+		}
 		r.Estimate, err = e.ratio(t.Of, t.Over)
 	} else {
 		r.Estimate, err = e.value(t.Of)

@@ -189,9 +189,13 @@ func (c *LedgerClaim) rows(d LedgerDocument) [][2]string {
 	if c.Run > 0 {
 		run = fmt.Sprintf("run %d in the store: isobar lab show %d", c.Run, c.Run)
 	}
+	measured := c.Reason
+	if c.N > 0 {
+		measured = c.Measured() + ": " + c.Reason
+	}
 	rows := [][2]string{
 		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure}, {"predicts", c.Predicts},
-		{"measured", c.Measured() + ": " + c.Reason}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
+		{"measured", measured}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
 	}
 	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
 	for i := range rows {

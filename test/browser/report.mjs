@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const kinds = ['study', 'hostile', 'empty', 'failed', 'advice'];
+const kinds = ['study', 'hostile', 'empty', 'failed', 'advice', 'claims'];
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
 
@@ -106,6 +106,12 @@ function overlaps() {
   }
   return found;
 }
+
+test('a link to a claim opens its story', async () => {
+  const page = await open('claims');
+  await page.getByRole('link', { name: '000/ratio' }).click();
+  assert.ok(await page.getByText('two equal configurations of the run').isVisible());
+});
 
 test('every plot has a name, a description, a table and an anchor', async () => {
   const page = await open('study');
