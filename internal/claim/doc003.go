@@ -10,7 +10,7 @@ import (
 // are what is compared, beginning with the pattern.
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
-		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --duration 0", number, variants),
+		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
 		Quick: fmt.Sprintf("--iterations %d --reps 6", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
 	}
 }
@@ -18,7 +18,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 // limits is an experiment of cases of the workload exercise-limits.
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
-		Run:   "exercise-limits --limit " + cases + " --duration 0",
+		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
 		Quick: fmt.Sprintf("--iterations %d --reps 6", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
 	}
 }
