@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/gcphase"
+	"github.com/isobar-go/isobar/monitor"
 )
 
 // collectingTrace is a trace with regions that collect and others that do not.
@@ -68,6 +71,31 @@ func TestTraceFromAProcess(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "a trace of ") {
 		t.Errorf("printed %q", out.String())
+	}
+}
+
+// The flight recording that package monitor keeps at an alarm.
+func TestTraceOfAnAlarm(t *testing.T) {
+	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond, Alarms: []monitor.Alarm{{Key: "/sched/goroutines:goroutines", Above: 1}}})
+	if err != nil {
+		t.Skip(err) // somebody else records
+	}
+	defer m.Close()
+	srv := httptest.NewServer(m)
+	defer srv.Close()
+	var out, errw bytes.Buffer
+	until(t, "a recording", func() bool {
+		runtime.GC()
+		out.Reset()
+		errw.Reset()
+		return run(t.Context(), []string{"trace", srv.URL + "/flight", "--json"}, strings.NewReader(""), &out, &errw) == exitOK
+	})
+	var kinds []tracedKind
+	if err := json.Unmarshal(out.Bytes(), &kinds); err != nil || len(kinds) == 0 {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if k := kinds[len(kinds)-1]; k.Kind != gcphase.Waits || k.WindowNs <= 0 || k.Ops == 0 {
+		t.Errorf("%+v", k)
 	}
 }
 
