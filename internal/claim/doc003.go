@@ -11,7 +11,7 @@ import (
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
 		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
-		Quick: fmt.Sprintf("--iterations %d --reps 6", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 10", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
 	}
 }
 
@@ -19,7 +19,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
 		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
-		Quick: fmt.Sprintf("--iterations %d --reps 6", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 10", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
 	}
 }
 
@@ -38,23 +38,23 @@ var (
 	ex2  = exercise(2, "before,after,unsafe,kept", 300_000, 3_000_000)
 	ex3  = exercise(3, "before,after", 300_000, 3_000_000)
 	ex4  = exercise(4, "before,after,nogrow", 10_000, 100_000)
-	ex5  = exercise(5, "before,after,index", 20_000, 200_000)
+	ex5  = exercise(5, "before,after,index", 30_000, 200_000)
 	ex6  = exercise(6, "before,after,pool", 100_000, 1_000_000)
 	ex7  = exercise(7, "before,after", 15_000, 150_000)
 	ex8  = exercise(8, "before,after,slog", 300_000, 3_000_000)
-	ex12 = exercise(12, "before,after,lazy", 10_000, 100_000)
-	ex13 = exercise(13, "before,after", 3_000_000, 10_000_000)
+	ex12 = exercise(12, "before,after,lazy", 20_000, 100_000)
+	ex13 = exercise(13, "before,after", 2_000_000, 10_000_000)
 	ex14 = exercise(14, "before,after,explicit", 30_000, 300_000)
-	ex15 = exercise(15, "before,after,inlined", 2_000_000, 10_000_000)
+	ex15 = exercise(15, "before,after,inlined", 1_000_000, 10_000_000)
 	ex16 = exercise(16, "before,after,iterator", 60_000, 600_000)
 	ex17 = exercise(17, "before,after,cleanup", 40_000, 400_000)
-	ex18 = exercise(18, "before,after,inlined", 2_000_000, 10_000_000)
+	ex18 = exercise(18, "before,after,inlined", 1_000_000, 10_000_000)
 
 	smallLimits    = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,buffer32,buffer32-pool,box-small", 200_000, 2_000_000)
 	callbackLimits = limits("predicate,predicate-typed", 40_000, 400_000)
 	jsonLimits     = limits("json-marshal,json-written", 60_000, 600_000)
 	sizeLimits     = limits("malloc-16,malloc-32768", 30_000, 300_000)
-	fileLimits     = limits("files-deferred,files-extracted", 1000, 20_000)
+	fileLimits     = limits("files-deferred,files-extracted", 1500, 20_000)
 	timerLimits    = limits("timer-dropped", 100_000, 400_000)
 	mapCost        = Experiment{Run: "gccost --beside nothing,map-pointers,map-numbers --gomaxprocs 1", Quick: "--iterations 12 --reps 6", Full: "--iterations 60 --reps 12"}
 )
