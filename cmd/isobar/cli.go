@@ -95,6 +95,7 @@ and memory strategies relieve it.
   isobar tune -- COMMAND             find the GC settings that suit a program
   isobar claims                      what the source documents say, and whether it is so here
   isobar ui                          look at all of it in a browser
+  isobar watch URL|PID|FILE|-        what the collector does to a running program, live
   isobar doctor                      what difference can be told apart on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,

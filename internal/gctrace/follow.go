@@ -120,7 +120,10 @@ func beginning(text []byte) int {
 // mend tries whether text ends the broken line: what of that does not belong to
 // the runtime is the program's.
 func (f *follower) mend(text []byte) bool {
-	for cut := len(f.broken); cut > len("gc "); cut-- {
+	if !ends(text) {
+		return false
+	}
+	for cut := min(len(f.broken), maxLine-len(text)); cut > len("gc "); cut-- {
 		if f.found(append(bytes.Clone(f.broken[:cut]), text...)) {
 			f.Mended++
 			f.broken = f.broken[cut:]
@@ -139,8 +142,17 @@ func (f *follower) release() {
 	f.broken = f.broken[:0]
 }
 
+// ends reports whether text ends like a line of the runtime's. That is quickly
+// said of most lines that are none.
+func ends(text []byte) bool {
+	return bytes.HasSuffix(text, []byte(" P")) || bytes.HasSuffix(text, []byte(" P (forced)"))
+}
+
+// maxLine is more than the runtime's longest line.
+const maxLine = 512
+
 func (f *follower) found(text []byte) bool {
-	if !bytes.HasPrefix(text, []byte("gc ")) {
+	if !bytes.HasPrefix(text, []byte("gc ")) || !ends(text) || len(text) > maxLine {
 		return false
 	}
 	c, err := ParseLine(string(text))
