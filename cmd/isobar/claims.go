@@ -195,8 +195,10 @@ func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.S
 		if terminal {
 			fmt.Fprintf(a.err, "%d/%d  %s\n", i+1, len(experiments), strings.Join(e.Args(size)[2:], " "))
 		}
-		if err := r.Prepare(ctx, pending); err != nil {
-			return err
+		if err := r.Prepare(ctx, pending); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(a.err, "isobar: left out: %s: %v\n", strings.Join(e.Args(size)[2:], " "), err)
+			failed += len(pending)
+			continue
 		}
 		n, err := a.execute(ctx, r, s, id, 0)
 		failed += n
@@ -209,7 +211,7 @@ func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.S
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d cells failed: 'isobar lab list' shows the runs", failed)
+		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", failed)
 	}
 	return nil
 }
