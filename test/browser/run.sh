@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests the HTML report and the live page in Chromium. Installs what it lacks,
+# Tests the HTML report, the pages of isobar ui and the live page in Chromium. Installs what it lacks,
 # then prints "N passed, N failed" on a line by itself for each.
 #
 #   CHROMIUM=/path/to/chromium  use this browser
-#   SCREENSHOTS=DIR             keep pictures of both in DIR
+#   SCREENSHOTS=DIR             keep pictures of all in DIR
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -46,6 +46,24 @@ done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
 (cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -count=1 -run 'TestLedgerPages$' ./internal/report >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
+
+# The pages over a store, and over none.
+(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/report/sample)
+for kind in brief brief hostile failed empty; do
+	"$pages/sample" -kind "$kind" -store "$pages/ui.db"
+done
+"$pages/sample" -kind brief -records 40 -store "$pages/ui.db"
+"$pages/isobar" --store "$pages/ui.db" ui >"$pages/ui-address" 2>/dev/null &
+ui=$!
+"$pages/isobar" --store "$pages/none.db" ui >"$pages/empty-address" 2>/dev/null &
+empty=$!
+trap 'kill "$ui" "$empty" 2>/dev/null; rm -rf "$pages"' EXIT
+for _ in $(seq 100); do
+	[ ! -s "$pages/ui-address" ] || [ ! -s "$pages/empty-address" ] || break
+	sleep 0.1
+done
+ADDRESS=$(cat "$pages/ui-address") EMPTY=$(cat "$pages/empty-address") STORE=$pages/ui.db FINISH=$pages/sample CHROMIUM=$CHROMIUM node ui.mjs
+kill "$ui" "$empty"
 
 # The live page, of a process that is replaced when the test asks for it.
 (cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
