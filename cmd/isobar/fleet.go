@@ -18,8 +18,8 @@ import (
 
 // fleetFlags are the flags of connecting to a fleet.
 type fleetFlags struct {
-	prefix                                      string
-	tokenFile, nkey, creds, ca, cert, key, name string
+	prefix                                string
+	tokenFile, nkey, creds, ca, cert, key string
 }
 
 func (o *fleetFlags) addFlags(f *pflag.FlagSet, prefix string) {

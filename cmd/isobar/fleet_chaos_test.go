@@ -37,7 +37,7 @@ func TestFleetChaos(t *testing.T) {
 	if invariant.Race {
 		t.Skip("processes measure, which takes long in a race build: package fleet is tested with it")
 	}
-	kills, reps, workers := 8, 24, 3
+	kills, reps, workers := 6, 16, 3
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		kills, reps, workers = 50, 400, 4
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -61,7 +62,13 @@ func (b *syncBuffer) String() string {
 // startCommand starts isobar and has it killed when the test ends.
 func startCommand(t *testing.T, isobar string, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(isobar, args...), out: &syncBuffer{}, err: &syncBuffer{}, exited: make(chan struct{})}
+	ctx := t.Context()
+	if deadline, ok := t.Deadline(); ok { // a test that times out does not clean up
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-5*time.Second))
+		t.Cleanup(cancel)
+	}
+	p := &process{Cmd: exec.CommandContext(ctx, isobar, args...), out: &syncBuffer{}, err: &syncBuffer{}, exited: make(chan struct{})}
 	p.Stdout, p.Stderr = p.out, p.err
 	if err := p.Start(); err != nil {
 		t.Fatal(err)

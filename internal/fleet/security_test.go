@@ -185,9 +185,10 @@ func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 		}
 		return Dead{Reason: err.Error()}
 	}
+	requires := Requirement{Kind: kind, Version: "test"}
 	if _, err := f.js.CreateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 		Durable: id, FilterSubject: "isobar.work." + id + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, MaxDeliver: 5,
-		Metadata: Requirement{Kind: kind, Version: "test"}.metadata(),
+		Metadata: requires.metadata(),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,11 @@ func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 	if _, err := f.js.Publish(ctx, workSubject(id, 0), raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.nc.Publish(newsSubject, nil); err != nil {
+	news, err := json.Marshal(queue{Sweep: id, Requires: requires, AckWait: time.Second, MaxDeliver: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.nc.Publish(newsSubject, news); err != nil {
 		t.Fatal(err)
 	}
 	m, err := dead.Next(jetstream.FetchMaxWait(20 * time.Second))

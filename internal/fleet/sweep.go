@@ -49,7 +49,7 @@ type sweep struct {
 	pending map[int]*block // by number; deleted when stored
 	order   []*block       // those that were never published, in plan order
 	sent    int            // blocks of pending that are published
-	results jetstream.Consumer
+	results jetstream.MessagesContext
 	dead    jetstream.Consumer
 	lastAt  time.Time // of the last result, or of the last look at the streams
 	deadAt  time.Time // of the last look for dead messages
@@ -75,6 +75,7 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 	if err != nil {
 		return err
 	}
+	defer s.stop()
 	for len(s.pending) > 0 {
 		err := s.step(ctx)
 		switch {
@@ -92,12 +93,20 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 				s.warned = err.Error()
 				s.Warn("the fleet does not answer: %v; trying again", err)
 			}
-			s.results = nil
+			s.stop()
 			pause(ctx, 200*time.Millisecond)
 		}
 	}
 	s.withdraw()
 	return nil
+}
+
+// stop stops receiving results; step begins again.
+func (s *sweep) stop() {
+	if s.results != nil {
+		s.results.Stop()
+		s.results = nil
+	}
 }
 
 // storeError is an error of SweepConfig.Store.
@@ -225,8 +234,14 @@ func (s *sweep) begin(ctx context.Context) error {
 	if err := s.reconcile(ctx); err != nil {
 		return err
 	}
-	s.results = results
-	return s.fleet.nc.Publish(newsSubject, nil)
+	if s.results, err = results.Messages(jetstream.PullMaxMessages(2 * fetchBatch)); err != nil {
+		return fmt.Errorf("consumer of results: %w", err)
+	}
+	news, err := json.Marshal(queue{Sweep: s.ID, Requires: s.Requires, AckWait: s.AckWait, MaxDeliver: s.Attempts})
+	if err != nil {
+		return err
+	}
+	return s.fleet.nc.Publish(newsSubject, news)
 }
 
 // publish publishes blocks in plan order, as many as may be ahead.
@@ -304,21 +319,25 @@ func (s *sweep) collect(ctx context.Context) (int, error) {
 	return len(done), ctx.Err()
 }
 
-// fetch waits a moment for one result and takes what else there is.
+// fetch waits a moment for one result and takes what else has arrived.
 func (s *sweep) fetch() ([]jetstream.Msg, error) {
-	batch, err := s.results.Fetch(1, jetstream.FetchMaxWait(min(time.Second, s.AckWait)))
-	if err != nil {
-		return nil, err
+	var messages []jetstream.Msg
+	wait := min(time.Second, s.AckWait)
+	for len(messages) < fetchBatch {
+		m, err := s.results.Next(jetstream.NextMaxWait(wait))
+		if errors.Is(err, nats.ErrTimeout) {
+			break
+		}
+		if err != nil {
+			if len(messages) > 0 {
+				break
+			}
+			return nil, err
+		}
+		messages = append(messages, m)
+		wait = 50 * time.Microsecond
 	}
-	messages, err := drain(batch)
-	if len(messages) == 0 || err != nil {
-		return nil, err
-	}
-	if batch, err = s.results.FetchNoWait(fetchBatch - 1); err != nil {
-		return messages, nil
-	}
-	more, _ := drain(batch)
-	return append(messages, more...), nil
+	return messages, nil
 }
 
 func drain(batch jetstream.MessageBatch) ([]jetstream.Msg, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,20 +26,18 @@ type refusal struct{ error }
 
 // handle runs a block to its end: a result is published and the block
 // acknowledged, or it is refused, or given back.
-func (w *Worker) handle(ctx context.Context, m jetstream.Msg) {
-	delivery := uint64(1)
-	if meta, err := m.Metadata(); err == nil {
-		delivery = meta.NumDelivered
-	}
-	if delivery > 1 {
+func (w *Worker) handle(ctx context.Context, d *delivery) {
+	if d.number > 1 {
 		w.update(func(m *Member) { m.Retries++ })
-		if w.hasResult(ctx, m.Subject()) { // its worker died before it could say so
-			m.DoubleAck(ctx)
+		if w.hasResult(ctx, d.subject) { // its worker died before it could say so
+			ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			d.ack(ackCtx)
 			return
 		}
 	}
-	stop := w.heartbeat(ctx, m)
-	err := w.run(ctx, m)
+	stop := w.heartbeat(ctx, d)
+	err := w.run(ctx, d)
 	stop()
 	var refused refusal
 	switch {
@@ -49,37 +46,24 @@ func (w *Worker) handle(ctx context.Context, m jetstream.Msg) {
 		return
 	case errors.As(err, &refused):
 	case ctx.Err() != nil || w.fleet.lost.Err() != nil:
-		m.Nak()
+		d.giveBack(0)
 		return
 	default:
-		w.config.Log("block %s (delivery %d) not run: %v", m.Subject(), delivery, err)
-		if delivery < w.attempts(ctx, m) {
-			m.NakWithDelay(time.Second)
+		w.config.Log("block %s (delivery %d) not run: %v", d.subject, d.number, err)
+		if d.queue.MaxDeliver < 1 || d.number < d.queue.MaxDeliver {
+			d.giveBack(time.Second)
 			return
 		}
 	}
-	w.config.Log("block %s is given up: %v", m.Subject(), err)
+	w.config.Log("block %s is given up: %v", d.subject, err)
 	w.update(func(m *Member) { m.Refused++ })
-	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: int(delivery), Message: sample(m.Data())}
-	if err := w.fleet.bury(ctx, m.Subject(), dead); err != nil {
+	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: d.number, Message: sample(d.data)}
+	if err := w.fleet.bury(ctx, d.subject, dead); err != nil {
 		w.config.Log("%v", err)
-		m.NakWithDelay(time.Second)
+		d.giveBack(time.Second)
 		return
 	}
-	m.TermWithReason(err.Error())
-}
-
-// attempts is how often the block may be delivered.
-func (w *Worker) attempts(ctx context.Context, m jetstream.Msg) uint64 {
-	meta, err := m.Metadata()
-	if err != nil {
-		return 1
-	}
-	consumer, err := w.fleet.js.Consumer(ctx, workStream, meta.Consumer)
-	if err != nil || consumer.CachedInfo().Config.MaxDeliver < 1 {
-		return math.MaxUint64
-	}
-	return uint64(consumer.CachedInfo().Config.MaxDeliver)
+	d.terminate()
 }
 
 // hasResult reports whether a result of the block waits to be stored.
@@ -93,25 +77,19 @@ func (w *Worker) hasResult(ctx context.Context, subject string) bool {
 }
 
 // heartbeat tells the server that the block is being run, until stop is called.
-func (w *Worker) heartbeat(ctx context.Context, m jetstream.Msg) (stop func()) {
-	interval := 10 * time.Second
-	if meta, err := m.Metadata(); err == nil {
-		if consumer, err := w.fleet.js.Consumer(ctx, workStream, meta.Consumer); err == nil {
-			interval = max(consumer.CachedInfo().Config.AckWait/3, 20*time.Millisecond)
-		}
-	}
+func (w *Worker) heartbeat(ctx context.Context, d *delivery) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(interval)
+		ticker := time.NewTicker(max(d.queue.AckWait/3, 20*time.Millisecond))
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if !w.fleet.nc.IsConnected() || m.InProgress() != nil {
+				if !w.fleet.nc.IsConnected() || d.beat() != nil {
 					w.update(func(m *Member) { m.LostHeartbeats++ })
 				}
 			}
@@ -124,8 +102,8 @@ func (w *Worker) heartbeat(ctx context.Context, m jetstream.Msg) (stop func()) {
 }
 
 // run runs the cells of a block in order and publishes what came of them.
-func (w *Worker) run(ctx context.Context, m jetstream.Msg) error {
-	job, err := decodeJob(m.Subject(), m.Data())
+func (w *Worker) run(ctx context.Context, d *delivery) error {
+	job, err := decodeJob(d.subject, d.data)
 	if err == nil {
 		err = w.check(&job)
 	}
@@ -165,7 +143,7 @@ func (w *Worker) run(ctx context.Context, m jetstream.Msg) error {
 		})
 	}
 	w.noteFloor(result)
-	return w.deliver(ctx, m, result, origin.Attempt)
+	return w.deliver(ctx, d, result, origin.Attempt)
 }
 
 // stateOf keeps a worker draining that drains.
@@ -188,7 +166,7 @@ func (r *Result) add(rec cell.Record, profiles map[string][]byte) {
 
 // deliver publishes the result until a server has it, then acknowledges the
 // block. A result that is there already came first: this one is not needed.
-func (w *Worker) deliver(ctx context.Context, m jetstream.Msg, result *Result, attempt string) error {
+func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attempt string) error {
 	data, err := result.encode()
 	if err != nil {
 		return refusal{fmt.Errorf("encode the result: %w", err)}
@@ -201,7 +179,7 @@ func (w *Worker) deliver(ctx context.Context, m jetstream.Msg, result *Result, a
 		message.Header.Set(objectHeader, attempt)
 		message.Data = nil
 	}
-	for {
+	for try := 0; ; try++ {
 		err := w.publish(ctx, message, data, attempt)
 		if err == nil || alreadyThere(err) {
 			break
@@ -209,7 +187,9 @@ func (w *Worker) deliver(ctx context.Context, m jetstream.Msg, result *Result, a
 		if ctx.Err() != nil || w.fleet.lost.Err() != nil {
 			return err
 		}
-		w.config.Log("block %d of %s is finished and waits for the servers: %v", result.Block, result.Sweep, err)
+		if try%100 == 0 {
+			w.config.Log("block %d of %s is finished and waits for the servers: %v", result.Block, result.Sweep, err)
+		}
 		pause(ctx, 300*time.Millisecond)
 	}
 	if w.config.published != nil {
@@ -217,14 +197,18 @@ func (w *Worker) deliver(ctx context.Context, m jetstream.Msg, result *Result, a
 	}
 	ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := m.DoubleAck(ackCtx); err != nil { // it will be given to another, which finds the result
+	if err := d.ack(ackCtx); err != nil { // it will be given to another, which finds the result
 		w.config.Log("block %d of %s is finished, but not acknowledged: %v", result.Block, result.Sweep, err)
 	}
 	return nil
 }
 
 func (w *Worker) publish(ctx context.Context, message *nats.Msg, data []byte, attempt string) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	limit := 5 * time.Second
+	if message.Header.Get(objectHeader) != "" {
+		limit = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if message.Header.Get(objectHeader) != "" {
 		digest, err := w.fleet.putResult(ctx, attempt, data)

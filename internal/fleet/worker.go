@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +67,8 @@ type WorkerConfig struct {
 type Worker struct {
 	fleet    *Fleet
 	config   WorkerConfig
-	news     chan struct{} // holds one if a sweep has begun since the last look
+	inbox    *inbox        // of Run
+	news     chan queue    // sweeps that have begun since the last look
 	draining chan struct{} // closed by Drain
 	drain    func()
 	mu       sync.Mutex
@@ -128,7 +131,7 @@ func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
 	m := config.Machine
 	labels := map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.CPUs), "os": m.OS, "arch": m.Arch, "kernel": m.Kernel}
 	maps.Copy(labels, config.Labels)
-	w := &Worker{fleet: f, config: config, news: make(chan struct{}, 1), draining: make(chan struct{})}
+	w := &Worker{fleet: f, config: config, news: make(chan queue, 64), draining: make(chan struct{})}
 	w.drain = sync.OnceFunc(func() { close(w.draining) })
 	w.member = Member{Name: config.Name, Machine: m, Labels: labels, Allow: config.Allow, Since: time.Now(), State: "idle"}
 	if m.OS == "" {
@@ -168,8 +171,12 @@ func (w *Worker) Run(ctx context.Context) error {
 			s.Unsubscribe()
 		}
 	}()
-	var queues []jetstream.Consumer
-	var looked time.Time
+	if w.inbox, err = newInbox(w.fleet); err != nil {
+		return fmt.Errorf("fleet: worker: %w", err)
+	}
+	defer w.inbox.arrived.Unsubscribe()
+	var queues []queue
+	var look time.Time // when to look for queues
 	turn := 0
 	for {
 		select {
@@ -179,35 +186,37 @@ func (w *Worker) Run(ctx context.Context) error {
 			return fmt.Errorf("fleet: worker: %w", context.Cause(ctx))
 		case <-w.fleet.lost.Done():
 			return fmt.Errorf("fleet: worker: the servers closed the connection: %w", errors.Join(w.fleet.nc.LastError(), nats.ErrConnectionClosed))
-		case <-w.news:
-			looked = time.Time{}
+		case q := <-w.news:
+			if self := w.Member(); q.Requires.unmet(&self) == "" && !slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
+				queues = append(queues, q)
+			}
 		default:
 		}
-		if len(queues) == 0 || time.Since(looked) > lookInterval {
+		if time.Now().After(look) {
 			if queues, err = w.queues(ctx); err != nil {
 				w.wait(ctx, 200*time.Millisecond)
 				continue
 			}
-			looked = time.Now()
+			look = time.Now().Add(lookInterval + rand.N(lookInterval))
 		}
 		if len(queues) == 0 {
-			w.wait(ctx, lookInterval)
-			looked = time.Time{}
+			w.wait(ctx, time.Until(look))
 			continue
 		}
 		turn++
-		m, err := w.take(ctx, queues, turn)
-		if err != nil {
-			queues = nil // its sweep ended, or the servers are away
+		d, err := w.take(ctx, queues, turn)
+		if err != nil { // a sweep has ended, or the servers are away
+			look = time.Time{}
 			w.wait(ctx, 20*time.Millisecond)
 		}
-		if m != nil {
-			w.handle(ctx, m)
+		if d != nil {
+			w.handle(ctx, d)
 		}
 	}
 }
 
-// lookInterval is how often a worker looks for sweeps that it was not told of.
+// lookInterval is how often, at least, a worker looks for sweeps that it was not
+// told of; at most twice as often.
 const lookInterval = 15 * time.Second
 
 // wait waits for news, at most d.
@@ -216,17 +225,22 @@ func (w *Worker) wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-w.draining:
 	case <-w.fleet.lost.Done():
-	case <-w.news:
+	case q := <-w.news:
+		w.news <- q // for Run, which is the only one that takes it
 	case <-time.After(d):
 	}
 }
 
 // subscribe listens for news and answers pings.
 func (w *Worker) subscribe() ([]*nats.Subscription, error) {
-	news, err := w.fleet.nc.Subscribe(newsSubject, func(*nats.Msg) {
+	news, err := w.fleet.nc.Subscribe(newsSubject, func(m *nats.Msg) {
+		var q queue
+		if json.Unmarshal(m.Data, &q) != nil {
+			return
+		}
 		select {
-		case w.news <- struct{}{}:
-		default:
+		case w.news <- q:
+		default: // it will look
 		}
 	})
 	if err != nil {
@@ -260,64 +274,33 @@ func (f *Fleet) Drain(ctx context.Context, name string) error {
 	return nil
 }
 
-// queues returns the consumers of the sweeps that this worker is fit for.
-func (w *Worker) queues(ctx context.Context) ([]jetstream.Consumer, error) {
+// queues returns the queues of the sweeps that this worker is fit for.
+func (w *Worker) queues(ctx context.Context) ([]queue, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	stream, err := w.fleet.js.Stream(ctx, workStream)
-	if err != nil {
-		return nil, err
-	}
 	self := w.Member()
-	var names []string
-	list := stream.ListConsumers(ctx)
-	for info := range list.Info() {
+	var queues []queue
+	err := w.fleet.consumers(ctx, workStream, func(info *jetstream.ConsumerInfo) {
 		r, err := parseRequirement(info.Config.Metadata)
 		if err == nil && r.unmet(&self) == "" {
-			names = append(names, info.Name)
+			queues = append(queues, queue{Sweep: info.Name, Requires: r, AckWait: info.Config.AckWait, MaxDeliver: info.Config.MaxDeliver})
 		}
-	}
-	if err := list.Err(); err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	queues := make([]jetstream.Consumer, 0, len(names))
-	for _, name := range names {
-		queue, err := stream.Consumer(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		queues = append(queues, queue)
-	}
-	return queues, nil
+	})
+	slices.SortFunc(queues, func(a, b queue) int { return strings.Compare(a.Sweep, b.Sweep) })
+	return queues, err
 }
 
 // take takes one block: of the queue whose turn it is or else of the next that
 // has one. Where none has, it waits a moment at the first. nil for none.
-func (w *Worker) take(ctx context.Context, queues []jetstream.Consumer, turn int) (jetstream.Msg, error) {
+func (w *Worker) take(ctx context.Context, queues []queue, turn int) (*delivery, error) {
 	if len(queues) > 1 {
 		for i := range queues {
-			batch, err := queues[(turn+i)%len(queues)].FetchNoWait(1)
-			if err != nil {
-				return nil, err
-			}
-			if messages, err := drain(batch); len(messages) > 0 || err != nil {
-				return first(messages), err
+			d, err := w.inbox.pull(ctx, queues, queues[(turn+i)%len(queues)], 0)
+			if d != nil || err != nil {
+				return d, err
 			}
 		}
 	}
 	wait := max(2*time.Second/time.Duration(len(queues)), 100*time.Millisecond)
-	batch, err := queues[turn%len(queues)].Fetch(1, jetstream.FetchMaxWait(wait))
-	if err != nil {
-		return nil, err
-	}
-	messages, err := drain(batch)
-	return first(messages), err
-}
-
-func first(messages []jetstream.Msg) jetstream.Msg {
-	if len(messages) == 0 {
-		return nil
-	}
-	return messages[0]
+	return w.inbox.pull(ctx, queues, queues[turn%len(queues)], wait)
 }

@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/invariant"
+)
+
+// TestCluster runs a sweep on a cluster of three nats-server processes, built
+// from the module that the embedded server is from, and kills the leader of the
+// work queue in the middle.
+func TestCluster(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the servers are processes of their own, which the race detector does not see")
+	}
+	binary := filepath.Join(t.TempDir(), "nats-server")
+	if output, err := exec.Command("go", "build", "-o", binary, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
+		t.Skipf("nats-server cannot be built here: %v: %s", err, output)
+	}
+	nodes := startCluster(t, binary)
+	var urls []string
+	for _, n := range nodes {
+		urls = append(urls, n.url)
+	}
+	o := Options{URL: strings.Join(urls, ","), Token: "the token of the cluster", Log: t.Logf}
+	var f *Fleet
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // until it has elected a leader
+		var err error
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		f, err = Connect(ctx, o)
+		cancel()
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(f.Close)
+	work, err := f.js.Stream(t.Context(), workStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := work.CachedInfo().Config.Replicas; n != 3 {
+		t.Fatalf("the work queue has %d replicas, want 3", n)
+	}
+	s := newStore(t, 4, 60)
+	var once sync.Once
+	for i := range 3 {
+		startWorker(t, o, workerConfig(t, fmt.Sprint(i), func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+			if c.Block >= 20 {
+				once.Do(func() {
+					leader := work.CachedInfo().Cluster.Leader
+					t.Logf("killing %s, the leader of %s", leader, workStream)
+					nodes[leader].kill()
+				})
+			}
+			return noop(ctx, c)
+		}))
+	}
+	if err := f.Sweep(t.Context(), s.sweep(t)); err != nil {
+		t.Fatal(err)
+	}
+	failures, workers := s.check(t)
+	if failures != 0 {
+		t.Errorf("%d cells failed", failures)
+	}
+	t.Logf("%d cells, blocks by worker: %v", len(s.cells), workers)
+}
+
+// A node is a server process.
+type node struct {
+	url  string
+	cmd  *exec.Cmd
+	once sync.Once
+}
+
+func (n *node) kill() {
+	n.once.Do(func() {
+		n.cmd.Process.Kill()
+		n.cmd.Wait()
+	})
+}
+
+// startCluster starts three servers, by name.
+func startCluster(t *testing.T, binary string) map[string]*node {
+	t.Helper()
+	ports := freePorts(t, 6)
+	var routes []string
+	for _, port := range ports[3:] {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", port))
+	}
+	nodes := map[string]*node{}
+	for i := range 3 {
+		name, dir := fmt.Sprintf("n%d", i), t.TempDir()
+		config := filepath.Join(dir, "server.conf")
+		doc := fmt.Sprintf(`server_name: %s
+listen: "127.0.0.1:%d"
+jetstream { store_dir: %q, max_file_store: 1GB }
+authorization { token: "the token of the cluster" }
+max_payload: 8MB
+cluster { name: isobar, listen: "127.0.0.1:%d", routes: [%s] }
+`, name, ports[i], dir, ports[3+i], strings.Join(routes, ", "))
+		if err := os.WriteFile(config, []byte(doc), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx := context.Background()
+		if deadline, ok := t.Deadline(); ok { // a test that times out does not clean up
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-5*time.Second))
+			t.Cleanup(cancel)
+		}
+		n := &node{url: fmt.Sprintf("nats://127.0.0.1:%d", ports[i]), cmd: exec.CommandContext(ctx, binary, "-c", config)}
+		if err := n.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.kill)
+		nodes[name] = n
+	}
+	return nodes
+}
+
+// freePorts are ports of loopback that nobody listens on.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close() // all at once, so that they differ
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}

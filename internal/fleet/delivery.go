@@ -1,0 +1,141 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A queue is the work of a sweep, as workers know it.
+type queue struct {
+	Sweep      string        `json:"sweep"`
+	Requires   Requirement   `json:"requires"`
+	AckWait    time.Duration `json:"ack_wait"`
+	MaxDeliver int           `json:"max_deliver"`
+}
+
+// A delivery is a block that was given to this worker. It speaks JetStream's
+// protocol of acknowledgements by itself: with a thousand workers at a server,
+// the client library's fetch, which subscribes and unsubscribes for each
+// message, and its requests for the consumer's configuration are what the server
+// spends its time on.
+type delivery struct {
+	fleet   *Fleet
+	queue   queue
+	subject string
+	data    []byte
+	reply   string // where acknowledgements go
+	number  int    // of deliveries of this block so far, this one counted
+}
+
+// An inbox is where the server delivers blocks to a worker: one subscription for
+// all its requests. It belongs to the worker's goroutine.
+type inbox struct {
+	fleet   *Fleet
+	prefix  string
+	arrived *nats.Subscription
+	last    int // number of the last request
+}
+
+func newInbox(f *Fleet) (*inbox, error) {
+	in := &inbox{fleet: f, prefix: nats.NewInbox() + "."}
+	var err error
+	in.arrived, err = f.nc.SubscribeSync(in.prefix + "*")
+	return in, err
+}
+
+// grace is how long an answer may take beyond the time that was asked for.
+const grace = time.Second
+
+// pull asks for the next block of a queue and waits for it as long as given.
+// nil for none. A block that comes too late for one request is the answer to
+// the next.
+func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Duration) (*delivery, error) {
+	request := struct {
+		Batch   int           `json:"batch"`
+		Expires time.Duration `json:"expires,omitempty"`
+		NoWait  bool          `json:"no_wait,omitempty"`
+	}{Batch: 1, Expires: wait, NoWait: wait == 0}
+	doc, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	in.last++
+	reply := in.prefix + strconv.Itoa(in.last)
+	if err := in.fleet.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+workStream+"."+q.Sweep, reply, doc); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait+grace)
+	defer cancel()
+	for {
+		m, err := in.arrived.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		status := m.Header.Get("Status")
+		switch {
+		case status == "":
+			return in.open(m, queues)
+		case m.Subject != reply: // of an earlier request
+		case status == "404", status == "408": // no block, now or until the request expired
+			return nil, nil
+		default:
+			return nil, fmt.Errorf("pull: %s %s", status, m.Header.Get("Description"))
+		}
+	}
+}
+
+// open makes a delivery of a message, whose queue is one of those given.
+func (in *inbox) open(m *nats.Msg, queues []queue) (*delivery, error) {
+	d := &delivery{fleet: in.fleet, subject: m.Subject, data: m.Data, reply: m.Reply}
+	var err error
+	if d.number, err = deliveries(m.Reply); err != nil {
+		return nil, err
+	}
+	sweep, _, _ := subjectBlock(m.Subject)
+	for _, q := range queues {
+		if q.Sweep == sweep {
+			d.queue = q
+			return d, nil
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not ask for", sweep), d.giveBack(0))
+}
+
+// deliveries reads the count from a subject of acknowledgement:
+// $JS.ACK.STREAM.CONSUMER.COUNT..., with the domain and the account ahead of the
+// stream since its second version.
+func deliveries(reply string) (int, error) {
+	tokens := strings.Split(reply, ".")
+	at := 4
+	if len(tokens) > 9 {
+		at = 6
+	}
+	if len(tokens) < 9 || tokens[0] != "$JS" || tokens[1] != "ACK" {
+		return 0, fmt.Errorf("pull: %q is no subject of acknowledgement", reply)
+	}
+	return strconv.Atoi(tokens[at])
+}
+
+// ack acknowledges the block and waits until the server has noted it.
+func (d *delivery) ack(ctx context.Context) error {
+	_, err := d.fleet.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
+	return err
+}
+
+// beat says that the block is being run.
+func (d *delivery) beat() error { return d.fleet.nc.Publish(d.reply, []byte("+WPI")) }
+
+// giveBack has the block given to another worker after a while.
+func (d *delivery) giveBack(after time.Duration) error {
+	return errors.Join(d.fleet.nc.Publish(d.reply, fmt.Appendf(nil, "-NAK {\"delay\": %d}", after.Nanoseconds())), d.fleet.nc.FlushTimeout(2*time.Second))
+}
+
+// terminate takes the block out of the queue.
+func (d *delivery) terminate() error { return d.fleet.nc.Publish(d.reply, []byte("+TERM")) }
