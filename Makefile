@@ -75,6 +75,7 @@ prometheus:
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/http11-servers.md ./http11/server
+	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 9 -bench 'Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|gnet)$$' -ours isobar-readiness -wall -out ../docs/http11-wrk.md ./http11/server
 	cd bench && $(GO) run ./cmd/modes -out ../docs/http11-modes.md
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
 

@@ -7,7 +7,7 @@
 // bootstrap interval over blocks by package stat, as the lab does. A ratio below
 // 1 means that ours costs less. Rows that we lose stay in.
 //
-// Usage: go run ./cmd/ratios [-blocks 10] [-benchtime 100ms] [-bench REGEXP] [-out FILE] [PACKAGE ...]
+// Usage: go run ./cmd/ratios [-blocks 10] [-benchtime 100ms] [-bench REGEXP] [-ours isobar] [-wall] [-out FILE] [PACKAGE ...]
 package main
 
 import (
@@ -30,8 +30,9 @@ import (
 	"github.com/isobar-go/isobar/internal/stat"
 )
 
-// ours is the value of the key impl that marks our own side.
-const ours = "isobar"
+// prefix begins the values of the key impl that are our own side; -ours names
+// the one that peers are compared with.
+const prefix = "isobar"
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -48,6 +49,8 @@ func run(args []string) error {
 	seed := flags.Uint64("seed", 1, "seed of the order of packages")
 	out := flags.String("out", "", "write the tables to this file instead of standard output")
 	cpus := flags.String("cpu", "1,2", "as of go test")
+	ours := flags.String("ours", prefix, "the implementation that the peers are compared with")
+	wall := flags.Bool("wall", false, "compare wall time, CPU time or not")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -65,6 +68,7 @@ func run(args []string) error {
 		return err
 	}
 	results := newResults()
+	results.ours, results.wall = *ours, *wall
 	rng := rand.New(rand.NewPCG(*seed, 0))
 	for block := range *blocks {
 		for _, i := range rng.Perm(len(binaries)) {
@@ -130,11 +134,13 @@ func (b binary) run(bench, benchtime, cpus string) ([]byte, error) {
 
 // results collects series by benchmark, implementation and unit.
 type results struct {
+	ours  string
+	wall  bool
 	order []string                          // benchmarks, as first seen
 	by    map[string]map[string]*stat.Group // benchmark without impl -> impl -> series by unit
 }
 
-func newResults() *results { return &results{by: map[string]map[string]*stat.Group{}} }
+func newResults() *results { return &results{ours: prefix, by: map[string]map[string]*stat.Group{}} }
 
 var implKey = regexp.MustCompile(`/impl=([^/]+?)(-\d+)?(/|$)`)
 
@@ -182,7 +188,11 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 	machine := host.Fingerprint()
 	fmt.Fprintf(w, "# Ours against peers\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
 		command, machine.CPU, machine.CPUs, runtime.Version(), runtime.GOOS, runtime.GOARCH, seed)
-	fmt.Fprint(w, "Ratio is isobar/peer in CPU time per operation where the benchmark reports it, else in wall time: the median of\nratios paired by block, with its 95 % bootstrap interval. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n")
+	of := "CPU time per operation where the benchmark reports it, else in wall time"
+	if r.wall {
+		of = "wall time per operation"
+	}
+	fmt.Fprintf(w, "Ratio is %s/peer in %s: the median of\nratios paired by block, with its 95 %% bootstrap interval. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n", r.ours, of)
 	last := ""
 	for _, benchmark := range r.order {
 		pkg, name, _ := strings.Cut(benchmark, ".")
@@ -190,7 +200,7 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 			fmt.Fprintf(w, "\n## %s\n", pkg)
 			last = pkg
 		}
-		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op | B/op | allocs/op | ratio | interval | verdict for isobar |\n| --- | ---: | ---: | ---: | ---: | --- | --- |\n", name)
+		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op | B/op | allocs/op | ratio | interval | verdict for %s |\n| --- | ---: | ---: | ---: | ---: | --- | --- |\n", name, r.ours)
 		impls := r.by[benchmark]
 		names := make([]string, 0, len(impls))
 		for impl := range impls {
@@ -198,7 +208,7 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 		}
 		sort.Strings(names)
 		for _, impl := range names {
-			writeRow(w, impl, impls[impl], impls[ours])
+			r.writeRow(w, impl, impls[impl], impls[r.ours])
 		}
 	}
 	return nil
@@ -215,7 +225,7 @@ func cpuUnit(g, our *stat.Group) string {
 	return "sec/op"
 }
 
-func writeRow(w io.Writer, impl string, g, our *stat.Group) {
+func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group) {
 	median := func(unit, format string, factor float64) string {
 		s, ok := g.Series[unit]
 		if !ok {
@@ -224,11 +234,14 @@ func writeRow(w io.Writer, impl string, g, our *stat.Group) {
 		return fmt.Sprintf(format, stat.Summarize(s).Median*factor)
 	}
 	fmt.Fprintf(w, "| %s | %s | %s | %s |", impl, median("sec/op", "%.4g ns", 1e9), median("B/op", "%.4g", 1), median("allocs/op", "%.4g", 1))
-	if our == nil || impl == ours || strings.HasPrefix(impl, ours+"-") {
+	if our == nil || impl == prefix || strings.HasPrefix(impl, prefix+"-") {
 		fmt.Fprintln(w, " | | |")
 		return
 	}
 	unit := cpuUnit(g, our)
+	if r.wall {
+		unit = "sec/op"
+	}
 	c := stat.Compare(g, our, unit, 1)
 	of := "wall"
 	if unit != "sec/op" {

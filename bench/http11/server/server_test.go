@@ -2,7 +2,7 @@
 // the generator in this one, with a fixed number of keep-alive connections.
 //
 // The figures are about the server's process: user-ns/req and cpu-ns/req (user
-// and kernel) by getrusage, allocs/req and B/req by its runtime. ns/op and req/s
+// and kernel) by getrusage, allocs/op and B/op by its runtime. ns/op and req/s
 // are about both, which share the machine. A request counts when its answer has
 // arrived whole, with status 200.
 package server
@@ -16,6 +16,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -309,8 +311,58 @@ func benchmark(b *testing.B, name, request string, depth int) {
 	b.ReportMetric(requests/elapsed.Seconds(), "req/s")
 	b.ReportMetric(float64(after.User-before.User)/requests, "user-ns/req")
 	b.ReportMetric(float64(after.User+after.System-before.User-before.System)/requests, "cpu-ns/req")
-	b.ReportMetric(float64(after.Allocs-before.Allocs)/requests, "allocs/req")
-	b.ReportMetric(float64(after.Bytes-before.Bytes)/requests, "B/req")
+	b.ReportMetric(float64(after.Allocs-before.Allocs)/requests, "allocs/op")
+	b.ReportMetric(float64(after.Bytes-before.Bytes)/requests, "B/op")
+}
+
+// BenchmarkWrk: the same with wrk as the generator, on one thread, which takes
+// less of the machine that both share. An operation is one request; it is meant
+// for -benchtime 1x, which is two seconds of load.
+func BenchmarkWrk(b *testing.B) {
+	wrk, err := exec.LookPath("wrk")
+	if err != nil {
+		b.Skip("wrk is not installed: test/http/run.sh installs it")
+	}
+	for _, load := range loads[:2] {
+		script := filepath.Join(b.TempDir(), load.name+".lua")
+		if err := os.WriteFile(script, fmt.Appendf(nil, "local r = %s\nrequest = function() return r end\n", luaQuote(load.request)), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		for _, name := range names {
+			b.Run(fmt.Sprintf("load=%s/impl=%s", load.name, name), func(b *testing.B) {
+				server := start(b, name)
+				before := server.usage(b, "usage")
+				requests := 0
+				b.ResetTimer()
+				for range b.N {
+					out, err := exec.Command(wrk, "-t1", "-c"+strconv.Itoa(connections), "-d2s", "-s", script, "http://"+server.addr+"/").CombinedOutput()
+					m := wrkRequests.FindSubmatch(out)
+					if err != nil || m == nil || bytes.Contains(out, []byte("Non-2xx")) || bytes.Contains(out, []byte("Socket errors")) {
+						b.Fatalf("%s: %v\n%s", name, err, out)
+					}
+					n, _ := strconv.Atoi(string(m[1]))
+					requests += n
+				}
+				elapsed := b.Elapsed()
+				after := server.usage(b, "usage")
+				if requests == 0 {
+					b.Fatalf("%s: wrk made no request", name)
+				}
+				b.ReportMetric(float64(elapsed.Nanoseconds())/float64(requests), "ns/op")
+				b.ReportMetric(float64(requests)/elapsed.Seconds(), "req/s")
+				b.ReportMetric(float64(after.User+after.System-before.User-before.System)/float64(requests), "cpu-ns/req")
+				b.ReportMetric(float64(after.Allocs-before.Allocs)/float64(requests), "allocs/op")
+				b.ReportMetric(float64(after.Bytes-before.Bytes)/float64(requests), "B/op")
+			})
+		}
+	}
+}
+
+var wrkRequests = regexp.MustCompile(`(\d+) requests in`)
+
+// luaQuote quotes ASCII text for Lua.
+func luaQuote(s string) string {
+	return `"` + strings.NewReplacer("\r", `\r`, "\n", `\n`, `"`, `\"`).Replace(s) + `"`
 }
 
 // BenchmarkIdle opens connections that have had one request, and reports what
