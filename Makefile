@@ -9,9 +9,9 @@ FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/offheap
 
-.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus bench bench-gcctl soak
+.PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus bench bench-gcctl soak deploy
 
-test: format-check vet staticcheck cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus
+test: format-check vet staticcheck cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus deploy
 
 lint: format-check vet staticcheck
 
@@ -71,6 +71,10 @@ http-clients:
 # A real Prometheus server on monitor's collector and dashboard.
 prometheus:
 	GO=$(GO) test/prometheus/run.sh
+
+# The units of a fleet.
+deploy:
+	deploy/check.sh
 
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11

@@ -340,14 +340,6 @@ func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-func drain(batch jetstream.MessageBatch) ([]jetstream.Msg, error) {
-	var messages []jetstream.Msg
-	for m := range batch.Messages() {
-		messages = append(messages, m)
-	}
-	return messages, batch.Error()
-}
-
 // store stores results of pending blocks and takes the blocks from the list.
 func (s *sweep) store(results []*Result) error {
 	if len(results) == 0 {
