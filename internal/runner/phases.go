@@ -22,7 +22,8 @@ const (
 // slowOps keeps the slowest operations of a cell until its trace tells what the
 // collector did meanwhile. A nil slowOps keeps none.
 type slowOps struct {
-	began time.Time // of the trace's anchor; written before the phase begins
+	began time.Time     // of the phase, as the trace's anchor has it; written before it begins
+	took  time.Duration // of the phase; written after it
 
 	mu      sync.Mutex
 	ops     []*opRecorder // guarded by mu
@@ -34,6 +35,21 @@ type slowOps struct {
 type opRecorder struct {
 	offset  time.Duration // of the goroutine's clock from the trace's
 	slowest *gcphase.Slowest
+}
+
+// begin notes that the measured phase begins: what the trace has before, such as
+// the collection that is forced then, is not looked at.
+func (s *slowOps) begin() {
+	if s != nil {
+		s.began = gcphase.Anchor()
+	}
+}
+
+// end notes that it has ended.
+func (s *slowOps) end() {
+	if s != nil {
+		s.took = time.Since(s.began)
+	}
 }
 
 // recorder returns what a goroutine keeps its operations with, by a clock that
@@ -88,7 +104,7 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 			ops = append(ops, gcphase.Op{Start: line.Anchor + op.Start, End: line.Anchor + op.End})
 		}
 	}
-	line.Start = max(line.Start, line.Anchor)
+	line.Start, line.End = max(line.Start, line.Anchor), min(line.End, line.At(s.took))
 	p := line.Attribute(ops, rec.Cell.Seed)
 	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
 	rec.Phases = &p

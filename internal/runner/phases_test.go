@@ -37,6 +37,10 @@ func TestPhases(t *testing.T) {
 		if p.Ops > p.Total/200 || p.ThresholdNs <= 0 {
 			t.Errorf("%s: %d of %d operations above %d ns", workload, p.Ops, p.Total, p.ThresholdNs)
 		}
+		// The collection before the phase and what follows it are not part of it.
+		if wall := rec.Metrics[cell.WallTime]; float64(p.WindowNs)/1e9 > wall {
+			t.Errorf("%s: %d ns looked at, of a phase of %v s", workload, p.WindowNs, wall)
+		}
 		if len(rec.Profiles) != 0 {
 			t.Errorf("%s: profiles %v kept", workload, rec.Profiles)
 		}

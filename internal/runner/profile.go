@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/gcphase"
 )
 
 // profileSet is the profiles that a cell asks for, and where they go.
@@ -56,9 +55,6 @@ func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 		if kind != phasesKind {
 			rec.Profiles[kind] = kind
 		}
-	}
-	if p.slow != nil {
-		p.slow.began = gcphase.Anchor()
 	}
 	return func() error {
 		var errs []error
