@@ -1,0 +1,28 @@
+package claim
+
+import "testing"
+
+// TestLedgerIsWhole holds how much of each document the ledger covers, and that
+// nearly all of it is tested by an experiment.
+func TestLedgerIsWhole(t *testing.T) {
+	least := map[string]int{"000": 20, "001": 12, "002": 8, "003": 18, "004": 12}
+	total, untestable := 0, 0
+	for _, d := range Documents() {
+		if len(d.Claims) < least[d.ID] {
+			t.Errorf("document %s: %d claims, want %d or more", d.ID, len(d.Claims), least[d.ID])
+		}
+		delete(least, d.ID)
+		total += len(d.Claims)
+		for i := range d.Claims {
+			if d.Claims[i].Untestable != "" {
+				untestable++
+			}
+		}
+	}
+	if len(least) > 0 {
+		t.Errorf("documents without claims: %v", least)
+	}
+	if total < 65 || untestable*10 > total {
+		t.Errorf("%d claims, %d of them untestable; want 65 or more, and a tenth at most", total, untestable)
+	}
+}
