@@ -230,7 +230,7 @@ func init() {
 			Predicts: "a buffer from a channel takes 0.9 times the CPU time of one from a sync.Pool of slices", Experiment: strategiesRun,
 			Test:    Effect{Of: Side{cell.OpCPU, "strategy=chanpool"}, Over: Side{cell.OpCPU, "strategy=syncpool-slice"}, Says: 0.90},
 			Refutes: "the same time or more for the channel",
-			Why:     "Two operations on a channel cost more than the 24 bytes that boxing a slice allocates.",
+			Why:     "Two operations on a channel stand against the 24 bytes that boxing a slice allocates, beside work that takes several times as long as either.",
 		}, {
 			ID: "000/chan-beats-syncpool", Section: "Step 6", Quote: "Channel-based pool: good for concurrent systems; faster than sync.Pool in every mode", Figure: "0.90x",
 			Predicts:   "a buffer of 16 bytes from a channel takes less CPU time than one from a sync.Pool of pointers",
@@ -291,7 +291,7 @@ func init() {
 			Predicts: "with the collector off during batches the 99th percentile of a batch is 0.8 times as high", Experiment: batchesRun,
 			Test:    Effect{Of: Side{serviceP99, "toggle=on"}, Over: Side{serviceP99, "toggle=off"}, Says: 0.8},
 			Refutes: "a 99th percentile as high or higher",
-			Why:     "Turning the collector off and on stops the world twice a batch, and the heap grows into fresh pages meanwhile.",
+			Why:     "No marking runs beside a batch, but turning the collector off and on stops the world twice for each, and the heap grows into fresh pages meanwhile.",
 		}, {
 			ID: "000/hybrid-memory", Section: "Step 7", Quote: "avoiding the worst drawbacks (unbounded memory growth)",
 			Predicts: "the heap is at most 1.5 times as large as under the collector alone", Experiment: batchesRun,
