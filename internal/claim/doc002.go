@@ -67,12 +67,12 @@ func init() {
 			Predicts: "with the collector off a signature takes 0.19 times the CPU time", Experiment: signGOGCRun,
 			Test:    Effect{Of: Side{cell.OpCPU, "gc=off"}, Over: Side{cell.OpCPU, "gc=100"}, Says: 0.191},
 			Refutes: "the same CPU time",
-			Why:     "There is little left to save: the collector takes a few per cent of the CPU time.",
+			Why:     "There is little left to save: the collector takes about a tenth of the CPU time.",
 		}, {
 			ID: "002/gogc-2400", Section: "GOGC=2400", Quote: "collecting garbage 24 times less frequently will do the trick", Figure: "671,539/s against 78,941/s: 0.12x the time",
 			Predicts: "with GOGC=2400 a signature takes 0.12 times the CPU time", Experiment: signGOGCRun,
 			Test:    Effect{Of: Side{cell.OpCPU, "gc=2400"}, Over: Side{cell.OpCPU, "gc=100"}, Says: 0.1176},
-			Refutes: "the same CPU time", Why: "As with the collector off: what can be saved is what it takes, a few per cent.",
+			Refutes: "the same CPU time", Why: "As with the collector off: what can be saved is what it takes, about a tenth.",
 		}, {
 			ID: "002/off-loses", Section: "GOGC=2400", Quote: "671538.90 op/s, oh my that is getting better (than off)", Figure: "off takes 1.62x the time",
 			Predicts: "with the collector off a signature takes 1.62 times the CPU time of GOGC=2400", Experiment: signGOGCRun,
