@@ -12,6 +12,10 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
+// deflaters holds idle *zlib.Writer: making one takes more memory than most
+// documents.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+
 // encodeDocument compresses what of a record has no table of its own.
 func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error) {
 	rest := *rec
@@ -25,7 +29,9 @@ func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error
 		rest.Profiles[kind] = ""
 	}
 	var buf bytes.Buffer
-	z := zlib.NewWriter(&buf)
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&buf)
 	if err := cell.Encode(z, rest); err != nil {
 		return nil, err
 	}
