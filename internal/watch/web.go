@@ -106,12 +106,23 @@ func remedy(err error) string {
 		return "; nothing listens there: is the program running, and is that its port?"
 	case errors.As(err, &dns):
 		return "; is the name right?"
-	case strings.Contains(err.Error(), "malformed HTTP"):
+	case noHTTP(err):
 		return "; that is no HTTP server: is it another port, or https?"
 	case strings.Contains(err.Error(), "imeout") || errors.Is(err, context.DeadlineExceeded):
 		return "; it does not answer: is it reachable from here, and not stopped?"
 	}
 	return ""
+}
+
+// noHTTP reports whether err is what a server of another protocol leads to: an
+// answer that is none, one before the request, or the end of the connection.
+func noHTTP(err error) bool {
+	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} { // package net/http has no values for them
+		if strings.Contains(err.Error(), part) {
+			return true
+		}
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func (f *webFeed) Source() string {
