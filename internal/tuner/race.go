@@ -3,6 +3,7 @@ package tuner
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -130,9 +131,10 @@ func (t *tuning) run1(r *racer) error {
 // half-width of its one-sided interval at the given level.
 func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
 	var sum, square, n float64
-	for block, cost := range r.costs {
+	// In the order of the rounds: the last digit of a sum depends on its order.
+	for _, block := range slices.Sorted(maps.Keys(r.costs)) {
 		if other, ok := o.costs[block]; ok {
-			d := cost - other
+			d := r.costs[block] - other
 			sum, square, n = sum+d, square+d*d, n+1
 		}
 	}

@@ -138,3 +138,18 @@ func TestStudentQuantile(t *testing.T) {
 		}
 	}
 }
+
+// The same costs give the same interval, to the last digit.
+func TestBeyondIsRepeatable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	r, o := &racer{costs: map[int]float64{}}, &racer{costs: map[int]float64{}}
+	for block := range 40 {
+		r.costs[block], o.costs[block] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	mean, half := r.beyond(o, 0.05)
+	for range 100 {
+		if m, h := r.beyond(o, 0.05); m != mean || h != half {
+			t.Fatalf("%v ± %v, then %v ± %v", mean, half, m, h)
+		}
+	}
+}
