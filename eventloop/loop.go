@@ -70,7 +70,7 @@ type Loop struct {
 	_       cpu.CacheLinePad
 	leaving atomic.Int32            // how many of the lanes are closed by their producer. Changed by the holder of mu
 	lanes   atomic.Pointer[laneSet] // publishes the producers' lanes; nil if there never was one. Replaced by the holder of mu
-	parked  atomic.Uint32           // 1: the loop sleeps or is about to, and wants a token. Set by the loop, cleared by whoever then sends the token, or by the loop
+	parked  atomic.Uint64           // asleep, and the number of sleeps. Stored by the loop; asleep is cleared by whoever then sends the token, or by the loop
 	signals atomic.Uint32           // publishes requests to the loop: the bits of signal
 	runner  atomic.Uint64           // the id of the goroutine that runs the loop, 0 if none does
 
@@ -86,7 +86,9 @@ type Loop struct {
 	batch        [batchLen]Task
 	next, filled int    // batch[next:filled] is to be run
 	ran          uint64 // tasks started
-	rotation     int    // where gather goes on
+	published    uint64 // what of ran is published
+	sleeps       uint64
+	rotation     int // where gather goes on
 	turnCount    uint64
 	asked        bool // Config.Idle has been called since the last sleep
 	ticks, micro fifo
@@ -238,6 +240,7 @@ func (l *Loop) end() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.publish()
+	l.public.turns.Store(l.turnCount)
 	l.runner.Store(0)
 	l.state = idle
 	return l.settle()

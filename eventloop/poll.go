@@ -60,7 +60,7 @@ func (p *poller) watch(l *Loop) {
 	defer close(p.gone)
 	p.kernel.watch(func() {
 		p.ready.Store(true)
-		if l.parked.Load() != 0 {
+		if l.parked.Load()&asleep != 0 {
 			l.unpark()
 		}
 	})

@@ -106,7 +106,7 @@ func (p *Producer) submit(t Task) error {
 	if !p.lane.Push(t) {
 		return p.refused(1)
 	}
-	if l.parked.Load() != 0 {
+	if l.parked.Load()&asleep != 0 {
 		l.unpark()
 	}
 	return nil

@@ -2,11 +2,17 @@ package eventloop
 
 import "time"
 
+// The word parked.
+const (
+	asleep    = 1      // the loop sleeps or is about to, and wants a token
+	sleepUnit = 1 << 1 // the bits above count the sleeps
+)
+
 // sleep waits for something to do. docs/models/wakeup.pml is the model of it.
 //
 // A producer stores its task and then looks whether the loop is parked; the
 // loop says that it is parked and then looks whether there are tasks. At least
-// one of the two sees the other. Whoever changes parked from 1 to 0 sends the
+// one of the two sees the other. Whoever clears asleep in parked sends the
 // token, unless it is the loop; so there is at most one, it is sent only to a
 // loop that waits or is about to, and the loop takes it before it parks again.
 //
@@ -25,14 +31,19 @@ func (l *Loop) sleep() {
 		}
 		l.config.Idle(time.Duration(expect))
 	}
-	l.parked.Store(1)
+	l.public.turns.Store(l.turnCount)
+	l.sleeps++
+	l.parked.Store(l.sleeps*sleepUnit | asleep)
 	if l.stopped() || l.fill() || l.ioDue() {
 		l.stay()
 		return
 	}
-	due, ok := l.timers.next()
-	if !ok {
-		l.public.sleeps.Add(1)
+	var due int64
+	timed := l.timers.live.Load() != 0 // whoever adds the first one after this sees that the loop is parked
+	if timed {
+		due, timed = l.timers.next()
+	}
+	if !timed {
 		<-l.wake
 		l.asked = false
 		return
@@ -42,7 +53,6 @@ func (l *Loop) sleep() {
 		l.stay()
 		return
 	}
-	l.public.sleeps.Add(1)
 	if l.alarm == nil {
 		l.alarm = time.NewTimer(wait)
 	} else {
@@ -53,22 +63,30 @@ func (l *Loop) sleep() {
 		l.alarm.Stop()
 		l.asked = false
 	case <-l.alarm.C:
-		l.stay()
+		l.asked = false
+		if p := l.sleeps * sleepUnit; l.parked.CompareAndSwap(p|asleep, p) {
+			l.public.alarms.Add(1)
+		} else {
+			<-l.wake
+		}
 	}
 }
 
-// stay ends the state parked without a wake-up; if one is on its way, it takes it.
+// stay ends the state parked before a wait, which does not count then; if a
+// wake-up is on its way, it takes it.
 func (l *Loop) stay() {
 	l.asked = false
-	if !l.parked.CompareAndSwap(1, 0) {
+	p := l.sleeps * sleepUnit
+	if l.parked.CompareAndSwap(p|asleep, p-sleepUnit) {
+		l.sleeps--
+	} else {
 		<-l.wake
 	}
 }
 
 // unpark wakes the loop if it is parked and nobody else does.
 func (l *Loop) unpark() {
-	if l.parked.CompareAndSwap(1, 0) {
-		l.public.wakeups.Add(1)
+	if p := l.parked.Load(); p&asleep != 0 && l.parked.CompareAndSwap(p, p&^asleep) {
 		l.wake <- struct{}{}
 	}
 }

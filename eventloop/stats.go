@@ -9,8 +9,8 @@ import (
 type Stats struct {
 	Queued  uint64        // tasks submitted and not started
 	Tasks   uint64        // tasks started, as of the last turn
-	Turns   uint64        // turns of the loop; Tasks/Turns is how many tasks a turn runs
-	Sleeps  uint64        // times the loop had nothing to do and waited
+	Turns   uint64        // turns of the loop, up to 64 less while it is busy; Tasks/Turns is how many tasks a turn runs
+	Sleeps  uint64        // times the loop had nothing to do and waited, a wait in progress included
 	Wakeups uint64        // times a sleeping loop was woken by another goroutine
 	Panics  uint64        // panics and calls of Goexit that were contained
 	Timers  int           // timers pending
@@ -24,24 +24,34 @@ type Stats struct {
 // counters publish the loop's counts; each by itself.
 type counters struct {
 	ran, turns  atomic.Uint64 // stored by the loop
-	sleeps      atomic.Uint64 // added by the loop
+	alarms      atomic.Uint64 // added by the loop: sleeps that a timer ended
 	panics      atomic.Uint64 // added by the loop
 	events      atomic.Uint64 // stored by the loop
-	wakeups     atomic.Uint64 // added by those who wake
 	lag, maxLag atomic.Int64  // stored by the loop
 }
 
+const turnsApart = 64 // how many turns of a busy loop are published at once
+
+// publish is called with each turn. An atomic store costs as much as a queue
+// does, so what has not changed is not stored.
 func (l *Loop) publish() {
-	l.public.ran.Store(l.ran)
-	l.public.turns.Store(l.turnCount)
+	if l.ran != l.published {
+		l.published = l.ran
+		l.public.ran.Store(l.ran)
+	}
+	if l.turnCount%turnsApart == 0 {
+		l.public.turns.Store(l.turnCount)
+	}
 }
 
 // Stats returns the loop's figures. They are read one after another, while the
 // loop goes on.
 func (l *Loop) Stats() Stats {
+	alarms := l.public.alarms.Load() // before the sleeps that they ended
+	p := l.parked.Load()
 	s := Stats{
-		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: l.public.sleeps.Load(),
-		Wakeups: l.public.wakeups.Load(), Panics: l.public.panics.Load(),
+		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: p / sleepUnit,
+		Wakeups: p/sleepUnit - p&asleep - alarms, Panics: l.public.panics.Load(),
 		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()), Events: l.public.events.Load(), Missed: l.timers.missed.Load(),
 		Lag: time.Duration(l.public.lag.Load()), MaxLag: time.Duration(l.public.maxLag.Load()),
 	}

@@ -45,7 +45,7 @@ func (l *Loop) setTimer(operation string, d, every time.Duration, f func()) (Tim
 	if t.t == nil {
 		return Timer{}, fail(operation, ErrClosed)
 	}
-	if first && l.parked.Load() != 0 {
+	if first && l.parked.Load()&asleep != 0 {
 		l.unpark() // it sleeps for too long
 	}
 	return t, nil
@@ -113,8 +113,9 @@ func add(at, d int64) int64 {
 	return at + d
 }
 
-// add adds a timer and reports whether it is the first to become due. The Timer
-// is zero if the loop is closed.
+// add adds a timer and reports whether the loop, if it sleeps, sleeps for too
+// long: whether the timer is the only one or the first to become due. The Timer is
+// zero if the loop is closed.
 func (q *timers) add(due, every int64, run func()) (added Timer, first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,11 +131,11 @@ func (q *timers) add(due, every int64, run func()) (added Timer, first bool) {
 		t = &timer{every: every, owner: q}
 	}
 	t.run = run
-	q.live.Add(1)
+	only := q.live.Add(1) == 1
 	q.heap = append(q.heap, node{due, q.seq, t})
 	q.seq++
 	q.up(len(q.heap) - 1)
-	return Timer{t, t.use}, q.heap[0].t == t
+	return Timer{t, t.use}, only || q.heap[0].t == t
 }
 
 const maxSpareTimers = 1024

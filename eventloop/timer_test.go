@@ -268,3 +268,30 @@ func TestTimersFromManyGoroutines(t *testing.T) {
 		t.Errorf("%d timers pending", n)
 	}
 }
+
+// A loop that went to sleep beside a cancelled timer is woken for a later one.
+func TestTimerAfterCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{})
+		startLoop(t, l)
+		l.Submit(func() {
+			early, err := l.After(time.Hour, func() { t.Error("a cancelled timer ran") })
+			if err != nil || !early.Cancel() {
+				t.Error("no timer to cancel", err)
+			}
+		})
+		synctest.Wait()
+		ran := false
+		if _, err := l.After(2*time.Hour, func() { ran = true }); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		if !ran {
+			t.Error("the timer did not run")
+		}
+		if s := l.Stats(); s.Sleeps != 4 || s.Wakeups != 2 {
+			t.Errorf("%+v, want 4 sleeps: after the start, the task, the timer and its run", s)
+		}
+	})
+}
