@@ -240,7 +240,6 @@ func (l *Loop) end() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.publish()
-	l.public.turns.Store(l.turnCount)
 	l.runner.Store(0)
 	l.state = idle
 	return l.settle()

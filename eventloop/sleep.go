@@ -31,7 +31,6 @@ func (l *Loop) sleep() {
 		}
 		l.config.Idle(time.Duration(expect))
 	}
-	l.public.turns.Store(l.turnCount)
 	l.sleeps++
 	l.parked.Store(l.sleeps*sleepUnit | asleep)
 	if l.stopped() || l.fill() || l.ioDue() {

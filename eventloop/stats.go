@@ -9,7 +9,7 @@ import (
 type Stats struct {
 	Queued  uint64        // tasks submitted and not started
 	Tasks   uint64        // tasks started, as of the last turn
-	Turns   uint64        // turns of the loop, up to 64 less while it is busy; Tasks/Turns is how many tasks a turn runs
+	Turns   uint64        // turns of the loop, less up to 63 of the last; Tasks/Turns is how many tasks a turn runs
 	Sleeps  uint64        // times the loop had nothing to do and waited, a wait in progress included
 	Wakeups uint64        // times a sleeping loop was woken by another goroutine
 	Panics  uint64        // panics and calls of Goexit that were contained
@@ -30,7 +30,7 @@ type counters struct {
 	lag, maxLag atomic.Int64  // stored by the loop
 }
 
-const turnsApart = 64 // how many turns of a busy loop are published at once
+const turnsApart = 64 // how many turns are published at once
 
 // publish is called with each turn. An atomic store costs as much as a queue
 // does, so what has not changed is not stored.
@@ -39,7 +39,7 @@ func (l *Loop) publish() {
 		l.published = l.ran
 		l.public.ran.Store(l.ran)
 	}
-	if l.turnCount%turnsApart == 0 {
+	if l.turnCount%turnsApart == 1 {
 		l.public.turns.Store(l.turnCount)
 	}
 }
