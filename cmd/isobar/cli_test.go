@@ -86,10 +86,15 @@ func TestGate(t *testing.T) {
 		{[]stat.Verdict{stat.Better, stat.Worse}, exitRegression},
 		{[]stat.Verdict{stat.Inconclusive, stat.Inconclusive}, exitInconclusive},
 		{[]stat.Verdict{stat.Inconclusive, stat.NoDifference}, 0},
+		{[]stat.Verdict{stat.Disagreement, stat.Better}, exitRegression}, // its machines are worse, see below
 	} {
 		var comparisons []stat.Comparison
 		for _, v := range tc.verdicts {
-			comparisons = append(comparisons, stat.Comparison{Verdict: v})
+			c := stat.Comparison{Verdict: v}
+			if v == stat.Disagreement {
+				c.Machines = []stat.MachineComparison{{Comparison: stat.Comparison{Verdict: stat.Better}}, {Comparison: stat.Comparison{Verdict: stat.Worse}}}
+			}
+			comparisons = append(comparisons, c)
 		}
 		code := 0
 		var exit *exitError

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"text/tabwriter"
@@ -136,8 +137,9 @@ func (a *app) compareCommand() *cobra.Command {
 		Use:   "compare A B",
 		Short: "Compare run B with run A: better, worse, or no difference shown",
 		Long: `Compares the configurations that two runs have in common, paired by block. With
---gate the exit status tells the outcome: 3 when something got worse, 4 when
-there are too few pairs for any verdict.`,
+--gate the exit status tells the outcome: 3 when something got worse, if only on
+one of several machines; 4 when nothing could be decided. Runs of different
+machines are not compared.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := a.openForReading()
@@ -196,13 +198,19 @@ func gateError(comparisons []stat.Comparison) error {
 			worse++
 		case stat.Inconclusive:
 			inconclusive++
+		case stat.Disagreement:
+			if slices.ContainsFunc(c.Machines, func(m stat.MachineComparison) bool { return m.Verdict == stat.Worse }) {
+				worse++
+			} else {
+				inconclusive++
+			}
 		}
 	}
 	switch {
 	case worse > 0:
 		return &exitError{exitRegression, fmt.Errorf("%d of %d figures got worse", worse, len(comparisons))}
 	case inconclusive == len(comparisons):
-		return &exitError{exitInconclusive, errors.New("too few pairs for any verdict: measure both with more --reps")}
+		return &exitError{exitInconclusive, errors.New("no verdict on any figure: the reasons say why; too few pairs take more --reps on one machine")}
 	}
 	return nil
 }

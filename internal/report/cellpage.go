@@ -20,7 +20,7 @@ func NewCellPage(m Meta, rec *cell.Record, v View) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
-	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.name(), "Isobar ")), Facts: cellFacts(rec), Noise: noiseText(a),
+	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.name(), "Isobar ")), Facts: append(cellFacts(rec), originFacts(rec)...), Noise: noiseText(a),
 		Version: clean(m.Version), Output: cleanLines(rec.Stderr)}
 	for _, w := range rec.Warnings {
 		p.Warnings = append(p.Warnings, clean(w.Text+" ("+w.Code+")"))
@@ -51,6 +51,14 @@ func NewCellPage(m Meta, rec *cell.Record, v View) (*Page, error) {
 		p.Contents = append(p.Contents, htmlContent{"output", "Standard error"})
 	}
 	return p, nil
+}
+
+// originFacts say where a fleet measured the cell.
+func originFacts(rec *cell.Record) []htmlFact {
+	if rec.Origin == nil {
+		return nil
+	}
+	return present([]htmlFact{{"Worker", clean(rec.Origin.Worker)}, {"Machine", machineLine(rec.Origin.Machine)}})
 }
 
 // cleanLines is clean for text of several lines.

@@ -62,6 +62,7 @@ type htmlSection struct {
 	Grid                         *htmlGrid
 	Plots                        []htmlPlot
 	Figures, Comparisons, Floors *htmlTable
+	Machines                     *htmlTable // the comparisons on each machine, where several measured
 	Phases                       *htmlTable // of the collector, during the slowest operations
 	Compared                     string     // names Comparisons
 	Failures                     []string
@@ -150,14 +151,14 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	if g, ok := s.grid(); ok {
 		h.Grid = g.html(id)
 	}
-	for _, plot := range []*htmlPlot{s.heatPlot(id), s.paretoPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
+	for _, plot := range []*htmlPlot{s.machinePlot(id), s.heatPlot(id), s.paretoPlot(id), s.latencyPlot(id), s.pausePlot(id), s.metricsPlot(id), s.heapPlot(id)} {
 		if plot != nil {
 			plot.Section = s.name
 			h.Plots = append(h.Plots, *plot)
 		}
 	}
 	h.Figures, h.Comparisons, h.Floors = s.figuresTable(), s.comparisonsTable(), s.floorsTable()
-	h.Phases = s.phasesTable()
+	h.Phases, h.Machines = s.phasesTable(), s.byMachineTable()
 	for _, r := range s.rows {
 		for _, rec := range r.Failures {
 			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.label, rec.Cell.Block+1, failureText(rec)))
@@ -166,10 +167,12 @@ func htmlSectionOf(s *section, id string) htmlSection {
 	return h
 }
 
-func htmlFacts(m Meta) []htmlFact {
-	return present([]htmlFact{
-		{"Measured", m.created()}, {"Cells", m.progress()}, {"Machine", machineLine(m.Machine)},
-	})
+func htmlFacts(m Meta, machines []*stat.Machine) []htmlFact {
+	facts := []htmlFact{{"Measured", m.created()}, {"Cells", m.progress()}}
+	if machines == nil {
+		return present(append(facts, htmlFact{"Machine", machineLine(m.Machine)}))
+	}
+	return present(append(facts, htmlFact{"Machines", strings.Join(machineTexts(machines), "; ") + ". " + machinesNote}))
 }
 
 func fingerprint(m cell.Machine) []htmlFact {

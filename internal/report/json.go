@@ -45,6 +45,8 @@ type DocumentRun struct {
 	Failed   int          `json:"failed"`
 	Missing  int          `json:"missing"`
 	Machine  cell.Machine `json:"machine"`
+	// Machines are those that measured, where they are several.
+	Machines []DocumentMachine `json:"machines,omitempty"`
 }
 
 // A DocumentWarning is a doubt and the number of cells that carry it; 0 where
@@ -122,6 +124,10 @@ type DocumentComparison struct {
 	Verdict  stat.Verdict `json:"verdict"`
 	Reason   string       `json:"reason"`
 	Warnings []string     `json:"warnings"`
+	// Machines are the results of each machine, where there are several, and
+	// Heterogeneity whether they agree.
+	Machines      []DocumentMachineComparison `json:"machines,omitempty"`
+	Heterogeneity *DocumentHeterogeneity      `json:"heterogeneity,omitempty"`
 }
 
 // number is a float64 that is null in JSON when it is not finite.
@@ -136,11 +142,13 @@ func (n number) MarshalJSON() ([]byte, error) {
 
 // JSON writes the analysis as a [Document].
 func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
+	m = measured(m, a)
 	d := Document{
 		Schema: Schema,
 		Run: DocumentRun{
 			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version, Seed: strconv.FormatUint(m.Seed, 10),
 			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing, Machine: finiteMachine(m.Machine),
+			Machines: documentMachines(several(a)),
 		},
 		Findings: list(a.Findings), Warnings: []DocumentWarning{}, Groups: []DocumentGroup{},
 		Floors: documentComparisons(a.Floors), Comparisons: documentComparisons(a.Comparisons),
@@ -220,13 +228,19 @@ func documentGroup(g *stat.Group) DocumentGroup {
 func documentComparisons(comparisons []stat.Comparison) []DocumentComparison {
 	out := make([]DocumentComparison, 0, len(comparisons))
 	for _, c := range comparisons {
-		out = append(out, DocumentComparison{
-			Metric: c.Metric, A: c.A, B: c.B, AValue: number(c.AValue), BValue: number(c.BValue), Ratio: number(c.Ratio),
-			Lo: number(c.Lo), Hi: number(c.Hi), P: number(c.P), Pairs: c.Pairs, Floor: number(c.Floor),
-			Verdict: c.Verdict, Reason: c.Reason, Warnings: list(c.Warnings),
-		})
+		out = append(out, documentComparison(c))
 	}
 	return out
+}
+
+func documentComparison(c stat.Comparison) DocumentComparison {
+	d := DocumentComparison{
+		Metric: c.Metric, A: c.A, B: c.B, AValue: number(c.AValue), BValue: number(c.BValue), Ratio: number(c.Ratio),
+		Lo: number(c.Lo), Hi: number(c.Hi), P: number(c.P), Pairs: c.Pairs, Floor: number(c.Floor),
+		Verdict: c.Verdict, Reason: c.Reason, Warnings: list(c.Warnings),
+	}
+	d.Machines, d.Heterogeneity = documentByMachine(c)
+	return d
 }
 
 // finiteMachine leaves out the one figure of the fingerprint that JSON could

@@ -15,6 +15,7 @@ type Page struct {
 	Name, Repeat, Version, Noise     string
 	Facts, Fingerprint               []htmlFact
 	Contents                         []htmlContent
+	Machines                         *htmlTable // those that measured, where they are several
 	MachineNotes, Findings, Warnings []string
 	Sections                         []htmlSection
 	Strip                            *htmlPlot // noise of the machine, over the run
@@ -43,9 +44,18 @@ type View struct {
 
 // NewPage returns the page of a run.
 func NewPage(m Meta, a *stat.Analysis, v View) *Page {
+	m = measured(m, a)
 	p := &Page{
-		CSS: StyleSheet(), Name: m.name(), Facts: htmlFacts(m), Repeat: clean(m.Repeat), Version: clean(m.Version),
+		CSS: StyleSheet(), Name: m.name(), Facts: htmlFacts(m, several(a)), Repeat: clean(m.Repeat), Version: clean(m.Version),
 		Fingerprint: fingerprint(m.Machine), MachineNotes: cleanAll(m.Machine.Warnings), Noise: noiseText(a), Findings: cleanAll(a.Findings),
+	}
+	if p.Machines = machinesTable(several(a)); p.Machines != nil {
+		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that handed the cells out
+		for _, machine := range a.Machines {
+			for _, note := range machine.Fingerprint.Warnings {
+				p.MachineNotes = append(p.MachineNotes, clean(machine.Name+": "+note))
+			}
+		}
 	}
 	if a.Missing > 0 {
 		p.Warnings = append(p.Warnings, missingText(a.Missing))

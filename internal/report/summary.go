@@ -23,7 +23,7 @@ const (
 // found, the headline figures, and the most common warnings.
 func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p := &page{style: s}
-	p.header(m)
+	p.header(measured(m, a), several(a))
 	p.findings(a.Findings, summaryFindings)
 	left, hidden, marked := summaryLines, 0, false
 	for _, sec := range sections(a) {
@@ -73,7 +73,7 @@ func (s *section) headline() *terminalTable {
 		cells := []entry{{r.label, plainInk}}
 		for _, metric := range metrics {
 			i := plainInk
-			if c, ok := s.compared(r, metric); ok && (c.Verdict == stat.Better || c.Verdict == stat.Worse) {
+			if c, ok := s.compared(r, metric); ok && (c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement) {
 				i = verdictInk(c.Verdict)
 			}
 			cells = append(cells, entry{r.figure(metric).String(), i})

@@ -28,7 +28,7 @@ func verdictInk(v stat.Verdict) ink {
 		return green
 	case stat.Worse:
 		return red
-	case stat.Inconclusive:
+	case stat.Inconclusive, stat.Disagreement:
 		return yellow
 	}
 	return dim

@@ -99,11 +99,7 @@ func (s *section) comparisonsTable() *htmlTable {
 	t := &htmlTable{Label: "Comparisons, " + s.name, Left: 3,
 		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "noise floor", "why"}}
 	for _, c := range s.comparisons {
-		name := clean(c.B)
-		if r := s.find(c.B); r != nil {
-			name = r.label
-		}
-		t.add(name, heading(c.Metric), string(c.Verdict), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio),
+		t.add(s.labelOf(c), heading(c.Metric), string(c.Verdict), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio),
 			intervalText(c.Lo, c.Hi), pText(c.P), strconv.Itoa(c.Pairs), ratioText(c.Floor), whyText(c))
 		row := t.Rows[len(t.Rows)-1]
 		row[2].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"

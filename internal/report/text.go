@@ -15,7 +15,7 @@ import (
 // how they compare with the baseline, then warnings.
 func Text(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p := &page{style: s}
-	p.header(m)
+	p.header(measured(m, a), several(a))
 	p.findings(a.Findings, len(a.Findings))
 	for _, sec := range sections(a) {
 		p.section(sec)
@@ -32,7 +32,7 @@ func (p *page) flush(w io.Writer) error {
 	return nil
 }
 
-func (p *page) header(m Meta) {
+func (p *page) header(m Meta, machines []*stat.Machine) {
 	p.line(bold, "%s", m.name())
 	var parts []string
 	for _, s := range []string{m.created(), m.progress(), fmt.Sprintf("seed %d", m.Seed), clean(m.Version)} {
@@ -41,7 +41,13 @@ func (p *page) header(m Meta) {
 		}
 	}
 	p.paragraph("", strings.Join(parts, " · "))
-	if line := machineLine(m.Machine); line != "" {
+	if machines != nil {
+		p.paragraph("", plural(len(machines), "machine")+" measured, each block on one of them:")
+		for _, line := range machineTexts(machines) {
+			p.paragraph("  ", line)
+		}
+		p.paragraph("", machinesNote)
+	} else if line := machineLine(m.Machine); line != "" {
 		p.paragraph("", line)
 	}
 	if m.Repeat != "" {
@@ -119,7 +125,7 @@ func (p *page) comparisons(s *section) {
 		for _, c := range s.comparisons {
 			switch {
 			case c.B != r.Key:
-			case c.Verdict == stat.Better || c.Verdict == stat.Worse:
+			case c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement:
 				table.add(entry{r.label, plainInk}, entry{heading(c.Metric), plainInk}, entry{format(c.Metric, c.AValue), plainInk},
 					entry{format(c.Metric, c.BValue), plainInk}, entry{ratioText(c.Ratio), plainInk}, entry{intervalText(c.Lo, c.Hi), dim},
 					entry{pText(c.P), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
@@ -147,6 +153,7 @@ func (p *page) comparisons(s *section) {
 		}
 	}
 	p.notes(notes)
+	p.byMachine(s.comparisons, s.labelOf)
 	p.floors(s)
 }
 
@@ -262,7 +269,7 @@ func pairText(c stat.Comparison) string {
 func (p *page) pair(comparisons []stat.Comparison) {
 	table := terminalTable{head: []string{"metric", "A", "B", "ratio", "95 % interval", "p", "pairs", "verdict"}, left: 1}
 	notes := map[string]bool{}
-	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.NoDifference, stat.Inconclusive} {
+	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference, stat.Inconclusive} {
 		for _, c := range comparisons {
 			if c.Verdict != verdict {
 				continue
@@ -282,4 +289,5 @@ func (p *page) pair(comparisons []stat.Comparison) {
 		table.print(p)
 	}
 	p.notes(notes)
+	p.byMachine(comparisons, pairText)
 }

@@ -332,8 +332,12 @@ func verdictCounts(comparisons []stat.Comparison) string {
 		count[c.Verdict]++
 	}
 	var parts []string
-	for _, v := range []stat.Verdict{stat.Better, stat.Worse, stat.NoDifference, stat.Inconclusive} {
-		if count[v] > 0 {
+	for _, v := range stat.Verdicts {
+		switch {
+		case count[v] == 0:
+		case v == stat.Disagreement:
+			parts = append(parts, fmt.Sprintf("%s about %d", v, count[v]))
+		default:
 			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
 		}
 	}

@@ -10,6 +10,12 @@
 // 1979, percentile method), beside it the p value of a rank test: Wilcoxon's
 // signed-rank test from 6 pairs, Mann and Whitney's U test with 4 or 5.
 //
+// Where several machines measured a run, each block on one of them, values are
+// paired within a machine alone. The machine is a block factor: pairs of all
+// machines make the estimate, and the bootstrap draws within each. What each
+// machine showed by itself stands beside it, with a test of whether they agree
+// ([Heterogeneity]); where they do not, there is no common verdict.
+//
 // A [Verdict] is given only where the interval excludes 1, the rank test
 // agrees, and the effect is larger than the noise floor: what the A/A
 // comparison of the same run, two groups of the same configuration, showed for
@@ -45,6 +51,9 @@ type Analysis struct {
 	Warnings []CountedWarning
 	// Findings say in plain words what was found, most important first.
 	Findings []string
+	// Machines are those that measured the run, in the order of their first
+	// block: one, but for a run of a fleet.
+	Machines []*Machine
 	// Missing is the number of planned cells that have no record.
 	Missing int
 }
@@ -72,6 +81,16 @@ type Series struct {
 	Metric string
 	Blocks []int
 	Values []float64
+	// Machines are those of the values; nil where all are of one.
+	Machines []*Machine
+}
+
+// machine returns the machine of value i, nil where all are of one.
+func (s *Series) machine(i int) *Machine {
+	if s.Machines == nil {
+		return nil
+	}
+	return s.Machines[i]
 }
 
 // A Summary describes a series.
@@ -91,7 +110,12 @@ const (
 	NoDifference Verdict = "no difference shown"
 	// Inconclusive: too few pairs for any verdict.
 	Inconclusive Verdict = "inconclusive"
+	// Disagreement: machines differ so that no verdict holds for all of them.
+	Disagreement Verdict = "machines disagree"
 )
+
+// Verdicts lists all, in the order in which reports count them.
+var Verdicts = []Verdict{Better, Worse, NoDifference, Disagreement, Inconclusive}
 
 // A Comparison sets group B against group A in one metric.
 type Comparison struct {
@@ -111,6 +135,11 @@ type Comparison struct {
 	Verdict  Verdict
 	Reason   string // why the verdict is what it is, one sentence
 	Warnings []string
+	// Machines are the results of each machine and Heterogeneity what they have
+	// in common, where pairs are of more than one; else both are nil. The values
+	// AValue and BValue are over all machines, whatever their speed.
+	Machines      []MachineComparison
+	Heterogeneity *Heterogeneity
 }
 
 // A CountedWarning is a warning and the number of records that carry it, 0 for

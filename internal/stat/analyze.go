@@ -17,11 +17,21 @@ import (
 // records that it has so far. It fails only on a record that is not of the plan
 // or whose histograms are damaged.
 func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
-	groups, twins, err := group(cells, recs)
+	return AnalyzeOn(cell.Machine{}, cells, recs)
+}
+
+// AnalyzeOn is Analyze for a run of this machine: that of the records without an
+// origin.
+func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
+	machines, machineOf := findMachines(home, recs)
+	if len(machines) == 1 {
+		machineOf = func(*cell.Record) *Machine { return nil }
+	}
+	groups, twins, err := group(cells, recs, machineOf)
 	if err != nil {
 		return nil, err
 	}
-	a := &Analysis{Groups: groups, Missing: len(cells) - len(recs)}
+	a := &Analysis{Groups: groups, Machines: machines, Missing: len(cells) - len(recs)}
 	for _, base := range groups {
 		twin := twins[base.Key]
 		if twin == nil {
@@ -42,7 +52,7 @@ func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 			continue
 		}
 		for _, metric := range compared(base, g) {
-			a.Comparisons = append(a.Comparisons, Compare(base, g, metric, floors.of(g, metric)))
+			a.Comparisons = append(a.Comparisons, compare(base, g, metric, func(machine string) float64 { return floors.of(g, metric, machine) }))
 		}
 	}
 	a.Warnings = warnings(a, recs)
@@ -51,8 +61,9 @@ func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 }
 
 // group sorts records into the configurations of the plan, in its order. Twins
-// come by the key of what they are the twin of.
-func group(cells []cell.Cell, recs []*cell.Record) (groups []*Group, twins map[string]*Group, err error) {
+// come by the key of what they are the twin of. machineOf returns nil where all
+// records are of one machine.
+func group(cells []cell.Cell, recs []*cell.Record, machineOf func(*cell.Record) *Machine) (groups []*Group, twins map[string]*Group, err error) {
 	ordered := slices.Clone(cells)
 	slices.SortStableFunc(ordered, func(a, b cell.Cell) int { return a.Order - b.Order })
 	byKey := make(map[string]*Group)
@@ -83,7 +94,7 @@ func group(cells []cell.Cell, recs []*cell.Record) (groups []*Group, twins map[s
 		if g == nil {
 			return nil, nil, fmt.Errorf("stat: analyze: cell %d (%s) is not in the plan", rec.Cell.Index, rec.Cell.Key())
 		}
-		g.add(rec, histograms[i])
+		g.add(rec, histograms[i], machineOf(rec))
 	}
 	return groups, twins, nil
 }
@@ -113,7 +124,7 @@ func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
 
 // add adds a record to its group, with its histograms. Records come in order of
 // blocks.
-func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram) {
+func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram, on *Machine) {
 	if rec.Err != nil {
 		g.Failures = append(g.Failures, rec)
 		return
@@ -123,6 +134,9 @@ func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram) 
 		s := g.Series[metric]
 		s.Metric = metric
 		s.Blocks, s.Values = append(s.Blocks, rec.Cell.Block), append(s.Values, value)
+		if on != nil {
+			s.Machines = append(s.Machines, on)
+		}
 		g.Series[metric] = s
 	}
 	for name, h := range histograms {
@@ -142,8 +156,9 @@ func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram) 
 	}
 }
 
-// floors holds the noise floor by workload and metric.
-type floors map[[2]string]float64
+// floors holds the noise floor by workload, metric and machine, and over all
+// machines.
+type floors map[[3]string]float64
 
 // maxFloor bounds a noise floor. Where a figure was 0 in one of two equal
 // cells and not in the other, as counts are, the floor would be infinite and
@@ -162,14 +177,20 @@ func (a *Analysis) floors() floors {
 		if c.Pairs == 0 {
 			continue
 		}
-		k := [2]string{workload[c.A], c.Metric}
-		f[k] = max(f[k], 1, min(max(c.Hi, 1/c.Lo), maxFloor))
+		f.raise([3]string{workload[c.A], c.Metric, allMachines}, c)
+		for _, m := range c.Machines {
+			f.raise([3]string{workload[c.A], c.Metric, m.Machine.ID}, m.Comparison)
+		}
 	}
 	return f
 }
 
-func (f floors) of(g *Group, metric string) float64 {
-	return max(1, f[[2]string{g.Config.Workload, metric}])
+func (f floors) raise(k [3]string, c Comparison) {
+	f[k] = max(f[k], 1, min(max(c.Hi, 1/c.Lo), maxFloor))
+}
+
+func (f floors) of(g *Group, metric, machine string) float64 {
+	return max(1, f[[3]string{g.Config.Workload, metric, machine}])
 }
 
 // warnings collects the doubts: those of the run first, then those of the
@@ -192,6 +213,7 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
 		out = append(out, CountedWarning{cell.Warning{Code: "failed", Text: fmt.Sprintf("cells failed (%s): their figures are left out", kind)}, failures[kind]})
 	}
+	out = append(out, machineWarnings(a)...)
 	var noisy []string
 	for _, c := range a.Floors {
 		if (c.Verdict == Better || c.Verdict == Worse) && slices.Contains(Headline, c.Metric) {
@@ -209,4 +231,34 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 		return own[i].Code+own[i].Text < own[j].Code+own[j].Text
 	})
 	return append(out, own...)
+}
+
+// machineWarnings says what machines disagree about.
+func machineWarnings(a *Analysis) (out []CountedWarning) {
+	var opposed, sizes []string
+	for _, c := range a.Comparisons {
+		switch h := c.Heterogeneity; {
+		case h == nil:
+		case h.Opposed:
+			opposed = append(opposed, c.Metric+" of "+c.B)
+		case h.Differ:
+			sizes = append(sizes, c.Metric+" of "+c.B)
+		}
+	}
+	for _, kind := range []struct {
+		what []string
+		text string
+	}{
+		{opposed, "the machines disagree about %d of %d comparisons, which so have no verdict: %s"},
+		{sizes, "the machines agree about the direction of %d of %d comparisons, not about the size: %s"},
+	} {
+		if len(kind.what) > 0 {
+			shown := kind.what[:min(len(kind.what), 4)]
+			if len(shown) < len(kind.what) {
+				shown = append(slices.Clone(shown), "more")
+			}
+			out = append(out, CountedWarning{cell.Warning{Code: "machines", Text: fmt.Sprintf(kind.text, len(kind.what), len(a.Comparisons), strings.Join(shown, ", "))}, 0})
+		}
+	}
+	return out
 }

@@ -243,7 +243,7 @@ func TestFloorIsBounded(t *testing.T) {
 	}}
 	f := a.floors()
 	for metric, want := range map[string]float64{cell.GCCycles: maxFloor, cell.OpTime: 1.25, cell.OpCPU: 1, cell.WallTime: 1} {
-		if got := f.of(base, metric); got != want {
+		if got := f.of(base, metric, allMachines); got != want {
 			t.Errorf("%s: floor %v, want %v", metric, got, want)
 		}
 	}

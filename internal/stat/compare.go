@@ -9,56 +9,116 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-// Compare sets b against a in one metric, paired by block. floor is the noise
-// floor, 1 where it is unknown. The verdict is as the package documentation
-// says; with fewer than 4 pairs it is Inconclusive.
+// Compare sets b against a in one metric, paired by block, and by machine where
+// there are several. floor is the noise floor, 1 where it is unknown. The
+// verdict is as the package documentation says; with fewer than 4 pairs, or 6 of
+// several machines, it is Inconclusive.
 //
 // A pair of zeros has the ratio 1. A value above zero against zero has an
 // infinite one. Negative values have none: the verdict is Inconclusive.
 // Without any pair, Ratio and its interval are NaN.
 func Compare(a, b *Group, metric string, floor float64) Comparison {
-	c := Comparison{Metric: metric, A: a.Key, B: b.Key, AValue: value(a, metric), BValue: value(b, metric), Floor: max(1, floor), P: 1, Verdict: Inconclusive}
-	as, bs := paired(a.Series[metric], b.Series[metric])
-	c.Pairs = len(as)
-	if c.Pairs == 0 {
-		c.Ratio, c.Lo, c.Hi = math.NaN(), math.NaN(), math.NaN()
-		c.Reason = "no block has a value for both"
+	return compare(a, b, metric, func(string) float64 { return floor })
+}
+
+// allMachines in place of a machine's ID asks for the noise floor over all.
+const allMachines = "\x00"
+
+// compare is Compare with the noise floor of each machine.
+func compare(a, b *Group, metric string, floor func(machine string) float64) Comparison {
+	c := Comparison{Metric: metric, A: a.Key, B: b.Key, AValue: value(a, metric), BValue: value(b, metric), Floor: max(1, floor(allMachines)), P: 1, Verdict: Inconclusive}
+	pairs := paired(a.Series[metric], b.Series[metric])
+	if !c.check(pairs) {
 		return c
 	}
-	ratios := make([]float64, c.Pairs)
-	zeros := 0
-	for i := range as {
-		if as[i] < 0 || bs[i] < 0 {
-			c.Ratio, c.Lo, c.Hi = math.NaN(), math.NaN(), math.NaN()
-			c.Reason = "negative values have no ratio"
-			return c
+	c.Warnings = append(c.Warnings, thinTails(a, b, metric)...)
+	strata := byMachine(pairs)
+	if len(strata) == 1 {
+		c.estimate(pairs)
+		return c
+	}
+	var ratios [][]float64
+	var logs [][]float64
+	for _, own := range strata {
+		m := own[0].machine
+		one := Comparison{Metric: metric, A: a.Key, B: b.Key, Floor: max(1, floor(m.ID))}
+		one.AValue, one.BValue = medians(own)
+		one.estimate(own)
+		c.Machines = append(c.Machines, MachineComparison{m, one})
+		var r, l []float64
+		for _, p := range own {
+			r, l = append(r, p.ratio()), append(l, math.Log(p.ratio()))
 		}
-		if as[i] == 0 && bs[i] != 0 {
+		ratios, logs = append(ratios, r), append(logs, l)
+	}
+	all := slices.Concat(ratios...)
+	c.P = signedRank(slices.Concat(logs...))
+	slices.Sort(all)
+	c.Ratio = median(all)
+	c.Lo, c.Hi = stratifiedMedian(ratios)
+	c.Heterogeneity = heterogeneity(&c, logs)
+	c.Verdict, c.Reason = judge(c)
+	if c.Verdict != Disagreement && (c.Heterogeneity.Differ || !c.Heterogeneity.Tested) {
+		c.Warnings = append(c.Warnings, c.Heterogeneity.Text)
+	}
+	return c
+}
+
+// check reports whether the pairs have ratios, and says in c if not, or which
+// are infinite.
+func (c *Comparison) check(pairs []pair) bool {
+	c.Pairs = len(pairs)
+	zeros := 0
+	c.Ratio, c.Lo, c.Hi = math.NaN(), math.NaN(), math.NaN()
+	if c.Pairs == 0 {
+		c.Reason = "no block has a value for both"
+		return false
+	}
+	for _, p := range pairs {
+		if p.a < 0 || p.b < 0 {
+			c.Reason = "negative values have no ratio"
+			return false
+		}
+		if p.a == 0 && p.b != 0 {
 			zeros++
 		}
-		ratios[i] = ratio(as[i], bs[i])
 	}
 	if zeros > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d ratios are infinite: %s was 0", zeros, c.Pairs, a.Key))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d ratios are infinite: %s was 0", zeros, c.Pairs, c.A))
 	}
-	c.Warnings = append(c.Warnings, thinTails(a, b, metric)...)
+	return true
+}
+
+// estimate fills in what pairs of one machine show.
+func (c *Comparison) estimate(pairs []pair) {
+	c.Pairs = len(pairs)
+	var as, bs, ratios []float64
+	for _, p := range pairs {
+		as, bs, ratios = append(as, p.a), append(bs, p.b), append(ratios, p.ratio())
+	}
 	c.P = rankTest(as, bs, ratios)
 	slices.Sort(ratios)
 	c.Ratio = median(ratios)
 	c.Lo, c.Hi = bootstrapMedian(ratios)
-	c.Verdict, c.Reason = judge(c)
-	return c
+	c.Verdict, c.Reason = judge(*c)
 }
 
 // judge gives the verdict on a comparison whose figures are known.
 func judge(c Comparison) (Verdict, string) {
+	least, where := minPairs, ""
+	if n := len(c.Machines); n > 1 {
+		// The signed-rank test alone knows of pairs, and so of machines.
+		least, where = minSignedPairs, fmt.Sprintf(" on %d machines", n)
+	}
 	switch effect := max(c.Ratio, 1/c.Ratio); {
-	case c.Pairs < minPairs:
-		return Inconclusive, fmt.Sprintf("%d pairs are too few for a verdict: it takes %d", c.Pairs, minPairs)
+	case c.Pairs < least:
+		return Inconclusive, fmt.Sprintf("%d pairs%s are too few for a verdict: it takes %d", c.Pairs, where, least)
+	case c.Heterogeneity != nil && c.Heterogeneity.Opposed:
+		return Disagreement, c.Heterogeneity.Text
 	case c.Lo <= 1 && c.Hi >= 1:
-		return NoDifference, fmt.Sprintf("the interval [%s, %s] of %d pairs includes 1", times(c.Lo), times(c.Hi), c.Pairs)
+		return NoDifference, fmt.Sprintf("the interval [%s, %s] of %d pairs%s includes 1", times(c.Lo), times(c.Hi), c.Pairs, where)
 	case !(c.P < alpha):
-		return NoDifference, fmt.Sprintf("the rank test does not agree: p = %.3f in %d pairs", c.P, c.Pairs)
+		return NoDifference, fmt.Sprintf("the rank test does not agree: p = %.3f in %d pairs%s", c.P, c.Pairs, where)
 	case effect <= c.Floor:
 		return NoDifference, fmt.Sprintf("%sx is within the noise floor: equal configurations differed by up to %sx", times(c.Ratio), times(c.Floor))
 	}
@@ -66,22 +126,36 @@ func judge(c Comparison) (Verdict, string) {
 	if (c.Ratio > 1) == cell.HigherIsBetter(c.Metric) {
 		verdict = Better
 	}
-	return verdict, fmt.Sprintf("%sx [%s, %s] in %d pairs, p = %.3f, noise floor %sx", times(c.Ratio), times(c.Lo), times(c.Hi), c.Pairs, c.P, times(c.Floor))
+	return verdict, fmt.Sprintf("%sx [%s, %s] in %d pairs%s, p = %.3f, noise floor %sx", times(c.Ratio), times(c.Lo), times(c.Hi), c.Pairs, where, c.P, times(c.Floor))
 }
 
 // CompareRuns sets the configurations of b against the equal ones of a, paired
-// by block. The noise floor is the higher one of the two runs. Unmatched lists
-// the configurations that are left out.
+// by block; where a fleet measured one of them, by machine and the order of its
+// blocks. Runs without a machine in common have no pairs. The noise floor is the
+// higher one of the two runs. Unmatched lists the configurations that are left
+// out.
 func CompareRuns(a, b *Analysis) []Comparison {
 	floorsA, floorsB := a.floors(), b.floors()
+	foreign := strangers(a, b)
+	several := len(a.Machines) > 1 || len(b.Machines) > 1
 	var out []Comparison
 	for _, ga := range a.Groups {
 		gb := find(b.Groups, ga.Key)
 		if gb == nil {
 			continue
 		}
-		for _, metric := range compared(ga, gb) {
-			out = append(out, Compare(ga, gb, metric, max(floorsA.of(ga, metric), floorsB.of(gb, metric))))
+		metrics := compared(ga, gb)
+		if several || foreign != "" {
+			ga, gb = a.align(ga), b.align(gb)
+		}
+		for _, metric := range metrics {
+			c := compare(ga, gb, metric, func(machine string) float64 {
+				return max(floorsA.of(ga, metric, machine), floorsB.of(gb, metric, machine))
+			})
+			if foreign != "" {
+				c.Reason = foreign
+			}
+			out = append(out, c)
 		}
 	}
 	return out
@@ -109,18 +183,55 @@ func find(groups []*Group, key string) *Group {
 	return groups[i]
 }
 
-// paired returns the values of the blocks that both series have.
-func paired(a, b Series) (as, bs []float64) {
-	inB := make(map[int]float64, len(b.Blocks))
-	for i, block := range b.Blocks {
-		inB[block] = b.Values[i]
+// paired returns the values of the blocks that both series have, of the same
+// machine.
+func paired(a, b Series) (pairs []pair) {
+	type place struct {
+		block   int
+		machine string
 	}
-	for i, block := range a.Blocks {
-		if v, ok := inB[block]; ok {
-			as, bs = append(as, a.Values[i]), append(bs, v)
+	at := func(s *Series, i int) place {
+		if m := s.machine(i); m != nil {
+			return place{s.Blocks[i], m.ID}
+		}
+		return place{block: s.Blocks[i]}
+	}
+	inB := make(map[place]float64, len(b.Blocks))
+	for i := range b.Blocks {
+		inB[at(&b, i)] = b.Values[i]
+	}
+	for i := range a.Blocks {
+		if v, ok := inB[at(&a, i)]; ok {
+			pairs = append(pairs, pair{a.Values[i], v, a.machine(i)})
 		}
 	}
-	return as, bs
+	return pairs
+}
+
+// byMachine splits pairs by machine, in the order of their first pair.
+func byMachine(pairs []pair) (strata [][]pair) {
+	at := make(map[*Machine]int)
+	for _, p := range pairs {
+		i, ok := at[p.machine]
+		if !ok {
+			i = len(strata)
+			at[p.machine] = i
+			strata = append(strata, nil)
+		}
+		strata[i] = append(strata[i], p)
+	}
+	return strata
+}
+
+// medians are those of both sides.
+func medians(pairs []pair) (a, b float64) {
+	var as, bs []float64
+	for _, p := range pairs {
+		as, bs = append(as, p.a), append(bs, p.b)
+	}
+	slices.Sort(as)
+	slices.Sort(bs)
+	return median(as), median(bs)
 }
 
 func ratio(a, b float64) float64 {

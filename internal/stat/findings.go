@@ -134,7 +134,7 @@ func (s study) compare(g *Group, a aspect) (Comparison, bool) {
 
 // effect says what one level did, compared with the baseline.
 func (s study) effect(factor string, g *Group) finding {
-	var costs, gains, none, unproven []string
+	var costs, gains, none, unproven, mixed []string
 	aspects := []aspect{s.first(memory, heap), s.speed(), s.first(response, service)}
 	for _, a := range slices.Compact(aspects) {
 		c, ok := s.compare(g, a)
@@ -148,6 +148,8 @@ func (s study) effect(factor string, g *Group) finding {
 			gains = append(gains, fmt.Sprintf("the %s to %s", a.name, factorOf(c, "")))
 		case NoDifference:
 			none = append(none, a.name)
+		case Disagreement:
+			mixed = append(mixed, a.name+" ("+c.byMachine()+")")
 		case Inconclusive:
 			unproven = append(unproven, a.name)
 		}
@@ -171,12 +173,15 @@ func (s study) effect(factor string, g *Group) finding {
 	if len(unproven) > 0 {
 		parts = append(parts, "proved nothing about "+list(unproven, "or"))
 	}
+	if len(mixed) > 0 {
+		parts = append(parts, "did not do the same on all machines to the "+list(mixed, "and the"))
+	}
 	if len(parts) == 0 {
 		parts = []string{"proved nothing: no figure to compare"}
 	}
 	return finding{
 		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Workload, subject, list(parts, "and"), level(s.base.Config, factor)),
-		len(costs)+len(gains) > 0,
+		len(costs)+len(gains)+len(mixed) > 0,
 	}
 }
 
@@ -196,7 +201,7 @@ func (s study) ranking(factor string, groups []*Group) finding {
 // ranked ranks levels in one aspect.
 func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 	var better, worse []Comparison
-	var same []string
+	var same, mixed []string
 	names := make(map[string]string)
 	for _, g := range groups {
 		c, ok := s.compare(g, speed)
@@ -206,6 +211,8 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 			better = append(better, c)
 		case ok && c.Verdict == Worse:
 			worse = append(worse, c)
+		case ok && c.Verdict == Disagreement:
+			mixed = append(mixed, names[g.Key]+" ("+c.byMachine()+")")
 		default:
 			same = append(same, names[g.Key])
 		}
@@ -232,10 +239,27 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 	if len(worse) > 0 {
 		text += "; worse: " + list(inOrder(worse), "and")
 	}
+	if len(mixed) > 0 {
+		text += "; machines disagree about " + list(mixed, "and")
+	}
 	if len(same) > 0 {
 		text += "; no difference shown: " + list(same, "and")
 	}
-	return finding{text + ".", len(better)+len(worse) > 0}
+	return finding{text + ".", len(better)+len(worse)+len(mixed) > 0}
+}
+
+// byMachine lists what machines showed: the extremes where there are many.
+func (c *Comparison) byMachine() string {
+	shown := slices.Clone(c.Machines)
+	if len(shown) > 4 {
+		sort.SliceStable(shown, func(i, j int) bool { return shown[i].Ratio < shown[j].Ratio })
+		shown = []MachineComparison{shown[0], shown[len(shown)-1]}
+	}
+	var parts []string
+	for _, m := range shown {
+		parts = append(parts, factorOf(m.Comparison, " on "+m.Machine.Name))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // factorOf writes a ratio, of something or by itself, with its interval: "4.1x

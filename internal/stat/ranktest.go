@@ -12,6 +12,10 @@ import (
 // no rank test can give a p below 0.1.
 const minPairs = 4
 
+// minSignedPairs is the least number of pairs for the signed-rank test: with 5 it
+// cannot give a p below 0.0625.
+const minSignedPairs = 6
+
 // rankTest returns the two-sided p of paired values. From 6 pairs it is
 // Wilcoxon's signed-rank test on the logarithms of the ratios, which sees
 // through what changes from block to block. Below that this test cannot give
@@ -19,7 +23,7 @@ const minPairs = 4
 // of benchmath, which does not know of pairs and goes down to 0.029 with 4 and
 // 0.008 with 5.
 func rankTest(a, b, ratios []float64) float64 {
-	if len(ratios) < 6 {
+	if len(ratios) < minSignedPairs {
 		return benchmath.AssumeNothing.Compare(
 			benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds),
 			benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds)).P

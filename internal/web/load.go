@@ -38,7 +38,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	analysis, err := stat.Analyze(plan, records)
+	analysis, err := stat.AnalyzeOn(run.Machine, plan, records)
 	if err != nil {
 		return Run{}, nil, err
 	}

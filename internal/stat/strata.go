@@ -1,0 +1,74 @@
+package stat
+
+import (
+	"math"
+	"sort"
+)
+
+// A pair is what both configurations have of one block on one machine.
+type pair struct {
+	a, b    float64
+	machine *Machine // nil where all are of one
+}
+
+func (p pair) ratio() float64 { return ratio(p.a, p.b) }
+
+// stratifiedMedian returns an interval of the median of all ratios under a
+// bootstrap that draws with replacement on each machine by itself, as many as it
+// has: the machines are what they are, their repetitions are chance. As with
+// bootstrapMedian the distribution is written down, not simulated: how many of
+// a machine's draws are at most x is binomial, and over the machines a sum of
+// such. Of an even number of ratios, whose median lies between the two middle
+// ones, the interval is from a quantile of the lower to one of the upper: never
+// narrower than that of the median.
+func stratifiedMedian(strata [][]float64) (lo, hi float64) {
+	var all []float64
+	for _, s := range strata {
+		all = append(all, s...)
+	}
+	sort.Float64s(all)
+	n := len(all)
+	// reach returns the least of the ratios up to which at least rank draws lie
+	// with probability p.
+	reach := func(rank int, p float64) float64 {
+		i := sort.Search(n-1, func(i int) bool { return atLeast(strata, all[i], rank) >= p })
+		return all[i]
+	}
+	const tail = (1 - confidence) / 2
+	return reach((n+1)/2, tail), reach(n/2+1, 1-tail)
+}
+
+// atLeast is the probability that at least rank draws are at most x.
+func atLeast(strata [][]float64, x float64, rank int) float64 {
+	counts := []float64{1} // counts[k] is the probability of k draws so far
+	for _, s := range strata {
+		n, below := len(s), 0
+		for _, v := range s {
+			if v <= x {
+				below++
+			}
+		}
+		p := float64(below) / float64(n)
+		next := make([]float64, len(counts)+n)
+		for k := range n + 1 {
+			chance := math.Exp(logChoose(n, k) + powLog(p, k) + powLog(1-p, n-k))
+			for i, c := range counts {
+				next[i+k] += c * chance
+			}
+		}
+		counts = next
+	}
+	sum := 0.0
+	for _, c := range counts[min(rank, len(counts)):] {
+		sum += c
+	}
+	return sum
+}
+
+// powLog is the logarithm of p to the power of k, with 0 to the power of 0 as 1.
+func powLog(p float64, k int) float64 {
+	if k == 0 {
+		return 0
+	}
+	return float64(k) * math.Log(p)
+}
