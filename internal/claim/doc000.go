@@ -20,11 +20,11 @@ var (
 	}
 	tickpoolRun = Experiment{
 		Run:   "tickpool --pool off,on --gc default,off --gomaxprocs 1",
-		Quick: "--iterations 500_000 --reps 18", Full: "--iterations 2_000_000 --reps 15",
+		Quick: "--iterations 500_000 --reps 18", Full: "--iterations 2_000_000 --reps 18",
 	}
 	strategiesRun = Experiment{
 		Run:   "strategies --strategy syncpool,syncpool-slice,chanpool,arena,plain --gomaxprocs 1",
-		Quick: "--iterations 200_000 --duration 0 --reps 18", Full: "--iterations 2_000_000 --duration 0 --reps 15",
+		Quick: "--iterations 200_000 --duration 0 --reps 18", Full: "--iterations 2_000_000 --duration 0 --reps 18",
 	}
 	plainRun = Experiment{
 		Run:   "strategies --strategy plain --gc default,tuned,off --gomaxprocs 1",
@@ -32,7 +32,7 @@ var (
 	}
 	batchesRun = Experiment{
 		Run:   "batches --toggle off,on --garbage 128 --live 10MB",
-		Quick: "--interval 150ms --duration 400ms --reps 20", Full: "--interval 1s --duration 3s --reps 12",
+		Quick: "--interval 150ms --duration 400ms --reps 20", Full: "--interval 1s --duration 3s --reps 20",
 	}
 )
 
@@ -87,7 +87,7 @@ func init() {
 		}, {
 			ID: "000/off-fragments", Section: "Step 3", Quote: "with many allocations, each new allocation becomes more expensive",
 			Predicts:   "five times as many operations with the collector off take twice the CPU time each",
-			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 16", Full: "--reps 15"},
+			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 16", Full: "--reps 16"},
 			Test:       Effect{Of: Side{cell.OpCPU, "iterations=100_000"}, Over: Side{cell.OpCPU, "iterations=20_000"}, Says: 2},
 			Refutes:    "the same time per operation",
 			Why:        "Without a collector nothing is freed, so nothing can fragment: each object comes from the end of the heap, at the same price.",

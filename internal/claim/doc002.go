@@ -6,7 +6,7 @@ import "github.com/isobar-go/isobar/internal/cell"
 var (
 	signersRun = Experiment{
 		Run:   "scaling --kind ecdsa --goroutines 1,2,4,48",
-		Quick: "--iterations 6_000 --duration 0 --reps 16", Full: "--iterations 100_000 --duration 0 --reps 12",
+		Quick: "--iterations 6_000 --duration 0 --reps 16", Full: "--iterations 100_000 --duration 0 --reps 16",
 	}
 	signGOGCRun = Experiment{
 		Run:   "scaling --kind ecdsa --goroutines 2 --gc 100,2400,4800,11300,off",
@@ -88,7 +88,7 @@ func init() {
 		}, {
 			ID: "002/tune", Section: "conclusion", Quote: "Don't be afraid to tune the GC to suit your needs",
 			Predicts:   "work that allocates much beside a live heap takes 0.8 times the CPU time with GOGC=800",
-			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800", Quick: "--duration 300ms --reps 18", Full: "--duration 4s --reps 12"},
+			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800", Quick: "--duration 300ms --reps 18", Full: "--duration 4s --reps 18"},
 			Test:       Effect{Of: Side{cell.OpCPU, "gc=800"}, Over: Side{cell.OpCPU, "gc=100"}, Says: 0.8},
 			Refutes:    "the same CPU time", Why: "What GOGC saves is what collections cost, and that depends on the live heap.",
 		},

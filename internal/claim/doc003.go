@@ -11,7 +11,7 @@ import (
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
 		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
-		Quick: fmt.Sprintf("--iterations %d --reps 18", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 18", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
 	}
 }
 
@@ -19,7 +19,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
 		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
-		Quick: fmt.Sprintf("--iterations %d --reps 16", quick), Full: fmt.Sprintf("--iterations %d --reps 15", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 16", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
 	}
 }
 

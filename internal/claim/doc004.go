@@ -19,15 +19,15 @@ var (
 	}
 	partsRun = Experiment{
 		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000",
-		Quick: "--iterations 40_000 --reps 18", Full: "--iterations 400_000 --reps 15",
+		Quick: "--iterations 40_000 --reps 18", Full: "--iterations 400_000 --reps 18",
 	}
 	clearingRun = Experiment{ // on one processor, where a collection costs the same each time
 		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1",
-		Quick: "--iterations 60_000 --reps 18", Full: "--iterations 400_000 --reps 15",
+		Quick: "--iterations 60_000 --reps 18", Full: "--iterations 400_000 --reps 18",
 	}
 	stormRun = Experiment{
 		Run:   "loop --ingress ablation --lockfree off,on --padding off,on --producers 4 --gc-every 0",
-		Quick: "--iterations 300_000 --reps 18", Full: "--iterations 4_000_000 --reps 15",
+		Quick: "--iterations 300_000 --reps 18", Full: "--iterations 4_000_000 --reps 18",
 	}
 	arenaCost = Experiment{
 		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1",
