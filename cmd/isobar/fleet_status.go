@@ -77,8 +77,7 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 		fmt.Fprintln(t, "\nSWEEP\tNEEDS\tQUEUED\tRUNNING\tRETRIED\tUNSTORED\tTROUBLE")
 	}
 	for _, sweep := range s.Sweeps {
-		needs := append([]string{sweep.Requires.Kind}, append(sweep.Requires.Platforms, sweep.Requires.Labels...)...)
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(needs, " "), sweep.Queued, sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(sweepNeeds(sweep), " "), sweep.Queued, sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
 	}
 	return t.Flush()
 }

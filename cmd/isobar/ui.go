@@ -19,59 +19,95 @@ import (
 	"github.com/isobar-go/isobar/internal/web"
 )
 
+// uiOptions are the flags of 'isobar ui'.
+type uiOptions struct {
+	addr       string
+	open, json bool
+	fleet      string
+	connect    fleetFlags
+	watch      []string
+}
+
 func (a *app) uiCommand() *cobra.Command {
-	var addr string
-	var open, asJSON bool
+	var o uiOptions
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Look at the store in a browser",
 		Long: `Serves pages over the store until Ctrl-C: all runs, a run with its plots, a cell
-with its heap and pauses, two runs side by side. A run that is being measured
-shows its progress. Nothing in the store can be changed from there.
+with its heap and pauses, two runs side by side, claims, and the newest advice that
+'isobar advise --save' kept. A run that is being measured shows its progress.
+Nothing in the store can be changed from there.
+
+  isobar ui --fleet nats://HOST:4222 --fleet-token-file FILE    and what a fleet is doing
+  isobar ui --watch localhost:6060 --watch 4711                 and the live pages of processes
 
 The address is printed. On a loopback address everybody on this machine may look;
 on another one, a token in the printed address is needed.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := a.storePath()
-			if err != nil {
-				return err
-			}
-			claims, err := claim.Select(nil, nil)
-			if err != nil {
-				return err
-			}
-			listener, err := net.Listen("tcp", addr)
-			if err != nil {
-				return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080; port 0 is any that is free", err))
-			}
-			config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }}
-			if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-				config.Token = web.NewToken()
-			}
-			address := uiAddress(addr, listener.Addr().(*net.TCPAddr), config.Token)
-			if asJSON {
-				err = writeJSON(a.out, map[string]string{"url": address, "store": path})
-			} else {
-				_, err = fmt.Fprintln(a.out, address)
-			}
-			if err != nil {
-				listener.Close()
-				return err
-			}
-			fmt.Fprintln(a.err, "Ctrl-C ends it.")
-			if open {
-				if err := openBrowser(address); err != nil {
-					fmt.Fprintf(a.err, "ui: no browser could be opened: %v: open the address yourself\n", err)
-				}
-			}
-			return serveUI(cmd.Context(), listener, config)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context(), &o) },
 	}
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 is any that is free")
-	cmd.Flags().BoolVar(&open, "open", false, "open the page in the default browser")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the address as JSON")
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 is any that is free")
+	f.BoolVar(&o.open, "open", false, "open the page in the default browser")
+	f.BoolVar(&o.json, "json", false, "print the address as JSON")
+	f.StringVar(&o.fleet, "fleet", "", "show what the fleet at `URL` is doing")
+	o.connect.addFlags(f, "fleet-")
+	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, as 'isobar watch --web' does: `URL|PID|FILE`; several")
 	return cmd
+}
+
+func (a *app) ui(ctx context.Context, o *uiOptions) error {
+	path, err := a.storePath()
+	if err != nil {
+		return err
+	}
+	claims, err := claim.Select(nil, nil)
+	if err != nil {
+		return err
+	}
+	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }}
+	if o.fleet != "" {
+		options, err := o.connect.options(a, o.fleet, "isobar ui")
+		if err != nil {
+			return err
+		}
+		view := &fleetView{options: options}
+		defer view.close()
+		config.Fleet = view.ask
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, target := range o.watch {
+		p, err := watchFor(ctx, target, time.Second)
+		if err != nil {
+			return err
+		}
+		config.Watched = append(config.Watched, web.Watched{Name: target, Page: p.page, State: p.state})
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080; port 0 is any that is free", err))
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		config.Token = web.NewToken()
+	}
+	address := uiAddress(o.addr, listener.Addr().(*net.TCPAddr), config.Token)
+	if o.json {
+		err = writeJSON(a.out, map[string]string{"url": address, "store": path})
+	} else {
+		_, err = fmt.Fprintln(a.out, address)
+	}
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	fmt.Fprintln(a.err, "Ctrl-C ends it.")
+	if o.open {
+		if err := openBrowser(address); err != nil {
+			fmt.Fprintf(a.err, "ui: no browser could be opened: %v: open the address yourself\n", err)
+		}
+	}
+	return serveUI(ctx, listener, config)
 }
 
 // uiAddress is the address to open: with the host that was asked for, or the

@@ -33,7 +33,7 @@ func (a *app) watchWeb(ctx context.Context, feed watch.Feed, o *watchOptions) er
 	defer server.Close()
 	err = eachSample(ctx, feed, o, func(text string) {
 		fmt.Fprintf(a.err, "isobar: %s\n", text)
-		p.gap()
+		p.gap(text)
 	}, func(s watch.Sample) bool {
 		if p.last.Load() == nil {
 			for _, n := range feed.Notes() {
@@ -64,9 +64,68 @@ func (a *app) watchWeb(ctx context.Context, feed watch.Feed, o *watchOptions) er
 type relayed struct {
 	interval time.Duration
 	last     atomic.Pointer[monitor.Monitor] // publishes the page of the newest epoch
+	trouble  atomic.Pointer[string]          // publishes why there is no sample now
 
 	epoch int // owned by the goroutine that adds
 	lost  bool
+}
+
+// watchFor follows a process for the pages of isobar ui until ctx ends, whether it
+// is there or not.
+func watchFor(ctx context.Context, target string, interval time.Duration) (*relayed, error) {
+	if target == "-" {
+		return nil, usage(errors.New("--watch -: standard input has no page: name a URL, a process number or a file"))
+	}
+	p := &relayed{interval: interval}
+	o := &watchOptions{interval: interval}
+	open := func() (watch.Feed, error) { return watch.Open(target, watch.Config{Interval: interval}) }
+	feed, err := open()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for {
+			if err == nil {
+				err = eachSample(ctx, feed, o, p.gap, p.keep)
+				feed.Close()
+			}
+			if ctx.Err() != nil {
+				p.close()
+				return
+			}
+			if err != nil {
+				p.gap(err.Error() + "; trying again")
+			} else {
+				p.gap("the process has ended; waiting for another one")
+			}
+			select {
+			case <-time.After(2 * interval):
+			case <-ctx.Done():
+			}
+			feed, err = open()
+			p.epoch = -1 // the feed counts its processes anew
+		}
+	}()
+	return p, nil
+}
+
+// keep is add for eachSample.
+func (p *relayed) keep(s watch.Sample) bool { return p.add(s) == nil }
+
+// page is the page of the process; nil while there is no sample.
+func (p *relayed) page() http.Handler {
+	if m := p.last.Load(); m != nil {
+		return m
+	}
+	return nil
+}
+
+// state says what is wrong, "" for nothing.
+func (p *relayed) state() string {
+	if t := p.trouble.Load(); t != nil {
+		return *t
+	}
+	return ""
 }
 
 func (p *relayed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,11 +152,13 @@ func (p *relayed) add(s watch.Sample) error {
 		m = next
 	}
 	p.lost = false
+	p.trouble.Store(nil)
 	return m.Add(s.At, s.Values)
 }
 
-// gap has the charts show that there was nothing for a while.
-func (p *relayed) gap() {
+// gap has the charts show that there was nothing for a while, and keeps why.
+func (p *relayed) gap(why string) {
+	p.trouble.Store(&why)
 	m := p.last.Load()
 	if m == nil || p.lost {
 		return

@@ -18,12 +18,16 @@ const liveRuns = 20
 type liveBody struct {
 	Runs    []runLine
 	Lab     *empty // where no run is unfinished
-	Process *empty
+	Watched []watchedLine
+	Process *empty // where no process is watched
 }
 
 func (s *Server) livePage(*http.Request) (*frame, error) {
-	body := &liveBody{Process: &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, allocation, goroutines. Show it from outside, or mount it in the program.",
-		[]string{"isobar watch --web http://localhost:6060", `mux.Handle("/debug/isobar/", monitor.Handler())`}}}
+	body := &liveBody{Watched: s.watchedLines()}
+	if len(body.Watched) == 0 {
+		body.Process = &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, allocation, goroutines. Have it shown here, by itself, or mount it in the program.",
+			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060", `mux.Handle("/debug/isobar/", monitor.Handler())`}}
+	}
 	f := &frame{Section: "live", Title: "Live", main: templates["live"], Body: body}
 	from, err := s.source.get()
 	if err == nil {

@@ -332,9 +332,3 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)}, {metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
 	return f, nil
 }
-
-func (s *Server) advicePage(*http.Request) (*frame, error) {
-	return &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
-		"Advice on the lines that allocate is a page of its own, about a module, not about the store. This writes it; open the file in a browser.",
-		[]string{"isobar advise --bench . --html advice.html ./...", "isobar advise --fix --verify --html advice.html ./..."}}}, nil
-}

@@ -2,7 +2,8 @@
 // on this machine.
 //
 // A [Server] is an http.Handler. It shows the runs of a store, a run with all
-// its plots, a cell, and two runs side by side. What a page says of a run is
+// its plots, a cell, two runs side by side, claims and advice, and what a fleet
+// and running processes do now. What a page says of a run is
 // drawn by package report, as the self-contained file is: there is one
 // renderer. The store is opened for reading only, and whoever measures may
 // write to it meanwhile: pages of a run that is not complete follow its
@@ -30,6 +31,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"html/template"
@@ -56,6 +58,15 @@ type Config struct {
 	// Ledger returns the claims with what the store says about them; nil where
 	// there are none. Calls may be concurrent.
 	Ledger func() (*report.Ledger, error)
+	// Fleet asks a fleet what it is doing; nil where none was named. Calls do not
+	// overlap.
+	Fleet func(context.Context) (*Fleet, error)
+	// Watched are the running processes that have a live page.
+	Watched []Watched
+	// Advice returns the newest advice in the store; nil, or a nil Advice, where
+	// there is none. AdviceStyle is its style, beyond that of reports.
+	Advice      func(*store.Store) (*Advice, error)
+	AdviceStyle template.CSS
 }
 
 // A Server serves the pages of one store. New returns one.
@@ -64,6 +75,7 @@ type Server struct {
 	mux    *http.ServeMux
 	source source
 	poll   time.Duration // pollInterval, except in tests
+	fleet  *fleetSource  // nil where there is none
 
 	mu     sync.Mutex
 	loaded []loaded    // the runs looked at last; owned by mu
@@ -73,6 +85,9 @@ type Server struct {
 // New returns a Server. Close releases what it holds.
 func New(c Config) *Server {
 	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}, poll: pollInterval}
+	if c.Fleet != nil {
+		s.fleet = &fleetSource{ask: c.Fleet}
+	}
 	for pattern, page := range map[string]func(*http.Request) (*frame, error){
 		"GET /{$}":                     s.runsPage,
 		"GET /run/{run}":               s.runPage,
@@ -81,6 +96,7 @@ func New(c Config) *Server {
 		"GET /claims":                  s.claimsPage,
 		"GET /advice":                  s.advicePage,
 		"GET /live":                    s.livePage,
+		"GET /fleet":                   s.fleetPage,
 		"GET /{anything...}":           func(*http.Request) (*frame, error) { return nil, errNoPage },
 		"GET /run/{run}/{anything...}": func(*http.Request) (*frame, error) { return nil, errNoPage },
 	} {
@@ -88,6 +104,8 @@ func New(c Config) *Server {
 	}
 	s.mux.HandleFunc("GET /run/{run}/events", s.serveEvents)
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
+	s.mux.HandleFunc("GET /fleet/events", s.serveFleetEvents)
+	s.mux.HandleFunc("GET /live/{n}/", s.serveWatched)
 	s.mux.HandleFunc("GET /assets/{name}", s.serveAsset)
 	return s
 }
@@ -128,7 +146,7 @@ func (f *frame) CurrentIs(section string) template.HTMLAttr {
 // Site is the navigation.
 func (f *frame) Site() []struct{ Section, Name, Href string } {
 	return []struct{ Section, Name, Href string }{
-		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"}, {"advice", "Advice", "/advice"}, {"live", "Live", "/live"},
+		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"}, {"advice", "Advice", "/advice"}, {"live", "Live", "/live"}, {"fleet", "Fleet", "/fleet"},
 	}
 }
 
@@ -205,7 +223,7 @@ func errorFrame(err error) *frame {
 
 // kinds are the types of the assets that are served.
 var kinds = map[string]string{
-	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "ui.js": "text/javascript; charset=utf-8",
+	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "advice.css": "text/css; charset=utf-8", "ui.js": "text/javascript; charset=utf-8",
 }
 
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
@@ -216,7 +234,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	data := []byte(report.StyleSheet())
-	if name != "report.css" {
+	switch name {
+	case "report.css":
+	case "advice.css":
+		data = []byte(s.config.AdviceStyle)
+	default:
 		data, _ = assets.ReadFile("assets/" + name) // kinds lists what is there
 	}
 	w.Header().Set("Content-Type", kind)

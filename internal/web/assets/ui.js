@@ -51,6 +51,18 @@ function follow(element) {
   });
 }
 
+// followFleet replaces the parts of the page of the fleet that have changed. The
+// server draws them, names escaped; regions that scroll stay where they are.
+function followFleet(section) {
+  const events = new EventSource('/fleet/events');
+  events.onmessage = (event) => {
+    for (const [id, html] of Object.entries(JSON.parse(event.data))) document.getElementById(id).innerHTML = html;
+  };
+  const trouble = section.querySelector('.trouble');
+  events.onerror = () => { trouble.textContent = 'isobar ui does not answer; asking again'; };
+  events.onopen = () => { trouble.textContent = ''; };
+}
+
 // zoom lets the pointer choose a stretch of the timeline. Drawings are 480 units
 // wide; the frame of this one is from 72 to 464.
 function zoom(form) {
@@ -105,4 +117,5 @@ document.addEventListener('DOMContentLoaded', () => {
   window.addEventListener('hashchange', unfold);
   document.querySelectorAll('.unfinished').forEach(follow);
   document.querySelectorAll('.zoom').forEach(zoom);
+  document.querySelectorAll('.fleet').forEach(followFleet);
 });

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// An Advice is a page about a module, drawn by who knows of advice.
+type Advice struct {
+	Title    string
+	Created  time.Time
+	Sections template.HTML // what stands in main
+}
+
+func (s *Server) advicePage(*http.Request) (*frame, error) {
+	f := &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
+		"Advice on the lines that allocate is about a module. Nothing of it has been saved in this store yet: run this in the module. The second command tries each fix in a copy and measures it.",
+		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
+	if s.config.Advice == nil {
+		return f, nil
+	}
+	from, err := s.source.get()
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrEmpty) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	advice, err := s.config.Advice(from)
+	if err != nil {
+		return nil, err
+	}
+	if advice != nil {
+		f.Title, f.main, f.Body = report.Clean(advice.Title), templates["advice"], advice
+	}
+	return f, nil
+}

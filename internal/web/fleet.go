@@ -1,0 +1,208 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+// A Fleet is what a fleet is doing at one moment.
+type Fleet struct {
+	Server, Cluster string
+	Workers         []FleetWorker
+	Sweeps          []FleetSweep
+	Dead            uint64 // messages that were given up
+}
+
+// A FleetWorker is a worker that answered.
+type FleetWorker struct {
+	Name    string
+	Machine cell.Machine
+	Labels  string
+	Allow   []string
+	// State is "idle", "running" or "draining"; where it runs something, Doing is
+	// the sweep and block, Cell the cell, and Done of Cells are finished.
+	State, Doing, Cell string
+	Done, Cells        int
+	// Totals since it joined.
+	CellsDone, CellsFailed, Retries, LostHeartbeats int64
+	Floor                                           float64 // its noise floor; 0 where unknown
+}
+
+// A FleetSweep is what the streams hold of a sweep, in blocks.
+type FleetSweep struct {
+	ID, Needs, Unmet         string
+	Queued, Running, Retried int
+	Unstored                 int
+}
+
+// fleetAge is how long an answer of a fleet serves others who ask.
+const fleetAge = 1500 * time.Millisecond
+
+// fleetWait bounds how long a fleet is waited for.
+const fleetWait = 10 * time.Second
+
+// A fleetSource asks a fleet, on behalf of all who look at once.
+type fleetSource struct {
+	ask func(context.Context) (*Fleet, error)
+
+	mu   sync.Mutex
+	at   time.Time // of the answer; owned by mu
+	last *fleetBody
+}
+
+// get returns the page's body as it is now. It does not fail: what is wrong
+// stands in it, above what was known last.
+func (f *fleetSource) get() *fleetBody {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last != nil && time.Since(f.at) < fleetAge {
+		return f.last
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fleetWait)
+	defer cancel()
+	now, err := f.ask(ctx)
+	body := &fleetBody{}
+	if f.last != nil {
+		*body = *f.last
+	}
+	body.Trouble = ""
+	if err != nil {
+		body.Trouble = report.Clean(err.Error()) + "; asking again"
+	} else {
+		body.fill(now)
+	}
+	f.last, f.at = body, time.Now()
+	return body
+}
+
+// A fleetBody is the body of the page of a fleet.
+type fleetBody struct {
+	Empty   *empty
+	Trouble string
+	Server  string
+	Counts  []fleetCount
+	Workers [][]fleetCell
+	Sweeps  [][]fleetCell
+}
+
+type (
+	fleetCount struct{ Name, Value string }
+	fleetCell  struct{ Text, Class string }
+)
+
+func (b *fleetBody) fill(f *Fleet) {
+	b.Server = report.Clean(f.Server)
+	if f.Cluster != "" {
+		b.Server += " of cluster " + report.Clean(f.Cluster)
+	}
+	b.Workers, b.Sweeps = nil, nil
+	var queued, running, retried, unstored, cells int
+	var retries, lost int64
+	number := func(v any) fleetCell { return fleetCell{fmt.Sprint(v), ""} }
+	text := func(s string) fleetCell { return fleetCell{report.Clean(s), "text"} }
+	for _, w := range f.Workers {
+		retries, lost = retries+w.Retries, lost+w.LostHeartbeats
+		floor := fleetCell{"–", ""}
+		if w.Floor > 0 {
+			floor.Text = fmt.Sprintf("%.2fx", w.Floor)
+		}
+		doing := w.State
+		if w.Doing != "" {
+			cells++
+			doing = fmt.Sprintf("%s: %s, cell %d of %d %s", w.State, w.Doing, min(w.Done+1, w.Cells), w.Cells, w.Cell)
+		}
+		m := w.Machine
+		b.Workers = append(b.Workers, []fleetCell{text(w.Name), text(doing), text(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
+			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats), text(strings.Join(w.Allow, ", ")), text(m.Kernel), text(m.GoVersion), text(m.Hostname), text(w.Labels)})
+	}
+	for _, s := range f.Sweeps {
+		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Unstored
+		b.Sweeps = append(b.Sweeps, []fleetCell{text(s.ID), number(s.Queued), number(s.Running), number(s.Retried), number(s.Unstored), text(s.Needs), text(cmp.Or(s.Unmet, "–"))})
+	}
+	b.Counts = []fleetCount{
+		{"Workers", fmt.Sprint(len(f.Workers))}, {"Cells that run", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)}, {"Blocks that run", fmt.Sprint(running)},
+		{"Of those, retried", fmt.Sprint(retried)}, {"Results not stored", fmt.Sprint(unstored)}, {"Retries of workers", fmt.Sprint(retries)},
+		{"Lost heartbeats", fmt.Sprint(lost)}, {"Messages given up", fmt.Sprint(f.Dead)},
+	}
+}
+
+func (s *Server) fleetPage(*http.Request) (*frame, error) {
+	f := &frame{Section: "fleet", Title: "Fleet", main: templates["fleet"]}
+	if s.fleet == nil {
+		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their noise floor, the queue and what runs, when isobar ui is told where the fleet is.",
+			[]string{"isobar fleet serve --listen 127.0.0.1:4222", "isobar worker nats://127.0.0.1:4222 --token-file FILE", "isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE"}}}
+		return f, nil
+	}
+	f.Body = s.fleet.get()
+	return f, nil
+}
+
+// serveFleetEvents sends the parts of the page of the fleet that have changed, by
+// the names of their elements, until the client leaves.
+func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
+	if s.fleet == nil {
+		http.Error(w, "isobar ui: no fleet was named; give --fleet URL", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := http.NewResponseController(w)
+	tick := time.NewTicker(2 * s.poll)
+	defer tick.Stop()
+	sent := map[string]string{}
+	for {
+		parts, err := s.fleet.get().parts()
+		text := ": alive\n\n"
+		for name, part := range parts {
+			if before, ok := sent[name]; ok && before == part {
+				delete(parts, name)
+			} else {
+				sent[name] = part
+			}
+		}
+		if len(parts) > 0 {
+			var data []byte
+			if data, err = json.Marshal(parts); err == nil {
+				text = "data: " + string(data) + "\n\n"
+			}
+		}
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		if err == nil {
+			_, err = fmt.Fprint(w, text)
+		}
+		if err != nil || out.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// parts draws what changes of the page, by the names of the elements that hold
+// it.
+func (b *fleetBody) parts() (map[string]string, error) {
+	out := map[string]string{}
+	for _, name := range []string{"trouble", "counts", "workers", "sweeps"} {
+		var buf bytes.Buffer
+		if err := templates["fleet"].ExecuteTemplate(&buf, "fleet-"+name, b); err != nil {
+			return nil, err
+		}
+		out["fleet-"+name] = buf.String()
+	}
+	return out, nil
+}

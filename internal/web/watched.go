@@ -1,0 +1,46 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+// A Watched is a running process that has a live page.
+type Watched struct {
+	Name string // what it was named by
+	// Page returns what serves the live page, at any path that ends with a slash,
+	// and what that needs below it; nil while there is no sample. State says what
+	// is wrong; "" for nothing. Calls may be concurrent.
+	Page  func() http.Handler
+	State func() string
+}
+
+// A watchedLine is a process in the list.
+type watchedLine struct{ Name, Href, State string }
+
+func (s *Server) watchedLines() (lines []watchedLine) {
+	for i, w := range s.config.Watched {
+		lines = append(lines, watchedLine{report.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), report.Clean(w.State())})
+	}
+	return lines
+}
+
+// serveWatched serves the live page of a process.
+func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.PathValue("n"))
+	if err != nil || n < 1 || n > len(s.config.Watched) {
+		s.write(w, errorFrame(errNoPage))
+		return
+	}
+	watched := s.config.Watched[n-1]
+	page := watched.Page()
+	if page == nil {
+		s.write(w, &frame{Section: "live", Title: report.Clean(watched.Name), Back: &link{"Live", "/live"}, main: templates["error"], status: http.StatusServiceUnavailable,
+			Body: report.Clean("No sample so far. " + watched.State() + " Load this page again when the process runs.")})
+		return
+	}
+	page.ServeHTTP(w, r)
+}
