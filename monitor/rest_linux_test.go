@@ -1,0 +1,63 @@
+package monitor
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkRest is the cost of a monitor in a process that does nothing else,
+// sampled each second: the CPU time of the whole process as a share of one CPU,
+// and its memory, heap and stacks, beyond that of a process without. Run it with
+// -benchtime 1x: an operation is twenty seconds.
+func BenchmarkRest(b *testing.B) {
+	b.Run("monitor=none", func(b *testing.B) { rest(b, func(testing.TB) {}) })
+	b.Run("monitor=1s", func(b *testing.B) { rest(b, func(tb testing.TB) { start(tb, Config{Interval: time.Second}) }) })
+	b.Run("monitor=1s-viewed", func(b *testing.B) {
+		rest(b, func(tb testing.TB) {
+			server := httptest.NewServer(start(tb, Config{Interval: time.Second}))
+			tb.Cleanup(server.Close)
+			r, err := http.Get(server.URL + "/stream")
+			if err != nil || r.StatusCode != http.StatusOK {
+				tb.Fatal(err, r)
+			}
+			tb.Cleanup(func() { r.Body.Close() })
+			go io.Copy(io.Discard, r.Body)
+		})
+	})
+}
+
+func rest(b *testing.B, begin func(testing.TB)) {
+	before := held()
+	begin(b)
+	bytes := held() - before
+	cpu := cpuTime(b)
+	b.ResetTimer()
+	for range b.N {
+		time.Sleep(20 * time.Second)
+	}
+	b.StopTimer()
+	b.ReportMetric(100*float64(cpuTime(b)-cpu)/float64(b.Elapsed()), "cpu-%")
+	b.ReportMetric(float64(bytes), "held-B")
+}
+
+// held is the memory of heap and stacks, garbage excepted.
+func held() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+func cpuTime(tb testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
