@@ -45,9 +45,13 @@ func (s *Store) Import(r io.Reader, name string, run Run) (id int64, err error) 
 		if id, err = createRun(tx, run, im.cells); err != nil {
 			return err
 		}
+		a, err := newAppender(tx, id)
+		if err != nil {
+			return err
+		}
 		for _, rec := range im.records {
 			rec.Started = run.Created
-			if err := appendRecord(tx, id, rec, nil); err != nil {
+			if err := a.append(rec, nil); err != nil {
 				return err
 			}
 		}

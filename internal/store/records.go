@@ -16,7 +16,13 @@ import (
 // cell must be in the plan, which rec.Cell.Index refers to, and have no record
 // yet.
 func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) error {
-	return s.update("append", func(tx *sql.Tx) error { return appendRecord(tx, run, rec, profiles) })
+	return s.update("append", func(tx *sql.Tx) error {
+		a, err := newAppender(tx, run)
+		if err != nil {
+			return err
+		}
+		return a.append(rec, profiles)
+	})
 }
 
 // An Entry is one record with its profiles, by kind.
@@ -32,11 +38,15 @@ type Entry struct {
 func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err error) {
 	err = s.update("append", func(tx *sql.Tx) error {
 		stored = 0
+		a, err := newAppender(tx, run)
+		if err != nil {
+			return err
+		}
 		for _, entries := range blocks {
 			have := 0
 			for i := range entries {
-				var has bool
-				if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM record WHERE run = ? AND cell = ?)", run, entries[i].Record.Cell.Index).Scan(&has); err != nil {
+				has, err := a.has(entries[i].Record.Cell.Index)
+				if err != nil {
 					return err
 				}
 				if has {
@@ -50,7 +60,7 @@ func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err erro
 				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole", have, len(entries), entries[0].Record.Cell.Block, run)
 			}
 			for i := range entries {
-				if err := appendRecord(tx, run, &entries[i].Record, entries[i].Profiles); err != nil {
+				if err := a.append(&entries[i].Record, entries[i].Profiles); err != nil {
 					return err
 				}
 			}
@@ -61,29 +71,51 @@ func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err erro
 	return stored, err
 }
 
-func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][]byte) error {
+// An appender stores records of a run in one transaction. It has each statement
+// compiled once, which takes longer than to execute it. The transaction's end
+// closes them.
+type appender struct {
+	tx                                *sql.Tx
+	run                               int64
+	exists, record, sample, documents *sql.Stmt
+}
+
+func newAppender(tx *sql.Tx, run int64) (*appender, error) {
+	a := &appender{tx: tx, run: run}
+	for _, s := range []struct {
+		statement **sql.Stmt
+		text      string
+	}{
+		{&a.exists, "SELECT EXISTS (SELECT 1 FROM record WHERE run = ? AND cell = ?)"},
+		{&a.record, "INSERT INTO record (run, cell, failed) SELECT run, cell, ? FROM cell WHERE run = ? AND cell = ? ON CONFLICT DO NOTHING"},
+		{&a.sample, "INSERT INTO sample (run, cell, metric, value) VALUES (?, ?, ?, ?)"},
+		{&a.documents, "INSERT INTO document (run, cell, data) VALUES (?, ?, ?)"},
+	} {
+		var err error
+		if *s.statement, err = tx.Prepare(s.text); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// has reports whether a cell has a record.
+func (a *appender) has(index int) (has bool, err error) {
+	err = a.exists.QueryRow(a.run, index).Scan(&has)
+	return has, err
+}
+
+func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 	index := rec.Cell.Index
-	var planned bool
-	if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM cell WHERE run = ? AND cell = ?)", run, index).Scan(&planned); err != nil {
-		return err
-	}
-	if !planned {
-		return fmt.Errorf("run %d has no cell %d: create the run with its plan first", run, index)
-	}
-	result, err := tx.Exec("INSERT INTO record (run, cell, failed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run, index, rec.Err != nil)
+	result, err := a.record.Exec(rec.Err != nil, a.run, index)
 	if err != nil {
 		return err
 	}
 	if n, err := result.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index, run)
+		return a.refused(index)
 	}
-	insert, err := tx.Prepare("INSERT INTO sample (run, cell, metric, value) VALUES (?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
 	for metric, value := range rec.Metrics {
 		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) {
 			return fmt.Errorf("cell %d: metric %q: want a name without spaces", index, metric)
@@ -91,7 +123,7 @@ func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][
 		if math.IsNaN(value) || math.IsInf(value, 0) {
 			return fmt.Errorf("cell %d: metric %s is %v: leave out what was not measured", index, metric, value)
 		}
-		if _, err := insert.Exec(run, index, metric, value); err != nil {
+		if _, err := a.sample.Exec(a.run, index, metric, value); err != nil {
 			return err
 		}
 	}
@@ -99,15 +131,27 @@ func appendRecord(tx *sql.Tx, run int64, rec *cell.Record, profiles map[string][
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec("INSERT INTO document (run, cell, data) VALUES (?, ?, ?)", run, index, data); err != nil {
+	if _, err := a.documents.Exec(a.run, index, data); err != nil {
 		return err
 	}
 	for kind, data := range profiles {
-		if _, err := tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", run, index, kind, data); err != nil {
+		if _, err := a.tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", a.run, index, kind, data); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// refused says why a record was not stored.
+func (a *appender) refused(index int) error {
+	has, err := a.has(index)
+	switch {
+	case err != nil:
+		return err
+	case has:
+		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index, a.run)
+	}
+	return fmt.Errorf("run %d has no cell %d: create the run with its plan first", a.run, index)
 }
 
 // Records returns the records of a run by cell. Each holds the cell as it was
