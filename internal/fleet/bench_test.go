@@ -50,7 +50,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 // BenchmarkSweep runs cells that do nothing, in blocks, on 1,000 workers of this
 // process that have a connection each, and stores the records in SQLite.
 func BenchmarkSweep(b *testing.B) {
-	for _, size := range []int{2, 10, 50} {
+	for _, size := range []int{1, 2, 10, 50} {
 		b.Run(fmt.Sprintf("workers=1000/block=%d", size), func(b *testing.B) {
 			server := serve(b, ServerConfig{})
 			var connecting sync.WaitGroup
@@ -89,7 +89,7 @@ func BenchmarkSweep(b *testing.B) {
 			cells, seconds := 0, 0.0
 			for b.Loop() {
 				b.StopTimer()
-				s := newStore(b, size, 10_000/size)
+				s := newStore(b, size, 30_000/size)
 				config := s.sweep(b)
 				config.ID = fmt.Sprint("sweep", cells)
 				b.StartTimer()

@@ -39,23 +39,42 @@ type delivery struct {
 type inbox struct {
 	fleet   *Fleet
 	prefix  string
-	arrived *nats.Subscription
+	arrived chan *nats.Msg
+	close   func() error
 	last    int // number of the last request
 }
 
 func newInbox(f *Fleet) (*inbox, error) {
-	in := &inbox{fleet: f, prefix: nats.NewInbox() + "."}
-	var err error
-	in.arrived, err = f.nc.SubscribeSync(in.prefix + "*")
-	return in, err
+	// One request is out at a time, and few come late. The client library's own
+	// buffer takes half a megabyte, which counts with many workers in a process.
+	in := &inbox{fleet: f, prefix: nats.NewInbox() + ".", arrived: make(chan *nats.Msg, 64)}
+	subscription, err := f.nc.ChanSubscribe(in.prefix+"*", in.arrived)
+	if err != nil {
+		return nil, err
+	}
+	in.close = subscription.Unsubscribe
+	return in, nil
 }
+
+// maxWaiting bounds the requests that wait at a queue. The server looks at each
+// of them whenever something happens to the queue.
+const maxWaiting = 64
+
+// errCrowded says that enough workers wait for a block of the queue.
+var errCrowded = errors.New("pull: enough workers wait already")
+
+// A goneError says that the queue of a sweep is not there, now at least.
+type goneError struct{ sweep string }
+
+func (e *goneError) Error() string { return "pull: the queue of sweep " + e.sweep + " is gone" }
 
 // grace is how long an answer may take beyond the time that was asked for.
 const grace = time.Second
 
 // pull asks for the next block of a queue and waits for it as long as given.
-// nil for none. A block that comes too late for one request is the answer to
-// the next.
+// nil for none; the error is errCrowded where it cannot wait, a goneError where
+// there is no such queue. A block that comes too late for one request is the
+// answer to the next.
 func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Duration) (*delivery, error) {
 	request := struct {
 		Batch   int           `json:"batch"`
@@ -74,9 +93,13 @@ func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Du
 	ctx, cancel := context.WithTimeout(ctx, wait+grace)
 	defer cancel()
 	for {
-		m, err := in.arrived.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, err
+		var m *nats.Msg
+		select {
+		case m = <-in.arrived:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-in.fleet.lost.Done():
+			return nil, nats.ErrConnectionClosed
 		}
 		status := m.Header.Get("Status")
 		switch {
@@ -85,6 +108,10 @@ func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Du
 		case m.Subject != reply: // of an earlier request
 		case status == "404", status == "408": // no block, now or until the request expired
 			return nil, nil
+		case status == "409" && strings.Contains(m.Header.Get("Description"), "MaxWaiting"):
+			return nil, errCrowded
+		case status == "503", status == "409" && strings.Contains(m.Header.Get("Description"), "Consumer Deleted"):
+			return nil, &goneError{q.Sweep}
 		default:
 			return nil, fmt.Errorf("pull: %s %s", status, m.Header.Get("Description"))
 		}

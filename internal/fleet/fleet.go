@@ -125,7 +125,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	if f.nc, err = nats.Connect(target, options...); err != nil {
 		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, connectRemedy(err))
 	}
-	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
+	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(2*publishBatch), jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
 		err = f.ensure(ctx)
 	}
 	if err != nil {

@@ -50,11 +50,18 @@ type testStore struct {
 
 func newStore(t testing.TB, configs, blocks int) *testStore {
 	t.Helper()
-	levels := make([]string, configs-1) // the twin is one
+	levels := make([]string, max(configs-1, 2)) // the twin is one
 	for i := range levels {
 		levels[i] = fmt.Sprint(i + 1)
 	}
-	cells, err := plan.Spec{Studies: []plan.Study{{Workload: "alloc", Params: []plan.Factor{{Name: "iterations", Levels: levels}}}}, Repetitions: blocks, Seed: 1}.Cells()
+	spec := plan.Spec{Studies: []plan.Study{{Workload: "alloc", Params: []plan.Factor{{Name: "iterations", Levels: levels}}}}, Repetitions: blocks, Seed: 1}
+	cells, err := spec.Cells()
+	if configs < 3 { // a single configuration has no twin
+		cells, err = make([]cell.Cell, configs*blocks), nil
+		for i := range cells {
+			cells[i] = cell.Cell{Config: cell.Config{Workload: "alloc", GOMAXPROCS: 1 + i%configs}, Index: i, Block: i / configs}
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

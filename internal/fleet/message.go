@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/isobar-go/isobar/internal/cell"
@@ -35,8 +37,10 @@ type Program struct {
 
 // A Result is all that came of one attempt at a block.
 type Result struct {
-	Sweep   string        `json:"sweep"`
-	Block   int           `json:"block"`
+	Sweep string `json:"sweep"`
+	Block int    `json:"block"`
+	// Origin is that of all records, which travel without one.
+	Origin  *cell.Origin  `json:"origin"`
 	Records []cell.Record `json:"records"` // in the order of the job's cells
 	// Profiles holds those of each record by kind; nil if no cell kept any.
 	Profiles []map[string][]byte `json:"profiles,omitempty"`
@@ -124,9 +128,21 @@ func decodeStrict(r io.Reader, v any) error {
 // maxResult bounds what a result may decompress to.
 const maxResult = 1 << 30
 
+// deflaters and inflaters hold idle *gzip.Writer and *gzip.Reader: making one
+// takes more memory than most results.
+var (
+	deflaters = sync.Pool{New: func() any {
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+		return z
+	}}
+	inflaters = sync.Pool{New: func() any { return new(gzip.Reader) }}
+)
+
 func (r *Result) encode() ([]byte, error) {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	z := deflaters.Get().(*gzip.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&b)
 	if err := json.NewEncoder(z).Encode(r); err != nil {
 		return nil, err
 	}
@@ -139,8 +155,9 @@ func (r *Result) encode() ([]byte, error) {
 // decodeResult decodes a result and checks that it is one whole attempt at the
 // planned cells.
 func decodeResult(sweep string, planned []cell.Cell, data []byte) (*Result, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
+	z := inflaters.Get().(*gzip.Reader)
+	defer inflaters.Put(z)
+	if err := z.Reset(bytes.NewReader(data)); err != nil {
 		return nil, fmt.Errorf("malformed: %w", err)
 	}
 	r := new(Result)
@@ -154,31 +171,31 @@ func decodeResult(sweep string, planned []cell.Cell, data []byte) (*Result, erro
 	if r.Sweep != sweep || len(r.Records) != len(planned) || r.Profiles != nil && len(r.Profiles) != len(planned) {
 		return nil, fmt.Errorf("malformed: %d records of sweep %q for the %d cells of block %d of %s", len(r.Records), r.Sweep, len(planned), planned[0].Block, sweep)
 	}
-	first := r.Records[0].Origin
+	if r.Origin == nil || r.Origin.Attempt == "" || r.Origin.Worker == "" {
+		return nil, errors.New("malformed: no origin")
+	}
 	for i := range r.Records {
-		if err := checkRecord(&r.Records[i], &planned[i], first); err != nil {
+		if err := checkRecord(&r.Records[i], &planned[i]); err != nil {
 			return nil, fmt.Errorf("malformed: record %d: %w", i, err)
 		}
+		r.Records[i].Origin = r.Origin
 	}
 	return r, nil
 }
 
-func checkRecord(rec *cell.Record, planned *cell.Cell, first *cell.Origin) error {
-	switch {
-	case rec.Origin == nil || rec.Origin.Attempt == "" || rec.Origin.Worker == "":
-		return errors.New("no origin")
-	case rec.Origin.Attempt != first.Attempt || rec.Origin.Worker != first.Worker || rec.Origin.Machine.Hostname != first.Machine.Hostname:
-		return errors.New("not of the same attempt as the first")
+func checkRecord(rec *cell.Record, planned *cell.Cell) error {
+	// Two cells that are written alike are the same: nil and empty lists are.
+	if !reflect.DeepEqual(&rec.Cell, planned) {
+		got, err1 := json.Marshal(rec.Cell)
+		want, err2 := json.Marshal(planned)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, want) {
+			return fmt.Errorf("of another cell than planned (%s)", planned.Key())
+		}
+		rec.Cell = *planned
 	}
-	got, err1 := json.Marshal(rec.Cell)
-	want, err2 := json.Marshal(planned)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("of another cell than planned (%s)", planned.Key())
-	}
-	rec.Cell = *planned
 	for metric, value := range rec.Metrics { // what the store would refuse
 		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) || math.IsNaN(value) || math.IsInf(value, 0) {
 			return fmt.Errorf("metric %q = %v", metric, value)

@@ -156,7 +156,7 @@ func TestRefusals(t *testing.T) {
 			}
 			id := "sweep" + string(rune('a'+i))
 			dead := offer(t, f, id, test.kind, test.job, test.raw)
-			if !strings.Contains(dead.Reason, test.want) || dead.Worker == "" && test.name != "oversized" {
+			if !strings.Contains(dead.Reason, test.want) || dead.Worker == "" {
 				t.Errorf("given up by %q: %s; want %q", dead.Worker, dead.Reason, test.want)
 			}
 		})
@@ -178,12 +178,19 @@ func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 			t.Fatal(err)
 		}
 	}
-	if len(raw) > maxMessage { // no server takes it: what a worker would do with it
-		_, err := decodeJob(workSubject(id, 0), raw)
-		if _, refused := f.js.Publish(ctx, workSubject(id, 0), raw); refused == nil {
+	if len(raw) > maxMessage { // of a stream that somebody else made, which takes them
+		if _, err := f.js.Publish(ctx, workSubject(id, 0), raw); err == nil {
 			t.Error("the stream took an oversized message")
 		}
-		return Dead{Reason: err.Error()}
+		stream, err := f.js.Stream(ctx, workStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := stream.CachedInfo().Config
+		config.MaxMsgSize = -1
+		if _, err := f.js.UpdateStream(ctx, config); err != nil {
+			t.Fatal(err)
+		}
 	}
 	requires := Requirement{Kind: kind, Version: "test"}
 	if _, err := f.js.CreateConsumer(ctx, workStream, jetstream.ConsumerConfig{
@@ -232,17 +239,17 @@ func TestMalformedResults(t *testing.T) {
 		return data
 	}
 	block := func(n int) Result {
-		r := Result{Sweep: "test", Block: n}
+		r := Result{Sweep: "test", Block: n, Origin: &cell.Origin{Worker: "stranger", Attempt: "a"}}
 		for _, c := range s.cells[3*n : 3*n+3] {
-			r.Records = append(r.Records, cell.Record{Cell: c, Origin: &cell.Origin{Worker: "stranger", Attempt: "a"}})
+			r.Records = append(r.Records, cell.Record{Cell: c})
 		}
 		return r
 	}
-	short, mixed, other := block(1), block(2), block(3)
+	short, nobody, other := block(1), block(2), block(3)
 	short.Records = short.Records[:2]
-	mixed.Records[1].Origin = &cell.Origin{Worker: "stranger", Attempt: "b"}
+	nobody.Origin = nil
 	other.Records[0].Cell.Seed++
-	for n, data := range [][]byte{[]byte("no gzip"), encode(short), encode(mixed), encode(other)} {
+	for n, data := range [][]byte{[]byte("no gzip"), encode(short), encode(nobody), encode(other)} {
 		if _, err := f.js.Publish(t.Context(), resultSubject("test", n), data); err != nil {
 			t.Fatal(err)
 		}

@@ -39,8 +39,12 @@ type SweepConfig struct {
 	Warn func(format string, args ...any)
 }
 
-// fetchBatch is how many results are stored at once.
-const fetchBatch = 64
+const (
+	// fetchBatch is how many results are stored at once.
+	fetchBatch = 64
+	// publishBatch is how many blocks are published at once.
+	publishBatch = 256
+)
 
 // sweep is the state of one call of Sweep.
 type sweep struct {
@@ -49,6 +53,8 @@ type sweep struct {
 	pending map[int]*block // by number; deleted when stored
 	order   []*block       // those that were never published, in plan order
 	sent    int            // blocks of pending that are published
+	fresh   int            // blocks published since workers were told last
+	silent  bool           // workers were not told of it since it began
 	results jetstream.MessagesContext
 	dead    jetstream.Consumer
 	lastAt  time.Time // of the last result, or of the last look at the streams
@@ -211,7 +217,7 @@ func (s *sweep) begin(ctx context.Context) error {
 	js := s.fleet.js
 	if _, err := js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 		Durable: s.ID, FilterSubject: "isobar.work." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.AckWait, MaxDeliver: s.Attempts,
-		MaxAckPending: -1, MaxWaiting: 1 << 16, Metadata: s.Requires.metadata(),
+		MaxAckPending: -1, MaxWaiting: maxWaiting, Metadata: s.Requires.metadata(),
 	}); err != nil {
 		return fmt.Errorf("consumer of work: %w", err)
 	}
@@ -237,6 +243,12 @@ func (s *sweep) begin(ctx context.Context) error {
 	if s.results, err = results.Messages(jetstream.PullMaxMessages(2 * fetchBatch)); err != nil {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
+	s.silent = true
+	return nil
+}
+
+// announce tells the workers that there are blocks.
+func (s *sweep) announce() error {
 	news, err := json.Marshal(queue{Sweep: s.ID, Requires: s.Requires, AckWait: s.AckWait, MaxDeliver: s.Attempts})
 	if err != nil {
 		return err
@@ -244,37 +256,43 @@ func (s *sweep) begin(ctx context.Context) error {
 	return s.fleet.nc.Publish(newsSubject, news)
 }
 
-// publish publishes blocks in plan order, as many as may be ahead.
+// more reports whether there is a block to publish, and room for it.
+func (s *sweep) more() bool { return s.sent < s.Ahead && len(s.order) > 0 }
+
+// publish publishes blocks in plan order, a batch of as many as may be ahead, and
+// tells the workers where more were published than were there.
 func (s *sweep) publish(ctx context.Context) error {
-	var futures []jetstream.PubAckFuture
-	var published []*block
-	for s.sent+len(published) < s.Ahead && len(published) < 1024 && len(s.order) > len(published) {
-		b := s.order[len(published)]
+	batch := s.order[:min(len(s.order), max(s.Ahead-s.sent, 0), publishBatch)]
+	futures := make([]jetstream.PubAckFuture, len(batch))
+	for i, b := range batch {
 		doc, err := s.document(b)
 		if err != nil {
 			return err
 		}
 		message := &nats.Msg{Subject: workSubject(s.ID, b.number), Data: doc}
-		future, err := s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(nuid.Next()))
-		if err != nil {
+		if futures[i], err = s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(nuid.Next())); err != nil {
 			return fmt.Errorf("publish block %d: %w", b.number, err)
 		}
-		futures, published = append(futures, future), append(published, b)
 	}
 	for i, future := range futures {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
 			if !alreadyThere(err) {
-				return fmt.Errorf("publish block %d: %w", published[i].number, err)
+				return fmt.Errorf("publish block %d: %w", batch[i].number, err)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		s.order = s.order[1:]
-		s.markSent(published[i])
+		s.markSent(batch[i])
+		s.fresh++
 	}
-	return nil
+	if !s.silent && (s.more() || s.fresh <= max(s.sent-s.fresh, maxWaiting/2)) {
+		return nil // those that wait at the queue do for the fresh ones
+	}
+	s.silent, s.fresh = false, 0
+	return s.announce()
 }
 
 func (s *sweep) markSent(b *block) {
@@ -319,10 +337,15 @@ func (s *sweep) collect(ctx context.Context) (int, error) {
 	return len(done), ctx.Err()
 }
 
-// fetch waits a moment for one result and takes what else has arrived.
+// fetch waits a moment for one result, unless there is something to publish, and
+// takes what else has arrived.
 func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	var messages []jetstream.Msg
+	const tick = 50 * time.Microsecond
 	wait := min(time.Second, s.AckWait)
+	if s.more() {
+		wait = tick
+	}
 	for len(messages) < fetchBatch {
 		m, err := s.results.Next(jetstream.NextMaxWait(wait))
 		if errors.Is(err, nats.ErrTimeout) {
@@ -335,7 +358,7 @@ func (s *sweep) fetch() ([]jetstream.Msg, error) {
 			return nil, err
 		}
 		messages = append(messages, m)
-		wait = 50 * time.Microsecond
+		wait = tick
 	}
 	return messages, nil
 }

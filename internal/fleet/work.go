@@ -114,7 +114,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer w.tidy(len(job.Programs) > 0)
 	program, err := w.program(ctx, &job, dir)
 	if err != nil {
 		return err
@@ -123,8 +123,8 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 		m.State, m.Sweep, m.Block, m.Done, m.Cells, m.Started = stateOf(m.State, "running"), job.Sweep, job.Block, 0, len(job.Cells), time.Now()
 	})
 	defer w.update(func(m *Member) { m.State, m.Sweep, m.Cell, m.Started = stateOf(m.State, "idle"), "", "", time.Time{} })
-	result := &Result{Sweep: job.Sweep, Block: job.Block}
 	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: nuid.Next()}
+	result := &Result{Sweep: job.Sweep, Block: job.Block, Origin: origin}
 	runner := w.config.Runner(dir)
 	for _, c := range job.Cells {
 		w.update(func(m *Member) { m.Cell = c.Key() })
@@ -132,7 +132,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 		if err != nil {
 			return err
 		}
-		rec.Cell, rec.Origin = c, origin
+		rec.Cell = c
 		result.add(rec, profiles)
 		w.update(func(m *Member) {
 			m.Done++
@@ -278,8 +278,11 @@ func (w *Worker) limit(c cell.Cell, program string) cell.Cell {
 	return c
 }
 
-// workDir makes an empty directory for a block.
+// workDir returns an empty directory for a block.
 func (w *Worker) workDir() (string, error) {
+	if w.dir != "" {
+		return w.dir, nil
+	}
 	if err := os.MkdirAll(w.config.Dir, 0o755); err != nil {
 		return "", err
 	}
@@ -293,7 +296,17 @@ func (w *Worker) workDir() (string, error) {
 			return "", err
 		}
 	}
-	return filepath.Abs(dir)
+	w.dir, err = filepath.Abs(dir)
+	return w.dir, err
+}
+
+// tidy removes the directory, unless it is as good as new: no program of others
+// ran in it, and it is empty.
+func (w *Worker) tidy(foreign bool) {
+	if entries, err := os.ReadDir(w.dir); foreign || err != nil || len(entries) > 0 {
+		os.RemoveAll(w.dir)
+		w.dir = ""
+	}
 }
 
 // noteFloor notes by how much the baseline and its twin of a block differed.

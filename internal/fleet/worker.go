@@ -39,7 +39,8 @@ type WorkerConfig struct {
 	// machine's digest and a number.
 	Name    string
 	Machine cell.Machine
-	// Labels are the operator's own; cpu, cores, os, arch and kernel are added.
+	// Labels are the operator's own; cpu, cores, os, arch, kernel and machine (the
+	// digest of its name) are added.
 	Labels map[string]string
 	// Allow lists the kinds of work: KindLab, KindExec. Empty for KindLab.
 	Allow []string
@@ -68,6 +69,7 @@ type Worker struct {
 	fleet    *Fleet
 	config   WorkerConfig
 	inbox    *inbox        // of Run
+	dir      string        // of Run: an empty directory for blocks; "" for none
 	news     chan queue    // sweeps that have begun since the last look
 	draining chan struct{} // closed by Drain
 	drain    func()
@@ -129,7 +131,7 @@ func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
 		config.Log = func(string, ...any) {}
 	}
 	m := config.Machine
-	labels := map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.CPUs), "os": m.OS, "arch": m.Arch, "kernel": m.Kernel}
+	labels := map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.CPUs), "os": m.OS, "arch": m.Arch, "kernel": m.Kernel, "machine": m.Hostname}
 	maps.Copy(labels, config.Labels)
 	w := &Worker{fleet: f, config: config, news: make(chan queue, 64), draining: make(chan struct{})}
 	w.drain = sync.OnceFunc(func() { close(w.draining) })
@@ -174,7 +176,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.inbox, err = newInbox(w.fleet); err != nil {
 		return fmt.Errorf("fleet: worker: %w", err)
 	}
-	defer w.inbox.arrived.Unsubscribe()
+	defer w.inbox.close()
+	defer w.tidy(true)
 	var queues []queue
 	var look time.Time // when to look for queues
 	turn := 0
@@ -187,48 +190,65 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-w.fleet.lost.Done():
 			return fmt.Errorf("fleet: worker: the servers closed the connection: %w", errors.Join(w.fleet.nc.LastError(), nats.ErrConnectionClosed))
 		case q := <-w.news:
-			if self := w.Member(); q.Requires.unmet(&self) == "" && !slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
-				queues = append(queues, q)
-			}
+			queues = w.learn(queues, q)
 		default:
 		}
 		if time.Now().After(look) {
 			if queues, err = w.queues(ctx); err != nil {
-				w.wait(ctx, 200*time.Millisecond)
+				queues = w.wait(ctx, nil, 200*time.Millisecond)
 				continue
 			}
 			look = time.Now().Add(lookInterval + rand.N(lookInterval))
 		}
 		if len(queues) == 0 {
-			w.wait(ctx, time.Until(look))
+			queues = w.wait(ctx, nil, time.Until(look))
 			continue
 		}
 		turn++
 		d, err := w.take(ctx, queues, turn)
-		if err != nil { // a sweep has ended, or the servers are away
+		var gone *goneError
+		switch {
+		case errors.Is(err, errCrowded):
+			queues = w.wait(ctx, queues, crowdedInterval+rand.N(crowdedInterval))
+		case errors.As(err, &gone): // the sweep has ended; where not, the next look tells
+			queues = slices.DeleteFunc(queues, func(q queue) bool { return q.Sweep == gone.sweep })
+			look = time.Now().Add(rand.N(lookInterval / 3))
+		case err != nil: // the servers are away
 			look = time.Time{}
-			w.wait(ctx, 20*time.Millisecond)
-		}
-		if d != nil {
+			queues = w.wait(ctx, queues, 20*time.Millisecond)
+		case d != nil:
 			w.handle(ctx, d)
 		}
 	}
 }
 
+// learn adds a queue to those of a worker, if it is fit for it.
+func (w *Worker) learn(queues []queue, q queue) []queue {
+	if self := w.Member(); q.Requires.unmet(&self) != "" || slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
+		return queues
+	}
+	return append(queues, q)
+}
+
+// crowdedInterval is how long, at least, a worker leaves a queue alone at which
+// enough others wait, unless it is told of blocks; at most twice as long.
+const crowdedInterval = time.Second
+
 // lookInterval is how often, at least, a worker looks for sweeps that it was not
 // told of; at most twice as often.
 const lookInterval = 15 * time.Second
 
-// wait waits for news, at most d.
-func (w *Worker) wait(ctx context.Context, d time.Duration) {
+// wait waits for news, at most d, and returns the queues that are known then.
+func (w *Worker) wait(ctx context.Context, queues []queue, d time.Duration) []queue {
 	select {
 	case <-ctx.Done():
 	case <-w.draining:
 	case <-w.fleet.lost.Done():
 	case q := <-w.news:
-		w.news <- q // for Run, which is the only one that takes it
+		return w.learn(queues, q)
 	case <-time.After(d):
 	}
+	return queues
 }
 
 // subscribe listens for news and answers pings.
