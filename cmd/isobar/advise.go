@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,6 +88,9 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		return err
 	}
 	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
+	if cache, err := os.UserCacheDir(); err == nil {
+		config.Cache = filepath.Join(cache, "isobar", "advise")
+	}
 	forget, err := a.profiled(ctx, &opts.proof, &config)
 	if err != nil {
 		return err
@@ -173,6 +178,9 @@ func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int
 		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Message)
 	}
 	if e := r.Evidence; e != nil {
+		for _, note := range e.Notes {
+			fmt.Fprintf(&b, "\nnote: %s\n", note)
+		}
 		printLines(&b, e)
 	}
 	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))

@@ -10,11 +10,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/isobar-go/isobar/internal/advisor"
 	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/web"
 )
 
 // proofOptions are the flags of 'isobar advise' that measure, mend and gate.
@@ -31,6 +34,7 @@ type proofOptions struct {
 	acceptTime bool
 	newFrom    string
 	html       string
+	save       bool
 }
 
 func (o *proofOptions) flags(f *pflag.FlagSet) {
@@ -46,6 +50,7 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.acceptTime, "accept-time", false, "with --verify: keep fixes that save time and no allocations, too")
 	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
 	f.StringVar(&o.html, "html", "", "write a page with findings, code and figures to `FILE`")
+	f.BoolVar(&o.save, "save", false, "keep that page in the store, where 'isobar ui' shows the newest")
 }
 
 // check finds mistakes before anything runs.
@@ -105,8 +110,8 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advisor.Config, r *a
 			return nil, err
 		}
 	}
-	if o.html != "" {
-		if err := a.writePage(o.html, c, r, shown); err != nil {
+	if o.html != "" || o.save {
+		if err := a.keepPage(o, c, r, shown); err != nil {
 			return nil, err
 		}
 	}
@@ -183,9 +188,10 @@ func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
 	return err
 }
 
-// writePage writes the HTML page beside its name first, so that a page that is
-// there is never half written.
-func (a *app) writePage(name string, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+// keepPage makes the HTML page and puts it where it was asked for. A file is
+// written beside its name first, so that a page that is there is never half
+// written.
+func (a *app) keepPage(o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -195,8 +201,46 @@ func (a *app) writePage(name string, c advisor.Config, r *advisor.Result, shown 
 	if err := advisor.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err
 	}
-	if err := os.WriteFile(name+".new", b.Bytes(), 0o644); err != nil {
+	if o.save {
+		if err := a.saveAdvice(store.Advice{Created: time.Now(), Name: meta.Name, Page: b.Bytes()}); err != nil {
+			return err
+		}
+	}
+	if o.html == "" {
+		return nil
+	}
+	if err := os.WriteFile(o.html+".new", b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return os.Rename(name+".new", name)
+	return os.Rename(o.html+".new", o.html)
+}
+
+func (a *app) saveAdvice(page store.Advice) error {
+	path, err := a.storePath()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = s.SaveAdvice(page)
+	return errors.Join(err, s.Close())
+}
+
+// savedAdvice returns the newest page of advice for isobar ui; nil where there is
+// none.
+func savedAdvice(s *store.Store) (*web.Advice, error) {
+	page, err := s.Advice()
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	parts, err := advisor.FragmentOf(page.Page)
+	if err != nil {
+		return nil, err
+	}
+	return &web.Advice{Title: parts.Title, Created: page.Created, Parts: parts.Parts}, nil
 }

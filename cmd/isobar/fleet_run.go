@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,10 +42,15 @@ type sweepOptions struct {
 const localFleet = "local"
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "fleet", "", "have the plan measured by the workers of the fleet at `URL`; local for a worker in this process")
+	o.addJoinFlags(f)
+	f.StringSliceVar(&o.platforms, "fleet-platform", nil, "of a Go package that travels: build it for this `OS/ARCH`; several (default: this machine's)")
+}
+
+// addJoinFlags adds those of every command that measures by a fleet.
+func (o *sweepOptions) addJoinFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.url, "fleet", "", "have it measured by the workers of the fleet at `URL`; local for a worker in this process")
 	o.connect.addFlags(f, "fleet-")
 	f.StringSliceVar(&o.require, "fleet-require", nil, "only by workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
-	f.StringSliceVar(&o.platforms, "fleet-platform", nil, "of a Go package that travels: build it for this `OS/ARCH`; several (default: this machine's)")
 	f.DurationVar(&o.ackWait, "fleet-patience", 30*time.Second, "give a block to another worker when its worker has been silent for so long")
 	f.IntVar(&o.attempts, "fleet-attempts", 10, "give a block up when so many workers did not finish it")
 }
@@ -57,11 +63,8 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 	if opts.budget > 0 {
 		return usage(errors.New("--budget and --fleet: a fleet measures the whole plan"))
 	}
-	if o.attempts < 1 || o.ackWait < 100*time.Millisecond {
-		return usage(errors.New("--fleet-attempts: want 1 or more; --fleet-patience: 100ms or more"))
-	}
-	if err := fleet.CheckLabels(o.require); err != nil {
-		return usage(fmt.Errorf("--fleet-require: %w", err))
+	if err := o.checkJoin(); err != nil {
+		return err
 	}
 	if opts.memory == "auto" {
 		spec.MemoryBytes = 0 // each worker has its own limit
@@ -76,6 +79,17 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 				return usage(fmt.Errorf("--%s names a file of this machine, which workers do not have: leave it out with --fleet", p.Name))
 			}
 		}
+	}
+	return nil
+}
+
+// checkJoin refuses what cannot be meant.
+func (o *sweepOptions) checkJoin() error {
+	if o.attempts < 1 || o.ackWait < 100*time.Millisecond {
+		return usage(errors.New("--fleet-attempts: want 1 or more; --fleet-patience: 100ms or more"))
+	}
+	if err := fleet.CheckLabels(o.require); err != nil {
+		return usage(fmt.Errorf("--fleet-require: %w", err))
 	}
 	return nil
 }
@@ -105,10 +119,7 @@ func (a *app) runFleet(ctx context.Context, o *sweepOptions, s *store.Store, id 
 		if config.Programs, err = a.putPrograms(ctx, f, o, command[0]); err != nil {
 			return 0, err
 		}
-		for platform := range config.Programs {
-			config.Requires.Platforms = append(config.Requires.Platforms, platform)
-		}
-		slices.Sort(config.Requires.Platforms)
+		config.Requires.Platforms = slices.Sorted(maps.Keys(config.Programs))
 	}
 	bar := newProgress(a.err, all, all-len(pending))
 	defer bar.clear()

@@ -25,6 +25,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
+			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
 			// Programs that scripts build need the caches of the real home.
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
 				env.Setenv(name, goEnv(name))

@@ -29,6 +29,7 @@ recommendation, with "the default is as good", or inconclusive (exit status 4).
   isobar tune --build ./cmd/batch --collector greentea,classic -- input.csv
   isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
   isobar tune --load 'hey -z 5s -o json URL' --ready 127.0.0.1:8080 -- ./server
+  isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of a fleet
   isobar tune --json -- ./batch > settings.json
   isobar tune --check settings.json --gate 5%     in CI: 3 when the gain is gone
 
@@ -45,6 +46,7 @@ SIGTERM.`,
 	f.StringVar(&o.build.run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
 	f.StringVar(&o.build.time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
 	o.server.addFlags(f)
+	o.fleet.addJoinFlags(f)
 	f.StringVar(&o.objective, "objective", "", "what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
 	f.DurationVar(&o.maxP99, "max-p99", 0, "server: no setting whose 99th percentile of response time is above this")
 	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB; also tries GOMEMLIMIT")
@@ -105,6 +107,9 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		err = writeJSON(a.out, result)
 	default:
 		if err = result.Write(a.out); err == nil {
+			if log.fleet != nil {
+				fmt.Fprintf(a.out, "\nmeasured  by %s\n", log.fleet)
+			}
 			_, err = fmt.Fprintf(a.out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.id)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/runner"
@@ -23,7 +24,8 @@ import (
 type tuneLog struct {
 	app     *app
 	ctx     context.Context
-	runner  *runner.Runner
+	runner  fleet.Runner
+	fleet   *pinned // nil for this machine
 	store   *store.Store
 	path    string // of the store
 	unlock  func()
@@ -42,16 +44,27 @@ func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tuner.Config) 
 		return nil, err
 	}
 	l := &tuneLog{app: a, ctx: ctx, runner: runner.New(runner.Config{Log: a.err}), store: s, path: path, unlock: unlock, timeout: o.timeout, memory: c.MemoryBytes}
-	name := o.name(c.Base.Command)
+	name, machine := o.name(c.Base.Command), host.Fingerprint()
 	if o.resume {
 		err = l.resume(name, c)
-	} else {
+	}
+	if err == nil {
+		if err = l.join(&o.fleet, c.Base); l.fleet != nil {
+			machine = l.fleet.member.Machine
+		}
+	}
+	if err == nil && !o.resume {
 		if c.Seed == 0 {
 			var b [8]byte
 			rand.Read(b[:])
 			c.Seed = binary.LittleEndian.Uint64(b[:])>>12 + 1
 		}
-		l.id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: host.Fingerprint(), Seed: c.Seed}, nil)
+		l.id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: machine, Seed: c.Seed}, nil)
+	}
+	if err == nil && l.fleet != nil {
+		var run store.Run
+		run, err = s.Run(l.id)
+		l.fleet.id = sweepID(run)
 	}
 	l.seed, l.served = c.Seed, c.Base.Workload == "serve"
 	if err != nil {
@@ -92,7 +105,25 @@ func (l *tuneLog) resume(name string, c *tuner.Config) error {
 	return nil
 }
 
+// join has a machine of a fleet run the program, where the options name one.
+func (l *tuneLog) join(o *sweepOptions, base cell.Config) error {
+	machine, err := pinnedMachine(l.records, o)
+	if err != nil || o.url == "" {
+		return err
+	}
+	if base.Workload != "exec" {
+		return usage(errors.New("tune: --fleet: servers are loaded on this machine: leave it out with --url and --load"))
+	}
+	if l.fleet, err = l.app.pin(l.ctx, o, base.Command[0], machine); err == nil {
+		l.runner = l.fleet
+	}
+	return err
+}
+
 func (l *tuneLog) close() {
+	if l.fleet != nil {
+		l.fleet.leave()
+	}
 	l.store.Close()
 	l.unlock()
 }

@@ -21,6 +21,7 @@ import (
 type tuneOptions struct {
 	build      buildOptions
 	server     serverOptions
+	fleet      sweepOptions
 	objective  string
 	maxRSS     string
 	maxP99     time.Duration
@@ -103,6 +104,9 @@ func (o *tuneOptions) validate(args []string) error {
 	}
 	if o.server.set() && o.build.bench != "" {
 		return errors.New("--bench is no server: leave out --url and --load")
+	}
+	if err := o.fleet.checkJoin(); err != nil {
+		return err
 	}
 	if o.rounds != 0 && o.rounds < 4 {
 		return fmt.Errorf("--rounds %d: want 4 or more, or no verdict is possible", o.rounds)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/advisor"
 	"github.com/isobar-go/isobar/internal/claim"
 	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/report"
@@ -65,7 +66,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	if err != nil {
 		return err
 	}
-	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }}
+	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advisor.Style()}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {

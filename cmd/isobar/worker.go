@@ -62,7 +62,7 @@ one gives the block back. --drain NAME tells a running worker the same.`,
 	f := cmd.Flags()
 	o.connect.addFlags(f, "")
 	f.StringVar(&o.name, "name", "", "name in reports (default: made of the machine's digest)")
-	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch and kernel are there already")
+	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and machine are there already")
 	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "what may run here: lab, exec")
 	f.StringVar(&o.user, "user", "", "user that cells run as; needs root, and root needs it for exec")
 	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories (default: isobar/worker in the user's cache directory); one worker each")

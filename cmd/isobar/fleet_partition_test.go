@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// A site is a network namespace with a link to the server's.
+type site struct {
+	t    *testing.T
+	name string // of the namespace
+	link string // its end of the link
+	far  string // the server's address on the link
+}
+
+// newNetwork makes the namespace of a server and one for each host, which reach
+// the server and not each other.
+func newNetwork(t *testing.T, hosts int) (server string, all []*site) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("network namespaces are of Linux")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skipf("no command for network namespaces: install iproute2: %v", err)
+	}
+	id := strconv.Itoa(os.Getpid())
+	server = "isobar-" + id + "-s"
+	add := func(name string) error {
+		output, err := exec.Command("ip", "netns", "add", name).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output)))
+		}
+		t.Cleanup(func() { ip(t, "netns", "delete", name) })
+		return nil
+	}
+	if err := add(server); err != nil {
+		t.Skipf("no network namespace can be made here: %v", err)
+	}
+	ip(t, "-n", server, "link", "set", "lo", "up")
+	for i := range hosts {
+		h := &site{t: t, name: fmt.Sprintf("isobar-%s-%d", id, i), link: fmt.Sprintf("host%d", i), far: fmt.Sprintf("10.99.%d.1", i)}
+		if err := add(h.name); err != nil {
+			t.Fatal(err)
+		}
+		near := fmt.Sprintf("server%d", i)
+		ip(t, "-n", server, "link", "add", near, "type", "veth", "peer", "name", h.link, "netns", h.name)
+		ip(t, "-n", server, "address", "add", h.far+"/30", "dev", near)
+		ip(t, "-n", h.name, "address", "add", fmt.Sprintf("10.99.%d.2/30", i), "dev", h.link)
+		ip(t, "-n", server, "link", "set", near, "up")
+		ip(t, "-n", h.name, "link", "set", h.link, "up")
+		all = append(all, h)
+	}
+	return server, all
+}
+
+func ip(t *testing.T, args ...string) {
+	t.Helper()
+	if output, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, output)
+	}
+}
+
+// within is the command line that runs a command in a namespace.
+func within(namespace string, command ...string) []string {
+	return append([]string{"netns", "exec", namespace}, command...)
+}
+
+func (h *site) url() string { return "nats://" + h.far + ":4222" }
+
+// cut takes the host's link down: packets are lost, and nobody is told.
+func (h *site) cut() { ip(h.t, "-n", h.name, "link", "set", h.link, "down") }
+
+func (h *site) heal() { ip(h.t, "-n", h.name, "link", "set", h.link, "up") }
+
+// TestFleetPartition has server, coordinator and two workers on hosts of their
+// own, cuts off one worker and then the coordinator, and heals the network each
+// time. The run must end with one record a cell, each block of one attempt.
+func TestFleetPartition(t *testing.T) {
+	if invariant.Race || testing.Short() {
+		t.Skip("processes measure, which takes long in a race build")
+	}
+	cut, reps := time.Second, 16
+	if os.Getenv("ISOBAR_SOAK") != "" {
+		cut, reps = 30*time.Second, 600
+	}
+	isobar, dir := fleetBinary(t), t.TempDir()
+	server, hosts := newNetwork(t, 3)
+	db, token := filepath.Join(dir, "store.db"), filepath.Join(dir, "token")
+	serve := startCommand(t, "ip", within(server, isobar, "fleet", "serve", "--listen", "0.0.0.0:4222", "--plaintext", "--dir", filepath.Join(dir, "server"), "--token-file", token, "--json")...)
+	serve.served(t)
+	for i := range 2 {
+		name := fmt.Sprint("w", i)
+		w := startCommand(t, "ip", within(hosts[i].name, isobar, "worker", hosts[i].url(), "--token-file", token, "--name", name, "--dir", filepath.Join(dir, name))...)
+		eventually(t, "the worker has joined", func() bool { return strings.Contains(w.err.String(), "has joined") })
+	}
+	lab := startCommand(t, "ip", within(hosts[2].name, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool,chanpool,arena", "--duration", "4ms",
+		"--reps", strconv.Itoa(reps), "--fleet", hosts[2].url(), "--fleet-token-file", token, "--fleet-patience", "1s", "--fleet-attempts", "1000")...)
+	stored := func() int {
+		s, err := store.OpenReadOnly(db)
+		if err != nil {
+			return 0
+		}
+		defer s.Close()
+		run, err := s.Last()
+		if err != nil {
+			return 0
+		}
+		return run.Finished + run.Failed
+	}
+	var during []int // records that arrived while a host was away
+	for i, away := range []*site{hosts[0], hosts[2]} {
+		eventually(t, "some blocks are stored", func() bool { return stored() >= 5*(i+1) })
+		away.cut()
+		before := stored()
+		time.Sleep(cut) // what is tested takes this long
+		during = append(during, stored()-before)
+		away.heal()
+	}
+	eventuallyWithin(t, 10*time.Minute, "the run is complete", func() bool {
+		select {
+		case <-lab.exited:
+			return true
+		default:
+			return false
+		}
+	})
+	if code := lab.exit(t); code != exitOK {
+		t.Fatalf("lab run: status %d\n%s%s", code, lab.out, lab.err)
+	}
+	attempts := checkChaos(t, db, 5*reps)
+	workers := map[string]int{}
+	for _, rec := range fleetRecords(t, db, 5*reps) {
+		workers[rec.Origin.Worker]++
+	}
+	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, by worker %v; %v records arrived meanwhile",
+		cut, 5*reps, stored(), reps, attempts, workers, during)
+	if len(workers) != 2 {
+		t.Errorf("records are of workers %v, want of two", workers)
+	}
+}

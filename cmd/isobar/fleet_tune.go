@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/host"
+)
+
+// A pinned runs cells one at a time on one machine of a fleet: what is compared
+// with each other is measured there.
+type pinned struct {
+	app      *app
+	fleet    *fleet.Fleet
+	leave    func()
+	options  *sweepOptions
+	id       string // of the run, for the fleet
+	member   fleet.Member
+	programs map[string]map[string]fleet.Program // by file, by platform
+}
+
+// pin joins the fleet and chooses the machine that runs the program: of the
+// given digest, or any that is fit where that is "".
+func (a *app) pin(ctx context.Context, o *sweepOptions, program, machine string) (*pinned, error) {
+	p := &pinned{app: a, options: o, programs: map[string]map[string]fleet.Program{}}
+	var err error
+	if p.fleet, p.leave, err = a.joinFleet(ctx, o); err != nil {
+		return nil, err
+	}
+	programs, err := p.travel(ctx, program)
+	if err == nil {
+		p.member, err = p.fleet.Pick(ctx, p.requires(programs, machine), func(reason string) {
+			fmt.Fprintf(a.err, "isobar: fleet: no worker can run this now, waiting: %s\n", reason)
+		})
+	}
+	if err != nil {
+		p.leave()
+		return nil, err
+	}
+	fmt.Fprintf(a.err, "isobar: fleet: all runs are made by %s\n", p)
+	return p, nil
+}
+
+// String names the machine.
+func (p *pinned) String() string {
+	m := p.member.Machine
+	return fmt.Sprintf("worker %s on machine %s (%s, %d CPUs, %s/%s)", p.member.Name, m.Hostname, m.CPU, m.CPUs, m.OS, m.Arch)
+}
+
+func (p *pinned) requires(programs map[string]fleet.Program, machine string) fleet.Requirement {
+	r := fleet.Requirement{Kind: fleet.KindExec, Version: host.Version(), Labels: slices.Clone(p.options.require), Platforms: slices.Sorted(maps.Keys(programs))}
+	if machine != "" {
+		r.Labels = append(r.Labels, "machine="+machine)
+	}
+	return r
+}
+
+// travel has a program travel once.
+func (p *pinned) travel(ctx context.Context, program string) (map[string]fleet.Program, error) {
+	if have := p.programs[program]; have != nil {
+		return have, nil
+	}
+	programs, err := p.app.putPrograms(ctx, p.fleet, p.options, program)
+	if err == nil {
+		p.programs[program] = programs
+	}
+	return programs, err
+}
+
+// Run implements fleet.Runner.
+func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+	programs, err := p.travel(ctx, c.Command[0])
+	if err != nil {
+		return cell.Record{}, nil, err
+	}
+	var entry cell.Record
+	err = p.fleet.Sweep(ctx, fleet.SweepConfig{
+		ID: fmt.Sprintf("%s-%d", p.id, c.Index), Cells: []cell.Cell{c}, Programs: programs, Requires: p.requires(programs, p.member.Machine.Hostname),
+		AckWait: p.options.ackWait, Attempts: p.options.attempts,
+		Warn: func(format string, args ...any) { fmt.Fprintf(p.app.err, "isobar: fleet: "+format+"\n", args...) },
+		Store: func(results []*fleet.Result) error {
+			entry = results[0].Records[0]
+			return nil
+		},
+	})
+	switch {
+	case err != nil:
+		return cell.Record{}, nil, err
+	case entry.Err != nil && entry.Err.Kind == cell.FailFleet:
+		return cell.Record{}, nil, fmt.Errorf("fleet: %w", entry.Err)
+	case entry.Origin == nil || entry.Origin.Machine.Hostname != p.member.Machine.Hostname:
+		return cell.Record{}, nil, fmt.Errorf("fleet: cell %d was not measured on machine %s", c.Index, p.member.Machine.Hostname)
+	}
+	return entry, nil, nil
+}
+
+// pinnedMachine is the machine of a fleet that records come from; "" for this
+// one, or none. To go on with them on another would compare machines.
+func pinnedMachine(records []*cell.Record, o *sweepOptions) (machine string, err error) {
+	for _, rec := range records {
+		switch {
+		case rec == nil:
+		case rec.Origin == nil && o.url != "":
+			return "", usage(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
+		case rec.Origin != nil && o.url == "":
+			return "", usage(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet", rec.Origin.Machine.Hostname))
+		case rec.Origin != nil:
+			machine = rec.Origin.Machine.Hostname
+		}
+	}
+	return machine, nil
+}
