@@ -11,7 +11,7 @@ import (
 const applicationID = 0x49736f62
 
 // migrations[i] brings a store from version i to version i+1.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
 
 const schema1 = `
 CREATE TABLE run (

@@ -12,9 +12,9 @@ import (
 
 // An Advice is a page about a module, drawn by who knows of advice.
 type Advice struct {
-	Title    string
-	Created  time.Time
-	Sections template.HTML // what stands in main
+	Title   string
+	Created time.Time
+	Parts   template.HTML // facts, contents and what stands in main
 }
 
 func (s *Server) advicePage(*http.Request) (*frame, error) {

@@ -42,13 +42,18 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	r := Run{Meta: metaOf(run), Plan: plan, State: make(map[int]State, len(records))}
+	r := Run{Plan: plan, State: make(map[int]State, len(records))}
+	run.Finished, run.Failed = 0, 0 // records may have come since it was read
 	for _, rec := range records {
-		r.State[rec.Cell.Index] = Finished
 		if rec.Err != nil {
 			r.State[rec.Cell.Index] = Failed
+			run.Failed++
+		} else {
+			r.State[rec.Cell.Index] = Finished
+			run.Finished++
 		}
 	}
+	r.Meta = metaOf(run)
 	return r, analysis, nil
 }
 

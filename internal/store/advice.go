@@ -1,0 +1,85 @@
+package store
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Advice is a page about a module that was saved in the store.
+type Advice struct {
+	ID      int64
+	Created time.Time
+	Name    string // of the module or directory
+	Page    []byte // HTML that needs nothing outside it
+}
+
+// keepAdvice is how many pages of advice a store keeps: the newest.
+const keepAdvice = 20
+
+const schema2 = `
+-- Pages of advice, compressed (zlib). The newest are kept.
+CREATE TABLE advice (
+	id      INTEGER PRIMARY KEY AUTOINCREMENT,
+	created INTEGER NOT NULL, -- Unix time in nanoseconds
+	name    TEXT NOT NULL,
+	page    BLOB NOT NULL
+) STRICT;
+`
+
+// SaveAdvice stores a page of advice and returns its number. Of more than 20 the
+// oldest are deleted.
+func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
+	var buf bytes.Buffer
+	z := zlib.NewWriter(&buf)
+	if _, err := z.Write(a.Page); err != nil {
+		return 0, fmt.Errorf("store: save advice: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return 0, fmt.Errorf("store: save advice: %w", err)
+	}
+	err = s.update("save advice", func(tx *sql.Tx) error {
+		result, err := tx.Exec("INSERT INTO advice (created, name, page) VALUES (?, ?, ?)", a.Created.UnixNano(), a.Name, buf.Bytes())
+		if err != nil {
+			return err
+		}
+		if id, err = result.LastInsertId(); err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM advice WHERE id <= ?", id-keepAdvice)
+		return err
+	})
+	return id, err
+}
+
+// Advice returns the newest page of advice; an error that wraps ErrNotFound where
+// there is none.
+func (s *Store) Advice() (Advice, error) {
+	none := absence(fmt.Sprintf("store: %s: no advice: 'isobar advise --save' keeps it", s.path))
+	version, err := s.version(context.Background())
+	if err != nil {
+		return Advice{}, s.explain("read advice", err)
+	}
+	if version < 2 {
+		return Advice{}, none
+	}
+	var a Advice
+	var created int64
+	var data []byte
+	err = s.db.QueryRow("SELECT id, created, name, page FROM advice ORDER BY id DESC LIMIT 1").Scan(&a.ID, &created, &a.Name, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Advice{}, none
+	}
+	if err == nil {
+		a.Created = time.Unix(0, created)
+		a.Page, err = inflate(data)
+	}
+	if err != nil {
+		return Advice{}, s.explain("read advice", err)
+	}
+	return a, nil
+}
