@@ -72,7 +72,7 @@ http-clients:
 prometheus:
 	GO=$(GO) test/prometheus/run.sh
 
-# The units of a fleet.
+# The units, the manifest and the Containerfile of a fleet.
 deploy:
 	deploy/check.sh
 
