@@ -190,9 +190,9 @@ func (h *Histogram) nth(rank uint64) uint64 {
 		return h.max
 	}
 	var seen uint64
-	for v, count := range h.values() {
-		if seen += count; seen > rank {
-			return v
+	for i, n := range h.counts {
+		if seen += n; seen > rank {
+			return h.at(i)
 		}
 	}
 	panic("latency: Quantile: buckets hold fewer values than Count says: was the histogram copied or changed by another goroutine?")
@@ -211,12 +211,15 @@ func (h *Histogram) values() iter.Seq2[uint64, uint64] {
 			return
 		}
 		for i, n := range h.counts {
-			if n > 0 && !yield(min(max(bucketMiddle(i), h.min), h.max), n) {
+			if n > 0 && !yield(h.at(i), n) {
 				return
 			}
 		}
 	}
 }
+
+// at is what stands for the values of bucket i.
+func (h *Histogram) at(i int) uint64 { return min(max(bucketMiddle(i), h.min), h.max) }
 
 // Buckets yields the non-empty buckets in ascending order. An exact histogram
 // has one for each distinct value.

@@ -78,11 +78,11 @@ func signedRank(differences []float64) float64 {
 		return min(1, math.Erfc(-z/math.Sqrt2))
 	}
 	// ways[s] is the share of the 2^n choices of signs whose positive ranks sum
-	// up to s.
-	ways := make([]float64, total+1)
+	// up to s, as far as it is asked for.
+	ways := make([]float64, smaller+1)
 	ways[0] = 1
 	for _, r := range ranks {
-		for s := total; s >= 0; s-- {
+		for s := smaller; s >= 0; s-- {
 			ways[s] /= 2
 			if s >= r {
 				ways[s] += ways[s-r] / 2

@@ -28,7 +28,7 @@ type Slice struct {
 const (
 	browse            = "WHERE id < ?1 AND id > ?2 AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3))) "
 	selectCells       = "SELECT doc FROM cell WHERE run = ? ORDER BY cell"
-	selectDocuments   = "SELECT cell, doc, data FROM cell JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
+	selectDocuments   = "SELECT cell, doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
 	selectSamples     = "SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell"
 	selectCell        = "SELECT doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? AND cell = ?"
 	selectCellSamples = "SELECT metric, value FROM sample WHERE run = ? AND cell = ?"

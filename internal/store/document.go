@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,54 +69,66 @@ func decodeDocument(data []byte) (*cell.Record, error) {
 	return rec, nil
 }
 
+// inflaters holds idle io.ReadCloser that are zlib.Resetter as well.
+var inflaters sync.Pool
+
 // inflate decompresses a document. The checksum stands at the end of the
 // stream, so all of it is read.
 func inflate(data []byte) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
+	z, _ := inflaters.Get().(io.ReadCloser)
+	var err error
+	if z == nil {
+		z, err = zlib.NewReader(bytes.NewReader(data))
+	} else {
+		err = z.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
 	}
-	defer z.Close()
+	if err != nil {
+		return nil, err // a reader that met something damaged is not used again
+	}
 	var buf bytes.Buffer
 	buf.Grow(8 * len(data))
 	if _, err := io.Copy(&buf, io.LimitReader(z, maxDocument)); err != nil {
 		return nil, err
 	}
+	inflaters.Put(z)
 	return buf.Bytes(), nil
 }
 
-// A rawRecord is a record as the store has it.
-type rawRecord struct {
+// A rawRow is a cell as the store has it.
+type rawRow struct {
 	index int
-	doc   string // its cell
-	data  []byte
+	doc   string // its plan
+	data  []byte // the document of its record; nil where there is none
 }
 
-func (r *rawRecord) decode(run int64) (*cell.Record, error) {
-	rec, err := decodeDocument(r.data)
-	if err != nil {
-		return nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", r.index, run, err)
+func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
+	if err := cell.Decode(strings.NewReader(r.doc), &c); err != nil || r.data == nil {
+		return c, nil, err
 	}
-	return rec, cell.Decode(strings.NewReader(r.doc), &rec.Cell)
+	if rec, err = decodeDocument(r.data); err != nil {
+		return c, nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", r.index, run, err)
+	}
+	rec.Cell = c
+	return c, rec, nil
 }
 
-// decodeAll decodes the records of a run, on all CPUs.
-func decodeAll(run int64, raw []rawRecord) ([]*cell.Record, error) {
-	records, errs := make([]*cell.Record, len(raw)), make([]error, len(raw))
-	workers := min(runtime.GOMAXPROCS(0), len(raw))
+// decodeAll decodes the cells and the records of a run, on all CPUs.
+func decodeAll(run int64, rows []rawRow) ([]cell.Cell, []*cell.Record, error) {
+	cells, records, errs := make([]cell.Cell, len(rows)), make([]*cell.Record, len(rows)), make([]error, len(rows))
+	workers := min(runtime.GOMAXPROCS(0), len(rows))
 	var all sync.WaitGroup
 	for w := range workers {
-		all.Go(func() { // each owns every so many of both slices
-			for i := w; i < len(raw); i += workers {
-				records[i], errs[i] = raw[i].decode(run)
+		all.Go(func() { // each owns every so many of the slices
+			for i := w; i < len(rows); i += workers {
+				cells[i], records[i], errs[i] = rows[i].decode(run)
 			}
 		})
 	}
 	all.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return records, nil
+	return cells, slices.DeleteFunc(records, func(r *cell.Record) bool { return r == nil }), nil
 }

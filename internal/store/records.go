@@ -157,73 +157,110 @@ func (a *appender) refused(index int) error {
 // Records returns the records of a run by cell. Each holds the cell as it was
 // planned and, in Profiles, the kinds that Profile returns.
 func (s *Store) Records(run int64) ([]*cell.Record, error) {
-	if _, err := s.Run(run); err != nil {
-		return nil, err
-	}
-	var records []*cell.Record
-	err := s.view("read records", func(tx *sql.Tx) error {
-		var err error
-		if records, err = readDocuments(tx, run); err != nil {
-			return err
-		}
-		return readSamples(tx, run, records)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return records, nil
+	_, _, records, err := s.Whole(run)
+	return records, err
 }
 
-func readDocuments(tx *sql.Tx, run int64) ([]*cell.Record, error) {
+// Whole returns what Run, Cells and Records do, all of one moment.
+func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Record, err error) {
+	err = s.view("read run", func(tx *sql.Tx) error {
+		r, err = scanRun(tx.QueryRow(selectRun+"WHERE id = ?", run))
+		if err != nil {
+			return err
+		}
+		rows, err := readRows(tx, run)
+		if err != nil {
+			return err
+		}
+		decoded := make(chan error, 1)
+		go func() {
+			var err error
+			cells, records, err = decodeAll(run, rows)
+			decoded <- err
+		}()
+		samples, err := readSamples(tx, run)
+		if err := errors.Join(<-decoded, err); err != nil {
+			return err
+		}
+		return joinSamples(run, records, samples)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, nil, nil, s.noRun(run)
+	}
+	if err != nil {
+		return Run{}, nil, nil, err
+	}
+	return r, cells, records, nil
+}
+
+// readRows reads the plan of a run with the documents of its records.
+func readRows(tx *sql.Tx, run int64) (all []rawRow, err error) {
 	rows, err := tx.Query(selectDocuments, run)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var raw []rawRecord
 	for rows.Next() {
-		var r rawRecord
+		var r rawRow
 		if err := rows.Scan(&r.index, &r.doc, &r.data); err != nil {
 			return nil, err
 		}
-		raw = append(raw, r)
+		all = append(all, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return decodeAll(run, raw)
+	return all, rows.Err()
 }
 
-// readSamples fills in the metrics of records, which are in order of cells.
-func readSamples(tx *sql.Tx, run int64, records []*cell.Record) error {
+// A sampleSet is the metrics of a cell.
+type sampleSet struct {
+	index   int
+	metrics map[string]float64
+}
+
+// readSamples reads the metrics of the records of a run, in order of cells.
+func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 	rows, err := tx.Query(selectSamples, run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
 	names := make(map[string]string) // one string for each name, not for each sample
-	i := 0
+	size := 0
 	for rows.Next() {
 		var index int
 		var metric sql.RawBytes
 		var value float64
 		if err := rows.Scan(&index, &metric, &value); err != nil {
-			return err
+			return nil, err
 		}
 		name, ok := names[string(metric)]
 		if !ok {
 			name = string(metric)
 			names[name] = name
 		}
-		for i < len(records) && records[i].Cell.Index < index {
+		if n := len(all); n == 0 || all[n-1].index != index {
+			if n > 0 {
+				size = len(all[n-1].metrics) // cells of a run have much the same
+			}
+			all = append(all, sampleSet{index, make(map[string]float64, size)})
+		}
+		all[len(all)-1].metrics[name] = value
+	}
+	return all, rows.Err()
+}
+
+// joinSamples gives records, which are in order of cells, their metrics.
+func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
+	i := 0
+	for _, set := range samples {
+		for i < len(records) && records[i].Cell.Index < set.index {
 			i++
 		}
-		if i == len(records) || records[i].Cell.Index != index {
-			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove run %d", index, run)
+		if i == len(records) || records[i].Cell.Index != set.index {
+			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove run %d", set.index, run)
 		}
-		records[i].Set(name, value)
+		records[i].Metrics = set.metrics
 	}
-	return rows.Err()
+	return nil
 }
 
 // Profile returns a profile that a cell kept, as Append was given it.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/store"
 )
 
@@ -66,10 +65,7 @@ func TestLargeStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		if _, err := s.Cells(id); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Records(id); err != nil {
+		if _, _, _, err := s.Whole(id); err != nil {
 			t.Fatal(err)
 		}
 		rows = append(rows, time.Since(begun))
@@ -100,20 +96,7 @@ func makeLargeStore(t *testing.T, shell, path string, runs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := testPlan(34)[:100]
-	id, err := s.CreateRun(store.Run{Name: "large", Created: time.Unix(1700000000, 0), Args: []string{"lab"}, Machine: cell.Machine{OS: "linux", CPU: "a CPU"}}, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range plan {
-		rec := testRecord(c)
-		for i := range 12 {
-			rec.Set(fmt.Sprintf("/figure/number/%d:ns", i), float64(c.Index*i))
-		}
-		if err := s.Append(id, rec, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	id := largeRun(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

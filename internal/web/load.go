@@ -26,15 +26,7 @@ const (
 
 // Load reads a run from the store and computes everything that reports show.
 func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
-	run, err := s.Run(id)
-	if err != nil {
-		return Run{}, nil, err
-	}
-	plan, err := s.Cells(id)
-	if err != nil {
-		return Run{}, nil, err
-	}
-	records, err := s.Records(id)
+	run, plan, records, err := s.Whole(id)
 	if err != nil {
 		return Run{}, nil, err
 	}
@@ -42,18 +34,13 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	r := Run{Plan: plan, State: make(map[int]State, len(records))}
-	run.Finished, run.Failed = 0, 0 // records may have come since it was read
+	r := Run{Meta: metaOf(run), Plan: plan, State: make(map[int]State, len(records))}
 	for _, rec := range records {
+		r.State[rec.Cell.Index] = Finished
 		if rec.Err != nil {
 			r.State[rec.Cell.Index] = Failed
-			run.Failed++
-		} else {
-			r.State[rec.Cell.Index] = Finished
-			run.Finished++
 		}
 	}
-	r.Meta = metaOf(run)
 	return r, analysis, nil
 }
 
