@@ -39,7 +39,7 @@ func run(p *check.Pass) {
 		if !ok || loop == nil {
 			continue
 		}
-		vars := captured(p, lit, loop)
+		vars := captured(p, cur, lit)
 		if len(vars) == 0 {
 			continue
 		}
@@ -51,10 +51,17 @@ func run(p *check.Pass) {
 	}
 }
 
-// captured returns the variables that loop declares and lit reads, in order;
-// none where one of them is written to.
-func captured(p *check.Pass, lit *ast.FuncLit, loop ast.Stmt) []*types.Var {
-	header := header(loop)
+// captured returns the variables that the loops around cur declare and lit
+// reads, in order; none where one of them is written to.
+func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) []*types.Var {
+	var loops []ast.Stmt
+	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		loop, ok := at.Node().(ast.Stmt)
+		if !ok {
+			break // the function
+		}
+		loops = append(loops, loop)
+	}
 	var vars []*types.Var
 	ok := true
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
@@ -63,16 +70,21 @@ func captured(p *check.Pass, lit *ast.FuncLit, loop ast.Stmt) []*types.Var {
 			return true
 		}
 		v, isVar := p.Info.Uses[id].(*types.Var)
-		if !isVar || v.Pos() < loop.Pos() || v.Pos() >= header || slices.Contains(vars, v) {
+		if !isVar || slices.Contains(vars, v) {
 			return true
 		}
-		body := loop
-		for _, use := range p.Uses(v) {
-			if check.Within(use.Node(), body) && use.Node().Pos() > header && p.Assigned(v, use.Parent().Node()) {
-				ok = false
+		for _, loop := range loops {
+			header := header(loop)
+			if v.Pos() < loop.Pos() || v.Pos() >= header {
+				continue
 			}
+			for _, use := range p.Uses(v) {
+				if check.Within(use.Node(), loop) && use.Node().Pos() > header && p.Assigned(v, use.Parent().Node()) {
+					ok = false
+				}
+			}
+			vars = append(vars, v)
 		}
-		vars = append(vars, v)
 		return true
 	})
 	if !ok {

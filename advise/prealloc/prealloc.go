@@ -37,7 +37,7 @@ func run(p *check.Pass) {
 		if _, ok := cur.Parent().Node().(*ast.BlockStmt); !ok || !counted(p, loop) {
 			continue
 		}
-		v := appended(p, loop)
+		v, spread := appended(p, loop)
 		if v == nil {
 			continue
 		}
@@ -45,15 +45,23 @@ func run(p *check.Pass) {
 		if decl == nil || used(p, v, decl, loop) || stays(p, v, loop) {
 			continue
 		}
-		p.Report(decl, p.HeatAt(cur), v.Name()+" grows to the length of "+types.ExprString(loop.X)+"; allocate that capacity first", fix(p, cur, loop, v, literal)...)
+		name := types.ExprString(loop.X)
+		_, called := ast.Unparen(loop.X).(*ast.CallExpr)
+		switch heat := p.HeatAt(cur); {
+		case spread:
+			p.Report(decl, min(heat, check.Warm), v.Name()+" grows by all slices that "+name+" gives; sum their lengths and allocate that capacity first")
+		case called:
+			p.Report(decl, heat, v.Name()+" grows to the length of "+name+"; hold that in a variable, and allocate its length first")
+		default:
+			p.Report(decl, heat, v.Name()+" grows to the length of "+name+"; allocate that capacity first", fix(p, cur, loop, v, literal)...)
+		}
 	}
 }
 
-// counted reports whether len of what loop goes over is the number of rounds,
-// and costs nothing to ask.
+// counted reports whether len of what loop goes over is the number of rounds.
 func counted(p *check.Pass, loop *ast.RangeStmt) bool {
-	switch loop.X.(type) {
-	case *ast.Ident, *ast.SelectorExpr:
+	switch ast.Unparen(loop.X).(type) {
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr:
 	default:
 		return false
 	}
@@ -64,29 +72,29 @@ func counted(p *check.Pass, loop *ast.RangeStmt) bool {
 	return false
 }
 
-// appended returns the variable that every round appends one element to.
-func appended(p *check.Pass, loop *ast.RangeStmt) *types.Var {
-	var v *types.Var
+// appended returns the variable that every round appends one element to, or,
+// as spread says, all elements of a slice.
+func appended(p *check.Pass, loop *ast.RangeStmt) (v *types.Var, spread bool) {
 	for _, stmt := range loop.Body.List {
 		if skips(stmt) {
-			return nil
+			return nil, false
 		}
 		assign, ok := stmt.(*ast.AssignStmt)
 		if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
 			continue
 		}
 		call, ok := assign.Rhs[0].(*ast.CallExpr)
-		if !ok || p.Builtin(call) != "append" || call.Ellipsis.IsValid() || len(call.Args) != 2 {
+		if !ok || p.Builtin(call) != "append" || len(call.Args) != 2 || check.IsBytes(p.TypeOf(call)) && call.Ellipsis.IsValid() {
 			continue
 		}
 		if target := p.Var(assign.Lhs[0]); p.Local(target) && target == p.Var(call.Args[0]) {
 			if v != nil {
-				return nil
+				return nil, false
 			}
-			v = target
+			v, spread = target, call.Ellipsis.IsValid()
 		}
 	}
-	return v
+	return v, spread
 }
 
 // skips reports whether stmt may end a round early.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -25,11 +26,11 @@ import (
 type lines struct{ from, to int }
 
 // findings runs the checks of the commit's exercise on its file in t.
-func findings(t *tree, c commit) (found []lines, err error) {
+func findings(t *tree, modules string, c commit) (found []lines, err error) {
 	if _, err := t.file(c.File); err != nil {
 		return nil, err
 	}
-	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File)}
+	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File), modules: modules}
 	dir := path.Dir(c.File)
 	files := l.parse(dir, path.Base(c.File), parser.ParseComments|parser.SkipObjectResolution)
 	if len(files) == 0 {
@@ -101,6 +102,7 @@ type loader struct {
 	tree     *tree
 	fset     *token.FileSet
 	version  string
+	modules  string                    // a module cache, or ""
 	packages map[string]*types.Package // by import path
 }
 
@@ -174,6 +176,9 @@ func (l *loader) load(name string, level int) *types.Package {
 			if files := l.parse(dir, "", parser.SkipObjectResolution); len(files) > 0 {
 				pkg, _ = l.check(name, files, level)
 			}
+		} else if files := l.cached(name); len(files) > 0 {
+			l.packages[name] = empty(name)
+			pkg, _ = l.check(name, files, level)
 		}
 	}
 	if pkg == nil {
@@ -182,6 +187,34 @@ func (l *loader) load(name string, level int) *types.Package {
 	pkg.MarkComplete()
 	l.packages[name] = pkg
 	return pkg
+}
+
+// upper is what a module cache writes as an exclamation mark and a small letter.
+var upper = regexp.MustCompile(`[A-Z]`)
+
+// cached parses a package of the module cache, of any version of its module.
+func (l *loader) cached(name string) (files []*ast.File) {
+	if l.modules == "" {
+		return nil
+	}
+	for root, rest := name, ""; strings.Contains(root, "/"); root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
+		dirs, err := filepath.Glob(filepath.Join(l.modules, upper.ReplaceAllStringFunc(root, func(s string) string { return "!" + strings.ToLower(s) })+"@v*"))
+		if err != nil || len(dirs) == 0 {
+			continue
+		}
+		dir := filepath.Join(dirs[len(dirs)-1], rest)
+		pkg, err := build.ImportDir(dir, 0)
+		if err != nil {
+			return nil
+		}
+		for _, file := range pkg.GoFiles {
+			if f, err := parser.ParseFile(l.fset, filepath.Join(dir, file), nil, parser.SkipObjectResolution); err == nil {
+				files = append(files, f)
+			}
+		}
+		return files
+	}
+	return nil
 }
 
 // find returns the directory of an import path: vendored, or what is left of

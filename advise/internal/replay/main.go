@@ -1,13 +1,14 @@
 // Replay runs the checks on commits of public projects that removed one of the
 // eighteen patterns: on the line before the commit, and on what took its place.
 //
-//	go run ./advise/internal/replay -mirror DIR [-v]
+//	go run ./advise/internal/replay -mirror DIR [-modules DIR] [-v]
 //
 // The list is advise/testdata/history.jsonl; DIR holds the repositories, as
 // OWNER/NAME, OWNER+NAME or OWNER+NAME/repo, with or without a work tree.
 // Nothing is built: only the package of the line is type-checked, with the
-// packages of the same commit that it imports as far as they are there. What
-// cannot be imported is left unknown, and checks that need it stay silent.
+// packages of the same commit that it imports as far as they are there, and with
+// -modules what a module cache has of other modules. What cannot be imported is
+// left unknown, and checks that need it stay silent.
 package main
 
 import (
@@ -33,6 +34,8 @@ func main() {
 	verbose := flag.Bool("v", false, "print each commit")
 	hints := flag.Bool("hints", true, "count hints, which need evidence from a profile, as findings")
 	exercise := flag.Int("exercise", 0, "only this exercise")
+	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
+	modules := flag.String("modules", "", "`directory` of a module cache, to type what is imported of other modules, whatever its version")
 	flag.Parse()
 	if *mirror == "" || flag.NArg() > 0 {
 		flag.Usage()
@@ -47,7 +50,11 @@ func main() {
 	}
 	var t tally
 	for _, c := range commits {
-		if *exercise != 0 && c.Exercise != *exercise {
+		if *exercise != 0 && c.Exercise != *exercise || *blind && !c.Blind {
+			continue
+		}
+		if c.Not != "" {
+			t.relabelled++
 			continue
 		}
 		dir := repository(*mirror, c.Repository)
@@ -55,7 +62,7 @@ func main() {
 			t.absent++
 			continue
 		}
-		before, after, err := replay(dir, c)
+		before, after, err := replay(dir, *modules, c)
 		if err != nil {
 			log.Printf("%s %.10s: %v", c.Repository, c.Commit, err)
 			t.failed++
@@ -81,6 +88,8 @@ type commit struct {
 	File       string `json:"file"`
 	Line       int    `json:"line"`
 	Exercise   int    `json:"exercise"`
+	Not        string `json:"not,omitempty"`   // why it is no case of the pattern after all; it is not counted then
+	Blind      bool   `json:"blind,omitempty"` // added when the checks were as they are: no check was changed for it
 }
 
 func (c commit) validate() error {
@@ -127,7 +136,7 @@ func repository(mirror, name string) string {
 
 // replay reports whether the line is flagged before the commit, and whether
 // what the commit put in its place is.
-func replay(dir string, c commit) (before, after bool, err error) {
+func replay(dir, modules string, c commit) (before, after bool, err error) {
 	from, to, err := replaced(dir, c)
 	if err != nil {
 		return false, false, err
@@ -137,11 +146,11 @@ func replay(dir string, c commit) (before, after bool, err error) {
 		return false, false, err
 	}
 	defer repo.close()
-	old, err := findings(repo.at(c.Commit+"^"), c)
+	old, err := findings(repo.at(c.Commit+"^"), modules, c)
 	if err != nil {
 		return false, false, err
 	}
-	mended, err := findings(repo.at(c.Commit), c)
+	mended, err := findings(repo.at(c.Commit), modules, c)
 	if errors.Is(err, errAbsent) {
 		mended, err = nil, nil // the commit removed the file
 	}
@@ -163,8 +172,8 @@ func covers(found []lines, from, to int) bool {
 
 // A tally counts by exercise.
 type tally struct {
-	rows           [19]row
-	absent, failed int
+	rows                       [19]row
+	absent, failed, relabelled int
 }
 
 type row struct{ commits, before, after int }
@@ -220,6 +229,9 @@ func (t *tally) write(w io.Writer) error {
 	}
 	if t.failed > 0 {
 		fmt.Fprintf(&b, "%d commits failed\n", t.failed)
+	}
+	if t.relabelled > 0 {
+		fmt.Fprintf(&b, "%d commits are no case of their pattern, the list says why\n", t.relabelled)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -88,19 +88,19 @@ func TestReplay(t *testing.T) {
 	if dir == "" {
 		t.Fatal("the repository is not found")
 	}
-	if was, is, err := replay(dir, c); err != nil || !was || is {
+	if was, is, err := replay(dir, "", c); err != nil || !was || is {
 		t.Errorf("before %v, after %v, %v; want flagged before and silent after", was, is, err)
 	}
 	c.Exercise = 4
-	if was, is, err := replay(dir, c); err != nil || was || is {
+	if was, is, err := replay(dir, "", c); err != nil || was || is {
 		t.Errorf("exercise 4: before %v, after %v, %v; want nothing", was, is, err)
 	}
 	c.Line = 11
-	if _, _, err := replay(dir, c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
+	if _, _, err := replay(dir, "", c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
 		t.Errorf("a line that stays: %v", err)
 	}
 	c.Line, c.File = 12, "p/none.go"
-	if _, _, err := replay(dir, c); err == nil {
+	if _, _, err := replay(dir, "", c); err == nil {
 		t.Error("a file that is not there: no error")
 	}
 	if dir := repository(mirror, "owner/other"); dir != "" {
@@ -118,8 +118,13 @@ func TestHistory(t *testing.T) {
 	seen := map[commit]bool{}
 	repositories, exercises := map[string]bool{}, map[int]bool{}
 	for _, c := range commits {
+		reason, blind := c.Not, c.Blind
+		c.Not, c.Blind = "", false
 		if seen[c] {
 			t.Errorf("%+v is there twice", c)
+		}
+		if reason != "" && (blind || len(strings.Fields(reason)) < 4) {
+			t.Errorf("%+v: %q is no reason", c, reason)
 		}
 		seen[c], repositories[c.Repository], exercises[c.Exercise] = true, true, true
 	}

@@ -16,3 +16,9 @@ func posted(post func(io.Reader), e *Event) {
 	buf.WriteString(e.Name)
 	post(&buf)
 }
+
+func encoded(s string) (*bytes.Buffer, error) {
+	buf := &bytes.Buffer{} // want `let the caller give one`
+	_, err := buf.WriteString(s)
+	return buf, err
+}

@@ -23,12 +23,6 @@ func stored(s string) response {
 	return response{buf}
 }
 
-func handedOn(s string) *bytes.Buffer {
-	buf := &bytes.Buffer{}
-	buf.WriteString(s)
-	return buf
-}
-
 var banner = func() string {
 	var buf bytes.Buffer
 	buf.WriteString(small())

@@ -23,3 +23,17 @@ func process(items []Item) []Result {
 	wg.Wait()
 	return results
 }
+
+func matrix(items [][]Item, results []Result) {
+	var wg sync.WaitGroup
+	for i, row := range items {
+		for j := range row {
+			wg.Add(1)
+			go func() { // want `captures i, row, j of the loop`
+				defer wg.Done()
+				results[i] = handle(row[j])
+			}()
+		}
+	}
+	wg.Wait()
+}

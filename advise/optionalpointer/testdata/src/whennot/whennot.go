@@ -1,18 +1,11 @@
 package whennot
 
-import "sync"
-
 type big struct{ data [256]byte }
-type locked struct {
-	mu sync.Mutex
-	n  int
-}
 type shared struct{ n int }
 type link struct{ next *tree }
 
 type tree struct {
 	b *big
-	l *locked
 	s *shared
 	n *link
 }
@@ -20,7 +13,7 @@ type tree struct {
 var common = &shared{1}
 
 func make1() *tree {
-	return &tree{b: &big{}, l: &locked{}, s: &shared{}, n: &link{}}
+	return &tree{b: &big{}, s: &shared{}, n: &link{}}
 }
 
 func make2() *tree { return &tree{s: common} }

@@ -58,3 +58,13 @@ func init() {
 	}
 	table = out
 }
+
+func each(yield func(int) bool) { yield(1) }
+
+func iterated() []int {
+	var out []int
+	for x := range each {
+		out = append(out, x)
+	}
+	return out
+}

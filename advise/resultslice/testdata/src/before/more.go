@@ -33,3 +33,58 @@ func reused(blocks [][]byte) (all [][]byte) {
 	}
 	return all
 }
+
+// Named results, slices that are made and filled, and results that go
+// straight into what reads them.
+func squares(n int) (out []int) {
+	out = make([]int, n)
+	for i := range out {
+		out[i] = i * i
+	}
+	return
+}
+
+func total(xs []int) (n int) {
+	for _, x := range xs {
+		n += x
+	}
+	return n
+}
+
+func direct(ns []int) (n int) {
+	for _, k := range ns {
+		n += total(squares(k))         // want `squares allocates a slice that is done with at the end of the round`
+		for _, x := range squares(k) { // want `squares allocates`
+			n += x
+		}
+	}
+	return n
+}
+
+func digest(h hash.Hash, blocks, sums [][]byte) (n int) {
+	for i, b := range blocks {
+		h.Reset()
+		h.Write(b)
+		if bytes.Equal(h.Sum(nil), sums[i]) { // want `Sum of nil allocates`
+			n++
+		}
+	}
+	return n
+}
+
+// Outside a loop, and where a copy is kept, only a profile can tell.
+func Once(k int) int {
+	xs := squares(k) // want `squares allocates a slice that is done with soon after`
+	return len(xs)
+}
+
+type series struct{ values []int }
+
+func trim(xs []int) []int { return xs[:len(xs)/2] }
+
+func Keep(s *series, k int) {
+	xs := squares(k) // want `only a copy is kept`
+	xs = trim(xs)
+	xs = append([]int{}, xs...)
+	s.values = xs
+}

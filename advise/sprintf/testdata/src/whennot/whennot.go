@@ -13,9 +13,11 @@ func init() { banner = usage(3) }
 // Only init calls it.
 func usage(n int) string { return fmt.Sprintf("%s: %d arguments", os.Args[0], n) }
 
-func width(n int) string { return fmt.Sprintf("%08d", n) }
+func width(n, w int) string { return fmt.Sprintf("%0*d", w, n) }
 
-func float(f float64) string { return fmt.Sprintf("%v", f) }
+func float(f float64) string { return fmt.Sprintf("%v", f) + fmt.Sprintf("%.3f", f) }
+
+func kind(v any) string { return fmt.Sprintf("%T %p", v, v) }
 
 func wrong(n int) string { return fmt.Sprintf("%d %d", n) }
 
@@ -37,4 +39,25 @@ func failing(n int) error {
 func ignored(n int) string {
 	//isobar:ignore sprintf called once a day
 	return fmt.Sprintf("%d", n)
+}
+
+type coded struct {
+	code int
+	text string
+}
+
+func (c *coded) Error() string { return c.text }
+
+func newError(code int, text string) error { return &coded{code, text} }
+
+func codes(list []int) error {
+	for _, n := range list {
+		if n > 1000 {
+			return newError(n, fmt.Sprintf("%d is above", n))
+		}
+		if n < -1000 {
+			return &coded{n, fmt.Sprintf("%d is below", n)}
+		}
+	}
+	return nil
 }

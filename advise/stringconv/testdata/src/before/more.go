@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-func count(lines [][]byte, re *regexp.Regexp) (n int) {
+func matches(lines [][]byte, re *regexp.Regexp) (n int) {
 	for _, l := range lines {
 		if re.MatchString(string(l)) { // want `MatchString; Match reads the slice`
 			n += utf8.RuneCountInString(string(l)) // want `RuneCount reads the slice`

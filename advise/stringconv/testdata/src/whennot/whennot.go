@@ -3,7 +3,9 @@ package whennot
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -24,9 +26,19 @@ func all(r io.Reader) (n int, err error) {
 		for range string(sc.Bytes()) {
 			n++
 		}
-		if strings.TrimSpace(string(sc.Bytes())) == "" { // returns part of it
+		if kept = append(kept, strings.TrimSpace(string(sc.Bytes()))); len(kept) > 9 { // a part of it stays
 			continue
 		}
+		line := sc.Text()
+		if key, value, ok := strings.Cut(line, "="); ok && key == "n" {
+			n, _ = strconv.Atoi(value) // there is none for bytes
+		}
+		switch word := string(sc.Bytes()); word {
+		case "a", "b":
+			n++
+		}
+		fmt.Print(string(sc.Bytes())) // as bytes it prints numbers
+		fmt.Printf("%v", string(sc.Bytes()))
 		if n > 1000 {
 			return n, errors.New("too long: " + string(sc.Bytes()))
 		}

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-func heartbeat(ctx context.Context, beat func()) {
+func init() {
 	for {
 		select {
-		case <-time.After(time.Second):
-			beat()
-		case <-ctx.Done():
+		case <-time.After(time.Minute):
+		case <-context.Background().Done():
 			return
 		}
 	}

@@ -1,0 +1,44 @@
+package before
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// What is cut from the text is only searched, compared and measured.
+func cuts(r io.Reader) (n int) {
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		if strings.TrimSpace(string(sc.Bytes())) == "" { // want `what is cut from it is only read`
+			continue
+		}
+		line := sc.Text() // want `the copy in line is only read`
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, field := range strings.Fields(line) {
+			if field == "end" || len(field) > 9 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func count(out []byte) int {
+	text := strings.TrimSpace(string(out)) // want `what is cut from it is only read`
+	lines := strings.Split(text, "\n")
+	return len(lines) - 1
+}
+
+func read(b []byte) io.Reader {
+	return strings.NewReader(string(b)) // want `bytes.NewReader reads the slice`
+}
+
+func print(w io.Writer, names [][]byte, b []byte) {
+	for i, name := range names {
+		fmt.Fprintf(w, "%d: %5s %q\n", i, string(name), string(b)) // want `%s takes the slice` `%q takes the slice`
+	}
+}
