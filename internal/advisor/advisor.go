@@ -3,23 +3,18 @@
 // JSON or SARIF. It also explains a line by what the compiler says of it.
 //
 // The checks themselves are in package advise; this one knows the go command,
-// files and formats.
+// files and formats. Packages are checked one after another, from source, with
+// what they import taken from export data; none stays in memory.
 package advisor
 
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"go/ast"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/checker"
-	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -31,6 +26,7 @@ type Config struct {
 	Checks   []*check.Check
 	Profiles []string // pprof files whose samples are joined to the findings
 	Env      []string // for the go command, beyond that of this process
+	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
 }
 
 // A Result is what the checks found, and where they looked.
@@ -67,41 +63,34 @@ type Finding struct {
 
 // A span is a range of lines of a file, by its absolute name.
 type span struct {
-	file     string
-	from, to int
+	File     string
+	From, To int
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are
 // an error.
 func Run(ctx context.Context, c Config) (*Result, error) {
-	pkgs, err := load(ctx, c)
+	units, err := analyze(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	var analyzers []*analysis.Analyzer
-	byName := map[string]*check.Check{}
-	for _, ch := range c.Checks {
-		ch.ReportHints(true)
-		analyzers = append(analyzers, ch.Analyzer)
-		byName[ch.Name] = ch
-	}
-	graph, err := checker.Analyze(analyzers, pkgs, nil)
-	if err != nil {
-		return nil, fmt.Errorf("advise: analyze: %w", err)
 	}
 	base, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("advise: %w", err)
 	}
-	r := &Result{Findings: []Finding{}}
-	r.count(pkgs)
+	r := &Result{Findings: []Finding{}, Packages: len(units)}
 	seen := map[string]bool{}
-	for _, act := range graph.Roots {
-		if act.Err != nil {
-			return nil, fmt.Errorf("advise: %s: %s: %w", act.Package.PkgPath, act.Analyzer.Name, act.Err)
+	for _, u := range units {
+		for _, f := range u.Files {
+			if f.Generated {
+				r.Generated++
+				continue
+			}
+			r.Files++
+			r.Lines += f.Lines
 		}
-		for _, d := range act.Diagnostics {
-			f := finding(act, d, byName[act.Analyzer.Name], base)
+		for _, found := range u.Findings {
+			f := found.finding(base)
 			key := fmt.Sprint(f.File, f.Line, f.Column, f.Check) // a file may be of several packages
 			if !seen[key] {
 				seen[key] = true
@@ -110,7 +99,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	if len(c.Profiles) > 0 {
-		if r.Evidence, err = join(c.Profiles, pkgs, base, r.Findings); err != nil {
+		if r.Evidence, err = join(c.Profiles, units, base, r.Findings); err != nil {
 			return nil, err
 		}
 	}
@@ -136,89 +125,6 @@ func before(a, b Finding) int {
 }
 
 func rank(severity string) int { return slices.Index([]string{"hint", "advice", "trap"}, severity) }
-
-// load lets the go command find the packages.
-func load(ctx context.Context, c Config) ([]*packages.Package, error) {
-	patterns := c.Patterns
-	if len(patterns) == 0 {
-		patterns = []string{"."}
-	}
-	cfg := &packages.Config{
-		Context: ctx,
-		Dir:     c.Dir,
-		Env:     append(os.Environ(), c.Env...),
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
-			packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule | packages.NeedExportFile,
-	}
-	pkgs, err := packages.Load(cfg, patterns...)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("advise: load: %w; run it inside a module, with packages that 'go list' knows", err)
-	}
-	if err := problems(pkgs); err != nil {
-		return nil, err
-	}
-	if len(pkgs) == 0 {
-		return nil, errors.New("advise: load: no packages match; run it inside a module, with packages that 'go list' knows")
-	}
-	return pkgs, nil
-}
-
-// problems returns an error where a package could not be found or does not
-// compile.
-func problems(pkgs []*packages.Package) error {
-	var listed, compiled []string
-	for _, p := range pkgs {
-		for _, e := range p.Errors {
-			if e.Kind == packages.ListError || e.Kind == packages.UnknownError {
-				listed = append(listed, strings.TrimPrefix(e.Error(), "-: "))
-			} else {
-				compiled = append(compiled, e.Error())
-			}
-		}
-	}
-	const shown = 10
-	switch {
-	case len(compiled) > 0:
-		return fmt.Errorf("advise: load: %d errors; mend them first, checks need code that compiles:\n\t%s", len(compiled), strings.Join(compiled[:min(shown, len(compiled))], "\n\t"))
-	case len(listed) > 0:
-		return fmt.Errorf("advise: load: %s; name packages that 'go list' knows", strings.Join(listed[:min(shown, len(listed))], "; "))
-	}
-	return nil
-}
-
-// count counts files, lines and what was skipped.
-func (r *Result) count(pkgs []*packages.Package) {
-	r.Packages = len(pkgs)
-	for _, p := range pkgs {
-		for _, f := range p.Syntax {
-			if ast.IsGenerated(f) {
-				r.Generated++
-				continue
-			}
-			r.Files++
-			r.Lines += p.Fset.File(f.FileStart).LineCount()
-		}
-	}
-}
-
-func finding(act *checker.Action, d analysis.Diagnostic, c *check.Check, base string) Finding {
-	fset := act.Package.Fset
-	pos, end := fset.Position(d.Pos), fset.Position(max(d.Pos, d.End))
-	f := Finding{
-		File: relative(base, pos.Filename), Line: pos.Line, Column: pos.Column, EndLine: end.Line,
-		Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
-		spans: []span{{pos.Filename, pos.Line, end.Line}},
-	}
-	for _, rel := range d.Related {
-		from, to := fset.Position(rel.Pos), fset.Position(max(rel.Pos, rel.End))
-		f.spans = append(f.spans, span{from.Filename, from.Line, to.Line})
-	}
-	f.locate(act.Package, d)
-	return f
-}
 
 func relative(base, name string) string {
 	rel, err := filepath.Rel(base, name)

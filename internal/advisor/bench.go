@@ -30,9 +30,8 @@ func (p *testPackage) imports(pkg string) bool {
 
 var benchmarkDecl = regexp.MustCompile(`(?m)^func Benchmark\w*\(`)
 
-// benchPackages returns the packages that match and whose tests declare
-// benchmarks.
-func (c command) benchPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
+// testPackages returns the packages that match.
+func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
@@ -48,17 +47,30 @@ func (c command) benchPackages(ctx context.Context, patterns []string) ([]*testP
 		} else if err != nil {
 			return nil, fmt.Errorf("advise: bench: go list: %w", err)
 		}
+		all = append(all, &p)
+	}
+}
+
+// benchPackages returns the packages that match and whose tests declare
+// benchmarks.
+func (c command) benchPackages(ctx context.Context, patterns []string) (with []*testPackage, err error) {
+	all, err := c.testPackages(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			src, err := os.ReadFile(filepath.Join(p.Dir, name))
 			if err != nil {
 				return nil, fmt.Errorf("advise: bench: %w", err)
 			}
 			if benchmarkDecl.Match(src) {
-				all = append(all, &p)
+				with = append(with, p)
 				break
 			}
 		}
 	}
+	return with, nil
 }
 
 // profileRate is the mean number of bytes between two samples of allocations:

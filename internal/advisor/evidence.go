@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-	"golang.org/x/tools/go/packages"
 )
 
 // Shares are parts of what the profiles measured, from 0 to 1.
@@ -33,6 +32,8 @@ type Evidence struct {
 	Total   Totals `json:"total"`
 	Outside Shares `json:"outside"` // of samples without a line of the packages
 	Lines   []Line `json:"lines"`   // the hottest lines, most first
+
+	Notes []string `json:"notes,omitempty"` // why to doubt it
 }
 
 // Totals are what the profiles hold.
@@ -85,17 +86,27 @@ type joiner struct {
 	outside Totals
 	beyond  int // samples at lines that do not exist
 	within  int // and at lines that do
+
+	starts map[place]string // by where functions begin: their names
+	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
+	still  map[string]bool  // and those that begin where the profiles say
+	notes  []string
 }
 
 // join reads the profiles and gives each finding its share.
-func join(names []string, pkgs []*packages.Package, base string, findings []Finding) (*Evidence, error) {
-	j := &joiner{files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, votes: map[place]vote{}}
-	for _, p := range pkgs {
-		for _, f := range p.Syntax {
-			file := p.Fset.File(f.FileStart)
-			j.files[file.Name()] = file.Name()
-			j.files[path.Join(p.PkgPath, filepath.Base(file.Name()))] = file.Name() // built with -trimpath
-			j.lengths[file.Name()] = file.LineCount()
+func join(names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
+	j := &joiner{
+		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, votes: map[place]vote{},
+		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
+	}
+	for _, u := range units {
+		for _, f := range u.Files {
+			j.files[f.Name] = f.Name
+			j.files[path.Join(u.PkgPath, filepath.Base(f.Name))] = f.Name // built with -trimpath
+			j.lengths[f.Name] = f.Lines
+			for _, fn := range f.Funcs {
+				j.starts[place{f.Name, fn.Line}] = fn.Name
+			}
 		}
 	}
 	for _, name := range names {
@@ -106,10 +117,13 @@ func join(names []string, pkgs []*packages.Package, base string, findings []Find
 	if j.beyond > j.within/20 { // the compiler itself misplaces a few
 		return nil, fmt.Errorf("advise: profile: %d samples are at lines that the files do not have; take a profile of this source, or check out the one it was taken of", j.beyond)
 	}
+	if err := j.compare(); err != nil {
+		return nil, err
+	}
 	if len(j.charged) == 0 {
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
 	}
-	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total)}
+	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Notes: j.notes}
 	found := map[place]bool{}
 	for i := range findings {
 		findings[i].Share = j.share(findings[i].spans, found)
@@ -124,7 +138,7 @@ func join(names []string, pkgs []*packages.Package, base string, findings []Find
 		return 1
 	})
 	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
-	syntax := newSources(pkgs)
+	syntax := newSources(units)
 	for i, l := range e.Lines {
 		name := l.File
 		if !filepath.IsAbs(name) {
@@ -148,6 +162,8 @@ func (j *joiner) read(name string) error {
 	if err != nil {
 		return fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
 	}
+	j.program(name, p)
+	j.functions(p)
 	known := false
 	for index, st := range p.SampleType {
 		for _, kind := range kinds {
@@ -214,8 +230,8 @@ func (j *joiner) share(spans []span, found map[place]bool) *Shares {
 	var sum Totals
 	lines := map[place]bool{}
 	for _, s := range spans {
-		for line := s.from; line <= s.to; line++ {
-			lines[place{s.file, line}] = true
+		for line := s.From; line <= s.To; line++ {
+			lines[place{s.File, line}] = true
 		}
 	}
 	for at := range maps.Keys(lines) {

@@ -24,37 +24,40 @@ type fix map[string][]change
 
 // A change puts text in the place of the bytes from start to end.
 type change struct {
-	start, end int
-	text       string
+	Start, End int
+	Text       string
 }
 
-// locate records what later steps need to know of a finding beyond its place:
-// its function, its bytes and its edits.
-func (f *Finding) locate(p *packages.Package, d analysis.Diagnostic) {
-	f.start, f.end = p.Fset.Position(d.Pos).Offset, p.Fset.Position(max(d.Pos, d.End)).Offset
-	f.pkg = p.PkgPath
+// functionAt returns the name of the declared function around pos, or "".
+func functionAt(p *packages.Package, pos token.Pos) string {
 	for _, file := range p.Syntax {
-		if d.Pos < file.FileStart || d.Pos >= file.FileEnd {
+		if pos < file.FileStart || pos >= file.FileEnd {
 			continue
 		}
 		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Pos() <= d.Pos && d.Pos < fn.End() {
-				f.Function = funcName(fn)
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Pos() <= pos && pos < fn.End() {
+				return funcName(fn)
 			}
 		}
 	}
+	return ""
+}
+
+// edits returns the first fix of a diagnostic.
+func edits(p *packages.Package, d analysis.Diagnostic) fix {
 	if len(d.SuggestedFixes) == 0 {
-		return
+		return nil
 	}
-	f.fix = fix{}
+	out := fix{}
 	for _, e := range d.SuggestedFixes[0].TextEdits {
 		from, to := p.Fset.Position(e.Pos), p.Fset.Position(max(e.Pos, e.End))
 		name := from.Filename
 		if real, err := filepath.EvalSymlinks(name); err == nil {
 			name = real // as git and the copy of the module know it
 		}
-		f.fix[name] = append(f.fix[name], change{from.Offset, to.Offset, string(e.NewText)})
+		out[name] = append(out[name], change{from.Offset, to.Offset, string(e.NewText)})
 	}
+	return out
 }
 
 // funcName is the name of a declared function, or Type.Name of a method.
@@ -91,24 +94,24 @@ var importEdit = regexp.MustCompile(`^\s*(import )?"[^"]+"\s*$`)
 func edited(name string, src []byte, changes []change) ([]byte, error) {
 	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	imported := map[change]bool{}
 	var out bytes.Buffer
 	at := 0
 	for _, c := range changes {
-		if importEdit.MatchString(c.text) {
+		if importEdit.MatchString(c.Text) {
 			if imported[c] {
 				continue
 			}
 			imported[c] = true
 		}
-		if c.start < at || c.end < c.start || c.end > len(src) {
+		if c.Start < at || c.End < c.Start || c.End > len(src) {
 			return nil, fmt.Errorf("%s: two fixes change the same place", name)
 		}
-		out.Write(src[at:c.start])
-		out.WriteString(c.text)
-		at = c.end
+		out.Write(src[at:c.Start])
+		out.WriteString(c.Text)
+		at = c.End
 	}
 	out.Write(src[at:])
 	text, err := prune(name, src, out.Bytes())
@@ -160,7 +163,7 @@ func prune(name string, src, text []byte) ([]byte, error) {
 		}
 	}
 	for _, c := range slices.Backward(gone) {
-		text = slices.Delete(slices.Clone(text), c.start, c.end)
+		text = slices.Delete(slices.Clone(text), c.Start, c.End)
 	}
 	return text, nil
 }

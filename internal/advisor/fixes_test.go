@@ -46,7 +46,7 @@ func overlaps(taken map[string][]change, more fix) bool {
 	for name, changes := range more {
 		for _, c := range changes {
 			for _, was := range taken[name] {
-				if c.start < was.end && was.start < c.end || c.start == was.start && !importEdit.MatchString(c.text) {
+				if c.Start < was.End && was.Start < c.End || c.Start == was.Start && !importEdit.MatchString(c.Text) {
 					return true
 				}
 			}

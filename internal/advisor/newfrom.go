@@ -156,7 +156,7 @@ type texts map[string][]byte
 
 // of is the code that was flagged, with its white space made even.
 func (t texts) of(f *Finding) string {
-	name := f.spans[0].file
+	name := f.spans[0].File
 	src, ok := t[name]
 	if !ok {
 		src, _ = os.ReadFile(name) // one that is gone has no text

@@ -182,7 +182,7 @@ func excerpt(src texts, f *Finding) (out []pageCode) {
 	if len(f.spans) == 0 {
 		return nil
 	}
-	name := f.spans[0].file
+	name := f.spans[0].File
 	data, ok := src[name]
 	if !ok {
 		data, _ = os.ReadFile(name) // one that is gone has no lines

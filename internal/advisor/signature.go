@@ -66,29 +66,46 @@ func (v vote) most() *signature {
 	return best
 }
 
-// sources finds the syntax of a line.
-type sources map[string]*source // by absolute name
+// sources finds the syntax of a line. It parses the package of a file when it
+// is asked for.
+type sources struct {
+	units   map[string]*unit // by the absolute name of a file
+	session *session
+	read    map[string]*source
+}
 
 type source struct {
 	pkg  *packages.Package
 	file *ast.File
 }
 
-func newSources(pkgs []*packages.Package) sources {
-	s := sources{}
-	for _, p := range pkgs {
-		for _, f := range p.Syntax {
-			s[p.Fset.File(f.FileStart).Name()] = &source{p, f}
+func newSources(units []*unit) *sources {
+	s := &sources{map[string]*unit{}, newSession(), map[string]*source{}}
+	for _, u := range units {
+		for _, f := range u.Files {
+			s.units[f.Name] = u
 		}
 	}
 	return s
 }
 
+// of returns the source of a file, or nil.
+func (s *sources) of(name string) *source {
+	u := s.units[name]
+	if u != nil && s.read[name] == nil {
+		p, _ := s.session.check(u.Package) // it compiled before
+		for _, f := range p.Syntax {
+			s.read[p.Fset.File(f.FileStart).Name()] = &source{p, f}
+		}
+	}
+	return s.read[name]
+}
+
 // explain returns the exercise that applies to a line, and what allocates
 // there: by its syntax where that is plain, and otherwise by the frames.
-func (s sources) explain(at place, v vote) (exercise int, cause string) {
+func (s *sources) explain(at place, v vote) (exercise int, cause string) {
 	var written *signature
-	if src := s[at.file]; src != nil {
+	if src := s.of(at.file); src != nil {
 		written = src.line(at.line)
 	}
 	frame := v.most()

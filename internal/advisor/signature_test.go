@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/tools/go/packages"
-
 	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/internal/workload"
 )
@@ -62,8 +60,8 @@ func exercise(t *testing.T, number int, variant string) workload.Closed {
 	return task.(workload.Closed)
 }
 
-var exercisePackage = sync.OnceValues(func() ([]*packages.Package, error) {
-	return load(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/workload"}})
+var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
+	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/workload"}})
 })
 
 // resolve joins a profile to the exercises and returns what each of their lines

@@ -28,7 +28,7 @@ type VerifyConfig struct {
 const (
 	Kept     = "kept"     // its tests pass and its benchmarks allocate less
 	Dropped  = "dropped"  // see the reason
-	Unproven = "unproven" // no benchmark runs its line
+	Unproven = "unproven" // no benchmark runs its line, nor a test that could be made one
 )
 
 // A Verification is the outcome for each fix, in the order they were tried,
@@ -145,22 +145,27 @@ func (v *verifier) findReach(ctx context.Context, fixes []Finding) error {
 			v.tests = append(v.tests, p)
 		}
 	}
-	v.reached, err = v.reaching(ctx, v.tests, covered, v.Bench, v.tmp, v.Progress)
-	return err
+	if v.reached, err = v.reaching(ctx, v.tests, covered, v.Bench, v.tmp, v.Progress); err != nil || v.Bench != "" {
+		return err
+	}
+	return v.generate(ctx, fixes)
 }
 
 // benchmarksOf returns the benchmarks that run the place of a finding, or one
 // that its fix changes.
-func (v *verifier) benchmarksOf(f *Finding) []benchmark {
+func (v *verifier) benchmarksOf(f *Finding) []benchmark { return v.placesIn(v.reached, f) }
+
+// placesIn is benchmarksOf for what is in r.
+func (v *verifier) placesIn(r reach, f *Finding) []benchmark {
 	file := func(name string) string { return path.Join(f.pkg, filepath.Base(name)) }
-	found := v.reached.of(file(f.spans[0].file), f.Line, f.Column)
+	found := r.of(file(f.spans[0].File), f.Line, f.Column)
 	for name, changes := range f.fix {
 		for _, c := range changes {
-			if len(found) > 0 || importEdit.MatchString(c.text) {
+			if len(found) > 0 || importEdit.MatchString(c.Text) {
 				continue
 			}
-			line, column := position(v.source[name], c.start)
-			found = v.reached.of(file(name), line, column)
+			line, column := position(v.source[name], c.Start)
+			found = r.of(file(name), line, column)
 		}
 	}
 	return found
@@ -225,19 +230,27 @@ func (v *verifier) examine(ctx context.Context, f *Finding, got *Verified) error
 	}
 	marks := v.benchmarksOf(f)
 	if len(marks) == 0 {
-		got.Outcome, got.Reason = Unproven, "no benchmark runs the line; it builds, its tests were not run"
+		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its tests were not run"
 		return nil
 	}
 	contests, err := v.contests(ctx, f, marks)
 	if err != nil {
 		return drop(err.Error())
 	}
+	test := fromTest(marks[0].name)
 	m, err := v.compare(ctx, contests, v.Blocks, v.BenchTime)
+	if err != nil && test != "" && ctx.Err() == nil {
+		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and "+test+" cannot be repeated as one: "+err.Error()
+		return nil
+	}
 	if err != nil {
 		return drop(err.Error())
 	}
 	got.Figures = m.figures()
 	keep, reason := judge(got.Figures, v.AcceptTime)
+	if test != "" {
+		reason += "; no benchmark runs it, so one was made of " + test
+	}
 	if !keep {
 		return drop(reason)
 	}

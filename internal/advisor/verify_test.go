@@ -311,7 +311,7 @@ func TestScratch(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
 	at := func(file string, start, end int, check, function, severity string) Finding {
-		return Finding{Check: check, Function: function, Severity: severity, pkg: "p", start: start, end: end, spans: []span{{file: filepath.Join(dir, file)}}}
+		return Finding{Check: check, Function: function, Severity: severity, pkg: "p", start: start, end: end, spans: []span{{File: filepath.Join(dir, file)}}}
 	}
 	alpha, beta := at("a.go", 0, 8, "c", "f", "advice"), at("a.go", 9, 16, "c", "f", "advice")
 	gamma := at("b.go", 11, 19, "c", "f", "advice")

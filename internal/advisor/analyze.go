@@ -1,0 +1,169 @@
+package advisor
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// A unit is one package: what the go command says of it, and what was found.
+type unit struct {
+	*packages.Package
+	outcome
+	broken []packages.Error // why it does not compile
+}
+
+// An outcome is what is kept of a package when it has been checked.
+type outcome struct {
+	Files    []file
+	Findings []diagnosis
+}
+
+// A file is what profiles are compared with.
+type file struct {
+	Name      string
+	Lines     int
+	Generated bool
+	Funcs     []function
+}
+
+// A function is one that a file declares.
+type function struct {
+	Name string
+	Line int // of the word func
+}
+
+// analyze loads the packages and runs the checks on each, as many at a time as
+// there are processors. None of them is kept beyond its outcome.
+func analyze(ctx context.Context, c Config) ([]*unit, error) {
+	pkgs, err := load(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range c.Checks {
+		ch.ReportHints(true)
+	}
+	units := make([]*unit, len(pkgs))
+	for i, p := range pkgs {
+		units[i] = &unit{Package: p}
+	}
+	store := newCache(c)
+	errs := make([]error, len(units))
+	var next atomic.Int64 // hands each unit to one goroutine, which owns it until Wait
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(units)) {
+		wg.Go(func() {
+			s := newSession()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(units) || ctx.Err() != nil {
+					return
+				}
+				errs[i] = units[i].examine(s, store, c.Checks)
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err := problems(units); err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	store.trim()
+	return units, nil
+}
+
+// examine fills in the outcome: from the cache where nothing has changed since.
+func (u *unit) examine(s *session, store *cache, checks []*check.Check) error {
+	key := store.key(u.Package)
+	if store.get(key, &u.outcome) {
+		return nil
+	}
+	checked, broken := s.check(u.Package)
+	if u.broken = broken; len(broken) > 0 || len(u.Errors) > 0 {
+		return nil
+	}
+	for _, f := range checked.Syntax {
+		u.Files = append(u.Files, describe(checked, f))
+	}
+	var analyzers []*analysis.Analyzer
+	byName := map[string]*check.Check{}
+	for _, ch := range checks {
+		analyzers = append(analyzers, ch.Analyzer)
+		byName[ch.Name] = ch
+	}
+	graph, err := checker.Analyze(analyzers, []*packages.Package{checked}, nil)
+	if err != nil {
+		return fmt.Errorf("advise: analyze: %w", err)
+	}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			return fmt.Errorf("advise: %s: %s: %w", u.PkgPath, act.Analyzer.Name, act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			u.Findings = append(u.Findings, diagnose(checked, d, byName[act.Analyzer.Name]))
+		}
+	}
+	store.put(key, &u.outcome)
+	return nil
+}
+
+func describe(p *packages.Package, f *ast.File) file {
+	at := p.Fset.File(f.FileStart)
+	out := file{Name: at.Name(), Lines: at.LineCount(), Generated: ast.IsGenerated(f)}
+	for _, decl := range f.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			out.Funcs = append(out.Funcs, function{fn.Name.Name, p.Fset.Position(fn.Pos()).Line})
+		}
+	}
+	return out
+}
+
+// A diagnosis is a finding as it can be stored: Finding holds all but the name
+// of its file relative to a directory.
+type diagnosis struct {
+	Finding    Finding
+	Pkg        string
+	Spans      []span // the first is the finding's own
+	Start, End int
+	Fix        fix
+}
+
+// finding is the diagnosis as seen from a directory.
+func (d diagnosis) finding(base string) Finding {
+	f := d.Finding
+	f.File = relative(base, d.Spans[0].File)
+	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
+	return f
+}
+
+func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagnosis {
+	pos, end := p.Fset.Position(d.Pos), p.Fset.Position(max(d.Pos, d.End))
+	out := diagnosis{
+		Finding: Finding{
+			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
+			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
+		},
+		Pkg: p.PkgPath, Spans: []span{{pos.Filename, pos.Line, end.Line}}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d),
+	}
+	for _, rel := range d.Related {
+		from, to := p.Fset.Position(rel.Pos), p.Fset.Position(max(rel.Pos, rel.End))
+		out.Spans = append(out.Spans, span{from.Filename, from.Line, to.Line})
+	}
+	return out
+}
