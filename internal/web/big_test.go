@@ -75,7 +75,7 @@ func TestLargeStore(t *testing.T) {
 		name         string
 		ours, shells []time.Duration
 		most         float64 // times the shell
-	}{{"open and list", open, openShell, 5}, {"a page of the list", list, listShell, 5}, {"the rows of a run, decoded", rows, rowsShell, 5}, {"the page of a run", page, rowsShell, 0}} {
+	}{{"open and list", open, openShell, 5}, {"a page of the list", list, listShell, 5}, {"the rows of a run, decoded", rows, rowsShell, 5}, {"the page of a run", page, rowsShell, 8}} { // 4 on an idle machine
 		ours, shells := median(c.ours), median(c.shells)
 		ratio := float64(ours) / float64(shells)
 		t.Logf("%s: %v, the shell %v, ratio %.1f", c.name, ours, shells, ratio)
