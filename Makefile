@@ -82,6 +82,7 @@ bench:
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 9 -bench 'Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|gnet)$$' -ours isobar-readiness -wall -out ../docs/http11-wrk.md ./http11/server
 	cd bench && $(GO) run ./cmd/modes -out ../docs/http11-modes.md
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/overhead.md ./overhead
+	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 7 -ours isobar-fleet -wall -out ../docs/fleet-overhead.md ./fleet
 
 # Two minutes; takes 5 GB of memory for the side that has no limit.
 bench-gcctl:
