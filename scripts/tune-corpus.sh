@@ -4,10 +4,13 @@
 #   scripts/tune-corpus.sh [DIR [PROGRAM ...]]
 #
 # Downloads and builds the programs in DIR (default: a temporary directory) from
-# the module proxy and Go's own sources, then measures each: predictions against
-# held-out runs, and the recommendation of tune against the default. Results are
-# kept in DIR/results; with names of programs only those are measured again.
-# Two minutes a program, on a machine that does nothing else.
+# the module proxy and Go's own sources, then measures each: runs under eight
+# settings, which go to internal/tuner/testdata/recorded and which predictions are
+# held against (Record); the recommendation of tune against the default (Tune); and
+# of two programs a scan of 200 runs against the search (Scan).
+# ISOBAR_CORPUS_PARTS chooses among these. Results are kept in DIR/results; with
+# names of programs only those are measured again. Two minutes a program, on a
+# machine that does nothing else.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)
 dir=${1:-$(mktemp -d)}
@@ -22,7 +25,7 @@ if [ ! -e "$dir/ready" ]; then
 	go get github.com/yuin/goldmark@v1.7.13 github.com/prometheus/prometheus@v0.307.1 golang.org/x/tools@v0.52.0
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
 	cd "$repo"
-	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
+	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/...
 	go test -c -o "$dir/bin/json.test" encoding/json
 	# The compiler, on a package whose imports are built.
 	cd "$(go env GOROOT)/src/text/template"
@@ -42,6 +45,11 @@ fi
 [ "${ISOBAR_CORPUS_BUILD:-}" = "" ] || exit 0
 
 cd "$repo"
+export ISOBAR_CORPUS="$dir"
+go test -c -o "$dir/tuner.test" ./internal/tuner
+cd internal/tuner
 pattern=$(echo "$*" | tr ' ' '|')
-ISOBAR_SOAK=1 ISOBAR_CORPUS="$dir" go test -timeout 60m -count 1 -v -run "^TestCorpus\$/${pattern:-.}" ./internal/tuner
-ISOBAR_SOAK=1 ISOBAR_CORPUS="$dir" go test -count 1 -run '^TestCorpusTable$' ./internal/tuner
+for what in ${ISOBAR_CORPUS_PARTS:-Record Tune Scan}; do
+	"$dir/tuner.test" -test.timeout 60m -test.v -test.run "^TestCorpus$what\$/^(${pattern:-.*})\$"
+done
+"$dir/tuner.test" -test.run '^TestCorpusTable$'

@@ -2,8 +2,7 @@ package tuner
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,223 +37,129 @@ var corpus = []corpusProgram{
 	{Name: "service", What: "an HTTP service of JSON and templates at 400 requests a second (CPU time)", Command: `exec $D/bin/service 127.0.0.1:18479`, URL: "http://127.0.0.1:18479/items?from=100"},
 }
 
-// A corpusResult is what measuring a program gave.
-type corpusResult struct {
-	Program                       corpusProgram
-	Settings                      int     // that predictions were held against
-	Goal, Share, Peak, Near, Far  float64 // mean absolute errors, as shares
-	Covered, Tried, Unsure        int
-	Cycles                        int // at the default
-	DefaultSeconds, DefaultMemory float64
-	Tuned                         *Result
+// sketches are small programs that the constants of the model were chosen with.
+var sketches = []corpusProgram{
+	{Name: "bintree", What: "binary trees", Command: `exec $D/bin/bintree`},
+	{Name: "jsontrip", What: "JSON to and fro", Command: `exec $D/bin/jsontrip`},
+	{Name: "words", What: "counting words", Command: `exec $D/bin/words`},
+	{Name: "format", What: "formatting text", Command: `exec $D/bin/format`},
+	{Name: "cache", What: "a cache that fills", Command: `exec $D/bin/cache`},
+	{Name: "render", What: "a template", Command: `exec $D/bin/render`},
+	{Name: "graph", What: "a graph that grows", Command: `exec $D/bin/graph`},
 }
 
-// TestCorpus measures the programs; it takes two minutes for each.
-func TestCorpus(t *testing.T) {
-	dir := os.Getenv("ISOBAR_CORPUS")
-	if dir == "" {
-		t.Skip("scripts/tune-corpus.sh downloads the programs and runs this")
-	}
+// A corpusResult is what tuning a program gave.
+type corpusResult struct {
+	Program corpusProgram
+	Tuned   *Result
+}
+
+// corpusConfig says how to tune a program of the corpus.
+func corpusConfig(t *testing.T, dir string, p corpusProgram) Config {
+	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range corpus {
-		t.Run(p.Name, func(t *testing.T) {
-			command := strings.NewReplacer("$D", dir, "$R", strings.TrimSpace(string(root))).Replace(p.Command)
-			base := cell.Config{Workload: "exec", Command: []string{"sh", "-c", command}, GC: cell.DefaultGC}
-			c := Config{Base: base, Objective: Throughput, Budget: 60 * time.Second, Pairs: 6, Seed: 1, MemoryBytes: 4 << 30}
-			if p.URL != "" {
-				w, err := workload.Lookup("serve")
-				if err != nil {
-					t.Fatal(err)
-				}
-				params, err := w.Resolve(map[string]string{"url": p.URL, "rate": "400", "for": "1s", "warmup": "300ms"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.Base.Workload, c.Base.Params, c.Objective = "serve", params, CPU
-			}
-			measureCorpus(t, dir, p, c)
-		})
+	command := strings.NewReplacer("$D", dir, "$R", strings.TrimSpace(string(root))).Replace(p.Command)
+	base := cell.Config{Workload: "exec", Command: []string{"sh", "-c", command}, GC: cell.DefaultGC}
+	c := Config{Base: base, Objective: Throughput, Budget: 60 * time.Second, Pairs: 8, Seed: 1, MemoryBytes: 4 << 30}
+	if p.URL != "" {
+		w, err := workload.Lookup("serve")
+		if err != nil {
+			t.Fatal(err)
+		}
+		params, err := w.Resolve(map[string]string{"url": p.URL, "rate": "400", "for": "1s", "warmup": "300ms"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Base.Workload, c.Base.Params, c.Objective = "serve", params, CPU
 	}
+	return c
 }
 
-func measureCorpus(t *testing.T, dir string, p corpusProgram, c Config) {
+// corpusRunner runs programs of the corpus, once before all else to fill caches.
+func corpusRunner(t *testing.T, base cell.Config) Runner {
+	t.Helper()
 	r := runner.New(runner.Config{})
 	run := func(config cell.Config, block int) (*cell.Record, error) {
 		rec, _, err := r.Run(t.Context(), cell.Cell{Config: config, Block: block, Timeout: time.Minute, MemoryBytes: 6 << 30})
 		return &rec, err
 	}
-	if _, err := run(c.Base, 0); err != nil { // caches
-		t.Fatal(err)
+	if rec, err := run(base, 0); err != nil || rec.Err != nil {
+		t.Fatal(err, rec.Err)
 	}
-	result := corpusResult{Program: p}
-	result.predict(t, c.Base, measured(t, c.Base, predictSettings(), 2))
-	tuned, err := Tune(c, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result.Tuned = tuned
-	t.Logf("%s: %s %s (%s), %d runs in %.0f s", p.Name, tuned.Outcome, settingText(tuned.Setting), tuned.Reason, tuned.Runs, tuned.Seconds)
-	for _, g := range tuned.Gains {
-		t.Logf("  %s %.3f [%.3f, %.3f], equal runs %.3f: %s", nameOf(g.Metric), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
-		if tuned.Outcome == Recommended && g.Metric == c.Objective.costName(isServed(c.Base)) && g.Ratio.Lo > 1 {
-			t.Error("the recommendation is worse than the default")
-		}
-	}
-	result.Tuned.Candidates, result.Tuned.Frontier = nil, nil
-	data, err := json.MarshalIndent(result, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "results", p.Name+".json"), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return run
 }
 
-// predict holds predictions against what was measured: pilots are the first
-// runs; the truth is the median of all runs of a setting that was no pilot, and
-// of the later runs of one that was.
-func (r *corpusResult) predict(t *testing.T, base cell.Config, pilots map[cell.GC][]Pilot) {
-	t.Helper()
-	served := isServed(base)
-	time := func(p Pilot) float64 {
-		if served {
-			return p.CPU
-		}
-		return p.Wall
-	}
-	at := func(percent int) Pilot { return pilots[setting(percent, 0)][0] }
-	one, err := NewModel([]Pilot{at(100)}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	three, err := NewModel([]Pilot{at(100), at(50), at(400)}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Cycles, r.DefaultSeconds, r.DefaultMemory = at(100).Cycles, time(at(100)), at(100).PeakBytes
-	var goal, share, peak, near, far errorsOf
-	for _, gc := range predictSettings() {
-		r.Settings++
-		p1, p3 := one.Predict(gc), three.Predict(gc)
-		truth1, truth3 := pilots[gc], pilots[gc]
-		if gc.Percent == 100 {
-			truth1 = truth1[1:]
-		}
-		if slices.Contains([]int{50, 100, 400}, gc.Percent) {
-			truth3 = truth3[1:]
-		}
-		moderate := gc.Percent > 0 && gc.Percent <= 800
-		if moderate && len(p1.Doubts) > 0 {
-			r.Unsure++
-		} else if moderate {
-			goals, shares := column(truth1, func(p Pilot) float64 { return p.MeanGoalBytes }), column(truth1, func(p Pilot) float64 { return p.GCSeconds / p.CPU })
-			if p1.GoalBytes.Mid > 0 && middle(goals) > 0 {
-				goal.add(p1.GoalBytes.Mid/middle(goals) - 1)
-				goal.cover(p1.GoalBytes, goals)
-			}
-			share.add(p1.GCShare.Mid - middle(shares))
-			share.cover(p1.GCShare, shares)
-			peaks := column(truth1, func(p Pilot) float64 { return p.PeakBytes })
-			peak.add(p1.PeakBytes.Mid/middle(peaks) - 1)
-			peak.cover(p1.PeakBytes, peaks)
-		}
-		if len(p3.Doubts) > 0 {
-			continue
-		}
-		to, expected := &far, p3.Wall
-		if moderate {
-			to = &near
-		}
-		if served {
-			expected = p3.CPU
-		}
-		times := column(truth3, time)
-		to.add(expected.Mid/middle(times) - 1)
-		to.cover(expected, times)
-		t.Logf("%7s goal %s, time %.2f s %s", gc, bytesText(p1.GoalBytes.Mid), middle(times), offText(expected.Mid, middle(times)))
-	}
-	r.Goal, r.Share, r.Peak, r.Near, r.Far = goal.mean(), share.mean(), peak.mean(), near.mean(), far.mean()
-	for _, e := range []errorsOf{goal, share, peak, near, far} {
-		r.Covered, r.Tried = r.Covered+e.covered, r.Tried+e.tried
-	}
-	t.Logf("goal %.1f %%, GC share %.1f points, peak %.1f %%, time %.1f %% to 800, %.1f %% beyond; intervals hold %d of %d; unsure of %d",
-		100*r.Goal, 100*r.Share, 100*r.Peak, 100*r.Near, 100*r.Far, r.Covered, r.Tried, r.Unsure)
-}
-
-// TestCorpusTable writes docs/tune-corpus.md from the results.
-func TestCorpusTable(t *testing.T) {
+// corpusPrograms runs f for each program, with the directory of the corpus.
+func corpusPrograms(t *testing.T, programs []corpusProgram, f func(t *testing.T, dir string, p corpusProgram)) {
 	dir := os.Getenv("ISOBAR_CORPUS")
 	if dir == "" {
-		t.Skip("scripts/tune-corpus.sh runs this")
+		t.Skip("scripts/tune-corpus.sh downloads the programs and runs this")
 	}
-	var results []corpusResult
-	for _, p := range corpus {
-		data, err := os.ReadFile(filepath.Join(dir, "results", p.Name+".json"))
-		if os.IsNotExist(err) {
-			continue
+	for _, p := range programs {
+		t.Run(p.Name, func(t *testing.T) { f(t, dir, p) })
+	}
+}
+
+// TestCorpusRecord runs each program under eight settings, in four blocks of
+// shuffled order, and writes the runs to testdata/recorded.
+func TestCorpusRecord(t *testing.T) {
+	corpusPrograms(t, slices.Concat(corpus, sketches), func(t *testing.T, dir string, p corpusProgram) {
+		base := corpusConfig(t, dir, p).Base
+		run := corpusRunner(t, base)
+		recording := recording{Program: p.Name, What: p.What, Served: p.URL != ""}
+		rng := rand.New(rand.NewPCG(1, 1))
+		for block := range recordedBlocks {
+			settings := recordedSettings()
+			rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
+			for _, gc := range settings {
+				config := base
+				config.GC = gc
+				rec, err := run(config, block)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec.Err != nil {
+					t.Fatal(rec.Err)
+				}
+				recording.add(rec, block)
+			}
 		}
-		var r corpusResult
-		if err == nil {
-			err = json.Unmarshal(data, &r)
+		if err := recording.write(); err != nil {
+			t.Fatal(err)
 		}
+	})
+}
+
+// TestCorpusTune tunes each program.
+func TestCorpusTune(t *testing.T) {
+	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
+		c := corpusConfig(t, dir, p)
+		tuned, err := Tune(c, corpusRunner(t, c.Base))
 		if err != nil {
 			t.Fatal(err)
 		}
-		results = append(results, r)
-	}
-	if len(results) == 0 {
-		t.Fatal("no results")
-	}
-	if err := os.WriteFile("../../docs/tune-corpus.md", []byte(corpusPage(results)), 0o644); err != nil {
+		t.Logf("%s: %s %s (%s), %d runs in %.0f s", p.Name, tuned.Outcome, settingText(tuned.Setting), tuned.Reason, tuned.Runs, tuned.Seconds)
+		for _, g := range tuned.Gains {
+			t.Logf("  %s %.3f [%.3f, %.3f], equal runs %.3f: %s", nameOf(g.Metric), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
+			if tuned.Outcome == Recommended && g.Metric == c.Objective.costName(isServed(c.Base)) && g.Ratio.Lo > 1 {
+				t.Error("the recommendation is worse than the default")
+			}
+		}
+		tuned.Candidates, tuned.Frontier = nil, nil
+		keepResult(t, dir, p.Name, corpusResult{Program: p, Tuned: tuned})
+	})
+}
+
+func keepResult(t *testing.T, dir, name string, v any) {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func corpusPage(results []corpusResult) string {
-	var b strings.Builder
-	b.WriteString("# What `isobar tune` makes of real programs\n\nWritten by `scripts/tune-corpus.sh`, which downloads and builds the programs, measures them and writes this page.\n" +
-		"None of them was used to make the model. A ratio is tuned to default in fresh runs paired by round, with its interval;\n" +
-		"\"equal runs\" is by how much two copies of the default differed, and no effect below that is called one.\n\n" +
-		"| program | outcome | setting | objective | ratio | equal runs | peak memory | runs |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, r := range results {
-		ratio, floor, memory := "-", "-", "-"
-		for _, g := range r.Tuned.Gains {
-			text := fmt.Sprintf("%.3f [%.3f, %.3f]", g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi)
-			if g.Metric == r.Tuned.Objective.costName(isServed(r.Tuned.Base)) {
-				ratio, floor = text, fmt.Sprintf("%.3f", g.Floor)
-			}
-			if g.Metric == cell.RSSPeak {
-				memory = text
-			}
-		}
-		setting := settingText(r.Tuned.Setting)
-		if r.Tuned.Outcome == Inconclusive {
-			setting = "(" + setting + " was tested)"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %d |\n", r.Program.Name, r.Tuned.Outcome, setting, r.Tuned.Objective, ratio, floor, memory, r.Tuned.Runs)
+	if err := os.WriteFile(filepath.Join(dir, "results", name+".json"), data, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	b.WriteString("\n")
-	for _, r := range results {
-		fmt.Fprintf(&b, "- **%s**: %s; %.2f s and %s at the default, %d collections. %s.\n", r.Program.Name, r.Program.What, r.DefaultSeconds, bytesText(r.DefaultMemory), r.Cycles, r.Tuned.Reason)
-	}
-	b.WriteString("\n## Predictions against held-out runs\n\nOne pilot at the default predicts heap goal, GC share and peak memory for GOGC 25 to 800; three (50, 100, 400) predict wall time (of the\n" +
-		"service CPU time) to 800, and at 3200 and off. Mean absolute errors over settings; the truth is the median of two runs a setting, of one where the\n" +
-		"other was the pilot. The last row is the mean over programs.\n\n| program | heap goal | GC share | peak memory | time to 800 | time at 3200, off | in the 90 % interval | unsure of |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
-	var sum corpusResult
-	n := float64(len(results))
-	for _, r := range results {
-		b.WriteString(predictionRow(r.Program.Name, r))
-		sum.Goal, sum.Share, sum.Peak, sum.Near, sum.Far = sum.Goal+r.Goal/n, sum.Share+r.Share/n, sum.Peak+r.Peak/n, sum.Near+r.Near/n, sum.Far+r.Far/n
-		sum.Covered, sum.Tried, sum.Unsure = sum.Covered+r.Covered, sum.Tried+r.Tried, sum.Unsure+r.Unsure
-	}
-	b.WriteString(predictionRow("mean", sum))
-	return b.String()
-}
-
-func predictionRow(name string, r corpusResult) string {
-	return fmt.Sprintf("| %s | %.1f %% | %.1f points | %.1f %% | %.1f %% | %.1f %% | %.0f %% of %d | %d |\n", name, 100*r.Goal, 100*r.Share, 100*r.Peak, 100*r.Near, 100*r.Far,
-		100*float64(r.Covered)/math.Max(float64(r.Tried), 1), r.Tried, r.Unsure)
 }

@@ -29,6 +29,8 @@ type Prediction struct {
 	Cycles    int      `json:"cycles"`
 	// Doubts say why the figures should be measured instead of believed.
 	Doubts []string `json:"doubts,omitempty"`
+	// MemoryDoubts say so of GoalBytes and PeakBytes alone.
+	MemoryDoubts []string `json:"memory_doubts,omitempty"`
 
 	x vector // the regressors
 }
@@ -46,6 +48,7 @@ const (
 	timeErrorPerOctave            = 0.004
 	heapOverhead                  = 1.04 // resident bytes of a byte of heap
 	leastOther                    = 3 * mib
+	usualOther                    = 8 * mib
 	noiseGuess                    = 0.05
 	limitOvershoot                = 1.03 // of what GOMEMLIMIT allows
 	smallHeap                     = 8 * mib
@@ -113,13 +116,9 @@ func (m *Model) sources() []*Pilot {
 func (m *Model) fitMemory() {
 	var sum, n float64
 	for _, p := range m.sources() {
-		r := p.replayAll(p.GC, 0)
-		peak := p.PeakHeapBytes
-		if p.Cycles < fewCycles { // most of the life lies behind the last line
-			peak = max(peak, r.peak)
-		}
-		w := math.Min(float64(p.Cycles), 20) / (peak + 16*mib)
-		sum += w * max(p.PeakBytes-heapOverhead*peak, leastOther)
+		r := p.replayAll(p.GC, 0, nil)
+		w := math.Min(float64(p.Cycles), 20) / (r.peak + 16*mib)
+		sum += w * max(p.PeakBytes-heapOverhead*r.peak, leastOther)
 		n += w
 	}
 	m.other = sum / n
@@ -129,7 +128,7 @@ func (m *Model) fitMemory() {
 func (m *Model) fitCycles() {
 	var logs, weights, spread float64
 	for _, p := range m.sources() {
-		r := p.replayAll(p.GC, m.other)
+		r := p.replayAll(p.GC, m.other, nil)
 		if r.seconds <= 0 || p.GCSeconds <= 0 {
 			continue
 		}
@@ -163,23 +162,28 @@ func (m *Model) doubt() {
 // expect averages the replays of all pilots.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
-	var weights, goal, cycles float64
+	var weights, goal, goals, cycles float64
 	for _, p := range m.sources() {
-		r := p.replayAll(gc, m.other)
+		r := p.chances(gc, m.other)
 		w := math.Min(float64(p.Cycles), 20)
 		sum.seconds += w * r.seconds
 		sum.peak += w * r.peak
+		sum.peakSpread += w * r.peakSpread
 		sum.starving = sum.starving || r.starving
 		cycles += w * float64(r.cycles)
 		if r.weight > 0 {
-			goal += w * r.goal / r.weight
+			goal, goals = goal+w*r.goal/r.weight, goals+w
+			sum.goalSpread += w * r.goalSpread
 		}
 		weights += w
 	}
 	sum.seconds *= m.scale / weights
 	sum.peak /= weights
+	sum.peakSpread /= weights
 	sum.cycles = int(math.Round(cycles / weights))
-	sum.goal, sum.weight = goal/weights, 1
+	if goals > 0 {
+		sum.goal, sum.goalSpread, sum.weight = goal/goals, sum.goalSpread/goals, 1
+	}
 	return sum
 }
 
@@ -207,13 +211,13 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	p := Prediction{GC: gc, Cycles: r.cycles, Doubts: slices.Clone(m.doubts)}
 	rss := m.other + heapOverhead*r.peak
 	p.x = vector{1, r.seconds, rss}
-	p.PeakBytes = about(rss, peakError+peakErrorPerOctave*far+1/float64(20+20*r.cycles))
+	p.PeakBytes = about(rss, math.Hypot(peakError+peakErrorPerOctave*far, heapOverhead*r.peakSpread/rss))
 	if limit := float64(gc.LimitBytes); limit > 0 && !r.starving {
 		// The runtime keeps what it maps under its limit; little is beside it.
 		p.PeakBytes.Hi = min(p.PeakBytes.Hi, max(limitOvershoot*limit+leastOther, rss))
 	}
 	if r.goal > 0 {
-		p.GoalBytes = about(r.goal, goalError+goalErrorPerOctave*far)
+		p.GoalBytes = about(r.goal, math.Hypot(goalError+goalErrorPerOctave*far, r.goalSpread/r.goal))
 	}
 	cpu := dot(m.cpu.mean, p.x)
 	costSpread := m.spread + costError + costErrorPerOctave*far
@@ -244,6 +248,9 @@ func (m *Model) time(f *fit, x vector, far, costSpread float64) Interval {
 func (m *Model) doubtSetting(p *Prediction, r replay) {
 	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was measured its cost is no longer in proportion")
+	}
+	if r.cycles < fewCycles && p.GC.Percent > 0 {
+		p.MemoryDoubts = append(p.MemoryDoubts, fmt.Sprintf("about %d collections are expected: it is chance what they see", r.cycles))
 	}
 	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "the heap is of few MB, and gctrace rounds to whole ones")

@@ -75,7 +75,7 @@ func TestPilotRefuses(t *testing.T) {
 func TestReplayFollowsThePacer(t *testing.T) {
 	p := mustPilot(t, steady(400))
 	for _, percent := range []int{50, 100, 200, 400} {
-		r := p.replayAll(cell.GC{Percent: percent}, 0)
+		r := p.replayAll(cell.GC{Percent: percent}, 0, nil)
 		marked := (20.5 + 2) * mib
 		if percent == 50 {
 			marked = 20.5 * mib / (1 - 0.297*0.5) // the runway bounds what is allocated while marking
@@ -87,15 +87,15 @@ func TestReplayFollowsThePacer(t *testing.T) {
 			t.Errorf("GOGC=%d: goal %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.goal/r.weight/mib, r.cycles, goal/mib, cycles)
 		}
 	}
-	if r := p.replayAll(cell.DisabledGC, 0); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
+	if r := p.replayAll(cell.DisabledGC, 0, nil); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
 		t.Errorf("off: %+v", r)
 	}
 	// A limit that leaves 10 MiB of room, with GOGC off.
-	r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 40 * mib}, 5*mib)
+	r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 40 * mib}, 5*mib, nil)
 	if goal := (40 - 5 - 0.03*40) * mib; !near(r.goal/r.weight, goal, 0.01) || r.starving {
 		t.Errorf("under a limit: goal %.1f MiB, want %.1f; starving %t", r.goal/r.weight/mib, goal/mib, r.starving)
 	}
-	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib); !r.starving {
+	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib, nil); !r.starving {
 		t.Error("a limit below the live heap: not starving")
 	}
 }

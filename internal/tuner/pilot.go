@@ -17,6 +17,7 @@ type Pilot struct {
 	Procs int // GOMAXPROCS, as the program's own lines say
 	// Wall and CPU are seconds, CPU that of all threads.
 	Wall, CPU float64
+	System    float64 // the part of CPU that the kernel took
 	// GCSeconds is the CPU time of all collections, without idle marking;
 	// IdleSeconds is idle marking.
 	GCSeconds, IdleSeconds float64
@@ -46,6 +47,17 @@ type trajectory struct {
 	// the collector's CPU time, where the runway does not bound it.
 	floating float64
 	procs    int
+	// rough is by how much what is live between two points may differ from the
+	// line between them, in bytes: the standard deviation.
+	rough float64
+	// forced are the collections that the program asks for: under each setting,
+	// when as much has been allocated.
+	forced []forcedCycle
+}
+
+type forcedCycle struct {
+	allocated, black float64 // bytes: before it, and while it was marking
+	seconds          float64 // CPU
 }
 
 type point struct {
@@ -63,7 +75,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		return Pilot{}, fmt.Errorf("tuner: pilot: %w", rec.Err)
 	}
 	p := Pilot{
-		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU],
+		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU], System: rec.Metrics[cell.SystemCPU],
 		PeakBytes: rec.Metrics[cell.RSSPeak], Faults: rec.Metrics[cell.MinorFaults],
 	}
 	if len(rec.Cycles) == 0 {
@@ -88,7 +100,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 	var weighted, weight float64
 	for s := range streams {
 		cycles := byStream[s]
-		t, goal, allocated := newTrajectory(cycles, p.Wall)
+		t, goal, allocated := newTrajectory(cycles, &p)
 		p.streams = append(p.streams, t)
 		weighted += goal * allocated
 		weight += allocated
@@ -101,7 +113,7 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 
 // newTrajectory reads the cycles of one process. meanGoal is weighted by what
 // was allocated towards each goal; both count cycles that have one.
-func newTrajectory(cycles []cell.Cycle, wall float64) (t trajectory, meanGoal, towards float64) {
+func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towards float64) {
 	var allocated, between, pausing, marking, cost, room, duration float64
 	var marked, ended float64 // of the cycle before
 	for i, c := range cycles {
@@ -114,8 +126,9 @@ func newTrajectory(cycles []cell.Cycle, wall float64) (t trajectory, meanGoal, t
 		black := max(end-start, 0)
 		// The runtime rounds each size down: half a MiB is missing on average.
 		live := max(float64(c.LiveBytes)+mib/2-black, mib/4)
-		if !c.Forced || len(cycles) < 3 {
-			t.points = append(t.points, point{allocated, live, float64(c.StackBytes + c.GlobalBytes)})
+		t.points = append(t.points, point{allocated, live, float64(c.StackBytes + c.GlobalBytes)})
+		if c.Forced {
+			t.forced = append(t.forced, forcedCycle{allocated, black, float64(c.CPUNs) / 1e9})
 		}
 		if goal := float64(c.GoalBytes); goal > 0 && !c.Forced && i > 0 {
 			meanGoal += goal * (fresh + black)
@@ -134,12 +147,15 @@ func newTrajectory(cycles []cell.Cycle, wall float64) (t trajectory, meanGoal, t
 		meanGoal /= towards
 	}
 	rate := between / max(pausing, 1e-6) // bytes a second, no cycle running
-	rest := rate * max(wall-ended, 0)
+	rest := rate * max(p.Wall-ended, 0)
 	if goal := float64(cycles[len(cycles)-1].GoalBytes); goal > 0 {
 		// The next cycle did not begin: less than its goal was allocated.
 		rest = min(rest, max(goal-marked, 0))
 	}
+	// Nor does it fit into what was resident at the peak.
+	rest = min(rest, max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)-marked)
 	t.total = allocated + rest
+	t.rough = t.roughness()
 	t.fitCost(cycles)
 	// While marking the program runs at about half speed, for as long as the
 	// cycles took, or as dedicated workers alone would: they get a quarter of
@@ -154,6 +170,19 @@ func newTrajectory(cycles []cell.Cycle, wall float64) (t trajectory, meanGoal, t
 		t.floating = seen
 	}
 	return t, meanGoal, towards
+}
+
+// roughness is how far points lie off the line between their neighbours: that
+// has 1.5 times the variance of one point. Sizes are rounded to whole MiB.
+func (t *trajectory) roughness() float64 {
+	var m moments
+	for i := 1; i < len(t.points)-1; i++ {
+		a, b, c := t.points[i-1], t.points[i], t.points[i+1]
+		share := (b.allocated - a.allocated) / max(c.allocated-a.allocated, 1)
+		d := b.live - a.live - share*(c.live-a.live)
+		m.add(d * d)
+	}
+	return max(math.Sqrt(m.mean()/1.5), 0.4*mib)
 }
 
 // fitCost splits the cost of a cycle into a fixed part and one for each byte

@@ -48,7 +48,7 @@ func newSimulated(rng *rand.Rand, foreign bool) simulated {
 
 // exact is a run without noise.
 func (s *simulated) exact(gc cell.GC) (wall, peak float64, r replay) {
-	r = s.life.run(gc, 6*mib)
+	r = s.life.run(gc, 6*mib, nil)
 	peak = 6*mib + 1.05*r.peak
 	return (s.work + s.perSecond*r.seconds + s.perByte*peak) / s.procs, peak, r
 }

@@ -21,7 +21,7 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 	rec.Set(cell.TotalCPU, p.CPU)
 	rec.Set(cell.RSSPeak, p.PeakBytes)
 	rec.Set(cell.GCCPUTotal, p.GCSeconds)
-	r := s.life.run(c.GC, 6*mib)
+	r := s.life.run(c.GC, 6*mib, nil)
 	if r.cycles == 0 {
 		return rec
 	}
