@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
+import { overlaps } from './drawings.mjs';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const kinds = ['study', 'hostile', 'empty', 'failed', 'advice', 'claims'];
+const kinds = ['study', 'hostile', 'empty', 'failed', 'fleet', 'advice', 'claims'];
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
 
@@ -87,24 +88,6 @@ for (const kind of kinds) {
     levels.reduce((before, level) => { assert.ok(level <= before + 1, `h${level} follows h${before}`); return level; }, 0);
     assert.equal(new Set(ids).size, ids.length, 'an id occurs twice');
   });
-}
-
-// overlaps runs in the page: pairs of texts of one drawing that share more
-// than a sliver.
-function overlaps() {
-  const found = [];
-  for (const svg of document.querySelectorAll('.panel svg')) {
-    const texts = [...svg.querySelectorAll('text')].map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() }));
-    for (let i = 0; i < texts.length; i++) {
-      for (let k = i + 1; k < texts.length; k++) {
-        const [a, b] = [texts[i].box, texts[k].box];
-        const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-        const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        if (width > 1 && height > 0.3 * Math.min(a.height, b.height)) found.push(`${svg.querySelector('title').textContent}: ${texts[i].text} | ${texts[k].text}`);
-      }
-    }
-  }
-  return found;
 }
 
 test('a link to a claim opens its story', async () => {

@@ -40,7 +40,7 @@ fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-for kind in study hostile empty failed; do
+for kind in study hostile empty failed fleet; do
 	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
@@ -49,30 +49,55 @@ CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 
 # The pages over a store, and over none.
 (cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/report/sample)
+(cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
+running=()
+trap 'kill "${running[@]}" 2>/dev/null; rm -rf "$pages"' EXIT
+# wait_for FILE: until a command that was started has written to it.
+wait_for() {
+	for _ in $(seq 300); do
+		[ ! -s "$1" ] || return 0
+		sleep 0.1
+	done
+	echo "browser tests: nothing was written to $1" >&2
+	return 1
+}
 for kind in brief brief hostile failed empty; do
 	"$pages/sample" -kind "$kind" -store "$pages/ui.db"
 done
 "$pages/sample" -kind brief -records 40 -store "$pages/ui.db"
-"$pages/isobar" --store "$pages/ui.db" ui >"$pages/ui-address" 2>/dev/null &
-ui=$!
-"$pages/isobar" --store "$pages/none.db" ui >"$pages/empty-address" 2>/dev/null &
-empty=$!
-trap 'kill "$ui" "$empty" 2>/dev/null; rm -rf "$pages"' EXIT
-for _ in $(seq 100); do
-	[ ! -s "$pages/ui-address" ] || [ ! -s "$pages/empty-address" ] || break
-	sleep 0.1
+for kind in fleet fleet; do
+	"$pages/sample" -kind "$kind" -store "$pages/ui.db"
 done
-ADDRESS=$(cat "$pages/ui-address") EMPTY=$(cat "$pages/empty-address") STORE=$pages/ui.db FINISH=$pages/sample CHROMIUM=$CHROMIUM node ui.mjs
-kill "$ui" "$empty"
+"$pages/sample" -advice "$pages/advice.html" -store "$pages/ui.db"
+
+# A fleet with a worker, and a plan that no worker may measure; a process to watch.
+"$pages/isobar" fleet serve --listen 127.0.0.1:0 --dir "$pages/fleet" --json >"$pages/fleet.json" 2>/dev/null &
+running+=($!)
+wait_for "$pages/fleet.json"
+fleet=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$pages/fleet.json") token=$pages/fleet/token
+"$pages/isobar" worker "$fleet" --token-file "$token" --name 'first <b>' --label zone=east --dir "$pages/first" 2>/dev/null &
+running+=($!)
+"$pages/isobar" --store "$pages/sweep.db" lab run strategies --strategy plain --reps 8 --fleet "$fleet" --fleet-token-file "$token" --fleet-require zone=west >/dev/null 2>&1 &
+running+=($!)
+"$pages/monitor" -address 127.0.0.1:0 >"$pages/watched" &
+running+=($!)
+wait_for "$pages/watched"
+"$pages/isobar" --store "$pages/ui.db" ui --fleet "$fleet" --fleet-token-file "$token" --watch "$(cat "$pages/watched")" >"$pages/ui-address" 2>/dev/null &
+running+=($!)
+"$pages/isobar" --store "$pages/none.db" ui >"$pages/empty-address" 2>/dev/null &
+running+=($!)
+wait_for "$pages/ui-address"
+wait_for "$pages/empty-address"
+ADDRESS=$(cat "$pages/ui-address") EMPTY=$(cat "$pages/empty-address") STORE=$pages/ui.db FINISH=$pages/sample ISOBAR=$pages/isobar FLEET=$fleet TOKEN=$token \
+	CHROMIUM=$CHROMIUM node ui.mjs
+kill "${running[@]}"
+running=()
 
 # The live page, of a process that is replaced when the test asks for it.
-(cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
 "$pages/monitor" -address 127.0.0.1:0 >"$pages/address" &
 live=$!
-for _ in $(seq 100); do
-	[ ! -s "$pages/address" ] || break
-	sleep 0.1
-done
+running=("$live")
+wait_for "$pages/address"
 address=$(cat "$pages/address")
 host=${address#http://}
 (
@@ -82,6 +107,5 @@ host=${address#http://}
 	sleep 1
 	exec "$pages/monitor" -address "${host%%/*}" >"$pages/again"
 ) &
-second=$!
-trap 'kill "$live" "$second" 2>/dev/null; rm -rf "$pages"' EXIT
+running+=($!)
 ADDRESS=$address RESTART=$pages/restart CHROMIUM=$CHROMIUM node monitor.mjs

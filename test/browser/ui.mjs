@@ -1,13 +1,16 @@
 // Checks the pages of 'isobar ui' in Chromium. ADDRESS is where it serves a
 // store of sample runs (1 and 2 alike, 3 hostile, 4 failed, 5 empty, 6 under
-// way), EMPTY where it serves no store. FINISH is a command that measures more of
-// run 6 in STORE. ONLY is an expression for the names of the tests to run.
+// way, 7 and 8 of three machines) and of advice, a fleet, and the live page of a
+// process; EMPTY where it serves none of all that. FINISH is a command that
+// measures more of run 6 in STORE, ISOBAR the program, FLEET and TOKEN what a
+// worker joins the fleet with. ONLY is an expression for the names of the tests to run.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { overlaps } from './drawings.mjs';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const address = process.env.ADDRESS.replace(/\/$/, '');
@@ -17,7 +20,9 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, he
 const pages = {
   runs: '/', filtered: '/?q=nothing+of+that+name', run: '/run/1', hostile: '/run/3', failed: '/run/4', unplanned: '/run/5', unfinished: '/run/6',
   cell: '/run/1/cell/2', zoomed: '/run/1/cell/2?units=base&from=200&to=400', pending: '/run/6/cell/80', compare: '/compare?a=1&b=2', choose: '/compare',
-  claims: '/claims', advice: '/advice', live: '/live', missing: '/run/99', 'no-store': `${nothing}/`, 'no-store-live': `${nothing}/live`,
+  machines: '/run/7', 'compare-machines': '/compare?a=7&b=8',
+  claims: '/claims', advice: '/advice', live: '/live', fleet: '/fleet', missing: '/run/99', 'no-store': `${nothing}/`, 'no-store-live': `${nothing}/live`,
+  'no-advice': `${nothing}/advice`, 'no-fleet': `${nothing}/fleet`,
 };
 
 // open shows a page and collects what must not happen on it. The pages' policy
@@ -81,26 +86,8 @@ for (const [name, path] of Object.entries(pages)) {
   });
 }
 
-// overlaps runs in the page: pairs of texts of one drawing that share more
-// than a sliver.
-function overlaps() {
-  const found = [];
-  for (const svg of document.querySelectorAll('.panel svg')) {
-    const texts = [...svg.querySelectorAll('text')].map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() }));
-    for (let i = 0; i < texts.length; i++) {
-      for (let k = i + 1; k < texts.length; k++) {
-        const [a, b] = [texts[i].box, texts[k].box];
-        const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-        const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        if (width > 1 && height > 0.3 * Math.min(a.height, b.height)) found.push(`${svg.querySelector('title').textContent}: ${texts[i].text} | ${texts[k].text}`);
-      }
-    }
-  }
-  return found;
-}
-
 test('every plot has a name, a description, a table and an anchor', async () => {
-  for (const [path, least] of [['/run/1', 11], ['/run/1/cell/2', 4], ['/compare?a=1&b=2', 15]]) {
+  for (const [path, least] of [['/run/1', 11], ['/run/1/cell/2', 4], ['/compare?a=1&b=2', 15], ['/run/7', 13]]) {
     const page = await open(path);
     const plots = await page.evaluate(() => [...document.querySelectorAll('.plot')].map((p) => ({
       id: p.querySelector('h3').id,
@@ -255,6 +242,65 @@ test('an empty store shows the command to run', async () => {
   assert.equal(await page.locator('.command').first().innerText(), 'isobar lab');
 });
 
+test('each machine stands beside the whole, and disagreement is said', async () => {
+  const page = await open('/run/7');
+  assert.ok((await page.locator('.plot h3').allInnerTexts()).some((t) => t.startsWith('By machine: time/op')));
+  assert.match(await page.locator('.found').innerText(), /machines disagree about chanpool|did not do the same on all machines/);
+  const rows = await page.locator('#strategies-machines').locator('xpath=../details').locator('tbody th').evaluateAll((all) => all.map((e) => e.textContent));
+  for (const machine of ['east-1', 'east-2', 'west-1']) assert.ok(rows.includes(`on ${machine}`), rows.join());
+  assert.match(await page.locator('section[aria-labelledby="machine"]').innerText(), /EPYC 7B13[^]*Xeon Platinum/);
+});
+
+test('an empty fleet, advice and live page show the commands to run', async () => {
+  for (const [path, want] of [['/fleet', 'isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE'], ['/advice', 'isobar advise --bench . --save ./...'], ['/live', 'isobar ui --watch http://localhost:6060']]) {
+    const page = await open(nothing + path);
+    assert.ok((await page.locator('.command').allInnerTexts()).includes(want), path);
+  }
+});
+
+test('advice has its findings, code, figures and checks', async () => {
+  const page = await open('/advice');
+  assert.match(await page.locator('h1').innerText(), /^Isobar advice: p/);
+  assert.deepEqual(await page.locator('.outcome').allInnerTexts(), ['kept', 'kept', 'dropped']);
+  await page.locator('.advice h3 a').first().click();
+  assert.match(page.url(), /#check-regexpcompile$/);
+  assert.equal(await page.locator('main script, main img, iframe, object').count(), 0);
+  assert.notEqual(await page.title(), 'owned');
+});
+
+test('the fleet is followed without loading the page again', async () => {
+  const page = await open('/fleet');
+  await page.evaluate(() => { globalThis.here = true; });
+  assert.match(await page.locator('#fleet-workers').innerText(), /first <b>/);
+  assert.match(await page.locator('#fleet-sweeps').innerText(), /zone/);
+  const second = spawn(process.env.ISOBAR, ['worker', process.env.FLEET, '--token-file', process.env.TOKEN, '--name', 'second', '--dir', join(process.env.STORE, '../second')], { stdio: 'ignore' });
+  try {
+    await page.waitForFunction(() => /second/.test(document.getElementById('fleet-workers').textContent), null, { timeout: 60_000 });
+    assert.match(await page.locator('#fleet-counts').innerText(), /Workers\s+2/);
+  } finally {
+    second.kill('SIGTERM');
+  }
+  await page.waitForFunction(() => !/second/.test(document.getElementById('fleet-workers').textContent), null, { timeout: 60_000 });
+  assert.ok(await page.evaluate(() => globalThis.here), 'the page was loaded again');
+  assert.equal(await page.locator('#fleet-workers script, #fleet-workers b').count(), 0);
+  assert.deepEqual(page.trouble, []);
+});
+
+test('the live page of a process: nobody is locked out, samples come', async () => {
+  const list = await open('/live');
+  const link = await list.locator('main ul a[href^="/live/"]').getAttribute('href');
+  const page = await open(link, { bypassCSP: true });
+  await page.waitForFunction(() => document.getElementById('state').textContent === 'Live' && document.querySelectorAll('canvas').length > 4, null, { timeout: 60_000 });
+  for (const [colorScheme, width] of [['light', 1440], ['dark', 360], ['dark', 1440], ['light', 360]]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    assert.deepEqual(await axe(page), [], `${colorScheme}, ${width} px`);
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    assert.ok(content <= window, `content is ${content} px wide in ${window} px`);
+  }
+  assert.deepEqual((await open(link)).trouble, []);
+});
+
 // The last one: it changes the store.
 test('a run that goes on shows its progress, and reloads when it is complete', async () => {
   const [run, live] = [await open('/run/6'), await open('/live')];
@@ -270,9 +316,10 @@ test('a run that goes on shows its progress, and reloads when it is complete', a
 
 async function screenshots(directory) {
   mkdirSync(directory, { recursive: true });
-  for (const [name, path] of Object.entries(pages)) {
+  for (const [name, path] of Object.entries({ ...pages, 'live-process': '/live/1/' })) {
     for (const [kind, options] of Object.entries({ light: {}, dark: { colorScheme: 'dark' }, narrow: { width: 360 } })) {
       const page = await open(path, options);
+      if (name === 'live-process') await page.waitForTimeout(3000); // some samples
       await page.screenshot({ path: join(directory, `ui-${name}-${kind}.png`), fullPage: true });
       await page.context().close();
     }

@@ -1,8 +1,9 @@
 // Command sample writes the HTML report of a made-up run, for tests in a
 // browser and for work on the report itself, or appends the run to a store:
 //
-//	go run ./internal/report/sample [-kind study|brief|hostile|empty|failed] OUT.html
+//	go run ./internal/report/sample [-kind study|brief|hostile|empty|failed|fleet] OUT.html
 //	go run ./internal/report/sample [-kind KIND] [-records N | -finish RUN] -store OUT.db
+//	go run ./internal/report/sample -advice PAGE.html -store OUT.db
 //
 // The records are drawn from seeded distributions and pass through package
 // stat like measured ones. Their figures mean nothing.
@@ -17,6 +18,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/isobar-go/isobar/internal/cell"
@@ -29,10 +31,13 @@ func main() {
 	kind := flag.String("kind", "study", "`KIND` of run: "+kindNames())
 	path := flag.String("store", "", "append the run to the store `FILE` instead")
 	records := flag.Int("records", -1, "store only the first `N` records, as of a run that is under way")
+	advice := flag.String("advice", "", "keep the page of advice in `FILE` in the store, instead of a run")
 	finish := flag.Int64("finish", 0, "store the other records of `RUN`, which -records began, instead of a new run")
 	flag.Parse()
 	write := func() error { return run(*kind, flag.Args()) }
-	if *path != "" {
+	if *advice != "" {
+		write = func() error { return keepAdvice(*path, *advice) }
+	} else if *path != "" {
 		write = func() error { return appendTo(*path, *kind, *records, *finish) }
 	}
 	if err := write(); err != nil {
@@ -96,6 +101,19 @@ func appendTo(path, kind string, records int, finish int64) error {
 		}
 	}
 	return nil
+}
+
+func keepAdvice(path, page string) error {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return fmt.Errorf("sample: %w", err)
+	}
+	s, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = s.SaveAdvice(store.Advice{Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Name: "sample", Page: data})
+	return errors.Join(err, s.Close())
 }
 
 // build makes up a run of the kind and analyzes it.

@@ -25,6 +25,7 @@ var kinds = map[string]func() *sampleRun{
 	"hostile": hostile,
 	"empty":   func() *sampleRun { return &sampleRun{meta: meta("nothing was planned")} },
 	"failed":  failed,
+	"fleet":   onMachines,
 }
 
 func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
@@ -98,23 +99,51 @@ func study() *sampleRun {
 }
 
 // brief is a run with everything that a page can show, in few records.
-func brief() *sampleRun {
+func brief() *sampleRun { return briefly(6) }
+
+// briefly is brief with so many repetitions, and half as many of its second part.
+func briefly(blocks int) *sampleRun {
 	s := &sampleRun{meta: meta("three strategies and a heat map")}
 	for _, gc := range modes {
 		k := collection[gc.String()]
 		for _, strategy := range strategies[:3] {
 			m := model{opNs: strategy.ns * k.time, opBytes: strategy.bytes, tail: 1.6, heap: 4.2e6 * k.heap, cycles: k.cycles, share: k.share}
-			s.add(cell.Config{Workload: "strategies", Params: map[string]string{"size": "1024", "strategy": strategy.name}, GC: gc}, 6, m)
+			s.add(cell.Config{Workload: "strategies", Params: map[string]string{"size": "1024", "strategy": strategy.name}, GC: gc}, blocks, m)
 		}
 	}
 	twin := s.cells[0].Config
 	twin.Twin = true
-	s.add(twin, 6, model{opNs: strategies[0].ns, opBytes: 1024, tail: 1.6, heap: 4.2e6, cycles: 90, share: 0.2})
+	s.add(twin, blocks, model{opNs: strategies[0].ns, opBytes: 1024, tail: 1.6, heap: 4.2e6, cycles: 90, share: 0.2})
 	for _, gc := range modes {
 		for i, goroutines := range []string{"1", "2", "4"} {
 			k := collection[gc.String()]
 			m := model{opNs: 700 * k.time / float64(i+1), opBytes: 512, opAllocs: 2, tail: 2, heap: 2e7 * k.heap, cycles: k.cycles, share: k.share}
-			s.add(cell.Config{Workload: "scaling", Params: map[string]string{"goroutines": goroutines}, GC: gc}, 3, m)
+			s.add(cell.Config{Workload: "scaling", Params: map[string]string{"goroutines": goroutines}, GC: gc}, blocks/2, m)
+		}
+	}
+	return s
+}
+
+// onMachines is a brief run that a fleet of three measured, one of them far slower.
+// Strategy chanpool gains on two of them and loses on the third.
+func onMachines() *sampleRun {
+	s := briefly(18)
+	s.meta.Title = "three strategies on three machines"
+	names := []string{"east-1", "east-2", "west-1"}
+	cpus := []string{"AMD EPYC 7B13", "AMD EPYC 7B13", "Intel Xeon Platinum 8481C"}
+	for _, rec := range s.records {
+		on := rec.Cell.Block % 3
+		m := s.meta.Machine
+		m.Hostname, m.CPU, m.CPUs = "9c"+names[on], cpus[on], []int{2, 2, 8}[on]
+		rec.Origin = &cell.Origin{Machine: m, Worker: names[on], Attempt: names[on]}
+		factor := []float64{1, 1.02, 2.6}[on]
+		if on == 2 && rec.Cell.Params["strategy"] == "chanpool" {
+			factor *= 4
+		}
+		for _, metric := range []string{cell.OpTime, cell.OpCPU} {
+			if v, ok := rec.Metrics[metric]; ok {
+				rec.Set(metric, v*factor)
+			}
 		}
 	}
 	return s
