@@ -130,7 +130,7 @@ func (s *section) machinePlot(id string) *htmlPlot {
 				continue
 			}
 			metric = c.Metric
-			shown = append(shown, ratioRow{s.labelOf(c), ", all machines", c})
+			shown = append(shown, ratioRow{s.labelOf(c), ", all", c})
 			for _, m := range c.Machines {
 				shown = append(shown, ratioRow{"on " + clean(m.Machine.Name), "", m.Comparison})
 			}

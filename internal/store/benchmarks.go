@@ -18,10 +18,13 @@ import (
 	"github.com/isobar-go/isobar/internal/stat"
 )
 
-// Our exports are ordinary files of Go benchmarks with three additions, which
+// Our exports are ordinary files of Go benchmarks with four additions, which
 // benchstat passes over and Import reads:
 //
 //   - the configuration line "format: isobar";
+//   - where a fleet measured, configuration lines with the worker ("machine") and
+//     the digest of its host ("host") before the results of each machine, by
+//     which benchstat keeps machines apart;
 //   - "metric=" in the lines of unit metadata, the name of the metric behind a
 //     unit;
 //   - before each result a line that begins with markPrefix. It says which cell
@@ -32,6 +35,8 @@ const (
 	formatKey   = "format"
 	formatValue = "isobar"
 	metricKey   = "metric"
+	machineKey  = "machine"
+	hostKey     = "host"
 	markPrefix  = "# isobar:"
 )
 
@@ -100,14 +105,11 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 	names := slices.Sorted(maps.Keys(known))
 	unit := units(names)
 
-	for _, c := range [][2]string{
+	here := configuration{}
+	here.change(w, [][2]string{
 		{formatKey, formatValue}, {"goos", run.Machine.OS}, {"goarch", run.Machine.Arch},
 		{"pkg", "github.com/isobar-go/isobar"}, {"cpu", run.Machine.CPU},
-	} {
-		if value := strings.Join(strings.Fields(c[1]), " "); value != "" {
-			fmt.Fprintf(w, "%s: %s\n", c[0], value)
-		}
-	}
+	})
 	fmt.Fprintln(w)
 	for _, metric := range names {
 		better := "lower"
@@ -140,12 +142,17 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 		if len(loud) == 0 {
 			continue // nothing was measured
 		}
+		cpus := run.Machine.CPUs
+		if o := rec.Origin; o != nil {
+			cpus = o.Machine.CPUs
+		}
+		here.change(w, whereabouts(run, rec))
 		fmt.Fprintf(w, "%s block=%d order=%d workload=%s", markPrefix, rec.Cell.Block, rec.Cell.Order, url.QueryEscape(rec.Cell.Workload))
 		for _, v := range quiet {
 			fmt.Fprintf(w, " %v %s", v.Value, v.Unit)
 		}
 		fmt.Fprintln(w)
-		result := &benchfmt.Result{Name: benchmarkName(rec.Cell.Config, run.Machine.CPUs), Iters: 1, Values: loud}
+		result := &benchfmt.Result{Name: benchmarkName(rec.Cell.Config, cpus), Iters: 1, Values: loud}
 		if n := rec.Metrics[cell.Ops]; n >= 1 && n < 1<<62 {
 			result.Iters = int(n)
 		}
@@ -154,6 +161,28 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 		}
 	}
 	return nil
+}
+
+// whereabouts are the configuration lines that say where a record was measured.
+func whereabouts(run Run, rec *cell.Record) [][2]string {
+	m, worker, host := run.Machine, "", ""
+	if o := rec.Origin; o != nil {
+		m, worker, host = o.Machine, o.Worker, o.Machine.Hostname
+	}
+	return [][2]string{{machineKey, worker}, {hostKey, host}, {"goos", m.OS}, {"goarch", m.Arch}, {"cpu", m.CPU}}
+}
+
+// A configuration is the lines of it that are in force.
+type configuration map[string]string
+
+// change writes the lines that differ; a line without a value ends one.
+func (c configuration) change(w io.Writer, lines [][2]string) {
+	for _, l := range lines {
+		if value := strings.Join(strings.Fields(l[1]), " "); value != c[l[0]] {
+			c[l[0]] = value
+			fmt.Fprintf(w, "%s: %s\n", l[0], value)
+		}
+	}
 }
 
 // benchmarkName is the key with a capital letter, as the format wants it, and

@@ -19,7 +19,8 @@ import (
 //
 //   - benchfmt: the Go benchmark format, one line a finished cell, which
 //     benchstat reads and Import takes back. Failed cells are not in it.
-//   - csv: one line a sample, with each factor in a column of its own. A cell
+//   - csv: one line a sample, with each factor in a column of its own, and worker
+//     and host where a fleet measured. A cell
 //     that failed is marked in the column failure, and has a line even where
 //     it measured nothing.
 //   - json: the run, its plan, and the whole records, whose histograms stand
@@ -66,6 +67,10 @@ func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) 
 		}
 	}
 	head, tail := []string{"run", "cell", "block", "key"}, []string{"failure", "metric", "unit", "value"}
+	fleet := slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })
+	if fleet {
+		head = append(head, "machine", "host")
+	}
 	names := make([]string, len(factors))
 	for i, name := range factors {
 		if names[i] = name; slices.Contains(head, name) || slices.Contains(tail, name) {
@@ -83,6 +88,13 @@ func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) 
 		}
 		c := rec.Cell
 		row := []string{strconv.FormatInt(run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
+		if fleet {
+			worker, host := "", run.Machine.Hostname
+			if o := rec.Origin; o != nil {
+				worker, host = o.Worker, o.Machine.Hostname
+			}
+			row = append(row, worker, host)
+		}
 		for _, name := range factors {
 			value, _ := c.Factor(name)
 			row = append(row, value)

@@ -124,6 +124,9 @@ func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMet
 	}
 	im.taken[fmt.Sprint(c.Block, key)] = true
 	rec := &cell.Record{Cell: c}
+	if worker := result.GetConfig(machineKey); m != nil && worker != "" {
+		rec.Origin = &cell.Origin{Worker: worker, Machine: cell.Machine{Hostname: result.GetConfig(hostKey), OS: result.GetConfig("goos"), Arch: result.GetConfig("goarch"), CPU: result.GetConfig("cpu")}}
+	}
 	if m == nil {
 		rec.Set(cell.Ops, float64(result.Iters))
 	}

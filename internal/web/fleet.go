@@ -197,7 +197,7 @@ func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 // it.
 func (b *fleetBody) parts() (map[string]string, error) {
 	out := map[string]string{}
-	for _, name := range []string{"trouble", "counts", "workers", "sweeps"} {
+	for _, name := range []string{"trouble", "server", "counts", "workers", "sweeps"} {
 		var buf bytes.Buffer
 		if err := templates["fleet"].ExecuteTemplate(&buf, "fleet-"+name, b); err != nil {
 			return nil, err

@@ -115,7 +115,7 @@ func TestFleetEvents(t *testing.T) {
 		return nil
 	}
 	first := next()
-	if len(first) != 4 || !strings.Contains(first["fleet-workers"], "w2") || !strings.Contains(first["fleet-counts"], "<dd>0</dd>") || strings.Contains(first["fleet-workers"], "<script>") {
+	if len(first) != 5 || !strings.Contains(first["fleet-workers"], "w2") || !strings.Contains(first["fleet-counts"], "<dd>0</dd>") || strings.Contains(first["fleet-workers"], "<script>") {
 		t.Errorf("first: %v", first)
 	}
 	dead.Store(7)
