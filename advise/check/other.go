@@ -22,6 +22,15 @@ func External(fn *types.Func, pkg *types.Package) bool {
 	return strings.Contains(first, ".") && root(path) != root(pkg.Path())
 }
 
+// Standard reports whether fn is of the standard library.
+func Standard(fn *types.Func) bool {
+	if fn.Pkg() == nil {
+		return true
+	}
+	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
+	return !strings.Contains(first, ".")
+}
+
 func root(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(3, len(parts))], "/")

@@ -13,7 +13,8 @@ type Use int
 
 const (
 	Writes Use = 1 << iota // changes the memory
-	Keeps                  // holds on to it, or hands it to code that may
+	Keeps                  // holds on to it
+	Hands                  // hands it to code that may do so
 )
 
 // ParamUse returns what fn does with its parameter number i, counted as
@@ -28,7 +29,7 @@ func (c *Code) paramUse(fn *types.Func, i int, seen map[*types.Var]bool) (Use, b
 		return Keeps, false
 	}
 	if fn.Signature().Variadic() && i == fn.Signature().Params().Len()-1 {
-		return Keeps, true
+		return Hands, true
 	}
 	return c.varUse(fn.Origin().Signature().Params().At(i), seen), true
 }
@@ -68,6 +69,9 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 		return c.fieldUse(cur.Parent(), parent)
 	case *ast.IndexExpr:
 		if parent.X != e {
+			if c.assigned(cur.Parent()) {
+				return Keeps // as the key of a map
+			}
 			return 0
 		}
 		if c.assigned(cur.Parent()) {
@@ -103,6 +107,9 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 // fieldUse is the use of a value by naming one of its fields or methods.
 func (c *Code) fieldUse(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
 	s := c.Info.Selections[sel]
+	if s != nil && s.Kind() == types.MethodVal {
+		return Hands
+	}
 	if s == nil || s.Kind() != types.FieldVal || addressed(cur) || HasPointers(s.Type()) && !IsString(s.Type()) {
 		return Keeps
 	}
@@ -170,14 +177,14 @@ func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.
 	}
 	fn := c.Callee(call)
 	if fn == nil {
-		return Keeps | Writes
+		return Hands | Writes
 	}
 	if use, ok := known(fn, arg); ok {
 		return use
 	}
 	use, ok := c.paramUse(fn, arg, seen)
 	if !ok {
-		return Keeps | Writes
+		return Hands | Writes
 	}
 	return use
 }
@@ -189,7 +196,7 @@ func known(fn *types.Func, arg int) (Use, bool) {
 		return 0, false
 	}
 	switch fn.Pkg().Path() {
-	case "bytes", "strings", "unicode/utf8", "strconv", "crypto/subtle", "crypto/hmac", "hash/crc32", "hash/maphash", "crypto/sha256", "crypto/sha512", "crypto/sha1", "crypto/md5":
+	case "bytes", "strings", "unicode/utf8", "strconv", "crypto/subtle", "crypto/hmac", "hash/crc32", "hash/maphash", "crypto/sha256", "crypto/sha512", "crypto/sha1", "crypto/md5", "encoding/hex":
 		if fn.Signature().Recv() == nil && plainResults(fn.Signature()) {
 			return 0, true
 		}
@@ -208,7 +215,7 @@ func known(fn *types.Func, arg int) (Use, bool) {
 		}
 	}
 	if fn.Name() == "Write" && arg == 0 && fn.Signature().Recv() != nil {
-		return Keeps, true // io.Writer: must not change the slice
+		return Hands, true // io.Writer: must not change the slice
 	}
 	if fn.Name() == "Read" && arg == 0 && fn.Signature().Recv() != nil {
 		return Writes, true

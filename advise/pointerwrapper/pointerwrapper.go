@@ -41,7 +41,7 @@ func run(p *check.Pass) {
 		inlined := version.Compare(p.GoVersion(decl.Pos()), "go1.26") >= 0 && !noinline(decl)
 		for _, use := range p.Uses(fn) {
 			call, ok := use.Parent().Node().(*ast.CallExpr)
-			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&check.Keeps == 0 {
+			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 {
 				continue
 			}
 			p.Report(call, p.HeatAt(use), "each "+named.Obj().Name()+" is an allocation for one "+named.Underlying().(*types.Struct).Field(0).Type().String()+"; declare the type as that, and pass it by value")

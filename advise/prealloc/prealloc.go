@@ -169,7 +169,7 @@ func stays(p *check.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 		if check.Within(use.Node(), loop) {
 			continue
 		}
-		if p.ExprUse(use)&check.Keeps != 0 {
+		if p.ExprUse(use)&(check.Keeps|check.Hands) != 0 {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ The caller is done with the slice when the round ends. A callee that appends to 
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop it is a hint: the
 slice could come from the caller or a pool.`,
 	When:     "the loop is hot and the results are read within the round.",
-	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for AppendX(nil, …) and Sum(nil); start-up code and error paths.",
+	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for those that append to the nil they are given; start-up code and error paths. Results that are handed on are a hint.",
 	Measured: "1,330 ns, 4 allocations -> 645 ns, 1 (an iterator 286 ns, 0; Go 1.26.8)",
 	Run:      run,
 })
@@ -35,7 +35,7 @@ func run(p *check.Pass) {
 		if fn == nil {
 			continue
 		}
-		until, ok := result(p, cur)
+		r, ok := result(p, cur)
 		if !ok {
 			continue
 		}
@@ -43,49 +43,64 @@ func run(p *check.Pass) {
 		if p.Loop(cur) == nil {
 			heat, when = min(heat, check.Warm), "soon after"
 		}
+		if r.handed {
+			heat, when = min(heat, check.Warm), "when what it is handed to returns, unless that keeps it"
+		}
 		switch {
 		case appendsToNil(p, fn, call):
 			p.Report(call, heat, fn.Name()+" of nil allocates a slice that is done with "+when+"; give it memory that is used again, as b[:0]")
-		case !builds(p, fn):
-		case until.IsValid():
+		case r.handed || !builds(p, fn):
+		case r.copied:
 			p.Report(call, heat, fn.Name()+" allocates a slice of which only a copy is kept; let it append to a slice that is used again")
+		case !r.held:
+			p.Report(call, min(heat, check.Warm), fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again, or be an iterator")
 		default:
 			p.Report(call, heat, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
 		}
 	}
 }
 
+// An ending is what becomes of a slice that nothing keeps.
+type ending struct {
+	held   bool // in a variable
+	handed bool // to functions that may yet keep it
+	copied bool // a copy takes its place
+}
+
 // result reports whether the first result of the call at cur is a slice that
-// the function around it only reads; until is where a copy takes its place, if
-// one does.
-func result(p *check.Pass, cur inspector.Cursor) (until token.Pos, ok bool) {
+// the function around it does not keep, and what becomes of it.
+func result(p *check.Pass, cur inspector.Cursor) (r ending, ok bool) {
 	assign, assigned := cur.Parent().Node().(*ast.AssignStmt)
 	if !assigned {
-		if _, dropped := cur.Parent().Node().(*ast.ExprStmt); dropped {
-			return token.NoPos, false
+		if _, dropped := cur.Parent().Node().(*ast.ExprStmt); dropped || !slice(p.TypeOf(cur.Node().(ast.Expr))) {
+			return r, false
 		}
-		return token.NoPos, slice(p.TypeOf(cur.Node().(ast.Expr))) && p.ExprUse(cur) == 0
+		use := p.ExprUse(cur)
+		return ending{handed: use&check.Hands != 0}, use&check.Keeps == 0
 	}
 	if assign.Tok != token.DEFINE || len(assign.Rhs) != 1 {
-		return token.NoPos, false
+		return r, false
 	}
 	v := p.Var(assign.Lhs[0])
 	if v == nil || !slice(v.Type()) {
-		return token.NoPos, false
+		return r, false
 	}
-	if p.VarUse(v) == 0 {
-		return token.NoPos, true
+	r.held = true
+	if use := p.VarUse(v); use&check.Keeps == 0 {
+		r.handed = use&check.Hands != 0
+		return r, true
 	}
-	until = copied(p, cur.Parent(), v)
+	until := copied(p, cur.Parent(), v)
 	if !until.IsValid() {
-		return token.NoPos, false
+		return r, false
 	}
 	for _, use := range p.Uses(v) {
-		if use.Node().Pos() < until && !passedThrough(p, use, v) && p.ExprUse(use)&check.Keeps != 0 {
-			return token.NoPos, false
+		if use.Node().Pos() < until && !passedThrough(p, use, v) && p.ExprUse(use)&(check.Keeps|check.Hands) != 0 {
+			return r, false
 		}
 	}
-	return until, true
+	r.copied = true
+	return r, true
 }
 
 // copied returns the end of the statement after that at cur, in the same
@@ -139,12 +154,21 @@ func passedThrough(p *check.Pass, use inspector.Cursor, v *types.Var) bool {
 }
 
 // appendsToNil reports whether call gives nil to a function that appends to
-// its argument: AppendX(nil, …), or the Sum of a hash.
+// its first argument: one that returns a slice of the same type, and is not of
+// another kind by what its body shows.
 func appendsToNil(p *check.Pass, fn *types.Func, call *ast.CallExpr) bool {
-	if len(call.Args) == 0 || !p.Info.Types[call.Args[0]].IsNil() || !check.IsBytes(p.TypeOf(call)) {
+	sig := fn.Signature()
+	if len(call.Args) == 0 || !p.Info.Types[call.Args[0]].IsNil() || sig.Params().Len() == 0 || sig.Results().Len() == 0 {
 		return false
 	}
-	return strings.HasPrefix(fn.Name(), "Append") || fn.Name() == "Sum" && fn.Signature().Recv() != nil && len(call.Args) == 1
+	to, from := sig.Params().At(0).Type(), sig.Results().At(0).Type()
+	if !slice(to) || !types.Identical(to, from) || sig.Variadic() && sig.Params().Len() == 1 {
+		return false
+	}
+	if len(call.Args) == 1 {
+		return fn.Name() == "Sum" || strings.Contains(fn.Name(), "Append") || strings.Contains(fn.Name(), "Marshal")
+	}
+	return true
 }
 
 func slice(t types.Type) bool {

@@ -39,10 +39,30 @@ func held(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 		return
 	}
 	v := p.Var(assign.Lhs[0])
-	if v == nil || !read(p, cur, map[*types.Var]bool{}) || !searched(p, v) {
-		return
+	switch {
+	case v == nil:
+	case read(p, cur, map[*types.Var]bool{}):
+		if searched(p, v) {
+			p.Report(call, p.HeatAt(cur), "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
+		}
+	case looksUp(p, v) && len(p.Uses(v)) > 1:
+		p.Report(call, min(p.HeatAt(cur), check.Warm), "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only what is not found is copied")
 	}
-	p.Report(call, p.HeatAt(cur), "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
+}
+
+// looksUp reports whether a map is read with v as the key.
+func looksUp(p *check.Pass, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		index, ok := use.Parent().Node().(*ast.IndexExpr)
+		if !ok || index.Index != use.Node() {
+			continue
+		}
+		if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && assign.Lhs[0] == index {
+			continue
+		}
+		return true
+	}
+	return false
 }
 
 // searched reports whether v is an argument anywhere: what is only compared

@@ -91,8 +91,15 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, b 
 		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "string(b) copies the bytes for "+fn.FullName()+"; look for a variant that takes a []byte or an io.Reader")
 		return
 	}
-	if use, ok := p.ParamUse(fn, i); ok && use == 0 && !inlined(p, fn) {
+	use, ok := p.ParamUse(fn, i)
+	warm := min(p.HeatAt(cur), check.Warm)
+	switch {
+	case ok && use == 0 && !inlined(p, fn):
 		p.Report(call.Args[i], p.HeatAt(cur), "string(b) copies the bytes for "+fn.Name()+", which only reads them; let it take a []byte")
+	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
+	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; where that does not keep them, a variant could take a []byte")
 	}
 }
 

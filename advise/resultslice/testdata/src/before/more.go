@@ -3,7 +3,9 @@ package before
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"hash"
+	"io"
 	"strconv"
 )
 
@@ -54,7 +56,7 @@ func total(xs []int) (n int) {
 func direct(ns []int) (n int) {
 	for _, k := range ns {
 		n += total(squares(k))         // want `squares allocates a slice that is done with at the end of the round`
-		for _, x := range squares(k) { // want `squares allocates`
+		for _, x := range squares(k) { // want `squares allocates.*or be an iterator`
 			n += x
 		}
 	}
@@ -87,4 +89,21 @@ func Keep(s *series, k int) {
 	xs = trim(xs)
 	xs = append([]int{}, xs...)
 	s.values = xs
+}
+
+// What appends to the nil that it is given could be given memory.
+type entry struct{ key, value string }
+
+func (e *entry) Marshal(dst []byte) []byte { return append(append(dst, e.key...), e.value...) }
+
+func put(w io.Writer, es []*entry) {
+	for _, e := range es {
+		b := e.Marshal(nil) // want `Marshal of nil allocates .* when what it is handed to returns`
+		w.Write(b)
+		w.Write(hex.AppendEncode(nil, b)) // want `AppendEncode of nil`
+	}
+}
+
+func sum(h hash.Hash) string {
+	return hex.EncodeToString(h.Sum(nil)) // want `Sum of nil`
 }
