@@ -91,7 +91,7 @@ func BenchmarkSweep(b *testing.B) {
 				b.StopTimer()
 				s := newStore(b, size, 30_000/size)
 				config := s.sweep(b)
-				config.ID = fmt.Sprint("sweep", cells)
+				config.ID, config.AckWait = fmt.Sprint("sweep", cells), 0
 				b.StartTimer()
 				began := time.Now()
 				if err := f.Sweep(b.Context(), config); err != nil {

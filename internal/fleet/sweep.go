@@ -30,7 +30,7 @@ type SweepConfig struct {
 	// Attempts is how often a block is given to a worker; 0 stands for 10.
 	Attempts int
 	// Ahead bounds the blocks that are published and not stored; 0 stands for
-	// 4096.
+	// 16,384, which is to be more than there are workers.
 	Ahead int
 	// Store stores the results of whole blocks, each of which may be stored
 	// already, before it returns. An error ends the sweep.
@@ -132,7 +132,7 @@ func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
 		s.Attempts = 10
 	}
 	if s.Ahead <= 0 {
-		s.Ahead = 4096
+		s.Ahead = 16384
 	}
 	if s.Warn == nil {
 		s.Warn = func(string, ...any) {}
