@@ -91,7 +91,7 @@ bench-gcctl:
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
 	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(filter-out ./http11,$(KIT)) ./cmd/isobar ./internal/store
-	ISOBAR_SOAK=1 $(GO) test -timeout 30m -run FleetChaos ./cmd/isobar
+	ISOBAR_SOAK=1 $(GO) test -timeout 30m -run 'FleetChaos|FleetPartition' ./cmd/isobar
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
 	ISOBAR_SOAK=1 $(GO) test -count 1 -run LargeStore -v ./internal/web
 	ISOBAR_SOAK=1 $(GO) test -timeout 90m -run Soak ./http11
