@@ -25,7 +25,7 @@ if [ ! -e "$dir/ready" ]; then
 	go get github.com/yuin/goldmark@v1.7.13 github.com/prometheus/prometheus@v0.307.1 golang.org/x/tools@v0.52.0
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
 	cd "$repo"
-	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/...
+	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
 	go test -c -o "$dir/bin/json.test" encoding/json
 	# The compiler, on a package whose imports are built.
 	cd "$(go env GOROOT)/src/text/template"

@@ -92,8 +92,10 @@ func predictionTable(t *testing.T) string {
 	b.WriteString("\n## Predictions against held-out runs\n\n`go test -v -run Recorded ./internal/tuner` makes this table from the runs recorded in internal/tuner/testdata/recorded: eight settings, four times\n" +
 		"in shuffled blocks. The runs of each block in turn are the pilots, and the truth of each setting is the median of the other three. One pilot at the default\n" +
 		"predicts heap goal, GC share and peak memory for GOGC 25 to 800; three (50, 100, 400) predict wall time (of the service CPU time) to 800, and at 3200 and off.\n" +
-		"Mean absolute errors over settings and blocks; the last row is the mean over programs. What the model says it is unsure of is left out and counted.\n\n" + predictionHeader)
-	for _, row := range recordedRows(t, corpus) {
+		"Mean absolute errors over settings and blocks; behind each, in brackets, by how much a single run of the setting itself misses the same truth: what measuring instead of\n" +
+		"predicting would have given on this machine. The last row is the mean over programs. What the model says it is unsure of is left out and counted.\n\n" + predictionHeader)
+	rows, _, _ := recordedRows(t)
+	for _, row := range rows {
 		b.WriteString(row)
 	}
 	return b.String()

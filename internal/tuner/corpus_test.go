@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,17 +34,6 @@ var corpus = []corpusProgram{
 	{Name: "market", What: "the lab's market workload, 3,000,000 ticks without a pace", Command: `exec $D/bin/market`},
 	{Name: "gofmt", What: "gofmt -l on net/http", Command: `cd $R && exec bin/gofmt -l src/net/http`},
 	{Name: "service", What: "an HTTP service of JSON and templates at 400 requests a second (CPU time)", Command: `exec $D/bin/service 127.0.0.1:18479`, URL: "http://127.0.0.1:18479/items?from=100"},
-}
-
-// sketches are small programs that the constants of the model were chosen with.
-var sketches = []corpusProgram{
-	{Name: "bintree", What: "binary trees", Command: `exec $D/bin/bintree`},
-	{Name: "jsontrip", What: "JSON to and fro", Command: `exec $D/bin/jsontrip`},
-	{Name: "words", What: "counting words", Command: `exec $D/bin/words`},
-	{Name: "format", What: "formatting text", Command: `exec $D/bin/format`},
-	{Name: "cache", What: "a cache that fills", Command: `exec $D/bin/cache`},
-	{Name: "render", What: "a template", Command: `exec $D/bin/render`},
-	{Name: "graph", What: "a graph that grows", Command: `exec $D/bin/graph`},
 }
 
 // A corpusResult is what tuning a program gave.
@@ -106,7 +94,7 @@ func corpusPrograms(t *testing.T, programs []corpusProgram, f func(t *testing.T,
 // TestCorpusRecord runs each program under eight settings, in four blocks of
 // shuffled order, and writes the runs to testdata/recorded.
 func TestCorpusRecord(t *testing.T) {
-	corpusPrograms(t, slices.Concat(corpus, sketches), func(t *testing.T, dir string, p corpusProgram) {
+	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
 		base := corpusConfig(t, dir, p).Base
 		run := corpusRunner(t, base)
 		recording := recording{Program: p.Name, What: p.What, Served: p.URL != ""}

@@ -1,143 +1,11 @@
 package tuner
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/isobar-go/isobar/internal/cell"
 )
-
-const (
-	recordedDir    = "testdata/recorded"
-	recordedBlocks = 4
-)
-
-// recordedSettings are what predictions are held against; those of pilots first.
-func recordedSettings() []cell.GC {
-	return []cell.GC{setting(100, 0), setting(50, 0), setting(400, 0), setting(25, 0), setting(200, 0), setting(800, 0), setting(3200, 0), setting(-1, 0)}
-}
-
-// A recording holds the runs of one program.
-type recording struct {
-	Program string        `json:"program"`
-	What    string        `json:"what"`
-	Served  bool          `json:"served,omitempty"` // a server: CPU time counts
-	Runs    []recordedRun `json:"runs"`
-}
-
-// A recordedRun is one run. The collections are there of settings that pilots
-// have.
-type recordedRun struct {
-	GOGC   int         `json:"gogc"`
-	Block  int         `json:"block"`
-	Wall   float64     `json:"wall"`
-	CPU    float64     `json:"cpu"`
-	System float64     `json:"system"`
-	Peak   float64     `json:"peak"`
-	Faults float64     `json:"faults"`
-	GC     float64     `json:"gc"`   // CPU seconds
-	Goal   float64     `json:"goal"` // mean
-	N      int         `json:"cycles"`
-	Cycles []packCycle `json:"trace,omitempty"`
-}
-
-// A packCycle is a cell.Cycle as numbers: times in microseconds, sizes in MiB.
-type packCycle [13]int64
-
-func pack(c cell.Cycle) packCycle {
-	forced := int64(0)
-	if c.Forced {
-		forced = 1
-	}
-	return packCycle{int64(c.Stream), c.AtNs / 1e3, c.MarkNs / 1e3, c.CPUNs / 1e3, c.IdleNs / 1e3, c.StartBytes >> 20, c.EndBytes >> 20, c.LiveBytes >> 20,
-		c.GoalBytes >> 20, c.StackBytes >> 20, c.GlobalBytes >> 20, int64(c.Procs), forced}
-}
-
-func (p packCycle) cycle() cell.Cycle {
-	return cell.Cycle{Stream: int(p[0]), AtNs: p[1] * 1e3, MarkNs: p[2] * 1e3, CPUNs: p[3] * 1e3, IdleNs: p[4] * 1e3, StartBytes: p[5] << 20, EndBytes: p[6] << 20,
-		LiveBytes: p[7] << 20, GoalBytes: p[8] << 20, StackBytes: p[9] << 20, GlobalBytes: p[10] << 20, Procs: int(p[11]), Forced: p[12] == 1}
-}
-
-func (r *recording) add(rec *cell.Record, block int) {
-	p, _ := NewPilot(rec) // the error is that there are no cycles, as with collection off
-	run := recordedRun{GOGC: rec.Cell.GC.Percent, Block: block, Wall: p.Wall, CPU: p.CPU, System: p.System, Peak: p.PeakBytes, Faults: p.Faults, GC: p.GCSeconds, Goal: p.MeanGoalBytes, N: p.Cycles}
-	if slices.Contains([]int{50, 100, 400}, run.GOGC) {
-		for _, c := range rec.Cycles {
-			run.Cycles = append(run.Cycles, pack(c))
-		}
-	}
-	r.Runs = append(r.Runs, run)
-}
-
-func (r *recording) write() error {
-	if err := os.MkdirAll(recordedDir, 0o755); err != nil {
-		return err
-	}
-	var b strings.Builder
-	head := *r
-	head.Runs = nil
-	data, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	b.Write(data[:len(data)-len(`null}`)])
-	b.WriteString("[\n")
-	for i, run := range r.Runs {
-		data, err := json.Marshal(run)
-		if err != nil {
-			return err
-		}
-		b.Write(data)
-		if i < len(r.Runs)-1 {
-			b.WriteString(",")
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("]}\n")
-	return os.WriteFile(filepath.Join(recordedDir, r.Program+".json"), []byte(b.String()), 0o644)
-}
-
-func readRecording(t *testing.T, name string) recording {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(recordedDir, name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r recording
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// pilot is the run as a pilot: with its trajectory if its cycles are there.
-func (r *recording) pilot(t *testing.T, run recordedRun) Pilot {
-	t.Helper()
-	p := Pilot{GC: setting(run.GOGC, 0), Wall: run.Wall, CPU: run.CPU, System: run.System, PeakBytes: run.Peak, Faults: run.Faults, GCSeconds: run.GC, MeanGoalBytes: run.Goal, Cycles: run.N}
-	if len(run.Cycles) == 0 {
-		return p
-	}
-	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{GC: p.GC}}}
-	for _, c := range run.Cycles {
-		rec.Cycles = append(rec.Cycles, c.cycle())
-	}
-	rec.Set(cell.WallTime, run.Wall)
-	rec.Set(cell.TotalCPU, run.CPU)
-	rec.Set(cell.SystemCPU, run.System)
-	rec.Set(cell.RSSPeak, run.Peak)
-	rec.Set(cell.MinorFaults, run.Faults)
-	p, err := NewPilot(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // errorsOf gathers what a kind of prediction missed by.
 type errorsOf struct {
@@ -146,6 +14,9 @@ type errorsOf struct {
 	covered, tried int
 	unsure         int
 	equal          float64 // sum of what a run of the setting itself missed by
+	// reach holds how far each run is from the prediction, in half-widths of the
+	// interval.
+	reach []float64
 }
 
 func (e *errorsOf) mean() float64 { return e.sum / float64(max(e.n, 1)) }
@@ -164,12 +35,18 @@ func (e *errorsOf) see(i Interval, off, equal float64, values []float64) {
 		if v >= i.Lo && v <= i.Hi {
 			e.covered++
 		}
+		half := i.Hi - i.Mid
+		if v < i.Mid {
+			half = i.Mid - i.Lo
+		}
+		e.reach = append(e.reach, math.Abs(v-i.Mid)/max(half, 1e-12))
 	}
 }
 
 func (e *errorsOf) join(o errorsOf) {
 	e.sum, e.n, e.equal = e.sum+o.sum, e.n+o.n, e.equal+o.equal
 	e.covered, e.tried, e.unsure = e.covered+o.covered, e.tried+o.tried, e.unsure+o.unsure
+	e.reach = append(e.reach, o.reach...)
 }
 
 // A score is how predictions of a program fared: one pilot at the default
@@ -247,41 +124,53 @@ func (s *score) hold(t *testing.T, r *recording, p1, p3 Prediction, equal Pilot,
 	} else {
 		see("wall", to, p3.Doubts, p3.Wall, true, func(p Pilot) float64 { return p.Wall })
 	}
-	t.Log(line)
+	if testing.Verbose() {
+		t.Log(line)
+	}
 }
 
-// TestRecorded holds predictions against the recorded runs of programs that
-// nothing was fitted to.
+// TestRecorded holds predictions against the recorded runs. The bars are what
+// was reached, a little above.
 func TestRecorded(t *testing.T) {
-	for _, row := range recordedRows(t, slices.Concat(corpus, sketches)) {
+	rows, mean, covered := recordedRows(t)
+	for _, row := range rows {
 		t.Log(row)
+	}
+	for i, bar := range []float64{0.10, 0.02, 0.08, 0.06, 0.07} { // goal, share, peak, time to 800 and beyond
+		if got := mean[i].mean(); got > bar {
+			t.Errorf("column %d: a mean error of %.3f, want %.3f at most", i+1, got, bar)
+		}
+	}
+	if share := float64(covered.covered) / float64(covered.tried); share < 0.88 || share > 0.96 {
+		t.Errorf("the 90 %% intervals hold %.0f %% of %d runs", 100*share, covered.tried)
 	}
 }
 
 const predictionHeader = "| program | heap goal | GC share | peak memory | time to 800 | time at 3200, off | in the 90 % interval |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 
-// recordedRows are the rows of the table, and one of means.
-func recordedRows(t *testing.T, programs []corpusProgram) (rows []string) {
-	var mean [5]errorsOf // of the programs' means
-	var covered errorsOf
-	for _, p := range programs {
-		if _, err := os.Stat(filepath.Join(recordedDir, p.Name+".json")); err != nil {
-			continue
-		}
-		t.Run(p.Name, func(t *testing.T) {
-			r := readRecording(t, p.Name)
-			s := r.evaluate(t)
-			rows = append(rows, predictionRow(p.Name, s))
-			for i, e := range s.parts() {
-				mean[i].unsure += e.unsure
-				if e.n > 0 {
-					mean[i].sum, mean[i].equal, mean[i].n = mean[i].sum+e.mean(), mean[i].equal+e.chance(), mean[i].n+1
-				}
-				covered.join(e)
-			}
-		})
+// recordedScores are those of the corpus, in its order.
+func recordedScores(t *testing.T) (scores []score) {
+	for _, p := range corpus {
+		r := readRecording(t, p.Name)
+		scores = append(scores, r.evaluate(t))
 	}
-	return append(rows, predictionText("mean", mean, covered))
+	return scores
+}
+
+// recordedRows are the rows of the table and one of means, and what that says:
+// means over programs, and how many runs the intervals hold.
+func recordedRows(t *testing.T) (rows []string, mean [5]errorsOf, covered errorsOf) {
+	for n, s := range recordedScores(t) {
+		rows = append(rows, predictionRow(corpus[n].Name, s))
+		for i, e := range s.parts() {
+			mean[i].unsure += e.unsure
+			if e.n > 0 {
+				mean[i].sum, mean[i].equal, mean[i].n = mean[i].sum+e.mean(), mean[i].equal+e.chance(), mean[i].n+1
+			}
+			covered.join(e)
+		}
+	}
+	return append(rows, predictionText("mean", mean, covered)), mean, covered
 }
 
 func predictionRow(name string, s score) string {
@@ -319,15 +208,44 @@ func middle(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// TestRecordedCoverage asks how wide intervals would have to be to hold 90 % of
+// the other programs' runs, and how much of each program's they would hold then.
+func TestRecordedCoverage(t *testing.T) {
+	scores := recordedScores(t)
+	for kind, name := range []string{"heap goal", "GC share", "peak memory", "time to 800", "time beyond"} {
+		held, tried := 0, 0
+		for left := range scores {
+			var others []float64
+			for i, s := range scores {
+				if i != left {
+					others = append(others, s.parts()[kind].reach...)
+				}
+			}
+			slices.Sort(others)
+			wide := others[len(others)*9/10]
+			own, in := scores[left].parts()[kind].reach, 0
+			for _, v := range own {
+				if v <= wide {
+					in++
+				}
+			}
+			t.Logf("%s, %s: the others want intervals %.2f times as wide, which hold %d of %d", name, corpus[left].Name, wide, in, len(own))
+			held, tried = held+in, tried+len(own)
+		}
+		share := float64(held) / float64(tried)
+		t.Logf("%s: %.0f %% of %d, each program left out in turn", name, 100*share, tried)
+		if share < 0.85 {
+			t.Errorf("%s: intervals as wide as the other programs want hold %.0f %% of a program's runs", name, 100*share)
+		}
+	}
+}
+
 // TestRecordedCosts fits what a second of collection and a byte of peak memory
 // cost to all runs of each program: what the priors of the model stand for. It
 // tells the noise of equal runs from what the form of the model leaves over.
 func TestRecordedCosts(t *testing.T) {
 	var seconds, bytes average
-	for _, p := range slices.Concat(corpus, sketches) {
-		if _, err := os.Stat(filepath.Join(recordedDir, p.Name+".json")); err != nil {
-			continue
-		}
+	for _, p := range corpus {
 		r := readRecording(t, p.Name)
 		c, s := r.costs()
 		t.Logf("| %s | %.1f ± %.1f | %.2f ± %.2f | %.2f ± %.2f | %.1f %% | %.1f %% |", p.Name, c.mean[1], math.Sqrt(c.cov[1][1]), 1e9*c.mean[2], 1e9*math.Sqrt(c.cov[2][2]),
