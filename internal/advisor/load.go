@@ -87,7 +87,7 @@ type session struct {
 }
 
 // importLimit is how many imported packages a session holds on to.
-const importLimit = 600
+const importLimit = 300
 
 func newSession() *session { return &session{token.NewFileSet(), map[string]*types.Package{}} }
 
