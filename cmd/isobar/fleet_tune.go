@@ -92,7 +92,7 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	case err != nil:
 		return cell.Record{}, nil, err
 	case entry.Err != nil && entry.Err.Kind == cell.FailFleet:
-		return cell.Record{}, nil, fmt.Errorf("fleet: %w", entry.Err)
+		return cell.Record{}, nil, fmt.Errorf("fleet: %s", entry.Err.Message) // no failure of the program
 	case entry.Origin == nil || entry.Origin.Machine.Hostname != p.member.Machine.Hostname:
 		return cell.Record{}, nil, fmt.Errorf("fleet: cell %d was not measured on machine %s", c.Index, p.member.Machine.Hostname)
 	}
