@@ -75,11 +75,9 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, findings []*F
 	}
 	var chosen []string
 	for _, f := range findings {
-		for _, b := range v.placesIn(ran, f) {
-			if !slices.Contains(chosen, b.name) && len(chosen) < mostMade {
-				chosen = append(chosen, b.name)
-			}
-			break // the test that runs it most often
+		places := v.placesIn(ran, f) // the test that runs it most often is first
+		if len(places) > 0 && !slices.Contains(chosen, places[0].name) && len(chosen) < mostMade {
+			chosen = append(chosen, places[0].name)
 		}
 	}
 	made := false

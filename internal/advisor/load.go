@@ -169,6 +169,7 @@ func (s *session) load(p *packages.Package, path string) (*types.Package, error)
 		return nil, err
 	}
 	defer f.Close()
+	//lint:ignore SA1019 go list -export of Go 1.26 and 1.27 names archives, in which Read does not find the data
 	r, err := gcexportdata.NewReader(f)
 	if err != nil {
 		return nil, err
