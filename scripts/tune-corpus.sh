@@ -26,7 +26,9 @@ if [ ! -e "$dir/ready" ]; then
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
 	cd "$repo"
 	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
-	go test -c -o "$dir/bin/json.test" encoding/json
+	for package in encoding/json go/types html/template encoding/xml; do
+		go test -c -o "$dir/bin/$(basename $package).test" $package
+	done
 	# The compiler, on a package whose imports are built.
 	cd "$(go env GOROOT)/src/text/template"
 	CGO_ENABLED=0 go list -export -deps -f '{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}' . >"$dir/importcfg"

@@ -127,6 +127,8 @@ func (r *Result) writeFrontier(b *strings.Builder) {
 		mark := ""
 		if len(p.Doubts) > len(r.Doubts) {
 			mark = "unsure"
+		} else if len(p.MemoryDoubts) > 0 {
+			mark = "memory unsure"
 		}
 		fmt.Fprintf(t, "  %s\t%s [%s, %s]\t%.2f s [%.2f, %.2f]\t%.2f s [%.2f, %.2f]\t%.1f %% [%.1f, %.1f]\t%s\n", p.GC,
 			bytesText(p.PeakBytes.Mid), bytesText(p.PeakBytes.Lo), bytesText(p.PeakBytes.Hi), p.CPU.Mid, p.CPU.Lo, p.CPU.Hi,
