@@ -78,14 +78,39 @@ func (p *page) byMachine(comparisons []stat.Comparison, label func(stat.Comparis
 	}
 }
 
-// byMachineTable has every comparison on every machine; nil where one measured.
+// tableRows is the most rows of the table by machine, of which a large fleet could
+// make hundreds of thousands.
+const tableRows = 1500
+
+// shownByMachine are the comparisons of several machines that the table has: all,
+// or where those are too many the ones that were decided or that machines differ
+// in, as far as there is room. left is how many are not among them.
+func (s *section) shownByMachine() (shown []stat.Comparison, left int) {
+	rows := 0
+	var all []stat.Comparison
+	for _, c := range s.comparisons {
+		if c.Heterogeneity != nil {
+			all, rows = append(all, c), rows+1+len(c.Machines)
+		}
+	}
+	if rows <= tableRows {
+		return all, 0
+	}
+	rows = 0
+	for _, c := range all {
+		if h := c.Heterogeneity; (h.Differ || c.Verdict == stat.Better || c.Verdict == stat.Worse) && rows+1+len(c.Machines) <= tableRows {
+			shown, rows = append(shown, c), rows+1+len(c.Machines)
+		}
+	}
+	return shown, len(all) - len(shown)
+}
+
+// byMachineTable has the comparisons on every machine; nil where one measured.
 func (s *section) byMachineTable() *htmlTable {
 	t := &htmlTable{Label: "By machine, " + s.name, Left: 4,
 		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "why"}}
-	for _, c := range s.comparisons {
-		if c.Heterogeneity == nil {
-			continue
-		}
+	shown, left := s.shownByMachine()
+	for _, c := range shown {
 		add := func(machine string, c stat.Comparison, why string) {
 			t.add(s.labelOf(c), heading(c.Metric), machine, string(c.Verdict), s.format(c.Metric, c.AValue), s.format(c.Metric, c.BValue), ratioText(c.Ratio),
 				intervalText(c.Lo, c.Hi), pText(c.P), strconv.Itoa(c.Pairs), clean(why))
@@ -96,6 +121,9 @@ func (s *section) byMachineTable() *htmlTable {
 		for _, m := range c.Machines {
 			add(clean(m.Machine.Name), m.Comparison, m.Reason)
 		}
+	}
+	if left > 0 {
+		t.add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all", plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
 	}
 	if len(t.Rows) == 0 {
 		return nil

@@ -93,3 +93,26 @@ func TestOneMachineOfAFleet(t *testing.T) {
 		t.Errorf("%+v, %+v", p.Machines, p.Fingerprint)
 	}
 }
+
+// A large fleet does not make a page that no browser can show.
+func TestManyMachines(t *testing.T) {
+	s := &section{name: "w"}
+	for i := range 40 {
+		c := stat.Comparison{Metric: cell.OpTime, A: "a", B: "b", Verdict: stat.NoDifference, Heterogeneity: &stat.Heterogeneity{}}
+		if i == 7 {
+			c.Heterogeneity.Differ = true
+		}
+		for range 100 {
+			c.Machines = append(c.Machines, stat.MachineComparison{Machine: &stat.Machine{Name: "m"}})
+		}
+		s.comparisons = append(s.comparisons, c)
+	}
+	table := s.byMachineTable()
+	if len(table.Rows) != 102 || !strings.HasPrefix(table.Rows[101][0].Text, "39 comparisons without a difference") {
+		t.Errorf("%d rows, the last %v", len(table.Rows), table.Rows[len(table.Rows)-1])
+	}
+	s.comparisons = s.comparisons[:10]
+	if table = s.byMachineTable(); len(table.Rows) != 1010 {
+		t.Errorf("%d rows, want all", len(table.Rows))
+	}
+}

@@ -40,7 +40,7 @@ fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-for kind in study hostile empty failed fleet; do
+for kind in study hostile empty failed; do
 	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
@@ -75,7 +75,7 @@ done
 running+=($!)
 wait_for "$pages/fleet.json"
 fleet=$(sed -n 's/.*"url": "\([^"]*\)".*/\1/p' "$pages/fleet.json") token=$pages/fleet/token
-"$pages/isobar" worker "$fleet" --token-file "$token" --name 'first <b>' --label zone=east --dir "$pages/first" 2>/dev/null &
+"$pages/isobar" worker "$fleet" --token-file "$token" --name 'first <b>' --label zone=east --dir "$pages/first" >/dev/null 2>&1 &
 running+=($!)
 "$pages/isobar" --store "$pages/sweep.db" lab run strategies --strategy plain --reps 8 --fleet "$fleet" --fleet-token-file "$token" --fleet-require zone=west >/dev/null 2>&1 &
 running+=($!)

@@ -127,7 +127,7 @@ func briefly(blocks int) *sampleRun {
 // onMachines is a brief run that a fleet of three measured, one of them far slower.
 // Strategy chanpool gains on two of them and loses on the third.
 func onMachines() *sampleRun {
-	s := briefly(18)
+	s := briefly(12)
 	s.meta.Title = "three strategies on three machines"
 	names := []string{"east-1", "east-2", "west-1"}
 	cpus := []string{"AMD EPYC 7B13", "AMD EPYC 7B13", "Intel Xeon Platinum 8481C"}
