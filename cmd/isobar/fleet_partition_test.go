@@ -89,7 +89,7 @@ func TestFleetPartition(t *testing.T) {
 	if invariant.Race || testing.Short() {
 		t.Skip("processes measure, which takes long in a race build")
 	}
-	cut, reps := time.Second, 16
+	cut, reps := 500*time.Millisecond, 12
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		cut, reps = 30*time.Second, 240
 	}
@@ -105,34 +105,50 @@ func TestFleetPartition(t *testing.T) {
 	}
 	lab := startCommand(t, "ip", within(hosts[2].name, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool,chanpool,arena", "--duration", "4ms",
 		"--reps", strconv.Itoa(reps), "--fleet", hosts[2].url(), "--fleet-token-file", token, "--fleet-patience", "1s", "--fleet-attempts", "1000")...)
-	stored := func() int {
+	stored := func() (n int, workers map[string]int) {
 		s, err := store.OpenReadOnly(db)
 		if err != nil {
-			return 0
+			return 0, nil
 		}
 		defer s.Close()
 		run, err := s.Last()
 		if err != nil {
-			return 0
+			return 0, nil
 		}
-		return run.Finished + run.Failed
+		records, err := s.Records(run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers = map[string]int{}
+		for _, rec := range records {
+			if rec.Origin != nil {
+				workers[rec.Origin.Worker]++
+			}
+		}
+		return len(records), workers
 	}
+	eventually(t, "both workers have finished a block", func() bool { _, workers := stored(); return len(workers) == 2 })
 	var during []int // records that arrived while a host was away
-	for i, away := range []*site{hosts[0], hosts[2]} {
-		eventually(t, "some blocks are stored", func() bool { return stored() >= 5*(i+1) })
+	var healed time.Time
+	for _, away := range []*site{hosts[0], hosts[2]} {
 		away.cut()
-		before := stored()
+		before, _ := stored()
 		time.Sleep(cut) // what is tested takes this long
-		during = append(during, stored()-before)
+		after, _ := stored()
+		during = append(during, after-before)
 		away.heal()
+		if healed.IsZero() {
+			healed = time.Now()
+			eventually(t, "records arrive", func() bool { n, _ := stored(); return n > after || n == 5*reps })
+		}
 	}
-	last, still := stored(), 0
+	last, still := 0, 0
 	for running := true; running; {
 		select {
 		case <-lab.exited:
 			running = false
 		case <-time.After(100 * time.Millisecond):
-			if now := stored(); now != last {
+			if now, _ := stored(); now != last {
 				last, still = now, 0
 			} else if still++; still > 1800 {
 				t.Fatalf("%d of %d cells are stored, and no more come\n%s", last, 5*reps, lab.err)
@@ -143,13 +159,16 @@ func TestFleetPartition(t *testing.T) {
 		t.Fatalf("lab run: status %d\n%s%s", code, lab.out, lab.err)
 	}
 	attempts := checkChaos(t, db, 5*reps)
-	workers := map[string]int{}
+	back := 0
 	for _, rec := range fleetRecords(t, db, 5*reps) {
-		workers[rec.Origin.Worker]++
+		if rec.Origin.Worker == "w0" && rec.Started.After(healed) {
+			back++
+		}
 	}
-	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, by worker %v; %v records arrived meanwhile",
-		cut, 5*reps, stored(), reps, attempts, workers, during)
-	if len(workers) != 2 {
-		t.Errorf("records are of workers %v, want of two", workers)
+	n, workers := stored()
+	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, by worker %v, %d of the one that was away after that; %v records arrived meanwhile",
+		cut, 5*reps, n, reps, attempts, workers, back, during)
+	if back == 0 && os.Getenv("ISOBAR_SOAK") != "" { // the short run may end first
+		t.Error("the worker that was away did not come back")
 	}
 }
