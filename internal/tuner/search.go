@@ -267,15 +267,19 @@ func (s *Search) arms(c *Choice, n int) []cell.GC {
 	if dot(contrast, contrast) == 0 { // the choice is the best: what of the next smaller one?
 		contrast = vector{1, 0, 0}
 	}
+	var open []Prediction
+	for _, gc := range slices.Concat(s.Settings, s.Anchors) {
+		p := c.Model.Predict(gc)
+		if s.MaxPeakBytes > 0 && p.PeakBytes.Hi > s.MaxPeakBytes || len(p.Doubts) > len(c.Model.doubts) || gc.LimitBytes > 0 {
+			continue
+		}
+		open = append(open, p)
+	}
 	var out []cell.GC
 	for range n {
 		var pick Prediction
 		gain := -1.0
-		for _, gc := range slices.Concat(s.Settings, s.Anchors) {
-			p := c.Model.Predict(gc)
-			if s.MaxPeakBytes > 0 && p.PeakBytes.Hi > s.MaxPeakBytes || len(p.Doubts) > len(c.Model.doubts) || gc.LimitBytes > 0 {
-				continue
-			}
+		for _, p := range open {
 			v := f.variance(contrast, p.x)
 			noise := f.noise * dot(f.mean, p.x)
 			if g := v * v / (noise*noise + f.variance(p.x, p.x)); g > gain {
