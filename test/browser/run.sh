@@ -51,7 +51,7 @@ CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 (cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/report/sample)
 (cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
 running=()
-trap 'kill "${running[@]}" 2>/dev/null; rm -rf "$pages"' EXIT
+trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$pages"' EXIT
 # wait_for FILE: until a command that was started has written to it.
 wait_for() {
 	for _ in $(seq 300); do
@@ -90,7 +90,7 @@ wait_for "$pages/ui-address"
 wait_for "$pages/empty-address"
 ADDRESS=$(cat "$pages/ui-address") EMPTY=$(cat "$pages/empty-address") STORE=$pages/ui.db FINISH=$pages/sample ISOBAR=$pages/isobar FLEET=$fleet TOKEN=$token \
 	CHROMIUM=$CHROMIUM node ui.mjs
-kill "${running[@]}"
+kill "${running[@]}" || true
 running=()
 
 # The live page, of a process that is replaced when the test asks for it.
