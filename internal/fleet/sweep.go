@@ -11,7 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
@@ -247,66 +246,6 @@ func (s *sweep) begin(ctx context.Context) error {
 	return nil
 }
 
-// announce tells the workers that there are blocks.
-func (s *sweep) announce() error {
-	news, err := json.Marshal(queue{Sweep: s.ID, Requires: s.Requires, AckWait: s.AckWait, MaxDeliver: s.Attempts})
-	if err != nil {
-		return err
-	}
-	return s.fleet.nc.Publish(newsSubject, news)
-}
-
-// more reports whether there is a block to publish, and room for it.
-func (s *sweep) more() bool { return s.sent < s.Ahead && len(s.order) > 0 }
-
-// publish publishes blocks in plan order, a batch of as many as may be ahead, and
-// tells the workers where more were published than were there.
-func (s *sweep) publish(ctx context.Context) error {
-	batch := s.order[:min(len(s.order), max(s.Ahead-s.sent, 0), publishBatch)]
-	futures := make([]jetstream.PubAckFuture, len(batch))
-	for i, b := range batch {
-		doc, err := s.document(b)
-		if err != nil {
-			return err
-		}
-		message := &nats.Msg{Subject: workSubject(s.ID, b.number), Data: doc}
-		if futures[i], err = s.fleet.js.PublishMsgAsync(message, jetstream.WithMsgID(nuid.Next())); err != nil {
-			return fmt.Errorf("publish block %d: %w", b.number, err)
-		}
-	}
-	for i, future := range futures {
-		select {
-		case <-future.Ok():
-		case err := <-future.Err():
-			if !alreadyThere(err) {
-				return fmt.Errorf("publish block %d: %w", batch[i].number, err)
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		s.order = s.order[1:]
-		s.markSent(batch[i])
-		s.fresh++
-	}
-	if !s.silent && (s.more() || s.fresh <= max(s.sent-s.fresh, maxWaiting/2)) {
-		return nil // those that wait at the queue do for the fresh ones
-	}
-	s.silent, s.fresh = false, 0
-	return s.announce()
-}
-
-func (s *sweep) markSent(b *block) {
-	if !b.sent {
-		b.sent = true
-		s.sent++
-	}
-}
-
-// alreadyThere reports whether a stream refused a second message of a block.
-func alreadyThere(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "maximum messages per subject exceeded")
-}
-
 // collect stores the results that have arrived, waiting for the first for a
 // moment, and returns how many there were.
 func (s *sweep) collect(ctx context.Context) (int, error) {
@@ -430,37 +369,6 @@ func (s *sweep) fail(b *block, reason string) *Result {
 		r.Records = append(r.Records, cell.Record{Cell: c, Started: time.Now(), Err: &cell.Failure{Kind: cell.FailFleet, Message: reason}})
 	}
 	return r
-}
-
-// withdraw removes what the streams hold of the sweep and nobody will want.
-// Results stay: a sweep with the same ID takes them over.
-func (s *sweep) withdraw() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	s.fleet.remove(ctx, s.ID, len(s.pending) == 0)
-}
-
-// remove removes a sweep's work and, where the sweep is finished, its results.
-func (f *Fleet) remove(ctx context.Context, id string, results bool) error {
-	var errs []error
-	purge := func(stream, subject string) {
-		if st, err := f.js.Stream(ctx, stream); err != nil {
-			errs = append(errs, err)
-		} else if err := st.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-			errs = append(errs, err)
-		}
-		if err := f.js.DeleteConsumer(ctx, stream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			errs = append(errs, err)
-		}
-	}
-	purge(workStream, "isobar.work."+id+".*")
-	if results {
-		purge(resultStream, "isobar.result."+id+".*")
-		if err := f.js.DeleteConsumer(ctx, deadStream, id); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func pause(ctx context.Context, d time.Duration) {
