@@ -62,7 +62,9 @@ test('every chart has a name, a table and a drawing', async () => {
   for (const c of charts) assert.ok(c.label && c.label.startsWith(c.title) && c.canvas === 1, JSON.stringify(c));
   await page.waitForFunction(() => rows.length > 3);
   await page.locator('summary').first().click();
-  const cells = await page.locator('section').first().locator('tbody tr').first().locator('td').allInnerTexts();
+  const row = page.locator('section').first().locator('tbody tr').first();
+  await row.waitFor(); // the table is filled when it has opened
+  const cells = await row.locator('td').allInnerTexts();
   assert.equal(cells.length, 4);
   assert.match(cells[1], /MiB$/);
 });
