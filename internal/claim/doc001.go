@@ -8,43 +8,43 @@ import "github.com/isobar-go/isobar/internal/cell"
 var (
 	typicalRun = Experiment{
 		Run:   "shockwave --shape typical --mode pooled,slab,alias,connection --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 100_000 --reps 9", Full: "--iterations 1_000_000 --reps 15",
+		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 1_000_000 --reps 15",
 	}
 	largeRun = Experiment{
 		Run:   "shockwave --shape large --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 30_000 --reps 9", Full: "--iterations 200_000 --reps 15",
+		Quick: "--iterations 30_000 --reps 7", Full: "--iterations 200_000 --reps 15",
 	}
 	headersRun = Experiment{
 		Run:   "shockwave --shape headers --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 30_000 --reps 9", Full: "--iterations 300_000 --reps 15",
+		Quick: "--iterations 30_000 --reps 7", Full: "--iterations 300_000 --reps 15",
 	}
 	lineRun = Experiment{
 		Run:   "shockwave --shape line --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 400_000 --reps 9", Full: "--iterations 4_000_000 --reps 15",
+		Quick: "--iterations 400_000 --reps 7", Full: "--iterations 4_000_000 --reps 15",
 	}
 	parallelRun = Experiment{
 		Run:   "shockwave --shape line --workers 0 --mode pooled,slab --gomaxprocs 1,2 --duration 0",
-		Quick: "--iterations 600_000 --reps 12", Full: "--iterations 6_000_000 --reps 15",
+		Quick: "--iterations 600_000 --reps 10", Full: "--iterations 6_000_000 --reps 15",
 	}
 	rowRun = Experiment{
 		Run:   "shockwave --shape typical --held 100 --mode pooled,slab --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 100_000 --reps 9", Full: "--iterations 1_000_000 --reps 15",
+		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 1_000_000 --reps 15",
 	}
 	activeRun = Experiment{
 		Run:   "shockwave --shape typical --held 1000 --mode pooled,slab,heap --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 10_000 --reps 6", Full: "--iterations 50_000 --reps 8",
+		Quick: "--iterations 10_000 --reps 5", Full: "--iterations 50_000 --reps 8",
 	}
 	goArenaRun = Experiment{
 		Run:   "shockwave --shape typical --held 1000 --mode pooled,goarena --collector goarenas --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 4_000 --reps 6", Full: "--iterations 20_000 --reps 8",
+		Quick: "--iterations 4_000 --reps 5", Full: "--iterations 20_000 --reps 8",
 	}
 	warmupRun = Experiment{
 		Run:   "shockwave-trials --trial warmup --count 10_000",
-		Quick: "--reps 6", Full: "--reps 8",
+		Quick: "--reps 5", Full: "--reps 8",
 	}
 	pipelinedRun = Experiment{
 		Run:   "shockwave-trials --trial pipelined --count 16",
-		Quick: "--reps 6", Full: "--reps 20",
+		Quick: "--reps 5", Full: "--reps 20",
 	}
 )
 
@@ -193,7 +193,7 @@ func init() {
 		}, {
 			ID: "001/collector", Section: "Executive Summary", Quote: "Green Tea GC: reduced allocations", Figure: "52% fewer: 0.48x",
 			Predicts:   "Go's Green Tea collector makes 0.48 times the allocations of the one before",
-			Experiment: Experiment{Run: "shockwave --shape headers --mode heap --collector classic,greentea --gomaxprocs 1 --duration 0", Quick: "--iterations 20_000 --reps 6", Full: "--iterations 200_000 --reps 8"},
+			Experiment: Experiment{Run: "shockwave --shape headers --mode heap --collector classic,greentea --gomaxprocs 1 --duration 0", Quick: "--iterations 20_000 --reps 5", Full: "--iterations 200_000 --reps 8"},
 			Test:       Effect{Of: Side{cell.OpAllocs, "collector=greentea"}, Over: Side{cell.OpAllocs, "collector=classic"}, Says: 0.48},
 			Refutes:    "as many allocations",
 			Why:        "The document's mode is a slab allocator. Green Tea is the name of a collector of Go, the default since Go 1.26: it marks in another order, and does not change what a program allocates.",

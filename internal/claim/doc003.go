@@ -11,7 +11,7 @@ import (
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
 		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
-		Quick: fmt.Sprintf("--iterations %d --reps 18", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 15", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
 	}
 }
 
@@ -19,7 +19,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
 		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
-		Quick: fmt.Sprintf("--iterations %d --reps 16", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 13", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
 	}
 }
 
@@ -56,7 +56,7 @@ var (
 	sizeLimits     = limits("malloc-16,malloc-32768", 30_000, 300_000)
 	fileLimits     = limits("files-deferred,files-extracted", 1500, 20_000)
 	timerLimits    = limits("timer-dropped", 100_000, 400_000)
-	mapCost        = Experiment{Run: "gccost --beside nothing,map-pointers,map-numbers --gomaxprocs 1", Quick: "--iterations 12 --reps 9", Full: "--iterations 60 --reps 12"}
+	mapCost        = Experiment{Run: "gccost --beside nothing,map-pointers,map-numbers --gomaxprocs 1", Quick: "--iterations 12 --reps 7", Full: "--iterations 60 --reps 12"}
 )
 
 // limit is a side of one case of the workload exercise-limits.

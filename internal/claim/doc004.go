@@ -7,37 +7,37 @@ import "github.com/isobar-go/isobar/internal/cell"
 var (
 	tournamentRun = Experiment{
 		Run:   "loop --ingress main,alternate-two,main-lean,main-arena,main-threshold --gc-every 1000",
-		Quick: "--iterations 50_000 --reps 12", Full: "--iterations 400_000 --reps 15",
+		Quick: "--iterations 50_000 --reps 10", Full: "--iterations 400_000 --reps 15",
 	}
 	calmRun = Experiment{
 		Run:   "loop --ingress main,alternate-two --gc-every 0",
-		Quick: "--iterations 600_000 --reps 9", Full: "--iterations 4_000_000 --reps 15",
+		Quick: "--iterations 600_000 --reps 7", Full: "--iterations 4_000_000 --reps 15",
 	}
 	crowdRun = Experiment{
 		Run:   "loop --ingress main,alternate-two --producers 4 --gc-every 1000",
-		Quick: "--iterations 100_000 --reps 9", Full: "--iterations 800_000 --reps 15",
+		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 800_000 --reps 15",
 	}
 	partsRun = Experiment{
 		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000",
-		Quick: "--iterations 40_000 --reps 18", Full: "--iterations 400_000 --reps 18",
+		Quick: "--iterations 40_000 --reps 15", Full: "--iterations 400_000 --reps 18",
 	}
 	clearingRun = Experiment{ // on one processor, where a collection costs the same each time
 		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1",
-		Quick: "--iterations 60_000 --reps 18", Full: "--iterations 400_000 --reps 18",
+		Quick: "--iterations 60_000 --reps 15", Full: "--iterations 400_000 --reps 18",
 	}
 	stormRun = Experiment{
 		Run:   "loop --ingress ablation --lockfree off,on --padding off,on --producers 4 --gc-every 0",
-		Quick: "--iterations 300_000 --reps 18", Full: "--iterations 4_000_000 --reps 18",
+		Quick: "--iterations 300_000 --reps 15", Full: "--iterations 4_000_000 --reps 18",
 	}
 	arenaCost = Experiment{
 		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1",
-		Quick: "--iterations 60 --reps 9", Full: "--iterations 400 --reps 12",
+		Quick: "--iterations 60 --reps 7", Full: "--iterations 400 --reps 12",
 	}
 )
 
 // loopTrials is an experiment of the workload loop-trials.
 func loopTrials(trial, quick, full string) Experiment {
-	return Experiment{Run: "loop-trials --trial " + trial, Quick: quick + " --reps 6", Full: full + " --reps 8"}
+	return Experiment{Run: "loop-trials --trial " + trial, Quick: quick + " --reps 5", Full: full + " --reps 8"}
 }
 
 // against is an effect of one loop over the document's Main.
