@@ -18,6 +18,10 @@ type Pacer struct {
 	// end. Service records service times: from its beginning to its end.
 	// Either may be nil.
 	Response, Service *Recorder
+	// Observe, if not nil, is called after each operation with when it was
+	// due, when it began and when it ended, as times since Result.Start. What
+	// it takes delays the operations that follow.
+	Observe func(due, began, ended time.Duration)
 	// Deadline is the time after the start at which no more operations
 	// begin; 0 means no limit. What was due before it and has not begun is
 	// the backlog.
@@ -26,6 +30,8 @@ type Pacer struct {
 
 // A Result accounts for one run of a [Pacer]: Due == Done + Backlog.
 type Result struct {
+	// Start is when the run began: the zero of the schedule.
+	Start time.Time
 	// Due counts the operations that were due before the run ended.
 	Due int64
 	// Done counts those that ran.
@@ -55,7 +61,10 @@ type Result struct {
 // keeps one CPU busy. It yields while it reads the clock only if GOMAXPROCS
 // was 1 at the start.
 func (p *Pacer) Run(ctx context.Context, s Schedule, do func()) Result {
-	return p.run(newSystemClock(ctx), s, do)
+	clock := newSystemClock(ctx)
+	r := p.run(clock, s, do)
+	r.Start = clock.start
+	return r
 }
 
 // A clock is what a run waits by: the system's, or a test's.
@@ -110,6 +119,9 @@ func (p *Pacer) run(c clock, s Schedule, do func()) Result {
 		}
 		if p.Service != nil {
 			p.Service.Record(r.Elapsed - now)
+		}
+		if p.Observe != nil {
+			p.Observe(due, now, r.Elapsed)
 		}
 	}
 }

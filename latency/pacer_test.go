@@ -81,7 +81,14 @@ func TestPacerAccountsForAll(t *testing.T) {
 	}
 	const stall = 50 * time.Millisecond
 	p := newPacer()
-	n := int64(0)
+	observed := NewRecorder()
+	p.Observe = func(due, began, ended time.Duration) {
+		if due > began || began > ended {
+			t.Fatalf("due at %v, began at %v, ended at %v", due, began, ended)
+		}
+		observed.Record(ended - due)
+	}
+	n, before := int64(0), time.Now()
 	r := p.Run(context.Background(), Every(rate, count), func() {
 		if n++; n == count/2 {
 			time.Sleep(stall)
@@ -93,6 +100,13 @@ func TestPacerAccountsForAll(t *testing.T) {
 	response, service := p.Response.Snapshot(), p.Service.Snapshot()
 	if got := response.Quantile(0.999); got < stall/2 || got < service.Quantile(0.999) {
 		t.Errorf("p99.9 of response time is %v, of service time %v: the stall of %v does not show", got, service.Quantile(0.999), stall)
+	}
+	if all := observed.Snapshot(); all.Count() != response.Count() || all.Mean() != response.Mean() || all.Max() != response.Max() {
+		t.Errorf("observed %d operations, mean %v, longest %v; response times %d, %v, %v",
+			all.Count(), all.Mean(), all.Max(), response.Count(), response.Mean(), response.Max())
+	}
+	if r.Start.Before(before) || time.Since(r.Start) < r.Elapsed {
+		t.Errorf("started %v after the call", r.Start.Sub(before))
 	}
 	if r.Elapsed < Every(rate, count).(*every).last() {
 		t.Errorf("the last operation ended %v after the start, before it was due", r.Elapsed)
@@ -212,7 +226,7 @@ func TestPacerStopsWithContext(t *testing.T) {
 	ctx, cancel = context.WithCancel(context.Background())
 	time.AfterFunc(time.Millisecond, cancel)
 	s := times{time.Hour}
-	if r := new(Pacer).Run(ctx, &s, func() { t.Error("ran") }); r != (Result{}) {
+	if r := new(Pacer).Run(ctx, &s, func() { t.Error("ran") }); r != (Result{Start: r.Start}) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -25,15 +25,14 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	}
 	before := allocated()
 	var sum uint64
-	do := func() { sum += task.Do() }
-	if began := time.Now(); slow != nil { // the pacer's clock starts now, too
-		ops := slow.recorder(began)
-		do = func() {
-			sum += task.Do()
-			ops.add(s.due, time.Since(began))
-		}
+	ops := slow.recorder(time.Time{})
+	if ops != nil {
+		pacer.Observe = func(due, _, ended time.Duration) { ops.add(due, ended) }
 	}
-	result := pacer.Run(context.Background(), &s, do)
+	result := pacer.Run(context.Background(), &s, func() { sum += task.Do() })
+	if ops != nil {
+		ops.clock = result.Start
+	}
 	setAllocs(rec, before, result.Done)
 
 	rec.Set(cell.Ops, float64(result.Done))
@@ -58,7 +57,6 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 // schedule is the task's schedule, which an error ends.
 type schedule struct {
 	task workload.Open
-	due  time.Duration // of the latest
 	err  error
 }
 
@@ -68,6 +66,5 @@ func (s *schedule) Next() (time.Duration, bool) {
 		s.err = err
 		return 0, false
 	}
-	s.due = due
 	return due, ok
 }

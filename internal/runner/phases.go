@@ -33,7 +33,7 @@ type slowOps struct {
 
 // An opRecorder is the part of one goroutine, which owns it.
 type opRecorder struct {
-	offset  time.Duration // of the goroutine's clock from the trace's
+	clock   time.Time // when the goroutine's clock started
 	slowest *gcphase.Slowest
 }
 
@@ -58,7 +58,7 @@ func (s *slowOps) recorder(clock time.Time) *opRecorder {
 	if s == nil {
 		return nil
 	}
-	r := &opRecorder{offset: clock.Sub(s.began), slowest: gcphase.NewSlowest(gcphase.Kept)}
+	r := &opRecorder{clock: clock, slowest: gcphase.NewSlowest(gcphase.Kept)}
 	s.mu.Lock()
 	s.ops = append(s.ops, r)
 	s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *slowOps) recorder(clock time.Time) *opRecorder {
 // add takes an operation.
 func (r *opRecorder) add(start, end time.Duration) {
 	if r != nil {
-		r.slowest.Add(gcphase.Op{Start: int64(start + r.offset), End: int64(end + r.offset)})
+		r.slowest.Add(gcphase.Op{Start: int64(start), End: int64(end)})
 	}
 }
 
@@ -100,8 +100,9 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	threshold := int64(s.all.Quantile(phasesAbove))
 	var ops []gcphase.Op
 	for _, r := range s.ops {
+		zero := line.Anchor + int64(r.clock.Sub(s.began))
 		for _, op := range r.slowest.Above(threshold) {
-			ops = append(ops, gcphase.Op{Start: line.Anchor + op.Start, End: line.Anchor + op.End})
+			ops = append(ops, gcphase.Op{Start: zero + op.Start, End: zero + op.End})
 		}
 	}
 	line.Start, line.End = max(line.Start, line.Anchor), min(line.End, line.At(s.took))
