@@ -13,7 +13,6 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/runner"
 	"github.com/isobar-go/isobar/internal/store"
 	"github.com/isobar-go/isobar/internal/tuner"
@@ -165,13 +164,13 @@ func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
 		return "", err
 	}
 	for _, p := range result.Frontier {
-		percent := float64(p.GC.Percent)
-		if percent < 0 {
-			percent = 6400
-		}
-		three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
-		meta.Forecasts = append(meta.Forecasts, report.Forecast{Setting: p.GC.String(), Percent: percent, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall)})
+		meta.Forecasts = append(meta.Forecasts, forecast(p, 0))
 	}
+	run, err := l.store.Run(l.id)
+	if err != nil {
+		return "", err
+	}
+	meta.Procs = procsMap(result, run)
 	return out, writeHTML(out, meta, analysis)
 }
 

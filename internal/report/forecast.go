@@ -10,9 +10,18 @@ import (
 // A Forecast is what a model expects of one setting of the collector. Each
 // figure is the expected value and the ends of its interval.
 type Forecast struct {
-	Setting          string  // in the form of the factor gc
-	Percent          float64 // GOGC, to draw by; beyond all others for off
+	GC               cell.GC
+	Procs            int // GOMAXPROCS; 0 for what the runtime takes
 	Bytes, CPU, Wall [3]float64
+	Unsure           bool // the model says that it should be measured
+}
+
+// percent is the GOGC to draw by; beyond all others for off.
+func (f Forecast) percent() float64 {
+	if f.GC.Percent < 0 {
+		return 6400
+	}
+	return float64(f.GC.Percent)
 }
 
 // forecastPlot draws the predicted curves and, over them, what was measured in
@@ -27,8 +36,8 @@ func (s *section) forecastPlot(id string, forecasts []Forecast) *htmlPlot {
 	percent := map[string]float64{}
 	p.Table = htmlTable{Label: "Predicted figures, " + s.name, Left: 1, Head: []string{"Setting", "peak memory", "low", "high", "CPU time", "low", "high", "wall time", "low", "high"}}
 	for _, f := range forecasts {
-		percent["gc="+f.Setting] = f.Percent
-		row := []string{f.Setting}
+		percent["gc="+f.GC.String()] = f.percent()
+		row := []string{clean(f.GC.String())}
 		for _, v := range f.Bytes {
 			row = append(row, format(cell.RSSPeak, v))
 		}
@@ -52,7 +61,7 @@ func (s *section) forecastPlot(id string, forecasts []Forecast) *htmlPlot {
 	left := forecastChart(p.ID+"-0", "CPU time against peak memory", cell.RSSPeak, forecasts, byMemory,
 		func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU })
 	right := forecastChart(p.ID+"-1", "Wall time against GOGC", "/gogc:percent", forecasts, byPercent,
-		func(f Forecast) (float64, [3]float64) { return f.Percent, f.Wall })
+		func(f Forecast) (float64, [3]float64) { return f.percent(), f.Wall })
 	p.Panels = []htmlPanel{left, right}
 	return p
 }

@@ -20,9 +20,9 @@ func TestForecast(t *testing.T) {
 		a.Groups = append(a.Groups, g)
 	}
 	forecasts := []Forecast{
-		{"default", 100, [3]float64{50 << 20, 48 << 20, 52 << 20}, [3]float64{2, 1.9, 2.1}, [3]float64{1.1, 1, 1.2}},
-		{"400", 400, [3]float64{120 << 20, 110 << 20, 130 << 20}, [3]float64{1.7, 1.6, 1.8}, [3]float64{0.9, 0.8, 1}},
-		{"off", 6400, [3]float64{900 << 20, 800 << 20, 990 << 20}, [3]float64{1.6, 1.5, 1.7}, [3]float64{0.85, 0.8, 0.9}},
+		{GC: cell.DefaultGC, Bytes: [3]float64{50 << 20, 48 << 20, 52 << 20}, CPU: [3]float64{2, 1.9, 2.1}, Wall: [3]float64{1.1, 1, 1.2}},
+		{GC: cell.GC{Percent: 400}, Bytes: [3]float64{120 << 20, 110 << 20, 130 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.9, 0.8, 1}},
+		{GC: cell.GC{Percent: -1}, Bytes: [3]float64{900 << 20, 800 << 20, 990 << 20}, CPU: [3]float64{1.6, 1.5, 1.7}, Wall: [3]float64{0.85, 0.8, 0.9}},
 	}
 	var with, without bytes.Buffer
 	if err := HTML(&with, Meta{Title: "tune", Forecasts: forecasts}, a); err != nil {

@@ -8,71 +8,131 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-// goroutines is the factor that a heat map sets against the GC setting.
-const goroutines = "goroutines"
+// The factors that a heat map sets against the GC setting.
+const (
+	goroutines = "goroutines"
+	gomaxprocs = "gomaxprocs"
+)
 
-// A heat is throughput by goroutines (rows) and GC setting (columns), all other
+// A heat is a metric by a factor (rows) and GC setting (columns), all other
 // factors being equal.
 type heat struct {
-	title string
-	gcs   []cell.GC // by ascending GOGC, off last
-	procs []int     // ascending
-	cells map[int]map[string]figure
-	best  float64
+	title, axis string
+	MapFigure
+	gcs    []cell.GC // by ascending GOGC, off last
+	values []int     // of the factor, ascending; 0, of none, last
+	cells  map[int]map[string]heatCell
+	best   float64
 }
 
-// heats splits the section's rows by what varies beside goroutines and GC
-// setting; nil unless both vary.
-func (s *section) heats() []*heat {
+// A heatCell was measured, or a model expects it.
+type heatCell struct {
+	figure
+	predicted, unsure bool
+}
+
+// from says where the figure comes from.
+func (c heatCell) from() string {
+	switch {
+	case c.unsure:
+		return "predicted, unsure"
+	case c.predicted:
+		return "predicted"
+	}
+	return "measured"
+}
+
+// heats splits the section's rows by what varies beside the factor and the GC
+// setting. Rows without the factor count as 0 where that is GOMAXPROCS.
+func (s *section) heats(axis string, of MapFigure) []*heat {
 	var out []*heat
 	byTitle := map[string]*heat{}
 	for _, r := range s.rows {
-		value, _ := r.Config.Factor(goroutines)
+		value, ok := r.Config.Factor(axis)
+		if !ok && axis == gomaxprocs {
+			value = "0"
+		}
 		n, err := strconv.Atoi(value)
-		f := r.figure(cell.Throughput)
-		if err != nil || f.n == 0 {
+		f := r.figure(of.Metric)
+		if err != nil || f.n == 0 || math.IsNaN(f.median) || math.IsInf(f.median, 0) || f.median <= 0 && !of.Rises {
 			continue
 		}
-		var rest []string
-		for _, name := range s.varying {
-			if v, ok := r.Config.Factor(name); ok && name != goroutines && name != "gc" {
-				rest = append(rest, shorten(clean(name+"="+v), 40))
-			}
-		}
-		title := strings.Join(rest, " ")
+		title := s.titleBeside(r, axis)
 		h := byTitle[title]
 		if h == nil {
-			h = &heat{title: title, cells: map[int]map[string]figure{}}
+			h = &heat{title: title, axis: axis, MapFigure: of, cells: map[int]map[string]heatCell{}}
 			byTitle[title], out = h, append(out, h)
 		}
-		h.add(n, r.Config.GC, f)
+		h.add(n, r.Config.GC, heatCell{figure: f})
 	}
-	out = slices.DeleteFunc(out, func(h *heat) bool { return len(h.gcs) < 2 || len(h.procs) < 2 })
 	return out
 }
 
-func (h *heat) add(n int, gc cell.GC, f figure) {
-	if !slices.Contains(h.procs, n) {
-		h.procs = append(h.procs, n)
-		slices.Sort(h.procs)
-		h.cells[n] = map[string]figure{}
+// titleBeside names what tells r from other rows, beside the factor and the GC
+// setting.
+func (s *section) titleBeside(r *row, axis string) string {
+	var rest []string
+	for _, name := range s.varying {
+		if v, ok := r.Config.Factor(name); ok && name != axis && name != "gc" {
+			rest = append(rest, shorten(clean(name+"="+v), 40))
+		}
 	}
-	if !slices.Contains(h.gcs, gc) {
+	return strings.Join(rest, " ")
+}
+
+// flat reports whether one of the two does not vary.
+func (h *heat) flat() bool { return len(h.gcs) < 2 || len(h.values) < 2 }
+
+// add puts a cell into the map; what is predicted does not replace what is
+// there.
+func (h *heat) add(n int, gc cell.GC, c heatCell) {
+	if !slices.Contains(h.values, n) {
+		h.values = append(h.values, n)
+		slices.SortFunc(h.values, func(a, b int) int { return cmp.Compare(uint(a-1), uint(b-1)) })
+		h.cells[n] = map[string]heatCell{}
+	}
+	if !slices.ContainsFunc(h.gcs, func(other cell.GC) bool { return other.String() == gc.String() }) {
 		h.gcs = append(h.gcs, gc)
 		slices.SortStableFunc(h.gcs, func(a, b cell.GC) int { return int(uint32(a.Percent)>>1) - int(uint32(b.Percent)>>1) })
 	}
-	h.cells[n][gc.String()] = f
-	h.best = max(h.best, f.median)
+	if _, there := h.cells[n][gc.String()]; there && c.predicted {
+		return
+	}
+	h.cells[n][gc.String()] = c
+	if h.best == 0 || h.share(c.median) > 1 {
+		h.best = c.median
+	}
+}
+
+// share is how near to the best of the map the value is, 1 for the best.
+func (h *heat) share(v float64) float64 {
+	if h.Rises {
+		return v / h.best
+	}
+	return h.best / v
+}
+
+// mixed reports whether some of the cells are predicted.
+func (h *heat) mixed() bool {
+	for _, row := range h.cells {
+		for _, c := range row {
+			if c.predicted {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // heatPlot shows throughput by goroutines and GC setting, and what it is for
 // each goroutine; nil where the section has no such factors.
 func (s *section) heatPlot(id string) *htmlPlot {
-	heats := s.heats()
+	heats := slices.DeleteFunc(s.heats(goroutines, MapFigure{cell.Throughput, true}), (*heat).flat)
 	if len(heats) == 0 {
 		return nil
 	}
@@ -87,13 +147,13 @@ func (s *section) heatPlot(id string) *htmlPlot {
 			if i == 0 {
 				p.Legend = append(p.Legend, htmlLegend{swatch(k, fmt.Sprintf("curve s%d", k%looks), true), "gc=" + clean(gc.String())})
 			}
-			for _, n := range h.procs {
+			for _, n := range h.values {
 				f := h.cells[n][gc.String()]
 				if f.n == 0 {
 					continue
 				}
 				p.Table.add(cmp.Or(h.title, s.name), clean(gc.String()), strconv.Itoa(n), f.value(), s.format(f.metric, f.lo), s.format(f.metric, f.hi),
-					digits(100*f.median/h.best)+" %", s.format(f.metric, f.median/float64(n)))
+					digits(100*h.share(f.median))+" %", s.format(f.metric, f.median/float64(n)))
 			}
 		}
 	}
@@ -101,32 +161,70 @@ func (s *section) heatPlot(id string) *htmlPlot {
 }
 
 func (h *heat) drawMap(id string) template.HTML {
-	const row = 34
-	f := frame{left: 66, top: 26, right: 470, bottom: 26 + row*float64(len(h.procs))}
-	var text strings.Builder
-	d := newDrawing(id, "Throughput by goroutines and GC setting "+h.title, "A cell for each number of goroutines (rows) and GC setting (columns); the table below has the figures.", f.bottom+24)
-	width := (f.right - f.left) / float64(len(h.gcs))
-	for k, gc := range h.gcs {
-		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8, shorten(clean(gc.String()), max(int(width/7), 3)))
+	const row, letter = 34, 9.4 // of narrow screens
+	width := (470.0 - 66) / float64(len(h.gcs))
+	var names []string
+	lines := 1 // of column names: neighbours stand on different ones if they are long
+	for _, gc := range h.gcs {
+		name := columnName(gc, max(int(2*width/letter), 3))
+		if letter*float64(utf8.RuneCountInString(name)) > width {
+			lines = 2
+		}
+		names = append(names, name)
 	}
-	for i, n := range h.procs {
+	f := frame{left: 66, top: 8 + 18*float64(lines), right: 470}
+	f.bottom = f.top + row*float64(len(h.values))
+	figure := heading(h.Metric)
+	d := newDrawing(id, strings.TrimSpace(figure+" by "+h.axisName()+" and GC setting "+h.title),
+		fmt.Sprintf("A cell for each value of %s (rows) and GC setting (columns), with %s in percent of the best; the table below has the figures.", h.axisName(), figure), f.bottom+24)
+	for k, name := range names {
+		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8-18*float64((len(names)-1-k)%lines), name)
+	}
+	mixed := h.mixed()
+	for i, n := range h.values {
 		y := f.top + float64(i)*row
-		d.text("tick", "end", f.left-6, y+row/2+4, strconv.Itoa(n))
+		d.text("tick", "end", f.left-6, y+row/2+4, valueName(n))
 		for k, gc := range h.gcs {
-			cell := h.cells[n][gc.String()]
-			if cell.n == 0 {
+			c := h.cells[n][gc.String()]
+			if c.n == 0 {
 				continue
 			}
-			share := cell.median / h.best
-			text.Reset()
-			fmt.Fprintf(&text, "%.0f", 100*share)
+			share := h.share(c.median)
 			x := f.left + float64(k)*width
 			d.rect(fmt.Sprintf("heat-%d", heatStep(share)), x+1, y+1, width-2, row-2)
-			d.text("value", "middle", x+width/2, y+row/2+4, text.String())
+			if mixed && !c.predicted {
+				d.rect("heat-measured", x+2, y+2, width-4, row-4)
+			}
+			d.text("value", "middle", x+width/2, y+row/2+4, fmt.Sprintf("%.0f", 100*share))
 		}
 	}
-	d.text("label", "middle", (f.left+f.right)/2, f.bottom+18, "goroutines down, GC setting across")
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+18, h.axisName()+" down, GC setting across")
 	return d.done()
+}
+
+func (h *heat) axisName() string {
+	if h.axis == gomaxprocs {
+		return "GOMAXPROCS"
+	}
+	return h.axis
+}
+
+// valueName is the name of a row; 0 is a program that was left as it is.
+func valueName(n int) string {
+	if n == 0 {
+		return "default"
+	}
+	return strconv.Itoa(n)
+}
+
+// columnName names a GC setting in so many letters, by its GOGC where its name
+// is longer.
+func columnName(gc cell.GC, letters int) string {
+	name := clean(gc.String())
+	if utf8.RuneCountInString(name) > letters && gc.LimitBytes == 0 {
+		name = gc.GOGC()
+	}
+	return shorten(name, letters)
 }
 
 // heatStep is one of ten steps of fill. They are finer towards the best, where
@@ -144,17 +242,17 @@ func (h *heat) drawEach(id string) template.HTML {
 			top = max(top, cell.median/float64(n))
 		}
 	}
-	x := logScale(":goroutines", float64(h.procs[0]), float64(h.procs[len(h.procs)-1]), f.left+8, f.right-8)
+	x := logScale(":goroutines", float64(h.values[0]), float64(h.values[len(h.values)-1]), f.left+8, f.right-8)
 	y := linearScale(cell.Throughput, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
-	ticks := make([]float64, len(h.procs))
-	for i, n := range h.procs {
+	ticks := make([]float64, len(h.values))
+	for i, n := range h.values {
 		ticks[i] = float64(n)
 	}
 	d.horizontal(f, x, ticks, countText)
 	for k, gc := range h.gcs {
 		var points []point
-		for _, n := range h.procs {
+		for _, n := range h.values {
 			if cell := h.cells[n][gc.String()]; cell.n > 0 {
 				points = append(points, point{x.at(float64(n)), y.at(cell.median / float64(n))})
 			}

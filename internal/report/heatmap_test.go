@@ -53,7 +53,7 @@ func TestHeatMap(t *testing.T) {
 	}
 	// Columns go by GOGC, whatever the order of the plan: off is the last.
 	section := sections(scalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
-	heats := section.heats()
+	heats := section.heats(goroutines, MapFigure{cell.Throughput, true})
 	if len(heats) != 2 || fmt.Sprint(heats[0].gcs) != "[default 400 disabled]" || heats[0].best != 6000 {
 		t.Fatalf("%d maps, columns %v", len(heats), heats[0].gcs)
 	}

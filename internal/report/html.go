@@ -72,8 +72,9 @@ type htmlSection struct {
 // table.
 type htmlPlot struct {
 	ID, Title, Section, Caption string
-	Wide                        bool // takes the whole width of the page
-	Pairs                       bool // its panels stand in two columns
+	Hint, Command               string // how to get more; "" for none
+	Wide                        bool   // takes the whole width of the page
+	Pairs                       bool   // its panels stand in two columns
 	Panels                      []htmlPanel
 	Legend                      []htmlLegend
 	Table                       htmlTable

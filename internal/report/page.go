@@ -68,8 +68,10 @@ func NewPage(m Meta, a *stat.Analysis, v View) *Page {
 	for _, s := range sections(a) {
 		s.setExact(v.Exact)
 		h := htmlSectionOf(s, ids.unique(s.name))
-		if plot := s.forecastPlot(h.ID, m.Forecasts); plot != nil {
-			h.Plots = append([]htmlPlot{*plot}, h.Plots...)
+		for _, plot := range []*htmlPlot{s.procsPlot(h.ID, m.Procs), s.forecastPlot(h.ID, m.Forecasts)} {
+			if plot != nil {
+				h.Plots = append([]htmlPlot{*plot}, h.Plots...)
+			}
 		}
 		p.Sections = append(p.Sections, h)
 		p.Contents = append(p.Contents, htmlContent{h.ID, h.Name})

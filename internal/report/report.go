@@ -44,6 +44,9 @@ type Meta struct {
 	Finished, Total, Failed int
 	// Forecasts are what a model expected, by ascending memory; nil for none.
 	Forecasts []Forecast
+	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
+	// the two varies; nil for none.
+	Procs *ProcsMap
 }
 
 // Style says how to print to a terminal or a pipe.

@@ -321,6 +321,9 @@ func heading(metric string) string {
 	if !strings.Contains(metric, ":") {
 		return clean(metric)
 	}
+	if name, ok := strings.CutPrefix(metric, cell.FigurePrefix); ok {
+		return clean(name) // as the program calls it
+	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(metric, "/latency"), "/"), ":")
 	return clean(strings.ReplaceAll(name, "/", " "))
 }

@@ -33,6 +33,9 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	if err != nil {
 		return best, err
 	}
+	for i := range t.Procs {
+		t.expectProcs(arms[i+1].GOMAXPROCS, records[i+1])
+	}
 	base, err := t.group(arms[0], records[0])
 	if err != nil {
 		return best, err

@@ -73,6 +73,7 @@ func (t *tuning) racers(first *cell.Record, runs int) ([]*racer, error) {
 		return nil, err
 	}
 	t.result.Frontier, t.result.CliffBytes = m.Frontier(t.Settings), m.Cliff()
+	t.expectRow(t.Base.GOMAXPROCS, m)
 	t.result.Doubts = append(t.result.Doubts, m.doubts...)
 	search := t.newSearch(runs)
 	var feasible []Prediction

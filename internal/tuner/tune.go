@@ -99,6 +99,7 @@ type Result struct {
 	Expected   Prediction   `json:"expected"` // of Setting
 	Candidates []Candidate  `json:"candidates,omitempty"`
 	Frontier   []Prediction `json:"frontier,omitempty"`
+	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`
 	Runs       int          `json:"runs"`
@@ -284,6 +285,7 @@ func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
 	t.result.Candidates = choice.Candidates
 	t.result.Frontier = choice.Model.Frontier(t.Settings)
 	t.result.CliffBytes = choice.Model.Cliff()
+	t.expectRow(t.Base.GOMAXPROCS, choice.Model)
 	t.result.Doubts = append(t.result.Doubts, choice.Model.doubts...)
 	for _, d := range choice.Best.Doubts {
 		if !slices.Contains(t.result.Doubts, d) {

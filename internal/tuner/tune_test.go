@@ -131,6 +131,53 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
+// TestTuneExpectsRows tries further values of GOMAXPROCS: each has a row of the
+// map that covers all candidates, and its runs are expected where they were
+// measured.
+func TestTuneExpectsRows(t *testing.T) {
+	p := program(0.3)
+	rng := rand.New(rand.NewPCG(5, 5))
+	var ones []*cell.Record
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Procs: []int{1, 4}, Seed: 1}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if c.GOMAXPROCS == 1 { // half the CPUs, twice the time
+			rec.Set(cell.WallTime, 2*rec.Metrics[cell.WallTime])
+			ones = append(ones, rec)
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != 3 || r.Rows[0].Procs != 0 || r.Rows[0].Ran != 2 || r.Rows[1].Procs != 1 || r.Rows[2].Procs != 4 {
+		t.Fatalf("rows %+v", r.Rows)
+	}
+	for i, row := range r.Rows {
+		if len(row.Settings) != len(r.Rows[0].Settings) || len(row.Settings) < 11 {
+			t.Errorf("row %d expects %d settings", i, len(row.Settings))
+		}
+	}
+	measured := ones[0]
+	for i, expected := range r.Rows[1].Settings {
+		wall := r.Rows[0].Settings[i].Wall.Mid
+		if expected.GC == measured.Cell.GC {
+			wall = measured.Metrics[cell.WallTime] / 2
+		}
+		if off := expected.Wall.Mid/(2*wall) - 1; math.Abs(off) > 0.2 {
+			t.Errorf("GOMAXPROCS=1, %s: %v s expected, %+.2f off", expected.GC, expected.Wall.Mid, off)
+		}
+	}
+	if metrics, rises := r.MapMetrics(); metrics != [2]string{cell.WallTime, cell.TotalCPU} || rises != [2]bool{} {
+		t.Errorf("maps of %q, %v", metrics, rises)
+	}
+	served := Result{Objective: "max:rps", Base: cell.Config{Workload: "serve"}}
+	if metrics, rises := served.MapMetrics(); metrics != [2]string{"/figure:rps", cell.TotalCPU} || !rises[0] {
+		t.Errorf("maps of %q, %v", metrics, rises)
+	}
+}
+
 // TestTuneGoesOnWithoutWhatFails runs out of memory above GOGC=400.
 func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	p := program(0.3)

@@ -40,7 +40,7 @@ fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-for kind in study hostile empty failed; do
+for kind in study hostile empty failed tune; do
 	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)

@@ -1,7 +1,7 @@
 // Command sample writes the HTML report of a made-up run, for tests in a
 // browser and for work on the report itself, or appends the run to a store:
 //
-//	go run ./internal/report/sample [-kind study|brief|hostile|empty|failed|fleet] OUT.html
+//	go run ./internal/report/sample [-kind study|brief|hostile|empty|failed|fleet|tune] OUT.html
 //	go run ./internal/report/sample [-kind KIND] [-records N | -finish RUN] -store OUT.db
 //	go run ./internal/report/sample -advice PAGE.html -store OUT.db
 //

@@ -26,6 +26,7 @@ var kinds = map[string]func() *sampleRun{
 	"empty":   func() *sampleRun { return &sampleRun{meta: meta("nothing was planned")} },
 	"failed":  failed,
 	"fleet":   onMachines,
+	"tune":    tuned,
 }
 
 func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
@@ -200,6 +201,40 @@ func failed() *sampleRun {
 	s.add(cell.Config{Workload: "alloc", GC: cell.DisabledGC}, 3, model{})
 	for _, rec := range s.records {
 		*rec = cell.Record{Cell: rec.Cell, Err: &cell.Failure{Kind: cell.FailMemory, Message: "the cell occupied 2.1 GiB, allowed were 2 GiB"}}
+	}
+	return s
+}
+
+// tuned is what tune shows of a program: eleven settings of which three were
+// measured, with two values of GOMAXPROCS.
+func tuned() *sampleRun {
+	s := &sampleRun{meta: meta("tune ./batch")}
+	s.meta.Procs = &report.ProcsMap{
+		Figures: []report.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
+		Hint:    "With more rows:", Command: "isobar tune --gomaxprocs 1,4,8 --seed 20260314 -- ./batch input.csv",
+	}
+	for i, percent := range []int{100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200, -1} {
+		gc := cell.GC{Percent: percent}
+		if percent == 100 {
+			gc.Name = cell.DefaultGC.Name
+		}
+		for _, procs := range []int{0, 1} {
+			three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
+			cpu := 2.4 - 0.08*float64(i)
+			f := report.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)), Bytes: three(4e7 * float64(i+1)), Unsure: i == 10}
+			s.meta.Procs.Forecasts = append(s.meta.Procs.Forecasts, f)
+			if procs == 0 {
+				s.meta.Forecasts = append(s.meta.Forecasts, f)
+			}
+			if procs == 0 && i%4 == 0 || i == 4 {
+				at := len(s.records)
+				s.add(cell.Config{Workload: "exec", Command: []string{"./batch", "input.csv"}, GC: gc, GOMAXPROCS: procs}, 4, model{opNs: 1e6, heap: f.Bytes[0], cycles: 8, share: 0.1, tail: 1})
+				for _, rec := range s.records[at:] {
+					rec.Set(cell.WallTime, f.Wall[0]*(1+0.01*float64(rec.Cell.Block)))
+					rec.Set(cell.TotalCPU, f.CPU[0]*(1+0.01*float64(rec.Cell.Block)))
+				}
+			}
+		}
 	}
 	return s
 }

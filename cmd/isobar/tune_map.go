@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/tuner"
+)
+
+// forecast is a prediction as reports draw it.
+func forecast(p tuner.Prediction, procs int) report.Forecast {
+	three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
+	return report.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall), Unsure: len(p.Doubts) > 0}
+}
+
+// procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil
+// where nothing was predicted.
+func procsMap(result *tuner.Result, run store.Run) *report.ProcsMap {
+	if len(result.Rows) == 0 {
+		return nil
+	}
+	m := &report.ProcsMap{}
+	metrics, rises := result.MapMetrics()
+	for i, metric := range metrics {
+		m.Figures = append(m.Figures, report.MapFigure{Metric: metric, Rises: rises[i]})
+	}
+	for _, row := range result.Rows {
+		for _, p := range row.Settings {
+			m.Forecasts = append(m.Forecasts, forecast(p, row.Procs))
+		}
+	}
+	switch {
+	case slices.Contains(result.Base.Command, "scaling"):
+		m.Hint, m.Command = "A map of goroutines, which this workload of the lab has as a parameter:", "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off"
+	case len(result.Rows) == 1:
+		m.Hint, m.Command = "Only one value of GOMAXPROCS was measured; with more rows:", moreProcs(run, result.Rows[0].Ran)
+	}
+	return m
+}
+
+// moreProcs is the command of the run with further values of GOMAXPROCS, below
+// the one that the program had.
+func moreProcs(run store.Run, had int) string {
+	var values []string
+	for _, n := range []int{1, had / 4, had / 2} {
+		if text := strconv.Itoa(n); n > 0 && n != had && !slices.Contains(values, text) {
+			values = append(values, text)
+		}
+	}
+	if len(values) == 0 {
+		values = []string{"2"}
+	}
+	var args []string
+	for i, arg := range run.Args {
+		if own := !slices.Contains(run.Args[:i], "--"); !own || arg != "--resume" {
+			args = append(args, arg)
+		}
+		if arg == "tune" && !slices.Contains(run.Args[:i], "tune") {
+			args = append(args, "--gomaxprocs", strings.Join(values, ","))
+		}
+	}
+	run.Args = args
+	return run.Repeat()
+}

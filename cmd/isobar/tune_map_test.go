@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/tuner"
+)
+
+func TestProcsMapHint(t *testing.T) {
+	base := cell.Config{Workload: "exec", Command: []string{"./prog", "a b"}, GC: cell.DefaultGC}
+	lab := base
+	lab.Command = []string{"isobar", "lab", "run", "scaling"}
+	row := tuner.Row{Ran: 8, Settings: []tuner.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}}, {GC: cell.GC{Percent: 400}}}}
+	run := store.Run{Args: []string{"--store", "s.db", "tune", "--resume", "--", "./prog", "a b", "--resume"}, Seed: 3}
+	for name, tc := range map[string]struct {
+		result tuner.Result
+		want   string // the command
+		cells  int
+	}{
+		"one row":   {tuner.Result{Base: base, Rows: []tuner.Row{row}}, "isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
+		"two rows":  {tuner.Result{Base: base, Rows: []tuner.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
+		"goroutine": {tuner.Result{Base: lab, Rows: []tuner.Row{row}}, "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
+	} {
+		m := procsMap(&tc.result, run)
+		if m.Command != tc.want || (m.Hint == "") != (tc.want == "") || len(m.Forecasts) != tc.cells || len(m.Figures) != 2 {
+			t.Errorf("%s: %+v, want the command %q", name, m, tc.want)
+		}
+		if !m.Forecasts[0].Unsure || m.Forecasts[1].Unsure || m.Forecasts[tc.cells-1].Procs != tc.result.Rows[len(tc.result.Rows)-1].Procs {
+			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
+		}
+	}
+	if m := procsMap(&tuner.Result{Base: base}, run); m != nil {
+		t.Errorf("nothing was predicted: %+v", m)
+	}
+	for had, want := range map[int]string{1: " 2 ", 2: " 1 ", 4: " 1,2 ", 64: " 1,16,32 "} {
+		if got := moreProcs(run, had); !strings.Contains(got, "--gomaxprocs"+want) {
+			t.Errorf("%d CPUs: %s", had, got)
+		}
+	}
+}
