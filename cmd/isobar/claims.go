@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +75,10 @@ func (a *app) claimsRunCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Measure claims, and give each its verdict",
 		Long: `Measures the experiments of the selected claims, an ordinary run in the store
-each; claims with the same experiment share it. All runs of one call have the
+each; claims with the same experiment share it. Where the verdict is open, or
+would change if the interval were 1.3 times as wide, the experiment is then
+measured anew with three times the repetitions, with --quick as far as its time
+of 11 minutes goes, the short ones first; the new run decides alone. All runs of one call have the
 same seed. Ctrl-C keeps what is finished; --resume goes on with the latest call
 of the same size.`,
 		Args: cobra.NoArgs,
@@ -168,8 +173,14 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	return cmd
 }
 
-// runClaims measures the experiments of claims, each once, and stores them.
+// quickTime is how long 'claims run --quick' takes: what is left of it when each
+// experiment has been measured goes to claims that are in doubt.
+const quickTime = 11 * time.Minute
+
+// runClaims measures the experiments of claims, each once, and then, for longer,
+// those of claims whose verdict is in doubt.
 func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
+	begun := time.Now()
 	s, _, unlock, err := a.openForRun()
 	if err != nil {
 		return err
@@ -180,40 +191,64 @@ func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.S
 	if err != nil {
 		return err
 	}
+	session.runner = runner.New(runner.Config{Log: a.err})
+	took := map[claim.Experiment]time.Duration{}
 	experiments := experimentsOf(claims)
-	r := runner.New(runner.Config{Log: a.err})
-	failed := 0
-	_, terminal := isTerminal(a.err)
 	for i, e := range experiments {
-		id, pending, err := session.run(s, e)
-		if err != nil {
+		a.claimProgress(i, len(experiments), "", e.Args(size))
+		start := time.Now()
+		if err := a.measureClaims(ctx, s, session, e); err != nil {
 			return err
 		}
-		if pending == nil {
+		took[e] = time.Since(start)
+	}
+	outcomes, err := claim.Read(s, claims)
+	if err != nil {
+		return err
+	}
+	experiments = claim.InDoubt(outcomes)
+	slices.SortStableFunc(experiments, func(x, y claim.Experiment) int { return cmp.Compare(took[x], took[y]) })
+	for i, e := range experiments {
+		again := e.Longer()
+		if expected := took[e] * claim.Longer; size == claim.Quick && time.Since(begun)+expected > quickTime {
 			continue
 		}
-		if terminal {
-			fmt.Fprintf(a.err, "%d/%d  %s\n", i+1, len(experiments), strings.Join(e.Args(size)[2:], " "))
-		}
-		if err := r.Prepare(ctx, pending); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(a.err, "isobar: left out: %s: %v\n", strings.Join(e.Args(size)[2:], " "), err)
-			failed += len(pending)
-			continue
-		}
-		n, err := a.execute(ctx, r, s, id, 0)
-		failed += n
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(a.err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[size])
-			return &exitError{code: exitInterrupted}
-		}
-		if err != nil {
+		a.claimProgress(i, len(experiments), "in doubt, again: ", again.Args(size))
+		if err := a.measureClaims(ctx, s, session, again); err != nil {
 			return err
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", failed)
+	if session.failed > 0 {
+		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", session.failed)
 	}
 	return nil
+}
+
+func (a *app) claimProgress(i, n int, what string, args []string) {
+	if _, terminal := isTerminal(a.err); terminal {
+		fmt.Fprintf(a.err, "%d/%d  %s%s\n", i+1, n, what, strings.Join(args[2:], " "))
+	}
+}
+
+// measureClaims measures what the session lacks of one experiment. Cells that
+// fail are counted, and no error.
+func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimSession, e claim.Experiment) error {
+	id, pending, err := session.run(s, e)
+	if err != nil || pending == nil {
+		return err
+	}
+	if err := session.runner.Prepare(ctx, pending); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(a.err, "isobar: left out: %s: %v\n", strings.Join(e.Args(session.size)[2:], " "), err)
+		session.failed += len(pending)
+		return nil
+	}
+	failed, err := a.execute(ctx, session.runner, s, id, 0)
+	session.failed += failed
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(a.err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[session.size])
+		return &exitError{code: exitInterrupted}
+	}
+	return err
 }
 
 // experimentsOf returns what it takes to test the claims on this machine, each

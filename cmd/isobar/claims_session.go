@@ -15,9 +15,11 @@ import (
 // A claimSession is one call of 'claims run', or several when it was resumed:
 // the runs of one size that have the same seed.
 type claimSession struct {
-	size claim.Size
-	seed uint64
-	have map[string]int64 // runs of the session by name
+	size   claim.Size
+	seed   uint64
+	have   map[string]int64 // runs of the session by name
+	runner *runner.Runner
+	failed int // cells that failed or were left out
 }
 
 // newClaimSession begins a session, or with resume goes on with the latest one
@@ -37,7 +39,8 @@ func newClaimSession(s *store.Store, size claim.Size, resume bool) (*claimSessio
 	names := map[string]bool{}
 	for _, d := range claim.Documents() {
 		for i := range d.Claims {
-			names[d.Claims[i].Experiment.Name(size)] = true
+			e := d.Claims[i].Experiment
+			names[e.Name(size)], names[e.Longer().Name(size)] = true, true
 		}
 	}
 	for i := len(runs) - 1; i >= 0; i-- {

@@ -24,7 +24,7 @@ var (
 	}
 	parallelRun = Experiment{
 		Run:   "shockwave --shape line --workers 0 --mode pooled,slab --gomaxprocs 1,2 --duration 0",
-		Quick: "--iterations 600_000 --reps 10", Full: "--iterations 6_000_000 --reps 15",
+		Quick: "--iterations 600_000 --reps 7", Full: "--iterations 6_000_000 --reps 15",
 	}
 	rowRun = Experiment{
 		Run:   "shockwave --shape typical --held 100 --mode pooled,slab --gomaxprocs 1 --duration 0",
@@ -36,7 +36,7 @@ var (
 	}
 	goArenaRun = Experiment{
 		Run:   "shockwave --shape typical --held 1000 --mode pooled,goarena --collector goarenas --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 4_000 --reps 5", Full: "--iterations 20_000 --reps 8",
+		Quick: "--iterations 1_500 --reps 5", Full: "--iterations 20_000 --reps 8",
 	}
 	warmupRun = Experiment{
 		Run:   "shockwave-trials --trial warmup --count 10_000",

@@ -11,7 +11,7 @@ import (
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
 		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
-		Quick: fmt.Sprintf("--iterations %d --reps 15", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 10", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
 	}
 }
 
@@ -19,7 +19,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
 		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
-		Quick: fmt.Sprintf("--iterations %d --reps 13", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
+		Quick: fmt.Sprintf("--iterations %d --reps 9", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
 	}
 }
 
@@ -38,13 +38,13 @@ var (
 	ex2  = exercise(2, "before,after,unsafe,kept", 300_000, 3_000_000)
 	ex3  = exercise(3, "before,after", 300_000, 3_000_000)
 	ex4  = exercise(4, "before,after,nogrow", 10_000, 100_000)
-	ex5  = exercise(5, "before,after,index", 30_000, 200_000)
+	ex5  = exercise(5, "before,after,index", 8_000, 200_000)
 	ex6  = exercise(6, "before,after,pool", 100_000, 1_000_000)
 	ex7  = exercise(7, "before,after", 15_000, 150_000)
 	ex8  = exercise(8, "before,after,slog", 300_000, 3_000_000)
-	ex12 = exercise(12, "before,after,lazy", 20_000, 100_000)
-	ex13 = exercise(13, "before,after", 2_000_000, 10_000_000)
-	ex14 = exercise(14, "before,after,explicit", 30_000, 300_000)
+	ex12 = exercise(12, "before,after,lazy", 10_000, 100_000)
+	ex13 = exercise(13, "before,after", 600_000, 10_000_000)
+	ex14 = exercise(14, "before,after,explicit", 15_000, 300_000)
 	ex15 = exercise(15, "before,after,inlined", 1_000_000, 10_000_000)
 	ex16 = exercise(16, "before,after,iterator", 60_000, 600_000)
 	ex17 = exercise(17, "before,after,cleanup", 40_000, 400_000)

@@ -7,7 +7,7 @@ import "github.com/isobar-go/isobar/internal/cell"
 var (
 	tournamentRun = Experiment{
 		Run:   "loop --ingress main,alternate-two,main-lean,main-arena,main-threshold --gc-every 1000",
-		Quick: "--iterations 50_000 --reps 10", Full: "--iterations 400_000 --reps 15",
+		Quick: "--iterations 50_000 --reps 7", Full: "--iterations 400_000 --reps 15",
 	}
 	calmRun = Experiment{
 		Run:   "loop --ingress main,alternate-two --gc-every 0",
@@ -19,15 +19,15 @@ var (
 	}
 	partsRun = Experiment{
 		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000",
-		Quick: "--iterations 40_000 --reps 15", Full: "--iterations 400_000 --reps 18",
+		Quick: "--iterations 40_000 --reps 10", Full: "--iterations 400_000 --reps 18",
 	}
 	clearingRun = Experiment{ // on one processor, where a collection costs the same each time
 		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1",
-		Quick: "--iterations 60_000 --reps 15", Full: "--iterations 400_000 --reps 18",
+		Quick: "--iterations 60_000 --reps 10", Full: "--iterations 400_000 --reps 18",
 	}
 	stormRun = Experiment{
 		Run:   "loop --ingress ablation --lockfree off,on --padding off,on --producers 4 --gc-every 0",
-		Quick: "--iterations 300_000 --reps 15", Full: "--iterations 4_000_000 --reps 18",
+		Quick: "--iterations 300_000 --reps 10", Full: "--iterations 4_000_000 --reps 18",
 	}
 	arenaCost = Experiment{
 		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1",

@@ -52,7 +52,12 @@ func (s Side) String() string {
 }
 
 // evidence is what an analyzed run of the experiment says.
-type evidence struct{ analysis *stat.Analysis }
+type evidence struct {
+	analysis *stat.Analysis
+	// widen is by how much each interval is to be wider than it is, as a factor
+	// of its length on the scale of logarithms.
+	widen float64
+}
 
 // group finds the configuration of a side.
 func (e evidence) group(s Side) (*stat.Group, error) {
@@ -81,6 +86,14 @@ type Estimate struct {
 	Floor float64
 }
 
+// widened is the estimate with a wider interval and floor, where it has logarithms.
+func (e Estimate) widened(by float64) Estimate {
+	if by != 1 && e.Lo > 0 && !math.IsInf(e.Hi, 1) {
+		e.Lo, e.Hi, e.Floor = e.Value*math.Pow(e.Lo/e.Value, by), e.Value*math.Pow(e.Hi/e.Value, by), math.Pow(e.Floor, by)
+	}
+	return e
+}
+
 // value estimates a side: the median with its interval, or the range where
 // there are too few values.
 func (e evidence) value(s Side) (Estimate, error) {
@@ -92,7 +105,7 @@ func (e evidence) value(s Side) (Estimate, error) {
 	if sum.N == 0 {
 		return Estimate{}, fmt.Errorf("no repetition has %s", s)
 	}
-	return Estimate{sum.Median, sum.Lo, sum.Hi, sum.N, 1}, nil
+	return Estimate{sum.Median, sum.Lo, sum.Hi, sum.N, 1}.widened(e.widen), nil
 }
 
 // ratio estimates of over over, paired by block. The two may be different
@@ -114,7 +127,7 @@ func (e evidence) ratio(of, over Side) (Estimate, error) {
 	if c.Pairs == 0 || math.IsNaN(c.Ratio) {
 		return Estimate{}, fmt.Errorf("no ratio of %s over %s: %s", of, over, c.Reason)
 	}
-	return Estimate{c.Ratio, c.Lo, c.Hi, c.Pairs, max(e.floor(of.Metric), e.floor(over.Metric))}, nil
+	return Estimate{c.Ratio, c.Lo, c.Hi, c.Pairs, max(e.floor(of.Metric), e.floor(over.Metric))}.widened(e.widen), nil
 }
 
 // maxFloor bounds a floor: where a count is 0 in one of two equal cells it would

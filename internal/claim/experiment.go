@@ -2,6 +2,7 @@ package claim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,31 @@ func (e Experiment) Args(size Size) []string {
 // equal size have equal names, others have not: a run is found by it.
 func (e Experiment) Name(size Size) string {
 	return "claims: " + strings.Join(e.Args(size)[2:], " ")
+}
+
+// Names are the names of all runs that measure the experiment.
+func (e Experiment) Names() []string {
+	longer := e.Longer()
+	return []string{e.Name(Quick), e.Name(Full), longer.Name(Quick), longer.Name(Full)}
+}
+
+// Longer is how many times the repetitions of an experiment its longer form has.
+const Longer = 3
+
+// Longer is the experiment with more repetitions: fresh ones, for a claim that
+// the run before left in doubt. That the first run called for it does not weigh
+// on what the second one says, as no value of the first is in it.
+func (e Experiment) Longer() Experiment {
+	for _, flags := range []*string{&e.Quick, &e.Full} {
+		words := strings.Fields(*flags)
+		if i := slices.Index(words, "--reps"); i >= 0 && i+1 < len(words) {
+			if n, err := strconv.Atoi(words[i+1]); err == nil {
+				words[i+1] = strconv.Itoa(Longer * n)
+			}
+		}
+		*flags = strings.Join(words, " ")
+	}
+	return e
 }
 
 // Spec returns the plan of the experiment.

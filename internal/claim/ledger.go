@@ -3,6 +3,7 @@ package claim
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/stat"
 	"github.com/isobar-go/isobar/internal/store"
@@ -16,7 +17,14 @@ type Outcome struct {
 	// are in its analysis.
 	Run     *store.Run
 	Samples []Sample
+	// Doubtful: the verdict is open, or would be another one if the intervals
+	// were wider by doubt. A longer run decides; see [Experiment.Longer].
+	Doubtful bool
 }
+
+// doubt is by how much an interval may be wider without a change of the verdict,
+// for a verdict that is not doubtful.
+const doubt = 1.3
 
 // A Sample is every value of one figure that the test looked at, by block.
 type Sample struct {
@@ -26,7 +34,7 @@ type Sample struct {
 }
 
 // Read returns the outcome of each claim: that of the latest complete run of its
-// experiment, quick or full. A nil store has no runs.
+// experiment, of any size. A nil store has no runs.
 func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
 	var runs []store.Run
 	var err error
@@ -45,9 +53,11 @@ func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
 	out := make([]Outcome, 0, len(claims))
 	for _, c := range claims {
 		o := Outcome{Claim: c}
-		run := latest[c.Experiment.Name(Full)]
-		if quick := latest[c.Experiment.Name(Quick)]; run == nil || quick != nil && quick.ID > run.ID {
-			run = quick
+		var run *store.Run
+		for _, name := range c.Experiment.Names() {
+			if r := latest[name]; r != nil && (run == nil || r.ID > run.ID) {
+				run = r
+			}
 		}
 		reason := c.untestable()
 		switch {
@@ -63,6 +73,7 @@ func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
 			}
 			o.Run = run
 			o.Result, o.Samples = c.Judge(analyses[run.ID])
+			o.Doubtful = c.doubtful(analyses[run.ID])
 		}
 		out = append(out, o)
 	}
@@ -98,7 +109,7 @@ func analyze(s *store.Store, run int64) (*stat.Analysis, error) {
 // Judge decides the claim by an analyzed run of its experiment. Samples that
 // lack a figure leave it open.
 func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
-	e := evidence{a}
+	e := evidence{a, 1}
 	r, err := c.Test.decide(e)
 	if err != nil {
 		r = Result{Verdict: Open, Text: err.Error()}
@@ -111,4 +122,26 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 		}
 	}
 	return r, samples
+}
+
+func (c *Claim) doubtful(a *stat.Analysis) bool {
+	sharp, err := c.Test.decide(evidence{a, 1})
+	if err != nil || sharp.Verdict == Open {
+		return true
+	}
+	wide, err := c.Test.decide(evidence{a, doubt})
+	return err != nil || wide.Verdict != sharp.Verdict
+}
+
+// InDoubt returns the experiments of doubtful outcomes, each once, without those
+// whose longer form has been measured.
+func InDoubt(outcomes []Outcome) []Experiment {
+	var out []Experiment
+	for _, o := range outcomes {
+		e := o.Experiment
+		if o.Doubtful && o.Run.Name != e.Longer().Name(Quick) && o.Run.Name != e.Longer().Name(Full) && !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
