@@ -4,6 +4,7 @@ package boxing
 import (
 	"go/ast"
 	"go/types"
+	"go/version"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -19,7 +20,7 @@ var Check = check.New(check.Check{
 
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
-likewise, where a pointer to it costs nothing; so does sort.Sort of a slice, which slices.SortFunc replaces.`,
+likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.`,
 	When:     "the call is hot and the callee is yours to change.",
 	WhenNot:  "calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
@@ -39,6 +40,10 @@ func run(p *check.Pass) {
 		}
 		if name := check.FuncName(fn); fn.Pkg().Path() == "sort" && (name == "Sort" || name == "Stable") {
 			header(p, cur, call.Args[0])
+			continue
+		}
+		if name := fn.Name(); fn.Pkg().Path() == "sort" && (name == "Slice" || name == "SliceStable") && version.Compare(p.GoVersion(call.Pos()), "go1.21") >= 0 {
+			p.Report(call.Args[0], min(p.HeatAt(cur), check.Warm), "sort."+name+" boxes the slice and swaps by reflection; slices.SortFunc takes the slice itself")
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {

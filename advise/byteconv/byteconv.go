@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"go/version"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -22,9 +23,10 @@ var Check = check.New(check.Check{
 The conversion copies the string to the heap. Since Go 1.22 the compiler leaves the copy out where it
 sees that the callee neither writes to the slice nor keeps it, so only the other
 calls are flagged there: those through an interface, of functions that pass the slice on, and, as a hint,
-of functions of other modules and of bytes.Index, Contains, Count and Compare, which end in assembly.`,
+of functions of other packages and of bytes.Index, Contains, Count and Compare, which end in assembly. Copies that
+are returned, or held and handed on, are hints, too, and so are constants for an interface.`,
 	When:     "the line is hot, and the callee can take a string (io.WriteString does).",
-	WhenNot:  "constants; callees that only read (from Go 1.22) or that write to the slice; start-up code and error paths.",
+	WhenNot:  "constants that are not written to an interface; callees that only read (from Go 1.22) or that write to the slice; copies that are stored; start-up code and error paths.",
 	Measured: "read only: 0 allocations -> 0; kept or behind an interface: 1 -> 0 (Go 1.26.8)",
 	Run:      run,
 })
@@ -33,41 +35,105 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		for i, arg := range call.Args {
-			s, ok := p.Conversion(arg, check.IsBytes)
-			if !ok || !check.IsString(p.TypeOf(s)) || p.IsConst(s) {
-				continue
+			if s, ok := converted(p, arg); ok {
+				argument(p, cur, call, i, s)
 			}
-			argument(p, cur, call, i, s)
+		}
+		if s, ok := converted(p, call); ok && !p.IsConst(s) {
+			elsewhere(p, cur, call)
 		}
 	}
 }
 
+// converted returns the string that arg converts to bytes.
+func converted(p *check.Pass, arg ast.Expr) (ast.Expr, bool) {
+	s, ok := p.Conversion(arg, check.IsBytes)
+	if !ok || !check.IsString(p.TypeOf(s)) {
+		return nil, false
+	}
+	return s, true
+}
+
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s ast.Expr) {
-	fn := p.Callee(call)
-	if fn == nil || p.Info.Types[call.Fun].IsType() {
+	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" {
+		return
+	}
+	fn, constant := p.Callee(call), p.IsConst(s)
+	heat := p.HeatAt(cur)
+	warm := min(heat, check.Warm)
+	if fn == nil {
+		if !constant {
+			p.Report(call.Args[i], warm, "[]byte(s) copies the string for a function value; where none of its functions writes to it, let it take a string")
+		}
 		return
 	}
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" && types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
-		p.Report(call.Args[0], p.HeatAt(cur), "[]byte(s) is copied for Write; io.WriteString writes the string itself where the writer can", fix(p, cur, call, sel, s)...)
+		if constant {
+			heat = warm
+		}
+		p.Report(call.Args[0], heat, "[]byte(s) is copied for Write; io.WriteString writes the string itself where the writer can", fix(p, cur, call, sel, s)...)
 		return
 	}
+	if constant {
+		return
+	}
+	if _, ok := p.IsCall(call, "bytes", "NewReader", "NewBuffer"); ok {
+		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+"; where it is only read from, strings.NewReader reads the string itself")
+		return
+	}
+	called(p, call, i, fn, heat)
+}
+
+// called reports argument i of call by what fn does with it.
+func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check.Heat) {
+	warm := min(heat, check.Warm)
 	use, ok := p.ParamUse(fn, i)
 	if !ok && check.Reads(fn, i) {
 		use, ok = 0, true
 	}
-	if !ok && check.External(fn, p.Code.Pkg) {
-		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "[]byte(s) copies the string for "+fn.FullName()+", unless it only reads it; look for a variant that takes a string")
+	switch {
+	case ok:
+	case check.External(fn, p.Code.Pkg), !check.Standard(fn):
+		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+", unless it only reads it; look for a variant that takes a string")
+	case strings.HasPrefix(fn.Name(), "Unmarshal"):
+		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+"; hold the bytes that it came from, or decode from a strings.Reader")
 	}
 	if !ok || use&check.Writes != 0 {
 		return
 	}
-	if use == 0 && version.Compare(p.GoVersion(call.Pos()), "go1.22") >= 0 {
+	if use == 0 && elided(p, call) {
 		if fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()] {
-			p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+" ends in assembly, which the compiler does not look into")
+			p.Report(call.Args[i], warm, "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+" ends in assembly, which the compiler does not look into")
 		}
 		return
 	}
-	p.Report(call.Args[i], p.HeatAt(cur), "[]byte(s) copies the string for "+fn.Name()+", which does not write to it; let it take a string")
+	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+", which does not write to it; let it take a string")
+}
+
+// elided reports whether the compiler leaves out copies that are only read.
+func elided(p *check.Pass, call *ast.CallExpr) bool {
+	return version.Compare(p.GoVersion(call.Pos()), "go1.22") >= 0
+}
+
+// elsewhere reports the conversion at cur where it is returned, or held in a
+// variable that nothing writes to and nothing keeps. It is a hint: a caller may
+// want bytes to write to.
+func elsewhere(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+	warm := min(p.HeatAt(cur), check.Warm)
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.ReturnStmt:
+		p.Report(call, warm, "[]byte(s) is copied for each caller; append to a slice of the caller, or return the string to those who only read it")
+	case *ast.AssignStmt:
+		if len(parent.Lhs) != 1 || !p.Local(p.Var(parent.Lhs[0])) {
+			return
+		}
+		v := p.Var(parent.Lhs[0])
+		use := p.VarUse(v)
+		if use&(check.Writes|check.Keeps) != 0 || use == 0 && elided(p, call) {
+			return
+		}
+		p.Report(call, warm, "the copy in "+v.Name()+" is not written to; where nothing that gets it keeps it, hand on the string")
+	}
 }
 
 // inAssembly are functions of package bytes whose argument is still copied, by

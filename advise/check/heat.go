@@ -65,8 +65,8 @@ func (c *Code) fromCallers(fn *types.Func) Heat {
 	}
 	for _, use := range uses {
 		h := c.HeatAt(use)
-		if !isCalled(use) && h != Cold {
-			h = Warm // a value: who knows who calls it
+		if !isCalled(use) && (h != Cold || enclosingDecl(use) == nil) {
+			h = Warm // a value: who knows who calls it, such as what looks it up in a table
 		}
 		heat = max(heat, h)
 	}
@@ -158,6 +158,12 @@ func (c *Code) onceLiteral(cur inspector.Cursor) bool {
 func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 	var out exit // what the code at cur leaves after it ran
 	inSwitch := false
+	again := false // it goes on with the next round: what follows in the loop is not reached
+	leave := func(list []ast.Stmt, inSwitch bool) {
+		if out == stays && !again {
+			out, again = c.ends(list, inSwitch), continues(list)
+		}
+	}
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		parent := at.Parent().Node()
 		switch n := at.Node().(type) {
@@ -168,11 +174,11 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 				return nil
 			}
 		case *ast.BlockStmt:
-			out = max(out, c.ends(n.List, inSwitch))
+			leave(n.List, inSwitch)
 		case *ast.CaseClause:
-			out = max(out, c.ends(n.Body, true))
+			leave(n.Body, true)
 		case *ast.CommClause:
-			out = max(out, c.ends(n.Body, true))
+			leave(n.Body, true)
 		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 			inSwitch = true
 		}
@@ -187,7 +193,7 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 			if n := c.Rounds(parent.(ast.Stmt)); n < 0 || n > SmallLoop {
 				return parent.(ast.Stmt)
 			}
-			inSwitch = false
+			inSwitch, again = false, false
 		}
 	}
 	return nil
@@ -207,6 +213,31 @@ func loopBody(parent, child ast.Node) *ast.BlockStmt {
 		}
 	}
 	return nil
+}
+
+// continues reports whether a list of statements ends with the next round.
+func continues(list []ast.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.BranchStmt:
+		return s.Tok == token.CONTINUE && s.Label == nil
+	case *ast.SelectStmt: // each clause returns or continues
+		some := false
+		for _, clause := range s.Body.List {
+			body := clause.(*ast.CommClause).Body
+			if continues(body) {
+				some = true
+			} else if len(body) == 0 {
+				return false
+			} else if _, ok := body[len(body)-1].(*ast.ReturnStmt); !ok {
+				return false
+			}
+		}
+		return some
+	}
+	return false
 }
 
 // exit is how far control goes at the end of a list of statements.

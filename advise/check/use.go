@@ -98,6 +98,10 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 			}
 		}
 		return c.assignUse(parent, e, seen)
+	case *ast.CompositeLit:
+		if _, isMap := c.TypeOf(parent).Underlying().(*types.Map); !isMap {
+			return c.exprUse(cur.Parent(), seen) // as far as that goes
+		}
 	case *ast.CallExpr:
 		return c.argUse(cur, parent, seen)
 	}

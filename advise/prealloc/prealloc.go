@@ -21,14 +21,24 @@ var Check = check.New(check.Check{
 	Doc: `append in a loop whose number of rounds is known, without capacity
 
 The slice is allocated again and copied each time it is full. With the capacity said
-beforehand there is one allocation of the right size.`,
+beforehand there is one allocation of the right size. Slices that only some rounds append to, and maps that are filled
+without a size, are a hint.`,
 	When:     "the function is hot and every round appends.",
-	WhenNot:  "rounds that append only sometimes; loops of few rounds; slices that stay in the function (from Go 1.25 they begin on the stack); start-up code.",
+	WhenNot:  "loops of few rounds, or of a number of rounds that nothing says; slices that stay in the function (from Go 1.25 they begin on the stack); start-up code.",
 	Measured: "17,021 ns, 9 allocations -> 7,002 ns, 1 (1,000 ints, Go 1.26.8)",
 	Run:      run,
 })
 
 func run(p *check.Pass) {
+	said := map[*types.Var]bool{}
+	known(p, said)
+	for cur := range p.Root.Preorder((*ast.RangeStmt)(nil), (*ast.ForStmt)(nil)) {
+		more(p, cur, said)
+	}
+}
+
+// known reports what grows to a length that is known, and enters it into said.
+func known(p *check.Pass, said map[*types.Var]bool) {
 	for cur := range p.Root.Preorder((*ast.RangeStmt)(nil)) {
 		loop := cur.Node().(*ast.RangeStmt)
 		if n := p.Rounds(loop); n >= 0 && n <= 2*check.SmallLoop {
@@ -45,6 +55,7 @@ func run(p *check.Pass) {
 		if decl == nil || used(p, v, decl, loop) || stays(p, v, loop) {
 			continue
 		}
+		said[v] = true
 		name := types.ExprString(loop.X)
 		_, called := ast.Unparen(loop.X).(*ast.CallExpr)
 		switch heat := p.HeatAt(cur); {
@@ -161,7 +172,7 @@ func used(p *check.Pass, v *types.Var, decl ast.Stmt, loop *ast.RangeStmt) bool 
 
 // stays reports whether v never leaves the function, and so begins on the
 // stack.
-func stays(p *check.Pass, v *types.Var, loop *ast.RangeStmt) bool {
+func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	if version.Compare(p.GoVersion(loop.Pos()), "go1.25") < 0 {
 		return false
 	}

@@ -14,3 +14,7 @@ func Quorum(m matches) uint64 {
 }
 
 func Pointer(m *matches) { sort.Sort(m) }
+
+func Sorted(m []uint64) {
+	sort.Slice(m, func(i, j int) bool { return m[i] < m[j] }) // want `swaps by reflection`
+}

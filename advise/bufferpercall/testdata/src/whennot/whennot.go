@@ -1,6 +1,10 @@
 package whennot
 
-import "bytes"
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
 
 func tiny(b byte) []byte {
 	var buf bytes.Buffer
@@ -28,3 +32,25 @@ var banner = func() string {
 	buf.WriteString(small())
 	return buf.String()
 }()
+
+type reader struct {
+	br  *bufio.Reader
+	buf []byte
+}
+
+// What is kept or returned cannot come from a pool; what is small and stays is
+// on the stack.
+func newReader(r io.Reader, n int) (*reader, []int) {
+	sums := make([]int, n)
+	buf := make([]byte, n)
+	out := &reader{br: bufio.NewReader(r)}
+	out.buf = buf
+	var local [4]byte
+	four := make([]byte, 4)
+	r.Read(four)
+	count := make([]int, 16)
+	for i := range count {
+		sums[0] += count[i] + int(local[i%4])
+	}
+	return out, sums
+}

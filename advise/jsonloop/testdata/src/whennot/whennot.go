@@ -5,13 +5,20 @@ import (
 	"io"
 )
 
-func one(w io.Writer, v any) error {
+func returned(w io.Writer, v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = w.Write(b)
-	return err
+	return b, nil
+}
+
+func both(r io.Reader, v any) ([]byte, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return b, json.Unmarshal(b, v) // b is asked for as well
 }
 
 func kept(values []any) (out [][]byte, err error) {

@@ -1,22 +1,47 @@
 package whennot
 
-func filter(in []int) []int {
+// Nothing says how often the loop appends in all: it runs in another one.
+func nested(lists [][]int) []int {
 	var out []int
-	for _, x := range in {
-		if x > 0 {
-			out = append(out, x)
+	for _, in := range lists {
+		for _, x := range in {
+			if x > 0 {
+				out = append(out, x)
+			}
 		}
 	}
 	return out
 }
 
-func skipping(in []int) []int {
+func until(next func() (int, bool)) []int {
 	var out []int
-	for _, x := range in {
-		if x < 0 {
-			continue
-		}
+	for x, ok := next(); ok; x, ok = next() {
 		out = append(out, x)
+	}
+	return out
+}
+
+func sized(in []int) map[int]bool {
+	seen := make(map[int]bool, len(in))
+	for _, x := range in {
+		seen[x] = true
+	}
+	return seen
+}
+
+func fixed(in []int) map[string]int {
+	sums := map[string]int{}
+	for _, x := range in {
+		sums["all"] = x
+	}
+	return sums
+}
+
+func given(out []int, in []int) []int {
+	for _, x := range in {
+		if x > 0 {
+			out = append(out, x)
+		}
 	}
 	return out
 }

@@ -25,6 +25,22 @@ func sent(lines []string, ch chan []string) {
 	}
 }
 
+// Once, and not gone over: little to gain.
+func parts(line string) int {
+	fields := strings.Split(line, ",")
+	return len(fields)
+}
+
+func label(n int) string { return strings.Repeat("x", n) }
+
+func labelled(ns []int) (out []string) {
+	for _, n := range ns {
+		name := label(n)
+		out = append(out, name)
+	}
+	return out
+}
+
 func init() { words = once("a b") }
 
 var words int

@@ -3,7 +3,9 @@ package whennot
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 )
 
 var banner = fmt.Sprintf("%s %d", "isobar", 1)
@@ -15,7 +17,13 @@ func usage(n int) string { return fmt.Sprintf("%s: %d arguments", os.Args[0], n)
 
 func width(n, w int) string { return fmt.Sprintf("%0*d", w, n) }
 
-func float(f float64) string { return fmt.Sprintf("%v", f) + fmt.Sprintf("%.3f", f) }
+func complexNumber(c complex128) string { return fmt.Sprintf("%v", c) }
+
+func printed(w io.Writer, sb *strings.Builder, n int, v any) string {
+	fmt.Fprintf(w, "%d", n) // output costs more
+	fmt.Fprintf(sb, "%T", v)
+	return fmt.Sprint(v) + fmt.Sprint(n, v)
+}
 
 func kind(v any) string { return fmt.Sprintf("%T %p", v, v) }
 

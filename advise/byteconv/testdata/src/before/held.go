@@ -1,0 +1,32 @@
+package before
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+type titled struct{ title string }
+
+// Who asks for bytes may well want to read them only.
+func (t *titled) Title() []byte {
+	return []byte(t.title) // want `copied for each caller`
+}
+
+func handedOn(w io.Writer, s string) {
+	b := []byte(s) // want `the copy in b is not written to`
+	w.Write(b)
+	io.WriteString(w, "constant")
+}
+
+func decoded(s string, v any) error {
+	return json.Unmarshal([]byte(s), v) // want `decode from a strings.Reader`
+}
+
+func reader(s string) io.Reader {
+	return bytes.NewReader([]byte(s)) // want `strings.NewReader reads the string itself`
+}
+
+func each(s string, f func([]byte)) {
+	f([]byte(s)) // want `for a function value`
+}

@@ -1,0 +1,23 @@
+package before
+
+import (
+	"encoding/json"
+	"io"
+)
+
+func one(w io.Writer, v any) error {
+	b, err := json.Marshal(v) // want `allocates a result that is only written`
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+func received(r io.Reader, v any) error {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v) // want `a json.Decoder decodes from the reader`
+}
