@@ -87,7 +87,7 @@ func init() {
 		}, {
 			ID: "000/off-fragments", Section: "Step 3", Quote: "with many allocations, each new allocation becomes more expensive",
 			Predicts:   "five times as many operations with the collector off take twice the CPU time each",
-			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 9", Full: "--reps 16"},
+			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 7", Full: "--reps 16"},
 			Test:       Effect{Of: Side{cell.OpCPU, "iterations=100_000"}, Over: Side{cell.OpCPU, "iterations=20_000"}, Says: 2},
 			Refutes:    "the same time per operation",
 			Why:        "Without a collector nothing is freed, so nothing can fragment: each object comes from the end of the heap, at the same price.",

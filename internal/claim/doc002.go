@@ -88,7 +88,7 @@ func init() {
 		}, {
 			ID: "002/tune", Section: "conclusion", Quote: "Don't be afraid to tune the GC to suit your needs",
 			Predicts:   "work that allocates much beside a live heap takes 0.8 times the CPU time with GOGC=800",
-			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800", Quick: "--duration 300ms --reps 10", Full: "--duration 4s --reps 18"},
+			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800", Quick: "--duration 200ms --reps 10", Full: "--duration 4s --reps 18"},
 			Test:       Effect{Of: Side{cell.OpCPU, "gc=800"}, Over: Side{cell.OpCPU, "gc=100"}, Says: 0.8},
 			Refutes:    "the same CPU time", Why: "What GOGC saves is what collections cost, and that depends on the live heap.",
 		},
