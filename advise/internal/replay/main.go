@@ -35,6 +35,7 @@ func main() {
 	hints := flag.Bool("hints", true, "count hints, which need evidence from a profile, as findings")
 	exercise := flag.Int("exercise", 0, "only this exercise")
 	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
+	set := flag.String("set", "", "only the commits of this `set`, which were gathered together")
 	modules := flag.String("modules", "", "`directory` of a module cache, to type what is imported of other modules, whatever its version")
 	flag.Parse()
 	if *mirror == "" || flag.NArg() > 0 {
@@ -50,7 +51,7 @@ func main() {
 	}
 	var t tally
 	for _, c := range commits {
-		if *exercise != 0 && c.Exercise != *exercise || *blind && !c.Blind {
+		if *exercise != 0 && c.Exercise != *exercise || *blind && !c.Blind || *set != "" && c.Set != *set {
 			continue
 		}
 		if c.Not != "" {
@@ -62,15 +63,15 @@ func main() {
 			t.absent++
 			continue
 		}
-		before, after, err := replay(dir, *modules, c)
+		r, err := replay(dir, *modules, c)
 		if err != nil {
 			log.Printf("%s %.10s: %v", c.Repository, c.Commit, err)
 			t.failed++
 			continue
 		}
-		t.add(c, before, after)
+		t.add(c, r)
 		if *verbose {
-			fmt.Printf("%2d before=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, before, after, c.Repository, c.Commit, c.File, c.Line)
+			fmt.Printf("%2d before=%-5v hint=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.hint, r.after, c.Repository, c.Commit, c.File, c.Line)
 		}
 	}
 	if err := t.write(os.Stdout); err != nil {
@@ -90,6 +91,7 @@ type commit struct {
 	Exercise   int    `json:"exercise"`
 	Not        string `json:"not,omitempty"`   // why it is no case of the pattern after all; it is not counted then
 	Blind      bool   `json:"blind,omitempty"` // added when the checks were as they are: no check was changed for it
+	Set        string `json:"set,omitempty"`   // of commits that were gathered together; "" for the first ones
 }
 
 func (c commit) validate() error {
@@ -134,40 +136,50 @@ func repository(mirror, name string) string {
 	return ""
 }
 
-// replay reports whether the line is flagged before the commit, and whether
-// what the commit put in its place is.
-func replay(dir, modules string, c commit) (before, after bool, err error) {
+// A verdict is what the checks say of a commit.
+type verdict struct {
+	before bool // the line is flagged before the commit
+	hint   bool // only as a hint, which is shown where a profile has a share for it
+	after  bool // what the commit put in its place is flagged
+}
+
+// replay runs the checks on a commit and what was before it.
+func replay(dir, modules string, c commit) (r verdict, err error) {
 	from, to, err := replaced(dir, c)
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
 	repo, err := open(dir)
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
 	defer repo.close()
 	old, err := findings(repo.at(c.Commit+"^"), modules, c)
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
 	mended, err := findings(repo.at(c.Commit), modules, c)
 	if errors.Is(err, errAbsent) {
 		mended, err = nil, nil // the commit removed the file
 	}
 	if err != nil {
-		return false, false, err
+		return r, err
 	}
-	return covers(old, c.Line, c.Line), covers(mended, from, to), nil
+	r.before, r.hint = covers(old, c.Line, c.Line)
+	r.after, _ = covers(mended, from, to)
+	return r, nil
 }
 
-// covers reports whether a finding touches the lines from, to.
-func covers(found []lines, from, to int) bool {
+// covers reports whether a finding touches the lines from, to, and whether all
+// that do are hints.
+func covers(found []lines, from, to int) (flagged, hint bool) {
 	for _, l := range found {
 		if l.from <= to && from <= l.to {
-			return true
+			hint = l.hint && (hint || !flagged)
+			flagged = true
 		}
 	}
-	return false
+	return flagged, hint
 }
 
 // A tally counts by exercise.
@@ -176,15 +188,18 @@ type tally struct {
 	absent, failed, relabelled int
 }
 
-type row struct{ commits, before, after int }
+type row struct{ commits, before, hints, after int }
 
-func (t *tally) add(c commit, before, after bool) {
+func (t *tally) add(c commit, v verdict) {
 	for _, r := range []*row{&t.rows[c.Exercise], &t.rows[0]} {
 		r.commits++
-		if before {
+		if v.before {
 			r.before++
 		}
-		if after {
+		if v.hint {
+			r.hints++
+		}
+		if v.after {
 			r.after++
 		}
 	}
@@ -217,11 +232,11 @@ func (t *tally) write(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-20s %8s %15s %14s\n", "exercise", "commits", "flagged before", "flagged after")
+	fmt.Fprintf(&b, "%-20s %8s %15s %9s %14s\n", "exercise", "commits", "flagged before", "as hints", "flagged after")
 	for i := range t.rows {
 		i = (i + 1) % len(t.rows) // the sum comes last
 		if r := t.rows[i]; r.commits > 0 || i == 0 {
-			fmt.Fprintf(&b, "%2d %-17s %8d %15d %14d\n", i, names[i], r.commits, r.before, r.after)
+			fmt.Fprintf(&b, "%2d %-17s %8d %15d %9d %14d\n", i, names[i], r.commits, r.before, r.hints, r.after)
 		}
 	}
 	if t.absent > 0 {

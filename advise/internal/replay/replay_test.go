@@ -88,19 +88,19 @@ func TestReplay(t *testing.T) {
 	if dir == "" {
 		t.Fatal("the repository is not found")
 	}
-	if was, is, err := replay(dir, "", c); err != nil || !was || is {
-		t.Errorf("before %v, after %v, %v; want flagged before and silent after", was, is, err)
+	if r, err := replay(dir, "", c); err != nil || r != (verdict{before: true}) {
+		t.Errorf("%+v, %v; want flagged before, as advice, and silent after", r, err)
 	}
 	c.Exercise = 4
-	if was, is, err := replay(dir, "", c); err != nil || was || is {
-		t.Errorf("exercise 4: before %v, after %v, %v; want nothing", was, is, err)
+	if r, err := replay(dir, "", c); err != nil || r != (verdict{}) {
+		t.Errorf("exercise 4: %+v, %v; want nothing", r, err)
 	}
 	c.Line = 11
-	if _, _, err := replay(dir, "", c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
+	if _, err := replay(dir, "", c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
 		t.Errorf("a line that stays: %v", err)
 	}
 	c.Line, c.File = 12, "p/none.go"
-	if _, _, err := replay(dir, "", c); err == nil {
+	if _, err := replay(dir, "", c); err == nil {
 		t.Error("a file that is not there: no error")
 	}
 	if dir := repository(mirror, "owner/other"); dir != "" {
@@ -119,7 +119,7 @@ func TestHistory(t *testing.T) {
 	repositories, exercises := map[string]bool{}, map[int]bool{}
 	for _, c := range commits {
 		reason, blind := c.Not, c.Blind
-		c.Not, c.Blind = "", false
+		c.Not, c.Blind, c.Set = "", false, ""
 		if seen[c] {
 			t.Errorf("%+v is there twice", c)
 		}
@@ -148,7 +148,7 @@ func TestReadRefuses(t *testing.T) {
 func TestTallyHoldsTheBars(t *testing.T) {
 	add := func(t *tally, exercise, n, before, after int) {
 		for i := range n {
-			t.add(commit{Exercise: exercise}, i < before, i < after)
+			t.add(commit{Exercise: exercise}, verdict{before: i < before, after: i < after})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -166,6 +166,15 @@ func TestTallyHoldsTheBars(t *testing.T) {
 		c.fill(&t1)
 		if t1.passes() != c.want {
 			t.Errorf("%s: %v", name, t1.passes())
+		}
+	}
+}
+
+func TestCovers(t *testing.T) {
+	found := []lines{{3, 5, true}, {5, 5, false}, {9, 9, true}}
+	for line, want := range map[int][2]bool{2: {false, false}, 4: {true, true}, 5: {true, false}, 9: {true, true}} {
+		if flagged, hint := covers(found, line, line); flagged != want[0] || hint != want[1] {
+			t.Errorf("line %d: %v, a hint %v; want %v", line, flagged, hint, want)
 		}
 	}
 }
