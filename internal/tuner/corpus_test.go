@@ -16,14 +16,15 @@ import (
 )
 
 // A corpusProgram is a real program. scripts/tune-corpus.sh puts them into the
-// directory that ISOBAR_CORPUS names. The model was changed after looking at the
-// predictions of those that are not unseen.
+// directory that ISOBAR_CORPUS names. The model's constants are from those that
+// are not unseen.
 type corpusProgram struct {
 	Name, What string
 	// Command is one of the shell; $D is the directory, and $R Go's own.
 	Command string
 	URL     string // of a server
-	// Unseen says that the model was finished before the program was recorded.
+	// Unseen says that costs and widths of intervals were settled before the
+	// program was recorded.
 	Unseen bool
 }
 

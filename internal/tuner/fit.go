@@ -30,11 +30,12 @@ type observation struct {
 // A prior is what is known of a coefficient before any run.
 type prior struct{ mean, deviation float64 }
 
-// newFit computes the posterior. The noise given counts as much as four runs;
-// residuals beyond it widen it.
+// trust is how many runs the noise given counts as much as.
+const trust = 4
+
+// newFit computes the posterior. Residuals beyond the noise given widen it.
 func newFit(obs []observation, priors [terms]prior, noise float64) fit {
 	f := posterior(obs, priors, noise)
-	const trust = 4
 	sum := trust * noise * noise
 	for _, o := range obs {
 		r := (o.y - dot(f.mean, o.x)) / o.y

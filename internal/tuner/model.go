@@ -53,6 +53,15 @@ const (
 	limitOvershoot                = 1.03 // of what GOMEMLIMIT allows
 	smallHeap                     = 8 * mib
 	fewCycles                     = 5
+	// wideMemory is how wide, to either side, an interval of memory may be before
+	// the model says that it does not know.
+	wideMemory = 0.25
+	// manyCPUs is how many CPUs the work of a program keeps busy if some of it
+	// runs in parallel; a tenth is what the runtime's own threads may take.
+	manyCPUs = 1.1
+	// enoughRuns, of fewCycles collections or more, show by how much what is live
+	// differs from run to run; two may agree by chance.
+	enoughRuns = 3
 )
 
 // What an accounted second of collection costs in CPU time, and how long it
@@ -75,6 +84,7 @@ type Model struct {
 	scale  float64 // measured GC seconds over replayed ones
 	spread float64 // relative standard deviation of that
 	doubts []string
+	misfit bool // the pilots' CPU time grows by more than what they collected explains
 }
 
 // NewModel fits a model to one pilot or more. noise is the relative standard
@@ -106,26 +116,19 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	// Wall time is spared what CPUs do that the program leaves idle.
 	busy := max(usage, procs/2)
 	m.wall = newFit(walls, [terms]prior{work, {secondDelays / busy, secondDelaysSpread / busy}, {byteCosts / usage, byteCostsSpread / usage}}, noise)
+	// Whatever a second of collection may cost: what do the runs alone say?
+	free := newFit(cpus, [terms]prior{work, {secondCosts, 1e3}, {byteCosts, byteCostsSpread}}, noise)
+	beyond := (free.mean[1] - secondCosts) / math.Hypot(math.Sqrt(free.cov[1][1]), secondCostsSpread)
+	m.misfit = len(pilots) > 2 && beyond > studentQuantile(0.99, float64(trust+len(pilots)-2))
 	m.doubt()
 	return m, nil
-}
-
-// sources are the pilots that have a trajectory, one process at least.
-func (m *Model) sources() []*Pilot {
-	var out []*Pilot
-	for i := range m.pilots {
-		if m.pilots[i].Cycles > 0 {
-			out = append(out, &m.pilots[i])
-		}
-	}
-	return out
 }
 
 func (m *Model) fitMemory() {
 	var sum, n float64
 	for _, p := range m.sources() {
 		r := p.replayAll(p.GC, 0, nil)
-		w := math.Min(float64(p.Cycles), 20) / (r.peak + 16*mib)
+		w := p.weight() / (r.peak + 16*mib)
 		sum += w * max(p.PeakBytes-heapOverhead*r.peak, leastOther)
 		n += w
 	}
@@ -140,7 +143,7 @@ func (m *Model) fitCycles() {
 		if r.seconds <= 0 || p.GCSeconds <= 0 {
 			continue
 		}
-		w := math.Min(float64(p.Cycles), 20)
+		w := p.weight()
 		logs += w * math.Log(p.GCSeconds/r.seconds)
 		weights += w
 		var s float64
@@ -165,34 +168,9 @@ func (m *Model) doubt() {
 	if cycles < fewCycles {
 		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections were seen: a longer run tells more", cycles))
 	}
-}
-
-// expect averages the replays of all pilots.
-func (m *Model) expect(gc cell.GC) replay {
-	var sum replay
-	var weights, goal, goals, cycles float64
-	for _, p := range m.sources() {
-		r := p.chances(gc, m.other)
-		w := math.Min(float64(p.Cycles), 20)
-		sum.seconds += w * r.seconds
-		sum.peak += w * r.peak
-		sum.peakSpread += w * r.peakSpread
-		sum.starving = sum.starving || r.starving
-		cycles += w * float64(r.cycles)
-		if r.weight > 0 {
-			goal, goals = goal+w*r.goal/r.weight, goals+w
-			sum.goalSpread += w * r.goalSpread
-		}
-		weights += w
+	if m.misfit {
+		m.doubts = append(m.doubts, "CPU time grows with collections by more than what these cost any program: others that it starts may collect too, untraced")
 	}
-	sum.seconds *= m.scale / weights
-	sum.peak /= weights
-	sum.peakSpread /= weights
-	sum.cycles = int(math.Round(cycles / weights))
-	if goals > 0 {
-		sum.goal, sum.goalSpread, sum.weight = goal/goals, sum.goalSpread/goals, 1
-	}
-	return sum
 }
 
 // octaves is how far a setting is from the nearest pilot, in doublings of
@@ -257,12 +235,35 @@ func (m *Model) doubtSetting(p *Prediction, r replay) {
 	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was measured its cost is no longer in proportion")
 	}
-	if r.cycles < fewCycles && p.GC.Percent > 0 {
-		p.MemoryDoubts = append(p.MemoryDoubts, fmt.Sprintf("about %d collections are expected: it is chance what they see", r.cycles))
-	}
+	m.doubtMemory(p, r)
 	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
 		p.Doubts = append(p.Doubts, "the heap is of few MB, and gctrace rounds to whole ones")
 	}
+}
+
+// doubtMemory adds why goal and peak may be off.
+func (m *Model) doubtMemory(p *Prediction, r replay) {
+	doubt := func(format string, args ...any) {
+		p.MemoryDoubts = append(p.MemoryDoubts, fmt.Sprintf(format, args...))
+	}
+	if r.cycles < fewCycles && p.GC.Percent > 0 {
+		doubt("about %d collections are expected: it is chance what they see", r.cycles)
+	}
+	above := p.GoalBytes.Mid > 1.05*minimumHeap*float64(p.GC.Percent)/100 // what is live matters
+	if cpus, runs := m.parallel(); above && cpus > manyCPUs && runs < enoughRuns {
+		doubt("the program keeps %.1f CPUs busy: which goroutine is ahead, and so what is live, differs from run to run, by how much %d cannot show", cpus, runs)
+	}
+	if wide := max(p.GoalBytes.wide(), p.PeakBytes.wide()); wide > wideMemory {
+		doubt("the interval is ±%.0f %%: chance, or what the runs differ by in what is live", 100*wide)
+	}
+}
+
+// wide is how far the interval reaches, as a share; 0 without one.
+func (i Interval) wide() float64 {
+	if i.Mid <= 0 {
+		return 0
+	}
+	return i.Hi/i.Mid - 1
 }
 
 // least is the lowest GOGC measured.

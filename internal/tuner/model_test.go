@@ -210,3 +210,73 @@ func TestFitFindsTheCoefficients(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtsWhatRunsDifferBy gives runs of a program that keeps more than a CPU
+// busy: one says nothing of others, three that agree do, and so do three that
+// do not.
+func TestDoubtsWhatRunsDifferBy(t *testing.T) {
+	run := func(factor float64) Pilot {
+		rec := steady(40)
+		for i := range rec.Cycles {
+			c := &rec.Cycles[i]
+			c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = int64(factor*22*mib), int64(factor*42*mib), int64(factor*44*mib), int64(factor*44*mib)
+		}
+		return mustPilot(t, rec)
+	}
+	for name, tc := range map[string]struct {
+		factors []float64
+		doubt   string
+	}{
+		"one":             {[]float64{1}, "which goroutine is ahead"},
+		"two equal":       {[]float64{1, 1}, "which goroutine is ahead"},
+		"three equal":     {[]float64{1, 1, 1}, ""},
+		"three different": {[]float64{0.7, 1, 1.4}, "what the runs differ by"},
+	} {
+		var pilots []Pilot
+		for _, f := range tc.factors {
+			pilots = append(pilots, run(f))
+		}
+		m, err := NewModel(pilots, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := m.Predict(setting(200, 0))
+		if got := strings.Join(p.MemoryDoubts, "; "); len(p.MemoryDoubts) > 1 || (got == "") != (tc.doubt == "") || !strings.Contains(got, tc.doubt) {
+			t.Errorf("%s: doubts %q, want one with %q", name, got, tc.doubt)
+		}
+		if len(p.Doubts) > 0 {
+			t.Errorf("%s: %q", name, p.Doubts)
+		}
+	}
+	// A program of one CPU does the same in each run.
+	alone := run(1)
+	alone.CPU = alone.Wall
+	m, err := NewModel([]Pilot{alone}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.Predict(setting(200, 0)); len(p.MemoryDoubts) > 0 {
+		t.Errorf("one CPU: %q", p.MemoryDoubts)
+	}
+}
+
+// TestCoarsePilots has one run of three cycles beside one of 40 that saw twice as
+// much live: settings of many cycles are those of the second.
+func TestCoarsePilots(t *testing.T) {
+	few := steady(3)
+	for i := range few.Cycles {
+		few.Cycles[i].LiveBytes /= 2
+	}
+	alone, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := NewModel([]Pilot{mustPilot(t, steady(40)), mustPilot(t, few)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := alone.Predict(cell.DefaultGC), both.Predict(cell.DefaultGC)
+	if one.GoalBytes != two.GoalBytes {
+		t.Errorf("goal %v with a run of three cycles, %v without", two.GoalBytes, one.GoalBytes)
+	}
+}

@@ -31,6 +31,9 @@ type Pilot struct {
 	streams []trajectory
 }
 
+// weight is how much the pilot counts beside others.
+func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
+
 // A trajectory is the life of one process in terms of what it allocated, not
 // of time: how much was live when how much had been allocated. It does not
 // depend on the collector's settings, so one run at any setting gives it.

@@ -34,13 +34,10 @@ const (
 // the best beyond doubt (a one-sided t-interval of log ratios paired by round,
 // at 0.05 over the number of settings). Of those within the tolerance of the
 // best it takes the one of least memory.
-func (t *tuning) race(first *cell.Record, runs int) (cell.Config, error) {
-	racers, err := t.racers(first, runs)
-	if err != nil {
-		return t.Base, err
-	}
+func (t *tuning) race(m *Model, runs int) (cell.Config, error) {
+	racers := t.racers(m, runs)
 	rng := rand.New(rand.NewPCG(t.Seed, 3))
-	t.block = 1
+	t.block = max(t.block, 1)
 	for n := 0; n < raceRounds || t.undecided(racers); n++ {
 		in := slices.DeleteFunc(slices.Clone(racers), func(r *racer) bool { return r.out != "" })
 		if n >= raceRounds && len(in) > runs {
@@ -61,9 +58,9 @@ func (t *tuning) race(first *cell.Record, runs int) (cell.Config, error) {
 	return t.choose(racers), nil
 }
 
-// racers are the settings that race: the default, and of the candidates that
-// keep within the memory allowed as many as the runs suffice for.
-func (t *tuning) racers(first *cell.Record, runs int) ([]*racer, error) {
+// firstModel is the model of the run at the default alone, for what a race needs
+// to know of memory.
+func (t *tuning) firstModel(first *cell.Record) (*Model, error) {
 	pilot, err := NewPilot(first)
 	if err != nil {
 		return nil, err
@@ -72,9 +69,20 @@ func (t *tuning) racers(first *cell.Record, runs int) ([]*racer, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.note(m)
+	return m, nil
+}
+
+// note puts into the result what the model says of all settings.
+func (t *tuning) note(m *Model) {
 	t.result.Frontier, t.result.CliffBytes = m.Frontier(t.Settings), m.Cliff()
-	t.expectRow(t.Base.GOMAXPROCS, m)
 	t.result.Doubts = append(t.result.Doubts, m.doubts...)
+	t.expectRow(t.Base.GOMAXPROCS, m)
+}
+
+// racers are the settings that race: the default, and of the candidates that
+// keep within the memory allowed as many as the runs suffice for.
+func (t *tuning) racers(m *Model, runs int) []*racer {
 	search := t.newSearch(runs)
 	var feasible []Prediction
 	for _, gc := range t.Settings {
@@ -93,7 +101,7 @@ func (t *tuning) racers(first *cell.Record, runs int) ([]*racer, error) {
 		}
 		racers = append(racers, t.newRacer(feasible[at]))
 	}
-	return racers, nil
+	return racers
 }
 
 func (t *tuning) newRacer(p Prediction) *racer {

@@ -13,6 +13,7 @@ type errorsOf struct {
 	n              int
 	covered, tried int
 	unsure         int
+	doubted        float64 // sum of what those missed by that the model is unsure of
 	equal          float64 // sum of what a run of the setting itself missed by
 	// reach holds how far each run is from the prediction, in half-widths of the
 	// interval.
@@ -20,6 +21,9 @@ type errorsOf struct {
 }
 
 func (e *errorsOf) mean() float64 { return e.sum / float64(max(e.n, 1)) }
+
+// withDoubted is the mean error of all, with what the model is unsure of.
+func (e *errorsOf) withDoubted() float64 { return (e.sum + e.doubted) / float64(max(e.n+e.unsure, 1)) }
 
 // chance is the mean error of measuring once instead of predicting.
 func (e *errorsOf) chance() float64 { return e.equal / float64(max(e.n, 1)) }
@@ -35,6 +39,13 @@ func (e *errorsOf) see(i Interval, off, equal float64, values []float64) {
 		if v >= i.Lo && v <= i.Hi {
 			e.covered++
 		}
+	}
+	e.hold(i, values)
+}
+
+// hold notes how far the runs are from the prediction.
+func (e *errorsOf) hold(i Interval, values []float64) {
+	for _, v := range values {
 		half := i.Hi - i.Mid
 		if v < i.Mid {
 			half = i.Mid - i.Lo
@@ -43,18 +54,59 @@ func (e *errorsOf) see(i Interval, off, equal float64, values []float64) {
 	}
 }
 
+// A tableCell is what a table shows of errors: their mean where the model is
+// sure, that of a run of the setting itself there, and the mean of all.
+type tableCell struct {
+	sure, chance, all float64
+	n, unsure         int // 0 of n: there is no mean
+}
+
+func (e *errorsOf) cell() tableCell {
+	return tableCell{e.mean(), e.chance(), e.withDoubted(), e.n, e.unsure}
+}
+
+// meanCell is the mean over programs.
+func meanCell(cells []tableCell) (m tableCell) {
+	any := 0
+	for _, c := range cells {
+		m.unsure += c.unsure
+		if c.n > 0 {
+			m.sure, m.chance, m.n = m.sure+c.sure, m.chance+c.chance, m.n+1
+		}
+		if c.n+c.unsure > 0 {
+			m.all, any = m.all+c.all, any+1
+		}
+	}
+	m.sure, m.chance, m.all = m.sure/float64(max(m.n, 1)), m.chance/float64(max(m.n, 1)), m.all/float64(max(any, 1))
+	return m
+}
+
+// text writes the errors in percent or points.
+func (c tableCell) text(unit string) string {
+	text := "-"
+	if c.n > 0 {
+		text = fmt.Sprintf("%.1f %s (%.1f)", 100*c.sure, unit, 100*c.chance)
+	}
+	if c.unsure > 0 {
+		text += fmt.Sprintf("; %.1f with %d unsure", 100*c.all, c.unsure)
+	}
+	return text
+}
+
 func (e *errorsOf) join(o errorsOf) {
 	e.sum, e.n, e.equal = e.sum+o.sum, e.n+o.n, e.equal+o.equal
-	e.covered, e.tried, e.unsure = e.covered+o.covered, e.tried+o.tried, e.unsure+o.unsure
+	e.covered, e.tried, e.unsure, e.doubted = e.covered+o.covered, e.tried+o.tried, e.unsure+o.unsure, e.doubted+o.doubted
 	e.reach = append(e.reach, o.reach...)
 }
 
 // A score is how predictions of a program fared: one pilot at the default
 // predicts goal, share and peak for GOGC 25 to 800; pilots at 100, 50 and 400
-// predict time to 800, and far beyond.
-type score struct{ goal, share, peak, near, far errorsOf }
+// predict goal and time to 800, and time far beyond.
+type score struct{ goal, share, peak, near, far, goals errorsOf }
 
-func (s *score) parts() [5]errorsOf { return [5]errorsOf{s.goal, s.share, s.peak, s.near, s.far} }
+func (s *score) parts() [6]errorsOf {
+	return [6]errorsOf{s.goal, s.share, s.peak, s.near, s.far, s.goals}
+}
 
 // evaluate lets the runs of each block in turn be the pilots, and those of the
 // others the truth.
@@ -102,6 +154,8 @@ func (s *score) hold(t *testing.T, r *recording, p1, p3 Prediction, equal Pilot,
 		}
 		if len(doubts) > 0 {
 			e.unsure++
+			e.doubted += math.Abs(off)
+			e.hold(i, values)
 			line += fmt.Sprintf("; %s %.4g (%+.1f %% unsure)", name, want, 100*off)
 			return
 		}
@@ -117,6 +171,9 @@ func (s *score) hold(t *testing.T, r *recording, p1, p3 Prediction, equal Pilot,
 		}
 		see("share", &s.share, p1.Doubts, p1.GCShare, false, func(p Pilot) float64 { return p.GCSeconds / p.CPU })
 		see("peak", &s.peak, memory, p1.PeakBytes, true, func(p Pilot) float64 { return p.PeakBytes })
+		if p3.GoalBytes.Mid > 0 {
+			see("goal of three", &s.goals, slices.Concat(p3.Doubts, p3.MemoryDoubts), p3.GoalBytes, true, func(p Pilot) float64 { return p.MeanGoalBytes })
+		}
 		to = &s.near
 	}
 	if r.Served {
@@ -135,19 +192,27 @@ func (s *score) hold(t *testing.T, r *recording, p1, p3 Prediction, equal Pilot,
 func TestRecorded(t *testing.T) {
 	for _, tc := range []struct {
 		unseen bool
-		bars   [5]float64 // goal, share, peak, time to 800 and beyond
+		bars   [6]float64 // goal, share, peak, time to 800 and beyond, goal from three pilots
+		unsure [6]int     // at most, of these
 		least  float64    // of what the intervals hold
 	}{
-		{false, [5]float64{0.10, 0.02, 0.08, 0.06, 0.07}, 0.88},
-		{true, [5]float64{0.04, 0.02, 0.08, 0.07, 0.08}, 0.88},
+		{false, [6]float64{0.03, 0.02, 0.06, 0.06, 0.07, 0.04}, [6]int{135, 24, 160, 16, 0, 130}, 0.88},
+		{true, [6]float64{0.02, 0.02, 0.03, 0.05, 0.05, 0.02}, [6]int{68, 26, 76, 38, 8, 60}, 0.88},
 	} {
-		rows, mean, covered := recordedRows(t, tc.unseen)
+		rows, means, covered := recordedRows(t, tc.unseen)
 		for _, row := range rows {
 			t.Log(row)
 		}
 		for i, bar := range tc.bars {
-			if got := mean[i].mean(); got > bar {
+			if got := means[i].sure; got > bar {
 				t.Errorf("unseen %t, column %d: a mean error of %.3f, want %.3f at most", tc.unseen, i+1, got, bar)
+			}
+			if got := means[i].unsure; got > tc.unsure[i] {
+				t.Errorf("unseen %t, column %d: the model is unsure of %d, want %d at most", tc.unseen, i+1, got, tc.unsure[i])
+			}
+			// What is marked must be worse, or the marks say nothing.
+			if m := means[i]; m.all < m.sure {
+				t.Errorf("unseen %t, column %d: %.3f where the model is sure, %.3f with the rest", tc.unseen, i+1, m.sure, m.all)
 			}
 		}
 		if share := float64(covered.covered) / float64(covered.tried); share < tc.least || share > 0.99 {
@@ -156,7 +221,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-const predictionHeader = "| program | heap goal | GC share | peak memory | time to 800 | time at 3200, off | in the 90 % interval |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+const predictionHeader = "| program | heap goal | GC share | peak memory | time to 800 | time at 3200, off | heap goal, three pilots | in the 90 % interval |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 
 // recorded are the programs that the model was made with, or had not seen.
 func recorded(unseen bool) (programs []corpusProgram) {
@@ -179,44 +244,38 @@ func recordedScores(t *testing.T, programs []corpusProgram) (scores []score) {
 
 // recordedRows are the rows of the table and one of means, and what that says:
 // means over programs, and how many runs the intervals hold.
-func recordedRows(t *testing.T, unseen bool) (rows []string, mean [5]errorsOf, covered errorsOf) {
+func recordedRows(t *testing.T, unseen bool) (rows []string, means [6]tableCell, covered errorsOf) {
 	programs := recorded(unseen)
+	var columns [6][]tableCell
 	for n, s := range recordedScores(t, programs) {
-		rows = append(rows, predictionRow(programs[n].Name, s))
+		var cells [6]tableCell
+		var all errorsOf
 		for i, e := range s.parts() {
-			mean[i].unsure += e.unsure
-			if e.n > 0 {
-				mean[i].sum, mean[i].equal, mean[i].n = mean[i].sum+e.mean(), mean[i].equal+e.chance(), mean[i].n+1
-			}
-			covered.join(e)
+			cells[i] = e.cell()
+			columns[i] = append(columns[i], cells[i])
+			all.join(e)
 		}
+		covered.join(all)
+		rows = append(rows, predictionRow(programs[n].Name, cells, all))
+	}
+	for i, column := range columns {
+		means[i] = meanCell(column)
 	}
 	name := "mean"
 	if unseen {
 		name = "mean of the second ones"
 	}
-	return append(rows, predictionText(name, mean, covered)), mean, covered
+	return append(rows, predictionRow(name, means, covered)), means, covered
 }
 
-func predictionRow(name string, s score) string {
-	var all errorsOf
-	for _, e := range s.parts() {
-		all.join(e)
-	}
-	return predictionText(name, s.parts(), all)
-}
-
-func predictionText(name string, parts [5]errorsOf, all errorsOf) string {
+func predictionRow(name string, cells [6]tableCell, all errorsOf) string {
 	text := "| " + name
-	for i, e := range parts {
+	for i, c := range cells {
 		unit := "%"
 		if i == 1 {
 			unit = "points"
 		}
-		text += fmt.Sprintf(" | %.1f %s (%.1f)", 100*e.mean(), unit, 100*e.chance())
-		if e.unsure > 0 {
-			text += fmt.Sprintf(", unsure of %d", e.unsure)
-		}
+		text += " | " + c.text(unit)
 	}
 	return text + fmt.Sprintf(" | %.0f %% of %d |\n", 100*float64(all.covered)/math.Max(float64(all.tried), 1), all.tried)
 }
@@ -238,7 +297,7 @@ func middle(values []float64) float64 {
 func TestRecordedCoverage(t *testing.T) {
 	programs := recorded(false)
 	scores := recordedScores(t, programs)
-	for kind, name := range []string{"heap goal", "GC share", "peak memory", "time to 800", "time beyond"} {
+	for kind, name := range []string{"heap goal", "GC share", "peak memory", "time to 800", "time beyond", "heap goal, three pilots"} {
 		held, tried := 0, 0
 		for left := range scores {
 			var others []float64

@@ -178,7 +178,11 @@ func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
 		return t.Base, err
 	}
 	if !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 {
-		return t.race(first, min(runs, raceRuns))
+		m, err := t.firstModel(first)
+		if err != nil {
+			return t.Base, err
+		}
+		return t.race(m, min(runs, raceRuns))
 	}
 	choice, err := t.search(first, min(runs, 10))
 	if err != nil {
@@ -186,6 +190,14 @@ func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
 	}
 	if len(choice.Candidates) == 0 || choice.Best.GC.Percent == 0 {
 		t.result.Outcome, t.result.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or reduce what is live"
+		return t.Base, nil
+	}
+	if m := choice.Model; m.misfit && t.Objective != RSS {
+		if left := min(runs-len(choice.Pilots), raceRuns); left >= 2*raceRounds {
+			t.result.Candidates = nil
+			return t.race(m, left)
+		}
+		t.result.Outcome, t.result.Reason = Inconclusive, "what was measured does not fit the model, and the budget leaves too few runs to race settings instead: give a larger --budget"
 		return t.Base, nil
 	}
 	t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d runs)", 100*t.Tolerance, choice.Best.Within, len(choice.Pilots))
@@ -283,10 +295,7 @@ func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
 		return choice, err
 	}
 	t.result.Candidates = choice.Candidates
-	t.result.Frontier = choice.Model.Frontier(t.Settings)
-	t.result.CliffBytes = choice.Model.Cliff()
-	t.expectRow(t.Base.GOMAXPROCS, choice.Model)
-	t.result.Doubts = append(t.result.Doubts, choice.Model.doubts...)
+	t.note(choice.Model)
 	for _, d := range choice.Best.Doubts {
 		if !slices.Contains(t.result.Doubts, d) {
 			t.result.Doubts = append(t.result.Doubts, d)

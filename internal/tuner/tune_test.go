@@ -131,6 +131,35 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
+// TestTuneRacesWhatDoesNotFit tunes a program of which collections cost ten times
+// what its trace says, as where other processes collect untraced: the model says
+// that it does not know, and settings race.
+func TestTuneRacesWhatDoesNotFit(t *testing.T) {
+	p := program(0.06)
+	p.perSecond = 16
+	r, err := tuneSimulated(t, p, 0.01, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raced := 0
+	for _, c := range r.Candidates {
+		if c.Cost != nil {
+			raced++
+		}
+	}
+	if r.Outcome != Recommended || r.Setting.GC.Percent < 200 || raced < 3 || !strings.Contains(strings.Join(r.Doubts, " "), "untraced") {
+		t.Errorf("%s (%s) %s, %d raced, doubts %q", r.Outcome, r.Reason, r.Setting.GC, raced, r.Doubts)
+	}
+	// The default is not called as good where there are no runs to show it.
+	r, err = tuneSimulated(t, p, 0.01, func(c *Config) { c.Budget, c.Pairs = 65*time.Second, 4 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "--budget") {
+		t.Errorf("%s (%s)", r.Outcome, r.Reason)
+	}
+}
+
 // TestTuneExpectsRows tries further values of GOMAXPROCS: each has a row of the
 // map that covers all candidates, and its runs are expected where they were
 // measured.
