@@ -11,6 +11,7 @@ import (
 
 // TestChunks asks for a path whose answer has no length.
 func TestChunks(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/page" || r.URL.RawQuery != "n=3" {
 			t.Errorf("request for %s", r.URL)
@@ -21,7 +22,7 @@ func TestChunks(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Path: "/page?n=3", Rate: 200, Duration: 100 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Path: "/page?n=3", Rate: 10, Duration: 2 * time.Second})
 	if err != nil || r.Done != 20 || r.Failed != 0 {
 		t.Errorf("done %d, failed %d (%v), %v; want 20", r.Done, r.Failed, r.FirstErr, err)
 	}

@@ -11,7 +11,11 @@ import (
 	"time"
 )
 
+// What is due counts as backlog once the run has taken twice its duration, so
+// runs whose requests are all to be done are long, with few requests.
+
 func TestRunDoesWhatIsDue(t *testing.T) {
+	t.Parallel()
 	var requests, bytes atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -23,7 +27,7 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 		io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 100, Duration: time.Second}
+	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 50, Duration: 2 * time.Second}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +38,7 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 	if r.Response.Count() != 100 || r.Service.Count() != 100 || r.Response.Max() < r.Service.Min() {
 		t.Errorf("%d response times, %d service times; want 100", r.Response.Count(), r.Service.Count())
 	}
-	c.Rate = 0
+	c.Rate, c.Duration = 0, time.Second
 	if r, err = Run(t.Context(), c); err != nil || r.Done == 0 || r.Done != r.Due || r.Failed != 0 {
 		t.Errorf("closed loop: %+v, %v", r, err)
 	}
@@ -43,12 +47,13 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 // TestDueCountsWhatWasNotSent: a server that is too slow does not make the
 // schedule shorter.
 func TestDueCountsWhatWasNotSent(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond)
 		io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Connections: 2, Rate: 1000, Duration: 100 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Connections: 2, Rate: 100, Duration: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,8 @@ func TestDueCountsWhatWasNotSent(t *testing.T) {
 
 // TestStall shows that what is due during a stall is charged to it.
 func TestStall(t *testing.T) {
-	const stall = 200 * time.Millisecond
+	t.Parallel()
+	const stall = time.Second
 	var once atomic.Bool
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !once.Swap(true) {
@@ -68,7 +74,7 @@ func TestStall(t *testing.T) {
 		io.WriteString(w, "ok")
 	}))
 	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 200, Duration: 400 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 40, Duration: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +94,7 @@ func TestBursts(t *testing.T) {
 }
 
 func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.Add(1)%2 == 0 {
@@ -95,7 +102,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 500, Duration: 40 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 10, Duration: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +136,7 @@ func TestMisuse(t *testing.T) {
 
 // TestPipeline sends eight requests at a time.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	var requests, conns atomic.Int64
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/here" {
@@ -144,7 +152,7 @@ func TestPipeline(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 160, Duration: time.Second}
+	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 80, Duration: 2 * time.Second}
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +164,7 @@ func TestPipeline(t *testing.T) {
 
 // TestUpgrade sends messages on connections that the server has handed over.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	var upgrades, bytes atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		upgrades.Add(1)
@@ -169,7 +178,7 @@ func TestUpgrade(t *testing.T) {
 		n, _ := io.Copy(nc, rw) // until the client closes
 		bytes.Add(n)
 	}))
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), BodyBytes: 1000, Connections: 4, Upgrade: true, Rate: 1000, Duration: 100 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), BodyBytes: 1000, Connections: 4, Upgrade: true, Rate: 50, Duration: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +196,7 @@ func TestUpgrade(t *testing.T) {
 // TestHalfOpen holds that half-open connections are there while the load runs,
 // are made again when the server gives them up, and are gone afterwards.
 func TestHalfOpen(t *testing.T) {
+	t.Parallel()
 	var open, made atomic.Int64
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
 	srv.Config.ReadHeaderTimeout = 50 * time.Millisecond
@@ -201,7 +211,7 @@ func TestHalfOpen(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), HalfOpen: 20, Rate: 100, Duration: 300 * time.Millisecond})
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), HalfOpen: 20, Rate: 15, Duration: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
