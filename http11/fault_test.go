@@ -36,7 +36,7 @@ func TestTimeouts(t *testing.T) {
 		timeouts, refused uint64
 	}{
 		{name: "idle, no request", idle: short, head: long, body: long},
-		{name: "idle after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", want: "HTTP/1.1 200", idle: short, head: long, body: long},
+		{name: "idle after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", want: "HTTP/1.1 200", idle: 200 * time.Millisecond, head: long, body: long}, // the client must make its request by then
 		{name: "head", send: "GET / HTTP/1.1\r\nHo", want: "HTTP/1.1 408", idle: long, head: short, body: long, timeouts: 1, refused: 1},
 		{name: "head after a request", send: "GET / HTTP/1.1\r\nHost: h\r\n\r\nG", want: "HTTP/1.1 200", idle: long, head: short, body: long, timeouts: 1, refused: 1},
 		{name: "body", send: "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab", want: "HTTP/1.1 408", idle: long, head: long, body: short, timeouts: 1, refused: 1},
@@ -120,15 +120,26 @@ func TestWriteTimeout(t *testing.T) {
 func TestSlowHandler(t *testing.T) { eachEngine(t, testSlowHandler) }
 
 func testSlowHandler(t *testing.T) {
-	addr := serve(t, &Server{IdleTimeout: 50 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+	addr := serve(t, &Server{IdleTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
 		if c.Path().Equal("/slow") {
-			time.Sleep(150 * time.Millisecond)
+			time.Sleep(250 * time.Millisecond)
 		}
 		c.WriteString("done")
 	})})
+	// The server may give up a client that the machine holds up between two requests.
+	var err error
+	for range 5 {
+		if err = askThree(addr); err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
+
+func askThree(addr string) error {
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer nc.Close()
 	r := bufio.NewReader(nc)
@@ -136,10 +147,11 @@ func testSlowHandler(t *testing.T) {
 		fmt.Fprintf(nc, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path)
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
-			t.Fatal(err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		io.Copy(io.Discard, resp.Body)
 	}
+	return nil
 }
 
 // Half-open connections hold no request memory but what has arrived, and others

@@ -73,7 +73,7 @@ func testReusePort(t *testing.T) {
 // The first bytes of the new protocol may come with the request.
 func TestHijack(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
-		addr := serve(t, &Server{Memory: m, IdleTimeout: 20 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
+		addr := serve(t, &Server{Memory: m, IdleTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
 			if c.Path().Equal("/plain") {
 				c.WriteString("plain")
 				return
@@ -88,7 +88,7 @@ func TestHijack(t *testing.T) {
 			}
 			go func() { // it outlasts the handler
 				defer nc.Close()
-				time.Sleep(50 * time.Millisecond) // longer than the idle time-out
+				time.Sleep(200 * time.Millisecond) // longer than the idle time-out
 				fmt.Fprintf(nc, "raw %s", buffered)
 				io.Copy(nc, nc)
 			}()

@@ -349,7 +349,7 @@ func TestStuckBlock(t *testing.T) {
 	defer workers.Wait()
 	defer stop()
 	config := s.sweep(t)
-	config.Attempts, config.AckWait = 2, 300*time.Millisecond
+	config.Attempts, config.AckWait = 2, time.Second
 	if err := connect(t, Options{Server: server}).Sweep(ctx, config); err != nil {
 		t.Fatal(err)
 	}
