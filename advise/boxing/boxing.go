@@ -4,7 +4,6 @@ package boxing
 import (
 	"go/ast"
 	"go/types"
-	"go/version"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -22,12 +21,15 @@ An interface holds a pointer: a number above 255 is allocated to be pointed to. 
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
 likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
 	Run:      run,
 })
 
 func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.ValueSpec)(nil)) {
+		declared(p, cur)
+	}
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		fn := p.Callee(call)
@@ -42,16 +44,33 @@ func run(p *check.Pass) {
 			header(p, cur, call.Args[0])
 			continue
 		}
-		if name := fn.Name(); fn.Pkg().Path() == "sort" && (name == "Slice" || name == "SliceStable") && version.Compare(p.GoVersion(call.Pos()), "go1.21") >= 0 {
+		if name := fn.Name(); fn.Pkg().Path() == "sort" && (name == "Slice" || name == "SliceStable") {
 			p.Report(call.Args[0], min(p.HeatAt(cur), check.Warm), "sort."+name+" boxes the slice and swaps by reflection; slices.SortFunc takes the slice itself")
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
+			if check.External(fn, p.Code.Pkg) && !fn.Signature().Variadic() {
+				if arg := boxed(p, fn, call, wide); arg != nil {
+					p.Report(arg, min(p.HeatAt(cur), check.Warm), types.ExprString(arg)+" is boxed to be passed as any to "+fn.FullName()+"; look for a variant with type parameters")
+				}
+			}
 			continue
 		}
-		if arg := boxed(p, fn, call); arg != nil {
+		if arg := boxed(p, fn, call, number); arg != nil {
 			p.Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
+	}
+}
+
+// declared reports var x any = n, where n is allocated to be pointed to.
+func declared(p *check.Pass, cur inspector.Cursor) {
+	spec := cur.Node().(*ast.ValueSpec)
+	if spec.Type == nil || len(spec.Values) != 1 {
+		return
+	}
+	iface, ok := p.TypeOf(spec.Type).Underlying().(*types.Interface)
+	if ok && iface.Empty() && !p.IsConst(spec.Values[0]) && wide(p.TypeOf(spec.Values[0])) {
+		p.Report(spec, min(p.HeatAt(cur), check.Warm), types.ExprString(spec.Values[0])+" is boxed to be held as any; a type parameter keeps it as it is")
 	}
 }
 
@@ -83,9 +102,9 @@ func container(fn *types.Func) bool {
 	return false
 }
 
-// boxed returns the first number among the arguments that becomes an
+// boxed returns the first of the arguments that is of the kind and becomes an
 // interface without methods.
-func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr) ast.Expr {
+func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr, kind func(types.Type) bool) ast.Expr {
 	if call.Ellipsis.IsValid() {
 		return nil
 	}
@@ -104,11 +123,23 @@ func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr) ast.Expr {
 			continue
 		}
 		iface, ok := t.Underlying().(*types.Interface)
-		if ok && iface.Empty() && !p.IsConst(arg) && number(p.TypeOf(arg)) {
+		if ok && iface.Empty() && !p.IsConst(arg) && kind(p.TypeOf(arg)) {
 			return arg
 		}
 	}
 	return nil
+}
+
+// wide reports whether t is a number of more than one byte, an array or a
+// struct.
+func wide(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return u.Len() > 0
+	case *types.Struct:
+		return u.NumFields() > 0
+	}
+	return number(t)
 }
 
 // number reports whether t is a number of more than one byte.

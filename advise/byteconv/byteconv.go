@@ -42,6 +42,9 @@ func run(p *check.Pass) {
 		if s, ok := converted(p, call); ok && !p.IsConst(s) {
 			elsewhere(p, cur, call)
 		}
+		if _, ok := p.IsCall(call, "bytes", "NewBufferString"); ok && onlyRead(p, cur) {
+			p.Report(call, min(p.HeatAt(cur), check.Warm), "bytes.NewBufferString copies the string to read from it; strings.NewReader reads the string itself")
+		}
 	}
 }
 
@@ -55,6 +58,9 @@ func converted(p *check.Pass, arg ast.Expr) (ast.Expr, bool) {
 }
 
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s ast.Expr) {
+	if p.Builtin(call) == "append" && i == 1 && call.Ellipsis.IsValid() && !p.IsConst(s) && !elided(p, call) {
+		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "[]byte(s) is copied to be appended, before Go 1.22; append takes the string")
+	}
 	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" {
 		return
 	}
@@ -108,6 +114,28 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 		return
 	}
 	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+", which does not write to it; let it take a string")
+}
+
+// onlyRead reports whether the buffer of the call at cur goes straight to what
+// takes an io.Reader.
+func onlyRead(p *check.Pass, cur inspector.Cursor) bool {
+	outer, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !ok || p.Callee(outer) == nil {
+		return false
+	}
+	sig := p.Callee(outer).Signature()
+	for i, arg := range outer.Args {
+		if arg != cur.Node() {
+			continue
+		}
+		last := sig.Params().Len() - 1
+		t := sig.Params().At(min(i, last)).Type()
+		if s, ok := t.(*types.Slice); ok && sig.Variadic() && i >= last {
+			t = s.Elem()
+		}
+		return check.IsNamed(t, "io", "Reader")
+	}
+	return false
 }
 
 // elided reports whether the compiler leaves out copies that are only read.

@@ -159,11 +159,15 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 	var out exit // what the code at cur leaves after it ran
 	inSwitch := false
 	again := false // it goes on with the next round: what follows in the loop is not reached
-	leave := func(list []ast.Stmt, inSwitch bool) {
+	leave := func(list []ast.Stmt, from ast.Node, inSwitch bool) {
 		if out == stays && !again {
-			out, again = c.ends(list, inSwitch), continues(list)
+			out, again = c.ends(list, inSwitch), continues(list) || skipsOn(list, from)
+			if again {
+				out = stays
+			}
 		}
 	}
+	var from ast.Node = cur.Node() // the statement of the list that holds cur
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		parent := at.Parent().Node()
 		switch n := at.Node().(type) {
@@ -174,11 +178,11 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 				return nil
 			}
 		case *ast.BlockStmt:
-			leave(n.List, inSwitch)
+			leave(n.List, from, inSwitch)
 		case *ast.CaseClause:
-			leave(n.Body, true)
+			leave(n.Body, from, true)
 		case *ast.CommClause:
-			leave(n.Body, true)
+			leave(n.Body, from, true)
 		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 			inSwitch = true
 		}
@@ -195,6 +199,7 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 			}
 			inSwitch, again = false, false
 		}
+		from = at.Node()
 	}
 	return nil
 }
@@ -213,6 +218,27 @@ func loopBody(parent, child ast.Node) *ast.BlockStmt {
 		}
 	}
 	return nil
+}
+
+// skipsOn reports whether what follows the statement from in its list may go on
+// with the next round.
+func skipsOn(list []ast.Stmt, from ast.Node) bool {
+	found := false
+	for _, stmt := range list {
+		if stmt.Pos() <= from.Pos() {
+			continue
+		}
+		ast.Inspect(stmt, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit:
+				return false
+			case *ast.BranchStmt:
+				found = found || n.Tok == token.CONTINUE && n.Label == nil
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // continues reports whether a list of statements ends with the next round.

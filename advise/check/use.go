@@ -98,6 +98,10 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 			}
 		}
 		return c.assignUse(parent, e, seen)
+	case *ast.KeyValueExpr:
+		if lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit); ok && parent.Value == e && isStruct(c.TypeOf(lit)) {
+			return c.exprUse(cur.Parent().Parent(), seen)
+		}
 	case *ast.CompositeLit:
 		if _, isMap := c.TypeOf(parent).Underlying().(*types.Map); !isMap {
 			return c.exprUse(cur.Parent(), seen) // as far as that goes
@@ -106,6 +110,11 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 		return c.argUse(cur, parent, seen)
 	}
 	return Keeps
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
 }
 
 // fieldUse is the use of a value by naming one of its fields or methods.

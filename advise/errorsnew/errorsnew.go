@@ -72,7 +72,8 @@ func kept(p *check.Pass, cur inspector.Cursor) bool {
 	case *ast.ReturnStmt:
 		return false
 	case *ast.AssignStmt:
-		return len(parent.Lhs) != 1 || !p.Local(p.Var(parent.Lhs[0]))
+		v := p.Var(parent.Lhs[0])
+		return len(parent.Lhs) != 1 || v != nil && !p.Local(v)
 	}
 	return true
 }

@@ -49,7 +49,7 @@ func bound(p *check.Pass, cur inspector.Cursor) string {
 	}
 	switch loop := cur.Node().(type) {
 	case *ast.RangeStmt:
-		if check.IsInteger(p.TypeOf(loop.X)) || counted(p, loop) {
+		if check.IsInteger(p.TypeOf(loop.X)) || check.IsString(p.TypeOf(loop.X)) || counted(p, loop) {
 			return types.ExprString(loop.X)
 		}
 	case *ast.ForStmt:
@@ -113,7 +113,7 @@ func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
 				spec, ok := spec.(*ast.ValueSpec)
 				if ok && len(spec.Names) == 1 && p.Info.Defs[spec.Names[0]] == v {
 					if len(spec.Values) == 0 || len(spec.Values) == 1 && unsized(p, spec.Values[0]) {
-						return sameLoop(at, cur, stmt)
+						return sameLoop(p, at, cur, stmt)
 					}
 					return nil
 				}
@@ -124,7 +124,7 @@ func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
 					continue
 				}
 				if len(stmt.Rhs) == len(stmt.Lhs) && unsized(p, stmt.Rhs[i]) {
-					return sameLoop(at, cur, stmt)
+					return sameLoop(p, at, cur, stmt)
 				}
 				return nil
 			}
@@ -134,12 +134,58 @@ func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
 }
 
 // sameLoop returns stmt where the loop at cur runs as often as stmt at decl
-// does: a loop between them would let the slice grow in all of its rounds.
-func sameLoop(decl, cur inspector.Cursor, stmt ast.Stmt) ast.Stmt {
-	if innermost(decl) != innermost(cur.Parent()) {
+// does, or once for each element of what another loop goes over, whose lengths
+// can be summed.
+func sameLoop(p *check.Pass, decl, cur inspector.Cursor, stmt ast.Stmt) ast.Stmt {
+	outer := innermost(cur.Parent())
+	if outer == innermost(decl) {
+		return stmt
+	}
+	if around, ok := outer.(*ast.RangeStmt); !ok || !counted(p, around) || innermostOf(cur, outer) != innermost(decl) {
 		return nil
 	}
 	return stmt
+}
+
+// innermostOf returns the innermost loop around loop, which is around cur.
+func innermostOf(cur inspector.Cursor, loop ast.Stmt) ast.Stmt {
+	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
+		if at.Node() == loop {
+			return innermost(at.Parent())
+		}
+	}
+	return nil
+}
+
+// visited reports, as hints, what a function literal lets grow that is given to
+// a method of something with a length.
+func visited(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
+	call := cur.Node().(*ast.CallExpr)
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) != 1 || !sized(p, sel.X) {
+		return
+	}
+	lit, ok := call.Args[0].(*ast.FuncLit)
+	if !ok {
+		return
+	}
+	for at := range cur.Preorder((*ast.AssignStmt)(nil)) {
+		v, what := grows(p, at.Node().(*ast.AssignStmt))
+		if v == nil || said[v] || check.Within(at.Node(), lit) && v.Pos() >= lit.Pos() || innermost(at) != nil {
+			continue
+		}
+		if decl := origin(p, cur, v); decl != nil {
+			said[v] = true
+			p.Report(decl, min(p.HeatAt(cur), check.Warm), v.Name()+" grows "+what+" as "+types.ExprString(call.Fun)+" goes on; allocate the size that "+types.ExprString(sel.X)+".Len() gives first")
+		}
+	}
+}
+
+// sized reports whether e has a method Len that returns a number.
+func sized(p *check.Pass, e ast.Expr) bool {
+	obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(e), true, p.Code.Pkg, "Len")
+	fn, ok := obj.(*types.Func)
+	return ok && fn.Signature().Params().Len() == 0 && fn.Signature().Results().Len() == 1 && check.IsInteger(fn.Signature().Results().At(0).Type())
 }
 
 // unsized reports whether e makes an empty slice or map without a size.

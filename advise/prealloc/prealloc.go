@@ -22,7 +22,7 @@ var Check = check.New(check.Check{
 
 The slice is allocated again and copied each time it is full. With the capacity said
 beforehand there is one allocation of the right size. Slices that only some rounds append to, and maps that are filled
-without a size, are a hint.`,
+without a size, are a hint, in loops and in callbacks of what has a length.`,
 	When:     "the function is hot and every round appends.",
 	WhenNot:  "loops of few rounds, or of a number of rounds that nothing says; slices that stay in the function (from Go 1.25 they begin on the stack); start-up code.",
 	Measured: "17,021 ns, 9 allocations -> 7,002 ns, 1 (1,000 ints, Go 1.26.8)",
@@ -34,6 +34,9 @@ func run(p *check.Pass) {
 	known(p, said)
 	for cur := range p.Root.Preorder((*ast.RangeStmt)(nil), (*ast.ForStmt)(nil)) {
 		more(p, cur, said)
+	}
+	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
+		visited(p, cur, said)
 	}
 }
 

@@ -165,7 +165,7 @@ func appends(fn *types.Func) bool {
 // buildsText reports whether fn returns, first of all, a string that it builds.
 func buildsText(p *check.Pass, fn *types.Func) bool {
 	cur, decl := p.Decl(fn)
-	if decl == nil {
+	if decl == nil || fn.Name() == "String" {
 		return false
 	}
 	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
@@ -210,6 +210,7 @@ var remedies = func() map[string]string {
 	m := map[string]string{}
 	for remedy, names := range map[string]string{
 		"SplitSeq and FieldsSeq, from Go 1.24, or Cut and IndexByte need none":                       "strings.Split strings.SplitN strings.SplitAfter strings.Fields strings.FieldsFunc bytes.Split bytes.SplitN bytes.Fields bytes.FieldsFunc",
+		"append to a slice that is used again":                                                       "bytes.Join bytes.Repeat bytes.ReplaceAll bytes.ToLower bytes.ToUpper bytes.Clone slices.Clone slices.Concat",
 		"FindIndex and its like say where the match is, without copies":                              "regexp.Regexp.FindStringSubmatch regexp.Regexp.FindSubmatch regexp.Regexp.FindAllString regexp.Regexp.FindAllStringSubmatch regexp.Regexp.FindAll regexp.Regexp.FindAllSubmatch",
 		"AppendDecode appends to a slice that is used again":                                         "encoding/hex.DecodeString encoding/base64.Encoding.DecodeString",
 		"read into a buffer that is used again, or decode as it comes":                               "io.ReadAll io/ioutil.ReadAll",
@@ -229,8 +230,12 @@ var made = []string{"Clone", "Compress", "Copy", "Decode", "Decompress", "Encode
 // this package and, by its name, allocates the slice that it returns. That
 // speaks only where it is called again and again.
 func gives(p *check.Pass, cur inspector.Cursor, fn *types.Func) string {
-	if _, over := cur.Parent().Node().(*ast.RangeStmt); !over && p.Loop(cur) == nil {
-		return ""
+	switch cur.Parent().Node().(type) {
+	case *ast.RangeStmt, *ast.IndexExpr:
+	default:
+		if p.Loop(cur) == nil {
+			return ""
+		}
 	}
 	if remedy := library(fn); remedy != "" {
 		return remedy

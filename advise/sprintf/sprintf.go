@@ -41,10 +41,13 @@ func run(p *check.Pass) {
 			return
 		}
 		plain, ok := plain(p, pieces, call.Args[1:])
+		heat := p.HeatAt(cur)
 		if !ok {
+			if reflected(p, pieces, call.Args[1:]) {
+				p.Report(call, min(heat, check.Warm), "fmt.Sprintf walks its argument by reflection; write the parts that are wanted with strconv.Append…")
+			}
 			return
 		}
-		heat := p.HeatAt(cur)
 		if !plain {
 			heat, pieces = min(heat, check.Warm), nil
 		}
@@ -65,6 +68,26 @@ func run(p *check.Pass) {
 			p.Report(call, warm, "fmt.Fprintf boxes its arguments and walks the format; WriteString and strconv.Append… write to the buffer itself")
 		}
 	})
+}
+
+// reflected reports whether an argument of a call with as many verbs is a
+// slice, a map or a struct without methods of its own to be formatted by.
+func reflected(p *check.Pass, pieces []piece, args []ast.Expr) bool {
+	verbs, found := 0, false
+	for _, pc := range pieces {
+		if pc.verb == 0 {
+			continue
+		}
+		if verbs++; verbs > len(args) {
+			return false
+		}
+		t := p.TypeOf(args[verbs-1])
+		switch t.Underlying().(type) {
+		case *types.Slice, *types.Array, *types.Map, *types.Struct:
+			found = found || pc.verb == 'v' && types.NewMethodSet(t).Len() == 0
+		}
+	}
+	return found && verbs == len(args)
 }
 
 // inMemory reports whether t is a writer that fills a buffer.
@@ -157,6 +180,9 @@ func plain(p *check.Pass, pieces []piece, args []ast.Expr) (plain, ok bool) {
 func named(verb byte, t types.Type) bool {
 	if verb != 's' && verb != 'v' && verb != 'q' || types.IsInterface(t) {
 		return false
+	}
+	if verb != 'v' && check.IsBytes(t) {
+		return true
 	}
 	methods := types.NewMethodSet(t)
 	for _, name := range []string{"Format", "GoString", "Error"} {

@@ -27,6 +27,7 @@ const (
 // first argument, and that package bytes has with the same meaning.
 var cuts = map[string]bool{
 	"Cut": true, "CutPrefix": true, "CutSuffix": true, "Fields": true, "Split": true, "SplitAfter": true, "SplitN": true,
+	"FieldsSeq": true, "Lines": true, "SplitSeq": true,
 	"Trim": true, "TrimLeft": true, "TrimPrefix": true, "TrimRight": true, "TrimSpace": true, "TrimSuffix": true,
 }
 
@@ -64,6 +65,9 @@ func fateOf(p *check.Pass, cur inspector.Cursor, seen map[*types.Var]bool) fate 
 	case *ast.SwitchStmt, *ast.CaseClause, *ast.ExprStmt:
 		return compares
 	case *ast.RangeStmt:
+		if _, seq := p.TypeOf(parent.X).Underlying().(*types.Signature); seq && parent.X == e && parent.Key != nil {
+			return fateOfVar(p, parent.Key, seen)
+		}
 		if parent.X != e || check.IsString(p.TypeOf(parent.X)) || parent.Value == nil {
 			return compares
 		}

@@ -86,8 +86,34 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 	case *ast.ReturnStmt:
 		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) {
 			p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
+		} else if v := p.Var(c.of); p.Local(v) && grown(p, v) {
+			p.Report(c.call, min(c.heat(p, cur), check.Warm), v.Name()+" grows on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}
 	}
+}
+
+// grown reports whether v begins as an empty slice without memory on the stack.
+func grown(p *check.Pass, v *types.Var) bool {
+	for cur := range p.Root.Preorder((*ast.ValueSpec)(nil), (*ast.AssignStmt)(nil)) {
+		switch n := cur.Node().(type) {
+		case *ast.ValueSpec:
+			if len(n.Names) == 1 && p.Info.Defs[n.Names[0]] == v {
+				return len(n.Values) == 0
+			}
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE || len(n.Lhs) != 1 || p.Var(n.Lhs[0]) != v {
+				continue
+			}
+			switch e := n.Rhs[0].(type) {
+			case *ast.CompositeLit:
+				return len(e.Elts) == 0
+			case *ast.CallExpr:
+				return p.Builtin(e) == "make" && !p.IsConst(e.Args[len(e.Args)-1])
+			}
+			return false
+		}
+	}
+	return false
 }
 
 // outside reports whether b is there before the call of decl: a parameter, or

@@ -107,6 +107,10 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		}
 		return
 	}
+	if _, ok := p.IsCall(call, "fmt", "Fprint"); ok && i > 0 {
+		p.Report(call.Args[i], warm, "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
+		return
+	}
 	if verb := check.Verb(p.Code, call, i); verb != 0 {
 		if verb == 's' || verb == 'q' {
 			p.Report(call.Args[i], heat, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice", formatted(p, call.Args[i], c.of)...)

@@ -33,6 +33,9 @@ func run(p *check.Pass) {
 	p.Calls("time", []string{"After"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		comm := clause(cur)
 		if !comm.Valid() {
+			if assign, ok := cur.Parent().Node().(*ast.AssignStmt); ok && assign.Tok == token.ASSIGN && p.Loop(cur) != nil {
+				p.Report(call, min(p.HeatOfPath(cur), check.Warm), "time.After allocates a timer each time; make one before the loop and Reset it")
+			}
 			return
 		}
 		sel := comm.Parent().Parent()

@@ -18,3 +18,8 @@ func Pointer(m *matches) { sort.Sort(m) }
 func Sorted(m []uint64) {
 	sort.Slice(m, func(i, j int) bool { return m[i] < m[j] }) // want `swaps by reflection`
 }
+
+func Held(id [32]byte) any {
+	var key any = id // want `id is boxed to be held as any`
+	return key
+}

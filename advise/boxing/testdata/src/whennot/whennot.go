@@ -34,3 +34,9 @@ func init() {
 var pool sync.Pool
 
 func release(b *[]byte) { pool.Put(b) }
+
+func held(p *int, f func()) (any, any) {
+	var pointer, function any = p, f // pointers already
+	var other any = 3
+	return pointer, [2]any{function, other}
+}

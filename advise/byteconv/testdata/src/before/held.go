@@ -30,3 +30,7 @@ func reader(s string) io.Reader {
 func each(s string, f func([]byte)) {
 	f([]byte(s)) // want `for a function value`
 }
+
+func lines(name string, fd io.Reader) io.Reader {
+	return io.MultiReader(bytes.NewBufferString(name), fd) // want `strings.NewReader reads the string itself`
+}

@@ -15,3 +15,7 @@ func sums(list []string) (n int) {
 	}
 	return n
 }
+
+func appended(dst []byte, s string) []byte {
+	return append(dst, []byte(s)...) // want `append takes the string`
+}

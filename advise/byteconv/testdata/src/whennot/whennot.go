@@ -53,3 +53,7 @@ func init() {
 	s := "x"
 	w.Write([]byte(s))
 }
+
+func buffered(s string) *bytes.Buffer {
+	return bytes.NewBufferString(s) // to be written to
+}

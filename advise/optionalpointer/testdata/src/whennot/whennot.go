@@ -27,3 +27,7 @@ func make3() *lazy { return &lazy{p: &shared{}} }
 type single struct{ q *shared }
 
 var one = &single{q: &shared{}}
+
+func sharedPart() *shared { return common }
+
+func make4() *tree { return &tree{s: sharedPart()} }

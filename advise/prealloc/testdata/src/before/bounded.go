@@ -43,3 +43,34 @@ func above(in []int, on bool) []int {
 	}
 	return out
 }
+
+func nested(lists [][]int) []int {
+	var out []int // want `out grows as a slice with the rounds over in`
+	for _, in := range lists {
+		for _, x := range in {
+			if x > 0 {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+type table struct{ entries map[string]int }
+
+func (t *table) Len() int { return len(t.entries) }
+
+func (t *table) Range(f func(string, int) bool) {
+	for k, v := range t.entries {
+		f(k, v)
+	}
+}
+
+func visited(t *table) map[string]int {
+	out := make(map[string]int) // want `allocate the size that t.Len\(\) gives first`
+	t.Range(func(k string, v int) bool {
+		out[k] = v
+		return true
+	})
+	return out
+}

@@ -3,13 +3,27 @@ package whennot
 // Nothing says how often the loop appends in all: it runs in another one.
 func nested(lists [][]int) []int {
 	var out []int
-	for _, in := range lists {
-		for _, x := range in {
+	for len(lists) > 0 {
+		for _, x := range lists[0] {
 			if x > 0 {
 				out = append(out, x)
 			}
 		}
+		lists = lists[1:]
 	}
+	return out
+}
+
+type unsized struct{}
+
+func (unsized) Range(f func(int) bool) {}
+
+func visited(u unsized) []int {
+	var out []int
+	u.Range(func(x int) bool {
+		out = append(out, x)
+		return true
+	})
 	return out
 }
 

@@ -10,6 +10,15 @@ func search(pattern string, text string) bool {
 	return err == nil && re.MatchString(text)
 }
 
+func anyOf(patterns []string, text string) bool {
+	for _, p := range patterns { // of the caller, who may give others next time
+		if ok, _ := regexp.MatchString(p, text); ok {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	once sync.Once
 	re   *regexp.Regexp

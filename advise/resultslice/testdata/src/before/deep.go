@@ -1,6 +1,7 @@
 package before
 
 import (
+	"bytes"
 	"encoding/hex"
 	"regexp"
 	"strings"
@@ -68,4 +69,19 @@ func reassigned(lines []string) (n int) {
 		n += len(stamp)
 	}
 	return n
+}
+
+func host(hostPort string) string {
+	return strings.Split(hostPort, ":")[0] // want `SplitSeq and FieldsSeq`
+}
+
+func joined(lines [][]byte) []byte {
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return bytes.Join(lines, nil)
+}
+
+func Empty(lines [][]byte) bool {
+	return len(joined(lines)) == 0 // want `joined allocates a slice`
 }

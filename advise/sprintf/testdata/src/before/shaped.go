@@ -21,3 +21,7 @@ func filled(sb *strings.Builder, buf *bytes.Buffer, n int, name string) {
 	fmt.Fprintf(sb, "%d: %s", n, name) // want `write to the buffer itself`
 	fmt.Fprintf(buf, "%q", name)       // want `write to the buffer itself`
 }
+
+func reflected(list []string, raw []byte) string {
+	return fmt.Sprintf("%#v", list) + fmt.Sprintf("x=%s", raw) // want `walks its argument by reflection` `fixed shape`
+}

@@ -3,6 +3,8 @@ package before
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -63,4 +65,20 @@ func values(b []byte, f func(string) bool, buf *bytes.Buffer) ([]byte, bool) {
 		return raw, false
 	}
 	return raw, f(string(b)) // want `for a function value`
+}
+
+func render(w io.Writer, buf *bytes.Buffer) (n int) {
+	for line := range strings.SplitSeq(buf.String(), "\n") { // want `what is cut from it is only read`
+		n += len(line)
+	}
+	fmt.Fprint(w, buf.String()) // want `Write takes the bytes`
+	return n
+}
+
+func built(names [][]byte) string {
+	var b []byte
+	for _, name := range names {
+		b = append(b, name...)
+	}
+	return string(b) // want `what a strings.Builder collects is the string`
 }

@@ -23,3 +23,15 @@ func reconnect(quit chan struct{}, dial func() bool, delay time.Duration) bool {
 		return true
 	}
 }
+
+func assigned(ch chan int, delay time.Duration) (n int) {
+	var trigger <-chan time.Time
+	for {
+		select {
+		case <-ch:
+			trigger = time.After(delay) // want `allocates a timer each time`
+		case <-trigger:
+			return n
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package before
+
+type sorter struct{ gaps []int }
+
+func newSorter() *sorter { return &sorter{gaps: make([]int, 0, 4)} }
+
+type feed struct{ queue *sorter }
+
+func newFeed() *feed {
+	return &feed{queue: newSorter()} // want `where nothing else holds queue`
+}
