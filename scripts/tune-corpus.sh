@@ -26,13 +26,17 @@ if [ ! -e "$dir/ready" ]; then
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
 	cd "$repo"
 	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
-	for package in encoding/json go/types html/template encoding/xml; do
+	for package in encoding/json go/types html/template encoding/xml go/parser; do
 		go test -c -o "$dir/bin/$(basename $package).test" $package
 	done
 	# The compiler, on a package whose imports are built.
 	cd "$(go env GOROOT)/src/text/template"
 	CGO_ENABLED=0 go list -export -deps -f '{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}' . >"$dir/importcfg"
 	CGO_ENABLED=0 go list -f '{{range .GoFiles}}{{.}} {{end}}' . >"$dir/files"
+	# The linker, on a program whose packages are built.
+	cd "$(go env GOROOT)/src"
+	CGO_ENABLED=0 go list -export -deps -f '{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}' cmd/vet >"$dir/link.cfg"
+	CGO_ENABLED=0 go list -export -f '{{.Export}}' cmd/vet >"$dir/link.main"
 	# The checks of go vet, with what they know of imports.
 	cd "$(go env GOROOT)/src"
 	work=$(go vet -work -printf.funcs=f$$ net/http 2>&1 | sed -n 's/^WORK=//p') # a flag that no cached result has

@@ -191,42 +191,43 @@ func (s *score) hold(t *testing.T, r *recording, p1, p3 Prediction, equal Pilot,
 // was reached, a little above.
 func TestRecorded(t *testing.T) {
 	for _, tc := range []struct {
-		unseen bool
+		round  int
 		bars   [6]float64 // goal, share, peak, time to 800 and beyond, goal from three pilots
 		unsure [6]int     // at most, of these
 		least  float64    // of what the intervals hold
 	}{
-		{false, [6]float64{0.03, 0.02, 0.06, 0.06, 0.07, 0.04}, [6]int{135, 24, 160, 16, 0, 130}, 0.88},
-		{true, [6]float64{0.02, 0.02, 0.03, 0.05, 0.05, 0.02}, [6]int{68, 26, 76, 38, 8, 60}, 0.88},
+		{0, [6]float64{0.03, 0.02, 0.06, 0.06, 0.07, 0.04}, [6]int{135, 24, 160, 16, 0, 130}, 0.88},
+		{1, [6]float64{0.02, 0.02, 0.03, 0.05, 0.05, 0.02}, [6]int{68, 26, 76, 38, 8, 60}, 0.88},
+		{2, [6]float64{0.06, 0.03, 0.04, 0.15, 0.2, 0.06}, [6]int{20, 10, 26, 6, 0, 18}, 0.8},
 	} {
-		rows, means, covered := recordedRows(t, tc.unseen)
+		rows, means, covered := recordedRows(t, tc.round)
 		for _, row := range rows {
 			t.Log(row)
 		}
 		for i, bar := range tc.bars {
 			if got := means[i].sure; got > bar {
-				t.Errorf("unseen %t, column %d: a mean error of %.3f, want %.3f at most", tc.unseen, i+1, got, bar)
+				t.Errorf("round %d, column %d: a mean error of %.3f, want %.3f at most", tc.round, i+1, got, bar)
 			}
 			if got := means[i].unsure; got > tc.unsure[i] {
-				t.Errorf("unseen %t, column %d: the model is unsure of %d, want %d at most", tc.unseen, i+1, got, tc.unsure[i])
+				t.Errorf("round %d, column %d: the model is unsure of %d, want %d at most", tc.round, i+1, got, tc.unsure[i])
 			}
 			// What is marked must be worse, or the marks say nothing.
 			if m := means[i]; m.all < m.sure {
-				t.Errorf("unseen %t, column %d: %.3f where the model is sure, %.3f with the rest", tc.unseen, i+1, m.sure, m.all)
+				t.Errorf("round %d, column %d: %.3f where the model is sure, %.3f with the rest", tc.round, i+1, m.sure, m.all)
 			}
 		}
 		if share := float64(covered.covered) / float64(covered.tried); share < tc.least || share > 0.99 {
-			t.Errorf("unseen %t: the 90 %% intervals hold %.0f %% of %d runs", tc.unseen, 100*share, covered.tried)
+			t.Errorf("round %d: the 90 %% intervals hold %.0f %% of %d runs", tc.round, 100*share, covered.tried)
 		}
 	}
 }
 
 const predictionHeader = "| program | heap goal | GC share | peak memory | time to 800 | time at 3200, off | heap goal, three pilots | in the 90 % interval |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
 
-// recorded are the programs that the model was made with, or had not seen.
-func recorded(unseen bool) (programs []corpusProgram) {
+// recorded are the programs of a round.
+func recorded(round int) (programs []corpusProgram) {
 	for _, p := range corpus {
-		if p.Unseen == unseen {
+		if p.Round == round {
 			programs = append(programs, p)
 		}
 	}
@@ -244,8 +245,8 @@ func recordedScores(t *testing.T, programs []corpusProgram) (scores []score) {
 
 // recordedRows are the rows of the table and one of means, and what that says:
 // means over programs, and how many runs the intervals hold.
-func recordedRows(t *testing.T, unseen bool) (rows []string, means [6]tableCell, covered errorsOf) {
-	programs := recorded(unseen)
+func recordedRows(t *testing.T, round int) (rows []string, means [6]tableCell, covered errorsOf) {
+	programs := recorded(round)
 	var columns [6][]tableCell
 	for n, s := range recordedScores(t, programs) {
 		var cells [6]tableCell
@@ -261,10 +262,7 @@ func recordedRows(t *testing.T, unseen bool) (rows []string, means [6]tableCell,
 	for i, column := range columns {
 		means[i] = meanCell(column)
 	}
-	name := "mean"
-	if unseen {
-		name = "mean of the second ones"
-	}
+	name := [...]string{"mean", "mean of the second ones", "mean of the third ones"}[round]
 	return append(rows, predictionRow(name, means, covered)), means, covered
 }
 
@@ -295,7 +293,7 @@ func middle(values []float64) float64 {
 // TestRecordedCoverage asks how wide intervals would have to be to hold 90 % of
 // the other programs' runs, and how much of each program's they would hold then.
 func TestRecordedCoverage(t *testing.T) {
-	programs := recorded(false)
+	programs := recorded(0)
 	scores := recordedScores(t, programs)
 	for kind, name := range []string{"heap goal", "GC share", "peak memory", "time to 800", "time beyond", "heap goal, three pilots"} {
 		held, tried := 0, 0
@@ -330,7 +328,7 @@ func TestRecordedCoverage(t *testing.T) {
 // tells the noise of equal runs from what the form of the model leaves over.
 func TestRecordedCosts(t *testing.T) {
 	var seconds, bytes average
-	for _, p := range recorded(false) {
+	for _, p := range recorded(0) {
 		r := readRecording(t, p.Name)
 		c, s := r.costs()
 		t.Logf("| %s | %.1f ± %.1f | %.2f ± %.2f | %.2f ± %.2f | %.1f %% | %.1f %% |", p.Name, c.mean[1], math.Sqrt(c.cov[1][1]), 1e9*c.mean[2], 1e9*math.Sqrt(c.cov[2][2]),
