@@ -98,8 +98,8 @@ func predictionTable(t *testing.T) string {
 		"Mean absolute errors over settings and blocks where the model is sure; in brackets by how much a single run of the setting itself misses the same truth: what measuring instead of\n" +
 		"predicting would have given on this machine. Behind the semicolon the mean of **all** predictions, with those that the model marks as unsure, and how many these are; a dash where\n" +
 		"it is sure of none. Three of the model's constants are means over the first programs. The second ones were recorded when costs and widths of intervals were settled; when it\n" +
-		"marks something as unsure was changed after looking at these two groups. The third ones were recorded then, and nothing was changed after; the machine was\n" +
-		"busy with other work meanwhile (equal runs of them miss each other by 13 %), so that their times say little.\n\n" + predictionHeader)
+		"marks something as unsure was changed after looking at these two groups. The third ones were recorded then, and nothing was changed after\n" +
+		"(twice: the first time busy loops ran beside them). The machine was less quiet than before: equal runs of these miss each other's time by 12 %, so that their times say little.\n\n" + predictionHeader)
 	for round := range 3 {
 		rows, _, _ := recordedRows(t, round)
 		for _, row := range rows {
