@@ -34,11 +34,13 @@ func TestPhases(t *testing.T) {
 		if p.Ops == 0 || ops != p.Ops || ns != p.WindowNs || chance < float64(p.Ops)*0.999 || chance > float64(p.Ops)*1.001 {
 			t.Errorf("%s: %d operations, rows of %d; %d ns, rows of %d; %v by chance", workload, p.Ops, ops, p.WindowNs, ns, chance)
 		}
-		if p.Ops > p.Total/20 || p.ThresholdNs <= 0 {
-			t.Errorf("%s: %d of %d operations above %d ns", workload, p.Ops, p.Total, p.ThresholdNs)
+		if p.ThresholdNs <= 0 {
+			t.Errorf("%s: operations above %d ns", workload, p.ThresholdNs)
 		}
 		if workload == "hybrid" {
 			checkAbove(t, rec)
+		} else if p.Ops > p.Total/200 { // the loop keeps another histogram; nothing queues, so no stall fills a bucket
+			t.Errorf("%s: %d of %d operations above %d ns", workload, p.Ops, p.Total, p.ThresholdNs)
 		}
 		// The collection before the phase and what follows it are not part of it.
 		if wall := rec.Metrics[cell.WallTime]; float64(p.WindowNs)/1e9 > wall {
