@@ -54,6 +54,7 @@ type Check struct {
 	Measured string // before and after, with the Go version; empty for a trap
 	Since    string // first language version it holds for, such as "go1.22"; empty for all
 	Until    string // first language version it no longer holds for
+	Grows    bool   // what is flagged grows, and the fix saves all but the first allocation
 	Run      func(*Pass)
 	Flags    func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
 	// Analyzer is set by New.
