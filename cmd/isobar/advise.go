@@ -51,6 +51,8 @@ A finding is silenced by a comment on its line or the one above:
   isobar advise --bench . ./...        the same with profiles of the benchmarks
   isobar advise --bench . --fix --verify ./...
                                        a patch of the fixes that tests and benchmarks prove
+  isobar advise --verify --patch mine.diff ./...
+                                       the same proof for a fix made by hand
   isobar advise --gate --new-from main ./...
                                        in CI: exit 3 where a change adds a finding
   isobar advise checks                 all checks; 'checks NAME' explains one
@@ -87,21 +89,15 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	if err := opts.proof.check(); err != nil {
 		return err
 	}
+	if len(opts.proof.patches) > 0 && (opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
+		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
+	}
 	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}
-	forget, err := a.profiled(ctx, &opts.proof, &config)
+	result, shown, folded, err := a.found(ctx, opts, config)
 	if err != nil {
-		return err
-	}
-	defer forget()
-	result, err := advisor.Run(ctx, config)
-	if err != nil {
-		return err
-	}
-	shown, folded := fold(result, opts.hints)
-	if shown, err = a.prove(ctx, &opts.proof, config, result, shown); err != nil {
 		return err
 	}
 	switch {
@@ -112,15 +108,39 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		err = enc.Encode(result)
 	case opts.sarif:
 		err = advisor.SARIF(a.out, host.Version(), checks, shown)
-	case opts.proof.fix:
+	case opts.proof.fix || len(opts.proof.patches) > 0:
 		err = a.printFixes(&opts.proof, result.Verification)
 	default:
 		err = a.printAdvice(result, shown, folded)
 	}
-	if err == nil && opts.gate && len(shown) > 0 {
+	switch {
+	case err != nil || !opts.gate:
+		return err
+	case len(shown) > 0:
 		return &exitError{code: exitRegression}
+	case len(result.Skipped) > 0:
+		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; mend them or name others", many(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
 	}
-	return err
+	return nil
+}
+
+// found returns the result, what of it is shown, and how much is folded.
+func (a *app) found(ctx context.Context, opts *adviseOptions, c advisor.Config) (r *advisor.Result, shown []advisor.Finding, folded int, err error) {
+	if len(opts.proof.patches) > 0 {
+		r, shown, err = a.judgePatches(ctx, &opts.proof, c)
+		return r, shown, 0, err
+	}
+	forget, err := a.profiled(ctx, &opts.proof, &c)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer forget()
+	if r, err = advisor.Run(ctx, c); err != nil {
+		return nil, nil, 0, err
+	}
+	shown, folded = fold(r, opts.hints)
+	shown, err = a.prove(ctx, &opts.proof, c, r, shown)
+	return r, shown, folded, err
 }
 
 // chosen returns the named checks, or all.
@@ -183,6 +203,9 @@ func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int
 		}
 		printLines(&b, e)
 	}
+	for _, s := range r.Skipped {
+		fmt.Fprintf(&b, "skipped %s: %s\n", s.Package, s.Reason)
+	}
 	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
 	switch {
 	case folded == 1 && r.Evidence == nil:
@@ -194,6 +217,9 @@ func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int
 	}
 	if r.Generated > 0 {
 		fmt.Fprintf(&b, "; %s skipped", many(r.Generated, "generated file"))
+	}
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
 	}
 	_, err := fmt.Fprintln(a.out, b.String())
 	return err

@@ -26,7 +26,8 @@ type proofOptions struct {
 	fix        bool
 	verify     bool
 	write      bool
-	patch      string
+	patches    []string
+	output     string
 	race       bool
 	blocks     int
 	benchTime  string
@@ -40,9 +41,10 @@ type proofOptions struct {
 func (o *proofOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with --verify, only they judge fixes")
 	f.BoolVar(&o.fix, "fix", false, "print the fixes as a patch")
-	f.BoolVar(&o.verify, "verify", false, "with --fix: keep only fixes that pass tests and save allocations in benchmarks, tried one by one in a copy")
+	f.BoolVar(&o.verify, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in benchmarks, tried one by one in a copy")
 	f.BoolVar(&o.write, "write", false, "with --fix: apply the patch to the files, all of it or nothing")
-	f.StringVar(&o.patch, "patch", "", "with --fix: write the patch to `FILE`")
+	f.StringArrayVar(&o.patches, "patch", nil, "with --verify: try the patch in `FILE`, a fix made by hand, instead of looking for findings; may be repeated")
+	f.StringVar(&o.output, "output", "", "with --fix or --patch: write the patch of what is kept to `FILE`")
 	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
 	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4")
 	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: how long a repetition takes, as of go test")
@@ -59,12 +61,50 @@ func (o *proofOptions) check() error {
 	switch {
 	case err != nil:
 		return usage(fmt.Errorf("--bench: %w", err))
-	case !o.fix && (o.verify || o.write || o.patch != ""):
-		return usage(errors.New("--verify, --write and --patch need --fix"))
+	case o.fix && len(o.patches) > 0:
+		return usage(errors.New("--fix and --patch: choose one; --patch tries a patch that is there, --output FILE says where --fix writes its own"))
+	case len(o.patches) > 0 && !o.verify:
+		return usage(errors.New("--patch needs --verify; to apply a patch as it is, use git apply"))
+	case len(o.patches) > 0 && (o.write || o.newFrom != "" || o.top > 0):
+		return usage(errors.New("--patch looks for no findings and changes no files: leave out --write, --new-from and --top"))
+	case !o.fix && len(o.patches) == 0 && (o.verify || o.write || o.output != ""):
+		return usage(errors.New("--verify, --write and --output need --fix, or --verify --patch FILE"))
 	case o.blocks < 4:
 		return usage(fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.blocks))
 	}
 	return nil
+}
+
+// judgePatches tries the patches that --patch names. What it returns stands for
+// them as findings do.
+func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advisor.Config) (*advisor.Result, []advisor.Finding, error) {
+	show := a.status()
+	v, err := advisor.VerifyPatches(ctx, o.verifyConfig(c, show), o.patches)
+	show("")
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &advisor.Result{Findings: []advisor.Finding{}, Verification: v}
+	for _, f := range v.Fixes {
+		r.Findings = append(r.Findings, f.Finding)
+	}
+	if o.output != "" {
+		if err := os.WriteFile(o.output, []byte(v.Text), 0o644); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.html != "" || o.save {
+		if err := a.keepPage(o, c, r, r.Findings); err != nil {
+			return nil, nil, err
+		}
+	}
+	return r, r.Findings, nil
+}
+
+func (o *proofOptions) verifyConfig(c advisor.Config, show func(string)) advisor.VerifyConfig {
+	return advisor.VerifyConfig{
+		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime, AcceptTime: o.acceptTime, Progress: show,
+	}
 }
 
 // profiled runs the benchmarks under profiles where --bench asks for it. The
@@ -136,17 +176,15 @@ func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *ad
 	r.Verification = &advisor.Verification{Patch: all, Text: all.String()}
 	if o.verify {
 		show := a.status()
-		r.Verification, err = advisor.Verify(ctx, advisor.VerifyConfig{
-			Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime, AcceptTime: o.acceptTime, Progress: show,
-		}, shown)
+		r.Verification, err = advisor.Verify(ctx, o.verifyConfig(c, show), shown)
 		show("")
 		if err != nil {
 			return err
 		}
 	}
 	patch := r.Verification.Patch
-	if o.patch != "" {
-		if err := os.WriteFile(o.patch, []byte(r.Verification.Text), 0o644); err != nil {
+	if o.output != "" {
+		if err := os.WriteFile(o.output, []byte(r.Verification.Text), 0o644); err != nil {
 			return err
 		}
 	}
@@ -164,11 +202,14 @@ func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *ad
 func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
 	var b strings.Builder
 	for _, f := range v.Fixes {
-		share := ""
+		what := f.Finding.Check
 		if s := f.Finding.Share; s != nil {
-			share = fmt.Sprintf(" [%.1f %% of objects]", 100*s.Objects)
+			what += fmt.Sprintf(" [%.1f %% of objects]", 100*s.Objects)
 		}
-		fmt.Fprintf(&b, "%-8s  %s:%d %s%s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, f.Finding.Check, share, strings.ReplaceAll(f.Reason, "\n", "\n          "))
+		if len(o.patches) > 0 {
+			what += " " + f.Finding.Message
+		}
+		fmt.Fprintf(&b, "%-8s  %s:%d %s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, what, strings.ReplaceAll(f.Reason, "\n", "\n          "))
 	}
 	if o.verify {
 		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advisor.Kept), v.Count(advisor.Dropped), v.Count(advisor.Unproven))
@@ -177,8 +218,9 @@ func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
 	switch {
 	case o.write:
 		fmt.Fprintf(&b, "%s changed\n", changed)
-	case o.patch != "":
-		fmt.Fprintf(&b, "the patch of %s is in %s\n", changed, o.patch)
+	case o.output != "":
+		fmt.Fprintf(&b, "the patch of %s is in %s\n", changed, o.output)
+	case len(o.patches) > 0: // they are there
 	case v.Text != "":
 		fmt.Fprintf(&b, "\n%s", v.Text)
 	default:

@@ -35,10 +35,17 @@ type Result struct {
 	Packages  int       `json:"packages"`
 	Files     int       `json:"files"`
 	Lines     int       `json:"lines"`
-	Generated int       `json:"generated"` // files skipped because they are generated
+	Generated int       `json:"generated"`         // files skipped because they are generated
+	Skipped   []Skipped `json:"skipped,omitempty"` // packages that could not be checked
 	Evidence  *Evidence `json:"evidence,omitempty"`
 
 	Verification *Verification `json:"verification,omitempty"` // set by whoever calls Verify
+}
+
+// A Skipped is a package that was not checked, and why, on one line.
+type Skipped struct {
+	Package string `json:"package"`
+	Reason  string `json:"reason"`
 }
 
 // A Finding is one diagnostic.
@@ -53,9 +60,10 @@ type Finding struct {
 	Message  string  `json:"message"`
 	Fix      bool    `json:"fix"` // the check can mend it
 	Function string  `json:"function,omitempty"`
-	Share    *Shares `json:"share,omitempty"` // of what the profiles measured
+	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
 
 	spans      []span // the lines that the finding accounts for
+	grows      bool   // only what is allocated after the first time is saved
 	pkg        string // import path
 	start, end int    // the bytes of the file that are flagged
 	fix        fix    // the edits that mend it; nil for none
@@ -65,10 +73,12 @@ type Finding struct {
 type span struct {
 	File     string
 	From, To int
+	Column   int    // of its beginning
+	Callee   string // what it calls, as a site is named
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are
-// an error.
+// skipped; it is an error where no other is left, or one cannot be found.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	units, err := analyze(ctx, c)
 	if err != nil {
@@ -78,9 +88,14 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("advise: %w", err)
 	}
-	r := &Result{Findings: []Finding{}, Packages: len(units)}
+	r := &Result{Findings: []Finding{}}
 	seen := map[string]bool{}
 	for _, u := range units {
+		if u.skipped != "" {
+			r.Skipped = append(r.Skipped, Skipped{u.PkgPath, u.skipped})
+			continue
+		}
+		r.Packages++
 		for _, f := range u.Files {
 			if f.Generated {
 				r.Generated++

@@ -19,7 +19,7 @@ import (
 type unit struct {
 	*packages.Package
 	outcome
-	broken []packages.Error // why it does not compile
+	skipped string // why it was not checked
 }
 
 // An outcome is what is kept of a package when it has been checked.
@@ -57,7 +57,6 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 		units[i] = &unit{Package: p}
 	}
 	store := newCache(c)
-	errs := make([]error, len(units))
 	var next atomic.Int64 // hands each unit to one goroutine, which owns it until Wait
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(units)) {
@@ -68,7 +67,7 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 				if i >= len(units) || ctx.Err() != nil {
 					return
 				}
-				errs[i] = units[i].examine(s, store, c.Checks)
+				units[i].examine(s, store, c.Checks)
 			}
 		})
 	}
@@ -79,48 +78,66 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 	if err := problems(units); err != nil {
 		return nil, err
 	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
 	store.trim()
 	return units, nil
 }
 
 // examine fills in the outcome: from the cache where nothing has changed since.
-func (u *unit) examine(s *session, store *cache, checks []*check.Check) error {
+// What the compiler has accepted is checked even where its types are not all
+// known here, as those that C gives.
+func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
+	if len(u.Errors) > 0 {
+		u.skipped = reason(u.Errors)
+		return
+	}
 	key := store.key(u.Package)
 	if store.get(key, &u.outcome) {
-		return nil
+		return
 	}
 	checked, broken := s.check(u.Package)
-	if u.broken = broken; len(broken) > 0 || len(u.Errors) > 0 {
-		return nil
+	if len(broken) > 0 && u.ExportFile == "" {
+		u.skipped = reason(broken)
+		return
 	}
+	found, err := diagnoses(checked, checks)
+	if err != nil {
+		u.skipped = err.Error()
+		return
+	}
+	u.Findings = found
 	for _, f := range checked.Syntax {
 		u.Files = append(u.Files, describe(checked, f))
 	}
+	store.put(key, &u.outcome)
+}
+
+// diagnoses runs the checks on a package. A check that cannot cope with it is
+// an error.
+func diagnoses(p *packages.Package, checks []*check.Check) (found []diagnosis, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a check stopped: %v", r)
+		}
+	}()
 	var analyzers []*analysis.Analyzer
 	byName := map[string]*check.Check{}
 	for _, ch := range checks {
 		analyzers = append(analyzers, ch.Analyzer)
 		byName[ch.Name] = ch
 	}
-	graph, err := checker.Analyze(analyzers, []*packages.Package{checked}, nil)
+	graph, err := checker.Analyze(analyzers, []*packages.Package{p}, &checker.Options{Sequential: true}) // so that a panic comes here
 	if err != nil {
-		return fmt.Errorf("advise: analyze: %w", err)
+		return nil, err
 	}
 	for _, act := range graph.Roots {
 		if act.Err != nil {
-			return fmt.Errorf("advise: %s: %s: %w", u.PkgPath, act.Analyzer.Name, act.Err)
+			return nil, fmt.Errorf("%s: %w", act.Analyzer.Name, act.Err)
 		}
 		for _, d := range act.Diagnostics {
-			u.Findings = append(u.Findings, diagnose(checked, d, byName[act.Analyzer.Name]))
+			found = append(found, diagnose(p, d, byName[act.Analyzer.Name]))
 		}
 	}
-	store.put(key, &u.outcome)
-	return nil
+	return found, nil
 }
 
 func describe(p *packages.Package, f *ast.File) file {
@@ -142,6 +159,7 @@ type diagnosis struct {
 	Spans      []span // the first is the finding's own
 	Start, End int
 	Fix        fix
+	Grows      bool
 }
 
 // finding is the diagnosis as seen from a directory.
@@ -149,6 +167,7 @@ func (d diagnosis) finding(base string) Finding {
 	f := d.Finding
 	f.File = relative(base, d.Spans[0].File)
 	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
+	f.grows = d.Grows
 	return f
 }
 
@@ -159,11 +178,11 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
 			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
 		},
-		Pkg: p.PkgPath, Spans: []span{{pos.Filename, pos.Line, end.Line}}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d),
+		Pkg: p.PkgPath, Spans: []span{{pos.Filename, pos.Line, end.Line, pos.Column, calleeAt(p, d.Pos, d.End)}}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
 	}
 	for _, rel := range d.Related {
 		from, to := p.Fset.Position(rel.Pos), p.Fset.Position(max(rel.Pos, rel.End))
-		out.Spans = append(out.Spans, span{from.Filename, from.Line, to.Line})
+		out.Spans = append(out.Spans, span{from.Filename, from.Line, to.Line, from.Column, calleeAt(p, rel.Pos, rel.End)})
 	}
 	return out
 }

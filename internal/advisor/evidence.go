@@ -2,7 +2,6 @@ package advisor
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,19 +11,24 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Shares are parts of what the profiles measured, from 0 to 1.
+// Shares are parts of what the profiles measured, from 0 to 1: for a line, all
+// that was charged to it, and for a finding, what it is about.
 type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
 	CPU     float64 `json:"cpu"`
 }
 
-// weight is what findings are sorted by.
+// weight is what findings and lines are sorted by: allocations, and CPU time
+// only where no allocations are known.
 func (s *Shares) weight() float64 {
 	if s == nil {
 		return 0
 	}
-	return max(s.Bytes, s.Objects, s.CPU)
+	if s.Bytes > 0 || s.Objects > 0 {
+		return max(s.Bytes, s.Objects)
+	}
+	return s.CPU
 }
 
 // Evidence says how far the profiles explain the code.
@@ -59,16 +63,20 @@ type Line struct {
 // hottest is how many lines are listed.
 const hottest = 20
 
-// kinds are the sample types that are read, by name.
-var kinds = []struct {
+// A kind is a sample type that is read, by its name.
+type kind struct {
 	name  string
 	total func(*Totals) *int64
 	share func(*Shares) *float64
-}{
+}
+
+var kinds = []kind{
 	{"alloc_space", func(t *Totals) *int64 { return &t.Bytes }, func(s *Shares) *float64 { return &s.Bytes }},
 	{"alloc_objects", func(t *Totals) *int64 { return &t.Objects }, func(s *Shares) *float64 { return &s.Objects }},
-	{"cpu", func(t *Totals) *int64 { return &t.CPU }, func(s *Shares) *float64 { return &s.CPU }},
+	{cpu, func(t *Totals) *int64 { return &t.CPU }, func(s *Shares) *float64 { return &s.CPU }},
 }
+
+const cpu = "cpu"
 
 // place is a line of a file, by its absolute name.
 type place struct {
@@ -81,6 +89,7 @@ type joiner struct {
 	files   map[string]string // by name as a profile may have it: the absolute name
 	lengths map[string]int    // lines of a file
 	charged map[place]*Totals
+	sites   map[place]sites
 	votes   map[place]vote
 	total   Totals
 	outside Totals
@@ -96,7 +105,7 @@ type joiner struct {
 // join reads the profiles and gives each finding its share.
 func join(names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
-		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, votes: map[place]vote{},
+		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{}, votes: map[place]vote{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
 	}
 	for _, u := range units {
@@ -126,7 +135,7 @@ func join(names []string, units []*unit, base string, findings []Finding) (*Evid
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Notes: j.notes}
 	found := map[place]bool{}
 	for i := range findings {
-		findings[i].Share = j.share(findings[i].spans, found)
+		findings[i].Share = j.share(&findings[i], found)
 	}
 	for at, t := range j.charged {
 		e.Lines = append(e.Lines, Line{File: relative(base, at.file), Line: at.line, Share: t.of(j.total), Found: found[at]})
@@ -172,7 +181,7 @@ func (j *joiner) read(name string) error {
 			}
 			known = true
 			for _, s := range p.Sample {
-				j.charge(s, s.Value[index], kind.total)
+				j.charge(s, s.Value[index], kind)
 			}
 		}
 	}
@@ -184,66 +193,52 @@ func (j *joiner) read(name string) error {
 
 // charge gives a sample to the first line of the packages that is in its
 // stack, from the leaf up and through inlined calls, tests left out.
-func (j *joiner) charge(s *profile.Sample, value int64, field func(*Totals) *int64) {
-	*field(&j.total) += value
+func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
+	*k.total(&j.total) += value
 	var seen *signature // the one nearest to the line
-	for _, loc := range s.Location {
-		for _, line := range loc.Line {
-			if line.Function == nil {
-				continue
-			}
-			if sig := recognize(line.Function.Name); sig != nil {
-				seen = sig
-			}
-			if strings.HasSuffix(line.Function.Filename, "_test.go") {
-				continue
-			}
-			file, ok := j.files[filepath.ToSlash(line.Function.Filename)]
-			if !ok {
-				continue
-			}
-			if int(line.Line) > j.lengths[file] {
-				j.beyond++
-				*field(&j.outside) += value
-				return
-			}
-			j.within++
-			at := place{file, int(line.Line)}
-			if j.charged[at] == nil {
-				j.charged[at] = &Totals{}
-			}
-			*field(j.charged[at]) += value
-			if seen != nil {
-				if j.votes[at] == nil {
-					j.votes[at] = vote{}
-				}
-				j.votes[at][seen] += value
-			}
-			return
+	var below []string  // the functions that were called from the line, the leaf first
+	stack := frames(s)
+	for i, f := range stack {
+		if sig := recognize(f.Function.Name); sig != nil {
+			seen = sig
 		}
+		file, ok := j.files[filepath.ToSlash(f.Function.Filename)]
+		if !ok || strings.HasSuffix(f.Function.Filename, "_test.go") {
+			below = append(below, f.Function.Name)
+			continue
+		}
+		if int(f.Line) > j.lengths[file] {
+			j.beyond++
+			break
+		}
+		j.within++
+		at := place{file, int(f.Line)}
+		if j.charged[at] == nil {
+			j.charged[at] = &Totals{}
+		}
+		*k.total(j.charged[at]) += value
+		if seen != nil {
+			if j.votes[at] == nil {
+				j.votes[at] = vote{}
+			}
+			j.votes[at][seen] += value
+		}
+		j.site(s, value, k, at, below, stack[i:])
+		return
 	}
-	*field(&j.outside) += value
+	*k.total(&j.outside) += value
 }
 
-// share is what the lines of the spans were charged, each once.
-func (j *joiner) share(spans []span, found map[place]bool) *Shares {
-	var sum Totals
-	lines := map[place]bool{}
-	for _, s := range spans {
-		for line := s.From; line <= s.To; line++ {
-			lines[place{s.File, line}] = true
-		}
-	}
-	for at := range maps.Keys(lines) {
-		if t := j.charged[at]; t != nil {
-			found[at] = true
-			for _, kind := range kinds {
-				*kind.total(&sum) += *kind.total(t)
+// frames are the lines of a stack, the leaf first.
+func frames(s *profile.Sample) (out []profile.Line) {
+	for _, loc := range s.Location {
+		for _, line := range loc.Line {
+			if line.Function != nil {
+				out = append(out, line)
 			}
 		}
 	}
-	share := sum.of(j.total)
-	return &share
+	return out
 }
 
 func (t *Totals) of(total Totals) (s Shares) {

@@ -33,20 +33,21 @@ type testFunc struct {
 	body           []byte
 }
 
-// generate makes benchmarks, in the copy, for fixes whose place no benchmark
+// generate makes benchmarks, in the copy, for remedies whose place no benchmark
 // runs, of tests that do.
-func (v *verifier) generate(ctx context.Context, fixes []Finding) error {
-	missing := map[string][]*Finding{}
+func (v *verifier) generate(ctx context.Context, remedies []*remedy) error {
+	missing := map[string][]*remedy{}
 	var order []string
-	for i := range fixes {
-		f := &fixes[i]
-		if v.read(f) != nil || len(v.benchmarksOf(f)) > 0 {
+	for _, m := range remedies {
+		if m.broken != nil || len(m.benchmarks(v.reached)) > 0 {
 			continue
 		}
-		if missing[f.pkg] == nil {
-			order = append(order, f.pkg)
+		for _, pkg := range m.pkgs {
+			if missing[pkg] == nil {
+				order = append(order, pkg)
+			}
+			missing[pkg] = append(missing[pkg], m)
 		}
-		missing[f.pkg] = append(missing[f.pkg], f)
 	}
 	if len(order) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func (v *verifier) generate(ctx context.Context, fixes []Finding) error {
 }
 
 // generateIn makes the benchmarks of one package.
-func (v *verifier) generateIn(ctx context.Context, p *testPackage, findings []*Finding) error {
+func (v *verifier) generateIn(ctx context.Context, p *testPackage, remedies []*remedy) error {
 	tests := repeatable(p)
 	if len(tests) == 0 {
 		return nil
@@ -74,8 +75,8 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, findings []*F
 		return err
 	}
 	var chosen []string
-	for _, f := range findings {
-		places := v.placesIn(ran, f) // the test that runs it most often is first
+	for _, m := range remedies {
+		places := m.benchmarks(ran) // the test that runs it most often is first
 		if len(places) > 0 && !slices.Contains(chosen, places[0].name) && len(chosen) < mostMade {
 			chosen = append(chosen, places[0].name)
 		}

@@ -44,28 +44,33 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 	return pkgs, nil
 }
 
-// problems returns an error where a package could not be found or does not
-// compile.
+// problems returns an error where a package could not be found, or none could
+// be checked.
 func problems(units []*unit) error {
-	var listed, compiled []string
+	var reasons []string
 	for _, u := range units {
-		for _, e := range slices.Concat(u.Errors, u.broken) {
-			switch text := strings.TrimPrefix(e.Error(), "-: "); {
-			case e.Kind == packages.ListError || e.Kind == packages.UnknownError:
-				listed = append(listed, text)
-			case !slices.Contains(compiled, text):
-				compiled = append(compiled, text)
-			}
+		switch {
+		case u.skipped == "":
+		case len(u.GoFiles)+len(u.CompiledGoFiles) == 0:
+			return fmt.Errorf("advise: load: %s; name packages that 'go list' knows", u.skipped)
+		default:
+			reasons = append(reasons, u.PkgPath+": "+u.skipped)
 		}
 	}
-	const shown = 10
-	switch {
-	case len(compiled) > 0:
-		return fmt.Errorf("advise: load: %d errors; mend them first, checks need code that compiles:\n\t%s", len(compiled), strings.Join(compiled[:min(shown, len(compiled))], "\n\t"))
-	case len(listed) > 0:
-		return fmt.Errorf("advise: load: %s; name packages that 'go list' knows", strings.Join(listed[:min(shown, len(listed))], "; "))
+	if len(reasons) < len(units) || len(units) == 0 {
+		return nil
 	}
-	return nil
+	const shown = 10
+	return fmt.Errorf("advise: load: none of %d packages could be checked; mend them first:\n\t%s", len(units), strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
+}
+
+// reason is the first of the errors, on one line.
+func reason(errs []packages.Error) string {
+	text := strings.Join(strings.Fields(strings.TrimPrefix(errs[0].Error(), "-: ")), " ")
+	if n := len(errs) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
 }
 
 // sourceFiles returns the files that a package is checked from: as they were

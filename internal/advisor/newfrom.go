@@ -38,6 +38,11 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 		if err != nil {
 			return nil, fmt.Errorf("%w; --new-from needs a revision that compiles, %s does not", err, rev)
 		}
+		for _, was := range r.Skipped {
+			if slices.ContainsFunc(findings, func(f Finding) bool { return f.pkg == was.Package }) {
+				return nil, fmt.Errorf("advise: new-from: %s: %s; %s has findings now, and what it had in %s is not known: name a revision where it compiles", was.Package, was.Reason, was.Package, rev)
+			}
+		}
 		known = r.Findings
 	}
 	return unknown(findings, known), nil

@@ -20,7 +20,7 @@ type Patch struct {
 	files map[string]contents
 }
 
-type contents struct{ old, new []byte }
+type contents struct{ old, new []byte } // nil where there is no such file
 
 // newPatch returns an empty patch for the repository, or else the directory,
 // that dir is in.
@@ -75,10 +75,16 @@ func (p *Patch) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
 func (p *Patch) String() string {
 	var b bytes.Buffer
 	for _, name := range p.Files() {
-		rel := relative(p.base, name)
-		d := diff.Diff("a/"+rel, p.files[name].old, "b/"+rel, p.files[name].new)
-		if _, body, ok := bytes.Cut(d, []byte("\n")); ok { // the line that names both is not git's
-			fmt.Fprintf(&b, "diff --git a/%s b/%s\n%s", rel, rel, body)
+		rel, c := relative(p.base, name), p.files[name]
+		from, to, mode := "a/"+rel, "b/"+rel, ""
+		switch {
+		case c.old == nil:
+			from, mode = os.DevNull, "new file mode 100644\n"
+		case c.new == nil:
+			to, mode = os.DevNull, "deleted file mode 100644\n"
+		}
+		if _, body, ok := bytes.Cut(diff.Diff(from, c.old, to, c.new), []byte("\n")); ok { // the line that names both is not git's
+			fmt.Fprintf(&b, "diff --git a/%s b/%s\n%s%s", rel, rel, mode, body)
 		}
 	}
 	return b.String()

@@ -2,8 +2,10 @@ package advisor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -125,34 +127,28 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s, "", false
 }
 
-// of returns the benchmarks that run the code at a place of a file, those
-// that run it most often first.
-func (r reach) of(file string, line, column int) []benchmark {
-	innermost := map[benchmark]*block{}
-	for i := range r[file] {
-		b := &r[file][i]
-		if !b.holds(line, column) {
-			continue
+// of returns the benchmarks that run one of the spots, those that run it most
+// often first.
+func (r reach) of(spots ...spot) []benchmark {
+	counts := map[benchmark]int{}
+	for _, s := range spots {
+		innermost := map[benchmark]*block{}
+		for i := range r[s.file] {
+			b := &r[s.file][i]
+			if !b.holds(s.line, s.column) {
+				continue
+			}
+			if best := innermost[b.by]; best == nil || b.inside(best) {
+				innermost[b.by] = b
+			}
 		}
-		if best := innermost[b.by]; best == nil || b.inside(best) {
-			innermost[b.by] = b
+		for by, b := range innermost {
+			if b.count > 0 {
+				counts[by] = max(counts[by], b.count)
+			}
 		}
 	}
-	var hits []*block
-	for _, b := range innermost {
-		if b.count > 0 {
-			hits = append(hits, b)
-		}
-	}
-	slices.SortFunc(hits, func(a, b *block) int {
-		if a.count != b.count {
-			return b.count - a.count
-		}
-		return strings.Compare(a.by.String(), b.by.String())
+	return slices.SortedFunc(maps.Keys(counts), func(a, b benchmark) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a.String(), b.String()))
 	})
-	var out []benchmark
-	for _, b := range hits {
-		out = append(out, b.by)
-	}
-	return out
 }

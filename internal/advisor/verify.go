@@ -3,11 +3,7 @@ package advisor
 import (
 	"context"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -64,19 +60,19 @@ func (v *Verified) best() *Figure {
 	return best
 }
 
-// A verifier tries fixes one after another. Files that fixes were kept for
-// stay changed in the scratch copy, so that each is judged beside those.
+// A verifier tries remedies one after another. Those that were kept stay in the
+// scratch copy, so that each is judged beside them.
 type verifier struct {
 	VerifyConfig
 	*scratch
-	patch   *Patch
+	patch   *Patch // what the kept ones make of the original
 	tests   []*testPackage
 	reached reach
 	source  map[string][]byte   // original text by original name
 	kept    map[string][]change // by original name
-	old     map[string]string   // binaries without the fix on trial, by package
-	sound   map[string]error    // by package: do its tests pass without any fix?
-	unvet   map[string]bool     // packages that go vet complains of without any fix
+	old     map[string]string   // binaries without the remedy on trial, by package
+	sound   map[string]error    // by package: do its tests pass without any remedy?
+	unvet   map[string]bool     // packages that go vet complains of without any remedy
 	builds  int
 }
 
@@ -84,6 +80,21 @@ type verifier struct {
 // copy of the module: it must build, pass vet and the tests of its package,
 // and let the benchmarks that run it allocate less. The original is only read.
 func Verify(ctx context.Context, c VerifyConfig, findings []Finding) (*Verification, error) {
+	v, err := newVerifier(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer v.remove()
+	var fixes []*remedy
+	for _, f := range findings {
+		if len(f.fix) > 0 {
+			fixes = append(fixes, v.mechanical(f))
+		}
+	}
+	return v.verify(ctx, fixes)
+}
+
+func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	patch, err := newPatch(ctx, c.Dir)
 	if err != nil {
 		return nil, err
@@ -93,51 +104,50 @@ func Verify(ctx context.Context, c VerifyConfig, findings []Finding) (*Verificat
 	if err != nil {
 		return nil, err
 	}
-	defer s.remove()
 	v := &verifier{
 		VerifyConfig: c, scratch: s, patch: patch, source: map[string][]byte{}, kept: map[string][]change{},
 		old: map[string]string{}, sound: map[string]error{}, unvet: map[string]bool{},
 	}
 	if c.Race {
 		if _, err := s.run(ctx, "go", "list", "-race", "errors"); err != nil {
+			s.remove()
 			return nil, fmt.Errorf("advise: verify: %w; use --race=false to run the tests without the race detector", err)
 		}
 	}
-	fixes := slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return len(f.fix) == 0 })
-	if err := v.findReach(ctx, fixes); err != nil {
+	return v, nil
+}
+
+// verify tries the remedies in their order.
+func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
+	if err := v.findReach(ctx, remedies); err != nil {
 		return nil, err
 	}
-	out := &Verification{Fixes: []Verified{}, Patch: patch}
-	for i, f := range fixes {
-		c.Progress(fmt.Sprintf("fix %d of %d: %s:%d %s", i+1, len(fixes), f.File, f.Line, f.Check))
-		got := Verified{Finding: f}
-		if err := v.try(ctx, &got); err != nil {
+	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
+	for i, r := range remedies {
+		v.Progress(fmt.Sprintf("fix %d of %d: %s:%d %s", i+1, len(remedies), r.finding.File, r.finding.Line, r.finding.Check))
+		got := Verified{Finding: r.finding}
+		if err := v.try(ctx, r, &got); err != nil {
 			return nil, err
 		}
 		out.Fixes = append(out.Fixes, got)
 	}
-	for name, changes := range v.kept {
-		text, err := edited(name, v.source[name], changes)
-		if err != nil {
-			return nil, fmt.Errorf("advise: verify: %w", err)
-		}
-		patch.files[name] = contents{v.source[name], text}
-	}
-	out.Text = patch.String()
+	out.Text = v.patch.String()
 	return out, nil
 }
 
-// findReach finds out which benchmarks run which lines of the packages with
-// fixes.
-func (v *verifier) findReach(ctx context.Context, fixes []Finding) error {
+// findReach finds out which benchmarks run which lines of the packages that
+// change.
+func (v *verifier) findReach(ctx context.Context, remedies []*remedy) error {
 	all, err := v.benchPackages(ctx, v.Patterns)
 	if err != nil {
 		return err
 	}
 	var covered []string
-	for _, f := range fixes {
-		if !slices.Contains(covered, f.pkg) {
-			covered = append(covered, f.pkg)
+	for _, r := range remedies {
+		for _, pkg := range r.pkgs {
+			if !slices.Contains(covered, pkg) {
+				covered = append(covered, pkg)
+			}
 		}
 	}
 	for _, p := range all {
@@ -148,92 +158,71 @@ func (v *verifier) findReach(ctx context.Context, fixes []Finding) error {
 	if v.reached, err = v.reaching(ctx, v.tests, covered, v.Bench, v.tmp, v.Progress); err != nil || v.Bench != "" {
 		return err
 	}
-	return v.generate(ctx, fixes)
+	return v.generate(ctx, remedies)
 }
 
-// benchmarksOf returns the benchmarks that run the place of a finding, or one
-// that its fix changes.
-func (v *verifier) benchmarksOf(f *Finding) []benchmark { return v.placesIn(v.reached, f) }
-
-// placesIn is benchmarksOf for what is in r.
-func (v *verifier) placesIn(r reach, f *Finding) []benchmark {
-	file := func(name string) string { return path.Join(f.pkg, filepath.Base(name)) }
-	found := r.of(file(f.spans[0].File), f.Line, f.Column)
-	for name, changes := range f.fix {
-		for _, c := range changes {
-			if len(found) > 0 || importEdit.MatchString(c.Text) {
-				continue
-			}
-			line, column := position(v.source[name], c.Start)
-			found = r.of(file(name), line, column)
-		}
-	}
-	return found
-}
-
-// position is the line and column of a byte.
-func position(src []byte, offset int) (line, column int) {
-	before := string(src[:min(offset, len(src))])
-	return strings.Count(before, "\n") + 1, len(before) - strings.LastIndex(before, "\n")
-}
-
-// try judges one fix. An error means that verification cannot go on; what is
-// wrong with the fix is its outcome.
-func (v *verifier) try(ctx context.Context, got *Verified) error {
-	f := &got.Finding
+// try judges one remedy. An error means that verification cannot go on; what is
+// wrong with the remedy is its outcome.
+func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	drop := func(reason string) error {
 		got.Outcome, got.Reason = Dropped, reason
 		return ctx.Err()
 	}
-	if err := v.read(f); err != nil {
-		return drop(err.Error())
+	if r.broken != nil {
+		return drop(r.broken.Error())
 	}
-	if err := v.baseline(ctx, f.pkg); err != nil {
-		return drop("its package fails without the fix: " + err.Error())
-	}
-	if err := v.apply(f, got); err != nil {
-		return drop(err.Error())
-	}
-	err := v.examine(ctx, f, got)
-	if err == nil && got.Outcome == Kept {
-		for name, changes := range f.fix {
-			v.kept[name] = append(v.kept[name], changes...)
+	for _, pkg := range r.pkgs {
+		if err := v.baseline(ctx, pkg); err != nil {
+			return drop("its package fails without the fix: " + err.Error())
 		}
-		clear(v.old)
+	}
+	alone, err := r.make(ctx)
+	if err != nil {
+		return drop(err.Error())
+	}
+	got.Diff = alone.String()
+	if err := v.put(alone, true); err != nil {
+		return err
+	}
+	err = v.examine(ctx, r, alone, got)
+	if err == nil && got.Outcome == Kept {
+		v.keep(r, alone)
 		return nil
 	}
-	if restored := v.rewrite(f, nil); restored != nil {
+	if restored := v.put(alone, false); restored != nil {
 		return restored
 	}
 	return err
 }
 
-// examine builds, measures and tests the copy with the fix on trial in it.
-func (v *verifier) examine(ctx context.Context, f *Finding, got *Verified) error {
+// examine builds, measures and tests the copy with the remedy on trial in it.
+func (v *verifier) examine(ctx context.Context, r *remedy, alone *Patch, got *Verified) error {
 	drop := func(reason string) error {
 		got.Outcome, got.Reason = Dropped, reason
 		return ctx.Err()
 	}
-	tool := "vet"
-	if v.unvet[f.pkg] {
-		tool = "build"
+	for _, pkg := range r.pkgs {
+		tool := "vet"
+		if v.unvet[pkg] {
+			tool = "build"
+		}
+		if _, err := v.run(ctx, "go", tool, pkg); err != nil {
+			return drop("with it go " + tool + " fails: " + err.Error())
+		}
 	}
-	if _, err := v.run(ctx, "go", tool, f.pkg); err != nil {
-		return drop("with it go " + tool + " fails: " + err.Error())
-	}
-	if f.Severity == check.Trap.String() {
-		if err := v.test(ctx, f.pkg); err != nil {
+	if r.finding.Severity == check.Trap.String() {
+		if err := v.testAll(ctx, r.pkgs); err != nil {
 			return drop("with it tests fail: " + err.Error())
 		}
 		got.Outcome, got.Reason = Kept, "a mistake mended: tests pass, and it need not save anything"
 		return nil
 	}
-	marks := v.benchmarksOf(f)
+	marks := r.benchmarks(v.reached)
 	if len(marks) == 0 {
 		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its tests were not run"
 		return nil
 	}
-	contests, err := v.contests(ctx, f, marks)
+	contests, err := v.contests(ctx, alone, marks)
 	if err != nil {
 		return drop(err.Error())
 	}
@@ -254,46 +243,28 @@ func (v *verifier) examine(ctx context.Context, f *Finding, got *Verified) error
 	if !keep {
 		return drop(reason)
 	}
-	if err := v.test(ctx, f.pkg); err != nil {
+	if err := v.testAll(ctx, r.pkgs); err != nil {
 		return drop("with it tests fail: " + err.Error())
 	}
 	got.Outcome, got.Reason = Kept, reason
 	return nil
 }
 
-// read takes the original files of a fix and checks that the copy has them.
-func (v *verifier) read(f *Finding) error {
-	for name := range f.fix {
-		if _, ok := v.at(name); !ok {
-			return fmt.Errorf("%s is outside the module that was copied", name)
-		}
-		if v.source[name] != nil {
-			continue
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		v.source[name] = src
-	}
-	return nil
-}
-
-// baseline runs vet and the tests of a package once, without any fix of it.
+// baseline runs vet and the tests of a package once, without any remedy.
 func (v *verifier) baseline(ctx context.Context, pkg string) error {
 	err, known := v.sound[pkg]
 	if !known {
 		v.Progress("tests of " + pkg + " without fixes")
 		_, vet := v.run(ctx, "go", "vet", pkg)
 		v.unvet[pkg] = vet != nil
-		err = v.test(ctx, pkg)
+		err = v.testAll(ctx, []string{pkg})
 		v.sound[pkg] = err
 	}
 	return err
 }
 
-func (v *verifier) test(ctx context.Context, pkg string) error {
-	args := []string{"test", "-count=1", pkg}
+func (v *verifier) testAll(ctx context.Context, pkgs []string) error {
+	args := append([]string{"test", "-count=1"}, pkgs...)
 	if v.Race {
 		args = slices.Insert(args, 1, "-race")
 	}
@@ -301,46 +272,13 @@ func (v *verifier) test(ctx context.Context, pkg string) error {
 	return err
 }
 
-// apply puts a fix beside those kept and notes its own patch.
-func (v *verifier) apply(f *Finding, got *Verified) error {
-	alone := &Patch{base: v.patch.base, files: map[string]contents{}}
-	for name, changes := range f.fix {
-		was, err := edited(name, v.source[name], v.kept[name])
-		if err != nil {
-			return err
-		}
-		text, err := edited(name, v.source[name], append(slices.Clone(v.kept[name]), changes...))
-		if err != nil {
-			return fmt.Errorf("%w as one that was kept; run it again after applying the patch", err)
-		}
-		alone.files[name] = contents{was, text}
-	}
-	got.Diff = alone.String()
-	return v.rewrite(f, f.fix)
-}
-
-// rewrite puts the kept fixes and more into the files of f in the copy.
-func (v *verifier) rewrite(f *Finding, more fix) error {
-	for name := range f.fix {
-		text, err := edited(name, v.source[name], append(slices.Clone(v.kept[name]), more[name]...))
-		if err != nil {
-			return err
-		}
-		copied, _ := v.at(name)
-		if err := os.WriteFile(copied, text, 0o644); err != nil {
-			return fmt.Errorf("advise: verify: %w", err)
-		}
-	}
-	return nil
-}
-
 // most is how many top-level benchmarks judge a fix: those that run it most
 // often.
 const most = 4
 
-// contests builds both sides of the benchmarks. The copy holds the fix; the
-// side without it is built once for all fixes until one is kept.
-func (v *verifier) contests(ctx context.Context, f *Finding, marks []benchmark) ([]contest, error) {
+// contests builds both sides of the benchmarks. The copy holds the remedy; the
+// side without it is built once for all until one is kept.
+func (v *verifier) contests(ctx context.Context, alone *Patch, marks []benchmark) ([]contest, error) {
 	var out []contest
 	for _, m := range marks[:min(most, len(marks))] {
 		i := slices.IndexFunc(out, func(c contest) bool { return c.pkg == m.pkg })
@@ -363,7 +301,7 @@ func (v *verifier) contests(ctx context.Context, f *Finding, marks []benchmark) 
 		if c.old != "" {
 			continue
 		}
-		if err := v.rewrite(f, nil); err != nil {
+		if err := v.put(alone, false); err != nil {
 			return nil, err
 		}
 		v.builds++
@@ -373,7 +311,7 @@ func (v *verifier) contests(ctx context.Context, f *Finding, marks []benchmark) 
 		}
 		v.old[c.pkg.ImportPath] = c.old
 	}
-	return out, v.rewrite(f, f.fix)
+	return out, v.put(alone, true)
 }
 
 // Count returns how many fixes had that outcome.

@@ -177,7 +177,7 @@ func TestReach(t *testing.T) {
 		{17, 1, nil},                    // the literal did not run
 		{9, 1, nil},
 	} {
-		if got := r.of("example.org/p/a.go", tt.line, tt.column); !slices.Equal(got, tt.want) {
+		if got := r.of(spot{"example.org/p/a.go", tt.line, tt.column}); !slices.Equal(got, tt.want) {
 			t.Errorf("%d:%d: %v, want %v", tt.line, tt.column, got, tt.want)
 		}
 	}

@@ -1,0 +1,197 @@
+package advisor
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// sites tell apart what a line allocates: by what is called from it, "" for
+// the line itself.
+type sites map[string]*site
+
+// A site is what was charged to one of them.
+type site struct {
+	Totals
+	sizes map[int64]*Totals // by the size of the object, where a profile has it
+}
+
+// buffers are the types whose memory grows in methods of theirs, wherever
+// these are called from below a line. They are sites by the type's name.
+var buffers = []string{"bytes.Buffer", "strings.Builder"}
+
+// allocators are the functions of the runtime, by how their names begin, that
+// a CPU profile shows below a line that allocates.
+var allocators = []string{
+	"mallocgc", "newobject", "newarray", "makeslice", "growslice", "makemap", "mapassign", "makechan", "convT", "concatstring", "slicebytetostring",
+	"stringtoslice", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "newproc", "deferproc", "gcWriteBarrier", "gcAssistAlloc",
+}
+
+// site charges a sample to what allocates at a line. below are the functions
+// called from there, the leaf first; above is the rest of the stack, beginning
+// with the line.
+func (j *joiner) site(s *profile.Sample, value int64, k kind, at place, below []string, above []profile.Line) {
+	if len(below) == 0 && k.name == cpu {
+		return // it computes
+	}
+	if len(below) > 0 && !allocates(below[len(below)-1]) {
+		j.enter(s, value, k, at, lastName(below[len(below)-1]))
+		for _, name := range buffers {
+			pkg, typ, _ := strings.Cut(name, ".")
+			if slices.ContainsFunc(below, func(f string) bool { return strings.HasPrefix(f, pkg+".(*"+typ+").") }) {
+				j.enter(s, value, k, at, name)
+			}
+		}
+		return
+	}
+	j.enter(s, value, k, at, "")
+	if len(above) > 1 { // the caller's line has it, too
+		if file, ok := j.files[filepath.ToSlash(above[1].Function.Filename)]; ok {
+			j.enter(s, value, k, place{file, int(above[1].Line)}, lastName(above[0].Function.Name))
+		}
+	}
+}
+
+// allocates reports whether the runtime's function is called by code that
+// allocates, without being named there.
+func allocates(function string) bool {
+	name, ok := strings.CutPrefix(function, "runtime.")
+	return ok && slices.ContainsFunc(allocators, func(a string) bool { return strings.HasPrefix(name, a) }) || strings.HasPrefix(function, "internal/runtime/maps.")
+}
+
+func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name string) {
+	if j.sites[at] == nil {
+		j.sites[at] = sites{}
+	}
+	one := j.sites[at][name]
+	if one == nil {
+		one = &site{sizes: map[int64]*Totals{}}
+		j.sites[at][name] = one
+	}
+	*k.total(&one.Totals) += value
+	if size := s.NumLabel["bytes"]; len(size) > 0 {
+		if one.sizes[size[0]] == nil {
+			one.sizes[size[0]] = &Totals{}
+		}
+		*k.total(one.sizes[size[0]]) += value
+	}
+}
+
+// lastName is the name of a function without its package and receiver.
+func lastName(function string) string {
+	function = strings.ReplaceAll(function, "[...]", "")
+	return function[strings.LastIndexByte(function, '.')+1:]
+}
+
+// share is what the profiles have of the allocations that a finding is about,
+// each line of its spans once: those of the lines themselves, and of what the
+// flagged calls call.
+func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
+	var sum Totals
+	type one struct {
+		place
+		name string
+	}
+	taken := map[one]bool{}
+	for _, s := range f.spans {
+		for line := s.From; line <= s.To; line++ {
+			at := place{s.File, line}
+			for _, name := range []string{"", s.Callee} {
+				t := j.sites[at][name]
+				if t == nil || taken[one{at, name}] {
+					continue
+				}
+				taken[one{at, name}] = true
+				saved := t.Totals
+				if f.grows {
+					saved = t.regrown()
+				}
+				for _, kind := range kinds {
+					*kind.total(&sum) += *kind.total(&saved)
+				}
+				found[at] = found[at] || saved != Totals{}
+			}
+		}
+	}
+	share := sum.of(j.total)
+	return &share
+}
+
+// regrown is what is allocated beyond the first time of what grows there: as
+// many objects of each size as grew beyond the size before.
+func (s *site) regrown() (t Totals) {
+	if len(s.sizes) == 0 {
+		return s.Totals // no sizes are known
+	}
+	all := slices.Sorted(maps.Keys(s.sizes))
+	for i, size := range all[1:] {
+		n := min(s.sizes[size].Objects, s.sizes[all[i]].Objects)
+		t.Objects += n
+		t.Bytes += n * all[i] // which the larger one replaces
+	}
+	if s.Objects > 0 {
+		t.CPU = int64(float64(s.CPU) * float64(t.Objects) / float64(s.Objects))
+	}
+	return t
+}
+
+// calleeAt returns what is called by the code from pos to end, as a site is
+// named: the name of a function, or of a type whose memory grows.
+func calleeAt(p *packages.Package, pos, end token.Pos) (name string) {
+	for _, file := range p.Syntax {
+		if pos < file.FileStart || pos >= file.FileEnd {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n == nil || name != "" || pos < n.Pos() || end > n.End() {
+				return false
+			}
+			if n.Pos() == pos && n.End() == end {
+				name = calleeOf(p.TypesInfo, n)
+			}
+			return true
+		})
+	}
+	return name
+}
+
+func calleeOf(info *types.Info, n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.Ident:
+		return bufferOf(info, n)
+	case *ast.UnaryExpr:
+		return bufferOf(info, n.X)
+	case *ast.CallExpr:
+		switch fun := ast.Unparen(n.Fun).(type) {
+		case *ast.Ident:
+			return fun.Name
+		case *ast.SelectorExpr:
+			if name := bufferOf(info, fun.X); name != "" {
+				return name
+			}
+			return fun.Sel.Name
+		}
+	}
+	return ""
+}
+
+// bufferOf returns the type of e where that is one of the buffers.
+func bufferOf(info *types.Info, e ast.Expr) string {
+	t := info.TypeOf(e)
+	for _, name := range buffers {
+		pkg, typ, _ := strings.Cut(name, ".")
+		if t != nil && check.IsNamed(t, pkg, typ) {
+			return name
+		}
+	}
+	return ""
+}

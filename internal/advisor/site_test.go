@@ -1,0 +1,109 @@
+package advisor
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"golang.org/x/tools/go/packages"
+)
+
+// stackOf adds a sample of what a line of m.go does: the functions called from
+// it, the leaf first. F is the function of the line; line 30 is called from
+// line 40.
+func stackOf(p *profile.Profile, line, bytes int64, values []int64, below ...string) {
+	s := &profile.Sample{Value: values}
+	if bytes > 0 {
+		s.NumLabel = map[string][]int64{"bytes": {bytes}}
+	}
+	push := func(name, file string, line int64) {
+		fn := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, Filename: file}
+		loc := &profile.Location{ID: fn.ID, Line: []profile.Line{{Function: fn, Line: line}}}
+		p.Function, p.Location = append(p.Function, fn), append(p.Location, loc)
+		s.Location = append(s.Location, loc)
+	}
+	for _, name := range below {
+		push(name, "/go/src/"+name, 1)
+	}
+	push("example.org/m.F", "example.org/m/m.go", line)
+	if line == 30 {
+		push("example.org/m.G", "example.org/m/m.go", 40)
+	}
+	p.Sample = append(p.Sample, s)
+}
+
+func save(t *testing.T, p *profile.Profile) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "profile")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestFindingsHaveWhatTheyName: a finding's share is what it would save, not
+// all that its lines do.
+func TestFindingsHaveWhatTheyName(t *testing.T) {
+	allocs := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}}}
+	stackOf(allocs, 14, 16, []int64{100, 1600}) // a slice begins,
+	stackOf(allocs, 14, 32, []int64{60, 1920})  // and grows
+	stackOf(allocs, 14, 64, []int64{40, 2560})  // twice
+	stackOf(allocs, 15, 8, []int64{300, 2400}, "strconv.Itoa", "fmt.Sprintf")
+	stackOf(allocs, 15, 8, []int64{100, 800}, "fmt.Sprintf", "other.Call")
+	stackOf(allocs, 12, 8, []int64{400, 3200}, "slices.pdqsort", "slices.Sort[...]")
+	stackOf(allocs, 22, 64, []int64{500, 32000}, "bytes.growSlice", "bytes.(*Buffer).grow", "bytes.(*Buffer).Write", "fmt.Fprintf")
+	stackOf(allocs, 22, 16, []int64{200, 3200}, "fmt.Fprintf")
+	stackOf(allocs, 30, 64, []int64{300, 19200}) // made by a function of the package
+	cpu := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	stackOf(cpu, 15, 0, []int64{100}, "fmt.Sprintf")
+	stackOf(cpu, 14, 0, []int64{200}, "runtime.mallocgc", "runtime.growslice")
+	stackOf(cpu, 14, 0, []int64{300}) // it computes
+	stackOf(cpu, 12, 0, []int64{400}, "slices.pdqsort", "slices.Sort[...]")
+	at := func(line int, callee string) span { return span{"/m/m.go", line, line, 1, callee} }
+	findings := []Finding{
+		{Check: "line", spans: []span{at(14, "")}},
+		{Check: "grows", grows: true, spans: []span{at(12, ""), at(14, "")}},
+		{Check: "call", spans: []span{at(15, "Sprintf")}},
+		{Check: "other call", spans: []span{at(15, "Itoa")}},
+		{Check: "buffer", spans: []span{at(20, "bytes.Buffer"), at(22, "bytes.Buffer")}},
+		{Check: "of the package", spans: []span{at(40, "F")}},
+		{Check: "sort", spans: []span{at(12, "Sort"), at(12, "Sort")}},
+		{Check: "neither", spans: []span{at(12, "")}},
+	}
+	want := []Totals{
+		{Objects: 200, Bytes: 6080, CPU: 200},
+		{Objects: 100, Bytes: 60*16 + 40*32, CPU: 100},
+		{Objects: 300, Bytes: 2400, CPU: 100},
+		{},
+		{Objects: 500, Bytes: 32000},
+		{Objects: 300, Bytes: 19200},
+		{Objects: 400, Bytes: 3200, CPU: 400},
+		{},
+	}
+	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
+	e, err := join([]string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total := (Totals{Objects: 2000, Bytes: 66880, CPU: 1000}); e.Total != total {
+		t.Fatalf("in all %+v, want %+v", e.Total, total)
+	}
+	for i, f := range findings {
+		if share := want[i].of(e.Total); *f.Share != share {
+			t.Errorf("%s: %+v, want %+v", f.Check, *f.Share, share)
+		}
+	}
+	for _, l := range e.Lines {
+		if found := l.Line != 30; l.Found != found {
+			t.Errorf("line %d: found %v, want %v", l.Line, l.Found, found)
+		}
+	}
+}
