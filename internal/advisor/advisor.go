@@ -75,6 +75,7 @@ type span struct {
 	From, To int
 	Column   int    // of its beginning
 	Callee   string // what it calls, as a site is named
+	Beyond   bool   // only what is called counts, not what the lines themselves allocate
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are

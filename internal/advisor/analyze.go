@@ -178,11 +178,10 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
 			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
 		},
-		Pkg: p.PkgPath, Spans: []span{{pos.Filename, pos.Line, end.Line, pos.Column, calleeAt(p, d.Pos, d.End)}}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
+		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
 	}
 	for _, rel := range d.Related {
-		from, to := p.Fset.Position(rel.Pos), p.Fset.Position(max(rel.Pos, rel.End))
-		out.Spans = append(out.Spans, span{from.Filename, from.Line, to.Line, from.Column, calleeAt(p, rel.Pos, rel.End)})
+		out.Spans = append(out.Spans, spanAt(p, rel.Pos, rel.End))
 	}
 	return out
 }

@@ -265,7 +265,8 @@ func changedLines(old, text []byte) (lines []int) {
 			lines = append(lines, line)
 		}
 	}
-	at, within, replaced := 0, false, false
+	at, within := 0, false
+	outside := false // of declarations, or in the place of other lines: what is put there
 	for line := range strings.Lines(string(diff.Diff("old", old, "new", text))) {
 		if h := hunkHeader.FindStringSubmatch(line); h != nil {
 			at, _ = strconv.Atoi(h[1]) // digits
@@ -277,15 +278,16 @@ func changedLines(old, text []byte) (lines []int) {
 		case line[0] == '-':
 			add(at)
 			at++
-			replaced = true
-		case line[0] == '+':
-			if !replaced && strings.HasPrefix(line[1:], "\t") {
+			outside = true
+		case line[0] == '+' && strings.TrimSpace(line[1:]) != "":
+			outside = outside || !strings.HasPrefix(line[1:], "\t")
+			if !outside {
 				add(at - 1)
 				add(at)
 			}
 		case line[0] == ' ':
 			at++
-			replaced = false
+			outside = false
 		}
 	}
 	slices.Sort(lines)

@@ -19,6 +19,7 @@ func TestChangedLines(t *testing.T) {
 		{"put between", strings.Replace(old, "\tb()", "\tB()\n\tb()", 1), []int{4, 5}},
 		{"taken out", strings.Replace(old, "\tc()\n", "", 1), []int{9}},
 		{"a new declaration changes none", strings.Replace(old, "\nfunc g", "\nvar x int\n\nfunc g", 1), nil},
+		{"nor does a new function", strings.Replace(old, "\nfunc g", "\nfunc h() {\n\td()\n}\n\nfunc g", 1), nil},
 		{"two places", strings.NewReplacer("a()", "A()", "c()", "C()").Replace(old), []int{4, 9}},
 	} {
 		if got := changedLines([]byte(old), []byte(tt.text)); !slices.Equal(got, tt.want) {

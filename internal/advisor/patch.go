@@ -79,9 +79,9 @@ func (p *Patch) String() string {
 		from, to, mode := "a/"+rel, "b/"+rel, ""
 		switch {
 		case c.old == nil:
-			from, mode = os.DevNull, "new file mode 100644\n"
+			from, mode = "/dev/null", "new file mode 100644\n"
 		case c.new == nil:
-			to, mode = os.DevNull, "deleted file mode 100644\n"
+			to, mode = "/dev/null", "deleted file mode 100644\n"
 		}
 		if _, body, ok := bytes.Cut(diff.Diff(from, c.old, to, c.new), []byte("\n")); ok { // the line that names both is not git's
 			fmt.Fprintf(&b, "diff --git a/%s b/%s\n%s%s", rel, rel, mode, body)

@@ -93,8 +93,8 @@ func lastName(function string) string {
 }
 
 // share is what the profiles have of the allocations that a finding is about,
-// each line of its spans once: those of the lines themselves, and of what the
-// flagged calls call.
+// each line of its spans once: those of the lines themselves where they allocate,
+// and of what the flagged calls call.
 func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 	var sum Totals
 	type one struct {
@@ -107,7 +107,7 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 			at := place{s.File, line}
 			for _, name := range []string{"", s.Callee} {
 				t := j.sites[at][name]
-				if t == nil || taken[one{at, name}] {
+				if t == nil || name == "" && s.Beyond || taken[one{at, name}] {
 					continue
 				}
 				taken[one{at, name}] = true
@@ -144,44 +144,53 @@ func (s *site) regrown() (t Totals) {
 	return t
 }
 
-// calleeAt returns what is called by the code from pos to end, as a site is
-// named: the name of a function, or of a type whose memory grows.
-func calleeAt(p *packages.Package, pos, end token.Pos) (name string) {
+// spanAt is the span of the code from pos to end.
+func spanAt(p *packages.Package, pos, end token.Pos) span {
+	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
+	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column}
 	for _, file := range p.Syntax {
 		if pos < file.FileStart || pos >= file.FileEnd {
 			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if n == nil || name != "" || pos < n.Pos() || end > n.End() {
+			if n == nil || pos < n.Pos() || end > n.End() {
 				return false
 			}
-			if n.Pos() == pos && n.End() == end {
-				name = calleeOf(p.TypesInfo, n)
+			if n.Pos() == pos && n.End() == end && s.Callee == "" {
+				s.Callee, s.Beyond = calleeOf(p.TypesInfo, n)
 			}
 			return true
 		})
 	}
-	return name
+	return s
 }
 
-func calleeOf(info *types.Info, n ast.Node) string {
+// calleeOf returns what n calls, as a site is named: a function, or a type
+// whose memory grows. beyond is true where its arguments need no memory for
+// it: it takes no list of interfaces to box them for.
+func calleeOf(info *types.Info, n ast.Node) (name string, beyond bool) {
 	switch n := n.(type) {
 	case *ast.Ident:
-		return bufferOf(info, n)
+		return bufferOf(info, n), false
 	case *ast.UnaryExpr:
-		return bufferOf(info, n.X)
+		return bufferOf(info, n.X), false
 	case *ast.CallExpr:
+		sig, ok := info.TypeOf(n.Fun).(*types.Signature)
+		if !ok || info.Types[n.Fun].IsBuiltin() {
+			return "", false // a conversion, or memory of its own
+		}
+		boxes := sig.Variadic() && types.IsInterface(sig.Params().At(sig.Params().Len()-1).Type().(*types.Slice).Elem())
 		switch fun := ast.Unparen(n.Fun).(type) {
 		case *ast.Ident:
-			return fun.Name
+			return fun.Name, !boxes
 		case *ast.SelectorExpr:
 			if name := bufferOf(info, fun.X); name != "" {
-				return name
+				return name, false
 			}
-			return fun.Sel.Name
+			return fun.Sel.Name, !boxes
 		}
 	}
-	return ""
+	return "", false
 }
 
 // bufferOf returns the type of e where that is one of the buffers.

@@ -61,13 +61,14 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	stackOf(allocs, 12, 8, []int64{400, 3200}, "slices.pdqsort", "slices.Sort[...]")
 	stackOf(allocs, 22, 64, []int64{500, 32000}, "bytes.growSlice", "bytes.(*Buffer).grow", "bytes.(*Buffer).Write", "fmt.Fprintf")
 	stackOf(allocs, 22, 16, []int64{200, 3200}, "fmt.Fprintf")
+	stackOf(allocs, 22, 8, []int64{50, 400})     // an argument is boxed
 	stackOf(allocs, 30, 64, []int64{300, 19200}) // made by a function of the package
 	cpu := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	stackOf(cpu, 15, 0, []int64{100}, "fmt.Sprintf")
 	stackOf(cpu, 14, 0, []int64{200}, "runtime.mallocgc", "runtime.growslice")
 	stackOf(cpu, 14, 0, []int64{300}) // it computes
 	stackOf(cpu, 12, 0, []int64{400}, "slices.pdqsort", "slices.Sort[...]")
-	at := func(line int, callee string) span { return span{"/m/m.go", line, line, 1, callee} }
+	at := func(line int, callee string) span { return span{File: "/m/m.go", From: line, To: line, Callee: callee} }
 	findings := []Finding{
 		{Check: "line", spans: []span{at(14, "")}},
 		{Check: "grows", grows: true, spans: []span{at(12, ""), at(14, "")}},
@@ -76,6 +77,8 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Check: "buffer", spans: []span{at(20, "bytes.Buffer"), at(22, "bytes.Buffer")}},
 		{Check: "of the package", spans: []span{at(40, "F")}},
 		{Check: "sort", spans: []span{at(12, "Sort"), at(12, "Sort")}},
+		{Check: "beyond", spans: []span{{File: "/m/m.go", From: 22, To: 22, Callee: "Fprintf", Beyond: true}}},
+		{Check: "and its arguments", spans: []span{at(22, "Fprintf")}},
 		{Check: "neither", spans: []span{at(12, "")}},
 	}
 	want := []Totals{
@@ -83,9 +86,11 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Objects: 100, Bytes: 60*16 + 40*32, CPU: 100},
 		{Objects: 300, Bytes: 2400, CPU: 100},
 		{},
-		{Objects: 500, Bytes: 32000},
+		{Objects: 550, Bytes: 32400},
 		{Objects: 300, Bytes: 19200},
 		{Objects: 400, Bytes: 3200, CPU: 400},
+		{Objects: 700, Bytes: 35200},
+		{Objects: 750, Bytes: 35600},
 		{},
 	}
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
@@ -93,7 +98,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total := (Totals{Objects: 2000, Bytes: 66880, CPU: 1000}); e.Total != total {
+	if total := (Totals{Objects: 2050, Bytes: 67280, CPU: 1000}); e.Total != total {
 		t.Fatalf("in all %+v, want %+v", e.Total, total)
 	}
 	for i, f := range findings {
