@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,12 +74,12 @@ func (a *app) claimsRunCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Measure claims, and give each its verdict",
 		Long: `Measures the experiments of the selected claims, an ordinary run in the store
-each; claims with the same experiment share it. Where the verdict is open, or
-would change if the interval were 1.3 times as wide, the experiment is then
-measured anew with three times the repetitions, with --quick as far as its time
-of 11.5 minutes goes, the short ones first; the new run decides alone. All runs of one call have the
-same seed. Ctrl-C keeps what is finished; --resume goes on with the latest call
-of the same size.`,
+each; claims with the same experiment share it. Where a verdict is in doubt (it
+is open, or would be another one if the interval were 1.37 times as wide, or a
+point), the run is extended by as many repetitions, in turns with the others in doubt,
+until none is: up to twenty times in all, and with --quick within 11.5 minutes.
+All runs of one call have the same seed. Ctrl-C keeps what is finished; --resume
+goes on with the latest call of the same size.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			claims, err := opts.claims()
@@ -173,12 +172,9 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	return cmd
 }
 
-// quickTime is how long 'claims run --quick' takes: what is left of it when each
-// experiment has been measured goes to claims that are in doubt.
-const quickTime = 11*time.Minute + 30*time.Second
-
-// runClaims measures the experiments of claims, each once, and then, for longer,
-// those of claims whose verdict is in doubt.
+// runClaims measures the experiments of claims, each once, and then again, in
+// turns, those of claims whose verdict is in doubt. So what is in doubt is
+// measured in several stretches of time, and not in one that may be unlike others.
 func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
 	begun := time.Now()
 	s, _, unlock, err := a.openForRun()
@@ -192,31 +188,23 @@ func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.S
 		return err
 	}
 	session.runner = runner.New(runner.Config{Log: a.err})
-	took := map[claim.Experiment]time.Duration{}
 	experiments := experimentsOf(claims)
-	for i, e := range experiments {
-		a.claimProgress(i, len(experiments), "", e.Args(size))
-		start := time.Now()
-		if err := a.measureClaims(ctx, s, session, e); err != nil {
+	for pass := 1; len(experiments) > 0; pass++ {
+		what := ""
+		if pass > 1 {
+			what = fmt.Sprintf("in doubt, pass %d: ", pass)
+		}
+		for i, d := range experiments {
+			a.claimProgress(i, len(experiments), what, d.Experiment.Args(size))
+			if err := a.measureClaims(ctx, s, session, d); err != nil {
+				return err
+			}
+		}
+		outcomes, err := claim.Read(s, claims)
+		if err != nil {
 			return err
 		}
-		took[e] = time.Since(start)
-	}
-	outcomes, err := claim.Read(s, claims)
-	if err != nil {
-		return err
-	}
-	experiments = claim.InDoubt(outcomes)
-	slices.SortStableFunc(experiments, func(x, y claim.Experiment) int { return cmp.Compare(took[x], took[y]) })
-	for i, e := range experiments {
-		again := e.Longer()
-		if expected := took[e] * claim.Longer; size == claim.Quick && time.Since(begun)+expected > quickTime {
-			continue
-		}
-		a.claimProgress(i, len(experiments), "in doubt, again: ", again.Args(size))
-		if err := a.measureClaims(ctx, s, session, again); err != nil {
-			return err
-		}
+		experiments = session.next(claim.InDoubt(outcomes), begun)
 	}
 	if session.failed > 0 {
 		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", session.failed)
@@ -230,10 +218,11 @@ func (a *app) claimProgress(i, n int, what string, args []string) {
 	}
 }
 
-// measureClaims measures what the session lacks of one experiment. Cells that
-// fail are counted, and no error.
-func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimSession, e claim.Experiment) error {
-	id, pending, err := session.run(s, e)
+// measureClaims measures what the session lacks of one pass of an experiment.
+// Cells that fail are counted, and no error.
+func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimSession, d claim.Doubt) error {
+	e := d.Experiment
+	id, pending, err := session.run(s, d)
 	if err != nil || pending == nil {
 		return err
 	}
@@ -242,7 +231,9 @@ func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimS
 		session.failed += len(pending)
 		return nil
 	}
+	start := time.Now()
 	failed, err := a.execute(ctx, session.runner, s, id, 0)
+	session.took[e] = time.Since(start)
 	session.failed += failed
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(a.err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[session.size])
@@ -253,11 +244,11 @@ func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimS
 
 // experimentsOf returns what it takes to test the claims on this machine, each
 // once.
-func experimentsOf(claims []*claim.Claim) []claim.Experiment {
-	var out []claim.Experiment
+func experimentsOf(claims []*claim.Claim) []claim.Doubt {
+	var out []claim.Doubt
 	for _, c := range claims {
-		if c.Testable() && !slices.Contains(out, c.Experiment) {
-			out = append(out, c.Experiment)
+		if c.Testable() && !slices.ContainsFunc(out, func(d claim.Doubt) bool { return d.Experiment == c.Experiment }) {
+			out = append(out, claim.Doubt{Experiment: c.Experiment})
 		}
 	}
 	return out
@@ -325,7 +316,7 @@ func ledgerClaim(o claim.Outcome) report.LedgerClaim {
 	}
 	c.SetEstimate(o.Estimate.Value, o.Estimate.Lo, o.Estimate.Hi, o.Estimate.Floor, o.Estimate.N)
 	if o.Run != nil {
-		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run)
+		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run, o.Repetitions)
 	}
 	c.Samples = []report.LedgerSample{}
 	for _, s := range o.Samples {
@@ -334,12 +325,16 @@ func ledgerClaim(o claim.Outcome) report.LedgerClaim {
 	return c
 }
 
-// repeatExperiment is the command that measures the same plan again.
-func repeatExperiment(run *store.Run) string {
+// repeatExperiment is the command that measures the same plan again, all passes
+// of it at once.
+func repeatExperiment(run *store.Run, repetitions int) string {
 	words := slices.Clone(run.Args)
 	at := len(words)
 	if i := slices.Index(words, "--"); i >= 0 {
 		at = i
+	}
+	if i := slices.Index(words, "--reps"); i >= 0 && i+1 < at {
+		words[i+1] = fmt.Sprint(repetitions)
 	}
 	return "isobar " + strings.Join(slices.Insert(words, at, "--seed", fmt.Sprint(run.Seed)), " ")
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +26,7 @@ type measureOptions struct {
 	seed     uint64
 	timeout  time.Duration
 	memory   string
+	latency  string
 	profiles []string
 	name     string
 	budget   time.Duration
@@ -46,6 +49,7 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
 	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
 	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), or none")
+	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends all of it on time and CPU per operation")
 	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace; phases, and trace too, say what the collector did during the slowest operations")
 	f.DurationVar(&o.budget, "budget", budget, "begin no block that would likely end later than this; 0 for all blocks")
 	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
@@ -59,6 +63,12 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 		if err := workload.OneOf("cpu", "heap", "allocs", "trace", "phases")(p); err != nil {
 			return spec, usage(fmt.Errorf("--profile %q: %w", p, err))
 		}
+	}
+	if err := workload.OneOf("on", "off")(o.latency); err != nil {
+		return spec, usage(fmt.Errorf("--latency %q: %w", o.latency, err))
+	}
+	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.profiles, "phases") {
+		return spec, usage(errors.New("--latency off has no slow operations that --profile phases could explain: leave one of them out"))
 	}
 	if o.timeout < 0 {
 		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))

@@ -59,6 +59,9 @@ type Cell struct {
 	// MemoryBytes ends the child when its process tree occupies more; 0
 	// means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
+	// Untimed spends the whole budget of a closed loop on time, CPU and
+	// allocation per operation, and none on timing each one: no latencies.
+	Untimed bool `json:"untimed,omitempty"`
 	// Profiles lists the profiles to keep: cpu, heap, allocs, trace, phases.
 	Profiles []string `json:"profiles,omitempty"`
 }

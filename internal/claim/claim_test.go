@@ -42,6 +42,36 @@ func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis 
 	return a
 }
 
+// TestUntimedExperimentsHaveNoLatencyClaims holds that no claim looks for
+// latencies where its experiment does not time operations.
+func TestUntimedExperimentsHaveNoLatencyClaims(t *testing.T) {
+	untimed := 0
+	for _, d := range Documents() {
+		for i := range d.Claims {
+			c := &d.Claims[i]
+			if c.Untestable != "" {
+				continue
+			}
+			spec, err := c.Experiment.Spec(Quick, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !spec.Untimed {
+				continue
+			}
+			untimed++
+			for _, s := range c.Test.sides() {
+				if strings.HasPrefix(s.Metric, "/latency/"+cell.HistService+"/") {
+					t.Errorf("%s looks at %s, which %s does not measure", c.ID, s, c.Experiment.Run)
+				}
+			}
+		}
+	}
+	if untimed == 0 {
+		t.Error("no experiment is untimed: this test looks at nothing")
+	}
+}
+
 // TestEveryClaimCanFail feeds each claim data that support it and data that do
 // not, through the analysis that real runs pass.
 func TestEveryClaimCanFail(t *testing.T) {
@@ -93,8 +123,10 @@ func TestEffectVerdicts(t *testing.T) {
 		{"nothing", 1.01, 0.95, 1.06, 1.1, 2.5, 6, Refuted},
 		{"within the noise", 1.2, 1.1, 1.28, 1.3, 2.5, 6, Refuted},
 		{"noise hides it", 1.3, 0.9, 2.2, 1.3, 2.5, 6, Open},
-		{"other way", 0.7, 0.6, 0.8, 1.1, 2.5, 6, Reversed},
+		{"other way", 0.7, 0.6, 0.78, 1.1, 2.5, 6, Reversed},
 		{"other way, below one", 2, 1.9, 2.2, 1.1, 0.4, 6, Reversed},
+		{"a little the other way", 0.9, 0.88, 0.92, 1.02, 2.5, 6, Refuted},
+		{"a little of much", 1.1, 1.08, 1.12, 1.02, 2.5, 6, Refuted},
 		{"other way within the noise", 0.8, 0.75, 0.85, 1.5, 2.5, 6, Refuted},
 		{"too few", 2.4, 2.4, 2.4, 1, 2.5, 3, Open},
 		{"infinite", math.Inf(1), math.Inf(1), math.Inf(1), 1, 2.5, 6, Holds},

@@ -8,31 +8,31 @@ import "github.com/isobar-go/isobar/internal/cell"
 var (
 	allocRun = Experiment{
 		Run:   "alloc --gc default,tuned,off --gomaxprocs 1",
-		Quick: "--iterations 40_000 --reps 7", Full: "--iterations 200_000 --reps 15",
+		Quick: "--iterations 40_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
 	maximaRun = Experiment{
 		Run:   "alloc --gc default,off --iterations 20_000",
-		Quick: "--reps 7", Full: "--reps 30",
+		Quick: "--reps 5", Full: "--reps 6",
 	}
 	tickerRun = Experiment{
 		Run:   "ticker --tickrate 100_000",
-		Quick: "--duration 400ms --reps 6", Full: "--duration 5s --reps 7",
+		Quick: "--duration 400ms --reps 5", Full: "--duration 5s --reps 6",
 	}
 	tickpoolRun = Experiment{
 		Run:   "tickpool --pool off,on --gc default,off --gomaxprocs 1",
-		Quick: "--iterations 250_000 --reps 10", Full: "--iterations 2_000_000 --reps 18",
+		Quick: "--iterations 250_000 --reps 5", Full: "--iterations 2_000_000 --reps 6",
 	}
 	strategiesRun = Experiment{
-		Run:   "strategies --strategy syncpool,syncpool-slice,chanpool,arena,plain --gomaxprocs 1",
-		Quick: "--iterations 200_000 --duration 0 --reps 10", Full: "--iterations 2_000_000 --duration 0 --reps 18",
+		Run:   "strategies --strategy syncpool,syncpool-slice,chanpool,arena,plain --gomaxprocs 1 --latency off",
+		Quick: "--iterations 100_000 --duration 0 --reps 5", Full: "--iterations 1_000_000 --duration 0 --reps 6",
 	}
 	plainRun = Experiment{
-		Run:   "strategies --strategy plain --gc default,tuned,off --gomaxprocs 1",
-		Quick: "--iterations 150_000 --duration 0 --reps 7", Full: "--iterations 1_000_000 --duration 0 --reps 15",
+		Run:   "strategies --strategy plain --gc default,tuned,off --gomaxprocs 1 --latency off",
+		Quick: "--iterations 75_000 --duration 0 --reps 5", Full: "--iterations 500_000 --duration 0 --reps 6",
 	}
 	batchesRun = Experiment{
 		Run:   "batches --toggle off,on --garbage 128 --live 10MB",
-		Quick: "--interval 150ms --duration 400ms --reps 12", Full: "--interval 1s --duration 3s --reps 20",
+		Quick: "--interval 150ms --duration 400ms --reps 5", Full: "--interval 1s --duration 3s --reps 6",
 	}
 )
 
@@ -87,7 +87,7 @@ func init() {
 		}, {
 			ID: "000/off-fragments", Section: "Step 3", Quote: "with many allocations, each new allocation becomes more expensive",
 			Predicts:   "five times as many operations with the collector off take twice the CPU time each",
-			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 7", Full: "--reps 16"},
+			Experiment: Experiment{Run: "alloc --gc off --gomaxprocs 1 --iterations 20_000,100_000", Quick: "--reps 5", Full: "--reps 6"},
 			Test:       Effect{Of: Side{cell.OpCPU, "iterations=100_000"}, Over: Side{cell.OpCPU, "iterations=20_000"}, Says: 2},
 			Refutes:    "the same time per operation",
 			Why:        "Without a collector nothing is freed, so nothing can fragment: each object comes from the end of the heap, at the same price.",
@@ -100,7 +100,7 @@ func init() {
 		}, {
 			ID: "000/timed-operation", Section: "Step 1", Quote: "measures how long individual operations take", Figure: "removal is part of the operation",
 			Predicts:   "removing an object by closing the gap takes no longer than swapping, within 25 %",
-			Experiment: Experiment{Run: "retain --remove swap,shift", Quick: "--iterations 40_000 --reps 6", Full: "--iterations 200_000 --reps 10"},
+			Experiment: Experiment{Run: "retain --remove swap,shift", Quick: "--iterations 40_000 --reps 5", Full: "--iterations 200_000 --reps 6"},
 			Test:       Range{Of: Side{cell.OpCPU, "remove=shift"}, Over: Side{cell.OpCPU, "remove=swap"}, Min: 0.8, Max: 1.25},
 			Refutes:    "a removal that costs more the longer the list is",
 			Why:        "Closing the gap moves thousands of pointers, inside the operation that is timed: part of what it calls latency of allocation is its own list.",
@@ -187,21 +187,21 @@ func init() {
 		}, {
 			ID: "000/large-pointers", Section: "Step 5.3", Quote: "large structs: prefer pointers",
 			Predicts:   "returning 1 KB by pointer takes 0.8 times the CPU time of returning it by value",
-			Experiment: Experiment{Run: "values --return value,pointer --size large", Quick: "--iterations 200_000 --reps 7", Full: "--iterations 2_000_000 --reps 15"},
+			Experiment: Experiment{Run: "values --return value,pointer --size large --latency off", Quick: "--iterations 100_000 --reps 5", Full: "--iterations 1_000_000 --reps 6"},
 			Test:       Effect{Of: Side{cell.OpCPU, "return=pointer"}, Over: Side{cell.OpCPU, "return=value"}, Says: 0.8},
 			Refutes:    "a pointer that takes as long or longer",
 			Why:        "A pointer that is returned is an allocation, of cleared memory that must be collected; a copy of 1 KB on the stack is neither.",
 		}, {
 			ID: "000/prealloc-slice", Section: "Step 5.4", Quote: "One allocation; no reallocations needed", Figure: "1 allocation",
 			Predicts:   "with the capacity given a slice of 1,000 is one allocation, without it several, and takes 0.8 times the CPU time or less",
-			Experiment: Experiment{Run: "prealloc --kind slice --hint off,on", Quick: "--iterations 20_000 --reps 7", Full: "--iterations 200_000 --reps 15"},
+			Experiment: Experiment{Run: "prealloc --kind slice --hint off,on --latency off", Quick: "--iterations 10_000 --reps 5", Full: "--iterations 100_000 --reps 6"},
 			Test: All{Range{Of: Side{cell.OpAllocs, "hint=on"}, Min: 0.9, Max: 1.1}, Range{Of: Side{cell.OpAllocs, "hint=off"}, Min: 2, Max: inf},
 				Effect{Of: Side{cell.OpCPU, "hint=on"}, Over: Side{cell.OpCPU, "hint=off"}, Says: 0.8}},
 			Refutes: "as many allocations, or as much time", Why: "A slice that grows is copied each time it does.",
 		}, {
 			ID: "000/prealloc-map", Section: "Step 5.4", Quote: "for maps, use the capacity hint to avoid expensive rehashing",
 			Predicts:   "with the size given a map of 1,000 takes 0.8 times the CPU time",
-			Experiment: Experiment{Run: "prealloc --kind map --hint off,on", Quick: "--iterations 2_000 --reps 7", Full: "--iterations 20_000 --reps 15"},
+			Experiment: Experiment{Run: "prealloc --kind map --hint off,on --latency off", Quick: "--iterations 1_000 --reps 5", Full: "--iterations 10_000 --reps 6"},
 			Test:       Effect{Of: Side{cell.OpCPU, "hint=on"}, Over: Side{cell.OpCPU, "hint=off"}, Says: 0.8},
 			Refutes:    "as much time", Why: "A map that grows enters its elements again.",
 		}, {
@@ -234,7 +234,7 @@ func init() {
 		}, {
 			ID: "000/chan-beats-syncpool", Section: "Step 6", Quote: "Channel-based pool: good for concurrent systems; faster than sync.Pool in every mode", Figure: "0.90x",
 			Predicts:   "a buffer of 16 bytes from a channel takes less CPU time than one from a sync.Pool of pointers",
-			Experiment: Experiment{Run: "strategies --strategy syncpool,chanpool --size 16 --gomaxprocs 1", Quick: "--iterations 1_000_000 --duration 0 --reps 7", Full: "--iterations 10_000_000 --duration 0 --reps 15"},
+			Experiment: Experiment{Run: "strategies --strategy syncpool,chanpool --size 16 --gomaxprocs 1 --latency off", Quick: "--iterations 500_000 --duration 0 --reps 5", Full: "--iterations 5_000_000 --duration 0 --reps 6"},
 			Test:       Effect{Of: Side{cell.OpCPU, "strategy=chanpool"}, Over: Side{cell.OpCPU, "strategy=syncpool"}, Says: 0.90},
 			Refutes:    "the same time or more for the channel",
 			Why:        "The document's sync.Pool holds slices and boxes one with each Put. Given pointers it allocates nothing, and takes no lock as the channel does.",

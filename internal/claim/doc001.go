@@ -7,44 +7,44 @@ import "github.com/isobar-go/isobar/internal/cell"
 // slab its slab, pooled a pool that does the same work as the slab.
 var (
 	typicalRun = Experiment{
-		Run:   "shockwave --shape typical --mode pooled,slab,alias,connection --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 1_000_000 --reps 15",
+		Run:   "shockwave --shape typical --mode pooled,slab,alias,connection --gomaxprocs 1 --duration 0 --latency off",
+		Quick: "--iterations 50_000 --reps 5", Full: "--iterations 500_000 --reps 6",
 	}
 	largeRun = Experiment{
-		Run:   "shockwave --shape large --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 30_000 --reps 7", Full: "--iterations 200_000 --reps 15",
+		Run:   "shockwave --shape large --mode pooled,slab,alias --gomaxprocs 1 --duration 0 --latency off",
+		Quick: "--iterations 15_000 --reps 5", Full: "--iterations 100_000 --reps 6",
 	}
 	headersRun = Experiment{
-		Run:   "shockwave --shape headers --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 30_000 --reps 7", Full: "--iterations 300_000 --reps 15",
+		Run:   "shockwave --shape headers --mode pooled,slab,alias --gomaxprocs 1 --duration 0 --latency off",
+		Quick: "--iterations 15_000 --reps 5", Full: "--iterations 150_000 --reps 6",
 	}
 	lineRun = Experiment{
-		Run:   "shockwave --shape line --mode pooled,slab,alias --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 400_000 --reps 7", Full: "--iterations 4_000_000 --reps 15",
+		Run:   "shockwave --shape line --mode pooled,slab,alias --gomaxprocs 1 --duration 0 --latency off",
+		Quick: "--iterations 200_000 --reps 5", Full: "--iterations 2_000_000 --reps 6",
 	}
 	parallelRun = Experiment{
-		Run:   "shockwave --shape line --workers 0 --mode pooled,slab --gomaxprocs 1,2 --duration 0",
-		Quick: "--iterations 600_000 --reps 7", Full: "--iterations 6_000_000 --reps 15",
+		Run:   "shockwave --shape line --workers 0 --mode pooled,slab --gomaxprocs 1,2 --duration 0 --latency off",
+		Quick: "--iterations 300_000 --reps 5", Full: "--iterations 3_000_000 --reps 6",
 	}
 	rowRun = Experiment{
-		Run:   "shockwave --shape typical --held 100 --mode pooled,slab --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 1_000_000 --reps 15",
+		Run:   "shockwave --shape typical --held 100 --mode pooled,slab --gomaxprocs 1 --duration 0 --latency off",
+		Quick: "--iterations 50_000 --reps 5", Full: "--iterations 500_000 --reps 6",
 	}
 	activeRun = Experiment{
 		Run:   "shockwave --shape typical --held 1000 --mode pooled,slab,heap --gomaxprocs 1 --duration 0",
-		Quick: "--iterations 10_000 --reps 5", Full: "--iterations 50_000 --reps 8",
+		Quick: "--iterations 10_000 --reps 5", Full: "--iterations 50_000 --reps 6",
 	}
 	goArenaRun = Experiment{
 		Run:   "shockwave --shape typical --mode pooled,goarena --collector goarenas --gomaxprocs 1 --duration 0",
-		Quick: "--held 100 --iterations 1_000 --reps 5", Full: "--held 1000 --iterations 20_000 --reps 8",
+		Quick: "--held 100 --iterations 1_000 --reps 5", Full: "--held 1000 --iterations 20_000 --reps 6",
 	}
 	warmupRun = Experiment{
 		Run:   "shockwave-trials --trial warmup --count 10_000",
-		Quick: "--reps 5", Full: "--reps 8",
+		Quick: "--reps 5", Full: "--reps 6",
 	}
 	pipelinedRun = Experiment{
 		Run:   "shockwave-trials --trial pipelined --count 16",
-		Quick: "--reps 5", Full: "--reps 20",
+		Quick: "--reps 5", Full: "--reps 6",
 	}
 )
 
@@ -192,7 +192,7 @@ func init() {
 		}, {
 			ID: "001/collector", Section: "Executive Summary", Quote: "Green Tea GC: reduced allocations", Figure: "52% fewer: 0.48x",
 			Predicts:   "Go's Green Tea collector makes 0.48 times the allocations of the one before",
-			Experiment: Experiment{Run: "shockwave --shape headers --mode heap --collector classic,greentea --gomaxprocs 1 --duration 0", Quick: "--iterations 20_000 --reps 5", Full: "--iterations 200_000 --reps 8"},
+			Experiment: Experiment{Run: "shockwave --shape headers --mode heap --collector classic,greentea --gomaxprocs 1 --duration 0", Quick: "--iterations 20_000 --reps 5", Full: "--iterations 200_000 --reps 6"},
 			Test:       Effect{Of: Side{cell.OpAllocs, "collector=greentea"}, Over: Side{cell.OpAllocs, "collector=classic"}, Says: 0.48},
 			Refutes:    "as many allocations",
 			Why:        "The document's mode is a slab allocator. Green Tea is the name of a collector of Go, the default since Go 1.26: it marks in another order, and does not change what a program allocates.",

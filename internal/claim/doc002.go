@@ -5,12 +5,12 @@ import "github.com/isobar-go/isobar/internal/cell"
 // Experiments of document 002 that several claims share.
 var (
 	signersRun = Experiment{
-		Run:   "scaling --kind ecdsa --goroutines 1,2,4,48",
-		Quick: "--iterations 6_000 --duration 0 --reps 9", Full: "--iterations 100_000 --duration 0 --reps 16",
+		Run:   "scaling --kind ecdsa --goroutines 1,2,4,48 --latency off",
+		Quick: "--iterations 12_000 --duration 0 --reps 5", Full: "--iterations 100_000 --duration 0 --reps 6",
 	}
 	signGOGCRun = Experiment{
-		Run:   "scaling --kind ecdsa --goroutines 2 --gc 100,2400,4800,11300,off",
-		Quick: "--iterations 6_000 --duration 0 --reps 10", Full: "--iterations 100_000 --duration 0 --reps 20",
+		Run:   "scaling --kind ecdsa --goroutines 2 --gc 100,2400,4800,11300,off --latency off",
+		Quick: "--iterations 6_000 --duration 0 --reps 5", Full: "--iterations 100_000 --duration 0 --reps 6",
 	}
 )
 
@@ -31,13 +31,13 @@ func init() {
 		}, {
 			ID: "002/peak", Section: "for every number of goroutines", Quote: "peaks at 274,622, with 17 goroutines, and starts dropping rapidly", Figure: "0.29x with 48",
 			Predicts:   "48 goroutines on as many threads sign 0.29 times as much as 17",
-			Experiment: Experiment{Run: "scaling --kind ecdsa --goroutines 17,48", Quick: "--duration 300ms --reps 7", Full: "--duration 4s --reps 12"}, CPUs: 24,
+			Experiment: Experiment{Run: "scaling --kind ecdsa --goroutines 17,48", Quick: "--duration 300ms --reps 5", Full: "--duration 4s --reps 6"}, CPUs: 24,
 			Test:    Effect{Of: Side{cell.Throughput, "goroutines=48"}, Over: Side{cell.Throughput, "goroutines=17"}, Says: 0.287},
 			Refutes: "as many signatures with 48", Why: "Signing allocates far less today.",
 		}, {
 			ID: "002/scaling", Section: "the optimum", Quote: "22.56X times faster than the single core score", Figure: "22.6x on 24 cores",
 			Predicts:   "24 goroutines with GOGC=11300 sign 22.6 times as much as one",
-			Experiment: Experiment{Run: "scaling --kind ecdsa --goroutines 1,24 --gc 11300", Quick: "--duration 300ms --reps 7", Full: "--duration 4s --reps 12"}, CPUs: 24,
+			Experiment: Experiment{Run: "scaling --kind ecdsa --goroutines 1,24 --gc 11300", Quick: "--duration 300ms --reps 5", Full: "--duration 4s --reps 6"}, CPUs: 24,
 			Test:    Effect{Of: Side{cell.Throughput, "goroutines=24"}, Over: Side{cell.Throughput, "goroutines=1"}, Says: 22.56},
 			Refutes: "less than a quarter of it", Why: "Cores share clocks and memory.",
 		}, {
@@ -88,7 +88,7 @@ func init() {
 		}, {
 			ID: "002/tune", Section: "conclusion", Quote: "Don't be afraid to tune the GC to suit your needs",
 			Predicts:   "work that allocates much beside a live heap takes 0.8 times the CPU time with GOGC=800",
-			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800", Quick: "--duration 200ms --reps 10", Full: "--duration 4s --reps 18"},
+			Experiment: Experiment{Run: "scaling --kind trees --goroutines 2 --live 40MB --gc 100,800 --latency off", Quick: "--duration 150ms --reps 5", Full: "--duration 4s --reps 6"},
 			Test:       Effect{Of: Side{cell.OpCPU, "gc=800"}, Over: Side{cell.OpCPU, "gc=100"}, Says: 0.8},
 			Refutes:    "the same CPU time", Why: "What GOGC saves is what collections cost, and that depends on the live heap.",
 		},

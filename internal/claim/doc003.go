@@ -10,16 +10,16 @@ import (
 // are what is compared, beginning with the pattern.
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
-		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0", number, variants),
-		Quick: fmt.Sprintf("--iterations %d --reps 10", quick), Full: fmt.Sprintf("--iterations %d --reps 18", full),
+		Run:   fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0 --latency off", number, variants),
+		Quick: fmt.Sprintf("--iterations %d --reps 5", quick), Full: fmt.Sprintf("--iterations %d --reps 6", full),
 	}
 }
 
 // limits is an experiment of cases of the workload exercise-limits.
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
-		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0",
-		Quick: fmt.Sprintf("--iterations %d --reps 9", quick), Full: fmt.Sprintf("--iterations %d --reps 16", full),
+		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0 --latency off",
+		Quick: fmt.Sprintf("--iterations %d --reps 5", quick), Full: fmt.Sprintf("--iterations %d --reps 6", full),
 	}
 }
 
@@ -35,28 +35,28 @@ func allocations(variant string, least, most float64) Range {
 }
 
 var (
-	ex2  = exercise(2, "before,after,unsafe,kept", 300_000, 3_000_000)
-	ex3  = exercise(3, "before,after", 300_000, 3_000_000)
-	ex4  = exercise(4, "before,after,nogrow", 10_000, 100_000)
-	ex5  = exercise(5, "before,after,index", 8_000, 200_000)
-	ex6  = exercise(6, "before,after,pool", 100_000, 1_000_000)
-	ex7  = exercise(7, "before,after", 15_000, 150_000)
-	ex8  = exercise(8, "before,after,slog", 300_000, 3_000_000)
-	ex12 = exercise(12, "before,after,lazy", 10_000, 100_000)
-	ex13 = exercise(13, "before,after", 600_000, 10_000_000)
-	ex14 = exercise(14, "before,after,explicit", 15_000, 300_000)
-	ex15 = exercise(15, "before,after,inlined", 1_000_000, 10_000_000)
-	ex16 = exercise(16, "before,after,iterator", 60_000, 600_000)
-	ex17 = exercise(17, "before,after,cleanup", 40_000, 400_000)
-	ex18 = exercise(18, "before,after,inlined", 1_000_000, 10_000_000)
+	ex2  = exercise(2, "before,after,unsafe,kept", 150_000, 1_500_000)
+	ex3  = exercise(3, "before,after", 150_000, 1_500_000)
+	ex4  = exercise(4, "before,after,nogrow", 5_000, 50_000)
+	ex5  = exercise(5, "before,after,index", 4_000, 100_000)
+	ex6  = exercise(6, "before,after,pool", 50_000, 500_000)
+	ex7  = exercise(7, "before,after", 7_500, 75_000)
+	ex8  = exercise(8, "before,after,slog", 150_000, 1_500_000)
+	ex12 = exercise(12, "before,after,lazy", 5_000, 50_000)
+	ex13 = exercise(13, "before,after", 300_000, 5_000_000)
+	ex14 = exercise(14, "before,after,explicit", 7_500, 150_000)
+	ex15 = exercise(15, "before,after,inlined", 500_000, 5_000_000)
+	ex16 = exercise(16, "before,after,iterator", 30_000, 300_000)
+	ex17 = exercise(17, "before,after,cleanup", 20_000, 200_000)
+	ex18 = exercise(18, "before,after,inlined", 500_000, 5_000_000)
 
-	smallLimits    = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,buffer32,buffer32-pool,box-small", 200_000, 2_000_000)
-	callbackLimits = limits("predicate,predicate-typed", 40_000, 400_000)
-	jsonLimits     = limits("json-marshal,json-written", 60_000, 600_000)
-	sizeLimits     = limits("malloc-16,malloc-32768", 30_000, 300_000)
-	fileLimits     = limits("files-deferred,files-extracted", 1500, 20_000)
+	smallLimits    = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,buffer32,buffer32-pool,box-small", 100_000, 1_000_000)
+	callbackLimits = limits("predicate,predicate-typed", 20_000, 200_000)
+	jsonLimits     = limits("json-marshal,json-written", 30_000, 300_000)
+	sizeLimits     = limits("malloc-16,malloc-32768", 15_000, 150_000)
+	fileLimits     = limits("files-deferred,files-extracted", 750, 10_000)
 	timerLimits    = limits("timer-dropped", 100_000, 400_000)
-	mapCost        = Experiment{Run: "gccost --beside nothing,map-pointers,map-numbers --gomaxprocs 1", Quick: "--iterations 12 --reps 7", Full: "--iterations 60 --reps 12"}
+	mapCost        = Experiment{Run: "gccost --beside nothing,map-pointers,map-numbers --gomaxprocs 1 --latency off", Quick: "--iterations 6 --reps 5", Full: "--iterations 30 --reps 6"}
 )
 
 // limit is a side of one case of the workload exercise-limits.
@@ -75,7 +75,7 @@ func exerciseClaims() []Claim {
 	return []Claim{
 		{
 			ID: "003/01-sprintf", Section: "Exercise 1", Quote: "~8.5x faster, zero allocations", Figure: "240 ns to 28 ns: 8.5x",
-			Predicts: "fmt.Sprintf takes 8.5 times the CPU time of appending", Experiment: exercise(1, "before,after", 150_000, 1_500_000), Test: remedy("after", 8.5),
+			Predicts: "fmt.Sprintf takes 8.5 times the CPU time of appending", Experiment: exercise(1, "before,after", 75_000, 750_000), Test: remedy("after", 8.5),
 			Refutes: "equal times", Why: "The log line behind the prefix is written in both, and is part of the time.",
 		}, {
 			ID: "003/02-bytes", Section: "Exercise 2", Quote: "~19x faster (signature), zero allocations", Figure: "420 ns to 22 ns: 19x",
@@ -136,15 +136,15 @@ func exerciseClaims() []Claim {
 			Why:     "slog.Info takes any as well, so the numbers are boxed all the same, and it makes a record besides. 840 over 180 is not 14 either.",
 		}, {
 			ID: "003/09-optional", Section: "Exercise 9", Quote: "~1.7-2.2x faster, half the allocations", Figure: "480 ns to 220 ns: 2.2x",
-			Predicts: "a node with metadata apart takes 2.2 times the CPU time of one with it inside", Experiment: exercise(9, "before,after", 400_000, 4_000_000), Test: remedy("after", 2.2),
+			Predicts: "a node with metadata apart takes 2.2 times the CPU time of one with it inside", Experiment: exercise(9, "before,after", 200_000, 2_000_000), Test: remedy("after", 2.2),
 			Refutes: "equal times", Why: "The one object is as large as the two together, and the collector counts bytes.",
 		}, {
 			ID: "003/10-after", Section: "Exercise 10", Quote: "~8x faster, zero allocations", Figure: "3,400 ns to 420 ns: 8x",
-			Predicts: "time.After takes 8 times the CPU time of a timer that is reset", Experiment: exercise(10, "before,after", 60_000, 400_000), Test: remedy("after", 8),
+			Predicts: "time.After takes 8 times the CPU time of a timer that is reset", Experiment: exercise(10, "before,after", 30_000, 200_000), Test: remedy("after", 8),
 			Refutes: "equal times", Why: "Putting a timer into the heap of timers is most of both; since Go 1.23 one that is dropped does not stay there.",
 		}, {
 			ID: "003/11-json", Section: "Exercise 11", Quote: "~3-14x faster", Figure: "3,800 ns to 1,200 ns: 3.2x",
-			Predicts: "json.Marshal takes 3.2 times the CPU time of an encoder that is kept", Experiment: exercise(11, "before,after", 8_000, 60_000), Test: remedy("after", 3.2),
+			Predicts: "json.Marshal takes 3.2 times the CPU time of an encoder that is kept", Experiment: exercise(11, "before,after", 4_000, 30_000), Test: remedy("after", 3.2),
 			Refutes: "equal times", Why: "json.Marshal has its encoder state from a sync.Pool; the walk by reflection is the same in both, and nearly all of it.",
 		}, {
 			ID: "003/11-generated", Section: "Exercise 11", Quote: "Generated marshallers skip reflect entirely", Figure: "3,800 ns to 280 ns: 13.6x",

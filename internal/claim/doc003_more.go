@@ -35,7 +35,7 @@ func exerciseAllocations() []Claim {
 			Refutes: "an allocation", Why: "The runtime has a table of them.",
 		}, {
 			ID: "003/10-allocations", Section: "Exercise 10", Quote: "time.After allocates a new *time.Timer every call", Figure: "3 allocs/op",
-			Predicts: "time.After makes three allocations", Experiment: exercise(10, "before,after", 60_000, 400_000), Test: allocations("before", 2.9, 3.2),
+			Predicts: "time.After makes three allocations", Experiment: exercise(10, "before,after", 30_000, 200_000), Test: allocations("before", 2.9, 3.2),
 			Refutes: "fewer", Why: "The timer, its channel and the channel's buffer.",
 		}, {
 			ID: "003/12-allocations", Section: "Exercise 12", Quote: "dozens of allocations for state tables", Figure: "62 allocs/op",

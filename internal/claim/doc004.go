@@ -6,32 +6,32 @@ import "github.com/isobar-go/isobar/internal/cell"
 // flag --gc-every 1000.
 var (
 	tournamentRun = Experiment{
-		Run:   "loop --ingress main,alternate-two,main-lean,main-arena,main-threshold --gc-every 1000",
-		Quick: "--iterations 50_000 --reps 7", Full: "--iterations 400_000 --reps 15",
+		Run:   "loop --ingress main,alternate-two,main-lean,main-arena,main-threshold --gc-every 1000 --latency off",
+		Quick: "--iterations 25_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
 	calmRun = Experiment{
-		Run:   "loop --ingress main,alternate-two --gc-every 0",
-		Quick: "--iterations 600_000 --reps 7", Full: "--iterations 4_000_000 --reps 15",
+		Run:   "loop --ingress main,alternate-two --gc-every 0 --latency off",
+		Quick: "--iterations 300_000 --reps 5", Full: "--iterations 2_000_000 --reps 6",
 	}
 	crowdRun = Experiment{
-		Run:   "loop --ingress main,alternate-two --producers 4 --gc-every 1000",
-		Quick: "--iterations 100_000 --reps 7", Full: "--iterations 800_000 --reps 15",
+		Run:   "loop --ingress main,alternate-two --producers 4 --gc-every 1000 --latency off",
+		Quick: "--iterations 50_000 --reps 5", Full: "--iterations 400_000 --reps 6",
 	}
 	partsRun = Experiment{
-		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000",
-		Quick: "--iterations 40_000 --reps 10", Full: "--iterations 400_000 --reps 18",
+		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000 --latency off",
+		Quick: "--iterations 20_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
 	clearingRun = Experiment{ // on one processor, where a collection costs the same each time
-		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1",
-		Quick: "--iterations 60_000 --reps 10", Full: "--iterations 400_000 --reps 18",
+		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1 --latency off",
+		Quick: "--iterations 30_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
 	stormRun = Experiment{
 		Run:   "loop --ingress ablation --lockfree off,on --padding off,on --producers 4 --gc-every 0",
-		Quick: "--iterations 300_000 --reps 10", Full: "--iterations 4_000_000 --reps 18",
+		Quick: "--iterations 300_000 --reps 5", Full: "--iterations 4_000_000 --reps 6",
 	}
 	arenaCost = Experiment{
-		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1",
-		Quick: "--iterations 60 --reps 7", Full: "--iterations 400 --reps 12",
+		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1 --latency off",
+		Quick: "--iterations 30 --reps 5", Full: "--iterations 200 --reps 6",
 	}
 )
 

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,35 +42,23 @@ func (e Experiment) Args(size Size) []string {
 	return args
 }
 
-// Name is the name of a run that measures the experiment. Equal experiments of
-// equal size have equal names, others have not: a run is found by it.
+// Name is the name of a run that measures the experiment, in one pass or more.
+// Equal experiments of equal size have equal names, others have not: a run is
+// found by it.
 func (e Experiment) Name(size Size) string {
 	return "claims: " + strings.Join(e.Args(size)[2:], " ")
 }
 
-// Names are the names of all runs that measure the experiment.
-func (e Experiment) Names() []string {
-	longer := e.Longer()
-	return []string{e.Name(Quick), e.Name(Full), longer.Name(Quick), longer.Name(Full)}
-}
-
-// Longer is how many times the repetitions of an experiment its longer form has.
-const Longer = 3
-
-// Longer is the experiment with more repetitions: fresh ones, for a claim that
-// the run before left in doubt. That the first run called for it does not weigh
-// on what the second one says, as no value of the first is in it.
-func (e Experiment) Longer() Experiment {
-	for _, flags := range []*string{&e.Quick, &e.Full} {
-		words := strings.Fields(*flags)
-		if i := slices.Index(words, "--reps"); i >= 0 && i+1 < len(words) {
-			if n, err := strconv.Atoi(words[i+1]); err == nil {
-				words[i+1] = strconv.Itoa(Longer * n)
-			}
-		}
-		*flags = strings.Join(words, " ")
+// Pass returns the cells of one pass, counted from 0: as many blocks as the
+// experiment has repetitions, numbered on from those of the passes before it.
+func (e Experiment) Pass(size Size, seed uint64, pass int) ([]cell.Cell, error) {
+	spec, err := e.Spec(size, seed)
+	if err != nil {
+		return nil, err
 	}
-	return e
+	spec.Repetitions *= pass + 1
+	cells, err := spec.Cells()
+	return cells[len(cells)/(pass+1)*pass:], err
 }
 
 // Spec returns the plan of the experiment.
@@ -108,6 +95,8 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 	switch name {
 	case "reps":
 		spec.Repetitions, err = strconv.Atoi(levels[0])
+	case "latency":
+		spec.Untimed = levels[0] == "off"
 	case "gc":
 		for _, level := range levels {
 			gc, err := cell.ParseGC(level)

@@ -41,10 +41,11 @@ const minPairs = 4
 
 // Effect tests an effect of one configuration over another: Of is Says times
 // Over. With x the measured and c the claimed effect, both as logarithms in the
-// claimed direction, the claim holds where the interval of x lies above c/2,
-// and is weaker where it lies between the noise floor and c/2; it is reversed where
-// the interval lies below zero by more than the floor and by c/4 or 5 %, whichever is less,
-// and refuted where the interval reaches the floor but not c/4.
+// claimed direction, the claim holds where the interval of x lies above c/2 and
+// the noise floor; it is reversed where the interval lies as far below zero as a
+// quarter of the claim, and the floor; it is refuted where the interval does
+// not reach c/4, or the floor where that is less than c/2; and it is weaker where it
+// lies between the floor and c/2.
 type Effect struct {
 	Of, Over Side
 	Says     float64 // the document's ratio, not 1
@@ -66,20 +67,19 @@ func judgeEffect(est Estimate, says float64) (Verdict, string) {
 		claimed, lo, hi = -claimed, -hi, -lo
 	}
 	floor := math.Log(est.Floor)
-	against := max(floor, min(claimed/4, math.Log(1.05)))
 	switch {
 	case est.N < minPairs:
 		return Open, fmt.Sprintf("%d pairs are too few: it takes %d", est.N, minPairs)
 	case lo > floor && lo >= claimed/2:
 		return Holds, "the effect is there, by more than half of the figure"
+	case hi < -max(floor, claimed/4):
+		return Reversed, "the effect goes the other way, by more than a quarter of the figure"
+	case hi < max(claimed/4, min(floor, claimed/2)):
+		return Refuted, "no effect beyond what equal configurations differ by, or less than a quarter of the figure"
 	case lo > floor && hi < claimed/2:
 		return Weaker, "the direction is right, the effect less than half of the figure"
 	case lo > floor:
 		return Open, "the direction is right; whether half of the figure is reached takes more repetitions"
-	case hi < -against:
-		return Reversed, "the effect goes the other way"
-	case hi < max(claimed/4, min(floor, claimed/2)):
-		return Refuted, "no effect beyond what equal configurations differ by, or less than a quarter of the figure"
 	}
 	return Open, fmt.Sprintf("the interval does not decide: equal configurations differ by up to %.2fx", est.Floor)
 }

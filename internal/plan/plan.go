@@ -56,6 +56,7 @@ type Spec struct {
 	// The rest is copied into every cell.
 	Timeout     time.Duration
 	MemoryBytes int64
+	Untimed     bool
 	Profiles    []string
 }
 
@@ -146,7 +147,7 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		for _, i := range rng.Perm(len(configs)) {
 			cells = append(cells, cell.Cell{
 				Config: configs[i], Index: len(cells), Order: i, Block: block, Seed: seed,
-				Timeout: s.Timeout, MemoryBytes: s.MemoryBytes, Profiles: s.Profiles,
+				Timeout: s.Timeout, MemoryBytes: s.MemoryBytes, Untimed: s.Untimed, Profiles: s.Profiles,
 			})
 		}
 	}

@@ -270,6 +270,6 @@ func (c *LedgerClaim) untestable() string {
 
 // ledgerReading says how to read a ledger.
 var ledgerReading = []string{
-	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where its interval lies on the claimed side by more than half of the figure; it is **weaker** where the effect is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, **reversed** where it goes the other way, and **open** where the interval does not decide. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where its interval lies on the claimed side by more than half of the figure; it is **weaker** where the effect is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, **reversed** where it goes the other way by more than that quarter, and **open** where the interval does not decide. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
 	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with its samples.",
 }

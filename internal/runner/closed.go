@@ -15,7 +15,8 @@ import (
 const batchTime = 2 * time.Millisecond
 
 // runClosed runs a closed loop in two halves of its budget, the first without
-// clocks between operations, the second with each operation timed.
+// clocks between operations, the second with each operation timed. An untimed
+// cell has no second half.
 func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	ops, limit := task.Budget()
 	if ops <= 0 && limit <= 0 || task.Workers() < 1 {
@@ -23,16 +24,21 @@ func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 			rec.Cell.Workload, ops, limit, task.Workers())
 	}
 	bulk := loop{task: task, bounded: ops > 0, ops: ops - ops/2, limit: limit / 2}
+	single := loop{task: task, bounded: ops > 0, ops: ops / 2, limit: limit / 2}
+	if rec.Cell.Untimed {
+		bulk.ops, bulk.limit = ops, limit
+	}
 	before, cpu := allocated(), processUsage()
 	wall := bulk.run(batches)
 	cpu = processUsage().since(cpu)
 	setAllocs(rec, before, bulk.done)
 
-	single := loop{task: task, bounded: ops > 0, ops: ops / 2, limit: limit / 2}
 	service := latency.NewRecorder()
-	single.run(func(l *loop, w int, share int64, began time.Time) (int64, uint64) {
-		return timed(l, w, share, began, service, slow.recorder(began))
-	})
+	if !rec.Cell.Untimed {
+		single.run(func(l *loop, w int, share int64, began time.Time) (int64, uint64) {
+			return timed(l, w, share, began, service, slow.recorder(began))
+		})
+	}
 
 	done := float64(bulk.done)
 	rec.Set(cell.Ops, float64(bulk.done+single.done))

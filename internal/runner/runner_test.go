@@ -185,6 +185,20 @@ func checkTimeline(t *testing.T, rec cell.Record) {
 	}
 }
 
+// An untimed loop does all of its operations where they count for time, CPU and
+// allocation, and has no latencies.
+func TestClosedUntimed(t *testing.T) {
+	c := testCell("test-closed")
+	c.Params, c.GC, c.Untimed = map[string]string{"ops": "10001", "workers": "3"}, cell.DefaultGC, true
+	rec := run(t, c)
+	if rec.Err != nil || rec.Metrics[cell.Ops] != 10001 || rec.Check != "0000000000007533" || rec.Metrics[cell.OpTime] <= 0 {
+		t.Errorf("%v operations of %v ns, check %s, %v", rec.Metrics[cell.Ops], rec.Metrics[cell.OpTime], rec.Check, rec.Err)
+	}
+	if len(rec.Latency[cell.HistService]) > 0 {
+		t.Error("there are service times, and no operation was to be timed")
+	}
+}
+
 func TestClosedByTime(t *testing.T) {
 	c := testCell("test-closed")
 	c.Params = map[string]string{"ops": "0", "time": "100ms", "workers": "2"}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/claim"
+	"github.com/isobar-go/isobar/internal/store"
+)
+
+// TestClaimPasses holds that each pass adds repetitions to the one run of an
+// experiment, and that a session which is resumed knows how many there are.
+func TestClaimPasses(t *testing.T) {
+	s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	claims, err := claim.Select(nil, []string{"000/force-beside-enable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := claims[0].Experiment
+	doubt := claim.Doubt{Experiment: e, Claims: claims}
+	session, err := newClaimSession(s, claim.Quick, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, err := e.Pass(claim.Quick, session.seed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := len(pass)
+	measure := func(session *claimSession, finish int) (pending int) {
+		t.Helper()
+		id, cells, err := session.run(s, doubt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cells[:min(finish, len(cells))] {
+			if err := s.Append(id, &cell.Record{Cell: c, Started: time.Now()}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return len(cells)
+	}
+	if n := measure(session, each); n != each {
+		t.Errorf("first pass: %d cells, want %d", n, each)
+	}
+	if n := measure(session, each-2); n != each || session.passes[e] != 2 {
+		t.Errorf("second pass: %d cells, want %d; %d passes", n, each, session.passes[e])
+	}
+	resumed, err := newClaimSession(s, claim.Quick, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := measure(resumed, each); n != 2 || resumed.seed != session.seed || resumed.passes[e] != 2 {
+		t.Errorf("resumed: %d cells, want the 2 that are left; %d passes", n, resumed.passes[e])
+	}
+	runs, err := s.Runs()
+	if err != nil || len(runs) != 1 || runs[0].Finished != 2*each {
+		t.Errorf("%d runs, %+v, %v; want one with %d cells", len(runs), runs, err, 2*each)
+	}
+	if line := repeatExperiment(&runs[0], 10); !slices.Contains(runs[0].Args, "5") || line == repeatExperiment(&runs[0], 5) {
+		t.Errorf("%s: the command does not say the repetitions", line)
+	}
+}
+
+// TestClaimOrder holds that what took least time so far comes first, and nothing
+// that there is no time for, or that was measured often enough.
+func TestClaimOrder(t *testing.T) {
+	short, long, often := claim.Experiment{Run: "short"}, claim.Experiment{Run: "long"}, claim.Experiment{Run: "often"}
+	session := &claimSession{size: claim.Quick,
+		passes: map[claim.Experiment]int{short: 2, long: 1, often: claim.MaxPasses},
+		took:   map[claim.Experiment]time.Duration{short: time.Second, long: time.Minute, often: time.Millisecond},
+	}
+	next := func(spent time.Duration) (out []claim.Experiment) {
+		for _, d := range session.next([]claim.Doubt{{Experiment: long}, {Experiment: often}, {Experiment: short}}, time.Now().Add(-spent)) {
+			out = append(out, d.Experiment)
+		}
+		return out
+	}
+	for _, test := range []struct {
+		spent time.Duration
+		want  []claim.Experiment
+	}{
+		{0, []claim.Experiment{short, long}},
+		{quickTime - 30*time.Second, []claim.Experiment{short}},
+		{quickTime + time.Second, nil},
+	} {
+		if got := next(test.spent); !slices.Equal(got, test.want) {
+			t.Errorf("after %s: %v, want %v", test.spent, got, test.want)
+		}
+	}
+	session.size = claim.Full
+	if got := next(time.Hour); len(got) != 2 {
+		t.Errorf("full size: %v, want both that were not measured often enough", got)
+	}
+}
