@@ -19,9 +19,10 @@ var Check = check.New(check.Check{
 
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
-likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.`,
+likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.
+Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; results of functions that return values of several types as any; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
 	Run:      run,
 })
@@ -29,6 +30,9 @@ likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.ValueSpec)(nil)) {
 		declared(p, cur)
+	}
+	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil), (*ast.ReturnStmt)(nil), (*ast.SendStmt)(nil), (*ast.CompositeLit)(nil)) {
+		held(p, cur)
 	}
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
@@ -49,7 +53,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
-			if check.External(fn, p.Code.Pkg) && !fn.Signature().Variadic() {
+			if !check.Standard(fn) || fn.Pkg().Path() == "context" || fn.Pkg().Path() == "sync/atomic" {
 				if arg := boxed(p, fn, call, wide); arg != nil {
 					p.Report(arg, min(p.HeatAt(cur), check.Warm), types.ExprString(arg)+" is boxed to be passed as any to "+fn.FullName()+"; look for a variant with type parameters")
 				}
@@ -58,6 +62,8 @@ func run(p *check.Pass) {
 		}
 		if arg := boxed(p, fn, call, number); arg != nil {
 			p.Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
+		} else if arg := boxed(p, fn, call, wide); arg != nil {
+			p.Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
 }
@@ -68,9 +74,99 @@ func declared(p *check.Pass, cur inspector.Cursor) {
 	if spec.Type == nil || len(spec.Values) != 1 {
 		return
 	}
-	iface, ok := p.TypeOf(spec.Type).Underlying().(*types.Interface)
-	if ok && iface.Empty() && !p.IsConst(spec.Values[0]) && wide(p.TypeOf(spec.Values[0])) {
+	if boxes(p, p.TypeOf(spec.Type), spec.Values[0]) {
 		p.Report(spec, min(p.HeatAt(cur), check.Warm), types.ExprString(spec.Values[0])+" is boxed to be held as any; a type parameter keeps it as it is")
+	}
+}
+
+// boxes reports whether e is allocated to be held as the type to.
+func boxes(p *check.Pass, to types.Type, e ast.Expr) bool {
+	if _, isParam := types.Unalias(to).(*types.TypeParam); isParam {
+		return false
+	}
+	iface, ok := to.Underlying().(*types.Interface)
+	return ok && iface.Empty() && !p.IsConst(e) && wide(p.TypeOf(e))
+}
+
+// held reports, at cur, values that are assigned, returned, sent or listed as
+// any.
+func held(p *check.Pass, cur inspector.Cursor) {
+	say := func(e ast.Expr) {
+		p.Hint(e, p.HeatAt(cur), types.ExprString(e)+" is boxed to be held as any; a type parameter, or a field for each type, keeps it as it is")
+	}
+	switch n := cur.Node().(type) {
+	case *ast.AssignStmt:
+		for i, lhs := range n.Lhs {
+			if len(n.Lhs) == len(n.Rhs) && n.Tok.String() == "=" && boxes(p, p.TypeOf(lhs), n.Rhs[i]) {
+				say(n.Rhs[i])
+			}
+		}
+	case *ast.SendStmt:
+		if ch, ok := p.TypeOf(n.Chan).Underlying().(*types.Chan); ok && boxes(p, ch.Elem(), n.Value) {
+			say(n.Value)
+		}
+	case *ast.ReturnStmt:
+		decl := check.FuncDecl(cur)
+		if f, _ := check.Func(cur); decl == nil || f.Node() != decl {
+			return
+		}
+		results := p.Info.Defs[decl.Name].(*types.Func).Signature().Results()
+		for i, e := range n.Results {
+			if results.Len() == len(n.Results) && boxes(p, results.At(i).Type(), e) && !dynamic(p, cur, i) {
+				say(e)
+			}
+		}
+	case *ast.CompositeLit:
+		listed(p, n, say)
+	}
+}
+
+// dynamic reports whether the function around the return at cur gives values of
+// several types as its result number i, which nothing but an interface can be.
+func dynamic(p *check.Pass, cur inspector.Cursor, i int) bool {
+	var one types.Type
+	f, _ := check.Func(cur)
+	for at := range f.Preorder((*ast.ReturnStmt)(nil)) {
+		ret := at.Node().(*ast.ReturnStmt)
+		if g, _ := check.Func(at); g.Node() != f.Node() || i >= len(ret.Results) || p.Info.Types[ret.Results[i]].IsNil() {
+			continue
+		}
+		t := types.Default(p.TypeOf(ret.Results[i]))
+		if one != nil && !types.Identical(one, t) {
+			return true
+		}
+		one = t
+	}
+	return false
+}
+
+// listed calls say for the first element of a literal of any that is boxed.
+func listed(p *check.Pass, lit *ast.CompositeLit, say func(ast.Expr)) {
+	for _, elt := range lit.Elts {
+		var t types.Type
+		kv, keyed := elt.(*ast.KeyValueExpr)
+		if keyed {
+			elt = kv.Value
+		}
+		switch u := p.TypeOf(lit).Underlying().(type) {
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		case *types.Map:
+			t = u.Elem()
+		case *types.Struct:
+			if !keyed {
+				return
+			}
+			t = p.TypeOf(kv.Key)
+		default:
+			return
+		}
+		if boxes(p, t, elt) {
+			say(elt)
+			return
+		}
 	}
 }
 
@@ -130,12 +226,18 @@ func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr, kind func(types.Ty
 	return nil
 }
 
-// wide reports whether t is a number of more than one byte, an array or a
-// struct.
+// wide reports whether t is a number of more than one byte, a text, a slice, an
+// array or a struct.
 func wide(t types.Type) bool {
 	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return true
+	case *types.Basic:
+		if _, isParam := types.Unalias(t).(*types.TypeParam); !isParam && u.Info()&types.IsString != 0 && u.Info()&types.IsUntyped == 0 {
+			return true
+		}
 	case *types.Array:
-		return u.Len() > 0
+		return u.Len() > 1 || u.Len() == 1 && wide(u.Elem())
 	case *types.Struct:
 		return u.NumFields() > 0
 	}

@@ -124,11 +124,30 @@ func ends(p *check.Pass, v *types.Var) (returned, local, handedOut bool) {
 			local = true
 		case *ast.ReturnStmt:
 			handedOut = true
+		case *ast.AssignStmt:
+			if sel, ok := parent.Lhs[0].(*ast.SelectorExpr); !ok || len(parent.Lhs) != 1 || !stays(p, p.Var(sel.X)) {
+				return false, false, false
+			}
+			local = true // in something that stays here, too
 		default:
 			return false, false, false
 		}
 	}
 	return returned, local, handedOut
+}
+
+// stays reports whether v is a local variable of which only fields and methods
+// are asked for.
+func stays(p *check.Pass, v *types.Var) bool {
+	if !p.Local(v) {
+		return false
+	}
+	for _, use := range p.Uses(v) {
+		if _, ok := use.Parent().Node().(*ast.SelectorExpr); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // returns reports whether the call at cur is an operand of a return.

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -35,10 +36,19 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 			return
 		}
 	}
+	if resets(p, call) && !kept(p, cur) {
+		p.Report(call, heat, p.Callee(call).FullName()+" allocates in each call what has a Reset, and nothing keeps it; take it from a pool, or hold it between the calls")
+		return
+	}
 	if p.Builtin(call) != "make" || !slice(p.TypeOf(call)) {
 		return
 	}
 	v := p.Var(holder(cur))
+	outer, argument := cur.Parent().Node().(*ast.CallExpr)
+	if v == nil && argument && !empty(p, outer) && bytesOf(p, call) >= small && p.ExprUse(cur)&(check.Keeps|check.Hands) == check.Hands {
+		p.Report(call, heat, "a slice is made for each call, and what it is handed to keeps it nowhere, as far as this package shows; take it from a pool, or hold it between the calls")
+		return
+	}
 	if !p.Local(v) {
 		return
 	}
@@ -49,6 +59,18 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 	p.Report(call, heat, v.Name()+" is made anew in each call, and nothing keeps it, as far as this package shows; take it from a pool, or hold it between the calls")
 }
 
+// resets reports whether call makes something that has a method Reset or Clear:
+// a hash, a compressor, an encoder.
+func resets(p *check.Pass, call *ast.CallExpr) bool {
+	fn := p.Callee(call)
+	if fn == nil || fn.Pkg() == nil || fn.Signature().Results().Len() == 0 || !strings.HasPrefix(fn.Name(), "New") || fn.Pkg().Path() == "time" || fn.Pkg().Path() == "bytes" || fn.Pkg().Path() == "strings" {
+		return false
+	}
+	obj, _, _ := types.LookupFieldOrMethod(fn.Signature().Results().At(0).Type(), true, p.Code.Pkg, "Reset")
+	_, ok := obj.(*types.Func)
+	return ok
+}
+
 // grown reports a slice of bytes that begins as nil in each call, is appended
 // to, and is not kept.
 func grown(p *check.Pass, cur inspector.Cursor) {
@@ -57,10 +79,10 @@ func grown(p *check.Pass, cur inspector.Cursor) {
 		return
 	}
 	v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
-	if !ok || !p.Local(v) || !check.IsBytes(v.Type()) || !appendedTo(p, v) {
+	if !ok || !p.Local(v) || !slice(v.Type()) || !appendedTo(p, v) {
 		return
 	}
-	if use := p.VarUse(v); use&check.Keeps == 0 && use&check.Hands != 0 {
+	if use := p.VarUse(v); use&check.Keeps == 0 && (use&check.Hands != 0 || !check.IsBytes(v.Type())) {
 		p.Report(spec, min(p.HeatAt(cur), check.Warm), v.Name()+" grows anew in each call, and nothing keeps it, as far as this package shows; take it from a pool, or begin with an array on the stack")
 	}
 }

@@ -24,7 +24,8 @@ The conversion copies the string to the heap. Since Go 1.22 the compiler leaves 
 sees that the callee neither writes to the slice nor keeps it, so only the other
 calls are flagged there: those through an interface, of functions that pass the slice on, and, as a hint,
 of functions of other packages and of bytes.Index, Contains, Count and Compare, which end in assembly. Copies that
-are returned, or held and handed on, are hints, too, and so are constants for an interface.`,
+are returned, or held and handed on, are hints, too, and so are constants for an interface or other modules, what is
+given to hashes, which end in assembly as well, and []rune(s) that is only read.`,
 	When:     "the line is hot, and the callee can take a string (io.WriteString does).",
 	WhenNot:  "constants that are not written to an interface; callees that only read (from Go 1.22) or that write to the slice; copies that are stored; start-up code and error paths.",
 	Measured: "read only: 0 allocations -> 0; kept or behind an interface: 1 -> 0 (Go 1.26.8)",
@@ -42,6 +43,7 @@ func run(p *check.Pass) {
 		if s, ok := converted(p, call); ok && !p.IsConst(s) {
 			elsewhere(p, cur, call)
 		}
+		runes(p, cur, call)
 		if _, ok := p.IsCall(call, "bytes", "NewBufferString"); ok && onlyRead(p, cur) {
 			p.Report(call, min(p.HeatAt(cur), check.Warm), "bytes.NewBufferString copies the string to read from it; strings.NewReader reads the string itself")
 		}
@@ -58,8 +60,8 @@ func converted(p *check.Pass, arg ast.Expr) (ast.Expr, bool) {
 }
 
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s ast.Expr) {
-	if p.Builtin(call) == "append" && i == 1 && call.Ellipsis.IsValid() && !p.IsConst(s) && !elided(p, call) {
-		p.Report(call.Args[i], min(p.HeatAt(cur), check.Warm), "[]byte(s) is copied to be appended, before Go 1.22; append takes the string")
+	if b := p.Builtin(call); (b == "append" && call.Ellipsis.IsValid() || b == "copy") && i == 1 && !p.IsConst(s) && !elided(p, call) {
+		p.Hint(call.Args[i], p.HeatAt(cur), "[]byte(s) is copied for "+b+", before Go 1.22; "+b+" takes the string")
 	}
 	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" {
 		return
@@ -81,6 +83,9 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 		return
 	}
 	if constant {
+		if _, known := p.ParamUse(fn, i); !known && !check.Standard(fn) {
+			p.Report(call.Args[i], warm, "the constant is copied for each call of "+fn.FullName()+", unless it only reads it; hold the bytes in a package variable")
+		}
 		return
 	}
 	if _, ok := p.IsCall(call, "bytes", "NewReader", "NewBuffer"); ok {
@@ -103,17 +108,40 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+", unless it only reads it; look for a variant that takes a string")
 	case strings.HasPrefix(fn.Name(), "Unmarshal"):
 		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+"; hold the bytes that it came from, or decode from a strings.Reader")
+	case !(elided(p, call) && readsOnly(fn)):
+		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+"; look for a variant that takes a string, such as WriteString")
 	}
 	if !ok || use&check.Writes != 0 {
 		return
 	}
 	if use == 0 && elided(p, call) {
-		if fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()] {
+		if assembly[fn.Pkg().Path()] || fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()] {
 			p.Report(call.Args[i], warm, "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+" ends in assembly, which the compiler does not look into")
 		}
 		return
 	}
 	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+", which does not write to it; let it take a string")
+}
+
+// runes reports []rune(s) that is held and only read.
+func runes(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+	s, ok := p.Conversion(call, func(t types.Type) bool {
+		slice, ok := t.Underlying().(*types.Slice)
+		return ok && types.Identical(slice.Elem().Underlying(), types.Typ[types.Rune])
+	})
+	if !ok || !check.IsString(p.TypeOf(s)) || p.IsConst(s) {
+		return
+	}
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.AssignStmt:
+		if v := p.Var(parent.Lhs[0]); len(parent.Lhs) != 1 || !p.Local(v) || p.VarUse(v)&(check.Writes|check.Keeps) != 0 {
+			return
+		}
+	case *ast.IndexExpr, *ast.SliceExpr:
+	default:
+		return
+	}
+	p.Hint(call, p.HeatAt(cur), "[]rune(s) takes four bytes for each character; a range loop and package utf8 read the string itself")
 }
 
 // onlyRead reports whether the buffer of the call at cur goes straight to what
@@ -167,6 +195,19 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 // inAssembly are functions of package bytes whose argument is still copied, by
 // measurement with Go 1.26.8.
 var inAssembly = map[string]bool{"Compare": true, "Contains": true, "Count": true, "Index": true}
+
+// assembly are the packages whose functions end there.
+var assembly = map[string]bool{"crypto/hmac": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "hash/crc32": true}
+
+// readsOnly reports whether fn is a method of the library that the compiler
+// sees to read its argument: Buffer and Builder, and encodings.
+func readsOnly(fn *types.Func) bool {
+	switch name := check.FuncName(fn); name {
+	case "Buffer.Write", "Builder.Write", "Encoding.EncodeToString", "Encoding.AppendEncode", "Encoding.Encode":
+		return true
+	}
+	return false
+}
 
 // writes reports whether fn has the signature of io.Writer.Write.
 func writes(fn *types.Func) bool {

@@ -24,6 +24,17 @@ type Pass struct {
 // said: nothing on a cold line; on one that may be hot a hint; the check's own
 // severity on a hot one.
 func (p *Pass) Report(node ast.Node, heat Heat, message string, edits ...analysis.TextEdit) {
+	p.ReportWith(node, nil, heat, message, edits...)
+}
+
+// Hint reports node as a hint, unless it is cold.
+func (p *Pass) Hint(node ast.Node, heat Heat, message string) {
+	p.Report(node, min(heat, Warm), message)
+}
+
+// ReportWith is Report for what allocates in other lines, too: those of also,
+// whose share of a profile is the finding's as well.
+func (p *Pass) ReportWith(node ast.Node, also []ast.Node, heat Heat, message string, edits ...analysis.TextEdit) {
 	severity := p.check.Severity
 	switch heat {
 	case Cold:
@@ -31,12 +42,16 @@ func (p *Pass) Report(node ast.Node, heat Heat, message string, edits ...analysi
 	case Warm:
 		severity = Hint
 	}
-	p.ReportAs(node, severity, message, edits...)
+	p.report(node, also, severity, message, edits)
 }
 
 // ReportAs reports node with a severity of its own. The edits are one fix. The
 // category of the diagnostic is the severity.
 func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits ...analysis.TextEdit) {
+	p.report(node, nil, severity, message, edits)
+}
+
+func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message string, edits []analysis.TextEdit) {
 	f := p.file(node.Pos())
 	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.hints {
 		return
@@ -48,6 +63,9 @@ func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits 
 		message = fmt.Sprintf("%s (exercise %d)", message, p.check.Exercise)
 	}
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
+	for _, n := range also {
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos(), End: n.End(), Message: "allocates here"})
+	}
 	if len(edits) > 0 && !p.dropsComment(edits) {
 		d.SuggestedFixes = []analysis.SuggestedFix{{Message: p.check.Name, TextEdits: edits}}
 	}

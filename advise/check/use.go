@@ -263,6 +263,10 @@ func (c *Code) assigned(cur inspector.Cursor) bool {
 	return false
 }
 
+// Writes reports whether the expression at cur is written to, or its address
+// taken.
+func (c *Code) Writes(cur inspector.Cursor) bool { return c.assigned(cur) || addressed(cur) }
+
 // Assigned reports whether v is given another value anywhere in within.
 func (c *Code) Assigned(v *types.Var, within ast.Node) bool {
 	for _, cur := range c.Uses(v) {

@@ -24,14 +24,16 @@ var Check = check.New(check.Check{
 	Doc: `a goroutine in a loop that captures the loop's variables
 
 Each round makes a closure, and moves what it captures to the heap. With the values as arguments of the
-literal that was fewer allocations once. With Go 1.26 it is more, so the advice is withdrawn there.`,
+literal that was fewer allocations once. With Go 1.26 it is more, so the advice is withdrawn there. The same holds for
+literals that a loop gives to calls, and for goroutines that capture what is assigned again.`,
 	When:     "before Go 1.26, where a profile shows the closures.",
-	WhenNot:  "closures without a goroutine; variables that the goroutine or the rest of the round writes to; start-up code.",
+	WhenNot:  "closures that are called at once or given to the library; variables that the closure writes to; start-up code.",
 	Measured: "12 allocations -> 22: reversed (10 items, Go 1.26.8)",
 	Run:      run,
 })
 
 func run(p *check.Pass) {
+	said := map[*ast.FuncLit]bool{}
 	for cur := range p.Root.Preorder((*ast.GoStmt)(nil)) {
 		goStmt := cur.Node().(*ast.GoStmt)
 		lit, ok := ast.Unparen(goStmt.Call.Fun).(*ast.FuncLit)
@@ -43,12 +45,69 @@ func run(p *check.Pass) {
 		if len(vars) == 0 {
 			continue
 		}
+		said[lit] = true
 		var names []string
 		for _, v := range vars {
 			names = append(names, v.Name())
 		}
 		p.Report(goStmt, p.HeatAt(cur), "the goroutine captures "+strings.Join(names, ", ")+" of the loop; pass them as arguments", fix(p, cur, goStmt.Call, lit, vars)...)
 	}
+	for cur := range p.Root.Preorder((*ast.FuncLit)(nil)) {
+		if lit := cur.Node().(*ast.FuncLit); !said[lit] {
+			others(p, cur, lit)
+		}
+	}
+}
+
+// others reports literals that are given to a call or a goroutine, and capture
+// what the round of a loop declares, or, of a goroutine, what is assigned again
+// and so lies on the heap.
+func others(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) {
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !ok || p.Builtin(call) != "" || library(p, call) {
+		return
+	}
+	_, routine := cur.Parent().Parent().Node().(*ast.GoStmt)
+	if call.Fun == lit && !routine {
+		return
+	}
+	loop := p.Loop(cur.Parent())
+	var names []string
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		id, isIdent := n.(*ast.Ident)
+		if !isIdent {
+			return true
+		}
+		v, isVar := p.Info.Uses[id].(*types.Var)
+		if !isVar || !p.Local(v) || v.Pos() >= lit.Pos() && v.Pos() < lit.End() || slices.Contains(names, v.Name()) || p.Assigned(v, lit) {
+			return true
+		}
+		if loop != nil && v.Pos() >= loop.Pos() && v.Pos() < loop.End() || routine && reassigned(p, v) {
+			names = append(names, v.Name())
+		}
+		return true
+	})
+	if len(names) > 0 {
+		p.Report(lit, p.HeatAt(cur), "the function literal captures "+strings.Join(names, ", ")+"; pass them as arguments, or call a method of a value that is there already")
+	}
+}
+
+// library reports whether call is of the standard library, which keeps few of
+// the functions it is given.
+func library(p *check.Pass, call *ast.CallExpr) bool {
+	fn := p.Callee(call)
+	return fn != nil && fn.Pkg() != nil && fn.Pkg() != p.Code.Pkg && check.Standard(fn) && fn.Pkg().Path() != "time"
+}
+
+// reassigned reports whether v is given another value after its declaration,
+// or its address is taken, so that closures hold it by reference.
+func reassigned(p *check.Pass, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		if p.Writes(use) {
+			return true
+		}
+	}
+	return false
 }
 
 // captured returns the variables that the loops around cur declare and lit

@@ -20,9 +20,10 @@ var Check = check.New(check.Check{
 	Doc: `a string that grows by += in a loop
 
 Each round allocates a new string and copies all that was there: quadratic in the
-number of rounds. A strings.Builder allocates as often as it doubles, with Grow once.`,
+number of rounds. A strings.Builder allocates as often as it doubles, with Grow once. Strings of fields and map entries,
+those that grow in callbacks, through fmt.Sprintf or strings.Join, at the front, or in four steps without a loop, are a hint.`,
 	When:     "always, unless the loop runs a handful of rounds.",
-	WhenNot:  "a + b + c in one expression; loops of at most 8 rounds; strings that begin anew each round; start-up code and error paths.",
+	WhenNot:  "a + b + c in one expression, and up to three steps; loops of at most 8 rounds; strings that begin anew each round; start-up code and error paths.",
 	Measured: "20,430 ns, 98 allocations -> 966 ns, 1 (50 fields, Go 1.26.8)",
 	Run:      run,
 })
@@ -49,6 +50,7 @@ func run(p *check.Pass) {
 		heat := p.HeatAt(cur)
 		p.Report(assign, heat, v.Name()+" is copied whole each time it grows; collect it in a strings.Builder", fix(p, cur, v, loop)...)
 	}
+	hints(p, seen)
 }
 
 // grows returns the string variable that assign appends to, and what it
@@ -105,7 +107,7 @@ func restarts(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 			continue
 		}
 		for _, lhs := range assign.Lhs {
-			if grown, _ := grows(p, assign); lhs == use.Node() && grown != v {
+			if grown, _ := grows(p, assign); lhs == use.Node() && grown != v && !joins(p, assign) {
 				return true
 			}
 		}

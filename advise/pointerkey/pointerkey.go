@@ -20,7 +20,7 @@ var Check = check.New(check.Check{
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer
-the map holds no pointers and is skipped.`,
+the map holds no pointers and is skipped. Keys that are such a pointer themselves are a hint.`,
 	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter.",
 	WhenNot:  "maps in local variables; pointers to what has no number of its own; keys and values that hold other pointers anyway.",
 	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms; look-ups alike (Go 1.26.8)",
@@ -30,6 +30,7 @@ the map holds no pointers and is skipped.`,
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.MapType)(nil)) {
 		m := cur.Node().(*ast.MapType)
+		direct(p, cur)
 		named := check.NamedOf(p.TypeOf(m.Key))
 		if named == nil || !lives(p, cur) {
 			continue
@@ -41,6 +42,19 @@ func run(p *check.Pass) {
 		if field, id := pointer(key); field != "" {
 			p.ReportAs(m, check.Advice, "the collector scans every key, for its "+field+"; put "+id+" in its place")
 		}
+	}
+}
+
+// direct reports a map whose key is itself a pointer to what has a number.
+func direct(p *check.Pass, cur inspector.Cursor) {
+	m := cur.Node().(*ast.MapType)
+	ptr, ok := types.Unalias(p.TypeOf(m.Key)).(*types.Pointer)
+	if !ok || check.HasPointers(p.TypeOf(m.Value)) || !lives(p, cur) {
+		return
+	}
+	key := types.NewStruct([]*types.Var{types.NewField(m.Pos(), p.Code.Pkg, "key", ptr, false)}, nil)
+	if _, id := pointer(key); id != "" {
+		p.ReportAs(m, check.Hint, "the collector scans every key; put its number in its place, as in "+id)
 	}
 }
 

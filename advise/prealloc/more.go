@@ -10,43 +10,88 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// more reports, as hints, what the loop at cur lets grow where run says
-// nothing: slices that only some rounds append to, or that are declared
-// elsewhere, and maps. The number of rounds bounds their length; whether it is
-// near, a profile knows.
+// more reports, as hints, what the assignment at cur lets grow where known
+// says nothing: slices that only some rounds append to, that are declared
+// further out, or that several others are appended to, and maps. Whether the
+// length is near what bounds it, or can be estimated, a profile does not know,
+// but it knows whether that matters.
 func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
-	n := bound(p, cur)
-	heat := min(p.HeatAt(cur), check.Warm)
-	if n == "" || heat == check.Cold {
+	v, what := grows(p, cur.Node().(*ast.AssignStmt))
+	if v == nil || said[v] {
 		return
 	}
-	loop := cur.Node().(ast.Stmt)
-	for at := range cur.Preorder((*ast.AssignStmt)(nil), (*ast.FuncLit)(nil)) {
-		assign, ok := at.Node().(*ast.AssignStmt)
-		if !ok || innermost(at) != loop {
-			continue
-		}
-		v, what := grows(p, assign)
-		if v == nil || said[v] || v.Pos() >= loop.Pos() && v.Pos() < loop.End() {
-			continue
-		}
-		decl := origin(p, cur, v)
-		if decl == nil {
-			continue
-		}
-		said[v] = true
-		if _, isMap := v.Type().Underlying().(*types.Map); !isMap && stays(p, v, loop) {
-			continue
-		}
-		p.Report(decl, heat, v.Name()+" grows "+what+" with the rounds over "+n+"; where most rounds add to it, allocate that size first")
+	heat := min(p.HeatAt(cur), check.Warm)
+	decl := origin(p, cur, v)
+	if decl == nil || heat == check.Cold {
+		return
 	}
+	loop, call := repeats(p, cur, v)
+	var message string
+	switch n := ""; {
+	case loop.Valid():
+		if n = bound(p, loop); n == "" {
+			if what == "as a map" {
+				return
+			}
+			message = v.Name() + " grows " + what + " in a loop whose rounds nothing here counts; where their number can be told or estimated, allocate that size first"
+			break
+		}
+		message = v.Name() + " grows " + what + " with the rounds over " + n + "; where most rounds add to it, allocate that size first"
+	case call != nil:
+		message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; where the number of its rounds can be told or estimated, allocate that size first"
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sized(p, sel.X) {
+			message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; allocate the size that " + types.ExprString(sel.X) + ".Len() gives first"
+		}
+	case what == "as a slice" && spreads(p, v) >= 2:
+		message = v.Name() + " grows by several slices; sum their lengths and allocate that capacity first"
+	default:
+		return
+	}
+	said[v] = true
+	p.ReportWith(decl, appends(p, v), heat, message)
+}
+
+// repeats returns the innermost loop that runs the code at cur several times
+// for one declaration of v, or the call that is given the function literal that
+// does.
+func repeats(p *check.Pass, cur inspector.Cursor, v *types.Var) (loop inspector.Cursor, call *ast.CallExpr) {
+	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncLit)(nil), (*ast.FuncDecl)(nil)) {
+		n := at.Node()
+		if v.Pos() >= n.Pos() && v.Pos() < n.End() {
+			break
+		}
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			outer, ok := at.Parent().Node().(*ast.CallExpr)
+			if ok && outer.Fun != n && p.Builtin(outer) == "" {
+				return inspector.Cursor{}, outer
+			}
+			return inspector.Cursor{}, nil
+		case ast.Stmt:
+			if rounds := p.Rounds(n); (rounds < 0 || rounds > 2*check.SmallLoop) && leavesNot(p, cur) {
+				return at, nil
+			}
+		}
+	}
+	return inspector.Cursor{}, nil
+}
+
+// leavesNot reports whether what follows the code at cur may go on with the
+// loop around it.
+func leavesNot(p *check.Pass, cur inspector.Cursor) bool {
+	for at, ok := cur.NextSibling(); ok; at, ok = at.NextSibling() {
+		switch s := at.Node().(type) {
+		case *ast.ReturnStmt:
+			return false
+		case *ast.BranchStmt:
+			return s.Tok != token.BREAK
+		}
+	}
+	return true
 }
 
 // bound returns what says how many rounds the loop at cur has, or "".
 func bound(p *check.Pass, cur inspector.Cursor) string {
-	if n := p.Rounds(cur.Node().(ast.Stmt)); n >= 0 && n <= 2*check.SmallLoop {
-		return ""
-	}
 	switch loop := cur.Node().(type) {
 	case *ast.RangeStmt:
 		if check.IsInteger(p.TypeOf(loop.X)) || check.IsString(p.TypeOf(loop.X)) || counted(p, loop) {
@@ -54,30 +99,26 @@ func bound(p *check.Pass, cur inspector.Cursor) string {
 		}
 	case *ast.ForStmt:
 		cond, ok := loop.Cond.(*ast.BinaryExpr)
-		if !ok || loop.Init == nil || cond.Op != token.LSS && cond.Op != token.LEQ {
+		if !ok || loop.Init == nil || !check.IsInteger(p.TypeOf(cond.Y)) {
 			return ""
 		}
-		if _, steps := loop.Post.(*ast.IncDecStmt); steps && check.IsInteger(p.TypeOf(cond.Y)) {
-			return types.ExprString(cond.Y)
+		switch loop.Post.(type) {
+		case *ast.IncDecStmt, *ast.AssignStmt:
+		default:
+			return ""
 		}
+		if init, ok := loop.Init.(*ast.AssignStmt); ok && p.IsConst(cond.Y) && (cond.Op == token.GTR || cond.Op == token.GEQ) {
+			return types.ExprString(init.Rhs[0]) // it counts down
+		}
+		return types.ExprString(cond.Y)
 	}
 	return ""
-}
-
-// innermost returns the innermost loop around cur, nil where a function
-// literal is nearer.
-func innermost(cur inspector.Cursor) ast.Stmt {
-	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncLit)(nil)) {
-		loop, _ := at.Node().(ast.Stmt)
-		return loop
-	}
-	return nil
 }
 
 // grows returns the local variable that assign appends to, or whose entry it
 // sets, and what it is.
 func grows(p *check.Pass, assign *ast.AssignStmt) (*types.Var, string) {
-	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok == token.DEFINE {
 		return nil, ""
 	}
 	if index, ok := assign.Lhs[0].(*ast.IndexExpr); ok {
@@ -92,30 +133,83 @@ func grows(p *check.Pass, assign *ast.AssignStmt) (*types.Var, string) {
 	}
 	v := p.Var(assign.Lhs[0])
 	call, ok := assign.Rhs[0].(*ast.CallExpr)
-	if !p.Local(v) || !ok || p.Builtin(call) != "append" || p.Var(call.Args[0]) != v || call.Ellipsis.IsValid() {
+	if !p.Local(v) || !ok || p.Builtin(call) != "append" || p.Var(call.Args[0]) != v {
 		return nil, ""
 	}
 	return v, "as a slice"
 }
 
-// origin returns the statement that declares v without a size, before the loop
-// at cur and in no other loop.
-func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
-	around, _ := check.Func(cur)
+// appends returns the statements that let v grow.
+func appends(p *check.Pass, v *types.Var) (nodes []ast.Node) {
+	for _, use := range p.Uses(v) {
+		at := use.Parent()
+		if _, ok := at.Node().(*ast.IndexExpr); ok {
+			at = at.Parent()
+		}
+		assign, ok := at.Node().(*ast.AssignStmt)
+		if !ok || len(nodes) > 0 && nodes[len(nodes)-1] == assign {
+			continue
+		}
+		if grown, _ := grows(p, assign); grown == v {
+			nodes = append(nodes, assign)
+		}
+	}
+	return nodes
+}
+
+// spreads returns how many statements append all of another slice to v.
+func spreads(p *check.Pass, v *types.Var) (n int) {
+	for _, node := range appends(p, v) {
+		call, ok := node.(*ast.AssignStmt).Rhs[0].(*ast.CallExpr)
+		if ok && call.Ellipsis.IsValid() && !p.IsConst(call.Args[1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// origin returns the statement that declares v without a size, before what is
+// at cur, or, where v is a named result, what is at cur.
+func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Node {
+	decl := check.FuncDecl(cur)
+	if decl == nil {
+		return nil
+	}
+	if results := decl.Type.Results; results != nil && v.Pos() >= results.Pos() && v.Pos() < results.End() {
+		if set(p, cur, v) {
+			return nil
+		}
+		return cur.Node()
+	}
+	for at := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
+		if at.Node() == decl {
+			return declares(p, at, cur, v)
+		}
+	}
+	return nil
+}
+
+// declares is origin for what the function at around declares.
+func declares(p *check.Pass, around, cur inspector.Cursor, v *types.Var) ast.Node {
 	for at := range around.Preorder((*ast.DeclStmt)(nil), (*ast.AssignStmt)(nil)) {
 		if at.Node().Pos() > cur.Node().Pos() {
 			break
 		}
 		switch stmt := at.Node().(type) {
 		case *ast.DeclStmt:
-			gen := stmt.Decl.(*ast.GenDecl)
-			for _, spec := range gen.Specs {
+			for _, spec := range stmt.Decl.(*ast.GenDecl).Specs {
 				spec, ok := spec.(*ast.ValueSpec)
-				if ok && len(spec.Names) == 1 && p.Info.Defs[spec.Names[0]] == v {
-					if len(spec.Values) == 0 || len(spec.Values) == 1 && unsized(p, spec.Values[0]) {
-						return sameLoop(p, at, cur, stmt)
+				if !ok {
+					continue
+				}
+				for i, name := range spec.Names {
+					if p.Info.Defs[name] != v {
+						continue
 					}
-					return nil
+					if len(spec.Values) > 0 && (len(spec.Values) != len(spec.Names) || !unsized(p, spec.Values[i])) || set(p, cur, v) {
+						return nil
+					}
+					return stmt
 				}
 			}
 		case *ast.AssignStmt:
@@ -124,7 +218,7 @@ func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
 					continue
 				}
 				if len(stmt.Rhs) == len(stmt.Lhs) && unsized(p, stmt.Rhs[i]) {
-					return sameLoop(p, at, cur, stmt)
+					return stmt
 				}
 				return nil
 			}
@@ -133,52 +227,24 @@ func origin(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
 	return nil
 }
 
-// sameLoop returns stmt where the loop at cur runs as often as stmt at decl
-// does, or once for each element of what another loop goes over, whose lengths
-// can be summed.
-func sameLoop(p *check.Pass, decl, cur inspector.Cursor, stmt ast.Stmt) ast.Stmt {
-	outer := innermost(cur.Parent())
-	if outer == innermost(decl) {
-		return stmt
-	}
-	if around, ok := outer.(*ast.RangeStmt); !ok || !counted(p, around) || innermostOf(cur, outer) != innermost(decl) {
-		return nil
-	}
-	return stmt
-}
-
-// innermostOf returns the innermost loop around loop, which is around cur.
-func innermostOf(cur inspector.Cursor, loop ast.Stmt) ast.Stmt {
-	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
-		if at.Node() == loop {
-			return innermost(at.Parent())
-		}
-	}
-	return nil
-}
-
-// visited reports, as hints, what a function literal lets grow that is given to
-// a method of something with a length.
-func visited(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
-	call := cur.Node().(*ast.CallExpr)
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || len(call.Args) != 1 || !sized(p, sel.X) {
-		return
-	}
-	lit, ok := call.Args[0].(*ast.FuncLit)
-	if !ok {
-		return
-	}
-	for at := range cur.Preorder((*ast.AssignStmt)(nil)) {
-		v, what := grows(p, at.Node().(*ast.AssignStmt))
-		if v == nil || said[v] || check.Within(at.Node(), lit) && v.Pos() >= lit.Pos() || innermost(at) != nil {
+// set reports whether, before cur, v is given anything but an empty value or
+// what is appended to it.
+func set(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		assign, ok := use.Parent().Node().(*ast.AssignStmt)
+		if !ok || assign.Pos() >= cur.Node().Pos() {
 			continue
 		}
-		if decl := origin(p, cur, v); decl != nil {
-			said[v] = true
-			p.Report(decl, min(p.HeatAt(cur), check.Warm), v.Name()+" grows "+what+" as "+types.ExprString(call.Fun)+" goes on; allocate the size that "+types.ExprString(sel.X)+".Len() gives first")
+		for i, lhs := range assign.Lhs {
+			if lhs != use.Node() {
+				continue
+			}
+			if grown, _ := grows(p, assign); grown != v && (len(assign.Lhs) != len(assign.Rhs) || !unsized(p, assign.Rhs[i])) {
+				return true
+			}
 		}
 	}
+	return false
 }
 
 // sized reports whether e has a method Len that returns a number.
@@ -188,12 +254,21 @@ func sized(p *check.Pass, e ast.Expr) bool {
 	return ok && fn.Signature().Params().Len() == 0 && fn.Signature().Results().Len() == 1 && check.IsInteger(fn.Signature().Results().At(0).Type())
 }
 
-// unsized reports whether e makes an empty slice or map without a size.
+// unsized reports whether e makes a slice or a map without a size: empty, or
+// of the few elements that it begins with.
 func unsized(p *check.Pass, e ast.Expr) bool {
-	switch e := e.(type) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return p.Info.Types[e].IsNil()
 	case *ast.CompositeLit:
-		return len(e.Elts) == 0
+		switch p.TypeOf(e).Underlying().(type) {
+		case *types.Slice, *types.Map:
+			return true
+		}
 	case *ast.CallExpr:
+		if nothing, ok := p.Conversion(e, func(types.Type) bool { return true }); ok {
+			return p.Info.Types[nothing].IsNil()
+		}
 		if p.Builtin(e) != "make" {
 			return false
 		}

@@ -224,7 +224,7 @@ var remedies = func() map[string]string {
 }()
 
 // made is how functions are named that allocate what they return.
-var made = []string{"Clone", "Compress", "Copy", "Decode", "Decompress", "Encode", "Marshal", "Split"}
+var made = []string{"All", "Clone", "Collect", "Compress", "Copy", "Decode", "Decompress", "Encode", "Fields", "Filter", "Format", "Lines", "List", "Map", "Marshal", "Parse", "Read", "Serialize", "Split", "To"}
 
 // gives returns what to use in the place of fn where it is not declared in
 // this package and, by its name, allocates the slice that it returns. That
@@ -242,6 +242,9 @@ func gives(p *check.Pass, cur inspector.Cursor, fn *types.Func) string {
 	}
 	if _, decl := p.Decl(fn); decl != nil || check.Standard(fn) || appends(fn) {
 		return ""
+	}
+	if _, over := cur.Parent().Node().(*ast.RangeStmt); over && check.External(fn, p.Code.Pkg) {
+		return "where it does not only hand out what it holds, look for an iterator, or a variant that appends to a slice that is used again"
 	}
 	for _, name := range made {
 		if strings.HasPrefix(fn.Name(), name) {

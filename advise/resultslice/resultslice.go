@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 
 The caller is done with the slice when the round ends. A callee that appends to a slice
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop it is a hint: the
-slice could come from the caller or a pool. So it is where the library or a function further down allocates (strings.Split
+slice could come from the caller or a pool; so are the slices that exported functions make for callers of other packages. So it is where the library or a function further down allocates (strings.Split
 has SplitSeq beside it), and where a string is built to be looked up.`,
 	When:     "the loop is hot and the results are read within the round.",
 	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for those that append to the nil they are given, and for known ones; start-up code and error paths. Results that are handed on are a hint.",
@@ -30,10 +30,14 @@ has SplitSeq beside it), and where a string is built to be looked up.`,
 })
 
 func run(p *check.Pass) {
+	for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
+		given(p, cur)
+	}
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		fn := p.Callee(call)
 		if fn == nil {
+			unknown(p, cur, call)
 			continue
 		}
 		r, ok := result(p, cur)
@@ -45,6 +49,7 @@ func run(p *check.Pass) {
 			heat, when = min(heat, check.Warm), "soon after"
 		}
 		warm := min(heat, check.Warm)
+		also := allocations(p, fn)
 		if r.handed {
 			heat, when = warm, "when what it is handed to returns, unless that keeps it"
 		}
@@ -60,14 +65,69 @@ func run(p *check.Pass) {
 				p.Report(call, warm, fn.FullName()+" allocates a slice that is done with "+when+"; "+remedy)
 			}
 		case r.handed || !grown(p, fn, appended):
-			p.Report(call, warm, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
+			p.ReportWith(call, also, warm, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
 		case r.copied:
-			p.Report(call, heat, fn.Name()+" allocates a slice of which only a copy is kept; let it append to a slice that is used again")
+			p.ReportWith(call, also, heat, fn.Name()+" allocates a slice of which only a copy is kept; let it append to a slice that is used again")
 		case !r.held:
-			p.Report(call, warm, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again, or be an iterator")
+			p.ReportWith(call, also, warm, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again, or be an iterator")
 		default:
-			p.Report(call, heat, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
+			p.ReportWith(call, also, heat, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
 		}
+	}
+}
+
+// unknown reports a call of what is not known, as where an import is missing,
+// where it is given nil to append to, and its result stays in the function.
+func unknown(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) < 2 || !p.Info.Types[call.Args[0]].IsNil() {
+		return
+	}
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	if !ok || len(assign.Rhs) != 1 {
+		return
+	}
+	if v := p.Var(assign.Lhs[0]); p.Local(v) && p.VarUse(v)&check.Keeps == 0 {
+		p.Hint(call, p.HeatAt(cur), sel.Sel.Name+" of nil may allocate a slice that is done with soon after; give it memory that is used again, as b[:0]")
+	}
+}
+
+// allocations returns the statements that make or fill the slices that fn
+// returns.
+func allocations(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
+	cur, decl := p.Decl(fn)
+	if decl == nil {
+		return nil
+	}
+	returned := map[*types.Var]bool{}
+	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
+		if ret := at.Node().(*ast.ReturnStmt); len(ret.Results) > 0 && p.Var(ret.Results[0]) != nil {
+			returned[p.Var(ret.Results[0])] = true
+		}
+	}
+	for at := range cur.Preorder((*ast.AssignStmt)(nil)) {
+		assign := at.Node().(*ast.AssignStmt)
+		call, ok := assign.Rhs[0].(*ast.CallExpr)
+		if v := p.Var(assign.Lhs[0]); !ok || v == nil || !returned[v] || !slice(v.Type()) {
+			continue
+		}
+		if b := p.Builtin(call); b == "make" || b == "append" {
+			nodes = append(nodes, assign)
+		}
+	}
+	return nodes
+}
+
+// given reports, as a hint, the slice that an exported function makes for each
+// of its callers, who are not known.
+func given(p *check.Pass, cur inspector.Cursor) {
+	decl := cur.Node().(*ast.FuncDecl)
+	fn, ok := p.Info.Defs[decl.Name].(*types.Func)
+	if !ok || !fn.Exported() || len(p.Uses(fn)) > 0 || strings.HasPrefix(fn.Name(), "New") || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || !grown(p, fn, appended) {
+		return
+	}
+	if nodes := allocations(p, fn); len(nodes) > 0 {
+		p.ReportWith(nodes[0], nodes[1:], min(p.HeatAt(cur), check.Warm), fn.Name()+" allocates a slice for each caller; one that appends to a slice of the caller lets those who call again and again use the same memory")
 	}
 }
 

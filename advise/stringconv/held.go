@@ -49,6 +49,8 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 		}
 		if f&searches != 0 {
 			p.Report(c.call, heat, "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
+		} else if f&compares != 0 {
+			p.Report(c.call, warm, "the copy in "+v.Name()+" is only compared; string(b) in the comparison or the switch itself needs none, whatever its length")
 		}
 	case looksUp(p, v) && len(p.Uses(v)) > 1:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only what is not found is copied")
@@ -56,6 +58,8 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is handed on; where nothing keeps it, hand on the []byte")
 	case f&keeps == 0 && f&(searches|reads|converts) != 0:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is only read; keep the []byte, and convert where a string is asked for: what does not escape needs no memory up to 32 bytes")
+	case f&keeps == 0 && f&parses != 0:
+		p.Report(c.call, warm, "the copy in "+v.Name()+" is only parsed, which from Go 1.18 needs none up to 32 bytes; where they are longer, parse the bytes")
 	case f&keeps != 0 && f&(searches|converts) != 0:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is read before it is kept; read the []byte, and convert only what is kept")
 	}
@@ -84,15 +88,46 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 		}
 		p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied although the entry may be there; look it up by m[string(b)], and hold what changes behind a pointer")
 	case *ast.ReturnStmt:
-		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) {
+		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) && !boxed(p, cur) {
 			p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
-		} else if v := p.Var(c.of); p.Local(v) && grown(p, v) {
-			p.Report(c.call, min(c.heat(p, cur), check.Warm), v.Name()+" grows on the heap, and is copied to be returned; what a strings.Builder collects is the string")
+		} else if decl != nil && !c.buffer && onHeap(p, c.of) {
+			p.Report(c.call, min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}
 	}
 }
 
-// grown reports whether v begins as an empty slice without memory on the stack.
+// boxed reports whether the result at cur is given back as an interface, whose
+// holders would see another type.
+func boxed(p *check.Pass, cur inspector.Cursor) bool {
+	sig, ok := p.TypeOf(check.FuncDecl(cur).Name).(*types.Signature)
+	results := cur.Parent().Node().(*ast.ReturnStmt).Results
+	if f, _ := check.Func(cur); !ok || f.Node() != check.FuncDecl(cur) || sig.Results().Len() != len(results) {
+		return false
+	}
+	for i, e := range results {
+		if e == cur.Node() {
+			return types.IsInterface(sig.Results().At(i).Type())
+		}
+	}
+	return false
+}
+
+// onHeap reports whether b is made by a call, or grows from nothing on the stack.
+func onHeap(p *check.Pass, b ast.Expr) bool {
+	switch e := ast.Unparen(b).(type) {
+	case *ast.SliceExpr:
+		return onHeap(p, e.X)
+	case *ast.CallExpr:
+		return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType()
+	case *ast.Ident:
+		v := p.Var(e)
+		return p.Local(v) && grown(p, v)
+	}
+	return false
+}
+
+// grown reports whether v begins as an empty slice without memory on the stack,
+// or as the result of a function.
 func grown(p *check.Pass, v *types.Var) bool {
 	for cur := range p.Root.Preorder((*ast.ValueSpec)(nil), (*ast.AssignStmt)(nil)) {
 		switch n := cur.Node().(type) {
@@ -101,16 +136,30 @@ func grown(p *check.Pass, v *types.Var) bool {
 				return len(n.Values) == 0
 			}
 		case *ast.AssignStmt:
-			if n.Tok != token.DEFINE || len(n.Lhs) != 1 || p.Var(n.Lhs[0]) != v {
+			if n.Tok != token.DEFINE || len(n.Rhs) != 1 || p.Var(n.Lhs[0]) != v {
 				continue
 			}
 			switch e := n.Rhs[0].(type) {
 			case *ast.CompositeLit:
 				return len(e.Elts) == 0
 			case *ast.CallExpr:
-				return p.Builtin(e) == "make" && !p.IsConst(e.Args[len(e.Args)-1])
+				if p.Builtin(e) == "make" {
+					return !p.IsConst(e.Args[len(e.Args)-1]) || len(e.Args) == 3 && appendedTo(p, v)
+				}
+				return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType()
 			}
 			return false
+		}
+	}
+	return false
+}
+
+// appendedTo reports whether anything is appended to v.
+func appendedTo(p *check.Pass, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		call, ok := use.Parent().Node().(*ast.CallExpr)
+		if ok && p.Builtin(call) == "append" && call.Args[0] == use.Node() {
+			return true
 		}
 	}
 	return false

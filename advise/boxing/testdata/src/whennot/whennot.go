@@ -10,7 +10,7 @@ func log(args ...any) {}
 
 func constants(names []string, b byte, on bool) {
 	for _, n := range names {
-		log("x", 300, n)
+		log("x", 300, &n)
 		log(b, on, &b)
 		fmt.Fprintln(os.Stderr, len(n)) // output costs more
 	}
@@ -38,5 +38,5 @@ func release(b *[]byte) { pool.Put(b) }
 func held(p *int, f func()) (any, any) {
 	var pointer, function any = p, f // pointers already
 	var other any = 3
-	return pointer, [2]any{function, other}
+	return pointer, &[2]any{function, other}
 }

@@ -2,7 +2,10 @@
 
 package whennot
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 func written(items []int) {
 	for i := 0; i < len(items); i++ {
@@ -21,5 +24,9 @@ func outer(items []int) {
 	}
 	filter := func(x int) bool { return x > len(items) }
 	_ = filter(3)
+	for _, x := range items {
+		slices.IndexFunc(items, func(y int) bool { return x == y })
+		func() { println(x) }()
+	}
 	wg.Wait()
 }

@@ -21,6 +21,13 @@ func lines(words []string, n int) (out []string) {
 	return append(out, line)
 }
 
+func threeSteps(a string) string {
+	s := a
+	s += a
+	s += a
+	return s + a
+}
+
 func few(sep string) string {
 	s := ""
 	for i := 0; i < 4; i++ {

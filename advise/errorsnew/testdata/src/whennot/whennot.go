@@ -16,7 +16,7 @@ func validateAmount(c int64) error {
 //go:noinline
 func detailed(c int64) error {
 	if c < 0 {
-		return fmt.Errorf("amount %d must be positive", c)
+		return fmt.Errorf("amount %d: %w", c, errLate)
 	}
 	return errors.New(fmt.Sprint("amount ", c))
 }

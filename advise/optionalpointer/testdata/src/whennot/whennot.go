@@ -18,6 +18,12 @@ func make1() *tree {
 
 func make2() *tree { return &tree{s: common} }
 
+type view struct{ n *int }
+
+var total int
+
+func views(p *int) []*view { return []*view{{n: p}, {n: &total}} }
+
 type lazy struct{ p *shared }
 
 func give(l *lazy) *shared { return l.p } // others share it

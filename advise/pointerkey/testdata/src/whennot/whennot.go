@@ -30,5 +30,6 @@ func local(keys []Key) int {
 var (
 	byName  map[named]int
 	byID    map[identity]int
+	direct  map[*anonymous]int
 	objects map[Key]*Tenant // scanned anyway
 )

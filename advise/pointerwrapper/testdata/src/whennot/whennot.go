@@ -30,6 +30,17 @@ type versioned struct {
 
 func newVersioned(id int64) *versioned { return &versioned{id: id} }
 
+type gauge struct{ n int64 }
+
+func (g *gauge) set(n int64) { g.n = n }
+
+func gauges(ns []int64) (out []*gauge) {
+	for _, n := range ns {
+		out = append(out, &gauge{n})
+	}
+	return out
+}
+
 var (
 	counters []*counter
 	versions []*versioned

@@ -1,39 +1,6 @@
 package whennot
 
-// Nothing says how often the loop appends in all: it runs in another one.
-func nested(lists [][]int) []int {
-	var out []int
-	for len(lists) > 0 {
-		for _, x := range lists[0] {
-			if x > 0 {
-				out = append(out, x)
-			}
-		}
-		lists = lists[1:]
-	}
-	return out
-}
-
-type unsized struct{}
-
-func (unsized) Range(f func(int) bool) {}
-
-func visited(u unsized) []int {
-	var out []int
-	u.Range(func(x int) bool {
-		out = append(out, x)
-		return true
-	})
-	return out
-}
-
-func until(next func() (int, bool)) []int {
-	var out []int
-	for x, ok := next(); ok; x, ok = next() {
-		out = append(out, x)
-	}
-	return out
-}
+import "strings"
 
 func sized(in []int) map[int]bool {
 	seen := make(map[int]bool, len(in))
@@ -68,26 +35,6 @@ func few() []int {
 	return out
 }
 
-// The slice never leaves: it begins on the stack.
-func local(in []int) (sum int) {
-	var out []int
-	for _, x := range in {
-		out = append(out, x)
-	}
-	for i := range out {
-		sum += out[i]
-	}
-	return sum
-}
-
-func channel(in chan int) []int {
-	var out []int
-	for x := range in {
-		out = append(out, x)
-	}
-	return out
-}
-
 var table []int
 
 func init() {
@@ -98,12 +45,43 @@ func init() {
 	table = out
 }
 
-func each(yield func(int) bool) { yield(1) }
-
-func iterated() []int {
-	var out []int
-	for x := range each {
+// A size that was said is enough, and so is one append of each.
+func guessed(in chan int, a, b []int) []int {
+	out := make([]int, 0, 16)
+	for x := range in {
 		out = append(out, x)
 	}
-	return out
+	one := append([]int(nil), a...)
+	for len(one) < 3 {
+		one = append(one, 1)
+		break
+	}
+	return append(out, one...)
+}
+
+func grown(in []string) string {
+	var sb, few strings.Builder
+	sb.Grow(100)
+	for _, s := range in {
+		sb.WriteString(s)
+	}
+	for range 3 {
+		few.WriteString("x")
+	}
+	return sb.String() + few.String()
+}
+
+// What is never known is not estimated for maps.
+func unknown(in chan int) map[int]bool {
+	seen := map[int]bool{}
+	for x := range in {
+		seen[x] = true
+	}
+	return seen
+}
+
+func once(f func() int) []int {
+	var out []int
+	out = append(out, f())
+	return append(out, f())
 }

@@ -50,6 +50,16 @@ func once(line string) int {
 	return len(tokens)
 }
 
+func NewWords(s string) []string {
+	out := make([]string, 0, 4)
+	return append(out, s)
+}
+
+func AppendWords(dst []string, s string) []string {
+	dst = append(dst, s)
+	return dst
+}
+
 type record struct{ fields []string }
 
 func kept(r *record, line string) {

@@ -20,7 +20,8 @@ func width(n, w int) string { return fmt.Sprintf("%0*d", w, n) }
 func complexNumber(c complex128) string { return fmt.Sprintf("%v", c) }
 
 func printed(w io.Writer, sb *strings.Builder, n int, v any) string {
-	fmt.Fprintf(w, "%d", n) // output costs more
+	fmt.Fprintf(os.Stderr, "%d", n) // output costs more
+	fmt.Fprintln(w, v)
 	fmt.Fprintf(sb, "%T", v)
 	return fmt.Sprint(v) + fmt.Sprint(n, v)
 }

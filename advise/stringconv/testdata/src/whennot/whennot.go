@@ -28,14 +28,6 @@ func all(r io.Reader) (n int, err error) {
 		if v, err := strconv.Atoi(string(sc.Bytes())); err == nil { // there is none for bytes
 			n += v
 		}
-		number := sc.Text()
-		if number != "" {
-			n, _ = strconv.Atoi(number)
-		}
-		switch word := string(sc.Bytes()); word {
-		case "a", "b":
-			n++
-		}
 		fmt.Print(string(sc.Bytes())) // as bytes it prints numbers
 		fmt.Printf("%v", string(sc.Bytes()))
 		if n > 1000 {
@@ -43,6 +35,22 @@ func all(r io.Reader) (n int, err error) {
 		}
 	}
 	return n, sc.Err()
+}
+
+func lookedUp(sc *bufio.Scanner, br *bufio.Reader) (string, error) {
+	for sc.Scan() {
+		switch string(sc.Bytes()) {
+		case "a", "b":
+			return "c", nil
+		}
+	}
+	var buf [20]byte
+	b := strconv.AppendInt(buf[:0], 3, 10)
+	if len(b) > 20 {
+		return br.ReadString('.') // once
+	}
+	local := buf[:3]
+	return string(local), nil
 }
 
 type entry struct{ name []byte }

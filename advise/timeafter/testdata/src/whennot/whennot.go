@@ -16,10 +16,6 @@ func init() {
 }
 
 func once(ch <-chan int) {
-	select {
-	case <-ch:
-	case <-time.After(time.Millisecond):
-	}
 	for range 3 {
 		select {
 		case <-ch:
@@ -38,14 +34,8 @@ func once(ch <-chan int) {
 
 var deadline = time.After(time.Hour)
 
-func outside(list []int) {
-	for range list {
-		<-time.After(time.Millisecond)
-		ch := time.After(time.Millisecond)
-		select {
-		case <-ch:
-		case t := <-time.After(time.Millisecond):
-			_ = t
-		}
-	}
+func outside() {
+	<-time.After(time.Millisecond)
+	ch := time.After(time.Millisecond)
+	<-ch
 }

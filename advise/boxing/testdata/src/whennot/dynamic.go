@@ -1,0 +1,21 @@
+package whennot
+
+import "strconv"
+
+// decode gives what the text holds: only an interface can be all of it.
+func decode(texts []string) (values []any) {
+	for _, text := range texts {
+		values = append(values, scalar(text))
+	}
+	return values
+}
+
+func scalar(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	return text
+}

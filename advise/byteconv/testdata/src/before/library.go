@@ -1,0 +1,23 @@
+package before
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/base64"
+	"os"
+)
+
+func library(names []string, f *os.File, w *bufio.Writer) (n int) {
+	for _, s := range names {
+		sum := sha256.Sum256([]byte(s)) // want `ends in assembly`
+		n += int(sum[0])
+		f.Write([]byte(s)) // want `copies the string for .*File.*Write`
+		w.Write([]byte(s)) // want `copies the string for .*Writer.*Write`
+		n += len(base64.StdEncoding.EncodeToString([]byte(s)))
+		r := []rune(s) // want `\[\]rune\(s\) takes four bytes`
+		if r[0] == 'x' {
+			n += len(r)
+		}
+	}
+	return n
+}

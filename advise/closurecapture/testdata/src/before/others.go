@@ -1,0 +1,25 @@
+//go:build go1.23
+
+package before
+
+func submit(f func()) { f() }
+
+func rounds(items []Item, results []Result) {
+	for i := range items {
+		it := items[i]
+		submit(func() { results[i] = handle(it) }) // want `the function literal captures i, it`
+	}
+}
+
+func list(open func() ([]int, error)) []int {
+	var files []int
+	done := make(chan bool)
+	name := "x"
+	name += "y"
+	go func() { // want `the function literal captures name`
+		println(name)
+		close(done)
+	}()
+	<-done
+	return files
+}

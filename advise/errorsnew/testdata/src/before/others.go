@@ -1,0 +1,38 @@
+package before
+
+import (
+	"errors"
+	"fmt"
+)
+
+type coded struct {
+	code int
+	text string
+}
+
+func (c *coded) Error() string { return c.text }
+
+type sender struct {
+	errs chan error
+}
+
+func (s *sender) send(list []int, fail func(error)) error {
+	defer println()
+	for _, x := range list {
+		switch x {
+		case 1:
+			return &coded{1, "one"} // want `the same error is made anew`
+		case 2:
+			return &coded{x, "two"}
+		case 3:
+			fail(errors.New("three")) // want `the same error is made anew`
+		case 4:
+			s.errs <- errors.New("four") // want `the same error is made anew`
+		case 6:
+			return fmt.Errorf("%d is six", x) // want `an error is formatted in each call`
+		case 7:
+			panic(errors.New("seven"))
+		}
+	}
+	return nil
+}
