@@ -3,8 +3,9 @@ package cell
 // Phases say what the collector did while the slowest operations of a cell ran.
 type Phases struct {
 	// Latency names the histogram that the operations are the slowest of:
-	// HistResponse or HistService.
-	Latency string `json:"latency"`
+	// HistResponse or HistService. It is empty where the workload reports a
+	// histogram of something else, such as of submissions to a loop.
+	Latency string `json:"latency,omitempty"`
 	// Above is the quantile that they are above, for example 0.999, and
 	// ThresholdNs its value. Ops of Total operations are.
 	Above       float64 `json:"above"`

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -103,7 +105,11 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 		panic(fmt.Sprintf("runner: workload %s: %T is none of Closed, Open, Driven and Whole", rec.Cell.Workload, task))
 	}
 	if r, ok := task.(workload.Reporter); ok {
+		timed := maps.Clone(rec.Latency)
 		r.Report(rec)
+		if p := rec.Phases; p != nil && !bytes.Equal(rec.Latency[p.Latency], timed[p.Latency]) {
+			p.Latency = "" // the operations that were timed here are not those of the report
+		}
 	}
 	warnCycles(rec)
 	return err

@@ -37,6 +37,9 @@ func TestPhases(t *testing.T) {
 		if p.ThresholdNs <= 0 {
 			t.Errorf("%s: operations above %d ns", workload, p.ThresholdNs)
 		}
+		if (p.Latency == "") != (workload == "loop") { // it reports submissions, not its operations
+			t.Errorf("%s: the operations are said to be those of histogram %q", workload, p.Latency)
+		}
 		if workload == "hybrid" {
 			checkAbove(t, rec)
 		} else if p.Ops > p.Total/200 { // the loop keeps another histogram; nothing queues, so no stall fills a bucket
