@@ -75,6 +75,7 @@ type span struct {
 	From, To int
 	Column   int    // of its beginning
 	Callee   string // what it calls, as a site is named
+	Inner    bool   // it lies in the function that the first one calls
 	Beyond   bool   // only what is called counts, not what the lines themselves allocate
 }
 

@@ -181,7 +181,9 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
 	}
 	for _, rel := range d.Related {
-		out.Spans = append(out.Spans, spanAt(p, rel.Pos, rel.End))
+		s := spanAt(p, rel.Pos, rel.End)
+		s.Inner = out.Spans[0].Beyond && functionAt(p, rel.Pos) != out.Finding.Function
+		out.Spans = append(out.Spans, s)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -56,7 +57,9 @@ func (j *joiner) site(s *profile.Sample, value int64, k kind, at place, below []
 	j.enter(s, value, k, at, "")
 	if len(above) > 1 { // the caller's line has it, too
 		if file, ok := j.files[filepath.ToSlash(above[1].Function.Filename)]; ok {
-			j.enter(s, value, k, place{file, int(above[1].Line)}, lastName(above[0].Function.Name))
+			name, caller := lastName(above[0].Function.Name), place{file, int(above[1].Line)}
+			j.enter(s, value, k, caller, name)
+			j.enter(s, value, k, caller, name+":"+strconv.Itoa(at.line))
 		}
 	}
 }
@@ -103,11 +106,14 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 	}
 	taken := map[one]bool{}
 	for _, s := range f.spans {
+		if s.Inner {
+			continue // counted where it is called from
+		}
 		for line := s.From; line <= s.To; line++ {
 			at := place{s.File, line}
-			for _, name := range []string{"", s.Callee} {
+			for _, name := range f.sitesOf(s) {
 				t := j.sites[at][name]
-				if t == nil || name == "" && s.Beyond || taken[one{at, name}] {
+				if t == nil || taken[one{at, name}] {
 					continue
 				}
 				taken[one{at, name}] = true
@@ -124,6 +130,28 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 	}
 	share := sum.of(j.total)
 	return &share
+}
+
+// sitesOf names the sites of a line that a span is about. Where lines inside
+// the function that is called are named, they are all of it that counts.
+func (f *Finding) sitesOf(s span) (names []string) {
+	if !s.Beyond {
+		names = append(names, "")
+	}
+	if s.Callee == "" {
+		return names
+	}
+	inner := 0
+	for _, in := range f.spans {
+		for line := in.From; in.Inner && line <= in.To; line++ {
+			names = append(names, s.Callee+":"+strconv.Itoa(line))
+			inner++
+		}
+	}
+	if inner == 0 {
+		names = append(names, s.Callee)
+	}
+	return names
 }
 
 // regrown is what is allocated beyond the first time of what grows there: as
