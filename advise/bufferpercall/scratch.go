@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -36,6 +37,10 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 			return
 		}
 	}
+	if unknown(p, call) && !kept(p, cur) {
+		p.Report(call, heat, types.ExprString(call.Fun)+" allocates its tables and buffers in each call, and nothing keeps it; take it from a pool, and Reset it")
+		return
+	}
 	if resets(p, call) && !kept(p, cur) {
 		p.Report(call, heat, p.Callee(call).FullName()+" allocates in each call what has a Reset, and nothing keeps it; take it from a pool, or hold it between the calls")
 		return
@@ -58,6 +63,24 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 	}
 	p.Report(call, heat, v.Name()+" is made anew in each call, and nothing keeps it, as far as this package shows; take it from a pool, or hold it between the calls")
 }
+
+// unknown reports whether call makes a compressor of a package of which nothing
+// but the path is known.
+func unknown(p *check.Pass, call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || p.Callee(call) != nil || !strings.HasPrefix(sel.Sel.Name, "NewReader") && !strings.HasPrefix(sel.Sel.Name, "NewWriter") {
+		return false
+	}
+	id, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	pkg, ok := p.Info.Uses[id].(*types.PkgName)
+	return ok && compressors.MatchString(pkg.Imported().Path())
+}
+
+// compressors is how packages are named that compress.
+var compressors = regexp.MustCompile(`compress|zstd|gzip|lz4|snappy|brotli|flate`)
 
 // resets reports whether call makes something that has a method Reset or Clear:
 // a hash, a compressor, an encoder.

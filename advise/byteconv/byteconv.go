@@ -42,6 +42,8 @@ func run(p *check.Pass) {
 		}
 		if s, ok := converted(p, call); ok && !p.IsConst(s) {
 			elsewhere(p, cur, call)
+		} else if ok && listed(cur) {
+			p.Hint(call, p.HeatAt(cur), "the constant is copied each time; hold the bytes in a package variable where nothing writes to them")
 		}
 		runes(p, cur, call)
 		if _, ok := p.IsCall(call, "bytes", "NewBufferString"); ok && onlyRead(p, cur) {
@@ -121,6 +123,15 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 		return
 	}
 	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+", which does not write to it; let it take a string")
+}
+
+// listed reports whether the value at cur is part of a composite literal.
+func listed(cur inspector.Cursor) bool {
+	switch cur.Parent().Node().(type) {
+	case *ast.CompositeLit, *ast.KeyValueExpr:
+		return true
+	}
+	return false
 }
 
 // runes reports []rune(s) that is held and only read.

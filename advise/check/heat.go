@@ -108,7 +108,7 @@ func (c *Code) HeatAt(cur inspector.Cursor) Heat {
 
 // HeatOfPath is HeatAt without regard to errors.
 func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
-	inLoop := c.Loop(cur) != nil
+	inLoop, later := c.Loop(cur) != nil, false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncLit:
@@ -119,6 +119,8 @@ func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
 				return Hot
 			}
 			inLoop = inLoop || c.Loop(at) != nil
+			call, ok := at.Parent().Node().(*ast.CallExpr)
+			later = later || !ok || call.Fun != n
 		case *ast.FuncDecl:
 			heat := Warm
 			if fn, ok := c.Info.Defs[n.Name].(*types.Func); ok {
@@ -137,6 +139,9 @@ func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
 			}
 			return Hot
 		}
+	}
+	if later {
+		return Warm // of a function that a package variable holds
 	}
 	return Cold // the value of a package variable
 }

@@ -34,6 +34,9 @@ maps that are filled without a size; and builders and buffers that grow over wha
 func run(p *check.Pass) {
 	said := map[*types.Var]bool{}
 	known(p, said)
+	for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
+		fields(p, cur, said)
+	}
 	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
 		more(p, cur, said)
 	}

@@ -92,6 +92,9 @@ func replacers(p *check.Pass) {
 // likely the same in the next call: a field, or an element of something that is
 // not local.
 func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
+	if fixed(p, e) {
+		return true
+	}
 	switch e := ast.Unparen(e).(type) {
 	case *ast.SelectorExpr:
 		s := p.Info.Selections[e]
@@ -124,6 +127,20 @@ func before(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 		return v != nil && (v.Pos() < around.Node().Pos() || v.Pos() > around.Node().End())
 	}
 	return false
+}
+
+// fixed reports whether nothing in e depends on the call: it has no local
+// variables.
+func fixed(p *check.Pass, e ast.Expr) bool {
+	local := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			v, isVar := p.Info.Uses[id].(*types.Var)
+			local = local || isVar && p.Local(v)
+		}
+		return !local
+	})
+	return !local
 }
 
 func valid(pattern string) bool {

@@ -31,6 +31,12 @@ var cuts = map[string]bool{
 	"Trim": true, "TrimLeft": true, "TrimPrefix": true, "TrimRight": true, "TrimSpace": true, "TrimSuffix": true,
 }
 
+// positions are those that tell where something is.
+var positions = map[string]bool{
+	"ContainsAny": true, "ContainsRune": true, "IndexAny": true, "IndexByte": true, "IndexFunc": true, "IndexRune": true,
+	"LastIndexAny": true, "LastIndexByte": true,
+}
+
 // copies are those that make a text of their own.
 var copies = map[string]bool{
 	"Map": true, "Repeat": true, "Replace": true, "ReplaceAll": true, "Title": true, "ToLower": true, "ToUpper": true, "ToValidUTF8": true,
@@ -172,7 +178,7 @@ func stringsFate(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, name s
 	switch {
 	case first && cuts[name]:
 		return searches | fateOf(p, cur.Parent(), seen)
-	case inBytes[name] || cuts[name]: // or what is searched for
+	case inBytes[name] || cuts[name] || positions[name]: // or what is searched for
 		return searches
 	case copies[name]:
 		return reads

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"go/version"
+	"regexp"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -166,12 +167,16 @@ func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
 	case ok && use&check.Keeps != 0 && sometimes(p, fn, i):
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which reads them and keeps some; let it take a []byte, and copy what is kept")
+	case !ok && keeper.MatchString(fn.Name()):
 	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; where that does not keep them, a variant could take a []byte")
 	case !ok && fn.Pkg().Path() != "fmt" && (fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0):
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+", unless they are few and it does not keep them; look for a variant that takes a []byte, or read them as they are")
 	}
 }
+
+// keeper matches the names of functions that hold on to what they are given.
+var keeper = regexp.MustCompile(`^(Set|Store|Add|Push)([A-Z]|$)`)
 
 // sometimes reports whether fn does more with its parameter number i than to
 // keep it: itself, or the function that it hands it to.

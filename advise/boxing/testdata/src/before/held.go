@@ -3,6 +3,7 @@ package before
 import (
 	"container/list"
 	"context"
+	"sync"
 	"sync/atomic"
 )
 
@@ -33,3 +34,7 @@ func each(points []point, names []string, ch chan any, l *list.List, ctx context
 func latest(points []point) any {
 	return points[len(points)-1] // want `is boxed to be held as any`
 }
+
+var points = sync.Pool{New: func() any {
+	return point{} // want `point{} is boxed to be held as any`
+}}

@@ -19,3 +19,12 @@ func scalar(text string) any {
 	}
 	return text
 }
+
+// join puts lists of one key together.
+func join(into map[string]any, keys []string, value any) {
+	for _, key := range keys {
+		if list, ok := into[key].([]any); ok {
+			into[key] = append(list, value)
+		}
+	}
+}

@@ -21,3 +21,9 @@ func library(names []string, f *os.File, w *bufio.Writer) (n int) {
 	}
 	return n
 }
+
+type chunk struct{ body []byte }
+
+func begin(ch chan chunk) {
+	ch <- chunk{body: []byte("magic")} // want `the constant is copied each time`
+}

@@ -23,3 +23,14 @@ func list(open func() ([]int, error)) []int {
 	<-done
 	return files
 }
+
+type ranger interface{ Range(f func(int)) }
+
+func total(r ranger) (sum int) {
+	var last Item
+	r.Range(func(x int) { // want `the function literal writes to sum, last`
+		sum += x
+		last.n = x
+	})
+	return sum + last.n
+}

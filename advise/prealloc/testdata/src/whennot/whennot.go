@@ -85,3 +85,13 @@ func once(f func() int) []int {
 	out = append(out, f())
 	return append(out, f())
 }
+
+type sums struct{ total map[string]int }
+
+func (s *sums) reset(in []int) {
+	s.total = map[string]int{}
+	for _, x := range in {
+		s.total["all"] += x
+	}
+	s.total[""] = 0
+}

@@ -57,3 +57,9 @@ func quoted(parts []string) string {
 	}
 	return string(b) // want `b lies on the heap`
 }
+
+func credentials(b []byte) (user, password string) {
+	text := string(b) // want `the copy in text is read before it is kept`
+	at := strings.IndexByte(text, ':')
+	return text[:at], text[at+1:]
+}

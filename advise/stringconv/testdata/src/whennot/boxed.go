@@ -1,5 +1,7 @@
 package whennot
 
+import "reflect"
+
 // scalars are told apart by their types.
 func scalars(list [][]byte) (values []any) {
 	for _, b := range list {
@@ -13,4 +15,11 @@ func scalar(b []byte) any {
 		return nil
 	}
 	return string(b)
+}
+
+// fill stores texts in what holds them.
+func fill(values []reflect.Value, b []byte) {
+	for _, v := range values {
+		v.SetString(string(b))
+	}
 }
