@@ -22,8 +22,9 @@ parameter in the place of any keeps the value as it is. Putting a slice into a s
 likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.
 Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
+	Own:      true,
 	Run:      run,
 })
 
@@ -60,12 +61,44 @@ func run(p *check.Pass) {
 			}
 			continue
 		}
+		if mixed(p, fn) {
+			continue
+		}
 		if arg := boxed(p, fn, call, number); arg != nil {
 			p.Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		} else if arg := boxed(p, fn, call, wide); arg != nil {
 			p.Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
+}
+
+// mixed reports whether fn keeps what it is given as any, and is given values of
+// several types in this package: they have no other type in common.
+func mixed(p *check.Pass, fn *types.Func) bool {
+	params := fn.Signature().Params()
+	for i := range params.Len() {
+		iface, ok := params.At(i).Type().Underlying().(*types.Interface)
+		if use, known := p.ParamUse(fn, i); !ok || !iface.Empty() || !known || use&(check.Keeps|check.Hands) == 0 {
+			continue
+		}
+		var one types.Type
+		for _, use := range p.Uses(fn) {
+			at := use.Parent()
+			if _, ok := at.Node().(*ast.SelectorExpr); ok {
+				at = at.Parent()
+			}
+			call, ok := at.Node().(*ast.CallExpr)
+			if !ok || i >= len(call.Args) {
+				continue
+			}
+			t := types.Default(p.TypeOf(call.Args[i]))
+			if one != nil && !types.Identical(one, t) {
+				return true
+			}
+			one = t
+		}
+	}
+	return false
 }
 
 // declared reports var x any = n, where n is allocated to be pointed to.

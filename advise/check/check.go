@@ -55,6 +55,7 @@ type Check struct {
 	Since    string // first language version it holds for, such as "go1.22"; empty for all
 	Until    string // first language version it no longer holds for
 	Grows    bool   // what is flagged grows, and the fix saves all but the first allocation
+	Own      bool   // what is flagged allocates in its line, and not in what that calls
 	Run      func(*Pass)
 	Flags    func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
 	// Analyzer is set by New.

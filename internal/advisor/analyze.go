@@ -1,10 +1,12 @@
 package advisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -180,9 +182,15 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 		},
 		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
 	}
+	first := &out.Spans[0]
+	if c.Own {
+		first.Callee, first.Beyond = "", false
+	}
+	_, method, _ := strings.Cut(out.Finding.Function, ".")
+	recursive := first.Callee == cmp.Or(method, out.Finding.Function)
 	for _, rel := range d.Related {
 		s := spanAt(p, rel.Pos, rel.End)
-		s.Inner = out.Spans[0].Beyond && functionAt(p, rel.Pos) != out.Finding.Function
+		s.Inner = first.Callee != "" && (recursive || functionAt(p, rel.Pos) != out.Finding.Function)
 		out.Spans = append(out.Spans, s)
 	}
 	return out

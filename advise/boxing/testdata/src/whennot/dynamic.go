@@ -28,3 +28,15 @@ func join(into map[string]any, keys []string, value any) {
 		}
 	}
 }
+
+// machine holds values of any type.
+type machine struct{ stack []any }
+
+func (m *machine) push(v any) { m.stack = append(m.stack, v) }
+
+func (m *machine) run(code []int) {
+	for _, c := range code {
+		m.push(c)
+		m.push(float64(c))
+	}
+}
