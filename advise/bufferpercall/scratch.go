@@ -37,7 +37,7 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 			return
 		}
 	}
-	if unknown(p, call) && !kept(p, cur) {
+	if unknown(p, call) && stays(p, p.Var(holder(cur))) {
 		p.Report(call, heat, types.ExprString(call.Fun)+" allocates its tables and buffers in each call, and nothing keeps it; take it from a pool, and Reset it")
 		return
 	}

@@ -26,7 +26,7 @@ var Check = check.New(check.Check{
 Each round makes a closure, and moves what it captures to the heap. With the values as arguments of the
 literal that was fewer allocations once. With Go 1.26 it is more, so the advice is withdrawn there. The same holds for
 literals that a loop gives to calls, for goroutines that capture what is assigned again, and for literals given to
-interfaces that write to variables of the function.`,
+interfaces that write to several variables of the function.`,
 	When:     "before Go 1.26, where a profile shows the closures.",
 	WhenNot:  "closures that are called at once or given to the library; variables that the closure writes to; start-up code.",
 	Measured: "12 allocations -> 22: reversed (10 items, Go 1.26.8)",
@@ -118,7 +118,7 @@ func shared(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, lit *ast.Fu
 		at = append(at, span{v})
 		return true
 	})
-	if len(names) > 0 {
+	if len(names) > 1 {
 		p.ReportWith(lit, at, p.HeatAt(cur), "the function literal writes to "+strings.Join(names, ", ")+", which lie on the heap for that, each on its own; let it write to one value, or return what it finds")
 	}
 }

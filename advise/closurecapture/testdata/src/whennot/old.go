@@ -30,3 +30,10 @@ func outer(items []int) {
 	}
 	wg.Wait()
 }
+
+type ranger interface{ Range(f func(int)) }
+
+func one(r ranger) (sum int) {
+	r.Range(func(x int) { sum += x })
+	return sum
+}
