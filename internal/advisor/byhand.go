@@ -276,9 +276,11 @@ func changedLines(old, text []byte) (lines []int) {
 		switch {
 		case !within:
 		case line[0] == '-':
-			add(at)
+			if code := strings.TrimSpace(line[1:]); code != "" && !strings.HasPrefix(code, "//") {
+				add(at)
+				outside = true
+			}
 			at++
-			outside = true
 		case line[0] == '+' && strings.TrimSpace(line[1:]) != "":
 			outside = outside || !strings.HasPrefix(line[1:], "\t")
 			if !outside {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestChangedLines(t *testing.T) {
-	const old = "package p\n\nfunc f() {\n\ta()\n\tb()\n}\n\nfunc g() {\n\tc()\n}\n"
+	const old = "package p\n\nfunc f() {\n\ta()\n\tb()\n}\n\nfunc g() {\n\tc()\n}\n\nfunc k() {\n\td()\n\t// Why.\n\te()\n}\n"
 	for _, tt := range []struct {
 		name, text string
 		want       []int
@@ -20,6 +20,7 @@ func TestChangedLines(t *testing.T) {
 		{"taken out", strings.Replace(old, "\tc()\n", "", 1), []int{9}},
 		{"a new declaration changes none", strings.Replace(old, "\nfunc g", "\nvar x int\n\nfunc g", 1), nil},
 		{"nor does a new function", strings.Replace(old, "\nfunc g", "\nfunc h() {\n\td()\n}\n\nfunc g", 1), nil},
+		{"code for a comment", strings.Replace(old, "// Why.", "y()", 1), []int{14, 15}},
 		{"two places", strings.NewReplacer("a()", "A()", "c()", "C()").Replace(old), []int{4, 9}},
 	} {
 		if got := changedLines([]byte(old), []byte(tt.text)); !slices.Equal(got, tt.want) {
