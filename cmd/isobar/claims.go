@@ -43,7 +43,8 @@ func (a *app) claimsCommand() *cobra.Command {
 		Short: "What people write about it: is it true on this machine?",
 		Long: `Lists what the source documents assert, and what the latest run of each
 experiment says about it: holds, weaker, refuted, reversed, open (more
-repetitions may decide) or untestable (with the reason).
+repetitions may decide) or untestable (with the reason). A ? marks what is
+tentative: the interval reaches into the verdict next to it.
 
   isobar claims run --quick          measure all of them, in at most 12 minutes on 2 CPUs
   isobar claims run --doc 000        measure those of one document, as long as it takes
@@ -74,10 +75,10 @@ func (a *app) claimsRunCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Measure claims, and give each its verdict",
 		Long: `Measures the experiments of the selected claims, an ordinary run in the store
-each; claims with the same experiment share it. Where a verdict is in doubt (it
-is open, or would be another one if the interval were 1.37 times as wide, or a
-point), the run is extended by as many repetitions, in turns with the others in doubt,
-until none is: up to twenty times in all, and with --quick within 11.5 minutes.
+each; claims with the same experiment share it. Where a verdict is in doubt (the
+interval reaches into another one, or would if it were 1.37 times as wide), the run
+is extended by as many repetitions, in turns with the others in doubt, until none
+is: up to twenty times in all, and with --quick within 11.5 minutes.
 All runs of one call have the same seed. Ctrl-C keeps what is finished; --resume
 goes on with the latest call of the same size.`,
 		Args: cobra.NoArgs,
@@ -309,7 +310,7 @@ func newLedger(outcomes []claim.Outcome) *report.Ledger {
 func ledgerClaim(o claim.Outcome) report.LedgerClaim {
 	c := report.LedgerClaim{
 		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
-		Verdict: string(o.Verdict), Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
+		Verdict: string(o.Verdict), Tentative: o.Tentative, Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
 	}
 	if o.Verdict != claim.Holds && o.Verdict != claim.Untestable {
 		c.Why = o.Why

@@ -9,9 +9,9 @@
 // claim's [Test] turns its samples into a [Verdict].
 //
 // A test looks at paired samples alone: the median of paired ratios with its
-// bootstrap interval by block, counts, and shares. The verdict needs the
-// interval: where that lies on both sides of a bound the verdict is [Open], and
-// more repetitions may close it. No verdict is finer than what two equal
+// bootstrap interval by block, counts, and shares. The estimate has the verdict;
+// where the interval reaches into the verdict beside it that is tentative, where
+// it reaches farther the verdict is [Open], and more repetitions may close it. No verdict is finer than what two equal
 // configurations of the same run differed by (A/A).
 //
 // Each test can make up data for which its claim would hold and data for which

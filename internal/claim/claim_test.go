@@ -108,36 +108,60 @@ func TestEveryClaimCanFail(t *testing.T) {
 }
 
 func TestEffectVerdicts(t *testing.T) {
+	const sure, tentative = false, true
 	for _, test := range []struct {
 		name          string
 		ratio, lo, hi float64
 		floor, says   float64
 		n             int
 		want          Verdict
+		tentative     bool
 	}{
-		{"as claimed", 2.4, 2.2, 2.6, 1.1, 2.5, 6, Holds},
-		{"more than claimed", 9, 8, 10, 1.1, 2.5, 6, Holds},
-		{"as claimed, below one", 0.42, 0.4, 0.45, 1.1, 0.4, 6, Holds},
-		{"less", 1.3, 1.2, 1.4, 1.1, 2.5, 6, Weaker},
-		{"less or half", 1.5, 1.3, 1.8, 1.1, 2.5, 6, Open},
-		{"nothing", 1.01, 0.95, 1.06, 1.1, 2.5, 6, Refuted},
-		{"within the noise", 1.2, 1.1, 1.28, 1.3, 2.5, 6, Refuted},
-		{"noise hides it", 1.3, 0.9, 2.2, 1.3, 2.5, 6, Open},
-		{"other way", 0.7, 0.6, 0.78, 1.1, 2.5, 6, Reversed},
-		{"other way, below one", 2, 1.9, 2.2, 1.1, 0.4, 6, Reversed},
-		{"a little the other way", 0.9, 0.88, 0.92, 1.02, 2.5, 6, Refuted},
-		{"a little of much", 1.1, 1.08, 1.12, 1.02, 2.5, 6, Refuted},
-		{"other way within the noise", 0.8, 0.75, 0.85, 1.5, 2.5, 6, Refuted},
-		{"too few", 2.4, 2.4, 2.4, 1, 2.5, 3, Open},
-		{"infinite", math.Inf(1), math.Inf(1), math.Inf(1), 1, 2.5, 6, Holds},
-		{"zero", 0, 0, 0, 1, 0.5, 6, Holds},
+		{"as claimed", 2.4, 2.2, 2.6, 1.1, 2.5, 6, Holds, sure},
+		{"more than claimed", 9, 8, 10, 1.1, 2.5, 6, Holds, sure},
+		{"as claimed, below one", 0.42, 0.4, 0.45, 1.1, 0.4, 6, Holds, sure},
+		{"more than half, or less", 1.7, 1.5, 1.8, 1.1, 2.5, 6, Holds, tentative},
+		{"less", 1.3, 1.26, 1.4, 1.1, 2.5, 6, Weaker, sure},
+		{"less than half, or more", 1.5, 1.3, 1.8, 1.1, 2.5, 6, Weaker, tentative},
+		{"less than half, or next to nothing", 1.3, 1.2, 1.4, 1.1, 2.5, 6, Weaker, tentative},
+		{"any of three", 1.3, 1.2, 1.7, 1.1, 2.5, 6, Open, sure},
+		{"nothing", 1.01, 0.95, 1.06, 1.1, 2.5, 6, Refuted, sure},
+		{"next to nothing, or a little", 1.2, 1.15, 1.3, 1.1, 2.5, 6, Refuted, tentative},
+		{"within the noise", 1.2, 1.1, 1.28, 1.3, 2.5, 6, Refuted, sure},
+		{"noise hides it", 1.7, 0.9, 2.2, 1.8, 2.5, 6, Open, sure},
+		{"other way", 0.7, 0.6, 0.78, 1.1, 2.5, 6, Reversed, sure},
+		{"other way, or not", 0.7, 0.6, 0.9, 1.1, 2.5, 6, Reversed, tentative},
+		{"other way, below one", 2, 1.9, 2.2, 1.1, 0.4, 6, Reversed, sure},
+		{"a little the other way", 0.9, 0.88, 0.92, 1.02, 2.5, 6, Refuted, sure},
+		{"a little of much", 1.1, 1.08, 1.12, 1.02, 2.5, 6, Refuted, sure},
+		{"other way within the noise", 0.8, 0.75, 0.85, 1.5, 2.5, 6, Refuted, sure},
+		{"too few", 2.4, 2.4, 2.4, 1, 2.5, 3, Open, sure},
+		{"infinite", math.Inf(1), math.Inf(1), math.Inf(1), 1, 2.5, 6, Holds, sure},
+		{"zero", 0, 0, 0, 1, 0.5, 6, Holds, sure},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, text := judgeEffect(Estimate{test.ratio, test.lo, test.hi, test.n, test.floor}, test.says)
-			if got != test.want {
-				t.Errorf("got %s (%s), want %s", got, text, test.want)
+			r := judgeEffect(Estimate{test.ratio, test.lo, test.hi, test.n, test.floor}, test.says)
+			if r.Verdict != test.want || r.Tentative != test.tentative || r.Text == "" {
+				t.Errorf("got %s, tentative %v (%s), want %s, %v", r.Verdict, r.Tentative, r.Text, test.want, test.tentative)
 			}
 		})
+	}
+}
+
+func TestRangeVerdicts(t *testing.T) {
+	const sure, tentative = false, true
+	side := Side{Metric: "a"}
+	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"}, Test: Range{Of: side, Min: 1, Max: 2}}
+	for _, test := range []struct {
+		value, spread float64
+		want          Verdict
+		tentative     bool
+	}{
+		{1.5, 0.01, Holds, sure}, {1.9, 0.2, Holds, tentative}, {2.4, 0.2, Refuted, tentative}, {3, 0.01, Refuted, sure}, {0.5, 0.01, Refuted, sure},
+	} {
+		if r, _ := c.Judge(madeUp(t, c, World{side: test.value}, test.spread)); r.Verdict != test.want || r.Tentative != test.tentative {
+			t.Errorf("%v give or take %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative, r.Estimate, test.want, test.tentative)
+		}
 	}
 }
 

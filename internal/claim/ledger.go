@@ -23,7 +23,7 @@ type Outcome struct {
 	Doubtful bool
 }
 
-// doubt is by how much an interval may be wider without a change of the verdict,
+// doubt is by how much an interval may be wider without reaching another verdict,
 // for a verdict that is not doubtful. A claim is measured until it is beyond doubt, and
 // each look is one more chance to stop at a verdict that is wrong. With intervals that are
 // 1.37 times as wide, twenty looks err no more often than one look does with plain
@@ -146,21 +146,11 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	return r, samples
 }
 
-// doubtful reports whether the verdict is open, or would be another one if the
-// intervals were wider by doubt, or if they were points: an effect that goes the other
-// way is only refuted while its interval reaches to where it would be none.
+// doubtful reports whether the verdict is open or tentative, or would be if the
+// intervals were wider by doubt.
 func (c *Claim) doubtful(a *stat.Analysis) bool {
-	sharp, err := c.Test.decide(evidence{a, 1})
-	if err != nil || sharp.Verdict == Open {
-		return true
-	}
-	for _, widen := range []float64{0, doubt} {
-		other, err := c.Test.decide(evidence{a, widen})
-		if err != nil || other.Verdict != sharp.Verdict {
-			return true
-		}
-	}
-	return false
+	r, err := c.Test.decide(evidence{a, doubt})
+	return err != nil || r.Verdict == Open || r.Tentative
 }
 
 // A Doubt is an experiment of which claims are in doubt.

@@ -29,7 +29,7 @@ func TestPassesAndDoubt(t *testing.T) {
 		{"clear", []pass{clear}, 0, Holds, 8, false},
 		{"open", []pass{{1.1, 2.4}}, 0, Open, 8, true},
 		{"near half of the figure", []pass{{1.43, 1.5, 1.6, 1.7}}, 0, Holds, 8, true},
-		{"refuted or reversed", []pass{{0.6, 0.98}}, 0, Refuted, 8, true},
+		{"refuted or reversed", []pass{{0.6, 0.98}}, 0, Reversed, 8, true},
 		{"passes add up", []pass{{1.1, 2.4}, clear, clear, clear}, 0, Holds, 32, false},
 		{"a first pass that is not whole", []pass{clear}, 1, NotRun, 0, false},
 		{"a second one that is not", []pass{clear, clear}, 5, Holds, 16, false},

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,9 @@ type World map[Side]float64
 // A Result is what a test says.
 type Result struct {
 	Verdict Verdict
+	// Tentative: the estimate has the verdict, and part of its interval has
+	// another one next to it.
+	Tentative bool
 	// Estimate is the figure that decided; Unit says of what: "x" for a ratio,
 	// else a unit as cell.Unit gives it.
 	Estimate Estimate
@@ -41,11 +45,11 @@ const minPairs = 4
 
 // Effect tests an effect of one configuration over another: Of is Says times
 // Over. With x the measured and c the claimed effect, both as logarithms in the
-// claimed direction, the claim holds where the interval of x lies above c/2 and
-// the noise floor; it is reversed where the interval lies as far below zero as a
-// quarter of the claim, and the floor; it is refuted where the interval does
-// not reach c/4, or the floor where that is less than c/2; and it is weaker where it
-// lies between the floor and c/2.
+// claimed direction, the claim holds from c/2 on where that is above the noise
+// floor; it is reversed below -c/4 and the floor; it is refuted below c/4, or below
+// the floor where that is less than c/2; and it is weaker between these and c/2.
+// The estimate has the verdict. It is tentative where the interval reaches into the
+// verdict next to it, and open where it reaches farther.
 type Effect struct {
 	Of, Over Side
 	Says     float64 // the document's ratio, not 1
@@ -56,32 +60,59 @@ func (t Effect) decide(e evidence) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	verdict, text := judgeEffect(est, t.Says)
-	return Result{Verdict: verdict, Estimate: est, Unit: "x", Text: text}, nil
+	r := judgeEffect(est, t.Says)
+	r.Estimate, r.Unit = est, "x"
+	return r, nil
+}
+
+// effectTexts say what the verdicts on an effect mean.
+var effectTexts = map[Verdict]string{
+	Holds:    "the effect is there, by more than half of the figure",
+	Weaker:   "the direction is right, the effect less than half of the figure",
+	Refuted:  "no effect beyond what equal configurations differ by, or less than a quarter of the figure",
+	Reversed: "the effect goes the other way, by more than a quarter of the figure",
 }
 
 // judgeEffect compares a measured ratio with a claimed one.
-func judgeEffect(est Estimate, says float64) (Verdict, string) {
-	claimed, lo, hi := math.Log(says), math.Log(est.Lo), math.Log(est.Hi)
+func judgeEffect(est Estimate, says float64) Result {
+	claimed, x, lo, hi := math.Log(says), math.Log(est.Value), math.Log(est.Lo), math.Log(est.Hi)
 	if claimed < 0 {
-		claimed, lo, hi = -claimed, -hi, -lo
+		claimed, x, lo, hi = -claimed, -x, -hi, -lo
 	}
 	floor := math.Log(est.Floor)
+	verdict := func(x float64) Verdict {
+		switch {
+		case x > floor && x >= claimed/2:
+			return Holds
+		case x < -max(floor, claimed/4):
+			return Reversed
+		case x < max(claimed/4, min(floor, claimed/2)):
+			return Refuted
+		case x > floor:
+			return Weaker
+		}
+		return Open
+	}
+	order := []Verdict{Reversed, Refuted, Weaker, Open, Holds}
+	if floor < claimed/2 {
+		order = []Verdict{Reversed, Refuted, Weaker, Holds}
+	}
+	low, high := verdict(lo), verdict(hi)
 	switch {
 	case est.N < minPairs:
-		return Open, fmt.Sprintf("%d pairs are too few: it takes %d", est.N, minPairs)
-	case lo > floor && lo >= claimed/2:
-		return Holds, "the effect is there, by more than half of the figure"
-	case hi < -max(floor, claimed/4):
-		return Reversed, "the effect goes the other way, by more than a quarter of the figure"
-	case hi < max(claimed/4, min(floor, claimed/2)):
-		return Refuted, "no effect beyond what equal configurations differ by, or less than a quarter of the figure"
-	case lo > floor && hi < claimed/2:
-		return Weaker, "the direction is right, the effect less than half of the figure"
-	case lo > floor:
-		return Open, "the direction is right; whether half of the figure is reached takes more repetitions"
+		return Result{Verdict: Open, Text: fmt.Sprintf("%d pairs are too few: it takes %d", est.N, minPairs)}
+	case verdict(x) == Open:
+		return Result{Verdict: Open, Text: fmt.Sprintf("equal configurations differ by as much: up to %.2fx", est.Floor)}
+	case slices.Index(order, high)-slices.Index(order, low) > 1:
+		return Result{Verdict: Open, Text: fmt.Sprintf("the interval does not decide, from %s to %s", low, high)}
+	case low != high:
+		other := low
+		if other == verdict(x) {
+			other = high
+		}
+		return Result{Verdict: verdict(x), Tentative: true, Text: fmt.Sprintf("%s; the interval reaches to where it would be %s", effectTexts[verdict(x)], other)}
 	}
-	return Open, fmt.Sprintf("the interval does not decide: equal configurations differ by up to %.2fx", est.Floor)
+	return Result{Verdict: verdict(x), Text: effectTexts[verdict(x)]}
 }
 
 func (t Effect) Suppose(holds bool, w World) {
@@ -120,16 +151,20 @@ func (t Range) decide(e evidence) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	bounds := t.bounds()
-	switch est := r.Estimate; {
+	est := r.Estimate
+	inside := est.Value >= t.Min && est.Value <= t.Max
+	r.Tentative = inside && (est.Lo < t.Min || est.Hi > t.Max) || !inside && est.Hi >= t.Min && est.Lo <= t.Max
+	switch {
 	case est.N < minPairs:
-		r.Verdict, r.Text = Open, fmt.Sprintf("%d repetitions are too few: it takes %d", est.N, minPairs)
-	case est.Lo >= t.Min && est.Hi <= t.Max:
-		r.Verdict, r.Text = Holds, "it is "+bounds
-	case est.Hi < t.Min || est.Lo > t.Max:
-		r.Verdict, r.Text = Refuted, "it is not "+bounds
+		r.Verdict, r.Tentative, r.Text = Open, false, fmt.Sprintf("%d repetitions are too few: it takes %d", est.N, minPairs)
+		return r, nil
+	case inside:
+		r.Verdict, r.Text = Holds, "it is "+t.bounds()
 	default:
-		r.Verdict, r.Text = Open, "the interval does not decide whether it is "+bounds
+		r.Verdict, r.Text = Refuted, "it is not "+t.bounds()
+	}
+	if r.Tentative {
+		r.Text += "; the interval reaches beyond the bound"
 	}
 	return r, nil
 }
@@ -241,8 +276,9 @@ func (t Share) Suppose(holds bool, w World) {
 func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
 
 // All tests that several things are so at once. The verdict is the first of
-// reversed, refuted, open and weaker that one of them has; the estimate is the
-// one of that test.
+// reversed, refuted, open and weaker that one of them has, else that the claim
+// holds; the estimate is the one of that test. One test that is sure of what denies
+// the claim is enough; that it holds must be sure in all of them.
 type All []Test
 
 func (t All) decide(e evidence) (Result, error) {
@@ -255,7 +291,9 @@ func (t All) decide(e evidence) (Result, error) {
 			return Result{}, err
 		}
 		texts = append(texts, r.Text)
-		if i == 0 || slices.Index(order, r.Verdict) < slices.Index(order, out.Verdict) {
+		worse := cmp.Compare(slices.Index(order, r.Verdict), slices.Index(order, out.Verdict))
+		surer := out.Tentative && !r.Tentative
+		if i == 0 || worse < 0 || worse == 0 && surer != (r.Verdict == Holds) && r.Tentative != out.Tentative {
 			out = r
 		}
 	}

@@ -38,8 +38,10 @@ type LedgerClaim struct {
 	Predicts string `json:"predicts"`
 	Refutes  string `json:"refutes"`
 	Verdict  string `json:"verdict"`
-	Reason   string `json:"reason"` // what decided, one sentence
-	Why      string `json:"why"`    // why it differs; "" where it does not
+	// Tentative: the interval reaches into the verdict next to it.
+	Tentative bool   `json:"tentative,omitempty"`
+	Reason    string `json:"reason"` // what decided, one sentence
+	Why       string `json:"why"`    // why it differs; "" where it does not
 	// The figure that decided: Unit "x" for a ratio; Metric where it is the
 	// value of one. N is 0 where nothing was measured.
 	Estimate number `json:"estimate"`
@@ -53,6 +55,14 @@ type LedgerClaim struct {
 	// Repeat is the command that measures it again.
 	Repeat  string         `json:"repeat"`
 	Samples []LedgerSample `json:"samples"`
+}
+
+// word is the verdict, with a question mark where it is tentative.
+func (c *LedgerClaim) word() string {
+	if c.Tentative {
+		return c.Verdict + "?"
+	}
+	return c.Verdict
 }
 
 // SetEstimate sets the figure that decided.
@@ -109,11 +119,14 @@ func (s LedgerSample) text() (name, values string) {
 // counts says how many claims have each verdict.
 func (l *Ledger) counts() string {
 	n := map[string]int{}
-	total := 0
+	total, tentative := 0, 0
 	for _, d := range l.Documents {
 		for _, c := range d.Claims {
 			n[c.Verdict]++
 			total++
+			if c.Tentative {
+				tentative++
+			}
 		}
 	}
 	var parts []string
@@ -122,7 +135,11 @@ func (l *Ledger) counts() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	return fmt.Sprintf("%s: %s", plural(total, "claim"), strings.Join(parts, ", "))
+	counts := fmt.Sprintf("%s: %s", plural(total, "claim"), strings.Join(parts, ", "))
+	if tentative > 0 {
+		counts += fmt.Sprintf("; %d of them tentative, marked ?", tentative)
+	}
+	return counts
 }
 
 // claimInk is the colour of a verdict; its word says the same.
@@ -150,7 +167,7 @@ func LedgerText(w io.Writer, l *Ledger, s Style) error {
 	for _, d := range l.Documents {
 		p.line(bold, "%s  %s", d.ID, clean(d.Title))
 		for _, c := range d.Claims {
-			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(c.Verdict), fmt.Sprintf("%-10s", c.Verdict)))
+			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(c.Verdict), fmt.Sprintf("%-10s", c.word())))
 			room := max(s.width()-width-16, 20)
 			text := c.Measured()
 			if c.Figure != "" {
@@ -169,7 +186,7 @@ func LedgerStory(w io.Writer, l *Ledger, s Style) error {
 	p := &page{style: s}
 	for _, d := range l.Documents {
 		for _, c := range d.Claims {
-			p.line(bold, "%s  %s", c.ID, c.Verdict)
+			p.line(bold, "%s  %s", c.ID, c.word())
 			for _, row := range c.rows(d) {
 				p.paragraph(fmt.Sprintf("  %-10s ", row[0]), row[1])
 			}
@@ -246,12 +263,12 @@ func LedgerMarkdown(w io.Writer, l *Ledger) error {
 	for _, d := range l.Documents {
 		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(clean(d.Title)))
 		for _, c := range d.Claims {
-			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Verdict)
+			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(c.Measured()), c.word())
 		}
 		fmt.Fprintf(&b, "\n")
 		for _, c := range d.Claims {
 			if why := c.Why + c.untestable(); why != "" {
-				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, c.Verdict, cut.Replace(why))
+				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, c.word(), cut.Replace(why))
 			}
 		}
 	}
@@ -270,6 +287,6 @@ func (c *LedgerClaim) untestable() string {
 
 // ledgerReading says how to read a ledger.
 var ledgerReading = []string{
-	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where its interval lies on the claimed side by more than half of the figure; it is **weaker** where the effect is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, **reversed** where it goes the other way by more than that quarter, and **open** where the interval does not decide. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where the effect is on the claimed side by more than half of the figure; it is **weaker** where it is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, and **reversed** where it goes the other way by more than that quarter. The verdict is that of the estimate: it is tentative (**?**) where the interval reaches into the verdict next to it, and **open** where it reaches farther. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
 	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with its samples.",
 }

@@ -41,7 +41,7 @@ func NewLedgerPage(l *Ledger) *LedgerPage {
 		doc := ledgerPageDocument{ID: d.ID, Title: clean(d.Title), Table: htmlTable{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured"}, Left: 4}}
 		for _, c := range d.Claims {
 			doc.Claims = append(doc.Claims, c.html(d))
-			doc.Table.Rows = append(doc.Table.Rows, []htmlCell{{c.ID, "text"}, {c.Verdict, "text " + claimClass(c.Verdict)}, {clean(c.Figure), "text"}, {clean(c.Measured()), "text"}})
+			doc.Table.Rows = append(doc.Table.Rows, []htmlCell{{c.ID, "text"}, {c.word(), "text " + claimClass(c.Verdict)}, {clean(c.Figure), "text"}, {clean(c.Measured()), "text"}})
 		}
 		page.Documents = append(page.Documents, doc)
 	}
@@ -71,7 +71,7 @@ type ledgerPageClaim struct {
 }
 
 func (c *LedgerClaim) html(d LedgerDocument) ledgerPageClaim {
-	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: c.Verdict, Rows: c.rows(d)}
+	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: c.word(), Rows: c.rows(d)}
 	h.Samples = htmlTable{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
 	for _, s := range c.Samples {
 		name, values := s.text()

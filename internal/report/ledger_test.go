@@ -22,7 +22,7 @@ func fixtureLedger() *Ledger {
 	ratio.Samples = []LedgerSample{NewLedgerSample(cell.OpCPU, "gc=off", []float64{1200, 1300}), NewLedgerSample(cell.OpCPU, "", []float64{math.Inf(1)})}
 	value := LedgerClaim{ID: "000/value", Quote: "q", Verdict: "holds", Unit: "ns", Metric: cell.OpCPU}
 	value.SetEstimate(1500, 1400, 1600, 1, 8)
-	share := LedgerClaim{ID: "000/share", Quote: "q", Verdict: "refuted", Unit: "of trials"}
+	share := LedgerClaim{ID: "000/share", Quote: "q", Verdict: "refuted", Tentative: true, Unit: "of trials"}
 	share.SetEstimate(1, 0.94, 1, 1, 4)
 	other := LedgerClaim{ID: "001/other", Quote: "q", Verdict: "open", Unit: "ops/cycle"}
 	other.SetEstimate(432, 400, 462, 1, 8)
@@ -58,7 +58,7 @@ func TestLedgerText(t *testing.T) {
 		if err := LedgerStory(&story, l, Style{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(list.String(), "5 claims: 1 holds, 2 refuted, 1 open, 1 untestable") {
+		if !strings.Contains(list.String(), "5 claims: 1 holds, 2 refuted, 1 open, 1 untestable; 1 of them tentative, marked ?") {
 			t.Errorf("the counts are missing:\n%s", &list)
 		}
 		for _, text := range []string{"Because.", "isobar lab show 3", "1.20 µs  1.30 µs", "differed by up to 1.10×"} {
@@ -126,13 +126,13 @@ func TestLedgerPages(t *testing.T) {
 			t.Errorf("a link goes to #%s, which is not there", m[1])
 		}
 	}
-	for _, text := range []string{"000/ratio", "24 CPUs", "1.20 µs  1.30 µs", "isobar lab run x"} {
+	for _, text := range []string{"000/ratio", "24 CPUs", "1.20 µs  1.30 µs", "isobar lab run x", "refuted?"} {
 		if !strings.Contains(html, text) {
 			t.Errorf("the page lacks %q", text)
 		}
 	}
 	md := markdown.String()
-	if strings.Contains(md, "<script") || !strings.Contains(md, `\|`) || !strings.Contains(md, "linux/amd64, 2 CPUs, go1.26") || !strings.Contains(md, "2026-01-02") {
+	if strings.Contains(md, "<script") || !strings.Contains(md, `\|`) || !strings.Contains(md, "linux/amd64, 2 CPUs, go1.26") || !strings.Contains(md, "2026-01-02") || !strings.Contains(md, "**refuted?**") {
 		t.Errorf("Markdown: %s", md)
 	}
 	for _, line := range strings.Split(md, "\n") {
