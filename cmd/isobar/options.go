@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -26,7 +27,7 @@ type measureOptions struct {
 	seed     uint64
 	timeout  time.Duration
 	memory   string
-	latency  string
+	latency  string // "" in commands without the flag: on
 	profiles []string
 	name     string
 	budget   time.Duration
@@ -64,7 +65,7 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 			return spec, usage(fmt.Errorf("--profile %q: %w", p, err))
 		}
 	}
-	if err := workload.OneOf("on", "off")(o.latency); err != nil {
+	if err := workload.OneOf("on", "off")(cmp.Or(o.latency, "on")); err != nil {
 		return spec, usage(fmt.Errorf("--latency %q: %w", o.latency, err))
 	}
 	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.profiles, "phases") {
