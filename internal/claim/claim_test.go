@@ -195,6 +195,19 @@ func TestAllTakesTheWorstPart(t *testing.T) {
 			t.Errorf("%v: %s, want %s", w.world, r.Verdict, w.want)
 		}
 	}
+	// With this spread 1.0 and 1.3 may be on either side of the bound, 0.1 and 9 not.
+	for _, w := range []struct {
+		world     World
+		want      Verdict
+		tentative bool
+	}{
+		{World{a: 0.1, b: 9}, Holds, false}, {World{a: 1.0, b: 9}, Holds, true}, {World{a: 0.1, b: 1.3}, Holds, true},
+		{World{a: 1.4, b: 9}, Refuted, true}, {World{a: 1.4, b: 0.1}, Refuted, false}, {World{a: 9, b: 1}, Refuted, false},
+	} {
+		if r, _ := c.Judge(madeUp(t, c, w.world, 0.3)); r.Verdict != w.want || r.Tentative != w.tentative {
+			t.Errorf("%v: %s, tentative %v, want %s, %v", w.world, r.Verdict, r.Tentative, w.want, w.tentative)
+		}
+	}
 	if r, _ := c.Judge(madeUp(t, c, World{a: 0.5}, 0)); r.Verdict != Open || !strings.Contains(r.Text, "b") {
 		t.Errorf("a missing figure: %s (%s), want open and its name", r.Verdict, r.Text)
 	}

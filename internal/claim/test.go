@@ -292,8 +292,7 @@ func (t All) decide(e evidence) (Result, error) {
 		}
 		texts = append(texts, r.Text)
 		worse := cmp.Compare(slices.Index(order, r.Verdict), slices.Index(order, out.Verdict))
-		surer := out.Tentative && !r.Tentative
-		if i == 0 || worse < 0 || worse == 0 && surer != (r.Verdict == Holds) && r.Tentative != out.Tentative {
+		if i == 0 || worse < 0 || worse == 0 && r.Tentative != out.Tentative && r.Tentative == (r.Verdict == Holds) {
 			out = r
 		}
 	}
