@@ -128,6 +128,7 @@ func TestEffectVerdicts(t *testing.T) {
 		{"nothing", 1.01, 0.95, 1.06, 1.1, 2.5, 6, Refuted, sure},
 		{"next to nothing, or a little", 1.2, 1.15, 1.3, 1.1, 2.5, 6, Refuted, tentative},
 		{"within the noise", 1.2, 1.1, 1.28, 1.3, 2.5, 6, Refuted, sure},
+		{"within the noise, or just hidden by it", 1.2, 1.1, 1.7, 1.8, 2.5, 6, Refuted, tentative},
 		{"noise hides it", 1.7, 0.9, 2.2, 1.8, 2.5, 6, Open, sure},
 		{"other way", 0.7, 0.6, 0.78, 1.1, 2.5, 6, Reversed, sure},
 		{"other way, or not", 0.7, 0.6, 0.9, 1.1, 2.5, 6, Reversed, tentative},

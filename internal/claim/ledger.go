@@ -146,11 +146,15 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	return r, samples
 }
 
-// doubtful reports whether the verdict is open or tentative, or would be if the
-// intervals were wider by doubt.
+// doubtful reports whether the verdict is open or tentative, or would be, or be
+// another one, if the intervals and the noise floor were wider by doubt.
 func (c *Claim) doubtful(a *stat.Analysis) bool {
-	r, err := c.Test.decide(evidence{a, doubt})
-	return err != nil || r.Verdict == Open || r.Tentative
+	sharp, err := c.Test.decide(evidence{a, 1})
+	if err != nil {
+		return true
+	}
+	wide, err := c.Test.decide(evidence{a, doubt})
+	return err != nil || wide.Verdict == Open || wide.Tentative || wide.Verdict != sharp.Verdict
 }
 
 // A Doubt is an experiment of which claims are in doubt.

@@ -93,9 +93,9 @@ func judgeEffect(est Estimate, says float64) Result {
 		}
 		return Open
 	}
-	order := []Verdict{Reversed, Refuted, Weaker, Open, Holds}
-	if floor < claimed/2 {
-		order = []Verdict{Reversed, Refuted, Weaker, Holds}
+	order := []Verdict{Reversed, Refuted, Weaker, Holds}
+	if floor >= claimed/2 {
+		order[2] = Open // what is weaker cannot be told from nothing
 	}
 	low, high := verdict(lo), verdict(hi)
 	switch {
