@@ -56,7 +56,7 @@ func run(p *check.Pass) {
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
 			if !check.Standard(fn) || fn.Pkg().Path() == "context" || fn.Pkg().Path() == "sync/atomic" {
 				if arg := boxed(p, fn, call, wide); arg != nil {
-					p.Report(arg, min(p.HeatAt(cur), check.Warm), types.ExprString(arg)+" is boxed to be passed as any to "+fn.FullName()+"; look for a variant with type parameters")
+					p.Needs(check.Interface, true).Report(arg, min(p.HeatAt(cur), check.Warm), types.ExprString(arg)+" is boxed to be passed as any to "+fn.FullName()+"; look for a variant with type parameters")
 				}
 			}
 			continue
@@ -65,11 +65,27 @@ func run(p *check.Pass) {
 			continue
 		}
 		if arg := boxed(p, fn, call, number); arg != nil {
-			p.Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
+			p.Needs(check.Interface, fixed(p, fn)).Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		} else if arg := boxed(p, fn, call, wide); arg != nil {
-			p.Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
+			p.Needs(check.Interface, fixed(p, fn)).Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
+}
+
+// fixed reports whether fn cannot do without any: its signature is not free, or
+// it hands on what it is given as such.
+func fixed(p *check.Pass, fn *types.Func) bool {
+	if !p.Free(fn) || fn.Signature().Variadic() {
+		return true
+	}
+	params := fn.Signature().Params()
+	for i := range params.Len() {
+		iface, ok := params.At(i).Type().Underlying().(*types.Interface)
+		if use, known := p.ParamUse(fn, i); ok && iface.Empty() && (!known || use&(check.Keeps|check.Hands) != 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // mixed reports whether fn keeps what it is given as any, and is given values of
@@ -124,8 +140,9 @@ func boxes(p *check.Pass, to types.Type, e ast.Expr) bool {
 // held reports, at cur, values that are assigned, returned, sent or listed as
 // any.
 func held(p *check.Pass, cur inspector.Cursor) {
+	_, returned := cur.Node().(*ast.ReturnStmt)
 	say := func(e ast.Expr) {
-		p.Hint(e, p.HeatAt(cur), types.ExprString(e)+" is boxed to be held as any; a type parameter, or a field for each type, keeps it as it is")
+		p.Needs(check.Interface, !returned || !p.FreeAround(cur)).Hint(e, p.HeatAt(cur), types.ExprString(e)+" is boxed to be held as any; a type parameter, or a field for each type, keeps it as it is")
 	}
 	switch n := cur.Node().(type) {
 	case *ast.AssignStmt:

@@ -49,7 +49,7 @@ func run(p *check.Pass) {
 		heat := p.HeatAt(cur)
 		if handedOut {
 			if local {
-				p.Report(id, min(heat, check.Warm), "a bytes.Buffer for each call is allocated and grown for the caller; let the caller give one")
+				p.Needs(check.Interface, !p.FreeAround(cur)).Report(id, min(heat, check.Warm), "a bytes.Buffer for each call is allocated and grown for the caller; let the caller give one")
 			}
 			continue
 		}

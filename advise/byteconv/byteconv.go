@@ -73,7 +73,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	warm := min(heat, check.Warm)
 	if fn == nil {
 		if !constant {
-			p.Report(call.Args[i], warm, "[]byte(s) copies the string for a function value; where none of its functions writes to it, let it take a string")
+			p.Needs(check.Interface, true).Report(call.Args[i], warm, "[]byte(s) copies the string for a function value; where none of its functions writes to it, let it take a string")
 		}
 		return
 	}
@@ -100,6 +100,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 // called reports argument i of call by what fn does with it.
 func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check.Heat) {
 	warm := min(heat, check.Warm)
+	p = p.Needs(check.Interface, !p.Free(fn))
 	use, ok := p.ParamUse(fn, i)
 	if !ok && check.Reads(fn, i) {
 		use, ok = 0, true
@@ -189,7 +190,7 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 	warm := min(p.HeatAt(cur), check.Warm)
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.ReturnStmt:
-		p.Report(call, warm, "[]byte(s) is copied for each caller; append to a slice of the caller, or return the string to those who only read it")
+		p.Needs(check.Interface, !p.FreeAround(cur)).Report(call, warm, "[]byte(s) is copied for each caller; append to a slice of the caller, or return the string to those who only read it")
 	case *ast.AssignStmt:
 		if len(parent.Lhs) != 1 || !p.Local(p.Var(parent.Lhs[0])) {
 			return
@@ -199,7 +200,7 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 		if use&(check.Writes|check.Keeps) != 0 || use == 0 && elided(p, call) {
 			return
 		}
-		p.Report(call, warm, "the copy in "+v.Name()+" is not written to; where nothing that gets it keeps it, hand on the string")
+		p.Needs(check.Interface, use&check.Hands != 0).Report(call, warm, "the copy in "+v.Name()+" is not written to; where nothing that gets it keeps it, hand on the string")
 	}
 }
 

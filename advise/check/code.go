@@ -25,6 +25,7 @@ type Code struct {
 	uses  map[types.Object][]inspector.Cursor // every identifier that refers to an object
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
 	heat  map[*types.Func]Heat
+	asked map[string]bool // names of methods of the interfaces that it declares
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
@@ -46,6 +47,7 @@ var codeAnalyzer = &analysis.Analyzer{
 			c.files[p.Fset.File(f.FileStart).Name()] = newFile(p, f)
 		}
 		c.index()
+		c.asked = c.askedFor()
 		c.warm()
 		return c, nil
 	},

@@ -16,8 +16,9 @@ import (
 type Pass struct {
 	*analysis.Pass
 	*Code
-	check *Check
-	given map[string]bool // names that FreeName gave out
+	check  *Check
+	given  map[string]bool // names that FreeName gave out
+	caveat Caveat          // of what is reported
 }
 
 // Report reports node unless its line is excused. The heat decides how much is
@@ -65,6 +66,9 @@ func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
 	for _, n := range also {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos(), End: n.End(), Message: "allocates here"})
+	}
+	if p.caveat != "" {
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: string(p.caveat)})
 	}
 	if len(edits) > 0 && !p.dropsComment(edits) {
 		d.SuggestedFixes = []analysis.SuggestedFix{{Message: p.check.Name, TextEdits: edits}}

@@ -92,7 +92,7 @@ func others(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) {
 		return true
 	})
 	if len(names) > 0 {
-		p.Report(lit, p.HeatAt(cur), "the function literal captures "+strings.Join(names, ", ")+"; pass them as arguments, or call a method of a value that is there already")
+		p.Needs(check.Interface, !routine && !p.Free(p.Callee(call))).Report(lit, p.HeatAt(cur), "the function literal captures "+strings.Join(names, ", ")+"; pass them as arguments, or call a method of a value that is there already")
 	}
 }
 

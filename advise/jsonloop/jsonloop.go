@@ -56,7 +56,7 @@ func run(p *check.Pass) {
 		} else if untyped(p.TypeOf(call.Args[1])) {
 			p.Hint(call, p.HeatAt(cur), "json.Unmarshal allocates each key and value of an untyped target, and boxes the values; a struct of what is wanted, or a parser that gives the parts, needs less")
 		} else if p.Loop(cur) != nil {
-			p.Hint(call, p.HeatAt(cur), "json.Unmarshal goes over each message twice, the second time by reflection; generated code, or a type of its own in the place of a map, needs less")
+			p.Needs(check.Interface, true).Hint(call, p.HeatAt(cur), "json.Unmarshal goes over each message twice, the second time by reflection; generated code, or a type of its own in the place of a map, needs less")
 		}
 	})
 	p.Calls("encoding/json", []string{"NewEncoder", "NewDecoder"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {

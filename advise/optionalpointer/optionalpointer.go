@@ -52,7 +52,7 @@ func run(p *check.Pass) {
 			key, _ := kv.Key.(*ast.Ident)
 			inner := literal(kv.Value)
 			if inner == nil && key != nil && constructed(p, outer, kv.Value) {
-				p.Report(kv, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
+				p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).Report(kv, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
 			}
 			if inner == nil || key == nil || !small(p, outer, inner) || !alwaysFresh(p, key) {
 				continue
@@ -61,7 +61,7 @@ func run(p *check.Pass) {
 			if locks(p.TypeOf(inner)) {
 				heat = min(heat, check.Warm)
 			}
-			p.Report(kv, heat, outer.Obj().Name()+" and its "+key.Name+" are allocated apart; hold "+key.Name+" by value, or in a table beside")
+			p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).Report(kv, heat, outer.Obj().Name()+" and its "+key.Name+" are allocated apart; hold "+key.Name+" by value, or in a table beside")
 		}
 	}
 }
@@ -73,7 +73,8 @@ func apart(p *check.Pass, cur inspector.Cursor) {
 	case *ast.KeyValueExpr:
 		if lit, ok := cur.Parent().Node().(*ast.CompositeLit); ok {
 			if _, isStruct := p.TypeOf(lit).Underlying().(*types.Struct); isStruct && own(p, n.Value) {
-				p.Hint(n, p.HeatAt(cur), types.ExprString(n.Key)+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
+				key, _ := n.Key.(*ast.Ident)
+				p.Needs(check.Interface, key == nil || key.IsExported() && seen(p, lit)).Hint(n, p.HeatAt(cur), types.ExprString(n.Key)+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
 			}
 		}
 	case *ast.CompositeLit:
@@ -82,17 +83,24 @@ func apart(p *check.Pass, cur inspector.Cursor) {
 		}
 		for _, elt := range n.Elts {
 			if own(p, elt) {
-				p.Hint(elt, p.HeatAt(cur), types.ExprString(elt)+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
+				p.Needs(check.Interface, seen(p, n)).Hint(elt, p.HeatAt(cur), types.ExprString(elt)+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
 			}
 		}
 	case *ast.AssignStmt:
 		for i, lhs := range n.Lhs {
 			sel, ok := lhs.(*ast.SelectorExpr)
 			if ok && p.Info.Selections[sel] != nil && len(n.Lhs) == len(n.Rhs) && own(p, n.Rhs[i]) {
-				p.Hint(n, p.HeatAt(cur), sel.Sel.Name+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
+				p.Needs(check.Interface, sel.Sel.IsExported() && seen(p, sel.X)).Hint(n, p.HeatAt(cur), sel.Sel.Name+" is an allocation of its own; hold it by value, with a field or a value of it that says whether it is there")
 			}
 		}
 	}
+}
+
+// seen reports whether e is of a type that other packages see, or that is not
+// of this one.
+func seen(p *check.Pass, e ast.Expr) bool {
+	named := check.NamedOf(p.TypeOf(e))
+	return named == nil || named.Obj().Pkg() != p.Code.Pkg || p.Seen(named.Obj())
 }
 
 // own reports whether e is a pointer to something small that is made for it:

@@ -50,7 +50,7 @@ func run(p *check.Pass) {
 			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 {
 				continue
 			}
-			p.Report(call, p.HeatAt(use), "each "+named.Obj().Name()+" is an allocation for one "+named.Underlying().(*types.Struct).Field(0).Type().String()+"; declare the type as that, and pass it by value")
+			p.Needs(check.Interface, p.Seen(named.Obj())).Report(call, p.HeatAt(use), "each "+named.Obj().Name()+" is an allocation for one "+named.Underlying().(*types.Struct).Field(0).Type().String()+"; declare the type as that, and pass it by value")
 		}
 	}
 }
@@ -80,7 +80,7 @@ func single(p *check.Pass, cur inspector.Cursor) {
 		}
 	}
 	if decl := check.FuncDecl(cur); decl != nil && !constructor(p, decl) {
-		p.Hint(u, p.HeatAt(cur), "each "+named.Obj().Name()+" is an allocation for one "+st.Field(0).Type().String()+"; declare the type as that, with its methods, and pass it by value")
+		p.Needs(check.Interface, p.Seen(named.Obj())).Hint(u, p.HeatAt(cur), "each "+named.Obj().Name()+" is an allocation for one "+st.Field(0).Type().String()+"; declare the type as that, with its methods, and pass it by value")
 	}
 }
 

@@ -17,7 +17,7 @@ func built(p *check.Pass, cur inspector.Cursor) {
 		return
 	}
 	var writes []ast.Node
-	n := ""
+	n, estimate := "", false
 	for _, use := range p.Uses(v) {
 		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
 		if !ok {
@@ -36,11 +36,13 @@ func built(p *check.Pass, cur inspector.Cursor) {
 		}
 		if of := bound(p, loop); of != "" {
 			n = of
+			outer, _ := repeats(p, loop, v)
+			estimate = estimate || outer.Valid() || !each(use, loop, func(*ast.AssignStmt) bool { return false })
 			writes = append(writes, use.Parent().Parent().Node())
 		}
 	}
 	if n != "" {
-		p.ReportWith(cur.Node(), writes, min(p.HeatAt(cur), check.Warm), v.Name()+" grows with the rounds over "+n+"; where their lengths can be summed or estimated, Grow it first")
+		p.Needs(check.Estimate, estimate).ReportWith(cur.Node(), writes, min(p.HeatAt(cur), check.Warm), v.Name()+" grows with the rounds over "+n+"; where their lengths can be summed or estimated, Grow it first")
 	}
 }
 

@@ -28,10 +28,13 @@ func fields(p *check.Pass, decl inspector.Cursor, said map[*types.Var]bool) {
 		case target == assign.Lhs[0] && holds(p, target) && unsized(p, assign.Rhs[0]) && !p.Info.Types[assign.Rhs[0]].IsNil():
 			made[name] = cur
 		case ok && fills(p, assign, name):
-			if loop := since(p, cur, from); loop != "" {
+			if loop, over, once := since(p, cur, from); over != "" {
 				delete(made, name)
 				said[p.Var(target)] = true
-				p.ReportWith(from.Node(), []ast.Node{assign}, min(p.HeatAt(from), check.Warm), name+" grows with the rounds over "+loop+"; where most rounds add to it, allocate that size first")
+				all := once && each(cur, loop, func(assign *ast.AssignStmt) bool {
+					return len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && fills(p, assign, name)
+				})
+				p.Needs(check.Estimate, !all).ReportWith(from.Node(), []ast.Node{assign}, min(p.HeatAt(from), check.Warm), name+" grows with the rounds over "+over+"; where most rounds add to it, allocate that size first")
 			}
 		}
 	}
@@ -60,17 +63,22 @@ func fills(p *check.Pass, assign *ast.AssignStmt, name string) bool {
 	return ok && p.Builtin(call) == "append" && types.ExprString(call.Args[0]) == name
 }
 
-// since returns what bounds the innermost loop around cur that is not around
-// from as well, or "".
-func since(p *check.Pass, cur, from inspector.Cursor) string {
+// since returns the innermost loop around cur that is not around from as well,
+// what bounds it, or "", and whether it runs only once after from.
+func since(p *check.Pass, cur, from inspector.Cursor) (loop inspector.Cursor, over string, once bool) {
 	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncLit)(nil)) {
-		loop, ok := at.Node().(ast.Stmt)
-		if !ok || check.Within(from.Node(), loop) {
-			return ""
+		stmt, ok := at.Node().(ast.Stmt)
+		switch {
+		case !ok || check.Within(from.Node(), stmt):
+			return loop, over, ok || over != ""
+		case over != "":
+			return loop, over, false
 		}
-		if rounds := p.Rounds(loop); rounds < 0 || rounds > 2*check.SmallLoop {
-			return bound(p, at)
+		if rounds := p.Rounds(stmt); rounds < 0 || rounds > 2*check.SmallLoop {
+			if loop, over = at, bound(p, at); over == "" {
+				return loop, "", false
+			}
 		}
 	}
-	return ""
+	return loop, over, true
 }

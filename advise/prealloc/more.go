@@ -26,6 +26,14 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 		return
 	}
 	loop, call := repeats(p, cur, v)
+	estimate := call != nil
+	if loop.Valid() {
+		outer, _ := repeats(p, loop, v)
+		estimate = outer.Valid() || !each(cur, loop, func(assign *ast.AssignStmt) bool {
+			grown, _ := grows(p, assign)
+			return grown == v
+		})
+	}
 	var message string
 	switch n := ""; {
 	case loop.Valid():
@@ -33,6 +41,7 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 			if what == "as a map" {
 				return
 			}
+			estimate = true
 			message = v.Name() + " grows " + what + " in a loop whose rounds nothing here counts; where their number can be told or estimated, allocate that size first"
 			break
 		}
@@ -40,6 +49,7 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 	case call != nil:
 		message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; where the number of its rounds can be told or estimated, allocate that size first"
 		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sized(p, sel.X) {
+			estimate = false
 			message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; allocate the size that " + types.ExprString(sel.X) + ".Len() gives first"
 		}
 	case what == "as a slice" && spreads(p, v) >= 2:
@@ -48,7 +58,7 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 		return
 	}
 	said[v] = true
-	p.ReportWith(decl, appends(p, v), heat, message)
+	p.Needs(check.Estimate, estimate).ReportWith(decl, appends(p, v), heat, message)
 }
 
 // repeats returns the innermost loop that runs the code at cur several times

@@ -62,7 +62,7 @@ func run(p *check.Pass) {
 			}
 		case !builds(p, fn):
 			if remedy := gives(p, cur, fn); remedy != "" {
-				p.Report(call, warm, fn.FullName()+" allocates a slice that is done with "+when+"; "+remedy)
+				p.Needs(check.Interface, library(fn) == "").Report(call, warm, fn.FullName()+" allocates a slice that is done with "+when+"; "+remedy)
 			}
 		case r.handed || !grown(p, fn, appended):
 			p.ReportWith(call, also, warm, fn.Name()+" allocates a slice that is done with "+when+"; let it append to a slice that is used again")
@@ -127,7 +127,7 @@ func given(p *check.Pass, cur inspector.Cursor) {
 		return
 	}
 	if nodes := allocations(p, fn); len(nodes) > 0 {
-		p.ReportWith(nodes[0], nodes[1:], min(p.HeatAt(cur), check.Warm), fn.Name()+" allocates a slice for each caller; one that appends to a slice of the caller lets those who call again and again use the same memory")
+		p.Needs(check.Interface, true).ReportWith(nodes[0], nodes[1:], min(p.HeatAt(cur), check.Warm), fn.Name()+" allocates a slice for each caller; one that appends to a slice of the caller lets those who call again and again use the same memory")
 	}
 }
 

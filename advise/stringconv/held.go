@@ -55,7 +55,7 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 	case looksUp(p, v) && len(p.Uses(v)) > 1:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only what is not found is copied")
 	case f&keeps == 0 && f&hands != 0:
-		p.Report(c.call, warm, "the copy in "+v.Name()+" is handed on; where nothing keeps it, hand on the []byte")
+		p.Needs(check.Interface, true).Report(c.call, warm, "the copy in "+v.Name()+" is handed on; where nothing keeps it, hand on the []byte")
 	case f&keeps == 0 && f&(searches|reads|converts) != 0:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is only read; keep the []byte, and convert where a string is asked for: what does not escape needs no memory up to 32 bytes")
 	case f&keeps == 0 && f&parses != 0:
@@ -89,7 +89,7 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 		p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied although the entry may be there; look it up by m[string(b)], and hold what changes behind a pointer")
 	case *ast.ReturnStmt:
 		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) && !boxed(p, cur) {
-			p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
+			p.Needs(check.Interface, !p.FreeAround(cur)).Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
 		} else if decl != nil && !c.buffer && onHeap(p, c.of) {
 			p.Report(c.call, min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}

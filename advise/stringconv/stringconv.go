@@ -110,7 +110,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 	fn := p.Callee(call)
 	if fn == nil || fn.Pkg() == nil {
 		if !p.Info.Types[call.Fun].IsType() && fn == nil {
-			p.Report(call.Args[i], warm, "string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
+			p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
 		}
 		return
 	}
@@ -149,7 +149,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		return
 	}
 	if check.External(fn, p.Code.Pkg) {
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; look for a variant that takes a []byte or an io.Reader")
+		p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; look for a variant that takes a []byte or an io.Reader")
 		return
 	}
 	called(p, cur, call, i, fn, c)
@@ -159,6 +159,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *types.Func, c conversion) {
 	use, ok := p.ParamUse(fn, i)
 	heat := c.heat(p, cur)
+	p = p.Needs(check.Interface, !p.Free(fn))
 	warm := min(heat, check.Warm)
 	switch {
 	case ok && use == 0 && !inlined(p, fn):

@@ -40,7 +40,8 @@ optimizations bring over the packages (default: the one of this directory).
 Code runs hot as far as its package shows: in loops, in HTTP handlers and in
 what they call. What may be hot is a hint, which --hints shows. With --profile
 (CPU, heap or allocs files in pprof format) the profile decides: findings are sorted by their
-share of it, and those without one are folded into a line.
+share of it, and those without one are folded into a line. Findings whose fix needs another
+interface, or an estimate of a size, come after all others, and say so.
 
 A finding is silenced by a comment on its line or the one above:
 
@@ -195,7 +196,7 @@ func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int
 		if s := f.Share; s != nil {
 			share = fmt.Sprintf(" [%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU]", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
 		}
-		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Message)
+		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Text())
 	}
 	if e := r.Evidence; e != nil {
 		for _, note := range e.Notes {

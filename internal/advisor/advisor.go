@@ -31,7 +31,7 @@ type Config struct {
 
 // A Result is what the checks found, and where they looked.
 type Result struct {
-	Findings  []Finding `json:"findings"` // by share where there is a profile, then by severity, then by place
+	Findings  []Finding `json:"findings"` // by caveat and by share where there is a profile, then by severity, then by place
 	Packages  int       `json:"packages"`
 	Files     int       `json:"files"`
 	Lines     int       `json:"lines"`
@@ -62,11 +62,21 @@ type Finding struct {
 	Function string  `json:"function,omitempty"`
 	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
 
+	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
+
 	spans      []span // the lines that the finding accounts for
 	grows      bool   // only what is allocated after the first time is saved
 	pkg        string // import path
 	start, end int    // the bytes of the file that are flagged
 	fix        fix    // the edits that mend it; nil for none
+}
+
+// Text is the message with the caveat, if any.
+func (f *Finding) Text() string {
+	if f.Caveat == "" {
+		return f.Message
+	}
+	return f.Message + "; " + string(f.Caveat)
 }
 
 // A span is a range of lines of a file, by its absolute name.
@@ -124,8 +134,15 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r, nil
 }
 
-// before orders findings.
+// before orders findings: with a profile, those without a caveat come before all
+// others.
 func before(a, b Finding) int {
+	if x, y := a.Caveat != "", b.Caveat != ""; a.Share != nil && b.Share != nil && x != y {
+		if y {
+			return -1
+		}
+		return 1
+	}
 	if x, y := a.Share.weight(), b.Share.weight(); x != y {
 		if x > y {
 			return -1

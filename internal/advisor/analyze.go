@@ -189,6 +189,10 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 	_, method, _ := strings.Cut(out.Finding.Function, ".")
 	recursive := first.Callee == cmp.Or(method, out.Finding.Function)
 	for _, rel := range d.Related {
+		if caveat := check.CaveatOf(rel.Message); caveat != "" {
+			out.Finding.Caveat = caveat
+			continue
+		}
 		s := spanAt(p, rel.Pos, rel.End)
 		s.Inner = first.Callee != "" && (recursive || functionAt(p, rel.Pos) != out.Finding.Function)
 		out.Spans = append(out.Spans, s)

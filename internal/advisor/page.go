@@ -156,7 +156,7 @@ func (v *Verified) saving() float64 {
 func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 	f := &v.Finding
 	p := pageFinding{
-		ID: id, Check: f.Check, Place: report.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: report.Clean(f.Function), Message: report.Clean(f.Message),
+		ID: id, Check: f.Check, Place: report.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: report.Clean(f.Function), Message: report.Clean(f.Text()),
 		Outcome: v.Outcome, Reason: report.Clean(v.Reason), Code: excerpt(src, f),
 	}
 	if f.Share != nil {

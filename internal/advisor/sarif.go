@@ -41,6 +41,10 @@ type (
 		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations"`
+		Extra     *sarifExtra     `json:"properties,omitempty"`
+	}
+	sarifExtra struct {
+		Caveat check.Caveat `json:"caveat"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical `json:"physicalLocation"`
@@ -68,9 +72,13 @@ func SARIF(w io.Writer, version string, checks []*check.Check, findings []Findin
 	}
 	for _, f := range findings {
 		level := map[string]string{"trap": "error", "advice": "warning", "hint": "note"}[f.Severity]
-		run.Results = append(run.Results, sarifResult{f.Check, level, sarifText{f.Message}, []sarifLocation{{
+		result := sarifResult{RuleID: f.Check, Level: level, Message: sarifText{f.Text()}, Locations: []sarifLocation{{
 			sarifPhysical{sarifArtifact{(&url.URL{Path: f.File}).EscapedPath()}, sarifRegion{f.Line, f.Column, f.EndLine}},
-		}}})
+		}}}
+		if f.Caveat != "" {
+			result.Extra = &sarifExtra{f.Caveat}
+		}
+		run.Results = append(run.Results, result)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -1,0 +1,162 @@
+package advisor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// caveats is a module whose comments say what the fix of the finding that
+// begins on their line needs, or that there is one without a caveat.
+const caveats = `package m
+
+import "example.org/m/other"
+
+type Held struct{ Value any }
+
+func show(v any) bool { return v == nil }
+
+func keep(h *Held, v any) { h.Value = v }
+
+func Show(v any) bool { return v == nil }
+
+type shower interface{ show(v any) bool }
+
+type screen struct{ lines int }
+
+func (s *screen) show(v any) bool { return v == s }
+
+func read(s string) int {
+	n := 0
+	for _, r := range s {
+		n += int(r)
+	}
+	return n
+}
+
+func Read(s string) int {
+	n := read(s)
+	return n + 1
+}
+
+func Boxed(h *Held, s *screen, numbers []int, texts [][]byte) (sum int) {
+	for _, n := range numbers {
+		show(n)    // plain
+		Show(n)    // needs another interface
+		keep(h, n) // needs another interface
+		s.show(n)  // needs another interface
+		h.Value = n // needs another interface
+	}
+	for _, b := range texts {
+		sum += read(string(b))       // plain
+		sum += Read(string(b))       // needs another interface
+		sum += other.Len(string(b))  // needs another interface
+	}
+	return sum
+}
+
+func Grown(numbers []int, rows [][]int) (a, b, c, d, e []int) {
+	first := []int{} // plain
+	for _, n := range numbers {
+		if n > 3 {
+			first = append(first, n)
+		} else {
+			first = append(first, -n)
+		}
+	}
+	second := []int{} // needs an estimate
+	for _, n := range numbers {
+		if n > 3 {
+			second = append(second, n)
+		}
+	}
+	third := []int{} // needs an estimate
+	for _, row := range rows {
+		for _, n := range row {
+			third = append(third, n)
+		}
+	}
+	fourth := []int{} // needs an estimate
+	for _, n := range numbers {
+		if n == 7 {
+			continue
+		}
+		fourth = append(fourth, n)
+	}
+	fifth := []int{} // plain
+	for _, n := range numbers {
+		switch {
+		case n > 3:
+			fifth = append(fifth, n)
+		default:
+			fifth = append(fifth, 0)
+		}
+	}
+	return first, second, third, fourth, fifth
+}
+`
+
+func TestCaveats(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": caveats, "other/other.go": "package other\n\nfunc Len(s string) int { return len(s) }\n",
+	} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]string{}
+	for _, f := range r.Findings {
+		got[f.Line] = "plain"
+		if f.Caveat != "" {
+			got[f.Line] = string(f.Caveat)
+		}
+	}
+	for i, line := range strings.Split(caveats, "\n") {
+		_, want, _ := strings.Cut(line, " // ")
+		if got[i+1] != want {
+			t.Errorf("line %d, %s: %q, want %q", i+1, strings.TrimSpace(line), got[i+1], want)
+		}
+	}
+}
+
+// TestCaveatsComeLast: with a profile, what needs more than its function stands
+// below all that does not, whatever its share.
+func TestCaveatsComeLast(t *testing.T) {
+	findings := []Finding{
+		{Check: "d", Share: &Shares{Bytes: 0.5}, Caveat: check.Interface},
+		{Check: "b", Share: &Shares{Bytes: 0.2}},
+		{Check: "e", Share: &Shares{Bytes: 0.4}, Caveat: check.Estimate},
+		{Check: "c", Share: &Shares{Bytes: 0.1}},
+		{Check: "a", Share: &Shares{Bytes: 0.6}},
+	}
+	slices.SortFunc(findings, before)
+	order := ""
+	for _, f := range findings {
+		order += f.Check
+	}
+	if order != "abcde" {
+		t.Errorf("order %s, want abcde", order)
+	}
+	without := []Finding{{Check: "x", Line: 1, Severity: "hint", Caveat: check.Interface}, {Check: "y", Line: 2, Severity: "hint"}}
+	slices.SortFunc(without, before)
+	if without[0].Check != "x" {
+		t.Error("without a profile, a caveat changes the order")
+	}
+	if text := without[0].Text(); text != "; needs another interface" {
+		t.Errorf("text %q", text)
+	}
+}
