@@ -27,17 +27,17 @@ func Controller(c *gcctl.Controller) Source {
 		},
 		Read: func(v []float64) {
 			s := c.Stats()
-			v[0], v[1], v[2] = orNone(float64(s.BudgetBytes)), float64(s.MemoryBytes), orNone(float64(s.Percent))
-			v[3] = orNone(s.TimeToLimit.Seconds())
+			v[0], v[1] = orNone(float64(s.BudgetBytes), s.BudgetBytes > 0), float64(s.MemoryBytes)
+			v[2], v[3] = orNone(float64(s.Percent), s.Percent >= 0), orNone(s.TimeToLimit.Seconds(), s.TimeToLimit >= 0)
 			v[4] = float64(s.Scheduled + s.Idle + s.Forced + s.Watchdog)
 			v[5], v[6], v[7], v[8], v[9] = float64(s.ModeChanges), float64(s.Cut), float64(s.Alarms), float64(s.Sheds), float64(s.ForeignChanges)
 		},
 	}
 }
 
-// orNone takes what is not above 0 for a value that there is not.
-func orNone(v float64) float64 {
-	if v <= 0 {
+// orNone is v if there is such a value.
+func orNone(v float64, there bool) float64 {
+	if !there {
 		return math.NaN()
 	}
 	return v

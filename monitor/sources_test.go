@@ -1,0 +1,208 @@
+package monitor
+
+import (
+	"context"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/isobar-go/isobar/eventloop"
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/http11"
+	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/pool"
+)
+
+// read returns the values of a source by key.
+func read(s Source) map[string]float64 {
+	values := make([]float64, len(s.Figures))
+	s.Read(values)
+	out := map[string]float64{}
+	for i, f := range s.Figures {
+		out[f.Key] = values[i]
+	}
+	return out
+}
+
+// compare checks some of the values of a source.
+func compare(t *testing.T, s Source, want map[string]float64) {
+	t.Helper()
+	got := read(s)
+	for key, v := range want {
+		have, ok := got[key]
+		if !ok || have != v && !(math.IsNaN(v) && math.IsNaN(have)) {
+			t.Errorf("%s = %v (there: %t), want %v", key, have, ok, v)
+		}
+	}
+}
+
+// controlled starts a controller with a budget; 0 for none.
+func controlled(t *testing.T, limit int64, mode gcctl.Mode) *gcctl.Controller {
+	t.Helper()
+	c, err := gcctl.Start(gcctl.Config{LimitBytes: limit, Mode: mode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestControllerSource(t *testing.T) {
+	t.Run("budget", func(t *testing.T) {
+		c := controlled(t, 8<<30, gcctl.Default)
+		if err := c.SetMode(gcctl.Hybrid); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Force(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s := Controller(c)
+		compare(t, s, map[string]float64{
+			"/gcctl/budget:bytes": 8 << 30, "/gcctl/alarms:events": 0, "/gcctl/mode-changes:events": float64(c.Stats().ModeChanges),
+		})
+		got := read(s)
+		if n := got["/gcctl/collections:events"]; n < 1 {
+			t.Errorf("%v collections, want the forced one", n)
+		}
+		if n := got["/gcctl/memory:bytes"]; n <= 0 || n >= 8<<30 {
+			t.Errorf("memory %v, want some, within the budget", n)
+		}
+		if n := got["/gcctl/mode-changes:events"]; n < 1 {
+			t.Errorf("%v changes of mode, want the one to Hybrid", n)
+		}
+	})
+	// The moment in which it matters most is no time at all.
+	t.Run("at the limit", func(t *testing.T) {
+		c := controlled(t, 128<<20, gcctl.Default)
+		live := make([]byte, 64<<20)
+		deadline := time.Now().Add(30 * time.Second)
+		for c.Stats().TimeToLimit != 0 && time.Now().Before(deadline) {
+			live = append(live, make([]byte, 8<<20)...) // live memory that grows is what makes a rate
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		if c.Stats().TimeToLimit == 0 {
+			compare(t, Controller(c), map[string]float64{"/gcctl/time-to-limit:seconds": 0})
+		} else {
+			t.Errorf("time to limit %v, want 0: %d MB are live beside a budget of 128", c.Stats().TimeToLimit, len(live)>>20)
+		}
+		runtime.KeepAlive(live)
+	})
+	t.Run("none", func(t *testing.T) {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+		c := controlled(t, 0, gcctl.Default)
+		if c.Stats().BudgetBytes != 0 {
+			t.Skip("the control group of this process has a limit")
+		}
+		compare(t, Controller(c), map[string]float64{
+			"/gcctl/budget:bytes": math.NaN(), "/gcctl/gogc:percent": math.NaN(), "/gcctl/time-to-limit:seconds": math.NaN(),
+		})
+	})
+}
+
+func TestPoolSource(t *testing.T) {
+	p := pool.New(pool.Config[[64]byte]{})
+	a, b := p.Get(), p.Get()
+	p.Put(a)
+	stats := p.Stats()
+	s := Pool("orders", p.Stats)
+	compare(t, s, map[string]float64{
+		"/pool/orders/hits:gets": float64(stats.Hits), "/pool/orders/misses:gets": float64(stats.Misses),
+		"/pool/orders/in-use:objects": 1, "/pool/orders/idle:objects": float64(stats.Idle),
+	})
+	if got := read(s); got["/pool/orders/hits:gets"]+got["/pool/orders/misses:gets"] != 2 {
+		t.Errorf("%v, want two gets", got)
+	}
+	p.Put(b)
+}
+
+func TestLoopSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := eventloop.New(eventloop.Config{OnPanic: func(any, []byte) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Loop("orders", l)
+		for range 3 {
+			l.Submit(func() {})
+		}
+		compare(t, s, map[string]float64{"/loop/orders/queued:tasks": 3, "/loop/orders/tasks:tasks": 0})
+		l.Submit(func() { panic("a task that panics") })
+		l.After(10*time.Millisecond, func() {})
+		l.Submit(func() { time.Sleep(35 * time.Millisecond) }) // so the timer is 25 ms late
+		go l.Run(context.Background())
+		time.Sleep(time.Second)
+		l.Submit(func() {})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		compare(t, s, map[string]float64{
+			"/loop/orders/queued:tasks": 0, "/loop/orders/tasks:tasks": 6, "/loop/orders/panics:events": 1,
+			"/loop/orders/lag:seconds": 0.025, "/loop/orders/wakeups:events": 1,
+		})
+		l.Close()
+		<-l.Done()
+	})
+}
+
+func TestServerSource(t *testing.T) {
+	server := &http11.Server{Handler: http11.HandlerFunc(func(c *http11.Context) { c.WriteString("ok") })}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener)
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{}}
+	resp, err := client.Get("http://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, resp.Body) // or the client drops the connection
+	resp.Body.Close()
+	s := Server("front", server)
+	compare(t, s, map[string]float64{"/http11/front/accepted:connections": 1, "/http11/front/open:connections": 1, "/http11/front/refused:requests": 0, "/http11/front/timeouts:requests": 0})
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Write([]byte("not a request\r\n\r\n"))
+	conn.Read(make([]byte, 4096)) // the answer
+	conn.Close()
+	for deadline := time.Now().Add(10 * time.Second); server.Stats().Conns > 1 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	compare(t, s, map[string]float64{"/http11/front/accepted:connections": 2, "/http11/front/refused:requests": 1, "/http11/front/open:connections": 1})
+	got := read(s)
+	if got["/http11/front/held:bytes"] < got["/http11/front/in-use:bytes"] {
+		t.Errorf("%v: more in use than held", got)
+	}
+}
+
+// TestSourcesDoNotAllocate: they are read every second in a process that may
+// have been built to allocate nothing.
+func TestSourcesDoNotAllocate(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the race detector allocates")
+	}
+	l, err := eventloop.New(eventloop.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := pool.New(pool.Config[[64]byte]{})
+	for name, s := range map[string]Source{
+		"controller": Controller(controlled(t, 8<<30, gcctl.Default)), "pool": Pool("orders", p.Stats), "loop": Loop("orders", l), "server": Server("front", &http11.Server{}),
+	} {
+		values := make([]float64, len(s.Figures))
+		if n := testing.AllocsPerRun(100, func() { s.Read(values) }); n != 0 {
+			t.Errorf("%s: %v allocations, want none", name, n)
+		}
+	}
+}
