@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -77,8 +76,7 @@ func (j *joiner) functions(p *profile.Profile) {
 		if !ok || fn.StartLine <= 0 {
 			continue
 		}
-		name := strings.ReplaceAll(fn.Name, "[...]", "") // type arguments
-		name = name[strings.LastIndexByte(name, '.')+1:]
+		name := lastName(fn.Name)
 		if literal.MatchString(name) {
 			continue
 		}

@@ -89,10 +89,25 @@ func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name st
 	}
 }
 
-// lastName is the name of a function without its package and receiver.
+// lastName is the name of a function without its package, its receiver and its
+// type arguments, which profiles have as [...] or, where it was inlined, in full.
 func lastName(function string) string {
-	function = strings.ReplaceAll(function, "[...]", "")
-	return function[strings.LastIndexByte(function, '.')+1:]
+	depth, end := 0, len(function)
+	for i := end - 1; i >= 0; i-- {
+		switch function[i] {
+		case ']':
+			depth++
+		case '[':
+			if depth--; depth == 0 && end == len(function) {
+				end = i
+			}
+		case '.':
+			if depth == 0 {
+				return function[i+1 : end]
+			}
+		}
+	}
+	return function[:end]
 }
 
 // share is what the profiles have of the allocations that a finding is about,
