@@ -20,7 +20,8 @@ var Check = check.New(check.Check{
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
 likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.
-Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any.`,
+Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any, passed
+as an interface with methods, or given to binary.Write.`,
 	When:     "the call is hot and the callee is yours to change.",
 	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
@@ -37,10 +38,15 @@ func run(p *check.Pass) {
 	}
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
+		if p.Info.Types[call.Fun].IsType() {
+			converted(p, cur, call)
+			continue
+		}
 		fn := p.Callee(call)
 		if fn == nil || fn.Pkg() == nil {
 			continue
 		}
+		methods(p, cur, fn, call)
 		if check.FuncName(fn) == "Pool.Put" && fn.Pkg().Path() == "sync" {
 			pool(p, cur, call)
 			continue
@@ -54,7 +60,9 @@ func run(p *check.Pass) {
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
-			if !check.Standard(fn) || fn.Pkg().Path() == "context" || fn.Pkg().Path() == "sync/atomic" {
+			if name := fn.FullName(); name == "encoding/binary.Write" || name == "encoding/binary.Read" {
+				p.Hint(call, p.HeatAt(cur), name+" boxes what it is given, and asks for its type; the methods of binary.ByteOrder, and AppendUint64 and the like, take numbers as they are")
+			} else if name == "reflect.DeepEqual" || name == "reflect.ValueOf" || !check.Standard(fn) || fn.Pkg().Path() == "context" || fn.Pkg().Path() == "sync/atomic" {
 				if arg := boxed(p, fn, call, wide); arg != nil {
 					p.Needs(check.Interface, true).Report(arg, min(p.HeatAt(cur), check.Warm), types.ExprString(arg)+" is boxed to be passed as any to "+fn.FullName()+"; look for a variant with type parameters")
 				}
@@ -86,6 +94,42 @@ func fixed(p *check.Pass, fn *types.Func) bool {
 		}
 	}
 	return false
+}
+
+// converted reports T(x) where T is an interface and x is allocated for it,
+// unless the type is asked for at once.
+func converted(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+	if _, asks := cur.Parent().Node().(*ast.TypeAssertExpr); asks || len(call.Args) != 1 {
+		return
+	}
+	if to := p.TypeOf(call.Fun); boxes(p, to, call.Args[0]) || narrows(p, to, call.Args[0]) {
+		p.Needs(check.Interface, true).Hint(call, p.HeatAt(cur), types.ExprString(call.Args[0])+" is boxed to become an interface; a type parameter, or a pointer that is there already, keeps it as it is")
+	}
+}
+
+// methods reports the first argument that is allocated to become an interface
+// with methods.
+func methods(p *check.Pass, cur inspector.Cursor, fn *types.Func, call *ast.CallExpr) {
+	if fn.Pkg().Path() == "sort" {
+		return
+	}
+	params := fn.Signature().Params()
+	for i, arg := range call.Args {
+		if i < params.Len() && !(fn.Signature().Variadic() && i == params.Len()-1) && narrows(p, params.At(i).Type(), arg) {
+			p.Needs(check.Interface, !p.Free(fn)).Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as an interface to "+fn.Name()+"; a pointer that is there already, or a type parameter, needs no copy")
+			return
+		}
+	}
+}
+
+// narrows reports whether e is allocated to be held as the interface to, which
+// has methods and is no error.
+func narrows(p *check.Pass, to types.Type, e ast.Expr) bool {
+	if _, isParam := types.Unalias(to).(*types.TypeParam); isParam {
+		return false
+	}
+	iface, ok := to.Underlying().(*types.Interface)
+	return ok && !iface.Empty() && !check.IsError(to) && !p.IsConst(e) && wide(p.TypeOf(e))
 }
 
 // mixed reports whether fn keeps what it is given as any, and is given values of
@@ -313,9 +357,23 @@ func wide(t types.Type) bool {
 	case *types.Array:
 		return u.Len() > 1 || u.Len() == 1 && wide(u.Elem())
 	case *types.Struct:
-		return u.NumFields() > 0
+		return u.NumFields() > 0 && !pointerShaped(t)
 	}
 	return number(t)
+}
+
+// pointerShaped reports whether a value of type t is one pointer, which an
+// interface holds as it is.
+func pointerShaped(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Map, *types.Chan, *types.Signature:
+		return true
+	case *types.Struct:
+		return u.NumFields() == 1 && pointerShaped(u.Field(0).Type())
+	case *types.Array:
+		return u.Len() == 1 && pointerShaped(u.Elem())
+	}
+	return false
 }
 
 // number reports whether t is a number of more than one byte.

@@ -91,6 +91,9 @@ func enclosingDecl(cur inspector.Cursor) *ast.FuncDecl {
 	return nil
 }
 
+// Handler reports whether t is the type of an HTTP handler's function.
+func Handler(t types.Type) bool { return handler(t) }
+
 func handler(t types.Type) bool {
 	sig, ok := t.(*types.Signature)
 	return ok && sig.Params().Len() == 2 && sig.Results().Len() == 0 &&

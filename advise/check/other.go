@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/types"
+	"math"
 	"strings"
 )
 
@@ -67,4 +68,30 @@ func Sibling(fn *types.Func, i int) string {
 
 func sameCount(a, b *types.Func) bool {
 	return a.Signature().Results().Len() == b.Signature().Results().Len()
+}
+
+// Size returns the bytes that a value of type t takes: beyond all bounds where
+// that depends on a type parameter.
+func (p *Pass) Size(t types.Type) int64 {
+	if parametrized(t) {
+		return math.MaxInt64
+	}
+	return p.TypesSizes.Sizeof(t)
+}
+
+func parametrized(t types.Type) bool {
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return parametrized(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if parametrized(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
 }

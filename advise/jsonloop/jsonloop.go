@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags json.Marshal in loops that write.
+// Check flags json.Marshal of messages that are written or handed on.
 var Check = check.New(check.Check{
 	Name:     "jsonloop",
 	Exercise: 11,
@@ -19,11 +19,11 @@ var Check = check.New(check.Check{
 
 Each call allocates its result. A json.Encoder made before the loop writes from a buffer
 that it keeps; it ends each value with a newline. Single messages that are only written, and
-bodies that are read whole to be decoded, are flagged as well, and so are encoders and decoders made in a loop, messages
-that are marshalled there to be handed on or added to, what is decoded into untyped maps, and MarshalJSON methods that
-call Marshal.`,
+bodies that are read whole to be decoded, are flagged as well, and so are encoders and decoders made for one message,
+messages that are marshalled to be handed on or added to, what hot code decodes or decodes into untyped maps, and
+MarshalJSON methods that call Marshal.`,
 	When:     "messages are large or many. The gain is small since Go keeps encoder states in a pool; generated code gains more.",
-	WhenNot:  "results that are kept or returned; start-up code and error paths.",
+	WhenNot:  "results that are kept, or returned to callers that are not hot; start-up code and error paths.",
 	Measured: "1.07 to 1.2 times the time, one allocation a message (Go 1.26.8)",
 	Run:      run,
 })
@@ -32,6 +32,9 @@ func run(p *check.Pass) {
 	p.Calls("encoding/json", []string{"Marshal", "MarshalIndent"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {
 		assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 		if !ok || len(assign.Lhs) != 2 {
+			if decl := check.FuncDecl(cur); p.HeatAt(cur) == check.Hot && (decl == nil || decl.Name.Name != "MarshalJSON") {
+				p.Needs(check.Interface, !p.FreeAround(cur)).Hint(call, p.HeatAt(cur), walks(name))
+			}
 			return
 		}
 		loop := p.Loop(cur)
@@ -41,8 +44,8 @@ func run(p *check.Pass) {
 		case grows(p, v):
 			p.Hint(call, p.HeatAt(cur), "the result of json."+name+" is copied to be added to; a json.Encoder ends each value with a newline, and writes to a buffer that can be used again")
 		case !written(p, v, loop):
-			if use := p.VarUse(v); loop != nil && use&check.Keeps == 0 && use&check.Hands != 0 && !written(p, v, nil) {
-				p.Hint(call, p.HeatAt(cur), "json."+name+" allocates a result for each message, and walks the value by reflection; a json.Encoder to a buffer that is used again, or generated code, needs less")
+			if p.VarUse(v)&check.Keeps == 0 && (loop == nil || !written(p, v, nil)) || p.HeatAt(cur) == check.Hot && returned(p, v) {
+				p.Hint(call, p.HeatAt(cur), walks(name))
 			}
 		case loop != nil:
 			p.Report(call, p.HeatAt(cur), "json."+name+" allocates a result for each message; a json.Encoder made before the loop writes to the same place from one buffer")
@@ -55,13 +58,19 @@ func run(p *check.Pass) {
 			p.Report(call, min(p.HeatAt(cur), check.Warm), "all is read before it is decoded; a json.Decoder decodes from the reader, with a buffer of the size of one value")
 		} else if untyped(p.TypeOf(call.Args[1])) {
 			p.Hint(call, p.HeatAt(cur), "json.Unmarshal allocates each key and value of an untyped target, and boxes the values; a struct of what is wanted, or a parser that gives the parts, needs less")
-		} else if p.Loop(cur) != nil {
+		} else if p.HeatAt(cur) == check.Hot {
 			p.Needs(check.Interface, true).Hint(call, p.HeatAt(cur), "json.Unmarshal goes over each message twice, the second time by reflection; generated code, or a type of its own in the place of a map, needs less")
 		}
 	})
 	p.Calls("encoding/json", []string{"NewEncoder", "NewDecoder"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {
-		if _, ok := p.IsCall(call.Args[0], "bytes", "NewReader", "NewBuffer"); ok && name == "NewDecoder" {
+		_, bytes := p.IsCall(call.Args[0], "bytes", "NewReader", "NewBuffer", "NewBufferString")
+		_, text := p.IsCall(call.Args[0], "strings", "NewReader")
+		if (bytes || text) && name == "NewDecoder" {
 			p.Hint(call, p.HeatAt(cur), "a json.Decoder copies the bytes into a buffer of its own; json.Unmarshal reads them where they are")
+		} else if name == "NewEncoder" && fresh(p, call.Args[0]) {
+			p.Hint(call, p.HeatAt(cur), "the encoder and its buffer are allocated for each message; keep both together in a sync.Pool")
+		} else if sel, ok := ast.Unparen(call.Args[0]).(*ast.SelectorExpr); ok && used(cur) && p.Info.Selections[sel] != nil && p.Var(sel.X) != nil {
+			p.Hint(call, p.HeatAt(cur), "json."+name+" allocates for each message; make it once, and keep it beside "+types.ExprString(sel))
 		} else if loop := p.Loop(cur); loop != nil {
 			if v := p.Var(call.Args[0]); v != nil && v.Pos() < loop.Pos() {
 				p.Hint(call, p.HeatAt(cur), "json."+name+" allocates for each message; make it once, before the loop")
@@ -69,6 +78,63 @@ func run(p *check.Pass) {
 		}
 	})
 	direct(p)
+}
+
+func walks(name string) string {
+	return "json." + name + " allocates a result for each message, and walks the value by reflection; a json.Encoder to a buffer that is used again, or generated code, needs less"
+}
+
+// returned reports whether v is among what a return gives back.
+func returned(p *check.Pass, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		if _, ok := use.Parent().Node().(*ast.ReturnStmt); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// fresh reports whether e is a buffer of this function alone.
+func fresh(p *check.Pass, e ast.Expr) bool {
+	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok {
+		e = u.X
+	}
+	v := p.Var(e)
+	if !p.Local(v) || !check.IsNamed(v.Type(), "bytes", "Buffer") && !check.IsNamed(v.Type(), "strings", "Builder") {
+		return false
+	}
+	for _, use := range p.Uses(v) { // one that a pool or a caller gave is there already
+		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel.Name == "Reset" {
+			return false
+		}
+	}
+	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil)) {
+		switch n := cur.Node().(type) {
+		case *ast.ValueSpec:
+			if p.Info.Defs[n.Names[0]] == v {
+				return true
+			}
+		case *ast.AssignStmt:
+			if p.Var(n.Lhs[0]) != v {
+				continue
+			}
+			switch rhs := n.Rhs[0].(type) {
+			case *ast.UnaryExpr, *ast.CompositeLit:
+				return true
+			case *ast.CallExpr:
+				_, made := p.IsCall(rhs, "bytes", "NewBuffer", "NewBufferString")
+				return made || p.Builtin(rhs) == "new"
+			}
+		}
+	}
+	return false
+}
+
+// used reports whether a method of what the call at cur makes is called at once,
+// so that nothing keeps it.
+func used(cur inspector.Cursor) bool {
+	_, ok := cur.Parent().Node().(*ast.SelectorExpr)
+	return ok
 }
 
 // untyped reports whether t points to an interface without methods, or to a map
@@ -102,7 +168,12 @@ func grows(p *check.Pass, v *types.Var) bool {
 func direct(p *check.Pass) {
 	p.Calls("encoding/json", []string{"Marshal"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		decl := check.FuncDecl(cur)
-		if _, ok := cur.Parent().Node().(*ast.ReturnStmt); ok && decl != nil && decl.Recv != nil && decl.Name.Name == "MarshalJSON" {
+		_, ok := cur.Parent().Node().(*ast.ReturnStmt)
+		if assign, held := cur.Parent().Node().(*ast.AssignStmt); held && !ok {
+			v := p.Var(assign.Lhs[0])
+			ok = v != nil && returned(p, v)
+		}
+		if ok && decl != nil && decl.Recv != nil && decl.Name.Name == "MarshalJSON" {
 			p.Hint(call, p.HeatAt(cur), "the result of json.Marshal in MarshalJSON is checked and copied again; append the text itself, or give the type fields that need no method")
 		}
 	})

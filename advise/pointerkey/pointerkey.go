@@ -4,7 +4,7 @@ package pointerkey
 import (
 	"go/ast"
 	"go/types"
-	"strings"
+	"regexp"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -20,7 +20,8 @@ var Check = check.New(check.Check{
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer
-the map holds no pointers and is skipped. Keys that are such a pointer themselves are a hint.`,
+the map holds no pointers and is skipped. Keys that are such a pointer themselves are a hint, and so are
+numbers that are methods, or named like Index or Seq.`,
 	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter.",
 	WhenNot:  "maps in local variables; pointers to what has no number of its own; keys and values that hold other pointers anyway.",
 	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms; look-ups alike (Go 1.26.8)",
@@ -31,16 +32,19 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.MapType)(nil)) {
 		m := cur.Node().(*ast.MapType)
 		direct(p, cur)
-		named := check.NamedOf(p.TypeOf(m.Key))
-		if named == nil || !lives(p, cur) {
+		if !lives(p, cur) {
 			continue
 		}
-		key, ok := named.Underlying().(*types.Struct)
+		key, ok := p.TypeOf(m.Key).Underlying().(*types.Struct)
 		if !ok || check.HasPointers(p.TypeOf(m.Value)) {
 			continue
 		}
 		if field, id := pointer(key); field != "" {
-			p.ReportAs(m, check.Advice, "the collector scans every key, for its "+field+"; put "+id+" in its place")
+			severity := check.Hint
+			if plain.MatchString(id) && check.NamedOf(p.TypeOf(m.Key)) != nil {
+				severity = check.Advice
+			}
+			p.ReportAs(m, severity, "the collector scans every key, for its "+field+"; put "+id+" in its place")
 		}
 	}
 }
@@ -58,8 +62,14 @@ func direct(p *check.Pass, cur inspector.Cursor) {
 	}
 }
 
-// lives reports whether the map type at cur is that of a package variable or a
-// field.
+// plain matches those numbers whose name says that they stand for the whole.
+var plain = regexp.MustCompile(`(\.(?i:id|key)|ID)$`)
+
+// number matches the names of fields and methods that tell things apart.
+var number = regexp.MustCompile(`(?i)^(id|key|index|idx|seq|num|number|handle)$|ID$|Id$`)
+
+// lives reports whether the map type at cur is that of a package variable, of a
+// field, or has a name of its own.
 func lives(p *check.Pass, cur inspector.Cursor) bool {
 	for at := cur.Parent(); at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
@@ -68,8 +78,10 @@ func lives(p *check.Pass, cur inspector.Cursor) bool {
 			return ok
 		case *ast.ValueSpec:
 			return len(n.Names) > 0 && !p.Local(p.Var(n.Names[0]))
-		case *ast.FuncDecl, *ast.TypeSpec:
+		case *ast.FuncDecl:
 			return false
+		case *ast.TypeSpec:
+			return n.Type == cur.Node()
 		}
 	}
 	return false
@@ -91,8 +103,15 @@ func pointer(key *types.Struct) (field, id string) {
 			return "", ""
 		}
 		for sub := range st.Fields() {
-			if name := strings.ToLower(sub.Name()); check.IsInteger(sub.Type()) && (name == "id" || name == "key" || strings.HasSuffix(sub.Name(), "ID")) {
+			if check.IsInteger(sub.Type()) && number.MatchString(sub.Name()) {
 				field, id = f.Name(), f.Name()+"."+sub.Name()
+			}
+		}
+		methods := types.NewMethodSet(ptr)
+		for i := range methods.Len() {
+			fn := methods.At(i).Obj().(*types.Func)
+			if sig := fn.Signature(); field == "" && number.MatchString(fn.Name()) && sig.Params().Len() == 0 && sig.Results().Len() == 1 && check.IsInteger(sig.Results().At(0).Type()) {
+				field, id = f.Name(), f.Name()+"."+fn.Name()+"()"
 			}
 		}
 		if field == "" {

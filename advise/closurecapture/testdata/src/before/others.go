@@ -2,12 +2,14 @@
 
 package before
 
-func submit(f func()) { f() }
+var pending []func()
+
+func submit(f func()) { pending = append(pending, f) }
 
 func rounds(items []Item, results []Result) {
 	for i := range items {
 		it := items[i]
-		submit(func() { results[i] = handle(it) }) // want `the function literal captures i, it`
+		submit(func() { results[i] = handle(it) }) // want `the function literal captures results, i, it`
 	}
 }
 

@@ -31,9 +31,41 @@ func outer(items []int) {
 	wg.Wait()
 }
 
-type ranger interface{ Range(f func(int)) }
+func each(items []int, f func(int)) {
+	for _, x := range items {
+		if f != nil {
+			f(x)
+		}
+	}
+}
 
-func one(r ranger) (sum int) {
-	r.Range(func(x int) { sum += x })
+func twice(items []int, f func(int)) { each(items, f); each(items, f) }
+
+// What is only called stays on the stack.
+func called(items []int) (sum int) {
+	twice(items, func(x int) { sum += x })
+	add := func(x int) { sum += x }
+	each(items, add)
+	add(1)
+	defer func() { sum++ }()
 	return sum
+}
+
+type adder struct{ sum int }
+
+func (a *adder) add(x int) { a.sum += x }
+
+func method(items []int) int {
+	var a adder
+	each(items, a.add)
+	return a.sum
+}
+
+// Nothing is captured.
+func plain() func(int) int { return func(x int) int { return x + 1 } }
+
+func failing(err error, register func(func())) {
+	if err != nil {
+		register(func() { println(err) })
+	}
 }

@@ -1,6 +1,9 @@
 package whennot
 
-import "sync"
+import (
+	"net/http"
+	"sync"
+)
 
 // Go 1.26: captures are fewer allocations than arguments.
 func process(items []int) []int {
@@ -15,4 +18,12 @@ func process(items []int) []int {
 	}
 	wg.Wait()
 	return results
+}
+
+func guard(token string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Token") == token {
+			next.ServeHTTP(w, r)
+		}
+	})
 }

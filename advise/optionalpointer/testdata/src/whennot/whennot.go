@@ -24,12 +24,6 @@ var total int
 
 func views(p *int) []*view { return []*view{{n: p}, {n: &total}} }
 
-type lazy struct{ p *shared }
-
-func give(l *lazy) *shared { return l.p } // others share it
-
-func make3() *lazy { return &lazy{p: &shared{}} }
-
 type single struct{ q *shared }
 
 var one = &single{q: &shared{}}

@@ -33,3 +33,9 @@ var (
 	direct  map[*anonymous]int
 	objects map[Key]*Tenant // scanned anyway
 )
+
+type gauge struct{ name string }
+
+func (g *gauge) Index(of int) int { return of } // not a number of its own
+
+type gauges map[*gauge]int

@@ -52,3 +52,14 @@ func all(ids []int64) {
 		versions = append(versions, newVersioned(x))
 	}
 }
+
+type queue struct{ items []int }
+
+func (q *queue) push(n int) { q.items = append(q.items, n) }
+
+// The field is written to: there has to be an address.
+func newQueue(items []int) *queue { return &queue{items} }
+
+type generic[T any] struct{ v T }
+
+func wrap[T any](v T) *generic[T] { return &generic[T]{v} }

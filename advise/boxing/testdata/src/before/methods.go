@@ -1,0 +1,34 @@
+package before
+
+import (
+	"encoding/binary"
+	"io"
+	"reflect"
+)
+
+type shape interface{ area() int }
+
+type square struct{ side int }
+
+func (s square) area() int { return s.side * s.side }
+
+type debugger struct{ lines [][]any }
+
+func (d *debugger) debugf(format string, args ...any) { d.lines = append(d.lines, args) }
+
+var shapes []shape
+
+func add(s shape) { shapes = append(shapes, s) }
+
+func all(w io.Writer, squares []square, d *debugger, names []string) {
+	for i, s := range squares {
+		add(s)                                    // want `s is boxed to be passed as an interface to add`
+		shapes = append(shapes, shape(s))         // want `s is boxed to become an interface`
+		d.debugf("%d", s.side)                    // want `s.side is boxed to be passed as any to debugf`
+		d.debugf("%s", names[i])                  // want `names\[i\] is boxed`
+		binary.Write(w, binary.BigEndian, s.side) // want `encoding/binary.Write boxes what it is given`
+		if reflect.DeepEqual(s, squares[0]) {     // want `s is boxed to be passed as any to reflect.DeepEqual`
+			continue
+		}
+	}
+}

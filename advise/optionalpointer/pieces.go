@@ -1,0 +1,226 @@
+package optionalpointer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// pieces reports, as hints, what is allocated to be pointed to by a field, an
+// element of a slice or map, or a result, where its value could be there
+// instead. What is in said is left out.
+func pieces(p *check.Pass, said map[ast.Node]bool) {
+	for cur := range p.Root.Preorder((*ast.UnaryExpr)(nil), (*ast.CallExpr)(nil)) {
+		e := cur.Node().(ast.Expr)
+		if said[e] || p.HeatAt(cur) == check.Cold {
+			continue
+		}
+		t := made(p, e)
+		if t == nil {
+			returned(p, cur, e)
+			continue
+		}
+		st, ok := t.Underlying().(*types.Struct)
+		if !ok || p.Size(st) > large || p.Size(st) == 0 {
+			continue
+		}
+		switch parent := cur.Parent().Node().(type) {
+		case *ast.KeyValueExpr:
+			if lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit); ok && parent.Value == e {
+				element(p, cur, lit, parent.Key, t)
+			}
+		case *ast.CompositeLit:
+			element(p, cur, parent, nil, t)
+		case *ast.AssignStmt:
+			for i, rhs := range parent.Rhs {
+				if rhs == e && len(parent.Lhs) == len(parent.Rhs) {
+					place(p, cur, parent.Lhs[i], t)
+				}
+			}
+		case *ast.CallExpr:
+			if p.Builtin(parent) == "append" && parent.Args[0] != e && data(p, t) {
+				say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
+			}
+		case *ast.ReturnStmt:
+			returned(p, cur, e)
+		}
+	}
+}
+
+// say reports the piece at cur; elsewhere is whether other packages see what
+// would hold the value.
+func say(p *check.Pass, cur inspector.Cursor, elsewhere bool, message string) {
+	p.Needs(check.Interface, elsewhere).Hint(cur.Node(), p.HeatAt(cur), message)
+}
+
+func name(t types.Type) string {
+	if named := check.NamedOf(t); named != nil {
+		return named.Obj().Name()
+	}
+	return "struct"
+}
+
+// made returns the struct that e allocates: &T{}, new(T), or &v of a local
+// variable that holds one.
+func made(p *check.Pass, e ast.Expr) types.Type {
+	ptr, ok := types.Unalias(p.TypeOf(e)).(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	if _, ok := ptr.Elem().Underlying().(*types.Struct); !ok || check.IsNamed(ptr, "time", "Time") {
+		return nil
+	}
+	switch e := e.(type) {
+	case *ast.UnaryExpr:
+		if e.Op == token.AND && (literal(e) != nil || p.Local(p.Var(e.X))) {
+			return ptr.Elem()
+		}
+	case *ast.CallExpr:
+		if p.Builtin(e) == "new" && p.Info.Types[e.Args[0]].IsType() {
+			return ptr.Elem()
+		}
+	}
+	return nil
+}
+
+// element reports the piece at cur as what a literal holds.
+func element(p *check.Pass, cur inspector.Cursor, lit *ast.CompositeLit, key ast.Expr, t types.Type) {
+	switch u := p.TypeOf(lit).Underlying().(type) {
+	case *types.Struct:
+		if id, ok := key.(*ast.Ident); ok {
+			field, _ := p.Info.Uses[id].(*types.Var)
+			part(p, cur, field, p.TypeOf(lit), t)
+			return
+		}
+		for i, elt := range lit.Elts {
+			if elt == cur.Node() && i < u.NumFields() {
+				part(p, cur, u.Field(i), p.TypeOf(lit), t)
+			}
+		}
+	case *types.Slice, *types.Map:
+		if data(p, t) {
+			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be listed by its address; hold the values themselves")
+		}
+	}
+}
+
+// place reports the piece at cur as what is assigned to lhs.
+func place(p *check.Pass, cur inspector.Cursor, lhs ast.Expr, t types.Type) {
+	switch lhs := ast.Unparen(lhs).(type) {
+	case *ast.SelectorExpr:
+		if s := p.Info.Selections[lhs]; s != nil && s.Kind() == types.FieldVal {
+			part(p, cur, s.Obj().(*types.Var), s.Recv(), t)
+		}
+	case *ast.IndexExpr:
+		if data(p, t) {
+			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be held by its address; hold the values themselves")
+		}
+	}
+}
+
+// part reports the piece at cur as the field of outer, where nothing but pieces
+// of its own is ever put there.
+func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.Type) {
+	named := check.NamedOf(outer)
+	if field == nil || named == nil || named.Obj().Pkg() != p.Code.Pkg || types.IsInterface(field.Type()) || !owns(p, field) {
+		return
+	}
+	if inner := check.NamedOf(t); inner == nil || inner.Obj() == named.Obj() || inner.Obj().Pkg() == p.Code.Pkg && refers(t.Underlying().(*types.Struct), named, inner, 0) {
+		return
+	}
+	say(p, cur, field.Exported() && p.Seen(named.Obj()), field.Name()+" is an allocation of its own; where nothing else holds it, hold it by value, or in a table beside")
+}
+
+// owns reports whether all that is put into field in this package is nil or
+// made for it.
+func owns(p *check.Pass, field *types.Var) bool {
+	fresh := func(e ast.Expr) bool {
+		return made(p, ast.Unparen(e)) != nil || p.Info.Types[e].IsNil()
+	}
+	for _, use := range p.Uses(field) {
+		switch parent := use.Parent().Node().(type) {
+		case *ast.KeyValueExpr:
+			if parent.Key == use.Node() && !fresh(parent.Value) {
+				return false
+			}
+		case *ast.SelectorExpr:
+			assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt)
+			if !ok {
+				continue
+			}
+			for i, lhs := range assign.Lhs {
+				if lhs == parent && (len(assign.Lhs) != len(assign.Rhs) || !fresh(assign.Rhs[i])) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// returned reports a small struct, number, text or time whose address is
+// returned or passed for want of a way to say that there is none.
+func returned(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
+	ret, isReturn := cur.Parent().Node().(*ast.ReturnStmt)
+	if !isReturn {
+		if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun != e && p.Builtin(call) == "" && own(p, e) {
+			if _, helper := e.(*ast.CallExpr); helper {
+				say(p, cur, !p.Free(p.Callee(call)), types.ExprString(e)+" is allocated to be passed by its address; pass the value, and whether it is there")
+			}
+		}
+		return
+	}
+	f, _ := check.Func(cur)
+	decl, ok := f.Node().(*ast.FuncDecl)
+	if !ok {
+		return
+	}
+	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
+	if fn == nil || fn.Signature().Results().Len() != len(ret.Results) {
+		return
+	}
+	for i, result := range ret.Results {
+		if result != e || types.IsInterface(fn.Signature().Results().At(i).Type()) {
+			continue
+		}
+		switch t := made(p, e); {
+		case t != nil && (p.Size(t) > large/2 || !data(p, t) || !absent(p, f, decl, i)):
+		case t != nil:
+			say(p, cur, !p.Free(fn), "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, with whether it is there")
+		case own(p, e) && len(decl.Body.List) > 1:
+			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+		}
+	}
+}
+
+// absent reports whether decl returns nil as its result number i somewhere, for
+// want of a value.
+func absent(p *check.Pass, f inspector.Cursor, decl *ast.FuncDecl, i int) bool {
+	for cur := range f.Preorder((*ast.ReturnStmt)(nil)) {
+		ret := cur.Node().(*ast.ReturnStmt)
+		if g, _ := check.Func(cur); g.Node() == decl && i < len(ret.Results) && p.Info.Types[ret.Results[i]].IsNil() {
+			return true
+		}
+	}
+	return false
+}
+
+// data reports whether t is a small struct of the package that only holds data:
+// without locks, without methods that need its address, and without pointers
+// to its like.
+func data(p *check.Pass, t types.Type) bool {
+	named := check.NamedOf(t)
+	if named == nil || named.Obj().Pkg() != p.Code.Pkg || locks(t) {
+		return false
+	}
+	for m := range named.Methods() {
+		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer {
+			return false
+		}
+	}
+	return !refers(t.Underlying().(*types.Struct), named, named, 0)
+}

@@ -1,0 +1,60 @@
+package whennot
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() { c.n++ }
+
+type wide struct{ data [200]byte }
+
+type chain struct {
+	next *chain
+	n    int
+}
+
+// Locks, methods that need the address, sizes and links: pointers are right.
+func collect(names []string) (cs []*counter, ws []*wide, list *chain, byName map[string]*counter) {
+	byName = map[string]*counter{}
+	for i, name := range names {
+		cs = append(cs, &counter{n: i})
+		ws = append(ws, &wide{})
+		list = &chain{next: list, n: i}
+		byName[name] = &counter{}
+	}
+	return cs, ws, list, byName
+}
+
+func newCounter() *counter { return &counter{} }
+
+func (c *chain) push(n int) *chain { return &chain{c, n} }
+
+// The caller says where the value goes.
+func read(b []byte) (n int, err error) {
+	err = json.Unmarshal(b, &n)
+	return n, err
+}
+
+func pointer[T any](v T) *T { return &v }
+
+type holder struct{ c *counter }
+
+// What is put there comes from elsewhere, too.
+func (h *holder) set(c *counter) { h.c = c }
+
+func newHolder() *holder { return &holder{c: &counter{}} }
+
+type generic[T any] struct{ v T }
+
+func wrap[T any](v T) *generic[T] { return &generic[T]{v} }
+
+type point struct{ x, y int }
+
+// Never absent: whoever asks for one wants its address.
+func newPoint(x, y int) *point { return &point{x, y} }
