@@ -10,7 +10,7 @@
 // and review the change of that file like any other.
 //
 // The figures are counts and shares, never times, so that a test gives the same
-// answer on any machine. Runtime counters cover the whole process. What other
+// answer on any machine; of Scan see what it says about small objects. Runtime counters cover the whole process. What other
 // goroutines allocate only ever adds, so every helper measures again until a
 // measurement stays within the limit, and reports the least one when none
 // does. Tests that use the helpers may therefore run in parallel with others;
