@@ -45,7 +45,7 @@ func (r *repo) close() {
 
 // object returns the contents of what git calls by a name, and its kind.
 func (r *repo) object(name string) (data []byte, kind string, err error) {
-	if strings.Contains(name, "\n") {
+	if strings.Contains(name, "\n") || strings.Contains(name, ":./") || strings.Contains(name, ":../") { // a relative path ends git
 		return nil, "", errAbsent
 	}
 	if _, err := fmt.Fprintln(r.in, name); err != nil {
