@@ -55,14 +55,14 @@ func (c *Code) Free(fn *types.Func) bool {
 	return true
 }
 
-// FreeAround is Free for the function that is declared around cur.
+// FreeAround is Free for the function around cur. A literal is not free.
 func (c *Code) FreeAround(cur inspector.Cursor) bool {
-	decl := FuncDecl(cur)
-	if decl == nil {
-		return false
+	f, _ := Func(cur)
+	if decl, ok := f.Node().(*ast.FuncDecl); ok {
+		fn, _ := c.Info.Defs[decl.Name].(*types.Func)
+		return c.Free(fn)
 	}
-	fn, _ := c.Info.Defs[decl.Name].(*types.Func)
-	return c.Free(fn)
+	return false
 }
 
 // Seen reports whether packages outside the module may see what obj names.

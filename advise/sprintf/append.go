@@ -139,7 +139,7 @@ const digits = "make([]byte, 0, 20)"
 func (s *sink) value(source string, t *types.Basic, verb byte, strconvName string) (stmt string, strconvUsed bool) {
 	into := s.name
 	switch {
-	case s.spare:
+	case s.spare && (s.writer != "Buffer" || verb == 'q'): // an empty Buffer has nothing to spare, and numbers fit the stack
 		into = s.name + ".AvailableBuffer()"
 	case !s.slice:
 		into = digits
