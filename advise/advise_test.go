@@ -43,6 +43,46 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestHints runs checks on the package hint of their testdata, where they have
+// one: what is flagged there is a hint, and nothing without.
+func TestHints(t *testing.T) {
+	if invariant.Race {
+		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
+	}
+	ran := 0
+	for _, c := range All() {
+		dir, err := filepath.Abs(filepath.Join(c.Name, "testdata"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "src", "hint")); err != nil {
+			continue
+		}
+		ran++
+		t.Run(c.Name, func(t *testing.T) {
+			for _, r := range analysistest.Run(ignored{}, dir, c.Analyzer, "hint") {
+				for _, d := range r.Diagnostics {
+					t.Errorf("%s: flagged without hints: %s", r.Pass.Fset.Position(d.Pos), d.Message)
+				}
+			}
+			c.ReportHints(true)
+			defer c.ReportHints(false)
+			analysistest.Run(t, dir, c.Analyzer, "hint")
+			if count(t, filepath.Join(dir, "src", "hint"), "want `") == 0 {
+				t.Error("nothing is expected")
+			}
+		})
+	}
+	if ran == 0 {
+		t.Error("no check has a package hint")
+	}
+}
+
+// ignored takes the failures of expectations that are not to be met.
+type ignored struct{}
+
+func (ignored) Errorf(string, ...any) {}
+
 // count counts a text in the Go files of a directory.
 func count(t *testing.T, dir, text string) int {
 	t.Helper()

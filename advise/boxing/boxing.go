@@ -23,7 +23,7 @@ likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of
 Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any, passed
 as an interface with methods, or given to binary.Write.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
 	Own:      true,
 	Run:      run,
@@ -72,12 +72,44 @@ func run(p *check.Pass) {
 		if mixed(p, fn) {
 			continue
 		}
-		if arg := boxed(p, fn, call, number); arg != nil {
+		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
 			p.Needs(check.Interface, fixed(p, fn)).Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		} else if arg := boxed(p, fn, call, wide); arg != nil {
 			p.Needs(check.Interface, fixed(p, fn)).Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
+}
+
+// prints reports whether fn hands its variadic arguments on to fmt, log or
+// log/slog, itself or through so many functions of this package.
+func prints(p *check.Pass, fn *types.Func, through int) bool {
+	cur, decl := p.Decl(fn)
+	sig := fn.Signature()
+	if through == 0 || decl == nil || !sig.Variadic() {
+		return false
+	}
+	rest := sig.Params().At(sig.Params().Len() - 1)
+	for at := range cur.Preorder((*ast.CallExpr)(nil)) {
+		call := at.Node().(*ast.CallExpr)
+		if !call.Ellipsis.IsValid() {
+			continue
+		}
+		if id, ok := ast.Unparen(call.Args[len(call.Args)-1]).(*ast.Ident); !ok || p.Info.Uses[id] != rest {
+			continue
+		}
+		callee := p.Callee(call)
+		if callee == nil || callee.Pkg() == nil {
+			continue
+		}
+		switch callee.Pkg().Path() {
+		case "fmt", "log", "log/slog":
+			return true
+		}
+		if prints(p, callee, through-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // fixed reports whether fn cannot do without any: its signature is not free, or
