@@ -4,6 +4,7 @@ package boxing
 import (
 	"go/ast"
 	"go/types"
+	"regexp"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -23,7 +24,7 @@ likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of
 Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any, passed
 as an interface with methods, or given to binary.Write.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what only a debug mode calls; what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
 	Own:      true,
 	Run:      run,
@@ -72,6 +73,9 @@ func run(p *check.Pass) {
 		if mixed(p, fn) {
 			continue
 		}
+		if guarded(cur) {
+			continue
+		}
 		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
 			p.Needs(check.Interface, fixed(p, fn)).Report(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		} else if arg := boxed(p, fn, call, wide); arg != nil {
@@ -112,6 +116,25 @@ func prints(p *check.Pass, fn *types.Func, through int) bool {
 	return false
 }
 
+// guarded reports whether the code at cur runs only where something asks for
+// more to be said or checked, such as a level of logging.
+func guarded(cur inspector.Cursor) bool {
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch parent := at.Parent().Node().(type) {
+		case *ast.IfStmt:
+			if at.Node() == parent.Body && mode.MatchString(types.ExprString(parent.Cond)) {
+				return true
+			}
+		case *ast.FuncDecl, *ast.FuncLit, nil:
+			return false
+		}
+	}
+	return false
+}
+
+// mode matches conditions on what is on for debugging only.
+var mode = regexp.MustCompile(`(?i)debug|trace|verbose|leakdetect|enabled?\(|\.v\(\d`)
+
 // fixed reports whether fn cannot do without any: its signature is not free, or
 // it hands on what it is given as such.
 func fixed(p *check.Pass, fn *types.Func) bool {
@@ -147,7 +170,17 @@ func methods(p *check.Pass, cur inspector.Cursor, fn *types.Func, call *ast.Call
 	}
 	params := fn.Signature().Params()
 	for i, arg := range call.Args {
-		if i < params.Len() && !(fn.Signature().Variadic() && i == params.Len()-1) && narrows(p, params.At(i).Type(), arg) {
+		last := fn.Signature().Variadic() && i >= params.Len()-1
+		if !last && i >= params.Len() || last && call.Ellipsis.IsValid() {
+			return
+		}
+		var to types.Type
+		if last {
+			to = params.At(params.Len() - 1).Type().(*types.Slice).Elem()
+		} else {
+			to = params.At(i).Type()
+		}
+		if narrows(p, to, arg) {
 			p.Needs(check.Interface, !p.Free(fn)).Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be passed as an interface to "+fn.Name()+"; a pointer that is there already, or a type parameter, needs no copy")
 			return
 		}

@@ -21,7 +21,8 @@ var Check = check.New(check.Check{
 
 Its memory is allocated and grown anew each time. A function that appends to a slice of
 its caller allocates nothing; a sync.Pool of buffers costs one copy of the result. Slices that are made or grown in
-each call, and readers and writers with a buffer of their own (bufio, gzip), are a hint where nothing keeps them.`,
+each call, readers and writers with a buffer of their own (bufio, gzip), and readers of bytes and texts that are handed on, are a
+hint where nothing keeps them.`,
 	When:     "the function is hot and the buffers are of similar size. Where the contents are not returned, or the buffer itself is, a profile must say so.",
 	WhenNot:  "buffers of less than 64 bytes; buffers that are stored or handed to others; start-up code and error paths.",
 	Measured: "691 ns, 4 allocations -> 47 ns, 0 (append to the caller's slice, Go 1.26.8)",
@@ -37,6 +38,7 @@ func run(p *check.Pass) {
 			grown(p, cur)
 		} else {
 			scratch(p, cur)
+			reader(p, cur)
 		}
 	}
 	for cur := range p.Root.Preorder((*ast.Ident)(nil)) {
@@ -60,6 +62,24 @@ func run(p *check.Pass) {
 			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows anew; append to a slice of the caller, or take the buffer from a pool")
 		}
 	}
+}
+
+// reader reports a reader of bytes or text that is made to be handed on, where
+// one could be reset.
+func reader(p *check.Pass, cur inspector.Cursor) {
+	e := cur.Node().(*ast.CallExpr)
+	_, inBytes := p.IsCall(e, "bytes", "NewReader", "NewBuffer", "NewBufferString")
+	_, inStrings := p.IsCall(e, "strings", "NewReader")
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !inBytes && !inStrings || !ok || call.Fun == e || empty(p, e) || p.Info.Types[call.Fun].IsType() {
+		return
+	}
+	if fn := p.Callee(call); fn != nil && fn.Pkg() != nil {
+		if path := fn.Pkg().Path(); path == "net/http" || path == "encoding/json" {
+			return // a request costs more, and package json takes the bytes
+		}
+	}
+	p.Report(e, min(p.HeatAt(cur), check.Warm), types.ExprString(e.Fun)+" allocates what is read once; keep a reader, and Reset it, or give the bytes themselves")
 }
 
 // fresh reports whether v is declared as an empty buffer of its own.

@@ -14,11 +14,14 @@ func Reads(fn *types.Func, arg int) bool {
 
 // External reports whether fn is of another module: neither of the standard
 // library nor, by its first three elements, of the repository of pkg.
-func External(fn *types.Func, pkg *types.Package) bool {
-	if fn.Pkg() == nil {
+func External(fn *types.Func, pkg *types.Package) bool { return Elsewhere(fn, pkg) }
+
+// Elsewhere is External for anything that is declared in a package.
+func Elsewhere(obj types.Object, pkg *types.Package) bool {
+	if obj.Pkg() == nil {
 		return false
 	}
-	path := fn.Pkg().Path()
+	path := obj.Pkg().Path()
 	first, _, _ := strings.Cut(path, "/")
 	return strings.Contains(first, ".") && root(path) != root(pkg.Path())
 }

@@ -29,7 +29,7 @@ MarshalJSON methods that call Marshal.`,
 })
 
 func run(p *check.Pass) {
-	p.Calls("encoding/json", []string{"Marshal", "MarshalIndent"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {
+	marshals := func(cur inspector.Cursor, call *ast.CallExpr, name string) {
 		assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 		if !ok || len(assign.Lhs) != 2 {
 			if decl := check.FuncDecl(cur); p.HeatAt(cur) == check.Hot && (decl == nil || decl.Name.Name != "MarshalJSON") {
@@ -52,7 +52,10 @@ func run(p *check.Pass) {
 		default:
 			p.Report(call, p.HeatAt(cur), "json."+name+" allocates a result that is only written; a json.Encoder writes it from a buffer that package json keeps")
 		}
-	})
+	}
+	for _, path := range packages {
+		p.Calls(path, []string{"Marshal", "MarshalIndent"}, marshals)
+	}
 	p.Calls("encoding/json", []string{"Unmarshal"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		if whole(p, call.Args[0]) {
 			p.Report(call, min(p.HeatAt(cur), check.Warm), "all is read before it is decoded; a json.Decoder decodes from the reader, with a buffer of the size of one value")
@@ -79,6 +82,9 @@ func run(p *check.Pass) {
 	})
 	direct(p)
 }
+
+// packages are those whose Marshal is as that of encoding/json.
+var packages = []string{"encoding/json", "encoding/json/v2", "github.com/go-json-experiment/json", "github.com/goccy/go-json", "github.com/json-iterator/go", "github.com/segmentio/encoding/json", "github.com/bytedance/sonic"}
 
 func walks(name string) string {
 	return "json." + name + " allocates a result for each message, and walks the value by reflection; a json.Encoder to a buffer that is used again, or generated code, needs less"

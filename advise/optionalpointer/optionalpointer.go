@@ -53,9 +53,9 @@ func run(p *check.Pass) {
 			}
 			key, _ := kv.Key.(*ast.Ident)
 			inner := literal(kv.Value)
-			if inner == nil && key != nil && constructed(p, outer, kv.Value) {
+			if made := constructed(p, outer, kv.Value); inner == nil && key != nil && made != nil {
 				said[kv.Value] = true
-				p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).Report(kv, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
+				p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).ReportWith(kv, made, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
 			}
 			if inner == nil || key == nil || !small(p, outer, inner) || !alwaysFresh(p, key) {
 				continue
@@ -137,39 +137,38 @@ func scalar(p *check.Pass, t types.Type) bool {
 	return ok && b.Info()&types.IsConstType != 0 || check.IsNamed(t, "time", "Time")
 }
 
-// constructed reports whether e calls a function of this package that returns a
-// pointer to a struct of the package, made by a literal.
-func constructed(p *check.Pass, outer *types.Named, e ast.Expr) bool {
+// constructed returns the literals that e is made by, where it calls a function
+// of this package that returns pointers to such.
+func constructed(p *check.Pass, outer *types.Named, e ast.Expr) (made []ast.Node) {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
-		return false
+		return nil
 	}
 	fn := p.Callee(call)
 	at, decl := p.Decl(fn)
 	if decl == nil || fn.Signature().Results().Len() != 1 {
-		return false
+		return nil
 	}
 	switch result := types.Unalias(fn.Signature().Results().At(0).Type()); result.Underlying().(type) {
 	case *types.Pointer, *types.Interface:
 	default:
-		return false
+		return nil
 	}
-	made := 0
 	for cur := range at.Preorder((*ast.ReturnStmt)(nil)) {
 		ret := cur.Node().(*ast.ReturnStmt)
 		if f, _ := check.Func(cur); f.Node() != decl {
 			continue
 		}
 		if len(ret.Results) != 1 {
-			return false
+			return nil
 		}
 		lit := literal(ret.Results[0])
 		if lit == nil || check.NamedOf(p.TypeOf(lit)) == nil || check.NamedOf(p.TypeOf(lit)).Obj() == outer.Obj() {
-			return false
+			return nil
 		}
-		made++
+		made = append(made, lit)
 	}
-	return made > 0
+	return made
 }
 
 // literal returns the composite literal that e takes the address of.

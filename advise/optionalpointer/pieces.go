@@ -4,11 +4,16 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
+
+// wide is large for hints: who holds the part by value knows how often it is
+// there.
+const wide = 192
 
 // pieces reports, as hints, what is allocated to be pointed to by a field, an
 // element of a slice or map, or a result, where its value could be there
@@ -21,11 +26,12 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 		}
 		t := made(p, e)
 		if t == nil {
+			assembled(p, cur, e)
 			returned(p, cur, e)
 			continue
 		}
 		st, ok := t.Underlying().(*types.Struct)
-		if !ok || p.Size(st) > large || p.Size(st) == 0 {
+		if !ok || p.Size(st) > wide || p.Size(st) == 0 {
 			continue
 		}
 		switch parent := cur.Parent().Node().(type) {
@@ -122,17 +128,45 @@ func place(p *check.Pass, cur inspector.Cursor, lhs ast.Expr, t types.Type) {
 	}
 }
 
+// assembled reports a part that a constructor makes, where it is assigned to a
+// field that holds nothing else.
+func assembled(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Rhs[0] != e {
+		return
+	}
+	sel, ok := assign.Lhs[0].(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	s := p.Info.Selections[sel]
+	if s == nil || s.Kind() != types.FieldVal || types.IsInterface(s.Type()) {
+		return
+	}
+	outer := check.NamedOf(s.Recv())
+	if outer == nil || outer.Obj().Pkg() != p.Code.Pkg {
+		return
+	}
+	if lits := constructed(p, outer, e); lits != nil {
+		p.Needs(check.Interface, sel.Sel.IsExported() && p.Seen(outer.Obj())).ReportWith(assign, lits, min(p.HeatAt(cur), check.Warm), sel.Sel.Name+" is an allocation of its own; where nothing else holds it, hold it by value")
+	}
+}
+
 // part reports the piece at cur as the field of outer, where nothing but pieces
 // of its own is ever put there.
 func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.Type) {
 	named := check.NamedOf(outer)
-	if field == nil || named == nil || named.Obj().Pkg() != p.Code.Pkg || types.IsInterface(field.Type()) || !owns(p, field) {
+	if field == nil || named == nil || named.Obj().Pkg() == nil || types.IsInterface(field.Type()) || !owns(p, field) {
 		return
 	}
-	if inner := check.NamedOf(t); inner == nil || inner.Obj() == named.Obj() || inner.Obj().Pkg() == p.Code.Pkg && refers(t.Underlying().(*types.Struct), named, inner, 0) {
+	other := named.Obj().Pkg() != p.Code.Pkg
+	if first, _, _ := strings.Cut(named.Obj().Pkg().Path(), "/"); other && (!strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg)) {
 		return
 	}
-	say(p, cur, field.Exported() && p.Seen(named.Obj()), field.Name()+" is an allocation of its own; where nothing else holds it, hold it by value, or in a table beside")
+	if inner := check.NamedOf(t); inner == nil || inner.Obj() == named.Obj() || inner.Obj().Pkg() == named.Obj().Pkg() && refers(t.Underlying().(*types.Struct), named, inner, 0) {
+		return
+	}
+	say(p, cur, other || field.Exported() && p.Seen(named.Obj()), field.Name()+" is an allocation of its own; where nothing else holds it, hold it by value, or in a table beside")
 }
 
 // owns reports whether all that is put into field in this package is nil or

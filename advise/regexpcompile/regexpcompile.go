@@ -157,6 +157,9 @@ func kept(p *check.Pass, cur inspector.Cursor) bool {
 			return true
 		} else {
 			for _, use := range p.Uses(v) {
+				if p.Writes(use) {
+					continue // another pattern takes its place
+				}
 				switch use.Parent().Node().(type) {
 				case *ast.SelectorExpr, *ast.BinaryExpr:
 				case *ast.AssignStmt, *ast.ReturnStmt, *ast.KeyValueExpr, *ast.CompositeLit, *ast.UnaryExpr:

@@ -41,6 +41,9 @@ func run(p *check.Pass) {
 			continue
 		}
 		r, ok := result(p, cur)
+		if _, back := cur.Parent().Node().(*ast.ReturnStmt); back && appendsToNil(p, fn, call) && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)) {
+			p.Needs(check.Interface, !p.FreeAround(cur)).Hint(call, p.HeatAt(cur), fn.Name()+" of nil allocates a slice for each caller; one that gives a slice of its own could use it again")
+		}
 		if !ok {
 			continue
 		}

@@ -131,6 +131,9 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		return
 	}
 	if verb := check.Verb(p.Code, call, i); verb != 0 {
+		if verb == 'v' {
+			p.Report(call.Args[i], warm, "string(b) is copied and boxed to be formatted; %s takes the slice")
+		}
 		if verb == 's' || verb == 'q' {
 			p.Report(call.Args[i], heat, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice", formatted(p, call.Args[i], c.of)...)
 		}

@@ -40,7 +40,7 @@ func findings(t *tree, modules string, c commit) (found []lines, err error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s: no Go files parse", dir)
 	}
-	pkg, info := l.check(dir, files, 0)
+	pkg, info := l.check(t.importPath(c.Repository, dir), files, 0)
 	for _, ch := range advise.All() {
 		if ch.Exercise != c.Exercise {
 			continue
@@ -268,6 +268,23 @@ func (t *tree) version(file string) string {
 		}
 		if dir == "." {
 			return "go1.16"
+		}
+	}
+}
+
+var moduleLine = regexp.MustCompile(`(?m)^module "?([^"\s]+)`)
+
+// importPath is the import path of a directory: below that of the module around
+// it, or of its repository where there is none.
+func (t *tree) importPath(repository, dir string) string {
+	for root, rest := dir, ""; ; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
+		if data, err := t.file(path.Join(root, "go.mod")); err == nil {
+			if m := moduleLine.FindSubmatch(data); m != nil {
+				return path.Join(string(m[1]), rest)
+			}
+		}
+		if root == "." {
+			return path.Join("github.com", repository, dir)
 		}
 	}
 }

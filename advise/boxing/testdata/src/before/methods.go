@@ -32,3 +32,9 @@ func all(w io.Writer, squares []square, d *debugger, names []string) {
 		}
 	}
 }
+
+func several(list ...shape) { shapes = append(shapes, list...) }
+
+func pair(s square) {
+	several(&square{}, s) // want `s is boxed to be passed as an interface to several`
+}

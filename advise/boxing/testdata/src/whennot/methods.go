@@ -39,3 +39,17 @@ func kind[T any](values []T) (n int) {
 	}
 	return n
 }
+
+var debug bool
+
+func traceEnabled() bool { return debug }
+
+// Only where more is asked for.
+func debugging(n int) {
+	if debug {
+		log("n", n)
+	}
+	if traceEnabled() {
+		log("n", n)
+	}
+}

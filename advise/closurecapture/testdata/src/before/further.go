@@ -1,5 +1,7 @@
 package before
 
+import "syscall"
+
 // Of any version: what may be held is allocated.
 func threshold(n int) func(int) bool {
 	return func(x int) bool { return x > n } // want `captures n and is allocated`
@@ -29,4 +31,12 @@ type walker interface{ Walk(f func(int)) }
 func one(r walker) (sum int) {
 	r.Walk(func(x int) { sum += x }) // want `the function literal writes to sum`
 	return sum
+}
+
+func read(c syscall.RawConn) (n int) {
+	c.Read(func(fd uintptr) bool { // want `the function literal writes to n`
+		n++
+		return true
+	})
+	return n
 }

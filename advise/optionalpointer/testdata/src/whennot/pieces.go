@@ -1,7 +1,10 @@
 package whennot
 
 import (
+	"crypto/tls"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"sync"
 )
 
@@ -58,3 +61,11 @@ type point struct{ x, y int }
 
 // Never absent: whoever asks for one wants its address.
 func newPoint(x, y int) *point { return &point{x, y} }
+
+type request struct{ Header *point }
+
+// What another module declares has the form that it has.
+func send(client *http.Client, deadline tls.Config) *http.Request {
+	u := url.URL{Path: "/"}
+	return &http.Request{URL: &u, TLS: &tls.ConnectionState{}}
+}

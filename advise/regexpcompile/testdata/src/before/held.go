@@ -22,3 +22,12 @@ func (r *rule) matches(s string) (n int) {
 	}
 	return n
 }
+
+func quoted(s string) bool {
+	re, _ := regexp.Compile(`^'[^']*'$`) // want `regexp.Compile compiles the same pattern in each call`
+	if re.MatchString(s) {
+		return true
+	}
+	re, _ = regexp.Compile(`^"[^"]*"$`) // want `regexp.Compile compiles the same pattern in each call`
+	return re.MatchString(s)
+}

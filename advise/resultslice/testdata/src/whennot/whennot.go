@@ -110,3 +110,10 @@ func shared(lists [][]string) (n int) {
 	}
 	return n
 }
+
+type indexes struct{ of []int }
+
+func (x *indexes) into(dst []int, at int) []int { return append(dst, x.of[at:]...) }
+
+// The caller gives the slice.
+func (x *indexes) From(dst []int, at int) []int { return x.into(dst[:0], at) }

@@ -29,7 +29,6 @@ func all(r io.Reader) (n int, err error) {
 			n += v
 		}
 		fmt.Print(string(sc.Bytes())) // as bytes it prints numbers
-		fmt.Printf("%v", string(sc.Bytes()))
 		if n > 1000 {
 			return n, errors.New("too long: " + string(sc.Bytes()))
 		}
