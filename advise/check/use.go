@@ -196,10 +196,24 @@ func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.
 		return use
 	}
 	use, ok := c.paramUse(fn, arg, seen)
-	if !ok {
-		return Hands | Writes
+	switch {
+	case ok:
+		return use
+	case call.Ellipsis.IsValid() && refers(fn.Signature()):
+		return Keeps // the result is likely made of the slice itself
 	}
-	return use
+	return Hands | Writes
+}
+
+// refers reports whether a result, other than a text or an error, can refer to
+// an argument's memory.
+func refers(sig *types.Signature) bool {
+	for r := range sig.Results().Variables() {
+		if HasPointers(r.Type()) && !IsString(r.Type()) && !IsError(r.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // known knows the functions of the standard library that read an argument

@@ -49,13 +49,17 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 			}
 		case *ast.CallExpr:
 			if p.Builtin(parent) == "append" && parent.Args[0] != e && data(p, t) {
-				say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
+				say(p.Needs(check.Estimate, p.Size(st) > words), cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
 			}
 		case *ast.ReturnStmt:
 			returned(p, cur, e)
 		}
 	}
 }
+
+// words is the size up to which a slice of values that grows takes no more than
+// one of pointers and the values apart; beyond it, its capacity must be told.
+const words = 24
 
 // say reports the piece at cur; elsewhere is whether other packages see what
 // would hold the value.

@@ -169,7 +169,7 @@ func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *
 		p.Report(call.Args[i], heat, "string(b) copies the bytes for "+fn.Name()+", which only reads them; let it take a []byte")
 	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
-	case ok && use&check.Keeps != 0 && sometimes(p, fn, i):
+	case ok && use&check.Keeps != 0 && sometimes(p, fn, i) && !handsBack(p, fn, i):
 		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which reads them and keeps some; let it take a []byte, and copy what is kept")
 	case !ok && keeper.MatchString(fn.Name()):
 	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
@@ -181,6 +181,31 @@ func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *
 
 // keeper matches the names of functions that hold on to what they are given.
 var keeper = regexp.MustCompile(`^(Set|Store|Add|Push)([A-Z]|$)`)
+
+// handsBack reports whether all that fn ever returns is its parameter number i,
+// or a part of it, so that the copy is made all the same.
+func handsBack(p *check.Pass, fn *types.Func, i int) bool {
+	cur, decl := p.Decl(fn)
+	if decl == nil || i >= fn.Signature().Params().Len() {
+		return false
+	}
+	param, found := fn.Origin().Signature().Params().At(i), false
+	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
+		ret := at.Node().(*ast.ReturnStmt)
+		if len(ret.Results) == 0 {
+			return false
+		}
+		e := ast.Unparen(ret.Results[0])
+		if part, ok := e.(*ast.SliceExpr); ok {
+			e = part.X
+		}
+		if p.Var(e) != param {
+			return false
+		}
+		found = true
+	}
+	return found
+}
 
 // sometimes reports whether fn does more with its parameter number i than to
 // keep it: itself, or the function that it hands it to.

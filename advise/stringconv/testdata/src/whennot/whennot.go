@@ -72,3 +72,13 @@ func build(names [][]byte, m map[string]int, key []byte) string {
 	kept = append(kept, text)
 	return string(b)
 }
+
+// What hands back its argument, or a part of it, leaves the copy to be made.
+func unquoted(b []byte) string { return unquote(string(b)) }
+
+func unquote(s string) string {
+	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
