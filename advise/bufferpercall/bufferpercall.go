@@ -70,8 +70,15 @@ func reader(p *check.Pass, cur inspector.Cursor) {
 	e := cur.Node().(*ast.CallExpr)
 	_, inBytes := p.IsCall(e, "bytes", "NewReader", "NewBuffer", "NewBufferString")
 	_, inStrings := p.IsCall(e, "strings", "NewReader")
+	if !inBytes && !inStrings {
+		return
+	}
+	cur, ok := into(p, cur)
+	if !ok {
+		return
+	}
 	call, ok := cur.Parent().Node().(*ast.CallExpr)
-	if !inBytes && !inStrings || !ok || call.Fun == e || empty(p, e) || p.Info.Types[call.Fun].IsType() {
+	if e := cur.Node(); !ok || call.Fun == e || p.Info.Types[call.Fun].IsType() {
 		return
 	}
 	if fn := p.Callee(call); fn != nil && fn.Pkg() != nil {
@@ -79,7 +86,29 @@ func reader(p *check.Pass, cur inspector.Cursor) {
 			return // a request costs more, and package json takes the bytes
 		}
 	}
+	if empty(p, e) {
+		return
+	}
 	p.Report(e, min(p.HeatAt(cur), check.Warm), types.ExprString(e.Fun)+" allocates what is read once; keep a reader, and Reset it, or give the bytes themselves")
+}
+
+// into returns where the reader made at cur is handed on: cur itself where it is an
+// argument, or the first argument that names the variable which holds it.
+func into(p *check.Pass, cur inspector.Cursor) (inspector.Cursor, bool) {
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	if !ok {
+		return cur, true
+	}
+	v := p.Var(assign.Lhs[0])
+	if !p.Local(v) || len(assign.Lhs) != 1 || assign.Tok != token.DEFINE {
+		return cur, false
+	}
+	for _, use := range p.Uses(v) {
+		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && call.Fun != use.Node() {
+			return use, true
+		}
+	}
+	return cur, false
 }
 
 // fresh reports whether v is declared as an empty buffer of its own.

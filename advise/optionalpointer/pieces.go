@@ -26,6 +26,7 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 		}
 		t := made(p, e)
 		if t == nil {
+			library(p, cur, e)
 			assembled(p, cur, e)
 			returned(p, cur, e)
 			continue
@@ -132,6 +133,39 @@ func place(p *check.Pass, cur inspector.Cursor, lhs ast.Expr, t types.Type) {
 	}
 }
 
+// library reports a field that is given the pointer which a constructor of the
+// library returns, where the type works by value.
+func library(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
+	_, inBytes := p.IsCall(e, "bytes", "NewBuffer", "NewBufferString", "NewReader")
+	_, inStrings := p.IsCall(e, "strings", "NewReader")
+	_, reflected := p.IsCall(e, "reflect", "Value.MapRange")
+	if !inBytes && !inStrings && !reflected {
+		return
+	}
+	name := ""
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.KeyValueExpr:
+		lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit)
+		key, named := parent.Key.(*ast.Ident)
+		if !ok || !named || parent.Value != e {
+			return
+		}
+		if field, _ := p.Info.Uses[key].(*types.Var); field == nil || !field.IsField() || types.IsInterface(field.Type()) || seen(p, lit) && key.IsExported() {
+			return
+		}
+		name = key.Name
+	case *ast.AssignStmt:
+		sel, ok := parent.Lhs[0].(*ast.SelectorExpr)
+		if !ok || len(parent.Lhs) != 1 || p.Info.Selections[sel] == nil || types.IsInterface(p.TypeOf(sel)) {
+			return
+		}
+		name = sel.Sel.Name
+	default:
+		return
+	}
+	say(p, cur, false, name+" is an allocation of its own; hold it by value, and Reset it")
+}
+
 // assembled reports a part that a constructor makes, where it is assigned to a
 // field that holds nothing else.
 func assembled(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
@@ -204,6 +238,11 @@ func owns(p *check.Pass, field *types.Var) bool {
 // returned or passed for want of a way to say that there is none.
 func returned(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 	ret, isReturn := cur.Parent().Node().(*ast.ReturnStmt)
+	if assign, ok := cur.Parent().Node().(*ast.AssignStmt); ok {
+		if v := p.Var(assign.Lhs[0]); len(assign.Lhs) == 1 && own(p, e) && isResult(p, cur, v) {
+			say(p, cur, !p.FreeAround(cur), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+		}
+	}
 	if !isReturn {
 		if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun != e && p.Builtin(call) == "" && own(p, e) {
 			if _, helper := e.(*ast.CallExpr); helper {
@@ -233,6 +272,24 @@ func returned(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
+}
+
+// isResult reports whether v is a named result of the function around cur.
+func isResult(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
+	decl := check.FuncDecl(cur)
+	if decl == nil || v == nil {
+		return false
+	}
+	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
+	if fn == nil {
+		return false
+	}
+	for r := range fn.Signature().Results().Variables() {
+		if r == v {
+			return true
+		}
+	}
+	return false
 }
 
 // absent reports whether decl returns nil as its result number i somewhere, for

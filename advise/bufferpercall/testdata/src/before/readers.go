@@ -15,3 +15,8 @@ func decode(d *decoder, b []byte, s string) {
 	d.reset(bytes.NewReader(b))   // want `bytes.NewReader allocates`
 	d.reset(strings.NewReader(s)) // want `strings.NewReader allocates`
 }
+
+func held(d *decoder, b []byte) {
+	r := bytes.NewReader(b) // want `bytes.NewReader allocates what is read once`
+	d.reset(r)
+}

@@ -24,3 +24,9 @@ func newDecoder(b []byte) *decoder {
 	d.dec = json.NewDecoder(&d.r)
 	return d
 }
+
+func first(b []byte) byte {
+	r := bytes.NewReader(b) // stays here
+	c, _ := r.ReadByte()
+	return c
+}

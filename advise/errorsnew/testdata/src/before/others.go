@@ -3,6 +3,7 @@ package before
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 type coded struct {
@@ -35,4 +36,14 @@ func (s *sender) send(list []int, fail func(error)) error {
 		}
 	}
 	return nil
+}
+
+var errLimit = errors.New("limit")
+
+func (s *sender) wait(n int, cause error) error {
+	defer println()
+	if n > 3 {
+		return fmt.Errorf("wait: %w", errLimit) // want `the same error is formatted anew in each call`
+	}
+	return fmt.Errorf("wait: %w", io.EOF) // want `the same error is formatted anew in each call`
 }

@@ -31,3 +31,8 @@ func init() {
 		}
 	}
 }
+
+//go:noinline
+func wrapped(cause error) error {
+	return fmt.Errorf("validate: %w", cause) // another one each time
+}

@@ -2,6 +2,7 @@ package before
 
 import (
 	"bytes"
+	"reflect"
 	"sync"
 )
 
@@ -57,3 +58,22 @@ type lazy struct{ part *span }
 func give(l *lazy) *span { return l.part }
 
 func newLazy(n int) *lazy { return &lazy{part: &span{to: n}} } // want `part is an allocation of its own`
+
+func encode(n byte, scaled bool) (prefix byte, scale *byte) {
+	if scaled {
+		value := n << 2
+		scale = &value // want `&value is an allocation for one value; return it itself`
+	}
+	return n, scale
+}
+
+type source struct {
+	r    *bytes.Reader
+	iter *reflect.MapIter
+}
+
+func newSource(b []byte, m reflect.Value) *source {
+	s := &source{iter: m.MapRange()} // want `iter is an allocation of its own; hold it by value, and Reset it`
+	s.r = bytes.NewReader(b)         // want `r is an allocation of its own; hold it by value, and Reset it`
+	return s
+}

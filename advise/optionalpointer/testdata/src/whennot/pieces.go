@@ -1,8 +1,10 @@
 package whennot
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -68,4 +70,16 @@ type request struct{ Header *point }
 func send(client *http.Client, deadline tls.Config) *http.Request {
 	u := url.URL{Path: "/"}
 	return &http.Request{URL: &u, TLS: &tls.ConnectionState{}}
+}
+
+type stream struct{ body io.Reader }
+
+// An interface holds a pointer.
+func newStream(b []byte) *stream { return &stream{body: bytes.NewReader(b)} }
+
+// The pointer stays here.
+func sum(n int) (total int) {
+	p := &n
+	total = *p
+	return total
 }
