@@ -25,7 +25,7 @@ func fields(p *check.Pass, decl inspector.Cursor, said map[*types.Var]bool) {
 		}
 		name := types.ExprString(target)
 		switch from, ok := made[name]; {
-		case target == assign.Lhs[0] && holds(p, target) && unsized(p, assign.Rhs[0]) && !p.Info.Types[assign.Rhs[0]].IsNil():
+		case target == assign.Lhs[0] && holds(p, target) && !holdsPointers(p, p.TypeOf(target)) && unsized(p, assign.Rhs[0]) && !p.Info.Types[assign.Rhs[0]].IsNil():
 			made[name] = cur
 		case ok && fills(p, assign, name):
 			if loop, over, once := since(p, cur, from); over != "" {

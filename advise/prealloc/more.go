@@ -4,11 +4,26 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"math"
 
 	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
+
+// apart is the size of keys and elements beyond which a map holds pointers to
+// them, so that most of what it takes is no matter of its own size.
+const apart = 128
+
+// holdsPointers reports whether t is a map whose entries are allocated apart.
+func holdsPointers(p *check.Pass, t types.Type) bool {
+	m, ok := t.Underlying().(*types.Map)
+	if !ok {
+		return false
+	}
+	large := func(n int64) bool { return n > apart && n < math.MaxInt64 } // a type parameter may be anything
+	return large(p.Size(m.Elem())) || large(p.Size(m.Key()))
+}
 
 // more reports, as hints, what the assignment at cur lets grow where known
 // says nothing: slices that only some rounds append to, that are declared
@@ -18,6 +33,9 @@ import (
 func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 	v, what := grows(p, cur.Node().(*ast.AssignStmt))
 	if v == nil || said[v] {
+		return
+	}
+	if holdsPointers(p, v.Type()) {
 		return
 	}
 	heat := min(p.HeatAt(cur), check.Warm)

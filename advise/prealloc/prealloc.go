@@ -25,7 +25,7 @@ beforehand there is one allocation of the right size. Hints are slices that only
 callbacks, also where nothing counts the rounds and the size must be estimated; slices that several others are appended to;
 maps that are filled without a size; and builders and buffers that grow over what has a length.`,
 	When:     "the function is hot and every round appends.",
-	WhenNot:  "loops of few rounds; slices and builders with a size, whatever it is; slices of the caller; start-up code. Slices that stay in the function are a hint: from Go 1.25 they begin on the stack.",
+	WhenNot:  "loops of few rounds; slices and builders with a size, whatever it is; slices of the caller; maps with entries above 128 bytes, which are allocated apart; start-up code. Slices that stay in the function are a hint: from Go 1.25 they begin on the stack.",
 	Measured: "17,021 ns, 9 allocations -> 7,002 ns, 1 (1,000 ints, Go 1.26.8)",
 	Grows:    true,
 	Run:      run,
