@@ -57,7 +57,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		if name := fn.Name(); fn.Pkg().Path() == "sort" && (name == "Slice" || name == "SliceStable") {
-			p.Report(call.Args[0], min(p.HeatAt(cur), check.Warm), "sort."+name+" boxes the slice and swaps by reflection; slices.SortFunc takes the slice itself")
+			p.Report(call.Args[0], min(p.HeatAt(cur), check.Warm), "sort."+name+" boxes the slice and swaps by reflection; slices.SortFunc, from Go 1.21, takes the slice itself")
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
@@ -368,7 +368,7 @@ func pool(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 // header reports a slice that becomes an interface to be sorted.
 func header(p *check.Pass, cur inspector.Cursor, arg ast.Expr) {
 	if _, ok := p.TypeOf(arg).Underlying().(*types.Slice); ok {
-		p.Report(arg, min(p.HeatAt(cur), check.Warm), "sorting through an interface allocates the slice's header; slices.SortFunc takes the slice itself")
+		p.Report(arg, min(p.HeatAt(cur), check.Warm), "sorting through an interface allocates the slice's header; slices.SortFunc, from Go 1.21, takes the slice itself")
 	}
 }
 

@@ -18,12 +18,12 @@ type command struct {
 }
 
 // run returns what the program wrote to its standard output. The error of one
-// that failed ends with the last lines it wrote.
+// that failed ends with the last lines it wrote, those of its standard error last.
 func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	var out, all bytes.Buffer
+	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), c.env...)
-	cmd.Stdout, cmd.Stderr = &out, &all
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.SysProcAttr = groupAttr()
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
 	cmd.WaitDelay = 5 * time.Second
@@ -32,8 +32,7 @@ func (c command) run(ctx context.Context, name string, args ...string) ([]byte, 
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		all.Write(out.Bytes())
-		return out.Bytes(), fmt.Errorf("%s: %w: %s", name, err, lastLines(all.String(), 12))
+		return out.Bytes(), fmt.Errorf("%s: %w: %s", name, err, lastLines(out.String()+"\n"+errs.String(), 12))
 	}
 	return out.Bytes(), nil
 }

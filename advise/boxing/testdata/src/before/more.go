@@ -9,7 +9,7 @@ func (m matches) Less(i, j int) bool { return m[i] < m[j] }
 func (m matches) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
 
 func Quorum(m matches) uint64 {
-	sort.Sort(m) // want `slices.SortFunc takes the slice itself`
+	sort.Sort(m) // want `slices.SortFunc, from Go 1.21, takes the slice itself`
 	return m[len(m)/2]
 }
 
