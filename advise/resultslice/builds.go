@@ -30,8 +30,11 @@ func grown(p *check.Pass, fn *types.Func, l level) bool { return buildsBelow(p, 
 
 func buildsBelow(p *check.Pass, fn *types.Func, l level, depth int) bool {
 	cur, decl := p.Decl(fn)
-	if decl == nil || depth == 0 {
+	if depth == 0 {
 		return false
+	}
+	if decl == nil {
+		return l == returned && implemented(p, fn, depth)
 	}
 	found := false
 	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
@@ -42,13 +45,43 @@ func buildsBelow(p *check.Pass, fn *types.Func, l level, depth int) bool {
 		var v *types.Var
 		if len(ret.Results) > 0 {
 			v = p.Var(ret.Results[0])
-			found = found || l == returned && makes(p, ret.Results[0], depth-1)
+			if call, ok := ret.Results[0].(*ast.CallExpr); ok && l == returned && p.Builtin(call) == "append" {
+				if v = p.Var(call.Args[0]); p.Local(v) && !parameter(fn, v) && slice(v.Type()) && owned(p, cur, v, depth) {
+					found = true
+				}
+				v = nil
+			}
+			found = found || l == returned && (makes(p, ret.Results[0], depth-1) || direct(p, ret.Results[0]))
 		} else if results := fn.Origin().Signature().Results(); results.Len() > 0 {
 			v = results.At(0) // a named one
 		}
 		found = found || v != nil && slice(v.Type()) && p.Local(v) && !parameter(fn, v) && grows(p, cur, v, l, depth)
 	}
 	return found
+}
+
+// implemented reports whether fn is a method of an interface of which a type
+// of this package has one that builds its result.
+func implemented(p *check.Pass, fn *types.Func, depth int) bool {
+	if fn == nil || fn.Signature().Recv() == nil || !types.IsInterface(fn.Signature().Recv().Type()) {
+		return false
+	}
+	iface, ok := fn.Signature().Recv().Type().Underlying().(*types.Interface)
+	if !ok {
+		return false
+	}
+	scope := p.Code.Pkg.Scope()
+	for _, name := range scope.Names() {
+		tn, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok || types.IsInterface(tn.Type()) || !types.Implements(types.NewPointer(tn.Type()), iface) {
+			continue
+		}
+		m, _, _ := types.LookupFieldOrMethod(types.NewPointer(tn.Type()), true, p.Code.Pkg, fn.Name())
+		if m, ok := m.(*types.Func); ok && m != fn && buildsBelow(p, m, returned, depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // makes reports whether e is a call that allocates the slice that it returns.
@@ -64,6 +97,36 @@ func makes(p *check.Pass, e ast.Expr, depth int) bool {
 	return library(fn) != "" || buildsBelow(p, fn, returned, depth)
 }
 
+// direct reports whether e, which is returned, allocates a slice where it
+// stands: an append to nothing, a copy of a text, or a literal of values that
+// differ from call to call.
+func direct(p *check.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CompositeLit:
+		if !slice(p.TypeOf(e)) {
+			return false
+		}
+		for _, elt := range e.Elts {
+			if kv, ok := elt.(*ast.KeyValueExpr); ok {
+				elt = kv.Value
+			}
+			if !p.IsConst(elt) {
+				return true
+			}
+		}
+	case *ast.CallExpr:
+		if p.Builtin(e) == "append" {
+			return empty(p, e.Args[0])
+		}
+		b, ok := p.Conversion(e, slice)
+		return ok && check.IsString(p.TypeOf(b)) && !p.IsConst(b)
+	case *ast.SliceExpr: // of an array of this function
+		_, array := p.TypeOf(e.X).Underlying().(*types.Array)
+		return array && p.Local(p.Var(e.X))
+	}
+	return false
+}
+
 func parameter(fn *types.Func, v *types.Var) bool {
 	for param := range fn.Origin().Signature().Params().Variables() {
 		if param == v {
@@ -76,7 +139,20 @@ func parameter(fn *types.Func, v *types.Var) bool {
 // grows reports whether all that v is ever set to is memory of its own, and
 // that it holds something in the end: it is appended to, or made and filled.
 func grows(p *check.Pass, decl inspector.Cursor, v *types.Var, l level, depth int) bool {
-	filled := false
+	own, filled := memory(p, decl, v, l, depth)
+	return own && filled
+}
+
+// owned is grows for what is appended to when it is returned.
+func owned(p *check.Pass, decl inspector.Cursor, v *types.Var, depth int) bool {
+	own, _ := memory(p, decl, v, returned, depth)
+	return own
+}
+
+// memory reports whether all that v is ever set to is memory of its own, and
+// whether something is put there.
+func memory(p *check.Pass, decl inspector.Cursor, v *types.Var, l level, depth int) (own, filled bool) {
+	filled = l == returned && handedOut(p, decl, v)
 	for cur := range decl.Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil)) {
 		var lhs, rhs []ast.Expr
 		switch n := cur.Node().(type) {
@@ -97,17 +173,36 @@ func grows(p *check.Pass, decl inspector.Cursor, v *types.Var, l level, depth in
 			}
 			if len(lhs) != len(rhs) {
 				if l != returned || i > 0 || len(rhs) != 1 {
-					return false
+					return false, false
 				}
 			}
-			own, more := fresh(p, rhs[min(i, len(rhs)-1)], v, l, depth)
-			if !own {
-				return false
+			fits, more := fresh(p, rhs[min(i, len(rhs)-1)], v, l, depth)
+			if !fits {
+				return false, false
 			}
 			filled = filled || more
 		}
 	}
-	return filled
+	return true, filled
+}
+
+// handedOut reports whether v, or a part of it, is an argument of a call that
+// may fill it, as copy and io.ReadFull do.
+func handedOut(p *check.Pass, decl inspector.Cursor, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		at := use
+		if _, ok := at.Parent().Node().(*ast.SliceExpr); ok {
+			at = at.Parent()
+		}
+		call, ok := at.Parent().Node().(*ast.CallExpr)
+		if !ok || call.Fun == at.Node() || !check.Within(use.Node(), decl.Node()) {
+			continue
+		}
+		if b := p.Builtin(call); b == "copy" && call.Args[0] == at.Node() || b == "" && !p.Info.Types[call.Fun].IsType() {
+			return true
+		}
+	}
+	return false
 }
 
 // fresh reports whether the value e for v is memory of its own, and whether
@@ -226,6 +321,9 @@ var remedies = func() map[string]string {
 // made is how functions are named that allocate what they return.
 var made = []string{"All", "Clone", "Collect", "Compress", "Copy", "Decode", "Decompress", "Encode", "Fields", "Filter", "Format", "Lines", "List", "Map", "Marshal", "Parse", "Read", "Serialize", "Split", "To"}
 
+// lists is how the names of functions end that list what they hold.
+var lists = []string{"Keys", "Values", "Entries", "Elements", "Items", "List", "Slice", "Snapshot", "Sorted", "Bytes", "Copy"}
+
 // gives returns what to use in the place of fn where it is not declared in
 // this package and, by its name, allocates the slice that it returns. That
 // speaks only where it is called again and again.
@@ -245,6 +343,11 @@ func gives(p *check.Pass, cur inspector.Cursor, fn *types.Func) string {
 	}
 	if _, over := cur.Parent().Node().(*ast.RangeStmt); over && check.External(fn, p.Code.Pkg) {
 		return "where it does not only hand out what it holds, look for an iterator, or a variant that appends to a slice that is used again"
+	}
+	for _, name := range lists {
+		if strings.HasSuffix(fn.Name(), name) && fn.Signature().Results().Len() > 0 && slice(fn.Signature().Results().At(0).Type()) {
+			return "where it does not only hand out what it holds, look for an iterator, or a variant that appends to a slice that is used again"
+		}
 	}
 	for _, name := range made {
 		if strings.HasPrefix(fn.Name(), name) {

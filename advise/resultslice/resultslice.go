@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 
 The caller is done with the slice when the round ends. A callee that appends to a slice
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop it is a hint: the
-slice could come from the caller or a pool; so are the slices that exported functions make for callers of other packages. So it is where the library or a function further down allocates (strings.Split
+slice could come from the caller or a pool; so are the slices that exported functions make for their callers, the copies of its slices that a method returns, and a slice that takes the place of the one before in a field. So it is where the library or a function further down allocates (strings.Split
 has SplitSeq beside it), and where a string is built to be looked up.`,
 	When:     "the loop is hot and the results are read within the round.",
 	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for those that append to the nil they are given, and for known ones; start-up code and error paths. Results that are handed on are a hint.",
@@ -30,9 +30,12 @@ has SplitSeq beside it), and where a string is built to be looked up.`,
 })
 
 func run(p *check.Pass) {
-	for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
-		given(p, cur)
-	}
+	said := map[*types.Func]bool{}
+	defer func() {
+		for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
+			given(p, cur, said)
+		}
+	}()
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		fn := p.Callee(call)
@@ -41,6 +44,9 @@ func run(p *check.Pass) {
 			continue
 		}
 		r, ok := result(p, cur)
+		if !ok {
+			replaces(p, cur, fn)
+		}
 		if _, back := cur.Parent().Node().(*ast.ReturnStmt); back && appendsToNil(p, fn, call) && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)) {
 			p.Needs(check.Interface, !p.FreeAround(cur)).Hint(call, p.HeatAt(cur), fn.Name()+" of nil allocates a slice for each caller; one that gives a slice of its own could use it again")
 		}
@@ -53,6 +59,7 @@ func run(p *check.Pass) {
 		}
 		warm := min(heat, check.Warm)
 		also := allocations(p, fn)
+		said[fn] = true
 		if r.handed {
 			heat, when = warm, "when what it is handed to returns, unless that keeps it"
 		}
@@ -95,6 +102,59 @@ func unknown(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 	}
 }
 
+// replaces reports, as a hint, a slice that takes the place of the one that the
+// call before gave, in a field of what the method at cur is one of.
+func replaces(p *check.Pass, cur inspector.Cursor, fn *types.Func) {
+	call := cur.Node().(*ast.CallExpr)
+	decl := check.FuncDecl(cur)
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	if !ok || decl == nil || decl.Recv == nil || len(decl.Recv.List[0].Names) == 0 || len(assign.Rhs) != 1 || cur.Parent().Node() == decl {
+		return
+	}
+	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
+	if recv == nil || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || appends(fn) || once(decl.Name.Name) {
+		return
+	}
+	field := func(e ast.Expr) *ast.SelectorExpr {
+		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
+		if ok && p.Info.Selections[sel] != nil && p.Var(sel.X) == recv {
+			return sel
+		}
+		return nil
+	}
+	to := field(assign.Lhs[0])
+	if v := p.Var(assign.Lhs[0]); to == nil && p.Local(v) {
+		kept := 0
+		for _, use := range p.Uses(v) {
+			if call, ok := use.Parent().Node().(*ast.CallExpr); ok && p.Builtin(call) == "" || p.ExprUse(use)&check.Keeps == 0 {
+				continue
+			}
+			kept++
+			if next, ok := use.Parent().Node().(*ast.AssignStmt); ok && len(next.Lhs) == 1 {
+				to = field(next.Lhs[0])
+			}
+		}
+		if kept > 1 {
+			return
+		}
+	}
+	if to == nil || !builds(p, fn) {
+		return
+	}
+	p.ReportWith(call, allocations(p, fn), min(p.HeatAt(cur), check.Warm), fn.Name()+" allocates a slice that takes the place of that before in "+to.Sel.Name+"; where nothing else holds that, let it append to "+to.Sel.Name+"[:0]")
+}
+
+// once reports whether a method is, by its name, called but once for each
+// value.
+func once(name string) bool {
+	for _, prefix := range []string{"Init", "init", "Start", "start", "Open", "open", "Unmarshal", "Decode", "From", "Set", "set", "Load", "load"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // allocations returns the statements that make or fill the slices that fn
 // returns.
 func allocations(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
@@ -104,29 +164,116 @@ func allocations(p *check.Pass, fn *types.Func) (nodes []ast.Node) {
 	}
 	returned := map[*types.Var]bool{}
 	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
-		if ret := at.Node().(*ast.ReturnStmt); len(ret.Results) > 0 && p.Var(ret.Results[0]) != nil {
-			returned[p.Var(ret.Results[0])] = true
+		ret := at.Node().(*ast.ReturnStmt)
+		if f, _ := check.Func(at); f.Node() != decl || len(ret.Results) == 0 {
+			continue
+		}
+		e := ret.Results[0]
+		if call, ok := e.(*ast.CallExpr); ok && p.Builtin(call) == "append" && p.Var(call.Args[0]) != nil {
+			e = call.Args[0]
+		}
+		if v := p.Var(e); v != nil {
+			returned[v] = true
+		} else if direct(p, ret.Results[0]) {
+			nodes = append(nodes, ret.Results[0])
 		}
 	}
-	for at := range cur.Preorder((*ast.AssignStmt)(nil)) {
-		assign := at.Node().(*ast.AssignStmt)
-		call, ok := assign.Rhs[0].(*ast.CallExpr)
-		if v := p.Var(assign.Lhs[0]); !ok || v == nil || !returned[v] || !slice(v.Type()) {
+	if results := fn.Origin().Signature().Results(); results.Len() > 0 && results.At(0).Name() != "" {
+		returned[results.At(0)] = true
+	}
+	for at := range cur.Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil)) {
+		var lhs, rhs ast.Expr
+		switch n := at.Node().(type) {
+		case *ast.AssignStmt:
+			lhs, rhs = n.Lhs[0], n.Rhs[0]
+		case *ast.ValueSpec:
+			if len(n.Values) == 0 {
+				continue
+			}
+			lhs, rhs = n.Names[0], n.Values[0]
+		}
+		call, ok := rhs.(*ast.CallExpr)
+		if v := p.Var(lhs); !ok || v == nil || !returned[v] || !slice(v.Type()) {
 			continue
 		}
 		if b := p.Builtin(call); b == "make" || b == "append" {
-			nodes = append(nodes, assign)
+			nodes = append(nodes, at.Node())
 		}
 	}
 	return nodes
 }
 
+// snapshot reports, as hints, copies of slices of the receiver that a method
+// returns within a struct: one that is given such a struct could fill it.
+func snapshot(p *check.Pass, cur inspector.Cursor, decl *ast.FuncDecl) {
+	if decl.Recv == nil || len(decl.Recv.List[0].Names) == 0 || decl.Type.Results == nil {
+		return
+	}
+	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
+	for _, field := range decl.Type.Params.List {
+		if ptr, ok := p.TypeOf(field.Type).Underlying().(*types.Pointer); ok && types.Identical(ptr.Elem(), p.TypeOf(decl.Type.Results.List[0].Type)) {
+			return // what the caller gives
+		}
+	}
+	for at := range cur.Preorder((*ast.CallExpr)(nil)) {
+		call := at.Node().(*ast.CallExpr)
+		if p.Builtin(call) != "copy" {
+			continue
+		}
+		v := p.Var(call.Args[0])
+		sel, ok := ast.Unparen(call.Args[1]).(*ast.SelectorExpr)
+		if !ok || p.Var(sel.X) != recv || recv == nil || !p.Local(v) {
+			continue
+		}
+		made := allocation(p, cur, v)
+		if made == nil || !within(p, v, decl) {
+			continue
+		}
+		p.Needs(check.Interface, !p.FreeAround(at)).ReportWith(made, nil, min(p.HeatAt(at), check.Warm), decl.Name.Name+" copies "+sel.Sel.Name+" for each caller; one that fills what the caller gives lets those who call again and again use the same memory")
+	}
+}
+
+// allocation returns the statement that makes what v holds.
+func allocation(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Node {
+	for at := range cur.Preorder((*ast.AssignStmt)(nil)) {
+		assign := at.Node().(*ast.AssignStmt)
+		if call, ok := assign.Rhs[0].(*ast.CallExpr); ok && p.Var(assign.Lhs[0]) == v && p.Builtin(call) == "make" {
+			return assign
+		}
+	}
+	return nil
+}
+
+// within reports whether v is returned by decl as a field of a struct.
+func within(p *check.Pass, v *types.Var, decl *ast.FuncDecl) bool {
+	for _, use := range p.Uses(v) {
+		at, inLiteral := use.Parent(), false
+		for ; at.Node() != nil && check.Within(at.Node(), decl); at = at.Parent() {
+			switch at.Node().(type) {
+			case *ast.CompositeLit:
+				inLiteral = true
+				continue
+			case *ast.KeyValueExpr, *ast.UnaryExpr:
+				continue
+			case *ast.ReturnStmt:
+				return inLiteral
+			}
+			break
+		}
+	}
+	return false
+}
+
 // given reports, as a hint, the slice that an exported function makes for each
-// of its callers, who are not known.
-func given(p *check.Pass, cur inspector.Cursor) {
+// of its callers, who are not all known, where none of them is in said.
+func given(p *check.Pass, cur inspector.Cursor, said map[*types.Func]bool) {
 	decl := cur.Node().(*ast.FuncDecl)
 	fn, ok := p.Info.Defs[decl.Name].(*types.Func)
-	if !ok || !fn.Exported() || len(p.Uses(fn)) > 0 || strings.HasPrefix(fn.Name(), "New") || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || !grown(p, fn, appended) {
+	if !ok || decl.Body == nil {
+		return
+	}
+	snapshot(p, cur, decl)
+	if !fn.Exported() || said[fn] || appends(fn) || fn.Name() == "String" || strings.HasPrefix(fn.Name(), "New") || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || !builds(p, fn) {
 		return
 	}
 	if nodes := allocations(p, fn); len(nodes) > 0 {

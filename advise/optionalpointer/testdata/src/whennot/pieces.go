@@ -83,3 +83,46 @@ func sum(n int) (total int) {
 	total = *p
 	return total
 }
+
+type cell struct{ n int }
+
+type grid struct {
+	at    *cell
+	cells []*cell
+	out   chan *counter
+}
+
+func (g *grid) bump() { g.at.n++ }
+
+// Two hold it, and it is written through one of them.
+func (g *grid) add(n int) {
+	c := &cell{n}
+	g.cells = append(g.cells, c)
+	g.at = c
+}
+
+// A lock, and a method that writes.
+func (g *grid) send() { g.out <- &counter{} }
+
+type taker interface{ take(c *counter) }
+
+func hand(t taker) { t.take(&counter{}) }
+
+// The callee is known.
+func (g *grid) look() int { return peek(&cell{1}) }
+
+func peek(c *cell) int { return c.n }
+
+// What is made is kept by others, too.
+type source interface{ open() io.Reader }
+
+type file struct{ r *bytes.Reader }
+
+func (f *file) open() io.Reader { return f.r }
+
+type input struct {
+	from source
+	r    io.Reader
+}
+
+func (in *input) next() { in.r = in.from.open() }

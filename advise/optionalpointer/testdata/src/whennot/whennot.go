@@ -22,7 +22,7 @@ type view struct{ n *int }
 
 var total int
 
-func views(p *int) []*view { return []*view{{n: p}, {n: &total}} }
+func views(p *int) []view { return []view{{n: p}, {n: &total}} }
 
 type single struct{ q *shared }
 

@@ -12,11 +12,6 @@ type Key struct {
 	ID     int64
 }
 
-type named struct {
-	Tenant *Tenant
-	Name   string
-}
-
 type identity struct{ p *anonymous }
 
 func local(keys []Key) int {
@@ -28,7 +23,7 @@ func local(keys []Key) int {
 }
 
 var (
-	byName  map[named]int
+	byText  map[string]int
 	byID    map[identity]int
 	direct  map[*anonymous]int
 	objects map[Key]*Tenant // scanned anyway

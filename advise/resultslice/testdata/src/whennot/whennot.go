@@ -117,3 +117,24 @@ func (x *indexes) into(dst []int, at int) []int { return append(dst, x.of[at:]..
 
 // The caller gives the slice.
 func (x *indexes) From(dst []int, at int) []int { return x.into(dst[:0], at) }
+
+type ring struct {
+	held []string
+	all  [][]string
+}
+
+// Kept for good: set once, held twice, or given the memory of the one before.
+func (r *ring) init(line string) { r.held = split(line) }
+
+func (r *ring) add(line string) {
+	tokens := split(line)
+	r.held = tokens
+	r.all = append(r.all, tokens)
+}
+
+func (r *ring) reuse(line string) { r.held = AppendWords(r.held[:0], line) }
+
+// What it holds is handed out as it is, and so are constants.
+func (r *ring) Held() []string { return r.held }
+
+func (r *ring) Names() []string { return []string{"a", "b"} }
