@@ -113,7 +113,8 @@ func variable(p *check.Pass, cur inspector.Cursor, t types.Type) {
 }
 
 // only returns the one use of v that keeps what it holds, where v is a local
-// variable that is set once and there is no other such use.
+// variable that is set once and there is no other such use; or one of several
+// that return it.
 func only(p *check.Pass, v *types.Var) (at inspector.Cursor, ok bool) {
 	if v == nil || !p.Local(v) {
 		return at, false
@@ -125,12 +126,17 @@ func only(p *check.Pass, v *types.Var) (at inspector.Cursor, ok bool) {
 		if p.ExprUse(use)&check.Keeps == 0 {
 			continue
 		}
-		if ok {
+		if ok && !(isReturned(at) && isReturned(use)) {
 			return at, false
 		}
 		at, ok = use, true
 	}
 	return at, ok
+}
+
+func isReturned(cur inspector.Cursor) bool {
+	_, ok := cur.Parent().Node().(*ast.ReturnStmt)
+	return ok
 }
 
 // hidden reports whether what call calls is not known: a method of an
@@ -555,7 +561,7 @@ func absent(p *check.Pass, f inspector.Cursor, decl *ast.FuncDecl, i int) bool {
 
 // maker matches the names of functions whose callers ask for something of their
 // own, and so for its address.
-var maker = regexp.MustCompile(`^(?i:new|make|create|open|start|init|default|with|alloc|get)`)
+var maker = regexp.MustCompile(`^(?i:new|make|create|open|start|init|default|with|alloc)`)
 
 // data reports whether t is a small struct of the module that only holds data:
 // without locks, without methods that need its address, and without pointers

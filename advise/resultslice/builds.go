@@ -308,6 +308,7 @@ var remedies = func() map[string]string {
 		"append to a slice that is used again":                                                       "bytes.Join bytes.Repeat bytes.ReplaceAll bytes.ToLower bytes.ToUpper bytes.Clone slices.Clone slices.Concat",
 		"FindIndex and its like say where the match is, without copies":                              "regexp.Regexp.FindStringSubmatch regexp.Regexp.FindSubmatch regexp.Regexp.FindAllString regexp.Regexp.FindAllStringSubmatch regexp.Regexp.FindAll regexp.Regexp.FindAllSubmatch",
 		"AppendDecode appends to a slice that is used again":                                         "encoding/hex.DecodeString encoding/base64.Encoding.DecodeString",
+		"AppendTo or AppendText appends to a slice that is used again":                               "net/netip.Addr.MarshalText net/netip.AddrPort.MarshalText net/netip.Prefix.MarshalText time.Time.MarshalText",
 		"read into a buffer that is used again, or decode as it comes":                               "io.ReadAll io/ioutil.ReadAll",
 		"range over the sequence itself, or append to a slice that is used again (slices.AppendSeq)": "slices.Collect slices.Sorted slices.SortedFunc",
 	} {

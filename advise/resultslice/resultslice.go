@@ -112,7 +112,7 @@ func replaces(p *check.Pass, cur inspector.Cursor, fn *types.Func) {
 		return
 	}
 	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
-	if recv == nil || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || appends(fn) || once(decl.Name.Name) {
+	if recv == nil || fn.Signature().Results().Len() == 0 || !slice(fn.Signature().Results().At(0).Type()) || once(decl.Name.Name) {
 		return
 	}
 	field := func(e ast.Expr) *ast.SelectorExpr {

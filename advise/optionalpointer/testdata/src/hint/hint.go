@@ -74,3 +74,23 @@ func (w *whole) step() {
 	w.cur = w.parts[w.i].cursor() // want `cur is an allocation of its own each time`
 	w.i++
 }
+
+// Returned here or there.
+func (t *tokens) parse(line int) *pos {
+	p := &pos{} // want `a pos is allocated to be returned by its address`
+	if line == 0 {
+		return p
+	}
+	p.line = line
+	return p
+}
+
+// A map refers to its entries itself.
+type scope struct {
+	names *map[string]int
+}
+
+func newScope() *scope {
+	names := map[string]int{}
+	return &scope{names: &names} // want `names is an allocation of its own`
+}

@@ -126,3 +126,13 @@ type input struct {
 }
 
 func (in *input) next() { in.r = in.from.open() }
+
+// Returned, and kept here as well.
+func (g *grid) first(n int) *cell {
+	c := &cell{n}
+	if n == 0 {
+		return c
+	}
+	g.at = c
+	return c
+}

@@ -1,6 +1,10 @@
 package hint
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"io"
+	"net/netip"
+)
 
 type set struct {
 	of      []int
@@ -83,4 +87,24 @@ func (s *set) into(dst *state) state {
 	}
 	dst.of = append(dst.of[:0], s.of...)
 	return *dst
+}
+
+// It makes another slice than the one that it is given.
+func halves(of []int) []int {
+	var out []int
+	for i := range len(of) / 2 {
+		out = append(out, of[2*i]+of[2*i+1])
+	}
+	return out
+}
+
+func (s *set) Shrink() {
+	s.of = halves(s.of) // want `halves allocates a slice that takes the place of that before in of`
+}
+
+func texts(w io.Writer, addrs []netip.Addr) {
+	for _, a := range addrs {
+		b, _ := a.MarshalText() // want `MarshalText allocates a slice that is done with`
+		w.Write(b)
+	}
 }
