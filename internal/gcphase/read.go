@@ -104,14 +104,14 @@ func (d *decoder) now() Phase {
 		}
 		worst = OtherStop
 	}
-	switch {
+	switch { // a worker that still runs when the mark phase is over does not mark
 	case worst == OtherStop:
 		return worst
 	case len(d.assists) > 0:
 		return Assist
-	case d.running[Dedicated] > 0:
+	case d.marking && d.running[Dedicated] > 0:
 		return Dedicated
-	case d.running[Idle] > 0:
+	case d.marking && d.running[Idle] > 0:
 		return Idle
 	case d.marking:
 		return Mark
