@@ -3,7 +3,6 @@ package optionalpointer
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -140,102 +139,6 @@ func scalar(p *check.Pass, t types.Type) bool {
 	}
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsConstType != 0 || check.IsNamed(t, "time", "Time")
-}
-
-// constructed returns the literals that e is made by, where it calls a function
-// of this package that returns pointers to such.
-func constructed(p *check.Pass, outer *types.Named, e ast.Expr) (made []ast.Node) {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return nil
-	}
-	fn := p.Callee(call)
-	at, decl := p.Decl(fn)
-	if decl == nil || fn.Signature().Results().Len() != 1 {
-		return nil
-	}
-	switch result := types.Unalias(fn.Signature().Results().At(0).Type()); result.Underlying().(type) {
-	case *types.Pointer, *types.Interface:
-	default:
-		return nil
-	}
-	for cur := range at.Preorder((*ast.ReturnStmt)(nil)) {
-		ret := cur.Node().(*ast.ReturnStmt)
-		if f, _ := check.Func(cur); f.Node() != decl {
-			continue
-		}
-		if len(ret.Results) != 1 {
-			return nil
-		}
-		lit := literal(ret.Results[0])
-		if lit == nil || check.NamedOf(p.TypeOf(lit)) == nil || check.NamedOf(p.TypeOf(lit)).Obj() == outer.Obj() {
-			return nil
-		}
-		made = append(made, lit)
-	}
-	return made
-}
-
-// literal returns the composite literal that e takes the address of.
-func literal(e ast.Expr) *ast.CompositeLit {
-	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
-	if !ok || u.Op != token.AND {
-		return nil
-	}
-	lit, _ := ast.Unparen(u.X).(*ast.CompositeLit)
-	return lit
-}
-
-// small reports whether inner could lie inside outer: a struct of this package
-// of moderate size that does not refer to outer.
-func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
-	named := check.NamedOf(p.TypeOf(inner))
-	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {
-		return false
-	}
-	st, ok := named.Underlying().(*types.Struct)
-	return ok && p.Size(st) <= large && !refers(st, outer, named, 0)
-}
-
-// refers reports whether st refers back to one of the types.
-func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
-	for f := range st.Fields() {
-		t := f.Type()
-		if s, ok := t.Underlying().(*types.Slice); ok {
-			t = s.Elem()
-		}
-		named := check.NamedOf(t)
-		if named == nil {
-			continue
-		}
-		if named.Obj() == outer.Obj() || named.Obj() == self.Obj() {
-			return true
-		}
-		if sub, ok := named.Underlying().(*types.Struct); ok && depth < 3 && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
-			return true
-		}
-	}
-	return false
-}
-
-// locks reports whether a value of type t holds a lock or an atomic.
-func locks(t types.Type) bool {
-	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil {
-		if path := named.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
-			return true
-		}
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return locks(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if locks(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // alwaysFresh reports whether the field that key names only ever holds nil or

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -15,6 +14,10 @@ import (
 // wide is large for hints: who holds the part by value knows how often it is
 // there.
 const wide = 192
+
+// words is the size up to which a slice of values that grows takes no more than
+// one of pointers and the values apart; beyond it, its capacity must be told.
+const words = 24
 
 // pieces reports, as hints, what is allocated to be pointed to by a field, an
 // element of a slice or map, or a result, where its value could be there
@@ -164,10 +167,6 @@ func takes(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
 	return false
 }
 
-// words is the size up to which a slice of values that grows takes no more than
-// one of pointers and the values apart; beyond it, its capacity must be told.
-const words = 24
-
 // say reports the piece at cur; elsewhere is whether other packages see what
 // would hold the value.
 func say(p *check.Pass, cur inspector.Cursor, elsewhere bool, message string) {
@@ -179,31 +178,6 @@ func name(t types.Type) string {
 		return named.Obj().Name()
 	}
 	return "struct"
-}
-
-// made returns the struct that e allocates: &T{}, new(T), or &v of a local
-// variable that holds one.
-func made(p *check.Pass, e ast.Expr) types.Type {
-	ptr, ok := types.Unalias(p.TypeOf(e)).(*types.Pointer)
-	if !ok {
-		return nil
-	}
-	if _, ok := ptr.Elem().Underlying().(*types.Struct); !ok || check.IsNamed(ptr, "time", "Time") {
-		return nil
-	}
-	switch e := e.(type) {
-	case *ast.CompositeLit: // of which the type, and the &, is left out
-		return ptr.Elem()
-	case *ast.UnaryExpr:
-		if e.Op == token.AND && (literal(e) != nil || p.Local(p.Var(e.X))) {
-			return ptr.Elem()
-		}
-	case *ast.CallExpr:
-		if p.Builtin(e) == "new" && p.Info.Types[e.Args[0]].IsType() {
-			return ptr.Elem()
-		}
-	}
-	return nil
 }
 
 // element reports the piece at cur, which e is or holds, as what a literal
@@ -243,155 +217,6 @@ func place(p *check.Pass, cur inspector.Cursor, lhs ast.Expr, t types.Type) bool
 		return true
 	}
 	return false
-}
-
-// library reports a field that is given the pointer which a constructor of the
-// library returns, where the type works by value.
-func library(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
-	_, inBytes := p.IsCall(e, "bytes", "NewBuffer", "NewBufferString", "NewReader")
-	_, inStrings := p.IsCall(e, "strings", "NewReader")
-	_, reflected := p.IsCall(e, "reflect", "Value.MapRange")
-	if !inBytes && !inStrings && !reflected {
-		return
-	}
-	name := ""
-	switch parent := cur.Parent().Node().(type) {
-	case *ast.KeyValueExpr:
-		lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit)
-		key, named := parent.Key.(*ast.Ident)
-		if !ok || !named || parent.Value != e {
-			return
-		}
-		if field, _ := p.Info.Uses[key].(*types.Var); field == nil || !field.IsField() || types.IsInterface(field.Type()) || seen(p, lit) && key.IsExported() {
-			return
-		}
-		name = key.Name
-	case *ast.AssignStmt:
-		sel, ok := parent.Lhs[0].(*ast.SelectorExpr)
-		if !ok || len(parent.Lhs) != 1 || p.Info.Selections[sel] == nil || types.IsInterface(p.TypeOf(sel)) {
-			return
-		}
-		name = sel.Sel.Name
-	default:
-		return
-	}
-	say(p, cur, false, name+" is an allocation of its own; hold it by value, and Reset it")
-}
-
-// assembled reports a part that a constructor makes, where it is assigned to a
-// field that holds nothing else.
-func assembled(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
-	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
-	if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Rhs[0] != e {
-		return
-	}
-	sel, ok := assign.Lhs[0].(*ast.SelectorExpr)
-	if !ok {
-		return
-	}
-	s := p.Info.Selections[sel]
-	if s == nil || s.Kind() != types.FieldVal {
-		return
-	}
-	if types.IsInterface(s.Type()) {
-		again(p, cur, sel, e)
-		return
-	}
-	outer := check.NamedOf(s.Recv())
-	if outer == nil || outer.Obj().Pkg() != p.Code.Pkg {
-		return
-	}
-	if lits := constructed(p, outer, e); lits != nil {
-		p.Needs(check.Interface, sel.Sel.IsExported() && p.Seen(outer.Obj())).ReportWith(assign, lits, min(p.HeatAt(cur), check.Warm), sel.Sel.Name+" is an allocation of its own; where nothing else holds it, hold it by value")
-	}
-}
-
-// again reports what a method of the package makes for a field of an interface
-// type, where a method of what has the field puts one after the other there.
-func again(p *check.Pass, cur inspector.Cursor, sel *ast.SelectorExpr, e ast.Expr) {
-	decl := check.FuncDecl(cur)
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok || decl == nil || decl.Recv == nil || len(decl.Recv.List[0].Names) == 0 {
-		return
-	}
-	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
-	if recv == nil || p.Var(sel.X) != recv || p.HeatAt(cur) == check.Cold {
-		return
-	}
-	fn := p.Callee(call)
-	if fn == nil {
-		return
-	}
-	var lits []ast.Node
-	for _, m := range implementations(p, fn) {
-		made := madeBy(p, m, 2)
-		if made == nil {
-			return
-		}
-		lits = append(lits, made...)
-	}
-	if lits != nil {
-		p.ReportWith(cur.Parent().Node(), lits, check.Warm, sel.Sel.Name+" is an allocation of its own each time; keep one of each kind in what holds it, set it anew, and let "+sel.Sel.Name+" refer to it")
-	}
-}
-
-// implementations returns fn, or where it is a method of an interface those of
-// the types of this package that have it.
-func implementations(p *check.Pass, fn *types.Func) (all []*types.Func) {
-	recv := fn.Signature().Recv()
-	if recv == nil || !types.IsInterface(recv.Type()) {
-		return []*types.Func{fn}
-	}
-	iface := recv.Type().Underlying().(*types.Interface)
-	scope := p.Code.Pkg.Scope()
-	for _, name := range scope.Names() {
-		tn, ok := scope.Lookup(name).(*types.TypeName)
-		if !ok || types.IsInterface(tn.Type()) {
-			continue
-		}
-		ptr := types.NewPointer(tn.Type())
-		if !types.Implements(ptr, iface) {
-			continue
-		}
-		if m, _, _ := types.LookupFieldOrMethod(ptr, true, p.Code.Pkg, fn.Name()); m != nil {
-			if m, ok := m.(*types.Func); ok {
-				all = append(all, m)
-			}
-		}
-	}
-	return all
-}
-
-// madeBy returns the literals whose addresses fn, or what it calls for them,
-// returns; nil where it returns anything else.
-func madeBy(p *check.Pass, fn *types.Func, depth int) (lits []ast.Node) {
-	at, decl := p.Decl(fn)
-	if decl == nil || depth == 0 {
-		return nil
-	}
-	for cur := range at.Preorder((*ast.ReturnStmt)(nil)) {
-		ret := cur.Node().(*ast.ReturnStmt)
-		if f, _ := check.Func(cur); f.Node() != decl {
-			continue
-		}
-		if len(ret.Results) != 1 {
-			return nil
-		}
-		if lit := literal(ret.Results[0]); lit != nil {
-			lits = append(lits, lit)
-			continue
-		}
-		call, ok := ast.Unparen(ret.Results[0]).(*ast.CallExpr)
-		if !ok || p.Callee(call) == nil {
-			return nil
-		}
-		below := madeBy(p, p.Callee(call), depth-1)
-		if below == nil {
-			return nil
-		}
-		lits = append(lits, below...)
-	}
-	return lits
 }
 
 // part reports the piece at cur as the field of outer, where nothing but pieces
@@ -470,153 +295,4 @@ func assignedPiece(p *check.Pass, v *types.Var) bool {
 		}
 	}
 	return f
-}
-
-// unwritten reports whether nothing in this package writes into a small struct
-// once it is made.
-func unwritten(p *check.Pass, t types.Type) bool {
-	if p.Size(t) > large/2 || !plain(p, t) {
-		return false
-	}
-	st := t.Underlying().(*types.Struct)
-	for f := range st.Fields() {
-		for _, use := range p.Uses(f) {
-			if _, ok := use.Parent().Node().(*ast.SelectorExpr); ok && p.Writes(use.Parent()) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// returned reports a small struct, number, text or time whose address is
-// returned or passed for want of a way to say that there is none.
-func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
-	ret, isReturn := at.Parent().Node().(*ast.ReturnStmt)
-	if assign, ok := cur.Parent().Node().(*ast.AssignStmt); ok {
-		if v := p.Var(assign.Lhs[0]); len(assign.Lhs) == 1 && own(p, e) && isResult(p, cur, v) {
-			say(p, cur, !p.FreeAround(cur), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
-		}
-	}
-	if !isReturn {
-		if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun != e && p.Builtin(call) == "" && own(p, e) {
-			if _, helper := e.(*ast.CallExpr); helper {
-				say(p, cur, !p.Free(p.Callee(call)), types.ExprString(e)+" is allocated to be passed by its address; pass the value, and whether it is there")
-			}
-		}
-		return
-	}
-	f, _ := check.Func(cur)
-	decl, ok := f.Node().(*ast.FuncDecl)
-	if !ok {
-		return
-	}
-	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
-	if fn == nil || fn.Signature().Results().Len() != len(ret.Results) {
-		return
-	}
-	for i, result := range ret.Results {
-		if result != e || types.IsInterface(fn.Signature().Results().At(i).Type()) {
-			continue
-		}
-		switch t := made(p, cur.Node().(ast.Expr)); {
-		case t != nil && (p.Size(t) > large/2 || !data(p, t) || !absent(p, f, decl, i) && maker.MatchString(fn.Name())):
-		case t != nil:
-			say(p, cur, !p.Free(fn), "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
-		case own(p, e) && len(decl.Body.List) > 1:
-			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
-		}
-	}
-}
-
-// isResult reports whether v is a named result of the function around cur.
-func isResult(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
-	decl := check.FuncDecl(cur)
-	if decl == nil || v == nil {
-		return false
-	}
-	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
-	if fn == nil {
-		return false
-	}
-	for r := range fn.Signature().Results().Variables() {
-		if r == v {
-			return true
-		}
-	}
-	return false
-}
-
-// absent reports whether decl returns nil as its result number i somewhere, for
-// want of a value.
-func absent(p *check.Pass, f inspector.Cursor, decl *ast.FuncDecl, i int) bool {
-	for cur := range f.Preorder((*ast.ReturnStmt)(nil)) {
-		ret := cur.Node().(*ast.ReturnStmt)
-		if g, _ := check.Func(cur); g.Node() == decl && i < len(ret.Results) && p.Info.Types[ret.Results[i]].IsNil() {
-			return true
-		}
-	}
-	return false
-}
-
-// maker matches the names of functions whose callers ask for something of their
-// own, and so for its address.
-var maker = regexp.MustCompile(`^(?i:new|make|create|open|start|init|default|with|alloc)`)
-
-// data reports whether t is a small struct of the module that only holds data:
-// without locks, without methods that need its address, and without pointers
-// to its like.
-func data(p *check.Pass, t types.Type) bool {
-	return plain(p, t) && !refers(t.Underlying().(*types.Struct), check.NamedOf(t), check.NamedOf(t), 0)
-}
-
-// plain reports whether t is of the module, without locks, and without methods
-// that need its address.
-func plain(p *check.Pass, t types.Type) bool {
-	named := check.NamedOf(t)
-	if named == nil || named.Obj().Pkg() == nil || locks(t) {
-		return false
-	}
-	if pkg := named.Obj().Pkg(); pkg != p.Code.Pkg {
-		if first, _, _ := strings.Cut(pkg.Path(), "/"); !strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg) {
-			return false
-		}
-	}
-	for m := range named.Methods() {
-		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer && !reads(p, m) {
-			return false
-		}
-	}
-	return true
-}
-
-// reads reports whether the method m, of a pointer, only reads fields, so that
-// it may as well be one of the value.
-func reads(p *check.Pass, m *types.Func) bool {
-	_, decl := p.Decl(m)
-	if decl == nil || len(decl.Recv.List[0].Names) == 0 {
-		return decl != nil
-	}
-	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
-	if recv == nil {
-		return true // _
-	}
-	for _, use := range p.Uses(recv) {
-		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
-		if !ok || p.Info.Selections[sel] == nil || p.Info.Selections[sel].Kind() != types.FieldVal {
-			return false
-		}
-		at := use.Parent()
-		for ; !p.Writes(at); at = at.Parent() {
-			switch at.Parent().Node().(type) {
-			case *ast.SelectorExpr, *ast.IndexExpr, *ast.ParenExpr:
-				continue
-			}
-			break
-		}
-		if p.Writes(at) {
-			return false
-		}
-	}
-	return true
 }

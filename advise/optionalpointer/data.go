@@ -1,0 +1,136 @@
+package optionalpointer
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// small reports whether inner could lie inside outer: a struct of this package
+// of moderate size that does not refer to outer.
+func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
+	named := check.NamedOf(p.TypeOf(inner))
+	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {
+		return false
+	}
+	st, ok := named.Underlying().(*types.Struct)
+	return ok && p.Size(st) <= large && !refers(st, outer, named, 0)
+}
+
+// refers reports whether st refers back to one of the types.
+func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
+	for f := range st.Fields() {
+		t := f.Type()
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			t = s.Elem()
+		}
+		named := check.NamedOf(t)
+		if named == nil {
+			continue
+		}
+		if named.Obj() == outer.Obj() || named.Obj() == self.Obj() {
+			return true
+		}
+		if sub, ok := named.Underlying().(*types.Struct); ok && depth < 3 && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// locks reports whether a value of type t holds a lock or an atomic.
+func locks(t types.Type) bool {
+	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil {
+		if path := named.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
+			return true
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return locks(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if locks(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// data reports whether t is a small struct of the module that only holds data:
+// without locks, without methods that need its address, and without pointers
+// to its like.
+func data(p *check.Pass, t types.Type) bool {
+	return plain(p, t) && !refers(t.Underlying().(*types.Struct), check.NamedOf(t), check.NamedOf(t), 0)
+}
+
+// plain reports whether t is of the module, without locks, and without methods
+// that need its address.
+func plain(p *check.Pass, t types.Type) bool {
+	named := check.NamedOf(t)
+	if named == nil || named.Obj().Pkg() == nil || locks(t) {
+		return false
+	}
+	if pkg := named.Obj().Pkg(); pkg != p.Code.Pkg {
+		if first, _, _ := strings.Cut(pkg.Path(), "/"); !strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg) {
+			return false
+		}
+	}
+	for m := range named.Methods() {
+		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer && !reads(p, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// reads reports whether the method m, of a pointer, only reads fields, so that
+// it may as well be one of the value.
+func reads(p *check.Pass, m *types.Func) bool {
+	_, decl := p.Decl(m)
+	if decl == nil || len(decl.Recv.List[0].Names) == 0 {
+		return decl != nil
+	}
+	recv, _ := p.Info.Defs[decl.Recv.List[0].Names[0]].(*types.Var)
+	if recv == nil {
+		return true // _
+	}
+	for _, use := range p.Uses(recv) {
+		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
+		if !ok || p.Info.Selections[sel] == nil || p.Info.Selections[sel].Kind() != types.FieldVal {
+			return false
+		}
+		at := use.Parent()
+		for ; !p.Writes(at); at = at.Parent() {
+			switch at.Parent().Node().(type) {
+			case *ast.SelectorExpr, *ast.IndexExpr, *ast.ParenExpr:
+				continue
+			}
+			break
+		}
+		if p.Writes(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// unwritten reports whether nothing in this package writes into a small struct
+// once it is made.
+func unwritten(p *check.Pass, t types.Type) bool {
+	if p.Size(t) > large/2 || !plain(p, t) {
+		return false
+	}
+	st := t.Underlying().(*types.Struct)
+	for f := range st.Fields() {
+		for _, use := range p.Uses(f) {
+			if _, ok := use.Parent().Node().(*ast.SelectorExpr); ok && p.Writes(use.Parent()) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,85 @@
+package optionalpointer
+
+import (
+	"go/ast"
+	"go/types"
+	"regexp"
+
+	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// returned reports a small struct, number, text or time whose address is
+// returned or passed for want of a way to say that there is none.
+func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
+	ret, isReturn := at.Parent().Node().(*ast.ReturnStmt)
+	if assign, ok := cur.Parent().Node().(*ast.AssignStmt); ok {
+		if v := p.Var(assign.Lhs[0]); len(assign.Lhs) == 1 && own(p, e) && isResult(p, cur, v) {
+			say(p, cur, !p.FreeAround(cur), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+		}
+	}
+	if !isReturn {
+		if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun != e && p.Builtin(call) == "" && own(p, e) {
+			if _, helper := e.(*ast.CallExpr); helper {
+				say(p, cur, !p.Free(p.Callee(call)), types.ExprString(e)+" is allocated to be passed by its address; pass the value, and whether it is there")
+			}
+		}
+		return
+	}
+	f, _ := check.Func(cur)
+	decl, ok := f.Node().(*ast.FuncDecl)
+	if !ok {
+		return
+	}
+	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
+	if fn == nil || fn.Signature().Results().Len() != len(ret.Results) {
+		return
+	}
+	for i, result := range ret.Results {
+		if result != e || types.IsInterface(fn.Signature().Results().At(i).Type()) {
+			continue
+		}
+		switch t := made(p, cur.Node().(ast.Expr)); {
+		case t != nil && (p.Size(t) > large/2 || !data(p, t) || !absent(p, f, decl, i) && maker.MatchString(fn.Name())):
+		case t != nil:
+			say(p, cur, !p.Free(fn), "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
+		case own(p, e) && len(decl.Body.List) > 1:
+			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+		}
+	}
+}
+
+// isResult reports whether v is a named result of the function around cur.
+func isResult(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
+	decl := check.FuncDecl(cur)
+	if decl == nil || v == nil {
+		return false
+	}
+	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
+	if fn == nil {
+		return false
+	}
+	for r := range fn.Signature().Results().Variables() {
+		if r == v {
+			return true
+		}
+	}
+	return false
+}
+
+// absent reports whether decl returns nil as its result number i somewhere, for
+// want of a value.
+func absent(p *check.Pass, f inspector.Cursor, decl *ast.FuncDecl, i int) bool {
+	for cur := range f.Preorder((*ast.ReturnStmt)(nil)) {
+		ret := cur.Node().(*ast.ReturnStmt)
+		if g, _ := check.Func(cur); g.Node() == decl && i < len(ret.Results) && p.Info.Types[ret.Results[i]].IsNil() {
+			return true
+		}
+	}
+	return false
+}
+
+// maker matches the names of functions whose callers ask for something of their
+// own, and so for its address.
+var maker = regexp.MustCompile(`^(?i:new|make|create|open|start|init|default|with|alloc)`)
