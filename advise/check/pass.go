@@ -19,6 +19,7 @@ type Pass struct {
 	check  *Check
 	given  map[string]bool // names that FreeName gave out
 	caveat Caveat          // of what is reported
+	counts []analysis.RelatedInformation
 }
 
 // Report reports node unless its line is excused. The heat decides how much is
@@ -70,6 +71,7 @@ func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message
 	if p.caveat != "" {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: string(p.caveat)})
 	}
+	d.Related = append(d.Related, p.counts...)
 	if len(edits) > 0 && !p.dropsComment(edits) {
 		d.SuggestedFixes = []analysis.SuggestedFix{{Message: p.check.Name, TextEdits: edits}}
 	}

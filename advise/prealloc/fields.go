@@ -34,7 +34,11 @@ func fields(p *check.Pass, decl inspector.Cursor, said map[*types.Var]bool) {
 				all := once && each(cur, loop, func(assign *ast.AssignStmt) bool {
 					return len(assign.Lhs) == 1 && len(assign.Rhs) == 1 && fills(p, assign, name)
 				})
-				p.Needs(check.Estimate, !all).ReportWith(from.Node(), []ast.Node{assign}, min(p.HeatAt(from), check.Warm), name+" grows with the rounds over "+over+"; where most rounds add to it, allocate that size first")
+				bounds := loop.Node()
+				if !once {
+					bounds = nil
+				}
+				p.Unless(all, from.Node(), bounds).ReportWith(from.Node(), []ast.Node{assign}, min(p.HeatAt(from), check.Warm), name+" grows with the rounds over "+over+"; where most rounds add to it, allocate that size first")
 			}
 		}
 	}

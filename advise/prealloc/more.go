@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -44,10 +45,14 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 		return
 	}
 	loop, call := repeats(p, cur, v)
-	estimate := call != nil
+	known := call == nil
+	var bounds ast.Node // the loop that the size is said to be of
 	if loop.Valid() {
 		outer, _ := repeats(p, loop, v)
-		estimate = outer.Valid() || !each(cur, loop, func(assign *ast.AssignStmt) bool {
+		if !outer.Valid() {
+			bounds = loop.Node()
+		}
+		known = !outer.Valid() && each(cur, loop, func(assign *ast.AssignStmt) bool {
 			grown, _ := grows(p, assign)
 			return grown == v
 		})
@@ -59,7 +64,7 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 			if what == "as a map" {
 				return
 			}
-			estimate = true
+			known, bounds = false, nil
 			message = v.Name() + " grows " + what + " in a loop whose rounds nothing here counts; where their number can be told or estimated, allocate that size first"
 			break
 		}
@@ -67,7 +72,7 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 	case call != nil:
 		message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; where the number of its rounds can be told or estimated, allocate that size first"
 		if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sized(p, sel.X) {
-			estimate = false
+			known = true
 			message = v.Name() + " grows " + what + " as " + types.ExprString(call.Fun) + " goes on; allocate the size that " + types.ExprString(sel.X) + ".Len() gives first"
 		}
 	case what == "as a slice" && spreads(p, v) >= 2:
@@ -76,7 +81,35 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 		return
 	}
 	said[v] = true
-	p.Needs(check.Estimate, estimate).ReportWith(decl, appends(p, v), heat, message)
+	pass := p.Needs(check.Estimate, !known)
+	if !renewed(p, v, decl) {
+		pass = p.Unless(known, begins(cur, decl), bounds)
+	}
+	pass.ReportWith(decl, appends(p, v), heat, message)
+}
+
+// renewed reports whether v, which decl declares, is set to something else than
+// what it grew to, so that it begins to grow more than once.
+func renewed(p *check.Pass, v *types.Var, decl ast.Node) bool {
+	for _, use := range p.Uses(v) {
+		assign, ok := use.Parent().Node().(*ast.AssignStmt)
+		if !ok || assign == decl || !slices.Contains(assign.Lhs, use.Node().(ast.Expr)) {
+			continue
+		}
+		if grown, _ := grows(p, assign); grown != v {
+			return true
+		}
+	}
+	return false
+}
+
+// begins returns what runs once for each that grows: decl, which declares it, or
+// the beginning of the function around cur, where it is a result.
+func begins(cur inspector.Cursor, decl ast.Node) ast.Node {
+	if around := check.FuncDecl(cur); decl == cur.Node() && around != nil {
+		return around.Body.List[0]
+	}
+	return decl
 }
 
 // repeats returns the innermost loop that runs the code at cur several times

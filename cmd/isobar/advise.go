@@ -22,6 +22,7 @@ import (
 type adviseOptions struct {
 	checks   []string
 	profiles []string
+	coverage []string
 	hints    bool
 	json     bool
 	sarif    bool
@@ -41,7 +42,9 @@ Code runs hot as far as its package shows: in loops, in HTTP handlers and in
 what they call. What may be hot is a hint, which --hints shows. With --profile
 (CPU, heap or allocs files in pprof format) the profile decides: findings are sorted by their
 share of it, and those below 0.5 % of it are folded into a line. Findings whose fix needs another
-interface, or an estimate of a size, come after all others, and say so.
+interface, or an estimate of a size, come after all others, and say so. --bench counts how often
+loops run and what they add, and --coverage takes that from a coverage profile: where this tells the
+size, no estimate is needed.
 
 A finding is silenced by a comment on its line or the one above:
 
@@ -71,6 +74,7 @@ A finding is silenced by a comment on its line or the one above:
 	opts.proof.flags(f)
 	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
 	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings")
+	f.StringSliceVar(&opts.coverage, "coverage", nil, "take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench counts by itself")
 	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
@@ -90,10 +94,10 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	if err := opts.proof.check(); err != nil {
 		return err
 	}
-	if len(opts.proof.patches) > 0 && (opts.sarif || opts.gate || len(opts.profiles)+len(opts.checks) > 0) {
-		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile and --check"))
+	if len(opts.proof.patches) > 0 && (opts.sarif || opts.gate || len(opts.profiles)+len(opts.coverage)+len(opts.checks) > 0) {
+		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile, --coverage and --check"))
 	}
-	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles}
+	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles, Coverage: opts.coverage}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}
@@ -138,6 +142,13 @@ func (a *app) found(ctx context.Context, opts *adviseOptions, c advisor.Config) 
 	defer forget()
 	if r, err = advisor.Run(ctx, c); err != nil {
 		return nil, nil, 0, err
+	}
+	if opts.proof.bench != "" {
+		err = advisor.Count(ctx, c, opts.proof.bench, r, a.status())
+		a.status()("")
+		if err != nil {
+			return nil, nil, 0, err
+		}
 	}
 	shown, folded = fold(r, opts.hints)
 	shown, err = a.prove(ctx, &opts.proof, c, r, shown)

@@ -25,6 +25,7 @@ type Config struct {
 	Patterns []string
 	Checks   []*check.Check
 	Profiles []string // pprof files whose samples are joined to the findings
+	Coverage []string // coverage profiles that count, for findings that need an estimate
 	Env      []string // for the go command, beyond that of this process
 	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
 }
@@ -63,20 +64,27 @@ type Finding struct {
 	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
 
 	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
+	Counts *Counts      `json:"counts,omitempty"` // what was counted in the place of an estimate
 
 	spans      []span // the lines that the finding accounts for
 	grows      bool   // only what is allocated after the first time is saved
+	begins     mark   // what Counts.Begins is of; nothing where the code tells the size
+	rounds     mark   // what Counts.Rounds is of
 	pkg        string // import path
 	start, end int    // the bytes of the file that are flagged
 	fix        fix    // the edits that mend it; nil for none
 }
 
-// Text is the message with the caveat, if any.
+// Text is the message with the counts and the caveat, if any.
 func (f *Finding) Text() string {
-	if f.Caveat == "" {
-		return f.Message
+	text := f.Message
+	if f.Counts != nil {
+		text += "; " + f.Counts.String()
 	}
-	return f.Message + "; " + string(f.Caveat)
+	if f.Caveat != "" {
+		text += "; " + string(f.Caveat)
+	}
+	return text
 }
 
 // A span is a range of lines of a file, by its absolute name.
@@ -129,6 +137,13 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if r.Evidence, err = join(c.Profiles, units, base, r.Findings); err != nil {
 			return nil, err
 		}
+	}
+	if len(c.Coverage) > 0 {
+		reached, err := counted(c.Coverage, units)
+		if err != nil {
+			return nil, err
+		}
+		r.count(reached)
 	}
 	slices.SortFunc(r.Findings, before)
 	return r, nil

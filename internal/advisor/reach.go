@@ -101,7 +101,7 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 func (r reach) read(name string, by benchmark) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("advise: bench: %w", err)
+		return fmt.Errorf("advise: coverage: %w", err)
 	}
 	defer f.Close()
 	sc := bufio.NewScanner(f)
@@ -113,7 +113,7 @@ func (r reach) read(name string, by benchmark) error {
 		b := block{by: by}
 		var statements int
 		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.fromLine, &b.fromColumn, &b.toLine, &b.toColumn, &statements, &b.count); err != nil {
-			return fmt.Errorf("advise: bench: cover profile: %q: %w", sc.Text(), err)
+			return fmt.Errorf("advise: coverage: %s: %q: %w", name, sc.Text(), err)
 		}
 		r[file] = append(r[file], b)
 	}
@@ -151,4 +151,21 @@ func (r reach) of(spots ...spot) []benchmark {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b benchmark) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a.String(), b.String()))
 	})
+}
+
+// times returns how often all of them together ran the spot: profiles of
+// several packages name a block once for each.
+func (r reach) times(s spot) (n int) {
+	var best *block
+	for i := range r[s.file] {
+		b := &r[s.file][i]
+		switch {
+		case !b.holds(s.line, s.column):
+		case best != nil && b.fromLine == best.fromLine && b.fromColumn == best.fromColumn:
+			n += b.count
+		case best == nil || b.inside(best):
+			best, n = b, b.count
+		}
+	}
+	return n
 }

@@ -184,7 +184,7 @@ func TestReach(t *testing.T) {
 	if err := os.WriteFile(name, []byte("mode: set\nx.go:1.2,3\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.read(name, few); err == nil || !strings.Contains(err.Error(), "cover profile") {
+	if err := r.read(name, few); err == nil || !strings.Contains(err.Error(), "x.go:1.2,3") {
 		t.Errorf("a broken profile: %v", err)
 	}
 }
