@@ -24,10 +24,10 @@ The conversion copies the string to the heap. Since Go 1.22 the compiler leaves 
 sees that the callee neither writes to the slice nor keeps it, so only the other
 calls are flagged there: those through an interface, of functions that pass the slice on, and, as a hint,
 of functions of other packages and of bytes.Index, Contains, Count and Compare, which end in assembly. Copies that
-are returned, or held and handed on, are hints, too, and so are constants for an interface or other modules, what is
+are returned, or held and handed on, are hints, too, and so are constants that are returned or handed on, bytes of a text that is made for them alone, bytes that grow at once, what is
 given to hashes, which end in assembly as well, and []rune(s) that is only read.`,
 	When:     "the line is hot, and the callee can take a string (io.WriteString does).",
-	WhenNot:  "constants that are not written to an interface; callees that only read (from Go 1.22) or that write to the slice; copies that are stored; start-up code and error paths.",
+	WhenNot:  "constants for what only reads or writes to them; callees that only read (from Go 1.22) or that write to the slice; copies that are stored; start-up code and error paths.",
 	Measured: "read only: 0 allocations -> 0; kept or behind an interface: 1 -> 0 (Go 1.26.8)",
 	Run:      run,
 })
@@ -42,7 +42,7 @@ func run(p *check.Pass) {
 		}
 		if s, ok := converted(p, call); ok && !p.IsConst(s) {
 			elsewhere(p, cur, call)
-		} else if ok && listed(cur) {
+		} else if ok && (listed(cur) || returned(p, cur)) {
 			p.Hint(call, p.HeatAt(cur), "the constant is copied each time; hold the bytes in a package variable where nothing writes to them")
 		}
 		runes(p, cur, call)
@@ -65,6 +65,9 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 	if b := p.Builtin(call); (b == "append" && call.Ellipsis.IsValid() || b == "copy") && i == 1 && !p.IsConst(s) && !elided(p, call) {
 		p.Hint(call.Args[i], p.HeatAt(cur), "[]byte(s) is copied for "+b+", before Go 1.22; "+b+" takes the string")
 	}
+	if p.Builtin(call) == "append" && i == 0 && len(call.Args) > 1 && !p.IsConst(s) {
+		p.Hint(call.Args[0], p.HeatAt(cur), "[]byte(s) is copied, and copied again where it grows; append to a slice with room for both")
+	}
 	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" {
 		return
 	}
@@ -85,7 +88,9 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 		return
 	}
 	if constant {
-		if _, known := p.ParamUse(fn, i); !known && !check.Standard(fn) {
+		if use, known := p.ParamUse(fn, i); known && use&check.Writes == 0 && use != 0 {
+			p.Report(call.Args[i], warm, "the constant is copied for each call of "+fn.Name()+", which hands it on; hold the bytes in a package variable")
+		} else if !known && !check.Standard(fn) {
 			p.Report(call.Args[i], warm, "the constant is copied for each call of "+fn.FullName()+", unless it only reads it; hold the bytes in a package variable")
 		}
 		return
@@ -135,6 +140,21 @@ func listed(cur inspector.Cursor) bool {
 	return false
 }
 
+// returned reports whether the value at cur is returned, or the only one of a
+// local variable that nothing writes to and that is handed on.
+func returned(p *check.Pass, cur inspector.Cursor) bool {
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.AssignStmt:
+		if v := p.Var(parent.Lhs[0]); len(parent.Lhs) == 1 && p.Local(v) {
+			use := p.VarUse(v)
+			return use&check.Writes == 0 && use&check.Hands != 0
+		}
+	}
+	return false
+}
+
 // runes reports []rune(s) that is held and only read.
 func runes(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 	s, ok := p.Conversion(call, func(t types.Type) bool {
@@ -159,6 +179,15 @@ func runes(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 // onlyRead reports whether the buffer of the call at cur goes straight to what
 // takes an io.Reader.
 func onlyRead(p *check.Pass, cur inspector.Cursor) bool {
+	if assign, ok := cur.Parent().Node().(*ast.AssignStmt); ok && len(assign.Lhs) == 1 && p.Local(p.Var(assign.Lhs[0])) {
+		uses := p.Uses(p.Var(assign.Lhs[0]))
+		for _, use := range uses {
+			if !onlyRead(p, use) {
+				return false
+			}
+		}
+		return len(uses) > 0
+	}
 	outer, ok := cur.Parent().Node().(*ast.CallExpr)
 	if !ok || p.Callee(outer) == nil {
 		return false
@@ -193,15 +222,58 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
 		p.Needs(check.Interface, !p.FreeAround(cur)).Report(call, warm, "[]byte(s) is copied for each caller; append to a slice of the caller, or return the string to those who only read it")
 	case *ast.AssignStmt:
 		if len(parent.Lhs) != 1 || !p.Local(p.Var(parent.Lhs[0])) {
-			return
+			break
 		}
 		v := p.Var(parent.Lhs[0])
 		use := p.VarUse(v)
-		if use&(check.Writes|check.Keeps) != 0 || use == 0 && elided(p, call) {
+		if use&(check.Writes|check.Keeps) != 0 {
+			break
+		}
+		if use == 0 && elided(p, call) {
 			return
 		}
 		p.Needs(check.Interface, use&check.Hands != 0).Report(call, warm, "the copy in "+v.Name()+" is not written to; where nothing that gets it keeps it, hand on the string")
+		return
 	}
+	if with := fresh(p, call.Args[0]); with != "" && stored(p, cur) {
+		p.Report(call, warm, "the text is made, and then copied; "+with+" makes the bytes themselves")
+	}
+}
+
+// stored reports whether the value at cur is put into something that holds it.
+func stored(p *check.Pass, cur inspector.Cursor) bool {
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.AssignStmt, *ast.KeyValueExpr, *ast.CompositeLit, *ast.SendStmt:
+		return true
+	case *ast.CallExpr:
+		return p.Builtin(parent) == "append" && !parent.Ellipsis.IsValid()
+	}
+	return false
+}
+
+// fresh returns what makes the bytes of a text that e makes, or "".
+func fresh(p *check.Pass, e ast.Expr) string {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	fn := p.Callee(call)
+	if fn == nil || fn.Pkg() == nil {
+		return ""
+	}
+	switch name := check.FuncName(fn); fn.Pkg().Path() + "." + name {
+	case "fmt.Sprintf", "fmt.Sprint", "fmt.Sprintln":
+		return "fmt." + strings.Replace(name, "Sprint", "Append", 1)
+	case "strconv.Itoa", "strconv.FormatInt", "strconv.FormatUint", "strconv.FormatFloat", "strconv.FormatBool", "strconv.Quote":
+		return "strconv.Append" + strings.TrimPrefix(strings.Replace(name, "Itoa", "Int", 1), "Format")
+	case "bytes.Buffer.String":
+		return "Bytes"
+	case "encoding/hex.EncodeToString":
+		return "hex.AppendEncode"
+	case "time.Time.Format":
+		return "AppendFormat"
+	}
+	return ""
 }
 
 // inAssembly are functions of package bytes whose argument is still copied, by

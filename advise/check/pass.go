@@ -53,6 +53,11 @@ func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits 
 	p.report(node, nil, severity, message, edits)
 }
 
+// ReportAsWith is ReportAs for what lies in other lines, too, as in ReportWith.
+func (p *Pass) ReportAsWith(node ast.Node, also []ast.Node, severity Severity, message string) {
+	p.report(node, also, severity, message, nil)
+}
+
 func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message string, edits []analysis.TextEdit) {
 	f := p.file(node.Pos())
 	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.hints {

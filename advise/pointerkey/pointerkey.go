@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -20,60 +21,186 @@ var Check = check.New(check.Check{
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer
-the map holds no pointers and is skipped. Keys that are such a pointer themselves are a hint, and so are
-numbers that are methods, or named like Index or Seq; keys that are the address of a text or a number; and structs
-that hold texts or interfaces beside other fields.`,
-	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter.",
-	WhenNot:  "maps in local variables; pointers to structs that have no number of their own; keys that are one text; pointers in keys where the values hold pointers anyway.",
+the map holds no pointers and is skipped. Hints are keys that are pointers, channels or interfaces themselves; numbers
+that are methods, or named like Index or Seq; keys that are the address of a text or a number; structs and arrays
+that hold texts, pointers or interfaces; pointers in keys where the values hold pointers, too; instances of generic maps, sets and caches;
+and texts that are made for the look-up, of numbers, arrays or several parts.`,
+	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter, but for texts that are made for them.",
+	WhenNot:  "maps in local variables, unless texts are made for them; keys of other modules that have no number; keys that are one text that is there anyway; addresses of netip, which stand for something unique; start-up code and error paths.",
 	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms; look-ups alike (Go 1.26.8)",
 	Run:      run,
 })
 
 func run(p *check.Pass) {
-	for cur := range p.Root.Preorder((*ast.MapType)(nil)) {
-		m := cur.Node().(*ast.MapType)
-		direct(p, cur)
-		if !lives(p, cur) {
+	texts := renderedKeys(p)
+	for cur := range p.Root.Preorder((*ast.MapType)(nil), (*ast.IndexExpr)(nil), (*ast.IndexListExpr)(nil)) {
+		key, value := entry(p, cur.Node().(ast.Expr))
+		if key == nil || !lives(p, cur) {
 			continue
 		}
-		key, ok := p.TypeOf(m.Key).Underlying().(*types.Struct)
-		if !ok {
+		if _, parameter := types.Unalias(key).(*types.TypeParam); parameter {
 			continue
 		}
-		if field, id := pointer(key); field != "" && !check.HasPointers(p.TypeOf(m.Value)) {
-			severity := check.Hint
-			if plain.MatchString(id) && check.NamedOf(p.TypeOf(m.Key)) != nil {
-				severity = check.Advice
+		if check.IsString(key) {
+			texts.report(p, cur)
+			continue
+		}
+		scanned := value != nil && check.HasPointers(value)
+		switch u := key.Underlying().(type) {
+		case *types.Struct:
+			composite(p, cur, key, scanned)
+		case *types.Pointer:
+			direct(p, cur, u, scanned)
+		case *types.Chan:
+			p.ReportWith(cur.Node(), puts(p, cur), check.Warm, "keys are channels, which the collector follows"+beside(scanned)+"; number who waits, and put the number in their place")
+		case *types.Interface:
+			if ours(p, key) {
+				p.ReportWith(cur.Node(), puts(p, cur), check.Warm, "keys are interfaces: every look-up hashes what they hold by its type, and the collector follows them"+beside(scanned)+"; a number, or a key of one type without pointers, is compared as it is")
 			}
-			p.ReportAs(m, severity, "the collector scans every key, for its "+field+"; put "+id+" in its place")
-			continue
+		case *types.Array:
+			if _, bare := plainKey(u.Elem()); !bare {
+				p.ReportWith(cur.Node(), puts(p, cur), check.Warm, "keys hold several texts or pointers, which every look-up hashes and the collector follows"+beside(scanned)+"; number what they name, and put the numbers in their place")
+			}
 		}
-		if what, text := held(key); what != "" && (text || !check.HasPointers(p.TypeOf(m.Value))) {
-			p.ReportWith(m, puts(p, cur), check.Warm, "keys hold "+what+", which every look-up hashes and the collector scans; number what they name, and put the number in its place")
+	}
+	texts.rest(p)
+}
+
+// entry returns the types of keys and values that e is the map type of: a map,
+// or an instance of a generic type that is named like one.
+func entry(p *check.Pass, e ast.Expr) (key, value types.Type) {
+	if m, ok := e.(*ast.MapType); ok {
+		return p.TypeOf(m.Key), p.TypeOf(m.Value)
+	}
+	if !p.Info.Types[e].IsType() {
+		return nil, nil
+	}
+	named, ok := types.Unalias(p.TypeOf(e)).(*types.Named)
+	if !ok || named.TypeArgs().Len() == 0 || !container.MatchString(named.Obj().Name()) {
+		return nil, nil
+	}
+	if limit, ok := named.TypeParams().At(0).Constraint().Underlying().(*types.Interface); !ok || !limit.IsComparable() {
+		return nil, nil
+	}
+	if named.TypeArgs().Len() > 1 {
+		value = named.TypeArgs().At(1)
+	}
+	return named.TypeArgs().At(0), value
+}
+
+// container is how generic types are named that hold things by key.
+var container = regexp.MustCompile(`(?i)map|set|cache|lru|index|table|registry`)
+
+// beside tells that the values are followed as well.
+func beside(scanned bool) string {
+	if scanned {
+		return ", beside the values"
+	}
+	return ""
+}
+
+// composite reports the map at cur, whose key is a struct.
+func composite(p *check.Pass, cur inspector.Cursor, named types.Type, scanned bool) {
+	key, m := named.Underlying().(*types.Struct), cur.Node()
+	if check.IsNamed(named, "time", "Time") {
+		p.ReportWith(m, puts(p, cur), check.Warm, "keys hold the address of a time zone, which the collector follows, and differ where only that differs; UnixNano is a number")
+		return
+	}
+	if field, id := pointer(key); field != nil && !scanned {
+		severity := check.Hint
+		if plain.MatchString(id) && check.NamedOf(named) != nil {
+			severity = check.Advice
 		}
+		p.ReportAsWith(m, declared(p, field), severity, "the collector scans every key, for its "+field.Name()+"; put "+id+" in its place")
+		return
+	}
+	if what, text := held(key); what != nil && (text || !scanned || key.NumFields() > 1) {
+		p.ReportWith(m, append(puts(p, cur), declared(p, what)...), check.Warm, "keys hold "+what.Name()+", which every look-up hashes and the collector scans"+beside(scanned)+"; number what they name, and put the number in its place")
 	}
 }
 
-// held returns the last field of a key of several that numbers could stand for:
-// texts, pointers and interfaces; and whether it is one whose hash is that of
-// what it refers to.
-func held(key *types.Struct) (what string, text bool) {
-	if key.NumFields() < 2 {
-		return "", false
-	}
-	for f := range key.Fields() {
-		switch t := f.Type().Underlying().(type) {
-		case *types.Pointer:
-			what = f.Name()
-		case *types.Interface:
-			what, text = f.Name(), true
-		case *types.Basic:
-			if check.IsString(t) {
-				what, text = f.Name(), true
+// declared returns the declarations of a field in this package: one or none.
+func declared(p *check.Pass, field *types.Var) (nodes []ast.Node) {
+	for cur := range p.Root.Preorder((*ast.StructType)(nil)) {
+		for _, f := range cur.Node().(*ast.StructType).Fields.List {
+			for _, name := range f.Names {
+				if p.Info.Defs[name] == field {
+					return []ast.Node{f}
+				}
 			}
 		}
 	}
+	return nil
+}
+
+// held returns the last field of a key of several that numbers could stand for:
+// texts, pointers and interfaces, of parts as well; and whether it is one whose
+// hash is that of what it refers to.
+func held(key *types.Struct) (what *types.Var, text bool) {
+	if key.NumFields() < 2 {
+		return nil, false
+	}
+	for f := range key.Fields() {
+		isText, bare := plainKey(f.Type())
+		if !bare {
+			what, text = f, text || isText
+		}
+	}
 	return what, text
+}
+
+// plainKey reports whether keys of type t are compared as they are: bare, they
+// hold no pointers, or those of the library that stand for something unique.
+// text says that the hash is that of what a pointer leads to.
+func plainKey(t types.Type) (text, bare bool) {
+	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter {
+		return false, true
+	}
+	if named := check.NamedOf(t); named != nil && named.Obj().Pkg() != nil {
+		switch named.Obj().Pkg().Path() {
+		case "net/netip", "unique", "weak", "reflect":
+			return false, true
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Chan:
+		return false, false
+	case *types.Interface:
+		return true, false
+	case *types.Basic:
+		return true, !check.IsString(u)
+	case *types.Array:
+		return plainKey(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if text, bare := plainKey(f.Type()); !bare {
+				return text, false
+			}
+		}
+	}
+	return false, true
+}
+
+// ours reports whether an interface is the empty one or of this module, whose
+// values could have numbers.
+func ours(p *check.Pass, t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		iface, ok := t.Underlying().(*types.Interface)
+		return ok && iface.Empty()
+	}
+	return sameModule(p, named)
+}
+
+// sameModule reports whether named is declared in a package of this module, by the
+// first elements of its path.
+func sameModule(p *check.Pass, named *types.Named) bool {
+	pkg := named.Obj().Pkg()
+	if pkg == nil || pkg == p.Code.Pkg {
+		return pkg != nil
+	}
+	first, _, _ := strings.Cut(pkg.Path(), "/")
+	return strings.Contains(first, ".") && !check.Elsewhere(named.Obj(), p.Code.Pkg)
 }
 
 // puts returns the statements that put something into the variable or field
@@ -115,23 +242,23 @@ func puts(p *check.Pass, cur inspector.Cursor) (nodes []ast.Node) {
 	return nodes
 }
 
-// direct reports a map whose key is itself a pointer to what has a number.
-func direct(p *check.Pass, cur inspector.Cursor) {
-	m := cur.Node().(*ast.MapType)
-	ptr, ok := types.Unalias(p.TypeOf(m.Key)).(*types.Pointer)
-	if !ok || !lives(p, cur) {
-		return
-	}
-	if _, ok := ptr.Elem().Underlying().(*types.Basic); ok {
-		p.ReportWith(m, puts(p, cur), check.Warm, "keys are addresses of single values, which tell things apart only as long as these stay where they are; the number of the thing holds no pointer")
-		return
-	}
-	if check.HasPointers(p.TypeOf(m.Value)) {
+// direct reports the map at cur, whose key is itself a pointer, to what has a
+// number or could be given one.
+func direct(p *check.Pass, cur inspector.Cursor, ptr *types.Pointer, scanned bool) {
+	m := cur.Node()
+	if b, ok := ptr.Elem().Underlying().(*types.Basic); ok {
+		if b.Kind() != types.Invalid {
+			p.ReportWith(m, puts(p, cur), check.Warm, "keys are addresses of single values, which tell things apart only as long as these stay where they are; the number of the thing holds no pointer")
+		}
 		return
 	}
 	key := types.NewStruct([]*types.Var{types.NewField(m.Pos(), p.Code.Pkg, "key", ptr, false)}, nil)
 	if _, id := pointer(key); id != "" {
-		p.ReportWith(m, puts(p, cur), check.Warm, "the collector scans every key; put its number in its place, as in "+id)
+		p.ReportWith(m, puts(p, cur), check.Warm, "the collector scans every key"+beside(scanned)+"; put its number in its place, as in "+id)
+		return
+	}
+	if named := check.NamedOf(ptr); named != nil && sameModule(p, named) {
+		p.ReportWith(m, puts(p, cur), check.Warm, "keys are pointers, which the collector follows"+beside(scanned)+"; number each "+named.Obj().Name()+" when it is made, and put the number in its place, or what the map holds in a field of its own")
 	}
 }
 
@@ -154,7 +281,7 @@ func lives(p *check.Pass, cur inspector.Cursor) bool {
 		case *ast.FuncDecl:
 			return false
 		case *ast.TypeSpec:
-			return n.Type == cur.Node()
+			return true
 		}
 	}
 	return false
@@ -162,33 +289,33 @@ func lives(p *check.Pass, cur inspector.Cursor) bool {
 
 // pointer returns the one pointer field of key and the number that could stand
 // for it; nothing where key holds other pointers as well.
-func pointer(key *types.Struct) (field, id string) {
+func pointer(key *types.Struct) (field *types.Var, id string) {
 	for f := range key.Fields() {
 		if !check.HasPointers(f.Type()) {
 			continue
 		}
 		ptr, ok := f.Type().Underlying().(*types.Pointer)
-		if !ok || field != "" {
-			return "", ""
+		if !ok || field != nil {
+			return nil, ""
 		}
 		st, ok := ptr.Elem().Underlying().(*types.Struct)
 		if !ok {
-			return "", ""
+			return nil, ""
 		}
 		for sub := range st.Fields() {
 			if check.IsInteger(sub.Type()) && number.MatchString(sub.Name()) {
-				field, id = f.Name(), f.Name()+"."+sub.Name()
+				field, id = f, f.Name()+"."+sub.Name()
 			}
 		}
 		methods := types.NewMethodSet(ptr)
 		for i := range methods.Len() {
 			fn := methods.At(i).Obj().(*types.Func)
-			if sig := fn.Signature(); field == "" && number.MatchString(fn.Name()) && sig.Params().Len() == 0 && sig.Results().Len() == 1 && check.IsInteger(sig.Results().At(0).Type()) {
-				field, id = f.Name(), f.Name()+"."+fn.Name()+"()"
+			if sig := fn.Signature(); field == nil && number.MatchString(fn.Name()) && sig.Params().Len() == 0 && sig.Results().Len() == 1 && check.IsInteger(sig.Results().At(0).Type()) {
+				field, id = f, f.Name()+"."+fn.Name()+"()"
 			}
 		}
-		if field == "" {
-			return "", ""
+		if field == nil {
+			return nil, ""
 		}
 	}
 	return field, id

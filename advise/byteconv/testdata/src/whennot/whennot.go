@@ -57,3 +57,26 @@ func init() {
 func buffered(s string) *bytes.Buffer {
 	return bytes.NewBufferString(s) // to be written to
 }
+
+type header struct{ name, magic []byte }
+
+// Texts that are there anyway are copied to be held; nothing is made twice.
+func (h *header) set(name string) {
+	h.name = []byte(name)
+	h.name = append(h.name, name...)
+	fill([]byte("    "))
+	b := []byte("0000")
+	upper(b)
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = '.'
+	}
+}
+
+func both(s string) string {
+	b := bytes.NewBufferString(s)
+	b.WriteString(s) // written to
+	return b.String()
+}

@@ -36,3 +36,21 @@ func init() {
 func wrapped(cause error) error {
 	return fmt.Errorf("validate: %w", cause) // another one each time
 }
+
+type located struct{ line int }
+
+func (l *located) Error() string { return "located" }
+
+func (l *located) at(line int) error { return &located{line} }
+
+// Another error each time.
+//
+//go:noinline
+func locate(line int, cause *located) error {
+	if line > 3 {
+		return &located{line: line}
+	}
+	return cause.at(line)
+}
+
+var errAtOnce = func() error { return errLate }()

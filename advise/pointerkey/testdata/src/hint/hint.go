@@ -20,7 +20,7 @@ type table struct {
 	routes  map[route]int     // want `keys hold host, which every look-up hashes`
 	chosen  map[*string]int   // want `keys are addresses of single values`
 	byText  map[string]int
-	objects map[*tenant]*tenant
+	objects map[*tenant]*tenant // want `the collector scans every key, beside the values; put its number in its place, as in key.ID`
 }
 
 func (t *table) choose(text *string) {

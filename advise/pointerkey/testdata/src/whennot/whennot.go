@@ -1,11 +1,22 @@
 package whennot
 
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strconv"
+)
+
 type Tenant struct {
 	ID   uint64
 	Name string
 }
 
 type anonymous struct{ name string }
+
+// of another module: who knows where a number could be put.
+type foreign = url.URL
 
 type Key struct {
 	Tenant *Tenant
@@ -23,14 +34,48 @@ func local(keys []Key) int {
 }
 
 var (
-	byText  map[string]int
-	byID    map[identity]int
-	direct  map[*anonymous]int
-	objects map[Key]*Tenant // scanned anyway
+	byText map[string]int
+	byID   map[identity]int
+	direct map[*foreign]int
+	byType map[reflect.Type]int
+	byAddr map[netip.AddrPort]int
 )
 
-type gauge struct{ name string }
+// Texts that are there anyway, and those that only failures and start-up make.
+type registry struct {
+	byName map[string]int
+	ports  map[string]int
+}
 
-func (g *gauge) Index(of int) int { return of } // not a number of its own
+func (r *registry) get(name []byte, t *Tenant) int {
+	return r.byName[t.Name] + r.byName[string(name)] + r.ports["port:"+t.Name]
+}
 
-type gauges map[*gauge]int
+func (r *registry) fail(n int, err error) error {
+	if err != nil {
+		return fmt.Errorf("%d: %w", r.ports[strconv.Itoa(n)], err)
+	}
+	return nil
+}
+
+func init() {
+	texts[strconv.Itoa(len(texts))] = 1
+}
+
+var texts = map[string]int{}
+
+// The type parameter decides.
+type set[K comparable] struct{ of map[K]struct{} }
+
+type ordered[K comparable] struct{ of map[pair[K]]struct{} }
+
+type pair[K comparable] struct{ a, b K }
+
+// Not kept.
+func unique(list []*anonymous) int {
+	seen := make(map[*anonymous]bool)
+	for _, a := range list {
+		seen[a] = true
+	}
+	return len(seen)
+}

@@ -21,3 +21,13 @@ func visit(nodes []*Node) int {
 	}
 	return len(seen)
 }
+
+type Metadata struct{ author string }
+
+var meta = map[*Node]Metadata{}
+
+func annotate(n *Node, author string) {
+	meta[n] = Metadata{author}
+}
+
+func drop(n *Node) { delete(meta, n) }

@@ -63,3 +63,20 @@ func newQueue(items []int) *queue { return &queue{items} }
 type generic[T any] struct{ v T }
 
 func wrap[T any](v T) *generic[T] { return &generic[T]{v} }
+
+type total int64
+
+func (t *total) add(n int64) { *t += total(n) }
+
+// A method writes to it.
+func newTotal(n int64) *total {
+	t := total(n)
+	return &t
+}
+
+type span struct{ from, to int64 }
+
+func newSpan(from, to int64) *span {
+	s := span{from, to}
+	return &s
+}
