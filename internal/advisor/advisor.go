@@ -91,10 +91,11 @@ func (f *Finding) Text() string {
 type span struct {
 	File     string
 	From, To int
-	Column   int    // of its beginning
-	Callee   string // what it calls, as a site is named
-	Inner    bool   // it lies in the function that the first one calls
-	Beyond   bool   // only what is called counts, not what the lines themselves allocate
+	Column   int      // of its beginning
+	Callee   string   // what it calls, as a site is named
+	Inner    bool     // it lies in the function that the first one calls
+	Beyond   bool     // only what is called counts, not what the lines themselves allocate
+	Without  [][2]int // lines inside it, from and to, that are another function's
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are

@@ -35,6 +35,7 @@ func (s *Shares) weight() float64 {
 type Evidence struct {
 	Total   Totals `json:"total"`
 	Outside Shares `json:"outside"` // of samples without a line of the packages
+	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time, which is not in Total
 	Lines   []Line `json:"lines"`   // the hottest lines, most first
 
 	Notes []string `json:"notes,omitempty"` // why to doubt it
@@ -96,6 +97,11 @@ type joiner struct {
 	beyond  int // samples at lines that do not exist
 	within  int // and at lines that do
 
+	benchmarks bool               // the profile that is read is of benchmarks
+	before     Totals             // what they do outside the loops that they time
+	timings    map[string]*timing // of their files, by name as a profile has it
+	dirs       map[string]string  // of the packages
+
 	starts map[place]string // by where functions begin: their names
 	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
 	still  map[string]bool  // and those that begin where the profiles say
@@ -107,12 +113,14 @@ func join(names []string, units []*unit, base string, findings []Finding) (*Evid
 	j := &joiner{
 		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{}, votes: map[place]vote{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
+		timings: map[string]*timing{}, dirs: map[string]string{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
 			j.files[f.Name] = f.Name
 			j.files[path.Join(u.PkgPath, filepath.Base(f.Name))] = f.Name // built with -trimpath
 			j.lengths[f.Name] = f.Lines
+			j.dirs[u.PkgPath] = filepath.Dir(f.Name)
 			for _, fn := range f.Funcs {
 				j.starts[place{f.Name, fn.Line}] = fn.Name
 			}
@@ -129,10 +137,17 @@ func join(names []string, units []*unit, base string, findings []Finding) (*Evid
 	if err := j.compare(); err != nil {
 		return nil, err
 	}
+	if len(j.charged) == 0 && j.before != (Totals{}) {
+		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that they time; give the packages that these run")
+	}
 	if len(j.charged) == 0 {
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
 	}
-	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Notes: j.notes}
+	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
+	all := Totals{j.total.Bytes + j.before.Bytes, j.total.Objects + j.before.Objects, j.total.CPU + j.before.CPU}
+	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
+	}
 	found := map[place]bool{}
 	for i := range findings {
 		findings[i].Share = j.share(&findings[i], found)
@@ -173,6 +188,7 @@ func (j *joiner) read(name string) error {
 	}
 	j.program(name, p)
 	j.functions(p)
+	j.benchmarks = benchmarked(p)
 	known := false
 	for index, st := range p.SampleType {
 		for _, kind := range kinds {
@@ -194,10 +210,14 @@ func (j *joiner) read(name string) error {
 // charge gives a sample to the first line of the packages that is in its
 // stack, from the leaf up and through inlined calls, tests left out.
 func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
+	stack := frames(s)
+	if j.prepares(stack) {
+		*k.total(&j.before) += value
+		return
+	}
 	*k.total(&j.total) += value
 	var seen *signature // the one nearest to the line
 	var below []string  // the functions that were called from the line, the leaf first
-	stack := frames(s)
 	for i, f := range stack {
 		if sig := recognize(f.Function.Name); sig != nil {
 			seen = sig

@@ -125,6 +125,9 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 			continue // counted where it is called from
 		}
 		for line := s.From; line <= s.To; line++ {
+			if slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] }) {
+				continue
+			}
 			at := place{s.File, line}
 			for _, name := range f.sitesOf(s) {
 				t := j.sites[at][name]
@@ -187,7 +190,8 @@ func (s *site) regrown() (t Totals) {
 	return t
 }
 
-// spanAt is the span of the code from pos to end.
+// spanAt is the span of the code from pos to end. What the bodies of function
+// literals allocate is not of it: the literal is made where it begins.
 func spanAt(p *packages.Package, pos, end token.Pos) span {
 	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
 	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column}
@@ -196,11 +200,25 @@ func spanAt(p *packages.Package, pos, end token.Pos) span {
 			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if n == nil || pos < n.Pos() || end > n.End() {
+			if n == nil || n.End() < pos || n.Pos() > end {
 				return false
 			}
-			if n.Pos() == pos && n.End() == end && s.Callee == "" {
+			itself := n.Pos() == pos && n.End() == end
+			if itself && s.Callee == "" {
 				s.Callee, s.Beyond = calleeOf(p.TypesInfo, n)
+			}
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				if itself {
+					s.To = p.Fset.Position(n.Call.Fun.Pos()).Line
+				}
+			case *ast.FuncLit:
+				if itself {
+					s.To = p.Fset.Position(n.Body.Lbrace).Line
+				} else if n.Pos() >= pos && n.End() <= end {
+					s.Without = append(s.Without, [2]int{p.Fset.Position(n.Body.Lbrace).Line + 1, p.Fset.Position(n.Body.Rbrace).Line - 1})
+					return false
+				}
 			}
 			return true
 		})
