@@ -4,6 +4,7 @@ package jsonloop
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -60,7 +61,7 @@ func run(p *check.Pass) {
 		if whole(p, call.Args[0]) {
 			p.Report(call, min(p.HeatAt(cur), check.Warm), "all is read before it is decoded; a json.Decoder decodes from the reader, with a buffer of the size of one value")
 		} else if untyped(p.TypeOf(call.Args[1])) {
-			p.Hint(call, p.HeatAt(cur), "json.Unmarshal allocates each key and value of an untyped target, and boxes the values; a struct of what is wanted, or a parser that gives the parts, needs less")
+			p.Needs(check.Interface, handedOn(p, call.Args[1])).Hint(call, p.HeatAt(cur), "json.Unmarshal allocates each key and value of an untyped target, and boxes the values; a struct of what is wanted, or a parser that gives the parts, needs less")
 		} else if p.HeatAt(cur) == check.Hot {
 			p.Needs(check.Interface, true).Hint(call, p.HeatAt(cur), "json.Unmarshal goes over each message twice, the second time by reflection; generated code, or a type of its own in the place of a map, needs less")
 		}
@@ -156,6 +157,40 @@ func untyped(t types.Type) bool {
 	}
 	iface, ok := elem.(*types.Interface)
 	return ok && iface.Empty()
+}
+
+// handedOn reports whether what target points to goes further than this
+// function, or was there before, so that others know it as it is.
+func handedOn(p *check.Pass, target ast.Expr) bool {
+	u, ok := ast.Unparen(target).(*ast.UnaryExpr)
+	if !ok {
+		return true
+	}
+	v := p.Var(u.X)
+	if !p.Local(v) {
+		return true
+	}
+	for _, use := range p.Uses(v) {
+		switch n := use.Parent().Node().(type) {
+		case *ast.IndexExpr, *ast.TypeAssertExpr, *ast.BinaryExpr:
+		case *ast.RangeStmt:
+		case *ast.UnaryExpr:
+			if n != u {
+				return true
+			}
+		case *ast.CallExpr:
+			if b := p.Builtin(n); b != "len" && b != "delete" {
+				return true
+			}
+		case *ast.AssignStmt:
+			if slices.Contains(n.Rhs, use.Node().(ast.Expr)) {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // grows reports whether anything is appended to v.

@@ -91,7 +91,7 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) && !boxed(p, cur) {
 			p.Needs(check.Interface, !p.FreeAround(cur)).Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
 		} else if decl != nil && !c.buffer && onHeap(p, c.of) {
-			p.Report(c.call, min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
+			p.Needs(check.Interface, given(p, c.of)).Report(c.call, min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}
 	}
 }
@@ -124,6 +124,36 @@ func onHeap(p *check.Pass, b ast.Expr) bool {
 		return p.Local(v) && grown(p, v)
 	}
 	return false
+}
+
+// given reports whether b is the result of a function that gives bytes for
+// others as well: of one that packages outside see, an interface or another
+// module, but not the library, which knows other ways.
+func given(p *check.Pass, b ast.Expr) bool {
+	b = ast.Unparen(b)
+	if s, ok := b.(*ast.SliceExpr); ok {
+		b = ast.Unparen(s.X)
+	}
+	if v := p.Var(b); v != nil {
+		for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
+			if n := cur.Node().(*ast.AssignStmt); n.Tok == token.DEFINE && len(n.Rhs) == 1 && p.Var(n.Lhs[0]) == v {
+				b = ast.Unparen(n.Rhs[0])
+			}
+		}
+	}
+	call, ok := b.(*ast.CallExpr)
+	if !ok || p.Builtin(call) != "" {
+		return false
+	}
+	fn := p.Callee(call)
+	if fn == nil {
+		return true
+	}
+	recv := fn.Signature().Recv()
+	if check.Standard(fn) && (recv == nil || !types.IsInterface(recv.Type())) {
+		return false
+	}
+	return !p.Free(fn)
 }
 
 // grown reports whether v begins as an empty slice without memory on the stack,

@@ -15,7 +15,12 @@ import (
 // begins on their line needs, or that there is one without a caveat.
 const caveats = `package m
 
-import "example.org/m/other"
+import (
+	"encoding/json"
+	"strconv"
+
+	"example.org/m/other"
+)
 
 type Held struct{ Value any }
 
@@ -65,6 +70,38 @@ func text(b []byte) func() any {
 	return func() any {
 		return n // needs another interface
 	}
+}
+
+type texter interface{ Text() ([]byte, error) }
+
+func textOf(t texter) (string, error) {
+	b, err := t.Text()
+	return string(b), err // needs another interface
+}
+
+func digitsOf(n int) string {
+	b := digits(n)
+	return string(b) // plain
+}
+
+func decimal(n int) string {
+	b := strconv.AppendInt(nil, int64(n), 10)
+	return string(b) // plain
+}
+
+func digits(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
+
+func Decode(b []byte) (string, error) {
+	var m map[string]any
+	err := json.Unmarshal(b, &m) // plain
+	name, _ := m["name"].(string)
+	return name, err
+}
+
+func DecodeAll(b []byte) (any, error) {
+	var v any
+	err := json.Unmarshal(b, &v) // needs another interface
+	return v, err
 }
 
 func number(list []int) any {
@@ -131,7 +168,7 @@ func TestCaveats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc")}})
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop")}})
 	if err != nil {
 		t.Fatal(err)
 	}
