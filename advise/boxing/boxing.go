@@ -24,7 +24,7 @@ likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of
 Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any, passed
 as an interface with methods, or given to binary.Write.`,
 	When:     "the call is hot and the callee is yours to change.",
-	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what only a debug mode calls; what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
+	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what only a debug mode calls, while what logs at a level that is off, and could be asked before, is a hint; what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
 	Measured: "type parameters: 2 allocations -> 0; slog with int pairs still boxes, 2 -> 2 (Go 1.26.8)",
 	Own:      true,
 	Run:      run,
@@ -58,6 +58,9 @@ func run(p *check.Pass) {
 		}
 		if name := fn.Name(); fn.Pkg().Path() == "sort" && (name == "Slice" || name == "SliceStable") {
 			p.Report(call.Args[0], min(p.HeatAt(cur), check.Warm), "sort."+name+" boxes the slice and swaps by reflection; slices.SortFunc, from Go 1.21, takes the slice itself")
+			continue
+		}
+		if _, decl := p.Decl(fn); decl == nil && logged(p, cur, fn, call) {
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
@@ -133,7 +136,7 @@ func guarded(cur inspector.Cursor) bool {
 }
 
 // mode matches conditions on what is on for debugging only.
-var mode = regexp.MustCompile(`(?i)debug|trace|verbose|leakdetect|enabled?\(|\.v\(\d`)
+var mode = regexp.MustCompile(`(?i)debug|trace|verbose|leakdetect|enabled?\(|canlog|\.v\(\d`)
 
 // fixed reports whether fn cannot do without any: its signature is not free, or
 // it hands on what it is given as such.
