@@ -52,6 +52,8 @@ A finding is silenced by a comment on its line or the one above:
 
   isobar advise ./...
   isobar advise --profile allocs.pb.gz ./...
+  isobar advise --profile http://localhost:6060/debug/pprof/ ./...
+                                       what a running program allocated, and 10 s of its CPU time
   isobar advise --bench . ./...        the same with profiles of the benchmarks
   isobar advise --bench . --fix --verify ./...
                                        a patch of the fixes that tests and benchmarks prove
@@ -73,7 +75,7 @@ A finding is silenced by a comment on its line or the one above:
 	f := cmd.Flags()
 	opts.proof.flags(f)
 	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
-	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings")
+	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings; or URLs of a running program, such as http://localhost:6060/debug/pprof/")
 	f.StringSliceVar(&opts.coverage, "coverage", nil, "take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench counts by itself")
 	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")

@@ -24,7 +24,7 @@ type Config struct {
 	Dir      string // where patterns are looked up; empty for the working directory
 	Patterns []string
 	Checks   []*check.Check
-	Profiles []string // pprof files whose samples are joined to the findings
+	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
 	Coverage []string // coverage profiles that count, for findings that need an estimate
 	Env      []string // for the go command, beyond that of this process
 	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
@@ -135,7 +135,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	if len(c.Profiles) > 0 {
-		if r.Evidence, err = join(c.Profiles, units, base, r.Findings); err != nil {
+		if r.Evidence, err = join(ctx, c.Profiles, units, base, r.Findings); err != nil {
 			return nil, err
 		}
 	}

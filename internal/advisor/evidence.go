@@ -1,8 +1,8 @@
 package advisor
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -109,7 +109,7 @@ type joiner struct {
 }
 
 // join reads the profiles and gives each finding its share.
-func join(names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
+func join(ctx context.Context, names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
 		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{}, votes: map[place]vote{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
@@ -126,8 +126,8 @@ func join(names []string, units []*unit, base string, findings []Finding) (*Evid
 			}
 		}
 	}
-	for _, name := range names {
-		if err := j.read(name); err != nil {
+	for _, name := range endpoints(names) {
+		if err := j.read(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -176,10 +176,10 @@ func join(names []string, units []*unit, base string, findings []Finding) (*Evid
 }
 
 // read adds one profile.
-func (j *joiner) read(name string) error {
-	f, err := os.Open(name)
+func (j *joiner) read(ctx context.Context, name string) error {
+	f, err := open(ctx, name)
 	if err != nil {
-		return fmt.Errorf("advise: profile: %w", err)
+		return err
 	}
 	defer f.Close()
 	p, err := profile.Parse(f)

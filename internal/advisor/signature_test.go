@@ -72,7 +72,7 @@ func resolve(t *testing.T, profile string) map[string]Line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := join([]string{profile}, pkgs, filepath.Join("..", ".."), nil)
+	e, err := join(t.Context(), []string{profile}, pkgs, filepath.Join("..", ".."), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

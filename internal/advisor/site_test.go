@@ -114,7 +114,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{},
 	}
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
-	e, err := join([]string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
+	e, err := join(t.Context(), []string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
 	if err != nil {
 		t.Fatal(err)
 	}
