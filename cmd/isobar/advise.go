@@ -208,7 +208,7 @@ func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int
 	for _, f := range shown {
 		share := ""
 		if s := f.Share; s != nil {
-			share = fmt.Sprintf(" [%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU]", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
+			share = " [" + s.String() + "]"
 		}
 		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Text())
 	}
@@ -264,7 +264,11 @@ func printLines(b *strings.Builder, e *advisor.Evidence) {
 			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s%s\n", 100*l.Share.Bytes, 100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source, cause)
 		}
 	}
-	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n\n", 100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n", 100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+	if e.Total.CPU > 0 {
+		fmt.Fprintf(b, "the collector: %.1f %% of CPU\n", 100*float64(e.Total.GC)/float64(e.Total.CPU))
+	}
+	b.WriteByte('\n')
 }
 
 func (a *app) adviseChecksCommand() *cobra.Command {

@@ -17,6 +17,16 @@ type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
 	CPU     float64 `json:"cpu"`
+	GC      float64 `json:"gc_cpu"` // of CPU, too: an estimate of what its collection takes; 0 without both kinds of profile
+}
+
+// String is the shares in percent; that of collection where it is known.
+func (s *Shares) String() string {
+	text := fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
+	if s.GC > 0 {
+		text += fmt.Sprintf(", about %.1f %% of CPU for GC", 100*s.GC)
+	}
+	return text
 }
 
 // weight is what findings and lines are sorted by: allocations, and CPU time
@@ -46,6 +56,7 @@ type Totals struct {
 	Bytes   int64 `json:"alloc_bytes"`
 	Objects int64 `json:"alloc_objects"`
 	CPU     int64 `json:"cpu_ns"`
+	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
 }
 
 // A Line is one line of the packages and what was charged to it: what it did
@@ -143,8 +154,11 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 	if len(j.charged) == 0 {
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
 	}
+	all := Totals{Bytes: j.total.Bytes + j.before.Bytes, Objects: j.total.Objects + j.before.Objects, CPU: j.total.CPU + j.before.CPU}
+	if j.before.Bytes > 0 { // which is collected as well
+		j.total.GC = int64(float64(j.total.GC) * float64(j.total.Bytes) / float64(all.Bytes))
+	}
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
-	all := Totals{j.total.Bytes + j.before.Bytes, j.total.Objects + j.before.Objects, j.total.CPU + j.before.CPU}
 	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
 		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
@@ -216,6 +230,9 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 		return
 	}
 	*k.total(&j.total) += value
+	if k.name == cpu && collects(stack) {
+		j.total.GC += value
+	}
 	var seen *signature // the one nearest to the line
 	var below []string  // the functions that were called from the line, the leaf first
 	for i, f := range stack {
@@ -267,5 +284,6 @@ func (t *Totals) of(total Totals) (s Shares) {
 			*kind.share(&s) = float64(*kind.total(t)) / float64(all)
 		}
 	}
+	s.GC = total.gc(&s)
 	return s
 }

@@ -160,7 +160,7 @@ func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 		Outcome: v.Outcome, Reason: report.Clean(v.Reason), Code: excerpt(src, f),
 	}
 	if f.Share != nil {
-		p.Share = fmt.Sprintf("%s of bytes, %s of objects, %s of CPU", share(f.Share.Bytes), share(f.Share.Objects), share(f.Share.CPU))
+		p.Share = f.Share.String()
 	}
 	if v.Diff != "" {
 		for line := range strings.Lines(v.Diff) {

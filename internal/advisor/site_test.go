@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -130,5 +131,39 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		if found := l.Line != 30; l.Found != found {
 			t.Errorf("line %d: found %v, want %v", l.Line, l.Found, found)
 		}
+	}
+}
+
+// TestShareOfCollection: what collection costs is shared by the bytes that are
+// allocated.
+func TestShareOfCollection(t *testing.T) {
+	allocs := &profile.Profile{SampleType: []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}}}
+	stackOf(allocs, 14, 16, []int64{75, 7500})
+	stackOf(allocs, 15, 16, []int64{25, 2500})
+	cpu := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	stackOf(cpu, 16, 0, []int64{600})
+	stackOf(cpu, 15, 0, []int64{50}, "runtime.scanobject", "runtime.gcAssistAlloc1", "runtime.mallocgc")
+	stackOf(cpu, 14, 0, []int64{250}, "runtime.memclrNoHeapPointers", "runtime.mallocgc")
+	background := &profile.Function{ID: 90, Name: "runtime.gcBgMarkWorker"}
+	loc := &profile.Location{ID: 90, Line: []profile.Line{{Function: background}}}
+	cpu.Function, cpu.Location = append(cpu.Function, background), append(cpu.Location, loc)
+	cpu.Sample = append(cpu.Sample, &profile.Sample{Value: []int64{100}, Location: []*profile.Location{loc}})
+	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
+	findings := []Finding{{spans: []span{{File: "/m/m.go", From: 14, To: 14}}}, {spans: []span{{File: "/m/m.go", From: 15, To: 15}}}}
+	e, err := join(t.Context(), []string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Total.GC != 150 || e.Total.CPU != 1000 {
+		t.Errorf("collection takes %d of %d, want 150 of 1000", e.Total.GC, e.Total.CPU)
+	}
+	if a, b := findings[0].Share.GC, findings[1].Share.GC; math.Abs(a-0.1125) > 1e-9 || math.Abs(b-0.0375) > 1e-9 {
+		t.Errorf("shares of collection %v and %v, want 0.1125 and 0.0375", a, b)
+	}
+	if text := findings[0].Share.String(); text != "75.0 % of bytes, 75.0 % of objects, 25.0 % of CPU, about 11.2 % of CPU for GC" {
+		t.Error(text)
+	}
+	if _, err = join(t.Context(), []string{save(t, allocs)}, units, "/m", findings); err != nil || findings[0].Share.GC != 0 {
+		t.Errorf("without a CPU profile: %v, share of collection %v", err, findings[0].Share.GC)
 	}
 }
