@@ -141,7 +141,7 @@ func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 			case "StartTimer":
 				stopped = false
 			default:
-				if stopped {
+				if stopped && !starts(s) {
 					d.stopped = append(d.stopped, linesOf(fset, s))
 				}
 			}
@@ -192,6 +192,17 @@ func timer(s ast.Stmt) string {
 		}
 	}
 	return ""
+}
+
+// starts reports whether the timer is started within s, of whose parts some
+// are timed then.
+func starts(s ast.Stmt) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		inner, ok := n.(ast.Stmt)
+		found = found || ok && timer(inner) == "StartTimer"
+		return !found
+	})
+	return found
 }
 
 // startsStopped reports whether the timer is started in the block before it is

@@ -54,6 +54,18 @@ func BenchmarkStopped(b *testing.B) {
 	}
 }
 
+func BenchmarkStoppedAround(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		b.StopTimer()
+		prepare() // not
+		for range 10 {
+			prepare() // not
+			b.StartTimer()
+			work() // timed
+		}
+	}
+}
+
 func BenchmarkParallel(b *testing.B) {
 	prepare() // not
 	b.RunParallel(func(pb *testing.PB) {
