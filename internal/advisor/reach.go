@@ -127,10 +127,10 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s, "", false
 }
 
-// of returns the benchmarks that run one of the spots, those that run it most
-// often first.
+// of returns the benchmarks that run one of the spots: those that run more of
+// them first, and of these, those that run one most often.
 func (r reach) of(spots ...spot) []benchmark {
-	counts := map[benchmark]int{}
+	counts, ran := map[benchmark]int{}, map[benchmark]int{}
 	for _, s := range spots {
 		innermost := map[benchmark]*block{}
 		for i := range r[s.file] {
@@ -145,11 +145,12 @@ func (r reach) of(spots ...spot) []benchmark {
 		for by, b := range innermost {
 			if b.count > 0 {
 				counts[by] = max(counts[by], b.count)
+				ran[by]++
 			}
 		}
 	}
 	return slices.SortedFunc(maps.Keys(counts), func(a, b benchmark) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a.String(), b.String()))
+		return cmp.Or(cmp.Compare(ran[b], ran[a]), cmp.Compare(counts[b], counts[a]), strings.Compare(a.String(), b.String()))
 	})
 }
 

@@ -272,8 +272,8 @@ func (v *verifier) testAll(ctx context.Context, pkgs []string) error {
 	return err
 }
 
-// most is how many top-level benchmarks judge a fix: those that run it most
-// often.
+// most is how many top-level benchmarks judge a fix: those that run most of it,
+// and that most often.
 const most = 4
 
 // contests builds both sides of the benchmarks. The copy holds the remedy; the

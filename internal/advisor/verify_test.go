@@ -181,6 +181,13 @@ func TestReach(t *testing.T) {
 			t.Errorf("%d:%d: %v, want %v", tt.line, tt.column, got, tt.want)
 		}
 	}
+	// One that runs less often but more of what changed judges before the others.
+	whole := benchmark{p, "BenchmarkWhole", ""}
+	r["example.org/p/b.go"] = []block{{1, 1, 9, 1, 2, whole}}
+	r["example.org/p/a.go"] = append(r["example.org/p/a.go"], block{12, 20, 14, 3, 1, whole})
+	if got, want := r.of(spot{"example.org/p/a.go", 13, 5}, spot{"example.org/p/b.go", 3, 1}), []benchmark{whole, many, few}; !slices.Equal(got, want) {
+		t.Errorf("of two spots: %v, want %v", got, want)
+	}
 	if err := os.WriteFile(name, []byte("mode: set\nx.go:1.2,3\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
