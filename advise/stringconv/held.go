@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -21,7 +22,7 @@ func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, name str
 		p.Report(call, c.heat(p, cur), "string(b) copies for strings.NewReader; bytes.NewReader reads the slice")
 	case cuts[name] && fateOf(p, cur, map[*types.Var]bool{})&^(compares|searches) == 0:
 		p.Report(call, c.heat(p, cur), "string(b) copies for strings."+name+", and what is cut from it is only read; package bytes has the same functions")
-	case cuts[name]:
+	case cuts[name] && !keptWhole(p, cur):
 		p.Report(call, min(c.heat(p, cur), check.Warm), "string(b) copies all for strings."+name+"; let bytes."+name+" cut the slice, and convert what is kept")
 	case copies[name]:
 		p.Report(call, min(c.heat(p, cur), check.Warm), "string(b) is copied, and strings."+name+" copies it again; bytes."+name+" reads the slice")
@@ -63,6 +64,43 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 	case f&keeps != 0 && f&(searches|converts) != 0:
 		p.Report(c.call, warm, "the copy in "+v.Name()+" is read before it is kept; read the []byte, and convert only what is kept")
 	}
+}
+
+// keptWhole reports whether the list that the call at cur makes is returned,
+// held or sent as it is, so that each of its parts would need a copy.
+func keptWhole(p *check.Pass, cur inspector.Cursor) bool {
+	if _, list := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Slice); !list {
+		return false
+	}
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.ReturnStmt, *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		return p.Builtin(parent) == "append"
+	case *ast.AssignStmt:
+		i := slices.Index(parent.Rhs, cur.Node().(ast.Expr))
+		if i < 0 || len(parent.Lhs) != len(parent.Rhs) {
+			return false
+		}
+		v := p.Var(parent.Lhs[i])
+		if id, ok := parent.Lhs[i].(*ast.Ident); ok && id.Name == "_" {
+			return false
+		}
+		if !p.Local(v) {
+			return true
+		}
+		for _, use := range p.Uses(v) {
+			switch n := use.Parent().Node().(type) {
+			case *ast.ReturnStmt, *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
+				return true
+			case *ast.AssignStmt: // of the list, not to it
+				if slices.Contains(n.Rhs, use.Node().(ast.Expr)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // looksUp reports whether a map is read with v as the key.
