@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/claim"
 	"github.com/isobar-go/isobar/internal/host"
 	"github.com/isobar-go/isobar/internal/plan"
 	"github.com/isobar-go/isobar/internal/report"
@@ -193,8 +194,22 @@ func (a *app) publish(s *store.Store, storePath string, id int64, output *output
 	if err := report.Summary(a.out, meta, analysis, a.style()); err != nil {
 		return err
 	}
+	if err := a.printSaid(analysis); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(a.out, "\nreport   %s\nall of it  isobar lab show %d\n", out, id)
 	return err
+}
+
+// printSaid prints what documents say of the studies of a run, beside what it
+// shows.
+func (a *app) printSaid(analysis *stat.Analysis) error {
+	outcomes := claim.OfRun(analysis)
+	if len(outcomes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out)
+	return a.printLedger(newLedger(outcomes), false)
 }
 
 // analyze loads a run and computes everything that reports show.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,11 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 			if err := factors.apply(&study); err != nil {
 				return err
 			}
-			spec, err := opts.spec([]plan.Study{study})
+			studies, err := split(w, study, cmd.Flags().Changed)
+			if err != nil {
+				return err
+			}
+			spec, err := opts.spec(studies)
 			if err != nil {
 				return err
 			}
@@ -99,4 +104,34 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		values[i] = cmd.Flags().String(p.Name, p.Default, p.Help)
 	}
 	return cmd
+}
+
+// split makes a study of each case of the workload, where it has cases and the
+// flags do not choose levels for them: of those that are named, or else of all.
+func split(w *workload.Workload, all plan.Study, changed func(flag string) bool) ([]plan.Study, error) {
+	if w.Cases == nil || changed(w.Cases.Over) {
+		return []plan.Study{all}, nil
+	}
+	var studies []plan.Study
+	for _, c := range w.Cases.All {
+		study := all
+		study.Name, study.Params = w.Name+" "+c.Value+" "+c.Name, slices.Clone(all.Params)
+		chosen := true
+		for i, p := range study.Params {
+			switch p.Name {
+			case w.Cases.Of:
+				chosen = !changed(p.Name) || slices.Contains(p.Levels, c.Value)
+				study.Params[i].Levels = []string{c.Value}
+			case w.Cases.Over:
+				study.Params[i].Levels = c.Levels
+			}
+		}
+		if chosen {
+			studies = append(studies, study)
+		}
+	}
+	if len(studies) == 0 {
+		return nil, checkStudy(all) // which says what is wrong with the levels
+	}
+	return studies, nil
 }

@@ -123,7 +123,10 @@ func (a *app) showCommand() *cobra.Command {
 			if output.json {
 				return report.JSON(a.out, meta, analysis)
 			}
-			return report.Text(a.out, meta, analysis, a.style())
+			if err := report.Text(a.out, meta, analysis, a.style()); err != nil {
+				return err
+			}
+			return a.printSaid(analysis)
 		},
 	}
 	cmd.Flags().BoolVar(&output.json, "json", false, "print the result as JSON")

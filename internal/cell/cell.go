@@ -9,6 +9,7 @@
 package cell
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strconv"
@@ -21,6 +22,9 @@ import (
 type Config struct {
 	// Workload names a registered workload.
 	Workload string `json:"workload"`
+	// Study tells the studies of one workload apart, each with a baseline of its
+	// own; "" where the run has one.
+	Study string `json:"study,omitempty"`
 	// Params holds every parameter of the workload, in flag syntax.
 	Params map[string]string `json:"params,omitempty"`
 	// Command is the program that the exec workload runs.
@@ -45,7 +49,7 @@ type Cell struct {
 	// within its run.
 	Index int `json:"index"`
 	// Order is the position of the configuration in the plan, from 0, before
-	// blocks were shuffled. The first configuration of a workload is the
+	// blocks were shuffled. The first configuration of a study is the
 	// baseline that the others are compared with.
 	Order int `json:"order"`
 	// Block is the repetition, from 0. Cells of one block are compared with
@@ -99,6 +103,9 @@ func (c Config) Key() string {
 	}
 	return b.String()
 }
+
+// Title names the study that c is of.
+func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
 // Factor returns the value of the named factor: "workload", "command", "gc",
 // "gomaxprocs", "collector", "twin", or a parameter. ok is false where the

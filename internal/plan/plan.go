@@ -40,6 +40,7 @@ type Factor struct {
 // collector.
 type Study struct {
 	Workload   string
+	Name       string   // where several are of one workload
 	Command    []string // the program of an exec study
 	Params     []Factor // varies slowest first
 	GC         []cell.GC
@@ -62,7 +63,7 @@ type Spec struct {
 
 // Configs returns the configurations of s in order, the baseline first.
 func (s Study) Configs() ([]cell.Config, error) {
-	configs := []cell.Config{{Workload: s.Workload, Command: s.Command}}
+	configs := []cell.Config{{Workload: s.Workload, Study: s.Name, Command: s.Command}}
 	for _, f := range s.Params {
 		if err := distinct(f.Name, f.Levels); err != nil {
 			return nil, err

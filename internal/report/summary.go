@@ -27,6 +27,9 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p.findings(a.Findings, summaryFindings)
 	left, hidden, marked := summaryLines, 0, false
 	for _, sec := range sections(a) {
+		if sec.baseline().Config.Study != "" {
+			left = summaryLines // who asks for many small cases wants to see each
+		}
 		table, subtitle := sec.headline(), "baseline "+sec.baseline().label
 		if grid, ok := sec.grid(); ok && len(sec.rows) > gridRows {
 			table, subtitle = grid.terminal(), heading(sec.primary())+" and its ratio to "+sec.baseline().label
@@ -60,7 +63,11 @@ func (s *section) headline() *terminalTable {
 	if !s.has(tail) {
 		tail = stat.LatencyMetric(cell.HistService, "p99.9")
 	}
-	for _, metric := range []string{tail, cell.GCCPUShare, cell.RSSPeak} {
+	others := []string{tail, cell.GCCPUShare, cell.RSSPeak}
+	if s.baseline().Config.Study != "" { // a small case: what one operation takes
+		others = []string{cell.OpBytes, cell.OpAllocs, cell.GCCPUShare}
+	}
+	for _, metric := range others {
 		if s.has(metric) && !slices.Contains(metrics, metric) {
 			metrics = append(metrics, metric)
 		}

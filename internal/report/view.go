@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/stat"
 )
 
-// A section is one workload of the analysis.
+// A section is one study of the analysis.
 type section struct {
 	name string
 	// fixed lists what all rows have in common, varying what tells them apart.
@@ -33,16 +33,16 @@ type row struct {
 	exact bool // see View
 }
 
-// sections sorts the analysis by workload, in the order of the plan.
+// sections sorts the analysis by study, in the order of the plan.
 func sections(a *stat.Analysis) []*section {
 	var all []*section
 	byName := map[string]*section{}
 	byKey := map[string]*section{}
 	for _, g := range a.Groups {
-		s := byName[g.Config.Workload]
+		s := byName[g.Config.Title()]
 		if s == nil {
-			s = &section{name: clean(g.Config.Workload)}
-			byName[g.Config.Workload] = s
+			s = &section{name: clean(g.Config.Title())}
+			byName[g.Config.Title()] = s
 			all = append(all, s)
 		}
 		s.rows = append(s.rows, &row{Group: g})

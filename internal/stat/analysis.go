@@ -42,8 +42,8 @@ type Analysis struct {
 	// Floors are the A/A comparisons: one for each metric of each baseline
 	// that has a twin.
 	Floors []Comparison
-	// Comparisons set every group against the baseline of its workload, the
-	// first configuration of the plan for it: one for each metric in Headline,
+	// Comparisons set every group against the baseline of its study, the
+	// first configuration of it in the plan: one for each metric in Headline,
 	// and each that a workload adds, that both have.
 	Comparisons []Comparison
 	// Warnings are the doubts that travel with the records, and those about

@@ -46,9 +46,9 @@ func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Anal
 	floors := a.floors()
 	baselines := make(map[string]*Group)
 	for _, g := range groups {
-		base := baselines[g.Config.Workload]
+		base := baselines[g.Config.Title()]
 		if base == nil {
-			baselines[g.Config.Workload] = g
+			baselines[g.Config.Title()] = g
 			continue
 		}
 		for _, metric := range compared(base, g) {
@@ -170,7 +170,7 @@ const maxFloor = 10
 func (a *Analysis) floors() floors {
 	workload := make(map[string]string, len(a.Groups))
 	for _, g := range a.Groups {
-		workload[g.Key] = g.Config.Workload
+		workload[g.Key] = g.Config.Title()
 	}
 	f := make(floors)
 	for _, c := range a.Floors {
@@ -190,7 +190,7 @@ func (f floors) raise(k [3]string, c Comparison) {
 }
 
 func (f floors) of(g *Group, metric, machine string) float64 {
-	return max(1, f[[3]string{g.Config.Workload, metric, machine}])
+	return max(1, f[[3]string{g.Config.Title(), metric, machine}])
 }
 
 // warnings collects the doubts: those of the run first, then those of the

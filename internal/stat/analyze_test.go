@@ -117,6 +117,36 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
+// TestStudiesHaveBaselines: several studies of one workload are compared each
+// with its own baseline, under its own noise floor.
+func TestStudiesHaveBaselines(t *testing.T) {
+	var configs []cell.Config
+	for study, names := range map[string][]string{"strategies 1": {"plain", "arena"}, "strategies 2": {"slab", "pool"}} {
+		part := []cell.Config{}
+		for _, name := range names {
+			part = append(part, cell.Config{Workload: "strategies", Study: study, Params: map[string]string{"strategy": name}, GC: cell.DefaultGC})
+		}
+		configs = append(configs, withTwin(part)...)
+	}
+	a := analyze(t, model{configs: configs, blocks: 8, noise: 0.01, figures: func(c cell.Config) map[string]float64 {
+		return map[string]float64{cell.OpTime: map[string]float64{"plain": 100, "arena": 50, "slab": 1000, "pool": 250}[c.Params["strategy"]]}
+	}})
+	if len(a.Comparisons) != 2 || len(a.Floors) != 2 {
+		t.Fatalf("%d comparisons and %d floors, want 2 of each", len(a.Comparisons), len(a.Floors))
+	}
+	for _, c := range a.Comparisons {
+		want := map[bool]float64{true: 0.5, false: 0.25}[strings.Contains(c.B, "arena")]
+		if math.Abs(c.Ratio-want) > 0.02 {
+			t.Errorf("%s is %.3g of %s, want %v", c.B, c.Ratio, c.A, want)
+		}
+	}
+	for _, want := range []string{"strategies 1: arena cut", "strategies 2: pool cut"} {
+		if !strings.Contains(strings.Join(a.Findings, "\n"), want) {
+			t.Errorf("findings lack %q: %q", want, a.Findings)
+		}
+	}
+}
+
 func TestFindings(t *testing.T) {
 	market := func(pools ...string) []cell.Config {
 		var configs []cell.Config

@@ -40,10 +40,10 @@ func byWorkload(groups []*Group) [][]*Group {
 	var out [][]*Group
 	at := make(map[string]int)
 	for _, g := range groups {
-		i, ok := at[g.Config.Workload]
+		i, ok := at[g.Config.Title()]
 		if !ok {
 			i = len(out)
-			at[g.Config.Workload] = i
+			at[g.Config.Title()] = i
 			out = append(out, nil)
 		}
 		out[i] = append(out[i], g)
@@ -59,7 +59,7 @@ type study struct {
 }
 
 func (s study) findings() []finding {
-	name := s.base.Config.Workload
+	name := s.base.Config.Title()
 	if len(s.base.Records) == 0 && len(s.base.Failures) > 0 {
 		return []finding{{fmt.Sprintf("%s: every cell of the baseline failed (%s): nothing can be compared.", name, s.base.Failures[0].Err.Kind), true}}
 	}
@@ -180,7 +180,7 @@ func (s study) effect(factor string, g *Group) finding {
 		parts = []string{"proved nothing: no figure to compare"}
 	}
 	return finding{
-		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Workload, subject, list(parts, "and"), level(s.base.Config, factor)),
+		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Title(), subject, list(parts, "and"), level(s.base.Config, factor)),
 		len(costs)+len(gains)+len(mixed) > 0,
 	}
 }
@@ -226,7 +226,7 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 		return out
 	}
 	base := level(s.base.Config, factor)
-	text := fmt.Sprintf("%s: under %s ", s.base.Config.Workload, level(s.base.Config, "gc"))
+	text := fmt.Sprintf("%s: under %s ", s.base.Config.Title(), level(s.base.Config, "gc"))
 	if len(better) > 0 {
 		order := inOrder(better)
 		text += fmt.Sprintf("%s relieved most: %s", names[better[0].B], factorOf(better[0], " the "+speed.name+" of "+base))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -148,6 +149,9 @@ func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Recor
 		}
 		here.change(w, whereabouts(run, rec))
 		fmt.Fprintf(w, "%s block=%d order=%d workload=%s", markPrefix, rec.Cell.Block, rec.Cell.Order, url.QueryEscape(rec.Cell.Workload))
+		if study := rec.Cell.Study; study != "" {
+			fmt.Fprintf(w, ";%s", url.QueryEscape(study))
+		}
 		for _, v := range quiet {
 			fmt.Fprintf(w, " %v %s", v.Value, v.Unit)
 		}
@@ -212,6 +216,7 @@ func benchmarkName(c cell.Config, cpus int) []byte {
 type mark struct {
 	block, order int
 	workload     string
+	study        string // "" where the run has one of the workload
 	values       []benchfmt.Value
 }
 
@@ -244,12 +249,14 @@ func parseMark(text string) (*mark, error) {
 	if _, err := fmt.Sscanf(strings.Join(fields[:2], " "), "block=%d order=%d", &m.block, &m.order); err != nil || m.block < 0 || m.order < 0 {
 		return nil, fmt.Errorf("%q %q: want block=N order=N", fields[0], fields[1])
 	}
-	workload, ok := strings.CutPrefix(fields[2], "workload=")
-	workload, err := url.QueryUnescape(workload)
-	if !ok || err != nil {
-		return nil, fmt.Errorf("%q: want workload=NAME", fields[2])
+	names, ok := strings.CutPrefix(fields[2], "workload=")
+	workload, study, _ := strings.Cut(names, ";")
+	var errs [2]error
+	m.workload, errs[0] = url.QueryUnescape(workload)
+	m.study, errs[1] = url.QueryUnescape(study)
+	if !ok || errors.Join(errs[:]...) != nil {
+		return nil, fmt.Errorf("%q: want workload=NAME, or workload=NAME;STUDY", fields[2])
 	}
-	m.workload = workload
 	for i := 3; i < len(fields); i += 2 {
 		v := benchfmt.Value{Unit: fields[i+1]}
 		var err error

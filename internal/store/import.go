@@ -172,7 +172,7 @@ func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 	base, parts := result.Name.Parts()
 	c := cell.Config{Workload: string(base), GC: UnknownGC}
 	if ours {
-		c.Workload = m.workload
+		c.Workload, c.Study = m.workload, m.study
 	} else if pkg := result.GetConfig("pkg"); pkg != "" {
 		c.Params = map[string]string{"pkg": pkg}
 	}

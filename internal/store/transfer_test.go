@@ -31,7 +31,7 @@ func measured(t testing.TB, blocks int) (*Store, int64, []cell.Cell, []*cell.Rec
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "s.db"))
 	cells := testPlan(blocks)
-	odd := cell.Config{Workload: "exec", Command: []string{"go", "vet", "./..."}, GC: cell.DisabledGC, GOMAXPROCS: 1, Collector: "classic",
+	odd := cell.Config{Workload: "exec", Study: "exec; 2 vet", Command: []string{"go", "vet", "./..."}, GC: cell.DisabledGC, GOMAXPROCS: 1, Collector: "classic",
 		Params: map[string]string{"input": "a b/c%=\u00a0d-8"}}
 	for block := range blocks {
 		cells = append(cells, cell.Cell{Config: odd, Index: len(cells), Order: 3, Block: block})
@@ -69,7 +69,7 @@ func export(t testing.TB, s *Store, run int64, format string) string {
 func TestBenchmarksRoundTrip(t *testing.T) {
 	s, id, _, records := measured(t, 8)
 	type position struct {
-		key          string
+		key, title   string
 		block, order int
 	}
 	want := make(map[position]map[string]float64)
@@ -81,7 +81,7 @@ func TestBenchmarksRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[position{rec.Cell.Key(), rec.Cell.Block, rec.Cell.Order}] = metrics
+		want[position{rec.Cell.Key(), rec.Cell.Title(), rec.Cell.Block, rec.Cell.Order}] = metrics
 	}
 	for range 2 {
 		text := export(t, s, id, "benchfmt")
@@ -95,7 +95,7 @@ func TestBenchmarksRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, rec := range imported {
-			got[position{rec.Cell.Key(), rec.Cell.Block, rec.Cell.Order}] = rec.Metrics
+			got[position{rec.Cell.Key(), rec.Cell.Title(), rec.Cell.Block, rec.Cell.Order}] = rec.Metrics
 		}
 		if len(imported) != len(want) || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d records, want %d\n got %v\nwant %v", len(imported), len(want), got, want)
@@ -237,20 +237,21 @@ func TestImportRefuses(t *testing.T) {
 		"BenchmarkX 1":           "f.txt:1: ",
 		"BenchmarkX 1 NaN ns/op": "f.txt:1: NaN ns/op: want a finite number",
 		"BenchmarkX 1 Inf ns/op": "f.txt:1: +Inf ns/op: want a finite number",
-		"BenchmarkX 1 2 ns/op\nBenchmarkX 1 2 ns/op 3 ns/op":           "f.txt:2: two values in ns/op",
-		"Unit ns/op better\nBenchmarkX 1 2 ns/op":                      "f.txt:1: ",
-		"Unit a x=1\nUnit a x=2\nBenchmarkX 1 2 a":                     "f.txt:2: ",
-		markPrefix + "\nBenchmarkX 1 2 a":                              "f.txt:1: want",
-		markPrefix + " block=x order=0 workload=x\nBenchmarkX 1 2 a":   "f.txt:1: ",
-		markPrefix + " block=-1 order=0 workload=x\nBenchmarkX 1 2 a":  "f.txt:1: ",
-		markPrefix + " block=0 order=0 workload=%zz\nBenchmarkX 1 2 a": "f.txt:1: ",
-		mark + " 1 a 2\nBenchmarkX 1 2 a":                              "f.txt:1: want",
-		mark + " x a\nBenchmarkX 1 2 a":                                "f.txt:1: \"x\": want a number",
-		mark + " 0 a\nBenchmarkX 1 2 a":                                "f.txt:2: two values in a",
-		"format: isobar\n" + mark + "\nBenchmarkX/gc=fast 1 2 a":       "f.txt:3: ",
-		"format: isobar\n" + mark + "\nBenchmarkX/gomaxprocs=0 1 2 a":  "f.txt:3: ",
-		"format: isobar\n" + mark + "\nBenchmarkX/a=%zz 1 2 a":         "f.txt:3: ",
-		"BenchmarkX 1 2 ns/op\n" + strings.Repeat("x", 100_000):        "f.txt:1: ",
+		"BenchmarkX 1 2 ns/op\nBenchmarkX 1 2 ns/op 3 ns/op":            "f.txt:2: two values in ns/op",
+		"Unit ns/op better\nBenchmarkX 1 2 ns/op":                       "f.txt:1: ",
+		"Unit a x=1\nUnit a x=2\nBenchmarkX 1 2 a":                      "f.txt:2: ",
+		markPrefix + "\nBenchmarkX 1 2 a":                               "f.txt:1: want",
+		markPrefix + " block=x order=0 workload=x\nBenchmarkX 1 2 a":    "f.txt:1: ",
+		markPrefix + " block=-1 order=0 workload=x\nBenchmarkX 1 2 a":   "f.txt:1: ",
+		markPrefix + " block=0 order=0 workload=%zz\nBenchmarkX 1 2 a":  "f.txt:1: ",
+		markPrefix + " block=0 order=0 workload=a;%z\nBenchmarkX 1 2 a": "f.txt:1: ",
+		mark + " 1 a 2\nBenchmarkX 1 2 a":                               "f.txt:1: want",
+		mark + " x a\nBenchmarkX 1 2 a":                                 "f.txt:1: \"x\": want a number",
+		mark + " 0 a\nBenchmarkX 1 2 a":                                 "f.txt:2: two values in a",
+		"format: isobar\n" + mark + "\nBenchmarkX/gc=fast 1 2 a":        "f.txt:3: ",
+		"format: isobar\n" + mark + "\nBenchmarkX/gomaxprocs=0 1 2 a":   "f.txt:3: ",
+		"format: isobar\n" + mark + "\nBenchmarkX/a=%zz 1 2 a":          "f.txt:3: ",
+		"BenchmarkX 1 2 ns/op\n" + strings.Repeat("x", 100_000):         "f.txt:1: ",
 	} {
 		_, err := s.Import(strings.NewReader(text), "f.txt", Run{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -12,12 +13,29 @@ func init() {
 	Register(&Workload{
 		Name:    "exercises",
 		Summary: "the eighteen allocation exercises: what a pattern costs, and what its remedy costs",
-		Params: withBudget("0", "2s",
-			Param{Name: "exercise", Default: "1", Help: "number of the exercise: " + exerciseList(), Check: IntRange(1, len(exerciseCases))},
+		Params: withBudget("0", "300ms",
+			Param{Name: "exercise", Default: "1", Help: "number of the exercise (without --variant: all of them, or of those named, every variant): " + exerciseList(), Check: IntRange(1, len(exerciseCases))},
 			Param{Name: "variant", Default: "before", Help: "before, after, or another that the exercise has: " + exerciseVariants(), Check: checkVariant},
 		),
-		New: newExercises,
+		New:   newExercises,
+		Cases: &Cases{Of: "exercise", Over: "variant", All: everyExercise()},
 	})
+}
+
+// everyExercise returns the exercises with all of their variants.
+func everyExercise() []Case {
+	cases := make([]Case, 0, len(exerciseCases))
+	for i := range exerciseCases {
+		c := &exerciseCases[i]
+		levels := []string{"before", "after"}
+		for _, name := range variantNames(c) {
+			if !slices.Contains(levels, name) {
+				levels = append(levels, name)
+			}
+		}
+		cases = append(cases, Case{strconv.Itoa(i + 1), c.name, levels})
+	}
+	return cases
 }
 
 // exercises are the pairs of seed document 003: a pattern that allocates more

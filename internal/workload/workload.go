@@ -36,6 +36,23 @@ type Workload struct {
 	New func(Env) (Task, error)
 	// NeedsCommand is set for workloads that run a program given by the user.
 	NeedsCommand bool
+	// Cases, where there is one, splits a run whose flags do not say otherwise
+	// into a study for each case.
+	Cases *Cases
+}
+
+// Cases are what a parameter chooses from, each with levels of its own for
+// another parameter.
+type Cases struct {
+	Of, Over string // the two parameters
+	All      []Case
+}
+
+// A Case is one value of the first parameter: its name, and the levels of the
+// second one, the baseline first.
+type Case struct {
+	Value, Name string
+	Levels      []string
 }
 
 // A Param is one parameter of a workload: a flag of the command line and a
