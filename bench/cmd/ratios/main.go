@@ -84,8 +84,7 @@ func run(args []string) error {
 		}
 	}
 	var page bytes.Buffer
-	command := "go run ./cmd/ratios " + strings.Join(args, " ")
-	if err := results.write(&page, strings.TrimSpace(command), *seed); err != nil {
+	if err := results.write(&page, command(os.Getenv("GOEXPERIMENT"), args), *seed); err != nil {
 		return err
 	}
 	if *out == "" {
@@ -93,6 +92,24 @@ func run(args []string) error {
 		return err
 	}
 	return os.WriteFile(*out, page.Bytes(), 0o644)
+}
+
+var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// command is how a shell repeats the run.
+func command(experiment string, args []string) string {
+	var b strings.Builder
+	if experiment != "" {
+		b.WriteString("GOEXPERIMENT=" + experiment + " ")
+	}
+	b.WriteString("go run ./cmd/ratios")
+	for _, arg := range args {
+		if !plain.MatchString(arg) {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		b.WriteString(" " + arg)
+	}
+	return b.String()
 }
 
 // A binary is a compiled test binary of one package.
@@ -200,15 +217,22 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 			fmt.Fprintf(w, "\n## %s\n", pkg)
 			last = pkg
 		}
-		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op | B/op | allocs/op | ratio | interval | verdict for %s |\n| --- | ---: | ---: | ---: | ---: | --- | --- |\n", name, r.ours)
 		impls := r.by[benchmark]
+		speed := [2]string{} // head and rule of a column, where one of them counts bytes
+		for _, g := range impls {
+			if _, ok := g.Series[speedUnit]; ok {
+				speed = [2]string{" GB/s |", " ---: |"}
+			}
+		}
+		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op |%s B/op | allocs/op | ratio | interval | verdict for %s |\n| --- | ---: |%s ---: | ---: | ---: | --- | --- |\n",
+			name, speed[0], r.ours, speed[1])
 		names := make([]string, 0, len(impls))
 		for impl := range impls {
 			names = append(names, impl)
 		}
 		sort.Strings(names)
 		for _, impl := range names {
-			r.writeRow(w, impl, impls[impl], impls[r.ours])
+			r.writeRow(w, impl, impls[impl], impls[r.ours], speed[0] != "")
 		}
 	}
 	return nil
@@ -225,7 +249,10 @@ func cpuUnit(g, our *stat.Group) string {
 	return "sec/op"
 }
 
-func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group) {
+// speedUnit is what benchfmt makes of the MB/s of a benchmark that calls SetBytes.
+const speedUnit = "B/s"
+
+func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group, speed bool) {
 	median := func(unit, format string, factor float64) string {
 		s, ok := g.Series[unit]
 		if !ok {
@@ -233,7 +260,11 @@ func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group) {
 		}
 		return fmt.Sprintf(format, stat.Summarize(s).Median*factor)
 	}
-	fmt.Fprintf(w, "| %s | %s | %s | %s |", impl, median("sec/op", "%.4g ns", 1e9), median("B/op", "%.4g", 1), median("allocs/op", "%.4g", 1))
+	fmt.Fprintf(w, "| %s | %s |", impl, median("sec/op", "%.4g ns", 1e9))
+	if speed {
+		fmt.Fprintf(w, " %s |", median(speedUnit, "%.3g", 1e-9))
+	}
+	fmt.Fprintf(w, " %s | %s |", median("B/op", "%.4g", 1), median("allocs/op", "%.4g", 1))
 	if our == nil || impl == prefix || strings.HasPrefix(impl, prefix+"-") {
 		fmt.Fprintln(w, " | | |")
 		return

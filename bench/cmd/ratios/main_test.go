@@ -21,6 +21,36 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestCommand(t *testing.T) {
+	for want, args := range map[string][]string{
+		"GOEXPERIMENT=arenas go run ./cmd/ratios -bench 'Typed|Tree' ./arena": {"arenas", "-bench", "Typed|Tree", "./arena"},
+		`go run ./cmd/ratios -bench 'it'\''s$' -out ../docs/x.md`:             {"", "-bench", "it's$", "-out", "../docs/x.md"},
+		"go run ./cmd/ratios": {""},
+	} {
+		if got := command(args[0], args[1:]); got != want {
+			t.Errorf("command(%q) = %s, want %s", args, got, want)
+		}
+	}
+}
+
+// Where a benchmark counts bytes, its table has a column for them.
+func TestTableOfBytes(t *testing.T) {
+	r := newResults()
+	out := "BenchmarkX/impl=isobar-2 \t 10 \t 100 ns/op \t 1500.00 MB/s\nBenchmarkX/impl=peer-2 \t 10 \t 200 ns/op\nBenchmarkY/impl=isobar-2 \t 10 \t 100 ns/op\n"
+	if err := r.add("pool", 0, []byte(out)); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := r.write(&b, "command", 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| isobar | 100 ns | 1.5 |  |", "| peer | 200 ns |  |  |", "| implementation | time/op | GB/s | B/op |", "| implementation | time/op | B/op |", "| isobar | 100 ns |  |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestTablesPairByBlock(t *testing.T) {
 	r := newResults()
 	for block, line := range []string{"100 ns/op", "200 ns/op", "150 ns/op", "120 ns/op", "180 ns/op", "160 ns/op"} {
