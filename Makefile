@@ -33,6 +33,7 @@ staticcheck:
 cross:
 	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
 	GOEXPERIMENT=arenas $(GO) vet ./internal/workload
+	cd bench && GOEXPERIMENT=arenas $(GO) vet ./arena
 
 unit:
 	$(GO) test ./...
@@ -78,6 +79,7 @@ deploy:
 
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11
+	cd bench && GOEXPERIMENT=arenas $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -bench 'Typed|Tree' -out ../docs/arenas.md ./arena
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/http11-servers.md ./http11/server
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 9 -bench 'Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|gnet)$$' -ours isobar-readiness -wall -out ../docs/http11-wrk.md ./http11/server
 	cd bench && $(GO) run ./cmd/modes -out ../docs/http11-modes.md
