@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/util/zeropool"
+	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/isobar-go/isobar/pool"
 )
@@ -118,6 +119,34 @@ func channelPool(b *testing.B, burst int) {
 	})
 }
 
+// xsyncPool is a freelist over a queue of xsync, with as many objects as the
+// channel has and room for twice as many: a take that is not over fills its slot.
+// It waits for nobody: what is missing is made, what does not fit is dropped.
+func xsyncPool(b *testing.B, burst int) {
+	p := xsync.NewMPMCQueue[*object](2 * limit(burst))
+	for range limit(burst) {
+		p.TryEnqueue(newObject())
+	}
+	b.RunParallel(func(pb *testing.PB) {
+		var held [maxBurst]*object
+		for pb.Next() {
+			for i := range held[:burst] {
+				x, ok := p.TryDequeue()
+				if !ok {
+					x = newObject()
+				}
+				x.a++
+				held[i] = x
+			}
+			for _, x := range held[:burst] {
+				reset(x)
+				p.TryEnqueue(x)
+			}
+		}
+		runtime.KeepAlive(&held)
+	})
+}
+
 func limit(burst int) int { return burst * runtime.GOMAXPROCS(0) }
 
 func BenchmarkCached(b *testing.B) {
@@ -125,6 +154,7 @@ func BenchmarkCached(b *testing.B) {
 	rounds(b, "syncpool", syncPool)
 	rounds(b, "zeropool", zeroPool)
 	rounds(b, "channel", channelPool)
+	rounds(b, "xsync", xsyncPool)
 }
 
 func BenchmarkRetaining(b *testing.B) {
@@ -132,6 +162,7 @@ func BenchmarkRetaining(b *testing.B) {
 	rounds(b, "syncpool", syncPool)
 	rounds(b, "zeropool", zeroPool)
 	rounds(b, "channel", channelPool)
+	rounds(b, "xsync", xsyncPool)
 }
 
 func BenchmarkBounded(b *testing.B) {
@@ -141,4 +172,5 @@ func BenchmarkBounded(b *testing.B) {
 	rounds(b, "syncpool", syncPool)
 	rounds(b, "zeropool", zeroPool)
 	rounds(b, "channel", channelPool)
+	rounds(b, "xsync", xsyncPool)
 }
