@@ -4,7 +4,9 @@
 //
 // Each side is a cell of the lab in a fresh process. A tuner that is not ours is
 // started in the child before the workload; what it may use is the budget, as
-// its own documentation says to give it. The unit ns/op is wall time per
+// its own documentation says to give it. Ours runs in each of its modes; Idle and
+// Hybrid act when the program tells them of gaps and of sections, of which the
+// spike has none. The unit ns/op is wall time per
 // operation over all three phases, cpu-ns/op is CPU time; peak-MB and
 // phase-1-peak-MB are resident memory, which decides whether a figure counts:
 // a side that exceeds the budget has not done the task.
@@ -25,6 +27,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/bytedance/gopkg/util/gctuner"
 
 	"github.com/isobar-go/isobar/internal/cell"
@@ -49,6 +52,14 @@ var tuners = map[string]func(){
 	"": func() {},
 	// Its documentation recommends 70 % of the limit.
 	"bytedance": func() { gctuner.Tuning(budget / 10 * 7) },
+	// It sets the runtime's limit once, to 90 % of what there is, where the
+	// environment has none.
+	"automemlimit": func() {
+		os.Unsetenv("GOMEMLIMIT")
+		if _, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(memlimit.Limit(budget)), memlimit.WithRatio(0.9)); err != nil {
+			panic(err)
+		}
+	},
 	// The collector is off while a batch is processed. Here batches overlap at
 	// every moment, since several goroutines work without a pause.
 	"document": func() {
@@ -77,11 +88,16 @@ var (
 var sides = []side{
 	{name: "isobar", gc: cell.DefaultGC, mode: "adaptive"},
 	{name: "isobar-hybrid", gc: cell.DefaultGC, mode: "hybrid"},
+	{name: "isobar-idle", gc: cell.DefaultGC, mode: "idle"},
+	{name: "isobar-off", gc: cell.DefaultGC, mode: "off"},
+	{name: "isobar-percent300", gc: cell.DefaultGC, mode: "percent=300"},
+	{name: "isobar-default", gc: cell.DefaultGC, mode: "default"},
 	{name: "gogc100", gc: cell.DefaultGC, mode: "none"},
 	{name: "gogc100-limit", gc: limited, mode: "none"},
 	{name: "off-limit", gc: offLimited, mode: "none"},
 	{name: "off-limit95", gc: offLower, mode: "none"},
 	{name: "bytedance", tuner: "bytedance", gc: cell.DefaultGC, mode: "none"},
+	{name: "automemlimit", tuner: "automemlimit", gc: cell.DefaultGC, mode: "none"},
 	{name: "document", tuner: "document", gc: cell.DefaultGC, mode: "none"},
 }
 
@@ -174,14 +190,19 @@ func figures(rec cell.Record) map[string]float64 {
 func TestSides(t *testing.T) {
 	params := map[string]string{"low": "4MB", "high": "16MB", "phase": "400ms"}
 	want := map[string]func(percent float64) bool{
-		"isobar":        func(p float64) bool { return p != 100 },
-		"isobar-hybrid": func(p float64) bool { return p == -1 },
-		"gogc100":       func(p float64) bool { return p == 100 },
-		"gogc100-limit": func(p float64) bool { return p == 100 },
-		"off-limit":     func(p float64) bool { return p == -1 },
-		"off-limit95":   func(p float64) bool { return p == -1 },
-		"bytedance":     func(p float64) bool { return p > 100 }, // the heap is far below the threshold
-		"document":      func(p float64) bool { return p == -1 },
+		"isobar":            func(p float64) bool { return p != 100 },
+		"isobar-hybrid":     func(p float64) bool { return p == -1 },
+		"isobar-idle":       func(p float64) bool { return p == 100 },
+		"isobar-off":        func(p float64) bool { return p == -1 },
+		"isobar-percent300": func(p float64) bool { return p == 300 },
+		"isobar-default":    func(p float64) bool { return p == 100 },
+		"gogc100":           func(p float64) bool { return p == 100 },
+		"gogc100-limit":     func(p float64) bool { return p == 100 },
+		"off-limit":         func(p float64) bool { return p == -1 },
+		"off-limit95":       func(p float64) bool { return p == -1 },
+		"bytedance":         func(p float64) bool { return p > 100 }, // the heap is far below the threshold
+		"automemlimit":      func(p float64) bool { return p == 100 },
+		"document":          func(p float64) bool { return p == -1 },
 	}
 	for _, s := range sides {
 		rec := s.run(t, params)
