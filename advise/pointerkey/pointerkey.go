@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -23,10 +24,10 @@ var Check = check.New(check.Check{
 The collector scans every key of the map. With the number in the place of the pointer
 the map holds no pointers and is skipped. Hints are keys that are pointers, channels or interfaces themselves; numbers
 that are methods, or named like Index or Seq; keys that are the address of a text or a number; structs and arrays
-that hold texts, pointers or interfaces; pointers in keys where the values hold pointers, too; instances of generic maps, sets and caches;
-and texts that are made for the look-up, of numbers, arrays or several parts.`,
+that hold texts, pointers, interfaces or several addresses of netip; pointers in keys where the values hold pointers, too; instances of generic maps, sets and caches;
+and texts that are made for the look-up, of numbers, arrays or several parts, or for the map, of bytes. Local maps count where a loop without an end uses them.`,
 	When:     "the map has many entries (10^5 and more). Look-ups do not get shorter, but for texts that are made for them.",
-	WhenNot:  "maps in local variables, unless texts are made for them; keys of other modules that have no number; keys that are one text that is there anyway; addresses of netip, which stand for something unique; start-up code and error paths.",
+	WhenNot:  "other maps in local variables, unless texts are made for them; keys of other modules that have no number; keys that are one text that is there anyway; what stands for something unique, such as an address of netip or a reflect.Type; start-up code and error paths.",
 	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms; look-ups alike (Go 1.26.8)",
 	Run:      run,
 })
@@ -58,7 +59,7 @@ func run(p *check.Pass) {
 				p.ReportWith(cur.Node(), puts(p, cur), check.Warm, "keys are interfaces: every look-up hashes what they hold by its type, and the collector follows them"+beside(scanned)+"; a number, or a key of one type without pointers, is compared as it is")
 			}
 		case *types.Array:
-			if _, bare := plainKey(u.Elem()); !bare {
+			if !bare(u.Elem()) {
 				p.ReportWith(cur.Node(), puts(p, cur), check.Warm, "keys hold several texts or pointers, which every look-up hashes and the collector follows"+beside(scanned)+"; number what they name, and put the numbers in their place")
 			}
 		}
@@ -111,85 +112,103 @@ func composite(p *check.Pass, cur inspector.Cursor, named types.Type, scanned bo
 		if plain.MatchString(id) && check.NamedOf(named) != nil {
 			severity = check.Advice
 		}
-		p.ReportAsWith(m, declared(p, field), severity, "the collector scans every key, for its "+field.Name()+"; put "+id+" in its place")
+		p.ReportAsWith(m, declared(p, []*types.Var{field}), severity, "the collector scans every key, for its "+field.Name()+"; put "+id+" in its place")
 		return
 	}
-	if what, text := held(key); what != nil && (text || !scanned || key.NumFields() > 1) {
-		p.ReportWith(m, append(puts(p, cur), declared(p, what)...), check.Warm, "keys hold "+what.Name()+", which every look-up hashes and the collector scans"+beside(scanned)+"; number what they name, and put the number in its place")
+	if fields := addresses(key); len(fields) > 1 {
+		p.ReportWith(m, append(puts(p, cur), declared(p, fields)...), check.Warm, "keys hold several addresses of netip, each with a pointer for its zone that the collector follows; As16 and the port hold none")
+		return
+	}
+	if fields := held(key); len(fields) > 0 {
+		p.ReportWith(m, append(puts(p, cur), declared(p, fields)...), check.Warm, "keys hold "+fields[len(fields)-1].Name()+", which every look-up hashes and the collector scans"+beside(scanned)+"; number what they name, and put the number in its place")
 	}
 }
 
-// declared returns the declarations of a field in this package: one or none.
-func declared(p *check.Pass, field *types.Var) (nodes []ast.Node) {
+// addresses returns the fields of a key that are addresses of netip, where it
+// holds no other pointers.
+func addresses(key *types.Struct) (fields []*types.Var) {
+	for f := range key.Fields() {
+		if check.IsNamed(f.Type(), "net/netip", "Addr") || check.IsNamed(f.Type(), "net/netip", "AddrPort") {
+			fields = append(fields, f)
+		} else if check.HasPointers(f.Type()) {
+			return nil
+		}
+	}
+	return fields
+}
+
+// declared returns the declarations of fields in this package.
+func declared(p *check.Pass, fields []*types.Var) (nodes []ast.Node) {
 	for cur := range p.Root.Preorder((*ast.StructType)(nil)) {
 		for _, f := range cur.Node().(*ast.StructType).Fields.List {
 			for _, name := range f.Names {
-				if p.Info.Defs[name] == field {
-					return []ast.Node{f}
+				if v, ok := p.Info.Defs[name].(*types.Var); ok && slices.Contains(fields, v) {
+					nodes = append(nodes, name)
 				}
 			}
 		}
 	}
-	return nil
+	return nodes
 }
 
-// held returns the last field of a key of several that numbers could stand for:
-// texts, pointers and interfaces, of parts as well; and whether it is one whose
-// hash is that of what it refers to.
-func held(key *types.Struct) (what *types.Var, text bool) {
+// held returns the fields of a key of several that numbers could stand for:
+// texts, pointers and interfaces, of parts as well.
+func held(key *types.Struct) (fields []*types.Var) {
 	if key.NumFields() < 2 {
-		return nil, false
+		return nil
 	}
 	for f := range key.Fields() {
-		isText, bare := plainKey(f.Type())
-		if !bare {
-			what, text = f, text || isText
+		if !bare(f.Type()) {
+			fields = append(fields, f)
 		}
 	}
-	return what, text
+	return fields
 }
 
-// plainKey reports whether keys of type t are compared as they are: bare, they
-// hold no pointers, or those of the library that stand for something unique.
-// text says that the hash is that of what a pointer leads to.
-func plainKey(t types.Type) (text, bare bool) {
+// bare reports whether keys of type t are compared as they are: they hold no
+// pointers, or those of the library that stand for something unique.
+func bare(t types.Type) bool {
 	if _, parameter := types.Unalias(t).(*types.TypeParam); parameter {
-		return false, true
+		return true
 	}
 	if named := check.NamedOf(t); named != nil && named.Obj().Pkg() != nil {
 		switch named.Obj().Pkg().Path() {
 		case "net/netip", "unique", "weak", "reflect":
-			return false, true
+			return true
 		}
 	}
 	switch u := t.Underlying().(type) {
-	case *types.Pointer, *types.Chan:
-		return false, false
-	case *types.Interface:
-		return true, false
+	case *types.Pointer, *types.Chan, *types.Interface:
+		return false
 	case *types.Basic:
-		return true, !check.IsString(u)
+		return !check.IsString(u)
 	case *types.Array:
-		return plainKey(u.Elem())
+		return bare(u.Elem())
 	case *types.Struct:
 		for f := range u.Fields() {
-			if text, bare := plainKey(f.Type()); !bare {
-				return text, false
+			if !bare(f.Type()) {
+				return false
 			}
 		}
 	}
-	return false, true
+	return true
 }
 
-// ours reports whether an interface is the empty one or of this module, whose
-// values could have numbers.
+// ours reports whether an interface is the empty one, of the library or of this
+// module, whose values could have numbers.
 func ours(p *check.Pass, t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		iface, ok := t.Underlying().(*types.Interface)
 		return ok && iface.Empty()
 	}
-	return sameModule(p, named)
+	switch path := named.Obj().Pkg().Path(); path {
+	case "reflect", "go/types", "go/ast", "context":
+		return false // each stands for one thing
+	default:
+		first, _, _ := strings.Cut(path, "/")
+		return !strings.Contains(first, ".") || sameModule(p, named)
+	}
 }
 
 // sameModule reports whether named is declared in a package of this module, by the
@@ -278,10 +297,33 @@ func lives(p *check.Pass, cur inspector.Cursor) bool {
 			return ok
 		case *ast.ValueSpec:
 			return len(n.Names) > 0 && !p.Local(p.Var(n.Names[0]))
+		case *ast.AssignStmt:
+			if v := p.Var(n.Lhs[0]); len(n.Lhs) == 1 && p.Local(v) && outlives(p, at, v) {
+				return true
+			}
 		case *ast.FuncDecl:
 			return false
 		case *ast.TypeSpec:
 			return true
+		}
+	}
+	return false
+}
+
+// outlives reports whether a local variable, which the statement at cur sets, is
+// used in a loop without an end that begins later: it lives as long as that runs.
+func outlives(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
+	for _, use := range p.Uses(v) {
+		for at := range use.Enclosing((*ast.ForStmt)(nil)) {
+			if loop := at.Node().(*ast.ForStmt); loop.Cond == nil && loop.Init == nil && !check.Within(cur.Node(), loop) {
+				return true
+			}
+		}
+		for at := range use.Enclosing((*ast.RangeStmt)(nil)) {
+			loop := at.Node().(*ast.RangeStmt)
+			if _, ok := p.TypeOf(loop.X).Underlying().(*types.Chan); ok && !check.Within(cur.Node(), loop) {
+				return true
+			}
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -15,7 +16,7 @@ import (
 type look struct {
 	made inspector.Cursor // what makes the text
 	at   ast.Node         // the look-up
-	home types.Object     // the field, package variable or type of the map; nil for others
+	of   []types.Object   // the fields, package variables or types of the map; none for others
 }
 
 // A rendering is all of them in a package.
@@ -24,7 +25,7 @@ type rendering struct {
 	done  map[types.Object]bool
 }
 
-const parts = "keys are texts that are made for each look-up; a struct or an array of what they are made of is compared without, and holds no pointer where these are numbers"
+const parts = "keys are texts that are made for each look-up, or of bytes where they are stored; a struct or an array of what they are made of, or a hash, is compared without, and holds no pointer where these are numbers"
 
 // renderedKeys finds the look-ups of a package by texts that are made for them.
 func renderedKeys(p *check.Pass) *rendering {
@@ -80,34 +81,72 @@ func (r *rendering) add(p *check.Pass, cur inspector.Cursor, of, key ast.Expr) {
 	if !ok {
 		return
 	}
-	made, ok := madeAt(p, at)
+	made, ok := madeAt(p, at, p.Writes(cur))
 	if !ok || p.HeatAt(cur) == check.Cold || p.HeatAt(made) == check.Cold {
 		return
 	}
-	r.looks = append(r.looks, look{made, cur.Node(), home(p, of)})
+	r.looks = append(r.looks, look{made, cur.Node(), homes(p, of, 2)})
 }
 
-// home returns the field, the package variable or the type that e is of.
-func home(p *check.Pass, e ast.Expr) types.Object {
+// homes returns the fields, package variables or types that the map e is of. Local
+// variables and functions that return one are followed to the given depth.
+func homes(p *check.Pass, e ast.Expr, depth int) []types.Object {
 	if named := check.NamedOf(p.TypeOf(e)); named != nil {
 		if named.Obj().Pkg() == p.Code.Pkg {
-			return named.Obj()
+			return []types.Object{named.Obj()}
 		}
 		return nil
 	}
 	switch e := ast.Unparen(e).(type) {
 	case *ast.SelectorExpr:
 		if s := p.Info.Selections[e]; s != nil && s.Kind() == types.FieldVal {
-			return s.Obj()
+			return []types.Object{s.Obj()}
 		}
 	case *ast.Ident:
-		if v := p.Var(e); v != nil && !p.Local(v) {
-			return v
+		v := p.Var(e)
+		if v == nil || !p.Local(v) {
+			return object(v)
+		}
+		if depth > 0 {
+			return given(p, v, depth-1)
 		}
 	case *ast.IndexExpr:
-		return home(p, e.X)
+		return homes(p, e.X, depth)
+	case *ast.CallExpr:
+		if cur, decl := p.Decl(p.Callee(e)); decl != nil && depth > 0 {
+			for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
+				if ret := at.Node().(*ast.ReturnStmt); len(ret.Results) == 1 {
+					return homes(p, ret.Results[0], depth-1)
+				}
+			}
+		}
 	}
 	return nil
+}
+
+func object(v *types.Var) []types.Object {
+	if v == nil {
+		return nil
+	}
+	return []types.Object{v}
+}
+
+// given returns the homes of all that a local variable is given.
+func given(p *check.Pass, v *types.Var, depth int) (objs []types.Object) {
+	for _, use := range p.Uses(v) {
+		for decl := range use.Enclosing((*ast.FuncDecl)(nil)) {
+			for at := range decl.Preorder((*ast.AssignStmt)(nil)) {
+				assign := at.Node().(*ast.AssignStmt)
+				for i, lhs := range assign.Lhs {
+					if len(assign.Lhs) == len(assign.Rhs) && p.Var(lhs) == v {
+						objs = append(objs, homes(p, assign.Rhs[i], depth)...)
+					}
+				}
+			}
+		}
+		break
+	}
+	return objs
 }
 
 // report reports the map type at cur where it is that of a home whose look-ups
@@ -133,7 +172,7 @@ func (r *rendering) report(p *check.Pass, cur inspector.Cursor) {
 		}
 		var also []ast.Node
 		for _, l := range r.looks {
-			if l.home == obj {
+			if slices.Contains(l.of, obj) {
 				also = append(also, l.made.Node())
 				if p.Fset.Position(l.at.Pos()).Line != p.Fset.Position(l.made.Node().Pos()).Line {
 					also = append(also, l.at)
@@ -151,7 +190,8 @@ func (r *rendering) report(p *check.Pass, cur inspector.Cursor) {
 func (r *rendering) rest(p *check.Pass) {
 	seen := map[ast.Node]bool{}
 	for _, l := range r.looks {
-		if made := l.made.Node(); !r.done[l.home] && !seen[made] {
+		reported := slices.ContainsFunc(l.of, func(obj types.Object) bool { return r.done[obj] })
+		if made := l.made.Node(); !reported && !seen[made] && !ofBytes(p, made.(ast.Expr)) {
 			seen[made] = true
 			var also []ast.Node
 			if p.Fset.Position(l.at.Pos()).Line != p.Fset.Position(made.Pos()).Line {
@@ -162,11 +202,25 @@ func (r *rendering) rest(p *check.Pass) {
 	}
 }
 
-// madeAt returns where the text at cur is made of other things: there, or where
-// the variable that it names gets its only value.
-func madeAt(p *check.Pass, cur inspector.Cursor) (inspector.Cursor, bool) {
+// madeAt returns where the text at cur is made of other things: there, where the
+// variable that it names gets a value, or where a caller makes it. Bytes that
+// become a text count only where it is stored: a look-up by them copies nothing.
+func madeAt(p *check.Pass, cur inspector.Cursor, stored bool) (inspector.Cursor, bool) {
+	if at, ok := madeHere(p, cur, stored); ok {
+		return at, true
+	}
+	if v := p.Var(cur.Node().(ast.Expr)); p.Local(v) {
+		for decl := range cur.Enclosing((*ast.FuncDecl)(nil)) {
+			return byCaller(p, decl.Node().(*ast.FuncDecl), v)
+		}
+	}
+	return cur, false
+}
+
+// madeHere is madeAt within the function around cur.
+func madeHere(p *check.Pass, cur inspector.Cursor, stored bool) (inspector.Cursor, bool) {
 	e := cur.Node().(ast.Expr)
-	if made(p, e, 2) {
+	if made(p, e, 2) || stored && ofBytes(p, e) {
 		return cur, true
 	}
 	v := p.Var(e)
@@ -177,13 +231,49 @@ func madeAt(p *check.Pass, cur inspector.Cursor) (inspector.Cursor, bool) {
 		for at := range decl.Preorder((*ast.AssignStmt)(nil)) {
 			assign := at.Node().(*ast.AssignStmt)
 			for i, lhs := range assign.Lhs {
-				if len(assign.Lhs) == len(assign.Rhs) && p.Var(lhs) == v && made(p, assign.Rhs[i], 2) {
+				if len(assign.Lhs) == len(assign.Rhs) && p.Var(lhs) == v && (made(p, assign.Rhs[i], 2) || stored && ofBytes(p, assign.Rhs[i])) {
 					return at.FindNode(assign.Rhs[i])
 				}
 			}
 		}
 	}
 	return cur, false
+}
+
+// byCaller returns where a caller in this package makes the text that is the
+// parameter v of decl.
+func byCaller(p *check.Pass, decl *ast.FuncDecl, v *types.Var) (inspector.Cursor, bool) {
+	fn, ok := p.Info.Defs[decl.Name].(*types.Func)
+	if !ok {
+		return inspector.Cursor{}, false
+	}
+	for i := range fn.Signature().Params().Len() {
+		if fn.Signature().Params().At(i) != v {
+			continue
+		}
+		for _, use := range p.Uses(fn) {
+			at := use.Parent()
+			if _, ok := at.Node().(*ast.SelectorExpr); ok {
+				at = at.Parent()
+			}
+			call, ok := at.Node().(*ast.CallExpr)
+			if !ok || p.Callee(call) != fn || i >= len(call.Args) {
+				continue
+			}
+			if arg, ok := at.FindNode(call.Args[i]); ok {
+				if at, ok := madeHere(p, arg, false); ok {
+					return at, true
+				}
+			}
+		}
+	}
+	return inspector.Cursor{}, false
+}
+
+// ofBytes reports whether e makes a text of bytes.
+func ofBytes(p *check.Pass, e ast.Expr) bool {
+	of, ok := p.Conversion(e, check.IsString)
+	return ok && check.IsBytes(p.TypeOf(of)) && !p.IsConst(e)
 }
 
 // made reports whether e makes a text of something that could be a key itself:
@@ -199,13 +289,8 @@ func made(p *check.Pass, e ast.Expr, depth int) bool {
 		return e.Op == token.ADD && (operands(p, e) > 1 || made(p, e.X, depth) || made(p, e.Y, depth))
 	case *ast.CallExpr:
 		if of, ok := p.Conversion(e, check.IsString); ok {
-			if s, ok := ast.Unparen(of).(*ast.SliceExpr); ok {
-				t := p.TypeOf(s.X).Underlying()
-				if ptr, ok := t.(*types.Pointer); ok {
-					t = ptr.Elem().Underlying()
-				}
-				_, array := t.(*types.Array)
-				return array
+			if s, ok := ast.Unparen(of).(*ast.SliceExpr); ok && isArray(p.TypeOf(s.X)) {
+				return true
 			}
 			return check.IsNamed(p.TypeOf(of), "net", "IP") || made(p, of, depth)
 		}
@@ -214,23 +299,25 @@ func made(p *check.Pass, e ast.Expr, depth int) bool {
 	return false
 }
 
+// isArray reports whether t is an array, or points to one.
+func isArray(t types.Type) bool {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	_, ok := t.Underlying().(*types.Array)
+	return ok
+}
+
 func called(p *check.Pass, call *ast.CallExpr, depth int) bool {
 	fn := p.Callee(call)
+	if v := p.Var(call.Fun); fn == nil && p.Local(v) && depth > 0 {
+		return byLiteral(p, v, depth-1)
+	}
 	if fn == nil || fn.Pkg() == nil {
 		return false
 	}
 	if cur, decl := p.Decl(fn); decl != nil {
-		if depth == 0 {
-			return false
-		}
-		for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
-			for _, result := range at.Node().(*ast.ReturnStmt).Results {
-				if at, ok := at.FindNode(result); ok && made(p, result, depth-1) || ok && p.Local(p.Var(result)) && returned(p, at, depth-1) {
-					return true
-				}
-			}
-		}
-		return false
+		return depth > 0 && returns(p, cur, depth-1)
 	}
 	switch fn.Pkg().Path() {
 	case "fmt":
@@ -242,7 +329,60 @@ func called(p *check.Pass, call *ast.CallExpr, depth int) bool {
 	case "strings":
 		return fn.Name() == "Join" || fn.Name() == "String"
 	}
-	return fn.Signature().Recv() != nil && len(call.Args) == 0 && renders.MatchString(fn.Name()) && !check.IsString(fn.Signature().Recv().Type())
+	recv := fn.Signature().Recv()
+	return recv != nil && len(call.Args) == 0 && (renders.MatchString(fn.Name()) && !check.IsString(recv.Type()) || isArray(recv.Type()))
+}
+
+// byLiteral reports whether a local variable holds a function literal that makes
+// the text that it returns.
+func byLiteral(p *check.Pass, v *types.Var, depth int) bool {
+	for _, use := range p.Uses(v) {
+		for decl := range use.Enclosing((*ast.FuncDecl)(nil)) {
+			for at := range decl.Preorder((*ast.AssignStmt)(nil)) {
+				assign := at.Node().(*ast.AssignStmt)
+				if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || p.Var(assign.Lhs[0]) != v {
+					continue
+				}
+				if lit, ok := at.FindNode(assign.Rhs[0]); ok {
+					if _, ok := lit.Node().(*ast.FuncLit); ok {
+						return returns(p, lit, depth)
+					}
+				}
+			}
+		}
+		break
+	}
+	return false
+}
+
+// returns reports whether the function at cur returns a text that it makes.
+func returns(p *check.Pass, cur inspector.Cursor, depth int) bool {
+	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
+		for _, result := range at.Node().(*ast.ReturnStmt).Results {
+			if made(p, result, depth) {
+				return true
+			}
+			if at, ok := at.FindNode(result); ok && check.IsString(p.TypeOf(result)) && (p.Local(p.Var(result)) && returned(p, at, depth) || joined(p, at)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// joined reports whether the text at cur is made of bytes that the function puts
+// together: of a local slice that is appended to.
+func joined(p *check.Pass, cur inspector.Cursor) bool {
+	call, ok := cur.Node().(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 || !check.IsBytes(p.TypeOf(call.Args[0])) || !p.Local(p.Var(call.Args[0])) {
+		return false
+	}
+	for _, use := range p.Uses(p.Var(call.Args[0])) {
+		if outer, ok := use.Parent().Node().(*ast.CallExpr); ok && p.Builtin(outer) == "append" && outer.Args[0] == use.Node() {
+			return true
+		}
+	}
+	return false
 }
 
 // returned is made for a variable that is returned.
@@ -260,7 +400,7 @@ func returned(p *check.Pass, cur inspector.Cursor, depth int) bool {
 }
 
 // renders is how methods of other packages are named that make a text.
-var renders = regexp.MustCompile(`^(String|Hex|Text|Key|KeyString|ToString|MapKey|HexString|Base58|Encode)$`)
+var renders = regexp.MustCompile(`^(String|Str|Hex|Text|Key|KeyString|ToString|MapKey|HexString|Base58|Encode)$`)
 
 // operands counts what a sum of texts is made of, constants left out.
 func operands(p *check.Pass, e ast.Expr) int {

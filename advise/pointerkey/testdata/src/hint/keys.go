@@ -2,7 +2,9 @@ package hint
 
 import (
 	"fmt"
+	"image/color"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -83,4 +85,58 @@ func (c *anyCache) Get(key any) int { return c.of[key] }
 
 func cached(c *anyCache, n int) int {
 	return c.Get(fmt.Sprint("n", n)) // want `keys are texts that are made for each look-up`
+}
+
+type hash [32]byte
+
+func (h hash) Text() string { return string(h[:]) }
+
+// Kept by bytes, by what callers make, by way of a variable and of a function.
+type store struct {
+	blobs map[string]int    // want `keys are texts that are made for each look-up`
+	trees map[string]int    // want `keys are texts that are made for each look-up`
+	sums  map[string]int    // want `keys are texts that are made for each look-up`
+	pairs map[string]int    // want `keys are texts that are made for each look-up`
+	lists []map[string]bool // want `keys are texts that are made for each look-up`
+	names map[string]int
+	color map[color.Color]int // want `keys are interfaces`
+	flows map[flow]int        // want `keys hold several addresses of netip`
+}
+
+type flow struct {
+	from, to netip.AddrPort
+	proto    uint8
+}
+
+func (s *store) put(blob []byte, n int, h hash) {
+	s.blobs[string(blob)] = n
+	s.all()[h.Text()] = n
+	sums := s.sums
+	sums[joinedKey(n, blob)] = n
+	key := func(n int) string { return fmt.Sprint(n) }
+	s.pair(key(n))
+	for i := range s.lists {
+		s.lists[i][strconv.Itoa(n)] = true
+	}
+	s.names[h.name()]++
+}
+
+func (h hash) name() string { return "name" }
+
+func (s *store) pair(key string) { s.pairs[key]++ }
+
+func (s *store) all() map[string]int { return s.trees }
+
+func joinedKey(n int, blob []byte) string {
+	var b []byte
+	b = strconv.AppendInt(b, int64(n), 10)
+	b = append(b, blob...)
+	return string(b)
+}
+
+func serve(in chan *node) {
+	seen := make(map[*node]int) // want `keys are pointers`
+	for n := range in {
+		seen[n]++
+	}
 }

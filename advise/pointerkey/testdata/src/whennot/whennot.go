@@ -79,3 +79,19 @@ func unique(list []*anonymous) int {
 	}
 	return len(seen)
 }
+
+// Lines are text, and the map does not live long.
+func lines(list [][]byte) int {
+	seen := map[string]bool{}
+	for _, l := range list {
+		seen[string(l)] = true
+	}
+	return len(seen)
+}
+
+type hop struct {
+	to  netip.Addr
+	via uint32
+}
+
+var hops map[hop]int

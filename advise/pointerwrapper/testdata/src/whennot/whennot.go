@@ -80,3 +80,23 @@ func newSpan(from, to int64) *span {
 	s := span{from, to}
 	return &s
 }
+
+// Nil says that there is none.
+func limit(s string) *int {
+	if s == "" {
+		return nil
+	}
+	n := len(s)
+	return &n
+}
+
+func pointerTo(n int) *int { return &n }
+
+type cell struct{ n int }
+
+func newCell(n int) *cell {
+	c := cell{n}
+	return &c
+}
+
+func bump(c *cell) { c.n++ }
