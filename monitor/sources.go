@@ -2,10 +2,12 @@ package monitor
 
 import (
 	"math"
+	"time"
 
 	"github.com/isobar-go/isobar/eventloop"
 	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/http11"
+	"github.com/isobar-go/isobar/latency"
 	"github.com/isobar-go/isobar/pool"
 )
 
@@ -62,8 +64,35 @@ func Pool(name string, stats func() pool.Stats) Source {
 	}
 }
 
+// Latency returns the quantiles of what r recorded since the sample before, such
+// as the latency of tasks (eventloop.Config.Latency) or of requests; nothing where
+// there is none. The name tells recorders of a program apart.
+func Latency(name string, r *latency.Recorder) Source {
+	shares, to, w := []float64{0.5, 0.99, 0.999, 1}, make([]time.Duration, 4), r.Window()
+	key := func(of string) string { return "/latency/" + name + "/" + of }
+	chart := "Latency " + name
+	count := 0.0
+	return Source{
+		Figures: []Figure{
+			{Key: key("p50:seconds"), Help: "Half of them took less.", Chart: chart},
+			{Key: key("p99:seconds"), Help: "99 % of them took less.", Chart: chart},
+			{Key: key("p99.9:seconds"), Help: "99.9 % of them took less.", Chart: chart},
+			{Key: key("max:seconds"), Help: "The longest.", Chart: chart},
+			{Key: key("recorded:events"), Help: "How many were recorded.", Counter: true, Chart: chart + ": number"},
+		},
+		Read: func(v []float64) {
+			n := w.Next(shares, to)
+			for i, d := range to {
+				v[i] = orNone(d.Seconds(), n > 0)
+			}
+			count += float64(n)
+			v[4] = count
+		},
+	}
+}
+
 // Loop returns the figures of an event loop. The name tells loops of a program
-// apart.
+// apart. For the latency of its tasks, hand Config.Latency to [Latency].
 func Loop(name string, l *eventloop.Loop) Source {
 	key := func(of string) string { return "/loop/" + name + "/" + of }
 	return Source{
@@ -73,10 +102,12 @@ func Loop(name string, l *eventloop.Loop) Source {
 			{Key: key("lag:seconds"), Help: "How late the last timer was run.", Chart: "Loop " + name + ": lag"},
 			{Key: key("wakeups:events"), Help: "Wake-ups of the sleeping loop.", Counter: true, Chart: "Loop " + name + ": wake-ups"},
 			{Key: key("panics:events"), Help: "Panics in tasks.", Counter: true, Chart: "Loop " + name + ": wake-ups"},
+			{Key: key("turns:turns"), Help: "Turns of the loop, less up to 63 of the last.", Counter: true, Chart: "Loop " + name + ": turns"},
 		},
 		Read: func(v []float64) {
 			s := l.Stats()
 			v[0], v[1], v[2], v[3], v[4] = float64(s.Tasks), float64(s.Queued), s.Lag.Seconds(), float64(s.Wakeups), float64(s.Panics)
+			v[5] = float64(s.Turns)
 		},
 	}
 }
@@ -93,11 +124,20 @@ func Server(name string, s *http11.Server) Source {
 			{Key: key("open:connections"), Help: "Connections that are open.", Chart: "Server " + name + ": connections"},
 			{Key: key("in-use:bytes"), Help: "Request memory in use.", Chart: "Server " + name + ": request memory"},
 			{Key: key("held:bytes"), Help: "Request memory in use and idle.", Chart: "Server " + name + ": request memory"},
+			{Key: key("hits:blocks"), Help: "Blocks of request memory that were at hand.", Counter: true, Chart: "Server " + name + ": blocks"},
+			{Key: key("misses:blocks"), Help: "Blocks for which memory had to be made.", Counter: true, Chart: "Server " + name + ": blocks"},
+			{Key: key("in-use:blocks"), Help: "Blocks of request memory in use.", Chart: "Server " + name + ": blocks in use"},
+			{Key: key("utilization:ratio"), Help: "Share of the held memory that is in use; the rest is idle or fragmentation.", Chart: "Server " + name + ": utilization"},
+			{Key: key("made:chunks"), Help: "Chunks made, by slab and arena.", Counter: true, Chart: "Server " + name + ": chunks"},
+			{Key: key("freed:chunks"), Help: "Chunks given back, by slab and arena.", Counter: true, Chart: "Server " + name + ": chunks"},
 		},
 		Read: func(v []float64) {
 			stats := s.Stats()
 			v[0], v[1], v[2] = float64(stats.Accepted), float64(stats.Refused), float64(stats.Timeouts)
 			v[3], v[4], v[5] = float64(stats.Conns), float64(stats.Memory.InUseBytes), float64(stats.Memory.HeldBytes)
+			m := &stats.Memory
+			v[6], v[7], v[8], v[9] = float64(m.Hits), float64(m.Misses), float64(m.InUse), m.Utilization()
+			v[10], v[11] = float64(m.ChunksMade), float64(m.ChunksFreed)
 		},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/http11"
 	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/latency"
 	"github.com/isobar-go/isobar/pool"
 )
 
@@ -125,11 +126,13 @@ func TestPoolSource(t *testing.T) {
 
 func TestLoopSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := eventloop.New(eventloop.Config{OnPanic: func(any, []byte) {}})
+		waited := latency.NewRecorder()
+		l, err := eventloop.New(eventloop.Config{Latency: waited, OnPanic: func(any, []byte) {}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Loop("orders", l)
+		s, tasks := Loop("orders", l), Latency("orders", waited)
+		compare(t, tasks, map[string]float64{"/latency/orders/p99:seconds": math.NaN(), "/latency/orders/recorded:events": 0})
 		for range 3 {
 			l.Submit(func() {})
 		}
@@ -144,8 +147,10 @@ func TestLoopSource(t *testing.T) {
 		synctest.Wait()
 		compare(t, s, map[string]float64{
 			"/loop/orders/queued:tasks": 0, "/loop/orders/tasks:tasks": 6, "/loop/orders/panics:events": 1,
-			"/loop/orders/lag:seconds": 0.025, "/loop/orders/wakeups:events": 1,
+			"/loop/orders/lag:seconds": 0.025, "/loop/orders/wakeups:events": 1, "/loop/orders/turns:turns": float64(l.Stats().Turns),
 		})
+		compare(t, tasks, map[string]float64{"/latency/orders/p50:seconds": 0, "/latency/orders/recorded:events": 6})
+		compare(t, tasks, map[string]float64{"/latency/orders/p50:seconds": math.NaN(), "/latency/orders/recorded:events": 6})
 		l.Close()
 		<-l.Done()
 	})
@@ -179,6 +184,14 @@ func TestServerSource(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	compare(t, s, map[string]float64{"/http11/front/accepted:connections": 2, "/http11/front/refused:requests": 1, "/http11/front/open:connections": 1})
+	m := server.Stats().Memory
+	compare(t, s, map[string]float64{
+		"/http11/front/hits:blocks": float64(m.Hits), "/http11/front/misses:blocks": float64(m.Misses), "/http11/front/in-use:blocks": float64(m.InUse),
+		"/http11/front/utilization:ratio": m.Utilization(), "/http11/front/made:chunks": float64(m.ChunksMade), "/http11/front/freed:chunks": float64(m.ChunksFreed),
+	})
+	if m.Hits+m.Misses == 0 {
+		t.Error("two requests had no memory")
+	}
 	got := read(s)
 	if got["/http11/front/held:bytes"] < got["/http11/front/in-use:bytes"] {
 		t.Errorf("%v: more in use than held", got)
@@ -198,7 +211,7 @@ func TestSourcesDoNotAllocate(t *testing.T) {
 	defer l.Close()
 	p := pool.New(pool.Config[[64]byte]{})
 	for name, s := range map[string]Source{
-		"controller": Controller(controlled(t, 8<<30, gcctl.Default)), "pool": Pool("orders", p.Stats), "loop": Loop("orders", l), "server": Server("front", &http11.Server{}),
+		"controller": Controller(controlled(t, 8<<30, gcctl.Default)), "pool": Pool("orders", p.Stats), "loop": Loop("orders", l), "latency": Latency("orders", latency.NewRecorder()), "server": Server("front", &http11.Server{}),
 	} {
 		values := make([]float64, len(s.Figures))
 		if n := testing.AllocsPerRun(100, func() { s.Read(values) }); n != 0 {
