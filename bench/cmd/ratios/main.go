@@ -15,12 +15,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -218,21 +220,19 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 			last = pkg
 		}
 		impls := r.by[benchmark]
-		speed := [2]string{} // head and rule of a column, where one of them counts bytes
-		for _, g := range impls {
-			if _, ok := g.Series[speedUnit]; ok {
-				speed = [2]string{" GB/s |", " ---: |"}
-			}
+		cols := columns(impls)
+		fmt.Fprintf(w, "\n### %s\n\n| implementation |", name)
+		for _, c := range cols {
+			fmt.Fprintf(w, " %s |", c.title)
 		}
-		fmt.Fprintf(w, "\n### %s\n\n| implementation | time/op |%s B/op | allocs/op | ratio | interval | verdict for %s |\n| --- | ---: |%s ---: | ---: | ---: | --- | --- |\n",
-			name, speed[0], r.ours, speed[1])
+		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours, strings.Repeat(" ---: |", len(cols)))
 		names := make([]string, 0, len(impls))
 		for impl := range impls {
 			names = append(names, impl)
 		}
 		sort.Strings(names)
 		for _, impl := range names {
-			r.writeRow(w, impl, impls[impl], impls[r.ours], speed[0] != "")
+			r.writeRow(w, impl, impls[impl], impls[r.ours], cols)
 		}
 	}
 	return nil
@@ -249,22 +249,44 @@ func cpuUnit(g, our *stat.Group) string {
 	return "sec/op"
 }
 
-// speedUnit is what benchfmt makes of the MB/s of a benchmark that calls SetBytes.
-const speedUnit = "B/s"
+// A column shows the median of a unit times a factor.
+type column struct {
+	unit, title, format string
+	factor              float64
+}
 
-func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group, speed bool) {
-	median := func(unit, format string, factor float64) string {
-		s, ok := g.Series[unit]
-		if !ok {
-			return ""
+// columns are the time, what else some of impls report of a request or such (CPU
+// time, bytes that a benchmark counts by SetBytes), and the memory.
+func columns(impls map[string]*stat.Group) []column {
+	units := map[string]bool{}
+	for _, g := range impls {
+		for unit := range g.Series {
+			units[unit] = true
 		}
-		return fmt.Sprintf(format, stat.Summarize(s).Median*factor)
 	}
-	fmt.Fprintf(w, "| %s | %s |", impl, median("sec/op", "%.4g ns", 1e9))
-	if speed {
-		fmt.Fprintf(w, " %s |", median(speedUnit, "%.3g", 1e-9))
+	cols := []column{{"sec/op", "time/op", "%.4g ns", 1e9}}
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		if of, ok := strings.CutPrefix(unit, "cpu-sec/"); ok {
+			cols = append(cols, column{unit, "CPU/" + of, "%.4g ns", 1e9})
+		} else if of, ok := strings.CutPrefix(unit, "user-sec/"); ok {
+			cols = append(cols, column{unit, "user CPU/" + of, "%.4g ns", 1e9})
+		}
 	}
-	fmt.Fprintf(w, " %s | %s |", median("B/op", "%.4g", 1), median("allocs/op", "%.4g", 1))
+	if units["B/s"] {
+		cols = append(cols, column{"B/s", "GB/s", "%.3g", 1e-9})
+	}
+	return append(cols, column{"B/op", "B/op", "%.4g", 1}, column{"allocs/op", "allocs/op", "%.4g", 1})
+}
+
+func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group, cols []column) {
+	fmt.Fprintf(w, "| %s |", impl)
+	for _, c := range cols {
+		cell := ""
+		if s, ok := g.Series[c.unit]; ok {
+			cell = fmt.Sprintf(c.format, stat.Summarize(s).Median*c.factor)
+		}
+		fmt.Fprintf(w, " %s |", cell)
+	}
 	if our == nil || impl == prefix || strings.HasPrefix(impl, prefix+"-") {
 		fmt.Fprintln(w, " | | |")
 		return

@@ -33,10 +33,10 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Where a benchmark counts bytes, its table has a column for them.
-func TestTableOfBytes(t *testing.T) {
+// Where a benchmark counts bytes or CPU time, its table has a column for them.
+func TestColumns(t *testing.T) {
 	r := newResults()
-	out := "BenchmarkX/impl=isobar-2 \t 10 \t 100 ns/op \t 1500.00 MB/s\nBenchmarkX/impl=peer-2 \t 10 \t 200 ns/op\nBenchmarkY/impl=isobar-2 \t 10 \t 100 ns/op\n"
+	out := "BenchmarkX/impl=isobar-2 \t 10 \t 100 ns/op \t 1500.00 MB/s\nBenchmarkX/impl=peer-2 \t 10 \t 200 ns/op\nBenchmarkY/impl=isobar-2 \t 10 \t 100 ns/op \t 70 cpu-ns/req \t 30 user-ns/req\n"
 	if err := r.add("pool", 0, []byte(out)); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestTableOfBytes(t *testing.T) {
 	if err := r.write(&b, "command", 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| isobar | 100 ns | 1.5 |  |", "| peer | 200 ns |  |  |", "| implementation | time/op | GB/s | B/op |", "| implementation | time/op | B/op |", "| isobar | 100 ns |  |"} {
+	for _, want := range []string{"| isobar | 100 ns | 1.5 |  |", "| peer | 200 ns |  |  |", "| implementation | time/op | GB/s | B/op |", "| implementation | time/op | CPU/req | user CPU/req | B/op |", "| isobar | 100 ns | 70 ns | 30 ns |  |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
