@@ -55,7 +55,7 @@ func TestFiguresFollowTheProcess(t *testing.T) {
 		before[key] = value(t, m, key)
 	}
 	stop := make(chan struct{})
-	for range 50 {
+	for range 500 {
 		go func() { <-stop }()
 	}
 	for range 1000 {
@@ -84,8 +84,8 @@ func TestFiguresFollowTheProcess(t *testing.T) {
 	if n := gained("/alloc/larger:objects"); n < 10 || n > 100 {
 		t.Errorf("%v large objects, want the 10 and few more", n)
 	}
-	if n := gained("/sched/goroutines:goroutines"); n < 50 {
-		t.Errorf("%v goroutines more, want 50", n)
+	if n := gained("/sched/goroutines:goroutines"); n < 400 { // those of other tests may end meanwhile
+		t.Errorf("%v goroutines more, want 500", n)
 	}
 	close(stop)
 	if live, goal, objects := value(t, m, "/heap/live:bytes"), value(t, m, "/heap/goal:bytes"), value(t, m, "/heap/objects:bytes"); live < 1_300_000 || goal <= live || objects < live/2 {

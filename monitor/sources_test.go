@@ -165,6 +165,7 @@ func TestServerSource(t *testing.T) {
 	go server.Serve(listener)
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
 	resp, err := client.Get("http://" + listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
