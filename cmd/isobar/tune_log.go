@@ -163,8 +163,10 @@ func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range result.Frontier {
-		meta.Forecasts = append(meta.Forecasts, forecast(p, 0))
+	for _, p := range result.Predicted {
+		f := forecast(p, 0)
+		f.Best = result.OnFrontier(p.GC)
+		meta.Forecasts = append(meta.Forecasts, f)
 	}
 	run, err := l.store.Run(l.id)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // forecast is a prediction as reports draw it.
 func forecast(p tuner.Prediction, procs int) report.Forecast {
 	three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
-	return report.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall), Unsure: len(p.Doubts) > 0}
+	return report.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
+		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
 
 // procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil

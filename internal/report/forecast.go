@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/cell"
 )
@@ -14,6 +16,8 @@ type Forecast struct {
 	Procs            int // GOMAXPROCS; 0 for what the runtime takes
 	Bytes, CPU, Wall [3]float64
 	Unsure           bool // the model says that it should be measured
+	UnsureMemory     bool // it says so of Bytes alone
+	Best             bool // no other needs less of both memory and CPU time
 }
 
 // percent is the GOGC to draw by; beyond all others for off.
@@ -24,30 +28,73 @@ func (f Forecast) percent() float64 {
 	return float64(f.GC.Percent)
 }
 
+// doubt says what the model is unsure of.
+func (f Forecast) doubt() string {
+	switch {
+	case f.Unsure:
+		return "predicted, unsure"
+	case f.UnsureMemory:
+		return "predicted, memory unsure"
+	}
+	return "predicted"
+}
+
+// A forecastLine is one curve of predictions.
+type forecastLine struct {
+	class     string
+	forecasts []Forecast // in the order of the curve
+}
+
 // forecastPlot draws the predicted curves and, over them, what was measured in
-// the section; nil without a forecast. Forecasts are by ascending memory.
+// the section; nil without a forecast. Forecasts are by GOGC, then by
+// GOMEMLIMIT.
 func (s *section) forecastPlot(id string, forecasts []Forecast) *htmlPlot {
 	if len(forecasts) == 0 {
 		return nil
 	}
 	p := &htmlPlot{ID: id + "-forecast", Title: "Predicted and measured", Section: s.name, Wide: true, Pairs: true,
-		Caption: "The dashed line is the model, vertical bars are its 90 % intervals. Markers are medians of what was measured. Left: what CPU time costs in memory. Right: time against GOGC, off at the right end.",
-		Legend:  []htmlLegend{{swatch(0, "curve plain dashed", false), "predicted"}, {swatch(0, "curve s0", true), "measured"}}}
+		Caption: "Lines are the model, vertical bars its 90 % intervals. Markers are medians of what was measured. Left: what CPU time costs in memory. Right: time against GOGC, off at the right end.",
+		Legend:  []htmlLegend{{swatch(0, "curve plain dashed", false), "predicted, by GOGC"}}}
+	p.Table = htmlTable{Label: "Predicted figures, " + s.name, Left: 3, Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high", "wall time", "low", "high"}}
+	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s1 dashed"}
+	frontier := forecastLine{class: "curve plain"}
 	percent := map[string]float64{}
-	p.Table = htmlTable{Label: "Predicted figures, " + s.name, Left: 1, Head: []string{"Setting", "peak memory", "low", "high", "CPU time", "low", "high", "wall time", "low", "high"}}
 	for _, f := range forecasts {
-		percent["gc="+f.GC.String()] = f.percent()
-		row := []string{clean(f.GC.String())}
+		best := "no"
+		if f.Best {
+			best = "yes"
+			frontier.forecasts = append(frontier.forecasts, f)
+		}
+		switch {
+		case f.GC.LimitBytes == 0:
+			percents.forecasts = append(percents.forecasts, f)
+			percent["gc="+f.GC.String()] = f.percent()
+		case f.GC.Percent < 0:
+			limits.forecasts = append(limits.forecasts, f)
+		}
+		row := []string{clean(f.GC.String()), f.doubt(), best}
 		for _, v := range f.Bytes {
-			row = append(row, format(cell.RSSPeak, v))
+			row = append(row, s.format(cell.RSSPeak, v))
 		}
 		for _, three := range [][3]float64{f.CPU, f.Wall} {
 			for _, v := range three {
-				row = append(row, format(cell.WallTime, v))
+				row = append(row, s.format(cell.WallTime, v))
 			}
 		}
 		p.Table.add(row...)
 	}
+	lines := []forecastLine{percents}
+	if len(limits.forecasts) > 0 {
+		lines = append(lines, limits)
+		p.Legend = append(p.Legend, htmlLegend{swatch(0, limits.class, false), "by GOMEMLIMIT, GOGC off"})
+	}
+	if len(frontier.forecasts) > 0 {
+		lines = append(lines, frontier)
+		p.Legend = append(p.Legend, htmlLegend{swatch(0, frontier.class, false), "Pareto frontier"})
+		p.Caption += " The frontier joins the settings that no other beats in both; the table says which they are, and where the model is unsure."
+		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })
+	}
+	p.Legend = append(p.Legend, htmlLegend{swatch(0, "curve s0", true), "measured"})
 	var byMemory, byPercent []point
 	for _, r := range s.rows {
 		memory, cpu, wall := r.figure(cell.RSSPeak), r.figure(cell.TotalCPU), r.figure(cell.WallTime)
@@ -58,25 +105,29 @@ func (s *section) forecastPlot(id string, forecasts []Forecast) *htmlPlot {
 			byPercent = append(byPercent, point{at, wall.median})
 		}
 	}
-	left := forecastChart(p.ID+"-0", "CPU time against peak memory", cell.RSSPeak, forecasts, byMemory,
+	left := forecastChart(p.ID+"-0", "CPU time against peak memory", cell.RSSPeak, lines, byMemory,
 		func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU })
-	right := forecastChart(p.ID+"-1", "Wall time against GOGC", "/gogc:percent", forecasts, byPercent,
+	right := forecastChart(p.ID+"-1", "Wall time against GOGC", "/gogc:percent", lines[:1], byPercent,
 		func(f Forecast) (float64, [3]float64) { return f.percent(), f.Wall })
 	p.Panels = []htmlPanel{left, right}
 	return p
 }
 
-func forecastChart(id, title, metric string, forecasts []Forecast, measured []point, of func(Forecast) (float64, [3]float64)) htmlPanel {
+func forecastChart(id, title, metric string, lines []forecastLine, measured []point, of func(Forecast) (float64, [3]float64)) htmlPanel {
 	lo, hi, top := math.Inf(1), 0.0, 0.0
-	for _, f := range forecasts {
-		x, y := of(f)
-		lo, hi, top = min(lo, x), max(hi, x), max(top, y[2])
+	settings := map[cell.GC]bool{}
+	for _, line := range lines {
+		for _, f := range line.forecasts {
+			x, y := of(f)
+			lo, hi, top = min(lo, x), max(hi, x), max(top, y[2])
+			settings[f.GC] = true
+		}
 	}
 	for _, m := range measured {
 		lo, hi, top = min(lo, m.x), max(hi, m.x), max(top, m.y)
 	}
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(forecasts), len(measured)), 226)
+	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings), len(measured)), 226)
 	x, y := logScale(metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string {
@@ -85,13 +136,15 @@ func forecastChart(id, title, metric string, forecasts []Forecast, measured []po
 		}
 		return countText(v)
 	})
-	var line []point
-	for _, forecast := range forecasts {
-		at, value := of(forecast)
-		line = append(line, point{x.at(at), y.at(value[0])})
-		d.line("axis", x.at(at), y.at(value[1]), x.at(at), y.at(value[2]))
+	for _, line := range lines {
+		var points []point
+		for _, forecast := range line.forecasts {
+			at, value := of(forecast)
+			points = append(points, point{x.at(at), y.at(value[0])})
+			d.line("axis", x.at(at), y.at(value[1]), x.at(at), y.at(value[2]))
+		}
+		d.curve(line.class, points)
 	}
-	d.curve("curve plain dashed", line)
 	for _, m := range measured {
 		d.mark(0, point{x.at(m.x), y.at(m.y)})
 	}

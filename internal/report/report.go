@@ -42,7 +42,8 @@ type Meta struct {
 	Repeat string
 	// Total counts the planned cells, Finished and Failed those with a record.
 	Finished, Total, Failed int
-	// Forecasts are what a model expected, by ascending memory; nil for none.
+	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
+	// none.
 	Forecasts []Forecast
 	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
 	// the two varies; nil for none.

@@ -1,9 +1,11 @@
 package tuner
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -112,29 +114,53 @@ func (r *Result) writeRace(b *strings.Builder) {
 	}
 }
 
+// frontierRows is how many settings of the frontier an answer shows, beside the
+// default and the setting chosen.
+const frontierRows = 7
+
+// shown are the predictions to print, by ascending memory: some of the frontier
+// from end to end, the default and the setting chosen.
+func (r *Result) shown() []Prediction {
+	var out []Prediction
+	for i, p := range r.Frontier {
+		if n := len(r.Frontier) - 1; i*(frontierRows-1)/max(n, 1) != (i-1)*(frontierRows-1)/max(n, 1) || i == 0 {
+			out = append(out, p)
+		}
+	}
+	for _, p := range r.Predicted {
+		known := slices.ContainsFunc(out, func(other Prediction) bool { return other.GC == p.GC })
+		if !known && (p.GC == r.Base.GC || p.GC == r.Setting.GC) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Prediction) int { return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid) })
+	return out
+}
+
 func (r *Result) writeFrontier(b *strings.Builder) {
-	if len(r.Frontier) == 0 {
+	shown := r.shown()
+	if len(shown) == 0 {
 		return
 	}
 	b.WriteString("\npredicted, with 90 % intervals: what CPU time costs in memory\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  GOGC\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
-	step := max((len(r.Frontier)+6)/7, 1)
-	for i, p := range r.Frontier {
-		if i%step != 0 && i != len(r.Frontier)-1 && p.GC != r.Setting.GC {
-			continue
+	fmt.Fprintln(t, "  GOGC[:GOMEMLIMIT]\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
+	for _, p := range shown {
+		var marks []string
+		if !r.OnFrontier(p.GC) {
+			marks = append(marks, "not on the frontier")
 		}
-		mark := ""
-		if len(p.Doubts) > len(r.Doubts) {
-			mark = "unsure"
+		if r.Unsure(p) {
+			marks = append(marks, "unsure")
 		} else if len(p.MemoryDoubts) > 0 {
-			mark = "memory unsure"
+			marks = append(marks, "memory unsure")
 		}
 		fmt.Fprintf(t, "  %s\t%s [%s, %s]\t%.2f s [%.2f, %.2f]\t%.2f s [%.2f, %.2f]\t%.1f %% [%.1f, %.1f]\t%s\n", p.GC,
 			bytesText(p.PeakBytes.Mid), bytesText(p.PeakBytes.Lo), bytesText(p.PeakBytes.Hi), p.CPU.Mid, p.CPU.Lo, p.CPU.Hi,
-			p.Wall.Mid, p.Wall.Lo, p.Wall.Hi, 100*p.GCShare.Mid, 100*p.GCShare.Lo, 100*p.GCShare.Hi, mark)
+			p.Wall.Mid, p.Wall.Lo, p.Wall.Hi, 100*p.GCShare.Mid, 100*p.GCShare.Lo, 100*p.GCShare.Hi, strings.Join(marks, ", "))
 	}
 	t.Flush()
+	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: no other needs less of both (the report and --json have all)\n", len(r.Frontier), len(r.Predicted))
 }
 
 // writeApply says how to put the setting into force.

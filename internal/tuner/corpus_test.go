@@ -146,7 +146,7 @@ func TestCorpusTune(t *testing.T) {
 				t.Error("the recommendation is worse than the default")
 			}
 		}
-		tuned.Candidates, tuned.Frontier, tuned.Rows = nil, nil, nil
+		tuned.Candidates, tuned.Predicted, tuned.Frontier, tuned.Rows = nil, nil, nil, nil
 		keepResult(t, dir, p.Name, corpusResult{Program: p, Tuned: tuned})
 	})
 }

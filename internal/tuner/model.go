@@ -279,25 +279,6 @@ func about(mid, deviation float64) Interval {
 	return Interval{mid, mid * max(1-z90*deviation, 0), mid * (1 + z90*deviation)}
 }
 
-// Frontier returns the predictions for the settings that no other one beats in
-// both CPU time and peak memory, by ascending memory.
-func (m *Model) Frontier(settings []cell.GC) []Prediction {
-	var all []Prediction
-	for _, gc := range settings {
-		all = append(all, m.Predict(gc))
-	}
-	slices.SortStableFunc(all, func(a, b Prediction) int {
-		return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid)
-	})
-	var out []Prediction
-	for _, p := range all {
-		if len(out) == 0 || p.CPU.Mid < out[len(out)-1].CPU.Mid {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // nearlyHalf is the share of CPU time at which the cliff is drawn: the runtime
 // limits collection to half, and gives way on memory then.
 const nearlyHalf = 0.45

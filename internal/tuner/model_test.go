@@ -159,22 +159,6 @@ func TestCliff(t *testing.T) {
 	}
 }
 
-func TestFrontier(t *testing.T) {
-	m, err := NewModel([]Pilot{mustPilot(t, steady(100))}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	front := m.Frontier(grid())
-	if len(front) < 5 {
-		t.Fatalf("%d settings on the frontier", len(front))
-	}
-	for i, p := range front[1:] {
-		if before := front[i]; p.PeakBytes.Mid < before.PeakBytes.Mid || p.CPU.Mid >= before.CPU.Mid {
-			t.Errorf("%s is not cheaper in CPU and dearer in memory than %s", p.GC, before.GC)
-		}
-	}
-}
-
 // TestFitFindsTheCoefficients holds the regression against exact data, which
 // must outweigh the priors, and against no data, where the priors remain.
 func TestFitFindsTheCoefficients(t *testing.T) {

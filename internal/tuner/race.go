@@ -75,7 +75,9 @@ func (t *tuning) firstModel(first *cell.Record) (*Model, error) {
 
 // note puts into the result what the model says of all settings.
 func (t *tuning) note(m *Model) {
-	t.result.Frontier, t.result.CliffBytes = m.Frontier(t.Settings), m.Cliff()
+	t.result.CliffBytes = m.Cliff()
+	t.result.Predicted = m.predictAll(curveSettings(t.Settings, t.result.CliffBytes, m.roof()))
+	t.result.Frontier = frontier(t.result.Predicted)
 	t.result.Doubts = append(t.result.Doubts, m.doubts...)
 	t.expectRow(t.Base.GOMAXPROCS, m)
 }

@@ -98,7 +98,8 @@ type Result struct {
 	Gains      []Gain       `json:"gains,omitempty"`
 	Expected   Prediction   `json:"expected"` // of Setting
 	Candidates []Candidate  `json:"candidates,omitempty"`
-	Frontier   []Prediction `json:"frontier,omitempty"`
+	Predicted  []Prediction `json:"predicted,omitempty"`   // the whole curve: by GOGC, then by GOMEMLIMIT
+	Frontier   []Prediction `json:"frontier,omitempty"`    // of it, what none beats in both CPU time and peak memory; by ascending memory
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`

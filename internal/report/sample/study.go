@@ -206,9 +206,14 @@ func failed() *sampleRun {
 }
 
 // tuned is what tune shows of a program: eleven settings of which three were
-// measured, with two values of GOMAXPROCS.
+// measured, with two values of GOMAXPROCS; and the curve below and beside them.
 func tuned() *sampleRun {
 	s := &sampleRun{meta: meta("tune ./batch")}
+	three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
+	for i, percent := range []int{10, 15, 25, 35, 50, 75} {
+		cpu := 5.2 - 0.45*float64(i)
+		s.meta.Forecasts = append(s.meta.Forecasts, report.Forecast{GC: cell.GC{Percent: percent}, CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
+	}
 	s.meta.Procs = &report.ProcsMap{
 		Figures: []report.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
 		Hint:    "With more rows:", Command: "isobar tune --gomaxprocs 1,4,8 --seed 20260314 -- ./batch input.csv",
@@ -219,9 +224,8 @@ func tuned() *sampleRun {
 			gc.Name = cell.DefaultGC.Name
 		}
 		for _, procs := range []int{0, 1} {
-			three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
 			cpu := 2.4 - 0.08*float64(i)
-			f := report.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)), Bytes: three(4e7 * float64(i+1)), Unsure: i == 10}
+			f := report.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)), Bytes: three(4e7 * float64(i+1)), Unsure: i == 10, UnsureMemory: i == 9, Best: i < 2}
 			s.meta.Procs.Forecasts = append(s.meta.Procs.Forecasts, f)
 			if procs == 0 {
 				s.meta.Forecasts = append(s.meta.Forecasts, f)
@@ -235,6 +239,10 @@ func tuned() *sampleRun {
 				}
 			}
 		}
+	}
+	for i, limit := range []int64{64, 80, 96, 128, 192, 256, 384, 512} {
+		cpu := 2.6 - 0.14*float64(i)
+		s.meta.Forecasts = append(s.meta.Forecasts, report.Forecast{GC: cell.GC{Percent: -1, LimitBytes: limit << 20}, CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
 	}
 	return s
 }
