@@ -1,10 +1,12 @@
 package http11
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
 	"runtime/debug"
+	"runtime/trace"
 	"time"
 )
 
@@ -114,8 +116,12 @@ func (c *conn) answer() bool {
 	return true
 }
 
-// call calls the handler and reports whether it returned.
+// call calls the handler and reports whether it returned. In an execution trace
+// it is the region "http11 request".
 func (c *conn) call() (ok bool) {
+	if trace.IsEnabled() {
+		defer trace.StartRegion(context.Background(), "http11 request").End()
+	}
 	defer func() {
 		if ok {
 			return

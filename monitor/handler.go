@@ -206,7 +206,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 
 func (m *Monitor) serveFlight(w http.ResponseWriter) {
 	if m.flight == nil {
-		http.Error(w, "monitor: no flight recorder: Config has no Alarms", http.StatusNotFound)
+		http.Error(w, "monitor: no flight recorder: Config has no Alarms; net/http/pprof has a trace without: /debug/pprof/trace?seconds=5", http.StatusNotFound)
 		return
 	}
 	rec, err := m.flight.recording()

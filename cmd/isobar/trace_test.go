@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/http11"
 	"github.com/isobar-go/isobar/internal/gcphase"
 	"github.com/isobar-go/isobar/monitor"
 )
@@ -71,6 +73,46 @@ func TestTraceFromAProcess(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "a trace of ") {
 		t.Errorf("printed %q", out.String())
+	}
+}
+
+// Requests of http11 are regions of a trace.
+func TestTraceOfRequests(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http11.Server{OnPanic: func(any, []byte) {}, Handler: http11.HandlerFunc(func(c *http11.Context) {
+		if runtime.GC(); string(c.Path().Clone()) == "/fails" {
+			panic("a handler that fails")
+		}
+		c.WriteString("ok")
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Skip(err)
+	}
+	for _, path := range []string{"/", "/", "/fails"} {
+		resp, err := http.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		resp.Body.Close()
+	}
+	trace.Stop()
+	name := filepath.Join(t.TempDir(), "trace.out")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	if !strings.Contains(out.String(), "region http11 request: of the 3 operations above p0") {
+		t.Errorf("printed:\n%s", out.String())
 	}
 }
 
