@@ -275,7 +275,7 @@ func (t *tree) version(file string) string {
 var moduleLine = regexp.MustCompile(`(?m)^module "?([^"\s]+)`)
 
 // importPath is the import path of a directory: below that of the module around
-// it, or of its repository where there is none.
+// it, or of what its tree is known by where there is none.
 func (t *tree) importPath(repository, dir string) string {
 	for root, rest := dir, ""; ; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
 		if data, err := t.file(path.Join(root, "go.mod")); err == nil {
@@ -284,9 +284,50 @@ func (t *tree) importPath(repository, dir string) string {
 			}
 		}
 		if root == "." {
-			return path.Join("github.com", repository, dir)
+			return path.Join(t.prefix("github.com/"+repository, dir), dir)
 		}
 	}
+}
+
+// importLine is a line that imports a package of a host.
+var importLine = regexp.MustCompile(`(?m)^\s*(?:import )?(?:\w+ )?"(\w[\w-]*\.[\w.-]+/[^"]+)"$`)
+
+// prefix is what the package in dir imports others of the tree by, where that is
+// not the repository's path: it may have had another name, or one of its own.
+func (t *tree) prefix(repository, dir string) string {
+	found := map[string]int{}
+	for _, name := range t.dir(dir) {
+		data, err := t.file(path.Join(dir, name))
+		if err != nil || !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		for _, m := range importLine.FindAllSubmatch(data, -1) {
+			if root := t.rootOf(string(m[1])); root != "" {
+				found[root]++
+			}
+		}
+	}
+	best := repository
+	for root, n := range found {
+		if n > found[best] || n == found[best] && best != repository && root < best {
+			best = root
+		}
+	}
+	return best
+}
+
+// rootOf returns what is left of an import path before a directory of the tree,
+// or "" where it names none. Those of github.com have three elements.
+func (t *tree) rootOf(name string) string {
+	for root, rest := path.Dir(name), path.Base(name); root != "."; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
+		if strings.HasPrefix(root, "github.com/") && strings.Count(root, "/") < 2 || root == "github.com" {
+			break
+		}
+		if len(t.dir(rest)) > 0 && len(t.dir(path.Join("vendor", name))) == 0 {
+			return root
+		}
+	}
+	return ""
 }
 
 var std = struct {

@@ -178,3 +178,24 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+func TestImportPathOfRenamed(t *testing.T) {
+	mirror, _ := makeRepository(t)
+	dir := filepath.Join(mirror, "owner+name")
+	if err := os.Remove(filepath.Join(dir, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "no module").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for from, want := range map[string]string{"p": "example.org/m/p", "ids": "github.com/owner/name/ids"} {
+		if got := r.at("HEAD").importPath("owner/name", from); got != want {
+			t.Errorf("%s: %s, want %s", from, got, want)
+		}
+	}
+}
