@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type
 parameter in the place of any keeps the value as it is. Putting a slice into a sync.Pool boxes its header
 likewise, where a pointer to it costs nothing; so do sort.Sort and sort.Slice of a slice, which slices.SortFunc replaces.
-Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent or listed as any, passed
+Texts, slices and structs that are boxed are hints, and so is what is assigned, returned, sent, listed or appended as any, passed
 as an interface with methods, or given to binary.Write.`,
 	When:     "the call is hot and the callee is yours to change.",
 	WhenNot:  "functions of other modules are a hint; calls into fmt, log and log/slog, whose output costs more, and what only a debug mode calls, while what logs at a level that is off, and could be asked before, is a hint; what hands its arguments on to them is a hint; constants; bytes and booleans; functions that keep values of several types; what is held as any by functions that return values of several types, or ask for the type of one; start-up code and error paths.",
@@ -41,6 +41,10 @@ func run(p *check.Pass) {
 		call := cur.Node().(*ast.CallExpr)
 		if p.Info.Types[call.Fun].IsType() {
 			converted(p, cur, call)
+			continue
+		}
+		if p.Builtin(call) == "append" {
+			appended(p, cur, call)
 			continue
 		}
 		fn := p.Callee(call)
@@ -276,6 +280,23 @@ func held(p *check.Pass, cur inspector.Cursor) {
 		}
 	case *ast.CompositeLit:
 		listed(p, n, say)
+	}
+}
+
+// appended reports the first value that is boxed to be appended to a slice of
+// any. Where the slice goes further, what takes it asks for any.
+func appended(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+	slice, ok := p.TypeOf(call.Args[0]).Underlying().(*types.Slice)
+	if !ok || call.Ellipsis.IsValid() {
+		return
+	}
+	for _, arg := range call.Args[1:] {
+		if boxes(p, slice.Elem(), arg) {
+			v := p.Var(call.Args[0])
+			further := !p.Local(v) || p.VarUse(v)&(check.Keeps|check.Hands) != 0
+			p.Needs(check.Interface, further).Hint(arg, p.HeatAt(cur), types.ExprString(arg)+" is boxed to be listed as any; a slice of its type, or a buffer that it is written to, keeps it as it is")
+			return
+		}
 	}
 }
 

@@ -167,9 +167,10 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 	var out exit // what the code at cur leaves after it ran
 	inSwitch := false
 	again := false // it goes on with the next round: what follows in the loop is not reached
+	name := label(cur)
 	leave := func(list []ast.Stmt, from ast.Node, inSwitch bool) {
 		if out == stays && !again {
-			out, again = c.ends(list, inSwitch), continues(list) || skipsOn(list, from)
+			out, again = c.ends(list, inSwitch), continues(list, name) || skipsOn(list, from, name)
 			if again {
 				out = stays
 			}
@@ -207,9 +208,28 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 			}
 			inSwitch, again = false, false
 		}
+		if body != nil {
+			name = label(at.Parent().Parent())
+		}
 		from = at.Node()
 	}
 	return nil
+}
+
+// label returns the name of the innermost loop of its function around cur, or "".
+func label(cur inspector.Cursor) string {
+	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		if named, ok := at.Parent().Node().(*ast.LabeledStmt); ok {
+			return named.Label.Name
+		}
+		break
+	}
+	return ""
+}
+
+// nextRound reports whether s goes on with the next round of the loop called name.
+func nextRound(s *ast.BranchStmt, name string) bool {
+	return s.Tok == token.CONTINUE && (s.Label == nil || s.Label.Name == name)
 }
 
 // loopBody returns the body of parent where parent is a loop and child runs in
@@ -229,8 +249,8 @@ func loopBody(parent, child ast.Node) *ast.BlockStmt {
 }
 
 // skipsOn reports whether what follows the statement from in its list may go on
-// with the next round.
-func skipsOn(list []ast.Stmt, from ast.Node) bool {
+// with the next round of the loop called name.
+func skipsOn(list []ast.Stmt, from ast.Node, name string) bool {
 	found := false
 	for _, stmt := range list {
 		if stmt.Pos() <= from.Pos() {
@@ -241,7 +261,7 @@ func skipsOn(list []ast.Stmt, from ast.Node) bool {
 			case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit:
 				return false
 			case *ast.BranchStmt:
-				found = found || n.Tok == token.CONTINUE && n.Label == nil
+				found = found || nextRound(n, name)
 			}
 			return !found
 		})
@@ -249,19 +269,20 @@ func skipsOn(list []ast.Stmt, from ast.Node) bool {
 	return found
 }
 
-// continues reports whether a list of statements ends with the next round.
-func continues(list []ast.Stmt) bool {
+// continues reports whether a list of statements ends with the next round of the
+// loop called name.
+func continues(list []ast.Stmt, name string) bool {
 	if len(list) == 0 {
 		return false
 	}
 	switch s := list[len(list)-1].(type) {
 	case *ast.BranchStmt:
-		return s.Tok == token.CONTINUE && s.Label == nil
+		return nextRound(s, name)
 	case *ast.SelectStmt: // each clause returns or continues
 		some := false
 		for _, clause := range s.Body.List {
 			body := clause.(*ast.CommClause).Body
-			if continues(body) {
+			if continues(body, name) {
 				some = true
 			} else if len(body) == 0 {
 				return false

@@ -213,7 +213,29 @@ func further(p *check.Pass, v *types.Var, depth int) bool {
 			if _, routine := use.Parent().Parent().Node().(*ast.GoStmt); routine {
 				return true
 			}
+			if depth > 0 && inFurther(p, v, use, depth-1) {
+				return true
+			}
 		} else if escapes(p, use, depth) {
+			return true
+		}
+	}
+	return false
+}
+
+// inFurther reports whether the use of v lies in a function literal that v is
+// not of, and that goes further: it holds v.
+func inFurther(p *check.Pass, v *types.Var, use inspector.Cursor, depth int) bool {
+	for at := range use.Enclosing((*ast.FuncLit)(nil)) {
+		lit := at.Node()
+		if v.Pos() >= lit.Pos() && v.Pos() < lit.End() {
+			return false
+		}
+		if call, ok := at.Parent().Node().(*ast.CallExpr); ok && call.Fun == lit {
+			if _, routine := at.Parent().Parent().Node().(*ast.GoStmt); routine {
+				return true
+			}
+		} else if escapes(p, at, depth) {
 			return true
 		}
 	}

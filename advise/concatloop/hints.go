@@ -27,7 +27,12 @@ func hints(p *check.Pass, seen map[site]bool) {
 		v := p.Var(assign.Lhs[0])
 		switch loop := around(p, cur, root(assign.Lhs[0])); {
 		case loop != nil:
-			if v != nil && (seen[site{v, loop}] || restarts(p, v, loop)) || said[name] && v == nil {
+			if v != nil && (seen[site{v, loop}] || restarts(p, v, loop) && !seldom(p, v, loop)) || said[name] && v == nil {
+				continue
+			}
+			if v != nil && restarts(p, v, loop) {
+				seen[site{v, loop}] = true
+				p.ReportWith(assign, others(p, assign, v, loop), min(p.HeatAt(cur), check.Warm), name+" is copied each time it grows, until it begins anew; collect it in a []byte that is used again")
 				continue
 			}
 			said[name] = true
@@ -43,6 +48,47 @@ func hints(p *check.Pass, seen map[site]bool) {
 			}
 		}
 	}
+}
+
+// seldom reports whether v begins anew, empty, only in some of the rounds of
+// loop, and grows in others.
+func seldom(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
+	var body *ast.BlockStmt
+	switch loop := loop.(type) {
+	case *ast.ForStmt:
+		body = loop.Body
+	case *ast.RangeStmt:
+		body = loop.Body
+	default:
+		return false
+	}
+	for _, use := range p.Uses(v) {
+		assign, ok := use.Parent().Node().(*ast.AssignStmt)
+		if !ok || !check.Within(assign, body) || joins(p, assign) {
+			continue
+		}
+		for i, lhs := range assign.Lhs {
+			if lhs != use.Node() {
+				continue
+			}
+			value := p.Info.Types[assign.Rhs[min(i, len(assign.Rhs)-1)]].Value
+			if value == nil || value.ExactString() != `""` {
+				return false
+			}
+			for at := use.Parent(); ; at = at.Parent() { // a round may pass it by
+				if _, ok := at.Node().(*ast.IfStmt); ok {
+					break
+				}
+				if _, ok := at.Node().(*ast.CaseClause); ok {
+					break
+				}
+				if at.Parent().Node() == body {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // around returns the outermost loop or function literal given to a call that

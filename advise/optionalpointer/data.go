@@ -74,22 +74,41 @@ func plain(p *check.Pass, t types.Type) bool {
 	if named == nil || named.Obj().Pkg() == nil || locks(t) {
 		return false
 	}
+	if value(named) {
+		return true
+	}
 	if pkg := named.Obj().Pkg(); pkg != p.Code.Pkg {
 		if first, _, _ := strings.Cut(pkg.Path(), "/"); !strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg) {
 			return false
 		}
 	}
 	for m := range named.Methods() {
-		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer && !reads(p, m) {
+		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer && !reads(p, m, map[*types.Func]bool{}) {
 			return false
 		}
 	}
 	return true
 }
 
-// reads reports whether the method m, of a pointer, only reads fields, so that
-// it may as well be one of the value.
-func reads(p *check.Pass, m *types.Func) bool {
+// value reports whether named is a struct of the library that is meant as a
+// value, though methods for decoding take its address.
+func value(named *types.Named) bool {
+	switch named.Obj().Pkg().Path() {
+	case "image", "image/color", "net/netip":
+		_, isStruct := named.Underlying().(*types.Struct)
+		name := named.Obj().Name()
+		return isStruct && (named.Obj().Pkg().Path() != "image" || name == "Point" || name == "Rectangle")
+	}
+	return false
+}
+
+// reads reports whether the method m, of a pointer, only reads fields, itself
+// and through other methods, so that it may as well be one of the value.
+func reads(p *check.Pass, m *types.Func, seen map[*types.Func]bool) bool {
+	if seen[m] {
+		return true
+	}
+	seen[m] = true
 	_, decl := p.Decl(m)
 	if decl == nil || len(decl.Recv.List[0].Names) == 0 {
 		return decl != nil
@@ -99,9 +118,20 @@ func reads(p *check.Pass, m *types.Func) bool {
 		return true // _
 	}
 	for _, use := range p.Uses(recv) {
+		if star, ok := use.Parent().Node().(*ast.StarExpr); ok && star.X == use.Node() && !p.Writes(use.Parent()) {
+			continue // a copy
+		}
 		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
-		if !ok || p.Info.Selections[sel] == nil || p.Info.Selections[sel].Kind() != types.FieldVal {
+		if !ok || p.Info.Selections[sel] == nil {
 			return false
+		}
+		if s := p.Info.Selections[sel]; s.Kind() != types.FieldVal {
+			fn, _ := s.Obj().(*types.Func)
+			call, called := use.Parent().Parent().Node().(*ast.CallExpr)
+			if fn == nil || !called || call.Fun != sel || !reads(p, fn, seen) {
+				return false
+			}
+			continue
 		}
 		at := use.Parent()
 		for ; !p.Writes(at); at = at.Parent() {

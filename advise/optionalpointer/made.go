@@ -51,7 +51,9 @@ func library(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 	_, inBytes := p.IsCall(e, "bytes", "NewBuffer", "NewBufferString", "NewReader")
 	_, inStrings := p.IsCall(e, "strings", "NewReader")
 	_, reflected := p.IsCall(e, "reflect", "Value.MapRange")
-	if !inBytes && !inStrings && !reflected {
+	_, cond := p.IsCall(e, "sync", "NewCond")
+	_, list := p.IsCall(e, "container/list", "New")
+	if !inBytes && !inStrings && !reflected && !cond && !list {
 		return
 	}
 	name := ""
@@ -75,7 +77,14 @@ func library(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 	default:
 		return
 	}
-	say(p, cur, false, name+" is an allocation of its own; hold it by value, and Reset it")
+	switch {
+	case cond:
+		say(p, cur, false, name+" is an allocation of its own; hold it by value, and set its L")
+	case list:
+		say(p, cur, false, name+" is an allocation of its own; hold it by value, its zero value is an empty list")
+	default:
+		say(p, cur, false, name+" is an allocation of its own; hold it by value, and Reset it")
+	}
 }
 
 // assembled reports a part that a constructor makes, where it is assigned to a

@@ -245,6 +245,9 @@ func owns(p *check.Pass, field *types.Var, t types.Type) bool {
 		if made(p, e) != nil || p.Info.Types[e].IsNil() {
 			return true
 		}
+		if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return unwritten(p, t) // of a variable of a package, copied as well as not
+		}
 		v := p.Var(e)
 		if sel, ok := e.(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
 			return unwritten(p, t)

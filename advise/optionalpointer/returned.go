@@ -41,13 +41,27 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 			continue
 		}
 		switch t := made(p, cur.Node().(ast.Expr)); {
-		case t != nil && (p.Size(t) > large/2 || !data(p, t) || !absent(p, f, decl, i) && maker.MatchString(fn.Name())):
+		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, decl, i) && maker.MatchString(fn.Name()) && !(p.Size(t) <= large/2 && byValue(t))):
 		case t != nil:
 			say(p, cur, !p.Free(fn), "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
 		case own(p, e) && len(decl.Body.List) > 1:
 			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
+}
+
+// byValue reports whether t has a method of the value: it is meant as one.
+func byValue(t types.Type) bool {
+	named := check.NamedOf(t)
+	if named == nil {
+		return false
+	}
+	for m := range named.Methods() {
+		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); !pointer {
+			return true
+		}
+	}
+	return false
 }
 
 // isResult reports whether v is a named result of the function around cur.

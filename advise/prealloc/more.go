@@ -88,6 +88,21 @@ func more(p *check.Pass, cur inspector.Cursor, said map[*types.Var]bool) {
 	pass.ReportWith(decl, appends(p, v), heat, message)
 }
 
+// copied reports a map without a size that the call at cur copies several maps
+// to, one in each round of a loop.
+func copied(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, said map[*types.Var]bool) {
+	v := p.Var(call.Args[0])
+	if v == nil || said[v] || !p.Local(v) || holdsPointers(p, v.Type()) {
+		return
+	}
+	decl := origin(p, cur, v)
+	if loop, _ := repeats(p, cur, v); decl == nil || !loop.Valid() || p.HeatAt(cur) == check.Cold {
+		return
+	}
+	said[v] = true
+	p.Needs(check.Estimate, true).ReportWith(decl, []ast.Node{call}, min(p.HeatAt(cur), check.Warm), v.Name()+" grows by all maps that are copied to it; allocate the sum of their lengths first")
+}
+
 // renewed reports whether v, which decl declares, is set to something else than
 // what it grew to, so that it begins to grow more than once.
 func renewed(p *check.Pass, v *types.Var, decl ast.Node) bool {

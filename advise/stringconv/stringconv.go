@@ -25,7 +25,7 @@ The conversion copies. A callee that reads and does not keep its argument can ta
 them, and others have variants (Regexp.Match for MatchString). The same holds where the string, or what is cut from it,
 is held in a variable that is only searched, compared and measured. Functions of other modules are a hint, and so are
 texts of which only a part is kept, or only on some paths, or that are returned or deleted from a map, that a variable
-holds to be compared or parsed, or that are of many bytes for the library to parse. The compiler
+holds to be compared or parsed, that are of many bytes for the library to parse, or made of runes for package strings. The compiler
 leaves the copy out by itself in comparisons, map look-ups, concatenations and range loops.`,
 	When:     "the line is hot and the bytes are longer than 32: up to there the copy stays on the stack.",
 	WhenNot:  "texts that are stored whole; conversions that stand in the call of strconv (from Go 1.18), in a map look-up or a comparison; start-up code and error paths.",
@@ -46,6 +46,9 @@ func run(p *check.Pass) {
 			if c, ok := converted(p, arg); ok {
 				argument(p, cur, call, i, c)
 			}
+			if fn := p.Callee(call); i == 0 && fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil && runes(p, arg) {
+				p.Hint(arg, p.HeatAt(cur), "the runes are encoded and copied for strings."+fn.Name()+"; package slices, or a loop, reads them as they are")
+			}
 		}
 		if c, ok := converted(p, call); ok {
 			held(p, cur, c)
@@ -55,6 +58,20 @@ func run(p *check.Pass) {
 			p.Hint(call, p.HeatAt(cur), "ReadString allocates each text that it reads; ReadSlice gives the bytes where they lie, until the next read")
 		}
 	}
+}
+
+// runes reports whether e is a string that is made of a slice of runes.
+func runes(p *check.Pass, e ast.Expr) bool {
+	of, ok := p.Conversion(e, check.IsString)
+	if !ok {
+		return false
+	}
+	slice, ok := p.TypeOf(of).Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	elem, ok := slice.Elem().Underlying().(*types.Basic)
+	return ok && elem.Kind() == types.Int32
 }
 
 // A conversion is a string that is a copy of bytes.

@@ -24,7 +24,7 @@ var Check = check.New(check.Check{
 Each round allocates a timer and its channel. One timer, reset in each round, serves all of them. From
 Go 1.23 Reset needs no draining.`,
 	When:     "another case of the select fires often.",
-	WhenNot:  "tests, start-up code. Loops that wait half a second or longer in every round, and those that wait only after an error, are a hint; so is a call outside a loop or a select.",
+	WhenNot:  "tests, start-up code. Loops that wait half a second or longer in every round, and those that wait only after an error, are a hint; so is a call outside a loop or a select, and one whose channel is returned to such a select.",
 	Measured: "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
 	Run:      run,
 })
@@ -33,7 +33,9 @@ func run(p *check.Pass) {
 	p.Calls("time", []string{"After"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		comm := clause(cur)
 		if !comm.Valid() {
-			if p.Loop(cur) != nil {
+			if sel := waited(p, cur); sel.Valid() {
+				p.ReportWith(call, []ast.Node{sel.Node()}, min(p.HeatOfPath(sel), check.Warm), "time.After allocates a timer for each round of the select that waits for it; make one before the loop, and Reset it to the time that is returned here")
+			} else if p.Loop(cur) != nil {
 				p.Hint(call, p.HeatOfPath(cur), "time.After allocates a timer each time, and its channel; make one timer before the loop and Reset it, or, where nothing else is waited for, time.Sleep")
 			}
 			return
@@ -53,6 +55,32 @@ func run(p *check.Pass) {
 		}
 		p.Report(call, heat, "time.After allocates a timer in each round; make one before the loop and Reset it", fix(p, call, sel)...)
 	})
+}
+
+// waited returns where a select in a loop of this package receives from what the
+// function around cur returns, the channel of the call at cur.
+func waited(p *check.Pass, cur inspector.Cursor) (at inspector.Cursor) {
+	if _, ok := cur.Parent().Node().(*ast.ReturnStmt); !ok {
+		return at
+	}
+	f, _ := check.Func(cur)
+	decl, ok := f.Node().(*ast.FuncDecl)
+	if !ok {
+		return at
+	}
+	for _, use := range p.Uses(p.Info.Defs[decl.Name]) {
+		called := use.Parent()
+		if _, ok := called.Node().(*ast.SelectorExpr); ok {
+			called = called.Parent()
+		}
+		if _, ok := called.Node().(*ast.CallExpr); !ok {
+			continue
+		}
+		if comm := clause(called); comm.Valid() && p.Loop(comm.Parent().Parent()) != nil {
+			return called
+		}
+	}
+	return at
 }
 
 // looped reports whether there is a loop around cur, of few rounds or one that

@@ -7,10 +7,8 @@ func three(a, b, c string) string { return a + b + c }
 func lines(words []string, n int) (out []string) {
 	line := ""
 	for _, w := range words {
-		if len(line) > 80 {
-			out = append(out, line)
-			line = ""
-		}
+		out = append(out, line)
+		line = ""
 		line += w
 	}
 	for _, w := range words {
