@@ -19,6 +19,7 @@ type Pass struct {
 	check  *Check
 	given  map[string]bool // names that FreeName gave out
 	caveat Caveat          // of what is reported
+	least  bool            // of what is reported, the smaller of two allocations is saved
 	counts []analysis.RelatedInformation
 }
 
@@ -47,6 +48,19 @@ func (p *Pass) ReportWith(node ast.Node, also []ast.Node, heat Heat, message str
 	p.report(node, also, severity, message, edits)
 }
 
+// Least, as the message of what is related to a diagnostic, says that no more is
+// saved than the lesser of what its node allocates and what the other places do.
+const Least = "the lesser of both is saved"
+
+// Least returns a pass whose reports are of two allocations of the same text or
+// list, of which a fix leaves one: where the other places, those of also, need
+// no memory, there is nothing to save.
+func (p *Pass) Least() *Pass {
+	q := *p
+	q.least = true
+	return &q
+}
+
 // ReportAs reports node with a severity of its own. The edits are one fix. The
 // category of the diagnostic is the severity.
 func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits ...analysis.TextEdit) {
@@ -72,6 +86,9 @@ func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
 	for _, n := range also {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos(), End: n.End(), Message: "allocates here"})
+	}
+	if p.least && len(also) > 0 {
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: Least})
 	}
 	if p.caveat != "" {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: string(p.caveat)})

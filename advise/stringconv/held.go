@@ -129,7 +129,7 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) && !boxed(p, cur) {
 			p.Needs(check.Interface, !p.FreeAround(cur)).Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
 		} else if decl != nil && !c.buffer && onHeap(p, c.of) {
-			p.Needs(check.Interface, given(p, c.of)).Report(c.call, min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
+			p.Needs(check.Interface, given(p, c.of)).Least().ReportWith(c.call, memoryOf(p, c.of), min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}
 	}
 }
@@ -162,6 +162,34 @@ func onHeap(p *check.Pass, b ast.Expr) bool {
 		return p.Local(v) && grown(p, v)
 	}
 	return false
+}
+
+// memoryOf returns what gives the variable b its memory, where all of that is
+// in this function: from Go 1.25 few bytes of a length that is not known lie on the
+// stack, so that only a profile tells whether they are on the heap.
+func memoryOf(p *check.Pass, b ast.Expr) (at []ast.Node) {
+	v := p.Var(b)
+	if s, ok := ast.Unparen(b).(*ast.SliceExpr); ok {
+		v = p.Var(s.X)
+	}
+	if v == nil {
+		return nil
+	}
+	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
+		n := cur.Node().(*ast.AssignStmt)
+		if len(n.Rhs) != 1 || p.Var(n.Lhs[0]) != v {
+			continue
+		}
+		call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr)
+		if !ok || p.Info.Types[call.Fun].IsType() {
+			continue
+		}
+		if b := p.Builtin(call); b != "make" && b != "append" {
+			return nil // what it gives may come from further down
+		}
+		at = append(at, call)
+	}
+	return at
 }
 
 // given reports whether b is the result of a function that gives bytes for

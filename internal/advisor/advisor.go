@@ -67,6 +67,7 @@ type Finding struct {
 	Counts *Counts      `json:"counts,omitempty"` // what was counted in the place of an estimate
 
 	spans      []span // the lines that the finding accounts for
+	least      bool   // no more is saved than what the first span and the others both allocate
 	grows      bool   // only what is allocated after the first time is saved
 	begins     mark   // what Counts.Begins is of; nothing where the code tells the size
 	rounds     mark   // what Counts.Rounds is of

@@ -162,6 +162,7 @@ type diagnosis struct {
 	Start, End int
 	Fix        fix
 	Grows      bool
+	Least      bool
 
 	Begins, Rounds mark // what is counted for it; nothing where the code tells the size
 }
@@ -171,7 +172,7 @@ func (d diagnosis) finding(base string) Finding {
 	f := d.Finding
 	f.File = relative(base, d.Spans[0].File)
 	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
-	f.grows, f.begins, f.rounds = d.Grows, d.Begins, d.Rounds
+	f.grows, f.least, f.begins, f.rounds = d.Grows, d.Least, d.Begins, d.Rounds
 	return f
 }
 
@@ -196,6 +197,10 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 			continue
 		}
 		if at := p.Fset.Position(rel.Pos); out.marked(rel.Message, mark{at.Line, at.Column}) {
+			continue
+		}
+		if rel.Message == check.Least {
+			out.Least = true
 			continue
 		}
 		s := spanAt(p, rel.Pos, rel.End)

@@ -112,17 +112,21 @@ func lastName(function string) string {
 
 // share is what the profiles have of the allocations that a finding is about,
 // each line of its spans once: those of the lines themselves where they allocate,
-// and of what the flagged calls call.
+// and of what the flagged calls call. Where one of two allocations is saved, it is
+// the lesser of both.
 func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
-	var sum Totals
+	var sum, own Totals
 	type one struct {
 		place
 		name string
 	}
 	taken := map[one]bool{}
-	for _, s := range f.spans {
+	for i, s := range f.spans {
 		if s.Inner {
 			continue // counted where it is called from
+		}
+		if i == 1 && f.least {
+			own, sum = sum, Totals{}
 		}
 		for line := s.From; line <= s.To; line++ {
 			if slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] }) {
@@ -144,6 +148,11 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 				}
 				found[at] = found[at] || saved != Totals{}
 			}
+		}
+	}
+	if f.least {
+		for _, kind := range kinds {
+			*kind.total(&sum) = min(*kind.total(&sum), *kind.total(&own))
 		}
 	}
 	share := sum.of(j.total)

@@ -99,6 +99,8 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Check: "beyond", spans: []span{{File: "/m/m.go", From: 22, To: 22, Callee: "Fprintf", Beyond: true}}},
 		{Check: "and its arguments", spans: []span{at(22, "Fprintf")}},
 		{Check: "neither", spans: []span{at(12, "")}},
+		{Check: "the lesser", least: true, spans: []span{at(14, ""), at(22, "")}},
+		{Check: "the lesser of nothing", least: true, spans: []span{at(14, ""), at(12, "")}},
 	}
 	want := []Totals{
 		{Objects: 200, Bytes: 6080, CPU: 200},
@@ -112,6 +114,8 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Objects: 400, Bytes: 3200, CPU: 400},
 		{Objects: 700, Bytes: 35200},
 		{Objects: 750, Bytes: 35600},
+		{},
+		{Objects: 50, Bytes: 400},
 		{},
 	}
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
