@@ -130,7 +130,7 @@ func bound(p *check.Pass, cur inspector.Cursor) {
 	if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun == sel || !escapes(p, cur, 3) {
 		return
 	}
-	p.Report(sel, p.HeatAt(cur), types.ExprString(sel)+" is a closure, allocated here each time; keep it in a field, or hand on "+types.ExprString(sel.X)+" itself")
+	p.Needs(check.Interface, asked(p, cur)).Report(sel, p.HeatAt(cur), types.ExprString(sel)+" is a closure, allocated here each time; keep it in a field, or hand on "+types.ExprString(sel.X)+" itself")
 }
 
 // free returns the variables of the functions around lit that it names, in

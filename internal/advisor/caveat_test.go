@@ -67,7 +67,7 @@ func Boxed(h *Held, s *screen, numbers []int, texts [][]byte) (sum int) {
 
 func text(b []byte) func() any {
 	n := len(b)
-	return func() any {
+	return func() any { // plain
 		return n // needs another interface
 	}
 }
@@ -90,6 +90,22 @@ func decimal(n int) string {
 }
 
 func digits(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
+
+type walker struct{ at, end int }
+
+func (w *walker) next() bool { w.at++; return w.at < w.end }
+
+func Walk(end int) func() bool {
+	w := &walker{0, end}
+	return w.next // needs another interface
+}
+
+func walk(end int) func() bool {
+	w := &walker{0, end}
+	return w.next // plain
+}
+
+func Walked(end int) bool { return walk(end)() }
 
 func Decode(b []byte) (string, error) {
 	var m map[string]any
@@ -168,7 +184,7 @@ func TestCaveats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop")}})
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop"), advise.Lookup("closurecapture")}})
 	if err != nil {
 		t.Fatal(err)
 	}
