@@ -147,7 +147,7 @@ func others(p *check.Pass, cur inspector.Cursor) {
 	case check.Standard(fn) || !makes.MatchString(fn.Name()):
 	case texts(p, call.Args):
 		p.Hint(call, p.HeatOfPath(cur), fn.FullName()+" makes the same error anew in each call; return a package variable")
-	case strings.HasSuffix(fn.Name(), "f") && fn.Signature().Variadic() && !takesError(p, call):
+	case strings.HasSuffix(fn.Name(), "f") && fn.Signature().Recv() == nil && fn.Signature().Variadic() && !takesError(p, call):
 		p.Hint(call, p.HeatOfPath(cur), "an error is formatted in each call; where callers only ask whether there is one, return a package variable, or a type that formats in Error")
 	}
 }
@@ -168,7 +168,7 @@ func sameEach(p *check.Pass, list []ast.Expr) bool {
 }
 
 // makes is how functions are named that make errors.
-var makes = regexp.MustCompile(`^New|Err|Wrap$|Invalid|Illegal|NotFound`)
+var makes = regexp.MustCompile(`^New|Err|Wrapf?$|WithStack$|WithMessagef?$|Invalid|Illegal|NotFound`)
 
 // values returns the elements of a composite literal without their keys.
 func values(elts []ast.Expr) []ast.Expr {
