@@ -13,6 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/report"
 	"github.com/isobar-go/isobar/internal/runner"
 	"github.com/isobar-go/isobar/internal/store"
 	"github.com/isobar-go/isobar/internal/tuner"
@@ -167,6 +168,10 @@ func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
 		f := forecast(p, 0)
 		f.Best = result.OnFrontier(p.GC)
 		meta.Forecasts = append(meta.Forecasts, f)
+	}
+	meta.Traced = []report.Traced{{Name: "the default", Key: result.Base.Key()}}
+	if result.Outcome == tuner.Recommended {
+		meta.Traced = append(meta.Traced, report.Traced{Name: "the recommendation", Key: result.Setting.Key()})
 	}
 	run, err := l.store.Run(l.id)
 	if err != nil {

@@ -133,13 +133,22 @@ type Pause struct {
 // Sizes are rounded down to a MiB by the runtime.
 type Cycle struct {
 	// Stream numbers the process that collected, from 0.
-	Stream int   `json:"stream,omitempty"`
-	AtNs   int64 `json:"at_ns"`   // its beginning, since that process began
-	MarkNs int64 `json:"mark_ns"` // wall time of marking
+	Stream int `json:"stream,omitempty"`
+	// N numbers the collections of the process, from 1. It is 0 in records of
+	// before, which lack Leaks, Percent and all times but At, Mark, CPU and Idle.
+	N       uint64 `json:"n,omitempty"`
+	Percent int64  `json:"percent,omitempty"` // of the available CPU, that collection took since the process began
+	AtNs    int64  `json:"at_ns"`             // its beginning, since that process began
+	MarkNs  int64  `json:"mark_ns"`           // wall time of marking
+	// Wall time of the phases before and after marking, which stop the world.
+	SweepNs       int64 `json:"sweep_ns,omitempty"`
+	TerminationNs int64 `json:"termination_ns,omitempty"`
 	// CPUNs is what it took from the program: stopping the world, assists and
 	// dedicated workers. IdleNs is marking on CPUs that had nothing to do.
-	CPUNs  int64 `json:"cpu_ns"`
-	IdleNs int64 `json:"idle_ns,omitempty"`
+	CPUNs       int64 `json:"cpu_ns"`
+	AssistNs    int64 `json:"assist_ns,omitempty"`
+	DedicatedNs int64 `json:"dedicated_ns,omitempty"`
+	IdleNs      int64 `json:"idle_ns,omitempty"`
 	// The heap when it began, when marking ended, what was marked, the goal
 	// (0 for none), and what was scanned besides the heap.
 	StartBytes  int64 `json:"start_bytes"`
@@ -150,6 +159,7 @@ type Cycle struct {
 	GlobalBytes int64 `json:"global_bytes,omitempty"`
 	Procs       int   `json:"procs"`
 	Forced      bool  `json:"forced,omitempty"`
+	Leaks       bool  `json:"leaks,omitempty"` // it looked for leaked goroutines
 }
 
 // Noise is what else happened on the machine while a cell ran.

@@ -45,6 +45,9 @@ func NewCellPage(m Meta, rec *cell.Record, v View) (*Page, error) {
 			p.Contents = append(p.Contents, htmlContent{plot.ID, plot.Title})
 		}
 	}
+	if p.Collections = s.collectionsOf(rec, "Table of collections", wholeOf(rec).within(v)); p.Collections != nil {
+		p.Contents = append(p.Contents, htmlContent{"collections", "Collections"})
+	}
 	p.Contents = append(p.Contents, htmlContent{"samples", "Raw samples"})
 	p.Samples = samplesTable(rec)
 	if p.Output != "" {

@@ -64,7 +64,8 @@ type htmlSection struct {
 	Figures, Comparisons, Floors *htmlTable
 	Machines                     *htmlTable // the comparisons on each machine, where several measured
 	Phases                       *htmlTable // of the collector, during the slowest operations
-	Compared                     string     // names Comparisons
+	Collections                  []htmlCollections
+	Compared                     string // names Comparisons
 	Failures                     []string
 }
 

@@ -24,7 +24,9 @@ type Page struct {
 	Failures []string
 	Plots    []htmlPlot
 	Samples  *htmlTable
-	Output   string
+	// Collections are those of a cell that ran a program.
+	Collections *htmlCollections
+	Output      string
 
 	// A comparison's.
 	Verdicts string
@@ -73,6 +75,7 @@ func NewPage(m Meta, a *stat.Analysis, v View) *Page {
 				h.Plots = append([]htmlPlot{*plot}, h.Plots...)
 			}
 		}
+		h.Collections = s.collections(m.Traced)
 		p.Sections = append(p.Sections, h)
 		p.Contents = append(p.Contents, htmlContent{h.ID, h.Name})
 	}
@@ -87,7 +90,7 @@ func NewPage(m Meta, a *stat.Analysis, v View) *Page {
 // newIdentifiers returns the ids that pages use themselves.
 func newIdentifiers() identifiers {
 	ids := identifiers{}
-	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots", "samples", "output", "verdicts",
+	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots", "samples", "collections", "output", "verdicts",
 		"theme-auto", "theme-light", "theme-dark", "progress"} {
 		ids[id] = true
 	}

@@ -48,6 +48,8 @@ type Meta struct {
 	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
 	// the two varies; nil for none.
 	Procs *ProcsMap
+	// Traced are configurations whose collections are listed one by one.
+	Traced []Traced
 }
 
 // Style says how to print to a terminal or a pipe.

@@ -39,7 +39,7 @@ func curveSettings(candidates []cell.GC, cliff, roof int64) []cell.GC {
 
 // roundUp gives a size five significant bits at most, and whole MiB.
 func roundUp(size int64) int64 {
-	unit := int64(max(1<<max(bits.Len64(uint64(size))-5, 0), mib))
+	unit := max(int64(1)<<max(bits.Len64(uint64(size))-5, 0), mib)
 	return (size + unit - 1) / unit * unit
 }
 

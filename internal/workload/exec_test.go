@@ -53,7 +53,7 @@ func TestSetTrace(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
-	want := cell.Cycle{AtNs: 2e9, MarkNs: 10e6, CPUNs: 15e6, IdleNs: 5e6, StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 2 << 20, GoalBytes: 6 << 20, Procs: 2, Forced: true}
+	want := cell.Cycle{N: 2, AtNs: 2e9, MarkNs: 10e6, SweepNs: 1e6, TerminationNs: 4e6, CPUNs: 15e6, AssistNs: 3e6, DedicatedNs: 4e6, IdleNs: 5e6, StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 2 << 20, GoalBytes: 6 << 20, Procs: 2, Forced: true}
 	if len(rec.Cycles) != 2 || rec.Cycles[1] != want {
 		t.Errorf("cycles %+v, want two, the second %+v", rec.Cycles, want)
 	}

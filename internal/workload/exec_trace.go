@@ -91,10 +91,11 @@ func setCycles(rec *cell.Record, cycles []gctrace.Cycle) {
 			goal = 0
 		}
 		rec.Cycles[i] = cell.Cycle{
-			Stream: c.Stream, AtNs: int64(c.At), MarkNs: int64(c.Marking),
-			CPUNs: int64(c.CPU() - c.IdleCPU), IdleNs: int64(c.IdleCPU),
+			Stream: c.Stream, N: c.N, Percent: c.Percent, AtNs: int64(c.At), MarkNs: int64(c.Marking),
+			SweepNs: int64(c.SweepTermination), TerminationNs: int64(c.MarkTermination),
+			CPUNs: int64(c.CPU() - c.IdleCPU), AssistNs: int64(c.AssistCPU), DedicatedNs: int64(c.DedicatedCPU), IdleNs: int64(c.IdleCPU),
 			StartBytes: c.StartBytes, EndBytes: c.EndBytes, LiveBytes: c.LiveBytes, GoalBytes: goal,
-			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced,
+			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced, Leaks: c.Leaks,
 		}
 	}
 }

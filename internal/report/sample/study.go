@@ -236,13 +236,25 @@ func tuned() *sampleRun {
 				for _, rec := range s.records[at:] {
 					rec.Set(cell.WallTime, f.Wall[0]*(1+0.01*float64(rec.Cell.Block)))
 					rec.Set(cell.TotalCPU, f.CPU[0]*(1+0.01*float64(rec.Cell.Block)))
+					rec.Cycles = collections(1000 / (i + 1))
 				}
 			}
 		}
 	}
+	s.meta.Traced = []report.Traced{{Name: "the default", Key: s.records[0].Cell.Key()}, {Name: "the recommendation", Key: s.records[len(s.records)-1].Cell.Key()}}
 	for i, limit := range []int64{64, 80, 96, 128, 192, 256, 384, 512} {
 		cpu := 2.6 - 0.14*float64(i)
 		s.meta.Forecasts = append(s.meta.Forecasts, report.Forecast{GC: cell.GC{Percent: -1, LimitBytes: limit << 20}, CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
 	}
 	return s
+}
+
+// collections are n made-up ones, 4 ms apart.
+func collections(n int) []cell.Cycle {
+	out := make([]cell.Cycle, n)
+	for i := range out {
+		out[i] = cell.Cycle{N: uint64(i + 1), Percent: 7, AtNs: int64(i+1) * 4e6, SweepNs: 31e3, MarkNs: 1.4e6, TerminationNs: 52e3, CPUNs: 9e5, AssistNs: 1e5, DedicatedNs: 6e5, IdleNs: 2e5,
+			StartBytes: 30 << 20, EndBytes: 32 << 20, LiveBytes: 15 << 20, GoalBytes: 32 << 20, StackBytes: 1 << 20, Procs: 2, Forced: i%50 == 49}
+	}
+	return out
 }
