@@ -68,6 +68,9 @@ func run(p *check.Pass) {
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
+			if guarded(cur) {
+				continue
+			}
 			if name := fn.FullName(); name == "encoding/binary.Write" || name == "encoding/binary.Read" {
 				p.Hint(call, p.HeatAt(cur), name+" boxes what it is given, and asks for its type; the methods of binary.ByteOrder, and AppendUint64 and the like, take numbers as they are")
 			} else if name == "reflect.DeepEqual" || name == "reflect.ValueOf" || !check.Standard(fn) || fn.Pkg().Path() == "context" || fn.Pkg().Path() == "sync/atomic" {
