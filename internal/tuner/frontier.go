@@ -98,9 +98,13 @@ func (m *Model) outside(p Prediction) string {
 }
 
 // frontier returns the predictions that no other one beats in both CPU time
-// and peak memory, by ascending memory.
+// and peak memory, by ascending memory. Settings under which the program crawls
+// are left out, unless it does under each.
 func frontier(all []Prediction) []Prediction {
-	all = slices.Clone(all)
+	crawls := func(p Prediction) bool { return p.crawls }
+	if all = slices.Clone(all); slices.ContainsFunc(all, func(p Prediction) bool { return !p.crawls }) {
+		all = slices.DeleteFunc(all, crawls)
+	}
 	slices.SortStableFunc(all, func(a, b Prediction) int {
 		return cmp.Or(cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid), cmp.Compare(a.CPU.Mid, b.CPU.Mid))
 	})

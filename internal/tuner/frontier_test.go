@@ -67,7 +67,7 @@ func TestWholeFrontier(t *testing.T) {
 			}
 		}
 		beaten := slices.ContainsFunc(r.Predicted, func(o Prediction) bool {
-			return o.PeakBytes.Mid <= p.PeakBytes.Mid && o.CPU.Mid <= p.CPU.Mid && (o.PeakBytes.Mid < p.PeakBytes.Mid || o.CPU.Mid < p.CPU.Mid)
+			return !o.crawls && o.PeakBytes.Mid <= p.PeakBytes.Mid && o.CPU.Mid <= p.CPU.Mid && (o.PeakBytes.Mid < p.PeakBytes.Mid || o.CPU.Mid < p.CPU.Mid)
 		})
 		if beaten && r.OnFrontier(p.GC) {
 			t.Errorf("%s is on the frontier, and beaten", p.GC)
@@ -101,6 +101,29 @@ func TestWholeFrontier(t *testing.T) {
 		t.Errorf("%v: %.300s", err, data)
 	}
 	testFrontierScreen(t, r)
+}
+
+// TestFrontierLeavesOutWhatCrawls looks at a program of which collection takes
+// nearly half at the default already, and at predictions that all crawl.
+func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.45), 0.01, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := r.Predicted[0]; !least.crawls || r.OnFrontier(least.GC) || !r.Unsure(least) {
+		t.Errorf("%s crawls: %v, is on the frontier: %v, is unsure: %v", least.GC, least.crawls, r.OnFrontier(least.GC), r.Unsure(least))
+	}
+	for _, p := range r.Frontier {
+		if p.crawls {
+			t.Errorf("%s is on the frontier: %q", p.GC, p.Doubts)
+		}
+	}
+	if len(r.Frontier) < 5 {
+		t.Errorf("%d settings on the frontier", len(r.Frontier))
+	}
+	if front := frontier([]Prediction{{crawls: true}}); len(front) != 1 {
+		t.Errorf("a frontier of %d settings, where all crawl", len(front))
+	}
 }
 
 func testFrontierScreen(t *testing.T, r *Result) {

@@ -32,7 +32,8 @@ type Prediction struct {
 	// MemoryDoubts say so of GoalBytes and PeakBytes alone.
 	MemoryDoubts []string `json:"memory_doubts,omitempty"`
 
-	x vector // the regressors
+	x      vector // the regressors
+	crawls bool   // how much longer the program takes is not predicted: the figures are the least
 }
 
 // z90 is the normal quantile of a two-sided interval of 90 %.
@@ -209,6 +210,7 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	costSpread := m.spread + costError + costErrorPerOctave*far
 	if share := r.seconds / cpu; r.starving || share > maxGCShare || cpu <= 0 {
 		// The limiter gives the program half of the time, and lets the heap grow.
+		p.crawls = true
 		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how slowly is not predicted")
 		p.x[1] = max(min(r.seconds, dot(m.cpu.mean, vector{1, 0, rss})), 0)
 		cpu = dot(m.cpu.mean, p.x)
