@@ -85,7 +85,8 @@ type Model struct {
 	scale  float64 // measured GC seconds over replayed ones
 	spread float64 // relative standard deviation of that
 	doubts []string
-	misfit bool // the pilots' CPU time grows by more than what they collected explains
+	misfit bool // the pilots' CPU time grows by more than what they collected explains,
+	idle   bool // or by so much that nothing is left for the program's own work
 }
 
 // NewModel fits a model to one pilot or more. noise is the relative standard
@@ -121,6 +122,8 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	free := newFit(cpus, [terms]prior{work, {secondCosts, 1e3}, {byteCosts, byteCostsSpread}}, noise)
 	beyond := (free.mean[1] - secondCosts) / math.Hypot(math.Sqrt(free.cov[1][1]), secondCostsSpread)
 	m.misfit = len(pilots) > 2 && beyond > studentQuantile(0.99, float64(trust+len(pilots)-2))
+	m.idle = m.cpu.mean[0] <= 0 || m.wall.mean[0] <= 0
+	m.misfit = m.misfit || m.idle
 	m.doubt()
 	return m, nil
 }
@@ -169,7 +172,10 @@ func (m *Model) doubt() {
 	if cycles < fewCycles {
 		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections were seen: a longer run tells more", cycles))
 	}
-	if m.misfit {
+	switch {
+	case m.idle:
+		m.doubts = append(m.doubts, "the runs differ by so much that nothing would be left for the program's own work: the machine is busy, or what was traced is not what takes the time")
+	case m.misfit:
 		m.doubts = append(m.doubts, "CPU time grows with collections by more than what these cost any program: others that it starts may collect too, untraced")
 	}
 }

@@ -264,3 +264,23 @@ func TestCoarsePilots(t *testing.T) {
 		t.Errorf("goal %v with a run of three cycles, %v without", two.GoalBytes, one.GoalBytes)
 	}
 }
+
+// TestNothingLeft has runs that spent less CPU time than their collections are
+// said to have cost: no model can tell what the program's own work is.
+func TestNothingLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cpu  float64
+		want bool
+	}{"work of ten times the collections": {4, false}, "less than the collections": {0.3, true}} {
+		p := mustPilot(t, steady(40)) // 0.4 s of collections
+		p.CPU = tc.cpu
+		m, err := NewModel([]Pilot{p, p}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubts := strings.Join(m.Predict(setting(200, 0)).Doubts, "; ")
+		if m.misfit != tc.want || strings.Contains(doubts, "nothing would be left") != tc.want {
+			t.Errorf("%s: misfit %t, doubts %q, want %t", name, m.misfit, doubts, tc.want)
+		}
+	}
+}
