@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/host"
 )
 
 const (
@@ -52,13 +53,13 @@ func table(results map[string][]map[string]float64, blocks int, phase string) []
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The GC controller beside other settings\n\n"+
 		"Written by `make bench-gcctl`: the workload spike of the lab, a live heap of 50, 400 and 50 MB for %s each, under a budget of %d MB,\n"+
-		"in %d shuffled blocks on %d CPUs, %s %s/%s. Ratios are of throughput, to %s in the same block: median [least, largest].\n"+
+		"in %d shuffled blocks on %s, %d CPUs, %s %s/%s. Ratios are of throughput, to %s in the same block: median [least, largest].\n"+
 		"Above 1 is more. A side whose peak of resident memory exceeds the budget has not done the task, whatever its throughput.\n\n"+
 		"isobar is the controller's mode Adaptive, isobar-X its mode X; all of them have the budget. Hybrid and Idle act on what a program tells them, of\n"+
 		"which the spike has nothing: what they show is their watchdog. off-limit is GOGC=off with GOMEMLIMIT, gogc100-limit GOMEMLIMIT alone.\n\n"+
 		"| side | 50 MB | 400 MB | 50 MB again | peak in the first phase, MB | peak, MB | within the budget |\n"+
 		"| --- | --- | --- | --- | ---: | ---: | --- |\n",
-		phase, budget/1_000_000, blocks, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH, baseline)
+		phase, budget/1_000_000, blocks, host.Fingerprint().CPU, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH, baseline)
 	for _, s := range sides {
 		fmt.Fprintf(&b, "| %s |", s.name)
 		for i := 1; i <= 3; i++ {
