@@ -4,9 +4,21 @@ import "io"
 
 type lower struct{ io.Reader } // embedded
 
-func readers(rs []io.Reader) (out []io.Reader) {
+func readers(rs []io.Reader) (out []*lower) {
 	for _, r := range rs {
-		out = append(out, &lower{r}) // want `each lower is an allocation for one io.Reader`
+		out = append(out, &lower{r}) // want `each lower is an allocation for one io.Reader; pass it by value`
+	}
+	return out
+}
+
+type tries struct{ left int }
+
+func (t *tries) run() error { return nil }
+
+// Small numbers need no memory as an interface.
+func limited(ns []int) (out []service) {
+	for _, n := range ns {
+		out = append(out, &tries{n}) // want `each tries is an allocation for one int`
 	}
 	return out
 }
