@@ -114,13 +114,21 @@ func written(p *check.Pass) func(inspector.Cursor, *ast.CallExpr, string) {
 func literal(p *check.Pass, args []ast.Expr) bool { return len(args) == 1 && p.IsConst(args[0]) }
 
 // formattable reports whether a call has as many verbs as arguments, none of
-// them complex.
+// them complex, and one of them at least that is boxed or may be a text as it
+// is: of an interface that flags ask the Go syntax of, nothing but the text is made.
 func formattable(p *check.Pass, pieces []piece, args []ast.Expr) bool {
-	verbs := 0
+	verbs, shaped := 0, 0
 	for _, pc := range pieces {
-		if pc.verb != 0 {
-			verbs++
+		if pc.verb == 0 {
+			continue
 		}
+		if verbs < len(args) && pc.shaped && pc.verb == 'v' && types.IsInterface(p.TypeOf(args[verbs])) {
+			shaped++
+		}
+		verbs++
+	}
+	if shaped == len(args) {
+		return false
 	}
 	for _, arg := range args {
 		if b, ok := p.TypeOf(arg).Underlying().(*types.Basic); ok && b.Info()&types.IsComplex != 0 {

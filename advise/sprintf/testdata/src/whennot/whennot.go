@@ -70,3 +70,8 @@ func codes(list []int) error {
 	}
 	return nil
 }
+
+// Of a value of no known type only the text is made.
+func syntax(v any) string { return fmt.Sprintf("%#v", v) }
+
+func detail(err error) string { return fmt.Sprintf("failed: %+v", err) }
