@@ -67,6 +67,13 @@ func data(p *check.Pass, t types.Type) bool {
 	return plain(p, t) && !refers(t.Underlying().(*types.Struct), check.NamedOf(t), check.NamedOf(t), 0)
 }
 
+// movable reports whether t is a struct of this package, without locks and without
+// pointers to its like: data but for its methods, which may change it.
+func movable(p *check.Pass, t types.Type) bool {
+	named := check.NamedOf(t)
+	return named != nil && named.Obj().Pkg() == p.Code.Pkg && !locks(t) && !refers(t.Underlying().(*types.Struct), named, named, 0)
+}
+
 // plain reports whether t is of the module, without locks, and without methods
 // that need its address.
 func plain(p *check.Pass, t types.Type) bool {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -14,6 +15,10 @@ import (
 // wide is large for hints: who holds the part by value knows how often it is
 // there.
 const wide = 192
+
+// whole is large for a part that is made together with what holds it: one
+// allocation takes the place of two, whatever their size.
+const whole = 1024
 
 // words is the size up to which a slice of values that grows takes no more than
 // one of pointers and the values apart; beyond it, its capacity must be told.
@@ -39,13 +44,27 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 			continue
 		}
 		st, ok := t.Underlying().(*types.Struct)
-		if !ok || p.Size(st) > wide || p.Size(st) == 0 {
+		limit := int64(wide)
+		if together(cur) {
+			limit = whole
+		}
+		if !ok || p.Size(st) > limit || p.Size(st) == 0 {
 			continue
 		}
 		if !put(p, cur, cur, t) {
 			variable(p, cur, t)
 		}
 	}
+}
+
+// together reports whether the piece at cur is a field of a literal whose address
+// is taken: both are made at once.
+func together(cur inspector.Cursor) bool {
+	if _, ok := cur.Parent().Node().(*ast.KeyValueExpr); !ok {
+		return false
+	}
+	u, ok := cur.Parent().Parent().Parent().Node().(*ast.UnaryExpr)
+	return ok && u.Op == token.AND
 }
 
 // put reports the piece at cur where the expression at, which is it or a
@@ -71,8 +90,16 @@ func put(p *check.Pass, cur, at inspector.Cursor, t types.Type) bool {
 		switch {
 		case parent.Fun == e:
 		case p.Builtin(parent) == "append" && parent.Args[0] != e:
-			if data(p, t) {
+			switch {
+			case data(p, t):
 				say(p.Needs(check.Estimate, p.Size(t) > words), cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
+			case movable(p, t):
+				say(p, cur, true, "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself, where nothing else holds the address and methods are called on the element")
+			}
+			return true
+		case listed(p, parent, e):
+			if data(p, t) {
+				say(p, cur, !p.Free(p.Callee(parent)), "a "+name(t)+" is allocated to be listed by its address; pass the values themselves")
 			}
 			return true
 		case p.Builtin(parent) == "" && hidden(p, parent) && p.Size(t) <= large/2 && data(p, t) && takes(p, parent, e):
@@ -97,7 +124,7 @@ func variable(p *check.Pass, cur inspector.Cursor, t types.Type) {
 	var lhs ast.Expr
 	switch n := cur.Parent().Node().(type) {
 	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE || len(n.Lhs) != 1 {
+		if len(n.Lhs) != 1 || !p.Local(p.Var(n.Lhs[0])) {
 			return
 		}
 		lhs = n.Lhs[0]
@@ -116,15 +143,18 @@ func variable(p *check.Pass, cur inspector.Cursor, t types.Type) {
 }
 
 // only returns the one use of v that keeps what it holds, where v is a local
-// variable that is set once and there is no other such use; or one of several
-// that return it.
+// variable that only pieces are assigned to and there is no other such use; or one
+// of several that return it.
 func only(p *check.Pass, v *types.Var) (at inspector.Cursor, ok bool) {
 	if v == nil || !p.Local(v) {
 		return at, false
 	}
 	for _, use := range p.Uses(v) {
 		if p.Writes(use) {
-			return at, false
+			if !assignedPiece(p, v) {
+				return at, false
+			}
+			continue
 		}
 		if p.ExprUse(use)&check.Keeps == 0 {
 			continue
@@ -151,6 +181,17 @@ func hidden(p *check.Pass, call *ast.CallExpr) bool {
 		return isFunc && !p.Info.Types[call.Fun].IsType()
 	}
 	return fn.Signature().Recv() != nil && types.IsInterface(fn.Signature().Recv().Type())
+}
+
+// listed reports whether call takes its argument e as one of a list of pointers.
+func listed(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
+	sig, ok := p.TypeOf(call.Fun).Underlying().(*types.Signature)
+	if !ok || !sig.Variadic() || call.Ellipsis.IsValid() || p.Builtin(call) != "" {
+		return false
+	}
+	last := sig.Params().Len() - 1
+	list, ok := sig.Params().At(last).Type().(*types.Slice)
+	return ok && slices.Index(call.Args, e) >= last && types.Identical(list.Elem(), p.TypeOf(e))
 }
 
 // takes reports whether call has a parameter of the type of its argument e.
@@ -226,6 +267,9 @@ func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.
 	if field == nil || named == nil || named.Obj().Pkg() == nil || types.IsInterface(field.Type()) || !owns(p, field, t) {
 		return
 	}
+	if p.Size(t) > wide && !always(p, field, named) {
+		return
+	}
 	other := named.Obj().Pkg() != p.Code.Pkg
 	if first, _, _ := strings.Cut(named.Obj().Pkg().Path(), "/"); other && (!strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg)) {
 		return
@@ -234,6 +278,28 @@ func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.
 		return
 	}
 	say(p, cur, other || field.Exported() && p.Seen(named.Obj()), field.Name()+" is an allocation of its own; where nothing else holds it, hold it by value, or in a table beside")
+}
+
+// always reports whether each literal of outer sets the field, so that none would
+// hold it in vain.
+func always(p *check.Pass, field *types.Var, outer *types.Named) bool {
+	for cur := range p.Root.Preorder((*ast.CompositeLit)(nil)) {
+		lit := cur.Node().(*ast.CompositeLit)
+		if named := check.NamedOf(p.TypeOf(lit)); named == nil || named.Obj() != outer.Obj() {
+			continue
+		}
+		if !slices.ContainsFunc(lit.Elts, func(elt ast.Expr) bool {
+			kv, ok := elt.(*ast.KeyValueExpr)
+			if !ok {
+				return true
+			}
+			key, ok := kv.Key.(*ast.Ident)
+			return ok && p.Info.Uses[key] == field
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // owns reports whether all that is put into field in this package is nil or

@@ -28,24 +28,33 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 		return
 	}
 	f, _ := check.Func(cur)
-	decl, ok := f.Node().(*ast.FuncDecl)
-	if !ok {
+	var fn *types.Func // nil in a literal
+	var results *types.Tuple
+	steps := 2
+	switch around := f.Node().(type) {
+	case *ast.FuncDecl:
+		if fn, _ = p.Info.Defs[around.Name].(*types.Func); fn == nil {
+			return
+		}
+		results, steps = fn.Signature().Results(), len(around.Body.List)
+	case *ast.FuncLit:
+		results = p.TypeOf(around).(*types.Signature).Results()
+	}
+	if results == nil || results.Len() != len(ret.Results) {
 		return
 	}
-	fn, _ := p.Info.Defs[decl.Name].(*types.Func)
-	if fn == nil || fn.Signature().Results().Len() != len(ret.Results) {
-		return
-	}
+	fixed := fn == nil || !p.Free(fn)
 	for i, result := range ret.Results {
-		if result != e || types.IsInterface(fn.Signature().Results().At(i).Type()) {
+		if result != e || types.IsInterface(results.At(i).Type()) {
 			continue
 		}
+		makes := fn != nil && maker.MatchString(fn.Name())
 		switch t := made(p, cur.Node().(ast.Expr)); {
-		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, decl, i) && maker.MatchString(fn.Name()) && !(p.Size(t) <= large/2 && byValue(t))):
+		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, i) && makes && !(p.Size(t) <= large/2 && byValue(t))):
 		case t != nil:
-			say(p, cur, !p.Free(fn), "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
-		case own(p, e) && len(decl.Body.List) > 1:
-			say(p, cur, !p.Free(fn), types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
+		case own(p, e) && steps > 1:
+			say(p, cur, fixed, types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
 }
@@ -82,12 +91,12 @@ func isResult(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 	return false
 }
 
-// absent reports whether decl returns nil as its result number i somewhere, for
-// want of a value.
-func absent(p *check.Pass, f inspector.Cursor, decl *ast.FuncDecl, i int) bool {
+// absent reports whether the function at f returns nil as its result number i
+// somewhere, for want of a value.
+func absent(p *check.Pass, f inspector.Cursor, i int) bool {
 	for cur := range f.Preorder((*ast.ReturnStmt)(nil)) {
 		ret := cur.Node().(*ast.ReturnStmt)
-		if g, _ := check.Func(cur); g.Node() == decl && i < len(ret.Results) && p.Info.Types[ret.Results[i]].IsNil() {
+		if g, _ := check.Func(cur); g.Node() == f.Node() && i < len(ret.Results) && p.Info.Types[ret.Results[i]].IsNil() {
 			return true
 		}
 	}
