@@ -126,6 +126,7 @@ func run() {
 func TestRun(t *testing.T) { run() }
 
 func BenchmarkRun(b *testing.B) {
+	Flat([][]int{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) // in vain
 	for range b.N {
 		run()
 	}

@@ -25,7 +25,7 @@ type benchmark struct {
 func (b benchmark) String() string { return path.Base(b.pkg.ImportPath) + "." + b.name }
 
 // A block is a stretch of code as the cover tool sees it, with how often a
-// benchmark ran it in one iteration.
+// benchmark ran it in one iteration, without what it prepares.
 type block struct {
 	fromLine, fromColumn, toLine, toColumn int
 	count                                  int
@@ -35,6 +35,11 @@ type block struct {
 func (b *block) holds(line, column int) bool {
 	return (line > b.fromLine || line == b.fromLine && column >= b.fromColumn) &&
 		(line < b.toLine || line == b.toLine && column < b.toColumn)
+}
+
+// same reports whether b and c are the same stretch of code.
+func (b *block) same(c *block) bool {
+	return b.fromLine == c.fromLine && b.fromColumn == c.fromColumn && b.toLine == c.toLine && b.toColumn == c.toColumn
 }
 
 // inside reports whether b lies within c.
@@ -79,22 +84,70 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 			if !strings.HasPrefix(name, "Benchmark") || !matches.MatchString(name) {
 				continue
 			}
-			os.Remove(profile)
-			once, cancel := context.WithTimeout(ctx, single)
-			_, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub, "-test.benchtime=1x", "-test.coverprofile="+profile)
-			cancel()
+			iterate := func(n int) (reach, time.Duration, error) {
+				os.Remove(profile)
+				once, cancel := context.WithTimeout(ctx, single)
+				defer cancel()
+				begun := time.Now()
+				if _, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub, fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
+					return nil, 0, err
+				}
+				ran := reach{}
+				return ran, time.Since(begun), ran.read(profile, benchmark{p, name, sub})
+			}
+			ran, err := timedReach(iterate)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if err != nil {
-				continue
-			}
-			if err := r.read(profile, benchmark{p, name, sub}); err != nil {
-				return nil, err
+			if err == nil {
+				r.add(ran)
 			}
 		}
 	}
 	return r, nil
+}
+
+// brief is the time within which an iteration must end for a benchmark to run
+// several, which tells its preparation from what it times.
+const brief = 2 * time.Second
+
+// timedReach returns what one iteration of a benchmark runs. iterate runs it with
+// a number of iterations. Two and three of them differ by one, and prepare alike;
+// but not one and two, as the testing package begins with one. Where the first
+// takes long, its preparation counts, too.
+func timedReach(iterate func(n int) (reach, time.Duration, error)) (reach, error) {
+	once, took, err := iterate(1)
+	if err != nil || took > brief {
+		return once, err
+	}
+	two, _, err := iterate(2)
+	if err != nil {
+		return nil, err
+	}
+	three, _, err := iterate(3)
+	if err != nil {
+		return nil, err
+	}
+	for file, blocks := range three {
+		before := two[file]
+		if len(before) != len(blocks) {
+			return once, nil
+		}
+		for i := range blocks {
+			if b := &before[i]; !b.same(&blocks[i]) {
+				return once, nil
+			}
+			blocks[i].count = max(0, blocks[i].count-before[i].count)
+		}
+	}
+	return three, nil
+}
+
+// add adds what another benchmark ran.
+func (r reach) add(o reach) {
+	for file, blocks := range o {
+		r[file] = append(r[file], blocks...)
+	}
 }
 
 // read adds a cover profile.

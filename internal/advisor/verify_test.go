@@ -3,12 +3,15 @@ package advisor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"go/format"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/stat"
@@ -149,6 +152,48 @@ func TestFiguresTogether(t *testing.T) {
 	last := figures[len(figures)-1]
 	if len(figures) != 3 || last.Benchmark != "" || last.Ratio < 0.499 || last.Ratio > 0.501 || last.Verdict != string(stat.Better) {
 		t.Errorf("figures %+v, want a mean of 0.5 at the end", figures)
+	}
+}
+
+// TestTimedReach: what a benchmark prepares does not count as run, whether it
+// counts to b.N, for which it is called twice, or asks b.Loop.
+func TestTimedReach(t *testing.T) {
+	by := benchmark{&testPackage{ImportPath: "example.org/p"}, "BenchmarkOne", ""}
+	ran := func(prepares, times int) reach {
+		return reach{"a.go": []block{{1, 1, 2, 1, prepares, by}, {3, 1, 4, 1, times, by}, {5, 1, 6, 1, 0, by}}}
+	}
+	for name, tc := range map[string]struct {
+		iterate func(n int) (reach, time.Duration, error)
+		want    reach
+	}{
+		"b.N": {func(n int) (reach, time.Duration, error) {
+			if n == 1 {
+				return ran(100, 7), 0, nil
+			}
+			return ran(200, 7*(1+n)), 0, nil
+		}, ran(0, 7)},
+		"b.Loop": {func(n int) (reach, time.Duration, error) { return ran(100, 7*n), 0, nil }, ran(0, 7)},
+		"slow": {func(n int) (reach, time.Duration, error) {
+			if n > 1 {
+				t.Error("a slow benchmark runs more than once")
+			}
+			return ran(100, 7), time.Minute, nil
+		}, ran(100, 7)},
+		"less each time": {func(n int) (reach, time.Duration, error) { return ran(9-n, 9-n), 0, nil }, ran(0, 0)},
+	} {
+		got, err := timedReach(tc.iterate)
+		if err != nil || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, tc.want)
+		}
+	}
+	failing := errors.New("fails")
+	if _, err := timedReach(func(n int) (reach, time.Duration, error) {
+		if n == 3 {
+			return nil, 0, failing
+		}
+		return ran(1, n), 0, nil
+	}); !errors.Is(err, failing) {
+		t.Errorf("error %v, want that of the third", err)
 	}
 }
 
