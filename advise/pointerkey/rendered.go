@@ -133,18 +133,19 @@ func object(v *types.Var) []types.Object {
 
 // given returns the homes of all that a local variable is given.
 func given(p *check.Pass, v *types.Var, depth int) (objs []types.Object) {
-	for _, use := range p.Uses(v) {
-		for decl := range use.Enclosing((*ast.FuncDecl)(nil)) {
-			for at := range decl.Preorder((*ast.AssignStmt)(nil)) {
-				assign := at.Node().(*ast.AssignStmt)
-				for i, lhs := range assign.Lhs {
-					if len(assign.Lhs) == len(assign.Rhs) && p.Var(lhs) == v {
-						objs = append(objs, homes(p, assign.Rhs[i], depth)...)
-					}
+	uses := p.Uses(v)
+	if len(uses) == 0 {
+		return nil
+	}
+	for decl := range uses[0].Enclosing((*ast.FuncDecl)(nil)) {
+		for at := range decl.Preorder((*ast.AssignStmt)(nil)) {
+			assign := at.Node().(*ast.AssignStmt)
+			for i, lhs := range assign.Lhs {
+				if len(assign.Lhs) == len(assign.Rhs) && p.Var(lhs) == v {
+					objs = append(objs, homes(p, assign.Rhs[i], depth)...)
 				}
 			}
 		}
-		break
 	}
 	return objs
 }
