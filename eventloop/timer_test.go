@@ -274,6 +274,7 @@ func TestTimerAfterCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})
 		startLoop(t, l)
+		synctest.Wait() // it sleeps
 		l.Submit(func() {
 			early, err := l.After(time.Hour, func() { t.Error("a cancelled timer ran") })
 			if err != nil || !early.Cancel() {
