@@ -1,7 +1,6 @@
 package latency
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -46,7 +45,7 @@ func (w *Window) Next(q []float64, to []time.Duration) (count uint64) {
 	}
 	below, bucket := uint64(0), w.from
 	for i, share := range q {
-		rank := uint64(math.Round(share * float64(count-1)))
+		rank := uint64(share*float64(count-1) + 0.5)
 		for below+w.now[bucket] <= rank {
 			below += w.now[bucket]
 			bucket++
