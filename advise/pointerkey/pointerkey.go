@@ -222,21 +222,28 @@ func sameModule(p *check.Pass, named *types.Named) bool {
 	return strings.Contains(first, ".") && !check.Elsewhere(named.Obj(), p.Code.Pkg)
 }
 
-// puts returns the statements that put something into the variable or field
-// that the map type at cur is the type of, or that make it: there it allocates.
-func puts(p *check.Pass, cur inspector.Cursor) (nodes []ast.Node) {
-	var names []*ast.Ident
-	for at := cur.Parent(); at.Node() != nil && names == nil; at = at.Parent() {
+// typed returns the names of the fields, the variables or the type that the type at
+// cur is given to.
+func typed(cur inspector.Cursor) []*ast.Ident {
+	for at := cur.Parent(); at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.Field:
-			names = n.Names
+			return n.Names
 		case *ast.ValueSpec:
-			names = n.Names
-		case *ast.TypeSpec, *ast.FuncDecl:
+			return n.Names
+		case *ast.TypeSpec:
+			return []*ast.Ident{n.Name}
+		case *ast.FuncDecl:
 			return nil
 		}
 	}
-	for _, name := range names {
+	return nil
+}
+
+// puts returns the statements that put something into the variable or field
+// that the map type at cur is the type of, or that make it: there it allocates.
+func puts(p *check.Pass, cur inspector.Cursor) (nodes []ast.Node) {
+	for _, name := range typed(cur) {
 		for _, use := range p.Uses(p.Info.Defs[name]) {
 			at := use
 			if _, ok := at.Parent().Node().(*ast.SelectorExpr); ok {

@@ -153,20 +153,7 @@ func given(p *check.Pass, v *types.Var, depth int) (objs []types.Object) {
 // report reports the map type at cur where it is that of a home whose look-ups
 // are by texts that are made for them.
 func (r *rendering) report(p *check.Pass, cur inspector.Cursor) {
-	var names []*ast.Ident
-	for at := cur.Parent(); at.Node() != nil && names == nil; at = at.Parent() {
-		switch n := at.Node().(type) {
-		case *ast.Field:
-			names = n.Names
-		case *ast.ValueSpec:
-			names = n.Names
-		case *ast.TypeSpec:
-			names = []*ast.Ident{n.Name}
-		case *ast.FuncDecl:
-			return
-		}
-	}
-	for _, name := range names {
+	for _, name := range typed(cur) {
 		obj := p.Info.Defs[name]
 		if obj == nil || r.done[obj] {
 			continue
