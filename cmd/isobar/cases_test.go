@@ -65,9 +65,11 @@ func TestCases(t *testing.T) {
 		t.Errorf("with variants: %+v", chosen)
 	}
 	w, _ := workload.Lookup("exercises")
-	bad := plan.Study{Workload: w.Name, Params: []plan.Factor{{Name: "exercise", Levels: []string{"19"}}, {Name: "variant", Levels: []string{"before"}}}}
-	if _, err := split(w, bad, func(flag string) bool { return flag == "exercise" }); err == nil {
-		t.Error("there is no exercise 19, and no error")
+	for _, levels := range [][]string{{"19"}, {"3", "19"}, {"3", "3"}, {""}} {
+		bad := plan.Study{Workload: w.Name, Params: []plan.Factor{{Name: "exercise", Levels: levels}, {Name: "variant", Levels: []string{"before"}}}}
+		if _, err := split(w, bad, func(flag string) bool { return flag == "exercise" }); err == nil {
+			t.Errorf("exercises %q, and no error", levels)
+		}
 	}
 }
 

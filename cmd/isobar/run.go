@@ -115,6 +115,9 @@ func split(w *workload.Workload, all plan.Study, changed func(flag string) bool)
 	if w.Cases == nil || changed(w.Cases.Over) {
 		return []plan.Study{all}, nil
 	}
+	if err := checkStudy(all); err != nil {
+		return nil, err
+	}
 	var studies []plan.Study
 	for _, c := range w.Cases.All {
 		study := all
@@ -132,9 +135,6 @@ func split(w *workload.Workload, all plan.Study, changed func(flag string) bool)
 		if chosen {
 			studies = append(studies, study)
 		}
-	}
-	if len(studies) == 0 {
-		return nil, checkStudy(all) // which says what is wrong with the levels
 	}
 	return studies, nil
 }
