@@ -97,7 +97,7 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	if line.Anchor == 0 {
 		return fmt.Errorf("the trace does not say when it began")
 	}
-	threshold := int64(s.all.Quantile(phasesAbove))
+	threshold := slowerThan(s.all)
 	var ops []gcphase.Op
 	for _, r := range s.ops {
 		zero := line.Anchor + int64(r.clock.Sub(s.began))
@@ -113,6 +113,22 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 		rec.Warn("phases-cut", "the trace ends after %v: slow operations after that are not attributed", time.Duration(p.WindowNs).Round(time.Millisecond))
 	}
 	return nil
+}
+
+// slowerThan returns the nanoseconds above which operations are attributed: those
+// of the quantile, or just below its bucket where a stall has put more there than
+// the quantile leaves, so that nothing would be above.
+func slowerThan(h *latency.Histogram) int64 {
+	threshold := h.Quantile(phasesAbove)
+	if threshold < h.Max() {
+		return int64(threshold)
+	}
+	for b := range h.Buckets() {
+		if b.Upper >= threshold {
+			return max(int64(b.Lower)-1, 0)
+		}
+	}
+	return int64(threshold)
 }
 
 // capped is a file that takes no more than so much, without saying so: the

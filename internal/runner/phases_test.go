@@ -105,3 +105,26 @@ func TestCapped(t *testing.T) {
 		t.Errorf("kept %q, want what came before the cap", b)
 	}
 }
+
+// Some operations are above the threshold also where a stall has put more into
+// the last bucket than the percentile leaves.
+func TestSlowerThan(t *testing.T) {
+	for stalled := range 8 {
+		var h latency.Histogram
+		for i := range 2400 - stalled {
+			h.Record(time.Duration(1000 + i))
+		}
+		for i := range stalled {
+			h.Record(30*time.Millisecond + time.Duration(i))
+		}
+		threshold, above := slowerThan(&h), uint64(0)
+		for b := range h.Buckets() {
+			if int64(b.Lower) > threshold {
+				above += b.Count
+			}
+		}
+		if above == 0 || above > 32 {
+			t.Errorf("%d stalled: %d of %d above %d ns", stalled, above, h.Count(), threshold)
+		}
+	}
+}
