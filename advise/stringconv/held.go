@@ -127,34 +127,38 @@ func elsewhere(p *check.Pass, cur inspector.Cursor, c conversion) {
 		p.Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied although the entry may be there; look it up by m[string(b)], and hold what changes behind a pointer")
 	case *ast.ReturnStmt:
 		if decl := check.FuncDecl(cur); decl != nil && outside(p, decl, c.of) && !boxed(p, cur) {
-			if p.FreeAround(cur) && callersKeep(p, decl) {
-				return
+			known := false
+			if f, ok := callersFate(p, decl); ok && p.FreeAround(cur) {
+				if f == keeps {
+					return
+				}
+				known = f&(keeps|hands) == 0
 			}
-			p.Needs(check.Interface, !p.FreeAround(cur)).Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
+			p.Needs(check.Interface, !known).Report(c.call, min(c.heat(p, cur), check.Warm), "string(b) is copied for each caller; one that only reads it could have the []byte")
 		} else if decl != nil && !c.buffer && onHeap(p, c.of) {
 			p.Needs(check.Interface, given(p, c.of)).Least().ReportWith(c.call, memoryOf(p, c.of), min(c.heat(p, cur), check.Warm), types.ExprString(c.of)+" lies on the heap, and is copied to be returned; what a strings.Builder collects is the string")
 		}
 	}
 }
 
-// callersKeep reports whether decl is called, and all that its callers do with
-// the text is to keep it.
-func callersKeep(p *check.Pass, decl *ast.FuncDecl) bool {
-	uses := p.Uses(p.Info.Defs[decl.Name])
-	for _, use := range uses {
+// callersFate returns what becomes of the text that decl returns, and whether that is
+// known: decl is called, and only called, and its callers do not return the text.
+func callersFate(p *check.Pass, decl *ast.FuncDecl) (f fate, ok bool) {
+	for _, use := range p.Uses(p.Info.Defs[decl.Name]) {
 		at := use
 		if sel, ok := at.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == at.Node() {
 			at = at.Parent()
 		}
 		call, ok := at.Parent().Node().(*ast.CallExpr)
 		if !ok || call.Fun != at.Node() {
-			return false
+			return 0, false
 		}
-		if _, further := at.Parent().Parent().Node().(*ast.ReturnStmt); further || fateOf(p, at.Parent(), map[*types.Var]bool{}) != keeps {
-			return false
+		if _, further := at.Parent().Parent().Node().(*ast.ReturnStmt); further {
+			return 0, false
 		}
+		f |= fateOf(p, at.Parent(), map[*types.Var]bool{})
 	}
-	return len(uses) > 0
+	return f, f != 0
 }
 
 // boxed reports whether the result at cur is given back as an interface, whose

@@ -79,6 +79,22 @@ func textOf(t texter) (string, error) {
 	return string(b), err // needs another interface
 }
 
+type named struct {
+	raw   []byte
+	known []string
+}
+
+func (n *named) text() string { return string(n.raw) } // needs another interface
+
+func (n *named) label() string { return string(n.raw) } // plain
+
+func (n *named) Is(s string) bool {
+	if n.label() != s {
+		n.known = append(n.known, n.text())
+	}
+	return n.text() == s
+}
+
 func digitsOf(n int) string {
 	b := digits(n)
 	return string(b) // plain
