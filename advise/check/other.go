@@ -13,7 +13,7 @@ func Reads(fn *types.Func, arg int) bool {
 }
 
 // External reports whether fn is of another module: neither of the standard
-// library nor, by its first three elements, of the repository of pkg.
+// library nor, by the first elements of its path, of the repository of pkg.
 func External(fn *types.Func, pkg *types.Package) bool { return Elsewhere(fn, pkg) }
 
 // Elsewhere is External for anything that is declared in a package.
@@ -35,9 +35,18 @@ func Standard(fn *types.Func) bool {
 	return !strings.Contains(first, ".")
 }
 
+// forges are the hosts whose repositories have an owner in their paths.
+var forges = map[string]bool{
+	"github.com": true, "gitlab.com": true, "bitbucket.org": true, "codeberg.org": true, "gitea.com": true, "git.sr.ht": true, "golang.org": true,
+}
+
+// root returns the first elements of path, which name its repository.
 func root(path string) string {
-	parts := strings.SplitN(path, "/", 4)
-	return strings.Join(parts[:min(3, len(parts))], "/")
+	parts, n := strings.SplitN(path, "/", 4), 2
+	if forges[parts[0]] {
+		n = 3
+	}
+	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
 // Sibling returns the name of the function or method beside fn that takes a

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -169,6 +170,63 @@ func implementations(p *check.Pass, fn *types.Func) (all []*types.Func) {
 		}
 	}
 	return all
+}
+
+// built returns the literals that e is made by, where it calls a function of this
+// package that returns pointers to such.
+func built(p *check.Pass, e ast.Expr) []ast.Node {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	return madeBy(p, p.Callee(call), 2)
+}
+
+// imported reports a field that only ever holds what the constructor of a type of
+// another package of the module returns.
+func imported(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
+	t := foreign(p, e)
+	if t == nil || p.Size(t) > wide {
+		return
+	}
+	var field *types.Var
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.KeyValueExpr:
+		if key, ok := parent.Key.(*ast.Ident); ok && parent.Value == e {
+			field, _ = p.Info.Uses[key].(*types.Var)
+		}
+	case *ast.AssignStmt:
+		sel, ok := parent.Lhs[0].(*ast.SelectorExpr)
+		if s := p.Info.Selections[sel]; ok && len(parent.Lhs) == 1 && s != nil && s.Kind() == types.FieldVal {
+			field = s.Obj().(*types.Var)
+		}
+	}
+	if field == nil || !field.IsField() || !types.Identical(field.Type(), p.TypeOf(e)) || !owns(p, field, t) {
+		return
+	}
+	say(p, cur, true, field.Name()+" is an allocation of its own; where nothing else holds it and "+name(t)+" can be set up in place, hold it by value")
+}
+
+// foreign returns the struct that e makes, where it calls a constructor, by its name,
+// of another package of the module.
+func foreign(p *check.Pass, e ast.Expr) types.Type {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	fn := p.Callee(call)
+	ptr, isPointer := types.Unalias(p.TypeOf(e)).(*types.Pointer)
+	if fn == nil || !isPointer || !strings.HasPrefix(fn.Name(), "New") || fn.Signature().Recv() != nil || fn.Pkg() == p.Code.Pkg || check.Standard(fn) || check.External(fn, p.Code.Pkg) {
+		return nil
+	}
+	named := check.NamedOf(ptr)
+	if named == nil || named.Obj().Pkg() != fn.Pkg() || named.TypeArgs().Len() > 0 {
+		return nil
+	}
+	if _, isStruct := named.Underlying().(*types.Struct); !isStruct {
+		return nil
+	}
+	return ptr.Elem()
 }
 
 // constructed returns the literals that e is made by, where it calls a function

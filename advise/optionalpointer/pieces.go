@@ -40,6 +40,8 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 		if t == nil {
 			library(p, cur, e)
 			assembled(p, cur, e)
+			collected(p, cur, e)
+			imported(p, cur, e)
 			returned(p, cur, cur, e)
 			continue
 		}
@@ -105,6 +107,12 @@ func put(p *check.Pass, cur, at inspector.Cursor, t types.Type) bool {
 		case p.Builtin(parent) == "" && hidden(p, parent) && p.Size(t) <= large/2 && data(p, t) && takes(p, parent, e):
 			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be passed by its address to what is called through an interface or a variable; pass the value")
 			return true
+		case unwritten(p, t) && takes(p, parent, e) && keptBy(p, parent, e):
+			say(p, cur, !p.Free(p.Callee(parent)), "a "+name(t)+" is allocated to be passed by its address to "+p.Callee(parent).Name()+", which keeps it; pass the value")
+			return true
+		case inNode(p, parent, e):
+			say(p, cur, false, "a "+name(t)+" and the element of the list that holds it are allocated apart; with the links in the "+name(t)+" itself, one allocation is enough")
+			return true
 		}
 	case *ast.SendStmt:
 		if parent.Value == e && p.Size(t) <= wide && data(p, t) && types.Identical(p.TypeOf(parent.Chan).Underlying().(*types.Chan).Elem(), p.TypeOf(e)) {
@@ -156,7 +164,7 @@ func only(p *check.Pass, v *types.Var) (at inspector.Cursor, ok bool) {
 			}
 			continue
 		}
-		if p.ExprUse(use)&check.Keeps == 0 {
+		if !holds(p, use) {
 			continue
 		}
 		if ok && !(isReturned(at) && isReturned(use)) {
@@ -165,6 +173,21 @@ func only(p *check.Pass, v *types.Var) (at inspector.Cursor, ok bool) {
 		at, ok = use, true
 	}
 	return at, ok
+}
+
+// holds reports whether the use at cur of a pointer holds on to it. What a field
+// of it has is a value of its own.
+func holds(p *check.Pass, cur inspector.Cursor) bool {
+	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok {
+		if s := p.Info.Selections[sel]; s != nil && s.Kind() == types.FieldVal {
+			if _, isArray := s.Type().Underlying().(*types.Array); isArray {
+				return p.ExprUse(cur.Parent())&check.Keeps != 0
+			}
+			u, ok := cur.Parent().Parent().Node().(*ast.UnaryExpr)
+			return ok && u.Op == token.AND
+		}
+	}
+	return p.ExprUse(cur)&check.Keeps != 0
 }
 
 func isReturned(cur inspector.Cursor) bool {
@@ -192,6 +215,19 @@ func listed(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
 	last := sig.Params().Len() - 1
 	list, ok := sig.Params().At(last).Type().(*types.Slice)
 	return ok && slices.Index(call.Args, e) >= last && types.Identical(list.Elem(), p.TypeOf(e))
+}
+
+// keptBy reports whether call is of a function of this package that keeps its
+// argument e, and does not write into what it points to.
+func keptBy(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
+	use, ok := p.ParamUse(p.Callee(call), slices.Index(call.Args, e))
+	return ok && use&check.Keeps != 0 && use&check.Writes == 0
+}
+
+// inNode reports whether call makes an element of a container/list for e.
+func inNode(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
+	_, ok := p.IsCall(call, "container/list", "List.PushBack", "List.PushFront", "List.InsertBefore", "List.InsertAfter")
+	return ok && call.Args[0] == e
 }
 
 // takes reports whether call has a parameter of the type of its argument e.
@@ -236,9 +272,12 @@ func element(p *check.Pass, cur inspector.Cursor, e ast.Expr, lit *ast.Composite
 				part(p, cur, u.Field(i), p.TypeOf(lit), t)
 			}
 		}
-	case *types.Slice, *types.Map:
-		if data(p, t) {
+	case *types.Slice, *types.Array, *types.Map:
+		switch _, isMap := u.(*types.Map); {
+		case data(p, t):
 			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be listed by its address; hold the values themselves")
+		case !isMap && movable(p, t):
+			say(p, cur, true, "a "+name(t)+" is allocated to be listed by its address; hold the values themselves, where nothing else holds the address and methods are called on the element")
 		}
 	}
 }
@@ -252,8 +291,11 @@ func place(p *check.Pass, cur inspector.Cursor, lhs ast.Expr, t types.Type) bool
 			return true
 		}
 	case *ast.IndexExpr:
-		if data(p, t) {
+		switch _, isMap := p.TypeOf(lhs.X).Underlying().(*types.Map); {
+		case data(p, t):
 			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be held by its address; hold the values themselves")
+		case !isMap && movable(p, t):
+			say(p, cur, true, "a "+name(t)+" is allocated to be held by its address; hold the values themselves, where nothing else holds the address and methods are called on the element")
 		}
 		return true
 	}
@@ -308,7 +350,7 @@ func always(p *check.Pass, field *types.Var, outer *types.Named) bool {
 func owns(p *check.Pass, field *types.Var, t types.Type) bool {
 	fresh := func(e ast.Expr) bool {
 		e = ast.Unparen(e)
-		if made(p, e) != nil || p.Info.Types[e].IsNil() {
+		if made(p, e) != nil || foreign(p, e) != nil || p.Info.Types[e].IsNil() {
 			return true
 		}
 		if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -357,7 +399,7 @@ func assignedPiece(p *check.Pass, v *types.Var) bool {
 			if p.Var(lhs) != v {
 				continue
 			}
-			if len(assign.Lhs) != len(assign.Rhs) || made(p, assign.Rhs[i]) == nil {
+			if len(assign.Lhs) != len(assign.Rhs) || made(p, assign.Rhs[i]) == nil && built(p, assign.Rhs[i]) == nil {
 				return false
 			}
 			f = true

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -50,6 +51,8 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 		}
 		makes := fn != nil && maker.MatchString(fn.Name())
 		switch t := made(p, cur.Node().(ast.Expr)); {
+		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || absent(p, f, i) && !makes)):
+			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; returned itself, it lies in the caller's variable, whose methods may change it")
 		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, i) && makes && !(p.Size(t) <= large/2 && byValue(t))):
 		case t != nil:
 			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
@@ -57,6 +60,50 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 			say(p, cur, fixed, types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
+}
+
+// hasMethod reports whether t has a method of one of the names: what is gone through
+// is kept in a variable while it is, what is to be closed must not be copied.
+func hasMethod(t types.Type, names ...string) bool {
+	for m := range check.NamedOf(t).Methods() {
+		if slices.Contains(names, m.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// callersUse reports whether fn is called, and its callers do no more with what it
+// returns than to keep it in a variable of theirs and to call its methods.
+func callersUse(p *check.Pass, fn *types.Func) bool {
+	if fn == nil {
+		return false
+	}
+	uses := p.Uses(fn)
+	for _, use := range uses {
+		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
+			use = use.Parent()
+		}
+		call, ok := use.Parent().Node().(*ast.CallExpr)
+		if !ok || call.Fun != use.Node() {
+			return false
+		}
+		switch parent := use.Parent().Parent().Node().(type) {
+		case *ast.SelectorExpr:
+		case *ast.AssignStmt:
+			if len(parent.Lhs) != len(parent.Rhs) || !p.Local(p.Var(parent.Lhs[0])) {
+				return false
+			}
+			for _, at := range p.Uses(p.Var(parent.Lhs[0])) {
+				if _, method := at.Parent().Node().(*ast.SelectorExpr); !method && !p.Writes(at) && p.ExprUse(at)&(check.Keeps|check.Hands) != 0 || method && holds(p, at) {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return len(uses) > 0
 }
 
 // byValue reports whether t has a method of the value: it is meant as one.

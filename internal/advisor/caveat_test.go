@@ -19,7 +19,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"example.org/m/other"
+	"example.org/x/m/other"
 )
 
 type Held struct{ Value any }
@@ -93,6 +93,15 @@ func (n *named) Is(s string) bool {
 		n.known = append(n.known, n.text())
 	}
 	return n.text() == s
+}
+
+type panel struct{ gauge, spare *other.Gauge }
+
+func newPanel(spare *other.Gauge) *panel {
+	return &panel{
+		gauge: other.NewGauge(), // needs another interface
+		spare: spare,
+	}
 }
 
 func digitsOf(n int) string {
@@ -190,7 +199,7 @@ func Grown(numbers []int, rows [][]int) (a, b, c, d, e []int) {
 func TestCaveats(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": caveats, "other/other.go": "package other\n\nfunc Len(s string) int { return len(s) }\n",
+		"go.mod": "module example.org/x/m\n\ngo 1.26\n", "m.go": caveats, "other/other.go": "package other\n\nfunc Len(s string) int { return len(s) }\n\ntype Gauge struct{ n int }\n\nfunc NewGauge() *Gauge { return &Gauge{n: 1} }\n",
 	} {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -200,7 +209,7 @@ func TestCaveats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop"), advise.Lookup("closurecapture")}})
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop"), advise.Lookup("closurecapture"), advise.Lookup("optionalpointer")}})
 	if err != nil {
 		t.Fatal(err)
 	}

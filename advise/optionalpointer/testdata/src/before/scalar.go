@@ -13,7 +13,7 @@ func pointer[T any](v T) *T { return &v }
 
 func parse(n int, name string) *options {
 	now := time.Now()
-	o := &options{
+	o := &options{ // want `a options is allocated to be returned by its address`
 		limit: pointer(n), // want `limit is an allocation of its own`
 		name:  &name,      // want `name is an allocation of its own`
 	}
