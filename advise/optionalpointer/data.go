@@ -128,6 +128,9 @@ func reads(p *check.Pass, m *types.Func, seen map[*types.Func]bool) bool {
 		if star, ok := use.Parent().Node().(*ast.StarExpr); ok && star.X == use.Node() && !p.Writes(use.Parent()) {
 			continue // a copy
 		}
+		if _, compared := use.Parent().Node().(*ast.BinaryExpr); compared {
+			continue // with nil, which a flag of the value may say
+		}
 		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
 		if !ok || p.Info.Selections[sel] == nil {
 			return false
@@ -156,7 +159,7 @@ func reads(p *check.Pass, m *types.Func, seen map[*types.Func]bool) bool {
 }
 
 // unwritten reports whether nothing in this package writes into a small struct
-// once it is made.
+// once it is made, but through the variable that it is made in.
 func unwritten(p *check.Pass, t types.Type) bool {
 	if p.Size(t) > large/2 || !plain(p, t) {
 		return false
@@ -164,7 +167,8 @@ func unwritten(p *check.Pass, t types.Type) bool {
 	st := t.Underlying().(*types.Struct)
 	for f := range st.Fields() {
 		for _, use := range p.Uses(f) {
-			if _, ok := use.Parent().Node().(*ast.SelectorExpr); ok && p.Writes(use.Parent()) {
+			sel, ok := use.Parent().Node().(*ast.SelectorExpr)
+			if ok && p.Writes(use.Parent()) && !(p.Local(p.Var(sel.X)) && assignedPiece(p, p.Var(sel.X))) {
 				return false
 			}
 		}

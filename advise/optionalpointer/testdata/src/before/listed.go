@@ -141,3 +141,20 @@ func receive(b []byte) datagram {
 	}
 	return datagram{from: from}
 }
+
+// Handed on from one struct to the next, and written only where it is made.
+type origin struct{ index int }
+
+type received struct{ from *origin }
+
+type queued struct{ from *origin }
+
+func receiveOrigin(b []byte) received {
+	from := &origin{} // want `from is an allocation of its own`
+	from.index = int(b[0])
+	return received{from: from}
+}
+
+func (o *origin) known() bool { return o != nil && o.index > 0 }
+
+func (r received) queue() queued { return queued{from: r.from} }
