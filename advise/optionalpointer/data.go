@@ -3,6 +3,7 @@ package optionalpointer
 import (
 	"go/ast"
 	"go/types"
+	"math"
 	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -19,7 +20,8 @@ func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
 	return ok && p.Size(st) <= large && !refers(st, outer, named, 0)
 }
 
-// refers reports whether st refers back to one of the types.
+// refers reports whether st, or a struct within it, has pointers to one of the types
+// or lists of them.
 func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
 	for f := range st.Fields() {
 		t := f.Type()
@@ -33,7 +35,7 @@ func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
 		if named.Obj() == outer.Obj() || named.Obj() == self.Obj() {
 			return true
 		}
-		if sub, ok := named.Underlying().(*types.Struct); ok && depth < 3 && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
+		if sub, ok := f.Type().Underlying().(*types.Struct); ok && depth < 3 && named.Obj().Pkg() == outer.Obj().Pkg() && refers(sub, outer, self, depth+1) {
 			return true
 		}
 	}
@@ -67,11 +69,21 @@ func data(p *check.Pass, t types.Type) bool {
 	return plain(p, t) && !refers(t.Underlying().(*types.Struct), check.NamedOf(t), check.NamedOf(t), 0)
 }
 
-// movable reports whether t is a struct of this package, without locks and without
+// movable reports whether t is a struct of the module, without locks and without
 // pointers to its like: data but for its methods, which may change it.
 func movable(p *check.Pass, t types.Type) bool {
 	named := check.NamedOf(t)
-	return named != nil && named.Obj().Pkg() == p.Code.Pkg && !locks(t) && !refers(t.Underlying().(*types.Struct), named, named, 0)
+	return named != nil && ours(p, named) && !locks(t) && !refers(t.Underlying().(*types.Struct), named, named, 0)
+}
+
+// ours reports whether named is of this package, or of another one of the module.
+func ours(p *check.Pass, named *types.Named) bool {
+	pkg := named.Obj().Pkg()
+	if pkg == nil || pkg == p.Code.Pkg {
+		return pkg != nil
+	}
+	first, _, _ := strings.Cut(pkg.Path(), "/")
+	return strings.Contains(first, ".") && !check.Elsewhere(named.Obj(), p.Code.Pkg)
 }
 
 // plain reports whether t is of the module, without locks, and without methods
@@ -84,10 +96,8 @@ func plain(p *check.Pass, t types.Type) bool {
 	if value(named) {
 		return true
 	}
-	if pkg := named.Obj().Pkg(); pkg != p.Code.Pkg {
-		if first, _, _ := strings.Cut(pkg.Path(), "/"); !strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg) {
-			return false
-		}
+	if !ours(p, named) {
+		return false
 	}
 	for m := range named.Methods() {
 		if _, pointer := m.Signature().Recv().Type().(*types.Pointer); pointer && !reads(p, m, map[*types.Func]bool{}) {
@@ -161,17 +171,43 @@ func reads(p *check.Pass, m *types.Func, seen map[*types.Func]bool) bool {
 // unwritten reports whether nothing in this package writes into a small struct
 // once it is made, but through the variable that it is made in.
 func unwritten(p *check.Pass, t types.Type) bool {
-	if p.Size(t) > large/2 || !plain(p, t) {
-		return false
-	}
+	return size(p, t) <= large/2 && plain(p, t) && kept(p, t, true)
+}
+
+// kept reports whether nothing in this package changes the fields of a struct once it
+// is made, where need be but through the variable that it is made in.
+func kept(p *check.Pass, t types.Type, butWhereMade bool) bool {
 	st := t.Underlying().(*types.Struct)
 	for f := range st.Fields() {
 		for _, use := range p.Uses(f) {
 			sel, ok := use.Parent().Node().(*ast.SelectorExpr)
-			if ok && p.Writes(use.Parent()) && !(p.Local(p.Var(sel.X)) && assignedPiece(p, p.Var(sel.X))) {
+			if ok && p.Writes(use.Parent()) && !(butWhereMade && p.Local(p.Var(sel.X)) && assignedPiece(p, p.Var(sel.X))) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// size is that of a value of type t; what depends on a type parameter counts as an
+// interface does.
+func size(p *check.Pass, t types.Type) int64 {
+	if n := p.Size(t); n != math.MaxInt64 {
+		return n
+	}
+	switch u := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return 16
+	case *types.Named:
+		return size(p, u.Underlying())
+	case *types.Array:
+		return u.Len() * size(p, u.Elem())
+	case *types.Struct:
+		n := int64(0)
+		for f := range u.Fields() {
+			n += size(p, f.Type())
+		}
+		return n
+	}
+	return math.MaxInt64
 }

@@ -36,7 +36,7 @@ func collected(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 	t := ptr.Elem()
 	_, isStruct := t.Underlying().(*types.Struct)
 	_, isMap := in.(*types.Map)
-	if !isStruct || p.Size(t) > wide || !data(p, t) && (isMap || !movable(p, t)) {
+	if !isStruct || size(p, t) > wide || !data(p, t) && (isMap || !movable(p, t)) {
 		return
 	}
 	p.Needs(check.Interface, p.Seen(check.NamedOf(t).Obj()) || !data(p, t)).ReportWith(cur.Node(), lits, min(p.HeatAt(cur), check.Warm),
@@ -49,7 +49,8 @@ func list(p *check.Pass, cur inspector.Cursor) (in types.Type) {
 	e := cur.Node().(ast.Expr)
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.CallExpr:
-		if p.Builtin(parent) == "append" && parent.Args[0] != e {
+		_, insert := p.IsCall(parent, "slices", "Insert")
+		if (insert || p.Builtin(parent) == "append") && parent.Args[0] != e {
 			in = p.TypeOf(parent).Underlying()
 		}
 	case *ast.CompositeLit:

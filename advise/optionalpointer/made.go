@@ -186,7 +186,7 @@ func built(p *check.Pass, e ast.Expr) []ast.Node {
 // another package of the module returns.
 func imported(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 	t := foreign(p, e)
-	if t == nil || p.Size(t) > wide {
+	if t == nil || size(p, t) > wide {
 		return
 	}
 	var field *types.Var
@@ -208,7 +208,7 @@ func imported(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 }
 
 // foreign returns the struct that e makes, where it calls a constructor, by its name,
-// of another package of the module.
+// of another package of the module, or a method that copies.
 func foreign(p *check.Pass, e ast.Expr) types.Type {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
@@ -216,7 +216,10 @@ func foreign(p *check.Pass, e ast.Expr) types.Type {
 	}
 	fn := p.Callee(call)
 	ptr, isPointer := types.Unalias(p.TypeOf(e)).(*types.Pointer)
-	if fn == nil || !isPointer || !strings.HasPrefix(fn.Name(), "New") || fn.Signature().Recv() != nil || fn.Pkg() == p.Code.Pkg || check.Standard(fn) || check.External(fn, p.Code.Pkg) {
+	if fn == nil || !isPointer || fn.Pkg() == p.Code.Pkg || check.Standard(fn) || check.External(fn, p.Code.Pkg) {
+		return nil
+	}
+	if method := fn.Signature().Recv() != nil; method && fn.Name() != "Clone" && fn.Name() != "Copy" || !method && !strings.HasPrefix(fn.Name(), "New") {
 		return nil
 	}
 	named := check.NamedOf(ptr)

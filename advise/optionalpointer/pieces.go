@@ -50,7 +50,7 @@ func pieces(p *check.Pass, said map[ast.Node]bool) {
 		if together(cur) {
 			limit = whole
 		}
-		if !ok || p.Size(st) > limit || p.Size(st) == 0 {
+		if !ok || size(p, st) > limit || size(p, st) == 0 {
 			continue
 		}
 		if !put(p, cur, cur, t) {
@@ -94,7 +94,7 @@ func put(p *check.Pass, cur, at inspector.Cursor, t types.Type) bool {
 		case p.Builtin(parent) == "append" && parent.Args[0] != e:
 			switch {
 			case data(p, t):
-				say(p.Needs(check.Estimate, p.Size(t) > words), cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
+				say(p.Needs(check.Estimate, size(p, t) > words), cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself")
 			case movable(p, t):
 				say(p, cur, true, "a "+name(t)+" is allocated to be appended by its address; a slice of values holds it itself, where nothing else holds the address and methods are called on the element")
 			}
@@ -104,7 +104,7 @@ func put(p *check.Pass, cur, at inspector.Cursor, t types.Type) bool {
 				say(p, cur, !p.Free(p.Callee(parent)), "a "+name(t)+" is allocated to be listed by its address; pass the values themselves")
 			}
 			return true
-		case p.Builtin(parent) == "" && hidden(p, parent) && p.Size(t) <= large/2 && data(p, t) && takes(p, parent, e):
+		case p.Builtin(parent) == "" && hidden(p, parent) && size(p, t) <= large/2 && data(p, t) && takes(p, parent, e):
 			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be passed by its address to what is called through an interface or a variable; pass the value")
 			return true
 		case unwritten(p, t) && takes(p, parent, e) && keptBy(p, parent, e):
@@ -115,7 +115,7 @@ func put(p *check.Pass, cur, at inspector.Cursor, t types.Type) bool {
 			return true
 		}
 	case *ast.SendStmt:
-		if parent.Value == e && p.Size(t) <= wide && data(p, t) && types.Identical(p.TypeOf(parent.Chan).Underlying().(*types.Chan).Elem(), p.TypeOf(e)) {
+		if parent.Value == e && size(p, t) <= wide && data(p, t) && types.Identical(p.TypeOf(parent.Chan).Underlying().(*types.Chan).Elem(), p.TypeOf(e)) {
 			say(p, cur, p.Seen(check.NamedOf(t).Obj()), "a "+name(t)+" is allocated to be sent by its address; a channel of values holds it itself")
 		}
 		return true
@@ -247,7 +247,18 @@ func takes(p *check.Pass, call *ast.CallExpr, e ast.Expr) bool {
 // say reports the piece at cur; elsewhere is whether other packages see what
 // would hold the value.
 func say(p *check.Pass, cur inspector.Cursor, elsewhere bool, message string) {
-	p.Needs(check.Interface, elsewhere).Hint(cur.Node(), p.HeatAt(cur), message)
+	p.Needs(check.Interface, elsewhere).ReportWith(cur.Node(), begins(p, cur.Node().(ast.Expr)), min(p.HeatAt(cur), check.Warm), message)
+}
+
+// begins returns where the local variable of which e is the address begins: there it is
+// allocated.
+func begins(p *check.Pass, e ast.Expr) []ast.Node {
+	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	if !ok || !p.Local(p.Var(u.X)) {
+		return nil
+	}
+	v := p.Var(u.X)
+	return []ast.Node{&ast.Ident{NamePos: v.Pos(), Name: v.Name()}}
 }
 
 func name(t types.Type) string {
@@ -309,7 +320,7 @@ func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.
 	if field == nil || named == nil || named.Obj().Pkg() == nil || types.IsInterface(field.Type()) || !owns(p, field, t) {
 		return
 	}
-	if p.Size(t) > wide && !always(p, field, named) {
+	if size(p, t) > wide && !always(p, field, named) {
 		return
 	}
 	other := named.Obj().Pkg() != p.Code.Pkg
@@ -399,6 +410,12 @@ func assignedPiece(p *check.Pass, v *types.Var) bool {
 			if p.Var(lhs) != v {
 				continue
 			}
+			if lookUp(p, assign) {
+				if ptr, ok := types.Unalias(v.Type()).(*types.Pointer); i != 0 || !ok || !isStruct(ptr.Elem()) || !kept(p, ptr.Elem(), false) {
+					return false
+				}
+				continue
+			}
 			if len(assign.Lhs) != len(assign.Rhs) || made(p, assign.Rhs[i]) == nil && built(p, assign.Rhs[i]) == nil {
 				return false
 			}
@@ -406,4 +423,22 @@ func assignedPiece(p *check.Pass, v *types.Var) bool {
 		}
 	}
 	return f
+}
+
+// lookUp reports whether assign reads an entry of a map.
+func lookUp(p *check.Pass, assign *ast.AssignStmt) bool {
+	if len(assign.Rhs) != 1 {
+		return false
+	}
+	index, ok := ast.Unparen(assign.Rhs[0]).(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	_, isMap := p.TypeOf(index.X).Underlying().(*types.Map)
+	return isMap
+}
+
+func isStruct(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
 }

@@ -2,6 +2,7 @@ package optionalpointer
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"regexp"
 	"slices"
@@ -51,7 +52,9 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 		}
 		makes := fn != nil && maker.MatchString(fn.Name())
 		switch t := made(p, cur.Node().(ast.Expr)); {
-		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || absent(p, f, i) && !makes)):
+		case t != nil && p.Size(t) <= whole && !makes && movable(p, t) && copied(p, cur.Node().(ast.Expr)):
+			say(p, cur, fixed, "a copy, a "+name(t)+", is allocated to be returned by its address; return it itself, where need be with whether it is there")
+		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && !callersBox(p, fn) && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || !makes)):
 			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; returned itself, it lies in the caller's variable, whose methods may change it")
 		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, i) && makes && !(p.Size(t) <= large/2 && byValue(t))):
 		case t != nil:
@@ -60,6 +63,29 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 			say(p, cur, fixed, types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
+}
+
+// copied reports whether e is the address of a local variable that begins as a copy
+// of a value that is elsewhere, or that a call gives.
+func copied(p *check.Pass, e ast.Expr) bool {
+	if begins(p, e) == nil {
+		return false
+	}
+	v := p.Var(ast.Unparen(e).(*ast.UnaryExpr).X)
+	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
+		assign := cur.Node().(*ast.AssignStmt)
+		for i, lhs := range assign.Lhs {
+			if assign.Tok != token.DEFINE || p.Var(lhs) != v {
+				continue
+			}
+			if len(assign.Lhs) != len(assign.Rhs) {
+				return true
+			}
+			_, isLit := ast.Unparen(assign.Rhs[i]).(*ast.CompositeLit)
+			return !isLit
+		}
+	}
+	return false
 }
 
 // hasMethod reports whether t has a method of one of the names: what is gone through
@@ -104,6 +130,64 @@ func callersUse(p *check.Pass, fn *types.Func) bool {
 		}
 	}
 	return len(uses) > 0
+}
+
+// callersBox reports whether a caller of fn puts what it returns into an interface, for
+// which it would be allocated again.
+func callersBox(p *check.Pass, fn *types.Func) bool {
+	if fn == nil {
+		return false
+	}
+	for _, use := range p.Uses(fn) {
+		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
+			use = use.Parent()
+		}
+		call, ok := use.Parent().Node().(*ast.CallExpr)
+		if !ok || call.Fun != use.Node() {
+			continue
+		}
+		if boxed(p, use.Parent()) {
+			return true
+		}
+		if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && p.Local(p.Var(assign.Lhs[0])) && slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])), func(at inspector.Cursor) bool { return boxed(p, at) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// boxed reports whether the pointer at cur becomes an interface.
+func boxed(p *check.Pass, cur inspector.Cursor) bool {
+	var to types.Type
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.ReturnStmt:
+		f, _ := check.Func(cur)
+		var sig types.Type
+		switch around := f.Node().(type) {
+		case *ast.FuncDecl:
+			sig = p.TypeOf(around.Name)
+		case *ast.FuncLit:
+			sig = p.TypeOf(around)
+		}
+		i := slices.Index(parent.Results, cur.Node().(ast.Expr))
+		if sig, ok := sig.(*types.Signature); ok && i >= 0 && sig.Results().Len() == len(parent.Results) {
+			to = sig.Results().At(i).Type()
+		}
+	case *ast.CallExpr:
+		sig, ok := p.TypeOf(parent.Fun).Underlying().(*types.Signature)
+		if i := slices.Index(parent.Args, cur.Node().(ast.Expr)); ok && i >= 0 && i < sig.Params().Len() {
+			to = sig.Params().At(i).Type()
+		}
+	case *ast.AssignStmt:
+		if i := slices.Index(parent.Rhs, cur.Node().(ast.Expr)); i >= 0 && len(parent.Lhs) == len(parent.Rhs) {
+			to = p.TypeOf(parent.Lhs[i])
+		}
+	case *ast.KeyValueExpr:
+		if key, ok := parent.Key.(*ast.Ident); ok && p.Info.Uses[key] != nil {
+			to = p.Info.Uses[key].Type()
+		}
+	}
+	return to != nil && types.IsInterface(to)
 }
 
 // byValue reports whether t has a method of the value: it is meant as one.

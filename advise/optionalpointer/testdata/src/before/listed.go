@@ -158,3 +158,42 @@ func receiveOrigin(b []byte) received {
 func (o *origin) known() bool { return o != nil && o.index > 0 }
 
 func (r received) queue() queued { return queued{from: r.from} }
+
+// A copy is made for its address.
+type stretch struct {
+	first, last int
+	note        string
+}
+
+func (s *stretch) widen() { s.last++ }
+
+func find(all []stretch, n int) *stretch {
+	for i := range all {
+		if all[i].last >= n {
+			s := all[i]
+			return &s // want `a copy, a stretch, is allocated to be returned by its address`
+		}
+	}
+	return nil
+}
+
+// A cell of a generic type, and values of a type parameter.
+type cells[T any] struct {
+	byName map[string]*cell[T]
+	values []*T
+}
+
+type cell[T any] struct {
+	name  string
+	lines map[string]T
+}
+
+func (c *cells[T]) add(name string, v T) {
+	e, ok := c.byName[name]
+	if !ok {
+		e = &cell[T]{name, map[string]T{}} // want `a cell is allocated to be held by its address`
+		c.byName[name] = e
+	}
+	e.lines[name] = v
+	c.values = append(c.values, &v) // want `&v is allocated to be listed by its address`
+}

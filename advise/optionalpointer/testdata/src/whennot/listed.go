@@ -98,3 +98,38 @@ func args(n int) []any {
 	}
 	return all
 }
+
+// What the map has is changed afterwards.
+type tally struct {
+	name string
+	n    int
+}
+
+func tallies(names []string) map[string]*tally {
+	all := map[string]*tally{}
+	for _, name := range names {
+		t, ok := all[name]
+		if !ok {
+			t = &tally{name: name}
+			all[name] = t
+		}
+		t.n++
+	}
+	return all
+}
+
+// What is returned becomes an interface.
+type seq interface{ Next() bool }
+
+type ladder struct{ at, end int }
+
+func (l *ladder) Next() bool { l.at++; return l.at < l.end }
+
+func rungs(end int) *ladder {
+	if end < 0 {
+		end = 0
+	}
+	return &ladder{end: end}
+}
+
+func climb(end int) seq { return rungs(end) }
