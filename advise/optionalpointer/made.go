@@ -112,7 +112,7 @@ func assembled(p *check.Pass, cur inspector.Cursor, e ast.Expr) {
 		return
 	}
 	if lits := constructed(p, outer, e); lits != nil {
-		p.Needs(check.Interface, sel.Sel.IsExported() && p.Seen(outer.Obj())).ReportWith(assign, lits, min(p.HeatAt(cur), check.Warm), sel.Sel.Name+" is an allocation of its own; where nothing else holds it, hold it by value")
+		p.Needs(check.Interface, sel.Sel.IsExported() && p.Seen(outer.Obj())).ReportWith(e, lits, min(p.HeatAt(cur), check.Warm), sel.Sel.Name+" is an allocation of its own; where nothing else holds it, hold it by value")
 	}
 }
 
@@ -179,7 +179,7 @@ func built(p *check.Pass, e ast.Expr) []ast.Node {
 	if !ok {
 		return nil
 	}
-	return madeBy(p, p.Callee(call), 2)
+	return madeBy(p, p.Callee(call), 1)
 }
 
 // imported reports a field that only ever holds what the constructor of a type of

@@ -54,7 +54,7 @@ func run(p *check.Pass) {
 			inner := literal(kv.Value)
 			if made := constructed(p, outer, kv.Value); inner == nil && key != nil && made != nil {
 				said[kv.Value] = true
-				p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).ReportWith(kv, made, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
+				p.Needs(check.Interface, p.Seen(outer.Obj()) && key.IsExported()).ReportWith(kv.Value, made, min(p.HeatAt(cur), check.Warm), outer.Obj().Name()+" and its "+key.Name+" are allocated apart; where nothing else holds "+key.Name+", hold it by value")
 			}
 			if inner == nil || key == nil || !small(p, outer, inner) || !alwaysFresh(p, key) {
 				continue

@@ -51,6 +51,9 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 			continue
 		}
 		makes := fn != nil && maker.MatchString(fn.Name())
+		if callersLink(p, fn) {
+			return
+		}
 		switch t := made(p, cur.Node().(ast.Expr)); {
 		case t != nil && p.Size(t) <= whole && !makes && movable(p, t) && copied(p, cur.Node().(ast.Expr)):
 			say(p, cur, fixed, "a copy, a "+name(t)+", is allocated to be returned by its address; return it itself, where need be with whether it is there")
@@ -130,6 +133,54 @@ func callersUse(p *check.Pass, fn *types.Func) bool {
 		}
 	}
 	return len(uses) > 0
+}
+
+// callersLink reports whether all that the callers of fn do with what it returns is to
+// put its address into a field, a slice or a map, so that it is needed.
+func callersLink(p *check.Pass, fn *types.Func) bool {
+	if fn == nil || !p.Free(fn) {
+		return false
+	}
+	calls := 0
+	for _, use := range p.Uses(fn) {
+		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
+			use = use.Parent()
+		}
+		call, ok := use.Parent().Node().(*ast.CallExpr)
+		if !ok || call.Fun != use.Node() {
+			continue
+		}
+		calls++
+		linked := links(p, use.Parent())
+		if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && p.Local(p.Var(assign.Lhs[0])) {
+			linked = slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])), func(at inspector.Cursor) bool { return links(p, at) })
+		}
+		if !linked {
+			return false
+		}
+	}
+	return calls > 0
+}
+
+// links reports whether the pointer at cur is put into a field, a slice or a map.
+func links(p *check.Pass, cur inspector.Cursor) bool {
+	e := cur.Node().(ast.Expr)
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.AssignStmt:
+		i := slices.Index(parent.Rhs, e)
+		if i < 0 || len(parent.Lhs) != len(parent.Rhs) {
+			return false
+		}
+		switch ast.Unparen(parent.Lhs[i]).(type) {
+		case *ast.SelectorExpr, *ast.IndexExpr:
+			return true
+		}
+	case *ast.KeyValueExpr, *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		return p.Builtin(parent) == "append"
+	}
+	return false
 }
 
 // callersBox reports whether a caller of fn puts what it returns into an interface, for

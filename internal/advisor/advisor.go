@@ -97,6 +97,7 @@ type span struct {
 	Inner    bool     // it lies in the function that the first one calls
 	Beyond   bool     // only what is called counts, not what the lines themselves allocate
 	Without  [][2]int // lines inside it, from and to, that are another function's
+	Beside   []int    // lines inside it that a function literal has a part of
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,15 @@ func (j *joiner) site(s *profile.Sample, value int64, k kind, at place, below []
 	if len(below) == 0 && k.name == cpu {
 		return // it computes
 	}
+	name := ""
 	if len(below) > 0 && !allocates(below[len(below)-1]) {
-		j.enter(s, value, k, at, lastName(below[len(below)-1]))
+		name = lastName(below[len(below)-1])
+	}
+	if inLiteral.MatchString(lastName(above[0].Function.Name)) {
+		j.enter(s, value, k, at, byLiteral+name)
+	}
+	if name != "" {
+		j.enter(s, value, k, at, name)
 		for _, name := range buffers {
 			pkg, typ, _ := strings.Cut(name, ".")
 			if slices.ContainsFunc(below, func(f string) bool { return strings.HasPrefix(f, pkg+".(*"+typ+").") }) {
@@ -63,6 +71,13 @@ func (j *joiner) site(s *profile.Sample, value int64, k kind, at place, below []
 		}
 	}
 }
+
+// inLiteral matches the last names of function literals.
+var inLiteral = regexp.MustCompile(`^(func)?\d+$`)
+
+// byLiteral begins the names of sites of what function literals do at a line, which
+// the sites of the line have as well.
+const byLiteral = "func "
 
 // allocates reports whether the runtime's function is called by code that
 // allocates, without being named there.
@@ -142,6 +157,10 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 				saved := t.Totals
 				if f.grows {
 					saved = t.regrown()
+				} else if other := j.sites[at][byLiteral+name]; other != nil && slices.Contains(s.Beside, line) {
+					for _, kind := range kinds {
+						*kind.total(&saved) -= *kind.total(&other.Totals)
+					}
 				}
 				for _, kind := range kinds {
 					*kind.total(&sum) += *kind.total(&saved)
@@ -204,6 +223,7 @@ func (s *site) regrown() (t Totals) {
 func spanAt(p *packages.Package, pos, end token.Pos) span {
 	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
 	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column}
+	within := false // a literal itself
 	for _, file := range p.Syntax {
 		if pos < file.FileStart || pos >= file.FileEnd {
 			continue
@@ -225,12 +245,17 @@ func spanAt(p *packages.Package, pos, end token.Pos) span {
 				if itself {
 					s.To = p.Fset.Position(n.Body.Lbrace).Line
 				} else if n.Pos() >= pos && n.End() <= end {
-					s.Without = append(s.Without, [2]int{p.Fset.Position(n.Body.Lbrace).Line + 1, p.Fset.Position(n.Body.Rbrace).Line - 1})
+					first, last := p.Fset.Position(n.Body.Lbrace).Line, p.Fset.Position(n.Body.Rbrace).Line
+					s.Without, s.Beside = append(s.Without, [2]int{first + 1, last - 1}), append(s.Beside, first, last)
 					return false
 				}
+				within = within || !itself
 			}
 			return true
 		})
+	}
+	if within { // what is of which literal is not known
+		s.Beside = nil
 	}
 	return s
 }

@@ -80,6 +80,9 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	stackOf(allocs, 22, 16, []int64{200, 3200}, "fmt.Fprintf")
 	stackOf(allocs, 22, 8, []int64{50, 400})     // an argument is boxed
 	stackOf(allocs, 30, 64, []int64{300, 19200}) // made by a function of the package
+	stackOf(allocs, 50, 48, []int64{10, 480})
+	stackOf(allocs, 50, 16, []int64{90, 1440}) // a function literal in the same line
+	allocs.Function[len(allocs.Function)-1].Name = "example.org/m.F.func1"
 	cpu := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	stackOf(cpu, 15, 0, []int64{100}, "fmt.Sprintf")
 	stackOf(cpu, 14, 0, []int64{200}, "runtime.mallocgc", "runtime.growslice")
@@ -101,6 +104,8 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Check: "neither", spans: []span{at(12, "")}},
 		{Check: "the lesser", least: true, spans: []span{at(14, ""), at(22, "")}},
 		{Check: "the lesser of nothing", least: true, spans: []span{at(14, ""), at(12, "")}},
+		{Check: "around a literal", spans: []span{{File: "/m/m.go", From: 49, To: 51, Beside: []int{50, 50}}}},
+		{Check: "in a literal", spans: []span{at(50, "")}},
 	}
 	want := []Totals{
 		{Objects: 200, Bytes: 6080, CPU: 200},
@@ -117,13 +122,15 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{},
 		{Objects: 50, Bytes: 400},
 		{},
+		{Objects: 10, Bytes: 480},
+		{Objects: 100, Bytes: 1920},
 	}
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
 	e, err := join(t.Context(), []string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total := (Totals{Objects: 2050, Bytes: 67280, CPU: 1000}); e.Total != total {
+	if total := (Totals{Objects: 2150, Bytes: 69200, CPU: 1000}); e.Total != total {
 		t.Fatalf("in all %+v, want %+v", e.Total, total)
 	}
 	for i, f := range findings {

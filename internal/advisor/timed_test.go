@@ -2,6 +2,7 @@ package advisor
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,5 +155,10 @@ func F(n int, do func(string, func() []int)) func() []int {
 	}
 	if s := at("do(\n", "})"); s.From != 4 || s.To != 9 || len(s.Without) != 1 || s.Without[0] != [2]int{7, 8} {
 		t.Errorf("the call allocates in lines %d to %d without %v, want 4 to 9 without 7 to 8", s.From, s.To, s.Without)
+	} else if !slices.Equal(s.Beside, []int{6, 9}) {
+		t.Errorf("a literal has a part of lines %v, want 6 and 9", s.Beside)
+	}
+	if s := at("return m", "m"); s.Beside != nil {
+		t.Errorf("of a line in a literal, another has a part of lines %v", s.Beside)
 	}
 }

@@ -133,3 +133,22 @@ func rungs(end int) *ladder {
 }
 
 func climb(end int) seq { return rungs(end) }
+
+// Callers link what is returned to others.
+type fork struct{ left, right *twig }
+
+type twig struct{ at int }
+
+func (t *twig) copied() *twig {
+	if t == nil {
+		return nil
+	}
+	return &twig{at: t.at + 1}
+}
+
+func (f *fork) bend() *fork {
+	left := f.left.copied()
+	f.left = left
+	f.right = f.right.copied()
+	return f
+}
