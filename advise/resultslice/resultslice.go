@@ -21,7 +21,7 @@ var Check = check.New(check.Check{
 
 The caller is done with the slice when the round ends. A callee that appends to a slice
 of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop it is a hint: the
-slice could come from the caller or a pool; so are the slices that exported functions make for their callers, the copies of its slices that a method returns, and a slice that takes the place of the one before in a field. So it is where the library or a function further down allocates (strings.Split
+slice could come from the caller or a pool; so are the slices that exported functions make for their callers, the copies of its slices that a method returns, and a slice that takes the place of the one before in a field; and the copy of a map for a caller who only reads it. So it is where the library or a function further down allocates (strings.Split
 has SplitSeq beside it), and where a string is built to be looked up.`,
 	When:     "the loop is hot and the results are read within the round.",
 	WhenNot:  "results that are stored, returned or sent; loops of few rounds; callees of other packages, but for those that append to the nil they are given, and for known ones; start-up code and error paths. Results that are handed on are a hint.",
@@ -43,6 +43,7 @@ func run(p *check.Pass) {
 			unknown(p, cur, call)
 			continue
 		}
+		mapCopy(p, cur, fn)
 		r, ok := result(p, cur)
 		if !ok {
 			replaces(p, cur, fn)
