@@ -45,20 +45,26 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 	if results == nil || results.Len() != len(ret.Results) {
 		return
 	}
-	fixed := fn == nil || !p.Free(fn)
+	calls, _ := callsOf(p, fn)
+	linked := 0
+	if fn != nil && p.Free(fn) {
+		linked = count(calls, func(call inspector.Cursor) bool { return becomes(p, call, links) })
+	}
+	if linked > 0 && linked == len(calls) {
+		return // the address is needed
+	}
+	fixed := fn == nil || !p.Free(fn) || linked > 0
+	inInterface := slices.ContainsFunc(calls, func(call inspector.Cursor) bool { return becomes(p, call, boxed) })
 	for i, result := range ret.Results {
 		if result != e || types.IsInterface(results.At(i).Type()) {
 			continue
 		}
 		makes := fn != nil && maker.MatchString(fn.Name())
-		if callersLink(p, fn) {
-			return
-		}
 		switch t := made(p, cur.Node().(ast.Expr)); {
 		case t != nil && p.Size(t) <= whole && !makes && movable(p, t) && copied(p, cur.Node().(ast.Expr)):
 			say(p, cur, fixed, "a copy, a "+name(t)+", is allocated to be returned by its address; return it itself, where need be with whether it is there")
-		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && !callersBox(p, fn) && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || !makes)):
-			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; returned itself, it lies in the caller's variable, whose methods may change it")
+		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && !inInterface && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || !makes)):
+			say(p, cur, fixed || !callersUse(p, fn), "a "+name(t)+" is allocated to be returned by its address; returned itself, it lies in the caller's variable, whose methods may change it")
 		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, i) && makes && !(p.Size(t) <= large/2 && byValue(t))):
 		case t != nil:
 			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
@@ -102,22 +108,50 @@ func hasMethod(t types.Type, names ...string) bool {
 	return false
 }
 
-// callersUse reports whether fn is called, and its callers do no more with what it
-// returns than to keep it in a variable of theirs and to call its methods.
-func callersUse(p *check.Pass, fn *types.Func) bool {
+// callsOf returns the calls of fn in this package, and whether there is no other use
+// of it.
+func callsOf(p *check.Pass, fn *types.Func) (calls []inspector.Cursor, only bool) {
 	if fn == nil {
-		return false
+		return nil, false
 	}
-	uses := p.Uses(fn)
-	for _, use := range uses {
+	only = true
+	for _, use := range p.Uses(fn) {
 		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
 			use = use.Parent()
 		}
-		call, ok := use.Parent().Node().(*ast.CallExpr)
-		if !ok || call.Fun != use.Node() {
-			return false
+		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && call.Fun == use.Node() {
+			calls = append(calls, use.Parent())
+		} else {
+			only = false
 		}
-		switch parent := use.Parent().Parent().Node().(type) {
+	}
+	return calls, only
+}
+
+func count(calls []inspector.Cursor, f func(inspector.Cursor) bool) (n int) {
+	for _, call := range calls {
+		if f(call) {
+			n++
+		}
+	}
+	return n
+}
+
+// becomes reports whether f holds for the result of call, or for a use of the local
+// variable that it is assigned to.
+func becomes(p *check.Pass, call inspector.Cursor, f func(*check.Pass, inspector.Cursor) bool) bool {
+	if assign, ok := call.Parent().Node().(*ast.AssignStmt); ok && p.Local(p.Var(assign.Lhs[0])) {
+		return slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])), func(at inspector.Cursor) bool { return f(p, at) })
+	}
+	return f(p, call)
+}
+
+// callersUse reports whether fn is called, and its callers do no more with what it
+// returns than to keep it in a variable of theirs and to call its methods.
+func callersUse(p *check.Pass, fn *types.Func) bool {
+	calls, only := callsOf(p, fn)
+	for _, call := range calls {
+		switch parent := call.Parent().Node().(type) {
 		case *ast.SelectorExpr:
 		case *ast.AssignStmt:
 			if len(parent.Lhs) != len(parent.Rhs) || !p.Local(p.Var(parent.Lhs[0])) {
@@ -132,34 +166,7 @@ func callersUse(p *check.Pass, fn *types.Func) bool {
 			return false
 		}
 	}
-	return len(uses) > 0
-}
-
-// callersLink reports whether all that the callers of fn do with what it returns is to
-// put its address into a field, a slice or a map, so that it is needed.
-func callersLink(p *check.Pass, fn *types.Func) bool {
-	if fn == nil || !p.Free(fn) {
-		return false
-	}
-	calls := 0
-	for _, use := range p.Uses(fn) {
-		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
-			use = use.Parent()
-		}
-		call, ok := use.Parent().Node().(*ast.CallExpr)
-		if !ok || call.Fun != use.Node() {
-			continue
-		}
-		calls++
-		linked := links(p, use.Parent())
-		if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && p.Local(p.Var(assign.Lhs[0])) {
-			linked = slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])), func(at inspector.Cursor) bool { return links(p, at) })
-		}
-		if !linked {
-			return false
-		}
-	}
-	return calls > 0
+	return only && len(calls) > 0
 }
 
 // links reports whether the pointer at cur is put into a field, a slice or a map.
@@ -179,30 +186,6 @@ func links(p *check.Pass, cur inspector.Cursor) bool {
 		return true
 	case *ast.CallExpr:
 		return p.Builtin(parent) == "append"
-	}
-	return false
-}
-
-// callersBox reports whether a caller of fn puts what it returns into an interface, for
-// which it would be allocated again.
-func callersBox(p *check.Pass, fn *types.Func) bool {
-	if fn == nil {
-		return false
-	}
-	for _, use := range p.Uses(fn) {
-		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == use.Node() {
-			use = use.Parent()
-		}
-		call, ok := use.Parent().Node().(*ast.CallExpr)
-		if !ok || call.Fun != use.Node() {
-			continue
-		}
-		if boxed(p, use.Parent()) {
-			return true
-		}
-		if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && p.Local(p.Var(assign.Lhs[0])) && slices.ContainsFunc(p.Uses(p.Var(assign.Lhs[0])), func(at inspector.Cursor) bool { return boxed(p, at) }) {
-			return true
-		}
 	}
 	return false
 }
