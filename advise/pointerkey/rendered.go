@@ -159,8 +159,10 @@ func (r *rendering) report(p *check.Pass, cur inspector.Cursor) {
 			continue
 		}
 		var also []ast.Node
+		parted := false // a key is of parts that are known, and not bytes of any length
 		for _, l := range r.looks {
 			if slices.Contains(l.of, obj) {
+				parted = parted || !ofBytes(p, l.made.Node().(ast.Expr))
 				also = append(also, l.made.Node())
 				if p.Fset.Position(l.at.Pos()).Line != p.Fset.Position(l.made.Node().Pos()).Line {
 					also = append(also, l.at)
@@ -169,7 +171,7 @@ func (r *rendering) report(p *check.Pass, cur inspector.Cursor) {
 		}
 		if also != nil {
 			r.done[obj] = true
-			p.Needs(check.Interface, p.Seen(obj)).ReportWith(cur.Node(), also, check.Warm, parts)
+			p.Needs(check.Interface, !parted || p.Seen(obj)).ReportWith(cur.Node(), also, check.Warm, parts)
 		}
 	}
 }

@@ -104,6 +104,16 @@ func newPanel(spare *other.Gauge) *panel {
 	}
 }
 
+type set struct {
+	byName map[string]int // needs another interface
+	byPart map[string]int // plain
+}
+
+func (s *set) add(name []byte, major, minor string) {
+	s.byName[string(name)]++ // plain
+	s.byPart[major+"/"+minor]++
+}
+
 func digitsOf(n int) string {
 	b := digits(n)
 	return string(b) // plain
@@ -209,7 +219,7 @@ func TestCaveats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop"), advise.Lookup("closurecapture"), advise.Lookup("optionalpointer")}})
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("boxing"), advise.Lookup("stringconv"), advise.Lookup("prealloc"), advise.Lookup("jsonloop"), advise.Lookup("closurecapture"), advise.Lookup("optionalpointer"), advise.Lookup("pointerkey")}})
 	if err != nil {
 		t.Fatal(err)
 	}
