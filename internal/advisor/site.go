@@ -169,6 +169,11 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 			}
 		}
 	}
+	for _, s := range f.spans {
+		for line := s.From; line <= s.To && s.Inner && sum != (Totals{}); line++ {
+			found[place{s.File, line}] = true
+		}
+	}
 	if f.least {
 		for _, kind := range kinds {
 			*kind.total(&sum) = min(*kind.total(&sum), *kind.total(&own))

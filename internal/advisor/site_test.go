@@ -80,6 +80,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	stackOf(allocs, 22, 16, []int64{200, 3200}, "fmt.Fprintf")
 	stackOf(allocs, 22, 8, []int64{50, 400})     // an argument is boxed
 	stackOf(allocs, 30, 64, []int64{300, 19200}) // made by a function of the package
+	stackOf(allocs, 60, 16, []int64{10, 160}) // no finding names it
 	stackOf(allocs, 50, 48, []int64{10, 480})
 	stackOf(allocs, 50, 16, []int64{90, 1440}) // a function literal in the same line
 	allocs.Function[len(allocs.Function)-1].Name = "example.org/m.F.func1"
@@ -130,7 +131,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if total := (Totals{Objects: 2150, Bytes: 69200, CPU: 1000}); e.Total != total {
+	if total := (Totals{Objects: 2160, Bytes: 69360, CPU: 1000}); e.Total != total {
 		t.Fatalf("in all %+v, want %+v", e.Total, total)
 	}
 	for i, f := range findings {
@@ -139,7 +140,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		}
 	}
 	for _, l := range e.Lines {
-		if found := l.Line != 30; l.Found != found {
+		if found := l.Line != 60; l.Found != found {
 			t.Errorf("line %d: found %v, want %v", l.Line, l.Found, found)
 		}
 	}
