@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 )
@@ -166,6 +167,12 @@ func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.
 		}
 		return c.exprUse(cur.Parent(), seen)
 	}
+	if c.alias(call) {
+		if arg > 0 {
+			return 0
+		}
+		return c.exprUse(cur.Parent(), seen)
+	}
 	switch c.Builtin(call) {
 	case "len", "cap", "print", "println", "delete", "min", "max", "panic":
 		return 0
@@ -197,12 +204,46 @@ func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.
 	}
 	use, ok := c.paramUse(fn, arg, seen)
 	switch {
+	case ok && call.Ellipsis.IsValid() && fn.Signature().Variadic(): // the slice itself
+		return c.varUse(fn.Origin().Signature().Params().At(fn.Signature().Params().Len()-1), seen)
 	case ok:
 		return use
 	case call.Ellipsis.IsValid() && refers(fn.Signature()):
 		return Keeps // the result is likely made of the slice itself
 	}
 	return Hands | Writes
+}
+
+// alias reports whether the result of call is the memory of its first argument: a
+// function of package unsafe, or one of this package that is no more than a call of one.
+func (c *Code) alias(call *ast.CallExpr) bool {
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		b, ok := c.Info.Uses[sel.Sel].(*types.Builtin)
+		return ok && slices.Contains([]string{"String", "StringData", "Slice", "SliceData"}, b.Name())
+	}
+	fn := c.Callee(call)
+	if fn == nil || len(call.Args) != 1 {
+		return false
+	}
+	_, decl := c.Decl(fn)
+	if decl == nil || decl.Recv != nil || len(decl.Body.List) != 1 {
+		return false
+	}
+	ret, ok := decl.Body.List[0].(*ast.ReturnStmt)
+	return ok && len(ret.Results) == 1 && c.unsafely(ret.Results[0])
+}
+
+// unsafely reports whether e is made by package unsafe.
+func (c *Code) unsafely(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if obj := c.Info.Uses[sel.Sel]; obj != nil && obj.Pkg() == types.Unsafe {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // refers reports whether a result, other than a text or an error, can refer to

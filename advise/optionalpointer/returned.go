@@ -54,7 +54,7 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 		return // the address is needed
 	}
 	fixed := fn == nil || !p.Free(fn) || linked > 0
-	inInterface := slices.ContainsFunc(calls, func(call inspector.Cursor) bool { return becomes(p, call, boxed) })
+	inInterface := slices.ContainsFunc(calls, func(call inspector.Cursor) bool { return becomes(p, call, (*check.Pass).BecomesInterface) })
 	for i, result := range ret.Results {
 		if result != e || types.IsInterface(results.At(i).Type()) {
 			continue
@@ -188,40 +188,6 @@ func links(p *check.Pass, cur inspector.Cursor) bool {
 		return p.Builtin(parent) == "append"
 	}
 	return false
-}
-
-// boxed reports whether the pointer at cur becomes an interface.
-func boxed(p *check.Pass, cur inspector.Cursor) bool {
-	var to types.Type
-	switch parent := cur.Parent().Node().(type) {
-	case *ast.ReturnStmt:
-		f, _ := check.Func(cur)
-		var sig types.Type
-		switch around := f.Node().(type) {
-		case *ast.FuncDecl:
-			sig = p.TypeOf(around.Name)
-		case *ast.FuncLit:
-			sig = p.TypeOf(around)
-		}
-		i := slices.Index(parent.Results, cur.Node().(ast.Expr))
-		if sig, ok := sig.(*types.Signature); ok && i >= 0 && sig.Results().Len() == len(parent.Results) {
-			to = sig.Results().At(i).Type()
-		}
-	case *ast.CallExpr:
-		sig, ok := p.TypeOf(parent.Fun).Underlying().(*types.Signature)
-		if i := slices.Index(parent.Args, cur.Node().(ast.Expr)); ok && i >= 0 && i < sig.Params().Len() {
-			to = sig.Params().At(i).Type()
-		}
-	case *ast.AssignStmt:
-		if i := slices.Index(parent.Rhs, cur.Node().(ast.Expr)); i >= 0 && len(parent.Lhs) == len(parent.Rhs) {
-			to = p.TypeOf(parent.Lhs[i])
-		}
-	case *ast.KeyValueExpr:
-		if key, ok := parent.Key.(*ast.Ident); ok && p.Info.Uses[key] != nil {
-			to = p.Info.Uses[key].Type()
-		}
-	}
-	return to != nil && types.IsInterface(to)
 }
 
 // byValue reports whether t has a method of the value: it is meant as one.

@@ -85,10 +85,11 @@ func single(p *check.Pass, cur inspector.Cursor) {
 	if decl == nil || constructor(p, decl) && wrapper(named) && len(p.Uses(p.Info.Defs[decl.Name])) > 0 {
 		return // its callers are flagged
 	}
-	if types.IsInterface(st.Field(0).Type()) && interfaced(p, cur) {
+	boxed := !pointerShaped(st.Field(0).Type()) && p.BecomesInterface(cur)
+	if boxed && !integer(st.Field(0).Type()) {
 		return // which by value needs as much memory
 	}
-	p = p.Needs(check.Interface, p.Seen(named.Obj()))
+	p = p.Needs(check.Interface, boxed || p.Seen(named.Obj())) // in one, only small numbers need no memory
 	if _, pointer := st.Field(0).Type().Underlying().(*types.Pointer); pointer {
 		p.Hint(u, p.HeatAt(cur), "each "+named.Obj().Name()+" is an allocation for one pointer; by value it is that pointer, in an interface as well")
 	} else if types.IsInterface(st.Field(0).Type()) {
@@ -98,115 +99,19 @@ func single(p *check.Pass, cur inspector.Cursor) {
 	}
 }
 
-// interfaced reports whether the expression at cur becomes an interface where it
-// stands.
-func interfaced(p *check.Pass, cur inspector.Cursor) bool {
-	e := cur.Node().(ast.Expr)
-	var to types.Type
-	switch n := cur.Parent().Node().(type) {
-	case *ast.ParenExpr:
-		return interfaced(p, cur.Parent())
-	case *ast.AssignStmt:
-		if i := slices.Index(n.Rhs, e); i >= 0 && n.Tok == token.ASSIGN {
-			to = p.TypeOf(n.Lhs[i])
-		}
-	case *ast.ValueSpec:
-		if n.Type != nil {
-			to = p.TypeOf(n.Type)
-		}
-	case *ast.CallExpr:
-		to = parameterOf(p, n, slices.Index(n.Args, e))
-	case *ast.ReturnStmt:
-		to = resultOf(p, cur, slices.Index(n.Results, e))
-	case *ast.SendStmt:
-		if ch, ok := p.TypeOf(n.Chan).Underlying().(*types.Chan); ok {
-			to = ch.Elem()
-		}
-	case *ast.CompositeLit:
-		to = elementOf(p, n, slices.Index(n.Elts, e))
-	case *ast.KeyValueExpr:
-		lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit)
-		if id, field := n.Key.(*ast.Ident); ok && field && n.Value == e && p.Info.Uses[id] != nil {
-			if v, ok := p.Info.Uses[id].(*types.Var); ok && v.IsField() {
-				to = v.Type()
-				break
-			}
-		}
-		if ok && n.Value == e {
-			to = elementOf(p, lit, -1)
-		}
+// pointerShaped reports whether an interface holds a value of type t without memory
+// of its own.
+func pointerShaped(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Map, *types.Chan, *types.Signature:
+		return true
 	}
-	if to == nil || !types.IsInterface(to) {
-		return false
-	}
-	_, generic := types.Unalias(to).(*types.TypeParam)
-	return !generic
+	return false
 }
 
-// parameterOf is the type that argument number i of a call becomes.
-func parameterOf(p *check.Pass, call *ast.CallExpr, i int) types.Type {
-	switch {
-	case i < 0:
-		return nil
-	case p.Info.Types[call.Fun].IsType():
-		return p.TypeOf(call.Fun)
-	case p.Builtin(call) == "append" && i > 0:
-		if s, ok := p.TypeOf(call.Args[0]).Underlying().(*types.Slice); ok {
-			return s.Elem()
-		}
-		return nil
-	}
-	sig, ok := p.TypeOf(call.Fun).Underlying().(*types.Signature)
-	if !ok {
-		return nil
-	}
-	last := sig.Params().Len() - 1
-	if sig.Variadic() && i >= last && !call.Ellipsis.IsValid() {
-		return sig.Params().At(last).Type().(*types.Slice).Elem()
-	}
-	if i > last {
-		return nil
-	}
-	return sig.Params().At(i).Type()
-}
-
-// resultOf is the type of result number i of the function around cur.
-func resultOf(p *check.Pass, cur inspector.Cursor, i int) types.Type {
-	f, body := check.Func(cur)
-	if body == nil || i < 0 {
-		return nil
-	}
-	var sig *types.Signature
-	switch n := f.Node().(type) {
-	case *ast.FuncDecl:
-		if fn, ok := p.Info.Defs[n.Name].(*types.Func); ok {
-			sig = fn.Signature()
-		}
-	case *ast.FuncLit:
-		sig, _ = p.TypeOf(n).(*types.Signature)
-	}
-	if sig == nil || i >= sig.Results().Len() {
-		return nil
-	}
-	return sig.Results().At(i).Type()
-}
-
-// elementOf is the type of the elements of a literal, of a struct that of its
-// field number i.
-func elementOf(p *check.Pass, lit *ast.CompositeLit, i int) types.Type {
-	switch t := p.TypeOf(lit).Underlying().(type) {
-	case *types.Slice:
-		return t.Elem()
-	case *types.Array:
-		return t.Elem()
-	case *types.Map:
-		return t.Elem()
-	case *types.Struct:
-		if i >= 0 && i < t.NumFields() {
-			return t.Field(i).Type()
-		}
-	}
-	return nil
+func integer(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0
 }
 
 // plainNeighbour reports whether named is of another package of this module, and

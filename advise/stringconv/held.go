@@ -183,10 +183,40 @@ func onHeap(p *check.Pass, b ast.Expr) bool {
 	case *ast.SliceExpr:
 		return onHeap(p, e.X)
 	case *ast.CallExpr:
-		return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType()
+		return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType() && !lends(p, e)
 	case *ast.Ident:
 		v := p.Var(e)
 		return p.Local(v) && grown(p, v)
+	}
+	return false
+}
+
+// lends reports whether call is of a function of this package that gives a part of what
+// a field has: it builds nothing.
+func lends(p *check.Pass, call *ast.CallExpr) bool {
+	cur, decl := p.Decl(p.Callee(call))
+	if decl == nil {
+		return false
+	}
+	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
+		ret := at.Node().(*ast.ReturnStmt)
+		if f, _ := check.Func(at); f.Node() != decl || len(ret.Results) == 0 {
+			continue
+		}
+		e := ret.Results[0]
+		if v := p.Var(e); p.Local(v) {
+			for set := range cur.Preorder((*ast.AssignStmt)(nil)) {
+				if n := set.Node().(*ast.AssignStmt); n.Tok == token.DEFINE && len(n.Rhs) == 1 && p.Var(n.Lhs[0]) == v {
+					e = n.Rhs[0]
+				}
+			}
+		}
+		if s, ok := ast.Unparen(e).(*ast.SliceExpr); ok {
+			e = s.X
+		}
+		if sel, ok := ast.Unparen(e).(*ast.SelectorExpr); ok && p.Info.Selections[sel] != nil {
+			return true
+		}
 	}
 	return false
 }
@@ -269,7 +299,7 @@ func grown(p *check.Pass, v *types.Var) bool {
 				if p.Builtin(e) == "make" {
 					return !p.IsConst(e.Args[len(e.Args)-1]) || len(e.Args) == 3 && appendedTo(p, v)
 				}
-				return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType()
+				return p.Builtin(e) == "" && !p.Info.Types[e.Fun].IsType() && !lends(p, e)
 			}
 			return false
 		}
