@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/google/pprof/profile"
 )
 
 // A testPackage is a package with benchmarks.
@@ -79,7 +81,7 @@ const profileRate = 16 << 10
 
 // Profile runs the benchmarks of the packages that match bench, a regular
 // expression as go test takes it, under a CPU and an allocation profile, and
-// leaves the profiles in dir. It returns their names.
+// leaves the profiles in dir. It returns the names of those that can be read.
 func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) ([]string, error) {
 	in := command{dir: c.Dir}
 	pkgs, err := in.benchPackages(ctx, c.Patterns)
@@ -102,10 +104,27 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 			continue
 		}
 		ran = true
-		names = append(names, cpu, mem)
+		for _, name := range []string{cpu, mem} {
+			if err := whole(name); err != nil {
+				progress(fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err))
+				continue
+			}
+			names = append(names, name)
+		}
 	}
 	if !ran {
 		return nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", strings.Join(c.Patterns, " "), bench)
 	}
 	return names, nil
+}
+
+// whole returns why a profile cannot be read.
+func whole(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = profile.Parse(f)
+	return err
 }

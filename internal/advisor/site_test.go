@@ -80,7 +80,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	stackOf(allocs, 22, 16, []int64{200, 3200}, "fmt.Fprintf")
 	stackOf(allocs, 22, 8, []int64{50, 400})     // an argument is boxed
 	stackOf(allocs, 30, 64, []int64{300, 19200}) // made by a function of the package
-	stackOf(allocs, 60, 16, []int64{10, 160}) // no finding names it
+	stackOf(allocs, 60, 16, []int64{10, 160})    // no finding names it
 	stackOf(allocs, 50, 48, []int64{10, 480})
 	stackOf(allocs, 50, 16, []int64{90, 1440}) // a function literal in the same line
 	allocs.Function[len(allocs.Function)-1].Name = "example.org/m.F.func1"
