@@ -55,21 +55,26 @@ func returned(p *check.Pass, cur, at inspector.Cursor, e ast.Expr) {
 	}
 	fixed := fn == nil || !p.Free(fn) || linked > 0
 	inInterface := slices.ContainsFunc(calls, func(call inspector.Cursor) bool { return becomes(p, call, (*check.Pass).BecomesInterface) })
+	makes := fn != nil && maker.MatchString(fn.Name())
 	for i, result := range ret.Results {
 		if result != e || types.IsInterface(results.At(i).Type()) {
 			continue
 		}
-		makes := fn != nil && maker.MatchString(fn.Name())
-		switch t := made(p, cur.Node().(ast.Expr)); {
-		case t != nil && p.Size(t) <= whole && !makes && movable(p, t) && copied(p, cur.Node().(ast.Expr)):
+		t := made(p, cur.Node().(ast.Expr))
+		switch {
+		case t == nil:
+			if own(p, e) && steps > 1 {
+				say(p, cur, fixed, types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
+			}
+		case p.Size(t) <= large && data(p, t):
+			if !makes || absent(p, f, i) || p.Size(t) <= large/2 && byValue(t) {
+				say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
+			}
+		case !movable(p, t):
+		case p.Size(t) <= whole && !makes && copied(p, cur.Node().(ast.Expr)):
 			say(p, cur, fixed, "a copy, a "+name(t)+", is allocated to be returned by its address; return it itself, where need be with whether it is there")
-		case t != nil && p.Size(t) <= large && !data(p, t) && movable(p, t) && steps > 1 && !inInterface && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || !makes)):
+		case p.Size(t) <= large && steps > 1 && !inInterface && (hasMethod(t, "Next", "next") || !hasMethod(t, "Close", "close") && (callersUse(p, fn) || !makes)):
 			say(p, cur, fixed || !callersUse(p, fn), "a "+name(t)+" is allocated to be returned by its address; returned itself, it lies in the caller's variable, whose methods may change it")
-		case t != nil && (p.Size(t) > large || !data(p, t) || !absent(p, f, i) && makes && !(p.Size(t) <= large/2 && byValue(t))):
-		case t != nil:
-			say(p, cur, fixed, "a "+name(t)+" is allocated to be returned by its address; it is small enough to be returned itself, where need be with whether it is there")
-		case own(p, e) && steps > 1:
-			say(p, cur, fixed, types.ExprString(e)+" is an allocation for one value; return it itself, with whether it is there")
 		}
 	}
 }
