@@ -42,7 +42,7 @@ func scratch(p *check.Pass, cur inspector.Cursor) {
 		return
 	}
 	if resets(p, call) && !kept(p, cur) {
-		p.Report(call, heat, p.Callee(call).FullName()+" allocates in each call what has a Reset, and nothing keeps it; take it from a pool, or hold it between the calls")
+		p.Needs(check.Interface, keyed(p, call)).Report(call, heat, p.Callee(call).FullName()+" allocates in each call what has a Reset, and nothing keeps it; take it from a pool, or hold it between the calls")
 		return
 	}
 	if p.Builtin(call) != "make" || !slice(p.TypeOf(call)) {
@@ -92,6 +92,16 @@ func resets(p *check.Pass, call *ast.CallExpr) bool {
 	obj, _, _ := types.LookupFieldOrMethod(fn.Signature().Results().At(0).Type(), true, p.Code.Pkg, "Reset")
 	_, ok := obj.(*types.Func)
 	return ok
+}
+
+// keyed reports whether call makes a hash of a key that may be another in each call: one
+// to be used again would have to be kept by the key.
+func keyed(p *check.Pass, call *ast.CallExpr) bool {
+	if _, ok := p.IsCall(call, "crypto/hmac", "New"); !ok {
+		return false
+	}
+	v := p.Var(call.Args[1])
+	return p.Local(v)
 }
 
 // grown reports a slice of bytes that begins as nil in each call, is appended

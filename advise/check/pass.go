@@ -291,7 +291,7 @@ func (p *Pass) Source(node ast.Node) string {
 
 // Indent returns the white space that the line of pos begins with.
 func (p *Pass) Indent(pos token.Pos) string {
-	at := p.Fset.Position(pos)
+	at := p.Fset.PositionFor(pos, false) // not where a line comment says
 	data, err := p.ReadFile(p.Fset.File(pos).Name())
 	if err != nil {
 		return strings.Repeat("\t", at.Column-1)

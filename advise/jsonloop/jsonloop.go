@@ -70,6 +70,9 @@ func run(p *check.Pass) {
 		_, bytes := p.IsCall(call.Args[0], "bytes", "NewReader", "NewBuffer", "NewBufferString")
 		_, text := p.IsCall(call.Args[0], "strings", "NewReader")
 		if (bytes || text) && name == "NewDecoder" {
+			if !onlyDecodes(p, cur) {
+				return
+			}
 			p.Hint(call, p.HeatAt(cur), "a json.Decoder copies the bytes into a buffer of its own; json.Unmarshal reads them where they are")
 		} else if name == "NewEncoder" && fresh(p, call.Args[0]) {
 			p.Hint(call, p.HeatAt(cur), "the encoder and its buffer are allocated for each message; keep both together in a sync.Pool")
@@ -82,6 +85,25 @@ func run(p *check.Pass) {
 		}
 	})
 	direct(p)
+}
+
+// onlyDecodes reports whether nothing is done with the decoder that is made at cur but to
+// decode once: json.Unmarshal has no options, and takes one value.
+func onlyDecodes(p *check.Pass, cur inspector.Cursor) bool {
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
+	if !ok || len(assign.Lhs) != 1 || !p.Local(p.Var(assign.Lhs[0])) {
+		return true
+	}
+	decodes := 0
+	for _, use := range p.Uses(p.Var(assign.Lhs[0])) {
+		if sel, ok := use.Parent().Node().(*ast.SelectorExpr); ok {
+			if sel.Sel.Name != "Decode" {
+				return false
+			}
+			decodes++
+		}
+	}
+	return decodes <= 1
 }
 
 // packages are those whose Marshal is as that of encoding/json.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // applied makes all fixes of the findings that do not touch each other, and
@@ -186,5 +187,28 @@ func run(t *testing.T, dir, name string, args ...string) {
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// Line comments, as parser generators write them, do not move a fix.
+func TestFixesUnderLineComments(t *testing.T) {
+	text := `package m
+
+func join(parts []string) string {
+//line grammar.y:3
+	s := ""
+	for _, part := range parts {
+		s += part
+	}
+	return s
+}
+`
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": text})
+	r, err := Run(t.Context(), Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{advise.Lookup("concatloop")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) != 1 || !r.Findings[0].Fix || len(r.Skipped) > 0 {
+		t.Errorf("findings %v, skipped %v; want one with a fix, and nothing skipped", r.Findings, r.Skipped)
 	}
 }
