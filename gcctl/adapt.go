@@ -16,7 +16,8 @@ import (
 // heap that ends at live + (live+stacks+globals)·G/100 leaves a reserve, even
 // if all of it turns out to be live. A heap that fills the budget anyway is left
 // to the runtime's limit, which goes by the heap as it is and not by samples.
-// Lowering for memory happens at once. Raising is bounded to a factor a
+// Lowering for memory happens at once, also where only the reserve for what is
+// allocated while all of it is marked has become short. Raising is bounded to a factor a
 // sample, since live heaps grow as a rule while they are being filled.
 type law struct {
 	target float64
@@ -118,7 +119,7 @@ func (l law) next(st lawState, s lawSample) lawState {
 	}
 	goal := min(max(min(want, room), minPercent), maxPercent)
 
-	if l.cap(reserve, live, s) < st.percent && goal < st.percent/band {
+	if short := l.cap(reserve, live, s) < st.percent || l.room(live, s) < st.percent/band; short && goal < st.percent/band {
 		st.rapid, st.freed = false, false
 		return st.move(goal, s.at)
 	}

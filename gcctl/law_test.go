@@ -184,6 +184,28 @@ func TestLawSetsAsideForGrowth(t *testing.T) {
 	}
 }
 
+// A live heap that has begun to grow leaves less room at once, before it is known that it
+// is being filled, and before there is none.
+func TestLawKeepsTheReserveForGrowth(t *testing.T) {
+	l := law{target: 0.01, budget: 600 * mb}
+	at := time.Duration(0)
+	next := func(st lawState, live int64) lawState {
+		at += 250 * time.Millisecond
+		return l.next(st, lawSample{at: at, cycles: 1, gc: 0.3, mutator: 0.7, live: live, overhead: 15 * mb, surge: 0.3})
+	}
+	st := l.start(100)
+	for range 60 {
+		st = next(st, 73*mb)
+	}
+	if was := st.percent; was < 400 {
+		t.Fatalf("GOGC %v at 73 MB", was)
+	}
+	st = next(st, 85*mb)
+	if most := l.room(85*mb, lawSample{overhead: 15 * mb, surge: 0.3}) * band; st.percent > most {
+		t.Errorf("GOGC %v at 85 MB, want at most %v", st.percent, most)
+	}
+}
+
 // A live heap that is being filled is expected to go on; one that was large for
 // one collection is forgotten.
 func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
