@@ -26,6 +26,17 @@ func Elsewhere(obj types.Object, pkg *types.Package) bool {
 	return strings.Contains(first, ".") && root(path) != root(pkg.Path())
 }
 
+// SameModule reports whether obj is declared in this package, or by the first elements of
+// its path in another one of the module.
+func (c *Code) SameModule(obj types.Object) bool {
+	pkg := obj.Pkg()
+	if pkg == nil || pkg == c.Pkg {
+		return pkg != nil
+	}
+	first, _, _ := strings.Cut(pkg.Path(), "/")
+	return strings.Contains(first, ".") && !Elsewhere(obj, c.Pkg)
+}
+
 // Standard reports whether fn is of the standard library.
 func Standard(fn *types.Func) bool {
 	if fn.Pkg() == nil {

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/types"
 	"math"
-	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -73,17 +72,7 @@ func data(p *check.Pass, t types.Type) bool {
 // pointers to its like: data but for its methods, which may change it.
 func movable(p *check.Pass, t types.Type) bool {
 	named := check.NamedOf(t)
-	return named != nil && ours(p, named) && !locks(t) && !refers(t.Underlying().(*types.Struct), named, named, 0)
-}
-
-// ours reports whether named is of this package, or of another one of the module.
-func ours(p *check.Pass, named *types.Named) bool {
-	pkg := named.Obj().Pkg()
-	if pkg == nil || pkg == p.Code.Pkg {
-		return pkg != nil
-	}
-	first, _, _ := strings.Cut(pkg.Path(), "/")
-	return strings.Contains(first, ".") && !check.Elsewhere(named.Obj(), p.Code.Pkg)
+	return named != nil && p.SameModule(named.Obj()) && !locks(t) && !refers(t.Underlying().(*types.Struct), named, named, 0)
 }
 
 // plain reports whether t is of the module, without locks, and without methods
@@ -96,7 +85,7 @@ func plain(p *check.Pass, t types.Type) bool {
 	if value(named) {
 		return true
 	}
-	if !ours(p, named) {
+	if !p.SameModule(named.Obj()) {
 		return false
 	}
 	for m := range named.Methods() {

@@ -235,11 +235,7 @@ func foreign(p *check.Pass, e ast.Expr) types.Type {
 // constructed returns the literals that e is made by, where it calls a function
 // of this package that returns pointers to such, none of them an outer.
 func constructed(p *check.Pass, outer *types.Named, e ast.Expr) []ast.Node {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return nil
-	}
-	made := madeBy(p, p.Callee(call), 1)
+	made := built(p, e)
 	for _, lit := range made {
 		if named := check.NamedOf(p.TypeOf(lit.(ast.Expr))); named == nil || named.Obj() == outer.Obj() {
 			return nil

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -324,7 +323,7 @@ func part(p *check.Pass, cur inspector.Cursor, field *types.Var, outer, t types.
 		return
 	}
 	other := named.Obj().Pkg() != p.Code.Pkg
-	if first, _, _ := strings.Cut(named.Obj().Pkg().Path(), "/"); other && (!strings.Contains(first, ".") || check.Elsewhere(named.Obj(), p.Code.Pkg)) {
+	if !p.SameModule(named.Obj()) {
 		return
 	}
 	if inner := check.NamedOf(t); inner == nil || inner.Obj() == named.Obj() || inner.Obj().Pkg() == named.Obj().Pkg() && refers(t.Underlying().(*types.Struct), named, inner, 0) {

@@ -207,19 +207,8 @@ func ours(p *check.Pass, t types.Type) bool {
 		return false // each stands for one thing
 	default:
 		first, _, _ := strings.Cut(path, "/")
-		return !strings.Contains(first, ".") || sameModule(p, named)
+		return !strings.Contains(first, ".") || p.SameModule(named.Obj())
 	}
-}
-
-// sameModule reports whether named is declared in a package of this module, by the
-// first elements of its path.
-func sameModule(p *check.Pass, named *types.Named) bool {
-	pkg := named.Obj().Pkg()
-	if pkg == nil || pkg == p.Code.Pkg {
-		return pkg != nil
-	}
-	first, _, _ := strings.Cut(pkg.Path(), "/")
-	return strings.Contains(first, ".") && !check.Elsewhere(named.Obj(), p.Code.Pkg)
 }
 
 // typed returns the names of the fields, the variables or the type that the type at
@@ -283,7 +272,7 @@ func direct(p *check.Pass, cur inspector.Cursor, ptr *types.Pointer, scanned boo
 		p.ReportWith(m, puts(p, cur), check.Warm, "the collector scans every key"+beside(scanned)+"; put its number in its place, as in "+id)
 		return
 	}
-	if named := check.NamedOf(ptr); named != nil && sameModule(p, named) {
+	if named := check.NamedOf(ptr); named != nil && p.SameModule(named.Obj()) {
 		p.ReportWith(m, puts(p, cur), check.Warm, "keys are pointers, which the collector follows"+beside(scanned)+"; number each "+named.Obj().Name()+" when it is made, and put the number in its place, or what the map holds in a field of its own")
 	}
 }
