@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tunes real programs and writes what came of it to docs/tune-corpus.md.
+# Tunes real programs and writes what came of it to docs/results/tune-corpus.md.
 #
 #   scripts/tune-corpus.sh [DIR [PROGRAM ...]]
 #

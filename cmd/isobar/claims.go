@@ -142,7 +142,7 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	var html, markdown string
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Write the ledger as a page: HTML, or Markdown for docs/claims.md",
+		Short: "Write the ledger as a page: HTML, or Markdown for docs/results/claims.md",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if html == "" && markdown == "" {

@@ -15,12 +15,12 @@ func TestDocsAreCurrent(t *testing.T) {
 	if err := Docs(&want, advise.All()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../docs/advise.md")
+	got, err := os.ReadFile("../../docs/results/advise-checks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		t.Error("docs/advise.md does not say what the checks say: run isobar advise checks --markdown > docs/advise.md")
+		t.Error("docs/results/advise-checks.md does not say what the checks say: run isobar advise checks --markdown > docs/results/advise-checks.md")
 	}
 }
 

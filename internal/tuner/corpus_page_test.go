@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-// TestCorpusTable writes docs/tune-corpus.md from the results and the recordings.
+// TestCorpusTable writes docs/results/tune-corpus.md from the results and the recordings.
 func TestCorpusTable(t *testing.T) {
 	dir := os.Getenv("ISOBAR_CORPUS")
 	if dir == "" {
@@ -38,7 +38,7 @@ func TestCorpusTable(t *testing.T) {
 		}
 	}
 	page := corpusPage(results) + predictionTable(t) + scanTable(scans)
-	if err := os.WriteFile("../../docs/tune-corpus.md", []byte(page), 0o644); err != nil {
+	if err := os.WriteFile("../../docs/results/tune-corpus.md", []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,7 +124,7 @@ var predictedBefore = map[string][2]string{
 	"types": {"6.2 %", "14.7 %"}, "template": {"0.0 %", "1.7 %"}, "xml": {"0.0 %", "5.6 %"}, "golist": {"2.7 %", "2.4 %"},
 }
 
-var update = flag.Bool("update", false, "write the predictions of the recorded programs to docs/tune-corpus.md")
+var update = flag.Bool("update", false, "write the predictions of the recorded programs to docs/results/tune-corpus.md")
 
 // TestPredictionsOnThePage holds the page against the recordings, from which
 // everybody can make that part of it.
@@ -132,7 +132,7 @@ func TestPredictionsOnThePage(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("elsewhere the last digit may differ")
 	}
-	const file, next = "../../docs/tune-corpus.md", "\n## Against a script"
+	const file, next = "../../docs/results/tune-corpus.md", "\n## Against a script"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func (l *lab) page(out io.Writer, chosen *regexp.Regexp) error {
 	}
 	table, plaintext, memoryWork := all[:len(rows)], all[len(rows)], all[len(rows)+1]
 	fmt.Fprintf(out, "# Which request memory for which service\n\n")
-	fmt.Fprintf(out, "Written by `cd bench && go run ./cmd/modes -out ../docs/http11-modes.md`, on %s.\n", table[0].machine)
+	fmt.Fprintf(out, "Written by `cd bench && go run ./cmd/modes -out ../docs/results/http11-modes.md`, on %s.\n", table[0].machine)
 	fmt.Fprintf(out, "Server and load are processes of one machine. The figures are of the server's process, response times are what the load saw.\n")
 	fmt.Fprintf(out, "%d blocks a row; medians, ratios to %s paired by block with their 95 %% interval. A verdict needs an interval\n", len(table[0].groups[modes[0]].Series[cpu].Values), modes[0])
 	fmt.Fprintf(out, "without 1, a rank test, and an effect beyond what equal configurations differed by in that run.\n\n")
