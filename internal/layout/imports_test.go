@@ -173,7 +173,10 @@ func TestPeersStayOutOfGoMod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, peer := range []string{"fasthttp", "gnet", "go-eventloop", "ortuman/nuke", "zeropool", "bytebufferpool", "bytedance/gopkg", "gogctuner", "hdrhistogram", "xsync"} {
+	for _, peer := range []string{
+		"fasthttp", "hertz", "netpoll", "gnet", "go-eventloop", "ortuman/nuke", "zeropool", "bytebufferpool",
+		"bytedance/gopkg", "gogctuner", "hdrhistogram", "xsync",
+	} {
 		if strings.Contains(strings.ToLower(string(mod)), peer) {
 			t.Errorf("go.mod requires %s: peers belong in bench/go.mod", peer)
 		}

@@ -2,10 +2,16 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
 
+	"github.com/cloudwego/hertz/pkg/app"
+	hertz "github.com/cloudwego/hertz/pkg/app/server"
+	"github.com/cloudwego/hertz/pkg/common/config"
+	"github.com/cloudwego/hertz/pkg/common/hlog"
+	"github.com/cloudwego/hertz/pkg/network/netpoll"
 	"github.com/panjf2000/gnet/v2"
 	"github.com/valyala/fasthttp"
 
@@ -13,7 +19,7 @@ import (
 )
 
 // names lists the servers in the order in which they are run.
-var names = []string{"isobar", "isobar-slab", "isobar-arena", "isobar-readiness", "fasthttp", "net-http", "loop", "gnet"}
+var names = []string{"isobar", "isobar-slab", "isobar-arena", "isobar-readiness", "fasthttp", "hertz", "net-http", "loop", "gnet"}
 
 var servers = map[string]func(net.Listener) error{
 	"isobar":              isobar(http11.Goroutines, http11.Memory{}),
@@ -22,6 +28,7 @@ var servers = map[string]func(net.Listener) error{
 	"isobar-arena":        isobar(http11.Goroutines, http11.Memory{Mode: http11.Arena}),
 	"isobar-readiness":    isobar(http11.Readiness, http11.Memory{}),
 	"fasthttp":            serveFasthttp,
+	"hertz":               serveHertz,
 	"net-http":            serveNetHTTP,
 	"loop":                serveLoop,
 	"gnet":                serveGnet,
@@ -61,6 +68,29 @@ func serveFasthttp(l net.Listener) error {
 		},
 	}
 	return s.Serve(l)
+}
+
+// serveHertz is hertz on netpoll's event loop. Its router knows the two requests
+// that there are; hertz has no way around it.
+func serveHertz(l net.Listener) error {
+	hlog.SetOutput(io.Discard)
+	h := hertz.New(
+		hertz.WithListener(l),
+		hertz.WithTransport(netpoll.NewTransporter),
+		hertz.WithDisablePrintRoute(true),
+		config.Option{F: func(o *config.Options) { o.NoDefaultServerHeader = true }},
+	)
+	handler := func(_ context.Context, c *app.RequestContext) {
+		if c.IsPost() && len(c.Request.Body()) != len(postBody) {
+			c.SetStatusCode(400)
+			return
+		}
+		c.SetContentType("text/plain; charset=utf-8")
+		c.WriteString(answer)
+	}
+	h.GET("/plaintext", handler)
+	h.POST("/api/orders", handler)
+	return h.Run()
 }
 
 func serveNetHTTP(l net.Listener) error {

@@ -13,7 +13,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -413,5 +415,32 @@ func TestServers(t *testing.T) {
 			}
 			c.conn.Close()
 		}
+		checkResponse(t, name, server.addr)
+	}
+}
+
+// checkResponse fails unless the server sends the header fields that all of
+// them send, and no other.
+func checkResponse(t *testing.T, name, addr string) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, getRequest); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer resp.Body.Close()
+	if date := resp.Header.Get("Date"); len(date) != len(http.TimeFormat) {
+		t.Errorf("%s: date %q", name, date)
+	}
+	resp.Header.Del("Date")
+	want := http.Header{"Content-Length": {"13"}, "Content-Type": {"text/plain; charset=utf-8"}}
+	if !maps.EqualFunc(resp.Header, want, slices.Equal) {
+		t.Errorf("%s: header fields %v, want %v and a date", name, resp.Header, want)
 	}
 }
