@@ -7,43 +7,14 @@ import (
 	"github.com/isobar-go/isobar/pool"
 )
 
-// A MemoryMode says where request memory comes from and when it goes back.
-type MemoryMode uint8
-
-const (
-	// Pooled takes blocks from size-classed pools on the Go heap when a request
-	// begins, and gives them back before the connection waits for the next one.
-	Pooled MemoryMode = iota
-	// Slab gives each connection that has requests one block, cut from chunks
-	// of blocks of that size, and uses it again for every request. It goes
-	// back when the connection idles.
-	Slab
-	// Arena cuts blocks one behind the other from chunks that several requests
-	// share. A chunk is used again when all requests with memory of it have
-	// ended. Giving memory back does not depend on how much there is of it.
-	Arena
-)
-
-func (m MemoryMode) String() string {
-	switch m {
-	case Pooled:
-		return "pooled"
-	case Slab:
-		return "slab"
-	case Arena:
-		return "arena"
-	}
-	return fmt.Sprintf("MemoryMode(%d)", uint8(m))
-}
-
 // Memory configures request memory: what heads and bodies are read into, and
 // what handlers allocate for the time of a request. The zero value is ready for
 // use.
 type Memory struct {
 	Mode MemoryMode
 	// OffHeap maps chunks from the operating system; the garbage collector
-	// neither sees nor counts them. The blocks of Pooled are always on the
-	// heap.
+	// neither sees nor counts them. It is for modes whose Info says so: the
+	// blocks of Pooled are always on the heap.
 	OffHeap bool
 	// BlockBytes is the size of a request's first block, a power of two, 4 KiB
 	// by default. What needs more gets larger ones.
@@ -83,22 +54,25 @@ func (c Memory) withDefaults() (Memory, error) {
 	if c.IdleBytes == 0 {
 		c.IdleBytes = defaultIdleBytes
 	}
+	mostChunk := min(maxChunkBytes, c.BlockBytes*maxChunkBlocks)
 	bad := func(format string, args ...any) (Memory, error) {
 		return Memory{}, fmt.Errorf("http11: Memory: "+format, args...)
 	}
 	switch {
-	case c.Mode > Arena:
-		return bad("Mode is %v; want Pooled, Slab or Arena", c.Mode)
+	case registry[c.Mode] == nil:
+		return bad("Mode is %v; want %s", c.Mode, modeNames())
 	case c.BlockBytes < minBlockBytes || c.BlockBytes > maxBlockBytes || c.BlockBytes&(c.BlockBytes-1) != 0:
-		return bad("BlockBytes is %d; want a power of two from %d to %d, or 0 for %d", c.BlockBytes, minBlockBytes, maxBlockBytes, defaultBlockBytes)
-	case c.ChunkBytes < c.BlockBytes || c.ChunkBytes > min(maxChunkBytes, c.BlockBytes*maxChunkBlocks) || c.ChunkBytes&(c.ChunkBytes-1) != 0:
-		return bad("ChunkBytes is %d; want a power of two from BlockBytes, %d, to %d, or 0 for %d", c.ChunkBytes, c.BlockBytes, min(maxChunkBytes, c.BlockBytes*maxChunkBlocks), defaultChunkBytes)
+		return bad("BlockBytes is %d; want a power of two from %d to %d, or 0 for %d",
+			c.BlockBytes, minBlockBytes, maxBlockBytes, defaultBlockBytes)
+	case c.ChunkBytes < c.BlockBytes || c.ChunkBytes > mostChunk || c.ChunkBytes&(c.ChunkBytes-1) != 0:
+		return bad("ChunkBytes is %d; want a power of two from BlockBytes, %d, to %d, or 0 for %d",
+			c.ChunkBytes, c.BlockBytes, mostChunk, defaultChunkBytes)
 	case c.LimitBytes < 0:
 		return bad("LimitBytes is %d; want 0 for no limit, or more", c.LimitBytes)
 	case c.IdleBytes < 0:
 		return bad("IdleBytes is %d; want 0 for %d, or more", c.IdleBytes, defaultIdleBytes)
-	case c.Mode == Pooled && c.OffHeap:
-		return bad("OffHeap with mode Pooled, whose blocks are always on the heap; choose Slab or Arena")
+	case c.OffHeap && !c.Mode.Info().OffHeap:
+		return bad("OffHeap with mode %v, whose blocks are always on the heap; choose another mode", c.Mode)
 	}
 	return c, nil
 }
@@ -138,15 +112,8 @@ func newMemory(config Memory) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{config: config}
-	switch config.Mode {
-	case Pooled:
-		m.source, m.keep = newPooled(config), keepFirst
-	case Slab:
-		m.source, m.keep = newSlabs(config), keepLast
-	case Arena:
-		m.source, m.keep = newArenas(config), keepNone
-	}
+	mode := registry[config.Mode]
+	m := &memory{config: config, source: mode.source(config), keep: mode.keep}
 	if invariant.Enabled {
 		m.source, m.keep = newQuarantine(m.source, config), keepNone
 	}

@@ -7,6 +7,19 @@ import (
 	"github.com/isobar-go/isobar/internal/procpin"
 )
 
+// Arena cuts blocks one behind the other from chunks that several requests
+// share. A chunk is used again when all requests with memory of it have ended.
+// Giving memory back does not depend on how much there is of it.
+const Arena MemoryMode = 2
+
+func init() {
+	register(Arena, mode{
+		ModeInfo: ModeInfo{Name: "arena", Summary: "blocks cut from chunks that requests share", OffHeap: true},
+		source:   func(c Memory) source { return newArenas(c) },
+		keep:     keepNone,
+	})
+}
+
 // arenas is the source of mode Arena: each shard cuts blocks from its current
 // chunk, one behind the other. A block goes back by one atomic operation.
 type arenas struct {

@@ -6,6 +6,18 @@ import (
 	"github.com/isobar-go/isobar/pool"
 )
 
+// Pooled takes blocks from size-classed pools on the Go heap when a request
+// begins, and gives them back before the connection waits for the next one.
+const Pooled MemoryMode = 0
+
+func init() {
+	register(Pooled, mode{
+		ModeInfo: ModeInfo{Name: "pooled", Summary: "blocks from pools on the Go heap, for each request"},
+		source:   func(c Memory) source { return newPooled(c) },
+		keep:     keepFirst,
+	})
+}
+
 // pooled is the source of mode Pooled, and of what the other modes do not cut
 // from chunks: byte buffers in size classes.
 type pooled struct {

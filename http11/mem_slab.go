@@ -5,6 +5,19 @@ import (
 	"sync"
 )
 
+// Slab gives each connection that has requests one block, cut from chunks of
+// blocks of that size, and uses it again for every request. It goes back when
+// the connection idles.
+const Slab MemoryMode = 1
+
+func init() {
+	register(Slab, mode{
+		ModeInfo: ModeInfo{Name: "slab", Summary: "a block for each connection, cut from chunks", OffHeap: true, Keeps: true},
+		source:   func(c Memory) source { return newSlabs(c) },
+		keep:     keepLast,
+	})
+}
+
 // slabs is the source of mode Slab: chunks cut into blocks of one size each.
 type slabs struct {
 	chunks

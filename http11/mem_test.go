@@ -36,7 +36,7 @@ func begin(t testing.TB, m *memory, text string) Request {
 
 func TestMemoryRefusesContradictions(t *testing.T) {
 	for _, c := range []Memory{
-		{Mode: 3}, {BlockBytes: 100}, {BlockBytes: 5000}, {BlockBytes: 1 << 20}, {BlockBytes: -1}, {ChunkBytes: 1 << 10},
+		{Mode: 255}, {BlockBytes: 100}, {BlockBytes: 5000}, {BlockBytes: 1 << 20}, {BlockBytes: -1}, {ChunkBytes: 1 << 10},
 		{ChunkBytes: 1 << 21}, {ChunkBytes: 70 << 10}, {BlockBytes: 512, ChunkBytes: 64 << 10}, {LimitBytes: -1}, {IdleBytes: -1}, {OffHeap: true},
 	} {
 		if _, err := newMemory(c); err == nil || !strings.HasPrefix(err.Error(), "http11: Memory: ") {
@@ -257,7 +257,7 @@ func TestWritesAfterTheEndAreFound(t *testing.T) {
 	if !invariant.Enabled {
 		t.Skip("found in checking builds only")
 	}
-	for _, mode := range []MemoryMode{Pooled, Slab, Arena} {
+	for _, mode := range MemoryModes() {
 		m, err := newMemory(Memory{Mode: mode})
 		if err != nil {
 			t.Fatal(err)
@@ -372,8 +372,11 @@ func TestAccessAfterTheEndFaults(t *testing.T) {
 	if !invariant.Enabled || invariant.Race {
 		t.Skip("memory is unmapped under isobar_debug only")
 	}
-	for _, mode := range []MemoryMode{Slab, Arena} {
-		m, err := newMemory(Memory{Mode: mode, OffHeap: true})
+	for _, config := range modes() {
+		if !config.OffHeap {
+			continue
+		}
+		m, err := newMemory(config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,10 +140,7 @@ func (o outcome) equal(p outcome) bool { return fmt.Sprint(o) == fmt.Sprint(p) }
 
 // everyMode runs test with each kind of request memory.
 func everyMode(t *testing.T, test func(t *testing.T, m *memory)) {
-	for _, config := range []Memory{
-		{Mode: Pooled}, {Mode: Slab}, {Mode: Slab, OffHeap: true}, {Mode: Arena}, {Mode: Arena, OffHeap: true},
-		{Mode: Arena, BlockBytes: 512, ChunkBytes: 1024, LimitBytes: 4096},
-	} {
+	for _, config := range append(modes(), Memory{Mode: Arena, BlockBytes: 512, ChunkBytes: 1024, LimitBytes: 4096}) {
 		t.Run(fmt.Sprintf("%v/offheap=%v/block=%d", config.Mode, config.OffHeap, config.BlockBytes), func(t *testing.T) {
 			m, err := newMemory(config)
 			if err != nil {

@@ -179,7 +179,7 @@ func (s *Server) check() error {
 		return err
 	}
 	idle := s.timeouts[phaseIdle]
-	s.keepsIdle = s.Memory.Mode == Slab && (idle == 0 || idle > slabIdle)
+	s.keepsIdle = s.Memory.Mode.Info().Keeps && (idle == 0 || idle > slabIdle)
 	s.contexts.New = func() any { return &Context{srv: s} }
 	s.conns = map[*conn]struct{}{}
 	s.done = make(chan struct{})

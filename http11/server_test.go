@@ -14,8 +14,17 @@ import (
 	"time"
 )
 
-// modes are the memory modes that every test of this file runs in.
-var modes = []Memory{{Mode: Pooled}, {Mode: Slab}, {Mode: Slab, OffHeap: true}, {Mode: Arena}, {Mode: Arena, OffHeap: true}}
+// modes returns every memory mode, on the heap and off it.
+func modes() []Memory {
+	var all []Memory
+	for _, mode := range MemoryModes() {
+		all = append(all, Memory{Mode: mode})
+		if mode.Info().OffHeap {
+			all = append(all, Memory{Mode: mode, OffHeap: true})
+		}
+	}
+	return all
+}
 
 // engine is that of the servers which serveOn starts. Tests are not parallel.
 var engine Engine
@@ -23,7 +32,7 @@ var engine Engine
 // each runs f on every engine in every memory mode.
 func each(t *testing.T, f func(t *testing.T, m Memory)) {
 	eachEngine(t, func(t *testing.T) {
-		for _, m := range modes {
+		for _, m := range modes() {
 			name := m.Mode.String()
 			if m.OffHeap {
 				name += "-offheap"

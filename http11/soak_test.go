@@ -126,7 +126,7 @@ func soakTime(t *testing.T) time.Duration {
 	if err != nil || d <= 0 {
 		t.Fatalf("ISOBAR_SOAK_TIME=%s: want a duration such as 10m", os.Getenv("ISOBAR_SOAK_TIME"))
 	}
-	return d / time.Duration(len(modes)*len(engines))
+	return d / time.Duration(len(modes())*len(engines))
 }
 
 // residentBytes is the resident memory of this process; 0 where it is unknown.

@@ -10,7 +10,7 @@
 //	GET    /stats            what the server and its memory have done
 //	GET    /ws               WebSocket: every message comes back
 //
-// Usage: go run ./service [-listen ADDRESS] [-memory pooled|slab|arena] [-files DIR]
+// Usage: go run ./service [-listen ADDRESS] [-memory MODE] [-files DIR]
 //
 // On SIGINT or SIGTERM it answers what has begun, and ends.
 package main
@@ -24,6 +24,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,19 +39,27 @@ func main() {
 	}
 }
 
+// modes lists the memory modes.
+func modes() string {
+	var names []string
+	for _, mode := range http11.MemoryModes() {
+		names = append(names, mode.String())
+	}
+	return strings.Join(names, ", ")
+}
+
 func run(args []string) error {
 	flags := flag.NewFlagSet("service", flag.ExitOnError)
 	listen := flags.String("listen", "127.0.0.1:8080", "address")
-	memory := flags.String("memory", "pooled", "pooled, slab or arena")
+	memory := flags.String("memory", http11.Pooled.String(), "request memory: "+modes())
 	files := flags.String("files", ".", "directory with the files to serve")
 	quiet := flags.Bool("quiet", false, "write no access log")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	modes := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}
-	mode, ok := modes[*memory]
-	if !ok {
-		return fmt.Errorf("-memory %s: choose pooled, slab or arena", *memory)
+	mode, err := http11.ParseMemoryMode(*memory)
+	if err != nil {
+		return fmt.Errorf("-memory: %w", err)
 	}
 	root, err := os.OpenRoot(*files)
 	if err != nil {

@@ -52,7 +52,7 @@ func start(t *testing.T, mode http11.MemoryMode, dir string) string {
 }
 
 func each(t *testing.T, f func(t *testing.T, addr, dir string)) {
-	for _, mode := range []http11.MemoryMode{http11.Pooled, http11.Slab, http11.Arena} {
+	for _, mode := range http11.MemoryModes() {
 		t.Run(mode.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			f(t, start(t, mode, dir), dir)

@@ -4,13 +4,21 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/isobar-go/isobar/http11"
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
 // TestHTTP runs a server and its load, a process each. The load is low: a machine
 // that stands still for two seconds loses requests.
 func TestHTTP(t *testing.T) {
-	for _, server := range []string{"pooled", "slab", "slab-offheap", "arena", "arena-offheap", "nethttp"} {
+	servers := []string{"nethttp"}
+	for _, mode := range http11.MemoryModes() {
+		servers = append(servers, mode.String())
+		if mode.Info().OffHeap {
+			servers = append(servers, mode.String()+"-offheap")
+		}
+	}
+	for _, server := range servers {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
 			c := testCell("http")

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/gcctl"
@@ -17,20 +19,39 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// httpMemory are the levels of --server that are servers of http11.
-var httpMemory = map[string]http11.Memory{
-	"pooled":        {Mode: http11.Pooled},
-	"slab":          {Mode: http11.Slab},
-	"slab-offheap":  {Mode: http11.Slab, OffHeap: true},
-	"arena":         {Mode: http11.Arena},
-	"arena-offheap": {Mode: http11.Arena, OffHeap: true},
+// A serverLevel is a level of --server that is a server of http11.
+type serverLevel struct {
+	name   string
+	memory http11.Memory
+}
+
+// serverLevels are the memory modes of http11, on the heap and off it.
+var serverLevels = func() (all []serverLevel) {
+	for _, mode := range http11.MemoryModes() {
+		all = append(all, serverLevel{mode.String(), http11.Memory{Mode: mode}})
+		if mode.Info().OffHeap {
+			all = append(all, serverLevel{mode.String() + "-offheap", http11.Memory{Mode: mode, OffHeap: true}})
+		}
+	}
+	return all
+}()
+
+// httpMemory returns the request memory of a level of --server.
+func httpMemory(server string) http11.Memory {
+	i := slices.IndexFunc(serverLevels, func(l serverLevel) bool { return l.name == server })
+	return serverLevels[i].memory // the parameter was checked
 }
 
 const netHTTP = "nethttp"
 
 func init() {
+	var servers []string
+	for _, l := range serverLevels {
+		servers = append(servers, l.name)
+	}
 	own := []Param{
-		{Name: "server", Default: "pooled", Help: "http11 with that request memory: pooled, slab, slab-offheap, arena, arena-offheap; or nethttp", Check: OneOf("pooled", "slab", "slab-offheap", "arena", "arena-offheap", netHTTP)},
+		{Name: "server", Default: http11.Pooled.String(), Check: OneOf(append(servers, netHTTP)...),
+			Help: "http11 with that request memory: " + strings.Join(servers, ", ") + "; or " + netHTTP},
 		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness", Check: OneOf("goroutines", "readiness")},
 		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
 		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
@@ -87,10 +108,11 @@ func newHTTP(env Env) (Task, error) {
 			return nil, errors.Join(fmt.Errorf("workload: http: %w", err), closeController("http", t.ctl), l.Close())
 		}
 	}
-	serve := t.http11()
+	server := t.http11
 	if p.String("server") == netHTTP {
-		serve = t.netHTTP()
+		server = t.netHTTP
 	}
+	serve := server()
 	go func() { t.served <- serve(l) }()
 	return t, nil
 }

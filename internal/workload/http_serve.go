@@ -16,7 +16,7 @@ import (
 // http11 makes a server of ours; both servers do the same for a request.
 func (t *httpServer) http11() func(net.Listener) error {
 	srv := &http11.Server{
-		Memory:       httpMemory[t.params.String("server")],
+		Memory:       httpMemory(t.params.String("server")),
 		MaxBodyBytes: 1 << 30,
 		Handler:      t.http11Handler(),
 	}

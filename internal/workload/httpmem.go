@@ -12,12 +12,21 @@ import (
 )
 
 func init() {
+	var modes, offHeap []string
+	for _, mode := range http11.MemoryModes() {
+		modes = append(modes, mode.String())
+		if mode.Info().OffHeap {
+			offHeap = append(offHeap, mode.String())
+		}
+	}
 	Register(&Workload{
 		Name:    "httpmem",
 		Summary: "build and read the same HTTP request in each kind of request memory",
 		Params: withBudget("0", "5s",
-			Param{Name: "mode", Default: "pooled", Help: "heap (a string and a slice for each part), pooled, slab, arena, or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)", Check: OneOf("heap", "pooled", "slab", "arena", "goarena")},
-			Param{Name: "offheap", Default: "off", Help: "on: slab and arena outside of the Go heap", Check: OnOff},
+			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
+				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
+					", or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)"},
+			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " outside of the Go heap", Check: OnOff},
 			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
 			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
 			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
@@ -40,7 +49,7 @@ type httpMem struct {
 	shape    *httpShape
 	requests *http11.Requests // nil for heap and goarena
 	goArena  bool
-	keep     bool // a slot keeps its memory, as a connection does in mode Slab
+	keep     bool // a slot keeps its memory, as a connection does in that mode
 	workers  []*httpWorker
 }
 
@@ -81,21 +90,24 @@ func newHTTPMem(env Env) (Task, error) {
 	p := env.Params
 	t := &httpMem{budget: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
 	switch name := p.String("mode"); name {
-	case "pooled", "slab", "arena":
-		mode := map[string]http11.MemoryMode{"pooled": http11.Pooled, "slab": http11.Slab, "arena": http11.Arena}[name]
-		t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
-		if err != nil {
-			return nil, fmt.Errorf("workload: httpmem: %w", err)
-		}
-		t.keep = mode == http11.Slab
-	default:
+	case "heap", "goarena":
 		if p.Bool("offheap") {
-			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s; choose slab or arena", name)
+			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which is of the Go heap; choose another mode", name)
 		}
 		t.goArena = name == "goarena"
 		if t.goArena && !haveGoArena {
-			return nil, errors.New("workload: httpmem: mode=goarena: this program was built without Go's arenas; build it with GOEXPERIMENT=arenas")
+			return nil, errors.New("workload: httpmem: mode=goarena: this program was built without Go's arenas; " +
+				"build it with GOEXPERIMENT=arenas")
 		}
+	default:
+		mode, err := http11.ParseMemoryMode(name)
+		if err == nil {
+			t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("workload: httpmem: %w", err)
+		}
+		t.keep = mode.Info().Keeps
 	}
 	n := p.Int("workers")
 	if n == 0 {

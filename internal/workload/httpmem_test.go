@@ -4,16 +4,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isobar-go/isobar/http11"
 	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/invariant"
 )
 
-var httpMemories = []given{
-	{"mode": "heap"}, {"mode": "pooled"}, {"mode": "slab"}, {"mode": "arena"},
-	{"mode": "slab", "offheap": "on"}, {"mode": "arena", "offheap": "on"},
-}
+var httpMemories = []given{{"mode": "heap"}}
 
 func init() {
+	for _, mode := range http11.MemoryModes() {
+		httpMemories = append(httpMemories, given{"mode": mode.String()})
+		if mode.Info().OffHeap {
+			httpMemories = append(httpMemories, given{"mode": mode.String(), "offheap": "on"})
+		}
+	}
 	if haveGoArena {
 		httpMemories = append(httpMemories, given{"mode": "goarena"})
 	}

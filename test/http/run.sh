@@ -81,7 +81,9 @@ await() {
 	exit 1
 }
 
-for mode in pooled slab arena; do
+modes=$("$work/service" -h 2>&1 | sed -n 's/^.*request memory: \(.*\) (default.*$/\1/p' | tr -d ,)
+test -n "$modes"
+for mode in $modes; do
 	"$work/service" -quiet -memory "$mode" -listen 127.0.0.1:0 -files "$work/files" >"$work/service.out" 2>&1 &
 	service=$!
 	pids+=("$service")

@@ -1,7 +1,14 @@
 package main
 
+import "github.com/isobar-go/isobar/http11"
+
 // modes are the levels of the factor; the first is what ratios are to.
-var modes = []string{"pooled", "slab", "arena"}
+var modes = func() (names []string) {
+	for _, mode := range http11.MemoryModes() {
+		names = append(names, mode.String())
+	}
+	return names
+}()
 
 const (
 	cpu    = "/op/cpu:ns"
