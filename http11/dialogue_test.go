@@ -45,6 +45,11 @@ var dialogues = []dialogue{
 	{name: "body beyond the limit", send: "POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n12345678901", server: Server{MaxBodyBytes: 10}, want: []string{"413 "}},
 	{name: "chunked body beyond the limit", send: "POST /1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n6\r\n678901\r\n0\r\n\r\n", server: Server{MaxBodyBytes: 10}, want: []string{"413 "}},
 	{name: "target beyond the limit", send: "GET /12345678901 HTTP/1.1\r\nHost: h\r\n\r\n", server: Server{MaxTargetBytes: 10}, want: []string{"414 "}},
+	{name: "target as clients send it",
+		send: "GET /a[1]|%?q=\"é\" HTTP/1.1\r\nHost: h\r\n\r\n",
+		want: []string{"200 OK", "/a[1]|%?q=\"é\""}},
+	{name: "strict target", send: "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /a[1] HTTP/1.1\r\nHost: h\r\n\r\n",
+		server: Server{StrictTargets: true}, want: []string{"200 OK", "400 Bad Request", errTargetStrict.Reason}},
 	{name: "head beyond the limit", send: "GET / HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", 300) + "\r\n\r\n", server: Server{MaxHeaderBytes: 256}, want: []string{"431 "}},
 	{name: "fields beyond the limit", send: "GET / HTTP/1.1\r\nHost: h\r\nX: 1\r\nX: 2\r\n\r\n", server: Server{MaxHeaders: 2}, want: []string{"431 "}},
 	{name: "requests beyond the limit", send: strings.Repeat("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n", 3), server: Server{MaxRequests: 2}, want: []string{"/1?", "Connection: close", "/1?"}},
@@ -153,7 +158,8 @@ func TestDialogues(t *testing.T) {
 			d := &dialogues[i]
 			t.Run(d.name, func(t *testing.T) {
 				s := &Server{Handler: d.server.Handler, Memory: m, Name: d.server.Name, MaxTargetBytes: d.server.MaxTargetBytes, MaxHeaderBytes: d.server.MaxHeaderBytes,
-					MaxHeaders: d.server.MaxHeaders, MaxBodyBytes: d.server.MaxBodyBytes, MaxRequests: d.server.MaxRequests, OnPanic: d.server.OnPanic}
+					StrictTargets: d.server.StrictTargets,
+					MaxHeaders:    d.server.MaxHeaders, MaxBodyBytes: d.server.MaxBodyBytes, MaxRequests: d.server.MaxRequests, OnPanic: d.server.OnPanic}
 				if s.Handler == nil {
 					s.Handler = HandlerFunc(echo)
 				}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,14 @@ var stricter = []struct {
 	{errTrailerLong, te + "0\r\nA: " + strings.Repeat("b", 5<<10) + "\r\n\r\n"},
 }
 
+var stricterErrors = func() map[*protocolError]bool {
+	errs := map[*protocolError]bool{}
+	for _, s := range stricter {
+		errs[s.err] = true
+	}
+	return errs
+}()
+
 // understood is what one of the two makes of the first request of an input.
 type understood struct {
 	method, target, host string
@@ -57,12 +66,12 @@ type understood struct {
 }
 
 // ours parses the first request of input. ok is false if there is more to come.
-func ours(m *memory, input []byte) (u understood, ok bool, err error) {
+func ours(m *memory, input []byte, lim *limits) (u understood, ok bool, err error) {
 	r := m.acquire()
 	defer r.drop()
 	in := append(r.room(nil, len(input)), input...)
 	in = r.trim(in)
-	n, err := parseHead(&r.head, in, &conformanceLimits)
+	n, err := parseHead(&r.head, in, lim)
 	if n == 0 || err != nil {
 		return u, false, err
 	}
@@ -73,7 +82,7 @@ func ours(m *memory, input []byte) (u understood, ok bool, err error) {
 	for name, value := range q.Headers() {
 		u.fields = showField(u.fields, name.String(), value.String())
 	}
-	body, rest, done, err := readBody(r, in[n:], &conformanceLimits, func() ([]byte, bool) { return nil, false })
+	body, rest, done, err := readBody(r, in[n:], lim, func() ([]byte, bool) { return nil, false })
 	if !done || err != nil {
 		return u, false, err
 	}
@@ -131,20 +140,32 @@ func theirs(input []byte) (u understood, err error) {
 	return u, nil
 }
 
+// looser tells what net/http's ReadRequest refuses and we understand, all of it
+// in the target: escapes that are none in a path, unless targets are strict, and
+// escapes in the host of an absolute form, which RFC 3986, section 3.2.2, has.
+func looser(u understood, lim *limits, theirErr error) bool {
+	var escape url.EscapeError
+	if !errors.As(theirErr, &escape) {
+		return false
+	}
+	path, _, _ := strings.Cut(u.target, "?")
+	if strings.HasPrefix(path, "/") {
+		return !lim.strictTargets && strings.Contains(path, string(escape))
+	}
+	return strings.Contains(u.host, "%") || !lim.strictTargets && strings.Contains(path, string(escape))
+}
+
 // differ compares what the two make of input. A difference is an error unless we
-// refuse the input for a reason in the table.
-func differ(m *memory, input []byte) error {
-	our, ok, err := ours(m, input)
+// refuse the input for a reason in the table of stricter rules, or accept it by
+// one that looser names.
+func differ(m *memory, input []byte, lim *limits) error {
+	our, ok, err := ours(m, input, lim)
 	their, theirErr := theirs(input)
 	var refused *protocolError
 	switch {
 	case errors.As(err, &refused):
-		if theirErr == nil && !slices.ContainsFunc(stricter, func(s struct {
-			err   *protocolError
-			input string
-		}) bool {
-			return s.err == refused
-		}) {
+		_, known := stricterErrors[refused]
+		if theirErr == nil && !known && !(lim.strictTargets && refused == errTargetStrict) {
 			return fmt.Errorf("refused, but not in the table of stricter rules: %v; net/http: %+v", err, their)
 		}
 		return nil
@@ -152,6 +173,8 @@ func differ(m *memory, input []byte) error {
 		if theirErr == nil {
 			return fmt.Errorf("incomplete, but net/http understood %+v", their)
 		}
+		return nil
+	case theirErr != nil && looser(our, lim, theirErr):
 		return nil
 	case theirErr != nil:
 		return fmt.Errorf("net/http refuses: %v; we understood %+v", theirErr, our)
@@ -171,7 +194,7 @@ func differ(m *memory, input []byte) error {
 func TestStricterThanNetHTTP(t *testing.T) {
 	m := newTestMemory(t)
 	for _, s := range stricter {
-		if _, _, err := ours(m, []byte(s.input)); err != error(s.err) {
+		if _, _, err := ours(m, []byte(s.input), &conformanceLimits); err != error(s.err) {
 			t.Errorf("%.60q: %v, want %v", s.input, err, s.err)
 		}
 		if _, err := theirs([]byte(s.input)); err != nil {
@@ -179,8 +202,10 @@ func TestStricterThanNetHTTP(t *testing.T) {
 		}
 	}
 	for _, c := range conformance {
-		if err := differ(m, []byte(c.input)); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+		for _, lim := range []*limits{&conformanceLimits, &strictLimits} {
+			if err := differ(m, []byte(c.input), lim); err != nil {
+				t.Errorf("%s, strict %v: %v", c.name, lim.strictTargets, err)
+			}
 		}
 	}
 }
@@ -212,7 +237,6 @@ func FuzzParse(f *testing.F) {
 		if len(input) > 16<<10 {
 			return
 		}
-		whole := converse(m, string(input), &conformanceLimits)
 		cuts := []int{int(cut) % (len(input) + 1)}
 		if n := int(step); n > 0 && len(input)/n < 500 {
 			cuts = cuts[:0]
@@ -220,8 +244,18 @@ func FuzzParse(f *testing.F) {
 				cuts = append(cuts, i)
 			}
 		}
+		whole := converse(m, string(input), &conformanceLimits)
 		if split := converse(m, string(input), &conformanceLimits, cuts...); !split.equal(whole) {
 			t.Errorf("split at %v: %+v\nwhole: %+v", cuts, split, whole)
+		}
+		strict := converse(m, string(input), &strictLimits)
+		if split := converse(m, string(input), &strictLimits, cuts...); !split.equal(strict) {
+			t.Errorf("strict, split at %v: %+v\nwhole: %+v", cuts, split, strict)
+		}
+		// Strictness refuses requests and changes nothing about the others.
+		before, refused := strings.CutSuffix(strict.trace, errTargetStrict.Reason+"\n")
+		if !strict.equal(whole) && !(refused && strict.closes && strings.HasPrefix(whole.trace, before)) {
+			t.Errorf("strict: %+v\nnot strict: %+v", strict, whole)
 		}
 		for _, around := range []string{"\x00\x00\x00\x00\x00\x00\x00\x00", "\r\n\r\n\r\n\r\n", "a: b\r\n\r\n", "AAAAAAAA"} {
 			buf := append(append([]byte(around), input...), around...)
@@ -242,8 +276,10 @@ func FuzzDifferential(f *testing.F) {
 	addConformance(f)
 	m := newTestMemory(f)
 	f.Fuzz(func(t *testing.T, input []byte, _, _ uint16) {
-		if err := differ(m, input); err != nil {
-			t.Error(err)
+		for _, lim := range []*limits{&conformanceLimits, &strictLimits} {
+			if err := differ(m, input, lim); err != nil {
+				t.Errorf("strict %v: %v", lim.strictTargets, err)
+			}
 		}
 	})
 }
@@ -257,7 +293,7 @@ func FuzzChunked(f *testing.F) {
 	}
 	m := newTestMemory(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if err := differ(m, append([]byte(te), body...)); err != nil {
+		if err := differ(m, append([]byte(te), body...), &conformanceLimits); err != nil {
 			t.Error(err)
 		}
 	})

@@ -62,6 +62,8 @@ type limits struct {
 	headBytes   int   // request line and header fields together: 431 beyond
 	fields      int   // header fields, and trailer fields: 431 beyond
 	bodyBytes   int64 // body without its framing: 413 (Content Too Large) beyond
+
+	strictTargets bool // paths and queries as RFC 3986 has them
 }
 
 const (
@@ -110,6 +112,7 @@ var (
 	errMethod         = malformed("9110 9.1", "the method is not a token followed by one space")
 	errMethodLong     = &protocolError{501, "9112 3", "the method is longer than any that there is"}
 	errTarget         = malformed("9112 3.2", "the request target is empty or has a character that it must not have")
+	errTargetStrict   = malformed("3986 2.1", "the request target has a character that must be percent-encoded")
 	errTargetForm     = malformed("9112 3.2", "the request target is in none of the forms that the method allows")
 	errTargetLong     = &protocolError{414, "9112 3", "the request target is too long"}
 	errTargetHost     = malformed("9110 4.2", "the authority of the request target is not a host and port")

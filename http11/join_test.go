@@ -305,3 +305,30 @@ func TestFiles(t *testing.T) {
 		}
 	})
 }
+
+// TestAdaptTargets has an adapted handler see targets as net/http's server
+// gives them, and 400 for those that net/url cannot parse.
+func TestAdaptTargets(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%q %q", r.URL.Path, r.URL.RawQuery)
+	})
+	std := httptest.NewServer(h)
+	defer std.Close()
+	addr := serve(t, &Server{Handler: Adapt(h)})
+	for target, status := range map[string]string{
+		`/a[1]|{}^?q="<é>"&%zz`: "200 OK", `/é\`: "200 OK", `//é?%`: "200 OK",
+		`/%zz`: "400 Bad Request", `http://h/%`: "400 Bad Request",
+	} {
+		request := "GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+		var bodies [2]string
+		for i, addr := range []string{addr, std.Listener.Addr().String()} {
+			got := talk(t, addr, request, false)
+			if _, bodies[i], _ = strings.Cut(got, "\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 "+status) {
+				t.Errorf("%s: answered with %q, want %s", target, got, status)
+			}
+		}
+		if status == "200 OK" && bodies[0] != bodies[1] {
+			t.Errorf("%s: answered with %q, net/http with %q", target, bodies[0], bodies[1])
+		}
+	}
+}

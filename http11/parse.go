@@ -3,8 +3,8 @@ package http11
 // Character classes, bits of classOf.
 const (
 	isToken     uint8 = 1 << iota // RFC 9110, section 5.6.2
-	isPath                        // pchar and slash, RFC 3986, section 3.3, except percent
-	isQuery                       // what browsers send in a query: see targetQuery
+	isTarget                      // what clients send in a path or query, except "?": see originForm
+	isPchar                       // pchar and slash, RFC 3986, section 3.3, except percent
 	isHost                        // unreserved and sub-delims, RFC 3986, section 3.2.2
 	isHex                         // RFC 5234, appendix B.1
 	isDigit                       //
@@ -18,15 +18,19 @@ var classOf = func() (t [256]uint8) {
 		}
 	}
 	for c := byte('a'); c <= 'z'; c++ {
-		set(isToken|isPath|isQuery|isHost, string([]byte{c, c - 0x20}))
+		set(isToken|isPchar|isHost, string([]byte{c, c - 0x20}))
 	}
-	set(isToken|isPath|isQuery|isHost|isDigit|isHex|isIPLiteral, "0123456789")
+	set(isToken|isPchar|isHost|isDigit|isHex|isIPLiteral, "0123456789")
 	set(isHex|isIPLiteral, "abcdefABCDEF")
 	set(isIPLiteral, ":.")
 	set(isToken, "!#$%&'*+-.^_`|~")
-	set(isHost|isPath|isQuery, "-._~!$&'()*+,;=")
-	set(isPath|isQuery, ":@/")
-	set(isQuery, "?%[]\\^`{|}")
+	set(isHost|isPchar, "-._~!$&'()*+,;=")
+	set(isPchar, ":@/")
+	for c := range t {
+		if c > ' ' && c != 0x7f && c != '#' && c != '?' {
+			t[c] |= isTarget
+		}
+	}
 	return t
 }()
 

@@ -8,7 +8,7 @@ func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
 	if len(buf)-start > lim.targetBytes+1 {
 		buf, long = buf[:start+lim.targetBytes+1], true
 	}
-	end, err := h.scanTarget(buf, start)
+	end, err := h.scanTarget(buf, start, lim)
 	if err != nil {
 		return 0, err
 	}
@@ -24,7 +24,7 @@ func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
 
 // scanTarget returns the index of the space that ends the target at buf[i:],
 // or 0 when there is more to come.
-func (h *head) scanTarget(buf []byte, i int) (int, error) {
+func (h *head) scanTarget(buf []byte, i int, lim *limits) (int, error) {
 	if i == len(buf) {
 		return 0, nil
 	}
@@ -33,7 +33,7 @@ func (h *head) scanTarget(buf []byte, i int) (int, error) {
 	case string(method) == "CONNECT":
 		return h.authorityForm(buf, i)
 	case buf[i] == '/':
-		return h.originForm(buf, i)
+		return h.originForm(buf, i, lim)
 	case buf[i] == '*':
 		if string(method) != "OPTIONS" {
 			return 0, errTargetForm
@@ -47,62 +47,77 @@ func (h *head) scanTarget(buf []byte, i int) (int, error) {
 		}
 		return i + 1, nil
 	default:
-		return h.absoluteForm(buf, i, string(method) == "OPTIONS")
+		return h.absoluteForm(buf, i, lim)
 	}
 }
 
-// originForm scans an absolute path and a query. In the path, which routes the
-// request, only what RFC 3986 allows is accepted. In the query, which does not,
-// so is what browsers send without encoding it (the URL standard's query
-// percent-encode set leaves it alone), a percent sign by itself included.
-func (h *head) originForm(buf []byte, i int) (int, error) {
+// originForm scans an absolute path and a query. Both may have any bytes but
+// controls, space, DEL and "#": clients send most of them as they were given,
+// UTF-8 and a percent sign by itself included, and which client sends what is
+// in docs/http11.md. Nothing is decoded. With strict targets only what RFC 3986
+// allows is accepted.
+func (h *head) originForm(buf []byte, i int, lim *limits) (int, error) {
 	start := i
+	i, err := lim.scanPart(buf, i)
+	if i == 0 || err != nil {
+		return 0, err
+	}
+	h.path = span{uint32(start), uint32(i - start)}
+	return h.targetQuery(buf, i, lim)
+}
+
+// targetQuery scans a query, if buf[i:] begins with one, and the space that ends
+// the target.
+func (h *head) targetQuery(buf []byte, i int, lim *limits) (int, error) {
+	if start := i + 1; buf[i] == '?' {
+		for buf[i] == '?' { // the others are of the query
+			var err error
+			if i, err = lim.scanPart(buf, i+1); i == 0 || err != nil {
+				return 0, err
+			}
+		}
+		h.query = span{uint32(start), uint32(i - start)}
+	}
+	switch {
+	case buf[i] == ' ':
+		return i, nil
+	case classOf[buf[i]]&isTarget != 0:
+		return 0, errTargetStrict
+	}
+	return 0, errTarget
+}
+
+// scanPart returns the index of the first byte from i on that neither a path
+// nor, but for "?", a query may have, or 0 when there is more to come.
+func (l *limits) scanPart(buf []byte, i int) (int, error) {
+	class := isTarget
+	if l.strictTargets {
+		class = isPchar
+	}
 	for {
-		for i < len(buf) && classOf[buf[i]]&isPath != 0 {
+		for i < len(buf) && classOf[buf[i]]&class != 0 {
 			i++
 		}
 		if i == len(buf) {
 			return 0, nil
 		}
-		if buf[i] != '%' {
-			break
+		if buf[i] != '%' { // which is of the class unless targets are strict
+			return i, nil
 		}
 		for range 2 {
 			if i++; i == len(buf) {
 				return 0, nil
 			}
 			if classOf[buf[i]]&isHex == 0 {
-				return 0, errTarget
+				return 0, errTargetStrict
 			}
 		}
 		i++
 	}
-	h.path = span{uint32(start), uint32(i - start)}
-	return h.targetQuery(buf, i)
-}
-
-// targetQuery scans a query, if buf[i:] begins with one, and the space that ends
-// the target.
-func (h *head) targetQuery(buf []byte, i int) (int, error) {
-	if buf[i] == '?' {
-		i++
-		start := i
-		for i < len(buf) && classOf[buf[i]]&isQuery != 0 {
-			i++
-		}
-		if i == len(buf) {
-			return 0, nil
-		}
-		h.query = span{uint32(start), uint32(i - start)}
-	}
-	if buf[i] != ' ' {
-		return 0, errTarget
-	}
-	return i, nil
 }
 
 // absoluteForm scans an http or https URI.
-func (h *head) absoluteForm(buf []byte, i int, options bool) (int, error) {
+func (h *head) absoluteForm(buf []byte, i int, lim *limits) (int, error) {
 	for _, c := range []byte("http") {
 		if i == len(buf) {
 			return 0, nil
@@ -139,13 +154,16 @@ func (h *head) absoluteForm(buf []byte, i int, options bool) (int, error) {
 	}
 	h.authority = span{uint32(start), uint32(i - start)}
 	h.absolute = true
-	if buf[i] == '/' {
-		return h.originForm(buf, i)
+	switch {
+	case buf[i] == '/':
+		return h.originForm(buf, i, lim)
+	case classOf[buf[i]]&isTarget != 0: // the "@" behind a user name, say
+		return 0, errTargetHost
 	}
-	if !options {
+	if string(h.method.of(buf)) != "OPTIONS" {
 		h.path = span{uint32(start - 1), 1} // the path "/" of a target without one
 	}
-	return h.targetQuery(buf, i)
+	return h.targetQuery(buf, i, lim)
 }
 
 // authorityForm scans a host and port.

@@ -168,18 +168,73 @@ func TestConformanceOfTheParser(t *testing.T) {
 	}
 	everyMode(t, func(t *testing.T, m *memory) {
 		for _, c := range conformance {
-			whole := converse(m, c.input, &conformanceLimits)
-			want := outcome{closes: c.closes, trace: whole.trace}
-			for range c.before {
-				want.answers = append(want.answers, 200)
-			}
-			want.answers = append(want.answers, c.status)
-			if !whole.equal(want) {
-				t.Errorf("%s: answers %v, closes %v, incomplete %v; want %v, %v (RFC %s)\n%s",
-					c.name, whole.answers, whole.closes, whole.more, want.answers, want.closes, c.section, whole.trace)
+			for _, lim := range []*limits{&conformanceLimits, &strictLimits} {
+				whole := converse(m, c.input, lim)
+				want := outcome{closes: c.closes, trace: whole.trace}
+				for range c.before {
+					want.answers = append(want.answers, 200)
+				}
+				want.answers = append(want.answers, c.status)
+				if c.strict && lim.strictTargets {
+					want.answers, want.closes = []int{400}, true
+				}
+				if !whole.equal(want) {
+					t.Errorf("%s, strict %v: %+v\nwant %+v (RFC %s)", c.name, lim.strictTargets, whole, want, c.section)
+				}
 			}
 		}
 	})
+}
+
+// TestTargetCharacters puts each byte into a path and a query, in both forms.
+func TestTargetCharacters(t *testing.T) {
+	m := newTestMemory(t)
+	const unreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+	const pchar = unreserved + "!$&'()*+,;=" + ":@" // RFC 3986, section 3.3, but for percent
+	for i := range 256 {
+		c := byte(i)
+		anyway := c > ' ' && c != 0x7f && c != '#'
+		strict := strings.IndexByte(pchar+"/?", c) >= 0
+		for _, form := range []string{"/a\x00b", "/\x00", "/?a\x00b", "/?\x00", "/a?b?\x00",
+			"http://h/\x00", "http://h?\x00", "http://h/a?\x00&"} {
+			target := strings.Replace(form, "\x00", string([]byte{c}), 1)
+			for lim, ok := range map[*limits]bool{&conformanceLimits: anyway, &strictLimits: strict} {
+				got := converse(m, line("GET "+target+" HTTP/1.1"), lim)
+				if accepted := got.answers[0] == 200; accepted != ok {
+					t.Errorf("%q, strict %v: %v, want accepted %v", target, lim.strictTargets, got, ok)
+				} else if ok && !strings.Contains(got.trace, fmt.Sprintf("%q", target)) {
+					t.Errorf("%q, strict %v: the target is not as it was sent: %s", target, lim.strictTargets, got.trace)
+				}
+			}
+		}
+	}
+}
+
+// TestTargetParts holds where path and query begin and end, and that nothing is
+// decoded or normalized.
+func TestTargetParts(t *testing.T) {
+	m := newTestMemory(t)
+	for target, want := range map[string][2]string{
+		"/a[1]|^{}`\\\"<>?b=?c??d": {"/a[1]|^{}`\\\"<>", "b=?c??d"},
+		"/%":                       {"/%", ""},
+		"/%zz/%2f/../%":            {"/%zz/%2f/../%", ""},
+		"/?":                       {"/", ""},
+		"/??":                      {"/", "?"},
+		"/?/?a?":                   {"/", "/?a?"},
+		"//é/?é":                   {"//é/", "é"},
+		"http://h?%":               {"/", "%"},
+		"http://h:80/{?}":          {"/{", "}"},
+	} {
+		r := m.acquire()
+		head := []byte(line("GET " + target + " HTTP/1.1"))
+		if n, err := parseHead(&r.head, head, &conformanceLimits); err != nil || n != len(head) {
+			t.Fatalf("%q: %d of %d, %v", target, n, len(head), err)
+		}
+		if got := [2]string{string(r.head.path.of(head)), string(r.head.query.of(head))}; got != want {
+			t.Errorf("%q: path and query %q, want %q", target, got, want)
+		}
+		r.drop()
+	}
 }
 
 // TestSplitsMakeNoDifference delivers each case split at every offset, and byte
@@ -193,22 +248,29 @@ func TestSplitsMakeNoDifference(t *testing.T) {
 		if len(c.input) > 16<<10 {
 			continue // its first part is a case of its own
 		}
-		whole := converse(m, c.input, &conformanceLimits)
-		all := make([]int, len(c.input))
-		for i := range all {
-			all[i] = i
-			if len(c.input) > 2000 && i > 1100 && i%61 != 0 && i < len(c.input)-100 {
-				continue
-			}
-			if got := converse(m, c.input, &conformanceLimits, i); !got.equal(whole) {
-				t.Errorf("%s: split at %d: %+v\nwhole: %+v", c.name, i, got, whole)
-			}
-		}
-		if len(c.input) < 2000 {
-			if got := converse(m, c.input, &conformanceLimits, all...); !got.equal(whole) {
-				t.Errorf("%s: byte by byte: %+v\nwhole: %+v", c.name, got, whole)
-			}
+		splitEverywhere(t, m, c, &conformanceLimits)
+		if c.strict {
+			splitEverywhere(t, m, c, &strictLimits)
 		}
 	}
 	m.close()
+}
+
+func splitEverywhere(t *testing.T, m *memory, c conformanceCase, lim *limits) {
+	whole := converse(m, c.input, lim)
+	all := make([]int, len(c.input))
+	for i := range all {
+		all[i] = i
+		if len(c.input) > 2000 && i > 1100 && i%61 != 0 && i < len(c.input)-100 {
+			continue
+		}
+		if got := converse(m, c.input, lim, i); !got.equal(whole) {
+			t.Errorf("%s: split at %d: %+v\nwhole: %+v", c.name, i, got, whole)
+		}
+	}
+	if len(c.input) < 2000 {
+		if got := converse(m, c.input, lim, all...); !got.equal(whole) {
+			t.Errorf("%s: byte by byte: %+v\nwhole: %+v", c.name, got, whole)
+		}
+	}
 }

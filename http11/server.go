@@ -69,6 +69,11 @@ type Server struct {
 	MaxHeaders     int   // number of header fields; 128. More is answered by 431
 	MaxBodyBytes   int64 // 4 MB. More is answered by 413
 
+	// StrictTargets refuses what RFC 3986 does not allow in the path or query of
+	// a request target. Otherwise both may have any bytes but controls, space,
+	// DEL and "#", because clients in wide use send them; nothing is decoded.
+	StrictTargets bool
+
 	// Limits on connections; 0 is none. At MaxConns open connections no more
 	// are accepted; they wait in the listener's queue. The response to request
 	// number MaxRequests of a connection closes it.
@@ -156,7 +161,7 @@ func (s *Server) check() error {
 	if valueEnd([]byte(s.Name), 0) != len(s.Name) {
 		return fail("Name has a control character; remove it")
 	}
-	s.lim = limits{s.MaxTargetBytes, s.MaxHeaderBytes, s.MaxHeaders, s.MaxBodyBytes}.withDefaults()
+	s.lim = limits{s.MaxTargetBytes, s.MaxHeaderBytes, s.MaxHeaders, s.MaxBodyBytes, s.StrictTargets}.withDefaults()
 	set := func(p phase, t, otherwise time.Duration) {
 		switch {
 		case t == 0:
