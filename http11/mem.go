@@ -14,7 +14,10 @@ type Memory struct {
 	Mode MemoryMode
 	// OffHeap maps chunks from the operating system; the garbage collector
 	// neither sees nor counts them. It is for modes whose Info says so: the
-	// blocks of Pooled are always on the heap.
+	// blocks of Pooled are always on the heap. Memory that goes back leaves its
+	// addresses reserved for the next chunks of that size, of any server: the
+	// process keeps as much address space, and 1/512 of it as page tables, as
+	// chunks took at their peak.
 	OffHeap bool
 	// BlockBytes is the size of a request's first block, a power of two, 4 KiB
 	// by default. What needs more gets larger ones.

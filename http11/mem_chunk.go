@@ -80,7 +80,7 @@ func (s *chunks) make() *chunk {
 		c.mem = make([]byte, s.size)
 	} else {
 		var err error
-		if c.mem, err = s.account.Map(s.size, false); err != nil {
+		if c.mem, err = s.account.Recommit(s.size); err != nil {
 			return nil // the pools serve instead
 		}
 	}
@@ -100,12 +100,14 @@ func (s *chunks) put(c *chunk) {
 	s.release(c)
 }
 
-// release gives a chunk's memory back. Called with mu held.
+// release gives a chunk's memory back. Its addresses stay readable: who still
+// copies from an ended request finds other bytes there, and then its epoch
+// gone, but does not fault. Called with mu held.
 func (s *chunks) release(c *chunk) {
 	delete(s.all, c)
 	s.freed++
 	if s.account != nil {
-		s.account.Unmap(c.mem)
+		s.account.Decommit(c.mem)
 	}
 	c.mem = nil
 }

@@ -25,6 +25,7 @@ const quarantineBlocks = 64
 type quarantine struct {
 	source
 	account *offheap.Account // nil: no block is mapped by itself
+	alone   chunk            // the home of blocks that are mapped by themselves
 
 	mu     sync.Mutex
 	blocks []block // oldest first; guarded by mu
@@ -49,7 +50,7 @@ func (q *quarantine) get(n int) block {
 			q.misses++
 			q.bytes += int64(len(mem))
 			q.mu.Unlock()
-			return block{mem: mem, home: &chunk{index: -1}}
+			return block{mem: mem, home: &q.alone}
 		}
 	}
 	b := q.source.get(n)
@@ -58,7 +59,7 @@ func (q *quarantine) get(n int) block {
 }
 
 func (q *quarantine) put(b block) {
-	if q.account != nil && b.home != nil {
+	if b.home == &q.alone {
 		q.mu.Lock()
 		q.mapped--
 		q.bytes -= int64(len(b.mem))
@@ -83,7 +84,9 @@ func (q *quarantine) put(b block) {
 func (q *quarantine) leave(b block) {
 	for i, c := range b.mem {
 		if c != poison {
-			panic(fmt.Sprintf("http11: request memory was written to after its request had ended, at byte %d of a block: %q; drop what Alloc and UnsafeBytes return before the handler returns, or Retain the request", i, b.mem[i:min(len(b.mem), i+16)]))
+			panic(fmt.Sprintf("http11: request memory was written to after its request had ended, at byte %d of a block: %q; "+
+				"drop what Alloc and UnsafeBytes return before the handler returns, or Retain the request",
+				i, b.mem[i:min(len(b.mem), i+16)]))
 		}
 	}
 	q.source.put(b)

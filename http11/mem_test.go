@@ -391,3 +391,38 @@ func TestAccessAfterTheEndFaults(t *testing.T) {
 		m.close()
 	}
 }
+
+// TestMemoryThatWentBackIsReadable holds what the epoch check of a late reader
+// relies on: whatever it finds in memory that went back to the operating
+// system, it finds out without a fault.
+func TestMemoryThatWentBackIsReadable(t *testing.T) {
+	if invariant.Enabled && !invariant.Race {
+		t.Skip("memory is unmapped under isobar_debug, block by block")
+	}
+	for _, config := range modes() {
+		if !config.OffHeap {
+			continue
+		}
+		m, err := newMemory(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := begin(t, m, typical)
+		b := q.Alloc(100)
+		q.r.drop()
+		m.close()
+		if s := m.stats(); s.ChunksMade == 0 || s.ChunksMade != s.ChunksFreed {
+			t.Errorf("%v: %d chunks made and %d freed", config.Mode, s.ChunksMade, s.ChunksFreed)
+		}
+		func() {
+			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("%v: %v", config.Mode, r)
+				}
+			}()
+			into := make([]byte, len(b))
+			copy(into, b)
+		}()
+	}
+}

@@ -2,8 +2,9 @@
 // counted per purpose.
 //
 // Memory comes from the operating system in whole pages, zeroed, and goes back
-// when it is unmapped. Nothing in it is scanned: it must not hold the only
-// pointer to anything in the Go heap.
+// when it is unmapped, or decommitted, which keeps the addresses readable.
+// Nothing in it is scanned: it must not hold the only pointer to anything in
+// the Go heap.
 //
 // Two kinds of builds differ. Under isobar_debug an unmapped range stays
 // reserved and inaccessible for a while, so that a stale pointer into it
@@ -41,6 +42,7 @@ var pageBytes = os.Getpagesize()
 type Account struct {
 	purpose string
 	bytes   atomic.Int64
+	kept    ranges
 }
 
 var accounts struct {
@@ -64,7 +66,7 @@ func For(purpose string) *Account {
 }
 
 // Usage returns the bytes mapped now, by purpose. Purposes with none are left
-// out.
+// out; so are addresses that Decommit keeps.
 func Usage() map[string]int64 {
 	accounts.Lock()
 	defer accounts.Unlock()

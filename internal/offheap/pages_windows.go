@@ -28,3 +28,11 @@ func unmapPages(b []byte) error {
 func guardPages(b []byte) error {
 	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), windows.MEM_DECOMMIT)
 }
+
+// decommitPages lets the system drop what the pages of b hold. They stay
+// committed, so that access does not fault.
+func decommitPages(b []byte) error {
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	_, err := windows.VirtualAlloc(addr, uintptr(len(b)), windows.MEM_RESET, windows.PAGE_READWRITE)
+	return err
+}

@@ -9,3 +9,8 @@ func onHeap(size int) []byte {
 	words := make([]uint64, (size+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)
 }
+
+// aligned reports whether b begins and ends with a page.
+func aligned(b []byte) bool {
+	return (uintptr(unsafe.Pointer(unsafe.SliceData(b)))|uintptr(len(b)))%uintptr(pageBytes) == 0
+}
