@@ -76,7 +76,7 @@ const (
 )
 
 // A Model predicts what settings cost a program, from the pilots it was fitted
-// to. The derivation is in docs/gc-model.md. It is not changed after NewModel.
+// to. The derivation is in docs/tune.md. It is not changed after NewModel.
 type Model struct {
 	pilots []Pilot
 	other  float64 // resident bytes beside the heap

@@ -14,7 +14,7 @@
 // pilots, search or race, and a re-test of the winner against the default in
 // paired, interleaved fresh runs, which alone gives the verdict.
 //
-// The derivation, units and sources are in docs/gc-model.md.
+// The derivation, units and sources are in docs/tune.md.
 //
 // What it does not do: it predicts no latency, takes the load on a server for
 // given, and the processes of a program for independent of each other.
