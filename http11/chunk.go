@@ -6,18 +6,26 @@ import "bytes"
 type chunkState uint8
 
 const (
-	chunkSize     chunkState = iota // a digit of the size, or what follows it
-	chunkExt                        // an extension
-	chunkSizeLF                     // the LF after size and extensions
-	chunkData                       // data
-	chunkDataCR                     // the CR after data
-	chunkDataLF                     // the LF after data
-	chunkTrailer                    // trailer fields, or the last empty line
-	chunkFinished                   // nothing
+	chunkSize       chunkState = iota // a digit of the size, or what follows it
+	chunkExt                          // white space or the name of an extension, after ";"
+	chunkExtName                      // more of a name, or what follows it
+	chunkExtNameWS                    // ";" or "=", after white space behind a name
+	chunkExtEqual                     // white space or a value, after "="
+	chunkExtToken                     // more of a value, or what follows it
+	chunkExtQuoted                    // inside of a quoted value
+	chunkExtEscaped                   // the byte after a backslash
+	chunkExtValue                     // what follows a quoted value
+	chunkExtValueWS                   // ";", after white space behind a value
+	chunkSizeLF                       // the LF after size and extensions
+	chunkData                         // data
+	chunkDataCR                       // the CR after data
+	chunkDataLF                       // the LF after data
+	chunkTrailer                      // trailer fields, or the last empty line
+	chunkFinished                     // nothing
 )
 
 // maxExtensionBytes bounds the chunk extensions of a body together. They are
-// skipped.
+// checked and skipped.
 const maxExtensionBytes = 4 << 10
 
 // A chunkedBody decodes the chunked transfer coding (RFC 9112, section 7.1) as
@@ -77,15 +85,6 @@ func (c *chunkedBody) step(b byte) error {
 	switch c.state {
 	case chunkSize:
 		return c.size(b)
-	case chunkExt:
-		if b == '\r' {
-			c.state = chunkSizeLF
-			return nil
-		}
-		if b < ' ' && b != '\t' || b == 0x7f {
-			return errChunkExtension
-		}
-		return c.extension()
 	case chunkSizeLF:
 		if b != '\n' {
 			return errLineEnd
@@ -101,6 +100,8 @@ func (c *chunkedBody) step(b byte) error {
 			return errChunkEnd
 		}
 		c.state, c.digits = chunkSize, 0
+	default:
+		return c.extension(b)
 	}
 	return nil
 }
@@ -134,11 +135,77 @@ func (c *chunkedBody) size(b byte) error {
 // hexValue is the value of a hexadecimal digit.
 func hexValue(c byte) byte { return c&15 + c>>6*9 }
 
-func (c *chunkedBody) extension() error {
-	if c.ext++; c.ext > maxExtensionBytes {
+// extension takes a byte of the extensions, after the first ";", or the CR that
+// ends them.
+func (c *chunkedBody) extension(b byte) error {
+	if c.ext++; c.ext > maxExtensionBytes+1 { // the CR is none of theirs
 		return errChunkExtension
 	}
+	c.state = afterExtension[c.state][extensionClass(b)]
+	switch c.state {
+	case chunkSize:
+		return errChunkExtension
+	case chunkSizeLF:
+		c.ext--
+	}
 	return nil
+}
+
+// What a byte is to the grammar of chunk extensions.
+const (
+	extControl = iota // and others that are nowhere allowed
+	extToken
+	extBlank
+	extSemicolon
+	extEqual
+	extQuote
+	extBackslash
+	extCR
+	extText // further ones that are allowed in quotes
+	extClasses
+)
+
+func extensionClass(b byte) int {
+	switch {
+	case classOf[b]&isToken != 0:
+		return extToken
+	case b == ' ' || b == '\t':
+		return extBlank
+	case b == ';':
+		return extSemicolon
+	case b == '=':
+		return extEqual
+	case b == '"':
+		return extQuote
+	case b == '\\':
+		return extBackslash
+	case b == '\r':
+		return extCR
+	case b < ' ' || b == 0x7f:
+		return extControl
+	}
+	return extText
+}
+
+// afterExtension is the grammar of RFC 9112, section 7.1.1, but for white space
+// directly after the size:
+//
+//	chunk-ext = *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )
+//
+// What it does not name is chunkSize, to which no byte of an extension leads.
+var afterExtension = [chunkSizeLF][extClasses]chunkState{
+	chunkExt: {extBlank: chunkExt, extToken: chunkExtName},
+	chunkExtName: {extToken: chunkExtName, extBlank: chunkExtNameWS, extEqual: chunkExtEqual,
+		extSemicolon: chunkExt, extCR: chunkSizeLF},
+	chunkExtNameWS: {extBlank: chunkExtNameWS, extEqual: chunkExtEqual, extSemicolon: chunkExt},
+	chunkExtEqual:  {extBlank: chunkExtEqual, extToken: chunkExtToken, extQuote: chunkExtQuoted},
+	chunkExtToken:  {extToken: chunkExtToken, extBlank: chunkExtValueWS, extSemicolon: chunkExt, extCR: chunkSizeLF},
+	chunkExtQuoted: {extToken: chunkExtQuoted, extBlank: chunkExtQuoted, extSemicolon: chunkExtQuoted,
+		extEqual: chunkExtQuoted, extText: chunkExtQuoted, extBackslash: chunkExtEscaped, extQuote: chunkExtValue},
+	chunkExtEscaped: {extToken: chunkExtQuoted, extBlank: chunkExtQuoted, extSemicolon: chunkExtQuoted,
+		extEqual: chunkExtQuoted, extText: chunkExtQuoted, extBackslash: chunkExtQuoted, extQuote: chunkExtQuoted},
+	chunkExtValue:   {extBlank: chunkExtValueWS, extSemicolon: chunkExt, extCR: chunkSizeLF},
+	chunkExtValueWS: {extBlank: chunkExtValueWS, extSemicolon: chunkExt},
 }
 
 // begin follows the line with the size.

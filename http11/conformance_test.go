@@ -37,7 +37,7 @@ const (
 func line(s string) string { return s + "\r\nHost: a\r\n\r\n" }
 
 var conformance = concat(conformanceLines, conformanceTargets, conformanceLoose, conformanceHosts, conformanceFields,
-	conformanceLengths, conformanceCodings, conformanceChunks, conformanceConnections)
+	conformanceLengths, conformanceCodings, conformanceChunks, conformanceExtensions, conformanceConnections)
 
 func concat(tables ...[]conformanceCase) (all []conformanceCase) {
 	for _, t := range tables {
@@ -352,6 +352,43 @@ var conformanceChunks = []conformanceCase{
 	{name: "announced length in trailer", section: "9110 6.6.2", input: post + "Trailer: A, Content-Length\r\nTransfer-Encoding: chunked\r\n\r\n" + empty, status: 400, closes: true},
 	{name: "trailer too large", section: "6585 5", input: te + "0\r\nA: " + strings.Repeat("b", 5<<10) + "\r\n\r\n", status: 431, closes: true},
 	{name: "too many trailer fields", section: "6585 5", input: te + "0\r\n" + strings.Repeat("A: b\r\n", 33) + end, status: 431, closes: true},
+}
+
+// extension is a chunk of three bytes after that line.
+func extension(name, line string, status int) conformanceCase {
+	input := te + line + "\r\nabc\r\n" + empty
+	return conformanceCase{name: name, section: "7.1.1", input: input, status: status, closes: status != 200}
+}
+
+var conformanceExtensions = []conformanceCase{
+	extension("extension with blanks", "3; \ta \t= b", 200),
+	extension("several extensions", "3;a ; b=\"c\"; d", 200),
+	extension("extension of token characters", "3;!#$%&'*+-.^_`|~1", 200),
+	extension("empty quoted extension", "3;a=\"\"", 200),
+	extension("escapes in quoted extension", "3;a=\"\\\"\\\\;\xff\"", 200),
+	extension("empty extension", "3;", 400),
+	extension("blank extension", "3; ", 400),
+	extension("empty extension first", "3;;a", 400),
+	extension("empty extension last", "3;a;", 400),
+	extension("blank after extension", "3;a ", 400),
+	extension("blank after value", "3;a=b ", 400),
+	extension("blank after quoted value", "3;a=\"b\" ", 400),
+	extension("extension without name", "3;=a", 400),
+	extension("quoted name", "3;\"a\"", 400),
+	extension("bracket in extension", "3;bad[=x", 400),
+	extension("extension without value", "3;a=", 400),
+	extension("two values", "3;a=b=c", 400),
+	extension("two words in extension", "3;a b", 400),
+	extension("two words in value", "3;a=b c", 400),
+	extension("quote in value", "3;a=b\"", 400),
+	extension("quoted extension not closed", "3;a=\"b", 400),
+	extension("quote escaped at the end", "3;a=\"\\\"", 400),
+	extension("token after quotes", "3;a=\"b\"c", 400),
+	extension("NUL in quoted extension", "3;a=\"\x00\"", 400),
+	extension("NUL escaped in extension", "3;a=\"\\\x00\"", 400),
+	extension("DEL in quoted extension", "3;a=\"\x7f\"", 400),
+	extension("UTF-8 in extension", "3;\xc3\xa9", 400),
+	extension("LF in quoted extension", "3;a=\"\n\"", 400),
 }
 
 var conformanceConnections = []conformanceCase{
