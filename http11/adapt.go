@@ -154,7 +154,7 @@ func (w *adaptedWriter) writeHead(content []byte) {
 	w.WriteHeader(200)
 	w.c.SetStatus(w.status)
 	_, typed := w.frozen["Content-Type"]
-	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && hasBody(w.status) {
+	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && w.c.mayHaveContent() {
 		w.c.SetHeader("Content-Type", http.DetectContentType(content))
 	}
 	for _, value := range w.frozen["Trailer"] {
@@ -175,7 +175,7 @@ func (w *adaptedWriter) writeHead(content []byte) {
 			}
 		}
 	}
-	if w.announce != nil && hasBody(w.status) && !w.c.head {
+	if w.announce != nil && w.c.mayHaveContent() && !w.c.head {
 		w.c.stream()
 	}
 }

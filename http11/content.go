@@ -42,7 +42,7 @@ func (c *Context) mayWrite(n int) error {
 	switch {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
-	case !hasBody(c.status) && n > 0:
+	case !c.mayHaveContent() && n > 0:
 		return ErrBodyNotAllowed
 	case c.declared >= 0 && c.written+int64(n) > c.declared:
 		return ErrContentLength
@@ -147,7 +147,7 @@ func (c *Context) finish() bool {
 	if c.state < stateBody {
 		c.freeze(0, false)
 	}
-	whole := c.head || c.declared < 0 || c.written == c.declared || !hasBody(c.status)
+	whole := c.head || c.declared < 0 || c.written == c.declared || !c.mayHaveContent()
 	switch {
 	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:
 		var digits [20]byte

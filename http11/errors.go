@@ -5,7 +5,7 @@ import "errors"
 // The errors that handlers may want to tell apart; what is returned wraps them
 // or is one of them.
 var (
-	ErrBodyNotAllowed = errors.New("http11: Write: a response of this status has no content; set another status or write nothing")
+	ErrBodyNotAllowed = errors.New("http11: Write: this response has no content, by its status or method; write nothing")
 	ErrContentLength  = errors.New("http11: Write: more than the declared Content-Length; declare what is written")
 	ErrHijacked       = errors.New("http11: the connection was hijacked; use what Hijack returned")
 	ErrNoConn         = errors.New("http11: Hijack: the request did not come by a connection of this server; serve it by http11.Server")

@@ -35,6 +35,7 @@ type response struct {
 	state     respState
 	touched   bool // the handler has set a status
 	head      bool // the request is HEAD: content is counted and not sent
+	connect   bool // the request is CONNECT
 	chunked   bool
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
@@ -44,12 +45,21 @@ type response struct {
 }
 
 func (c *Context) beginResponse() {
-	h := &c.r.head
+	m := c.r.head.method
 	c.response = response{
 		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0],
-		head: h.method.len == 4 && string(h.method.of(c.r.base[baseHead])) == "HEAD",
+		head:    m.len == 4 && string(m.of(c.r.base[baseHead])) == "HEAD",
+		connect: m.len == 7 && string(m.of(c.r.base[baseHead])) == "CONNECT",
 	}
 }
+
+// tunnels reports whether what follows the head of the response belongs to a
+// tunnel, and so is no content (RFC 9110, section 9.3.6).
+func (c *Context) tunnels() bool { return c.connect && c.status/100 == 2 }
+
+// mayHaveContent reports whether a response of that status to this request may
+// have content, and so fields that frame it.
+func (c *Context) mayHaveContent() bool { return hasBody(c.status) && !c.tunnels() }
 
 // reserve makes room for n more bytes.
 func (c *Context) reserve(n int) {
@@ -275,8 +285,9 @@ func (c *Context) appendFraming(n int64, streaming bool) {
 		n, streaming = c.declared, false
 	}
 	c.announced = -1
+	c.close = c.close || c.tunnels() // only who hijacks can speak on
 	switch {
-	case !hasBody(c.status):
+	case !c.mayHaveContent():
 	case !streaming:
 		c.announced = n
 	case c.conn == nil: // net/http frames it
