@@ -1,45 +1,28 @@
 package eventloop
 
 import (
-	"os"
-	"syscall"
-	"time"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/isobar-go/isobar/internal/base/poll"
 )
 
-// epoll is a kernel for Linux. Its descriptor is itself in the set of the runtime's
-// poller: a goroutine that reads from it waits as one that reads from a socket.
+// epoll is a kernel for Linux.
 type epoll struct {
-	fd   int             // valid until file is closed
-	file *os.File        // owns fd
-	conn syscall.RawConn // of file
-	raw  [eventsLen]unix.EpollEvent
+	*poll.Set
+	raw [eventsLen]unix.EpollEvent
 }
 
 func newKernel() (kernel, error) {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	set, err := poll.Open()
 	if err != nil {
-		return nil, os.NewSyscallError("epoll_create1", err)
-	}
-	if err := unix.SetNonblock(fd, true); err != nil { // what os.NewFile wants to see
-		unix.Close(fd)
-		return nil, os.NewSyscallError("fcntl", err)
-	}
-	file := os.NewFile(uintptr(fd), "epoll")
-	conn, err := file.SyscallConn()
-	if err == nil {
-		err = file.SetReadDeadline(time.Time{}) // fails if the runtime did not take it
-	}
-	if err != nil {
-		file.Close()
 		return nil, err
 	}
-	return &epoll{fd: fd, file: file, conn: conn}, nil
+	return &epoll{Set: set}, nil
 }
 
-func (k *epoll) ctl(op int, fd int32, gen uint32, i Interest) error {
-	// The kernel returns the last 64 bits as they are.
+// event is what the kernel is told of a registration. It returns the last 64
+// bits as they are.
+func event(fd int32, gen uint32, i Interest) unix.EpollEvent {
 	e := unix.EpollEvent{Fd: fd, Pad: int32(gen)}
 	if i&Read != 0 {
 		e.Events |= unix.EPOLLIN | unix.EPOLLRDHUP
@@ -50,29 +33,26 @@ func (k *epoll) ctl(op int, fd int32, gen uint32, i Interest) error {
 	if i&Edge != 0 {
 		e.Events |= unix.EPOLLET
 	}
-	return fdError("epoll_ctl", unix.EpollCtl(k.fd, op, int(fd), &e))
+	return e
 }
 
 func (k *epoll) add(fd int32, gen uint32, i Interest) error {
-	return k.ctl(unix.EPOLL_CTL_ADD, fd, gen, i)
+	return fdError("epoll_ctl", k.Add(int(fd), event(fd, gen, i)))
 }
 
 func (k *epoll) modify(fd int32, gen uint32, i Interest) error {
-	return k.ctl(unix.EPOLL_CTL_MOD, fd, gen, i)
+	return fdError("epoll_ctl", k.Modify(int(fd), event(fd, gen, i)))
 }
 
-func (k *epoll) remove(fd int32) error { return k.ctl(unix.EPOLL_CTL_DEL, fd, 0, 0) }
+func (k *epoll) remove(fd int32) error { return fdError("epoll_ctl", k.Remove(int(fd))) }
 
 func (k *epoll) fetch(dst []fdEvent) (int, error) {
-	n, err := unix.EpollWait(k.fd, k.raw[:min(len(dst), len(k.raw))], 0)
-	if err != nil {
-		return 0, os.NewSyscallError("epoll_wait", err)
-	}
+	n, err := k.Fetch(k.raw[:min(len(dst), len(k.raw))])
 	for i := range k.raw[:n] {
 		e := &k.raw[i]
 		dst[i] = fdEvent{e.Fd, uint32(e.Pad), readiness(e.Events)}
 	}
-	return n, nil
+	return n, err
 }
 
 // readiness translates what epoll says. What ends a connection makes it readable
@@ -94,14 +74,13 @@ func readiness(events uint32) (is Readiness) {
 	return is
 }
 
-// watch stays in one Read, which never finds anything to read: in between Reads
-// the runtime would forget what it was told. It is told when a
-// descriptor becomes ready, not that it still is.
+// watch stays in one Wait, in between which the runtime would forget what it was
+// told. It is told when a descriptor becomes ready, not that it still is.
 func (k *epoll) watch(ready func()) {
-	_ = k.conn.Read(func(uintptr) bool { // ends when the file is closed
+	_ = k.Wait(func(uintptr) bool { // ends when the set is closed
 		ready()
 		return false
 	})
 }
 
-func (k *epoll) close() { k.file.Close() }
+func (k *epoll) close() { k.Close() }

@@ -2,7 +2,6 @@ package http11
 
 import (
 	"net"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/isobar-go/isobar/internal/base/poll"
 )
 
 const (
@@ -28,10 +29,8 @@ const (
 // for each request and a share of epoll_wait.
 type loop struct {
 	// Constant.
-	srv  *Server
-	file *os.File // the epoll descriptor, which the runtime's poller watches
-	raw  syscall.RawConn
-	epfd int // valid until file is closed, by the last leader
+	srv *Server
+	set *poll.Set // closed by the last leader
 
 	mu    sync.Mutex
 	inbox []*socket // new ones, and such as were away; guarded by mu
@@ -52,7 +51,7 @@ type loop struct {
 	todo       []*socket // to be served without an event
 	wheel      wheel
 	now        time.Duration // by the server's clock, when events were fetched
-	armed      time.Duration // read deadline of file; 0 for none
+	armed      time.Duration // deadline of set; 0 for none
 	told       bool          // a goroutine was woken or started since the last fetch
 	finalAt    time.Duration // when connections without a request are closed; 0 unless the server is closing
 	final      bool          // it has passed
@@ -71,7 +70,7 @@ func newLoops(s *Server) (*loops, error) {
 		l, err := newLoop(s)
 		if err != nil {
 			for _, l := range ls.all {
-				l.file.Close()
+				l.set.Close()
 			}
 			return nil, err
 		}
@@ -85,22 +84,11 @@ func newLoops(s *Server) (*loops, error) {
 }
 
 func newLoop(s *Server) (*loop, error) {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	set, err := poll.Open()
 	if err != nil {
-		return nil, os.NewSyscallError("epoll_create1", err)
-	}
-	if err := unix.SetNonblock(fd, true); err != nil { // what os.NewFile wants to see
-		unix.Close(fd)
-		return nil, os.NewSyscallError("fcntl", err)
-	}
-	l := &loop{srv: s, epfd: fd, file: os.NewFile(uintptr(fd), "epoll")}
-	if l.raw, err = l.file.SyscallConn(); err == nil {
-		err = l.file.SetReadDeadline(time.Time{}) // fails if the runtime did not take it
-	}
-	if err != nil {
-		l.file.Close()
 		return nil, err
 	}
+	l := &loop{srv: s, set: set}
 	l.tryFetch = l.fetchOrPark
 	shortest := time.Duration(0)
 	for _, t := range []time.Duration{s.timeouts[phaseIdle], s.timeouts[phaseHead]} {
@@ -166,7 +154,7 @@ func (l *loop) send(s *socket) {
 func (l *loop) poke() {
 	l.mail.Store(true)
 	if l.parked.Load() {
-		l.file.SetReadDeadline(time.Unix(1, 0)) // a loop that has ended needs no waking
+		l.set.SetDeadline(time.Unix(1, 0)) // a loop that has ended needs no waking
 	}
 }
 
@@ -419,7 +407,7 @@ func (l *loop) receive(s *socket) {
 		s.deadline = l.srv.clock.now(idle) + idle + idle/16
 		l.wheel.link(s, l.now)
 	}
-	if err := unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, s.fd, &unix.EpollEvent{Events: interest, Fd: int32(s.fd)}); err != nil {
+	if err := l.set.Add(s.fd, unix.EpollEvent{Events: interest, Fd: int32(s.fd)}); err != nil {
 		l.remove(s)
 		return
 	}
@@ -439,11 +427,11 @@ func (l *loop) fetch() {
 		l.poll()
 	} else {
 		l.arm()
-		err := l.raw.Read(l.tryFetch)
+		err := l.set.Wait(l.tryFetch)
 		l.parked.Store(false)
 		if err != nil { // a poke, or the deadline
 			l.armed = 0
-			l.file.SetReadDeadline(time.Time{}) // an error shows in the next read
+			l.set.SetDeadline(time.Time{}) // an error shows in the next read
 		}
 	}
 	l.now = l.srv.clock.now(16 * l.wheel.width)
@@ -471,17 +459,13 @@ func (l *loop) arm() {
 	if at > 0 {
 		deadline = l.srv.clock.start.Add(at)
 	}
-	l.file.SetReadDeadline(deadline) // an error shows in the next read
+	l.set.SetDeadline(deadline) // an error shows in the next read
 }
 
 // poll asks for events without waiting.
 func (l *loop) poll() bool {
-	n, errno := epollWait(l.epfd, l.events[:])
-	if errno != 0 {
-		n = 0
-	}
-	l.filled = n
-	return n > 0
+	l.filled, _ = l.set.Fetch(l.events[:]) // an error shows in the next Wait
+	return l.filled > 0
 }
 
 // fetchOrPark is called by the runtime's poller: first, and each time that
@@ -507,6 +491,6 @@ func (l *loop) close() {
 		}
 	}
 	l.spare = nil
-	l.file.Close() // nothing is owed to anybody
+	l.set.Close() // nothing is owed to anybody
 	l.srv.loopEnded()
 }

@@ -3,8 +3,6 @@ package http11
 import (
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // readFD and writeFD do one system call on a descriptor that is in
@@ -21,12 +19,6 @@ func readFD(fd uintptr, p []byte) (int, syscall.Errno) {
 
 func writeFD(fd uintptr, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), errno
-}
-
-// epollWait fetches events without waiting, which is such a call as well.
-func epollWait(epfd int, events []unix.EpollEvent) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(epfd), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	return int(n), errno
 }
 

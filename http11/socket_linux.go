@@ -280,7 +280,7 @@ func (s *socket) hijack() (net.Conn, error) {
 	}
 	s.leave()
 	// The set knows the connection as long as any descriptor of it is open.
-	if err := unix.EpollCtl(s.loop.epfd, unix.EPOLL_CTL_DEL, s.fd, nil); err != nil {
+	if err := s.loop.set.Remove(s.fd); err != nil {
 		nc.Close()
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}

@@ -1,0 +1,36 @@
+package http11
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkRequestMemory begins a request, takes the memory of a typical one
+// and ends it: alone, and with so many at a time that chunks come and go.
+func BenchmarkRequestMemory(b *testing.B) {
+	for _, config := range modes() {
+		for _, held := range []int{1, 64} {
+			b.Run(fmt.Sprintf("mode=%v/offheap=%v/held=%d", config.Mode, config.OffHeap, held), func(b *testing.B) {
+				config.IdleBytes = defaultChunkBytes // one chunk: the others go back
+				m, err := newMemory(config)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer m.close()
+				b.ReportAllocs()
+				regions := make([]*region, held)
+				for b.Loop() {
+					for i := range regions {
+						regions[i] = m.acquire()
+						regions[i].alloc(len(typical))
+						regions[i].alloc(1024)
+					}
+					for _, r := range regions {
+						r.drop()
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*held), "ns/request")
+			})
+		}
+	}
+}
