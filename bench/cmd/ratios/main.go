@@ -1,5 +1,5 @@
 // Ratios runs the benchmarks of this module in interleaved blocks and writes
-// tables of ours against the peers.
+// tables of ours against the peers, below a summary of all of them.
 //
 // Benchmarks that share a name but for the key impl=… do the same work. Each
 // block runs every benchmark once, packages in an order shuffled by a recorded
@@ -85,15 +85,16 @@ func run(args []string) error {
 			}
 		}
 	}
-	var page bytes.Buffer
-	if err := results.write(&page, command(os.Getenv("GOEXPERIMENT"), args), *seed); err != nil {
+	var tables strings.Builder
+	if err := results.write(&tables, command(os.Getenv("GOEXPERIMENT"), args), *seed); err != nil {
 		return err
 	}
+	page := summarize(tables.String())
 	if *out == "" {
-		_, err := page.WriteTo(os.Stdout)
+		_, err := io.WriteString(os.Stdout, page)
 		return err
 	}
-	return os.WriteFile(*out, page.Bytes(), 0o644)
+	return os.WriteFile(*out, []byte(page), 0o644)
 }
 
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
