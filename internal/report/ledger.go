@@ -257,6 +257,7 @@ func LedgerMarkdown(w io.Writer, l *Ledger) error {
 	var b strings.Builder
 	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
 	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.counts(), l.Created.UTC().Format("2006-01-02"), machineLine(l.Machine))
+	l.summary(&b)
 	for _, line := range ledgerReading {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
@@ -276,6 +277,25 @@ func LedgerMarkdown(w io.Writer, l *Ledger) error {
 		return fmt.Errorf("report: ledger: %w", err)
 	}
 	return nil
+}
+
+// summary writes a table of verdicts by document.
+func (l *Ledger) summary(b *strings.Builder) {
+	fmt.Fprintf(b, "\n| document | claims | %s |\n| --- | ---: |%s\n",
+		strings.Join(l.Verdicts, " | "), strings.Repeat(" ---: |", len(l.Verdicts)))
+	for _, d := range l.Documents {
+		fmt.Fprintf(b, "| %s | %d |", d.ID, len(d.Claims))
+		for _, verdict := range l.Verdicts {
+			n := 0
+			for _, c := range d.Claims {
+				if c.Verdict == verdict {
+					n++
+				}
+			}
+			fmt.Fprintf(b, " %d |", n)
+		}
+		fmt.Fprintf(b, "\n")
+	}
 }
 
 func (c *LedgerClaim) untestable() string {

@@ -135,7 +135,11 @@ func TestLedgerPages(t *testing.T) {
 	if strings.Contains(md, "<script") || !strings.Contains(md, `\|`) || !strings.Contains(md, "linux/amd64, 2 CPUs, go1.26") || !strings.Contains(md, "2026-01-02") || !strings.Contains(md, "**refuted?**") {
 		t.Errorf("Markdown: %s", md)
 	}
-	for _, line := range strings.Split(md, "\n") {
+	head, tables, _ := strings.Cut(md, "\n## Document")
+	if !strings.Contains(head, "| document | claims | holds | refuted |") || !strings.Contains(head, "\n| 000 | ") {
+		t.Errorf("no summary by document in %s", head)
+	}
+	for _, line := range strings.Split(tables, "\n") {
 		if bars := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && bars != 6 {
 			t.Errorf("%d bars in %q", bars, line)
 		}
