@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var (
+	documented = regexp.MustCompile(`\bisobar ([a-z][^` + "`" + `|#]*)`)
+	longFlag   = regexp.MustCompile(`(?:^|\s)--([a-z][a-z0-9-]*)`)
+)
+
+// TestDocsNameWhatExists holds the commands of the guides, with their flags,
+// against the program.
+func TestDocsNameWhatExists(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, "../../README.md", "../../CONTRIBUTING.md")
+	root := (&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).rootCommand()
+	root.InitDefaultHelpFlag()
+	checked := 0
+	for _, page := range pages {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range documented.FindAllStringSubmatch(string(data), -1) {
+			line, _, _ := strings.Cut(m[1], "\n")
+			if problem := undocumented(root, line); problem != "" {
+				t.Errorf("%s: isobar %s: %s", page, line, problem)
+			}
+			checked++
+		}
+	}
+	if checked < 50 {
+		t.Errorf("%d commands found in %d pages: does the pattern still match?", checked, len(pages))
+	}
+}
+
+// undocumented returns what a line of a page names that the program does not
+// have; "" for nothing.
+func undocumented(root *cobra.Command, line string) string {
+	line, _, _ = strings.Cut(line+" ", " -- ") // what comes then is a program's
+	words := strings.Fields(line)
+	cmd, _, err := root.Find(words)
+	if err != nil || cmd == root {
+		return "no such command"
+	}
+	for _, m := range longFlag.FindAllStringSubmatch(line, -1) {
+		if m[1] != "help" && cmd.Flag(m[1]) == nil {
+			return "no flag --" + m[1]
+		}
+	}
+	return ""
+}
+
+func TestUndocumented(t *testing.T) {
+	root := (&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).rootCommand()
+	for line, want := range map[string]string{
+		"lab run loop --ingress main --reps 3": "",
+		"lab run exec --gc off -- go --x vet":  "",
+		"lab show 1 --store FILE":              "",
+		"tune --help":                          "",
+		"lab run loop --speed 9":               "no flag --speed",
+		"labour":                               "no such command",
+	} {
+		if got := undocumented(root, line); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
