@@ -3,6 +3,7 @@ package layout
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -29,6 +30,37 @@ func TestLinksResolve(t *testing.T) {
 		for _, problem := range deadLinks(root, page) {
 			t.Errorf("%s: %s", page, problem)
 		}
+	}
+}
+
+// TestHandKeptPagesStayFew counts what people keep by hand: at most ten guides,
+// and at most 12,000 words together with the README. Results and decisions do
+// not count: commands write the first, nobody edits the second.
+func TestHandKeptPagesStayFew(t *testing.T) {
+	root := filepath.Join("..", "..")
+	guides, words := 0, 0
+	for _, page := range trackedPages(t, root) {
+		guide, _ := path.Match("docs/*.md", page)
+		if !guide && page != "README.md" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(strings.Fields(string(data)))
+		if guide {
+			guides++
+		}
+	}
+	if guides > 10 {
+		t.Errorf("%d guides in docs, at most 10: fold one into another, or have a command write it to docs/results", guides)
+	}
+	if words > 12_000 {
+		t.Errorf("the guides and the README have %d words, at most 12,000: figures go to docs/results, history to git", words)
+	}
+	if guides == 0 || words == 0 {
+		t.Error("no guides found: is the module root right?")
 	}
 }
 
