@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"strconv"
@@ -55,14 +54,19 @@ func (c *Context) SendOpen(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("http11: SendFile: %w; answer with Error", err)
 	}
+	return c.sendStat(f, info)
+}
+
+// reads reports whether the method is GET or HEAD.
+func (c *Context) reads() bool { return c.head || c.Method().Equal("GET") }
+
+// sendStat is SendOpen for a file whose information is at hand.
+func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return c.Error(404, "not found")
 	}
-	if !c.head && !c.Method().Equal("GET") {
-		if err := c.Error(405, "the method is not allowed"); err != nil {
-			return err
-		}
-		return nil
+	if !c.reads() {
+		return c.Error(405, "the method is not allowed")
 	}
 	c.early("SendFile")
 	size, changed := info.Size(), info.ModTime()
@@ -279,26 +283,4 @@ func (c *conn) sendFile(to io.ReaderFrom, f *os.File, n int64) error {
 		}
 	}
 	return nil
-}
-
-// Files serves the regular files under root, by the path of the request without
-// prefix; "index.html" for a path that ends with a slash. What the path names
-// cannot lie outside root, also by symbolic links.
-func Files(root *os.Root, prefix string) Handler {
-	return HandlerFunc(func(c *Context) {
-		name, err := url.PathUnescape(c.Path().String())
-		rest, ok := strings.CutPrefix(name, prefix)
-		if err != nil || !ok || strings.ContainsRune(name, 0) {
-			c.Error(404, "not found") // nothing was sent before
-			return
-		}
-		if rest == "" || strings.HasSuffix(rest, "/") {
-			rest += "index.html"
-		}
-		f, err := root.Open(path.Clean("./" + rest))
-		if err != nil {
-			err = fs.ErrNotExist // a path out of root is not there either
-		}
-		c.sendOpened(f, err) // an error shows in the response
-	})
 }

@@ -253,7 +253,7 @@ func TestFiles(t *testing.T) {
 			{"GET", "empty.html", "", "", 200, "", ""},
 			{"GET", "d/", "", "", 200, "<p>", ""},
 			{"GET", "a%20b.txt", "", "", 200, "space", ""},
-			{"GET", "d", "", "", 404, "not found\n", ""},
+			{"GET", "d", "", "", 301, "", ""},
 			{"GET", "none", "", "", 404, "not found\n", ""},
 			{"GET", "../../../etc/passwd", "", "", 404, "not found\n", ""},
 			{"GET", "%2e%2e/%2e%2e/etc/passwd", "", "", 404, "not found\n", ""},
