@@ -1,12 +1,12 @@
 package arena
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"unsafe"
 
+	"github.com/isobar-go/isobar/internal/base/block"
 	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/internal/offheap"
 )
@@ -26,7 +26,7 @@ const (
 )
 
 // ErrLimit says that an allocation does not fit within LimitBytes.
-var ErrLimit = errors.New("memory limit reached")
+var ErrLimit = block.ErrLimit
 
 // A Config says where an [Arena] takes memory from. The zero Config is ready
 // for use.
@@ -60,14 +60,13 @@ type Arena struct {
 	chunks   []chunk
 	cur      int
 	filled   int // bytes handed out from chunks before cur
-	mapped   int // bytes of all chunks
 	oversize int // chunks above maxChunk
 	maxChunk int
 	gen      uint64 // rounds; a Mark of another one is stale
 	released bool
 	config   Config
-	account  *offheap.Account // nil on the heap
-	freed    event            // in checking builds: the last Reset or Rewind
+	source   block.Source // of the chunks
+	freed    event        // in checking builds: the last Reset or Rewind
 }
 
 // A chunk is memory from which an Arena allocates.
@@ -87,14 +86,13 @@ func Open(config Config) (*Arena, error) {
 	if err := checkChunk("Open", config.ChunkBytes, config.LimitBytes); err != nil {
 		return nil, err
 	}
-	a := &Arena{config: config, maxChunk: max(config.ChunkBytes, maxChunkBytes)}
-	if !config.OnHeap {
-		if config.Purpose == "" {
-			config.Purpose = "arena"
-		}
-		a.account = offheap.For(config.Purpose)
+	if config.Purpose == "" {
+		config.Purpose = "arena"
 	}
-	return a, nil
+	source := block.NewSource(block.Config{
+		LimitBytes: int64(config.LimitBytes), OnHeap: config.OnHeap, HugePages: config.HugePages, Purpose: config.Purpose,
+	})
+	return &Arena{config: config, source: source, maxChunk: max(config.ChunkBytes, maxChunkBytes)}, nil
 }
 
 func checkChunk(op string, chunkBytes, limitBytes int) error {
@@ -151,36 +149,11 @@ func (a *Arena) advance(size uintptr) error {
 }
 
 func (a *Arena) newChunk(size int) ([]byte, error) {
-	size = max(size, a.config.ChunkBytes, min(a.mapped, a.maxChunk))
-	room := math.MaxInt
-	if a.config.LimitBytes > 0 {
-		room = a.config.LimitBytes - a.mapped
-	}
-	size = a.roundUp(size)
-	if size > room {
-		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes, size)
-	}
-	var mem []byte
-	if a.account == nil {
-		mem = make([]byte, size)
-	} else {
-		var err error
-		if mem, err = a.account.Map(size, a.config.HugePages); err != nil {
-			return nil, err
-		}
-	}
-	a.mapped += size
-	if size > a.maxChunk {
+	mem, err := a.source.Take(max(size, a.config.ChunkBytes, min(int(a.source.Bytes()), a.maxChunk)))
+	if len(mem) > a.maxChunk {
 		a.oversize++
 	}
-	return mem, nil
-}
-
-func (a *Arena) roundUp(size int) int {
-	if a.account == nil {
-		return (size + alignBytes - 1) &^ (alignBytes - 1)
-	}
-	return offheap.RoundUp(size, a.config.HugePages)
+	return mem, err
 }
 
 // enter makes chunk i the current one, with off bytes of it handed out.
@@ -217,7 +190,7 @@ func (a *Arena) Reset() {
 			if len(c.mem) <= a.maxChunk {
 				return false
 			}
-			a.giveBack(c.mem)
+			a.source.Give(c.mem)
 			return true
 		})
 		a.oversize = 0
@@ -235,13 +208,6 @@ func (a *Arena) restart() {
 	a.enter(0, 0)
 }
 
-func (a *Arena) giveBack(mem []byte) {
-	a.mapped -= len(mem)
-	if a.account != nil {
-		a.account.Unmap(mem)
-	}
-}
-
 // Release gives all memory back. No pointer into the arena may be used
 // afterwards, and the arena neither: both of its uses and a second Release
 // panic.
@@ -251,7 +217,7 @@ func (a *Arena) Release() {
 		a.poisonAll()
 	}
 	for _, c := range a.chunks {
-		a.giveBack(c.mem)
+		a.source.Give(c.mem)
 	}
 	a.chunks, a.filled, a.oversize = nil, 0, 0
 	a.restart()
@@ -274,7 +240,7 @@ type Stats struct {
 
 // Stats returns the present sizes.
 func (a *Arena) Stats() Stats {
-	return Stats{UsedBytes: a.filled + int(a.off), ChunkBytes: a.mapped, Chunks: len(a.chunks)}
+	return Stats{UsedBytes: a.filled + int(a.off), ChunkBytes: int(a.source.Bytes()), Chunks: len(a.chunks)}
 }
 
 // OffHeapBytes returns the bytes that this process has mapped outside of the

@@ -56,12 +56,12 @@ func (a *Arena) check(size uintptr) {
 // poisonAll makes what was handed out unusable: off the heap the pages go
 // back, so that access faults; on it and in race builds they are poisoned.
 func (a *Arena) poisonAll() {
-	if a.account == nil || invariant.Race {
+	if a.source.OnHeap() || invariant.Race {
 		a.poisonFrom(0, 0)
 		return
 	}
 	for _, c := range a.chunks {
-		a.giveBack(c.mem)
+		a.source.Give(c.mem)
 	}
 	a.chunks, a.oversize = nil, 0
 	a.restart()

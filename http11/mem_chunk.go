@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/isobar-go/isobar/internal/offheap"
+	blocks "github.com/isobar-go/isobar/internal/base/block"
 )
 
 // A chunk is memory from which Slab and Arena cut blocks. It holds no pointers.
@@ -33,11 +33,10 @@ func (c *chunk) drop(bytes int) int64 { return c.used.Add(-oneHolder-int64(bytes
 
 // chunks makes chunks and keeps idle ones.
 type chunks struct {
-	size    int   // of a chunk
-	limit   int64 // bytes of all chunks; 0 is no limit
-	account *offheap.Account
+	size int // of a chunk
 
 	mu    sync.Mutex
+	from  blocks.Source       // guarded by mu
 	all   map[*chunk]struct{} // guarded by mu
 	idle  []*chunk            // guarded by mu
 	keep  int                 // idle chunks that are kept; guarded by mu
@@ -48,11 +47,10 @@ type chunks struct {
 }
 
 func (s *chunks) init(c Memory) {
-	s.size, s.limit = c.ChunkBytes, c.LimitBytes
-	if c.OffHeap {
-		s.size = offheap.RoundUp(s.size, false)
-		s.account = offheap.For("http11")
-	}
+	s.from = blocks.NewSource(blocks.Config{
+		LimitBytes: c.LimitBytes, OnHeap: !c.OffHeap, Purpose: "http11", KeepAddresses: true,
+	})
+	s.size = s.from.Round(c.ChunkBytes)
 	s.keep = int(c.IdleBytes / int64(s.size))
 	s.all = make(map[*chunk]struct{})
 }
@@ -72,18 +70,11 @@ func (s *chunks) get() (c *chunk, fresh bool) {
 
 // make makes a chunk, or returns nil. Called with mu held.
 func (s *chunks) make() *chunk {
-	if s.limit > 0 && int64(len(s.all)+1)*int64(s.size) > s.limit {
-		return nil
+	mem, err := s.from.Take(s.size)
+	if err != nil {
+		return nil // the pools serve instead
 	}
-	c := &chunk{index: -1}
-	if s.account == nil {
-		c.mem = make([]byte, s.size)
-	} else {
-		var err error
-		if c.mem, err = s.account.Recommit(s.size); err != nil {
-			return nil // the pools serve instead
-		}
-	}
+	c := &chunk{mem: mem, index: -1}
 	s.all[c] = struct{}{}
 	s.made++
 	return c
@@ -106,9 +97,7 @@ func (s *chunks) put(c *chunk) {
 func (s *chunks) release(c *chunk) {
 	delete(s.all, c)
 	s.freed++
-	if s.account != nil {
-		s.account.Decommit(c.mem)
-	}
+	s.from.Give(c.mem)
 	c.mem = nil
 }
 
@@ -154,7 +143,7 @@ func (s *chunks) addTo(out *MemoryStats, shards map[*chunk]bool) {
 	defer s.mu.Unlock()
 	out.ChunksMade += s.made
 	out.ChunksFreed += s.freed
-	out.HeldBytes += int64(len(s.all)) * int64(s.size)
+	out.HeldBytes += s.from.Bytes()
 	for c := range s.all {
 		used := c.used.Load()
 		out.InUse += used >> 32

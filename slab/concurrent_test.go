@@ -235,7 +235,7 @@ func TestMappedTable(t *testing.T) {
 		inserted.Store(int64(i + 1))
 	}
 	readers.Wait()
-	if got, chunks := OffHeapBytes()["slab table test"], int64(c.slab.mapped); got <= chunks {
+	if got, chunks := OffHeapBytes()["slab table test"], c.slab.source.Bytes(); got <= chunks {
 		t.Errorf("%d bytes are mapped, want more than the %d of the chunks: the table is not mapped", got, chunks)
 	}
 	c.Release()

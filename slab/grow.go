@@ -27,35 +27,32 @@ func (s *Slab[T]) grow(n int) error {
 // addChunks adds a run of n chunks, or as many more as fill whole pages.
 func (s *Slab[T]) addChunks(n int) error {
 	size := int(chunkBytes[T]())
-	bytes := n * size
-	if s.account != nil {
-		bytes = offheap.RoundUp(bytes, s.config.HugePages)
-		n = bytes / size
-	}
-	switch {
-	case len(s.chunks)+n > maxSlots/chunkSlots:
+	bytes := s.source.Round(n * size)
+	n = bytes / size
+	if len(s.chunks)+n > maxSlots/chunkSlots {
 		return fmt.Errorf("%w: a slab has at most %d slots", ErrLimit, maxSlots)
-	case s.config.LimitBytes > 0 && bytes > s.config.LimitBytes-s.mapped:
-		return fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, s.mapped, s.config.LimitBytes, bytes)
 	}
-	if s.account == nil {
+	if s.source.OnHeap() {
+		if err := s.source.Claim(bytes); err != nil {
+			return err
+		}
 		for range n {
 			s.chunks = append(s.chunks, new(chunk[T]))
 		}
-	} else {
-		if err := s.widen(len(s.chunks) + n); err != nil {
-			return err
-		}
-		run, err := s.account.Map(bytes, s.config.HugePages)
-		if err != nil {
-			return err
-		}
-		s.runs = append(s.runs, run)
-		for i := range n {
-			s.chunks = append(s.chunks, chunkAt[T](run[i*size:]))
-		}
+		return nil
 	}
-	s.mapped += bytes
+	run, err := s.source.Take(bytes)
+	if err != nil {
+		return err
+	}
+	if err := s.widen(len(s.chunks) + n); err != nil {
+		s.source.Give(run)
+		return err
+	}
+	s.runs = append(s.runs, run)
+	for i := range n {
+		s.chunks = append(s.chunks, chunkAt[T](run[i*size:]))
+	}
 	return nil
 }
 
@@ -71,11 +68,11 @@ func (s *Slab[T]) widen(n int) error {
 	if n <= max(cap(s.chunks), heapTable) {
 		return nil
 	}
-	mem, err := s.account.Map(offheap.RoundUp(2*n*int(ptrBytes), false), false)
+	mem, err := s.tables.Take(2 * n * int(ptrBytes))
 	if err != nil {
 		return err
 	}
-	s.runs = append(s.runs, mem)
+	s.tabled = append(s.tabled, mem)
 	s.chunks = append(tableAt[T](mem), s.chunks...)
 	return nil
 }
@@ -94,7 +91,7 @@ type Stats struct {
 
 // Stats returns the present sizes. It looks at every slot.
 func (s *Slab[T]) Stats() Stats {
-	st := Stats{Live: s.live, Slots: int(s.bump), Chunks: len(s.chunks), ChunkBytes: s.mapped}
+	st := Stats{Live: s.live, Slots: int(s.bump), Chunks: len(s.chunks), ChunkBytes: int(s.source.Bytes())}
 	for c := range s.chunks {
 		live := 0
 		for i := uint32(c * chunkSlots); i < min(s.bump, uint32(c+1)*chunkSlots); i++ {

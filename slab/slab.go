@@ -1,15 +1,14 @@
 package slab
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"reflect"
 	"sync/atomic"
 
+	"github.com/isobar-go/isobar/internal/base/block"
 	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/offheap"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 
 // ErrLimit says that an object does not fit within LimitBytes, or that the
 // slab has 2^30 slots.
-var ErrLimit = errors.New("memory limit reached")
+var ErrLimit = block.ErrLimit
 
 // A Handle names an object in a slab of Ts. The zero Handle names none. It
 // means nothing to a slab other than the one that returned it.
@@ -92,11 +91,12 @@ type Slab[T any] struct {
 	// retired counts slots whose generations are exhausted, again after Clear.
 	retired int
 
-	runs     [][]byte // mappings: of chunks, and of tables of them
-	mapped   int      // bytes of all chunks
+	source   block.Source // of the chunks
+	runs     [][]byte     // of source, unless on the heap
+	tables   block.Source // of mapped tables of chunks
+	tabled   [][]byte     // of tables
 	released bool
 	config   Config
-	account  *offheap.Account // nil on the heap
 	shared   bool             // by a Concurrent: no pointers are handed out
 	removed  map[uint32]event // in checking builds: where free slots were freed
 }
@@ -113,14 +113,14 @@ func New[T any](config Config) (*Slab[T], error) {
 	case !config.OnHeap && holdsPointers(t):
 		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector would not see in mapped memory; use handles instead, or set OnHeap", t)
 	}
-	s := &Slab[T]{free: none, config: config}
-	if !config.OnHeap {
-		if config.Purpose == "" {
-			config.Purpose = "slab"
-		}
-		s.account = offheap.For(config.Purpose)
+	if config.Purpose == "" {
+		config.Purpose = "slab"
 	}
-	return s, nil
+	from := block.Config{
+		LimitBytes: int64(config.LimitBytes), OnHeap: config.OnHeap, HugePages: config.HugePages, Purpose: config.Purpose,
+	}
+	tables := block.Config{OnHeap: config.OnHeap, Purpose: config.Purpose}
+	return &Slab[T]{free: none, config: config, source: block.NewSource(from), tables: block.NewSource(tables)}, nil
 }
 
 // holdsPointers walks t.
@@ -284,9 +284,12 @@ func (s *Slab[T]) wipe() {
 func (s *Slab[T]) Release() {
 	s.mustBeOpen("Release")
 	for _, run := range s.runs {
-		s.account.Unmap(run)
+		s.source.Give(run)
 	}
-	s.chunks, s.runs, s.mapped = nil, nil, 0
+	for _, table := range s.tabled {
+		s.tables.Give(table)
+	}
+	s.chunks, s.runs, s.tabled, s.source = nil, nil, nil, block.Source{}
 	s.bump, s.free, s.live = 0, none, 0
 	s.released = true
 }

@@ -18,8 +18,8 @@ const module = "github.com/isobar-go/isobar"
 // lower rank, and those of its own that peers lists. A package that is not
 // here does not belong to the module.
 var ranks = map[string]int{
-	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1, "internal/base/poll": 1,
-	"arena": 2, "slab": 2, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "memtest": 2,
+	"internal/invariant": 0, "internal/cgroup": 0, "internal/procpin": 0, "internal/gctest": 0, "internal/offheap": 1, "internal/base/poll": 1, "internal/base/block": 2,
+	"arena": 3, "slab": 3, "pool": 2, "queue": 2, "latency": 2, "gcctl": 2, "memtest": 2,
 	"gcctl/gcctlprom": 3, "eventloop": 3, "http11": 3, "http11/http11prom": 4,
 	"advise/check": 2, "advise": 4, "advise/golangci": 5, "advise/internal/registry": 4, "advise/internal/replay": 5, // and each check: see rank
 	"internal/cell": 2, "internal/tick": 2, "internal/gctrace": 2,
@@ -132,7 +132,7 @@ func TestLibrariesNeedOnlyTheStandardLibrary(t *testing.T) {
 		module + "/internal/gctest": true, // by tests
 		"golang.org/x/sys/unix":     true, "golang.org/x/sys/windows": true, "golang.org/x/sys/cpu": true,
 	}
-	for _, lib := range append([]string{"internal/invariant", "internal/cgroup", "internal/procpin", "internal/offheap", "internal/base/poll"}, libraries...) {
+	for _, lib := range append([]string{"internal/invariant", "internal/cgroup", "internal/procpin", "internal/offheap", "internal/base/poll", "internal/base/block"}, libraries...) {
 		allowed[module+"/"+lib] = true
 	}
 	imports(t, func(pkg, file, imported string) {
