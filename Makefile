@@ -7,7 +7,7 @@
 GO       ?= go
 FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
-KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/offheap
+KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/offheap ./internal/base/...
 
 .PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus bench bench-gcctl soak deploy
 
