@@ -206,7 +206,7 @@ func (r *results) add(pkg string, block int, output []byte) error {
 
 func (r *results) write(w io.Writer, command string, seed uint64) error {
 	machine := host.Fingerprint()
-	fmt.Fprintf(w, "# Ours against peers\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
+	fmt.Fprintf(w, title+"\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
 		command, machine.CPU, machine.CPUs, runtime.Version(), runtime.GOOS, runtime.GOARCH, seed)
 	of := "CPU time per operation where the benchmark reports it, else in wall time"
 	if r.wall {

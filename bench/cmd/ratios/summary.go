@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,12 +38,17 @@ func (t *tally) median() float64 {
 	return (s[(n-1)/2] + s[n/2]) / 2
 }
 
+// title begins the first line of a page; its packages follow.
+const title = "# Ours against peers"
+
+var packageHead = regexp.MustCompile(`(?m)^## (.+)$`)
+
 // summaryHead begins the summary; summarize puts it above the first package.
 const summaryHead = "\n| package | peer | rows | better | no difference shown | worse |" +
 	" median ratio | worst ratio | in |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |\n"
 
-// summarize puts a table of all peers above the tables of a page, in place of
-// one that is there. It reads the rows of the page itself, so that the summary
+// summarize names the packages of a page in its title, and puts a table of all
+// peers above its tables, in place of one that is there. It reads the rows of the page itself, so that the summary
 // cannot say anything else.
 func summarize(page string) string {
 	first := strings.Index(page, "\n## ")
@@ -53,9 +59,13 @@ func summarize(page string) string {
 	if at := strings.Index(head, summaryHead); at >= 0 {
 		head = head[:at]
 	}
+	var packages []string
+	for _, m := range packageHead.FindAllStringSubmatch(tables, -1) {
+		packages = append(packages, m[1])
+	}
+	_, rest, _ := strings.Cut(head, "\n")
 	var b strings.Builder
-	b.WriteString(head)
-	b.WriteString(summaryHead)
+	fmt.Fprintf(&b, "%s: %s\n%s%s", title, strings.Join(packages, ", "), rest, summaryHead)
 	for _, t := range tallies(tables) {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %.3g | %.3g %s | %s |\n", t.pkg, t.peer, len(t.ratios),
 			t.better, t.same, t.worse, t.median(), t.worst, t.worstRange, t.worstRow)

@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write the summaries of the pages in docs/results")
 
 func TestSummarize(t *testing.T) {
-	const head, tables = "# Ours\n\nIntroduction.\n", `
+	const rest, tables = "\nIntroduction.\n", `
 ## pool
 
 ### Get
@@ -29,10 +29,10 @@ func TestSummarize(t *testing.T) {
 | isobar | 2 ns | | | |
 | slow | 2 ns | 1 (wall) | [0.9, 1.1] | no difference shown |
 `
-	want := head + summaryHead +
+	want := title + ": pool\n" + rest + summaryHead +
 		"| pool | slow | 2 | 1 | 1 | 0 | 0.75 | 1 [0.9, 1.1] | Put-2 |\n" +
 		"| pool | quick | 1 | 0 | 0 | 1 | 2 | 2 [1.9, 2.1] | Get |\n" + tables
-	if got := summarize(head + tables); got != want {
+	if got := summarize(title + "\n" + rest + tables); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if got := summarize(want); got != want {
