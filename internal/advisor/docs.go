@@ -12,7 +12,8 @@ import (
 // they say of themselves.
 func Docs(w io.Writer, checks []*check.Check) error {
 	var b strings.Builder
-	b.WriteString("# The checks\n\nMade by `isobar advise checks --markdown`: change the checks, not this page. How they are run and\nhow well they do is in [advise-quality.md](advise-quality.md).\n\n")
+	b.WriteString("# The checks\n\nWritten by `isobar advise checks --markdown`: change the checks, not this page. " +
+		"[advise.md](../advise.md) says how to\nuse them, [advise-quality.md](advise-quality.md) how well they do.\n\n")
 	b.WriteString("| exercise | check | severity | Go versions | what is flagged |\n| ---: | --- | --- | --- | --- |\n")
 	for _, c := range checks {
 		number := ""
