@@ -43,8 +43,8 @@ func TestAMemoryModeIsOneFile(t *testing.T) {
 	}
 
 	t.Run("http11", func(t *testing.T) {
-		tests := []string{"TestConformanceOfTheParser", "TestStaleViewsPanic", "TestWarmLeavesNoMisses", "TestRequestsAllocateNothing",
-			"TestActiveRequestsFit", "TestNoMemoryIsSharedByTwo"}
+		tests := []string{"TestConformanceOfTheParser", "TestStaleViewsPanic", "TestWarmLeavesNoMisses",
+			"TestRequestsAllocateNothing", "TestActiveRequestsFit", "TestNoMemoryIsSharedByTwo"}
 		out := goOverlay(root, "test", "-v", "-run", "Modes|"+strings.Join(tests, "|"), "./http11")
 		for _, want := range tests {
 			if !strings.Contains(out, "--- PASS: "+want+"/dummy/") {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/cloudwego/hertz/pkg/app"
 	hertz "github.com/cloudwego/hertz/pkg/app/server"
@@ -19,19 +20,26 @@ import (
 )
 
 // names lists the servers in the order in which they are run.
-var names = []string{"isobar", "isobar-slab", "isobar-arena", "isobar-readiness", "fasthttp", "hertz", "net-http", "loop", "gnet"}
+var names = []string{"isobar", "isobar-readiness", "fasthttp", "hertz", "net-http", "loop", "gnet"}
 
 var servers = map[string]func(net.Listener) error{
 	"isobar":              isobar(http11.Goroutines, http11.Memory{}),
-	"isobar-slab":         isobar(http11.Goroutines, http11.Memory{Mode: http11.Slab}),
 	"isobar-slab-offheap": isobar(http11.Goroutines, http11.Memory{Mode: http11.Slab, OffHeap: true}),
-	"isobar-arena":        isobar(http11.Goroutines, http11.Memory{Mode: http11.Arena}),
 	"isobar-readiness":    isobar(http11.Readiness, http11.Memory{}),
 	"fasthttp":            serveFasthttp,
 	"hertz":               serveHertz,
 	"net-http":            serveNetHTTP,
 	"loop":                serveLoop,
 	"gnet":                serveGnet,
+}
+
+// init adds a server for each further memory mode, behind the first.
+func init() {
+	for i, mode := range http11.MemoryModes()[1:] {
+		name := "isobar-" + mode.String()
+		names = slices.Insert(names, 1+i, name)
+		servers[name] = isobar(http11.Goroutines, http11.Memory{Mode: mode})
+	}
 }
 
 func isobar(engine http11.Engine, memory http11.Memory) func(net.Listener) error {
