@@ -5,46 +5,66 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Adapt returns a Handler that has h answer, so that a route of net/http can
 // stay as it is. Requests and header maps are made anew for each request, as
-// net/http does. The context of the request ends when h returns; it does not
-// end when the client goes away. http.ResponseController can flush and hijack.
-// Of the informational responses only 100 (Continue) is sent, when the body is
-// first read.
+// net/http does. The body and the writer may be used by two goroutines at a
+// time; after h has returned they refuse, with http.ErrBodyReadAfterClose and an
+// error that wraps ErrEnded, and whoever waits in them is made to leave. The
+// context of the request is that of Context.Context. http.ResponseController can
+// flush, hijack and set deadlines.
 func Adapt(h http.Handler) Handler { return adapted{h} }
 
 type adapted struct{ h http.Handler }
 
 func (a adapted) ServeHTTP11(c *Context) {
 	c.MayBlock() // as handlers of net/http may
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	r, err := c.httpRequest(ctx)
+	r, err := c.httpRequest()
 	if err != nil {
 		c.Error(400, "the request target is not a URL") // nothing was sent before
 		return
 	}
-	w := &adaptedWriter{c: c, header: http.Header{}, request: r}
+	w := &adaptedWriter{bridge: c.bridge(), header: http.Header{}}
 	a.h.ServeHTTP(w, r)
-	if w.hijacked || c.bodyErr != nil && w.status == 0 && !w.wrote {
-		return
+	w.finish()
+}
+
+// A bridge is how what net/http handlers are given gets at the request.
+type bridge struct {
+	own  Context
+	from *exchange // for a fault that tests set
+}
+
+func (c *Context) bridge() bridge {
+	b := bridge{own: Context{c.Request}}
+	if faults.keepAdapted {
+		b.from = c.must(c.enter(), "Adapt")
+		b.from.exit()
 	}
-	w.writeHead(nil)
-	w.trailers()
+	return b
+}
+
+// c returns the Context of the request.
+func (b *bridge) c() *Context {
+	if b.from != nil && b.from.r != nil {
+		return &Context{b.from.request()}
+	}
+	return &b.own
 }
 
 // httpRequest makes the request that net/http's server would.
-func (c *Context) httpRequest(ctx context.Context) (*http.Request, error) {
+func (c *Context) httpRequest() (*http.Request, error) {
 	h := &c.r.head
 	r := &http.Request{
 		Method: c.Method().String(), RequestURI: c.Target().String(), Host: c.Host().String(),
@@ -83,135 +103,127 @@ func (c *Context) httpRequest(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	if h.length != 0 {
-		r.Body = &adaptedBody{c: c, r: r}
+		r.Body = &adaptedBody{bridge: c.bridge(), request: r}
 	}
-	if addr := c.RemoteAddr(); addr != nil {
+	return r.WithContext(c.describe(r)), nil
+}
+
+// describe sets what r says of the connection, and returns the context.
+func (c *Context) describe(r *http.Request) context.Context {
+	x := c.must(c.enter(), "Adapt")
+	defer x.exit()
+	ctx := context.Context(x.context(c, context.Background()))
+	if addr := x.remoteAddr(); addr != nil {
 		r.RemoteAddr = addr.String()
-		ctx = context.WithValue(ctx, http.LocalAddrContextKey, c.conn.nc.LocalAddr())
-		if t, ok := c.conn.nc.(*tls.Conn); ok {
+		ctx = context.WithValue(ctx, http.LocalAddrContextKey, x.conn.nc.LocalAddr())
+		if t, ok := x.conn.nc.(*tls.Conn); ok {
 			state := t.ConnectionState()
 			r.TLS = &state
 		}
 	}
-	return r.WithContext(ctx), nil
+	return ctx
 }
 
 // adaptedBody reads the body for net/http.
 type adaptedBody struct {
-	c      *Context
-	r      *http.Request
-	closed bool
+	bridge
+	request  *http.Request
+	closed   atomic.Bool // publishes nothing
+	trailers sync.Once
 }
 
 func (b *adaptedBody) Read(p []byte) (int, error) {
-	if b.closed {
+	if b.closed.Load() && !faults.keepAdapted {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	n, err := b.c.BodyReader().Read(p)
-	if err == io.EOF {
-		for name, value := range b.c.Trailers() {
-			key := textproto.CanonicalMIMEHeaderKey(name.String())
-			if _, announced := b.r.Trailer[key]; announced {
-				b.r.Trailer[key] = append(b.r.Trailer[key], value.String())
-			}
-		}
+	c := b.c()
+	n, err := c.BodyReader().Read(p)
+	switch {
+	case errors.Is(err, ErrEnded):
+		return 0, http.ErrBodyReadAfterClose
+	case err == io.EOF && b.request.Trailer != nil:
+		b.trailers.Do(func() { b.takeTrailers(c) })
 	}
 	return n, err
 }
 
+func (b *adaptedBody) takeTrailers(c *Context) {
+	defer func() { recover() }() // the request has ended meanwhile: nobody reads trailers then
+	for name, value := range c.Trailers() {
+		key := textproto.CanonicalMIMEHeaderKey(name.String())
+		if _, announced := b.request.Trailer[key]; announced {
+			b.request.Trailer[key] = append(b.request.Trailer[key], value.String())
+		}
+	}
+}
+
 func (b *adaptedBody) Close() error {
-	b.closed = true
+	b.closed.Store(true)
 	return nil
 }
 
 // adaptedWriter is the http.ResponseWriter of an adapted handler.
 type adaptedWriter struct {
-	c        *Context
-	request  *http.Request
-	header   http.Header
+	bridge
+	header http.Header // the handler's
+
+	mu       sync.Mutex
+	ended    bool        // the handler has returned; guarded by mu, as what follows
 	status   int         // as of WriteHeader; 0 before
 	frozen   http.Header // header as it was then
-	wrote    bool        // the head went to c
+	wrote    bool        // the head went to the Context
 	hijacked bool
 	announce []string // trailer fields, by the field Trailer
 }
 
 func (w *adaptedWriter) Header() http.Header { return w.header }
 
+// enter takes the writer, or says why it cannot be used any more.
+func (w *adaptedWriter) enter(op string) error {
+	w.mu.Lock()
+	switch {
+	case faults.keepAdapted:
+		return nil
+	case w.ended:
+		w.mu.Unlock()
+		return w.own.r.late(op)
+	case w.hijacked:
+		w.mu.Unlock()
+		return http.ErrHijacked
+	}
+	return nil
+}
+
 func (w *adaptedWriter) WriteHeader(status int) {
-	if w.status != 0 || w.hijacked || status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+	if w.enter("WriteHeader") != nil {
 		return
 	}
-	w.status, w.frozen = status, w.header.Clone()
-}
-
-// writeHead hands the head to c; content is what is written first.
-func (w *adaptedWriter) writeHead(content []byte) {
-	if w.wrote {
+	defer w.mu.Unlock()
+	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+		w.inform(status)
 		return
 	}
-	w.wrote = true
-	w.WriteHeader(200)
-	w.c.SetStatus(w.status)
-	_, typed := w.frozen["Content-Type"]
-	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && w.c.mayHaveContent() {
-		w.c.SetHeader("Content-Type", http.DetectContentType(content))
-	}
-	for _, value := range w.frozen["Trailer"] {
-		for key := range strings.SplitSeq(value, ",") {
-			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
-		if strings.HasPrefix(name, http.TrailerPrefix) || knownID(name) == idTransferEncoding || !token(name) || slices.Contains(w.announce, name) {
-			continue
-		}
-		for i, value := range w.frozen[name] {
-			value = strings.TrimSpace(cleanValue.Replace(value))
-			if i == 0 {
-				w.c.SetHeader(name, value)
-			} else {
-				w.c.AddHeader(name, value)
-			}
-		}
-	}
-	if w.announce != nil && w.c.mayHaveContent() && !w.c.head {
-		w.c.stream()
-	}
-}
-
-// cleanValue makes a field value of whatever a handler sets, as net/http does.
-var cleanValue = func() *strings.Replacer {
-	var pairs []string
-	for c := range byte(0x80) {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			pairs = append(pairs, string(rune(c)), " ")
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}()
-
-func token(name string) bool {
-	for i := range len(name) {
-		if classOf[name[i]]&isToken == 0 {
-			return false
-		}
-	}
-	return name != ""
+	w.writeHeader(status)
 }
 
 func (w *adaptedWriter) Write(p []byte) (int, error) { return adaptedWrite(w, p) }
 
 func (w *adaptedWriter) WriteString(s string) (int, error) { return adaptedWrite(w, s) }
 
-func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (int, error) {
-	if w.hijacked {
-		return 0, http.ErrHijacked
+func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
+	if err := w.enter("Write"); err != nil {
+		return 0, err
 	}
+	defer w.mu.Unlock()
 	if !w.wrote {
 		w.writeHead([]byte(p[:min(len(p), 512)]))
 	}
-	n, err := writeContent(w.c, p)
+	switch p := any(p).(type) {
+	case string:
+		n, err = w.c().WriteString(p)
+	case []byte:
+		n, err = w.c().Write(p)
+	}
 	switch err {
 	case ErrBodyNotAllowed:
 		err = http.ErrBodyNotAllowed
@@ -221,17 +233,24 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (int, error) {
 	return n, err
 }
 
-// trailers sends the trailer fields that the handler has set.
-func (w *adaptedWriter) trailers() {
-	for _, name := range slices.Sorted(maps.Keys(w.header)) {
-		key, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
-		if !prefixed && !slices.Contains(w.announce, name) || !token(key) || !trailing(knownID(key)) {
-			continue
-		}
-		for _, value := range w.header[name] {
-			w.c.SetTrailer(key, strings.TrimSpace(cleanValue.Replace(value)))
-		}
+// finish completes the response when the handler has returned.
+func (w *adaptedWriter) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	if w.hijacked || w.status == 0 && !w.wrote && w.bodyFailed() {
+		return
 	}
+	w.writeHead(nil)
+	w.trailers()
+}
+
+// bodyFailed reports whether the body could not be read, which the server then
+// answers.
+func (w *adaptedWriter) bodyFailed() bool {
+	x := w.own.must(w.own.enter(), "Adapt")
+	defer x.exit()
+	return x.bodyErr != nil
 }
 
 // Flush is for http.Flusher.
@@ -241,20 +260,31 @@ func (w *adaptedWriter) Flush() {
 
 // FlushError is for http.ResponseController.
 func (w *adaptedWriter) FlushError() error {
-	if w.hijacked {
-		return http.ErrHijacked
+	if err := w.enter("Flush"); err != nil {
+		return err
 	}
+	defer w.mu.Unlock()
 	w.writeHead(nil)
-	return w.c.Flush()
+	return w.c().Flush()
 }
+
+// SetReadDeadline is for http.ResponseController.
+func (w *adaptedWriter) SetReadDeadline(t time.Time) error { return w.c().SetReadDeadline(t) }
+
+// SetWriteDeadline is for http.ResponseController.
+func (w *adaptedWriter) SetWriteDeadline(t time.Time) error { return w.c().SetWriteDeadline(t) }
+
+// EnableFullDuplex is for http.ResponseController: it is so in any case.
+func (w *adaptedWriter) EnableFullDuplex() error { return nil }
 
 // Hijack is for http.Hijacker. A head that was set before is sent: libraries for
 // WebSockets change the protocol so.
 func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if w.hijacked {
-		return nil, nil, http.ErrHijacked
+	if err := w.enter("Hijack"); err != nil {
+		return nil, nil, err
 	}
-	nc, buffered, err := w.c.Hijack()
+	defer w.mu.Unlock()
+	nc, buffered, err := w.c().Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -272,17 +302,4 @@ func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 	}
 	return nc, bufio.NewReadWriter(r, bufio.NewWriter(nc)), nil
-}
-
-// plainHead returns the head as it was set, without what frames content.
-func (w *adaptedWriter) plainHead() []byte {
-	head := appendStatusLine(nil, w.status)
-	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
-		for _, value := range w.frozen[name] {
-			if token(name) {
-				head = appendField(head, name, strings.TrimSpace(cleanValue.Replace(value)))
-			}
-		}
-	}
-	return append(head, "\r\n"...)
 }

@@ -13,11 +13,17 @@ import (
 // batch answers the requests that have arrived, and waits for the rest of one
 // that has begun. It reports whether the connection goes on.
 func (c *conn) batch() bool {
-	cx := &c.cx
 	if c.srv.Idle != nil {
 		c.srv.enter()
 		defer c.idle()
 	}
+	goesOn := c.answerAll()
+	c.paid()
+	return goesOn
+}
+
+func (c *conn) answerAll() bool {
+	cx := &c.cx
 	for {
 		n, err := parseHead(&cx.r.head, cx.buf[cx.next:], &c.srv.lim)
 		switch {
@@ -26,6 +32,14 @@ func (c *conn) batch() bool {
 			return c.refuse(err)
 		case n > 0:
 			cx.begin(n)
+			if c.srv.MaxBody != nil && cx.r.head.length != 0 {
+				if err := cx.askMaxBody(); err != nil {
+					return c.refuse(err)
+				}
+			}
+			if cx.mark > 0 && !c.owe() {
+				return false
+			}
 			if !c.answer() {
 				return false
 			}
@@ -86,13 +100,20 @@ func (c *conn) answer() bool {
 	c.requests++
 	h := &cx.r.head
 	cx.close = h.close || c.srv.MaxRequests > 0 && c.requests >= c.srv.MaxRequests
+	cx.failed = nil
 	ok := c.call()
-	if c.hijacked {
-		return false
-	}
 	switch {
+	case c.hijacked:
+		c.log(EndHijacked)
+		return false
 	case !ok && (cx.state >= stateStreamed || cx.aborted):
-		return false // the client notices that the response is incomplete
+		c.abandon() // the client notices that the response is incomplete
+		if cx.aborted {
+			c.log(EndAborted)
+		} else {
+			c.log(EndPanicked)
+		}
+		return false
 	case !ok:
 		cx.fail(500, "the handler failed")
 	case cx.bodyErr != nil && cx.state == stateNone && !cx.touched:
@@ -100,10 +121,14 @@ func (c *conn) answer() bool {
 		if errors.As(cx.bodyErr, &refusal) {
 			return c.refuse(refusal)
 		}
+		c.abandon()
+		c.log(EndCut)
 		return false
 	}
 	whole := cx.finish()
-	c.log()
+	if c.srv.Access != nil {
+		c.logSent(ok, whole)
+	}
 	if !whole || !cx.skipBody() || cx.close {
 		return c.last(cx.bodyState != bodyDone || !ok || cx.next < len(cx.buf))
 	}
@@ -116,6 +141,15 @@ func (c *conn) answer() bool {
 	return true
 }
 
+// abandon sends the responses to earlier requests before the connection ends
+// without one to this.
+func (c *conn) abandon() {
+	if c.cx.mark > 0 {
+		c.cx.out = c.cx.out[:c.cx.mark]
+		c.flush() // nothing is left to do if it fails
+	}
+}
+
 // call calls the handler and reports whether it returned. In an execution trace
 // it is the region "http11 request".
 func (c *conn) call() (ok bool) {
@@ -126,12 +160,18 @@ func (c *conn) call() (ok bool) {
 		if ok {
 			return
 		}
-		if v := recover(); v != nil {
+		v := recover()
+		c.cx.end()
+		if v != nil {
 			c.panicked(v)
+		} else {
+			c.paid() // runtime.Goexit: nothing else will run
 		}
 	}()
-	c.srv.Handler.ServeHTTP11(&c.cx)
-	return true
+	c.srv.Handler.ServeHTTP11(c.cx.open())
+	ok = true
+	c.cx.end()
+	return ok
 }
 
 func (c *conn) panicked(v any) {
@@ -142,7 +182,7 @@ func (c *conn) panicked(v any) {
 	c.srv.stats.panics.Add(1)
 	stack := debug.Stack()
 	if c.srv.OnPanic != nil {
-		c.srv.OnPanic(v, stack)
+		c.cx.lend(func(q Request) { c.srv.OnPanic(q, v, stack) })
 		return
 	}
 	logPanic(v, stack)
@@ -156,7 +196,10 @@ func (c *conn) refuse(err error) bool {
 	errors.As(err, &refusal)
 	c.cx.fail(refusal.Status, refusal.Reason)
 	c.cx.finish()
-	c.log()
+	if c.srv.Access != nil {
+		c.flush()
+		c.log(EndRefused)
+	}
 	return c.last(true)
 }
 
@@ -172,20 +215,35 @@ func (c *conn) last(unread bool) bool {
 		return false
 	}
 	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
+	c.cx.readBy = deadline{}
 	c.armed = c.srv.clock.now(0) + lingering
 	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
 		return false
 	}
-	c.dst = c.cx.take(4 << 10)
+	c.dst = c.cx.take(32 << 10)
 	defer func() { c.dst = nil }()
-	for n := 0; n < lingerBytes && c.read() == nil; n += c.n {
+	for n := 0; n < lingerBytes; n += c.n {
+		if c.read() != nil {
+			return false
+		}
 	}
+	// It sends on and on: the time that is left is for it to see the answer.
+	c.pauseBeforeReset()
 	return false
 }
 
 // How long, and for how many bytes, a connection that is about to be closed
-// reads on.
+// reads on, and how long it then stays open without being read, so that the
+// client sees the response before the reset.
 const (
 	lingering   = 5 * time.Second
-	lingerBytes = 1 << 20
+	lingerBytes = 16 << 20
+	beforeReset = 500 * time.Millisecond
 )
+
+func (c *conn) pauseBeforeReset() {
+	if c.sock != nil {
+		c.sock.leave()
+	}
+	time.Sleep(beforeReset)
+}

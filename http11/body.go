@@ -25,8 +25,8 @@ const skipBytes = 256 << 10
 // have arrived.
 const firstBodyBytes = 64 << 10
 
-func (c *Context) beginBody(parsed bool) {
-	c.body, c.bodyErr, c.bodyLeft = View{}, nil, 0
+func (c *exchange) beginBody(parsed bool) {
+	c.body, c.bodyErr, c.bodyLeft, c.maxBody = View{}, nil, 0, c.srv.lim.bodyBytes
 	h := &c.r.head
 	switch {
 	case !parsed || h.length == 0:
@@ -40,11 +40,31 @@ func (c *Context) beginBody(parsed bool) {
 	}
 }
 
-// Body reads the rest of the body into memory of the request and returns it.
-// An error means that the body is malformed, too large, late or cut off; a
-// handler that has written nothing then returns, and the server answers.
-// A client that waits for 100 (Continue) is told to go on.
-func (c *Context) Body() (View, error) {
+// limitBody bounds the body, of which nothing was read.
+func (c *exchange) limitBody(n int64) {
+	if n = max(n, 0); c.bodyState != bodyNone {
+		return
+	}
+	c.maxBody, c.chunks.max = n, n
+	if c.r.head.length > n {
+		c.wreck(errBodyLong)
+	}
+}
+
+// askMaxBody asks the server how large the body may be, and refuses it if it is
+// announced as larger.
+func (c *exchange) askMaxBody() (err error) {
+	c.lend(func(q Request) {
+		n := c.srv.MaxBody(q)
+		if c.r.head.length > n {
+			err = errBodyLong
+		}
+		c.maxBody, c.chunks.max = n, n
+	})
+	return err
+}
+
+func (c *exchange) wholeBody() (View, error) {
 	switch {
 	case c.bodyErr != nil:
 		return View{}, c.bodyErr
@@ -62,13 +82,13 @@ func (c *Context) Body() (View, error) {
 		return View{}, err
 	}
 	c.r.base[baseBody] = body
-	c.body = c.r.view(baseBody, span{0, uint32(len(body))})
+	c.body = c.r.part(c.r.epoch(), baseBody, span{0, uint32(len(body))})
 	return c.body, nil
 }
 
 // whole reads the rest of a body with Content-Length. What fits stays in the
 // read buffer.
-func (c *Context) whole() ([]byte, error) {
+func (c *exchange) whole() ([]byte, error) {
 	left := c.bodyLeft
 	if left <= int64(len(c.buf)-c.next) {
 		body := c.buf[c.next : c.next+int(left) : c.next+int(left)]
@@ -94,7 +114,7 @@ func (c *Context) whole() ([]byte, error) {
 }
 
 // wholeChunked reads the rest of a chunked body.
-func (c *Context) wholeChunked() ([]byte, error) {
+func (c *exchange) wholeChunked() ([]byte, error) {
 	body := c.take(max(512, len(c.buf)-c.next))[:0]
 	for {
 		n, err := c.readBody(body[len(body):cap(body)])
@@ -111,22 +131,9 @@ func (c *Context) wholeChunked() ([]byte, error) {
 	}
 }
 
-// BodyReader returns a reader of the body, or of what is left of it. It is
-// valid until the handler returns. Its errors are those of Body.
-func (c *Context) BodyReader() io.Reader { return (*bodyReader)(c) }
-
-type bodyReader Context
-
-func (b *bodyReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	return (*Context)(b).readBody(p)
-}
-
 // readBody reads some of the body; with io.EOF it has been read to its end,
 // maybe by this call.
-func (c *Context) readBody(p []byte) (int, error) {
+func (c *exchange) readBody(p []byte) (int, error) {
 	switch {
 	case c.bodyErr != nil:
 		return 0, c.bodyErr
@@ -158,7 +165,7 @@ func (c *Context) readBody(p []byte) (int, error) {
 }
 
 // decode takes body from the read buffer.
-func (c *Context) decode(p []byte) (int, error) {
+func (c *exchange) decode(p []byte) (int, error) {
 	src := c.buf[c.next:]
 	if !c.r.head.chunked {
 		if int64(len(src)) > c.bodyLeft {
@@ -187,8 +194,14 @@ func (c *Context) decode(p []byte) (int, error) {
 
 // fill waits for more of the body: into p, where nothing needs to be decoded
 // and p is no smaller than the read buffer would be, else into the read buffer.
-func (c *Context) fill(p []byte) error {
+func (c *exchange) fill(p []byte) error {
 	cn := c.conn
+	if err := c.awaitWriter(); err != nil {
+		return err
+	}
+	if err := c.sendEarlier(); err != nil { // what is finished does not wait for this body
+		return c.wreck(err)
+	}
 	if c.bodyState == bodyNone {
 		c.bodyState = bodyPartly
 		cn.phase, cn.waiting = phaseBody, false
@@ -196,7 +209,7 @@ func (c *Context) fill(p []byte) error {
 			return c.wreck(err)
 		}
 	}
-	if !c.r.head.chunked && (len(p) >= readRoom || int64(len(p)) >= c.bodyLeft) {
+	if cn.raw != nil && !c.r.head.chunked && (len(p) >= readRoom || int64(len(p)) >= c.bodyLeft) {
 		cn.dst = p[:min(int64(len(p)), c.bodyLeft)]
 	} else if c.next == len(c.buf) {
 		// All that was read is used: the buffer begins anew behind it.
@@ -213,6 +226,9 @@ func (c *Context) fill(p []byte) error {
 		return nil
 	}
 	cn.dst = nil
+	if err == ErrEnded {
+		return err
+	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -224,7 +240,10 @@ func (c *Context) fill(p []byte) error {
 }
 
 // wreck ends the reading of a body that has no end.
-func (c *Context) wreck(err error) error {
+func (c *exchange) wreck(err error) error {
+	if err == ErrEnded {
+		return err // what is left of the body is the server's
+	}
 	c.bodyState = bodyWrecked
 	c.close = true
 	c.bodyErr = &readError{err}
@@ -232,19 +251,16 @@ func (c *Context) wreck(err error) error {
 }
 
 // goOn sends 100 (Continue) to a client that waits for it.
-func (c *Context) goOn() error {
+func (c *exchange) goOn() error {
 	if !c.r.head.expect || c.state >= stateStreamed {
 		return nil
-	}
-	if err := c.sendEarlier(); err != nil {
-		return err
 	}
 	return c.conn.write([]byte(continueLine))
 }
 
 // skipBody reads what the handler did not read of the body, so that the next
 // request can be found, and reports whether it did.
-func (c *Context) skipBody() bool {
+func (c *exchange) skipBody() bool {
 	if c.bodyState == bodyDone {
 		return true
 	}
@@ -273,6 +289,6 @@ func (c *Context) skipBody() bool {
 
 // unanswered reports whether the client still waits for 100 (Continue), so
 // that it is not known whether the body will come.
-func (c *Context) unanswered() bool {
+func (c *exchange) unanswered() bool {
 	return c.r.head.expect && c.bodyState == bodyNone && c.next == len(c.buf)
 }

@@ -37,6 +37,7 @@ type chunkedBody struct {
 	lim    *limits
 	left   uint64 // of the chunk: its size so far, then data still to come
 	body   int64  // data before this chunk
+	max    int64  // of data
 	ext    int    // bytes of extensions
 	line   int    // where in raw the current trailer line begins
 	digits uint8
@@ -45,7 +46,7 @@ type chunkedBody struct {
 
 // start readies c for a body. Trailers become those of mem.
 func (c *chunkedBody) start(mem *region, lim *limits) {
-	*c = chunkedBody{mem: mem, lim: lim}
+	*c = chunkedBody{mem: mem, lim: lim, max: lim.bodyBytes}
 	mem.trailers = mem.trailers[:0]
 }
 
@@ -214,7 +215,7 @@ func (c *chunkedBody) begin() error {
 		c.state = chunkTrailer
 		return nil
 	}
-	if room := c.lim.bodyBytes - c.body; c.left > uint64(room) {
+	if room := c.max - c.body; c.left > uint64(room) {
 		return errBodyLong
 	}
 	c.body += int64(c.left)

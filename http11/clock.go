@@ -61,3 +61,19 @@ func (c *clock) now(timeout time.Duration) time.Duration {
 	}
 	return time.Since(c.start)
 }
+
+// when returns the time of day at such a time; the zero Time for 0.
+func (c *clock) when(at time.Duration) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return c.start.Add(at)
+}
+
+// deadlineAt is the deadline that a handler sets; none for the zero Time.
+func (c *clock) deadlineAt(t time.Time) deadline {
+	if t.IsZero() {
+		return deadline{set: true}
+	}
+	return deadline{set: true, at: max(t.Sub(c.start), 1)}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -34,9 +35,9 @@ const (
 	graceful = 500 * time.Millisecond
 )
 
-// A conn is one connection, with the engine Readiness a changing one. All fields
-// belong to its goroutine, except that Shutdown sets read deadlines of nc and
-// Close closes it.
+// A conn is one connection, with the engine Readiness a changing one. Its fields
+// belong to whoever has the turn of cx, which is its goroutine while no handler
+// runs; Shutdown sets read deadlines of nc and Close closes it.
 type conn struct {
 	srv  *Server
 	nc   net.Conn
@@ -45,10 +46,15 @@ type conn struct {
 
 	// The callbacks of raw, made once, and what they work on: dst is where to
 	// read to, nil for the read buffer; n and errno are the result.
-	tryRead, tryWrite func(fd uintptr) bool
-	dst, rest         []byte
-	n                 int
-	errno             syscall.Errno
+	tryRead, tryWrite   func(fd uintptr) bool
+	dst, rest           []byte
+	n                   int
+	readErrno           syscall.Errno
+	writeErrno          syscall.Errno
+	readAway, writeAway bool // waiting without the turn; owned by who waits
+
+	sent   int64 // bytes that the kernel took
+	queued int   // of them not yet acknowledged when the write time-out was set
 
 	phase    phase
 	waiting  bool          // armed for this phase
@@ -57,12 +63,14 @@ type conn struct {
 	kept     bool          // an idle connection keeps its memory for now
 	requests int
 	hijacked bool
-	broken   bool // nothing more can be written
-	drained  bool // the last read left nothing behind
-	later    bool // a request is incomplete, and the loop waits for the rest
+	broken   bool     // nothing more can be written
+	drained  bool     // the last read left nothing behind
+	later    bool     // a request is incomplete, and the loop waits for the rest
+	owing    bool     // listed by the watch
+	patient  *patient // what is below nc with TLS, else nil
 	first    [1]byte
 
-	cx Context // its region is nil while there is no request
+	cx exchange // its region is nil while there is no request
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -113,7 +121,29 @@ func (c *conn) handshake() bool {
 	}
 	err := t.HandshakeContext(context.Background())
 	t.SetDeadline(time.Time{})
-	return err == nil
+	if err == nil {
+		return true
+	}
+	c.srv.stats.handshakeErrors.Add(1)
+	c.srv.connError(c.nc.RemoteAddr(), fmt.Errorf("http11: TLS handshake: %w", err))
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) && record.Conn != nil && looksLikeHTTP(record.RecordHeader) {
+		io.WriteString(record.Conn, plainOnTLS) // the connection ends in any case
+	}
+	return false
+}
+
+// plainOnTLS answers a client that speaks plain HTTP on a port for TLS.
+const plainOnTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
+	"the port is for HTTPS, and the request is plain HTTP\n"
+
+// looksLikeHTTP tells the begin of a request from a TLS record.
+func looksLikeHTTP(begin [5]byte) bool {
+	switch string(begin[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH", "CONNE", "TRACE":
+		return true
+	}
+	return false
 }
 
 // await waits for the first byte of a request. Meanwhile the connection holds
@@ -191,13 +221,23 @@ func (c *conn) readOnce() error {
 	if c.raw == nil {
 		return c.readConn()
 	}
-	c.errno = 0
-	if err := c.raw.Read(c.tryRead); err != nil {
-		return err
+	c.readErrno = 0
+	err := c.raw.Read(c.tryRead)
+	if x := &c.cx; x.reading { // it has waited
+		if c.readAway {
+			c.readAway = false
+			x.resume()
+		}
+		x.settled(&x.reading)
+		if !x.served {
+			return ErrEnded
+		}
 	}
 	switch {
-	case c.errno != 0:
-		return c.errno
+	case err != nil:
+		return err
+	case c.readErrno != 0:
+		return c.readErrno
 	case c.n == 0:
 		return io.EOF
 	}
@@ -209,22 +249,29 @@ func (c *conn) readOnce() error {
 
 // readFD tries to read; it is called when the descriptor may be readable.
 func (c *conn) readFD(fd uintptr) bool {
+	if c.readAway {
+		c.readAway = false
+		if !c.cx.resume() {
+			return true
+		}
+	}
 	dst := c.dst
 	if dst == nil {
 		dst = c.cx.space()
 	}
 	for {
-		c.n, c.errno = readFD(fd, dst)
-		if c.errno != syscall.EINTR {
+		c.n, c.readErrno = readFD(fd, dst)
+		if c.readErrno != syscall.EINTR {
 			break
 		}
 	}
-	c.drained = c.errno != 0 || c.n < len(dst)
-	if !again(c.errno) {
+	c.drained = c.readErrno != 0 || c.n < len(dst)
+	if !again(c.readErrno) {
 		return true
 	}
-	c.errno = 0
+	c.readErrno = 0
 	c.park()
+	c.readAway = c.cx.pause(&c.cx.reading)
 	return false
 }
 
@@ -232,27 +279,35 @@ func (c *conn) readFD(fd uintptr) bool {
 // about to wait. An idle connection waits with a buffer of one byte.
 func (c *conn) readConn() error {
 	c.park()
+	x := &c.cx
 	dst := c.dst
 	switch {
-	case c.phase == phaseIdle && c.cx.r == nil:
+	case c.phase == phaseIdle && x.r == nil:
 		dst = c.first[:]
 	case dst == nil:
-		dst = c.cx.space()
+		dst = x.space()
 	}
+	away := x.pause(&x.reading)
 	n, err := c.nc.Read(dst)
-	if c.n = n; n == 0 {
-		if err == nil {
-			err = io.ErrNoProgress
-		}
-		return err
+	if away {
+		x.resume()
+		x.settled(&x.reading)
 	}
-	if c.dst == nil {
-		if c.cx.r == nil {
-			copy(c.cx.space(), c.first[:])
+	if c.n = n; n > 0 && c.dst == nil { // what has been read is not lost, even if the request has ended
+		if x.r == nil {
+			copy(x.space(), c.first[:])
 		}
-		c.cx.got(n)
+		x.got(n)
 	}
-	return nil
+	switch {
+	case away && !x.served:
+		return ErrEnded
+	case n > 0:
+		return nil
+	case err == nil:
+		return io.ErrNoProgress
+	}
+	return err
 }
 
 // park is called before the connection waits for bytes.
@@ -261,6 +316,11 @@ func (c *conn) park() {
 	if c.phase != phaseIdle {
 		if !c.waiting {
 			c.waiting = true
+			if by := c.cx.readBy; c.phase == phaseBody && by.set {
+				c.armed = by.at
+				c.nc.SetReadDeadline(c.srv.clock.when(by.at)) // an error shows in the read
+				return
+			}
 			c.arm(t)
 		}
 		return
@@ -297,3 +357,30 @@ func (c *conn) arm(t time.Duration) {
 		c.nudge() // Shutdown's was overwritten
 	}
 }
+
+// interrupt has those who wait for the client in a method of the request wait no
+// longer.
+func (c *conn) interrupt(reading, writing bool) {
+	if c.sock != nil {
+		c.sock.interrupt(reading, writing)
+		return
+	}
+	if reading {
+		c.nc.SetReadDeadline(longAgo) // an error says that the connection has ended
+	}
+	if writing {
+		c.nc.SetWriteDeadline(longAgo)
+	}
+}
+
+// interrupted follows interrupt when nobody waits any more.
+func (c *conn) interrupted() {
+	c.waiting, c.armed, c.stalled = false, 0, 0
+	if c.sock != nil {
+		c.sock.interrupted()
+		return
+	}
+	c.nc.SetDeadline(noDeadline) // an error shows in the next read or write
+}
+
+var longAgo = time.Unix(1, 0)

@@ -5,15 +5,7 @@ import (
 	"strconv"
 )
 
-// Write adds content. The response is sent when the handler has returned, or
-// is streamed; then an error says that the client is gone. Content of a
-// response to HEAD is counted and dropped.
-func (c *Context) Write(p []byte) (int, error) { return writeContent(c, p) }
-
-// WriteString is Write for a string.
-func (c *Context) WriteString(s string) (int, error) { return writeContent(c, s) }
-
-func writeContent[T string | []byte](c *Context, p T) (int, error) {
+func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 	if c.state < stateBody {
 		if len(p) == 0 {
 			return 0, nil
@@ -27,18 +19,26 @@ func writeContent[T string | []byte](c *Context, p T) (int, error) {
 	if c.head {
 		return len(p), nil
 	}
+	if c.filter != nil {
+		return c.filter.write([]byte(p))
+	}
 	if c.state == stateBody {
 		if len(c.out)-c.mark-c.content+len(p) <= collectBytes {
 			c.reserve(len(p))
 			c.out = append(c.out, p...)
 			return len(p), nil
 		}
-		c.stream()
+		if err := c.stream(); err != nil {
+			return 0, err
+		}
+		if c.filter != nil {
+			return c.filter.write([]byte(p))
+		}
 	}
 	return streamContent(c, p)
 }
 
-func (c *Context) mayWrite(n int) error {
+func (c *exchange) mayWrite(n int) error {
 	switch {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
@@ -50,8 +50,12 @@ func (c *Context) mayWrite(n int) error {
 	return nil
 }
 
-// stream goes over from collecting to sending.
-func (c *Context) stream() {
+// stream goes over from collecting to sending. The error is ErrEnded, or that of
+// a filter.
+func (c *exchange) stream() error {
+	if c.onStream != nil && c.state < stateStreamed {
+		return c.streamFiltered()
+	}
 	switch {
 	case c.state < stateBody:
 		c.freeze(0, true)
@@ -77,6 +81,7 @@ func (c *Context) stream() {
 		}
 	}
 	c.state = stateStreamed
+	return nil
 }
 
 func appendChunkSize(out []byte, n int) []byte {
@@ -84,7 +89,7 @@ func appendChunkSize(out []byte, n int) []byte {
 }
 
 // streamContent sends p, or collects it until there is enough to send.
-func streamContent[T string | []byte](c *Context, p T) (int, error) {
+func streamContent[T string | []byte](c *exchange, p T) (int, error) {
 	sent := 0
 	for sent < len(p) {
 		if len(c.out) >= flushBytes {
@@ -110,7 +115,7 @@ func streamContent[T string | []byte](c *Context, p T) (int, error) {
 }
 
 // send sends what is in out, after which positions in it have no meaning.
-func (c *Context) send() error {
+func (c *exchange) send() error {
 	out := c.out
 	c.out, c.mark = out[:0], 0
 	if c.conn == nil {
@@ -120,7 +125,7 @@ func (c *Context) send() error {
 }
 
 // sendEarlier sends the responses to earlier requests.
-func (c *Context) sendEarlier() error {
+func (c *exchange) sendEarlier() error {
 	if c.mark == 0 || c.conn == nil {
 		return nil
 	}
@@ -132,18 +137,27 @@ func (c *Context) sendEarlier() error {
 	return nil
 }
 
-// Flush sends what was written. From now on the response is streamed.
-func (c *Context) Flush() error {
+func (c *exchange) flush() error {
 	if c.conn != nil && c.conn.hijacked {
 		return ErrHijacked
 	}
-	c.stream()
+	if err := c.stream(); err != nil {
+		return err
+	}
+	if c.filter != nil {
+		if err := c.filter.flush(); err != nil {
+			return err
+		}
+	}
 	return c.send()
 }
 
 // finish completes the response, which stays in out, and reports whether it is
 // whole. If it is not, the connection has to end.
-func (c *Context) finish() bool {
+func (c *exchange) finish() bool {
+	if c.filter != nil && !c.filter.close() {
+		return false
+	}
 	if c.state < stateBody {
 		c.freeze(0, false)
 	}
@@ -168,25 +182,23 @@ func (c *Context) finish() bool {
 
 // fail replaces the response by an error, if nothing of it was sent, and has
 // the connection end after it.
-func (c *Context) fail(status int, reason string) {
-	if c.state != stateDone && !c.Reset() {
+func (c *exchange) fail(status int, reason string) {
+	if c.state != stateDone && !c.reset() {
 		return
 	}
 	c.status, c.close = status, true
-	c.SetHeader("Content-Type", "text/plain; charset=utf-8")
-	c.WriteString(reason)
-	c.WriteString("\n")
+	c.setHeader("Content-Type", "text/plain; charset=utf-8")
+	writeContent(c, reason)
+	writeContent(c, "\n")
 }
 
-// Error answers with a status and a text, in place of what was written. It
-// returns an error if a part of the response was sent already.
-func (c *Context) Error(status int, text string) error {
-	if !c.Reset() {
+func (c *exchange) error(status int, text string) error {
+	if !c.reset() {
 		return errors.New("http11: Error: a part of the response was sent; end the handler")
 	}
-	c.SetStatus(status)
-	c.SetHeader("Content-Type", "text/plain; charset=utf-8")
-	c.WriteString(text)
-	_, err := c.WriteString("\n")
+	c.setStatus(status)
+	c.setHeader("Content-Type", "text/plain; charset=utf-8")
+	writeContent(c, text)
+	_, err := writeContent(c, "\n")
 	return err
 }

@@ -126,7 +126,7 @@ func TestViewsEnd(t *testing.T) {
 		var view, kept View
 		var retained *Retained
 		var panicked atomic.Value
-		addr := serve(t, &Server{Memory: m, OnPanic: func(v any, _ []byte) { panicked.Store(fmt.Sprint(v)) }, Handler: HandlerFunc(func(c *Context) {
+		addr := serve(t, &Server{Memory: m, OnPanic: func(_ Request, v any, _ []byte) { panicked.Store(fmt.Sprint(v)) }, Handler: HandlerFunc(func(c *Context) {
 			switch c.Path().String() {
 			case "/first":
 				view = c.Query()

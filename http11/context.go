@@ -1,6 +1,7 @@
 package http11
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,150 +10,113 @@ import (
 	"time"
 )
 
-// A Context is a request and the response to it. It belongs to its handler
-// until the handler returns; it must not be copied. One goroutine at a time may
-// use it.
+// A Context is a request and the response to it. It is its handler's until the
+// handler returns: afterwards its methods return an error that wraps ErrEnded, or
+// panic where they return none, and touch nothing. It must not be copied. Several
+// goroutines may use it while the handler runs; each call is done by itself.
 //
 // What is written is collected and sent when the handler has returned, with its
 // Content-Length; together with the responses to pipelined requests where there
 // are some. A response that grows beyond 64 KB, or that is flushed, is sent as
 // it is written: in chunks, unless the handler set Content-Length.
-type Context struct {
-	Request // its region is nil while there is no request
-	srv     *Server
-	conn    *conn
+type Context struct{ Request }
 
-	buf  []byte // what was read, in memory of the region
-	next int    // buf[next:] follows what has been parsed
-
-	bodyState bodyState
-	bodyLeft  int64 // of a body with Content-Length
-	body      View  // once it was read as a whole
-	bodyErr   error
-	chunks    chunkedBody
-
-	spare   []byte    // for the rest of a body: the read buffer after the first
-	source  io.Reader // of the body, where there is no conn
-	mount   mounted   // where there is no conn
-	taken   int64     // from source
-	began   time.Time // for access, which is used again
-	access  Access
-	aborted bool
-	close   bool // the connection ends after this response
-
-	response
-}
-
-// space returns where to read to.
-func (c *Context) space() []byte {
-	if c.r == nil {
-		c.r = c.srv.memory.acquire()
-		c.r.head.scanned = 0
+// enter takes the turn; nil if the request has ended.
+func (c *Context) enter() *exchange {
+	open := c.epoch << turnShift
+	if !c.r.turn.CompareAndSwap(open, open|turnBusy) && !c.r.enter(c.epoch, false) {
+		return nil
 	}
-	if cap(c.buf)-len(c.buf) < readRoom {
-		c.buf = c.r.room(c.buf, readRoom)
+	return c.r.x
+}
+
+// respond is enter for what is about the response: it waits until what another
+// goroutine sends has been sent.
+func (c *Context) respond() *exchange {
+	x := c.enter()
+	for x != nil && x.writing {
+		quiet := x.nextQuiet()
+		x.exit()
+		<-quiet
+		x = c.enter()
 	}
-	return c.buf[len(c.buf):cap(c.buf)]
+	return x
 }
 
-// got takes note of n bytes that were read into space.
-func (c *Context) got(n int) { c.buf = c.buf[:len(c.buf)+n] }
-
-// begin begins the request whose head is the next n bytes; 0 if it is not
-// known how many.
-func (c *Context) begin(n int) {
-	r := c.r
-	r.next()
-	c.buf = r.trim(c.buf)
-	end := c.next + n
-	if n == 0 {
-		end = len(c.buf)
+// receive is enter for what is about the body.
+func (c *Context) receive() *exchange {
+	x := c.enter()
+	for x != nil && x.reading {
+		quiet := x.nextQuiet()
+		x.exit()
+		<-quiet
+		x = c.enter()
 	}
-	r.base = [numBases][]byte{baseHead: c.buf[c.next:end:end]}
-	r.trailers = r.trailers[:0]
-	c.next = end
-	c.beginBody(n > 0)
-	c.beginResponse()
-	c.aborted, c.close, c.spare, c.taken = false, false, nil, 0
-	if c.conn != nil {
-		c.conn.phase = phaseWrite
-		if c.srv.Access != nil {
-			c.began = time.Now()
-		}
+	return x
+}
+
+// must panics for an operation that has no error to return.
+func (c *Context) must(x *exchange, op string) *exchange {
+	if x == nil {
+		panic(c.r.late(op).Error())
 	}
+	return x
 }
 
-// carry ends all requests that have been parsed; out has been flushed.
-func (c *Context) carry() {
-	old := c.r
-	c.r, c.buf = c.r.detach(c.buf[c.next:])
-	if c.r != old {
-		c.r.head.scanned = 0
-	}
-	c.next, c.out = 0, nil
-}
-
-// recycle is carry where nothing is left.
-func (c *Context) recycle() {
-	c.r, _ = c.r.detach(nil)
-	c.r.head.scanned = 0
-	c.buf, c.next, c.out = nil, 0, nil
-}
-
-// drop gives the memory back.
-func (c *Context) drop() {
-	c.r.drop()
-	c.r, c.buf, c.next, c.out = nil, nil, 0, nil
-}
-
-// take allocates n bytes.
-func (c *Context) take(n int) []byte {
-	c.out = c.r.trim(c.out)
-	return c.r.alloc(n)
-}
-
-// Alloc returns n bytes of unspecified contents that last as long as the
-// request.
-func (c *Context) Alloc(n int) []byte { return c.take(n) }
+// exit ends the turn that enter took.
+func (c *exchange) exit() { c.r.pass() }
 
 // RemoteAddr returns the address of the client, nil if it is not known.
 func (c *Context) RemoteAddr() net.Addr {
-	if c.conn == nil {
-		return nil
-	}
-	return c.conn.nc.RemoteAddr()
+	x := c.must(c.enter(), "RemoteAddr")
+	defer x.exit()
+	return x.remoteAddr()
 }
 
-// Conn returns the connection for settings such as those of TLS. It must not
-// be read, written or closed; Hijack is for that. It is nil if the request did
-// not come by a connection of this server.
+// Conn returns the connection for its addresses, its socket options by
+// SyscallConn and, by a method ConnectionState, the state of TLS. It cannot be
+// read, written or closed; Hijack is for that. It is nil if the request did not
+// come by a connection of this server, and of use until the handler returns.
 func (c *Context) Conn() net.Conn {
-	if c.conn == nil {
+	x := c.must(c.enter(), "Conn")
+	defer x.exit()
+	if x.conn == nil {
 		return nil
 	}
-	return c.conn.nc
+	return &settings{c: *c}
 }
 
 // Hijack takes the connection over from the server: nothing is answered, and
 // the caller reads, writes and closes it. buffered is what the client has sent
 // beyond the head. Memory of the request is valid until the handler returns.
 func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
+	x := c.respond()
+	if x == nil {
+		return nil, nil, c.r.late("Hijack")
+	}
+	defer x.exit()
 	switch {
-	case c.conn == nil:
+	case x.conn == nil:
 		return nil, nil, ErrNoConn
-	case c.conn.hijacked:
+	case x.conn.hijacked:
 		return nil, nil, ErrHijacked
-	case c.state >= stateStreamed:
+	case x.reading:
+		return nil, nil, errors.New("http11: Hijack: another goroutine reads the body; wait for it")
+	case x.state >= stateStreamed:
 		return nil, nil, errors.New("http11: Hijack: a part of the response was sent; hijack before it")
 	}
-	if err := c.sendEarlier(); err != nil {
+	if err := x.sendEarlier(); err != nil {
 		return nil, nil, err
 	}
-	return c.conn.hijack()
+	return x.conn.hijack()
 }
 
 // hijack leaves the connection to the handler.
 func (c *conn) hijack() (net.Conn, []byte, error) {
+	x := &c.cx
+	if x.ctx != nil {
+		x.ctx.unwatch(x)
+	}
 	nc := c.nc
 	if c.sock != nil {
 		var err error
@@ -164,10 +128,120 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 		c.srv.forget(c)
 	}
 	c.hijacked = true
-	c.cx.out = c.cx.out[:0]
-	c.cx.state = stateNone
-	return nc, append([]byte(nil), c.cx.buf[c.cx.next:]...), nil
+	x.out = x.out[:0]
+	x.state, x.mark = stateNone, 0
+	x.bodyState, x.bodyErr = bodyWrecked, ErrHijacked
+	return nc, append([]byte(nil), x.buf[x.next:]...), nil
 }
 
 // timedOut tells a time-out of reading.
 func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// Context returns a context that ends when the handler returns, when the client
+// has gone (it has closed the connection, or its side of it), and when the server
+// is closed. To know, Readiness leaves the loop as MayBlock does, and Goroutines
+// waits for the client in a goroutine once the body was read to its end; both
+// only if Done or Err of the context is called.
+func (c *Context) Context() context.Context {
+	x := c.must(c.enter(), "Context")
+	defer x.exit()
+	return x.context(c, context.Background())
+}
+
+// SetReadDeadline has reads of the body fail after t, in place of
+// Server.ReadBodyTimeout; never for the zero Time.
+func (c *Context) SetReadDeadline(t time.Time) error {
+	x := c.receive()
+	if x == nil {
+		return c.r.late("SetReadDeadline")
+	}
+	defer x.exit()
+	if x.conn == nil {
+		return x.mount.control().SetReadDeadline(t)
+	}
+	x.readBy = x.srv.clock.deadlineAt(t)
+	x.conn.waiting = false // the next wait sets it
+	return nil
+}
+
+// SetWriteDeadline has writes of the response fail after t, in place of
+// Server.WriteTimeout; never for the zero Time.
+func (c *Context) SetWriteDeadline(t time.Time) error {
+	x := c.respond()
+	if x == nil {
+		return c.r.late("SetWriteDeadline")
+	}
+	defer x.exit()
+	if x.conn == nil {
+		return x.mount.control().SetWriteDeadline(t)
+	}
+	x.writeBy = x.srv.clock.deadlineAt(t)
+	if p := x.conn.patient; p != nil {
+		p.fixed.Store(true)
+	}
+	return nil
+}
+
+// SetMaxBodyBytes bounds the body of this request, in place of
+// Server.MaxBodyBytes; a larger one makes reading it fail. It returns an error
+// once reading has begun. A body that is announced as larger than Server.MaxBody
+// or MaxBodyBytes allow is refused before the handler is called.
+func (c *Context) SetMaxBodyBytes(n int64) error {
+	x := c.receive()
+	if x == nil {
+		return c.r.late("SetMaxBodyBytes")
+	}
+	defer x.exit()
+	if x.bodyState == bodyPartly || x.body.r != nil {
+		return errors.New("http11: SetMaxBodyBytes: a part of the body was read; call it before")
+	}
+	x.limitBody(n)
+	return nil
+}
+
+// Body reads the rest of the body into memory of the request and returns it.
+// An error means that the body is malformed, too large, late or cut off; a
+// handler that has written nothing then returns, and the server answers.
+// A client that waits for 100 (Continue) is told to go on.
+func (c *Context) Body() (View, error) {
+	x := c.receive()
+	if x == nil {
+		return View{}, c.r.late("Body")
+	}
+	defer x.exit()
+	v, err := x.wholeBody()
+	if err == ErrEnded {
+		return View{}, c.r.late("Body")
+	}
+	if x.ctx != nil {
+		x.ctx.lookOut(x)
+	}
+	return v, err
+}
+
+// BodyReader returns a reader of the body, or of what is left of it. Reading
+// after the handler has returned is an error that wraps ErrEnded. Its other
+// errors are those of Body.
+func (c *Context) BodyReader() io.Reader { return (*bodyReader)(c) }
+
+type bodyReader Context
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	c := (*Context)(b)
+	x := c.receive()
+	if x == nil {
+		return 0, c.r.late("BodyReader.Read")
+	}
+	defer x.exit()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := x.readBody(p)
+	if err == ErrEnded {
+		return 0, c.r.late("BodyReader.Read")
+	}
+	if x.ctx != nil {
+		x.ctx.lookOut(x)
+	}
+	return n, err
+}

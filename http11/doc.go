@@ -29,12 +29,19 @@
 //
 // Each connection has a goroutine, or, with the engine [Readiness], all share a
 // few; none has request memory while it waits for a request. The methods of
-// Server are for any goroutine, a Context and its views for that of the handler.
+// Server are for any goroutine, a Context and its views for any until the handler
+// returns.
+//
+// # Ownership
+//
+// Every way back into a request carries its epoch, and is refused when the
+// handler has returned, in every build: [ErrEnded], or a panic. Only
+// [View.UnsafeBytes] and [Context.Alloc] hand out memory that nothing checks.
+// docs/adr/0009 says why it is done so.
 //
 // # What it does not do
 //
 // No HTTP/2, no compression, no routing, no cookies, no multipart forms, no
-// proxying. It does not notice that a client has gone before it reads or
-// writes. [Adapt] and [Server.ServeHTTP] join it with net/http in both
+// proxying. [Adapt] and [Server.ServeHTTP] join it with net/http in both
 // directions, for all of that.
 package http11

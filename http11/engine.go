@@ -39,10 +39,14 @@ func (e Engine) String() string {
 
 // MayBlock says that the handler may wait from now on for something that is
 // not its client. With Readiness its goroutine leaves the loop, once for each
-// call of the handler; otherwise it does nothing.
+// call of the handler; otherwise it does nothing. A handler that waits, or
+// computes, for longer than 10 ms without having called it is made to leave, is
+// counted in Stats.Held, and logged once for each place.
 func (c *Context) MayBlock() {
-	if c.conn != nil && c.conn.sock != nil {
-		c.conn.sock.leave()
+	x := c.must(c.enter(), "MayBlock")
+	defer x.exit()
+	if x.conn != nil && x.conn.sock != nil {
+		x.conn.sock.leave()
 	}
 }
 
@@ -53,6 +57,12 @@ type looped interface {
 	leave()
 	// hijack takes the connection from the loop.
 	hijack() (net.Conn, error)
+	// interrupt has those who wait, or are about to, wait no longer; interrupted
+	// follows when they do not.
+	interrupt(reading, writing bool)
+	interrupted()
+	// watchEnd has a function called when the client sends no more.
+	watchEnd(*func())
 }
 
 // errLater says that a request has begun to arrive and the rest is not there

@@ -5,6 +5,8 @@ import "errors"
 // The errors that handlers may want to tell apart; what is returned wraps them
 // or is one of them.
 var (
+	ErrEnded          = errors.New("the request has ended; use it before the handler returns, copy what is needed, or Retain it")
+	ErrHeadWritten    = errors.New("http11: the head is complete; set status and header before the first Write, or Reset")
 	ErrBodyNotAllowed = errors.New("http11: Write: this response has no content, by its status or method; write nothing")
 	ErrContentLength  = errors.New("http11: Write: more than the declared Content-Length; declare what is written")
 	ErrHijacked       = errors.New("http11: the connection was hijacked; use what Hijack returned")

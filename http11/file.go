@@ -22,34 +22,19 @@ const (
 	filePiece = 1 << 20
 )
 
-// SendFile answers with the file of that name; with 404 if there is none or it
-// is not a regular one. See SendOpen.
-func (c *Context) SendFile(name string) error {
-	f, err := os.Open(name)
-	return c.sendOpened(f, err)
-}
-
-func (c *Context) sendOpened(f *os.File, err error) error {
+func (c *exchange) sendOpened(f *os.File, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return c.Error(404, "not found")
+		return c.error(404, "not found")
 	case errors.Is(err, fs.ErrPermission):
-		return c.Error(403, "forbidden")
+		return c.error(403, "forbidden")
 	case err != nil:
 		return fmt.Errorf("http11: SendFile: %w; answer with Error", err)
 	}
-	defer f.Close()
-	return c.SendOpen(f)
+	return c.sendOpen(f)
 }
 
-// SendOpen answers with the content of an open file, from its beginning. The
-// type is that of the name's extension unless Content-Type is set; the entity
-// tag is made of size and modification time. Conditional requests are answered
-// by 304 or 412, and a range by 206 or 416 (RFC 9110, sections 13 and 14). A
-// request for several ranges gets the whole file, which section 14.2 allows.
-// Only GET and HEAD are answered so, others by 405. Over TCP the kernel copies
-// the file.
-func (c *Context) SendOpen(f *os.File) error {
+func (c *exchange) sendOpen(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("http11: SendFile: %w; answer with Error", err)
@@ -58,94 +43,83 @@ func (c *Context) SendOpen(f *os.File) error {
 }
 
 // reads reports whether the method is GET or HEAD.
-func (c *Context) reads() bool { return c.head || c.Method().Equal("GET") }
+func (c *exchange) reads() bool { return c.head || c.request().Method().Equal("GET") }
 
 // sendStat is SendOpen for a file whose information is at hand.
-func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
+func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return c.Error(404, "not found")
+		return c.error(404, "not found")
 	}
 	if !c.reads() {
-		return c.Error(405, "the method is not allowed")
+		return c.error(405, "the method is not allowed")
 	}
-	c.early("SendFile")
+	if c.state > stateHead {
+		return ErrHeadWritten
+	}
 	size, changed := info.Size(), info.ModTime()
 	tag := `"` + strconv.FormatInt(changed.UnixNano(), 36) + "-" + strconv.FormatInt(size, 36) + `"`
-	c.SetHeader("ETag", tag)
-	c.SetHeader("Last-Modified", changed.UTC().Format(dateFormat))
-	c.SetHeader("Accept-Ranges", "bytes")
+	c.setHeader("ETag", tag)
+	c.setHeader("Last-Modified", changed.UTC().Format(dateFormat))
+	c.setHeader("Accept-Ranges", "bytes")
 	if status := c.precondition(tag, changed); status != 0 {
-		c.SetStatus(status)
+		c.setStatus(status)
 		return nil
 	}
-	if !c.hasHeader("Content-Type") {
+	if _, set := c.header("Content-Type"); !set {
 		kind := mime.TypeByExtension(path.Ext(info.Name()))
 		if kind == "" {
 			kind = "application/octet-stream"
 		}
-		c.SetHeader("Content-Type", kind)
+		c.setHeader("Content-Type", kind)
 	}
 	from, n := int64(0), size
 	if !c.head && c.rangeApplies(tag, changed) {
 		var ok, satisfiable bool
-		from, n, ok, satisfiable = parseRange(c.Request.Header("Range").String(), size)
+		from, n, ok, satisfiable = parseRange(c.request().Header("Range").String(), size)
 		switch {
 		case !ok:
 			from, n = 0, size
 		case !satisfiable:
-			c.SetStatus(416)
-			c.SetHeader("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
+			c.setStatus(416)
+			c.setHeader("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
 			return nil
 		default:
-			c.SetStatus(206)
-			c.SetHeader("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
+			c.setStatus(206)
+			c.setHeader("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
 		}
 	}
-	c.SetContentLength(n)
+	c.setContentLength(n)
 	if c.head {
 		return nil
 	}
 	return c.sendPart(f, from, n)
 }
 
-// hasHeader reports whether a field of the response was set.
-func (c *Context) hasHeader(name string) bool {
-	if c.state != stateHead {
-		return false
-	}
-	for line := range strings.Lines(string(c.out[c.mark+c.statusEnd:])) {
-		if field, _, _ := strings.Cut(line, ":"); sameName(field, name) {
-			return true
-		}
-	}
-	return false
-}
-
 // precondition evaluates the conditions of the request in the order of RFC
 // 9110, section 13.2.2, and returns the status to answer with, or 0.
-func (c *Context) precondition(tag string, changed time.Time) int {
+func (c *exchange) precondition(tag string, changed time.Time) int {
 	changed = changed.Truncate(time.Second)
-	if match := c.Request.Header("If-Match"); match.Len() > 0 {
+	if match := c.request().Header("If-Match"); match.Len() > 0 {
 		if !hasTag(c.joined("If-Match"), tag, true) {
 			return 412
 		}
-	} else if t, ok := parseDate(c.Request.Header("If-Unmodified-Since")); ok && changed.After(t) {
+	} else if t, ok := parseDate(c.request().Header("If-Unmodified-Since")); ok && changed.After(t) {
 		return 412
 	}
-	if none := c.Request.Header("If-None-Match"); none.Len() > 0 {
+	if none := c.request().Header("If-None-Match"); none.Len() > 0 {
 		if hasTag(c.joined("If-None-Match"), tag, false) {
 			return 304
 		}
-	} else if t, ok := parseDate(c.Request.Header("If-Modified-Since")); ok && !changed.After(t) {
+	} else if t, ok := parseDate(c.request().Header("If-Modified-Since")); ok && !changed.After(t) {
 		return 304
 	}
 	return 0
 }
 
 // joined returns the values of all fields of that name as one list.
-func (c *Context) joined(name string) string {
+func (c *exchange) joined(name string) string {
 	var values []string
-	for v := range c.HeaderValues(name) {
+	for v := range c.request().HeaderValues(name) {
 		values = append(values, v.String())
 	}
 	return strings.Join(values, ",")
@@ -186,11 +160,11 @@ func parseDate(v View) (time.Time, bool) {
 
 // rangeApplies reports whether there is a Range to be looked at (RFC 9110,
 // section 13.1.5).
-func (c *Context) rangeApplies(tag string, changed time.Time) bool {
-	if c.Request.Header("Range").Len() == 0 {
+func (c *exchange) rangeApplies(tag string, changed time.Time) bool {
+	if c.request().Header("Range").Len() == 0 {
 		return false
 	}
-	condition := c.Request.Header("If-Range")
+	condition := c.request().Header("If-Range")
 	if condition.Len() == 0 || condition.Equal(tag) {
 		return true
 	}
@@ -238,16 +212,22 @@ func parseRange(value string, size int64) (from, n int64, ok, satisfiable bool) 
 }
 
 // sendPart sends n bytes of f as the declared content.
-func (c *Context) sendPart(f *os.File, from, n int64) error {
+func (c *exchange) sendPart(f *os.File, from, n int64) error {
 	if n <= copiedBytes {
 		part := c.take(int(n))
 		if _, err := f.ReadAt(part, from); err != nil {
 			return fmt.Errorf("http11: SendFile: %w; the file has changed, and the connection is closed", err)
 		}
-		_, err := c.Write(part)
+		_, err := writeContent(c, part)
 		return err
 	}
-	c.stream()
+	if c.onStream != nil || c.filter != nil { // a filter has to see the content
+		_, err := io.CopyBuffer(contentOf{c}, struct{ io.Reader }{io.NewSectionReader(f, from, n)}, c.take(copiedBytes))
+		return err
+	}
+	if err := c.stream(); err != nil {
+		return err
+	}
 	if err := c.send(); err != nil {
 		return err
 	}
@@ -260,22 +240,43 @@ func (c *Context) sendPart(f *os.File, from, n int64) error {
 	}
 	if to == nil {
 		buf := c.take(copiedBytes)
-		_, err := io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{io.LimitReader(f, n)}, buf)
+		_, err := io.CopyBuffer(contentOf{c}, struct{ io.Reader }{io.LimitReader(f, n)}, buf)
 		return err
 	}
 	return c.conn.sendFile(to, f, n)
 }
 
+// contentOf writes content for whoever has the turn.
+type contentOf struct{ c *exchange }
+
+func (w contentOf) Write(p []byte) (int, error) { return writeContent(w.c, p) }
+
 // sendFile has the kernel copy n bytes of f.
 func (c *conn) sendFile(to io.ReaderFrom, f *os.File, n int64) error {
+	x := &c.cx
 	for n > 0 {
-		if t := c.srv.timeouts[phaseWrite]; t > 0 {
+		if t := c.srv.timeouts[phaseWrite]; t > 0 || x.writeBy.set {
 			c.armWrite(t)
+			c.queued = c.unsent()
 		}
+		away := x.pause(&x.writing)
 		sent, err := to.ReadFrom(&io.LimitedReader{R: f, N: min(n, filePiece)})
-		c.cx.written += sent
+		if away {
+			x.resume()
+			x.settled(&x.writing)
+		}
+		c.sent += sent
+		if away && !x.served {
+			c.broken = true
+			return ErrEnded
+		}
+		x.written += sent
 		n -= sent
-		if err == nil && sent == 0 {
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && !x.writeBy.set && (sent > 0 || c.progressed()):
+			c.stalled = 0
+			continue
+		case err == nil && sent == 0:
 			err = io.ErrUnexpectedEOF
 		}
 		if err = c.wrote(err); err != nil {

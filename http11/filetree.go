@@ -56,7 +56,7 @@ func (t FileTree) serve(c *Context, sent string) error {
 	if err != nil {
 		return err
 	}
-	if info.IsDir() && !slash && c.reads() {
+	if info.IsDir() && !slash && (c.Method().Equal("GET") || c.Method().Equal("HEAD")) {
 		c.SetStatus(301)
 		c.SetHeader("Location", withSlash(sent, c.Query().String()))
 		return nil

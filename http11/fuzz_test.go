@@ -76,7 +76,7 @@ func ours(m *memory, input []byte, lim *limits) (u understood, ok bool, err erro
 		return u, false, err
 	}
 	r.base[baseHead] = in[:n]
-	q := Request{r}
+	q := Request{r, r.open()}
 	u = understood{method: q.Method().String(), target: q.Target().String(), host: q.Host().String(),
 		minor: q.ProtoMinor(), close: r.head.close, length: q.ContentLength()}
 	for name, value := range q.Headers() {

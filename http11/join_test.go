@@ -84,7 +84,7 @@ var handlers = map[string]http.HandlerFunc{
 
 // exchange sends a request and returns what came back, as far as it does not
 // differ between servers.
-func exchange(t *testing.T, base, method, path string, header http.Header, body string, chunked bool) answered {
+func ask(t *testing.T, base, method, path string, header http.Header, body string, chunked bool) answered {
 	t.Helper()
 	req, err := http.NewRequest(method, base+path, io.MultiReader(strings.NewReader(body)))
 	if err != nil {
@@ -136,8 +136,8 @@ func TestAdapt(t *testing.T) {
 							continue
 						}
 						header := http.Header{"X-A": {"1", "2"}, "Range": {"bytes=5-9"}}
-						want := exchange(t, std.URL, method, path+"?q=%20a", header, body, chunked)
-						got := exchange(t, ours, method, path+"?q=%20a", header, body, chunked)
+						want := ask(t, std.URL, method, path+"?q=%20a", header, body, chunked)
+						got := ask(t, ours, method, path+"?q=%20a", header, body, chunked)
 						if !reflect.DeepEqual(got, want) {
 							t.Errorf("%s %s, %d bytes, chunked %v:\n%s\n, want\n%s", method, path, len(body), chunked, got, want)
 						}
@@ -187,8 +187,8 @@ func TestMount(t *testing.T) {
 			for _, body := range []string{"", "body", strings.Repeat("body", 20_000), strings.Repeat("body", 30_000)} {
 				for _, chunked := range []bool{false, true} {
 					header := http.Header{"X-A": {"1", "2"}}
-					want := exchange(t, ours, "POST", path+"?q", header, body, chunked)
-					got := exchange(t, std.URL, "POST", path+"?q", header, body, chunked)
+					want := ask(t, ours, "POST", path+"?q", header, body, chunked)
+					got := ask(t, std.URL, "POST", path+"?q", header, body, chunked)
 					for _, a := range []*answered{&got, &want} {
 						a.header.Del("Connection")
 						if a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
@@ -204,7 +204,7 @@ func TestMount(t *testing.T) {
 				}
 			}
 		}
-		if got := exchange(t, std.URL, "GET", "/hijack", nil, "", false); got.body != "true" {
+		if got := ask(t, std.URL, "GET", "/hijack", nil, "", false); got.body != "true" {
 			t.Errorf("Hijack of a mounted request: %q, want an error", got.body)
 		}
 		waitFor(t, "memory to come back", func() bool { st := s.Stats().Memory; return st.Requests == 0 && st.InUse == 0 })
@@ -241,7 +241,7 @@ func TestFiles(t *testing.T) {
 	date := func(d time.Duration) string { return changed.Add(d).UTC().Format(http.TimeFormat) }
 	each(t, func(t *testing.T, m Memory) {
 		base := "http://" + serve(t, &Server{Memory: m, Handler: Files(root, "/files/")})
-		tag := exchange(t, base, "GET", "/files/large.bin", nil, "", false).header.Get("Etag")
+		tag := ask(t, base, "GET", "/files/large.bin", nil, "", false).header.Get("Etag")
 		large := content["large.bin"]
 		for _, tc := range []struct {
 			method, path, header, value string
@@ -291,14 +291,14 @@ func TestFiles(t *testing.T) {
 			if tc.header != "" {
 				header.Set(tc.header, tc.value)
 			}
-			got := exchange(t, base, tc.method, "/files/"+tc.path, header, "", false)
+			got := ask(t, base, tc.method, "/files/"+tc.path, header, "", false)
 			if got.status != tc.status || got.body != tc.body || got.header.Get("Content-Range") != tc.part {
 				t.Errorf("%s %s %s: %s: status %d, %d bytes, range %q; want %d, %d, %q",
 					tc.method, tc.path, tc.header, tc.value, got.status, len(got.body), got.header.Get("Content-Range"), tc.status, len(tc.body), tc.part)
 			}
 		}
 		for condition, status := range map[string]int{tag: 206, `"x"`: 200, date(0): 206, date(-time.Hour): 200} {
-			got := exchange(t, base, "GET", "/files/large.bin", http.Header{"Range": {"bytes=1-2"}, "If-Range": {condition}}, "", false)
+			got := ask(t, base, "GET", "/files/large.bin", http.Header{"Range": {"bytes=1-2"}, "If-Range": {condition}}, "", false)
 			if got.status != status {
 				t.Errorf("If-Range: %s: status %d, want %d", condition, got.status, status)
 			}

@@ -40,7 +40,12 @@ type loop struct {
 	// was set.
 	mail   atomic.Bool
 	parked atomic.Bool // publishes that the leader is about to wait
-	ending atomic.Bool // publishes that there will be no more sockets
+	// turns counts turns of the leader, and at is the socket of the present one.
+	// They are the leader's, and read by the watch.
+	turns   atomic.Uint64
+	serving atomic.Pointer[socket]
+	label   atomic.Uint32 // of the leader's goroutine: an index of labels
+	ending  atomic.Bool   // publishes that there will be no more sockets
 
 	// The rest is owned by the leader; go passes it to the next.
 	tryFetch   func(fd uintptr) bool
@@ -128,6 +133,16 @@ func (ls *loops) take(nc net.Conn) bool {
 	return true
 }
 
+// loopList returns the loops of the server, which are made before the watch looks.
+func (s *Server) loopList() []*loop {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loops == nil {
+		return nil
+	}
+	return s.loops.all
+}
+
 // poke has all loops look whether the server is closing.
 func (ls *loops) poke() {
 	for _, l := range ls.all {
@@ -160,6 +175,7 @@ func (l *loop) poke() {
 
 // run leads the loop until it ends or what it serves leaves.
 func (l *loop) run() {
+	l.mark()
 	var s *socket
 	returned := false
 	defer func() {
@@ -172,9 +188,9 @@ func (l *loop) run() {
 			l.close()
 			break
 		}
-		w := l.equip(s)
-		ok := s.turn()
-		if !s.leading {
+		w, late := l.equip(s)
+		ok := s.turn(late)
+		if !s.state.CompareAndSwap(leading, resting) {
 			s.sendBack(w, ok)
 			break
 		}
@@ -201,27 +217,35 @@ func (s *socket) sendBack(w *worker, ok bool) {
 	s.loop.send(s)
 }
 
-// equip gives s a worker if it has none.
-func (l *loop) equip(s *socket) *worker {
-	s.leading = true
-	if s.w != nil {
-		return s.w
+// equip gives s a worker if it has none, and begins a turn of s. It reports
+// whether the deadline of s has passed. From here until the turn ends the leader
+// touches nothing of l: the watch may have another one lead it.
+func (l *loop) equip(s *socket) (w *worker, late bool) {
+	if s.w == nil {
+		if n := len(l.spare) - 1; n >= 0 {
+			s.w, l.spare = l.spare[n], l.spare[:n]
+		} else {
+			s.w = newWorker(l.srv)
+		}
+		c := s.w.c
+		c.sock, c.nc, c.raw = s, s, (*rawSocket)(s)
+		c.requests = int(s.requests)
+		c.phase, c.waiting, c.broken, c.later = phaseIdle, false, false, false
 	}
-	if n := len(l.spare) - 1; n >= 0 {
-		s.w, l.spare = l.spare[n], l.spare[:n]
-	} else {
-		s.w = newWorker(l.srv)
+	late, s.late = s.late, false
+	w = s.w
+	l.turns.Add(1)
+	if l.serving.Load() != s {
+		l.serving.Store(s)
 	}
-	c := s.w.c
-	c.sock, c.nc, c.raw = s, s, (*rawSocket)(s)
-	c.requests = int(s.requests)
-	c.phase, c.waiting, c.broken, c.later = phaseIdle, false, false, false
-	return s.w
+	s.state.Store(leading)
+	return w, late
 }
 
 func newWorker(srv *Server) *worker {
-	w := &worker{c: newConn(srv, nil), wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	w.timer.Stop()
+	w := &worker{c: newConn(srv, nil)}
+	w.in.init()
+	w.out.init()
 	return w
 }
 
@@ -234,7 +258,7 @@ func (l *loop) settle(s *socket, ok bool) {
 		return
 	case c.later:
 		l.awaitHead(s)
-		if s.ended {
+		if s.ended || !c.drained { // what it was told while away may be the rest
 			l.again(s)
 		}
 		return
@@ -277,7 +301,7 @@ func (l *loop) strip(s *socket) {
 	s.w = nil
 	if w.c.armed != 0 || w.c.stalled != 0 {
 		w.c.armed, w.c.stalled = 0, 0
-		w.readBy, w.writeBy = time.Time{}, time.Time{}
+		w.in.by, w.out.by = time.Time{}, time.Time{}
 	}
 	l.spare = append(l.spare, w)
 }
@@ -320,7 +344,7 @@ func (l *loop) next() *socket {
 			s := l.table[e.Fd]
 			switch {
 			case s == nil:
-			case s.away:
+			case s.state.Load() == away:
 				s.tell(e.Events)
 				l.told = true
 			case e.Events&ends != 0:
@@ -337,8 +361,9 @@ func (l *loop) next() *socket {
 				l.todo = nil
 			}
 			s.queued = false
-			s.late = s.late && !s.away
-			if !s.away && !s.gone {
+			if s.state.Load() == away {
+				s.late = false
+			} else if !s.gone {
 				return s
 			}
 		}
@@ -366,7 +391,7 @@ func (l *loop) read() {
 		for _, s := range l.table {
 			switch {
 			case s == nil:
-			case s.away:
+			case s.state.Load() == away:
 				unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error says that it has ended
 			default:
 				l.remove(s)
@@ -379,7 +404,7 @@ func (l *loop) read() {
 // request has arrived.
 func (l *loop) lookAtIdle() {
 	for _, s := range l.table {
-		if s != nil && !s.away && s.w == nil {
+		if s != nil && s.state.Load() != away && s.w == nil {
 			l.again(s)
 		}
 	}
@@ -387,8 +412,9 @@ func (l *loop) lookAtIdle() {
 
 // receive takes a socket that is new or was away.
 func (l *loop) receive(s *socket) {
-	if s.away {
-		s.away, s.late = false, false
+	if s.state.Load() == away {
+		s.state.Store(resting)
+		s.late = false
 		if s.gone {
 			l.remove(s)
 			return
@@ -429,6 +455,7 @@ func (l *loop) fetch() {
 		l.arm()
 		err := l.set.Wait(l.tryFetch)
 		l.parked.Store(false)
+		l.srv.watch.busy()
 		if err != nil { // a poke, or the deadline
 			l.armed = 0
 			l.set.SetDeadline(time.Time{}) // an error shows in the next read

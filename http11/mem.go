@@ -2,6 +2,7 @@ package http11
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 	"github.com/isobar-go/isobar/pool"
@@ -106,8 +107,9 @@ type source interface {
 type memory struct {
 	config  Memory // complete
 	source  source
-	regions *pool.Pool[region]
+	regions *pool.Pool[slot]
 	keep    keeping
+	late    atomic.Uint64 // uses of requests that had ended; publishes nothing
 }
 
 func newMemory(config Memory) (*memory, error) {
@@ -120,14 +122,14 @@ func newMemory(config Memory) (*memory, error) {
 	if invariant.Enabled {
 		m.source, m.keep = newQuarantine(m.source, config), keepNone
 	}
-	m.regions = pool.New(pool.Config[region]{New: m.newRegion})
+	m.regions = pool.New(pool.Config[slot]{New: m.newRegion})
 	return m, nil
 }
 
-// acquire returns an empty region. Its first block is acquired with the first
-// allocation.
+// acquire returns an empty region, and the turn. Its first block is acquired
+// with the first allocation.
 func (m *memory) acquire() *region {
-	r := m.regions.Get()
+	r := m.regions.Get().r
 	r.refs.Store(1)
 	if invariant.Enabled {
 		places.began(r)

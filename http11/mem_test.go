@@ -31,7 +31,7 @@ func begin(t testing.TB, m *memory, text string) Request {
 		t.Fatal(n, err)
 	}
 	r.base[baseHead], r.base[baseBody] = in[:n:n], in[n:]
-	return Request{r}
+	return Request{r, r.open()}
 }
 
 func TestMemoryRefusesContradictions(t *testing.T) {

@@ -26,13 +26,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.configure(); err != nil {
 		panic(err)
 	}
-	c := s.contexts.Get().(*Context)
+	c := s.exchanges.Get().(*exchange)
 	c.mount = mounted{w: w, r: r}
 	c.r = s.memory.acquire()
 	defer func() { // also when the handler panics
 		c.drop()
 		c.mount, c.source = mounted{}, nil
-		s.contexts.Put(c)
+		s.exchanges.Put(c)
 	}()
 	c.buf = appendHead(c.r.room(nil, readRoom), r)
 	c.r.head.scanned = 0
@@ -40,19 +40,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil && n < len(c.buf) { // a line end in a method or target
 		err = errTarget
 	}
-	if err == nil && r.ContentLength > s.lim.bodyBytes {
-		err = errBodyLong
-	}
 	c.begin(n)
+	if err == nil && r.ContentLength != 0 && r.Body != nil {
+		c.source, c.bodyState = r.Body, bodyNone
+		c.r.head.length, c.bodyLeft = r.ContentLength, max(r.ContentLength, 0)
+		if s.MaxBody != nil {
+			err = c.askMaxBody()
+		} else if r.ContentLength > c.maxBody {
+			err = errBodyLong
+		}
+	}
 	if err != nil {
 		c.refuseMounted(err)
 		return
 	}
-	if r.ContentLength != 0 && r.Body != nil {
-		c.source, c.bodyState = r.Body, bodyNone
-		c.r.head.length, c.bodyLeft = r.ContentLength, max(r.ContentLength, 0)
-	}
-	s.Handler.ServeHTTP11(c)
+	c.callMounted()
 	if c.bodyErr != nil && c.state == stateNone && !c.touched {
 		c.refuseMounted(c.bodyErr)
 		return
@@ -63,8 +65,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// callMounted calls the handler. A panic of it is net/http's.
+func (c *exchange) callMounted() {
+	h := c.open()
+	defer c.end()
+	c.srv.Handler.ServeHTTP11(h)
+}
+
 // refuseMounted answers a request that is malformed or beyond a limit.
-func (c *Context) refuseMounted(err error) {
+func (c *exchange) refuseMounted(err error) {
 	c.srv.stats.refused.Add(1)
 	refusal := &protocolError{Status: 400, Reason: "the request is malformed"}
 	errors.As(err, &refusal)
@@ -98,14 +107,22 @@ func appendHead(dst []byte, r *http.Request) []byte {
 }
 
 // readSource reads from the body that net/http has.
-func (c *Context) readSource(p []byte) (int, error) {
+func (c *exchange) readSource(p []byte) (int, error) {
+	away := c.pause(&c.reading)
 	n, err := c.source.Read(p)
+	if away {
+		c.r.reclaim()
+		c.settled(&c.reading)
+		if !c.served {
+			return 0, ErrEnded
+		}
+	}
 	c.taken += int64(n)
 	if c.bodyLeft > 0 {
 		c.bodyLeft -= int64(n)
 	}
 	switch {
-	case c.taken > c.srv.lim.bodyBytes:
+	case c.taken > c.maxBody:
 		return 0, c.wreck(errBodyLong)
 	case err == io.EOF:
 		c.bodyState = bodyDone
@@ -117,7 +134,7 @@ func (c *Context) readSource(p []byte) (int, error) {
 }
 
 // takeTrailers copies the trailer fields into memory of the request.
-func (c *Context) takeTrailers() {
+func (c *exchange) takeTrailers() {
 	for _, name := range slices.Sorted(maps.Keys(c.mount.r.Trailer)) {
 		for _, value := range c.mount.r.Trailer[name] {
 			old := c.r.base[baseTrailer]
@@ -131,8 +148,55 @@ func (c *Context) takeTrailers() {
 	}
 }
 
-// send hands out to net/http: the head first, which it frames by itself.
-func (m *mounted) send(c *Context, out []byte) error {
+func (m *mounted) control() *http.ResponseController { return http.NewResponseController(m.w) }
+
+// interrupt has those who wait in net/http wait no longer, where it can.
+func (m *mounted) interrupt(reading, writing bool) {
+	if reading {
+		m.control().SetReadDeadline(longAgo) // an error leaves it to the client
+	}
+	if writing {
+		m.control().SetWriteDeadline(longAgo)
+	}
+}
+
+// interrupted follows interrupt when nobody waits any more.
+func (m *mounted) interrupted() {
+	m.control().SetReadDeadline(noDeadline) // an error shows in net/http
+	m.control().SetWriteDeadline(noDeadline)
+}
+
+// inform sends an informational response by net/http.
+func (m *mounted) inform(status int, fields []string) error {
+	header := m.w.Header()
+	before := maps.Clone(header)
+	clear(header)
+	for i := 0; i < len(fields); i += 2 {
+		header.Add(fields[i], fields[i+1])
+	}
+	m.w.WriteHeader(status)
+	clear(header)
+	maps.Copy(header, before)
+	return nil
+}
+
+// send is sendOut without the turn, where a handler has called it.
+func (m *mounted) send(c *exchange, out []byte) error {
+	if !c.served {
+		return m.sendOut(c, out)
+	}
+	c.pause(&c.writing)
+	err := m.sendOut(c, out)
+	c.r.reclaim()
+	c.settled(&c.writing)
+	if !c.served {
+		return ErrEnded
+	}
+	return err
+}
+
+// sendOut hands out to net/http: the head first, which it frames by itself.
+func (m *mounted) sendOut(c *exchange, out []byte) error {
 	if !m.sent {
 		m.sent = true
 		header := m.w.Header()

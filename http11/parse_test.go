@@ -76,7 +76,7 @@ func converse(m *memory, input string, lim *limits, cuts ...int) outcome {
 			return out
 		}
 		out.trace += fmt.Sprintf("body %q trailers", body)
-		for name, value := range (Request{r}).Trailers() {
+		for name, value := range (Request{r, r.epoch()}).Trailers() {
 			out.trace += fmt.Sprintf(" %q=%q", name.String(), value.String())
 		}
 		out.trace += "\n"

@@ -3,6 +3,8 @@ package http11
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // readFD and writeFD do one system call on a descriptor that is in
@@ -26,3 +28,13 @@ func writeFD(fd uintptr, p []byte) (int, syscall.Errno) {
 func again(errno syscall.Errno) bool { return errno == syscall.EAGAIN }
 
 const rawIO = true
+
+// unsent returns how many bytes of the descriptor's socket the other side has not
+// acknowledged; for a Unix socket, those that it has not read.
+func unsent(fd uintptr) int {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -10,3 +10,4 @@ const rawIO = false
 func readFD(uintptr, []byte) (int, syscall.Errno)  { return 0, syscall.ENOSYS }
 func writeFD(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
 func again(syscall.Errno) bool                     { return false }
+func unsent(uintptr) int                           { return 0 }

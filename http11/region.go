@@ -16,33 +16,41 @@ const (
 )
 
 // A region is the memory of one request, or of several in a row: a bump pointer
-// over a list of blocks. Only its owner touches it: the connection, or whoever
-// holds the retained request.
+// over a list of blocks. Only whoever has the turn changes it.
 type region struct {
-	cur    []byte  // the last block
-	off    int     // how much of cur is handed out
-	blocks []block // none before the first allocation
-	gen    uint32  // views of another generation are stale
+	turn   atomic.Uint64 // see turn.go; publishes the rest to who takes the turn
+	x      *exchange     // what the request is answered by; nil when it is only kept, and outside of servers
+	cur    []byte        // the last block
+	off    int           // how much of cur is handed out
+	blocks []block       // none before the first allocation
 	memory *memory
+	slot   *slot    // of memory.regions
 	first  [2]block // what blocks begins in
 
 	head head
 
-	// What views refer to, by View.base: the buffer that head was parsed from,
-	// the body where it is in memory as a whole, the trailer section.
+	// What views refer to: see the constants of view.go.
 	base     [numBases][]byte
 	trailers []field // spans of base[baseTrailer]
 
-	// refs counts the connection and the Retained that hold the region; its
-	// last decrement hands the region to whoever releases it.
+	// refs counts the connection and the Retained that hold the region. It rises
+	// under the turn; its last decrement hands the region to whoever releases it.
 	refs atomic.Int32
+
+	handles []Context // fresh ones: see exchange.open
 }
 
-func (m *memory) newRegion() *region {
+// A slot is a region as the pool has it. What has been handed out refers to the
+// region itself, which says so while it is idle too: nothing may be made of it.
+type slot struct{ r *region }
+
+func (m *memory) newRegion() *slot {
 	r := &region{memory: m}
+	r.slot = &slot{r}
+	r.turn.Store(turnBusy)
 	r.blocks = r.first[:0]
 	r.head.fields = make([]field, 0, 16)
-	return r
+	return r.slot
 }
 
 // alloc returns n bytes of unspecified contents, aligned to 8.
@@ -108,10 +116,10 @@ func (r *region) isLast(b []byte) bool {
 	return cap(b) > 0 && r.off > 0 && &b[:cap(b)][cap(b)-1] == &r.cur[r.off-1]
 }
 
-// next ends a request and keeps its memory: views of it are stale from now on.
-// It is for requests of which the next one is in memory already.
+// next ends the epoch: whatever refers to it is stale from now on. The caller
+// has the turn, and keeps it.
 func (r *region) next() {
-	r.gen++
+	release(&r.turn, (r.epoch()+1)<<turnShift|turnBusy)
 	if invariant.Enabled {
 		places.ended(r)
 	}
@@ -158,8 +166,9 @@ func (r *region) carry(rest []byte) []byte {
 	return r.cur[:len(rest):len(rest)]
 }
 
-// detach is carry for a connection: where the request was retained, its memory
-// is left to who retained it and the connection goes on with another region.
+// detach is carry for a connection, which has the turn: where the request was
+// retained, its memory is left to who retained it and the connection goes on
+// with another region.
 func (r *region) detach(rest []byte) (*region, []byte) {
 	if r.refs.Load() == 1 {
 		return r, r.carry(rest)
@@ -168,13 +177,25 @@ func (r *region) detach(rest []byte) (*region, []byte) {
 	if len(rest) > 0 {
 		rest = fresh.trim(append(fresh.room(nil, len(rest)), rest...))
 	}
+	fresh.x, r.x = r.x, nil
 	r.drop()
 	return fresh, rest
 }
 
-// drop ends one holding of the region.
+// drop ends the holding of a connection, and its turn.
 func (r *region) drop() {
+	if r.refs.Load() == 1 {
+		r.release() // nobody can retain it any more
+		return
+	}
+	r.pass()
+	r.leave()
+}
+
+// leave ends one holding of the region, without the turn.
+func (r *region) leave() {
 	if r.refs.Add(-1) == 0 {
+		r.reclaim()
 		r.release()
 	}
 }
@@ -186,8 +207,8 @@ func (r *region) release() {
 		r.memory.source.put(b)
 	}
 	clear(r.blocks)
-	r.blocks, r.cur, r.off = r.first[:0], nil, 0
+	r.blocks, r.cur, r.off, r.x = r.first[:0], nil, 0, nil
 	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
 	r.head.scanned = 0
-	r.memory.regions.Put(r)
+	r.memory.regions.Put(r.slot)
 }

@@ -6,40 +6,83 @@ import (
 )
 
 // A Request is what a client sent: its head, and what was allocated for it. It
-// belongs to the server, which uses its memory again when the handler has
-// returned.
-type Request struct{ r *region }
+// refers to memory of the server, which is used again when the handler has
+// returned; its methods panic from then on. It may be copied. Several
+// goroutines may read it at once.
+type Request struct {
+	r     *region
+	epoch uint64
+}
+
+// check panics unless the request goes on. It is called before what a method
+// returns is of use to anybody: a View made too late is refused when it is used.
+func (q Request) check(op string) {
+	if loadAfter(&q.r.turn)>>turnShift != q.epoch {
+		q.stale(op)
+	}
+}
+
+func (q Request) stale(op string) { panic(q.r.late(op)) }
+
+// headPart returns a part of the head. Where the request ends meanwhile, the View
+// is refused when it is used.
+func (q Request) headPart(op string, part *span) View {
+	q.check(op)
+	return q.r.part(q.epoch, baseHead, *part)
+}
 
 // Method returns the method, which is case-sensitive.
-func (q Request) Method() View { return q.r.view(baseHead, q.r.head.method) }
+func (q Request) Method() View { return q.headPart("Method", &q.r.head.method) }
 
 // Target returns the request target as it was sent.
-func (q Request) Target() View { return q.r.view(baseHead, q.r.head.target) }
+func (q Request) Target() View { return q.headPart("Target", &q.r.head.target) }
 
 // Path returns the path of the target, not decoded. It is "*" for a request
 // about the server as a whole, and empty for CONNECT and for an OPTIONS request
 // whose absolute target has no path.
-func (q Request) Path() View { return q.r.view(baseHead, q.r.head.path) }
+func (q Request) Path() View { return q.headPart("Path", &q.r.head.path) }
 
 // Query returns what follows the first question mark of the target, not decoded.
-func (q Request) Query() View { return q.r.view(baseHead, q.r.head.query) }
+func (q Request) Query() View { return q.headPart("Query", &q.r.head.query) }
 
 // Host returns the host and port that the request is for: those of an absolute
 // target, else those of the Host field.
-func (q Request) Host() View { return q.r.view(baseHead, q.r.head.authority) }
+func (q Request) Host() View { return q.headPart("Host", &q.r.head.authority) }
 
 // ProtoMinor is 1 for HTTP/1.1 and 0 for HTTP/1.0.
-func (q Request) ProtoMinor() int { return int(q.r.head.minor) }
+func (q Request) ProtoMinor() int {
+	q.check("ProtoMinor")
+	minor := int(q.r.head.minor)
+	q.check("ProtoMinor")
+	return minor
+}
 
 // ContentLength is the length of the body, or -1 if it is chunked.
-func (q Request) ContentLength() int64 { return q.r.head.length }
+func (q Request) ContentLength() int64 {
+	q.check("ContentLength")
+	n := q.r.head.length
+	q.check("ContentLength")
+	return n
+}
+
+// lookup returns the first header field of that name from the one with number
+// start on.
+func (q Request) lookup(name string, start int) (value span, at int, ok bool) {
+	q.check("Header")
+	fields, seen, buf := q.r.head.fields, q.r.head.seen, q.r.base[baseHead]
+	q.check("Header") // the slices are whole
+	at, ok = lookup(fields, seen, buf, name, start)
+	if ok {
+		value = fields[at].value
+	}
+	return value, at, ok
+}
 
 // Header returns the value of the first header field of that name, in any case;
 // an empty View if there is none.
 func (q Request) Header(name string) View {
-	h := &q.r.head
-	if i, ok := lookup(h.fields, h.seen, q.r.base[baseHead], name, 0); ok {
-		return q.r.view(baseHead, h.fields[i].value)
+	if value, _, ok := q.lookup(name, 0); ok {
+		return q.r.part(q.epoch, baseHead, value)
 	}
 	return View{}
 }
@@ -47,9 +90,8 @@ func (q Request) Header(name string) View {
 // HeaderValues returns the values of all header fields of that name, in order.
 func (q Request) HeaderValues(name string) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		h := &q.r.head
-		for i, ok := lookup(h.fields, h.seen, q.r.base[baseHead], name, 0); ok; i, ok = lookup(h.fields, h.seen, q.r.base[baseHead], name, i+1) {
-			if !yield(q.r.view(baseHead, h.fields[i].value)) {
+		for value, i, ok := q.lookup(name, 0); ok; value, i, ok = q.lookup(name, i+1) {
+			if !yield(q.r.part(q.epoch, baseHead, value)) {
 				return
 			}
 		}
@@ -57,17 +99,26 @@ func (q Request) HeaderValues(name string) iter.Seq[View] {
 }
 
 // Headers returns names and values of all header fields, in order.
-func (q Request) Headers() iter.Seq2[View, View] { return q.r.all(baseHead, &q.r.head.fields) }
+func (q Request) Headers() iter.Seq2[View, View] {
+	return q.all("Headers", baseHead, &q.r.head.fields)
+}
 
 // Trailers returns names and values of the trailer fields, in order. There are
 // none before the body was read to its end.
-func (q Request) Trailers() iter.Seq2[View, View] { return q.r.all(baseTrailer, &q.r.trailers) }
+func (q Request) Trailers() iter.Seq2[View, View] {
+	return q.all("Trailers", baseTrailer, &q.r.trailers)
+}
 
-func (r *region) all(base uint32, fields *[]field) iter.Seq2[View, View] {
+func (q Request) all(op string, base uint64, fields *[]field) iter.Seq2[View, View] {
 	return func(yield func(name, value View) bool) {
-		for i := range *fields {
-			f := &(*fields)[i]
-			if !yield(r.view(base, f.name), r.view(base, f.value)) {
+		for i := 0; ; i++ {
+			q.check(op)
+			list := *fields
+			q.check(op) // list is whole
+			if i >= len(list) {
+				return
+			}
+			if f := list[i]; !yield(q.r.part(q.epoch, base, f.name), q.r.part(q.epoch, base, f.value)) {
 				return
 			}
 		}
@@ -75,20 +126,35 @@ func (r *region) all(base uint32, fields *[]field) iter.Seq2[View, View] {
 }
 
 // Alloc returns n bytes of unspecified contents that last as long as the
-// request.
-func (q Request) Alloc(n int) []byte { return q.r.alloc(n) }
+// request. Nothing checks that they are used no longer than that, except in
+// builds with isobar_debug.
+func (q Request) Alloc(n int) []byte {
+	if !q.r.enter(q.epoch, true) {
+		panic(q.r.late("Alloc"))
+	}
+	defer q.r.pass()
+	if x := q.r.x; x != nil {
+		return x.take(n)
+	}
+	return q.r.alloc(n)
+}
 
 // Retain keeps the request, its views and what was allocated for it beyond the
-// return of the handler, until Release. It is called while the handler runs.
+// return of the handler, until Release. It is called while the handler runs, or
+// while another Retained keeps the request.
 func (q Request) Retain() *Retained {
+	if !q.r.enter(q.epoch, true) {
+		panic(q.r.late("Retain"))
+	}
 	q.r.refs.Add(1)
-	return &Retained{r: q.r}
+	q.r.pass()
+	return &Retained{q: q}
 }
 
 // A Retained is a request that outlasts its handler. One goroutine at a time
 // may use it.
 type Retained struct {
-	r        *region
+	q        Request
 	released atomic.Bool // set by Release; publishes nothing
 }
 
@@ -97,7 +163,7 @@ func (t *Retained) Request() Request {
 	if t.released.Load() {
 		panic("http11: Retained.Request: the request was released; call Release when nothing uses it any more")
 	}
-	return Request{t.r}
+	return t.q
 }
 
 // Release gives the request up. It must be called once.
@@ -105,5 +171,5 @@ func (t *Retained) Release() {
 	if t.released.Swap(true) {
 		panic("http11: Retained.Release: the request was released before; call it once")
 	}
-	t.r.drop()
+	t.q.r.leave()
 }

@@ -20,14 +20,21 @@ func NewRequests(config Memory) (*Requests, error) {
 
 // Begin returns an empty request. Its memory is acquired when something is
 // allocated.
-func (s *Requests) Begin() Request { return Request{s.memory.acquire()} }
+func (s *Requests) Begin() Request {
+	r := s.memory.acquire()
+	return Request{r, r.open()}
+}
 
 // Parse parses the head at the start of data, which becomes part of the
 // request: it must not change as long as the request lasts. It returns the
 // length of the head, or 0 if there is more to come: call Parse again with data
 // that begin with the same bytes. The error says which rule the head breaks; the
-// request must then be ended.
+// request must then be ended. A request that has ended is refused by ErrEnded.
 func (s *Requests) Parse(q Request, data []byte) (int, error) {
+	if !q.r.enter(q.epoch, false) {
+		return 0, q.r.late("Parse")
+	}
+	defer q.r.pass()
 	n, err := parseHead(&q.r.head, data, &s.lim)
 	if n > 0 {
 		q.r.base[baseHead] = data[:n:n]
@@ -36,11 +43,23 @@ func (s *Requests) Parse(q Request, data []byte) (int, error) {
 }
 
 // Next ends the request and begins another in the memory that the mode leaves to
-// a connection.
-func (s *Requests) Next(q Request) { q.r.carry(nil) }
+// a connection. It panics when the request has ended before.
+func (s *Requests) Next(q Request) Request {
+	if !q.r.enter(q.epoch, false) {
+		panic(q.r.late("Next"))
+	}
+	r, _ := q.r.detach(nil)
+	return Request{r, r.open()}
+}
 
-// End ends the request and gives its memory back, unless it is retained.
-func (s *Requests) End(q Request) { q.r.drop() }
+// End ends the request and gives its memory back, unless it is retained. It
+// panics when the request has ended before.
+func (s *Requests) End(q Request) {
+	if !q.r.enter(q.epoch, false) {
+		panic(q.r.late("End"))
+	}
+	q.r.drop()
+}
 
 // Warm makes sure that n requests at a time find their memory at hand.
 func (s *Requests) Warm(n int) { s.memory.warm(n) }

@@ -3,6 +3,7 @@ package http11
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 )
 
@@ -21,7 +22,7 @@ const (
 // chunks.
 const collectBytes = 64 << 10
 
-// A response is the part of a Context that is about the response. out holds
+// A response is the part of an exchange that is about the response. out holds
 // responses to earlier requests up to mark, then this one. Positions count
 // from mark.
 type response struct {
@@ -42,9 +43,12 @@ type response struct {
 	written   int64 // bytes of content
 	announced int64 // Content-Length as it stands in out
 	trailer   []byte
+
+	onStream func(io.Writer) io.WriteCloser // see Context.OnStream
+	filter   *filter                        // nil unless content goes through one
 }
 
-func (c *Context) beginResponse() {
+func (c *exchange) beginResponse() {
 	m := c.r.head.method
 	c.response = response{
 		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0],
@@ -55,29 +59,26 @@ func (c *Context) beginResponse() {
 
 // tunnels reports whether what follows the head of the response belongs to a
 // tunnel, and so is no content (RFC 9110, section 9.3.6).
-func (c *Context) tunnels() bool { return c.connect && c.status/100 == 2 }
+func (c *exchange) tunnels() bool { return c.connect && c.status/100 == 2 }
 
 // mayHaveContent reports whether a response of that status to this request may
 // have content, and so fields that frame it.
-func (c *Context) mayHaveContent() bool { return hasBody(c.status) && !c.tunnels() }
+func (c *exchange) mayHaveContent() bool { return hasBody(c.status) && !c.tunnels() }
 
 // reserve makes room for n more bytes.
-func (c *Context) reserve(n int) {
+func (c *exchange) reserve(n int) {
 	if cap(c.out)-len(c.out) < n {
 		c.out = c.r.room(c.out, n)
 	}
 }
 
-// Status returns the status of the response, 200 if none was set.
-func (c *Context) Status() int { return c.status }
-
-// SetStatus sets the status. It panics unless it is called before the first
-// byte of content is written, with a final status, 200 to 999.
-func (c *Context) SetStatus(code int) {
+func (c *exchange) setStatus(code int) error {
 	if code < 200 || code > 999 {
-		panic(fmt.Sprintf("http11: SetStatus: %d is not a final status; use 200 to 999, and Hijack to change the protocol", code))
+		panic(fmt.Sprintf("http11: SetStatus: %d is not a final status; use 200 to 999, or Inform for 1xx", code))
 	}
-	c.early("SetStatus")
+	if c.state > stateHead {
+		return ErrHeadWritten
+	}
 	c.touched = true
 	if c.state == stateHead {
 		var line [128]byte
@@ -86,28 +87,22 @@ func (c *Context) SetStatus(code int) {
 		c.statusEnd = len(line2)
 	}
 	c.status = code
+	return nil
 }
 
-// early panics when the head of the response is complete.
-func (c *Context) early(op string) {
-	if c.state > stateHead {
-		panic("http11: " + op + ": content was written already; call it before the first Write, or Reset the response")
-	}
-}
-
-// Reset discards the response as far as it was not sent, and reports whether
-// nothing was.
-func (c *Context) Reset() bool {
+func (c *exchange) reset() bool {
 	if c.state >= stateStreamed {
 		return false
 	}
+	f := c.onStream
 	c.out = c.out[:c.mark]
 	c.beginResponse()
+	c.onStream = f
 	return true
 }
 
 // beginHead appends the status line and the fields that every response has.
-func (c *Context) beginHead() {
+func (c *exchange) beginHead() {
 	var date []byte
 	if c.conn != nil {
 		date = *c.srv.clock.date.Load()
@@ -124,51 +119,128 @@ func (c *Context) beginHead() {
 	c.state = stateHead
 }
 
-// SetHeader sets a field of the response, in place of those of that name. It
-// panics after content was written, when the name is not a token, when the
-// value has a control character, and for Transfer-Encoding, which the server
-// decides. Content-Length declares how much will be written; Connection: close
-// ends the connection after the response.
-func (c *Context) SetHeader(name, value string) {
-	if c.special("SetHeader", name, value) {
-		return
+func (c *exchange) setHeader(name, value string) error {
+	taken, err := c.special("SetHeader", name, value)
+	if taken || err != nil {
+		return err
 	}
 	c.removeHeader(name)
 	c.addLine("SetHeader", name, value)
+	return nil
 }
 
-// AddHeader is SetHeader without replacing fields of that name.
-func (c *Context) AddHeader(name, value string) {
-	if !c.special("AddHeader", name, value) {
-		c.addLine("AddHeader", name, value)
+func (c *exchange) addHeader(name, value string) error {
+	taken, err := c.special("AddHeader", name, value)
+	if taken || err != nil {
+		return err
 	}
+	c.addLine("AddHeader", name, value)
+	return nil
 }
 
-// SetContentLength declares how many bytes of content will be written.
-func (c *Context) SetContentLength(n int64) {
-	c.early("SetContentLength")
+func (c *exchange) setContentLength(n int64) error {
 	if n < 0 {
 		panic("http11: SetContentLength: negative; declare what will be written")
 	}
+	if c.state > stateHead {
+		return ErrHeadWritten
+	}
 	c.declared = n
+	return nil
 }
 
-// SetTrailer adds a field after the content. It is sent if the response is
-// sent in chunks: to an HTTP/1.1 client, by Flush or beyond 64 KB, without
-// Content-Length. It panics as SetHeader does, and for fields that would change
-// how the response is framed.
-func (c *Context) SetTrailer(name, value string) {
+func (c *exchange) setTrailer(name, value string) {
 	if !trailing(knownID(name)) {
 		panic("http11: SetTrailer: " + name + " must not be a trailer field; use SetHeader")
 	}
 	start := len(c.trailer)
 	c.trailer = appendField(c.trailer, name, value)
+	defer func() { // the line must not stay when checkField panics
+		if r := recover(); r != nil {
+			c.trailer = c.trailer[:start]
+			panic(r)
+		}
+	}()
 	checkField("SetTrailer", c.trailer[start:], len(name))
 }
 
+// header returns the value of a field that was set.
+func (c *exchange) header(name string) (string, bool) {
+	if c.state == stateNone {
+		return "", false
+	}
+	if c.declared >= 0 && knownID(name) == idContentLength {
+		return strconv.FormatInt(c.declared, 10), true
+	}
+	end := len(c.out) - c.mark
+	if c.state > stateHead {
+		end = c.framing
+	}
+	if c.state >= stateStreamed || end < c.statusEnd { // the head is gone
+		return "", false
+	}
+	for line := range bytes.Lines(c.out[c.mark+c.statusEnd : c.mark+end]) {
+		if len(line) > len(name)+3 && line[len(name)] == ':' && sameName(line[:len(name)], name) {
+			return string(line[len(name)+2 : len(line)-2]), true
+		}
+	}
+	return "", false
+}
+
+// recall takes the content back; see Context.Recall.
+func (c *exchange) recall() (View, bool) {
+	if c.state >= stateStreamed || c.head && c.written > 0 {
+		return View{}, false
+	}
+	if c.state != stateBody {
+		return View{}, true
+	}
+	collected := c.out[c.mark+c.content:]
+	n := len(collected)
+	c.out = c.out[:c.mark+c.framing]
+	kept := c.take(n)
+	copy(kept, collected) // they may overlap
+	c.r.base[baseContent] = kept
+	c.state, c.written, c.declared, c.announced = stateHead, 0, -1, 0
+	return c.r.part(c.epoch, baseContent, span{0, uint32(n)}), true
+}
+
+// inform sends an informational response.
+func (c *exchange) inform(status int, fields []string) error {
+	switch {
+	case status < 100 || status > 199 || status == 101:
+		panic(fmt.Sprintf("http11: Inform: %d is not an informational status; use 100 to 199 except 101", status))
+	case len(fields)%2 != 0:
+		panic("http11: Inform: a name without a value; pass names and values in turn")
+	}
+	message := appendStatusLine(nil, status)
+	for i := 0; i < len(fields); i += 2 {
+		start := len(message)
+		message = appendField(message, fields[i], fields[i+1])
+		checkField("Inform", message[start:], len(fields[i]))
+	}
+	message = append(message, "\r\n"...)
+	switch {
+	case c.conn == nil:
+		return c.mount.inform(status, fields)
+	case c.conn.hijacked:
+		return ErrHijacked
+	case c.state >= stateStreamed:
+		return ErrHeadWritten
+	case c.r.head.minor == 0:
+		return nil
+	}
+	if err := c.sendEarlier(); err != nil {
+		return err
+	}
+	return c.conn.write(message)
+}
+
 // special takes the fields that frame the response.
-func (c *Context) special(op, name, value string) bool {
-	c.early(op)
+func (c *exchange) special(op, name, value string) (taken bool, err error) {
+	if c.state > stateHead {
+		return false, ErrHeadWritten
+	}
 	if c.state == stateNone {
 		c.beginHead()
 	}
@@ -185,15 +257,15 @@ func (c *Context) special(op, name, value string) bool {
 		if equalFold(value, "close") {
 			c.close = true
 		} else if !equalFold(value, "keep-alive") {
-			return false
+			return false, nil
 		}
 	default:
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }
 
-func (c *Context) addLine(op, name, value string) {
+func (c *exchange) addLine(op, name, value string) {
 	c.reserve(len(name) + len(value) + 4)
 	start := len(c.out)
 	c.out = appendField(c.out, name, value)
@@ -229,7 +301,7 @@ func checkField(op string, line []byte, name int) {
 }
 
 // removeHeader removes the fields of that name.
-func (c *Context) removeHeader(name string) {
+func (c *exchange) removeHeader(name string) {
 	at := c.statusEnd
 	for {
 		lines := c.out[c.mark+at:]
@@ -246,7 +318,7 @@ func (c *Context) removeHeader(name string) {
 }
 
 // splice replaces the bytes from position from to position to.
-func (c *Context) splice(from, to int, with []byte) {
+func (c *exchange) splice(from, to int, with []byte) {
 	from, to = c.mark+from, c.mark+to
 	old := len(c.out)
 	if grow := len(with) - (to - from); grow > 0 {
@@ -262,7 +334,7 @@ func (c *Context) splice(from, to int, with []byte) {
 
 // freeze completes the head. With streaming, the length is known only if the
 // handler declared it; else it is n, which finish corrects.
-func (c *Context) freeze(n int, streaming bool) {
+func (c *exchange) freeze(n int, streaming bool) {
 	if c.state == stateNone {
 		c.beginHead()
 	}
@@ -280,7 +352,7 @@ func (c *Context) freeze(n int, streaming bool) {
 
 // appendFraming appends the fields that say where the response ends and whether
 // the connection does.
-func (c *Context) appendFraming(n int64, streaming bool) {
+func (c *exchange) appendFraming(n int64, streaming bool) {
 	if c.declared >= 0 {
 		n, streaming = c.declared, false
 	}

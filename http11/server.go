@@ -74,19 +74,29 @@ type Server struct {
 	// DEL and "#", because clients in wide use send them; nothing is decoded.
 	StrictTargets bool
 
+	// MaxBody, if it is set, says how large the body of a request with one may
+	// be, in place of MaxBodyBytes. It is called when the head has been read, and
+	// may read the request during the call.
+	MaxBody func(Request) int64
+
 	// Limits on connections; 0 is none. At MaxConns open connections no more
 	// are accepted; they wait in the listener's queue. The response to request
 	// number MaxRequests of a connection closes it.
 	MaxConns    int
 	MaxRequests int
 
-	// Access is called after each response on the goroutine of its connection.
-	// The entry is used again after the call.
+	// Access is called once for each request that has begun, when it has ended, on
+	// the goroutine of its connection. Each response is then sent by itself.
 	Access func(*Access)
 
-	// OnPanic is called with what a handler panicked with and its stack. Nil
-	// means an error of slog.Default. http.ErrAbortHandler is not reported.
-	OnPanic func(value any, stack []byte)
+	// OnPanic is called with what a handler panicked with and its stack. The
+	// request may be read during the call. Nil means an error of slog.Default.
+	// http.ErrAbortHandler is not reported.
+	OnPanic func(request Request, value any, stack []byte)
+
+	// OnConnError is called when a TLS handshake or accepting a connection has
+	// failed; remote is nil for the latter. It is also counted in Stats.
+	OnConnError func(remote net.Addr, err error)
 
 	// Idle is called when no request has been in progress for 2 ms, with 0 for
 	// the unknown time until the next; once for each such time. Its result is
@@ -99,7 +109,8 @@ type Server struct {
 	lim       limits
 	timeouts  [phases]time.Duration
 	memory    *memory
-	contexts  sync.Pool // of *Context
+	exchanges sync.Pool // of *exchange, for ServeHTTP
+	watch     *watch    // set when the server begins to serve
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 
@@ -185,7 +196,7 @@ func (s *Server) check() error {
 	}
 	idle := s.timeouts[phaseIdle]
 	s.keepsIdle = s.Memory.Mode.Info().Keeps && (idle == 0 || idle > slabIdle)
-	s.contexts.New = func() any { return &Context{srv: s} }
+	s.exchanges.New = func() any { return &exchange{srv: s} }
 	s.conns = map[*conn]struct{}{}
 	s.done = make(chan struct{})
 	s.drained = make(chan struct{})
@@ -233,6 +244,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		// No descriptors or no memory: connections that end give some back.
 		s.stats.acceptErrors.Add(1)
+		s.connError(nil, fmt.Errorf("http11: Serve: accept: %w; it is tried again", err))
 		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
 		select {
 		case <-time.After(backoff):
@@ -250,6 +262,7 @@ func (s *Server) addListener(l net.Listener) error {
 	}
 	if s.clock == nil {
 		s.clock = newClock(s.memory.source.trim)
+		s.watch = newWatch(s)
 	}
 	if s.loops == nil && s.Engine == Readiness {
 		var err error
@@ -282,14 +295,24 @@ func (s *Server) start(nc net.Conn) {
 		s.sockets--
 		s.mu.Unlock()
 	}
+	var below *patient
 	if s.TLS != nil {
-		nc = tls.Server(nc, s.TLS)
+		below = newPatient(nc, s.timeouts[phaseWrite])
+		nc = tls.Server(below, s.TLS)
 	}
 	c := newConn(s, nc)
+	c.patient = below
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
 	go c.serve()
+}
+
+// connError reports an error of a connection without a request.
+func (s *Server) connError(remote net.Addr, err error) {
+	if s.OnConnError != nil {
+		s.OnConnError(remote, err)
+	}
 }
 
 // forget is called once for each connection, when it ends or is hijacked.
@@ -338,6 +361,7 @@ func (s *Server) drain() {
 		close(s.drained)
 		if s.clock != nil {
 			close(s.clock.stop)
+			close(s.watch.stop)
 		}
 		s.memory.close()
 	}

@@ -149,7 +149,7 @@ func TestSoak(t *testing.T) {
 	long := soakTime(t)
 	each(t, func(t *testing.T, m Memory) {
 		before := runtime.NumGoroutine()
-		s := &Server{Memory: m, Handler: HandlerFunc(soakHandler), OnPanic: func(any, []byte) {}, ReadHeaderTimeout: time.Second}
+		s := &Server{Memory: m, Handler: HandlerFunc(soakHandler), OnPanic: func(Request, any, []byte) {}, ReadHeaderTimeout: time.Second}
 		addr := serve(t, s)
 		rounds, stages := 3, 2
 		if long > 0 {

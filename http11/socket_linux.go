@@ -1,7 +1,6 @@
 package http11
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -14,9 +13,19 @@ import (
 
 // What the leader of a loop tells a socket that is away.
 const (
-	pendingIn  = 1 << iota // there is something to read
-	pendingOut             // there is room to write
-	pendingEnd             // the client sends no more; stays
+	pendingIn    = 1 << iota // there is something to read
+	pendingOut               // there is room to write
+	pendingEnd               // the client sends no more; stays
+	pendingGone              // nothing can be sent any more; stays
+	pendingNoIn              // nobody is to wait for bytes
+	pendingNoOut             // nobody is to wait for room
+)
+
+// Who serves a socket: the state of socket.state.
+const (
+	resting int32 = iota // nobody; it belongs to the leader of its loop
+	leading              // the leader, who may leave the loop with it
+	away                 // a goroutine that has left the loop
 )
 
 // A socket is a connection of the engine Readiness. It belongs to the leader of
@@ -30,39 +39,63 @@ type socket struct {
 	// Owned by the leader. next, prev and slot are of the wheel.
 	next, prev *socket
 	slot       int8
-	away       bool // a goroutine has it
 	queued     bool // in loop.todo
 	late       bool // its deadline has passed
 
+	// state goes from resting to leading and back by the leader, from leading to
+	// away by whoever has it leave, and from away to resting by the leader, when
+	// the socket was sent back. It publishes what follows to who takes over, and
+	// with leading to away the loop.
+	state atomic.Int32
+
 	// Owned by whoever has the socket.
-	leading  bool    // by the leader, on the leader's goroutine
 	gone     bool    // to be closed
 	hijacked bool    // gone, and the worker stays with the goroutine
 	ended    bool    // the client sends no more
 	requests int32   // as conn.requests, between two of them
-	w        *worker // nil while no request has begun to arrive; unchanged while away, when the leader uses its channel
+	w        *worker // nil while no request has begun to arrive; unchanged while away, when the leader uses its channels
 	deadline time.Duration
 
 	// pending publishes to the goroutine that has the socket what the leader
 	// was told while it was away.
 	pending atomic.Uint32
+	// onEnd publishes what the leader calls once the client is gone; nil or of
+	// the present request.
+	onEnd atomic.Pointer[func()]
 }
 
 // A worker is what a request needs. The leader has one at hand; the others are
 // with sockets whose request is incomplete or away.
 type worker struct {
-	c               *conn
-	wake            chan struct{} // has a token when pending may have changed
-	timer           *time.Timer
-	readBy, writeBy time.Time // owned as the socket is
+	c       *conn
+	in, out waiter
+}
+
+// A waiter waits for one direction of a socket that is away. One goroutine at a
+// time does.
+type waiter struct {
+	wake  chan struct{} // has a token when pending may have changed
+	timer *time.Timer
+	by    time.Time // owned as the socket is
+}
+
+func (k *waiter) init() {
+	k.wake, k.timer = make(chan struct{}, 1), time.NewTimer(time.Hour)
+	k.timer.Stop()
+}
+
+func (k *waiter) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
 }
 
 // turn reads once and answers what has arrived whole. It reports whether the
 // connection goes on.
-func (s *socket) turn() bool {
+func (s *socket) turn(late bool) bool {
 	c := s.w.c
-	if s.late {
-		s.late = false
+	if late {
 		if c.cx.r == nil || c.phase != phaseHead {
 			return false // the idle time-out
 		}
@@ -88,37 +121,43 @@ func (s *socket) turn() bool {
 }
 
 // leave makes the goroutine that serves s one that may wait: another one leads
-// the loop from now on.
+// the loop from now on. Anybody may call it.
 func (s *socket) leave() {
-	if !s.leading {
-		return
+	if s.state.CompareAndSwap(leading, away) {
+		go s.loop.run()
 	}
-	s.leading, s.away = false, true
-	go s.loop.run()
 }
 
-// wait waits for the bit of pending. The socket is away then.
-func (s *socket) wait(bit uint32, until time.Time) error {
+// wait waits for one of the bits of pending, or until it is not to wait. The
+// socket is away then.
+func (s *socket) wait(k *waiter, bits, never uint32) error {
 	s.leave()
-	for s.pending.Load()&(bit|pendingEnd) == 0 {
+	until := k.by
+	for s.pending.Load()&(bits|never) == 0 {
 		if until.IsZero() {
-			<-s.w.wake
+			<-k.wake
 			continue
 		}
 		left := time.Until(until)
 		if left <= 0 {
 			return os.ErrDeadlineExceeded
 		}
-		s.w.timer.Reset(left)
+		k.timer.Reset(left)
 		select {
-		case <-s.w.wake:
-		case <-s.w.timer.C:
+		case <-k.wake:
+		case <-k.timer.C:
 		}
-		s.w.timer.Stop()
+		k.timer.Stop()
 	}
-	s.pending.And(^bit)
+	if s.pending.And(^(bits&(pendingIn|pendingOut)))&never != 0 {
+		return os.ErrDeadlineExceeded
+	}
 	return nil
 }
+
+func (s *socket) waitIn() error { return s.wait(&s.w.in, pendingIn|pendingEnd, pendingNoIn) }
+
+func (s *socket) waitOut() error { return s.wait(&s.w.out, pendingOut|pendingGone, pendingNoOut) }
 
 // tell is called by the leader for a socket that is away.
 func (s *socket) tell(events uint32) {
@@ -130,12 +169,49 @@ func (s *socket) tell(events uint32) {
 		bits |= pendingOut
 	}
 	if events&ends != 0 {
-		bits |= pendingIn | pendingOut | pendingEnd
+		bits |= pendingIn | pendingEnd
+	}
+	if events&(unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		bits |= pendingOut | pendingGone
 	}
 	s.pending.Or(bits)
-	select {
-	case s.w.wake <- struct{}{}:
-	default:
+	s.w.in.poke()
+	s.w.out.poke()
+	if bits&pendingEnd != 0 {
+		if f := s.onEnd.Load(); f != nil {
+			(*f)()
+		}
+	}
+}
+
+// interrupt has those who wait, or are about to, wait no longer.
+func (s *socket) interrupt(reading, writing bool) {
+	if reading {
+		s.pending.Or(pendingNoIn)
+		s.w.in.poke()
+	}
+	if writing {
+		s.pending.Or(pendingNoOut)
+		s.w.out.poke()
+	}
+}
+
+// interrupted follows interrupt when nobody waits any more.
+func (s *socket) interrupted() {
+	s.pending.And(^uint32(pendingNoIn | pendingNoOut))
+	s.w.in.by, s.w.out.by = time.Time{}, time.Time{}
+}
+
+// watchEnd has f called, on the goroutine of the leader, when the client sends no
+// more or is gone; at once if it is so. With nil it is called no more.
+func (s *socket) watchEnd(f *func()) {
+	s.onEnd.Store(f)
+	if f == nil {
+		return
+	}
+	s.leave() // so that the loop looks
+	if s.ended || s.pending.Load()&pendingEnd != 0 {
+		(*f)()
 	}
 }
 
@@ -155,7 +231,7 @@ func (r *rawSocket) Read(f func(fd uintptr) bool) error {
 		if s.w.c.phase == phaseHead {
 			return errLater
 		}
-		if err := s.wait(pendingIn, s.w.readBy); err != nil {
+		if err := s.waitIn(); err != nil {
 			return err
 		}
 	}
@@ -165,7 +241,7 @@ func (r *rawSocket) Read(f func(fd uintptr) bool) error {
 func (r *rawSocket) Write(f func(fd uintptr) bool) error {
 	s := (*socket)(r)
 	for !f(uintptr(s.fd)) {
-		if err := s.wait(pendingOut, s.w.writeBy); err != nil {
+		if err := s.waitOut(); err != nil {
 			return err
 		}
 	}
@@ -177,8 +253,6 @@ func (r *rawSocket) Write(f func(fd uintptr) bool) error {
 // SyscallConn is for settings.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return (*rawSocket)(s), nil }
 
-var errConnUse = errors.New("http11: Conn: the connection of a request is not for reading and writing; use Hijack")
-
 func (s *socket) Read([]byte) (int, error)  { return 0, errConnUse }
 func (s *socket) Write([]byte) (int, error) { return 0, errConnUse }
 func (s *socket) Close() error              { return errConnUse }
@@ -188,17 +262,17 @@ func (s *socket) CloseWrite() error {
 }
 
 func (s *socket) SetDeadline(t time.Time) error {
-	s.w.readBy, s.w.writeBy = t, t
+	s.w.in.by, s.w.out.by = t, t
 	return nil
 }
 
 func (s *socket) SetReadDeadline(t time.Time) error {
-	s.w.readBy = t
+	s.w.in.by = t
 	return nil
 }
 
 func (s *socket) SetWriteDeadline(t time.Time) error {
-	s.w.writeBy = t
+	s.w.out.by = t
 	return nil
 }
 
@@ -249,7 +323,7 @@ func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
 		}
 		switch {
 		case failed == unix.EAGAIN:
-			if err := s.wait(pendingOut, s.w.writeBy); err != nil {
+			if err := s.waitOut(); err != nil {
 				return sent, err
 			}
 		case failed == unix.EINTR:

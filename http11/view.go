@@ -1,7 +1,7 @@
 package http11
 
 import (
-	"fmt"
+	"io"
 
 	"github.com/isobar-go/isobar/internal/invariant"
 )
@@ -9,62 +9,126 @@ import (
 // A View is a part of a request: the method, the path, the value of a header
 // field. It is valid until the handler returns, or until the retained request
 // is released; String, Clone and AppendTo copy out of it. Using it afterwards
-// panics. The zero View is empty. Views may be copied.
+// panics; it never shows bytes of another request. The zero View is empty.
+// Views may be copied, and used by several goroutines at once.
 type View struct {
-	r    *region
-	gen  uint32
-	base uint32 // index into r.base
+	r   *region
+	tag uint64 // epoch and base
 	span
 }
 
+// What a View is a part of: an index into region.base.
 const (
-	baseHead = iota
-	baseBody
-	baseTrailer
+	baseHead    = iota
+	baseBody    // the body, in memory as a whole
+	baseTrailer // the trailer section
+	baseQuery   // the query with its values decoded in place
+	baseForm    // the body with the values of a form decoded in place
+	baseContent // content of the response, recalled
 	numBases
 )
 
-// view returns a view of the current generation.
-func (r *region) view(base uint32, s span) View { return View{r: r, gen: r.gen, base: base, span: s} }
+const baseBits = 3
 
-// bytes returns what v refers to.
+// part returns a view of the epoch.
+func (r *region) part(epoch uint64, base uint64, s span) View {
+	return View{r: r, tag: epoch<<baseBits | base, span: s}
+}
+
+// bytes returns what v refers to. The caller calls still when it has read them.
 func (v View) bytes(op string) []byte {
 	if v.r == nil {
 		return nil
 	}
-	if v.gen != v.r.gen {
+	if v.r.epoch() != v.tag>>baseBits {
 		v.stale(op)
 	}
-	return v.of(v.r.base[v.base])
+	b := v.r.base[v.tag&(1<<baseBits-1)]
+	// The slice is whole if the epoch is ours after it was read, too.
+	if loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits || uint64(v.off)+uint64(v.len) > uint64(len(b)) {
+		v.stale(op)
+	}
+	return v.of(b)
+}
+
+// still panics when the request has ended since bytes: what was read may be of
+// another one.
+func (v View) still(op string) {
+	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
+		v.stale(op)
+	}
 }
 
 // stale panics. It is for views whose request has ended.
 func (v View) stale(op string) {
+	v.r.memory.late.Add(1)
 	where := ""
 	if invariant.Enabled {
 		where = places.describe(v.r)
 	}
-	panic(fmt.Sprintf("http11: View.%s: the request has ended; copy with String or Clone before the handler returns, or Retain the request%s", op, where))
+	panic("http11: View." + op + ": the request has ended; " +
+		"copy with String or Clone before the handler returns, or Retain the request" + where)
 }
 
 // Len returns the number of bytes.
 func (v View) Len() int { return len(v.bytes("Len")) }
 
 // String returns a copy as a string.
-func (v View) String() string { return string(v.bytes("String")) }
+func (v View) String() string {
+	s := string(v.bytes("String"))
+	v.still("String")
+	return s
+}
 
 // Clone returns a copy, nil if the view is empty.
-func (v View) Clone() []byte { return append([]byte(nil), v.bytes("Clone")...) }
+func (v View) Clone() []byte {
+	b := append([]byte(nil), v.bytes("Clone")...)
+	v.still("Clone")
+	return b
+}
 
 // AppendTo appends a copy to dst.
-func (v View) AppendTo(dst []byte) []byte { return append(dst, v.bytes("AppendTo")...) }
+func (v View) AppendTo(dst []byte) []byte {
+	n := len(dst)
+	dst = append(dst, v.bytes("AppendTo")...)
+	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
+		clear(dst[n:]) // it may be of another request
+		v.stale("AppendTo")
+	}
+	return dst
+}
 
 // Equal reports whether the view has these bytes.
-func (v View) Equal(s string) bool { return string(v.bytes("Equal")) == s }
+func (v View) Equal(s string) bool {
+	equal := string(v.bytes("Equal")) == s
+	v.still("Equal")
+	return equal
+}
 
 // EqualFold reports whether the view has these bytes, ASCII letters of either
 // case being equal.
-func (v View) EqualFold(s string) bool { return sameName(v.bytes("EqualFold"), s) }
+func (v View) EqualFold(s string) bool {
+	equal := sameName(v.bytes("EqualFold"), s)
+	v.still("EqualFold")
+	return equal
+}
+
+// WriteTo writes the bytes to w, which must not keep them. It copies a part at a
+// time, so that w never sees memory of the request itself.
+func (v View) WriteTo(w io.Writer) (int64, error) {
+	var buf [1 << 10]byte
+	done := 0
+	for done < int(v.len) {
+		n := copy(buf[:], v.bytes("WriteTo")[done:])
+		v.still("WriteTo")
+		m, err := w.Write(buf[:n])
+		done += m
+		if err != nil {
+			return int64(done), err
+		}
+	}
+	return int64(done), nil
+}
 
 // UnsafeBytes returns the memory of the request itself. Nothing checks that it
 // is used only while the request lasts: afterwards it holds another request.

@@ -13,7 +13,7 @@ func (c *conn) flush() bool {
 	if len(out) == 0 {
 		return true
 	}
-	c.cx.out = out[:0]
+	c.cx.out, c.cx.mark = out[:0], 0
 	return c.write(out) == nil
 }
 
@@ -22,19 +22,56 @@ func (c *conn) write(p []byte) error {
 	if c.broken {
 		return errClientGone
 	}
-	var err error
 	if c.raw == nil {
-		if t := c.srv.timeouts[phaseWrite]; t > 0 {
-			c.armWrite(t)
-		}
-		_, err = c.nc.Write(p)
-	} else {
-		c.rest, c.errno = p, 0
+		return c.writeConn(p)
+	}
+	c.rest, c.writeErrno = p, 0
+	err := c.raw.Write(c.tryWrite)
+	for errors.Is(err, os.ErrDeadlineExceeded) && c.stillServed() && c.progressed() {
 		err = c.raw.Write(c.tryWrite)
-		c.rest = nil
-		if err == nil && c.errno != 0 {
-			err = c.errno
+	}
+	x := &c.cx
+	if x.writing { // it has waited
+		c.stillServed()
+		x.settled(&x.writing)
+		if !x.served {
+			c.broken = true // a part was sent
+			return ErrEnded
 		}
+	}
+	c.rest = nil
+	if err == nil && c.writeErrno != 0 {
+		err = c.writeErrno
+	}
+	return c.wrote(err)
+}
+
+// stillServed takes the turn again, where waiting has failed, and reports whether
+// the wait was not cut off.
+func (c *conn) stillServed() bool {
+	if !c.writeAway {
+		return true
+	}
+	c.writeAway = false
+	return c.cx.resume()
+}
+
+// writeConn is write by the methods of nc. They may wait at any time.
+func (c *conn) writeConn(p []byte) error {
+	if t := c.srv.timeouts[phaseWrite]; t > 0 || c.cx.writeBy.set {
+		c.armWrite(t)
+	}
+	x := &c.cx
+	away := x.pause(&x.writing)
+	n, err := c.nc.Write(p)
+	if away {
+		x.resume()
+		x.settled(&x.writing)
+	}
+	c.sent += int64(n)
+	if away && !x.served {
+		c.broken = c.broken || err != nil
+		return ErrEnded
 	}
 	return c.wrote(err)
 }
@@ -52,25 +89,35 @@ func (c *conn) wrote(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.srv.stats.timeouts.Add(1)
 	}
+	c.cx.failed = err
 	return &writeError{err}
 }
 
 // writeFD writes as much as there is room for.
 func (c *conn) writeFD(fd uintptr) bool {
+	if c.writeAway {
+		c.writeAway = false
+		if !c.cx.resume() {
+			return true
+		}
+	}
 	wrote := false
 	for len(c.rest) > 0 {
 		n, errno := writeFD(fd, c.rest)
 		switch {
 		case errno == 0:
 			c.rest = c.rest[n:]
+			c.sent += int64(n)
 			wrote = true
 		case again(errno):
-			if t := c.srv.timeouts[phaseWrite]; t > 0 && (wrote || c.stalled == 0) {
+			if t := c.srv.timeouts[phaseWrite]; (t > 0 || c.cx.writeBy.set) && (wrote || c.stalled == 0) {
 				c.armWrite(t)
+				c.queued = unsent(fd)
 			}
+			c.writeAway = c.cx.pause(&c.cx.writing)
 			return false
 		case errno != syscall.EINTR:
-			c.errno = errno
+			c.writeErrno = errno
 			return true
 		}
 	}
@@ -78,12 +125,46 @@ func (c *conn) writeFD(fd uintptr) bool {
 }
 
 // armWrite makes sure that a write which waits fails between t and t·9/8 from
-// now.
+// now, or at the deadline that the handler has set.
 func (c *conn) armWrite(t time.Duration) {
+	if by := c.cx.writeBy; by.set {
+		if c.stalled = by.at; by.at == 0 {
+			c.stalled = 1 // so that wrote resets it
+		}
+		c.nc.SetWriteDeadline(c.srv.clock.when(by.at)) // an error shows in the write
+		return
+	}
 	now := c.srv.clock.now(t)
 	if left := c.stalled - now; c.stalled != 0 && left >= t {
 		return
 	}
 	c.stalled = now + t + t/8
 	c.nc.SetWriteDeadline(c.srv.clock.start.Add(c.stalled)) // an error shows in the write
+}
+
+// progressed reports whether the client has taken bytes since the time-out of
+// writing was set, and sets it again if so. The kernel makes room known only when
+// a third of its buffer is free, which a client that reads slowly but steadily
+// may take longer to free than the time-out. A deadline of the handler stands.
+func (c *conn) progressed() bool {
+	t := c.srv.timeouts[phaseWrite]
+	if c.cx.writeBy.set || t <= 0 {
+		return false
+	}
+	left := c.unsent()
+	if left >= c.queued {
+		return false
+	}
+	c.queued, c.stalled = left, 0
+	c.armWrite(t)
+	return true
+}
+
+// unsent returns how many bytes the client has not taken yet.
+func (c *conn) unsent() int {
+	left := 0
+	if c.raw != nil && c.raw.Control(func(fd uintptr) { left = unsent(fd) }) != nil {
+		return 0
+	}
+	return left
 }

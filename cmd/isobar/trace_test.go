@@ -82,7 +82,7 @@ func TestTraceOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http11.Server{OnPanic: func(any, []byte) {}, Handler: http11.HandlerFunc(func(c *http11.Context) {
+	server := &http11.Server{OnPanic: func(http11.Request, any, []byte) {}, Handler: http11.HandlerFunc(func(c *http11.Context) {
 		if runtime.GC(); string(c.Path().Clone()) == "/fails" {
 			panic("a handler that fails")
 		}

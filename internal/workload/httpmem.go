@@ -205,7 +205,7 @@ func (t *httpMem) inRegion(r *regionRequest) {
 	case !r.live:
 		r.req, r.live = t.requests.Begin(), true
 	case t.keep:
-		t.requests.Next(r.req)
+		r.req = t.requests.Next(r.req)
 	default:
 		t.requests.End(r.req)
 		r.req = t.requests.Begin()

@@ -1,0 +1,137 @@
+package http11
+
+import (
+	"maps"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// writeHeader keeps the head as the handler has set it so far.
+func (w *adaptedWriter) writeHeader(status int) {
+	if w.status == 0 {
+		w.status, w.frozen = status, w.header.Clone()
+	}
+}
+
+// inform sends an informational response with the fields that are set.
+func (w *adaptedWriter) inform(status int) {
+	if status == http.StatusContinue || w.status != 0 { // 100 is sent when the body is read
+		return
+	}
+	var fields []string
+	for _, name := range slices.Sorted(maps.Keys(w.header)) {
+		for _, value := range w.header[name] {
+			if token(name) {
+				fields = append(fields, name, strings.TrimSpace(cleanValue.Replace(value)))
+			}
+		}
+	}
+	w.c().Inform(status, fields...) // http.ResponseWriter has no error for it
+}
+
+// writeHead hands the head to the Context; content is what is written first.
+func (w *adaptedWriter) writeHead(content []byte) {
+	if w.wrote {
+		return
+	}
+	w.wrote = true
+	w.writeHeader(200)
+	c := w.c()
+	c.SetStatus(w.status)
+	_, typed := w.frozen["Content-Type"]
+	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && c.mayHaveContent() {
+		c.SetHeader("Content-Type", http.DetectContentType(content))
+	}
+	for _, value := range w.frozen["Trailer"] {
+		for key := range strings.SplitSeq(value, ",") {
+			w.announce = append(w.announce, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
+		if strings.HasPrefix(name, http.TrailerPrefix) || knownID(name) == idTransferEncoding || !token(name) ||
+			slices.Contains(w.announce, name) {
+			continue
+		}
+		for i, value := range w.frozen[name] {
+			value = strings.TrimSpace(cleanValue.Replace(value))
+			if i == 0 {
+				c.SetHeader(name, value)
+			} else {
+				c.AddHeader(name, value)
+			}
+		}
+	}
+	if w.announce != nil && c.mayHaveContent() {
+		c.streamTrailers()
+	}
+}
+
+// mayHaveContent reports whether the response may have content.
+func (c *Context) mayHaveContent() bool {
+	x := c.enter()
+	if x == nil {
+		return false
+	}
+	defer x.exit()
+	return x.mayHaveContent()
+}
+
+// streamTrailers has the response sent in chunks, which trailer fields need.
+func (c *Context) streamTrailers() {
+	x := c.respond()
+	if x == nil {
+		return // a write will say so
+	}
+	defer x.exit()
+	if !x.head {
+		x.stream() // an error shows in the next write
+	}
+}
+
+// cleanValue makes a field value of whatever a handler sets, as net/http does.
+var cleanValue = func() *strings.Replacer {
+	var pairs []string
+	for c := range byte(0x80) {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			pairs = append(pairs, string(rune(c)), " ")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+func token(name string) bool {
+	for i := range len(name) {
+		if classOf[name[i]]&isToken == 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// trailers sends the trailer fields that the handler has set.
+func (w *adaptedWriter) trailers() {
+	for _, name := range slices.Sorted(maps.Keys(w.header)) {
+		key, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
+		if !prefixed && !slices.Contains(w.announce, name) || !token(key) || !trailing(knownID(key)) {
+			continue
+		}
+		for _, value := range w.header[name] {
+			w.c().SetTrailer(key, strings.TrimSpace(cleanValue.Replace(value)))
+		}
+	}
+}
+
+// plainHead returns the head as it was set, without what frames content.
+func (w *adaptedWriter) plainHead() []byte {
+	head := appendStatusLine(nil, w.status)
+	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
+		for _, value := range w.frozen[name] {
+			if token(name) {
+				head = appendField(head, name, strings.TrimSpace(cleanValue.Replace(value)))
+			}
+		}
+	}
+	return append(head, "\r\n"...)
+}

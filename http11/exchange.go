@@ -1,0 +1,270 @@
+package http11
+
+import (
+	"io"
+	"net"
+	"time"
+)
+
+// An exchange is what answers the requests of a connection, one after the
+// other: the request that is being read and the response to it. Handlers have a
+// Context that refers to it for the time of one request. Only whoever has the
+// turn of its region touches it (turn.go).
+type exchange struct {
+	srv  *Server
+	conn *conn   // nil for a request that came by net/http
+	r    *region // nil while there is no request
+
+	buf  []byte // what was read, in memory of the region
+	next int    // buf[next:] follows what has been parsed
+
+	bodyState bodyState
+	bodyLeft  int64 // of a body with Content-Length
+	body      View  // once it was read as a whole
+	bodyErr   error
+	chunks    chunkedBody
+
+	spare   []byte    // for the rest of a body: the read buffer after the first
+	source  io.Reader // of the body, where there is no conn
+	mount   mounted   // where there is no conn
+	taken   int64     // from source
+	began   time.Time // for Access
+	sent    int64     // conn.sent when the request began
+	aborted bool
+	failed  error // of the first write that failed
+	close   bool  // the connection ends after this response
+	maxBody int64
+
+	epoch            uint64   // of the request; see region.turn
+	served           bool     // the handler has the request
+	last             *Context // of the request before; used by a fault that tests set
+	reading, writing bool     // by somebody who waits without the turn
+	calling          bool     // a function of the handler's runs without the turn
+	quiet            chan struct{}
+	ctx              *requestContext // nil unless it was asked for
+	readBy, writeBy  deadline
+
+	response
+}
+
+// A deadline is one that a handler has set, as a time by the server's clock.
+type deadline struct {
+	set bool
+	at  time.Duration // 0 for none
+}
+
+// request returns the request, in the epoch that it has.
+func (c *exchange) request() Request { return Request{c.r, c.r.epoch()} }
+
+// open hands the request to a handler and ends the server's turn. Each request
+// has a Context of its own, which is never used again: one that is kept cannot
+// be taken for another.
+func (c *exchange) open() *Context {
+	r := c.r
+	if len(r.handles) == 0 {
+		r.handles = make([]Context, handlesAtOnce)
+	}
+	h := &r.handles[0]
+	r.handles = r.handles[1:]
+	if faults.reuseContexts {
+		if c.last != nil {
+			h = c.last
+		}
+		c.last = h
+	}
+	if r.x != c {
+		r.x = c
+	}
+	c.served = true
+	c.epoch = r.open()
+	h.Request = Request{r, c.epoch}
+	return h
+}
+
+// faults are two defects that this package once had. Tests set them, to see that
+// they would be found.
+var faults struct {
+	keepAdapted   bool // the body and writer of Adapt act on whatever request the connection has
+	reuseContexts bool // a connection uses one Context for all its requests
+}
+
+// handlesAtOnce is how many Contexts are allocated together.
+const handlesAtOnce = 128
+
+// end takes the request back when its handler has returned: whatever refers to
+// it is refused from now on, except what is retained may be read. Whoever waits
+// in a method of the request is made to leave.
+func (c *exchange) end() {
+	r := c.r
+	open := c.epoch << turnShift
+	for i := 0; !r.turn.CompareAndSwap(open, open|turnBusy); i++ {
+		backOff(i)
+	}
+	c.served = false
+	if r.refs.Load() == 1 {
+		r.next()
+	} else {
+		release(&r.turn, open|turnKept|turnBusy)
+	}
+	if c.occupied() {
+		c.cutOff()
+	}
+	if c.ctx != nil {
+		c.ctx.end(c)
+		c.ctx = nil
+	}
+}
+
+// cutOff has those who wait for the client in a method of the request leave it.
+// They take the turn once more to do so.
+func (c *exchange) cutOff() {
+	for c.occupied() {
+		if c.conn != nil {
+			c.conn.interrupt(c.reading, c.writing)
+		} else {
+			c.mount.interrupt(c.reading, c.writing)
+		}
+		quiet, r := c.nextQuiet(), c.r
+		r.pass()
+		<-quiet
+		r.reclaim()
+	}
+	if c.conn != nil {
+		c.conn.interrupted()
+	} else {
+		c.mount.interrupted()
+	}
+}
+
+// occupied reports whether somebody is in a method of the request without the
+// turn, and will take it again.
+func (c *exchange) occupied() bool { return c.reading || c.writing || c.calling }
+
+// nextQuiet is closed when somebody who was in a method without the turn has
+// taken it again.
+func (c *exchange) nextQuiet() <-chan struct{} {
+	if c.quiet == nil {
+		c.quiet = make(chan struct{})
+	}
+	return c.quiet
+}
+
+// awaitWriter waits, in an operation on the body, until nobody else sends.
+func (c *exchange) awaitWriter() error {
+	for c.writing && c.served {
+		c.reading = true // so that end waits for this goroutine
+		quiet := c.nextQuiet()
+		c.r.pass()
+		<-quiet
+		c.r.reclaim()
+		c.settled(&c.reading)
+		if !c.served {
+			return ErrEnded
+		}
+	}
+	return nil
+}
+
+// pause ends the turn before a handler's goroutine waits for the client. Others
+// may then use the request, though not read or write as well. It does nothing
+// when it is the server that waits, which keeps the turn.
+func (c *exchange) pause(waiting *bool) bool {
+	if !c.served {
+		return false
+	}
+	*waiting = true
+	c.r.pass()
+	return true
+}
+
+// resume takes the turn again after pause, and reports whether the request goes
+// on. If it does not, the exchange is the server's: the caller leaves.
+func (c *exchange) resume() bool {
+	c.r.reclaim()
+	return c.served
+}
+
+// settled ends the waiting that pause began. The caller has the turn again.
+func (c *exchange) settled(waiting *bool) {
+	*waiting = false
+	if c.quiet != nil {
+		close(c.quiet)
+		c.quiet = nil
+	}
+}
+
+// space returns where to read to.
+func (c *exchange) space() []byte {
+	if c.r == nil {
+		c.r = c.srv.memory.acquire()
+		c.r.head.scanned = 0
+	}
+	if cap(c.buf)-len(c.buf) < readRoom {
+		c.buf = c.r.room(c.buf, readRoom)
+	}
+	return c.buf[len(c.buf):cap(c.buf)]
+}
+
+// got takes note of n bytes that were read into space.
+func (c *exchange) got(n int) { c.buf = c.buf[:len(c.buf)+n] }
+
+// begin begins the request whose head is the next n bytes; 0 if it is not
+// known how many.
+func (c *exchange) begin(n int) {
+	r := c.r
+	c.buf = r.trim(c.buf)
+	end := c.next + n
+	if n == 0 {
+		end = len(c.buf)
+	}
+	r.base = [numBases][]byte{baseHead: c.buf[c.next:end:end]}
+	r.trailers = r.trailers[:0]
+	c.next = end
+	c.beginBody(n > 0)
+	c.beginResponse()
+	c.aborted, c.close, c.spare, c.taken = false, false, nil, 0
+	c.readBy, c.writeBy = deadline{}, deadline{}
+	if c.conn != nil {
+		c.conn.phase = phaseWrite
+		if c.srv.Access != nil {
+			c.began, c.sent = time.Now(), c.conn.sent
+		}
+	}
+}
+
+// carry ends all requests that have been parsed; out has been flushed.
+func (c *exchange) carry() {
+	old := c.r
+	c.r, c.buf = c.r.detach(c.buf[c.next:])
+	if c.r != old {
+		c.r.head.scanned = 0
+	}
+	c.next, c.out = 0, nil
+}
+
+// recycle is carry where nothing is left.
+func (c *exchange) recycle() {
+	c.r, _ = c.r.detach(nil)
+	c.r.head.scanned = 0
+	c.buf, c.next, c.out = nil, 0, nil
+}
+
+// drop gives the memory back.
+func (c *exchange) drop() {
+	c.r.drop()
+	c.r, c.buf, c.next, c.out = nil, nil, 0, nil
+}
+
+// take allocates n bytes.
+func (c *exchange) take(n int) []byte {
+	c.out = c.r.trim(c.out)
+	return c.r.alloc(n)
+}
+
+// remoteAddr returns the address of the client, nil if it is not known.
+func (c *exchange) remoteAddr() net.Addr {
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.nc.RemoteAddr()
+}

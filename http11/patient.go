@@ -1,0 +1,77 @@
+package http11
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A patient is the connection below TLS. A write goes on beyond its deadline
+// as long as the client takes bytes, as conn.progressed has it: TLS itself
+// cannot go on after a time-out.
+type patient struct {
+	net.Conn
+	raw     syscall.RawConn
+	timeout time.Duration
+	fixed   atomic.Bool // the deadline is the handler's, or passed on purpose
+}
+
+func newPatient(nc net.Conn, timeout time.Duration) *patient {
+	p := &patient{Conn: nc, timeout: timeout}
+	if source, ok := nc.(syscall.Conn); ok {
+		p.raw, _ = source.SyscallConn()
+	}
+	return p
+}
+
+func (p *patient) SetWriteDeadline(t time.Time) error {
+	if t.Equal(longAgo) {
+		p.fixed.Store(true)
+	}
+	return p.Conn.SetWriteDeadline(t)
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	done, left := 0, p.unsent()
+	for {
+		n, err := p.Conn.Write(b[done:])
+		done += n
+		if !errors.Is(err, os.ErrDeadlineExceeded) || p.fixed.Load() || p.timeout <= 0 {
+			return done, err
+		}
+		now := p.unsent()
+		if n == 0 && now >= left {
+			return done, err
+		}
+		left = now
+		p.Conn.SetWriteDeadline(time.Now().Add(p.timeout)) // an error shows in the write
+	}
+}
+
+// unsent returns how many bytes the client has not taken yet.
+func (p *patient) unsent() int {
+	left := 0
+	if p.raw == nil || p.raw.Control(func(fd uintptr) { left = unsent(fd) }) != nil {
+		return 0
+	}
+	return left
+}
+
+// CloseWrite is for what ends TLS.
+func (p *patient) CloseWrite() error {
+	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// SyscallConn is for settings.
+func (p *patient) SyscallConn() (syscall.RawConn, error) {
+	if p.raw == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return p.raw, nil
+}

@@ -1,0 +1,112 @@
+package http11
+
+import (
+	"context"
+	"sync"
+)
+
+// A requestContext is the context of a request. It looks after the client only
+// when somebody asks whether it has ended.
+type requestContext struct {
+	context.Context // with a cancel
+	cancel          context.CancelFunc
+	request         Context
+	asked           sync.Once
+
+	// Owned by who has the turn.
+	wanted  bool          // look after the client once the body was read
+	looking chan struct{} // closed when the look-out has ended; nil if there is none
+	got     int           // bytes that the look-out has read; published by looking
+}
+
+// context returns the context of the request, and makes it the first time.
+func (c *exchange) context(request *Context, parent context.Context) *requestContext {
+	if c.ctx == nil {
+		if c.conn == nil {
+			parent = c.mount.r.Context()
+		}
+		rc := &requestContext{request: *request}
+		rc.Context, rc.cancel = context.WithCancel(parent)
+		c.ctx = rc
+	}
+	return c.ctx
+}
+
+// Done has the client looked after.
+func (rc *requestContext) Done() <-chan struct{} {
+	rc.asked.Do(rc.ask)
+	return rc.Context.Done()
+}
+
+// Err has the client looked after.
+func (rc *requestContext) Err() error {
+	rc.asked.Do(rc.ask)
+	return rc.Context.Err()
+}
+
+func (rc *requestContext) ask() {
+	x := rc.request.enter()
+	if x == nil {
+		return // the context has ended, too
+	}
+	defer x.exit()
+	switch {
+	case x.conn == nil || x.conn.hijacked || x.ctx != rc: // net/http looks, or nobody can
+	case x.conn.sock != nil:
+		f := func() { rc.cancel() }
+		x.conn.sock.watchEnd(&f)
+	default:
+		rc.wanted = true
+		rc.lookOut(x)
+	}
+}
+
+// lookOut begins to wait for the client in a goroutine, if it was asked for and
+// nothing else reads from the connection. The caller has the turn.
+func (rc *requestContext) lookOut(x *exchange) {
+	if !rc.wanted || rc.looking != nil || x.bodyState != bodyDone || x.conn.hijacked {
+		return
+	}
+	rc.looking = make(chan struct{})
+	c := x.conn
+	c.armed, c.waiting = 0, false
+	c.nc.SetReadDeadline(noDeadline) // an error shows in the read
+	go func() {
+		defer close(rc.looking)
+		n, err := c.nc.Read(c.first[:])
+		if rc.got = n; err != nil && !timedOut(err) {
+			rc.cancel()
+		}
+	}()
+}
+
+// unwatch ends the look-out. A byte that it has read is the first of the next
+// request, or, after Hijack, of what the client sends then.
+func (rc *requestContext) unwatch(x *exchange) {
+	rc.wanted = false
+	if x.conn == nil {
+		return
+	}
+	if x.conn.sock != nil {
+		x.conn.sock.watchEnd(nil)
+		return
+	}
+	if rc.looking == nil {
+		return
+	}
+	c := x.conn
+	c.nc.SetReadDeadline(longAgo)
+	<-rc.looking
+	rc.looking = nil
+	c.nc.SetReadDeadline(noDeadline)
+	if rc.got > 0 {
+		x.space()[0] = c.first[0]
+		x.got(1)
+	}
+}
+
+// end ends the context with its request.
+func (rc *requestContext) end(x *exchange) {
+	rc.unwatch(x)
+	rc.cancel()
+}

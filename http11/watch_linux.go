@@ -1,0 +1,165 @@
+package http11
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A loopWatch tells loops whose leader has not come back from a turn.
+type loopWatch struct {
+	seen   []loopSeen
+	logged map[string]bool // places
+	next   time.Time       // when stacks may be looked at again
+	last   time.Time       // of the last look
+}
+
+type loopSeen struct {
+	turns uint64
+	ticks int // without another turn
+}
+
+// any reports whether a loop is at work.
+func (v *loopWatch) any(w *watch) bool {
+	for _, l := range w.srv.loopList() {
+		if !l.parked.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// look replaces leaders that have been at one turn for too long, and reports
+// whether a loop is at work. Where the watch itself was late, loops may have had
+// no CPU either: such a look does not count.
+func (v *loopWatch) look(w *watch) bool {
+	loops := w.srv.loopList()
+	if v.seen == nil {
+		v.seen = make([]loopSeen, len(loops))
+	}
+	now := time.Now()
+	if now.Sub(v.last) < loopTick/2 {
+		return v.any(w)
+	}
+	late := now.Sub(v.last) > 2*loopTick
+	v.last = now
+	busy := false
+	for i, l := range loops {
+		seen, turns := &v.seen[i], l.turns.Load()
+		switch {
+		case l.parked.Load():
+			*seen = loopSeen{}
+			continue
+		case seen.turns != turns:
+			*seen = loopSeen{turns: turns}
+		case !late:
+			if seen.ticks++; seen.ticks > heldTicks {
+				*seen = loopSeen{}
+				v.held(w, l)
+			}
+		}
+		busy = true
+	}
+	return busy
+}
+
+// heldTicks is how many ticks make 10 ms.
+const heldTicks = int(10 * time.Millisecond / loopTick)
+
+// held has another goroutine lead the loop.
+func (v *loopWatch) held(w *watch, l *loop) {
+	s := l.serving.Load()
+	if s == nil || s.state.Load() != leading {
+		return
+	}
+	label := l.label.Load()
+	s.leave()
+	w.held.Add(1)
+	if now := time.Now(); now.After(v.next) && len(v.logged) < maxPlaces {
+		v.next = now.Add(time.Second)
+		v.report(stackOf(label))
+	}
+}
+
+// maxPlaces is how many places are logged.
+const maxPlaces = 64
+
+// report logs a place once.
+func (v *loopWatch) report(stack string) {
+	place := placeOf(stack)
+	if stack == "" || v.logged[place] {
+		return
+	}
+	if v.logged == nil {
+		v.logged = map[string]bool{}
+	}
+	v.logged[place] = true
+	slog.Warn("http11: a handler held its loop for more than 10 ms, and the loop went on without it: "+
+		"call MayBlock before what may wait, or use the engine Goroutines", "place", place, "stack", stack)
+}
+
+// labels tell the goroutines that lead a loop apart in a profile. A goroutine
+// that has left keeps its label; by the time a label comes round again it has
+// ended, as a rule.
+var labels = func() (all [256]context.Context) {
+	for i := range all {
+		all[i] = pprof.WithLabels(context.Background(), pprof.Labels(labelKey, strconv.Itoa(i)))
+	}
+	return all
+}()
+
+const labelKey = "http11-loop"
+
+// mark labels the goroutine as the leader of l.
+func (l *loop) mark() {
+	n := (l.label.Load() + 1) % uint32(len(labels))
+	l.label.Store(n)
+	pprof.SetGoroutineLabels(labels[n])
+}
+
+// stackOf returns the stack of the goroutine with that label, as far as it is
+// the handler's; "" if it is in no handler any more.
+func stackOf(label uint32) string {
+	var b bytes.Buffer
+	if pprof.Lookup("goroutine").WriteTo(&b, 1) != nil {
+		return ""
+	}
+	want := `"` + labelKey + `":"` + strconv.Itoa(int(label)) + `"`
+	for block := range strings.SplitSeq(b.String(), "\n\n") {
+		if strings.Contains(block, want) && strings.Contains(block, ".(*loop).run") {
+			return handlerFrames(block)
+		}
+	}
+	return ""
+}
+
+// handlerFrames returns the lines of a stack from the innermost to the one that
+// this package called, and "" if it has called none.
+func handlerFrames(block string) string {
+	var lines []string
+	for line := range strings.SplitSeq(block, "\n") {
+		if strings.Contains(line, "http11.(*conn).call") {
+			return strings.Join(lines, "\n")
+		}
+		if fields := strings.Fields(line); len(fields) >= 4 && fields[0] == "#" {
+			lines = append(lines, strings.Join(fields[2:], " "))
+		}
+	}
+	return ""
+}
+
+// placeOf returns the innermost line of a stack that is not of the runtime or of
+// package time: where the handler waits or works.
+func placeOf(stack string) string {
+	for line := range strings.SplitSeq(stack, "\n") {
+		if !strings.HasPrefix(line, "runtime.") && !strings.HasPrefix(line, "time.") && !strings.HasPrefix(line, "sync.") &&
+			!strings.HasPrefix(line, "internal/") {
+			return line
+		}
+	}
+	return stack
+}
