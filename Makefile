@@ -97,5 +97,7 @@ soak:
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
 	ISOBAR_SOAK=1 $(GO) test -count 1 -run LargeStore -v ./internal/web
 	ISOBAR_SOAK=1 $(GO) test -timeout 90m -run Soak ./http11
+	ISOBAR_SOAK=1 $(GO) test -timeout 60m -run 'TestTenants$$' ./http11
+	ISOBAR_SOAK=1 ISOBAR_TENANT_SECONDS=600 $(GO) test -race -timeout 60m -run 'TestTenants$$' ./http11
 	cd bench && ISOBAR_SOAK=1 $(GO) test -count 1 -timeout 120m -run Capped ./gcctl
 	$(GO) test -asan ./arena ./slab ./pool ./queue

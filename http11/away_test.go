@@ -1,0 +1,58 @@
+package http11
+
+import (
+	"bufio"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The rest of a head is not missed when it arrives while the goroutine of the
+// request before it has the connection, whose handler may block. It has to
+// arrive within microseconds, so there are many tries.
+func TestRestOfHead(t *testing.T) { eachEngine(t, testRestOfHead) }
+
+func testRestOfHead(t *testing.T) {
+	addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+		c.MayBlock()
+		runtime.Gosched()
+		c.WriteString("done")
+	})})
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer nc.Close()
+			rng := rand.New(rand.NewPCG(1, uint64(i)))
+			r := bufio.NewReader(nc)
+			for range 1000 {
+				nc.SetDeadline(time.Now().Add(20 * time.Second))
+				io.WriteString(nc, "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHo")
+				if n := rng.IntN(300); n < 200 {
+					time.Sleep(time.Duration(n) * time.Microsecond) // to hit the moment
+				} else {
+					r.Peek(1) // an error shows below
+				}
+				io.WriteString(nc, "st: h\r\n\r\n")
+				for range 2 {
+					resp, err := http.ReadResponse(r, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.Copy(io.Discard, resp.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
