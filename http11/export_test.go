@@ -1,5 +1,11 @@
 package http11
 
+import "github.com/isobar-go/isobar/internal/invariant"
+
+// Faulting tells builds in which memory off the heap is unmapped when its request
+// ends: a reader in the middle of a copy faults there, as those builds are meant to.
+const Faulting = invariant.Enabled && !invariant.Race
+
 // Engines are those of this platform, for tests from outside the package.
 var Engines = engines
 

@@ -115,7 +115,7 @@ type place struct {
 func tenantModes() (all []http11.Memory) {
 	for _, mode := range http11.MemoryModes() {
 		all = append(all, http11.Memory{Mode: mode})
-		if mode.Info().OffHeap {
+		if mode.Info().OffHeap && !http11.Faulting {
 			all = append(all, http11.Memory{Mode: mode, OffHeap: true})
 		}
 	}
