@@ -11,14 +11,20 @@ import (
 	"github.com/isobar-go/isobar/internal/cell"
 )
 
-func init() {
-	var modes, offHeap []string
+// memoryModes returns the names of http11's memory modes, and of those that can be
+// off the heap.
+func memoryModes() (all, offHeap []string) {
 	for _, mode := range http11.MemoryModes() {
-		modes = append(modes, mode.String())
+		all = append(all, mode.String())
 		if mode.Info().OffHeap {
 			offHeap = append(offHeap, mode.String())
 		}
 	}
+	return all, offHeap
+}
+
+func init() {
+	modes, offHeap := memoryModes()
 	Register(&Workload{
 		Name:    "httpmem",
 		Summary: "build and read the same HTTP request in each kind of request memory",
@@ -92,7 +98,9 @@ func newHTTPMem(env Env) (Task, error) {
 	switch name := p.String("mode"); name {
 	case "heap", "goarena":
 		if p.Bool("offheap") {
-			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which is of the Go heap; choose another mode", name)
+			_, others := memoryModes()
+			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which is of the Go heap; choose %s",
+				name, strings.Join(others, " or "))
 		}
 		t.goArena = name == "goarena"
 		if t.goArena && !haveGoArena {
