@@ -1,0 +1,273 @@
+package http11
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// dial sends a request and returns the connection and a reader of the answers.
+func dial(t *testing.T, addr, send string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(nc, send); err != nil {
+		t.Fatal(err)
+	}
+	return nc, bufio.NewReader(nc)
+}
+
+// answer reads an answer whole.
+func answer(t *testing.T, r *bufio.Reader) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// A finished response waits neither for the rest of a later request nor for its
+// handler.
+func TestFinishedResponsesLeave(t *testing.T) {
+	const first = "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
+	for name, second := range map[string]string{
+		"half a head":  "POST /2 HTTP/1.1\r\nHos",
+		"half a body":  "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf",
+		"half a chunk": "POST /2 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf",
+		"a handler":    "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T) {
+				release := make(chan struct{})
+				addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+					if c.Path().Equal("/wait") {
+						<-release
+					}
+					c.Body() // an error ends the connection
+					c.WriteString("done")
+				})})
+				defer close(release)
+				_, r := dial(t, addr, first+second)
+				if _, body := answer(t, r); body != "done" {
+					t.Errorf("answered with %q", body)
+				}
+			})
+		})
+	}
+}
+
+// Handlers that wait without MayBlock do not keep a server of loops from
+// answering.
+func TestHeldLoopsGoOn(t *testing.T) {
+	if len(engines) == 1 {
+		t.Skip("Readiness is not for this platform")
+	}
+	engine = Readiness
+	defer func() { engine = Goroutines }()
+	release := make(chan struct{})
+	var waiting atomic.Int64
+	s := &Server{Handler: HandlerFunc(func(c *Context) {
+		if c.Path().Equal("/wait") {
+			waiting.Add(1)
+			<-release
+		}
+	})}
+	addr := serve(t, s)
+	defer close(release)
+	n := 2 * runtime.GOMAXPROCS(0) // more than there are loops
+	for range n {
+		dial(t, addr, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+	}
+	waitFor(t, "the handlers", func() bool { return waiting.Load() == int64(n) })
+	_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	answer(t, r)
+	if held := s.Stats().Held; held == 0 {
+		t.Error("no loop counts as held")
+	}
+}
+
+func TestContextEndsWithTheClient(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		ended := make(chan context.Context, 2)
+		handler := func(ctx context.Context) {
+			<-ctx.Done()
+			ended <- ctx
+		}
+		adapted := Adapt(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { handler(r.Context()) }))
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			switch c.Path().String() {
+			case "/adapted":
+				adapted.ServeHTTP11(c)
+			case "/native":
+				handler(c.Context())
+			}
+		})})
+		for _, path := range []string{"/native", "/adapted"} {
+			nc, _ := dial(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
+			nc.Close()
+			<-ended
+		}
+	})
+}
+
+// The byte that looking after the client reads is not lost.
+func TestContextKeepsTheNextRequest(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		asked, release := make(chan struct{}), make(chan struct{})
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			if c.Path().Equal("/ask") {
+				c.Context().Done()
+				close(asked)
+				<-release
+			}
+			c.WriteString(c.Path().String())
+		})})
+		nc, r := dial(t, addr, "GET /ask HTTP/1.1\r\nHost: h\r\n\r\n")
+		<-asked
+		io.WriteString(nc, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+		close(release)
+		for _, want := range []string{"/ask", "/next"} {
+			if _, got := answer(t, r); got != want {
+				t.Errorf("answered with %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+func TestInform(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			if err := c.Inform(103, "Link", "</a.css>; rel=preload"); err != nil {
+				t.Error(err)
+			}
+			c.WriteString("final")
+		})})
+		got := talk(t, addr, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
+		if !strings.HasPrefix(got, "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 ") {
+			t.Errorf("answered with %q", got)
+		}
+		if got := talk(t, addr, "GET / HTTP/1.0\r\n\r\n", false); !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+			t.Errorf("HTTP/1.0 is answered with %q", got)
+		}
+	})
+}
+
+// What wraps a handler can see and change a response that was collected, and
+// filter one that is streamed.
+func TestMiddleware(t *testing.T) {
+	long := strings.Repeat("streamed ", 20_000)
+	eachEngine(t, func(t *testing.T) {
+		next := func(c *Context) {
+			c.SetStatus(201)
+			c.SetHeader("Content-Type", "text/x")
+			if c.Path().Equal("/long") {
+				c.SetContentLength(int64(len(long)))
+				c.WriteString(long)
+				return
+			}
+			c.WriteString("collected")
+		}
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			c.OnStream(func(w io.Writer) io.WriteCloser {
+				c.SetHeader("X-Filter", "upper")
+				return upper{w}
+			})
+			next(c)
+			content, ok := c.Recall()
+			if !ok {
+				return
+			}
+			kind, _ := c.ResponseHeader("Content-Type")
+			c.SetHeader("X-Seen", kind)
+			c.WriteString(strings.ToUpper(content.String()))
+		})})
+		_, r := dial(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /long HTTP/1.1\r\nHost: h\r\n\r\n")
+		resp, body := answer(t, r)
+		if resp.StatusCode != 201 || resp.Header.Get("X-Seen") != "text/x" || body != "COLLECTED" || resp.ContentLength != 9 {
+			t.Errorf("collected: %v %q", resp, body)
+		}
+		resp, body = answer(t, r)
+		if resp.StatusCode != 201 || resp.Header.Get("X-Filter") != "upper" || body != strings.ToUpper(long)+"end" {
+			t.Errorf("streamed: %v, %d bytes", resp, len(body))
+		}
+	})
+}
+
+// upper is a filter that has something to say at its end.
+type upper struct{ w io.Writer }
+
+func (u upper) Write(p []byte) (int, error) { return u.w.Write(bytes.ToUpper(p)) }
+func (u upper) Close() error                { _, err := io.WriteString(u.w, "end"); return err }
+
+// A client that sends more than the limit sees the answer.
+func TestUploadBeyondTheLimit(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
+		body := bytes.Repeat([]byte("x"), 6<<20)
+		for range 10 {
+			resp, err := http.Post("http://"+addr, "text/plain", bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 413 {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+		}
+	})
+}
+
+// Every request that has begun has one access record, which says how it ended.
+func TestAccessSaysHowRequestsEnd(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		ends := make(chan Access, 10)
+		addr := serve(t, &Server{
+			Access: func(a *Access) { ends <- *a }, OnPanic: func(Request, any, []byte) {},
+			Handler: HandlerFunc(func(c *Context) {
+				c.WriteString("part")
+				switch c.Path().String() {
+				case "/panic":
+					c.Flush()
+					panic("x")
+				case "/abort":
+					panic(http.ErrAbortHandler)
+				case "/hijack":
+					nc, _, err := c.Hijack()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					nc.Close()
+				}
+			})})
+		for path, want := range map[string]End{
+			"/": EndAnswered, "/panic": EndPanicked, "/abort": EndAborted, "/hijack": EndHijacked, "/a b": EndRefused,
+		} {
+			talk(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
+			a := <-ends
+			if a.End != want {
+				t.Errorf("%s: %v, want %v", path, a.End, want)
+			}
+			if want == EndAnswered && (a.Sent <= a.Bytes || a.Bytes != 4 || a.Err != nil || a.Status != 200) {
+				t.Errorf("%s: %d bytes, %d sent, status %d, %v", path, a.Bytes, a.Sent, a.Status, a.Err)
+			}
+		}
+	})
+}
