@@ -46,6 +46,12 @@ var serverMetrics = []metric{
 	server(counter, "accept_errors_total", "Errors after which accepting paused.", func(s *http11.Stats) float64 { return float64(s.AcceptErrors) }),
 	server(counter, "panics_total", "Panics of handlers.", func(s *http11.Stats) float64 { return float64(s.Panics) }),
 	server(counter, "refused_total", "Requests that were malformed or beyond a limit.", func(s *http11.Stats) float64 { return float64(s.Refused) }),
+	server(counter, "handshake_errors_total", "Connections whose TLS handshake failed.",
+		func(s *http11.Stats) float64 { return float64(s.HandshakeErrors) }),
+	server(counter, "held_loops_total", "Handlers that held a loop for more than 10 ms.",
+		func(s *http11.Stats) float64 { return float64(s.Held) }),
+	server(counter, "late_uses_total", "Uses of a request after its handler had returned, which were refused.",
+		func(s *http11.Stats) float64 { return float64(s.Late) }),
 	server(counter, "timeouts_total", "Time-outs of reading a request or writing a response.", func(s *http11.Stats) float64 { return float64(s.Timeouts) }),
 }
 
