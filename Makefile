@@ -7,7 +7,7 @@
 GO       ?= go
 FUZZTIME ?= 5s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
-KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/offheap ./internal/base/...
+KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/base/offheap ./internal/base/...
 
 .PHONY: test lint fmt vet staticcheck format-check cross unit debug 386 race bench-test examples fuzz models browser http-clients prometheus bench bench-gcctl soak deploy
 
@@ -32,7 +32,7 @@ staticcheck:
 
 cross:
 	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
-	GOEXPERIMENT=arenas $(GO) vet ./internal/workload
+	GOEXPERIMENT=arenas $(GO) vet ./internal/lab/workload
 	cd bench && GOEXPERIMENT=arenas $(GO) vet ./arena
 
 unit:
@@ -92,7 +92,7 @@ bench-gcctl:
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh
-	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(filter-out ./http11,$(KIT)) ./cmd/isobar ./internal/store
+	ISOBAR_SOAK=1 $(GO) test -race -timeout 60m $(filter-out ./http11,$(KIT)) ./cmd/isobar ./internal/lab/store
 	ISOBAR_SOAK=1 $(GO) test -timeout 30m -run 'FleetChaos|FleetPartition' ./cmd/isobar
 	ISOBAR_SOAK=1 $(GO) test -timeout 60m ./queue ./latency
 	ISOBAR_SOAK=1 $(GO) test -count 1 -run LargeStore -v ./internal/web

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/base/block"
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/offheap"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
 const (

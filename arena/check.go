@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // What stands here runs in checking builds only (invariant.Enabled).

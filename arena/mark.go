@@ -3,7 +3,7 @@ package arena
 import (
 	"fmt"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A Mark is a point in the allocations of one arena, to which it can be

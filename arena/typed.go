@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A TypedConfig sizes a [Typed]. The zero TypedConfig is ready for use.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/gctest"
+	"github.com/isobar-go/isobar/internal/base/gctest"
 )
 
 type tree struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 type numbered struct {

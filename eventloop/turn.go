@@ -3,7 +3,7 @@ package eventloop
 import (
 	"runtime/debug"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // turns runs the loop until it is to stop. What a panic left half done is in

@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/isobar-go/isobar/internal/cgroup"
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 )
 
 // margin is the part of a control group's limit that the budget leaves for

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // inForce returns the settings of this process.

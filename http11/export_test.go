@@ -1,6 +1,6 @@
 package http11
 
-import "github.com/isobar-go/isobar/internal/invariant"
+import "github.com/isobar-go/isobar/internal/base/invariant"
 
 // Faulting tells builds in which memory off the heap is unmapped when its request
 // ends: a reader in the middle of a copy faults there, as those builds are meant to.

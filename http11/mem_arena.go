@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/isobar-go/isobar/internal/procpin"
+	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
 // Arena cuts blocks one behind the other from chunks that several requests

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/offheap"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
 // What stands here runs in checking builds only (invariant.Enabled).

@@ -3,7 +3,7 @@ package http11
 import (
 	"regexp"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // raceOrDebug says that checks are compiled in, which allocate.

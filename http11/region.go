@@ -3,7 +3,7 @@ package http11
 import (
 	"sync/atomic"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // keeping says which block a region keeps when its requests have ended.

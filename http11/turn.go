@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // The word region.turn says which request its memory belongs to and who may

@@ -3,7 +3,7 @@ package http11
 import (
 	"io"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A View is a part of a request: the method, the path, the value of a header

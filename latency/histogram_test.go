@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // model is what a Histogram stands for: every value, in ascending order.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A Pacer runs operations when a [Schedule] says that they are due, whatever

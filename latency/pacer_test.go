@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // fakeClock advances by what reading it takes and by the time slept, plus

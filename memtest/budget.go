@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // BudgetFile holds the budgets of a package, in its directory. Each line is

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A Cost is what one call of a function allocates on the heap, on average.

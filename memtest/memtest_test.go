@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // A fake is the testing.TB of a subject: it keeps what would fail a test.

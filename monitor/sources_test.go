@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/eventloop"
 	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/http11"
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/latency"
 	"github.com/isobar-go/isobar/pool"
 )

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 func TestClasses(t *testing.T) {

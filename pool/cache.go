@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/procpin"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
 // A cache holds the idle objects of a Cached pool: a stack for each P, and a

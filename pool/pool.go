@@ -29,8 +29,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/procpin"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
 // Kind says what becomes of a pool's idle objects.

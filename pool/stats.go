@@ -3,7 +3,7 @@ package pool
 import (
 	"sync/atomic"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // Stats are a pool's figures since it was made.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/isobar-go/isobar/internal/procpin"
+	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
 // A stock holds the idle objects of a Retaining or Bounded pool: a bin for each

@@ -3,8 +3,8 @@ package pool
 import (
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/gctest"
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/gctest"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // TestValuesSurviveCollections holds values with pointers in the objects of

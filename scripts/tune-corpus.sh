@@ -5,7 +5,7 @@
 #
 # Downloads and builds the programs in DIR (default: a temporary directory) from
 # the module proxy and Go's own sources, then measures each: runs under eight
-# settings, which go to internal/tuner/testdata/recorded and which predictions are
+# settings, which go to internal/tune/testdata/recorded and which predictions are
 # held against (Record); the recommendation of tune against the default (Tune); and
 # of two programs a scan of 200 runs against the search (Scan).
 # ISOBAR_CORPUS_PARTS chooses among these. Results are kept in DIR/results; with
@@ -20,12 +20,12 @@ dir=$(cd "$dir" && pwd)
 
 if [ ! -e "$dir/ready" ]; then
 	cd "$dir/src"
-	cp -r "$repo"/internal/tuner/testdata/corpus/* .
+	cp -r "$repo"/internal/tune/testdata/corpus/* .
 	[ -e go.mod ] || go mod init corpus
 	go get github.com/yuin/goldmark@v1.7.13 github.com/prometheus/prometheus@v0.307.1 golang.org/x/tools@v0.52.0
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
 	cd "$repo"
-	go build -o "$dir/bin/" ./internal/tuner/testdata/programs/market
+	go build -o "$dir/bin/" ./internal/tune/testdata/programs/market
 	for package in encoding/json go/types html/template encoding/xml go/parser; do
 		go test -c -o "$dir/bin/$(basename $package).test" $package
 	done
@@ -52,10 +52,10 @@ fi
 
 cd "$repo"
 export ISOBAR_CORPUS="$dir"
-go test -c -o "$dir/tuner.test" ./internal/tuner
-cd internal/tuner
+go test -c -o "$dir/tune.test" ./internal/tune
+cd internal/tune
 pattern=$(echo "$*" | tr ' ' '|')
 for what in ${ISOBAR_CORPUS_PARTS:-Record Tune Scan}; do
-	"$dir/tuner.test" -test.timeout 60m -test.v -test.run "^TestCorpus$what\$/^(${pattern:-.*})\$"
+	"$dir/tune.test" -test.timeout 60m -test.v -test.run "^TestCorpus$what\$/^(${pattern:-.*})\$"
 done
-"$dir/tuner.test" -test.run '^TestCorpusTable$'
+"$dir/tune.test" -test.run '^TestCorpusTable$'

@@ -3,7 +3,7 @@ package slab
 import (
 	"fmt"
 
-	"github.com/isobar-go/isobar/internal/offheap"
+	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
 // grow adds n chunks or more.

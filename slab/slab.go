@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/base/block"
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 type node struct {

@@ -3,7 +3,7 @@ package slab
 import (
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/gctest"
+	"github.com/isobar-go/isobar/internal/base/gctest"
 )
 
 // TestValuesSurviveCollections holds values with pointers in a slab on the heap,

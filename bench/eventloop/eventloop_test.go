@@ -22,7 +22,7 @@ import (
 	"github.com/dop251/goja_nodejs/eventloop"
 
 	isobar "github.com/isobar-go/isobar/eventloop"
-	"github.com/isobar-go/isobar/internal/ingress"
+	"github.com/isobar-go/isobar/internal/study/ingress"
 	"github.com/isobar-go/isobar/latency"
 )
 

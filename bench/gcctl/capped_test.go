@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 // beyond is how far above the budget the kernel refuses memory: three of the

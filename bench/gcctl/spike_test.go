@@ -30,8 +30,8 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/bytedance/gopkg/util/gctuner"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/bench/internal/cputime"
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/strategy"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/strategy"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // TestMain lets the test binary be the child of the lab: both sides run the

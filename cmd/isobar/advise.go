@@ -13,9 +13,9 @@ import (
 
 	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/check"
-	"github.com/isobar-go/isobar/internal/advisor"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // adviseOptions are the flags of 'isobar advise'.
@@ -99,7 +99,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	if len(opts.proof.patches) > 0 && (opts.sarif || opts.gate || len(opts.profiles)+len(opts.coverage)+len(opts.checks) > 0) {
 		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile, --coverage and --check"))
 	}
-	config := advisor.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles, Coverage: opts.coverage}
+	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles, Coverage: opts.coverage}
 	if cache, err := os.UserCacheDir(); err == nil {
 		config.Cache = filepath.Join(cache, "isobar", "advise")
 	}
@@ -114,7 +114,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		enc.SetIndent("", "  ")
 		err = enc.Encode(result)
 	case opts.sarif:
-		err = advisor.SARIF(a.out, host.Version(), checks, shown)
+		err = advice.SARIF(a.out, host.Version(), checks, shown)
 	case opts.proof.fix || len(opts.proof.patches) > 0:
 		err = a.printFixes(&opts.proof, result.Verification)
 	default:
@@ -132,7 +132,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 }
 
 // found returns the result, what of it is shown, and how much is folded.
-func (a *app) found(ctx context.Context, opts *adviseOptions, c advisor.Config) (r *advisor.Result, shown []advisor.Finding, folded int, err error) {
+func (a *app) found(ctx context.Context, opts *adviseOptions, c advice.Config) (r *advice.Result, shown []advice.Finding, folded int, err error) {
 	if len(opts.proof.patches) > 0 {
 		r, shown, err = a.judgePatches(ctx, &opts.proof, c)
 		return r, shown, 0, err
@@ -142,11 +142,11 @@ func (a *app) found(ctx context.Context, opts *adviseOptions, c advisor.Config) 
 		return nil, nil, 0, err
 	}
 	defer forget()
-	if r, err = advisor.Run(ctx, c); err != nil {
+	if r, err = advice.Run(ctx, c); err != nil {
 		return nil, nil, 0, err
 	}
 	if opts.proof.bench != "" {
-		err = advisor.Count(ctx, c, opts.proof.bench, r, a.status())
+		err = advice.Count(ctx, c, opts.proof.bench, r, a.status())
 		a.status()("")
 		if err != nil {
 			return nil, nil, 0, err
@@ -187,8 +187,8 @@ const noEvidence = 0.005
 
 // fold splits the findings: without a profile, hints are folded; with one, all
 // but traps that have no share in it.
-func fold(r *advisor.Result, hints bool) (shown []advisor.Finding, folded int) {
-	shown = []advisor.Finding{}
+func fold(r *advice.Result, hints bool) (shown []advice.Finding, folded int) {
+	shown = []advice.Finding{}
 	for _, f := range r.Findings {
 		visible := hints || f.Severity != check.Hint.String()
 		if s := f.Share; s != nil {
@@ -203,7 +203,7 @@ func fold(r *advisor.Result, hints bool) (shown []advisor.Finding, folded int) {
 	return shown, folded
 }
 
-func (a *app) printAdvice(r *advisor.Result, shown []advisor.Finding, folded int) error {
+func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) error {
 	var b strings.Builder
 	for _, f := range shown {
 		share := ""
@@ -249,7 +249,7 @@ func many(n int, noun string) string {
 }
 
 // printLines lists the hottest lines that no finding explains.
-func printLines(b *strings.Builder, e *advisor.Evidence) {
+func printLines(b *strings.Builder, e *advice.Evidence) {
 	fmt.Fprintf(b, "\nhottest lines without a finding ('isobar advise why FILE:LINE' says what the compiler knows):\n")
 	for _, l := range e.Lines {
 		if !l.Found {
@@ -279,7 +279,7 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if markdown {
-				return advisor.Docs(a.out, advise.All())
+				return advice.Docs(a.out, advise.All())
 			}
 			if len(args) == 1 {
 				c := advise.Lookup(args[0])
@@ -312,8 +312,8 @@ func (a *app) adviseWhyCommand() *cobra.Command {
 		Short: "Say what the compiler knows of a line: what escapes, and what is inlined",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			facts, err := advisor.Why(cmd.Context(), args[0])
-			if errors.Is(err, advisor.ErrLine) {
+			facts, err := advice.Why(cmd.Context(), args[0])
+			if errors.Is(err, advice.ErrLine) {
 				return usage(err)
 			}
 			if err != nil {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isobar-go/isobar/internal/advisor"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/web"
 )
 
@@ -77,14 +77,14 @@ func (o *proofOptions) check() error {
 
 // judgePatches tries the patches that --patch names. What it returns stands for
 // them as findings do.
-func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advisor.Config) (*advisor.Result, []advisor.Finding, error) {
+func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advice.Config) (*advice.Result, []advice.Finding, error) {
 	show := a.status()
-	v, err := advisor.VerifyPatches(ctx, o.verifyConfig(c, show), o.patches)
+	v, err := advice.VerifyPatches(ctx, o.verifyConfig(c, show), o.patches)
 	show("")
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &advisor.Result{Findings: []advisor.Finding{}, Verification: v}
+	r := &advice.Result{Findings: []advice.Finding{}, Verification: v}
 	for _, f := range v.Fixes {
 		r.Findings = append(r.Findings, f.Finding)
 	}
@@ -101,15 +101,15 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advisor.Confi
 	return r, r.Findings, nil
 }
 
-func (o *proofOptions) verifyConfig(c advisor.Config, show func(string)) advisor.VerifyConfig {
-	return advisor.VerifyConfig{
+func (o *proofOptions) verifyConfig(c advice.Config, show func(string)) advice.VerifyConfig {
+	return advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime, AcceptTime: o.acceptTime, Progress: show,
 	}
 }
 
 // profiled runs the benchmarks under profiles where --bench asks for it. The
 // function it returns removes the profiles.
-func (a *app) profiled(ctx context.Context, o *proofOptions, c *advisor.Config) (forget func(), err error) {
+func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (forget func(), err error) {
 	if o.bench == "" {
 		return func() {}, nil
 	}
@@ -117,7 +117,7 @@ func (a *app) profiled(ctx context.Context, o *proofOptions, c *advisor.Config) 
 	if err != nil {
 		return nil, err
 	}
-	names, err := advisor.Profile(ctx, *c, o.bench, dir, a.status())
+	names, err := advice.Profile(ctx, *c, o.bench, dir, a.status())
 	a.status()("")
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -138,10 +138,10 @@ func (a *app) status() func(string) {
 }
 
 // prove narrows the findings down to new ones and mends what is to be mended.
-func (a *app) prove(ctx context.Context, o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) ([]advisor.Finding, error) {
+func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) ([]advice.Finding, error) {
 	var err error
 	if o.newFrom != "" {
-		if shown, err = advisor.NewFrom(ctx, c, o.newFrom, shown); err != nil {
+		if shown, err = advice.NewFrom(ctx, c, o.newFrom, shown); err != nil {
 			return nil, err
 		}
 	}
@@ -159,12 +159,12 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advisor.Config, r *a
 }
 
 // mend makes the patch, proves it where asked to, and puts it where it belongs.
-func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+func (a *app) mend(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
 	if o.top > 0 {
-		shown = slices.DeleteFunc(slices.Clone(shown), func(f advisor.Finding) bool { return !f.Fix })
+		shown = slices.DeleteFunc(slices.Clone(shown), func(f advice.Finding) bool { return !f.Fix })
 		shown = shown[:min(o.top, len(shown))]
 	}
-	all, err := advisor.PatchOf(ctx, c.Dir, shown)
+	all, err := advice.PatchOf(ctx, c.Dir, shown)
 	if err != nil {
 		return err
 	}
@@ -173,10 +173,10 @@ func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *ad
 			return err
 		}
 	}
-	r.Verification = &advisor.Verification{Patch: all, Text: all.String()}
+	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
 	if o.verify {
 		show := a.status()
-		r.Verification, err = advisor.Verify(ctx, o.verifyConfig(c, show), shown)
+		r.Verification, err = advice.Verify(ctx, o.verifyConfig(c, show), shown)
 		show("")
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (a *app) mend(ctx context.Context, o *proofOptions, c advisor.Config, r *ad
 
 // printFixes is what --fix prints: what came of each fix, and the patch where
 // it went nowhere else.
-func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
+func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 	var b strings.Builder
 	for _, f := range v.Fixes {
 		what := f.Finding.Check
@@ -212,7 +212,7 @@ func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
 		fmt.Fprintf(&b, "%-8s  %s:%d %s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, what, strings.ReplaceAll(f.Reason, "\n", "\n          "))
 	}
 	if o.verify {
-		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advisor.Kept), v.Count(advisor.Dropped), v.Count(advisor.Unproven))
+		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advice.Kept), v.Count(advice.Dropped), v.Count(advice.Unproven))
 	}
 	changed := many(len(v.Patch.Files()), "file")
 	switch {
@@ -233,14 +233,14 @@ func (a *app) printFixes(o *proofOptions, v *advisor.Verification) error {
 // keepPage makes the HTML page and puts it where it was asked for. A file is
 // written beside its name first, so that a page that is there is never half
 // written.
-func (a *app) keepPage(o *proofOptions, c advisor.Config, r *advisor.Result, shown []advisor.Finding) error {
+func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	meta := advisor.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "), Version: host.Version()}
-	if err := advisor.Page(&b, meta, c.Checks, r, shown); err != nil {
+	meta := advice.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "), Version: host.Version()}
+	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err
 	}
 	if o.save {
@@ -280,7 +280,7 @@ func savedAdvice(s *store.Store) (*web.Advice, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := advisor.FragmentOf(page.Page)
+	parts, err := advice.FragmentOf(page.Page)
 	if err != nil {
 		return nil, err
 	}

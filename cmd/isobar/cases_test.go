@@ -3,11 +3,11 @@ package main
 import (
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/claim"
-	"github.com/isobar-go/isobar/internal/plan"
-	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
 // casesOf are the studies of the exercises under flags.

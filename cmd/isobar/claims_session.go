@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/claim"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
 // A claimSession is one call of 'claims run', or several when it was resumed:

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/claim"
+	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
 // TestClaimsFitTheWorkloads holds that every experiment of the ledger names

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/workload"
 )
 
 // Exit codes, the same for every command.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 func TestSpread(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // A chaos is a fleet of processes that are killed and started again.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/invariant"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // A site is a network namespace with a link to the server's.

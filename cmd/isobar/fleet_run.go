@@ -19,13 +19,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/plan"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // sweepOptions are the flags of having a plan measured by a fleet.

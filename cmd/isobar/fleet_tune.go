@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
 // A pinned runs cells one at a time on one machine of a fleet: what is compared

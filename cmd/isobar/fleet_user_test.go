@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // TestWorkerUser has a worker of root run a program that travelled: it runs as

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // TestKillAndResume kills the lab with SIGKILL at random moments, resuming it

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/plan"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/plan"
 )
 
 func (a *app) labCommand() *cobra.Command {

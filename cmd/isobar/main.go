@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/isobar-go/isobar/internal/runner"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 func main() { os.Exit(realMain()) }

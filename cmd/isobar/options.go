@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/plan"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/strategy"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/strategy"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // measureOptions are the flags of the commands that measure.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A progress shows on a terminal how far a run is: cells done, time left, the

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // TestMain lets the test binary stand in for isobar, both in scripts and as

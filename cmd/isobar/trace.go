@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/gcphase"
+	"github.com/isobar-go/isobar/internal/gc/phase"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/report"
 )
 
@@ -48,7 +48,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return err
 			}
 			defer in.Close()
-			line, err := gcphase.Read(bufio.NewReaderSize(in, 1<<20))
+			line, err := phase.Read(bufio.NewReaderSize(in, 1<<20))
 			if err != nil {
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}
@@ -103,10 +103,10 @@ type tracedKind struct {
 
 // attributeKinds attributes the slowest operations of each kind, the program's
 // own kinds first.
-func attributeKinds(line *gcphase.Timeline, above float64) []tracedKind {
+func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 	kinds := []tracedKind{}
 	for kind, ops := range line.Ops {
-		slices.SortFunc(ops, func(a, b gcphase.Op) int { return int((a.End - a.Start) - (b.End - b.Start)) })
+		slices.SortFunc(ops, func(a, b phase.Op) int { return int((a.End - a.Start) - (b.End - b.Start)) })
 		from := int(above * float64(len(ops)))
 		p := line.Attribute(ops[from:], 1)
 		p.Above, p.Total, p.ThresholdNs = above, int64(len(ops)), ops[from].End-ops[from].Start
@@ -114,9 +114,9 @@ func attributeKinds(line *gcphase.Timeline, above float64) []tracedKind {
 	}
 	slices.SortFunc(kinds, func(a, b tracedKind) int {
 		switch {
-		case a.Kind == gcphase.Waits:
+		case a.Kind == phase.Waits:
 			return 1
-		case b.Kind == gcphase.Waits:
+		case b.Kind == phase.Waits:
 			return -1
 		}
 		return strings.Compare(a.Kind, b.Kind)
@@ -124,7 +124,7 @@ func attributeKinds(line *gcphase.Timeline, above float64) []tracedKind {
 	return kinds
 }
 
-func (a *app) showPhases(line *gcphase.Timeline, kinds []tracedKind) error {
+func (a *app) showPhases(line *phase.Timeline, kinds []tracedKind) error {
 	fmt.Fprintf(a.out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
 	if len(kinds) == 0 {
 		_, err := fmt.Fprintln(a.out, "no operation in it: no region or task of the program, and no goroutine waited for a CPU")

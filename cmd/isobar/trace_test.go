@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/http11"
-	"github.com/isobar-go/isobar/internal/gcphase"
+	"github.com/isobar-go/isobar/internal/gc/phase"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -136,7 +136,7 @@ func TestTraceOfAnAlarm(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &kinds); err != nil || len(kinds) == 0 {
 		t.Fatalf("%v: %s", err, out.String())
 	}
-	if k := kinds[len(kinds)-1]; k.Kind != gcphase.Waits || k.WindowNs <= 0 || k.Ops == 0 {
+	if k := kinds[len(kinds)-1]; k.Kind != phase.Waits || k.WindowNs <= 0 || k.Ops == 0 {
 		t.Errorf("%+v", k)
 	}
 }

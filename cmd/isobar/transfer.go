@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/tick"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/lab/tick"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func (a *app) exportCommand() *cobra.Command {

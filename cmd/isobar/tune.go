@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 func (a *app) tuneCommand() *cobra.Command {
@@ -95,7 +95,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		return err
 	}
 	defer log.close()
-	result, err := tuner.Tune(c, log.measure)
+	result, err := tune.Tune(c, log.measure)
 	if err != nil {
 		return log.failed(err)
 	}
@@ -113,7 +113,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			_, err = fmt.Fprintf(a.out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.id)
 		}
 	}
-	if err == nil && result.Outcome == tuner.Inconclusive {
+	if err == nil && result.Outcome == tune.Inconclusive {
 		err = &exitError{code: exitInconclusive}
 	}
 	return err

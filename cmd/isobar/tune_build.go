@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // buildOptions say what to build: a program, or the tests of a package and
@@ -38,7 +38,7 @@ type built struct {
 	args     []string
 	command  []string
 	variants map[string][]string // commands of other builds, by collector
-	from     *tuner.Built        // nil if nothing was built
+	from     *tune.Built         // nil if nothing was built
 }
 
 func (b *built) remove() { os.RemoveAll(b.dir) }
@@ -109,9 +109,9 @@ func (b *built) build(ctx context.Context, dir string, collectors []string) erro
 		}
 		b.variants[collector] = append([]string{binary}, b.args...)
 	}
-	b.from = &tuner.Built{Package: dir, Args: b.args}
+	b.from = &tune.Built{Package: dir, Args: b.args}
 	if b.options.bench != "" {
-		b.from = &tuner.Built{Package: dir, Bench: b.options.run, Time: b.options.time}
+		b.from = &tune.Built{Package: dir, Bench: b.options.run, Time: b.options.time}
 	}
 	return nil
 }

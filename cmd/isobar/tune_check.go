@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // tuneCheck measures a recommendation again: 0 when it still holds, 3 when its
@@ -16,11 +16,11 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return usage(fmt.Errorf("tune: --check: %w", err))
 	}
-	var recorded tuner.Result
+	var recorded tune.Result
 	if err := json.Unmarshal(data, &recorded); err != nil || recorded.Outcome == "" || len(recorded.Setting.Command) == 0 {
 		return usage(fmt.Errorf("tune: --check %s: not a result of 'isobar tune --json'", o.check))
 	}
-	if recorded.Outcome != tuner.Recommended {
+	if recorded.Outcome != tune.Recommended {
 		fmt.Fprintf(a.out, "nothing to check: the result was %q\n", recorded.Outcome)
 		return nil
 	}
@@ -53,7 +53,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		return err
 	}
 	defer log.close()
-	checked, err := tuner.Check(c, &recorded, gate, log.measure)
+	checked, err := tune.Check(c, &recorded, gate, log.measure)
 	if err != nil {
 		return log.failed(err)
 	}
@@ -65,9 +65,9 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case checked.Outcome == tuner.Lost:
+	case checked.Outcome == tune.Lost:
 		return &exitError{code: exitRegression}
-	case checked.Outcome == tuner.Inconclusive:
+	case checked.Outcome == tune.Inconclusive:
 		return &exitError{code: exitInconclusive}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 
 // rebuild builds what a result was measured with again, from the sources as they
 // are now, and puts the new binaries into the result.
-func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tuner.Result) (built, error) {
+func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Result) (built, error) {
 	from := r.Built
 	o.build = buildOptions{main: from.Package}
 	if from.Bench != "" {

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // A tuneLog runs cells and stores them, and hands out what an interrupted run
@@ -38,7 +38,7 @@ type tuneLog struct {
 	served  bool // it is a server
 }
 
-func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tuner.Config) (*tuneLog, error) {
+func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*tuneLog, error) {
 	s, path, unlock, err := a.openForRun()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (o *tuneOptions) name(command []string) string {
 	return "tune " + strings.Join(command, " ")
 }
 
-func (l *tuneLog) resume(name string, c *tuner.Config) error {
+func (l *tuneLog) resume(name string, c *tune.Config) error {
 	run, err := l.store.Last()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l *tuneLog) measure(config cell.Config, block int) (*cell.Record, error) {
 }
 
 // report writes the HTML report of all runs and returns where it is.
-func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
+func (l *tuneLog) report(out string, result *tune.Result) (string, error) {
 	if out == "" {
 		out = reportPath(l.path, l.id)
 	}
@@ -170,7 +170,7 @@ func (l *tuneLog) report(out string, result *tuner.Result) (string, error) {
 		meta.Forecasts = append(meta.Forecasts, f)
 	}
 	meta.Traced = []report.Traced{{Name: "the default", Key: result.Base.Key()}}
-	if result.Outcome == tuner.Recommended {
+	if result.Outcome == tune.Recommended {
 		meta.Traced = append(meta.Traced, report.Traced{Name: "the recommendation", Key: result.Setting.Key()})
 	}
 	run, err := l.store.Run(l.id)
@@ -194,7 +194,7 @@ func (l *tuneLog) failed(err error) error {
 		err = fmt.Errorf("%w, and a command that ends by itself: a server does not, and needs --url or --load", err)
 	case errors.As(err, &failure) && failure.Kind != cell.FailMemory && !l.served:
 		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
-	case errors.Is(err, tuner.ErrShort):
+	case errors.Is(err, tune.ErrShort):
 		return &exitError{exitInconclusive, err}
 	}
 	return fmt.Errorf("%w\n%s", err, kept)

@@ -5,21 +5,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // forecast is a prediction as reports draw it.
-func forecast(p tuner.Prediction, procs int) report.Forecast {
-	three := func(i tuner.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
+func forecast(p tune.Prediction, procs int) report.Forecast {
+	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
 	return report.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
 		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
 
 // procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil
 // where nothing was predicted.
-func procsMap(result *tuner.Result, run store.Run) *report.ProcsMap {
+func procsMap(result *tune.Result, run store.Run) *report.ProcsMap {
 	if len(result.Rows) == 0 {
 		return nil
 	}

@@ -4,25 +4,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/store"
-	"github.com/isobar-go/isobar/internal/tuner"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 func TestProcsMapHint(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"./prog", "a b"}, GC: cell.DefaultGC}
 	lab := base
 	lab.Command = []string{"isobar", "lab", "run", "scaling"}
-	row := tuner.Row{Ran: 8, Settings: []tuner.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}}, {GC: cell.GC{Percent: 400}}}}
+	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}}, {GC: cell.GC{Percent: 400}}}}
 	run := store.Run{Args: []string{"--store", "s.db", "tune", "--resume", "--", "./prog", "a b", "--resume"}, Seed: 3}
 	for name, tc := range map[string]struct {
-		result tuner.Result
+		result tune.Result
 		want   string // the command
 		cells  int
 	}{
-		"one row":   {tuner.Result{Base: base, Rows: []tuner.Row{row}}, "isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
-		"two rows":  {tuner.Result{Base: base, Rows: []tuner.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
-		"goroutine": {tuner.Result{Base: lab, Rows: []tuner.Row{row}}, "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
+		"one row":   {tune.Result{Base: base, Rows: []tune.Row{row}}, "isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
+		"two rows":  {tune.Result{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
+		"goroutine": {tune.Result{Base: lab, Rows: []tune.Row{row}}, "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
 	} {
 		m := procsMap(&tc.result, run)
 		if m.Command != tc.want || (m.Hint == "") != (tc.want == "") || len(m.Forecasts) != tc.cells || len(m.Figures) != 2 {
@@ -32,7 +32,7 @@ func TestProcsMapHint(t *testing.T) {
 			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
 		}
 	}
-	if m := procsMap(&tuner.Result{Base: base}, run); m != nil {
+	if m := procsMap(&tune.Result{Base: base}, run); m != nil {
 		t.Errorf("nothing was predicted: %+v", m)
 	}
 	for had, want := range map[int]string{1: " 2 ", 2: " 1 ", 4: " 1,2 ", 64: " 1,16,32 "} {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/tuner"
-	"github.com/isobar-go/isobar/internal/workload"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // tuneOptions are the flags of 'isobar tune'.
@@ -154,20 +154,20 @@ func parsePercent(s string) (float64, error) {
 }
 
 // config turns the options into what the tuner reads.
-func (o *tuneOptions) config(command []string) (tuner.Config, error) {
-	c := tuner.Config{
+func (o *tuneOptions) config(command []string) (tune.Config, error) {
+	c := tune.Config{
 		Base:      cell.Config{Workload: "exec", Command: command, GC: cell.DefaultGC},
-		Objective: tuner.Throughput, Tolerance: o.tolerance / 100, Budget: o.budget, Pairs: o.rounds, Seed: o.seed, MaxP99: o.maxP99,
+		Objective: tune.Throughput, Tolerance: o.tolerance / 100, Budget: o.budget, Pairs: o.rounds, Seed: o.seed, MaxP99: o.maxP99,
 	}
 	var err error
 	if o.server.set() {
-		c.Base.Workload, c.Objective = "serve", tuner.CPU
+		c.Base.Workload, c.Objective = "serve", tune.CPU
 		if c.Base.Params, err = o.server.params(); err != nil {
 			return c, usage(err)
 		}
 	}
 	if o.objective != "" {
-		if c.Objective, err = tuner.ParseObjective(o.objective); err != nil {
+		if c.Objective, err = tune.ParseObjective(o.objective); err != nil {
 			return c, usage(err)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/advisor"
-	"github.com/isobar-go/isobar/internal/claim"
-	"github.com/isobar-go/isobar/internal/host"
+	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/study/claim"
 	"github.com/isobar-go/isobar/internal/web"
 )
 
@@ -66,7 +66,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	if err != nil {
 		return err
 	}
-	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advisor.Style()}
+	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/watch"
+	"github.com/isobar-go/isobar/internal/live"
 )
 
 // watchOptions are the flags of 'isobar watch'.
@@ -91,11 +91,11 @@ func (o *watchOptions) check() error {
 // ends, or the user ends it.
 func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	show := a.watchDisplay(o)
-	config := watch.Config{Interval: o.interval, Once: o.once, Stdin: a.in}
+	config := live.Config{Interval: o.interval, Once: o.once, Stdin: a.in}
 	if !o.skip {
 		config.Own = show
 	}
-	feed, err := watch.Open(target, config)
+	feed, err := live.Open(target, config)
 	if err != nil {
 		return err
 	}
@@ -103,9 +103,9 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	if o.web {
 		return a.watchWeb(ctx, feed, o)
 	}
-	var h watch.History
+	var h live.History
 	n := 0
-	err = eachSample(ctx, feed, o, show.status, func(s watch.Sample) (more bool) {
+	err = eachSample(ctx, feed, o, show.status, func(s live.Sample) (more bool) {
 		h.Add(s)
 		if s.Past || o.once && !h.Ready() {
 			return true
@@ -137,7 +137,7 @@ const maxBackoff = 5 * time.Second
 // eachSample calls each for every sample until it returns false, or the feed
 // has ended. A feed that fails before the first sample is an error; later it is
 // tried again.
-func eachSample(ctx context.Context, feed watch.Feed, o *watchOptions, status func(string), each func(watch.Sample) bool) error {
+func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status func(string), each func(live.Sample) bool) error {
 	first := ctx
 	if o.wait > 0 {
 		var cancel context.CancelFunc
@@ -204,7 +204,7 @@ type display struct {
 }
 
 // sample shows the newest sample.
-func (d *display) sample(h *watch.History, source string) {
+func (d *display) sample(h *live.History, source string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/watch"
+	"github.com/isobar-go/isobar/internal/live"
 	"github.com/isobar-go/isobar/monitor"
 )
 
 // watchWeb serves the page of package monitor with the samples of another
 // process.
-func (a *app) watchWeb(ctx context.Context, feed watch.Feed, o *watchOptions) error {
+func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) error {
 	host, _, err := net.SplitHostPort(o.address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return usage(fmt.Errorf("--address %q: want an address of this machine's loopback interface, such as 127.0.0.1:8090: the page asks for no password; from elsewhere reach it through ssh -L", o.address))
@@ -34,7 +34,7 @@ func (a *app) watchWeb(ctx context.Context, feed watch.Feed, o *watchOptions) er
 	err = eachSample(ctx, feed, o, func(text string) {
 		fmt.Fprintf(a.err, "isobar: %s\n", text)
 		p.gap(text)
-	}, func(s watch.Sample) bool {
+	}, func(s live.Sample) bool {
 		if p.last.Load() == nil {
 			for _, n := range feed.Notes() {
 				fmt.Fprintf(a.err, "isobar: %s\n", n)
@@ -78,7 +78,7 @@ func watchFor(ctx context.Context, target string, interval time.Duration) (*rela
 	}
 	p := &relayed{interval: interval}
 	o := &watchOptions{interval: interval}
-	open := func() (watch.Feed, error) { return watch.Open(target, watch.Config{Interval: interval}) }
+	open := func() (live.Feed, error) { return live.Open(target, live.Config{Interval: interval}) }
 	feed, err := open()
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func watchFor(ctx context.Context, target string, interval time.Duration) (*rela
 }
 
 // keep is add for eachSample.
-func (p *relayed) keep(s watch.Sample) bool { return p.add(s) == nil }
+func (p *relayed) keep(s live.Sample) bool { return p.add(s) == nil }
 
 // page is the page of the process; nil while there is no sample.
 func (p *relayed) page() http.Handler {
@@ -137,7 +137,7 @@ func (p *relayed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.ServeHTTP(w, r)
 }
 
-func (p *relayed) add(s watch.Sample) error {
+func (p *relayed) add(s live.Sample) error {
 	m := p.last.Load()
 	if m == nil || p.epoch != s.Epoch {
 		next, err := monitor.NewRelay(monitor.RelayConfig{Process: s.Process, Figures: s.Figures, Interval: p.interval})

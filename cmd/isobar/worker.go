@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/cell"
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/runner"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // workerOptions are the flags of 'worker'.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // BenchmarkRoundTrip is a block of one cell that does nothing: published, taken

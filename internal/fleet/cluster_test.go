@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // TestCluster runs a sweep on a cluster of three nats-server processes, built

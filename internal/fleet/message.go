@@ -14,8 +14,8 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // A Job is a block on its way to a worker.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // TestPick chooses a machine and has it run one cell after another, while

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/invariant"
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // TestAMemoryModeIsOneFile adds testdata/mem_dummy.go to package http11 and

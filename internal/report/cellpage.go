@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // NewCellPage returns the page of one record of a run. It fails on a record

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/latency"
 )
 

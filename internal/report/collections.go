@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A Traced is a configuration whose collections the report lists one by one, as

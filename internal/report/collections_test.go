@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // program is a group of runs of a program that collected n times in each.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // NewComparisonPage returns the page of run b against run a. onlyA and onlyB

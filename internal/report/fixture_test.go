@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/latency"
 )
 

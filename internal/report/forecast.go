@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A Forecast is what a model expects of one setting of the collector. Each

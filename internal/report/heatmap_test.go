@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // scalingStudy is a made-up study: throughput of two profiles, of which GOGC=400

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 //go:embed assets/report.css assets/report.html.tmpl assets/parts.html.tmpl

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Schema is the version of the documents that JSON and ComparisonsJSON write.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A Ledger is what became of claims, as LedgerText, LedgerMarkdown, LedgerHTML

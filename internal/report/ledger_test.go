@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // fixtureLedger has a claim of each kind of figure, and texts that want to be

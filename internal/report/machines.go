@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // measured returns m with the machine that measured, where that is one of a

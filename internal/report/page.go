@@ -4,7 +4,7 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // A Page is what the templates of this package draw: a run, a cell or a

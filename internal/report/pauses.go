@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // pauseBins are the pauses of all rows in bins of equal width on a logarithmic

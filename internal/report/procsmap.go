@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A ProcsMap is what the map of GC settings and GOMAXPROCS shows beside what

@@ -26,7 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // Meta describes the run that an analysis came from.

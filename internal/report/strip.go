@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // noises are the kinds of noise that a record carries. What was not recorded is

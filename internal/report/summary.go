@@ -4,8 +4,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // A summary fits one screen: so many findings and warnings, and so many lines

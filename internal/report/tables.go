@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // An htmlGrid is the primary metric by GC setting (columns) and everything

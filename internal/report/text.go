@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/cell"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Text prints the whole analysis as tables: for each workload its figures and

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A stretch is a part of a record's timeline, in nanoseconds.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // absent is shown where there is no figure.

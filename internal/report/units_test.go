@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 var nanValue, infValue = math.NaN(), math.Inf(1)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 // An Advice is a page about a module, drawn by who knows of advice.

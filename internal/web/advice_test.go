@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 func TestAdvicePage(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 // largeRun stores one run of those that TestLargeStore has many of: 100 records

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // TestLargeStore compares the pages of a store of 10,000 runs and 1,000,000

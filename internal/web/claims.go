@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 // A ledgerBody is the body of the page of claims.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/report"
 )
 

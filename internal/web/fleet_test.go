@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/monitor"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 // liveRuns is how many of the newest runs the live page looks at.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 // pageRuns is how many runs a page of the list has.

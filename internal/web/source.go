@@ -4,8 +4,8 @@ import (
 	"os"
 	"sync"
 
-	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/store"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
 // A source opens the store when it is first asked for, and again when another

@@ -41,8 +41,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 //go:embed assets

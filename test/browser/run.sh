@@ -43,7 +43,7 @@ trap 'rm -rf "$pages"' EXIT
 for kind in study hostile empty failed tune; do
 	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
 done
-(cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advisor >/dev/null)
+(cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advice >/dev/null)
 (cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -count=1 -run 'TestLedgerPages$' ./internal/report >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 

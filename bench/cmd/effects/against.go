@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // against prints every level of a factor beside one of them, for each

@@ -31,7 +31,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 func main() {

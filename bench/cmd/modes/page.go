@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // names of metrics in the page.

@@ -28,8 +28,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/isobar-go/isobar/internal/host"
-	"github.com/isobar-go/isobar/internal/stat"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // prefix begins the values of the key impl that are our own side; -ours names

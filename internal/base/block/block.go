@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/isobar-go/isobar/internal/offheap"
+	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
 // ErrLimit says that a chunk does not fit within LimitBytes.

@@ -21,10 +21,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/report"
-	"github.com/isobar-go/isobar/internal/stat"
-	"github.com/isobar-go/isobar/internal/store"
 )
 
 func main() {

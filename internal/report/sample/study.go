@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/cell"
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/report"
 )
 

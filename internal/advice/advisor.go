@@ -1,0 +1,203 @@
+// Package advice runs the checks of package advise over the packages of a
+// module and gathers what they find: sorted, counted, and ready to print as
+// JSON or SARIF. It also explains a line by what the compiler says of it.
+//
+// The checks themselves are in package advise; this one knows the go command,
+// files and formats. Packages are checked one after another, from source, with
+// what they import taken from export data; none stays in memory.
+package advice
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// Config says what to analyze.
+type Config struct {
+	Dir      string // where patterns are looked up; empty for the working directory
+	Patterns []string
+	Checks   []*check.Check
+	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
+	Coverage []string // coverage profiles that count, for findings that need an estimate
+	Env      []string // for the go command, beyond that of this process
+	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
+}
+
+// A Result is what the checks found, and where they looked.
+type Result struct {
+	Findings  []Finding `json:"findings"` // by caveat and by share where there is a profile, then by severity, then by place
+	Packages  int       `json:"packages"`
+	Files     int       `json:"files"`
+	Lines     int       `json:"lines"`
+	Generated int       `json:"generated"`         // files skipped because they are generated
+	Skipped   []Skipped `json:"skipped,omitempty"` // packages that could not be checked
+	Evidence  *Evidence `json:"evidence,omitempty"`
+
+	Verification *Verification `json:"verification,omitempty"` // set by whoever calls Verify
+}
+
+// A Skipped is a package that was not checked, and why, on one line.
+type Skipped struct {
+	Package string `json:"package"`
+	Reason  string `json:"reason"`
+}
+
+// A Finding is one diagnostic.
+type Finding struct {
+	File     string  `json:"file"` // relative to the directory where it is below it
+	Line     int     `json:"line"`
+	Column   int     `json:"column"`
+	EndLine  int     `json:"end_line"`
+	Check    string  `json:"check"`
+	Exercise int     `json:"exercise,omitempty"`
+	Severity string  `json:"severity"`
+	Message  string  `json:"message"`
+	Fix      bool    `json:"fix"` // the check can mend it
+	Function string  `json:"function,omitempty"`
+	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
+
+	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
+	Counts *Counts      `json:"counts,omitempty"` // what was counted in the place of an estimate
+
+	spans      []span // the lines that the finding accounts for
+	least      bool   // no more is saved than what the first span and the others both allocate
+	grows      bool   // only what is allocated after the first time is saved
+	begins     mark   // what Counts.Begins is of; nothing where the code tells the size
+	rounds     mark   // what Counts.Rounds is of
+	pkg        string // import path
+	start, end int    // the bytes of the file that are flagged
+	fix        fix    // the edits that mend it; nil for none
+}
+
+// Text is the message with the counts and the caveat, if any.
+func (f *Finding) Text() string {
+	text := f.Message
+	if f.Counts != nil {
+		text += "; " + f.Counts.String()
+	}
+	if f.Caveat != "" {
+		text += "; " + string(f.Caveat)
+	}
+	return text
+}
+
+// A span is a range of lines of a file, by its absolute name.
+type span struct {
+	File     string
+	From, To int
+	Column   int      // of its beginning
+	Callee   string   // what it calls, as a site is named
+	Inner    bool     // it lies in the function that the first one calls
+	Beyond   bool     // only what is called counts, not what the lines themselves allocate
+	Without  [][2]int // lines inside it, from and to, that are another function's
+	Beside   []int    // lines inside it that a function literal has a part of
+}
+
+// Run loads the packages and runs the checks. Packages that do not compile are
+// skipped; it is an error where no other is left, or one cannot be found.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	units, err := analyze(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	base, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("advise: %w", err)
+	}
+	r := &Result{Findings: []Finding{}}
+	seen := map[string]bool{}
+	for _, u := range units {
+		if u.skipped != "" {
+			r.Skipped = append(r.Skipped, Skipped{u.PkgPath, u.skipped})
+			continue
+		}
+		r.Packages++
+		for _, f := range u.Files {
+			if f.Generated {
+				r.Generated++
+				continue
+			}
+			r.Files++
+			r.Lines += f.Lines
+		}
+		for _, found := range u.Findings {
+			f := found.finding(base)
+			key := fmt.Sprint(f.File, f.Line, f.Column, f.Check) // a file may be of several packages
+			if !seen[key] {
+				seen[key] = true
+				r.Findings = append(r.Findings, f)
+			}
+		}
+	}
+	if len(c.Profiles) > 0 {
+		if r.Evidence, err = join(ctx, c.Profiles, units, base, r.Findings); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Coverage) > 0 {
+		reached, err := counted(c.Coverage, units)
+		if err != nil {
+			return nil, err
+		}
+		r.count(reached)
+	}
+	slices.SortFunc(r.Findings, before)
+	return r, nil
+}
+
+// before orders findings: with a profile, those without a caveat come before all
+// others.
+func before(a, b Finding) int {
+	if x, y := a.Caveat != "", b.Caveat != ""; a.Share != nil && b.Share != nil && x != y {
+		if y {
+			return -1
+		}
+		return 1
+	}
+	if x, y := a.Share.weight(), b.Share.weight(); x != y {
+		if x > y {
+			return -1
+		}
+		return 1
+	}
+	if x, y := rank(a.Severity), rank(b.Severity); x != y {
+		return y - x
+	}
+	if d := strings.Compare(a.File, b.File); d != 0 {
+		return d
+	}
+	return (a.Line-b.Line)*1000 + a.Column - b.Column
+}
+
+func rank(severity string) int { return slices.Index([]string{"hint", "advice", "trap"}, severity) }
+
+func relative(base, name string) string {
+	rel, err := filepath.Rel(base, name)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return name
+	}
+	return filepath.ToSlash(rel)
+}
+
+// sourceLine returns a line of a file, trimmed, or "".
+func sourceLine(name string, line int) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		if n == line {
+			return strings.TrimSpace(sc.Text())
+		}
+	}
+	return ""
+}

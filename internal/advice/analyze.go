@@ -1,0 +1,211 @@
+package advice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"go/ast"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// A unit is one package: what the go command says of it, and what was found.
+type unit struct {
+	*packages.Package
+	outcome
+	skipped string // why it was not checked
+}
+
+// An outcome is what is kept of a package when it has been checked.
+type outcome struct {
+	Files    []file
+	Findings []diagnosis
+}
+
+// A file is what profiles are compared with.
+type file struct {
+	Name      string
+	Lines     int
+	Generated bool
+	Funcs     []function
+}
+
+// A function is one that a file declares.
+type function struct {
+	Name string
+	Line int // of the word func
+}
+
+// analyze loads the packages and runs the checks on each, as many at a time as
+// there are processors. None of them is kept beyond its outcome.
+func analyze(ctx context.Context, c Config) ([]*unit, error) {
+	pkgs, err := load(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range c.Checks {
+		ch.ReportHints(true)
+	}
+	units := make([]*unit, len(pkgs))
+	for i, p := range pkgs {
+		units[i] = &unit{Package: p}
+	}
+	store := newCache(c)
+	var next atomic.Int64 // hands each unit to one goroutine, which owns it until Wait
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(units)) {
+		wg.Go(func() {
+			s := newSession()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(units) || ctx.Err() != nil {
+					return
+				}
+				units[i].examine(s, store, c.Checks)
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err := problems(units); err != nil {
+		return nil, err
+	}
+	store.trim()
+	return units, nil
+}
+
+// examine fills in the outcome: from the cache where nothing has changed since.
+// What the compiler has accepted is checked even where its types are not all
+// known here, as those that C gives.
+func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
+	if len(u.Errors) > 0 {
+		u.skipped = reason(u.Errors)
+		return
+	}
+	key := store.key(u.Package)
+	if store.get(key, &u.outcome) {
+		return
+	}
+	checked, broken := s.check(u.Package)
+	if len(broken) > 0 && u.ExportFile == "" {
+		u.skipped = reason(broken)
+		return
+	}
+	found, err := diagnoses(checked, checks)
+	if err != nil {
+		u.skipped = err.Error()
+		return
+	}
+	u.Findings = found
+	for _, f := range checked.Syntax {
+		u.Files = append(u.Files, describe(checked, f))
+	}
+	store.put(key, &u.outcome)
+}
+
+// diagnoses runs the checks on a package. A check that cannot cope with it is
+// an error.
+func diagnoses(p *packages.Package, checks []*check.Check) (found []diagnosis, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a check stopped: %v", r)
+		}
+	}()
+	var analyzers []*analysis.Analyzer
+	byName := map[string]*check.Check{}
+	for _, ch := range checks {
+		analyzers = append(analyzers, ch.Analyzer)
+		byName[ch.Name] = ch
+	}
+	graph, err := checker.Analyze(analyzers, []*packages.Package{p}, &checker.Options{Sequential: true}) // so that a panic comes here
+	if err != nil {
+		return nil, err
+	}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			return nil, fmt.Errorf("%s: %w", act.Analyzer.Name, act.Err)
+		}
+		for _, d := range act.Diagnostics {
+			found = append(found, diagnose(p, d, byName[act.Analyzer.Name]))
+		}
+	}
+	return found, nil
+}
+
+func describe(p *packages.Package, f *ast.File) file {
+	at := p.Fset.File(f.FileStart)
+	out := file{Name: at.Name(), Lines: at.LineCount(), Generated: ast.IsGenerated(f)}
+	for _, decl := range f.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			out.Funcs = append(out.Funcs, function{fn.Name.Name, p.Fset.Position(fn.Pos()).Line})
+		}
+	}
+	return out
+}
+
+// A diagnosis is a finding as it can be stored: Finding holds all but the name
+// of its file relative to a directory.
+type diagnosis struct {
+	Finding    Finding
+	Pkg        string
+	Spans      []span // the first is the finding's own
+	Start, End int
+	Fix        fix
+	Grows      bool
+	Least      bool
+
+	Begins, Rounds mark // what is counted for it; nothing where the code tells the size
+}
+
+// finding is the diagnosis as seen from a directory.
+func (d diagnosis) finding(base string) Finding {
+	f := d.Finding
+	f.File = relative(base, d.Spans[0].File)
+	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
+	f.grows, f.least, f.begins, f.rounds = d.Grows, d.Least, d.Begins, d.Rounds
+	return f
+}
+
+func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagnosis {
+	pos, end := p.Fset.Position(d.Pos), p.Fset.Position(max(d.Pos, d.End))
+	out := diagnosis{
+		Finding: Finding{
+			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
+			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
+		},
+		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
+	}
+	first := &out.Spans[0]
+	if c.Own {
+		first.Callee, first.Beyond = "", false
+	}
+	_, method, _ := strings.Cut(out.Finding.Function, ".")
+	recursive := first.Callee == cmp.Or(method, out.Finding.Function)
+	for _, rel := range d.Related {
+		if caveat := check.CaveatOf(rel.Message); caveat != "" {
+			out.Finding.Caveat = caveat
+			continue
+		}
+		if at := p.Fset.Position(rel.Pos); out.marked(rel.Message, mark{at.Line, at.Column}) {
+			continue
+		}
+		if rel.Message == check.Least {
+			out.Least = true
+			continue
+		}
+		s := spanAt(p, rel.Pos, rel.End)
+		s.Inner = first.Callee != "" && (recursive || functionAt(p, rel.Pos) != out.Finding.Function)
+		out.Spans = append(out.Spans, s)
+	}
+	return out
+}

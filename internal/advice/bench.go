@@ -1,0 +1,130 @@
+package advice
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// A testPackage is a package with benchmarks.
+type testPackage struct {
+	ImportPath, Dir           string
+	TestGoFiles, XTestGoFiles []string
+	Deps                      []string
+	TestImports, XTestImports []string
+}
+
+// imports reports whether the tests of p may run code of pkg: it is p, or
+// something that p or its tests import.
+func (p *testPackage) imports(pkg string) bool {
+	return p.ImportPath == pkg || slices.Contains(p.Deps, pkg) || slices.Contains(p.TestImports, pkg) || slices.Contains(p.XTestImports, pkg)
+}
+
+var benchmarkDecl = regexp.MustCompile(`(?m)^func Benchmark\w*\(`)
+
+// testPackages returns the packages that match.
+func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPackage, error) {
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	out, err := c.run(ctx, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("advise: bench: %w", err)
+	}
+	var all []*testPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p testPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("advise: bench: go list: %w", err)
+		}
+		all = append(all, &p)
+	}
+}
+
+// benchPackages returns the packages that match and whose tests declare
+// benchmarks.
+func (c command) benchPackages(ctx context.Context, patterns []string) (with []*testPackage, err error) {
+	all, err := c.testPackages(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			src, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				return nil, fmt.Errorf("advise: bench: %w", err)
+			}
+			if benchmarkDecl.Match(src) {
+				with = append(with, p)
+				break
+			}
+		}
+	}
+	return with, nil
+}
+
+// profileRate is the mean number of bytes between two samples of allocations:
+// finer than the runtime's default, because benchmarks are short.
+const profileRate = 16 << 10
+
+// Profile runs the benchmarks of the packages that match bench, a regular
+// expression as go test takes it, under a CPU and an allocation profile, and
+// leaves the profiles in dir. It returns the names of those that can be read.
+func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) ([]string, error) {
+	in := command{dir: c.Dir}
+	pkgs, err := in.benchPackages(ctx, c.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	ran := false
+	for i, p := range pkgs {
+		progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
+		base := filepath.Join(dir, fmt.Sprint(i))
+		cpu, mem := base+".cpu.pb.gz", base+".allocs.pb.gz"
+		out, err := in.run(ctx, "go", "test", "-run", "^$", "-bench", bench, "-benchtime", "300ms", "-o", base+".test",
+			"-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
+		os.Remove(base + ".test")
+		if err != nil {
+			return nil, fmt.Errorf("advise: bench: %s: %w; mend the benchmarks, or choose others with --bench", p.ImportPath, err)
+		}
+		if !bytes.Contains(out, []byte("\nBenchmark")) {
+			continue
+		}
+		ran = true
+		for _, name := range []string{cpu, mem} {
+			if err := whole(name); err != nil {
+				progress(fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err))
+				continue
+			}
+			names = append(names, name)
+		}
+	}
+	if !ran {
+		return nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", strings.Join(c.Patterns, " "), bench)
+	}
+	return names, nil
+}
+
+// whole returns why a profile cannot be read.
+func whole(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = profile.Parse(f)
+	return err
+}

@@ -1,0 +1,101 @@
+package advice
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// program notes where the program of a profile was built again since: its file
+// is there and has another build id.
+func (j *joiner) program(name string, p *profile.Profile) {
+	if len(p.Mapping) == 0 || p.Mapping[0].BuildID == "" {
+		return
+	}
+	m := p.Mapping[0] // of the program itself, by the format's rule
+	now, err := buildID(m.File)
+	if err != nil || now == "" || now == m.BuildID {
+		return
+	}
+	note := fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may have moved since", name, filepath.Base(m.File), m.BuildID, now)
+	if !slices.Contains(j.notes, note) {
+		j.notes = append(j.notes, note)
+	}
+}
+
+// buildID reads the GNU build id of an ELF file, which the Go linker derives
+// from what it links; "" where it has none.
+func buildID(name string) (string, error) {
+	f, err := elf.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	section := f.Section(".note.gnu.build-id")
+	if section == nil {
+		return "", nil
+	}
+	note, err := section.Data()
+	if err != nil {
+		return "", err
+	}
+	return parseBuildID(note, f.ByteOrder)
+}
+
+// parseBuildID reads a note: the lengths of its name and its description, a
+// type, the name "GNU" and the id.
+func parseBuildID(note []byte, order binary.ByteOrder) (string, error) {
+	const header = 16
+	if len(note) < header || order.Uint32(note) != 4 || !bytes.Equal(note[12:header], []byte("GNU\x00")) {
+		return "", errors.New("no GNU note")
+	}
+	id := note[header:]
+	if n := order.Uint32(note[4:]); uint64(n) <= uint64(len(id)) {
+		return hex.EncodeToString(id[:n]), nil
+	}
+	return "", errors.New("the note is cut short")
+}
+
+// literal matches the names of functions that no declaration has.
+var literal = regexp.MustCompile(`^(func\d+|gowrap\d+|deferwrap\d+|glob\.|init|\d+)$|-fm$|-range\d+$`)
+
+// functions compares where the functions of a profile begin with where the
+// files have them.
+func (j *joiner) functions(p *profile.Profile) {
+	for _, fn := range p.Function {
+		file, ok := j.files[filepath.ToSlash(fn.Filename)]
+		if !ok || fn.StartLine <= 0 {
+			continue
+		}
+		name := lastName(fn.Name)
+		if literal.MatchString(name) {
+			continue
+		}
+		if j.starts[place{file, int(fn.StartLine)}] == name {
+			j.still[fn.Name] = true
+		} else {
+			j.moved[fn.Name] = place{file, int(fn.StartLine)}
+		}
+	}
+}
+
+// compare fails where more than a twentieth of the functions begin elsewhere
+// than the profiles say: they are of another source.
+func (j *joiner) compare() error {
+	if len(j.moved) == 0 || len(j.moved) <= (len(j.moved)+len(j.still))/20 {
+		return nil
+	}
+	name := slices.Sorted(maps.Keys(j.moved))[0]
+	at := j.moved[name]
+	return fmt.Errorf("advise: profile: it is of another build: %s began at %s:%d there, and %d of %d functions elsewhere than here; take a profile of this source, or check out the one it was taken of",
+		name, filepath.Base(at.file), at.line, len(j.moved), len(j.moved)+len(j.still))
+}

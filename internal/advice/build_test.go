@@ -1,0 +1,112 @@
+package advice
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+func TestParseBuildID(t *testing.T) {
+	note := func(name, id uint32, rest string) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, name)
+		b = binary.LittleEndian.AppendUint32(b, id)
+		b = binary.LittleEndian.AppendUint32(b, 3)
+		return append(b, rest...)
+	}
+	for _, tt := range []struct {
+		note []byte
+		want string
+	}{
+		{note(4, 3, "GNU\x00\x01\x02\xff\x00"), "0102ff"},
+		{note(4, 0, "GNU\x00"), ""},
+		{note(4, 5, "GNU\x00\x01\x02\xff\x00"), "error"},
+		{note(4, 1<<31, "GNU\x00\x01"), "error"},
+		{note(3, 3, "Go\x00\x00\x01\x02\xff\x00"), "error"},
+		{[]byte("short"), "error"},
+		{nil, "error"},
+	} {
+		got, err := parseBuildID(tt.note, binary.LittleEndian)
+		if err != nil {
+			got = "error"
+		}
+		if got != tt.want {
+			t.Errorf("%q: %q (%v), want %q", tt.note, got, err, tt.want)
+		}
+	}
+}
+
+func FuzzParseBuildID(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00GNU\x00\x01"))
+	f.Fuzz(func(t *testing.T, note []byte) {
+		if id, err := parseBuildID(note, binary.LittleEndian); err == nil && len(id) > 2*len(note) {
+			t.Errorf("%q has the id %q", note, id)
+		}
+	})
+}
+
+// TestBuildIDOfProgram: the linker writes one, and another program has another.
+func TestBuildIDOfProgram(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only ELF files have it")
+	}
+	ids := map[string]bool{}
+	for _, text := range []string{"1", "2"} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { println("+text+") }\n"))
+		cmd := exec.Command("go", "build", "-o", "prog", "main.go")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		id, err := buildID(filepath.Join(dir, "prog"))
+		if err != nil || id == "" {
+			t.Fatalf("%q, %v", id, err)
+		}
+		ids[id] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("two programs, build ids %v", ids)
+	}
+	if _, err := buildID(os.DevNull); err == nil {
+		t.Error("a file that is no program: no error")
+	}
+}
+
+func TestFunctionsOfAnotherBuild(t *testing.T) {
+	fresh := func() *joiner {
+		return &joiner{
+			files:  map[string]string{"/m/a.go": "/m/a.go"},
+			starts: map[place]string{{"/m/a.go", 10}: "A", {"/m/a.go", 20}: "M"}, moved: map[string]place{}, still: map[string]bool{},
+		}
+	}
+	fn := func(name, file string, line int64) *profile.Function {
+		return &profile.Function{Name: name, Filename: file, StartLine: line}
+	}
+	same := []*profile.Function{
+		fn("example.org/m.A[...]", "/m/a.go", 10), fn("example.org/m.(*T[...]).M", "/m/a.go", 20), fn("example.org/m.A.func1", "/m/a.go", 12),
+		fn("example.org/m.glob..func2.1", "/m/a.go", 3), fn("example.org/m.init.0", "/m/a.go", 5), fn("example.org/m.(*T).M-fm", "/m/a.go", 1), fn("other.B", "/other/b.go", 99),
+	}
+	for _, tt := range []struct {
+		name string
+		more *profile.Function
+		want string
+	}{
+		{"the same", fn("example.org/m.A", "/m/a.go", 10), ""},
+		{"no start lines", fn("example.org/m.A", "/m/a.go", 0), ""},
+		{"moved", fn("example.org/m.(*U).M", "/m/a.go", 21), "(*U).M began at a.go:21"},
+		{"another name", fn("example.org/m.B", "/m/a.go", 10), "m.B began at a.go:10"},
+	} {
+		j := fresh()
+		j.functions(&profile.Profile{Function: append(same[:len(same):len(same)], tt.more)})
+		err := j.compare()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package advice
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// A cache keeps the outcome of packages in a directory, one file each. A file
+// is named by all that the outcome follows from: this program, the Go version,
+// the checks, the text of the package and the export data of what it imports.
+// What cannot be read or written is as if it were not there.
+type cache struct {
+	dir   string // empty for none
+	salt  string
+	wrote atomic.Bool // that trim has something to do
+}
+
+// cacheLimit is the size of a cache, in bytes, above which the files that were
+// not used for longest are removed.
+const cacheLimit = 64 << 20
+
+func newCache(c Config) *cache {
+	if c.Cache == "" {
+		return &cache{}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return &cache{}
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return &cache{}
+	}
+	salt := fmt.Sprintln(exe, info.Size(), info.ModTime().UnixNano(), runtime.Version())
+	for _, ch := range c.Checks {
+		salt += ch.Name + "\n"
+	}
+	return &cache{dir: c.Cache, salt: salt}
+}
+
+// key names the outcome of p; "" where it cannot be kept.
+func (c *cache) key(p *packages.Package) string {
+	if c.dir == "" || len(p.Errors) > 0 {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, c.salt, p.PkgPath, p.TypesSizes)
+	if p.Module != nil {
+		fmt.Fprintln(h, p.Module.GoVersion)
+	}
+	for _, name := range sourceFiles(p) {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintln(h, name, len(src))
+		h.Write(src)
+	}
+	var imports []string
+	for path, from := range p.Imports {
+		if from.ExportFile == "" && path != "unsafe" && path != "C" {
+			return ""
+		}
+		imports = append(imports, path+" "+from.ExportFile) // which the go command names by its contents
+	}
+	slices.Sort(imports)
+	fmt.Fprintln(h, imports)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (c *cache) get(key string, to *outcome) bool {
+	if key == "" {
+		return false
+	}
+	name := filepath.Join(c.dir, key)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	var stored outcome
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&stored); err != nil {
+		return false
+	}
+	if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
+		now := time.Now()
+		os.Chtimes(name, now, now) // when it was last used, roughly
+	}
+	*to = stored
+	return true
+}
+
+func (c *cache) put(key string, o *outcome) {
+	if key == "" || os.MkdirAll(c.dir, 0o755) != nil {
+		return
+	}
+	var b bytes.Buffer
+	if gob.NewEncoder(&b).Encode(o) != nil {
+		return
+	}
+	f, err := os.CreateTemp(c.dir, "new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(b.Bytes())
+	if err := cmp.Or(err, f.Close()); err != nil || os.Rename(f.Name(), filepath.Join(c.dir, key)) != nil {
+		os.Remove(f.Name())
+		return
+	}
+	c.wrote.Store(true)
+}
+
+// trim removes what was not used for longest where the cache has outgrown its
+// limit, and what a run that was killed left half written.
+func (c *cache) trim() {
+	if c.wrote.Load() {
+		c.shrink(cacheLimit)
+	}
+}
+
+func (c *cache) shrink(limit int64) {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	var infos []fs.FileInfo
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if strings.HasPrefix(e.Name(), "new-") && time.Since(info.ModTime()) > time.Hour {
+			os.Remove(filepath.Join(c.dir, e.Name()))
+			continue
+		}
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	sum := int64(0)
+	for _, info := range infos {
+		if sum += info.Size(); sum > limit {
+			os.Remove(filepath.Join(c.dir, info.Name()))
+		}
+	}
+}

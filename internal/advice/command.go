@@ -1,0 +1,43 @@
+package advice
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// A command runs programs in a directory, each in a process group of its own,
+// so that what they started ends with them when the context does.
+type command struct {
+	dir string
+	env []string // beyond that of this process
+}
+
+// run returns what the program wrote to its standard output. The error of one
+// that failed ends with the last lines it wrote, those of its standard error last.
+func (c command) run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), c.env...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.SysProcAttr = groupAttr()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return out.Bytes(), fmt.Errorf("%s: %w: %s", name, err, lastLines(out.String()+"\n"+errs.String(), 12))
+	}
+	return out.Bytes(), nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package advice
+
+import (
+	"os"
+	"syscall"
+)
+
+func groupAttr() *syscall.SysProcAttr { return nil }
+
+// killGroup kills p alone: there are no groups that could be killed whole.
+func killGroup(p *os.Process) error { return p.Kill() }

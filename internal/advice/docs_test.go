@@ -1,0 +1,117 @@
+package advice
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+func TestDocsAreCurrent(t *testing.T) {
+	var want bytes.Buffer
+	if err := Docs(&want, advise.All()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../docs/results/advise-checks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Error("docs/results/advise-checks.md does not say what the checks say: run isobar advise checks --markdown > docs/results/advise-checks.md")
+	}
+}
+
+// sarifRules are what SARIF 2.1.0 requires of the objects that are written,
+// from its schema: the required properties, and the values that an enumeration
+// allows.
+var sarifRules = []struct {
+	path     string
+	required []string
+}{
+	{"", []string{"$schema", "version", "runs"}},
+	{"runs", []string{"tool", "results"}},
+	{"runs.tool", []string{"driver"}},
+	{"runs.tool.driver", []string{"name", "version", "rules"}},
+	{"runs.tool.driver.rules", []string{"id", "shortDescription", "fullDescription"}},
+	{"runs.tool.driver.rules.shortDescription", []string{"text"}},
+	{"runs.tool.driver.rules.fullDescription", []string{"text"}},
+	{"runs.results", []string{"message", "ruleId", "level", "locations"}},
+	{"runs.results.message", []string{"text"}},
+	{"runs.results.locations", []string{"physicalLocation"}},
+	{"runs.results.locations.physicalLocation", []string{"artifactLocation", "region"}},
+	{"runs.results.locations.physicalLocation.artifactLocation", []string{"uri"}},
+	{"runs.results.locations.physicalLocation.region", []string{"startLine", "startColumn", "endLine"}},
+}
+
+func TestSARIFIsValid(t *testing.T) {
+	findings := []Finding{
+		{File: "a/b c.go", Line: 3, Column: 2, EndLine: 4, Check: "sprintf", Severity: "advice", Message: "x"},
+		{File: "b.go", Line: 1, Column: 1, EndLine: 1, Check: "poolretain", Severity: "trap", Message: "y"},
+		{File: "b.go", Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "hint", Message: "z"},
+	}
+	var out bytes.Buffer
+	if err := SARIF(&out, "v1", advise.All(), findings); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc["version"] != "2.1.0" {
+		t.Errorf("version %v", doc["version"])
+	}
+	for _, rule := range sarifRules {
+		objects := at(doc, rule.path)
+		if len(objects) == 0 {
+			t.Errorf("%s: nothing there", rule.path)
+		}
+		for _, o := range objects {
+			for _, name := range rule.required {
+				if o[name] == nil || o[name] == "" {
+					t.Errorf("%s has no %s: %v", rule.path, name, o)
+				}
+			}
+		}
+	}
+	known := map[any]bool{}
+	for _, r := range at(doc, "runs.tool.driver.rules") {
+		known[r["id"]] = true
+	}
+	results := at(doc, "runs.results")
+	if len(results) != len(findings) {
+		t.Fatalf("%d results, want %d", len(results), len(findings))
+	}
+	for i, level := range []string{"warning", "error", "note"} {
+		if results[i]["level"] != level || !known[results[i]["ruleId"]] {
+			t.Errorf("result %d: %v, want level %s and a rule that is listed", i, results[i], level)
+		}
+	}
+	for _, l := range at(doc, "runs.results.locations.physicalLocation.artifactLocation") {
+		if uri := l["uri"].(string); strings.ContainsAny(uri, ` \`) {
+			t.Errorf("%q is no URI", uri)
+		}
+	}
+}
+
+// at returns the objects at a path, through arrays.
+func at(v any, path string) []map[string]any {
+	if list, ok := v.([]any); ok {
+		var all []map[string]any
+		for _, e := range list {
+			all = append(all, at(e, path)...)
+		}
+		return all
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if path == "" {
+		return []map[string]any{o}
+	}
+	name, rest, _ := strings.Cut(path, ".")
+	return at(o[name], rest)
+}

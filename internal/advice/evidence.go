@@ -1,0 +1,289 @@
+package advice
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// Shares are parts of what the profiles measured, from 0 to 1: for a line, all
+// that was charged to it, and for a finding, what it is about.
+type Shares struct {
+	Bytes   float64 `json:"alloc_bytes"`
+	Objects float64 `json:"alloc_objects"`
+	CPU     float64 `json:"cpu"`
+	GC      float64 `json:"gc_cpu"` // of CPU, too: an estimate of what its collection takes; 0 without both kinds of profile
+}
+
+// String is the shares in percent; that of collection where it is known.
+func (s *Shares) String() string {
+	text := fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
+	if s.GC > 0 {
+		text += fmt.Sprintf(", about %.1f %% of CPU for GC", 100*s.GC)
+	}
+	return text
+}
+
+// weight is what findings and lines are sorted by: allocations, and CPU time
+// only where no allocations are known.
+func (s *Shares) weight() float64 {
+	if s == nil {
+		return 0
+	}
+	if s.Bytes > 0 || s.Objects > 0 {
+		return max(s.Bytes, s.Objects)
+	}
+	return s.CPU
+}
+
+// Evidence says how far the profiles explain the code.
+type Evidence struct {
+	Total   Totals `json:"total"`
+	Outside Shares `json:"outside"` // of samples without a line of the packages
+	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time, which is not in Total
+	Lines   []Line `json:"lines"`   // the hottest lines, most first
+
+	Notes []string `json:"notes,omitempty"` // why to doubt it
+}
+
+// Totals are what the profiles hold.
+type Totals struct {
+	Bytes   int64 `json:"alloc_bytes"`
+	Objects int64 `json:"alloc_objects"`
+	CPU     int64 `json:"cpu_ns"`
+	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
+}
+
+// A Line is one line of the packages and what was charged to it: what it did
+// itself and in calls that leave the packages.
+type Line struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Source string `json:"source"`
+	Share  Shares `json:"share"`
+	Found  bool   `json:"found"` // some finding accounts for it
+
+	Exercise int    `json:"exercise,omitempty"` // the pattern that the profile or the syntax shows
+	Cause    string `json:"cause,omitempty"`    // what allocates there
+}
+
+// hottest is how many lines are listed.
+const hottest = 20
+
+// A kind is a sample type that is read, by its name.
+type kind struct {
+	name  string
+	total func(*Totals) *int64
+	share func(*Shares) *float64
+}
+
+var kinds = []kind{
+	{"alloc_space", func(t *Totals) *int64 { return &t.Bytes }, func(s *Shares) *float64 { return &s.Bytes }},
+	{"alloc_objects", func(t *Totals) *int64 { return &t.Objects }, func(s *Shares) *float64 { return &s.Objects }},
+	{cpu, func(t *Totals) *int64 { return &t.CPU }, func(s *Shares) *float64 { return &s.CPU }},
+}
+
+const cpu = "cpu"
+
+// place is a line of a file, by its absolute name.
+type place struct {
+	file string
+	line int
+}
+
+// A joiner charges samples to lines of the packages.
+type joiner struct {
+	files   map[string]string // by name as a profile may have it: the absolute name
+	lengths map[string]int    // lines of a file
+	charged map[place]*Totals
+	sites   map[place]sites
+	votes   map[place]vote
+	total   Totals
+	outside Totals
+	beyond  int // samples at lines that do not exist
+	within  int // and at lines that do
+
+	benchmarks bool               // the profile that is read is of benchmarks
+	before     Totals             // what they do outside the loops that they time
+	timings    map[string]*timing // of their files, by name as a profile has it
+	dirs       map[string]string  // of the packages
+
+	starts map[place]string // by where functions begin: their names
+	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
+	still  map[string]bool  // and those that begin where the profiles say
+	notes  []string
+}
+
+// join reads the profiles and gives each finding its share.
+func join(ctx context.Context, names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
+	j := &joiner{
+		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{}, votes: map[place]vote{},
+		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
+		timings: map[string]*timing{}, dirs: map[string]string{},
+	}
+	for _, u := range units {
+		for _, f := range u.Files {
+			j.files[f.Name] = f.Name
+			j.files[path.Join(u.PkgPath, filepath.Base(f.Name))] = f.Name // built with -trimpath
+			j.lengths[f.Name] = f.Lines
+			j.dirs[u.PkgPath] = filepath.Dir(f.Name)
+			for _, fn := range f.Funcs {
+				j.starts[place{f.Name, fn.Line}] = fn.Name
+			}
+		}
+	}
+	for _, name := range endpoints(names) {
+		if err := j.read(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if j.beyond > j.within/20 { // the compiler itself misplaces a few
+		return nil, fmt.Errorf("advise: profile: %d samples are at lines that the files do not have; take a profile of this source, or check out the one it was taken of", j.beyond)
+	}
+	if err := j.compare(); err != nil {
+		return nil, err
+	}
+	if len(j.charged) == 0 && j.before != (Totals{}) {
+		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that they time; give the packages that these run")
+	}
+	if len(j.charged) == 0 {
+		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
+	}
+	all := Totals{Bytes: j.total.Bytes + j.before.Bytes, Objects: j.total.Objects + j.before.Objects, CPU: j.total.CPU + j.before.CPU}
+	if j.before.Bytes > 0 { // which is collected as well
+		j.total.GC = int64(float64(j.total.GC) * float64(j.total.Bytes) / float64(all.Bytes))
+	}
+	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
+	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
+		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
+	}
+	found := map[place]bool{}
+	for i := range findings {
+		findings[i].Share = j.share(&findings[i], found)
+	}
+	for at, t := range j.charged {
+		e.Lines = append(e.Lines, Line{File: relative(base, at.file), Line: at.line, Share: t.of(j.total), Found: found[at]})
+	}
+	slices.SortFunc(e.Lines, func(a, b Line) int {
+		if x, y := a.Share.weight(), b.Share.weight(); x > y || x == y && a.File+fmt.Sprint(a.Line) < b.File+fmt.Sprint(b.Line) {
+			return -1
+		}
+		return 1
+	})
+	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
+	syntax := newSources(units)
+	for i, l := range e.Lines {
+		name := l.File
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(base, name)
+		}
+		e.Lines[i].Source = sourceLine(name, l.Line)
+		at := place{name, l.Line}
+		e.Lines[i].Exercise, e.Lines[i].Cause = syntax.explain(at, j.votes[at])
+	}
+	return e, nil
+}
+
+// read adds one profile.
+func (j *joiner) read(ctx context.Context, name string) error {
+	f, err := open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
+	}
+	j.program(name, p)
+	j.functions(p)
+	j.benchmarks = benchmarked(p)
+	known := false
+	for index, st := range p.SampleType {
+		for _, kind := range kinds {
+			if kind.name != st.Type {
+				continue
+			}
+			known = true
+			for _, s := range p.Sample {
+				j.charge(s, s.Value[index], kind)
+			}
+		}
+	}
+	if !known {
+		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile", name)
+	}
+	return nil
+}
+
+// charge gives a sample to the first line of the packages that is in its
+// stack, from the leaf up and through inlined calls, tests left out.
+func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
+	stack := frames(s)
+	if j.prepares(stack) {
+		*k.total(&j.before) += value
+		return
+	}
+	*k.total(&j.total) += value
+	if k.name == cpu && collects(stack) {
+		j.total.GC += value
+	}
+	var seen *signature // the one nearest to the line
+	var below []string  // the functions that were called from the line, the leaf first
+	for i, f := range stack {
+		if sig := recognize(f.Function.Name); sig != nil {
+			seen = sig
+		}
+		file, ok := j.files[filepath.ToSlash(f.Function.Filename)]
+		if !ok || strings.HasSuffix(f.Function.Filename, "_test.go") {
+			below = append(below, f.Function.Name)
+			continue
+		}
+		if int(f.Line) > j.lengths[file] {
+			j.beyond++
+			break
+		}
+		j.within++
+		at := place{file, int(f.Line)}
+		if j.charged[at] == nil {
+			j.charged[at] = &Totals{}
+		}
+		*k.total(j.charged[at]) += value
+		if seen != nil {
+			if j.votes[at] == nil {
+				j.votes[at] = vote{}
+			}
+			j.votes[at][seen] += value
+		}
+		j.site(s, value, k, at, below, stack[i:])
+		return
+	}
+	*k.total(&j.outside) += value
+}
+
+// frames are the lines of a stack, the leaf first.
+func frames(s *profile.Sample) (out []profile.Line) {
+	for _, loc := range s.Location {
+		for _, line := range loc.Line {
+			if line.Function != nil {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+func (t *Totals) of(total Totals) (s Shares) {
+	for _, kind := range kinds {
+		if all := *kind.total(&total); all > 0 {
+			*kind.share(&s) = float64(*kind.total(t)) / float64(all)
+		}
+	}
+	s.GC = total.gc(&s)
+	return s
+}

@@ -1,0 +1,71 @@
+package advice
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cpuSeconds is how long a CPU profile is taken of a running program, where its
+// URL names no time.
+const cpuSeconds = 10
+
+// patience is how long an endpoint may take beyond the seconds it is asked for.
+const patience = 30 * time.Second
+
+// endpoints names the profiles that names stand for: the page that lists those of
+// a running program stands for what it has allocated, and its CPU time.
+func endpoints(names []string) (all []string) {
+	for _, name := range names {
+		list, isList := strings.CutSuffix(strings.TrimSuffix(name, "/"), "/debug/pprof")
+		if isList && remote(name) {
+			all = append(all, list+"/debug/pprof/allocs", fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", list, cpuSeconds))
+			continue
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// remote reports whether name is a URL.
+func remote(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// open opens a file, or what a running program gives at a URL.
+func open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if !remote(name) {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("advise: profile: %w", err)
+		}
+		return f, nil
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return nil, fmt.Errorf("advise: profile: %w", err)
+	}
+	seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("advise: profile: %w", err)
+	}
+	client := http.Client{Timeout: patience + time.Duration(seconds)*time.Second}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("advise: profile: %w; is the program running, and does it import net/http/pprof?", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
+		return nil, fmt.Errorf("advise: profile: %s: %s: %q; give an endpoint of net/http/pprof, such as http://localhost:6060/debug/pprof/allocs", name, resp.Status, strings.TrimSpace(said))
+	}
+	return resp.Body, nil
+}

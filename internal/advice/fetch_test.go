@@ -1,0 +1,64 @@
+package advice
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+func TestEndpoints(t *testing.T) {
+	got := endpoints([]string{"mem.pb.gz", "http://a:1/debug/pprof/", "https://b/x/debug/pprof", "http://a:1/debug/pprof/heap?seconds=3", "dir/debug/pprof"})
+	want := []string{
+		"mem.pb.gz", "http://a:1/debug/pprof/allocs", "http://a:1/debug/pprof/profile?seconds=10",
+		"https://b/x/debug/pprof/allocs", "https://b/x/debug/pprof/profile?seconds=10", "http://a:1/debug/pprof/heap?seconds=3", "dir/debug/pprof",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestFetch takes profiles of this program over its own endpoint.
+func TestFetch(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for path, want := range map[string]string{"/debug/pprof/allocs": "alloc_space", "/debug/pprof/profile?seconds=1": "cpu"} {
+		body, err := open(t.Context(), server.URL+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.Parse(body)
+		if body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.SampleType, func(st *profile.ValueType) bool { return st.Type == want }) {
+			t.Errorf("%s: sample types %v, want %s", path, p.SampleType, want)
+		}
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, want := range map[string]string{
+		server.URL + "/debug/pprof/nosuch": "404 Not Found", gone.URL + "/debug/pprof/allocs": "is the program running", "http://[/debug": "missing ']' in host",
+	} {
+		if _, err := open(t.Context(), name); err == nil || !strings.HasPrefix(err.Error(), "advise: profile: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+	if _, err := join(t.Context(), []string{server.URL + "/debug/pprof/goroutine"}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), "holds neither alloc_space nor cpu samples") {
+		t.Errorf("a profile of goroutines: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := open(ctx, server.URL+"/hangs"); err == nil {
+		t.Error("no error where the command was interrupted")
+	}
+}

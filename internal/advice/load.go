@@ -1,0 +1,183 @@
+package advice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/gcexportdata"
+	"golang.org/x/tools/go/packages"
+)
+
+// load asks the go command for the packages that match: names, files, and the
+// export data of all they import. Nothing is parsed yet.
+func load(ctx context.Context, c Config) ([]*packages.Package, error) {
+	patterns := c.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	cfg := &packages.Config{
+		Context: ctx,
+		Dir:     c.Dir,
+		Env:     append(os.Environ(), c.Env...),
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedTypesSizes | packages.NeedModule | packages.NeedExportFile,
+	}
+	pkgs, err := packages.Load(cfg, patterns...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("advise: load: %w; run it inside a module, with packages that 'go list' knows", err)
+	}
+	if len(pkgs) == 0 {
+		return nil, errors.New("advise: load: no packages match; run it inside a module, with packages that 'go list' knows")
+	}
+	return pkgs, nil
+}
+
+// problems returns an error where a package could not be found, or none could
+// be checked.
+func problems(units []*unit) error {
+	var reasons []string
+	for _, u := range units {
+		switch {
+		case u.skipped == "":
+		case len(u.GoFiles)+len(u.CompiledGoFiles) == 0:
+			return fmt.Errorf("advise: load: %s; name packages that 'go list' knows", u.skipped)
+		default:
+			reasons = append(reasons, u.PkgPath+": "+u.skipped)
+		}
+	}
+	if len(reasons) < len(units) || len(units) == 0 {
+		return nil
+	}
+	const shown = 10
+	return fmt.Errorf("advise: load: none of %d packages could be checked; mend them first:\n\t%s", len(units), strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
+}
+
+// reason is the first of the errors, on one line.
+func reason(errs []packages.Error) string {
+	text := strings.Join(strings.Fields(strings.TrimPrefix(errs[0].Error(), "-: ")), " ")
+	if n := len(errs) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// sourceFiles returns the files that a package is checked from: as they were
+// written, not as cgo translates them.
+func sourceFiles(p *packages.Package) []string {
+	for _, name := range p.CompiledGoFiles {
+		if !slices.Contains(p.GoFiles, name) {
+			return p.GoFiles
+		}
+	}
+	return p.CompiledGoFiles
+}
+
+// A session type-checks packages, one after another. What it reads of their
+// imports stays for the next, up to a limit. It belongs to one goroutine.
+type session struct {
+	fset    *token.FileSet
+	imports map[string]*types.Package
+}
+
+// importLimit is how many imported packages a session holds on to.
+const importLimit = 300
+
+func newSession() *session { return &session{token.NewFileSet(), map[string]*types.Package{}} }
+
+// check parses and type-checks a package. It returns a copy of p that holds
+// the syntax and the types, and what is wrong with them.
+func (s *session) check(p *packages.Package) (*packages.Package, []packages.Error) {
+	if len(s.imports) > importLimit {
+		*s = *newSession()
+	}
+	var broken []packages.Error
+	out := &packages.Package{
+		ID: p.ID, Name: p.Name, PkgPath: p.PkgPath, Module: p.Module, TypesSizes: p.TypesSizes, Fset: s.fset,
+		TypesInfo: &types.Info{
+			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+			Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+			Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
+		},
+	}
+	for _, name := range sourceFiles(p) {
+		f, err := parser.ParseFile(s.fset, name, nil, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+		broken = append(broken, parseErrors(err)...)
+		if f != nil {
+			out.Syntax = append(out.Syntax, f)
+		}
+	}
+	cfg := types.Config{
+		Sizes: p.TypesSizes, FakeImportC: true,
+		Importer: importFunc(func(path string) (*types.Package, error) { return s.load(p, path) }),
+		Error: func(err error) {
+			e, ok := errors.AsType[types.Error](err)
+			if !ok {
+				broken = append(broken, packages.Error{Msg: err.Error(), Kind: packages.TypeError})
+				return
+			}
+			broken = append(broken, packages.Error{Pos: e.Fset.Position(e.Pos).String(), Msg: e.Msg, Kind: packages.TypeError})
+		},
+	}
+	if p.Module != nil && p.Module.GoVersion != "" {
+		cfg.GoVersion = "go" + p.Module.GoVersion
+	}
+	out.Types, _ = cfg.Check(p.PkgPath, s.fset, out.Syntax, out.TypesInfo) // errors are in broken
+	return out, broken
+}
+
+func parseErrors(err error) (out []packages.Error) {
+	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
+		for _, e := range list {
+			out = append(out, packages.Error{Pos: e.Pos.String(), Msg: e.Msg, Kind: packages.ParseError})
+		}
+		return out
+	}
+	if err != nil {
+		out = append(out, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
+	}
+	return out
+}
+
+type importFunc func(path string) (*types.Package, error)
+
+func (f importFunc) Import(path string) (*types.Package, error) { return f(path) }
+
+// load reads the export data of what p imports by a path.
+func (s *session) load(p *packages.Package, path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	from := p.Imports[path]
+	if from == nil {
+		return nil, errors.New("the go command does not know it")
+	}
+	if pkg := s.imports[from.PkgPath]; pkg != nil && pkg.Complete() {
+		return pkg, nil
+	}
+	if from.ExportFile == "" {
+		return nil, errors.New("it does not compile")
+	}
+	f, err := os.Open(from.ExportFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	//lint:ignore SA1019 go list -export of Go 1.26 and 1.27 names archives, in which Read does not find the data
+	r, err := gcexportdata.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return gcexportdata.Read(r, s.fset, s.imports, from.PkgPath)
+}

@@ -1,0 +1,224 @@
+package advice
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/internal/report"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(assets, "assets/advice.html.tmpl"))
+
+// PageMeta describes a page.
+type PageMeta struct {
+	Name    string // of what was analyzed
+	Repeat  string // the command that repeats it
+	Version string // of the program
+}
+
+// pageFindings is the most findings of a page: beyond it a profile helps more
+// than a longer page.
+const pageFindings = 300
+
+// The types below are what the template sees.
+type page struct {
+	CSS                    template.CSS
+	Title, Repeat, Version string
+	Facts                  []pageFact
+	Findings               []pageFinding
+	More                   string
+	Lines                  []pageLine
+	Checks                 []pageCheck
+}
+
+type (
+	pageFact  struct{ Name, Value string }
+	pageCheck struct{ Name, Text string }
+	pageCode  struct{ Text, Class string }
+	pageLine  struct{ Place, Bytes, Objects, CPU, Found, Source string }
+
+	pageFinding struct {
+		ID, Check, Place, Function, Message, Share string
+		Outcome, Reason                            string
+		Code, Diff                                 []pageCode
+		Figures                                    []pageFigure
+	}
+	pageFigure struct{ Benchmark, Metric, Before, After, Change, Interval, Floor, Verdict, Class string }
+)
+
+// Page writes the result as one HTML file that needs nothing outside it, in
+// the style of package report's. It reads the lines of the findings from their
+// files.
+func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Finding) error {
+	css, err := assets.ReadFile("assets/advice.css")
+	if err != nil {
+		return fmt.Errorf("advise: html: %w", err)
+	}
+	p := page{
+		CSS: report.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + report.Clean(m.Name), Repeat: report.Clean(m.Repeat), Version: m.Version,
+		Facts: r.facts(len(shown)),
+	}
+	named := map[string]bool{}
+	src := texts{}
+	for i, f := range bySaving(r.Verification, shown) {
+		if i == pageFindings {
+			p.More = fmt.Sprintf("%d more findings are left out; a profile brings those that matter to the top.", len(shown)-i)
+			break
+		}
+		named[f.Finding.Check] = true
+		p.Findings = append(p.Findings, pageFindingOf(fmt.Sprintf("finding-%d", i+1), &f, src))
+	}
+	if r.Evidence != nil {
+		for _, l := range r.Evidence.Lines {
+			found := "no"
+			if l.Found {
+				found = "yes"
+			}
+			p.Lines = append(p.Lines, pageLine{report.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes), share(l.Share.Objects), share(l.Share.CPU), found, report.Clean(l.Source)})
+		}
+	}
+	for _, c := range checks {
+		if named[c.Name] {
+			p.Checks = append(p.Checks, pageCheck{c.Name, c.Analyzer.Doc})
+		}
+	}
+	var buf bytes.Buffer
+	if err := pageTemplate.Execute(&buf, p); err != nil {
+		return fmt.Errorf("advise: html: %w", err)
+	}
+	if _, err := buf.WriteTo(w); err != nil {
+		return fmt.Errorf("advise: html: %w", err)
+	}
+	return nil
+}
+
+func (r *Result) facts(shown int) []pageFact {
+	facts := []pageFact{{"Found", fmt.Sprintf("%d shown, in %d lines of %d packages", shown, r.Lines, r.Packages)}}
+	if e := r.Evidence; e != nil {
+		facts = append(facts, pageFact{"Profiles", fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; outside the packages %s of bytes", e.Total.Objects, e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
+	}
+	if v := r.Verification; v != nil && len(v.Fixes) > 0 {
+		facts = append(facts, pageFact{"Fixes", fmt.Sprintf("%d kept, %d dropped, %d unproven", v.Count(Kept), v.Count(Dropped), v.Count(Unproven))})
+	}
+	return facts
+}
+
+func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// bySaving joins the findings to what came of their fixes: kept ones first, by
+// what they save of the profile, or else of a benchmark; the others as they
+// were.
+func bySaving(v *Verification, shown []Finding) []Verified {
+	var all []Verified
+	for _, f := range shown {
+		one := Verified{Finding: f}
+		if v != nil {
+			for _, fixed := range v.Fixes {
+				if g := fixed.Finding; g.File == f.File && g.Line == f.Line && g.Column == f.Column && g.Check == f.Check {
+					one = fixed
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b Verified) int { return cmp.Compare(b.saving(), a.saving()) })
+	return all
+}
+
+// saving orders kept fixes; 0 for all others.
+func (v *Verified) saving() float64 {
+	if v.Outcome != Kept {
+		return 0
+	}
+	saved := 1e-6 // more than nothing: a mistake mended
+	if best := v.best(); best != nil {
+		saved += max(0, 1-float64(best.Ratio))
+	}
+	if s := v.Finding.Share; s != nil {
+		return 1 + saved*max(s.Bytes, s.Objects)
+	}
+	return saved
+}
+
+func pageFindingOf(id string, v *Verified, src texts) pageFinding {
+	f := &v.Finding
+	p := pageFinding{
+		ID: id, Check: f.Check, Place: report.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: report.Clean(f.Function), Message: report.Clean(f.Text()),
+		Outcome: v.Outcome, Reason: report.Clean(v.Reason), Code: excerpt(src, f),
+	}
+	if f.Share != nil {
+		p.Share = f.Share.String()
+	}
+	if v.Diff != "" {
+		for line := range strings.Lines(v.Diff) {
+			class := map[byte]string{'+': "added", '-': "hit"}[line[0]]
+			p.Diff = append(p.Diff, pageCode{display(strings.TrimSuffix(line, "\n")), class})
+		}
+	}
+	for i := range v.Figures {
+		p.Figures = append(p.Figures, pageFigureOf(&v.Figures[i]))
+	}
+	return p
+}
+
+// around is how many lines an excerpt shows before and after the finding, and
+// longest how many of the finding.
+const around, longest = 3, 12
+
+func excerpt(src texts, f *Finding) (out []pageCode) {
+	if len(f.spans) == 0 {
+		return nil
+	}
+	name := f.spans[0].File
+	data, ok := src[name]
+	if !ok {
+		data, _ = os.ReadFile(name) // one that is gone has no lines
+		src[name] = data
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	last := min(max(f.Line, f.EndLine), f.Line+longest)
+	for n := max(1, f.Line-around); n <= min(len(lines), last+around); n++ {
+		class := ""
+		if n >= f.Line && n <= last {
+			class = "hit"
+		}
+		out = append(out, pageCode{fmt.Sprintf("%4d  %s", n, display(strings.TrimRight(lines[n-1], "\r"))), class})
+	}
+	return out
+}
+
+// display is a line of code as the page shows it.
+func display(line string) string { return report.Clean(strings.ReplaceAll(line, "\t", "    ")) }
+
+func pageFigureOf(f *Figure) pageFigure {
+	percent := func(r factor) string {
+		if v := float64(r); math.IsInf(v, 0) || math.IsNaN(v) {
+			return "–"
+		}
+		return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
+	}
+	p := pageFigure{
+		Benchmark: report.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before), After: f.text(f.After),
+		Change: percent(f.Ratio), Interval: "[" + percent(f.Lo) + ", " + percent(f.Hi) + "]", Floor: fmt.Sprintf("%.2f", f.Floor), Verdict: f.Verdict,
+	}
+	if f.Benchmark == "" {
+		p.Benchmark = "all of them, geometric mean"
+	}
+	if f.Verdict == "better" || f.Verdict == "worse" {
+		p.Class = f.Verdict
+	}
+	return p
+}

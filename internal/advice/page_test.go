@@ -1,0 +1,77 @@
+package advice
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+// TestPage builds a page of everything that one can hold, hostile text
+// included. The browser tests look at it: ISOBAR_ADVICE_PAGE names the file to
+// leave it in.
+func TestPage(t *testing.T) {
+	const hostile = `</code><script>document.title="owned"</script>` + "\u202e\x1b[31m"
+	dir := tree(t, map[string]string{"hot.go": "package p\n\nfunc f() {\n\tx := \"" + hostile + "\"\n\t_ = x\n}\n", "long.go": strings.Repeat("// "+strings.Repeat("long ", 60)+"\n", 40)})
+	at := func(file string, line int, check string, s *Shares) Finding {
+		return Finding{File: file, Line: line, EndLine: line + 1, Column: 1, Check: check, Severity: "advice", Message: "message of " + check + hostile, Function: "T.f", Fix: true, Share: s,
+			spans: []span{{File: filepath.Join(dir, filepath.Base(file)), From: line, To: line + 1, Column: 1}}}
+	}
+	dropped := at("hot.go", 4, "sprintf", &Shares{Bytes: 0.5, Objects: 0.4})
+	small := at("long.go", 20, "prealloc", &Shares{Bytes: 0.01, Objects: 0.1})
+	large := at("hot.go", 5, "regexpcompile", &Shares{Bytes: 0.2, Objects: 0.3, CPU: 0.1})
+	open := at("gone.go", 1, "boxing", nil)
+	figures := func(ratio float64) []Figure {
+		return []Figure{
+			{Package: "example.org/p", Benchmark: "X/" + hostile, Metric: "allocs/op", Before: 10, After: 10 * ratio, Ratio: factor(ratio), Lo: factor(ratio), Hi: factor(ratio), Floor: 1, Verdict: "better"},
+			{Package: "example.org/p", Benchmark: "Y", Metric: "B/op", Before: 0, After: 16, Ratio: factor(math.Inf(1)), Lo: factor(math.Inf(1)), Hi: factor(math.Inf(1)), Floor: 1, Verdict: "worse"},
+			{Metric: "time/op", Before: 1e-6, After: 9e-7, Ratio: 0.9, Lo: 0.85, Hi: 1.01, Floor: 1.02, Verdict: "no difference shown"},
+		}
+	}
+	r := &Result{
+		Packages: 3, Lines: 1000,
+		Evidence: &Evidence{Total: Totals{Bytes: 1 << 20, Objects: 1000, CPU: 2e9}, Lines: []Line{{File: "hot.go", Line: 4, Source: hostile, Share: Shares{Bytes: 0.5}, Found: true}}},
+		Verification: &Verification{Fixes: []Verified{
+			{Finding: dropped, Outcome: Dropped, Reason: "with it tests fail: " + hostile, Diff: "-old\n+new\n same\n"},
+			{Finding: small, Outcome: Kept, Reason: "less", Figures: figures(0.5), Diff: "-\told " + hostile + "\n+\tnew\n"},
+			{Finding: large, Outcome: Kept, Reason: "less", Figures: figures(0)},
+		}},
+	}
+	var b bytes.Buffer
+	if err := Page(&b, PageMeta{Name: "p" + hostile, Repeat: "isobar advise --html page.html ./...", Version: "test"}, advise.All(), r, []Finding{dropped, open, small, large}); err != nil {
+		t.Fatal(err)
+	}
+	html := b.String()
+	for _, want := range []string{"regexpcompile</a> <code class=\"where\">hot.go:5</code>", "2 kept, 1 dropped, 0 unproven", "-100.0 %", "50.0 % of bytes", "id=\"check-boxing\"", "   4      x := ", `class="outcome kept"`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, not := range []string{"<script", "\u202e", "\x1b", "https://", "http://", "id=\"check-deferloop\""} {
+		if strings.Contains(html, not) {
+			t.Errorf("the page holds %q", not)
+		}
+	}
+	order := []string{"hot.go:5</code>", "long.go:20</code>", "hot.go:4</code>", "gone.go:1</code>"}
+	for i := range order[1:] {
+		if strings.Index(html, order[i]) > strings.Index(html, order[i+1]) {
+			t.Errorf("%s stands after %s: kept ones come first, by what they save", order[i], order[i+1])
+		}
+	}
+	if name := os.Getenv("ISOBAR_ADVICE_PAGE"); name != "" {
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPageOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := Page(&b, PageMeta{Name: "p"}, advise.All(), &Result{}, nil); err != nil || !strings.Contains(b.String(), "<p>None.</p>") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}

@@ -1,0 +1,174 @@
+package advice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// A Patch is a set of files to change: what they hold, and what they should.
+type Patch struct {
+	base  string // names in the text are relative to it
+	files map[string]contents
+}
+
+type contents struct{ old, new []byte } // nil where there is no such file
+
+// newPatch returns an empty patch for the repository, or else the directory,
+// that dir is in.
+func newPatch(ctx context.Context, dir string) (*Patch, error) {
+	base, err := resolved(dir)
+	if err != nil {
+		return nil, fmt.Errorf("advise: patch: %w", err)
+	}
+	if out, err := (command{dir: base}).run(ctx, "git", "rev-parse", "--show-toplevel"); err == nil {
+		base = filepath.FromSlash(strings.TrimSpace(string(out)))
+	} else if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return &Patch{base: base, files: map[string]contents{}}, nil
+}
+
+// PatchOf returns the patch of all fixes of the findings that fit together,
+// unproven.
+func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error) {
+	p, err := newPatch(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string][]change{}
+	for _, f := range findings {
+		trial := map[string]contents{}
+		fits := true
+		for name, changes := range f.fix {
+			src := p.files[name].old
+			if src == nil {
+				if src, err = os.ReadFile(name); err != nil {
+					return nil, fmt.Errorf("advise: fix: %w", err)
+				}
+			}
+			text, err := edited(name, src, append(slices.Clone(taken[name]), changes...))
+			fits = fits && err == nil
+			trial[name] = contents{src, text}
+		}
+		for name, c := range trial {
+			if fits {
+				p.files[name], taken[name] = c, append(taken[name], f.fix[name]...)
+			}
+		}
+	}
+	return p, nil
+}
+
+// Files returns the absolute names of the files that the patch changes.
+func (p *Patch) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
+
+// String is the patch in the unified format that git apply reads.
+func (p *Patch) String() string {
+	var b bytes.Buffer
+	for _, name := range p.Files() {
+		rel, c := relative(p.base, name), p.files[name]
+		from, to, mode := "a/"+rel, "b/"+rel, ""
+		switch {
+		case c.old == nil:
+			from, mode = "/dev/null", "new file mode 100644\n"
+		case c.new == nil:
+			to, mode = "/dev/null", "deleted file mode 100644\n"
+		}
+		if _, body, ok := bytes.Cut(diff.Diff(from, c.old, to, c.new), []byte("\n")); ok { // the line that names both is not git's
+			fmt.Fprintf(&b, "diff --git a/%s b/%s\n%s%s", rel, rel, mode, body)
+		}
+	}
+	return b.String()
+}
+
+// Clean fails where git knows of changes in the files that are not committed.
+func (p *Patch) Clean(ctx context.Context, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	out, err := command{dir: p.base}.run(ctx, "git", append([]string{"status", "--porcelain", "--"}, files...)...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return nil // not a repository: only what the files hold is compared
+	}
+	if text := strings.TrimRight(string(out), "\n"); text != "" {
+		return fmt.Errorf("advise: write: files with fixes have changes that are not committed; commit or stash them first:\n%s", text)
+	}
+	return nil
+}
+
+// Write changes the files, all of them or none: each new content is on disk
+// under another name before the first file is replaced, and what was replaced
+// is put back where one cannot be.
+func (p *Patch) Write() (err error) {
+	temps := map[string]string{}
+	defer func() {
+		for _, tmp := range temps {
+			os.Remove(tmp)
+		}
+	}()
+	for _, name := range p.Files() {
+		now, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("advise: write: %w; nothing was changed", err)
+		}
+		if !bytes.Equal(now, p.files[name].old) {
+			return fmt.Errorf("advise: write: %s has changed since it was analyzed; nothing was changed, run it again", name)
+		}
+		if temps[name], err = beside(name, p.files[name].new); err != nil {
+			return fmt.Errorf("advise: write: %w; nothing was changed", err)
+		}
+	}
+	var done []string
+	for _, name := range p.Files() {
+		if err := os.Rename(temps[name], name); err != nil {
+			return errors.Join(fmt.Errorf("advise: write: %w; the files are as they were", err), p.restore(done))
+		}
+		done = append(done, name)
+	}
+	return nil
+}
+
+func (p *Patch) restore(names []string) (err error) {
+	for _, name := range names {
+		tmp, e := beside(name, p.files[name].old)
+		if e == nil {
+			e = os.Rename(tmp, name)
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("put back %s: %w", name, e))
+		}
+	}
+	return err
+}
+
+// beside writes a file next to name, with its permissions, and returns its
+// name.
+func beside(name string, data []byte) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".isobar-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}

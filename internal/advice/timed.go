@@ -1,0 +1,217 @@
+package advice
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// prepares reports whether a sample of a benchmark is of what it does outside
+// the loop that it times: what it prepares, once for each of its runs. A stack
+// that does not reach down to the benchmark, or a benchmark without such a
+// loop, tells nothing.
+func (j *joiner) prepares(stack []profile.Line) bool {
+	outside := false
+	for _, f := range stack {
+		switch name := f.Function.Name; {
+		case name == "testing.(*B).runN":
+			return outside
+		case j.benchmarks && (name == "main.main" || name == "runtime.doInit1"):
+			return true // what the test program does before any of them
+		}
+		t := j.timing(f.Function.Filename)
+		if t == nil {
+			continue
+		}
+		for _, decl := range t.decls {
+			if decl.holds(f.Line) && len(decl.timed) > 0 {
+				if slices.ContainsFunc(decl.timed, func(l lines) bool { return l.holds(f.Line) }) &&
+					!slices.ContainsFunc(decl.stopped, func(l lines) bool { return l.holds(f.Line) }) {
+					return false
+				}
+				outside = true
+			}
+		}
+	}
+	return false
+}
+
+// benchmarked reports whether a profile has a sample of a benchmark.
+func benchmarked(p *profile.Profile) bool {
+	return slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return f.Name == "testing.(*B).runN" })
+}
+
+// A timing is where the functions of a file of tests count and time.
+type timing struct{ decls []timedDecl }
+
+type lines struct{ from, to int64 }
+
+func (l lines) holds(line int64) bool { return l.from <= line && line <= l.to }
+
+type timedDecl struct {
+	lines
+	timed   []lines // loops over b.N and b.Loop, and RunParallel; none where b.N is handed on
+	stopped []lines // of these, between StopTimer and StartTimer
+}
+
+// timing reads a file of tests, by its name as a profile has it; nil where it is
+// none, or is not there.
+func (j *joiner) timing(name string) *timing {
+	if !strings.HasSuffix(name, "_test.go") {
+		return nil
+	}
+	if t, ok := j.timings[name]; ok {
+		return t
+	}
+	at := name
+	if !filepath.IsAbs(at) { // built with -trimpath
+		at = filepath.Join(j.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
+	}
+	var t *timing
+	fset := token.NewFileSet()
+	if f, err := parser.ParseFile(fset, at, nil, parser.SkipObjectResolution); err == nil {
+		t = timingOf(fset, f)
+	}
+	j.timings[name] = t
+	return t
+}
+
+func timingOf(fset *token.FileSet, f *ast.File) *timing {
+	t := &timing{}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			continue
+		}
+		decl, handedOn := timedDecl{lines: linesOf(fset, fn)}, false
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ForStmt:
+				if counts(n.Init) || counts(n.Cond) || counts(n.Post) {
+					decl.loop(fset, n.Body)
+				}
+			case *ast.RangeStmt:
+				if counts(n.X) {
+					decl.loop(fset, n.Body)
+				}
+			case *ast.CallExpr:
+				if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "make" || len(n.Args) == 1 && basic[id.Name]) {
+					break
+				}
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
+					decl.timed = append(decl.timed, linesOf(fset, n))
+				}
+				handedOn = handedOn || slices.ContainsFunc(n.Args, isN)
+			}
+			return true
+		})
+		if handedOn {
+			decl.timed = nil
+		}
+		if len(decl.timed) > 0 {
+			t.decls = append(t.decls, decl)
+		}
+	}
+	return t
+}
+
+func linesOf(fset *token.FileSet, n ast.Node) lines {
+	return lines{int64(fset.Position(n.Pos()).Line), int64(fset.Position(n.End()).Line)}
+}
+
+// loop adds the body of a loop that is timed.
+func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
+	d.timed = append(d.timed, linesOf(fset, body))
+	ast.Inspect(body, func(n ast.Node) bool {
+		block, ok := n.(*ast.BlockStmt)
+		if !ok {
+			return true
+		}
+		stopped := startsStopped(block)
+		for _, s := range block.List {
+			switch timer(s) {
+			case "StopTimer":
+				stopped = true
+			case "StartTimer":
+				stopped = false
+			default:
+				if stopped && !starts(s) {
+					d.stopped = append(d.stopped, linesOf(fset, s))
+				}
+			}
+		}
+		return true
+	})
+}
+
+var basic = map[string]bool{"int": true, "int32": true, "int64": true, "uint": true, "uint32": true, "uint64": true, "float32": true, "float64": true}
+
+// isN reports whether e is b.N.
+func isN(e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	_, ok = sel.X.(*ast.Ident)
+	return ok && sel.Sel.Name == "N"
+}
+
+// counts reports whether a part of the head of a loop names b.N or b.Loop.
+func counts(n ast.Node) bool {
+	if n == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			found = found || isN(n)
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 0 {
+				found = found || sel.Sel.Name == "Loop"
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// timer is the method of the timer that a statement calls, or "".
+func timer(s ast.Stmt) string {
+	if e, ok := s.(*ast.ExprStmt); ok {
+		if call, ok := e.X.(*ast.CallExpr); ok && len(call.Args) == 0 {
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && (sel.Sel.Name == "StopTimer" || sel.Sel.Name == "StartTimer") {
+				return sel.Sel.Name
+			}
+		}
+	}
+	return ""
+}
+
+// starts reports whether the timer is started within s, of whose parts some
+// are timed then.
+func starts(s ast.Stmt) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		inner, ok := n.(ast.Stmt)
+		found = found || ok && timer(inner) == "StartTimer"
+		return !found
+	})
+	return found
+}
+
+// startsStopped reports whether the timer is started in the block before it is
+// stopped there.
+func startsStopped(b *ast.BlockStmt) bool {
+	for _, s := range b.List {
+		if t := timer(s); t != "" {
+			return t == "StartTimer"
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package advice
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"golang.org/x/tools/go/packages"
+)
+
+// timedFile says of its lines whether a benchmark times them: it does where
+// nothing is said, or nothing can be told.
+const timedFile = `package m
+
+import "testing"
+
+func BenchmarkLoop(b *testing.B) {
+	prepare() // not
+	for b.Loop() {
+		work() // timed
+	}
+}
+
+func BenchmarkParts(b *testing.B) {
+	all := prepare() // not
+	for _, one := range all {
+		prepare() // not
+		b.Run(one, func(b *testing.B) {
+			prepare() // not
+			b.ResetTimer()
+			for i := 0; i < b.N; i++ {
+				work() // timed
+				if i%100 == 0 {
+					b.StopTimer()
+					prepare() // not
+					b.StartTimer()
+				}
+				work() // timed
+			}
+			check(float64(b.N)) // not
+		})
+	}
+}
+
+func BenchmarkStopped(b *testing.B) {
+	b.StopTimer()
+	for range b.N {
+		prepare() // not
+		b.StartTimer()
+		work() // timed
+		b.StopTimer()
+		check(0) // not
+	}
+}
+
+func BenchmarkStoppedAround(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		b.StopTimer()
+		prepare() // not
+		for range 10 {
+			prepare() // not
+			b.StartTimer()
+			work() // timed
+		}
+	}
+}
+
+func BenchmarkParallel(b *testing.B) {
+	prepare() // not
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			work() // timed
+		}
+	})
+}
+
+func BenchmarkHandedOn(b *testing.B) {
+	prepare() // timed
+	for range b.N {
+		work() // timed
+	}
+	work(b.N) // timed
+}
+
+func BenchmarkElsewhere(b *testing.B) {
+	repeat(b) // timed
+}
+`
+
+func TestTimed(t *testing.T) {
+	name := filepath.Join(tree(t, map[string]string{"m_test.go": timedFile}), "m_test.go")
+	j := &joiner{timings: map[string]*timing{}, benchmarks: true}
+	line := func(function, file string, line int) profile.Line {
+		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: int64(line)}
+	}
+	top := line("example.org/m.f", "/m/m.go", 1)
+	run := line("testing.(*B).runN", "/go/src/testing/benchmark.go", 1)
+	for i, text := range strings.Split(timedFile, "\n") {
+		_, says, ok := strings.Cut(text, " // ")
+		if !ok {
+			continue
+		}
+		if got, want := j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1), run}), says == "not"; got != want {
+			t.Errorf("line %d, %s: left out: %v, want %v", i+1, strings.TrimSpace(text), got, want)
+		}
+		if j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1)}) {
+			t.Errorf("line %d is left out although its stack does not reach down to the benchmark", i+1)
+		}
+	}
+	// Within a helper's own preparation, called from a loop that is timed.
+	if stack := []profile.Line{top, line("example.org/m.B", name, 6), line("example.org/m.B", name, 8), run}; j.prepares(stack) {
+		t.Error("what a timed loop calls is left out")
+	}
+	if !j.prepares([]profile.Line{top, line("runtime.doInit1", "/go/src/runtime/proc.go", 1)}) {
+		t.Error("what runs before the benchmarks is not left out")
+	}
+	j.benchmarks = false
+	if j.prepares([]profile.Line{top, line("main.main", "/m/main.go", 1)}) {
+		t.Error("what a program does is left out")
+	}
+}
+
+// TestLiteralsAreFunctionsOfTheirOwn: what the body of a function literal
+// allocates is not of the place where it is made.
+func TestLiteralsAreFunctionsOfTheirOwn(t *testing.T) {
+	const text = `package m
+
+func F(n int, do func(string, func() []int)) func() []int {
+	do(
+		"text",
+		func() []int {
+			m := make([]int, n)
+			return m
+		})
+	return func() []int {
+		return make([]int, n)
+	}
+}
+`
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": text})
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir}, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pkgs[0]
+	at := func(from, to string) span {
+		f := p.Fset.File(p.Syntax[0].Pos())
+		end := strings.LastIndex(text, to) + len(to)
+		return spanAt(p, f.Pos(strings.Index(text, from)), f.Pos(end))
+	}
+	if s := at("func() []int {\n\t\treturn", "\n\t}"); s.From != 10 || s.To != 10 {
+		t.Errorf("the literal is made in lines %d to %d, want 10", s.From, s.To)
+	}
+	if s := at("do(\n", "})"); s.From != 4 || s.To != 9 || len(s.Without) != 1 || s.Without[0] != [2]int{7, 8} {
+		t.Errorf("the call allocates in lines %d to %d without %v, want 4 to 9 without 7 to 8", s.From, s.To, s.Without)
+	} else if !slices.Equal(s.Beside, []int{6, 9}) {
+		t.Errorf("a literal has a part of lines %v, want 6 and 9", s.Beside)
+	}
+	if s := at("return m", "m"); s.Beside != nil {
+		t.Errorf("of a line in a literal, another has a part of lines %v", s.Beside)
+	}
+}

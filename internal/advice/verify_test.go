@@ -1,0 +1,405 @@
+package advice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"go/format"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+func TestEdited(t *testing.T) {
+	const src = "package p\n\nimport (\n\t\"fmt\"\n\t\"io\"\n)\n\nvar a = fmt.Sprint(1)\nvar b io.Writer\n"
+	at := func(text string) int { return strings.Index(src, text) }
+	call := change{at("fmt.Sprint(1)"), at("fmt.Sprint(1)") + len("fmt.Sprint(1)"), "strconv.Itoa(1)"}
+	add := change{at("\"fmt\""), at("\"fmt\""), "\"strconv\"\n\t"}
+	for _, tt := range []struct {
+		name    string
+		changes []change
+		want    string
+		err     string
+	}{
+		{name: "nothing", want: src},
+		{name: "an import that is not used any more goes, the new one is sorted in", changes: []change{call, add},
+			want: "package p\n\nimport (\n\t\"io\"\n\t\"strconv\"\n)\n\nvar a = strconv.Itoa(1)\nvar b io.Writer\n"},
+		{name: "two fixes import the same", changes: []change{call, add, add},
+			want: "package p\n\nimport (\n\t\"io\"\n\t\"strconv\"\n)\n\nvar a = strconv.Itoa(1)\nvar b io.Writer\n"},
+		{name: "equal insertions that are no imports all count", changes: []change{{at("1)"), at("1)"), "1"}, {at("1)"), at("1)"), "1"}},
+			want: strings.Replace(src, "Sprint(1)", "Sprint(111)", 1)},
+		{name: "overlap", changes: []change{call, {at("Sprint"), at("Sprint") + 3, "x"}}, err: "two fixes change the same place"},
+		{name: "no longer Go", changes: []change{{0, 1, ""}}, err: "does not parse"},
+		{name: "past the end", changes: []change{{len(src) + 1, len(src) + 1, "x"}}, err: "same place"},
+	} {
+		got, err := edited("p.go", []byte(src), tt.changes)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %s (%v)\nwant %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestEditedKeepsForeignFormatting(t *testing.T) {
+	const src = "package p\n\nimport \"fmt\"\n\nvar   a  = fmt.Sprint( 1 )\nvar b = 2\n"
+	i := strings.Index(src, "2")
+	got, err := edited("p.go", []byte(src), []change{{i, i + 1, "3"}})
+	if want := strings.Replace(src, "2", "3", 1); err != nil || string(got) != want {
+		t.Errorf("got %s (%v), want %s", got, err, want)
+	}
+	j, k := strings.Index(src, "fmt.Sprint"), strings.Index(src, "\nvar b")
+	got, err = edited("p.go", []byte(src), []change{{j, k, `"1"`}})
+	if want := "package p\n\n\nvar   a  = \"1\"\nvar b = 2\n"; err != nil || string(got) != want {
+		t.Errorf("the only import: got %q (%v), want %q", got, err, want)
+	}
+}
+
+// FuzzEdited: whatever changes it is given, the result parses and a clean file
+// stays clean.
+func FuzzEdited(f *testing.F) {
+	src := []byte("package p\n\nimport \"fmt\"\n\nfunc g(n int) string { return fmt.Sprint(n) }\n")
+	f.Add(30, 35, "x", 50, 50, "y")
+	f.Add(10, 24, "", 56, 69, `"z"`)
+	f.Fuzz(func(t *testing.T, a, b int, s string, c, d int, u string) {
+		if a < 0 || b < 0 || c < 0 || d < 0 {
+			return
+		}
+		got, err := edited("p.go", src, []change{{a, b, s}, {c, d, u}})
+		if err != nil {
+			return
+		}
+		if clean, err := format.Source(got); err != nil || !bytes.Equal(clean, got) {
+			t.Errorf("not clean (%v): %q", err, got)
+		}
+	})
+}
+
+// measured is a measurement of one benchmark.
+func measured(allocs, bytes, time [sides][]float64) *measurement {
+	m := &measurement{values: map[sampleKey]*samples{}}
+	for metric, sides := range map[string][sides][]float64{cell.OpAllocs: allocs, cell.OpBytes: bytes, cell.OpTime: time} {
+		for side, values := range sides {
+			for block, v := range values {
+				m.add(sampleKey{"example.org/p", "X-2", metric}, side, block, v)
+			}
+		}
+	}
+	return m
+}
+
+func all(v float64) []float64 { return slices.Repeat([]float64{v}, 6) }
+
+func TestJudge(t *testing.T) {
+	same := [sides][]float64{all(10), all(10), all(10)}
+	less := [sides][]float64{all(10), all(10), all(5)}
+	none := [sides][]float64{all(10), all(10), all(0)}
+	more := [sides][]float64{all(10), all(10), all(12)}
+	first := [sides][]float64{all(0), all(0), all(3)}
+	noisy := [sides][]float64{{10, 11, 9, 12, 10, 8}, {11, 9, 10, 10, 13, 9}, {9, 10, 11, 8, 10, 12}}
+	for _, tt := range []struct {
+		name                string
+		allocs, bytes, time [sides][]float64
+		acceptTime, keep    bool
+		reason              string
+	}{
+		{"fewer objects", less, same, noisy, false, true, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
+		{"fewer bytes", same, less, noisy, false, true, "less B/op"},
+		{"none left", none, none, noisy, false, true, "10 -> 0, -100.0 %"},
+		{"nothing", same, same, noisy, false, false, "neither allocations nor bytes fall"},
+		{"within noise", noisy, noisy, noisy, false, false, "neither"},
+		{"time alone", same, same, less, false, false, "--accept-time keeps such fixes"},
+		{"time alone, accepted", same, same, less, true, true, "less time"},
+		{"more objects, fewer bytes", more, less, noisy, false, false, "more allocs/op in p.X-2: 10 -> 12, +20.0 %"},
+		{"the first objects", first, less, noisy, false, false, "more allocs/op in p.X-2: 0 -> 3"},
+		{"fewer objects, more time", less, less, more, false, false, "time rises beyond noise"},
+	} {
+		keep, reason := judge(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
+		if keep != tt.keep || !strings.Contains(reason, tt.reason) {
+			t.Errorf("%s: %v, %q; want %v, %q", tt.name, keep, reason, tt.keep, tt.reason)
+		}
+	}
+	if keep, _ := judge(nil, true); keep {
+		t.Error("no figures: kept")
+	}
+}
+
+// The geometric mean of several benchmarks stands beside them.
+func TestFiguresTogether(t *testing.T) {
+	m := &measurement{values: map[sampleKey]*samples{}}
+	for block := range 6 {
+		for side := range sides {
+			m.add(sampleKey{"p", "A", cell.OpTime}, side, block, 100)
+			v := 100.0
+			if side == sideFixed {
+				v = 25
+			}
+			m.add(sampleKey{"p", "B", cell.OpTime}, side, block, v)
+		}
+	}
+	figures := m.figures()
+	last := figures[len(figures)-1]
+	if len(figures) != 3 || last.Benchmark != "" || last.Ratio < 0.499 || last.Ratio > 0.501 || last.Verdict != string(stat.Better) {
+		t.Errorf("figures %+v, want a mean of 0.5 at the end", figures)
+	}
+}
+
+// TestTimedReach: what a benchmark prepares does not count as run, whether it
+// counts to b.N, for which it is called twice, or asks b.Loop.
+func TestTimedReach(t *testing.T) {
+	by := benchmark{&testPackage{ImportPath: "example.org/p"}, "BenchmarkOne", ""}
+	ran := func(prepares, times int) reach {
+		return reach{"a.go": []block{{1, 1, 2, 1, prepares, by}, {3, 1, 4, 1, times, by}, {5, 1, 6, 1, 0, by}}}
+	}
+	for name, tc := range map[string]struct {
+		iterate func(n int) (reach, time.Duration, error)
+		want    reach
+	}{
+		"b.N": {func(n int) (reach, time.Duration, error) {
+			if n == 1 {
+				return ran(100, 7), 0, nil
+			}
+			return ran(200, 7*(1+n)), 0, nil
+		}, ran(0, 7)},
+		"b.Loop": {func(n int) (reach, time.Duration, error) { return ran(100, 7*n), 0, nil }, ran(0, 7)},
+		"slow": {func(n int) (reach, time.Duration, error) {
+			if n > 1 {
+				t.Error("a slow benchmark runs more than once")
+			}
+			return ran(100, 7), time.Minute, nil
+		}, ran(100, 7)},
+		"less each time": {func(n int) (reach, time.Duration, error) { return ran(9-n, 9-n), 0, nil }, ran(0, 0)},
+	} {
+		got, err := timedReach(tc.iterate)
+		if err != nil || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, tc.want)
+		}
+	}
+	failing := errors.New("fails")
+	if _, err := timedReach(func(n int) (reach, time.Duration, error) {
+		if n == 3 {
+			return nil, 0, failing
+		}
+		return ran(1, n), 0, nil
+	}); !errors.Is(err, failing) {
+		t.Errorf("error %v, want that of the third", err)
+	}
+}
+
+func TestReach(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "cover.out")
+	// A function from 10 to 20 with a loop body from 12 to 14 and, inside an
+	// outer statement, a literal from 16 to 18.
+	const cover = "mode: atomic\nexample.org/p/a.go:10.2,12.20 2 1\nexample.org/p/a.go:12.20,14.3 1 %s\nexample.org/p/a.go:15.2,20.2 2 1\nexample.org/p/a.go:16.10,18.3 1 0\n"
+	p := &testPackage{ImportPath: "example.org/p"}
+	few, many := benchmark{p, "BenchmarkFew", ""}, benchmark{p, "BenchmarkMany", ""}
+	r := reach{}
+	for b, count := range map[benchmark]string{few: "3", many: "500"} {
+		if err := os.WriteFile(name, []byte(strings.Replace(cover, "%s", count, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.read(name, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		line, column int
+		want         []benchmark
+	}{
+		{13, 5, []benchmark{many, few}},
+		{15, 2, []benchmark{few, many}}, // equally often: by name
+		{17, 1, nil},                    // the literal did not run
+		{9, 1, nil},
+	} {
+		if got := r.of(spot{"example.org/p/a.go", tt.line, tt.column}); !slices.Equal(got, tt.want) {
+			t.Errorf("%d:%d: %v, want %v", tt.line, tt.column, got, tt.want)
+		}
+	}
+	// One that runs less often but more of what changed judges before the others.
+	whole := benchmark{p, "BenchmarkWhole", ""}
+	r["example.org/p/b.go"] = []block{{1, 1, 9, 1, 2, whole}}
+	r["example.org/p/a.go"] = append(r["example.org/p/a.go"], block{12, 20, 14, 3, 1, whole})
+	if got, want := r.of(spot{"example.org/p/a.go", 13, 5}, spot{"example.org/p/b.go", 3, 1}), []benchmark{whole, many, few}; !slices.Equal(got, want) {
+		t.Errorf("of two spots: %v, want %v", got, want)
+	}
+	if err := os.WriteFile(name, []byte("mode: set\nx.go:1.2,3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.read(name, few); err == nil || !strings.Contains(err.Error(), "x.go:1.2,3") {
+		t.Errorf("a broken profile: %v", err)
+	}
+}
+
+func TestPatchWriteAllOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	p := &Patch{base: dir, files: map[string]contents{}}
+	for _, name := range []string{"a.go", "b.go", "c.go"} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("old "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.files[file] = contents{[]byte("old " + name + "\n"), []byte("new " + name + "\n")}
+	}
+	state := func() (text string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += e.Name() + ": " + string(data)
+		}
+		return text
+	}
+	old := state()
+	c := filepath.Join(dir, "c.go")
+	was := p.files[c]
+	p.files[c] = contents{[]byte("something else\n"), was.new}
+	if err := p.Write(); err == nil || !strings.Contains(err.Error(), "has changed since it was analyzed; nothing was changed") {
+		t.Errorf("a file that changed meanwhile: %v", err)
+	}
+	if got := state(); got != old {
+		t.Errorf("after a refusal:\n%s\nwant\n%s", got, old)
+	}
+	p.files[c] = was
+	if err := p.restore([]string{filepath.Join(dir, "a.go")}); err != nil || state() != old {
+		t.Errorf("restore: %v, %s", err, state())
+	}
+	if err := p.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := state(), strings.ReplaceAll(old, "old", "new"); got != want {
+		t.Errorf("after Write:\n%s\nwant\n%s", got, want)
+	}
+	if info, err := os.Stat(c); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("permissions: %v (%v), want 0600", info.Mode(), err)
+	}
+}
+
+// tree writes files and returns their directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A copy of a module, and of a workspace, builds although replacements and
+// uses lead out of it, and leaves the original alone.
+func TestScratch(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"out/go.mod": "module example.org/out\n\ngo 1.26\n", "out/out.go": "package out\n\nconst N = 1\n",
+		"one/go.mod":    "module example.org/one\n\ngo 1.26\n\nrequire (\n\texample.org/in v0.0.0\n\texample.org/out v0.0.0\n)\n\nreplace example.org/in => ./in\n\nreplace example.org/out v0.0.0 => ../out\n",
+		"one/one.go":    "package one\n\nimport (\n\t\"example.org/in\"\n\t\"example.org/out\"\n)\n\nvar N = in.N + out.N\n",
+		"one/in/go.mod": "module example.org/in\n\ngo 1.26\n", "one/in/in.go": "package in\n\nconst N = 1\n",
+		"one/.git/x": "", "one/node_modules/x": "",
+		"work/go.work": "go 1.26\n\nuse (\n\t./a\n\t../out\n)\n", "work/a/go.mod": "module example.org/a\n\ngo 1.26\n",
+		"work/a/a.go": "package a\n\nimport \"example.org/out\"\n\nvar N = out.N\n",
+	})
+	if err := os.Symlink("../../out/out.go", filepath.Join(dir, "one", "in", "link.txt")); err != nil {
+		t.Logf("no symbolic links here: %v", err)
+	}
+	for _, sub := range []string{"one", "one/in", "work/a"} {
+		s, err := newScratch(t.Context(), filepath.Join(dir, sub))
+		if err != nil {
+			t.Fatalf("%s: %v", sub, err)
+		}
+		if _, err := s.run(t.Context(), "go", "vet", "."); err != nil {
+			t.Errorf("%s: %v", sub, err)
+		}
+		for _, gone := range []string{".git", "node_modules"} {
+			if exists(filepath.Join(s.copied, gone)) {
+				t.Errorf("%s: %s was copied", sub, gone)
+			}
+		}
+		if sub == "one" {
+			if data, err := os.ReadFile(filepath.Join(s.copied, "in", "link.txt")); err != nil || !strings.Contains(string(data), "package out") {
+				t.Errorf("the link that leads out: %q (%v)", data, err)
+			}
+		}
+		if _, ok := s.at(filepath.Join(dir, "out", "out.go")); ok {
+			t.Errorf("%s: a file outside has a copy", sub)
+		}
+		s.remove()
+		if exists(s.tmp) {
+			t.Errorf("%s: %s is still there", sub, s.tmp)
+		}
+	}
+	if _, err := newScratch(t.Context(), filepath.Join(dir, "out", "..")); err == nil || !strings.Contains(err.Error(), "no module here") {
+		t.Errorf("no module: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newScratch(ctx, filepath.Join(dir, "one")); err == nil {
+		t.Error("a cancelled copy has no error")
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
+	at := func(file string, start, end int, check, function, severity string) Finding {
+		return Finding{Check: check, Function: function, Severity: severity, pkg: "p", start: start, end: end, spans: []span{{File: filepath.Join(dir, file)}}}
+	}
+	alpha, beta := at("a.go", 0, 8, "c", "f", "advice"), at("a.go", 9, 16, "c", "f", "advice")
+	gamma := at("b.go", 11, 19, "c", "f", "advice")
+	hint := at("a.go", 0, 8, "c", "f", "hint")
+	other := at("a.go", 0, 8, "d", "f", "advice")
+	elsewhere := at("a.go", 0, 8, "c", "h", "advice")
+	hot := alpha
+	hot.Share = &Shares{}
+	for _, tt := range []struct {
+		name     string
+		now, was []Finding
+		unknown  int
+	}{
+		{"same", []Finding{alpha, beta}, []Finding{beta, alpha}, 0},
+		{"a second of the same", []Finding{alpha, elsewhere}, []Finding{alpha}, 1},
+		{"moved", []Finding{elsewhere}, []Finding{alpha}, 0},
+		{"reworded", []Finding{gamma}, []Finding{beta}, 0},
+		{"one reworded, one new", []Finding{gamma, alpha}, []Finding{beta}, 1},
+		{"another check", []Finding{other}, []Finding{alpha}, 1},
+		{"was a hint", []Finding{alpha}, []Finding{hint}, 1},
+		{"was a hint, and a profile decides", []Finding{hot}, []Finding{hint}, 0},
+		{"nothing before", []Finding{alpha}, nil, 1},
+		{"nothing now", nil, []Finding{alpha}, 0},
+	} {
+		if got := unknown(tt.now, tt.was); len(got) != tt.unknown {
+			t.Errorf("%s: %d unknown, want %d", tt.name, len(got), tt.unknown)
+		}
+	}
+}
+
+func TestPatchText(t *testing.T) {
+	base := t.TempDir()
+	p := &Patch{base: base, files: map[string]contents{
+		filepath.Join(base, "x", "a.go"): {[]byte("a\nb\nc\n"), []byte("a\nB\nc\n")},
+	}}
+	if got, want := p.String(), "diff --git a/x/a.go b/x/a.go\n--- a/x/a.go\n+++ b/x/a.go\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,128 @@
+package advice
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ErrLine is wrapped by the errors of a place that is not written FILE:LINE.
+var ErrLine = errors.New("want FILE:LINE")
+
+// A Fact is one diagnostic of the compiler: what escapes, and why, or what is
+// inlined. Escape diagnostics explain; that a line has none does not prove that it
+// does not allocate.
+type Fact struct {
+	Line, Column int
+	Code         string
+	Message      string
+	Flow         []string // how the value reaches the heap
+}
+
+func (f Fact) String() string {
+	s := fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f.Code)
+	if f.Message != "" {
+		s += ": " + f.Message
+	}
+	for _, step := range f.Flow {
+		s += "\n    " + step
+	}
+	return s
+}
+
+// diagnostic is the compiler's form, that of the language server protocol.
+type diagnostic struct {
+	Range struct {
+		Start struct{ Line, Character int }
+	}
+	Code               string
+	Message            string
+	RelatedInformation []struct {
+		Location struct {
+			Range struct{ Start struct{ Line int } }
+		}
+		Message string
+	}
+}
+
+// Why compiles the package of a file and returns what the compiler says of
+// the line.
+func Why(ctx context.Context, at string) ([]Fact, error) {
+	i := strings.LastIndexByte(at, ':')
+	if i < 0 {
+		return nil, fmt.Errorf("advise: why: %q: %w", at, ErrLine)
+	}
+	line, err := strconv.Atoi(at[i+1:])
+	if err != nil || line < 1 {
+		return nil, fmt.Errorf("advise: why: %q: %w", at, ErrLine)
+	}
+	file, err := filepath.Abs(at[:i])
+	if err != nil {
+		return nil, fmt.Errorf("advise: why: %w", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("advise: why: %w; name a file of a package", err)
+	}
+	dir, err := os.MkdirTemp("", "isobar-why-")
+	if err != nil {
+		return nil, fmt.Errorf("advise: why: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	// The name of the directory is part of the build's key: a fresh one keeps
+	// the go command from taking the package out of its cache.
+	cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=-json=0,"+dir, "-o", os.DevNull, ".")
+	cmd.Dir = filepath.Dir(file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("advise: why: go build: %w; mend this first:\n%s", err, bytes.TrimSpace(out))
+	}
+	return facts(dir, filepath.Base(file), line)
+}
+
+// facts reads what the compiler wrote about a line of a file.
+func facts(dir, base string, line int) ([]Fact, error) {
+	var out []Fact
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() != strings.TrimSuffix(base, ".go")+".json" {
+			return err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		sc := bufio.NewScanner(f)
+		sc.Buffer(nil, 1<<24)
+		sc.Scan() // a header with the version and the file's name
+		for sc.Scan() {
+			var diag diagnostic
+			if err := json.Unmarshal(sc.Bytes(), &diag); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if diag.Range.Start.Line == line {
+				out = append(out, fact(diag))
+			}
+		}
+		return sc.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("advise: why: %w", err)
+	}
+	return out, nil
+}
+
+func fact(d diagnostic) Fact {
+	f := Fact{Line: d.Range.Start.Line, Column: d.Range.Start.Character, Code: d.Code, Message: d.Message}
+	for _, r := range d.RelatedInformation {
+		f.Flow = append(f.Flow, fmt.Sprintf("line %d: %s", r.Location.Range.Start.Line, strings.TrimSpace(r.Message)))
+	}
+	return f
+}

@@ -1,0 +1,144 @@
+// Package phase tells from an execution trace what the collector did when,
+// and what it did while given operations ran.
+//
+// [Read] turns a trace of package runtime/trace, whole or as the flight recorder
+// keeps it, into a [Timeline]: at every moment the most severe [Phase] that the
+// program is in. [Timeline.Attribute] says for operations, each of which is an
+// interval, how many overlapped which phase, and how many would by chance.
+//
+// An overlap is no proof of a cause. Where far more operations overlap a phase
+// than chance has it, the two have to do with each other.
+//
+// Nothing here is safe for concurrent use.
+package phase
+
+import (
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Phase is what the collector does, as far as it concerns the program.
+// Greater phases are more severe.
+type Phase int
+
+const (
+	None      Phase = iota // nothing
+	Sweep                  // a goroutine sweeps before it allocates, or in the background
+	Mark                   // marking is on, no worker runs: write barriers alone
+	Idle                   // marking by workers on CPUs that had nothing to do
+	Dedicated              // marking by workers that have a CPU, or a part of one, to themselves
+	Assist                 // a goroutine that allocates marks first
+	OtherStop              // the world is stopped for something else than a collection
+	Stop                   // the world is stopped for a collection
+	phases
+)
+
+var names = [phases]string{"none", "sweep", "mark", "mark, idle workers", "mark, dedicated workers", "mark assist", "other stop of the world", "stop of the world"}
+
+func (p Phase) String() string { return names[p] }
+
+// A Timeline is what the collector did during a trace.
+type Timeline struct {
+	// Start and End bound it. Times are nanoseconds of the trace's own clock.
+	Start, End int64
+	// Anchor is when the event was logged that Mark logs; 0 without one.
+	Anchor int64
+	// Ops are the operations that the trace itself knows, by kind: regions and
+	// tasks of the program, and the waits of ready goroutines for a CPU.
+	Ops map[string][]Op
+	// Cut is why the trace could not be read to its end; nil if it could.
+	Cut error
+
+	at    []int64 // when a phase began; ascending
+	phase []Phase // which
+}
+
+// An Op is an operation, on the clock of the trace.
+type Op struct{ Start, End int64 }
+
+// begin notes that a phase begins.
+func (t *Timeline) begin(at int64, p Phase) {
+	n := len(t.at)
+	switch {
+	case n > 0 && t.phase[n-1] == p:
+		return
+	case n > 0 && t.at[n-1] == at: // the one before took no time
+		t.phase[n-1] = p
+		return
+	}
+	t.at, t.phase = append(t.at, at), append(t.phase, p)
+}
+
+// During returns the most severe phase between start and end.
+func (t *Timeline) During(start, end int64) Phase {
+	i := sort.Search(len(t.at), func(i int) bool { return t.at[i] > start })
+	worst := None
+	if i > 0 {
+		worst = t.phase[i-1]
+	}
+	for ; i < len(t.at) && t.at[i] < end; i++ {
+		worst = max(worst, t.phase[i])
+	}
+	return worst
+}
+
+// shifts is how often all operations are moved to learn what chance does.
+const shifts = 100
+
+// Attribute says which phases the operations overlapped; those that are not
+// within the timeline are left out. The seed is that of the random shifts.
+func (t *Timeline) Attribute(ops []Op, seed uint64) cell.Phases {
+	var in []Op
+	for _, op := range ops {
+		if op.Start >= t.Start && op.End <= t.End && op.End >= op.Start {
+			in = append(in, op)
+		}
+	}
+	window := t.End - t.Start
+	result := cell.Phases{Ops: int64(len(in)), WindowNs: window}
+	var time [phases]int64
+	for i, at := range t.at {
+		end := t.End
+		if i+1 < len(t.at) {
+			end = t.at[i+1]
+		}
+		time[t.phase[i]] += max(min(end, t.End)-max(at, t.Start), 0)
+	}
+	var count, chance [phases]int64
+	for _, op := range in {
+		count[t.During(op.Start, op.End)]++
+	}
+	random := rand.New(rand.NewPCG(seed, 0x7068617365))
+	for range shifts {
+		if window <= 0 {
+			break
+		}
+		by := random.Int64N(window)
+		for _, op := range in {
+			chance[t.shifted(op, by)]++
+		}
+	}
+	for p := phases - 1; p >= None; p-- {
+		result.Rows = append(result.Rows, cell.PhaseRow{Phase: p.String(), Ops: count[p], Chance: float64(chance[p]) / shifts, TimeNs: time[p]})
+	}
+	return result
+}
+
+// shifted is During, for an operation moved by so much; what leaves the end
+// comes back at the beginning.
+func (t *Timeline) shifted(op Op, by int64) Phase {
+	start, end := op.Start+by, op.End+by
+	switch window := t.End - t.Start; {
+	case start >= t.End:
+		return t.During(start-window, end-window)
+	case end > t.End:
+		return max(t.During(start, t.End), t.During(t.Start, end-window))
+	}
+	return t.During(start, end)
+}
+
+// At returns the time of the trace's clock that is so long after its anchor.
+func (t *Timeline) At(d time.Duration) int64 { return t.Anchor + int64(d) }

@@ -1,0 +1,240 @@
+package phase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/trace"
+	"strings"
+	"time"
+
+	exptrace "golang.org/x/exp/trace"
+)
+
+// anchor is the category of the event that joins the trace's clock to another.
+const anchor = "isobar/anchor"
+
+// Anchor logs an event in the trace that is being taken and returns its time.
+func Anchor() time.Time {
+	now := time.Now()
+	trace.Log(context.Background(), anchor, "")
+	return now
+}
+
+// Waits names the operations of Timeline.Ops that are not the program's own:
+// how long goroutines were ready and had no CPU.
+const Waits = "waiting for a CPU"
+
+// maxOps bounds the operations of one kind.
+const maxOps = 4 << 20
+
+// Read reads a trace. A trace that is damaged or ends too early has a Timeline
+// as far as it could be read, with Cut set; without any event that is an error.
+func Read(r io.Reader) (*Timeline, error) {
+	in, err := exptrace.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("gcphase: %w; want a trace of Go 1.22 or later", err)
+	}
+	d := decoder{
+		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{}, sweeps: map[exptrace.ProcID]bool{},
+		stops: map[exptrace.GoID]string{}, ready: map[exptrace.GoID]int64{}, tasks: map[exptrace.TaskID]named{}, regions: map[exptrace.GoID][]named{},
+	}
+	any := false
+	for {
+		e, err := in.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			if !any {
+				return nil, fmt.Errorf("gcphase: %w", err)
+			}
+			d.line.Cut = fmt.Errorf("gcphase: the trace is damaged or ends too early: %w", err)
+			break
+		}
+		at := int64(e.Time())
+		if !any {
+			any = true
+			d.line.Start = at
+			d.line.begin(at, None)
+		}
+		d.line.End = at
+		d.event(e, at)
+		d.line.begin(at, d.now())
+	}
+	if !any {
+		return nil, errors.New("gcphase: the trace has no events")
+	}
+	return d.line, nil
+}
+
+// A decoder knows what is going on at the present event.
+type decoder struct {
+	line    *Timeline
+	marking bool
+	assists map[exptrace.GoID]bool
+	sweeps  map[exptrace.ProcID]bool
+	stops   map[exptrace.GoID]string // the goroutine that stopped the world, and why
+	workers map[exptrace.GoID]*worker
+	running [phases]int // workers, by what they count for
+
+	ready   map[exptrace.GoID]int64 // since when
+	tasks   map[exptrace.TaskID]named
+	regions map[exptrace.GoID][]named // open ones, the innermost last
+}
+
+// A worker is a goroutine that marks.
+type worker struct {
+	kind    Phase // Idle or Dedicated
+	running bool
+}
+
+type named struct {
+	name  string
+	start int64
+}
+
+// now is the most severe phase at the present event.
+func (d *decoder) now() Phase {
+	worst := None
+	for _, why := range d.stops {
+		if strings.HasPrefix(why, "stop-the-world (GC ") {
+			return Stop
+		}
+		worst = OtherStop
+	}
+	switch { // a worker that still runs when the mark phase is over does not mark
+	case worst == OtherStop:
+		return worst
+	case len(d.assists) > 0:
+		return Assist
+	case d.marking && d.running[Dedicated] > 0:
+		return Dedicated
+	case d.marking && d.running[Idle] > 0:
+		return Idle
+	case d.marking:
+		return Mark
+	case len(d.sweeps) > 0:
+		return Sweep
+	}
+	return None
+}
+
+func (d *decoder) event(e exptrace.Event, at int64) {
+	switch e.Kind() {
+	case exptrace.EventRangeBegin, exptrace.EventRangeActive:
+		d.ranged(e.Range(), true)
+	case exptrace.EventRangeEnd:
+		d.ranged(e.Range(), false)
+	case exptrace.EventLabel:
+		d.label(e.Label())
+	case exptrace.EventStateTransition:
+		if s := e.StateTransition(); s.Resource.Kind == exptrace.ResourceGoroutine {
+			from, to := s.Goroutine()
+			d.moved(s.Resource.Goroutine(), from, to, at)
+		}
+	case exptrace.EventLog:
+		if e.Log().Category == anchor && d.line.Anchor == 0 {
+			d.line.Anchor = at
+		}
+	case exptrace.EventTaskBegin:
+		d.tasks[e.Task().ID] = named{e.Task().Type, at}
+	case exptrace.EventTaskEnd:
+		if t, ok := d.tasks[e.Task().ID]; ok {
+			delete(d.tasks, e.Task().ID)
+			d.op("task "+t.name, t.start, at)
+		}
+	case exptrace.EventRegionBegin:
+		g := e.Goroutine()
+		d.regions[g] = append(d.regions[g], named{e.Region().Type, at})
+	case exptrace.EventRegionEnd:
+		g := e.Goroutine()
+		if open := d.regions[g]; len(open) > 0 && open[len(open)-1].name == e.Region().Type {
+			d.op("region "+e.Region().Type, open[len(open)-1].start, at)
+			d.regions[g] = open[:len(open)-1]
+		}
+	}
+}
+
+// ranged notes the beginning or the end of a range of the runtime's.
+func (d *decoder) ranged(r exptrace.Range, begins bool) {
+	switch {
+	case r.Name == "GC concurrent mark phase":
+		d.marking = begins
+	case r.Name == "GC mark assist":
+		set(d.assists, r.Scope.Goroutine(), begins)
+	case r.Name == "GC incremental sweep":
+		set(d.sweeps, r.Scope.Proc(), begins)
+	case strings.HasPrefix(r.Name, "stop-the-world") && begins:
+		d.stops[r.Scope.Goroutine()] = r.Name
+	case strings.HasPrefix(r.Name, "stop-the-world"):
+		delete(d.stops, r.Scope.Goroutine())
+	}
+}
+
+func set[K comparable](m map[K]bool, k K, in bool) {
+	if in {
+		m[k] = true
+	} else {
+		delete(m, k)
+	}
+}
+
+// label notes what a worker of the collector is about to do; it runs.
+func (d *decoder) label(l exptrace.Label) {
+	var kind Phase
+	switch l.Label {
+	case "GC (dedicated)", "GC (fractional)":
+		kind = Dedicated
+	case "GC (idle)":
+		kind = Idle
+	default:
+		return
+	}
+	g := l.Resource.Goroutine()
+	w := d.workers[g]
+	if w == nil {
+		w = new(worker)
+		d.workers[g] = w
+	}
+	if w.running {
+		d.running[w.kind]--
+	}
+	w.kind, w.running = kind, true
+	d.running[kind]++
+}
+
+// moved notes that a goroutine starts or stops to run.
+func (d *decoder) moved(g exptrace.GoID, from, to exptrace.GoState, at int64) {
+	if w := d.workers[g]; w != nil {
+		if runs := to.Executing(); runs != w.running {
+			w.running = runs
+			if runs {
+				d.running[w.kind]++
+			} else {
+				d.running[w.kind]--
+			}
+		}
+		return
+	}
+	if to == exptrace.GoRunnable {
+		d.ready[g] = at
+		return
+	}
+	if since, ok := d.ready[g]; ok && from == exptrace.GoRunnable {
+		delete(d.ready, g)
+		if to == exptrace.GoRunning {
+			d.op(Waits, since, at)
+		}
+	}
+	if to == exptrace.GoNotExist {
+		delete(d.regions, g)
+	}
+}
+
+func (d *decoder) op(kind string, start, end int64) {
+	if ops := d.line.Ops[kind]; len(ops) < maxOps {
+		d.line.Ops[kind] = append(ops, Op{start, end})
+	}
+}

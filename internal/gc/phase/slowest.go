@@ -1,0 +1,52 @@
+package phase
+
+import "container/heap"
+
+// Slowest keeps the slowest operations of a goroutine, in bounded memory. Make
+// one with [NewSlowest].
+type Slowest struct {
+	ops  slowest
+	kept int
+}
+
+// Kept is how many operations a Slowest keeps by default: those above the 99.9th
+// percentile of 16 million.
+const Kept = 1 << 14
+
+// NewSlowest returns a Slowest that keeps so many.
+func NewSlowest(kept int) *Slowest { return &Slowest{ops: make(slowest, 0, kept), kept: kept} }
+
+// Add takes an operation.
+func (s *Slowest) Add(op Op) {
+	if len(s.ops) < s.kept {
+		s.ops = append(s.ops, op)
+		if len(s.ops) == s.kept {
+			heap.Init(&s.ops)
+		}
+		return
+	}
+	if op.End-op.Start > s.ops[0].End-s.ops[0].Start {
+		s.ops[0] = op
+		heap.Fix(&s.ops, 0)
+	}
+}
+
+// Above returns those of the operations kept that took longer, in no order.
+func (s *Slowest) Above(ns int64) []Op {
+	var ops []Op
+	for _, op := range s.ops {
+		if op.End-op.Start > ns {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// slowest is a heap with the fastest on top.
+type slowest []Op
+
+func (s slowest) Len() int           { return len(s) }
+func (s slowest) Less(i, j int) bool { return s[i].End-s[i].Start < s[j].End-s[j].Start }
+func (s slowest) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *slowest) Push(any)          { panic("gcphase: a Slowest does not grow") }
+func (s *slowest) Pop() any          { panic("gcphase: a Slowest does not shrink") }

@@ -1,0 +1,174 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// A Followed counts what [Follow] read.
+type Followed struct {
+	Cycles  int
+	Streams int // processes, as far as the numbering tells them apart
+	// Mended counts the lines that the program's own output had split or
+	// preceded, and that could be put together; Gaps the lines that do not follow
+	// in number, because those before them were lost or made up.
+	Mended, Gaps int
+}
+
+// Follow reads r to its end where writes cannot be told apart, and calls each
+// for every cycle as soon as its line is complete. What is not the runtime's
+// goes to own, line by line; of a line that is not finished nothing goes there
+// until it is, or until it is longer than any of the runtime's.
+//
+// The runtime writes a line in pieces. Where lines of the program fall between
+// two of them, or an unfinished line of the program precedes them, Follow puts
+// the line together if exactly that makes it one of the format.
+func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
+	f := follower{own: own, each: each}
+	err := readAll(r, f.write)
+	f.line(f.rest)
+	f.release()
+	f.Streams = f.trace.Streams
+	f.Gaps = f.trace.Gaps
+	return f.Followed, errors.Join(err, f.err)
+}
+
+// patience is how many lines of the program may fall into one of the runtime.
+const patience = 8
+
+type follower struct {
+	Followed
+	own   io.Writer
+	each  func(Cycle)
+	err   error // the first of own's
+	trace Trace // numbers the streams; its cycles are dropped
+
+	rest   []byte // of the line that is not finished
+	long   bool   // it is longer than any of the runtime's, and its beginning was passed on
+	broken []byte // a line that began like one of the runtime's, without its end
+	waited int    // lines since then
+}
+
+func (f *follower) write(b []byte) {
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n') + 1
+		if end == 0 {
+			f.rest = append(f.rest, b...)
+			if len(f.rest) > longLine {
+				f.pass(f.rest)
+				f.rest, f.long = f.rest[:0], true
+			}
+			return
+		}
+		f.rest = append(f.rest, b[:end]...)
+		b = b[end:]
+		f.line(f.rest)
+		f.rest = f.rest[:0]
+	}
+}
+
+// line takes a whole line with its end, or what there is of the last one.
+func (f *follower) line(b []byte) {
+	switch {
+	case len(b) == 0:
+		return
+	case f.long || len(b) > longLine:
+		f.long = f.long && b[len(b)-1] != '\n'
+		f.pass(b)
+		return
+	}
+	text, ok := bytes.CutSuffix(b, []byte("\n"))
+	if ok && (f.found(text) || f.mend(text)) {
+		return
+	}
+	if at := beginning(text); at >= 0 && ok {
+		if f.found(text[at:]) { // behind an unfinished line of the program
+			f.Mended++
+			f.pass(text[:at])
+			return
+		}
+		f.release()
+		f.pass(text[:at])
+		f.broken = append(f.broken[:0], text[at:]...)
+		f.waited = 0
+		return
+	}
+	f.pass(b)
+	if f.waited++; f.waited >= patience {
+		f.release()
+	}
+}
+
+// beginning returns where a line of the runtime seems to begin in text; -1 for
+// nowhere.
+func beginning(text []byte) int {
+	for from := 0; ; {
+		at := bytes.Index(text[from:], []byte("gc "))
+		if at < 0 {
+			return -1
+		}
+		at += from
+		number, _, ok := bytes.Cut(text[at+3:], []byte(" @"))
+		if ok && isNumber(number) {
+			return at
+		}
+		from = at + 3
+	}
+}
+
+// mend tries whether text ends the broken line: what of that does not belong to
+// the runtime is the program's.
+func (f *follower) mend(text []byte) bool {
+	if !ends(text) {
+		return false
+	}
+	for cut := min(len(f.broken), maxLine-len(text)); cut > len("gc "); cut-- {
+		if f.found(append(bytes.Clone(f.broken[:cut]), text...)) {
+			f.Mended++
+			f.broken = f.broken[cut:]
+			f.release()
+			return true
+		}
+	}
+	return false
+}
+
+// release gives up a broken line: it is the program's own.
+func (f *follower) release() {
+	if len(f.broken) > 0 {
+		f.pass(append(f.broken, '\n'))
+	}
+	f.broken = f.broken[:0]
+}
+
+// ends reports whether text ends like a line of the runtime's. That is quickly
+// said of most lines that are none.
+func ends(text []byte) bool {
+	return bytes.HasSuffix(text, []byte(" P")) || bytes.HasSuffix(text, []byte(" P (forced)"))
+}
+
+// maxLine is more than the runtime's longest line.
+const maxLine = 512
+
+func (f *follower) found(text []byte) bool {
+	if !bytes.HasPrefix(text, []byte("gc ")) || !ends(text) || len(text) > maxLine {
+		return false
+	}
+	c, err := ParseLine(string(text))
+	if err != nil {
+		return false
+	}
+	f.trace.add(c)
+	c = f.trace.Cycles[0]
+	f.trace.Cycles = f.trace.Cycles[:0]
+	f.Cycles++
+	f.each(c)
+	return true
+}
+
+func (f *follower) pass(b []byte) {
+	if len(b) > 0 && f.err == nil {
+		_, f.err = f.own.Write(b)
+	}
+}

@@ -1,0 +1,142 @@
+// Package trace reads what a Go program prints under GODEBUG=gctrace=1 and
+// tells it from the program's own standard error.
+//
+// The runtime prints one line a collection, but not in one piece: it writes a
+// line as some forty fragments ("gc ", "1", " @", "0.012", "s ", ...), between
+// which other threads of the program may write. Read as lines, such a stream
+// loses cycles and garbles the program's output. [ReadPackets] therefore reads
+// from a pipe in packet mode, where every write arrives by itself, and
+// recognises runtime lines by their sequence of fragments. [ReadLines] is for
+// platforms without such pipes.
+//
+// A whole line that arrives in one piece was not printed by a runtime that
+// writes to this stream: a subprocess printed it and its parent passed it on
+// (as the go command does with its compilers), or the program made it up. Such
+// lines are counted, not believed.
+//
+// The format is that of Go 1.19 and later (package runtime, "Environment
+// Variables"). Times have two or three significant digits: the runtime cuts
+// the rest off. Nothing here is safe for concurrent use.
+package trace
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// A Cycle is one collection as its line reports it. The zero value is no
+// cycle; copies are independent.
+type Cycle struct {
+	N  uint64        // number within the process, from 1
+	At time.Duration // its beginning, since the process began
+	// Percent is the share of the available CPU that collection has taken
+	// since the process began.
+	Percent int64
+	// Wall time of the three phases. The first and the last stop the world.
+	SweepTermination, Marking, MarkTermination time.Duration
+	// CPU time, over all Ps.
+	SweepTerminationCPU, AssistCPU, DedicatedCPU, IdleCPU, MarkTerminationCPU time.Duration
+	// The heap when the cycle began, when it ended, and what of it was marked
+	// live, in bytes rounded down to a MiB; and the goal of the cycle.
+	StartBytes, EndBytes, LiveBytes, GoalBytes int64
+	// What had to be scanned besides the heap.
+	StackBytes, GlobalBytes int64
+	Procs                   int64 // GOMAXPROCS
+	Forced                  bool  // by runtime.GC
+	Leaks                   bool  // the cycle looked for leaked goroutines
+	// Stream numbers the process that printed the cycle, from 0, as far as
+	// the sequence of N tells processes apart.
+	Stream int
+}
+
+// Pause is the wall time for which the cycle stopped the world.
+func (c Cycle) Pause() time.Duration { return c.SweepTermination + c.MarkTermination }
+
+// CPU is the CPU time that the cycle took, idle time included.
+func (c Cycle) CPU() time.Duration {
+	return c.SweepTerminationCPU + c.AssistCPU + c.DedicatedCPU + c.IdleCPU + c.MarkTerminationCPU
+}
+
+const (
+	number  = `([0-9]{1,18})`
+	decimal = `([0-9]{1,9}(?:\.[0-9]{1,3})?)`
+)
+
+var linePattern = regexp.MustCompile(`^gc ` + number + ` @` + decimal + `s (-?[0-9]{1,9})%( \(checking for goroutine leaks\))?: ` +
+	decimal + `\+` + decimal + `\+` + decimal + ` ms clock, ` +
+	decimal + `\+` + decimal + `/` + decimal + `/` + decimal + `\+` + decimal + ` ms cpu, ` +
+	number + `->` + number + `->` + number + ` MB, ` + number + ` MB goal, ` +
+	number + ` MB stacks, ` + number + ` MB globals, ` + number + ` P( \(forced\))?$`)
+
+// ParseLine reads one line, without its end. It accepts exactly what the
+// runtime prints.
+func ParseLine(line string) (Cycle, error) {
+	m := linePattern.FindStringSubmatch(line)
+	if m == nil {
+		return Cycle{}, fmt.Errorf("gctrace: parse %.120q: not a line as Go 1.19 or later prints it", line)
+	}
+	p := lineParser{fields: m[1:]}
+	c := Cycle{N: uint64(p.int(1)), At: p.time(time.Second), Percent: p.int(1), Leaks: p.text() != ""}
+	for _, d := range []*time.Duration{
+		&c.SweepTermination, &c.Marking, &c.MarkTermination,
+		&c.SweepTerminationCPU, &c.AssistCPU, &c.DedicatedCPU, &c.IdleCPU, &c.MarkTerminationCPU,
+	} {
+		*d = p.time(time.Millisecond)
+	}
+	for _, b := range []*int64{&c.StartBytes, &c.EndBytes, &c.LiveBytes, &c.GoalBytes, &c.StackBytes, &c.GlobalBytes} {
+		*b = p.int(1 << 20)
+	}
+	c.Procs, c.Forced = p.int(1), p.text() != ""
+	if p.err != nil {
+		return Cycle{}, fmt.Errorf("gctrace: parse %.120q: %w", line, p.err)
+	}
+	return c, nil
+}
+
+// lineParser takes the fields of a matched line one after another and keeps
+// the first error.
+type lineParser struct {
+	fields []string
+	err    error
+}
+
+func (p *lineParser) text() string {
+	s := p.fields[0]
+	p.fields = p.fields[1:]
+	return s
+}
+
+// int reads a whole number. What does not fit becomes the largest that does:
+// with collection turned off, the goal is close to it.
+func (p *lineParser) int(unit int64) int64 {
+	s := p.text()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return min(n, math.MaxInt64/unit) * unit
+}
+
+// time reads a number with up to three decimals, in units of at least a
+// microsecond, exactly.
+func (p *lineParser) time(unit time.Duration) time.Duration {
+	s := p.text()
+	thousandths, decimals, seen := int64(0), 0, false
+	for _, r := range s {
+		if r == '.' {
+			seen = true
+			continue
+		}
+		thousandths = thousandths*10 + int64(r-'0')
+		if seen {
+			decimals++
+		}
+	}
+	for ; decimals < 3; decimals++ {
+		thousandths *= 10
+	}
+	return time.Duration(thousandths) * (unit / 1000)
+}

@@ -1,0 +1,239 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const sample = "gc 2 @0.001s 17%: 0.10+0.070+0.002 ms clock, 0.20+0/0.089/0.006+12 ms cpu, 3->4->1 MB, 4 MB goal, 0 MB stacks, 2 MB globals, 2 P (forced)"
+
+func TestParseLine(t *testing.T) {
+	got, err := ParseLine(sample)
+	want := Cycle{
+		N: 2, At: time.Millisecond, Percent: 17,
+		SweepTermination: 100 * time.Microsecond, Marking: 70 * time.Microsecond, MarkTermination: 2 * time.Microsecond,
+		SweepTerminationCPU: 200 * time.Microsecond, DedicatedCPU: 89 * time.Microsecond, IdleCPU: 6 * time.Microsecond,
+		MarkTerminationCPU: 12 * time.Millisecond,
+		StartBytes:         3 << 20, EndBytes: 4 << 20, LiveBytes: 1 << 20, GoalBytes: 4 << 20, GlobalBytes: 2 << 20,
+		Procs: 2, Forced: true,
+	}
+	if err != nil || got != want {
+		t.Errorf("ParseLine = %+v, %v; want %+v", got, err, want)
+	}
+	off, err := ParseLine(strings.Replace(sample, "4 MB goal", "17592186044415 MB goal", 1))
+	if err != nil || off.GoalBytes < 1<<62 {
+		t.Errorf("collection turned off: goal %d, %v", off.GoalBytes, err)
+	}
+	if got.Pause() != 102*time.Microsecond || got.CPU() != 12*time.Millisecond+295*time.Microsecond {
+		t.Errorf("Pause = %v, CPU = %v", got.Pause(), got.CPU())
+	}
+}
+
+func TestParseLineRefuses(t *testing.T) {
+	for _, line := range []string{
+		"", "gc ", "gc 1", sample + " ", sample + "\n", " " + sample,
+		strings.Replace(sample, " (forced)", " (force)", 1),
+		strings.Replace(sample, "2 MB globals, ", "", 1),
+		strings.Replace(sample, "0.070", "0.0700", 1),
+		strings.Replace(sample, "->4->", "->4-", 1),
+		strings.Replace(sample, "4 MB goal", "9999999999999999999 MB goal", 1),
+		strings.Replace(sample, "gc 2", "gc -2", 1),
+		strings.Replace(sample, "3->", "3x->", 1),
+	} {
+		if c, err := ParseLine(line); err == nil {
+			t.Errorf("ParseLine(%q) = %+v, want an error", line, c)
+		} else if !strings.HasPrefix(err.Error(), "gctrace: parse ") {
+			t.Errorf("ParseLine(%q): %v", line, err)
+		}
+	}
+}
+
+// fragments returns c as the runtime writes it.
+func fragments(c Cycle) []string {
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1e6) }
+	mb := func(n int64) string { return fmt.Sprint(n >> 20) }
+	f := []string{"gc ", fmt.Sprint(c.N), " @", fmt.Sprintf("%.3f", c.At.Seconds()), "s ", fmt.Sprint(c.Percent), "%"}
+	if c.Leaks {
+		f = append(f, " (checking for goroutine leaks)")
+	}
+	f = append(f, ": ", ms(c.SweepTermination), "+", ms(c.Marking), "+", ms(c.MarkTermination), " ms clock, ",
+		ms(c.SweepTerminationCPU), "+", ms(c.AssistCPU), "/", ms(c.DedicatedCPU), "/", ms(c.IdleCPU), "+", ms(c.MarkTerminationCPU), " ms cpu, ",
+		mb(c.StartBytes), "->", mb(c.EndBytes), "->", mb(c.LiveBytes), " MB, ", mb(c.GoalBytes), " MB goal, ",
+		mb(c.StackBytes), " MB stacks, ", mb(c.GlobalBytes), " MB globals, ", fmt.Sprint(c.Procs), " P")
+	if c.Forced {
+		f = append(f, " (forced)")
+	}
+	return append(f, "\n")
+}
+
+func randomCycle(r *rand.Rand, n uint64) Cycle {
+	d := func() time.Duration { return time.Duration(r.IntN(10_000_000)) * time.Microsecond }
+	b := func() int64 { return int64(r.IntN(1<<16)) << 20 }
+	return Cycle{
+		N: n, At: time.Duration(r.IntN(1e6)) * time.Millisecond, Percent: int64(r.IntN(100)),
+		SweepTermination: d(), Marking: d(), MarkTermination: d(),
+		SweepTerminationCPU: d(), AssistCPU: d(), DedicatedCPU: d(), IdleCPU: d(), MarkTerminationCPU: d(),
+		StartBytes: b(), EndBytes: b(), LiveBytes: b(), GoalBytes: b(), StackBytes: b(), GlobalBytes: b(),
+		Procs: int64(1 + r.IntN(64)), Forced: r.IntN(4) == 0, Leaks: r.IntN(4) == 0,
+	}
+}
+
+// packets is a reader that returns one packet a Read.
+type packets []string
+
+func (p *packets) Read(b []byte) (int, error) {
+	if len(*p) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, (*p)[0])
+	*p = (*p)[1:]
+	return n, nil
+}
+
+// TestReadPacketsSeparates lays the program's writes between the fragments of
+// the runtime's lines at random and expects both back whole.
+func TestReadPacketsSeparates(t *testing.T) {
+	texts := []string{"hello\n", "gc is a word, 1 of many\n", "no end", " @", "panic: x\n", "7 apples\n", sample + "\n", "gc 1 @0.1s\n", "%: "}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var stream packets
+		var want []Cycle
+		var own strings.Builder
+		relayed := 0
+		atLineStart := true
+		for n := range uint64(r.IntN(20)) {
+			c := randomCycle(r, n+1)
+			want = append(want, c)
+			for i, f := range fragments(c) {
+				stream = append(stream, f)
+				for r.IntN(8) == 0 {
+					s := texts[r.IntN(len(texts))]
+					if i == 0 && s == " @" || i == 1 && s == " @" || i == 5 && s == "%: " {
+						continue // would be a fragment of the runtime's
+					}
+					stream = append(stream, s)
+					if s == sample+"\n" && atLineStart {
+						relayed++
+					} else {
+						own.WriteString(s)
+					}
+					atLineStart = strings.HasSuffix(s, "\n")
+				}
+			}
+		}
+		var got strings.Builder
+		trace, err := ReadPackets(&stream, &got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(trace.Cycles, want) || trace.Gaps != 0 {
+			t.Fatalf("seed %d: cycles %+v, %d gaps\nwant %+v", seed, trace.Cycles, trace.Gaps, want)
+		}
+		if got.String() != own.String() || trace.Relayed != relayed {
+			t.Fatalf("seed %d: own output %q, %d relayed\nwant %q, %d", seed, got.String(), trace.Relayed, own.String(), relayed)
+		}
+	}
+}
+
+func TestReadPacketsTellsProcessesApart(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var stream packets
+	for n := range uint64(5) {
+		for range 3 {
+			stream = append(stream, fragments(randomCycle(r, n+1))...)
+		}
+	}
+	stream = append(stream, fragments(randomCycle(r, 9))...)
+	trace, err := ReadPackets(&stream, io.Discard)
+	if err != nil || len(trace.Cycles) != 16 || trace.Streams != 4 || trace.Gaps != 1 {
+		t.Errorf("%d cycles, %d streams, %d gaps, %v; want 16, 4 (one unexplained), 1", len(trace.Cycles), trace.Streams, trace.Gaps, err)
+	}
+}
+
+func TestReadPacketsOlderGo(t *testing.T) {
+	now := strings.Join(fragments(Cycle{N: 1, Procs: 1}), "|")
+	stream := packets(strings.Split(strings.Replace(now, "%|: ", "%: ", 1), "|"))
+	trace, err := ReadPackets(&stream, io.Discard)
+	if err != nil || len(trace.Cycles) != 1 {
+		t.Errorf("%d cycles, %v; want 1", len(trace.Cycles), err)
+	}
+}
+
+func TestReadPacketsLosesNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stream  packets
+		own     string
+		relayed int
+	}{
+		"unfinished line":  {packets{"gc ", "1", " @"}, "gc 1 @", 0},
+		"literal word":     {packets{"gc ", "gc ", "x\n"}, "x\ngc gc ", 0},
+		"no end of line":   {packets{"a\nb"}, "a\nb", 0},
+		"relayed, no end":  {packets{sample}, "", 1},
+		"relayed in parts": {packets{"x\n" + sample[:40], sample[40:] + "\ny\n"}, "x\ny\n", 1},
+		"long line":        {packets{strings.Repeat("x", 3000), sample + "\n"}, strings.Repeat("x", 3000) + sample + "\n", 0},
+		"numbers of dots":  {append(packets(fragments(Cycle{N: 1})[:1]), "1.2.3", "\n"), "\ngc 1.2.3", 0},
+	} {
+		var own strings.Builder
+		trace, err := ReadPackets(&tc.stream, &own)
+		if err != nil || own.String() != tc.own || trace.Relayed != tc.relayed || len(trace.Cycles) != 0 {
+			t.Errorf("%s: own %.80q, %d relayed, %d cycles, %v; want %.80q, %d", name, own.String(), trace.Relayed, len(trace.Cycles), err, tc.own, tc.relayed)
+		}
+	}
+}
+
+func TestReadLines(t *testing.T) {
+	var own strings.Builder
+	trace, err := ReadLines(strings.NewReader("a\n"+strings.Replace(sample, "gc 2", "gc 1", 1)+"\nb\n"+sample+"\nc"), &own)
+	if err != nil || len(trace.Cycles) != 2 || trace.Gaps != 0 || own.String() != "a\nb\nc" {
+		t.Errorf("%d cycles, %d gaps, own %q, %v", len(trace.Cycles), trace.Gaps, own.String(), err)
+	}
+}
+
+func FuzzParseLine(f *testing.F) {
+	f.Add(sample)
+	f.Add(strings.Replace(sample, "17%:", "-1% (checking for goroutine leaks):", 1))
+	f.Fuzz(func(t *testing.T, line string) {
+		c, err := ParseLine(line)
+		if err != nil {
+			return
+		}
+		again, err := ParseLine(strings.TrimSuffix(strings.Join(fragments(c), ""), "\n"))
+		if err != nil || again != c {
+			t.Errorf("%q: %+v became %+v, %v", line, c, again, err)
+		}
+	})
+}
+
+// FuzzReadPackets cuts the input into packets at zero bytes: no byte may be
+// lost or made up.
+func FuzzReadPackets(f *testing.F) {
+	f.Add([]byte(strings.Join(fragments(Cycle{N: 1, Procs: 4}), "\x00")))
+	f.Add([]byte("gc \x00gc \x001\x00" + sample + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var stream packets
+		total := 0
+		for _, p := range bytes.Split(data, []byte{0}) {
+			if len(p) > 0 && len(p) <= PacketBytes {
+				stream = append(stream, string(p))
+				total += len(p)
+			}
+		}
+		var own bytes.Buffer
+		trace, err := ReadPackets(&stream, &own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trace.Cycles) == 0 && trace.Relayed == 0 && own.Len() != total {
+			t.Errorf("%d bytes in, %d out", total, own.Len())
+		}
+		if own.Len() > total {
+			t.Errorf("%d bytes in, %d out", total, own.Len())
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// A Trace is what a stream held besides the program's own output.
+type Trace struct {
+	Cycles []Cycle // in the order in which their lines ended
+	// Relayed counts the lines of the gctrace format that arrived whole.
+	Relayed int
+	// Streams is the number of processes that printed cycles, as far as the
+	// numbering tells them apart.
+	Streams int
+	// Gaps counts the cycles whose number does not follow any before: lines
+	// before them were lost, or the program made these up.
+	Gaps int
+
+	last []uint64 // by stream: its latest N
+}
+
+// add appends c and finds out which process it belongs to.
+func (t *Trace) add(c Cycle) {
+	c.Stream = slices.Index(t.last, c.N-1)
+	if c.Stream < 0 {
+		if c.N != 1 {
+			t.Gaps++
+		}
+		c.Stream = len(t.last)
+		t.last = append(t.last, 0)
+		t.Streams++
+	}
+	t.last[c.Stream] = c.N
+	t.Cycles = append(t.Cycles, c)
+}
+
+// PacketBytes is the size of the largest packet that a pipe in packet mode
+// delivers: longer writes arrive as several packets.
+const PacketBytes = 4096
+
+// ReadPackets reads r to its end. Each Read must return what one write wrote,
+// as a pipe opened with O_DIRECT does on Linux. Everything that is not part of
+// a gctrace line goes to own, line by line.
+//
+// A program that itself writes the runtime's fragments, each by itself and in
+// their order, cannot be told from the runtime.
+func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
+	var t Trace
+	var open []*partial
+	rest := ownWriter{w: own, found: func(Cycle) { t.Relayed++ }}
+	err := readAll(r, func(packet []byte) { open = t.packet(open, packet, &rest) })
+	for _, p := range open { // began like a line and never became one
+		rest.Write(p.text)
+	}
+	rest.flush()
+	return t, errors.Join(err, rest.err)
+}
+
+// ReadLines reads r to its end where writes cannot be told apart. Every line
+// of the format counts as a cycle, whoever printed it; a line that the
+// program's own output split is lost, which shows as a gap.
+func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
+	var t Trace
+	rest := ownWriter{w: own, found: t.add}
+	err := readAll(r, rest.Write)
+	rest.flush()
+	return t, errors.Join(err, rest.err)
+}
+
+// readAll calls each with what every Read returned.
+func readAll(r io.Reader, each func([]byte)) error {
+	buf := make([]byte, PacketBytes)
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			each(buf[:n])
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("gctrace: read: %w", err)
+		}
+	}
+}
+
+// packet takes one packet and returns the lines that are still unfinished.
+func (t *Trace) packet(open []*partial, packet []byte, rest *ownWriter) []*partial {
+	for i, p := range open {
+		if !p.take(packet) {
+			continue
+		}
+		if p.step == len(grammar) {
+			c, err := ParseLine(string(bytes.TrimSuffix(p.text, []byte("\n"))))
+			if err != nil {
+				rest.Write(p.text)
+			} else {
+				t.add(c)
+			}
+			open = slices.Delete(open, i, i+1)
+		}
+		return open
+	}
+	// A bound on unfinished lines keeps a program that writes "gc " over and
+	// over from growing the list: what would be too much is its own output.
+	const most = 64
+	p := &partial{}
+	if len(open) < most && p.take(packet) {
+		return append(open, p)
+	}
+	rest.Write(packet)
+	return open
+}
+
+// A partial is a line of which the fragments up to step have arrived.
+type partial struct {
+	text []byte
+	step int
+}
+
+// take adds the packet if it is the fragment that comes next.
+func (p *partial) take(packet []byte) bool {
+	for step := p.step; step < len(grammar); step++ {
+		f := grammar[step]
+		if f.matches(packet) {
+			p.text = append(p.text, packet...)
+			p.step = step + 1
+			if f.text == "%" && bytes.Equal(packet, []byte("%: ")) {
+				p.step += 2 // Go before 1.26 writes the sign and the colon at once
+			}
+			return true
+		}
+		if !f.optional {
+			return false
+		}
+	}
+	return false
+}
+
+// A fragment is one write of the runtime's: a fixed text, or a number.
+type fragment struct {
+	text     string // "" for a number
+	optional bool
+}
+
+func (f fragment) matches(packet []byte) bool {
+	switch f.text {
+	case "":
+		return isNumber(packet)
+	case "%":
+		return string(packet) == "%" || string(packet) == "%: "
+	}
+	return string(packet) == f.text
+}
+
+func isNumber(packet []byte) bool {
+	if len(packet) == 0 || len(packet) > 24 {
+		return false
+	}
+	for i, c := range packet {
+		if (c < '0' || c > '9') && c != '.' && (c != '-' || i > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// grammar is the sequence of fragments of a line; see gcMarkTermination in
+// runtime/mgc.go.
+var grammar = func() []fragment {
+	n := fragment{}
+	lit := func(s string) fragment { return fragment{text: s} }
+	return []fragment{
+		lit("gc "), n, lit(" @"), n, lit("s "), n, lit("%"),
+		{text: " (checking for goroutine leaks)", optional: true}, lit(": "),
+		n, lit("+"), n, lit("+"), n, lit(" ms clock, "),
+		n, lit("+"), n, lit("/"), n, lit("/"), n, lit("+"), n, lit(" ms cpu, "),
+		n, lit("->"), n, lit("->"), n, lit(" MB, "), n, lit(" MB goal, "),
+		n, lit(" MB stacks, "), n, lit(" MB globals, "), n, lit(" P"),
+		{text: " (forced)", optional: true}, lit("\n"),
+	}
+}()
+
+// ownWriter passes the program's own output on by lines and holds back those
+// of the gctrace format.
+type ownWriter struct {
+	w     io.Writer
+	found func(Cycle) // called for each line held back
+	line  []byte      // what of the current line was not passed on yet
+	begun bool        // some of it was
+	err   error       // the first of w's
+}
+
+// longLine is more than any gctrace line has.
+const longLine = 1024
+
+func (o *ownWriter) Write(b []byte) {
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n') + 1
+		if end == 0 {
+			o.line = append(o.line, b...)
+			if len(o.line) > longLine {
+				o.pass()
+				o.begun = true
+			}
+			return
+		}
+		o.line = append(o.line, b[:end]...)
+		b = b[end:]
+		o.flush()
+	}
+}
+
+// flush ends the line.
+func (o *ownWriter) flush() {
+	if !o.begun && bytes.HasPrefix(o.line, []byte("gc ")) && len(o.line) <= longLine {
+		if c, err := ParseLine(string(bytes.TrimSuffix(o.line, []byte("\n")))); err == nil {
+			o.found(c)
+			o.line = o.line[:0]
+		}
+	}
+	o.pass()
+	o.begun = false
+}
+
+func (o *ownWriter) pass() {
+	if len(o.line) > 0 && o.err == nil {
+		_, o.err = o.w.Write(o.line)
+	}
+	o.line = o.line[:0]
+}

@@ -1,0 +1,183 @@
+// Package host describes the machine that figures come from: [Fingerprint]
+// says what it is, a [Meter] says what else happened on it meanwhile.
+//
+// Everything is read from /proc, /sys and the cgroup file systems, versions 1
+// and 2, without a library and without privileges. On platforms that lack
+// these files, the fields stay empty, and -1 in a [cell.Noise]: unknown is
+// never reported as none. All functions may be called from several goroutines
+// at once; a Meter belongs to one.
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/base/cgroup"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// root is the file system that the parsers read: paths have no leading slash.
+var root = os.DirFS("/")
+
+// Fingerprint describes this machine and the running binary.
+func Fingerprint() cell.Machine {
+	m := fingerprint(root, runtime.NumCPU())
+	m.OS, m.Arch = runtime.GOOS, runtime.GOARCH
+	m.GoVersion = runtime.Version()
+	m.Isobar = Version()
+	if name, err := os.Hostname(); err == nil {
+		digest := sha256.Sum256([]byte(name))
+		m.Hostname = hex.EncodeToString(digest[:4])
+	}
+	return m
+}
+
+// fingerprint fills in what the files under fsys tell.
+func fingerprint(fsys fs.FS, cpus int) cell.Machine {
+	group := cgroup.Read(fsys)
+	m := cell.Machine{
+		Kernel:      readLine(fsys, "proc/sys/kernel/osrelease"),
+		CPU:         cpuModel(fsys),
+		CPUs:        cpus,
+		CPUQuota:    group.CPUs,
+		MemoryBytes: memInfo(fsys, "MemTotal"),
+		Cgroup:      group.Version,
+		Virtual:     virtual(fsys),
+		Governor:    readLine(fsys, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		HugePages:   selected(readLine(fsys, "sys/kernel/mm/transparent_hugepage/enabled")),
+		Clocksource: readLine(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+	}
+	if group.MemoryBytes > 0 && (m.MemoryBytes == 0 || group.MemoryBytes < m.MemoryBytes) {
+		m.MemoryBytes = group.MemoryBytes
+	}
+	warn := func(text string) { m.Warnings = append(m.Warnings, text) }
+	if m.Governor != "" && m.Governor != "performance" {
+		warn("the CPU frequency governor is " + m.Governor + ": clock speed follows load, and figures with it")
+	}
+	if m.Clocksource != "" && m.Clocksource != "tsc" && m.Clocksource != "kvm-clock" && m.Clocksource != "arch_sys_counter" {
+		warn("the clock source is " + m.Clocksource + ": reading the clock is a system call")
+	}
+	if m.CPUQuota > 0 && m.CPUQuota < float64(cpus) {
+		warn("the cgroup allows " + strconv.FormatFloat(m.CPUQuota, 'g', 3, 64) + " of " + strconv.Itoa(cpus) + " CPUs: bursts are throttled")
+	}
+	return m
+}
+
+// Version is the module version that the running binary was built from, or
+// "devel" with the revision where that is known.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}
+
+// cpuModel reads the model, which cpuinfo names on amd64; on arm64 it gives
+// numbers, which are kept as they are.
+func cpuModel(fsys fs.FS) string {
+	if v := keyValue(fsys, "proc/cpuinfo", "model name"); v != "" {
+		return v
+	}
+	implementer, part := keyValue(fsys, "proc/cpuinfo", "CPU implementer"), keyValue(fsys, "proc/cpuinfo", "CPU part")
+	if implementer != "" || part != "" {
+		return strings.TrimSpace("implementer " + implementer + " part " + part)
+	}
+	return ""
+}
+
+// virtual names the layers between the program and the hardware, as far as
+// they show: container runtime, hypervisor, product.
+func virtual(fsys fs.FS) string {
+	var layers []string
+	for _, mark := range []struct{ file, name string }{
+		{".dockerenv", "docker"}, {"run/.containerenv", "podman"},
+	} {
+		if _, err := fs.Stat(fsys, mark.file); err == nil {
+			layers = append(layers, mark.name)
+		}
+	}
+	for _, flag := range strings.Fields(keyValue(fsys, "proc/cpuinfo", "flags")) {
+		if flag == "hypervisor" {
+			layers = append(layers, "virtual machine")
+			break
+		}
+	}
+	for _, file := range []string{"sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name"} {
+		if s := readLine(fsys, file); s != "" && len(layers) > 0 {
+			layers = append(layers, s)
+		}
+	}
+	return strings.Join(layers, ", ")
+}
+
+// selected returns the bracketed word of a sysfs choice such as
+// "always [madvise] never".
+func selected(choice string) string {
+	_, rest, _ := strings.Cut(choice, "[")
+	word, _, _ := strings.Cut(rest, "]")
+	return word
+}
+
+// AvailableBytes is how much memory can be taken now without pushing others
+// out: what the kernel estimates, or what is left below the cgroup limit if
+// that is less. ok is false where neither is known.
+func AvailableBytes() (n int64, ok bool) { return available(root) }
+
+func available(fsys fs.FS) (int64, bool) {
+	n := memInfo(fsys, "MemAvailable")
+	group := cgroup.Read(fsys)
+	if group.MemoryBytes > 0 {
+		if left := max(group.MemoryBytes-group.MemoryUsedBytes, 0); n == 0 || left < n {
+			return left, true
+		}
+	}
+	return n, n > 0
+}
+
+// memInfo reads a value of /proc/meminfo in bytes; 0 if it is not there.
+func memInfo(fsys fs.FS, key string) int64 {
+	fields := strings.Fields(keyValue(fsys, "proc/meminfo", key))
+	if len(fields) != 2 || fields[1] != "kB" {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil || n < 0 || n > 1<<50 {
+		return 0
+	}
+	return n << 10
+}
+
+// keyValue returns the value of the first "key : value" line of a file.
+func keyValue(fsys fs.FS, name, key string) string {
+	data, _ := fs.ReadFile(fsys, name)
+	for line := range strings.Lines(string(data)) {
+		k, v, ok := strings.Cut(line, ":")
+		if ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// readLine returns the first line of a file, or "".
+func readLine(fsys fs.FS, name string) string {
+	data, _ := fs.ReadFile(fsys, path.Clean(name))
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Meter measures what else happens on the machine between Start and Stop.
+// It belongs to one goroutine and must not be copied.
+type Meter struct {
+	began  time.Time
+	before reading
+}
+
+// Start begins to measure. Run one cell at a time between Start and Stop, and
+// wait for its process before Stop: the CPU time of the children that this
+// process has waited for is taken for the cell's.
+func Start() *Meter { return &Meter{began: time.Now(), before: read(root)} }
+
+// Stop returns what happened since Start. Figures that the platform does not
+// give are -1.
+func (m *Meter) Stop() cell.Noise {
+	return m.before.until(read(root), time.Since(m.began))
+}
+
+// userHz is the unit of the times in /proc/stat: USER_HZ is 100 on every
+// architecture that Go supports.
+const userHz = 100
+
+// A reading is one look at the counters; -1 marks those that are not there.
+type reading struct {
+	busy, idle, steal float64 // CPU seconds of the whole machine
+	children          float64 // CPU seconds of children waited for
+	cpuStall          float64 // seconds in which some task waited for a CPU
+	memoryStall       float64
+}
+
+func read(fsys fs.FS) reading {
+	r := reading{busy: -1, idle: -1, steal: -1, children: childrenCPU()}
+	r.cpuStall, r.memoryStall = stall(fsys, "proc/pressure/cpu"), stall(fsys, "proc/pressure/memory")
+	// cpu user nice system idle iowait irq softirq steal guest guest_nice,
+	// where user and nice contain the times of guests.
+	fields := strings.Fields(readLine(fsys, "proc/stat"))
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return r
+	}
+	var v [8]float64
+	for i := range v {
+		n, err := strconv.ParseUint(fields[i+1], 10, 64)
+		if err != nil {
+			return r
+		}
+		v[i] = float64(n) / userHz
+	}
+	r.busy = v[0] + v[1] + v[2] + v[5] + v[6]
+	r.idle = v[3] + v[4]
+	r.steal = v[7]
+	return r
+}
+
+// stall reads the total of the "some" line of a pressure file, in seconds.
+func stall(fsys fs.FS, name string) float64 {
+	fields := strings.Fields(readLine(fsys, name))
+	if len(fields) != 5 || fields[0] != "some" {
+		return -1
+	}
+	micros, err := strconv.ParseUint(strings.TrimPrefix(fields[4], "total="), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return float64(micros) / 1e6
+}
+
+func (r reading) until(now reading, wall time.Duration) cell.Noise {
+	noise := cell.Noise{Steal: -1, CPUPressure: -1, MemoryPressure: -1, OtherCPU: -1}
+	seconds := wall.Seconds()
+	if seconds <= 0 {
+		return noise
+	}
+	if r.busy >= 0 && now.busy >= 0 {
+		busy, steal := now.busy-r.busy, now.steal-r.steal
+		if total := busy + steal + now.idle - r.idle; total > 0 {
+			noise.Steal = share(steal / total)
+		}
+		if r.children >= 0 && now.children >= 0 {
+			noise.OtherCPU = max(busy-(now.children-r.children), 0) / seconds
+		}
+	}
+	if r.cpuStall >= 0 && now.cpuStall >= 0 {
+		noise.CPUPressure = share((now.cpuStall - r.cpuStall) / seconds)
+	}
+	if r.memoryStall >= 0 && now.memoryStall >= 0 {
+		noise.MemoryPressure = share((now.memoryStall - r.memoryStall) / seconds)
+	}
+	return noise
+}
+
+func share(x float64) float64 { return min(max(x, 0), 1) }

@@ -1,0 +1,207 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// A client is one connection. It belongs to its goroutine, and to Run when
+// that has ended.
+type client struct {
+	*run
+	nc net.Conn
+	in *bufio.Reader
+
+	due, done, failed int64
+	firstErr          error
+}
+
+func (c *client) dial() error {
+	c.close()
+	nc, err := c.connect()
+	if err != nil {
+		return err
+	}
+	c.nc = nc
+	if c.in == nil {
+		c.in = bufio.NewReaderSize(nc, 16<<10)
+	} else {
+		c.in.Reset(nc)
+	}
+	if c.message == nil {
+		return nil
+	}
+	if _, err := c.nc.Write(c.bytes); err != nil {
+		return err
+	}
+	_, _, err = c.head("101")
+	return err
+}
+
+// connect makes a connection whose reads and writes end when the run must.
+func (r *run) connect() (net.Conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(r.ctx, "tcp", r.Address)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := r.ctx.Deadline(); ok {
+		nc.SetDeadline(deadline)
+	}
+	return nc, nil
+}
+
+func (c *client) close() {
+	if c != nil && c.nc != nil {
+		c.nc.Close() // everything that was wanted has been read
+		c.nc = nil
+	}
+}
+
+// loop sends every batch of requests of the schedule whose number is i modulo
+// the number of connections. Once there is no time left it counts those that
+// had become due.
+func (c *client) loop(i int64) {
+	n, end := int64(c.Pipeline), c.Duration
+	sending := true
+	for ; ; i += int64(c.Connections) {
+		var due time.Duration
+		if c.Rate > 0 {
+			due = c.Config.due(i * n)
+		} else {
+			due = time.Since(c.start)
+		}
+		if due >= end {
+			return
+		}
+		c.due += n
+		if sending && c.wait(due) {
+			c.batch(due)
+			continue
+		}
+		if c.Rate == 0 {
+			return
+		}
+		sending, end = false, min(end, time.Since(c.start))
+	}
+}
+
+// wait sleeps until due and reports whether there is time left.
+func (c *client) wait(due time.Duration) bool {
+	if ahead := due - time.Since(c.start); ahead > 0 {
+		timer := time.NewTimer(ahead)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.ctx.Done():
+		}
+	}
+	return c.ctx.Err() == nil && time.Since(c.start) < 2*c.Duration
+}
+
+// batch sends the requests that are due together and reads their answers.
+func (c *client) batch(due time.Duration) {
+	began := time.Since(c.start)
+	err := c.send()
+	for left := int64(c.Pipeline); left > 0; left-- {
+		if err == nil {
+			err = c.receive()
+		}
+		if err != nil {
+			c.failed += left
+			if c.firstErr == nil {
+				c.firstErr = err
+			}
+			c.close()
+			return
+		}
+		end := time.Since(c.start)
+		c.done++
+		c.response.Record(end - due)
+		c.service.Record(end - began)
+	}
+}
+
+func (c *client) send() error {
+	if c.nc == nil {
+		if err := c.dial(); err != nil {
+			return err
+		}
+	}
+	out := c.bytes
+	if c.message != nil {
+		out = c.message
+	}
+	_, err := c.nc.Write(out)
+	return err
+}
+
+var errClosing = errors.New("the server closed the connection after its answer")
+
+// receive reads an answer to its end.
+func (c *client) receive() error {
+	if c.message != nil {
+		_, err := c.in.Discard(len(c.message))
+		return err
+	}
+	length, closing, err := c.head("200")
+	switch {
+	case err != nil:
+		return err
+	case length == chunked:
+		err = c.discardChunks()
+	case length < 0:
+		return errors.New("an answer without Content-Length that is not chunked")
+	default:
+		_, err = c.in.Discard(length)
+	}
+	if err != nil {
+		return err
+	}
+	if closing {
+		return errClosing
+	}
+	return nil
+}
+
+// chunked stands for the length of an answer in chunks.
+const chunked = -2
+
+// head reads the head of an answer, which must have that status. length is -1
+// without a Content-Length.
+func (c *client) head(want string) (length int, closing bool, err error) {
+	status, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return 0, false, err
+	}
+	if !bytes.HasPrefix(status, []byte("HTTP/1.1 "+want+" ")) {
+		return 0, false, fmt.Errorf("answer %q, want %s", bytes.TrimSpace(status), want)
+	}
+	length = -1
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return 0, false, err
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			return length, closing, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch {
+		case len(name) == len("content-length") && bytes.EqualFold(name, []byte("content-length")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, false, fmt.Errorf("Content-Length %q: %w", value, err)
+			}
+		case len(name) == len("transfer-encoding") && bytes.EqualFold(name, []byte("transfer-encoding")) && bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")):
+			length = chunked
+		case len(name) == len("connection") && bytes.EqualFold(name, []byte("connection")):
+			closing = bytes.EqualFold(bytes.TrimSpace(value), []byte("close"))
+		}
+	}
+}

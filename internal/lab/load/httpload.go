@@ -1,0 +1,203 @@
+// Package load sends HTTP/1.1 requests to a server on this machine and
+// records how long the answers take.
+//
+// With a rate it is an open loop: each connection has its share of a schedule
+// that does not wait for answers, and response time counts from when a request
+// was due. A connection has one request under way; what becomes due meanwhile
+// is sent late, and its lateness is in its response time (the method of wrk2).
+// Without a rate it is a closed loop. Answers other than 200, and connections
+// that fail, are counted; a failed connection is made again.
+//
+// Connections may be upgraded first, and then carry messages that come back.
+// Beside the load there may be connections that begin a request and send no more.
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/latency"
+)
+
+// Config says what to send.
+type Config struct {
+	// Address is host and port of the server: a loopback address.
+	Address string
+	// Path is the request target; "" is /load?item=42.
+	Path string
+	// Headers is the number of header fields besides Host, of 32 bytes each.
+	Headers int
+	// BodyBytes is the size of the body of a POST; 0 sends GET.
+	BodyBytes int
+	// Connections is how many there are; 0 is 1.
+	Connections int
+	// Pipeline is the number of requests that a connection sends at a time. All
+	// are due with the first. 0 is 1.
+	Pipeline int
+	// Upgrade has every connection ask for another protocol first. What counts
+	// as a request then is a message of BodyBytes, which must come back.
+	Upgrade bool
+	// HalfOpen is the number of further connections, which send the beginning of
+	// a head and nothing more. One that the server closes is made again.
+	HalfOpen int
+	// Rate is in requests a second over all connections; 0 is a closed loop.
+	Rate float64
+	// Busy and Idle, if Idle is not 0, interrupt the schedule: requests are due
+	// for Busy, then none for Idle. Rate is that within Busy.
+	Busy, Idle time.Duration
+	// Duration ends the schedule. What is due before is still done, for at most
+	// as long again.
+	Duration time.Duration
+}
+
+// Result is what came back.
+type Result struct {
+	Due, Done int64 // requests; those done were answered by 200
+	Failed    int64
+	FirstErr  error // of those that failed
+	// HalfOpen is how many half-open connections there were at the end, Reopened
+	// how often one was made again.
+	HalfOpen, Reopened int64
+	Elapsed            time.Duration
+	// Response is from when a request was due, Service from when it was sent,
+	// to the end of the answer.
+	Response, Service *latency.Histogram
+}
+
+func (c Config) check() error {
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return fmt.Errorf("httpload: address %q: %w; want host:port", c.Address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("httpload: address %q is not a loopback address; load goes to this machine only", c.Address)
+	}
+	switch {
+	case c.Duration <= 0:
+		return errors.New("httpload: no Duration")
+	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 || c.Pipeline < 0 || c.HalfOpen < 0:
+		return errors.New("httpload: a negative setting")
+	case c.Upgrade && (c.BodyBytes == 0 || c.Pipeline > 1):
+		return errors.New("httpload: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")
+	case c.Path != "" && (c.Path[0] != '/' || strings.ContainsAny(c.Path, " \r\n")):
+		return fmt.Errorf("httpload: path %q; want one that begins with / and has no space", c.Path)
+	case c.Idle > 0 && (c.Busy == 0 || c.Rate == 0):
+		return errors.New("httpload: Idle without Busy or Rate; bursts need both")
+	}
+	return nil
+}
+
+// request returns the bytes of a request. Its body is left out if the
+// connection is upgraded.
+func (c Config) request() []byte {
+	var b strings.Builder
+	method := "GET"
+	if c.BodyBytes > 0 && !c.Upgrade {
+		method = "POST"
+	}
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, c.Path, c.Address)
+	for i := range c.Headers {
+		fmt.Fprintf(&b, "X-Field-%02d: %s\r\n", i, "abcdefghijklmnopqr")
+	}
+	switch {
+	case c.Upgrade:
+		b.WriteString("Connection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		return []byte(b.String())
+	case c.BodyBytes > 0:
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", c.BodyBytes)
+	}
+	b.WriteString("\r\n")
+	return append([]byte(b.String()), c.body()...)
+}
+
+func (c Config) body() []byte {
+	b := make([]byte, c.BodyBytes)
+	for i := range b {
+		b[i] = 'a' + byte(i%26)
+	}
+	return b
+}
+
+// due returns when request i of a schedule is due.
+func (c Config) due(i int64) time.Duration {
+	t := time.Duration(float64(i) / c.Rate * float64(time.Second))
+	if c.Idle > 0 {
+		t += t / c.Busy * c.Idle
+	}
+	return t
+}
+
+// Run makes the connections, then sends what the schedule says. It returns
+// early with what was done when ctx ends.
+func Run(ctx context.Context, c Config) (Result, error) {
+	c.Connections, c.Pipeline = max(c.Connections, 1), max(c.Pipeline, 1)
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	if c.Path == "" {
+		c.Path = "/load?item=42"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*c.Duration+patience)
+	defer cancel()
+	run := &run{Config: c, ctx: ctx, response: latency.NewRecorder(), service: latency.NewRecorder()}
+	run.bytes = bytes.Repeat(c.request(), c.Pipeline)
+	if c.Upgrade {
+		run.message = c.body()
+	}
+	half, err := run.openHalf(c.HalfOpen)
+	defer half.close()
+	if err != nil {
+		return Result{}, err
+	}
+	clients := make([]*client, c.Connections)
+	defer func() {
+		for _, cl := range clients {
+			cl.close()
+		}
+	}()
+	for i := range clients {
+		cl := &client{run: run}
+		clients[i] = cl
+		if err := cl.dial(); err != nil {
+			return Result{}, fmt.Errorf("httpload: %w; is the server up?", err)
+		}
+	}
+	run.start = time.Now()
+	var wg sync.WaitGroup
+	for i, cl := range clients {
+		wg.Go(func() { cl.loop(int64(i)) })
+	}
+	wg.Wait()
+	r := Result{
+		Elapsed: time.Since(run.start), Response: run.response.Snapshot(), Service: run.service.Snapshot(),
+		HalfOpen: half.open.Load(), Reopened: half.reopened.Load(),
+	}
+	for _, cl := range clients {
+		r.Due += cl.due
+		r.Done += cl.done
+		r.Failed += cl.failed
+		if r.FirstErr == nil {
+			r.FirstErr = cl.firstErr
+		}
+	}
+	return r, nil
+}
+
+// patience is the time for connecting and for what is under way at the end.
+const patience = 10 * time.Second
+
+// A run is what the clients share; it does not change once they run.
+type run struct {
+	Config
+	ctx               context.Context
+	bytes             []byte // the requests that are sent at a time, or the one that upgrades
+	message           []byte // nil without Upgrade
+	start             time.Time
+	response, service *latency.Recorder
+}

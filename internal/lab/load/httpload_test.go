@@ -1,0 +1,226 @@
+package load
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// What is due counts as backlog once the run has taken twice its duration, so
+// runs whose requests are all to be done are long, with few requests.
+
+func TestRunDoesWhatIsDue(t *testing.T) {
+	t.Parallel()
+	var requests, bytes atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil || r.Header.Get("X-Field-07") == "" || r.Header.Get("X-Field-08") != "" {
+			t.Errorf("request with fields %v: %v", r.Header, err)
+		}
+		requests.Add(1)
+		bytes.Add(n)
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	c := Config{Address: srv.Listener.Addr().String(), Headers: 8, BodyBytes: 100, Connections: 3, Rate: 50, Duration: 2 * time.Second}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 100 || r.Done != 100 || r.Failed != 0 || requests.Load() != 100 || bytes.Load() != 100*100 {
+		t.Errorf("due %d, done %d, failed %d; the server saw %d requests and %d bytes; want 100 of each, and 10000 bytes", r.Due, r.Done, r.Failed, requests.Load(), bytes.Load())
+	}
+	if r.Response.Count() != 100 || r.Service.Count() != 100 || r.Response.Max() < r.Service.Min() {
+		t.Errorf("%d response times, %d service times; want 100", r.Response.Count(), r.Service.Count())
+	}
+	c.Rate, c.Duration = 0, time.Second
+	if r, err = Run(t.Context(), c); err != nil || r.Done == 0 || r.Done != r.Due || r.Failed != 0 {
+		t.Errorf("closed loop: %+v, %v", r, err)
+	}
+}
+
+// TestDueCountsWhatWasNotSent: a server that is too slow does not make the
+// schedule shorter.
+func TestDueCountsWhatWasNotSent(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(1500 * time.Millisecond)
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Connections: 2, Rate: 100, Duration: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 100 || r.Done == 0 || r.Done > 10 || r.Failed != 0 {
+		t.Errorf("due %d, done %d, failed %d; want 100 due and a few of them done", r.Due, r.Done, r.Failed)
+	}
+}
+
+// TestStall shows that what is due during a stall is charged to it.
+func TestStall(t *testing.T) {
+	t.Parallel()
+	const stall = time.Second
+	var once atomic.Bool
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !once.Swap(true) {
+			time.Sleep(stall) // the stall that is measured
+		}
+		io.WriteString(w, "ok")
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 40, Duration: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 40 requests came due during the stall, one of them was under way.
+	if r.Done != 80 || r.Response.Quantile(0.6) <= r.Service.Quantile(0.6) || r.Response.Quantile(0.75) < stall/10 {
+		t.Errorf("done %d; response p75 %v, service p75 %v; want 80, and a response time that has the stall in it", r.Done, r.Response.Quantile(0.75), r.Service.Quantile(0.75))
+	}
+}
+
+func TestBursts(t *testing.T) {
+	c := Config{Rate: 1000, Busy: 20 * time.Millisecond, Idle: 80 * time.Millisecond}
+	for i, want := range map[int64]time.Duration{0: 0, 19: 19 * time.Millisecond, 20: 100 * time.Millisecond, 39: 119 * time.Millisecond, 40: 200 * time.Millisecond} {
+		if got := c.due(i); got != want {
+			t.Errorf("request %d is due at %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1)%2 == 0 {
+			http.Error(w, "no", http.StatusTeapot)
+		}
+	}))
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), Rate: 10, Duration: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 10 || r.Failed != 10 || r.FirstErr == nil || !strings.Contains(r.FirstErr.Error(), "418") {
+		t.Errorf("done %d, failed %d: %v; want 10, 10 and the status", r.Done, r.Failed, r.FirstErr)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	for _, tc := range []struct {
+		c    Config
+		want string
+	}{
+		{Config{Address: "192.0.2.1:80", Duration: 1}, "loopback"},
+		{Config{Address: "example.com:80", Duration: 1}, "loopback"},
+		{Config{Address: "127.0.0.1", Duration: 1}, "host:port"},
+		{Config{Address: "127.0.0.1:1"}, "Duration"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Rate: -1}, "negative"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Idle: 1}, "Busy"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, HalfOpen: -1}, "negative"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Upgrade: true}, "BodyBytes"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, Path: "/a b"}, "begins with /"},
+		{Config{Address: "127.0.0.1:1", Duration: 1, HalfOpen: 1}, "half-open"},
+		{Config{Address: "127.0.0.1:1", Duration: 1}, "is the server up"},
+	} {
+		if _, err := Run(t.Context(), tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want an error with %q", tc.c, err, tc.want)
+		}
+	}
+}
+
+// TestPipeline sends eight requests at a time.
+func TestPipeline(t *testing.T) {
+	t.Parallel()
+	var requests, conns atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/here" {
+			t.Errorf("a request for %s", r.URL)
+		}
+		requests.Add(1)
+		io.WriteString(w, "ok")
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c := Config{Address: srv.Listener.Addr().String(), Path: "/here", Connections: 2, Pipeline: 8, Rate: 80, Duration: 2 * time.Second}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Due != 160 || r.Done != 160 || r.Response.Count() != 160 || requests.Load() != 160 || conns.Load() != 2 {
+		t.Errorf("due %d, done %d (%v), the server saw %d on %d connections; want 160 on 2", r.Due, r.Done, r.FirstErr, requests.Load(), conns.Load())
+	}
+}
+
+// TestUpgrade sends messages on connections that the server has handed over.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	var upgrades, bytes atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		upgrades.Add(1)
+		nc, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer nc.Close()
+		io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		n, _ := io.Copy(nc, rw) // until the client closes
+		bytes.Add(n)
+	}))
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), BodyBytes: 1000, Connections: 4, Upgrade: true, Rate: 50, Duration: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Close()
+	if r.Done != 100 || r.Failed != 0 || upgrades.Load() != 4 {
+		t.Errorf("done %d, failed %d (%v), %d upgrades; want 100, 0 and 4", r.Done, r.Failed, r.FirstErr, upgrades.Load())
+	}
+	for end := time.Now().Add(10 * time.Second); bytes.Load() != 100*1000 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if n := bytes.Load(); n != 100*1000 {
+		t.Errorf("the server echoed %d bytes, want 100000", n)
+	}
+}
+
+// TestHalfOpen holds that half-open connections are there while the load runs,
+// are made again when the server gives them up, and are gone afterwards.
+func TestHalfOpen(t *testing.T) {
+	t.Parallel()
+	var open, made atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
+	srv.Config.ReadHeaderTimeout = 50 * time.Millisecond
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			open.Add(1)
+			made.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	r, err := Run(t.Context(), Config{Address: srv.Listener.Addr().String(), HalfOpen: 20, Rate: 15, Duration: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 30 || r.HalfOpen < 1 || r.HalfOpen > 20 || r.Reopened < 20 || made.Load() < r.Reopened+r.HalfOpen {
+		t.Errorf("%+v, %d connections; want 30 requests, up to 20 half-open connections, each made again", r, made.Load())
+	}
+	for end := time.Now().Add(10 * time.Second); open.Load() != 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if n := open.Load(); n != 0 {
+		t.Errorf("%d connections are open after the run", n)
+	}
+}

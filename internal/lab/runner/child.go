@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/strategy"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/study/ingress"
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// Child is the child process: it reads one cell from stdin, runs it, writes
+// its record to stdout and returns the exit code. stdin must stay open
+// meanwhile: its end means that the parent has died, and ends this process and
+// its group at once. A panic of the workload is not caught: the parent reads
+// it from stderr.
+func Child(stdin io.Reader, stdout, stderr io.Writer) int {
+	var c cell.Cell
+	if err := cell.Decode(stdin, &c); err != nil {
+		fmt.Fprintf(stderr, "runner: child: %v: this command is for the lab's own use\n", err)
+		return 2
+	}
+	go func() {
+		io.Copy(io.Discard, stdin)
+		endOwnGroup()
+	}()
+	preferForOOM()
+	profiles := newProfileSet(os.Getenv(profileDirEnv), c.Profiles)
+	os.Unsetenv(profileDirEnv) // not for the program of an exec cell
+	rec := runCell(c, profiles)
+	if err := cell.Encode(stdout, rec); err != nil {
+		fmt.Fprintf(stderr, "runner: child: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func runCell(c cell.Cell, profiles profileSet) cell.Record {
+	rec := cell.Record{Cell: c, Started: time.Now()}
+	rec.GoVersion, rec.Experiments = goVersion(runtime.Version())
+	task, err := newTask(c)
+	if err == nil {
+		err = errors.Join(runTask(&rec, task, profiles), task.Close())
+	}
+	if err != nil {
+		rec.Err = failure(err)
+	}
+	return rec
+}
+
+// failure is the failure that err holds, or one of the workload.
+func failure(err error) *cell.Failure {
+	var f *cell.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}
+}
+
+// goVersion splits a version of Go, for example "go1.26.8-X:nogreenteagc", into
+// version and experiments.
+func goVersion(s string) (version, experiments string) {
+	version, experiments, _ = strings.Cut(s, "X:")
+	return strings.TrimRight(version, " -"), experiments
+}
+
+func newTask(c cell.Cell) (workload.Task, error) {
+	w, err := workload.Lookup(c.Workload)
+	if err != nil {
+		return nil, err
+	}
+	params, err := w.Resolve(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside, Monitor: newMonitor})
+}
+
+// runTask measures the task as its kind demands.
+func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
+	var err error
+	switch t := task.(type) {
+	case workload.Closed:
+		err = measure(rec, profiles, func() error { return runClosed(rec, t, profiles.slow) })
+	case workload.Open:
+		err = measure(rec, profiles, func() error { return runOpen(rec, t, profiles.slow) })
+	case workload.Driven:
+		err = measure(rec, profiles, func() error { return runDriven(rec, t) })
+	case workload.Whole:
+		if len(profiles.kinds) > 0 {
+			rec.Warn("profile", "a program that is run whole is not profiled from outside")
+		}
+		err = t.Run(context.Background(), rec)
+	default:
+		panic(fmt.Sprintf("runner: workload %s: %T is none of Closed, Open, Driven and Whole", rec.Cell.Workload, task))
+	}
+	if r, ok := task.(workload.Reporter); ok {
+		timed := maps.Clone(rec.Latency)
+		r.Report(rec)
+		if p := rec.Phases; p != nil && !bytes.Equal(rec.Latency[p.Latency], timed[p.Latency]) {
+			p.Latency = "" // the operations that were timed here are not those of the report
+		}
+	}
+	warnCycles(rec)
+	return err
+}
+
+// newMonitor joins package monitor to workload.Env.
+func newMonitor(interval time.Duration) (io.Closer, error) {
+	return monitor.New(monitor.Config{Interval: interval})
+}
+
+// newIngress joins package ingress to workload.Env.
+func newIngress(name string, producers int, switches map[string]bool) (workload.IngressLoop, error) {
+	return ingress.New(name, ingress.Config{Producers: producers, Switches: switches})
+}
+
+// newStrategy joins package strategy to workload.Env.
+func newStrategy(name string, size, workers int) (workload.Strategy, error) {
+	s, err := strategy.New(name, size, workers)
+	return joined{s}, err
+}
+
+type joined struct{ s strategy.Strategy }
+
+func (j joined) Worker(i int) workload.StrategyWorker { return j.s.Worker(i) }

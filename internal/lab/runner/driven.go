@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+)
+
+// runDriven drives a task. It stops when three quarters of the cell's time-out
+// have passed.
+func runDriven(rec *cell.Record, task workload.Driven) error {
+	ctx := context.Background()
+	if limit := rec.Cell.Timeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, rec.Started.Add(limit/4*3))
+		defer cancel()
+	}
+	before := allocated()
+	d, err := task.Drive(ctx)
+	setAllocs(rec, before, d.Done)
+	rec.Set(cell.Ops, float64(d.Done))
+	rec.Set(cell.Scheduled, float64(d.Due))
+	rec.Set(cell.Done, float64(d.Done))
+	if d.Elapsed > 0 {
+		rec.Set(cell.Throughput, float64(d.Done)/d.Elapsed.Seconds())
+	}
+	errs := []error{err}
+	if d.Response != nil {
+		errs = append(errs, setLatency(rec, cell.HistResponse, d.Response))
+	}
+	if d.Service != nil {
+		errs = append(errs, setLatency(rec, cell.HistService, d.Service))
+	}
+	return errors.Join(errs...)
+}
+
+// runBeside runs a cell in a process beside this one, in the same process
+// group: its end comes with the end of this process at the latest. Failures
+// are errors.
+func runBeside(ctx context.Context, c cell.Cell) (cell.Record, error) {
+	fail := func(err error) (cell.Record, error) {
+		return cell.Record{}, fmt.Errorf("runner: %s beside this cell: %w", c.Workload, err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fail(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.CommandContext(ctx, exe, ChildArg)
+	cmd.Env = childEnv(os.Environ(), c, "")
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer stdin.Close() // it stays open until then: its end would end the process
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return fail(err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fail(err)
+	}
+	var rec cell.Record
+	encodeErr := cell.Encode(stdin, c)
+	decodeErr := cell.Decode(stdout, &rec)
+	waitErr := cmd.Wait()
+	switch err := errors.Join(encodeErr, decodeErr, waitErr); {
+	case ctx.Err() != nil:
+		return fail(context.Cause(ctx))
+	case err != nil:
+		return fail(fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String())))
+	case rec.Err != nil:
+		return fail(rec.Err)
+	}
+	return rec, nil
+}

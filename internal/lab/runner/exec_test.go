@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// TestExecCountsEveryCycle compares the cycles read from the trace with the
+// program's own count, while its threads write to the same stderr.
+func TestExecCountsEveryCycle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs packet pipes")
+	}
+	t.Setenv("GODEBUG", "madvdontneed=1")
+	file := filepath.Join(t.TempDir(), "count")
+	rec, _, err := New(Config{}).Run(t.Context(), testCell("", "churn", file))
+	if err != nil || rec.Err != nil {
+		t.Fatal(err, rec.Err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%.0f %.0f", rec.Metrics[cell.GCCycles], rec.Metrics[cell.GCForced]); got != string(data) {
+		t.Errorf("cycles and forced ones: %s, the program counts %s", got, data)
+	}
+	for line := range strings.Lines(rec.Stderr[strings.IndexByte(rec.Stderr, '\n')+1:]) {
+		if !strings.HasPrefix(line, "chatter ") || !strings.HasSuffix(strings.TrimRight(line, "x\n"), "program ") {
+			t.Fatalf("the program's stderr is garbled: %q", line)
+		}
+	}
+	for _, name := range []string{cell.WallTime, cell.TotalCPU, cell.RSSPeak, cell.MinorFaults, cell.HeapMax, cell.GoalMax,
+		cell.GCPauseTotal, cell.GCPauseMax, cell.GCCPUTotal, cell.GCCPUShare} {
+		if rec.Metrics[name] <= 0 {
+			t.Errorf("%s = %v", name, rec.Metrics[name])
+		}
+	}
+	if n := len(rec.Timeline.AtNs); n == 0 || len(rec.Timeline.HeapBytes) != n || len(rec.Timeline.Cycles) != n {
+		t.Errorf("timeline of %d rows", n)
+	}
+	if hasWarning(rec, "gctrace-gaps") {
+		t.Error(rec.Warnings)
+	}
+}
+
+func TestExecTellsFakesApart(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs packet pipes")
+	}
+	rec := run(t, testCell("", "fake"))
+	if rec.Err != nil || rec.Metrics[cell.GCRelayed] != 3 || !hasWarning(rec, "gctrace-relayed") || rec.Metrics[cell.ExitStatus] != 0 {
+		t.Errorf("%v relayed, %v, %v", rec.Metrics[cell.GCRelayed], rec.Err, rec.Warnings)
+	}
+	if rec.Metrics[cell.GCCycles] > 2 || rec.Stderr != "" { // the test binary itself may collect at its start
+		t.Errorf("%v cycles, stderr %q", rec.Metrics[cell.GCCycles], rec.Stderr)
+	}
+}
+
+func TestExecKeepsFiguresOfAFailure(t *testing.T) {
+	rec := run(t, testCell("", "fail"))
+	if rec.Metrics[cell.ExitStatus] != 3 || rec.Metrics[cell.WallTime] <= 0 || !strings.Contains(rec.Stderr, "no luck today") {
+		t.Errorf("status %v, wall %v, stderr %q", rec.Metrics[cell.ExitStatus], rec.Metrics[cell.WallTime], rec.Stderr)
+	}
+}

@@ -1,0 +1,222 @@
+package runner
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+)
+
+// Names of runtime/metrics that are read before and after the measured phase.
+const (
+	pausesMetric = "/sched/pauses/total/gc:seconds"
+	schedMetric  = "/sched/latencies:seconds"
+	cyclesMetric = "/gc/cycles/total:gc-cycles"
+	forcedMetric = "/gc/cycles/forced:gc-cycles"
+	liveMetric   = "/gc/heap/live:bytes"
+	heapMetric   = "/memory/classes/heap/objects:bytes"
+	goalMetric   = "/gc/heap/goal:bytes"
+	sysMetric    = "/memory/classes/total:bytes"
+)
+
+// cpuMetrics are the classes of CPU time and what a record calls them.
+var cpuMetrics = map[string]string{
+	"/cpu/classes/gc/mark/assist:cpu-seconds":    cell.GCCPUAssist,
+	"/cpu/classes/gc/mark/dedicated:cpu-seconds": cell.GCCPUDedicated,
+	"/cpu/classes/gc/mark/idle:cpu-seconds":      cell.GCCPUIdle,
+	"/cpu/classes/gc/pause:cpu-seconds":          cell.GCCPUPause,
+	"/cpu/classes/gc/total:cpu-seconds":          cell.GCCPUTotal,
+	"/cpu/classes/scavenge/total:cpu-seconds":    cell.GCCPUScavenge,
+}
+
+// usage is what the kernel has accounted to a process; -1 marks what it does
+// not tell.
+type usage struct {
+	user, system             float64 // seconds
+	minorFaults, majorFaults float64
+}
+
+func (u usage) since(before usage) usage {
+	diff := func(now, then float64) float64 {
+		if now < 0 || then < 0 {
+			return -1
+		}
+		return now - then
+	}
+	return usage{diff(u.user, before.user), diff(u.system, before.system),
+		diff(u.minorFaults, before.minorFaults), diff(u.majorFaults, before.majorFaults)}
+}
+
+// measure runs the measured phase and records everything that does not depend
+// on the kind of task. CPU classes advance at the end of a GC cycle only: the
+// collection forced before the phase brings them up to date, and the cycle
+// that the end of the phase interrupts is missing. What the phase failed with
+// is returned after the figures are recorded.
+func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
+	stopProfiles, err := profiles.start(rec)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	peakReset := host.ResetPeakRSS()
+	before := takeSnapshot()
+	s := startSampler(before.at, sampleInterval)
+	profiles.slow.begin()
+	phaseErr := phase()
+	profiles.slow.end()
+	after := takeSnapshot()
+	s.stop(rec)
+	peak, ok := host.PeakRSSBytes(os.Getpid())
+	before.figures(rec, after)
+	if ok {
+		rec.Set(cell.RSSPeak, float64(peak))
+		if !peakReset {
+			rec.Warn("rss-whole", "the peak of resident memory includes the set-up before the measured phase")
+		}
+	}
+	if err := stopProfiles(); err != nil {
+		rec.Warn("profile", "%v", err)
+	}
+	return phaseErr
+}
+
+// A snapshot is one look at everything that is reported as a difference.
+type snapshot struct {
+	at     time.Time
+	usage  usage
+	values map[string]metrics.Value
+	gc     debug.GCStats
+}
+
+func takeSnapshot() *snapshot {
+	names := []string{pausesMetric, schedMetric, cyclesMetric, forcedMetric, liveMetric, heapMetric, goalMetric, sysMetric}
+	for name := range cpuMetrics {
+		names = append(names, name)
+	}
+	samples := make([]metrics.Sample, len(names))
+	for i, name := range names {
+		samples[i].Name = name
+	}
+	s := &snapshot{values: make(map[string]metrics.Value, len(names))}
+	metrics.Read(samples)
+	for _, sample := range samples {
+		s.values[sample.Name] = sample.Value
+	}
+	debug.ReadGCStats(&s.gc)
+	s.usage = processUsage()
+	s.at = time.Now()
+	return s
+}
+
+// number returns a scalar metric. ok is false where this version of Go has no
+// such metric.
+func (s *snapshot) number(name string) (v float64, ok bool) {
+	switch v := s.values[name]; v.Kind() {
+	case metrics.KindUint64:
+		return float64(v.Uint64()), true
+	case metrics.KindFloat64:
+		return v.Float64(), true
+	}
+	return 0, false
+}
+
+// figures records what happened between s and after.
+func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
+	rec.Set(cell.WallTime, after.at.Sub(s.at).Seconds())
+	used := after.usage.since(s.usage)
+	total := used.user + used.system
+	if used.user >= 0 {
+		rec.Set(cell.UserCPU, used.user)
+		rec.Set(cell.SystemCPU, used.system)
+		rec.Set(cell.TotalCPU, total)
+	}
+	if used.minorFaults >= 0 {
+		rec.Set(cell.MinorFaults, used.minorFaults)
+		rec.Set(cell.MajorFaults, used.majorFaults)
+	}
+	diff := func(name, metric string) float64 {
+		now, ok1 := after.number(name)
+		then, ok2 := s.number(name)
+		if ok1 && ok2 {
+			rec.Set(metric, max(now-then, 0))
+		}
+		return now - then
+	}
+	cycles := diff(cyclesMetric, cell.GCCycles)
+	diff(forcedMetric, cell.GCForced)
+	for name, metric := range cpuMetrics {
+		diff(name, metric)
+	}
+	if total > 0 {
+		rec.Set(cell.GCCPUShare, min(rec.Metrics[cell.GCCPUTotal]/total, 1))
+	}
+	if live, ok := after.number(liveMetric); ok {
+		rec.Set(cell.HeapLive, live)
+	}
+	if heap, ok := after.number(heapMetric); ok {
+		rec.Set(cell.HeapEnd, heap)
+	}
+	// The runtime keeps the sum of all pauses apart from its ring of the
+	// latest 256: it is exact where the histogram has only buckets.
+	rec.Set(cell.GCPauseTotal, (after.gc.PauseTotal - s.gc.PauseTotal).Seconds())
+	if cycles > 0 && len(after.gc.Pause) > 0 {
+		rec.Set(cell.GCPauseLast, after.gc.Pause[0].Seconds())
+	}
+	rec.Buckets = map[string]cell.Buckets{}
+	for metric, name := range map[string]string{pausesMetric: cell.HistPause, schedMetric: cell.HistSched} {
+		if after.values[metric].Kind() == metrics.KindFloat64Histogram {
+			rec.Buckets[name] = sparse(s.values[metric].Float64Histogram(), after.values[metric].Float64Histogram())
+		}
+	}
+	if upper := rec.Buckets[cell.HistPause].Upper; len(upper) > 0 {
+		rec.Set(cell.GCPauseMax, upper[len(upper)-1])
+	}
+}
+
+// sparse returns what a histogram gained, without the empty buckets.
+func sparse(before, after *metrics.Float64Histogram) cell.Buckets {
+	var b cell.Buckets
+	for i, n := range after.Counts {
+		n -= before.Counts[i]
+		if n == 0 {
+			continue
+		}
+		lower, upper := after.Buckets[i], after.Buckets[i+1]
+		if math.IsInf(lower, -1) {
+			lower = upper
+		}
+		if math.IsInf(upper, 1) {
+			upper = lower
+		}
+		b.Lower = append(b.Lower, lower)
+		b.Upper = append(b.Upper, upper)
+		b.Count = append(b.Count, n)
+	}
+	return b
+}
+
+// allocation counts what was ever allocated on the heap.
+type allocation struct{ bytes, objects uint64 }
+
+// allocated reads the counts as package testing does. The same counts in
+// runtime/metrics lag behind by what each P has not reported yet; here the
+// world is stopped for them.
+func allocated() allocation {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return allocation{m.TotalAlloc, m.Mallocs}
+}
+
+// setAllocs records what each of the operations since before allocated.
+func setAllocs(rec *cell.Record, before allocation, ops int64) {
+	if ops > 0 {
+		now := allocated()
+		rec.Set(cell.OpBytes, float64(now.bytes-before.bytes)/float64(ops))
+		rec.Set(cell.OpAllocs, float64(now.objects-before.objects)/float64(ops))
+	}
+}

@@ -1,0 +1,165 @@
+// Package runner runs cells, each in a child process of its own, and brings
+// back their records.
+//
+// The parent side is [Runner]: it starts the child with the GC settings in its
+// environment, hands it the cell on standard input, and receives one record on
+// its standard output. It holds the child to the cell's limits of time and
+// memory, and turns every way to fail into a record with Err: no child, however
+// it ends, ends the run. The child side is [Child], which package main calls
+// when its only argument is [ChildArg]: it builds the task and measures it as
+// the task's kind demands.
+//
+// What a closed loop costs is measured in two halves: in the first, no clock is
+// read between operations; the second times each one. An open loop is paced by
+// package latency. GC figures cover both halves and begin after a forced
+// collection; none is forced at the end, so the share of an unfinished cycle is
+// missing from them.
+//
+// No process outlives the lab: a child ends itself and its process group when
+// its standard input does, and on Linux the kernel ends it with the thread
+// that started it. A program under test that leaves its process group and its
+// parent escapes all this.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+)
+
+// ChildArg is the argument that makes the binary act as a child.
+const ChildArg = "child"
+
+// Config says how a Runner starts children. The zero value is usable.
+type Config struct {
+	// Executable returns the binary for a collector, building it if need be;
+	// nil stands for the function Executable.
+	Executable func(ctx context.Context, collector string) (string, error)
+	// Log receives what children write to standard error, beside the end of
+	// it that each record keeps; nil discards it.
+	Log io.Writer
+	// Dir is the working directory of children; "" stands for this process's.
+	Dir string
+	// Env is the environment of children, apart from the settings of the cell;
+	// nil stands for this process's.
+	Env []string
+	// Account is the account that children run as; nil stands for this
+	// process's. Only a process of root on Unix can give another.
+	Account *Account
+}
+
+// An Account is a user of the operating system.
+type Account struct{ UID, GID uint32 }
+
+// A Runner runs one cell after another. One goroutine uses it; it must not be
+// copied.
+type Runner struct {
+	config      Config
+	executables map[string]string // by collector
+}
+
+// New returns a Runner.
+func New(config Config) *Runner {
+	if config.Log == nil {
+		config.Log = io.Discard
+	}
+	if config.Executable == nil {
+		config.Executable = func(ctx context.Context, collector string) (string, error) {
+			return Executable(ctx, collector, config.Log)
+		}
+	}
+	if config.Env == nil {
+		config.Env = os.Environ()
+	}
+	return &Runner{config: config, executables: map[string]string{}}
+}
+
+// Prepare finds or builds the binaries that the cells need, so that nothing is
+// built between measurements.
+func (r *Runner) Prepare(ctx context.Context, cells []cell.Cell) error {
+	for _, c := range cells {
+		if _, err := r.executable(ctx, c.Collector); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) executable(ctx context.Context, collector string) (string, error) {
+	if exe := r.executables[collector]; exe != "" {
+		return exe, nil
+	}
+	exe, err := r.config.Executable(ctx, collector)
+	if err == nil {
+		r.executables[collector] = exe
+	}
+	return exe, err
+}
+
+// Run runs the cell and returns its record and its profiles by kind. A cell
+// that fails has a record with Err. The error is for cells that were not run:
+// ctx ended (the error wraps its cause), or no child could be started.
+func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
+	exe, err := r.executable(ctx, c.Collector)
+	if err != nil {
+		return cell.Record{}, nil, err
+	}
+	dir := ""
+	if len(c.Profiles) > 0 {
+		if dir, err = os.MkdirTemp("", "isobar-profiles-"); err != nil {
+			return cell.Record{}, nil, fmt.Errorf("runner: run: %w: make room or set TMPDIR", err)
+		}
+		defer os.RemoveAll(dir)
+		if a := r.config.Account; a != nil {
+			if err := os.Chown(dir, int(a.UID), int(a.GID)); err != nil {
+				return cell.Record{}, nil, fmt.Errorf("runner: run: %w", err)
+			}
+		}
+	}
+	started := time.Now()
+	meter := host.Start()
+	end, err := r.supervise(ctx, exe, c, dir)
+	noise := meter.Stop()
+	if err != nil {
+		return cell.Record{}, nil, fmt.Errorf("runner: run cell %d: %w", c.Index, err)
+	}
+	rec := end.record(c)
+	if rec.Started.IsZero() {
+		rec.Started = started
+	}
+	rec.Noise = noise
+	warnNoise(&rec)
+	if _, ok := host.RSSBytes(os.Getpid()); c.MemoryBytes > 0 && !ok {
+		rec.Warn("no-memory-cap", "this platform does not tell how much memory a process occupies: the cap was not enforced")
+	}
+	profiles := map[string][]byte{}
+	for kind, name := range rec.Profiles {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+		if err != nil {
+			rec.Warn("profile", "the %s profile is missing: %v", kind, err)
+			delete(rec.Profiles, kind)
+			continue
+		}
+		profiles[kind], rec.Profiles[kind] = data, ""
+	}
+	return rec, profiles, nil
+}
+
+// DefaultMemoryCap is the memory that one cell may occupy where the user gives
+// no cap: 70 % of the usable memory of the machine, and no more than what is
+// available now less a reserve for the lab itself. 0, no cap, if the usable
+// memory is unknown (0).
+func DefaultMemoryCap(usableBytes int64) int64 {
+	const reserve, least = 256 << 20, 64 << 20
+	n := usableBytes / 10 * 7
+	if available, ok := host.AvailableBytes(); ok && n > 0 {
+		n = max(min(n, available-reserve), least)
+	}
+	return n
+}

@@ -1,0 +1,264 @@
+package stat
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// Analyze computes everything that reports show of a run: its plan and the
+// records that it has so far. It fails only on a record that is not of the plan
+// or whose histograms are damaged.
+func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
+	return AnalyzeOn(cell.Machine{}, cells, recs)
+}
+
+// AnalyzeOn is Analyze for a run of this machine: that of the records without an
+// origin.
+func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
+	machines, machineOf := findMachines(home, recs)
+	if len(machines) == 1 {
+		machineOf = func(*cell.Record) *Machine { return nil }
+	}
+	groups, twins, err := group(cells, recs, machineOf)
+	if err != nil {
+		return nil, err
+	}
+	a := &Analysis{Groups: groups, Machines: machines, Missing: len(cells) - len(recs)}
+	for _, base := range groups {
+		twin := twins[base.Key]
+		if twin == nil {
+			continue
+		}
+		for _, metric := range slices.Sorted(maps.Keys(base.Series)) {
+			if len(twin.Series[metric].Values) > 0 {
+				a.Floors = append(a.Floors, Compare(base, twin, metric, 1))
+			}
+		}
+	}
+	floors := a.floors()
+	baselines := make(map[string]*Group)
+	for _, g := range groups {
+		base := baselines[g.Config.Title()]
+		if base == nil {
+			baselines[g.Config.Title()] = g
+			continue
+		}
+		for _, metric := range compared(base, g) {
+			a.Comparisons = append(a.Comparisons, compare(base, g, metric, func(machine string) float64 { return floors.of(g, metric, machine) }))
+		}
+	}
+	a.Warnings = warnings(a, recs)
+	a.Findings = findings(a)
+	return a, nil
+}
+
+// group sorts records into the configurations of the plan, in its order. Twins
+// come by the key of what they are the twin of. machineOf returns nil where all
+// records are of one machine.
+func group(cells []cell.Cell, recs []*cell.Record, machineOf func(*cell.Record) *Machine) (groups []*Group, twins map[string]*Group, err error) {
+	ordered := slices.Clone(cells)
+	slices.SortStableFunc(ordered, func(a, b cell.Cell) int { return a.Order - b.Order })
+	byKey := make(map[string]*Group)
+	twins = make(map[string]*Group)
+	for _, c := range ordered {
+		key := c.Key()
+		if byKey[key] != nil {
+			continue
+		}
+		g := &Group{Config: c.Config, Key: key, Series: make(map[string]Series)}
+		byKey[key] = g
+		if c.Twin {
+			original := c.Config
+			original.Twin = false
+			twins[original.Key()] = g
+		} else {
+			groups = append(groups, g)
+		}
+	}
+	sorted := slices.Clone(recs)
+	slices.SortStableFunc(sorted, func(a, b *cell.Record) int { return a.Cell.Block - b.Cell.Block })
+	histograms, err := decodeAll(sorted)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, rec := range sorted {
+		g := byKey[rec.Cell.Key()]
+		if g == nil {
+			return nil, nil, fmt.Errorf("stat: analyze: cell %d (%s) is not in the plan", rec.Cell.Index, rec.Cell.Key())
+		}
+		g.add(rec, histograms[i], machineOf(rec))
+	}
+	return groups, twins, nil
+}
+
+// decodeAll decodes the histograms of the records that finished, on all CPUs.
+func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
+	out, errs := make([]map[string]*latency.Histogram, len(recs)), make([]error, len(recs))
+	workers := min(runtime.GOMAXPROCS(0), len(recs))
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { // each owns every so many of both slices
+			for i := w; i < len(recs); i += workers {
+				if recs[i].Err == nil {
+					out[i], errs[i] = decodeLatency(recs[i])
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// add adds a record to its group, with its histograms. Records come in order of
+// blocks.
+func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram, on *Machine) {
+	if rec.Err != nil {
+		g.Failures = append(g.Failures, rec)
+		return
+	}
+	g.Records = append(g.Records, rec)
+	for metric, value := range metrics(rec, histograms) {
+		s := g.Series[metric]
+		s.Metric = metric
+		s.Blocks, s.Values = append(s.Blocks, rec.Cell.Block), append(s.Values, value)
+		if on != nil {
+			s.Machines = append(s.Machines, on)
+		}
+		g.Series[metric] = s
+	}
+	for name, h := range histograms {
+		if g.Latency == nil {
+			g.Latency = make(map[string]*latency.Histogram)
+		}
+		if g.Latency[name] == nil {
+			g.Latency[name] = new(latency.Histogram)
+		}
+		g.Latency[name].Merge(h)
+	}
+	for name, b := range rec.Buckets {
+		if g.Buckets == nil {
+			g.Buckets = make(map[string]cell.Buckets)
+		}
+		g.Buckets[name] = mergeBuckets(g.Buckets[name], b)
+	}
+}
+
+// floors holds the noise floor by workload, metric and machine, and over all
+// machines.
+type floors map[[3]string]float64
+
+// maxFloor bounds a noise floor. Where a figure was 0 in one of two equal
+// cells and not in the other, as counts are, the floor would be infinite and
+// forbid every verdict.
+const maxFloor = 10
+
+// floors collects the floors of a run: the farther end of the interval that an
+// A/A comparison showed, the largest of a workload.
+func (a *Analysis) floors() floors {
+	workload := make(map[string]string, len(a.Groups))
+	for _, g := range a.Groups {
+		workload[g.Key] = g.Config.Title()
+	}
+	f := make(floors)
+	for _, c := range a.Floors {
+		if c.Pairs == 0 {
+			continue
+		}
+		f.raise([3]string{workload[c.A], c.Metric, allMachines}, c)
+		for _, m := range c.Machines {
+			f.raise([3]string{workload[c.A], c.Metric, m.Machine.ID}, m.Comparison)
+		}
+	}
+	return f
+}
+
+func (f floors) raise(k [3]string, c Comparison) {
+	f[k] = max(f[k], 1, min(max(c.Hi, 1/c.Lo), maxFloor))
+}
+
+func (f floors) of(g *Group, metric, machine string) float64 {
+	return max(1, f[[3]string{g.Config.Title(), metric, machine}])
+}
+
+// warnings collects the doubts: those of the run first, then those of the
+// records, the most frequent first.
+func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
+	var out []CountedWarning
+	if a.Missing > 0 {
+		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
+	}
+	failures := make(map[cell.FailureKind]int)
+	var doubts gather
+	for _, rec := range recs {
+		if rec.Err != nil {
+			failures[rec.Err.Kind]++
+		}
+		for _, w := range rec.Warnings {
+			doubts.add(w)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(failures)) {
+		out = append(out, CountedWarning{cell.Warning{Code: "failed", Text: fmt.Sprintf("cells failed (%s): their figures are left out", kind)}, failures[kind]})
+	}
+	out = append(out, machineWarnings(a)...)
+	var noisy []string
+	for _, c := range a.Floors {
+		if (c.Verdict == Better || c.Verdict == Worse) && slices.Contains(Headline, c.Metric) {
+			noisy = append(noisy, fmt.Sprintf("%s of %s (%sx)", c.Metric, c.A, times(c.Ratio)))
+		}
+	}
+	if len(noisy) > 0 {
+		out = append(out, CountedWarning{cell.Warning{Code: "a/a", Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
+	}
+	own := doubts.all()
+	sort.Slice(own, func(i, j int) bool {
+		if own[i].Records != own[j].Records {
+			return own[i].Records > own[j].Records
+		}
+		return own[i].Code+own[i].Text < own[j].Code+own[j].Text
+	})
+	return append(out, own...)
+}
+
+// machineWarnings says what machines disagree about.
+func machineWarnings(a *Analysis) (out []CountedWarning) {
+	var opposed, sizes []string
+	for _, c := range a.Comparisons {
+		switch h := c.Heterogeneity; {
+		case h == nil:
+		case h.Opposed:
+			opposed = append(opposed, c.Metric+" of "+c.B)
+		case h.Differ:
+			sizes = append(sizes, c.Metric+" of "+c.B)
+		}
+	}
+	for _, kind := range []struct {
+		what []string
+		text string
+	}{
+		{opposed, "the machines disagree about %d of %d comparisons, which so have no verdict: %s"},
+		{sizes, "the machines agree about the direction of %d of %d comparisons, not about the size: %s"},
+	} {
+		if len(kind.what) > 0 {
+			shown := kind.what[:min(len(kind.what), 4)]
+			if len(shown) < len(kind.what) {
+				shown = append(slices.Clone(shown), "more")
+			}
+			out = append(out, CountedWarning{cell.Warning{Code: "machines", Text: fmt.Sprintf(kind.text, len(kind.what), len(a.Comparisons), strings.Join(shown, ", "))}, 0})
+		}
+	}
+	return out
+}

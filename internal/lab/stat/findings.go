@@ -1,0 +1,328 @@
+package stat
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A finding is a sentence, and whether it rests on a verdict.
+type finding struct {
+	text   string
+	proven bool
+}
+
+// findings says what the comparisons of a run show: what each other GC setting
+// cost and brought, and what each other factor did, with the baseline of the
+// workload in all else. Sentences that rest on a verdict come first.
+func findings(a *Analysis) []string {
+	verdicts := make(map[[2]string]Comparison, len(a.Comparisons))
+	for _, c := range a.Comparisons {
+		verdicts[[2]string{c.B, c.Metric}] = c
+	}
+	var all []finding
+	for _, groups := range byWorkload(a.Groups) {
+		all = append(all, study{groups[0], groups[1:], verdicts}.findings()...)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].proven && !all[j].proven })
+	texts := make([]string, len(all))
+	for i, f := range all {
+		texts[i] = f.text
+	}
+	return texts
+}
+
+// byWorkload splits the configurations of a plan by workload, in its order.
+func byWorkload(groups []*Group) [][]*Group {
+	var out [][]*Group
+	at := make(map[string]int)
+	for _, g := range groups {
+		i, ok := at[g.Config.Title()]
+		if !ok {
+			i = len(out)
+			at[g.Config.Title()] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], g)
+	}
+	return out
+}
+
+// A study is one workload of a run.
+type study struct {
+	base     *Group
+	others   []*Group
+	verdicts map[[2]string]Comparison // by key of B and metric
+}
+
+func (s study) findings() []finding {
+	name := s.base.Config.Title()
+	if len(s.base.Records) == 0 && len(s.base.Failures) > 0 {
+		return []finding{{fmt.Sprintf("%s: every cell of the baseline failed (%s): nothing can be compared.", name, s.base.Failures[0].Err.Kind), true}}
+	}
+	var out []finding
+	var factors []string
+	levels := make(map[string][]*Group) // groups that differ from the baseline in that factor alone
+	for _, g := range s.others {
+		factor, ok := difference(s.base.Config, g.Config)
+		switch {
+		case !ok:
+			continue
+		case len(g.Records) == 0 && len(g.Failures) > 0:
+			out = append(out, finding{fmt.Sprintf("%s: with %s every cell failed (%s).", name, level(g.Config, factor), g.Failures[0].Err.Kind), true})
+			continue
+		case len(g.Records) == 0:
+			continue
+		}
+		if levels[factor] == nil {
+			factors = append(factors, factor)
+		}
+		levels[factor] = append(levels[factor], g)
+	}
+	if len(factors) == 0 {
+		return out
+	}
+	if n := len(s.base.Records); n < minPairs {
+		return append(out, finding{fmt.Sprintf("%s: nothing is proven: %d repetitions are too few for a verdict (--reps %d or more).", name, n, minPairs), false})
+	}
+	for _, factor := range factors {
+		if len(levels[factor]) > 1 && factor != "gc" {
+			out = append(out, s.ranking(factor, levels[factor]))
+			continue
+		}
+		for _, g := range levels[factor] {
+			out = append(out, s.effect(factor, g))
+		}
+	}
+	return out
+}
+
+// An aspect is what a sentence speaks of.
+type aspect struct{ name, metric string }
+
+var (
+	memory   = aspect{"memory", cell.RSSPeak}
+	heap     = aspect{"heap", cell.HeapMax}
+	work     = aspect{"time per operation", cell.OpTime}
+	cpu      = aspect{"CPU time per operation", cell.OpCPU}
+	wall     = aspect{"wall time", cell.WallTime}
+	response = aspect{"p99.9 response time", LatencyMetric(cell.HistResponse, "p99.9")}
+	service  = aspect{"p99.9 service time", LatencyMetric(cell.HistService, "p99.9")}
+)
+
+// first returns the first aspect that the baseline has figures for, or the last.
+func (s study) first(aspects ...aspect) aspect {
+	for _, a := range aspects {
+		if len(s.base.Series[a.metric].Values) > 0 {
+			return a
+		}
+	}
+	return aspects[len(aspects)-1]
+}
+
+// speed is what relief is measured by.
+func (s study) speed() aspect { return s.first(work, response, wall) }
+
+// compare returns the comparison of g with the baseline in an aspect.
+func (s study) compare(g *Group, a aspect) (Comparison, bool) {
+	c, ok := s.verdicts[[2]string{g.Key, a.metric}]
+	return c, ok
+}
+
+// effect says what one level did, compared with the baseline.
+func (s study) effect(factor string, g *Group) finding {
+	var costs, gains, none, unproven, mixed []string
+	aspects := []aspect{s.first(memory, heap), s.speed(), s.first(response, service)}
+	for _, a := range slices.Compact(aspects) {
+		c, ok := s.compare(g, a)
+		if !ok {
+			continue
+		}
+		switch c.Verdict {
+		case Worse:
+			costs = append(costs, factorOf(c, " the "+a.name))
+		case Better:
+			gains = append(gains, fmt.Sprintf("the %s to %s", a.name, factorOf(c, "")))
+		case NoDifference:
+			none = append(none, a.name)
+		case Disagreement:
+			mixed = append(mixed, a.name+" ("+c.byMachine()+")")
+		case Inconclusive:
+			unproven = append(unproven, a.name)
+		}
+	}
+	subject := label(g.Config, factor)
+	var parts []string
+	if len(costs) > 0 {
+		parts = append(parts, "cost "+list(costs, "and"))
+	}
+	switch {
+	case len(gains) > 0:
+		parts = append(parts, "cut "+list(gains, "and"))
+		if len(none) > 0 {
+			parts = append(parts, "made no difference that could be shown in "+list(none, "or"))
+		}
+	case len(costs) > 0 && len(none) > 0:
+		parts = append(parts, "bought nothing that could be shown in "+list(none, "or")+" here")
+	case len(none) > 0:
+		parts = append(parts, "made no difference that could be shown in "+list(none, "or"))
+	}
+	if len(unproven) > 0 {
+		parts = append(parts, "proved nothing about "+list(unproven, "or"))
+	}
+	if len(mixed) > 0 {
+		parts = append(parts, "did not do the same on all machines to the "+list(mixed, "and the"))
+	}
+	if len(parts) == 0 {
+		parts = []string{"proved nothing: no figure to compare"}
+	}
+	return finding{
+		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Title(), subject, list(parts, "and"), level(s.base.Config, factor)),
+		len(costs)+len(gains)+len(mixed) > 0,
+	}
+}
+
+// ranking says which of several levels relieved most. Where the machine was too
+// noisy for a verdict on time, CPU time per operation may still have one.
+func (s study) ranking(factor string, groups []*Group) finding {
+	first := s.ranked(factor, groups, s.speed())
+	if !first.proven {
+		if second := s.ranked(factor, groups, cpu); second.proven {
+			second.text = strings.TrimSuffix(second.text, ".") + fmt.Sprintf("; in %s nothing is proven.", s.speed().name)
+			return second
+		}
+	}
+	return first
+}
+
+// ranked ranks levels in one aspect.
+func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
+	var better, worse []Comparison
+	var same, mixed []string
+	names := make(map[string]string)
+	for _, g := range groups {
+		c, ok := s.compare(g, speed)
+		names[g.Key] = level(g.Config, factor)
+		switch {
+		case ok && c.Verdict == Better:
+			better = append(better, c)
+		case ok && c.Verdict == Worse:
+			worse = append(worse, c)
+		case ok && c.Verdict == Disagreement:
+			mixed = append(mixed, names[g.Key]+" ("+c.byMachine()+")")
+		default:
+			same = append(same, names[g.Key])
+		}
+	}
+	inOrder := func(cs []Comparison) []string {
+		sort.SliceStable(cs, func(i, j int) bool { return cs[i].Ratio < cs[j].Ratio })
+		var out []string
+		for _, c := range cs {
+			out = append(out, names[c.B]+" "+factorOf(c, ""))
+		}
+		return out
+	}
+	base := level(s.base.Config, factor)
+	text := fmt.Sprintf("%s: under %s ", s.base.Config.Title(), level(s.base.Config, "gc"))
+	if len(better) > 0 {
+		order := inOrder(better)
+		text += fmt.Sprintf("%s relieved most: %s", names[better[0].B], factorOf(better[0], " the "+speed.name+" of "+base))
+		if len(order) > 1 {
+			text += "; then " + list(order[1:], "and")
+		}
+	} else {
+		text += fmt.Sprintf("nothing is proven to need less %s than %s", speed.name, base)
+	}
+	if len(worse) > 0 {
+		text += "; worse: " + list(inOrder(worse), "and")
+	}
+	if len(mixed) > 0 {
+		text += "; machines disagree about " + list(mixed, "and")
+	}
+	if len(same) > 0 {
+		text += "; no difference shown: " + list(same, "and")
+	}
+	return finding{text + ".", len(better)+len(worse)+len(mixed) > 0}
+}
+
+// byMachine lists what machines showed: the extremes where there are many.
+func (c *Comparison) byMachine() string {
+	shown := slices.Clone(c.Machines)
+	if len(shown) > 4 {
+		sort.SliceStable(shown, func(i, j int) bool { return shown[i].Ratio < shown[j].Ratio })
+		shown = []MachineComparison{shown[0], shown[len(shown)-1]}
+	}
+	var parts []string
+	for _, m := range shown {
+		parts = append(parts, factorOf(m.Comparison, " on "+m.Machine.Name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// factorOf writes a ratio, of something or by itself, with its interval: "4.1x
+// the memory [3.9, 4.4]".
+func factorOf(c Comparison, of string) string {
+	return fmt.Sprintf("%sx%s [%s, %s]", times(c.Ratio), of, times(c.Lo), times(c.Hi))
+}
+
+// difference returns the only factor in which two configurations differ.
+func difference(a, b cell.Config) (factor string, ok bool) {
+	names := append(a.Factors(), b.Factors()...)
+	for _, name := range names {
+		x, inA := a.Factor(name)
+		y, inB := b.Factor(name)
+		switch {
+		case x == y && inA == inB, name == factor:
+		case factor != "":
+			return "", false
+		default:
+			factor = name
+		}
+	}
+	return factor, factor != ""
+}
+
+// level names the level of a factor, for a comparison with another.
+func level(c cell.Config, factor string) string {
+	value, ok := c.Factor(factor)
+	if !ok {
+		return "no " + factor
+	}
+	if factor == "strategy" {
+		return value
+	}
+	return factor + "=" + value
+}
+
+// label names the level of a factor as the subject of a sentence.
+func label(c cell.Config, factor string) string {
+	if factor != "gc" {
+		return level(c, factor)
+	}
+	limit := ""
+	if c.GC.LimitBytes > 0 {
+		limit = " with a memory limit of " + cell.FormatBytes(c.GC.LimitBytes)
+	}
+	switch {
+	case c.GC.Percent < 0:
+		return "disabling the GC" + limit
+	case c.GC.Name == cell.DefaultGC.Name:
+		return "the default GC" + limit
+	}
+	return "GOGC=" + c.GC.GOGC() + limit
+}
+
+// list joins items as prose does.
+func list(items []string, word string) string {
+	switch n := len(items); n {
+	case 0:
+		return ""
+	case 1:
+		return items[0]
+	default:
+		return strings.Join(items[:n-1], ", ") + " " + word + " " + items[n-1]
+	}
+}

@@ -1,0 +1,256 @@
+package stat
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/aclements/go-moremath/mathx"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Machine is one of those that a run was measured on.
+type Machine struct {
+	// ID tells it from others in whatever run it measures: the digest of its
+	// host name, or else the name of its worker; "" where nothing is known.
+	ID string
+	// Name is for people: its workers, or else its ID.
+	Name        string
+	Fingerprint cell.Machine
+	Workers     []string // of a fleet; nil for the machine of the run itself
+	Records     int      // that finished
+	// Blocks that it measured, ascending. A block is measured on one machine.
+	Blocks []int
+}
+
+// A MachineComparison is a comparison of what one machine measured.
+type MachineComparison struct {
+	Machine *Machine
+	Comparison
+}
+
+// Heterogeneity says whether the machines of a comparison agree about the
+// ratio. Q is Cochran's statistic (The combination of estimates from different
+// experiments, Biometrics 10, 1954) of the mean logarithms of the paired ratios,
+// each weighted by the inverse of its variance, and I2 the share of their
+// variation that is more than chance (Higgins and Thompson, Statistics in
+// Medicine 21, 2002). Variances of a few pairs are estimates themselves, so P
+// is that of Welch's test (Biometrika 38, 1951), which is Q with the correction
+// for that.
+type Heterogeneity struct {
+	Q      float64
+	DF     int
+	P      float64
+	I2     float64
+	Tested bool // whether two machines or more have two pairs or more, of finite ratios
+	// Differ is whether the machines differ: P below 0.05 and ratios farther
+	// apart than the noise floor. Opposed is whether they differ so that no
+	// verdict holds for all of them.
+	Differ, Opposed bool
+	Text            string // what is so, one sentence
+}
+
+// findMachines returns the machines of the records that finished, in the order of
+// their first block; home is that of records without an origin.
+func findMachines(home cell.Machine, recs []*cell.Record) (all []*Machine, of func(*cell.Record) *Machine) {
+	type place struct {
+		machine string
+		block   int
+	}
+	byID, seen := make(map[string]*Machine), make(map[place]bool)
+	of = func(rec *cell.Record) *Machine { return byID[machineID(home, rec)] }
+	for _, rec := range recs {
+		if rec.Err != nil {
+			continue
+		}
+		id := machineID(home, rec)
+		m := byID[id]
+		if m == nil {
+			m = &Machine{ID: id, Fingerprint: home}
+			byID[id] = m
+			all = append(all, m)
+		}
+		m.Records++
+		if at := (place{id, rec.Cell.Block}); !seen[at] {
+			seen[at] = true
+			m.Blocks = append(m.Blocks, rec.Cell.Block)
+		}
+		if o := rec.Origin; o != nil {
+			m.Fingerprint = o.Machine
+			if !slices.Contains(m.Workers, o.Worker) {
+				m.Workers = append(m.Workers, o.Worker)
+			}
+		}
+	}
+	names := make(map[string]int)
+	for _, m := range all {
+		slices.Sort(m.Blocks)
+		slices.Sort(m.Workers)
+		m.Name = cmp.Or(strings.Join(m.Workers, "+"), m.ID, "this machine")
+		names[m.Name]++
+	}
+	for _, m := range all {
+		if names[m.Name] > 1 {
+			m.Name += " " + m.ID
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Machine) int { return a.Blocks[0] - b.Blocks[0] })
+	return all, of
+}
+
+func machineID(home cell.Machine, rec *cell.Record) string {
+	if rec.Origin == nil {
+		return home.Hostname
+	}
+	return cmp.Or(rec.Origin.Machine.Hostname, rec.Origin.Worker)
+}
+
+// heterogeneity tests whether the machines of c agree; logs are the logarithms of
+// the ratios of each.
+func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
+	h := &Heterogeneity{P: 1}
+	if !slices.ContainsFunc(c.Machines, func(m MachineComparison) bool { return math.IsInf(m.Ratio, 0) || m.Ratio == 0 }) {
+		h.test(logs)
+	}
+	low, high := c.Machines[0], c.Machines[0]
+	var better, worse, above, below int
+	for _, m := range c.Machines {
+		if m.Ratio < low.Ratio {
+			low = m
+		}
+		if m.Ratio > high.Ratio {
+			high = m
+		}
+		switch {
+		case m.Verdict == Better:
+			better++
+		case m.Verdict == Worse:
+			worse++
+		}
+		switch {
+		case m.Lo > 1:
+			above++
+		case m.Hi < 1:
+			below++
+		}
+	}
+	h.Differ = h.Tested && h.P < alpha && high.Ratio/low.Ratio > c.Floor
+	oneSide := above == len(c.Machines) || below == len(c.Machines)
+	h.Opposed = h.Differ && (better+worse > 0 && !oneSide || above > 0 && below > 0)
+	extremes := fmt.Sprintf("%s on %s, %s on %s", low.text(), low.Machine.Name, high.text(), high.Machine.Name)
+	if n := len(c.Machines); n > 2 {
+		extremes = fmt.Sprintf("from %s on %s to %s on %s, of %d machines", low.text(), low.Machine.Name, high.text(), high.Machine.Name, n)
+	}
+	switch {
+	case !h.Tested:
+		h.Text = fmt.Sprintf("whether %d machines agree cannot be told: it takes two pairs on each of two of them", len(c.Machines))
+	case h.Opposed:
+		h.Text = "the machines disagree: " + extremes + "; " + h.figures()
+	case h.Differ:
+		h.Text = "the machines agree about the direction, not about the size: " + extremes + "; " + h.figures()
+	default:
+		h.Text = fmt.Sprintf("no difference between the %d machines shown: %s", len(c.Machines), h.figures())
+	}
+	return h
+}
+
+func (c *Comparison) text() string {
+	return fmt.Sprintf("%sx [%s, %s]", times(c.Ratio), times(c.Lo), times(c.Hi))
+}
+
+func (h *Heterogeneity) figures() string {
+	p := fmt.Sprintf("p = %.3f", h.P)
+	if h.P < 0.001 {
+		p = "p < 0.001"
+	}
+	return fmt.Sprintf("Cochran's Q = %.3g, I² = %.0f %%, %s", h.Q, 100*h.I2, p)
+}
+
+// leastSpread is the least standard deviation of the logarithm of a ratio that is
+// believed: counts can be equal in all pairs, which says nothing of how they vary.
+const leastSpread = 1e-4
+
+// test computes Q, I² and P of those with two values or more.
+func (h *Heterogeneity) test(logs [][]float64) {
+	var means, weights, sizes []float64
+	var weight, weighted float64
+	for _, values := range logs {
+		n := float64(len(values))
+		if n < 2 {
+			continue
+		}
+		sum, squares := 0.0, 0.0
+		for _, v := range values {
+			sum += v
+		}
+		mean := sum / n
+		for _, v := range values {
+			squares += (v - mean) * (v - mean)
+		}
+		w := n / max(squares/(n-1), leastSpread*leastSpread)
+		means, weights, sizes = append(means, mean), append(weights, w), append(sizes, n)
+		weight, weighted = weight+w, weighted+w*mean
+	}
+	k := float64(len(means))
+	if k < 2 {
+		return
+	}
+	overall, lambda := weighted/weight, 0.0
+	for i, w := range weights {
+		h.Q += w * (means[i] - overall) * (means[i] - overall)
+		lambda += (1 - w/weight) * (1 - w/weight) / (sizes[i] - 1)
+	}
+	h.Tested, h.DF = true, len(means)-1
+	if h.Q > k-1 {
+		h.I2 = (h.Q - (k - 1)) / h.Q
+	}
+	f := h.Q / (k - 1) / (1 + 2*(k-2)/(k*k-1)*lambda)
+	h.P = fTail(f, k-1, (k*k-1)/(3*lambda))
+}
+
+// fTail is the probability that a value of the F distribution with these degrees
+// of freedom is above f.
+func fTail(f, d1, d2 float64) float64 { return mathx.BetaInc(d2/(d2+d1*f), d2/2, d1/2) }
+
+// align returns the group with its blocks renumbered, on each machine by itself,
+// so that two runs of a fleet, whose blocks fell to its machines as it came, have
+// the first block of a machine in common, and the second.
+func (a *Analysis) align(g *Group) *Group {
+	out := &Group{Key: g.Key, Config: g.Config, Records: g.Records, Latency: g.Latency, Series: make(map[string]Series, len(g.Series))}
+	for metric, s := range g.Series {
+		next := Series{Metric: s.Metric, Values: s.Values}
+		for i, block := range s.Blocks {
+			m := s.machine(i)
+			if m == nil {
+				m = a.Machines[0]
+			}
+			at, _ := slices.BinarySearch(m.Blocks, block)
+			next.Blocks, next.Machines = append(next.Blocks, at), append(next.Machines, m)
+		}
+		out.Series[metric] = next
+	}
+	return out
+}
+
+// strangers says why two runs have no machine in common; "" where they may have.
+func strangers(a, b *Analysis) string {
+	names := [2][]string{}
+	for side, x := range []*Analysis{a, b} {
+		if len(x.Machines) == 0 {
+			return ""
+		}
+		for _, m := range x.Machines {
+			if m.ID == "" {
+				return ""
+			}
+			if other := [2]*Analysis{b, a}[side]; slices.ContainsFunc(other.Machines, func(o *Machine) bool { return o.ID == m.ID }) {
+				return ""
+			}
+			names[side] = append(names[side], m.Name)
+		}
+	}
+	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one", list(names[0], "and"), list(names[1], "and"))
+}

@@ -1,0 +1,149 @@
+package stat
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// LatencyMetric names a figure of a histogram, for example
+// "/latency/response/p99.9:ns". Of the histograms in Record.Latency there are
+// mean, min, p50, p90, p99, p99.9, p99.99 and max; of those in Record.Buckets
+// all but mean and min. All are in nanoseconds.
+func LatencyMetric(hist, quantile string) string {
+	return "/latency/" + hist + "/" + quantile + ":ns"
+}
+
+// quantiles are the figures of a histogram that are quantiles.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1}}
+
+// Headline lists the metrics that are compared by default. Metrics that
+// workloads and imported files add under names of their own, which do not begin
+// with a slash, are compared too.
+var Headline = []string{
+	cell.OpTime, cell.OpCPU, cell.WallTime, cell.TotalCPU, cell.Throughput,
+	LatencyMetric(cell.HistResponse, "p50"), LatencyMetric(cell.HistResponse, "p99"),
+	LatencyMetric(cell.HistResponse, "p99.9"), LatencyMetric(cell.HistResponse, "max"),
+	LatencyMetric(cell.HistService, "p50"), LatencyMetric(cell.HistService, "p99"),
+	LatencyMetric(cell.HistService, "p99.9"), LatencyMetric(cell.HistService, "max"),
+	cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.MinorFaults,
+	cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax,
+}
+
+// Metrics returns the metrics of one record: those that were measured and those
+// that LatencyMetric names.
+func Metrics(rec *cell.Record) (map[string]float64, error) {
+	histograms, err := decodeLatency(rec)
+	if err != nil {
+		return nil, err
+	}
+	return metrics(rec, histograms), nil
+}
+
+func metrics(rec *cell.Record, histograms map[string]*latency.Histogram) map[string]float64 {
+	all := maps.Clone(rec.Metrics)
+	if all == nil {
+		all = make(map[string]float64)
+	}
+	for name, h := range histograms {
+		if h.Count() == 0 {
+			continue
+		}
+		all[LatencyMetric(name, "mean")] = float64(h.Mean())
+		all[LatencyMetric(name, "min")] = float64(h.Min())
+		for _, q := range quantiles {
+			all[LatencyMetric(name, q.name)] = float64(h.Quantile(q.q))
+		}
+	}
+	for name, b := range rec.Buckets {
+		for _, q := range quantiles {
+			if v, ok := bucketQuantile(b, q.q); ok {
+				all[LatencyMetric(name, q.name)] = v * 1e9
+			}
+		}
+	}
+	return all
+}
+
+func decodeLatency(rec *cell.Record) (map[string]*latency.Histogram, error) {
+	histograms := make(map[string]*latency.Histogram, len(rec.Latency))
+	for name, data := range rec.Latency {
+		h := new(latency.Histogram)
+		if err := h.UnmarshalBinary(data); err != nil {
+			return nil, fmt.Errorf("stat: %s latency of cell %d: %w", name, rec.Cell.Index, err)
+		}
+		histograms[name] = h
+	}
+	return histograms, nil
+}
+
+// bucketQuantile returns the upper bound, in seconds, of the bucket that holds
+// the value of rank q*n.
+func bucketQuantile(b cell.Buckets, q float64) (seconds float64, ok bool) {
+	var n uint64
+	for _, count := range b.Count {
+		n += count
+	}
+	if n == 0 {
+		return 0, false
+	}
+	rank := max(1, uint64(math.Ceil(q*float64(n))))
+	var seen uint64
+	for i, count := range b.Count {
+		if seen += count; seen >= rank && i < len(b.Upper) {
+			return b.Upper[i], true
+		}
+	}
+	return 0, false
+}
+
+// mergeBuckets adds up buckets with equal bounds.
+func mergeBuckets(a, b cell.Buckets) cell.Buckets {
+	type bounds struct{ lower, upper float64 }
+	counts := make(map[bounds]uint64, len(a.Count))
+	for _, h := range []cell.Buckets{a, b} {
+		for i, n := range h.Count {
+			if i < len(h.Lower) && i < len(h.Upper) {
+				counts[bounds{h.Lower[i], h.Upper[i]}] += n
+			}
+		}
+	}
+	var out cell.Buckets
+	for _, k := range slices.SortedFunc(maps.Keys(counts), func(x, y bounds) int {
+		return cmp.Or(cmp.Compare(x.lower, y.lower), cmp.Compare(x.upper, y.upper))
+	}) {
+		out.Lower, out.Upper, out.Count = append(out.Lower, k.lower), append(out.Upper, k.upper), append(out.Count, counts[k])
+	}
+	return out
+}
+
+// compared lists the metrics to compare a and b in: Headline, and what has no
+// leading slash, as far as both have it.
+func compared(a, b *Group) []string {
+	both := func(metric string) bool {
+		return len(a.Series[metric].Values) > 0 && len(b.Series[metric].Values) > 0
+	}
+	var out, own []string
+	for _, metric := range Headline {
+		if both(metric) {
+			out = append(out, metric)
+		}
+	}
+	for metric := range a.Series {
+		if !strings.HasPrefix(metric, "/") && both(metric) {
+			own = append(own, metric)
+		}
+	}
+	sort.Strings(own)
+	return append(out, own...)
+}

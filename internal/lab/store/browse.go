@@ -1,0 +1,160 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Slice says which runs Browse returns: newest first, at most Limit.
+type Slice struct {
+	// Before and After bound the numbers of the runs; 0 for no bound. With
+	// After and not Before, the runs next to After come, still newest first.
+	Before, After int64
+	Limit         int
+	// Filter is a text that the name or the command line must contain, in
+	// whatever case; "" for all.
+	Filter string
+}
+
+// The queries of what pages show. All find what they read by its key
+// (TestQueryPlans).
+const (
+	browse            = "WHERE id < ?1 AND id > ?2 AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3))) "
+	selectCells       = "SELECT doc FROM cell WHERE run = ? ORDER BY cell"
+	selectDocuments   = "SELECT cell, doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? ORDER BY cell"
+	selectSamples     = "SELECT cell, metric, value FROM sample WHERE run = ? ORDER BY cell"
+	selectCell        = "SELECT doc, data FROM cell LEFT JOIN document USING (run, cell) WHERE run = ? AND cell = ?"
+	selectCellSamples = "SELECT metric, value FROM sample WHERE run = ? AND cell = ?"
+)
+
+// Browse returns a slice of the runs, and whether there are runs of the filter
+// beyond it: older and newer ones. It reads no record, and of the table of
+// records only what belongs to the runs that it returns.
+func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
+	order, backwards := "DESC", slice.After > 0 && slice.Before == 0
+	if backwards {
+		order = "ASC"
+	}
+	err = s.view("list runs", func(tx *sql.Tx) error {
+		rows, err := tx.Query(selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64), slice.After, slice.Filter, max(slice.Limit, 1))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			r, err := scanRun(rows)
+			if err != nil {
+				return err
+			}
+			if backwards {
+				runs = append([]Run{r}, runs...)
+			} else {
+				runs = append(runs, r)
+			}
+		}
+		if err := rows.Err(); err != nil || len(runs) == 0 {
+			return err
+		}
+		const exists = "SELECT EXISTS (SELECT 1 FROM run WHERE id %s ?1 AND (?2 = '' OR instr(lower(name || ' ' || args), lower(?2))))"
+		if err := tx.QueryRow(fmt.Sprintf(exists, "<"), runs[len(runs)-1].ID, slice.Filter).Scan(&older); err != nil {
+			return err
+		}
+		return tx.QueryRow(fmt.Sprintf(exists, ">"), runs[0].ID, slice.Filter).Scan(&newer)
+	})
+	return runs, older, newer, err
+}
+
+// Count returns the number of runs.
+func (s *Store) Count() (n int, err error) {
+	if err := s.db.QueryRow("SELECT count(*) FROM run").Scan(&n); err != nil {
+		return 0, s.explain("count runs", err)
+	}
+	return n, nil
+}
+
+// Cell returns the plan of one cell of a run, and its record: nil where it has
+// none so far.
+func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err error) {
+	if _, err := s.Run(run); err != nil {
+		return cell.Cell{}, nil, err
+	}
+	err = s.view("read cell", func(tx *sql.Tx) error {
+		var doc string
+		var data []byte
+		err := tx.QueryRow(selectCell, run, index).Scan(&doc, &data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoCell
+		}
+		if err != nil {
+			return err
+		}
+		if err := cell.Decode(strings.NewReader(doc), &c); err != nil || data == nil {
+			return err
+		}
+		if rec, err = decodeDocument(data); err != nil {
+			return fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index, run, err)
+		}
+		rec.Cell = c
+		return readCellSamples(tx, run, rec)
+	})
+	if errors.Is(err, errNoCell) {
+		return cell.Cell{}, nil, absence(fmt.Sprintf("store: %s: run %d has no cell %d: its page lists the cells", s.path, run, index))
+	}
+	return c, rec, err
+}
+
+var errNoCell = errors.New("no such cell")
+
+func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
+	rows, err := tx.Query(selectCellSamples, run, rec.Cell.Index)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var metric string
+		var value float64
+		if err := rows.Scan(&metric, &value); err != nil {
+			return err
+		}
+		rec.Set(metric, value)
+	}
+	return rows.Err()
+}
+
+// Repeat is the command line that measures the run's plan again; "" for an
+// imported run.
+func (r Run) Repeat() string {
+	if r.Imported {
+		return ""
+	}
+	words := []string{"isobar"}
+	seeded := false
+	for _, arg := range r.Args {
+		seeded = seeded || arg == "--seed" || strings.HasPrefix(arg, "--seed=")
+		if arg == "--" && !seeded {
+			words, seeded = append(words, "--seed", strconv.FormatUint(r.Seed, 10)), true
+		}
+		words = append(words, quote(arg))
+	}
+	if !seeded {
+		words = append(words, "--seed", strconv.FormatUint(r.Seed, 10))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes one word of s for a POSIX shell.
+func quote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

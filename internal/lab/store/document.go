@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// deflaters holds idle *zlib.Writer: making one takes more memory than most
+// documents.
+var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+
+// encodeDocument compresses what of a record has no table of its own.
+func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error) {
+	rest := *rec
+	rest.Cell = cell.Cell{}
+	rest.Metrics = nil
+	rest.Profiles = nil
+	for kind := range profiles {
+		if rest.Profiles == nil {
+			rest.Profiles = make(map[string]string, len(profiles))
+		}
+		rest.Profiles[kind] = ""
+	}
+	var buf bytes.Buffer
+	z := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&buf)
+	if err := cell.Encode(z, rest); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// maxDocument bounds what a damaged document may decompress to.
+const maxDocument = 1 << 30
+
+// decodeDocument is the inverse of encodeDocument. Most of a document are the
+// columns of numbers of the timeline and the pauses: they are cut out and read
+// by themselves, which the general decoder takes several times as long for
+// (BenchmarkDecode).
+func decodeDocument(data []byte) (*cell.Record, error) {
+	text, err := inflate(data)
+	if err != nil {
+		return nil, err
+	}
+	rec := new(cell.Record)
+	rest, line, hasLine := cut(text, timelineKey, parseTimeline)
+	rest, pauses, hasPauses := cut(rest, pausesKey, parsePauses)
+	if err := cell.Decode(bytes.NewReader(rest), rec); err != nil {
+		return nil, err
+	}
+	if hasLine {
+		rec.Timeline = line
+	}
+	if hasPauses {
+		rec.Pauses = pauses
+	}
+	return rec, nil
+}
+
+// inflaters holds idle io.ReadCloser that are zlib.Resetter as well.
+var inflaters sync.Pool
+
+// inflate decompresses a document. The checksum stands at the end of the
+// stream, so all of it is read.
+func inflate(data []byte) ([]byte, error) {
+	z, _ := inflaters.Get().(io.ReadCloser)
+	var err error
+	if z == nil {
+		z, err = zlib.NewReader(bytes.NewReader(data))
+	} else {
+		err = z.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
+	}
+	if err != nil {
+		return nil, err // a reader that met something damaged is not used again
+	}
+	var buf bytes.Buffer
+	buf.Grow(8 * len(data))
+	if _, err := io.Copy(&buf, io.LimitReader(z, maxDocument)); err != nil {
+		return nil, err
+	}
+	inflaters.Put(z)
+	return buf.Bytes(), nil
+}
+
+// A rawRow is a cell as the store has it.
+type rawRow struct {
+	index int
+	doc   string // its plan
+	data  []byte // the document of its record; nil where there is none
+}
+
+func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
+	if err := cell.Decode(strings.NewReader(r.doc), &c); err != nil || r.data == nil {
+		return c, nil, err
+	}
+	if rec, err = decodeDocument(r.data); err != nil {
+		return c, nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", r.index, run, err)
+	}
+	rec.Cell = c
+	return c, rec, nil
+}
+
+// decodeAll decodes the cells and the records of a run, on all CPUs.
+func decodeAll(run int64, rows []rawRow) ([]cell.Cell, []*cell.Record, error) {
+	cells, records, errs := make([]cell.Cell, len(rows)), make([]*cell.Record, len(rows)), make([]error, len(rows))
+	workers := min(runtime.GOMAXPROCS(0), len(rows))
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { // each owns every so many of the slices
+			for i := w; i < len(rows); i += workers {
+				cells[i], records[i], errs[i] = rows[i].decode(run)
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return cells, slices.DeleteFunc(records, func(r *cell.Record) bool { return r == nil }), nil
+}

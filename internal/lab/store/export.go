@@ -1,0 +1,154 @@
+package store
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// Export writes every sample of a run in one of these formats:
+//
+//   - benchfmt: the Go benchmark format, one line a finished cell, which
+//     benchstat reads and Import takes back. Failed cells are not in it.
+//   - csv: one line a sample, with each factor in a column of its own, and worker
+//     and host where a fleet measured. A cell
+//     that failed is marked in the column failure, and has a line even where
+//     it measured nothing.
+//   - json: the run, its plan, and the whole records, whose histograms stand
+//     under latency_hdr in the compressed HdrHistogram V2 format too.
+//
+// The first two hold the metrics that stat.LatencyMetric names beside the
+// measured ones.
+func (s *Store) Export(w io.Writer, run int64, format string) error {
+	write, ok := map[string]func(io.Writer, Run, []cell.Cell, []*cell.Record) error{
+		"benchfmt": exportBenchmarks, "csv": exportCSV, "json": exportJSON,
+	}[format]
+	if !ok {
+		return fmt.Errorf("store: export: unknown format %q: want benchfmt, csv or json", format)
+	}
+	r, err := s.Run(run)
+	if err != nil {
+		return err
+	}
+	cells, err := s.Cells(run)
+	if err != nil {
+		return err
+	}
+	records, err := s.Records(run)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	if err := write(out, r, cells, records); err != nil {
+		return fmt.Errorf("store: export run %d: %w", run, err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("store: export run %d: %w", run, err)
+	}
+	return nil
+}
+
+func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
+	var factors []string
+	for _, c := range cells {
+		for _, name := range c.Factors() {
+			if !slices.Contains(factors, name) {
+				factors = append(factors, name)
+			}
+		}
+	}
+	head, tail := []string{"run", "cell", "block", "key"}, []string{"failure", "metric", "unit", "value"}
+	fleet := slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })
+	if fleet {
+		head = append(head, "machine", "host")
+	}
+	names := make([]string, len(factors))
+	for i, name := range factors {
+		if names[i] = name; slices.Contains(head, name) || slices.Contains(tail, name) {
+			names[i] = "factor:" + name
+		}
+	}
+	out := csv.NewWriter(w)
+	if err := out.Write(slices.Concat(head, names, tail)); err != nil {
+		return err
+	}
+	for _, rec := range records {
+		metrics, err := stat.Metrics(rec)
+		if err != nil {
+			return err
+		}
+		c := rec.Cell
+		row := []string{strconv.FormatInt(run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
+		if fleet {
+			worker, host := "", run.Machine.Hostname
+			if o := rec.Origin; o != nil {
+				worker, host = o.Worker, o.Machine.Hostname
+			}
+			row = append(row, worker, host)
+		}
+		for _, name := range factors {
+			value, _ := c.Factor(name)
+			row = append(row, value)
+		}
+		failure := ""
+		if rec.Err != nil {
+			failure = string(rec.Err.Kind)
+		}
+		if len(metrics) == 0 {
+			if err := out.Write(slices.Concat(row, []string{failure, "", "", ""})); err != nil {
+				return err
+			}
+		}
+		for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+			value := strconv.FormatFloat(metrics[metric], 'g', -1, 64)
+			if err := out.Write(slices.Concat(row, []string{failure, metric, cell.Unit(metric), value})); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// jsonRecord is a record with its histograms in a form that others read.
+type jsonRecord struct {
+	*cell.Record
+	HDR map[string][]byte `json:"latency_hdr,omitempty"`
+}
+
+func exportJSON(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
+	out := make([]jsonRecord, len(records))
+	for i, rec := range records {
+		out[i].Record = rec
+		for name, data := range rec.Latency {
+			var h latency.Histogram
+			if err := h.UnmarshalBinary(data); err != nil {
+				return fmt.Errorf("cell %d: %s latency: %w", rec.Cell.Index, name, err)
+			}
+			hdr, err := h.EncodeHDR()
+			if err != nil {
+				return fmt.Errorf("cell %d: %s latency: %w", rec.Cell.Index, name, err)
+			}
+			if out[i].HDR == nil {
+				out[i].HDR = make(map[string][]byte)
+			}
+			out[i].HDR[name] = hdr
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(struct {
+		Run     Run          `json:"run"`
+		Cells   []cell.Cell  `json:"cells"`
+		Records []jsonRecord `json:"records"`
+	}{run, cells, out})
+}

@@ -1,0 +1,277 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Append stores the record of one cell of a run with its profiles, by kind.
+// When it returns nil all of it is on the disk, otherwise nothing of it. The
+// cell must be in the plan, which rec.Cell.Index refers to, and have no record
+// yet.
+func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) error {
+	return s.update("append", func(tx *sql.Tx) error {
+		a, err := newAppender(tx, run)
+		if err != nil {
+			return err
+		}
+		return a.append(rec, profiles)
+	})
+}
+
+// An Entry is one record with its profiles, by kind.
+type Entry struct {
+	Record   cell.Record
+	Profiles map[string][]byte
+}
+
+// AppendBlocks stores the records of whole blocks in one transaction, and skips
+// the blocks whose cells all have records: storing a block again does nothing.
+// It returns how many it stored. A block of which some cells have records and
+// some have not is an error: it would come from two runs of the block.
+func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err error) {
+	err = s.update("append", func(tx *sql.Tx) error {
+		stored = 0
+		a, err := newAppender(tx, run)
+		if err != nil {
+			return err
+		}
+		for _, entries := range blocks {
+			have := 0
+			for i := range entries {
+				has, err := a.has(entries[i].Record.Cell.Index)
+				if err != nil {
+					return err
+				}
+				if has {
+					have++
+				}
+			}
+			if have == len(entries) {
+				continue
+			}
+			if have > 0 {
+				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole", have, len(entries), entries[0].Record.Cell.Block, run)
+			}
+			for i := range entries {
+				if err := a.append(&entries[i].Record, entries[i].Profiles); err != nil {
+					return err
+				}
+			}
+			stored++
+		}
+		return nil
+	})
+	return stored, err
+}
+
+// An appender stores records of a run in one transaction. It has each statement
+// compiled once, which takes longer than to execute it. The transaction's end
+// closes them.
+type appender struct {
+	tx                                *sql.Tx
+	run                               int64
+	exists, record, sample, documents *sql.Stmt
+}
+
+func newAppender(tx *sql.Tx, run int64) (*appender, error) {
+	a := &appender{tx: tx, run: run}
+	for _, s := range []struct {
+		statement **sql.Stmt
+		text      string
+	}{
+		{&a.exists, "SELECT EXISTS (SELECT 1 FROM record WHERE run = ? AND cell = ?)"},
+		{&a.record, "INSERT INTO record (run, cell, failed) SELECT run, cell, ? FROM cell WHERE run = ? AND cell = ? ON CONFLICT DO NOTHING"},
+		{&a.sample, "INSERT INTO sample (run, cell, metric, value) VALUES (?, ?, ?, ?)"},
+		{&a.documents, "INSERT INTO document (run, cell, data) VALUES (?, ?, ?)"},
+	} {
+		var err error
+		if *s.statement, err = tx.Prepare(s.text); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// has reports whether a cell has a record.
+func (a *appender) has(index int) (has bool, err error) {
+	err = a.exists.QueryRow(a.run, index).Scan(&has)
+	return has, err
+}
+
+func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
+	index := rec.Cell.Index
+	result, err := a.record.Exec(rec.Err != nil, a.run, index)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		return a.refused(index)
+	}
+	for metric, value := range rec.Metrics {
+		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) {
+			return fmt.Errorf("cell %d: metric %q: want a name without spaces", index, metric)
+		}
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return fmt.Errorf("cell %d: metric %s is %v: leave out what was not measured", index, metric, value)
+		}
+		if _, err := a.sample.Exec(a.run, index, metric, value); err != nil {
+			return err
+		}
+	}
+	data, err := encodeDocument(rec, profiles)
+	if err != nil {
+		return err
+	}
+	if _, err := a.documents.Exec(a.run, index, data); err != nil {
+		return err
+	}
+	for kind, data := range profiles {
+		if _, err := a.tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", a.run, index, kind, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused says why a record was not stored.
+func (a *appender) refused(index int) error {
+	has, err := a.has(index)
+	switch {
+	case err != nil:
+		return err
+	case has:
+		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index, a.run)
+	}
+	return fmt.Errorf("run %d has no cell %d: create the run with its plan first", a.run, index)
+}
+
+// Records returns the records of a run by cell. Each holds the cell as it was
+// planned and, in Profiles, the kinds that Profile returns.
+func (s *Store) Records(run int64) ([]*cell.Record, error) {
+	_, _, records, err := s.Whole(run)
+	return records, err
+}
+
+// Whole returns what Run, Cells and Records do, all of one moment.
+func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Record, err error) {
+	err = s.view("read run", func(tx *sql.Tx) error {
+		r, err = scanRun(tx.QueryRow(selectRun+"WHERE id = ?", run))
+		if err != nil {
+			return err
+		}
+		rows, err := readRows(tx, run)
+		if err != nil {
+			return err
+		}
+		decoded := make(chan error, 1)
+		go func() {
+			var err error
+			cells, records, err = decodeAll(run, rows)
+			decoded <- err
+		}()
+		samples, err := readSamples(tx, run)
+		if err := errors.Join(<-decoded, err); err != nil {
+			return err
+		}
+		return joinSamples(run, records, samples)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, nil, nil, s.noRun(run)
+	}
+	if err != nil {
+		return Run{}, nil, nil, err
+	}
+	return r, cells, records, nil
+}
+
+// readRows reads the plan of a run with the documents of its records.
+func readRows(tx *sql.Tx, run int64) (all []rawRow, err error) {
+	rows, err := tx.Query(selectDocuments, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r rawRow
+		if err := rows.Scan(&r.index, &r.doc, &r.data); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// A sampleSet is the metrics of a cell.
+type sampleSet struct {
+	index   int
+	metrics map[string]float64
+}
+
+// readSamples reads the metrics of the records of a run, in order of cells.
+func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
+	rows, err := tx.Query(selectSamples, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := make(map[string]string) // one string for each name, not for each sample
+	size := 0
+	for rows.Next() {
+		var index int
+		var metric sql.RawBytes
+		var value float64
+		if err := rows.Scan(&index, &metric, &value); err != nil {
+			return nil, err
+		}
+		name, ok := names[string(metric)]
+		if !ok {
+			name = string(metric)
+			names[name] = name
+		}
+		if n := len(all); n == 0 || all[n-1].index != index {
+			if n > 0 {
+				size = len(all[n-1].metrics) // cells of a run have much the same
+			}
+			all = append(all, sampleSet{index, make(map[string]float64, size)})
+		}
+		all[len(all)-1].metrics[name] = value
+	}
+	return all, rows.Err()
+}
+
+// joinSamples gives records, which are in order of cells, their metrics.
+func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
+	i := 0
+	for _, set := range samples {
+		for i < len(records) && records[i].Cell.Index < set.index {
+			i++
+		}
+		if i == len(records) || records[i].Cell.Index != set.index {
+			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove run %d", set.index, run)
+		}
+		records[i].Metrics = set.metrics
+	}
+	return nil
+}
+
+// Profile returns a profile that a cell kept, as Append was given it.
+func (s *Store) Profile(run int64, index int, kind string) ([]byte, error) {
+	var data []byte
+	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = ? AND kind = ?", run, index, kind).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("store: %s: cell %d of run %d kept no %s profile: measure with --profile %s", s.path, index, run, kind, kind)
+	}
+	if err != nil {
+		return nil, s.explain("read profile", err)
+	}
+	return data, nil
+}

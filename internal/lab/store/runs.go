@@ -1,0 +1,208 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Run is one plan and what was measured of it so far.
+type Run struct {
+	// ID is given by CreateRun, from 1, and never given twice.
+	ID      int64
+	Name    string
+	Created time.Time
+	Args    []string // the command line, without the program's name
+	Version string   // of isobar
+	Machine cell.Machine
+	Seed    uint64
+	// Imported marks results that were not measured by isobar.
+	Imported bool
+	// Total is the number of cells in the plan, Finished and Failed are those
+	// with a record. All three are derived; CreateRun does not read them.
+	Total, Finished, Failed int
+}
+
+// CreateRun stores a run with its whole plan and returns its ID. Cells are
+// identified by their Index, which must be 0, 1, 2 and so on.
+func (s *Store) CreateRun(r Run, cells []cell.Cell) (id int64, err error) {
+	err = s.update("create run", func(tx *sql.Tx) error {
+		id, err = createRun(tx, r, cells)
+		return err
+	})
+	return id, err
+}
+
+func createRun(tx *sql.Tx, r Run, cells []cell.Cell) (int64, error) {
+	args, err := json.Marshal(r.Args)
+	if err != nil {
+		return 0, err
+	}
+	machine, err := json.Marshal(r.Machine)
+	if err != nil {
+		return 0, err
+	}
+	result, err := tx.Exec("INSERT INTO run (name, created, args, version, machine, seed, cells, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Name, r.Created.UnixNano(), string(args), r.Version, string(machine), strconv.FormatUint(r.Seed, 10), len(cells), r.Imported)
+	if err != nil {
+		return 0, err
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return 0, err
+	}
+	insert, err := tx.Prepare("INSERT INTO cell (run, cell, doc) VALUES (?, ?, ?)")
+	if err != nil {
+		return 0, err
+	}
+	defer insert.Close()
+	for i, c := range cells {
+		if c.Index != i {
+			return 0, fmt.Errorf("cell %d of the plan has index %d: number cells from 0", i, c.Index)
+		}
+		doc, err := json.Marshal(c)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := insert.Exec(id, i, string(doc)); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// Cells returns the plan of a run.
+func (s *Store) Cells(run int64) ([]cell.Cell, error) {
+	return s.cells(run, selectCells)
+}
+
+// Pending returns the cells of a run that have no record, in plan order.
+func (s *Store) Pending(run int64) ([]cell.Cell, error) {
+	return s.cells(run, "SELECT doc FROM cell WHERE run = ? AND cell NOT IN (SELECT cell FROM record WHERE record.run = cell.run) ORDER BY cell")
+}
+
+func (s *Store) cells(run int64, query string) ([]cell.Cell, error) {
+	if _, err := s.Run(run); err != nil {
+		return nil, err
+	}
+	rows, err := s.db.Query(query, run)
+	if err != nil {
+		return nil, s.explain("read cells", err)
+	}
+	defer rows.Close()
+	var cells []cell.Cell
+	for rows.Next() {
+		var doc string
+		var c cell.Cell
+		if err := rows.Scan(&doc); err != nil {
+			return nil, s.explain("read cells", err)
+		}
+		if err := cell.Decode(strings.NewReader(doc), &c); err != nil {
+			return nil, s.explain("read cells", err)
+		}
+		cells = append(cells, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.explain("read cells", err)
+	}
+	return cells, nil
+}
+
+const selectRun = `SELECT id, name, created, args, version, machine, seed, imported, cells,
+	(SELECT count(*) FROM record WHERE run = id AND NOT failed),
+	(SELECT count(*) FROM record WHERE run = id AND failed)
+	FROM run `
+
+// Runs returns all runs, oldest first. It reads no record.
+func (s *Store) Runs() ([]Run, error) {
+	rows, err := s.db.Query(selectRun + "ORDER BY id")
+	if err != nil {
+		return nil, s.explain("list runs", err)
+	}
+	defer rows.Close()
+	var runs []Run
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return nil, s.explain("list runs", err)
+		}
+		runs = append(runs, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.explain("list runs", err)
+	}
+	return runs, nil
+}
+
+// Run returns one run.
+func (s *Store) Run(id int64) (Run, error) {
+	r, err := scanRun(s.db.QueryRow(selectRun+"WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, s.noRun(id)
+	}
+	if err != nil {
+		return Run{}, s.explain("read run", err)
+	}
+	return r, nil
+}
+
+// Last returns the newest run.
+func (s *Store) Last() (Run, error) {
+	r, err := scanRun(s.db.QueryRow(selectRun + "ORDER BY id DESC LIMIT 1"))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, s.explain("read run", ErrEmpty)
+	}
+	if err != nil {
+		return Run{}, s.explain("read run", err)
+	}
+	return r, nil
+}
+
+// Remove deletes a run with everything that belongs to it, and gives the space
+// back to the file system.
+func (s *Store) Remove(run int64) error {
+	if _, err := s.Run(run); err != nil {
+		return err
+	}
+	if err := s.update("remove run", func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM run WHERE id = ?", run)
+		return err
+	}); err != nil {
+		return err
+	}
+	if _, err := s.db.Exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil && !isCode(err, codeBusy) {
+		return s.explain("remove run", err)
+	}
+	return nil
+}
+
+func (s *Store) noRun(id int64) error {
+	return absence(fmt.Sprintf("store: %s: no run %d: 'isobar lab list' shows the runs", s.path, id))
+}
+
+func scanRun(row interface{ Scan(...any) error }) (Run, error) {
+	var r Run
+	var created int64
+	var args, machine, seed string
+	err := row.Scan(&r.ID, &r.Name, &created, &args, &r.Version, &machine, &seed, &r.Imported, &r.Total, &r.Finished, &r.Failed)
+	if err != nil {
+		return Run{}, err
+	}
+	r.Created = time.Unix(0, created)
+	if err := json.Unmarshal([]byte(args), &r.Args); err != nil {
+		return Run{}, fmt.Errorf("run %d: args: %w", r.ID, err)
+	}
+	if err := json.Unmarshal([]byte(machine), &r.Machine); err != nil {
+		return Run{}, fmt.Errorf("run %d: machine: %w", r.ID, err)
+	}
+	if r.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
+		return Run{}, fmt.Errorf("run %d: seed: %w", r.ID, err)
+	}
+	return r, nil
+}

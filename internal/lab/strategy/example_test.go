@@ -1,0 +1,18 @@
+package strategy_test
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/lab/strategy"
+)
+
+func Example() {
+	s, err := strategy.New("syncpool", 1024, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	second := s.Worker(1)
+	fmt.Println(second.Do(func(buffer []byte) uint64 { return uint64(len(buffer)) }))
+	// Output: 1024
+}

@@ -1,0 +1,180 @@
+package strategy
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+)
+
+// fillAndSum writes the buffer and then reads it back, so that two operations
+// that share a buffer disturb each other.
+func fillAndSum(b []byte) uint64 {
+	for i := range b {
+		b[i] = byte(i)
+	}
+	sum := uint64(len(b))
+	for _, c := range b {
+		sum = sum*31 + uint64(c)
+	}
+	return sum
+}
+
+func TestAllStrategiesDoTheSame(t *testing.T) {
+	const ops = 100
+	for _, size := range []int{1, 24, 1024, 65536} {
+		for _, workers := range []int{1, 2, 7} {
+			want := fillAndSum(make([]byte, size)) * ops * uint64(workers)
+			for _, name := range Names() {
+				s, err := New(name, size, workers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sums := make([]uint64, workers) // sums[i] is worker i's until Wait
+				var wg sync.WaitGroup
+				for i := range workers {
+					wg.Go(func() {
+						w := s.Worker(i)
+						for range ops {
+							sums[i] += w.Do(fillAndSum)
+						}
+					})
+				}
+				wg.Wait()
+				var got uint64
+				for _, sum := range sums {
+					got += sum
+				}
+				if got != want {
+					t.Errorf("%s, size %d, %d workers: checksum %#x, want %#x", name, size, workers, got, want)
+				}
+			}
+		}
+	}
+}
+
+// An operation must have its buffer to itself while it works, however the
+// others interleave: all workers are inside work at once here.
+func TestBuffersInUseDoNotOverlap(t *testing.T) {
+	const workers = 6
+	for _, name := range Names() {
+		s, err := New(name, 64, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 100 {
+			var filled, finished sync.WaitGroup
+			filled.Add(workers)
+			for i := range workers {
+				finished.Go(func() {
+					s.Worker(i).Do(func(b []byte) uint64 {
+						if len(b) != 64 {
+							t.Errorf("%s: a buffer of %d bytes, want 64", name, len(b))
+						}
+						for j := range b {
+							b[j] = byte(i + 1)
+						}
+						filled.Done()
+						filled.Wait()
+						if slices.ContainsFunc(b, func(c byte) bool { return c != byte(i+1) }) {
+							t.Errorf("%s: round %d: worker %d shares its buffer", name, round, i)
+						}
+						return 0
+					})
+				})
+			}
+			finished.Wait()
+		}
+	}
+}
+
+func TestAllocationsAreAsPromised(t *testing.T) {
+	if invariant.Race {
+		t.Skip("sync.Pool drops buffers at random in race builds")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle would empty the pools
+	const size, ops = 1024, 1000
+	promised := map[string]struct{ allocs, bytes float64 }{
+		"plain":          {1, size},
+		"syncpool-slice": {1, 24},
+	}
+	for _, name := range Names() {
+		s, err := New(name, size, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := s.Worker(0)
+		w.Do(fillAndSum)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range ops {
+			w.Do(fillAndSum)
+		}
+		runtime.ReadMemStats(&after)
+		allocs := float64(after.Mallocs-before.Mallocs) / ops
+		bytes := float64(after.TotalAlloc-before.TotalAlloc) / ops
+		if want := promised[name]; allocs < want.allocs || allocs > want.allocs+0.05 || bytes < want.bytes || bytes > want.bytes+8 {
+			t.Errorf("%s: %v allocations and %v bytes an operation, want %v and %v", name, allocs, bytes, want.allocs, want.bytes)
+		}
+	}
+}
+
+func TestArenaHandsOutDistinctBuffers(t *testing.T) {
+	s, err := New("arena", 16, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[*byte]int{}
+	for range 3 * arenaBuffers {
+		for i := range 2 {
+			s.Worker(i).Do(func(b []byte) uint64 {
+				seen[&b[0]]++
+				if cap(b) != 16 {
+					t.Fatalf("capacity %d reaches into the next buffer", cap(b))
+				}
+				return 0
+			})
+		}
+	}
+	if len(seen) != 2*arenaBuffers {
+		t.Errorf("%d distinct buffers, want %d", len(seen), 2*arenaBuffers)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		size, workers int
+		want          string
+	}{
+		{"fast", 1, 1, `unknown strategy "fast" (there are: arena, arena-offheap, chanpool, plain, pool`},
+		{"plain", 0, 1, "want 1 or more"},
+		{"plain", 1, 0, "want 1 or more"},
+		{"arena", math.MaxInt, 1, "strategy: arena: size"},
+	} {
+		if _, err := New(c.name, c.size, c.workers); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("New(%q, %d, %d): %v, want %q", c.name, c.size, c.workers, err, c.want)
+		}
+	}
+}
+
+func BenchmarkFillAndSum(b *testing.B) {
+	for _, name := range Names() {
+		b.Run("strategy="+name, func(b *testing.B) {
+			s, err := New(name, 1024, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := s.Worker(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Do(fillAndSum)
+			}
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "batches",
+		Summary: "process batches of ticks under the controller of seed document 000, or without",
+		Params: withBudget("0", "2s",
+			Param{Name: "toggle", Default: "off", Help: "on: the collector is off during a batch and forced at intervals, as in the document", Check: OnOff},
+			Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: DurationRange(time.Millisecond, maxDuration)},
+			Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: IntRange(1, 1_000_000)},
+			Param{Name: "garbage", Default: "0", Help: "bytes that each tick allocates beside the pool", Check: BytesRange(0, 1<<20)},
+			Param{Name: "live", Default: "10MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
+		),
+		New: newBatches,
+	})
+}
+
+// batches is seed document 000, step 7: an operation is a batch of pooled ticks,
+// and with --toggle on it is one of the document's sections without collection,
+// beside collections that a ticker forces. The document's ticks make no garbage
+// and there is nothing to collect; --garbage gives the collector something to do.
+// The workload hybrid is the same idea under this module's own controller.
+type batches struct {
+	budget
+	processor *seedProcessor
+	ticks     int
+	garbage   []byte // the latest
+	bytes     int
+	store     *treeStore
+	ctl       *countingController // nil without
+	stop      chan struct{}
+	ended     chan struct{}
+}
+
+func newBatches(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: batches: %w", err)
+	}
+	p := env.Params
+	t := &batches{budget: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage")}
+	trees := max(p.Bytes("live")/treeBytes, 1)
+	t.store = newTreeStore(trees, trees, t.processor.rng)
+	if p.Bool("toggle") {
+		t.ctl = newCountingController()
+		t.stop, t.ended = make(chan struct{}), make(chan struct{})
+		go t.schedule(p.Duration("interval"))
+	}
+	return t, nil
+}
+
+// schedule is the document's StartScheduledGC.
+func (t *batches) schedule(interval time.Duration) {
+	defer close(t.ended)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			t.ctl.force(runtime.GC)
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+func (t *batches) Workers() int { return 1 }
+
+func (t *batches) Loop(_ int, n int64) (sum uint64) {
+	for range n {
+		if t.ctl != nil {
+			t.ctl.disable()
+		}
+		for range t.ticks {
+			sum += t.tick()
+		}
+		if t.ctl != nil {
+			t.ctl.enable()
+		}
+	}
+	return sum
+}
+
+// tick fills a pooled tick in place, as the document does here.
+func (t *batches) tick() uint64 {
+	p := t.processor
+	tick := p.get()
+	price := 100 + p.rng.Float64()*900
+	tick.symbol, tick.timestamp, tick.price = p.symbols[p.rng.IntN(len(p.symbols))], time.Now(), price
+	tick.volume, tick.tradeID = p.rng.IntN(999)+1, p.rng.Int64()
+	tick.bid, tick.ask = price*(1-p.rng.Float64()*0.001), price*(1+p.rng.Float64()*0.001)
+	sum := p.process(tick)
+	p.put(tick)
+	if t.bytes > 0 {
+		t.garbage = make([]byte, t.bytes)
+	}
+	return sum
+}
+
+func (t *batches) Report(rec *cell.Record) { rec.Set("/batches/batch:ticks", float64(t.ticks)) }
+
+func (t *batches) Close() error {
+	if t.ctl != nil {
+		close(t.stop)
+		<-t.ended
+		debug.SetGCPercent(t.ctl.percent)
+	}
+	return nil
+}

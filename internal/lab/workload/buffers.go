@@ -1,0 +1,150 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/isobar-go/isobar/internal/lab/tick"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "buffers",
+		Summary: "moving average and volatility over column buffers, pooled in several ways",
+		Params: withBudget("0", "10s",
+			Param{Name: "pool", Default: "mutex", Help: "none: new buffers each time; mutex: one list, one lock; sharded: a list for each P; syncpool: sync.Pool", Check: OneOf("none", "mutex", "sharded", "syncpool")},
+			Param{Name: "rows", Default: "1_000", Help: "ticks that an operation analyses", Check: IntRange(2, 10_000_000)},
+			Param{Name: "window", Default: "20", Help: "ticks in the moving average", Check: IntRange(1, 10_000_000)},
+			Param{Name: "capacity", Default: "100", Help: "buffers that a pool (mutex, sharded) makes beforehand and holds at most", Check: IntRange(0, 1_000_000)},
+			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
+		),
+		New: newBuffers,
+	})
+}
+
+// buffers is the buffer management of seed document 000, step 5.2: an operation
+// obtains a buffer of price, volume and time columns, copies a stretch of
+// ticks into it, computes over it and gives it back.
+type buffers struct {
+	budget
+	pool         columnPool
+	rows, window int
+	ticks        []tick.Tick // read-only; operations begin at different places of it
+	workers      []buffersWorker
+}
+
+// A buffersWorker is owned by its worker.
+type buffersWorker struct {
+	start int       // in ticks, of the next operation
+	_     [120]byte // keeps workers off each other's cache lines
+}
+
+const buffersTicks = 1 << 14
+
+func newBuffers(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: buffers: %w", err)
+	}
+	p := env.Params
+	t := &buffers{
+		budget:  b,
+		rows:    p.Int("rows"),
+		window:  p.Int("window"),
+		ticks:   make([]tick.Tick, buffersTicks),
+		workers: make([]buffersWorker, p.Int("goroutines")),
+	}
+	if t.window > t.rows {
+		return nil, fmt.Errorf("workload: buffers: a window of %d is wider than the %d rows: lower --window or raise --rows", t.window, t.rows)
+	}
+	walk, err := tick.NewWalk(1, 100_000, env.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("workload: buffers: %w", err)
+	}
+	for i := range t.ticks {
+		walk.Next(&t.ticks[i])
+	}
+	for i := range t.workers {
+		t.workers[i].start = i * 997 % buffersTicks
+	}
+	t.pool = newColumnPool(p.String("pool"), t.rows, p.Int("capacity"))
+	return t, nil
+}
+
+func (t *buffers) Workers() int { return len(t.workers) }
+
+func (t *buffers) Loop(worker int, n int64) uint64 {
+	w := &t.workers[worker]
+	var sum uint64
+	for range n {
+		sum += t.operation(w.start)
+		w.start = (w.start + t.rows) % buffersTicks
+	}
+	return sum
+}
+
+func (t *buffers) operation(start int) uint64 {
+	c := t.pool.get()
+	for i := range t.rows {
+		c.append(&t.ticks[(start+i)%buffersTicks])
+	}
+	average := c.movingAverage(t.window)
+	volatility := c.volatility()
+	var volume int64
+	for _, v := range c.volumes {
+		volume += v
+	}
+	span := c.times[len(c.times)-1] - c.times[0]
+	t.pool.put(c)
+	return math.Float64bits(average) ^ math.Float64bits(volatility) ^ uint64(volume) ^ uint64(span)
+}
+
+func (t *buffers) Close() error { return nil }
+
+// columns is a buffer: ticks by column.
+type columns struct {
+	prices  []float64
+	volumes []int64
+	times   []int64 // nanoseconds since the Unix epoch
+}
+
+func newColumns(rows int) *columns {
+	return &columns{make([]float64, 0, rows), make([]int64, 0, rows), make([]int64, 0, rows)}
+}
+
+func (c *columns) append(t *tick.Tick) {
+	c.prices = append(c.prices, t.Price)
+	c.volumes = append(c.volumes, t.Volume)
+	c.times = append(c.times, t.TimeNs)
+}
+
+func (c *columns) reset() {
+	c.prices, c.volumes, c.times = c.prices[:0], c.volumes[:0], c.times[:0]
+}
+
+// movingAverage returns the highest mean price of that many consecutive rows.
+func (c *columns) movingAverage(window int) float64 {
+	sum := 0.0
+	for _, p := range c.prices[:window] {
+		sum += p
+	}
+	highest := sum
+	for i := window; i < len(c.prices); i++ {
+		sum += c.prices[i] - c.prices[i-window]
+		highest = max(highest, sum)
+	}
+	return highest / float64(window)
+}
+
+// volatility returns the standard deviation of the relative change from row to
+// row, by Welford's method.
+func (c *columns) volatility() float64 {
+	mean, squares := 0.0, 0.0
+	for i := 1; i < len(c.prices); i++ {
+		change := c.prices[i]/c.prices[i-1] - 1
+		delta := change - mean
+		mean += delta / float64(i)
+		squares += delta * (change - mean)
+	}
+	return math.Sqrt(squares / float64(len(c.prices)-1))
+}

@@ -1,0 +1,135 @@
+package workload
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// figuresOf runs a workload that runs whole and returns its figures.
+func figuresOf(t *testing.T, name string, g given) map[string]float64 {
+	t.Helper()
+	var rec cell.Record
+	if err := build(t, name, g, 1).(Whole).Run(context.Background(), &rec); err != nil {
+		t.Fatalf("%s %v: %v", name, g, err)
+	}
+	return rec.Metrics
+}
+
+// TestTrialsCount holds what the trials of two documents count where that does
+// not depend on chance.
+func TestTrialsCount(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		g      given
+		figure string
+		want   float64
+		exact  bool // only in builds whose sync.Pool keeps what is put into it
+	}{
+		{"shockwave-trials", given{"trial": "warmup", "count": "100"}, "/trial/made:objects", 1, true},
+		{"shockwave-trials", given{"trial": "warmup", "count": "100"}, "/trial/made-later:objects", 99, true},
+		{"shockwave-trials", given{"trial": "warmup-together", "count": "100"}, "/trial/made:objects", 100, false},
+		{"shockwave-trials", given{"trial": "warmup-together", "count": "100"}, "/trial/made-later:objects", 0, true},
+		{"shockwave-trials", given{"trial": "pipelined", "count": "16"}, "/trial/answered:requests", 1, false},
+		{"shockwave-trials", given{"trial": "pipelined", "count": "1000"}, "/trial/answered:requests", 1, false},
+		{"shockwave-trials", given{"trial": "pipelined-connection", "count": "1000"}, "/trial/answered:requests", 1000, false},
+		{"loop-trials", given{"trial": "wrap", "count": "65536"}, "/trial/lost:tasks", 0, false},
+		{"loop-trials", given{"trial": "wrap", "count": "65636"}, "/trial/lost:tasks", 100, false},
+		{"loop-trials", given{"trial": "recycle", "count": "5000"}, "/trial/wrong:tasks", 0, false},
+		{"loop-trials", given{"trial": "recycle", "count": "5000"}, "/trial/run:tasks", 20000, false},
+		{"loop-trials", given{"trial": "ring", "count": "5000", "producers": "1"}, "/trial/count:items", 5000, false},
+		{"loop-trials", given{"trial": "eviction", "count": "1000"}, "/trial/node/left2:objects", 0, false},
+	} {
+		if c.exact && invariant.Race {
+			continue
+		}
+		figures := figuresOf(t, c.name, c.g)
+		if got, ok := figures[c.figure]; got != c.want || !ok {
+			t.Errorf("%s %v: %s is %v, want %v", c.name, c.g, c.figure, got, c.want)
+		}
+	}
+	if f := figuresOf(t, "loop-trials", given{"trial": "shutdown", "count": "20"}); f["/trial/lost:rounds"] > 20 || f["/trial/lost:tasks"] < f["/trial/lost:rounds"] {
+		t.Errorf("shutdown: %v", f)
+	}
+	if f := figuresOf(t, "loop-trials", given{"trial": "sizes"}); f["/trial/arena:bytes"] != taskArenaLen*f["/trial/task:bytes"] {
+		t.Errorf("sizes: %v", f)
+	}
+}
+
+// TestShockwaveReadsTheSame holds that all modes that copy do the same work, and
+// that requests that are held stay whole.
+func TestShockwaveReadsTheSame(t *testing.T) {
+	for _, shape := range []string{"typical", "headers", "large", "line"} {
+		for _, held := range []string{"1", "30"} {
+			want := uint64(0)
+			for _, mode := range []string{"heap", "pooled", "connection", "slab"} {
+				runtime.GC() // a pool keeps for two collections what the mode before put into it
+				runtime.GC()
+				task := build(t, "shockwave", given{"mode": mode, "shape": shape, "held": held}, 1).(*shockwave)
+				sum := task.Loop(0, 100)
+				if want == 0 {
+					want = sum
+				}
+				if sum != want || sum == 0 {
+					t.Errorf("%s %s, %s held: sum %d, want %d", mode, shape, held, sum, want)
+				}
+				var rec cell.Record
+				task.Report(&rec)
+				if mode == "slab" && held == "30" && rec.Metrics["/shockwave/held:bytes"] < 29*slabRequestBytes {
+					t.Errorf("%s, %s held: %v bytes held", shape, held, rec.Metrics["/shockwave/held:bytes"])
+				}
+				if err := task.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		task := build(t, "shockwave", given{"mode": "alias", "shape": shape}, 1).(Closed)
+		// The table of the document has 3 and, with two more for slices, 66.
+		want := map[string]float64{"typical": 3, "headers": 64}[shape]
+		if allocs, _ := perOperation(task, 100); !invariant.Race && (allocs < want-0.1 || allocs > want+0.1) {
+			t.Errorf("alias %s: %v allocations an operation, want %v", shape, allocs, want)
+		}
+	}
+}
+
+// TestLimitsAllocate holds how many allocations the cases beside the exercises
+// make with Go 1.26.
+func TestLimitsAllocate(t *testing.T) {
+	want := map[string]float64{
+		"convert-short": 0, "convert-lookup": 0, "convert-slice": 0, "concat3": 1, "concat3-builder": 1, "append4": 0, "append4-sized": 0,
+		"buffer32": 1, "buffer32-pool": 0, "predicate": 0, "predicate-typed": 0, "box-small": 0, "box-large": 1, "json-written": 0,
+		"malloc-16": 1, "malloc-32768": 1,
+	}
+	for _, name := range limitNames() {
+		task := build(t, "exercise-limits", given{"limit": name}, 1).(*exerciseLimits)
+		allocs, _ := perOperation(task, 200)
+		if w, ok := want[name]; ok && !invariant.Race && (allocs < w-0.1 || allocs > w+0.2) {
+			t.Errorf("%s: %v allocations an operation, want %v", name, allocs, w)
+		}
+		if err := task.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFinalizerCycle(t *testing.T) {
+	figures := figuresOf(t, "trial", given{"kind": "finalizer-cycle", "trials": "200"})
+	if hits := figures["/trial/hits:trials"]; hits < 190 || figures["/trial/left:objects"] > 10 {
+		t.Errorf("%v", figures)
+	}
+}
+
+func TestGCCost(t *testing.T) {
+	for _, beside := range []string{"nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full"} {
+		task := build(t, "gccost", given{"beside": beside, "keys": "1000"}, 1).(*gcCost)
+		if n := task.Loop(0, 2); n != 2 {
+			t.Errorf("%s: %d", beside, n)
+		}
+		if err := task.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

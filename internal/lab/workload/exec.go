@@ -1,0 +1,253 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/gc/trace"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+)
+
+func init() {
+	Register(&Workload{
+		Name:         "exec",
+		Summary:      "run any unmodified Go program from start to end",
+		NeedsCommand: true,
+		New:          newProgram,
+	})
+}
+
+// ProgramOutput is how much the program wrote to its standard output, which is
+// read for figures (see cell.FigurePrefix), counted and thrown away. Its standard
+// input is empty; its standard error is passed on without the gctrace lines.
+const ProgramOutput = "/program/stdout:bytes"
+
+// program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults
+// and peak memory are those that the kernel accounts to the program and the
+// descendants that it waited for. GC figures are the sums over the lines of
+// all processes that print to the program's standard error, cut to two or
+// three digits and whole MiB as the runtime prints them; a cycle that the exit
+// interrupts prints none.
+type program struct {
+	command []string
+	gc      cell.GC
+}
+
+func newProgram(env Env) (Task, error) {
+	if len(env.Command) == 0 {
+		return nil, errors.New(`workload: exec: no command: put it behind --, as in "exec -- go vet ./..."`)
+	}
+	return &program{command: env.Command, gc: env.GC}, nil
+}
+
+func (p *program) Close() error { return nil }
+
+// Run implements Whole.
+func (p *program) Run(ctx context.Context, rec *cell.Record) error {
+	// The kernel ends the program with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s, err := startProgram(ctx, p.command, p.gc)
+	if err != nil {
+		return fmt.Errorf("workload: exec: %w", err)
+	}
+	defer s.close()
+	waitErr := s.cmd.Wait()
+	if err := s.finish(rec); err != nil {
+		return fmt.Errorf("workload: exec: %w", err)
+	}
+	return exitFailure(rec, s.cmd.ProcessState, waitErr)
+}
+
+// A started program is one under gctrace=1 and what is read from it. It belongs
+// to one goroutine; its readers' results may be used after finish.
+type started struct {
+	cmd            *exec.Cmd
+	stream, output *os.File // the program's standard error and output
+	packets        bool     // stream keeps writes apart
+	before         int64    // resident bytes of this process when it started the program
+	began          time.Time
+	peak           func() int64
+	readers        sync.WaitGroup
+	trace          trace.Trace
+	traceErr       error
+	figures        figures
+}
+
+// startProgram starts the program. The calling goroutine must be locked to its
+// thread until the program has ended.
+func startProgram(ctx context.Context, command []string, gc cell.GC) (*started, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = programEnv(os.Environ(), gc)
+	cmd.SysProcAttr = programAttr()
+	if cmd.Err != nil {
+		return nil, fmt.Errorf("%w: give a command that is in PATH, or its path", cmd.Err)
+	}
+	output, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	stream, stderr, packets, err := tracePipe()
+	if err != nil {
+		output.Close()
+		stdout.Close()
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	s := &started{cmd: cmd, stream: stream, output: output, packets: packets}
+	// The kernel counts what this process occupies now to the program's peak.
+	debug.FreeOSMemory()
+	host.ResetPeakRSS()
+	s.before, _ = host.PeakRSSBytes(os.Getpid())
+	s.began = time.Now()
+	err = cmd.Start()
+	stdout.Close()
+	stderr.Close()
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("start %s: %w: give a command that is in PATH, or its path", command[0], err)
+	}
+	s.readers.Go(func() {
+		read := trace.ReadLines
+		if packets {
+			read = trace.ReadPackets
+		}
+		s.trace, s.traceErr = read(stream, os.Stderr)
+	})
+	s.readers.Go(func() { s.figures.read(output) })
+	s.peak = watchPeak(cmd.Process.Pid)
+	return s, nil
+}
+
+func (s *started) close() {
+	s.stream.Close()
+	s.output.Close()
+}
+
+// finish records what is known of the program, which has ended.
+func (s *started) finish(rec *cell.Record) error {
+	wall := time.Since(s.began)
+	polled := s.peak()
+	// Processes that the program left behind may hold the pipes open.
+	const grace = 2 * time.Second
+	s.stream.SetReadDeadline(time.Now().Add(grace))
+	s.output.SetReadDeadline(time.Now().Add(grace))
+	s.readers.Wait()
+	if errors.Is(s.traceErr, os.ErrDeadlineExceeded) {
+		rec.Warn("left-behind", "the program left processes behind that hold its standard error; what they do is not in the figures")
+	} else if s.traceErr != nil {
+		return s.traceErr
+	}
+	rec.Set(cell.WallTime, wall.Seconds())
+	rec.Set(ProgramOutput, float64(s.figures.written))
+	s.figures.record(rec)
+	setUsage(rec, s.cmd.ProcessState, s.before, polled)
+	if !s.packets {
+		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's own output split are missing")
+	}
+	setTrace(rec, s.trace)
+	return nil
+}
+
+// usage is what the kernel accounts to a program beside CPU time.
+type usage struct {
+	peakBytes                int64
+	minorFaults, majorFaults float64
+}
+
+// setUsage records what the kernel accounted. The peak that it reports is at
+// least what this process occupied when it started the program (before), since
+// the program begins as a copy of it: below that, the peak seen by polling is
+// the better figure.
+func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
+	user, system := state.UserTime().Seconds(), state.SystemTime().Seconds()
+	rec.Set(cell.UserCPU, user)
+	rec.Set(cell.SystemCPU, system)
+	rec.Set(cell.TotalCPU, user+system)
+	usage, ok := usageOf(state)
+	if !ok {
+		rec.Warn("no-usage", "this platform does not report peak memory and page faults of a program")
+		return
+	}
+	rec.Set(cell.MinorFaults, usage.minorFaults)
+	rec.Set(cell.MajorFaults, usage.majorFaults)
+	if usage.peakBytes > before {
+		rec.Set(cell.RSSPeak, float64(usage.peakBytes))
+		return
+	}
+	if polled > 0 {
+		rec.Set(cell.RSSPeak, float64(polled))
+	}
+	rec.Warn("rss-polled", "the program occupies less than the process that started it: its peak was polled and may miss the end")
+}
+
+// exitFailure says how the program ended, nil if well.
+func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
+	rec.Set(cell.ExitStatus, float64(state.ExitCode()))
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &exit):
+		return fmt.Errorf("workload: exec: %w", err)
+	case state.ExitCode() < 0:
+		return &cell.Failure{Kind: cell.FailKilled, Message: "the program was ended by a signal: " + state.String()}
+	}
+	return &cell.Failure{Kind: cell.FailExit, Message: fmt.Sprintf("the program exited with status %d", state.ExitCode())}
+}
+
+// programEnv is the environment of the program: the GC settings of the cell,
+// and gctrace=1 behind what GODEBUG holds.
+func programEnv(environ []string, gc cell.GC) []string {
+	env := make([]string, 0, len(environ)+3)
+	godebug := ""
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "GODEBUG":
+			godebug = value + ","
+		case "GOGC", "GOMEMLIMIT":
+		default:
+			env = append(env, entry)
+		}
+	}
+	return append(append(env, gc.Env()...), "GODEBUG="+strings.TrimPrefix(godebug, ",")+"gctrace=1")
+}
+
+// watchPeak polls the peak memory of the process and its descendants, of which
+// the largest counts, until the function that it returns is called.
+func watchPeak(pid int) (stop func() int64) {
+	done := make(chan struct{})
+	result := make(chan int64)
+	go func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		var peak int64
+		for {
+			for _, p := range host.Descendants(pid) {
+				if n, ok := host.PeakRSSBytes(p); ok {
+					peak = max(peak, n)
+				}
+			}
+			select {
+			case <-done:
+				result <- peak
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() int64 {
+		close(done)
+		return <-result
+	}
+}

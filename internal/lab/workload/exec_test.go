@@ -1,0 +1,93 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/gc/trace"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func TestProgramEnv(t *testing.T) {
+	gc := cell.GC{Percent: 50, LimitBytes: 1 << 20}
+	for _, tc := range []struct{ environ, want []string }{
+		{[]string{"A=b", "GOGC=7", "GOMEMLIMIT=1GiB"}, []string{"A=b", "GOGC=50", "GOMEMLIMIT=1048576", "GODEBUG=gctrace=1"}},
+		{[]string{"GODEBUG=madvdontneed=1", "A=b=c"}, []string{"A=b=c", "GOGC=50", "GOMEMLIMIT=1048576", "GODEBUG=madvdontneed=1,gctrace=1"}},
+		{[]string{"GODEBUG="}, []string{"GOGC=50", "GOMEMLIMIT=1048576", "GODEBUG=gctrace=1"}},
+	} {
+		if got := programEnv(tc.environ, gc); !slices.Equal(got, tc.want) {
+			t.Errorf("programEnv(%q) = %q, want %q", tc.environ, got, tc.want)
+		}
+	}
+}
+
+func TestExecNeedsACommand(t *testing.T) {
+	w, err := Lookup("exec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.New(Env{}); err == nil || !strings.Contains(err.Error(), "behind --") {
+		t.Errorf("without a command: %v", err)
+	}
+}
+
+func TestSetTrace(t *testing.T) {
+	cycle := trace.Cycle{
+		N: 1, At: time.Second, SweepTermination: 1 * time.Millisecond, Marking: 10 * time.Millisecond, MarkTermination: 2 * time.Millisecond,
+		SweepTerminationCPU: 2 * time.Millisecond, AssistCPU: 3 * time.Millisecond, DedicatedCPU: 4 * time.Millisecond, IdleCPU: 5 * time.Millisecond, MarkTerminationCPU: 6 * time.Millisecond,
+		StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 1 << 20, GoalBytes: 6 << 20, Procs: 2,
+	}
+	second := cycle
+	second.N, second.At, second.Forced, second.LiveBytes, second.MarkTermination = 2, 2*time.Second, true, 2<<20, 4*time.Millisecond
+	rec := cell.Record{}
+	rec.Set(cell.TotalCPU, 0.4)
+	setTrace(&rec, trace.Trace{Cycles: []trace.Cycle{cycle, second}, Streams: 1})
+	for name, want := range map[string]float64{
+		cell.GCCycles: 2, cell.GCForced: 1, cell.GCPauseTotal: 0.008, cell.GCPauseLast: 0.005, cell.GCPauseMax: 0.004,
+		cell.GCCPUAssist: 0.006, cell.GCCPUDedicated: 0.008, cell.GCCPUIdle: 0.010, cell.GCCPUPause: 0.016, cell.GCCPUTotal: 0.040, cell.GCCPUShare: 0.1,
+		cell.HeapMax: 5 << 20, cell.HeapLive: 2 << 20, cell.GoalMax: 6 << 20, cell.GCRelayed: 0,
+	} {
+		if got := rec.Metrics[name]; got < want*(1-1e-9) || got > want*(1+1e-9) {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+	want := cell.Cycle{N: 2, AtNs: 2e9, MarkNs: 10e6, SweepNs: 1e6, TerminationNs: 4e6, CPUNs: 15e6, AssistNs: 3e6, DedicatedNs: 4e6, IdleNs: 5e6, StartBytes: 4 << 20, EndBytes: 5 << 20, LiveBytes: 2 << 20, GoalBytes: 6 << 20, Procs: 2, Forced: true}
+	if len(rec.Cycles) != 2 || rec.Cycles[1] != want {
+		t.Errorf("cycles %+v, want two, the second %+v", rec.Cycles, want)
+	}
+	if len(rec.Warnings) > 0 || len(rec.Pauses) != 4 || !slices.Equal(rec.Timeline.HeapBytes, []int64{4 << 20, 5 << 20, 1 << 20, 4 << 20, 5 << 20, 2 << 20}) {
+		t.Errorf("warnings %v, %d pauses, heap %v", rec.Warnings, len(rec.Pauses), rec.Timeline.HeapBytes)
+	}
+}
+
+func TestSetTraceDoubts(t *testing.T) {
+	var cycles []trace.Cycle
+	for n := range 20_000 {
+		cycles = append(cycles, trace.Cycle{N: uint64(n + 1), At: time.Duration(n) * time.Second, GoalBytes: 1 << 62})
+	}
+	rec := cell.Record{}
+	setTrace(&rec, trace.Trace{Cycles: cycles, Streams: 2, Gaps: 3, Relayed: 4})
+	var codes []string
+	for _, w := range rec.Warnings {
+		codes = append(codes, w.Code)
+	}
+	if want := []string{"gctrace-relayed", "gctrace-gaps", "gctrace-streams", "cycles-cut"}; !slices.Equal(codes, want) {
+		t.Errorf("warnings %q, want %q", codes, want)
+	}
+	if _, ok := rec.Metrics[cell.GoalMax]; ok || rec.Timeline.GoalBytes != nil {
+		t.Error("a goal, though collection was off")
+	}
+	if len(rec.Cycles) != maxCycles || rec.Cycles[0].GoalBytes != 0 {
+		t.Errorf("%d cycles listed, the first with a goal of %d", len(rec.Cycles), rec.Cycles[0].GoalBytes)
+	}
+	if n := len(rec.Timeline.AtNs); n == 0 || n > maxTimeline {
+		t.Errorf("%d rows of timeline", n)
+	}
+	none := cell.Record{}
+	setTrace(&none, trace.Trace{})
+	if none.Metrics[cell.GCCycles] != 0 || len(none.Timeline.AtNs) != 0 {
+		t.Errorf("no cycles: %v", none.Metrics)
+	}
+}

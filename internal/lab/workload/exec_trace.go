@@ -1,0 +1,133 @@
+package workload
+
+import (
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/gc/trace"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// maxTimeline bounds the rows of a timeline and the pauses listed.
+const maxTimeline = 1 << 14
+
+// noGoal is the least goal that stands for none: the runtime prints nearly
+// the whole address space where collection is off.
+const noGoal = 1 << 50
+
+// setTrace records the figures of the gctrace lines. TotalCPU must be set.
+func setTrace(rec *cell.Record, t trace.Trace) {
+	rec.Set(cell.GCRelayed, float64(t.Relayed))
+	if t.Relayed > 0 {
+		rec.Warn("gctrace-relayed", "%d gctrace lines arrived in one piece: a subprocess printed them through its parent, or the program made them up; they are not counted", t.Relayed)
+	}
+	if t.Gaps > 0 {
+		rec.Warn("gctrace-gaps", "%d gctrace lines do not follow in number: some are missing, so cycle count and GC figures are too low", t.Gaps)
+	}
+	if t.Streams > 1 {
+		rec.Warn("gctrace-streams", "the lines of %d processes are added up; heap figures are of the largest", t.Streams)
+	}
+	var forced, heap, goal, live int64
+	var pause, longest, assist, dedicated, idle, pauseCPU time.Duration
+	for _, c := range t.Cycles {
+		if c.Forced {
+			forced++
+		}
+		heap = max(heap, c.StartBytes, c.EndBytes)
+		if c.GoalBytes < noGoal {
+			goal = max(goal, c.GoalBytes)
+		}
+		pause += c.Pause()
+		longest = max(longest, c.SweepTermination, c.MarkTermination)
+		assist += c.AssistCPU
+		dedicated += c.DedicatedCPU
+		idle += c.IdleCPU
+		pauseCPU += c.SweepTerminationCPU + c.MarkTerminationCPU
+	}
+	total := assist + dedicated + idle + pauseCPU
+	rec.Set(cell.GCCycles, float64(len(t.Cycles)))
+	rec.Set(cell.GCForced, float64(forced))
+	rec.Set(cell.GCPauseTotal, pause.Seconds())
+	rec.Set(cell.GCCPUAssist, assist.Seconds())
+	rec.Set(cell.GCCPUDedicated, dedicated.Seconds())
+	rec.Set(cell.GCCPUIdle, idle.Seconds())
+	rec.Set(cell.GCCPUPause, pauseCPU.Seconds())
+	rec.Set(cell.GCCPUTotal, total.Seconds())
+	if cpu := rec.Metrics[cell.TotalCPU]; cpu > 0 {
+		rec.Set(cell.GCCPUShare, min(total.Seconds()/cpu, 1))
+	}
+	if len(t.Cycles) == 0 {
+		return
+	}
+	for _, c := range slices.Backward(t.Cycles) {
+		if c.Stream == 0 { // of the process that collected first, as the timeline
+			live = c.LiveBytes
+			rec.Set(cell.GCPauseLast, c.Pause().Seconds())
+			break
+		}
+	}
+	rec.Set(cell.HeapMax, float64(heap))
+	rec.Set(cell.HeapLive, float64(live))
+	rec.Set(cell.GCPauseMax, longest.Seconds())
+	if goal > 0 {
+		rec.Set(cell.GoalMax, float64(goal))
+	}
+	setTimeline(rec, t.Cycles)
+	setCycles(rec, t.Cycles)
+}
+
+// maxCycles bounds the collections that a record lists one by one.
+const maxCycles = 1 << 14
+
+func setCycles(rec *cell.Record, cycles []trace.Cycle) {
+	if len(cycles) > maxCycles {
+		rec.Warn("cycles-cut", "%d collections are too many to be listed: the record has the first %d", len(cycles), maxCycles)
+		cycles = cycles[:maxCycles]
+	}
+	rec.Cycles = make([]cell.Cycle, len(cycles))
+	for i, c := range cycles {
+		goal := c.GoalBytes
+		if goal >= noGoal {
+			goal = 0
+		}
+		rec.Cycles[i] = cell.Cycle{
+			Stream: c.Stream, N: c.N, Percent: c.Percent, AtNs: int64(c.At), MarkNs: int64(c.Marking),
+			SweepNs: int64(c.SweepTermination), TerminationNs: int64(c.MarkTermination),
+			CPUNs: int64(c.CPU() - c.IdleCPU), AssistNs: int64(c.AssistCPU), DedicatedNs: int64(c.DedicatedCPU), IdleNs: int64(c.IdleCPU),
+			StartBytes: c.StartBytes, EndBytes: c.EndBytes, LiveBytes: c.LiveBytes, GoalBytes: goal,
+			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced, Leaks: c.Leaks,
+		}
+	}
+}
+
+// setTimeline draws the heap of the first process as a saw-tooth of three rows
+// a cycle: when it began, when marking ended, and what was live then. Of very
+// many cycles every k-th is drawn. The time is that of the process itself.
+func setTimeline(rec *cell.Record, cycles []trace.Cycle) {
+	stride := 3*len(cycles)/maxTimeline + 1
+	line := &rec.Timeline
+	row := func(at time.Duration, heap, goal int64, finished uint64) {
+		line.AtNs = append(line.AtNs, int64(at))
+		line.HeapBytes = append(line.HeapBytes, heap)
+		line.GoalBytes = append(line.GoalBytes, goal)
+		line.Cycles = append(line.Cycles, int64(finished))
+	}
+	hasGoal := true
+	for i, c := range cycles {
+		if c.Stream != 0 || i%stride != 0 {
+			continue
+		}
+		hasGoal = hasGoal && c.GoalBytes < noGoal
+		marked := c.At + c.SweepTermination + c.Marking
+		ended := marked + c.MarkTermination
+		row(c.At, c.StartBytes, c.GoalBytes, c.N-1)
+		row(marked, c.EndBytes, c.GoalBytes, c.N-1)
+		row(ended, c.LiveBytes, c.GoalBytes, c.N)
+		rec.Pauses = append(rec.Pauses,
+			cell.Pause{AtNs: int64(c.At + c.SweepTermination), Ns: int64(c.SweepTermination)},
+			cell.Pause{AtNs: int64(ended), Ns: int64(c.MarkTermination)})
+	}
+	if !hasGoal {
+		line.GoalBytes = nil
+	}
+}

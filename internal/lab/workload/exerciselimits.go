@@ -1,0 +1,290 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "exercise-limits",
+		Summary: "where the allocation exercises end: their trade-offs, and when not to",
+		Params: withBudget("0", "1s",
+			Param{Name: "limit", Default: "concat3", Help: "what to do: " + strings.Join(limitNames(), ", "), Check: OneOf(limitNames()...)},
+		),
+		New: newExerciseLimits,
+	})
+}
+
+// exerciseLimits is what seed document 003 says beside its eighteen exercises:
+// when a remedy does not pay, what it costs, and how the runtime works. The
+// names of a pair begin alike. Each operation keeps what the document's code
+// would keep, and leaves on the stack what it would leave there.
+type exerciseLimits struct {
+	budget
+	in    *exerciseInput
+	do    func(*limitState)
+	state *limitState
+}
+
+// A limitState belongs to the one worker.
+type limitState struct {
+	*exerciseInput
+	sum   uint64
+	short []byte // 32 bytes
+	names map[string]int
+	paths []string
+	pool  sync.Pool
+}
+
+var limitCases = map[string]func(*limitState){
+	"convert-short":   func(s *limitState) { s.sum += sumString(string(s.short)) },
+	"convert-lookup":  func(s *limitState) { s.sum += uint64(s.names[string(s.line)]) },
+	"convert-slice":   func(s *limitState) { s.sum += sumBytes(s.short) },
+	"concat3":         func(s *limitState) { sinkString = s.fields[0] + s.fields[1] + s.fields[2] },
+	"concat3-builder": limitBuilder,
+	"append4":         func(s *limitState) { s.sum += appended(s.ints[:4]) },
+	"append4-sized":   func(s *limitState) { s.sum += appendedSized(s.ints[:4]) },
+	"buffer32":        func(s *limitState) { sinkBytes = append(make([]byte, 0, 32), s.short...) },
+	"buffer32-pool":   limitPool,
+	"predicate":       limitPredicate,
+	"predicate-typed": limitPredicateTyped,
+	"box-small":       func(s *limitState) { s.turn++; sinkNode = int(s.turn % 256) },
+	"box-large":       func(s *limitState) { s.turn++; sinkNode = int(s.turn%256 + 1<<20) },
+	"json-marshal":    limitMarshal,
+	"json-written":    limitWritten,
+	"files-deferred":  func(s *limitState) { s.sum += uint64(must(filesDeferred(s.paths))) },
+	"files-extracted": func(s *limitState) { s.sum += uint64(must(filesExtracted(s.paths))) },
+	"malloc-16":       func(s *limitState) { sinkBytes = make([]byte, 16) },
+	"malloc-32768":    func(s *limitState) { sinkBytes = make([]byte, 32768) },
+	"timer-dropped":   func(s *limitState) { sinkTimer = time.After(time.Hour) },
+}
+
+// sinkTimer is the last timer's channel; it belongs to the one worker.
+//
+//lint:ignore U1000 only written
+var sinkTimer <-chan time.Time
+
+func limitNames() []string {
+	names := make([]string, 0, len(limitCases))
+	for name := range limitCases {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func newExerciseLimits(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: exercise-limits: %w", err)
+	}
+	name := env.Params.String("limit")
+	s := &limitState{exerciseInput: newExerciseInput(env.Seed), names: map[string]int{}}
+	s.short = s.line[:32]
+	s.names[string(s.line)] = 1
+	s.pool.New = func() any { b := make([]byte, 0, 32); return &b }
+	if strings.HasPrefix(name, "files-") {
+		if s.paths, err = someFiles(10); err != nil {
+			return nil, fmt.Errorf("workload: exercise-limits: files to open: %w: set TMPDIR to a directory with room", err)
+		}
+	}
+	return &exerciseLimits{budget: b, in: s.exerciseInput, do: limitCases[name], state: s}, nil
+}
+
+// someFiles makes n small files in a directory of their own.
+func someFiles(n int) (paths []string, err error) {
+	dir, err := os.MkdirTemp("", "isobar-files-")
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(path, []byte(path), 0o600); err != nil {
+			os.RemoveAll(dir)
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func (t *exerciseLimits) Workers() int { return 1 }
+
+func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
+	for range n {
+		t.do(t.state)
+	}
+	return t.state.sum
+}
+
+// Report adds what is live after a collection, for each operation: what an
+// operation leaves behind although nothing refers to it any more.
+func (t *exerciseLimits) Report(rec *cell.Record) {
+	sinkBytes, sinkString, sinkNode, sinkTimer = nil, "", nil, nil
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what has a finalizer takes two
+	runtime.ReadMemStats(&m)
+	if ops := rec.Metrics[cell.Ops]; ops > 0 {
+		rec.Set("/limit/left:B", float64(m.HeapAlloc)/ops)
+	}
+}
+
+func (t *exerciseLimits) Close() error {
+	if len(t.state.paths) > 0 {
+		return os.RemoveAll(filepath.Dir(t.state.paths[0]))
+	}
+	return nil
+}
+
+func limitBuilder(s *limitState) {
+	var b strings.Builder
+	b.Grow(len(s.fields[0]) + len(s.fields[1]) + len(s.fields[2]))
+	b.WriteString(s.fields[0])
+	b.WriteString(s.fields[1])
+	b.WriteString(s.fields[2])
+	sinkString = b.String()
+}
+
+func limitPool(s *limitState) {
+	b := s.pool.Get().(*[]byte)
+	*b = append((*b)[:0], s.short...)
+	s.sum += uint64((*b)[0])
+	s.pool.Put(b)
+}
+
+//go:noinline
+func appended(in []int) (sum uint64) {
+	var out []int
+	for _, x := range in {
+		out = append(out, 2*x)
+	}
+	for _, x := range out {
+		sum += uint64(x)
+	}
+	return sum
+}
+
+//go:noinline
+func appendedSized(in []int) (sum uint64) {
+	out := make([]int, 0, len(in))
+	for _, x := range in {
+		out = append(out, 2*x)
+	}
+	for _, x := range out {
+		sum += uint64(x)
+	}
+	return sum
+}
+
+func limitPredicate(s *limitState) {
+	threshold := s.ints[0]
+	s.sum += countIf(s.ints, func(x int) bool { return x > threshold })
+}
+
+//go:noinline
+func countIf(in []int, test func(int) bool) (n uint64) {
+	for _, x := range in {
+		if test(x) {
+			n++
+		}
+	}
+	return n
+}
+
+type above int
+
+func (a above) test(x int) bool { return x > int(a) }
+
+func limitPredicateTyped(s *limitState) { s.sum += countAbove(s.ints, above(s.ints[0])) }
+
+//go:noinline
+func countAbove(in []int, a above) (n uint64) {
+	for _, x := range in {
+		if a.test(x) {
+			n++
+		}
+	}
+	return n
+}
+
+func limitMarshal(s *limitState) {
+	s.turn++
+	b, err := json.Marshal(exerciseMessage{s.turn, s.msg, s.tags})
+	if err != nil {
+		panic(err) // of a plain struct: a mistake of ours
+	}
+	s.out.Write(b)
+	s.sum += s.out.take()
+}
+
+// limitWritten stands for code that a generator writes: no reflection, one
+// buffer. The strings hold nothing that JSON escapes.
+func limitWritten(s *limitState) {
+	s.turn++
+	b := append(s.buf[:0], `{"ID":`...)
+	b = strconv.AppendUint(b, s.turn, 10)
+	b = append(b, `,"Name":"`...)
+	b = append(b, s.msg...)
+	b = append(b, `","Tags":[`...)
+	for i, tag := range s.tags {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(b, tag...)
+		b = append(b, '"')
+	}
+	b = append(b, "]}"...)
+	s.buf = b
+	s.out.Write(b)
+	s.sum += s.out.take()
+}
+
+func must(n int, err error) int {
+	if err != nil {
+		panic(err) // the files are ours
+	}
+	return n
+}
+
+func filesDeferred(paths []string) (n int, err error) {
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return n, err
+		}
+		defer f.Close()
+		n++
+	}
+	return n, nil
+}
+
+func filesExtracted(paths []string) (n int, err error) {
+	for _, path := range paths {
+		if err := fileOpened(path); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func fileOpened(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

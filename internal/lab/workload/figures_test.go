@@ -1,0 +1,73 @@
+package workload
+
+import (
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func TestFigures(t *testing.T) {
+	for _, tc := range []struct {
+		name, output string
+		want         map[string]float64
+	}{
+		{"benchmarks", "goos: linux\nBenchmarkA-2 \t 100\t 20.0 ns/op\t 3 MB/s\nBenchmarkB 5 80 ns/op\nPASS\n", map[string]float64{"ns/op": 40, "MB/s": 3}},
+		{"own units", "BenchmarkLoad 1 1500 p99-ns 12 errors", map[string]float64{"p99-ns": 1500, "errors": 12}},
+		{"document", `{"latencies": {"99th": 12.5, "unit": "ms"}, "rate": 7, "list": [1]}`, map[string]float64{"latencies.99th": 12.5, "rate": 7}},
+		{"document of lines", "{\n \"rate\": 7\n}\n", map[string]float64{"rate": 7}},
+		{"last line", "started\n{\"rate\": 1}\n{\"rate\": 2}\n", map[string]float64{"rate": 2}},
+		{"neither", "BenchmarkA\nBenchmarkB x 1 ns/op\nBenchmarkC 1 2\nBenchmarkD 1 -2 ns/op\nnot {\"a\": 1}\n{broken\n", map[string]float64{}},
+		{"long lines", strings.Repeat("Benchmark", 20_000) + " 1 2 ns/op\nBenchmarkX 1 2 ns/op\n", map[string]float64{"ns/op": 2}},
+		{"nothing", "", map[string]float64{}},
+	} {
+		for _, in := range []io.Reader{strings.NewReader(tc.output), iotest.OneByteReader(strings.NewReader(tc.output))} {
+			var f figures
+			f.read(in)
+			rec := &cell.Record{}
+			f.record(rec)
+			if f.written != int64(len(tc.output)) || len(rec.Metrics) != len(tc.want) {
+				t.Errorf("%s: %d bytes, %v; want %d, %v", tc.name, f.written, rec.Metrics, len(tc.output), tc.want)
+			}
+			for name, want := range tc.want {
+				if got := rec.Metrics[cell.FigurePrefix+name]; math.Abs(got-want) > 1e-9 {
+					t.Errorf("%s: %s is %v, want %v", tc.name, name, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestServeParameters(t *testing.T) {
+	w, err := Lookup("serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, value, want string }{
+		{"url", "https://127.0.0.1/", "want a URL"},
+		{"url", "http://10.0.0.1/", "loopback"},
+		{"url", "http://localhost:80/x?y=1", ""},
+		{"ready", "127.0.0.1", "host:port"},
+		{"ready", "127.0.0.1:80", ""},
+		{"ready", "http://127.0.0.1/healthz", ""},
+		{"rate", "-1", "number"},
+	} {
+		_, err := w.Resolve(map[string]string{tc.name: tc.value})
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("--%s %s: %v, want %q", tc.name, tc.value, err, tc.want)
+		}
+	}
+	if _, err := w.New(Env{Params: Params{"url": "http://127.0.0.1/"}}); err == nil || !strings.Contains(err.Error(), "behind --") {
+		t.Errorf("without a command: %v", err)
+	}
+}
+
+func TestPlainEnv(t *testing.T) {
+	got := plainEnv([]string{"A=1", "GOGC=5", "GOMEMLIMIT=1", "GOMAXPROCS=1", "B=GOGC=7"})
+	if strings.Join(got, " ") != "A=1 B=GOGC=7" {
+		t.Errorf("%q", got)
+	}
+}

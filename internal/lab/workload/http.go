@@ -1,0 +1,187 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/http11"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// A serverLevel is a level of --server that is a server of http11.
+type serverLevel struct {
+	name   string
+	memory http11.Memory
+}
+
+// serverLevels are the memory modes of http11, on the heap and off it.
+var serverLevels = func() (all []serverLevel) {
+	for _, mode := range http11.MemoryModes() {
+		all = append(all, serverLevel{mode.String(), http11.Memory{Mode: mode}})
+		if mode.Info().OffHeap {
+			all = append(all, serverLevel{mode.String() + "-offheap", http11.Memory{Mode: mode, OffHeap: true}})
+		}
+	}
+	return all
+}()
+
+// httpMemory returns the request memory of a level of --server.
+func httpMemory(server string) http11.Memory {
+	i := slices.IndexFunc(serverLevels, func(l serverLevel) bool { return l.name == server })
+	return serverLevels[i].memory // the parameter was checked
+}
+
+const netHTTP = "nethttp"
+
+func init() {
+	var servers []string
+	for _, l := range serverLevels {
+		servers = append(servers, l.name)
+	}
+	own := []Param{
+		{Name: "server", Default: http11.Pooled.String(), Check: OneOf(append(servers, netHTTP)...),
+			Help: "http11 with that request memory: " + strings.Join(servers, ", ") + "; or " + netHTTP},
+		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness", Check: OneOf("goroutines", "readiness")},
+		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
+		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
+		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
+		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.Alloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
+		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
+		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
+	}
+	Register(&Workload{
+		Name:    "http",
+		Summary: "an HTTP server under the load of another process, beside a live heap",
+		Params:  append(append(own, loadParams...), controllerParams(noController)...),
+		New:     newHTTP,
+	})
+}
+
+// httpServer is a server in the cell's process; its load comes from a process
+// of its own (workload httpload), so that the record's CPU time, allocation and
+// collections are the server's. Latency is what the load generator saw.
+type httpServer struct {
+	params  Params
+	beside  func(context.Context, cell.Cell) (cell.Record, error)
+	address string
+	file    string             // with --answer file
+	half    map[string]float64 // what the load says of half-open connections
+	stop    func(context.Context) error
+	served  chan error
+	store   *treeStore
+	ctl     *gcctl.Controller // nil without
+	stats   func() http11.Stats
+}
+
+func newHTTP(env Env) (Task, error) {
+	p := env.Params
+	if env.Beside == nil {
+		return nil, errors.New("workload: http: there is no runner to start the load with")
+	}
+	if p.String("answer") == "upgrade" && (p.Bytes("body") == 0 || p.Int("pipeline") > 1) {
+		return nil, errors.New("workload: http: --answer upgrade with messages of 0 bytes, or several at a time: raise --body, leave --pipeline out")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("workload: http: %w", err)
+	}
+	t := &httpServer{params: p, beside: env.Beside, address: l.Addr().String(), served: make(chan error, 1)}
+	if n := p.Bytes("live") / treeBytes; n > 0 {
+		t.store = newTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x68747470)))
+	}
+	if t.ctl, err = startController("http", p, nil); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if p.String("answer") == "file" {
+		if t.file, err = replyFile(p.Bytes("reply")); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: http: %w", err), closeController("http", t.ctl), l.Close())
+		}
+	}
+	server := t.http11
+	if p.String("server") == netHTTP {
+		server = t.netHTTP
+	}
+	serve := server()
+	go func() { t.served <- serve(l) }()
+	return t, nil
+}
+
+func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
+	load := cell.Cell{Config: cell.Config{Workload: "httpload", GC: cell.GC{Percent: 400}, Params: map[string]string{"address": t.address}}}
+	if t.params.String("answer") == "upgrade" {
+		load.Params["upgrade"] = "on"
+	}
+	for _, p := range loadParams {
+		load.Params[p.Name] = t.params.String(p.Name)
+	}
+	rec, err := t.beside(ctx, load)
+	if err != nil {
+		return Driving{}, fmt.Errorf("workload: http: %w", err)
+	}
+	d := Driving{
+		Due: int64(rec.Metrics[cell.Scheduled]), Done: int64(rec.Metrics[cell.Done]),
+		Response: new(latency.Histogram), Service: new(latency.Histogram),
+	}
+	t.half = map[string]float64{}
+	for _, metric := range []string{halfOpenMetric, reopenedMetric} {
+		if v, ok := rec.Metrics[metric]; ok {
+			t.half[metric] = v
+		}
+	}
+	if rate := rec.Metrics[cell.Throughput]; rate > 0 {
+		d.Elapsed = time.Duration(float64(d.Done) / rate * float64(time.Second))
+	}
+	for name, h := range map[string]*latency.Histogram{cell.HistResponse: d.Response, cell.HistService: d.Service} {
+		if err := h.UnmarshalBinary(rec.Latency[name]); err != nil {
+			return Driving{}, fmt.Errorf("workload: http: %s of the load: %w", name, err)
+		}
+	}
+	return d, nil
+}
+
+func (t *httpServer) Report(rec *cell.Record) {
+	ops := rec.Metrics[cell.Done]
+	if ops < rec.Metrics[cell.Scheduled] {
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does", rec.Metrics[cell.Scheduled]-ops, rec.Metrics[cell.Scheduled])
+	}
+	if cpu, ok := rec.Metrics[cell.TotalCPU]; ok && ops > 0 {
+		rec.Set(cell.OpCPU, cpu/ops*1e9)
+		rec.Set("/http/cpu/user:ns", rec.Metrics[cell.UserCPU]/ops*1e9)
+	}
+	if t.stats != nil {
+		m := t.stats().Memory
+		rec.Set("/http/memory/hits:blocks", float64(m.Hits))
+		rec.Set("/http/memory/misses:blocks", float64(m.Misses))
+	}
+	for metric, v := range t.half {
+		rec.Set(metric, v)
+	}
+	reportController(rec, t.ctl)
+}
+
+func (t *httpServer) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := t.stop(ctx)
+	if e := <-t.served; !errors.Is(e, http11.ErrServerClosed) && !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	if t.file != "" {
+		err = errors.Join(err, os.RemoveAll(filepath.Dir(t.file)))
+	}
+	if err != nil {
+		err = fmt.Errorf("workload: http: %w", err)
+	}
+	return errors.Join(err, closeController("http", t.ctl))
+}

@@ -1,0 +1,280 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/isobar-go/isobar/http11"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// memoryModes returns the names of http11's memory modes, and of those that can be
+// off the heap.
+func memoryModes() (all, offHeap []string) {
+	for _, mode := range http11.MemoryModes() {
+		all = append(all, mode.String())
+		if mode.Info().OffHeap {
+			offHeap = append(offHeap, mode.String())
+		}
+	}
+	return all, offHeap
+}
+
+func init() {
+	modes, offHeap := memoryModes()
+	Register(&Workload{
+		Name:    "httpmem",
+		Summary: "build and read the same HTTP request in each kind of request memory",
+		Params: withBudget("0", "5s",
+			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
+				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
+					", or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)"},
+			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " outside of the Go heap", Check: OnOff},
+			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
+			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
+			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
+		),
+		New: newHTTPMem,
+	})
+}
+
+// httpMem is seed document 001, whose thirteen benchmarks are three sets: a
+// typical request, a large one, one with many headers; collector pressure,
+// allocation rate and parallel throughput of small ones; 100 in a row; 1,000
+// active. Here each memory does the same: it copies method, path, header names,
+// values and body of a request that exists beforehand into memory of its own,
+// as a server does that reads it, and looks at each part. (The document's pool
+// modes hold no pool and copy nothing, its slab mode copies.) The sets are
+// shape=typical, large and headers; shape=line, with workers=0 for throughput;
+// held=100; held=1000. Collections are in every record.
+type httpMem struct {
+	budget
+	shape    *httpShape
+	requests *http11.Requests // nil for heap and goarena
+	goArena  bool
+	keep     bool // a slot keeps its memory, as a connection does in that mode
+	workers  []*httpWorker
+}
+
+// An httpShape is the request that is built.
+type httpShape struct {
+	parts     []string // method, path, then names and values
+	partBytes int
+	body      []byte
+}
+
+// An httpWorker belongs to the goroutine that calls Loop with its number.
+type httpWorker struct {
+	heap    []heapRequest
+	regions []regionRequest
+	at      int
+	_       [64]byte // two workers share no cache line
+}
+
+type heapRequest struct {
+	parts []string
+	body  []byte
+	arena goArena // of the two above, with mode=goarena
+}
+
+// A regionRequest has its parts one behind the other in head, the memory of req.
+type regionRequest struct {
+	req        http11.Request
+	live       bool
+	ends       []uint32 // of the parts
+	head, body []byte
+}
+
+func newHTTPMem(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: httpmem: %w", err)
+	}
+	p := env.Params
+	t := &httpMem{budget: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
+	switch name := p.String("mode"); name {
+	case "heap", "goarena":
+		if p.Bool("offheap") {
+			_, others := memoryModes()
+			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which is of the Go heap; choose %s",
+				name, strings.Join(others, " or "))
+		}
+		t.goArena = name == "goarena"
+		if t.goArena && !haveGoArena {
+			return nil, errors.New("workload: httpmem: mode=goarena: this program was built without Go's arenas; " +
+				"build it with GOEXPERIMENT=arenas")
+		}
+	default:
+		mode, err := http11.ParseMemoryMode(name)
+		if err == nil {
+			t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("workload: httpmem: %w", err)
+		}
+		t.keep = mode.Info().Keeps
+	}
+	n := p.Int("workers")
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	for range n {
+		w := new(httpWorker)
+		if t.requests == nil {
+			w.heap = make([]heapRequest, p.Int("held"))
+		} else {
+			w.regions = make([]regionRequest, p.Int("held"))
+			for i := range w.regions {
+				w.regions[i].ends = make([]uint32, 0, len(t.shape.parts))
+			}
+		}
+		t.workers = append(t.workers, w)
+	}
+	return t, nil
+}
+
+// newHTTPShape returns a request of that shape, in which a number depends on the
+// seed.
+func newHTTPShape(name string, seed uint64) *httpShape {
+	s := &httpShape{parts: []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}}
+	headers := []string{
+		"Host", "api.example.com", "User-Agent", "Mozilla/5.0 (X11; Linux x86_64)", "Accept", "application/json",
+		"Accept-Encoding", "gzip, deflate, br", "Content-Type", "application/json", "Content-Length", "512",
+		"Authorization", "Bearer 0123456789abcdef", "X-Request-Id", "4bf92f3577b34da6",
+	}
+	switch name {
+	case "typical":
+		s.parts, s.body = append(s.parts, headers...), bytes.Repeat([]byte("x"), 512)
+	case "large":
+		s.parts, s.body = append(s.parts, headers...), bytes.Repeat([]byte("x"), 64<<10)
+	case "headers":
+		for i := range 32 {
+			s.parts = append(s.parts, fmt.Sprintf("X-Custom-Header-%02d", i), fmt.Sprintf("value number %02d", i))
+		}
+	}
+	for _, part := range s.parts {
+		s.partBytes += len(part)
+	}
+	return s
+}
+
+func (t *httpMem) Workers() int { return len(t.workers) }
+
+func (t *httpMem) Loop(worker int, n int64) (sum uint64) {
+	w := t.workers[worker]
+	for range n {
+		if t.requests == nil {
+			r := &w.heap[w.at]
+			if t.goArena {
+				t.shape.inGoArena(r)
+			} else {
+				t.shape.onHeap(r)
+			}
+			sum += r.read()
+			if w.at++; w.at == len(w.heap) {
+				w.at = 0
+			}
+			continue
+		}
+		r := &w.regions[w.at]
+		t.inRegion(r)
+		sum += r.read()
+		if w.at++; w.at == len(w.regions) {
+			w.at = 0
+		}
+	}
+	return sum
+}
+
+func (s *httpShape) onHeap(r *heapRequest) {
+	r.parts = make([]string, 0, len(s.parts))
+	for _, part := range s.parts {
+		r.parts = append(r.parts, strings.Clone(part))
+	}
+	r.body = bytes.Clone(s.body)
+}
+
+func (r *heapRequest) read() (sum uint64) {
+	for _, part := range r.parts {
+		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+	}
+	if n := len(r.body); n > 0 {
+		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
+	}
+	return sum
+}
+
+// inRegion ends the request that r had and builds another.
+func (t *httpMem) inRegion(r *regionRequest) {
+	switch {
+	case !r.live:
+		r.req, r.live = t.requests.Begin(), true
+	case t.keep:
+		r.req = t.requests.Next(r.req)
+	default:
+		t.requests.End(r.req)
+		r.req = t.requests.Begin()
+	}
+	r.head = r.req.Alloc(t.shape.partBytes)
+	r.ends = r.ends[:0]
+	at := 0
+	for _, part := range t.shape.parts {
+		at += copy(r.head[at:], part)
+		r.ends = append(r.ends, uint32(at))
+	}
+	r.body = r.req.Alloc(len(t.shape.body))
+	copy(r.body, t.shape.body)
+}
+
+func (r *regionRequest) read() (sum uint64) {
+	from := uint32(0)
+	for _, end := range r.ends {
+		part := r.head[from:end]
+		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+		from = end
+	}
+	if n := len(r.body); n > 0 {
+		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
+	}
+	return sum
+}
+
+// Report adds the figures of the request memory while the last requests are
+// held.
+func (t *httpMem) Report(rec *cell.Record) {
+	if t.requests == nil {
+		return
+	}
+	s := t.requests.Stats()
+	rec.Set("/httpmem/held:bytes", float64(s.HeldBytes))
+	rec.Set("/httpmem/used:bytes", float64(s.InUseBytes))
+	rec.Set("/httpmem/utilization:ratio", s.Utilization())
+	rec.Set("/httpmem/hits:ratio", s.HitRate())
+	rec.Set("/httpmem/chunks-made:chunks", float64(s.ChunksMade))
+	rec.Set("/httpmem/chunks-freed:chunks", float64(s.ChunksFreed))
+}
+
+func (t *httpMem) Close() error {
+	for _, w := range t.workers {
+		for i := range w.heap {
+			w.heap[i].arena.free()
+		}
+		for i := range w.regions {
+			if r := &w.regions[i]; r.live {
+				t.requests.End(r.req)
+				*r = regionRequest{}
+			}
+		}
+	}
+	if t.requests == nil {
+		return nil
+	}
+	t.requests.Close()
+	if s := t.requests.Stats(); s.Requests != 0 || s.InUse != 0 {
+		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after the end; this is a bug", s.Requests, s.InUse)
+	}
+	return nil
+}

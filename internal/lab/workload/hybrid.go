@@ -1,0 +1,255 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/tick"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "hybrid",
+		Summary: "process market ticks that arrive in bursts beside a live heap, under a GC controller",
+		Params: append([]Param{
+			{Name: "tickrate", Default: "40_000", Help: "ticks due each second of a burst", Check: IntRange(1, 100_000_000)},
+			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, maxDuration)},
+			{Name: "idle", Default: "80ms", Help: "time without ticks after each burst", Check: DurationRange(0, maxDuration)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed", Check: DurationRange(time.Millisecond, maxDuration)},
+			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
+			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
+			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
+			{Name: "on", Default: "goroutine", Help: "who processes the ticks: the goroutine that they are due on, or an eventloop.Loop that tells the controller when it is idle", Check: OneOf("goroutine", "loop")},
+		}, controllerParams("hybrid")...),
+		New: newHybrid,
+	})
+}
+
+// hybrid is seed document 000, step 7: market ticks in batches, the collector
+// off during a batch. As in market, ticks are due at their time (the document's
+// ticker drops those it is late for), each updates the statistics of its symbol,
+// and the latency is a tick's, not a batch's. What differs: batches may have
+// time between them, which is told to the controller; and each tick makes a tree
+// of about 8 KiB in place of one in a store of live objects. The document's ticks
+// are pooled, beside a heap of next to nothing: its controller has nothing to
+// collect, and nothing to show.
+//
+// The section of a burst opens in the first tick and ends after the last one,
+// before the wait for the next burst: what both calls take is in the response time.
+//
+// With --on loop the goroutine submits each tick to a loop and waits for it; the
+// loop calls Idle whenever it has nothing to do, with the time until the next tick
+// is due: a feed knows its sessions.
+type hybrid struct {
+	burst      int64         // ticks in a burst
+	busy, idle time.Duration // of a burst
+	duration   time.Duration
+	sections   bool
+
+	walk    *tick.Walk
+	next    tick.Tick
+	symbols map[string]*symbolStats
+	store   *treeStore
+
+	ctl     *gcctl.Controller // nil without
+	section gcctl.Section     // open from the first tick of a burst to its last
+	open    bool
+	began   time.Time    // of the first call of Next
+	count   int64        // ticks that were due
+	begun   int64        // sections
+	idles   atomic.Int64 // calls of Idle that started a collection
+	loop    *hybridLoop  // nil with --on goroutine
+}
+
+func newHybrid(env Env) (Task, error) {
+	p := env.Params
+	h := &hybrid{
+		busy:     p.Duration("busy"),
+		idle:     p.Duration("idle"),
+		duration: p.Duration("duration"),
+		sections: p.Bool("sections"),
+		symbols:  make(map[string]*symbolStats),
+	}
+	rate := p.Int("tickrate")
+	h.burst = int64(float64(rate) * h.busy.Seconds())
+	if h.burst < 1 {
+		return nil, fmt.Errorf("workload: hybrid: %d ticks a second are none in a burst of %v: raise --tickrate or --busy", rate, h.busy)
+	}
+	var err error
+	if h.walk, err = tick.NewWalk(p.Int("symbols"), float64(rate), env.Seed); err != nil {
+		return nil, fmt.Errorf("workload: hybrid: %w", err)
+	}
+	for _, s := range h.walk.Symbols() {
+		h.symbols[s] = new(symbolStats)
+	}
+	trees := max(p.Bytes("live")/treeBytes, 1)
+	h.store = newTreeStore(trees, trees, rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
+	if h.ctl, err = startController("hybrid", p, nil); err != nil {
+		return nil, err
+	}
+	if p.String("on") == "loop" {
+		if h.loop, err = startHybridLoop(h); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: hybrid: %w", err), closeController("hybrid", h.ctl))
+		}
+	}
+	return h, nil
+}
+
+func (h *hybrid) Next() (due time.Duration, ok bool, err error) {
+	if h.count == 0 {
+		h.began = time.Now()
+	}
+	due = h.due(h.count)
+	ok = due < h.duration
+	if h.count%h.burst == 0 || !ok {
+		h.endBurst(due)
+	}
+	if !ok {
+		return 0, false, nil
+	}
+	h.walk.Next(&h.next)
+	h.count++
+	return due, true, nil
+}
+
+// due returns when tick number n is due.
+func (h *hybrid) due(n int64) time.Duration {
+	burst, position := n/h.burst, n%h.burst
+	return time.Duration(burst)*(h.busy+h.idle) + time.Duration(float64(h.busy)*float64(position)/float64(h.burst))
+}
+
+// endBurst ends the section of the burst before the tick that is due then, and
+// tells the controller how long nothing will happen.
+func (h *hybrid) endBurst(due time.Duration) {
+	if h.open {
+		h.section.End()
+		h.open = false
+	}
+	if h.ctl != nil && h.count > 0 && h.loop == nil {
+		h.tellIdle(due)
+	}
+}
+
+// tellIdle tells the controller that nothing happens until due.
+func (h *hybrid) tellIdle(due time.Duration) {
+	if gap := due - time.Since(h.began); gap > 0 && h.ctl.Idle(gap) {
+		h.idles.Add(1)
+	}
+}
+
+func (h *hybrid) Do() uint64 {
+	if h.ctl != nil && h.sections && !h.open {
+		h.section, h.open = h.ctl.Pause(), true
+		h.begun++
+	}
+	if h.loop != nil {
+		return h.loop.do()
+	}
+	return h.process()
+}
+
+func (h *hybrid) process() uint64 {
+	s := h.symbols[h.next.Symbol]
+	s.add(&h.next)
+	return h.store.put() ^ uint64(s.count) ^ uint64(s.updatedNs)
+}
+
+func (h *hybrid) Report(rec *cell.Record) {
+	rec.Set("/hybrid/sections:sections", float64(h.begun))
+	rec.Set("/hybrid/idle:collections", float64(h.idles.Load()))
+	reportController(rec, h.ctl)
+}
+
+func (h *hybrid) Close() error {
+	if h.open { // the harness stopped in the middle of a burst
+		h.section.End()
+		h.open = false
+	}
+	return errors.Join(h.loop.close(), closeController("hybrid", h.ctl))
+}
+
+// noController is the level of --controller that starts none.
+const noController = "none"
+
+// controllerParams are the parameters of workloads that run under a GC
+// controller. The memory limit is not called budget: that is a flag of the lab.
+func controllerParams(mode string) []Param {
+	return []Param{
+		{Name: "controller", Default: mode, Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
+		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: what it finds (GOMEMLIMIT, cgroup)", Check: BytesRange(0, 1<<50)},
+		{Name: "target-cpu", Default: "0", Help: "adaptive: share of CPU for the collector; 0: the controller's default", Check: FloatRange(0, 0.5)},
+	}
+}
+
+func checkController(s string) error {
+	if s == noController {
+		return nil
+	}
+	_, err := gcctl.ParseMode(s)
+	return err
+}
+
+// startController starts the controller that the parameters ask for; nil for
+// none. It collects first: what garbage the set-up left is the same for none and
+// no reason for the controller to act.
+func startController(workload string, p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error) {
+	name := p.String("controller")
+	if name == noController {
+		return nil, nil
+	}
+	mode, err := gcctl.ParseMode(name)
+	if err == nil {
+		var c *gcctl.Controller
+		runtime.GC()
+		c, err = gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: int64(p.Bytes("limit")), TargetCPU: p.Float("target-cpu"), OnShed: shed})
+		if err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("workload: %s: %w", workload, err)
+}
+
+func closeController(workload string, c *gcctl.Controller) error {
+	if c == nil {
+		return nil
+	}
+	if err := c.Close(); err != nil {
+		return fmt.Errorf("workload: %s: %w", workload, err)
+	}
+	return nil
+}
+
+// reportController records what the controller counted until its latest look
+// at the heap, which may be a fraction of a second ago.
+func reportController(rec *cell.Record, c *gcctl.Controller) {
+	if c == nil {
+		return
+	}
+	s := c.Stats()
+	for metric, v := range map[string]float64{
+		"budget:bytes":            float64(s.BudgetBytes),
+		"gogc/changes:changes":    float64(s.PercentChanges),
+		"sections/begun:sections": float64(s.Begun),
+		"sections/cut:sections":   float64(s.Cut),
+		"cycles/scheduled:cycles": float64(s.Scheduled),
+		"cycles/idle:cycles":      float64(s.Idle),
+		"cycles/watchdog:cycles":  float64(s.Watchdog),
+		"cycles/limit:cycles":     float64(s.RuntimeStart),
+		"alarms:alarms":           float64(s.Alarms),
+		"sheds:calls":             float64(s.Sheds),
+		"foreign/changes:changes": float64(s.ForeignChanges),
+		"polls:polls":             float64(s.Polls),
+		"polls/time:seconds":      s.PollTime.Seconds(),
+	} {
+		rec.Set("/gcctl/"+metric, v)
+	}
+	if s.Fallback {
+		rec.Warn("gcctl-fallback", "the controller fell back to standard behaviour")
+	}
+}

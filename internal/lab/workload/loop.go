@@ -1,0 +1,371 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// loopSwitches are the switches of the ingress strategy ablation.
+var loopSwitches = []Param{
+	{Name: "arena", Default: "off", Help: "ablation: tasks in a task arena", Check: OnOff},
+	{Name: "lockfree", Default: "off", Help: "ablation: a lock-free list instead of chunks under a mutex", Check: OnOff},
+	{Name: "clearing", Default: "off", Help: "ablation: clear only what was in use, once", Check: OnOff},
+	{Name: "padding", Default: "off", Help: "ablation: a cache line for each field that is written often", Check: OnOff},
+	{Name: "batching", Default: "off", Help: "ablation: the loop takes many tasks at once", Check: OnOff},
+}
+
+const ablation = "ablation"
+
+func init() {
+	Register(&Workload{
+		Name:    "loop",
+		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
+		Params: withBudget("2_000_000", "0", append([]Param{
+			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // Env.Ingress knows which there are
+			{Name: "mode", Default: "submit", Help: "submit: as many as may be in flight; pingpong: one, whose reply is awaited", Check: OneOf("submit", "pingpong")},
+			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: IntRange(1, 16)},
+			{Name: "inflight", Default: "8192", Help: "most tasks submitted and not run, over all producers", Check: IntRange(1, 100_000_000)},
+			{Name: "burst", Default: "0", Help: "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task", Check: IntRange(0, 10_000_000)},
+			{Name: "batch", Default: "1", Help: "tasks in a submission", Check: IntRange(1, 64)},
+			{Name: "gc-every", Default: "0", Help: "the first producer calls runtime.GC with every so many of its tasks; 0: never", Check: IntRange(0, 1_000_000_000)},
+			{Name: "live", Default: "0", Help: "live heap beside, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
+		}, loopSwitches...)...),
+		New: newLoop,
+	})
+}
+
+// IngressLoop is a loop with one way to hand it tasks. Package ingress provides
+// it; an interface joins the two packages.
+type IngressLoop interface {
+	Submit(producer int, f func())
+	SubmitBatch(producer int, fs []func())
+	Sleeps() int64
+	Close() error
+}
+
+// loop is the benchmark of seed document 004, GCPressure: a producer submits
+// tasks that count themselves, and calls runtime.GC with every 1,000th. What
+// differs: the tasks in flight are bounded, so that all sides are compared at
+// the same backlog; the time inside runtime.GC is measured apart; a task that
+// does not run is a failure; and its variations are parameters.
+//
+// In the first half of the budget the tasks are one function, which exists
+// beforehand, and an operation is a task submitted and run: a call of Loop
+// returns when all that it submitted have run. In the second half each task
+// carries the time of its submission. Service time is that of Submit alone (in
+// mode pingpong the round trip, with --burst the whole burst), without forced
+// collections; response time is that from submission to the start of the task.
+type loop struct {
+	budget
+	seed      uint64
+	in        IngressLoop
+	producers []*loopProducer
+	live      *treeStore
+	pingpong  bool
+	burst     int64
+	gcEvery   int64
+
+	submits, starts *latency.Recorder
+}
+
+// A loopProducer is what one goroutine submits. It owns the fields, apart from
+// those of the loop.
+type loopProducer struct {
+	loop   *loop
+	number int
+	window int64 // how many tasks may be in flight; a multiple of step
+	step   int64 // how many tasks there are from one look at the loop to the next
+	batch  []func()
+	count  func()        // the task of the first half
+	flush  func()        // publishes ran
+	timed  []timedTask   // the tasks of the second half, in turn; one for each that may be in flight
+	pong   func()        // the task of mode pingpong
+	reply  chan struct{} // what it answers
+	given  int64         // tasks submitted
+	nextGC int64         // number of the task that the next collection precedes
+	gc     gcTime        // of untimed operations
+
+	_      [64]byte
+	ran    int64        // owned by the loop
+	wrong  int64        // owned by the loop: timed tasks out of turn
+	public atomic.Int64 // publishes ran, and with it wrong
+}
+
+type gcTime struct {
+	spent time.Duration
+	ops   int64
+}
+
+// A timedTask is used again when it has run.
+type timedTask struct {
+	at    time.Time // written by the producer before submission, read by the loop
+	index int64     // how many tasks of the producer come before; likewise
+	run   func()
+}
+
+// stride is the step of a producer that may have as many tasks in flight.
+const stride = 64
+
+// stalled is how long nothing may happen before tasks are taken for lost.
+const stalled = 20 * time.Second
+
+func newLoop(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: loop: %w", err)
+	}
+	p := env.Params
+	l := &loop{
+		budget: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong", burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
+		submits: latency.NewRecorder(), starts: latency.NewRecorder(),
+	}
+	name, switches := p.String("ingress"), map[string]bool{}
+	for _, s := range loopSwitches {
+		if name == ablation {
+			switches[s.Name] = p.Bool(s.Name)
+		} else if p.String(s.Name) != s.Default {
+			return nil, fmt.Errorf("workload: loop: --%s is a switch of --ingress %s, not of %s", s.Name, ablation, name)
+		}
+	}
+	if l.pingpong && (l.burst > 0 || p.Int("batch") > 1) {
+		return nil, errors.New("workload: loop: --mode pingpong submits one task at a time: leave out --burst and --batch")
+	}
+	producers := p.Int("producers")
+	if p.Int("batch") > 1 && p.Int("inflight") < 2*stride*producers {
+		return nil, fmt.Errorf("workload: loop: --inflight %d is too little for batches: want %d for each producer", p.Int("inflight"), 2*stride)
+	}
+	if l.in, err = env.Ingress(name, producers, switches); err != nil {
+		return nil, fmt.Errorf("workload: loop: %w", err)
+	}
+	if n := p.Bytes("live") / treeBytes; n > 0 {
+		l.live = newTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
+	}
+	window, step := int64(p.Int("inflight")/producers), int64(1)
+	if window >= stride {
+		step = stride
+	}
+	window = max(window-window%step, 1)
+	for i := range producers {
+		l.producers = append(l.producers, newLoopProducer(l, i, window, step, p.Int("batch")))
+	}
+	return l, nil
+}
+
+func newLoopProducer(l *loop, number int, window, step int64, batch int) *loopProducer {
+	p := &loopProducer{loop: l, number: number, window: window, step: step, nextGC: l.gcEvery, batch: make([]func(), batch), reply: make(chan struct{}, 1)}
+	p.count = func() {
+		p.ran++
+		if p.ran%step == 0 {
+			p.public.Store(p.ran)
+		}
+	}
+	p.flush = func() { p.public.Store(p.ran) }
+	for i := range p.batch {
+		p.batch[i] = p.count
+	}
+	p.pong = func() {
+		p.ran++
+		p.public.Store(p.ran)
+		p.reply <- struct{}{}
+	}
+	p.timed = make([]timedTask, window)
+	for i := range p.timed {
+		t := &p.timed[i]
+		t.run = func() {
+			l.starts.Record(time.Since(t.at))
+			if t.index != p.ran {
+				p.wrong++
+			}
+			p.count()
+		}
+	}
+	return p
+}
+
+func (l *loop) Workers() int { return len(l.producers) }
+
+// Loop performs n operations. With n = 1 the harness times single ones: the task
+// is one that carries its time, and is not waited for.
+func (l *loop) Loop(worker int, n int64) uint64 {
+	p := l.producers[worker]
+	switch {
+	case l.pingpong:
+		p.roundTrips(n)
+	case l.burst > 0:
+		p.bursts(n)
+	case n == 1:
+		p.submitTimed()
+	default:
+		for left := n; left > 0; {
+			size := min(left, int64(len(p.batch)))
+			if size > 1 {
+				p.await(p.given + size - p.window)
+			} else {
+				p.makeRoom()
+			}
+			p.submit(size)
+			left -= size
+		}
+		p.finish()
+	}
+	return uint64(n) * l.seed
+}
+
+// collect calls runtime.GC if one of the next ops tasks is due for it.
+func (p *loopProducer) collect(ops int64) (spent time.Duration) {
+	if p.loop.gcEvery == 0 || p.number != 0 {
+		return 0
+	}
+	for p.given+ops > p.nextGC {
+		p.nextGC += p.loop.gcEvery
+		began := time.Now()
+		runtime.GC()
+		spent += time.Since(began)
+	}
+	return spent
+}
+
+// submit submits size tasks, no more than a batch.
+func (p *loopProducer) submit(size int64) {
+	p.gc.spent += p.collect(size)
+	p.gc.ops += size
+	if size == 1 {
+		p.loop.in.Submit(p.number, p.count)
+	} else {
+		p.loop.in.SubmitBatch(p.number, p.batch[:size])
+	}
+	p.given += size
+}
+
+// makeRoom waits, every so many tasks, until there is room for as many.
+func (p *loopProducer) makeRoom() {
+	if p.given%p.step == 0 {
+		p.await(p.given + p.step - p.window)
+	}
+}
+
+// submitTimed submits a task that carries its time.
+func (p *loopProducer) submitTimed() {
+	p.makeRoom()
+	p.collect(1)
+	t := &p.timed[p.given%p.window]
+	t.index = p.given
+	t.at = time.Now()
+	p.loop.in.Submit(p.number, t.run)
+	p.loop.submits.Record(time.Since(t.at))
+	p.given++
+}
+
+func (p *loopProducer) bursts(n int64) {
+	for range n {
+		began, collected := time.Now(), p.gc.spent
+		for left := p.loop.burst; left > 0; {
+			size := min(left, int64(len(p.batch)))
+			p.submit(size)
+			left -= size
+		}
+		p.finish()
+		if n == 1 {
+			p.loop.submits.Record(time.Since(began) - (p.gc.spent - collected))
+		}
+	}
+}
+
+func (p *loopProducer) roundTrips(n int64) {
+	for range n {
+		spent := p.collect(1)
+		began := time.Now()
+		p.loop.in.Submit(p.number, p.pong)
+		<-p.reply
+		p.given++
+		if n == 1 {
+			p.loop.submits.Record(time.Since(began))
+			continue
+		}
+		p.gc.spent += spent
+		p.gc.ops++
+	}
+}
+
+// finish waits until all tasks have run.
+func (p *loopProducer) finish() {
+	p.loop.in.Submit(p.number, p.flush)
+	p.await(p.given)
+}
+
+// await waits until at least n of its tasks have run.
+func (p *loopProducer) await(n int64) {
+	if p.public.Load() >= n {
+		return
+	}
+	seen, since := p.public.Load(), time.Now()
+	for i := 1; p.public.Load() < n; i++ {
+		runtime.Gosched()
+		if i%1024 != 0 {
+			continue
+		}
+		if now := p.public.Load(); now != seen {
+			seen, since = now, time.Now()
+		} else if time.Since(since) > stalled {
+			panic(fmt.Sprintf("workload: loop: producer %d submitted %d tasks, and for %v no more than %d have run: the ingress lost some", p.number, p.given, stalled, now))
+		}
+	}
+}
+
+// Report adds the share of forced collections and what latency is of. The
+// rest, time per operation without them, is only there for one producer: the
+// others go on while the first one collects.
+func (l *loop) Report(rec *cell.Record) {
+	rec.Set("/loop/sleeps:sleeps", float64(l.in.Sleeps()))
+	var bulk gcTime
+	for _, p := range l.producers {
+		bulk.spent, bulk.ops = bulk.spent+p.gc.spent, bulk.ops+p.gc.ops
+	}
+	if op, ok := rec.Metrics[cell.OpTime]; ok && bulk.ops > 0 {
+		op /= float64(max(l.burst, 1))
+		gc := float64(bulk.spent.Nanoseconds()) / float64(bulk.ops)
+		rec.Set("/loop/task/time:ns", op)
+		rec.Set("/loop/gc/time:ns", gc)
+		if len(l.producers) == 1 {
+			rec.Set("/loop/rest/time:ns", max(op-gc, 0))
+		}
+	}
+	for name, r := range map[string]*latency.Recorder{cell.HistService: l.submits, cell.HistResponse: l.starts} {
+		h := r.Snapshot()
+		if h.Count() == 0 {
+			continue
+		}
+		data, err := h.MarshalBinary()
+		if err != nil {
+			rec.Warn("latency", "%s: %v", name, err)
+			continue
+		}
+		if rec.Latency == nil {
+			rec.Latency = map[string][]byte{}
+		}
+		rec.Latency[name] = data
+	}
+}
+
+// Close ends the loop and counts.
+func (l *loop) Close() error {
+	if err := l.in.Close(); err != nil {
+		return fmt.Errorf("workload: loop: %w", err)
+	}
+	for _, p := range l.producers {
+		if p.ran != p.given || p.wrong > 0 {
+			return fmt.Errorf("workload: loop: producer %d: %d of %d tasks ran, %d of them out of turn: the ingress lost or reordered some", p.number, p.ran, p.given, p.wrong)
+		}
+	}
+	if l.live != nil {
+		l.live.read() // keeps it alive until here
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
+	"eviction": (*loopTrial).eviction,
+	"recycle":  (*loopTrial).recycle,
+	"ring":     (*loopTrial).ring,
+	"shutdown": (*loopTrial).shutdown,
+	"sizes":    (*loopTrial).sizes,
+	"wrap":     (*loopTrial).wrap,
+}
+
+func init() {
+	Register(&Workload{
+		Name:    "loop-trials",
+		Summary: "parts of the event loop in seed document 004, as it has them: tasks lost, objects evicted, counted",
+		Params: []Param{
+			{Name: "trial", Default: "wrap", Help: "eviction (pooled objects left after collections), recycle (pooled nodes of a lock-free list), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)", Check: OneOf("eviction", "recycle", "ring", "shutdown", "sizes", "wrap")},
+			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: IntRange(1, 100_000_000)},
+			{Name: "producers", Default: "4", Help: "goroutines that submit, in recycle, ring and shutdown", Check: IntRange(1, 64)},
+		},
+		New: func(env Env) (Task, error) {
+			p := env.Params
+			return &loopTrial{p.String("trial"), p.Int("count"), p.Int("producers")}, nil
+		},
+	})
+}
+
+// loopTrial does what the parts of the document's loop do, and counts what comes
+// of it. Where the document's code has a data race, the part here has atomics: what
+// is counted is what its order of steps loses, not what the race might break
+// besides.
+type loopTrial struct {
+	trial     string
+	count     int
+	producers int
+}
+
+func (t *loopTrial) Close() error { return nil }
+
+// Run implements Whole.
+func (t *loopTrial) Run(_ context.Context, rec *cell.Record) error {
+	rec.Set("/trial/count:items", float64(t.count))
+	return loopTrialCases[t.trial](t, rec)
+}
+
+const taskArenaLen = 65536
+
+// A taskArena is the document's: it hands out its slots in turn, whether what is
+// in them has run or not.
+type taskArena struct {
+	buffer [taskArenaLen]loopTask
+	head   atomic.Uint32 // slots handed out; all add; publishes nothing
+}
+
+type loopTask struct{ run func() }
+
+func (a *taskArena) alloc() *loopTask { return &a.buffer[(a.head.Add(1)-1)%taskArenaLen] }
+
+// wrap submits count tasks to an arena before the first of them runs, and counts
+// those that never do.
+func (t *loopTrial) wrap(rec *cell.Record) error {
+	arena, queue := new(taskArena), make([]*loopTask, 0, t.count)
+	ran := make([]bool, t.count)
+	for i := range t.count {
+		slot := arena.alloc()
+		slot.run = func() { ran[i] = true }
+		queue = append(queue, slot)
+	}
+	for _, slot := range queue {
+		slot.run()
+	}
+	lost := 0
+	for _, ok := range ran {
+		if !ok {
+			lost++
+		}
+	}
+	rec.Set("/trial/lost:tasks", float64(lost))
+	return nil
+}
+
+// sizes are those of the document's types.
+func (t *loopTrial) sizes(rec *cell.Record) error {
+	rec.Set("/trial/arena:bytes", float64(unsafe.Sizeof(taskArena{}.buffer)))
+	rec.Set("/trial/task:bytes", float64(unsafe.Sizeof(loopTask{})))
+	rec.Set("/trial/node:bytes", float64(unsafe.Sizeof(loopNode{})))
+	rec.Set("/trial/chunk:bytes", float64(unsafe.Sizeof([128]loopTask{})))
+	return nil
+}
+
+// eviction puts count nodes and as many chunks into pools, and counts what is
+// left of each after one collection and after two.
+func (t *loopTrial) eviction(rec *cell.Record) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, size := range []struct {
+		name string
+		make func() any
+	}{
+		{"node", func() any { return new(loopNode) }},
+		{"chunk", func() any { return new([128]loopTask) }},
+	} {
+		for collections := range 3 {
+			left := survivors(t.count, collections, size.make)
+			rec.Set(fmt.Sprintf("/trial/%s/left%d:objects", size.name, collections), float64(left))
+		}
+	}
+	return nil
+}
+
+func survivors(count, collections int, make func() any) (left int) {
+	var pool sync.Pool
+	for range count {
+		pool.Put(make())
+	}
+	for range collections {
+		runtime.GC()
+	}
+	for pool.Get() != nil {
+		left++
+	}
+	return left
+}
+
+// A loopNode is a node of the document's lock-free list.
+type loopNode struct {
+	task loopTask
+	next atomic.Pointer[loopNode] // publishes task of the next node
+}
+
+// A loopList is the document's lock-free ingress, with nodes from a sync.Pool.
+type loopList struct {
+	tail atomic.Pointer[loopNode] // the last node; publishes nothing: next does
+	head *loopNode                // owned by the loop
+	pool sync.Pool                // of *loopNode
+}
+
+func newLoopList() *loopList {
+	l := &loopList{head: new(loopNode), pool: sync.Pool{New: func() any { return new(loopNode) }}}
+	l.tail.Store(l.head)
+	return l
+}
+
+func (l *loopList) push(f func()) {
+	n := l.pool.Get().(*loopNode)
+	n.task = loopTask{f}
+	n.next.Store(nil)
+	l.tail.Swap(n).next.Store(n)
+}
+
+// pop returns nil if nothing is there, or not yet.
+func (l *loopList) pop() func() {
+	old := l.head
+	n := old.next.Load()
+	if n == nil {
+		return nil
+	}
+	f := n.task.run
+	n.task = loopTask{}
+	l.head = n
+	old.next.Store(nil)
+	l.pool.Put(old)
+	return f
+}
+
+// recycle has producers push count tasks each, beside collections, and counts
+// those that were lost, doubled or out of turn.
+func (t *loopTrial) recycle(rec *cell.Record) error {
+	list, last := newLoopList(), make([]int, t.producers) // last is owned by the loop
+	wrong, ran, total := 0, 0, t.count*t.producers
+	var pushing sync.WaitGroup
+	for p := range t.producers {
+		pushing.Go(func() {
+			for i := range t.count {
+				list.push(func() {
+					if last[p] != i {
+						wrong++
+					}
+					last[p] = i + 1
+				})
+			}
+		})
+	}
+	pushed := make(chan struct{})
+	go func() { pushing.Wait(); close(pushed) }()
+	for done := false; ; {
+		if f := list.pop(); f != nil {
+			f()
+			if ran++; ran%(total/20+1) == 0 {
+				runtime.GC()
+			}
+			continue
+		}
+		if done {
+			break
+		}
+		select {
+		case <-pushed:
+			done = true // and one more look
+		default:
+			runtime.Gosched()
+		}
+	}
+	rec.Set("/trial/run:tasks", float64(ran))
+	rec.Set("/trial/wrong:tasks", float64(wrong+total-ran))
+	return nil
+}
+
+const loopRingLen = 4096
+
+// A loopRing is the document's microtask ring: a producer takes an index, which
+// is public at once, and stores its task there afterwards. The loop takes an
+// empty slot for a task that was cleared, and goes on.
+type loopRing struct {
+	tail  atomic.Uint64 // indexes taken by producers
+	head  atomic.Uint64 // indexes that the loop is through with; stored by the loop
+	slots [loopRingLen]atomic.Pointer[func()]
+}
+
+func (r *loopRing) push(f *func()) {
+	i := r.tail.Add(1) - 1
+	r.slots[i%loopRingLen].Store(f)
+}
+
+// ring has producers push count tasks each and counts those that are not run.
+func (t *loopTrial) ring(rec *cell.Record) error {
+	r, ran := new(loopRing), 0
+	task := func() { ran++ }
+	var pushing sync.WaitGroup
+	for range t.producers {
+		pushing.Go(func() {
+			for range t.count {
+				for r.tail.Load()-r.head.Load() > loopRingLen/2 {
+					runtime.Gosched()
+				}
+				r.push(&task)
+			}
+		})
+	}
+	var pushed atomic.Bool // publishes that all have pushed
+	go func() { pushing.Wait(); pushed.Store(true) }()
+	for empty := 0; ; {
+		head := r.head.Load()
+		if head < r.tail.Load() {
+			if f := r.slots[head%loopRingLen].Swap(nil); f != nil {
+				(*f)()
+			}
+			r.head.Store(head + 1)
+			continue
+		}
+		if pushed.Load() && head == r.tail.Load() {
+			break
+		}
+		if empty++; empty%4096 == 0 { // a loop that waits for its next task looks often
+			runtime.Gosched()
+		}
+	}
+	rec.Set("/trial/lost:tasks", float64(t.count*t.producers-ran))
+	return nil
+}
+
+// shutdown begins and ends count loops while producers submit, and counts the
+// rounds in which a task was accepted and never run.
+func (t *loopTrial) shutdown(rec *cell.Record) error {
+	rounds, lost := 0, 0
+	for range t.count {
+		if n := shutdownRound(t.producers); n > 0 {
+			rounds++
+			lost += n
+		}
+	}
+	rec.Set("/trial/lost:tasks", float64(lost))
+	rec.Set("/trial/lost:rounds", float64(rounds))
+	return nil
+}
+
+// shutdownBacklog is how many tasks wait at most before producers pause.
+const shutdownBacklog = 1000
+
+// shutdownRound returns how many tasks were accepted and not run. Submit looks
+// at the state and then pushes, as the document's does; the loop drains what is
+// there when it is told to end.
+func shutdownRound(producers int) int {
+	const running, terminating, terminated = 0, 1, 2
+	var state atomic.Uint32        // publishes nothing: the list has the tasks
+	var accepted, ran atomic.Int64 // tasks of all producers, and those that ran; they publish nothing
+	list, task := newLoopList(), func() { ran.Add(1) }
+	var submitting sync.WaitGroup
+	for range producers {
+		submitting.Go(func() {
+			for state.Load() == running {
+				if accepted.Load()-ran.Load() > shutdownBacklog {
+					runtime.Gosched()
+					continue
+				}
+				list.push(task)
+				accepted.Add(1)
+			}
+		})
+	}
+	tick := func(budget int) {
+		for ; budget > 0; budget-- {
+			f := list.pop()
+			if f == nil {
+				return
+			}
+			f()
+		}
+	}
+	for ran.Load() < 100 {
+		tick(64)
+	}
+	state.Store(terminating)
+	tick(math.MaxInt) // what is there, and one task more of each producer at most
+	state.Store(terminated)
+	submitting.Wait()
+	return int(accepted.Load() - ran.Load())
+}

@@ -1,0 +1,269 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/tick"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "market",
+		Summary: "process market ticks that arrive at a given rate, generated or from a file",
+		Params: append([]Param{
+			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it", Check: DurationRange(0, maxDuration)},
+			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
+			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
+			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},
+			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
+			{Name: "pace", Default: "fixed", Help: "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say", Check: OneOf("fixed", "recorded")},
+			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast", Check: FloatRange(1e-3, 1e9)},
+			{Name: "monitor", Default: noMonitor, Help: "none, or the interval of a live monitor that runs beside, such as 1s: what it costs", Check: checkMonitor},
+			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
+		}, controllerParams(noController)...),
+		New: newMarket,
+	})
+}
+
+// market is the tick processor of seed document 000, step 4, as an open loop:
+// a tick is due at its time whether or not the one before is done, where the
+// document's ticker drops those it cannot deliver. An operation obtains a tick,
+// fills it, updates the statistics of its symbol and gives it back. Without
+// the pool it allocates the tick, with it nothing: the document's copy is
+// filled from another tick that is allocated each time.
+//
+// An input is read ahead by a goroutine of its own (see [tick.Ahead]), not
+// between operations: a read that waits for the disk or a decompressor at work
+// would otherwise delay ticks that are due, and be charged to the processor.
+// What remains between operations is the copy of a tick. BenchmarkMarketNext
+// shows both, and where inline reading wins: with GOMAXPROCS=1 the goroutine
+// takes the only P for up to 4,096 ticks at a time, so the 99.9th percentile is
+// still lower, but the maximum is higher. The CPU time that reading takes is
+// part of the cell's.
+type market struct {
+	read     func(*tick.Tick) error // io.EOF at the end
+	input    *tick.Ahead            // nil for generated ticks
+	name     string                 // of the input
+	rate     int64
+	duration time.Duration // 0 for no bound
+	recorded bool
+	speed    float64
+
+	next      tick.Tick // of the next operation
+	count     int64     // ticks that were due
+	firstNs   int64     // recorded pace: timestamp of the first tick
+	latest    time.Duration
+	unordered int64
+	ended     bool
+	cut       bool // ended by duration
+
+	pool    tickPool   // nil without
+	current *tick.Tick // the operation's, which the processor may keep: it is on the heap
+	symbols map[string]*symbolStats
+	ctl     *gcctl.Controller // nil without
+	monitor io.Closer         // nil without
+}
+
+// noMonitor is the level of --monitor that starts none.
+const noMonitor = "none"
+
+func checkMonitor(s string) error {
+	if s == noMonitor {
+		return nil
+	}
+	return DurationRange(100*time.Millisecond, time.Minute)(s)
+}
+
+func newMarket(env Env) (Task, error) {
+	m, err := newMarketSource(env)
+	if err != nil {
+		return nil, err
+	}
+	if m.ctl, err = startController("market", env.Params, nil); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	if env.Params.String("monitor") != noMonitor {
+		if m.monitor, err = env.Monitor(env.Params.Duration("monitor")); err != nil {
+			return nil, errors.Join(fmt.Errorf("workload: market: %w", err), m.Close())
+		}
+	}
+	return m, nil
+}
+
+// newMarketSource is newMarket but for the controller and the monitor.
+func newMarketSource(env Env) (*market, error) {
+	p := env.Params
+	m := &market{
+		name:     p.String("input"),
+		rate:     int64(p.Int("tickrate")),
+		duration: p.Duration("duration"),
+		recorded: p.String("pace") == "recorded",
+		speed:    p.Float("speed"),
+		symbols:  make(map[string]*symbolStats),
+	}
+	switch {
+	case m.name == "" && m.recorded:
+		return nil, errors.New("workload: market: --pace recorded replays a file: name it with --input")
+	case m.name == "" && m.duration == 0:
+		return nil, errors.New("workload: market: --duration 0 never ends without --input: set a duration")
+	}
+	if p.Bool("pool") {
+		m.pool = newTickPool(p.Int("capacity"))
+	}
+	if m.name != "" {
+		r, err := tick.Open(m.name, p.Bool("skip-bad"))
+		if err != nil {
+			return nil, fmt.Errorf("workload: market: %w", err)
+		}
+		m.input = tick.NewAhead(r)
+		m.read = m.input.Next
+		return m, nil
+	}
+	walk, err := tick.NewWalk(p.Int("symbols"), float64(m.rate), env.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("workload: market: %w", err)
+	}
+	for _, s := range walk.Symbols() {
+		m.symbols[s] = new(symbolStats)
+	}
+	m.read = func(t *tick.Tick) error {
+		walk.Next(t)
+		return nil
+	}
+	return m, nil
+}
+
+func (m *market) Next() (due time.Duration, ok bool, err error) {
+	if m.ended {
+		return 0, false, nil
+	}
+	if err := m.read(&m.next); err != nil {
+		m.ended = true
+		if err == io.EOF {
+			return 0, false, nil
+		}
+		return 0, false, fmt.Errorf("workload: market: %w", err)
+	}
+	if m.recorded {
+		due = m.recordedDue(m.next.TimeNs)
+	} else {
+		due = time.Duration(m.count/m.rate*1e9 + m.count%m.rate*1e9/m.rate)
+	}
+	if m.duration > 0 && due >= m.duration {
+		m.ended, m.cut = true, true
+		return 0, false, nil
+	}
+	m.count++
+	return due, true, nil
+}
+
+// recordedDue returns when a tick with that timestamp is due: never before the
+// ticks that precede it.
+func (m *market) recordedDue(ns int64) time.Duration {
+	if m.count == 0 {
+		m.firstNs = ns
+	}
+	if ns >= m.firstNs {
+		elapsed := float64(uint64(ns)-uint64(m.firstNs)) / m.speed
+		due := time.Duration(min(elapsed, 1<<62)) // an int64 holds it
+		if due >= m.latest {
+			m.latest = due
+			return due
+		}
+	}
+	m.unordered++
+	return m.latest
+}
+
+func (m *market) Do() uint64 {
+	t := m.pool.take()
+	*t = m.next
+	m.current = t
+	sum := m.process(t)
+	m.pool.give(t)
+	return sum
+}
+
+// process updates the statistics of the tick's symbol.
+func (m *market) process(t *tick.Tick) uint64 {
+	s := m.symbols[t.Symbol]
+	if s == nil {
+		s = new(symbolStats)
+		m.symbols[t.Symbol] = s
+	}
+	s.add(t)
+	return uint64(s.count) ^ uint64(s.updatedNs) ^ math.Float64bits(s.vwap())
+}
+
+func (m *market) Report(rec *cell.Record) {
+	reportController(rec, m.ctl)
+	if m.input == nil {
+		return
+	}
+	rec.Set("/market/skipped:lines", float64(m.input.Skipped()))
+	if n := m.input.Skipped(); n > 0 {
+		rec.Warn("skipped-lines", "%d malformed lines of %s were skipped", n, m.name)
+	}
+	if m.unordered > 0 {
+		rec.Set("/market/unordered:ticks", float64(m.unordered))
+		rec.Warn("unordered-ticks", "%d ticks of %s are older than ones before them; they were due with those", m.unordered, m.name)
+	}
+	if m.cut {
+		rec.Warn("input-cut", "%s holds ticks due after %v, which were not processed; --duration 0 replays all", m.name, m.duration)
+	}
+}
+
+func (m *market) Close() error {
+	err := closeController("market", m.ctl)
+	if m.monitor != nil {
+		err = errors.Join(err, m.monitor.Close())
+	}
+	if m.input != nil {
+		if e := m.input.Close(); e != nil {
+			err = errors.Join(err, fmt.Errorf("workload: market: %w", e))
+		}
+	}
+	return err
+}
+
+// A tickPool is the document's pool: a channel of ticks, first in first out.
+// Unlike there, a tick is reset whole, so that no timestamp outlives its tick.
+// The nil pool allocates.
+type tickPool chan *tick.Tick
+
+func newTickPool(capacity int) tickPool {
+	p := make(tickPool, capacity)
+	for range capacity {
+		p <- new(tick.Tick)
+	}
+	return p
+}
+
+// take returns an empty tick.
+func (p tickPool) take() *tick.Tick {
+	select {
+	case t := <-p: // never, for nil
+		return t
+	default:
+		return new(tick.Tick)
+	}
+}
+
+// give takes a tick back, unless the pool is full.
+func (p tickPool) give(t *tick.Tick) {
+	if p == nil {
+		return
+	}
+	*t = tick.Tick{}
+	select {
+	case p <- t:
+	default:
+	}
+}

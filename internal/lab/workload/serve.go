@@ -1,0 +1,311 @@
+package workload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/load"
+	"github.com/isobar-go/isobar/latency"
+)
+
+func init() {
+	Register(&Workload{
+		Name:         "serve",
+		Summary:      "start any unmodified server, put it under load, stop it",
+		NeedsCommand: true,
+		Params: []Param{
+			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address", Check: checkURL},
+			{Name: "rate", Default: "1000", Help: "requests a second, due whether or not earlier ones are answered; 0 sends one after another", Check: FloatRange(0, 1e7)},
+			{Name: "connections", Default: "16", Help: "connections", Check: IntRange(1, 10_000)},
+			{Name: "body", Default: "0", Help: "bytes that each request posts; 0 for GET", Check: BytesRange(0, 1<<26)},
+			{Name: "for", Default: "3s", Help: "how long the load lasts", Check: DurationRange(10*time.Millisecond, time.Hour)},
+			{Name: "warmup", Default: "500ms", Help: "load before that, which is not recorded", Check: DurationRange(0, time.Hour)},
+			{Name: "load", Default: "", Help: "a command of the shell that loads the server, in place of the built-in load; its output is read for figures"},
+			{Name: "ready", Default: "", Help: "the server is ready when this answers: an http URL, or host:port (default: the URL)", Check: checkReady},
+			{Name: "ready-within", Default: "15s", Help: "time that the server may take for that", Check: DurationRange(time.Millisecond, time.Hour)},
+			{Name: "stop-within", Default: "5s", Help: "time that it may take to end after SIGTERM, before it is killed", Check: DurationRange(time.Millisecond, time.Hour)},
+		},
+		New: newServed,
+	})
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return errors.New("want a URL such as http://127.0.0.1:8080/path")
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return errors.New("want a loopback address: the server runs on this machine")
+	}
+	return nil
+}
+
+func checkReady(s string) error {
+	if s == "" || strings.HasPrefix(s, "http://") {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return errors.New("want a URL such as http://127.0.0.1:8080/healthz, or host:port")
+	}
+	return nil
+}
+
+// served is an unmodified server as exec is an unmodified program. Figures of
+// CPU time, memory and collection are those of the server's whole life; the load
+// comes from this process or from a command of its own, with the collector at
+// its default. Latency is that of the built-in load.
+type served struct {
+	command []string
+	gc      cell.GC
+	p       Params
+	target  *url.URL
+}
+
+func newServed(env Env) (Task, error) {
+	if len(env.Command) == 0 {
+		return nil, errors.New(`workload: serve: no command: put the server behind --, as in "serve -- ./server -port 8080"`)
+	}
+	target, err := url.Parse(env.Params.String("url"))
+	if err != nil {
+		return nil, fmt.Errorf("workload: serve: %w", err)
+	}
+	return &served{command: env.Command, gc: env.GC, p: env.Params, target: target}, nil
+}
+
+func (t *served) Close() error { return nil }
+
+// address is host and port of the server.
+func (t *served) address() string {
+	if t.target.Port() == "" {
+		return net.JoinHostPort(t.target.Hostname(), "80")
+	}
+	return t.target.Host
+}
+
+// Run implements Whole.
+func (t *served) Run(ctx context.Context, rec *cell.Record) error {
+	// This process was started with the settings of the server.
+	debug.SetGCPercent(100)
+	debug.SetMemoryLimit(math.MaxInt64)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if t.answers(ctx) == nil {
+		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or give another port", t.readyText())
+	}
+	s, err := startProgram(ctx, t.command, t.gc)
+	if err != nil {
+		return fmt.Errorf("workload: serve: %w", err)
+	}
+	defer s.close()
+	ended := make(chan struct{})
+	go func() {
+		s.cmd.Wait() // how it ended is in ProcessState
+		close(ended)
+	}()
+	loadErr := t.await(ctx, ended)
+	if loadErr == nil {
+		loadErr = t.load(ctx, rec, ended)
+	}
+	if loadErr != nil {
+		select { // a server that ends is noticed by the load first
+		case <-ended:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	byItself := t.stop(rec, s.cmd.Process, ended)
+	if err := s.finish(rec); err != nil {
+		return fmt.Errorf("workload: serve: %w", err)
+	}
+	rec.Set(cell.ExitStatus, float64(s.cmd.ProcessState.ExitCode()))
+	if byItself {
+		return &cell.Failure{Kind: cell.FailExit, Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()}
+	}
+	if loadErr != nil {
+		return fmt.Errorf("workload: serve: %w", loadErr)
+	}
+	return nil
+}
+
+func (t *served) readyText() string {
+	if r := t.p.String("ready"); r != "" {
+		return r
+	}
+	return t.target.String()
+}
+
+// answers returns nil once the server does: to HTTP with a status below 500, or
+// to a connection.
+func (t *served) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if where := t.readyText(); !strings.HasPrefix(where, "http://") {
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", where)
+		if err == nil {
+			nc.Close()
+		}
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.readyText(), nil)
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode >= 500 {
+		return fmt.Errorf("it answers %s", resp.Status)
+	}
+	return nil
+}
+
+// await polls until the server is ready, or has ended.
+func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
+	within := t.p.Duration("ready-within")
+	deadline := time.Now().Add(within)
+	for {
+		err := t.answers(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Now().After(deadline):
+			return fmt.Errorf("the server was not ready within %v: %w: name with --ready what answers when it is", within, err)
+		}
+		select {
+		case <-ended:
+			return errors.New("the server ended before it was ready")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// load puts the load on. It ends early when the server does.
+func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct{}) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-ended:
+			cancel(errors.New("the server ended under the load"))
+		case <-ctx.Done():
+		}
+	}()
+	if command := t.p.String("load"); command != "" {
+		return t.loadCommand(ctx, rec, command)
+	}
+	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.p.Bytes("body"), Connections: t.p.Int("connections"),
+		Rate: t.p.Float("rate"), Duration: t.p.Duration("warmup")}
+	if c.Duration > 0 {
+		if _, err := load.Run(ctx, c); err != nil {
+			return err
+		}
+	}
+	c.Duration = t.p.Duration("for")
+	r, err := load.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	return recordLoad(rec, r)
+}
+
+// failedShare is how many requests may fail before a run does not count.
+const failedShare = 0.01
+
+func recordLoad(rec *cell.Record, r load.Result) error {
+	rec.Set(cell.Scheduled, float64(r.Due))
+	rec.Set(cell.Done, float64(r.Done))
+	rec.Set(cell.Ops, float64(r.Done))
+	rec.Set(cell.Throughput, float64(r.Done)/r.Elapsed.Seconds())
+	rec.Latency = map[string][]byte{}
+	for name, h := range map[string]*latency.Histogram{cell.HistResponse: r.Response, cell.HistService: r.Service} {
+		data, err := h.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		rec.Latency[name] = data
+	}
+	if r.Done == 0 || float64(r.Failed) > failedShare*float64(r.Due) {
+		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)
+	}
+	if left := r.Due - r.Done - r.Failed; left > 0 {
+		rec.Warn("overload", "%d of %d requests were due and not begun in time: the server cannot keep up with this rate", left, r.Due)
+	}
+	return nil
+}
+
+// loadCommand runs the user's load generator and reads what it prints.
+func (t *served) loadCommand(ctx context.Context, rec *cell.Record, command string) error {
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/C"}
+	}
+	var output, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], command)...)
+	cmd.Env = plainEnv(os.Environ())
+	cmd.Stdout, cmd.Stderr = &output, &stderr
+	cmd.WaitDelay = time.Second
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(stderr.String())
+		return fmt.Errorf("load %q: %w: %s", command, err, text[max(len(text)-300, 0):])
+	}
+	rec.Set("/load/wall:seconds", time.Since(began).Seconds())
+	var f figures
+	f.read(&output)
+	if len(f.values)+len(f.lines) == 0 {
+		rec.Warn("no-figures", "the load printed no benchmark line and no JSON object: it has no figures of its own")
+	}
+	f.record(rec)
+	return nil
+}
+
+// plainEnv leaves out the settings that are the server's.
+func plainEnv(environ []string) []string {
+	var out []string
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); name != "GOGC" && name != "GOMEMLIMIT" && name != "GOMAXPROCS" {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// stop ends the server, by force if it does not end in time, and reports
+// whether it had ended by itself.
+func (t *served) stop(rec *cell.Record, p *os.Process, ended <-chan struct{}) (byItself bool) {
+	select {
+	case <-ended:
+		return true
+	default:
+	}
+	if p.Signal(syscall.SIGTERM) != nil { // a platform without
+		p.Kill()
+	}
+	within := t.p.Duration("stop-within")
+	select {
+	case <-ended:
+	case <-time.After(within):
+		rec.Warn("killed", "the server did not end within %v of SIGTERM and was killed", within)
+		p.Kill()
+		<-ended
+	}
+	return false
+}

@@ -1,0 +1,285 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// shockwaveOurs are the modes that httpmem has, by the name that they have here.
+var shockwaveOurs = map[string]string{"heap": "heap", "pooled": "pooled", "connection": "slab", "goarena": "goarena"}
+
+func init() {
+	Register(&Workload{
+		Name:    "shockwave",
+		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
+		Params: withBudget("0", "2s",
+			Param{Name: "mode", Default: "pooled", Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena", Check: OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
+			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
+			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
+			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
+		),
+		New: newShockwave,
+	})
+}
+
+// shockwave holds what seed document 001 measured beside what it says that it
+// measured. Its "standard pool" benchmarks (mode alias) take nothing from a pool
+// and copy no request: strings that exist already are assigned, a body is made
+// and never filled; with many headers each string is made by +. Its slab (mode slab) copies each part into a slab of 256
+// KB, which is taken from a sync.Pool for each request and put back. The other
+// modes are those of httpmem, which do what the slab does: copy and look at each
+// part.
+type shockwave struct {
+	Closed
+	baseHeap, baseSys uint64
+}
+
+func newShockwave(env Env) (Task, error) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	t := &shockwave{baseHeap: m.HeapAlloc, baseSys: m.Sys}
+	mode := env.Params.String("mode")
+	if ours := shockwaveOurs[mode]; ours != "" {
+		env.Params = maps.Clone(env.Params)
+		env.Params["mode"], env.Params["offheap"] = ours, "off"
+		task, err := newHTTPMem(env)
+		if err != nil {
+			return nil, err
+		}
+		t.Closed = task.(Closed)
+		return t, nil
+	}
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: shockwave: %w", err)
+	}
+	n := env.Params.Int("workers")
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	shape := newHTTPShape(env.Params.String("shape"), env.Seed)
+	if mode == "alias" {
+		t.Closed = &aliasRequests{budget: b, shape: shape, workers: n}
+		return t, nil
+	}
+	s := &slabRequests{budget: b, shape: shape, held: make([][]*slabRequest, n)}
+	s.pool.New = func() any { return newSlabRequest() }
+	for i := range s.held {
+		s.held[i] = make([]*slabRequest, 0, env.Params.Int("held"))
+	}
+	s.at = make([]int, n)
+	t.Closed = s
+	return t, nil
+}
+
+// Report adds what the requests that are held occupy: live bytes of the heap
+// after a collection, and bytes that the Go runtime has from the system.
+func (t *shockwave) Report(rec *cell.Record) {
+	if r, ok := t.Closed.(Reporter); ok {
+		r.Report(rec)
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	rec.Set("/shockwave/held:bytes", float64(max(m.HeapAlloc, t.baseHeap)-t.baseHeap))
+	rec.Set("/shockwave/mapped:bytes", float64(max(m.Sys, t.baseSys)-t.baseSys))
+}
+
+// aliasRequests is mode alias.
+type aliasRequests struct {
+	budget
+	shape   *httpShape
+	workers int
+}
+
+func (t *aliasRequests) Workers() int { return t.workers }
+func (t *aliasRequests) Close() error { return nil }
+
+func (t *aliasRequests) Loop(_ int, n int64) (sum uint64) {
+	for range n {
+		switch {
+		case len(t.shape.parts) > 20:
+			sum += aliasHeaders(t.shape)
+		case len(t.shape.parts) == 2:
+			sum += aliasLine(t.shape)
+		case len(t.shape.body) == 512:
+			sum += aliasTypical(t.shape)
+		default:
+			sum += aliasLarge(t.shape)
+		}
+	}
+	return sum
+}
+
+// An aliasRequest does not leave the stack.
+type aliasRequest struct {
+	method, path string
+	names        []string
+	values       []string
+	body         []byte
+}
+
+//go:noinline
+func aliasLine(s *httpShape) uint64 {
+	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+	r.fill(s)
+	return r.size()
+}
+
+//go:noinline
+func aliasTypical(s *httpShape) uint64 {
+	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+	r.names, r.values = make([]string, 0, 8), make([]string, 0, 8)
+	r.fill(s)
+	r.body = make([]byte, 512)
+	return r.size()
+}
+
+//go:noinline
+func aliasHeaders(s *httpShape) uint64 {
+	var r aliasRequest
+	r.names, r.values = make([]string, 0, 32), make([]string, 0, 32)
+	for i := range 32 {
+		r.names, r.values = append(r.names, s.parts[2]+string(rune('A'+i))), append(r.values, s.parts[3]+string(rune('A'+i)))
+	}
+	return r.size()
+}
+
+//go:noinline
+func aliasLarge(s *httpShape) uint64 {
+	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
+	r.body = make([]byte, 64<<10)
+	return r.size()
+}
+
+func (r *aliasRequest) fill(s *httpShape) {
+	for i := 2; i+1 < len(s.parts) && len(r.names) < cap(r.names); i += 2 {
+		r.names, r.values = append(r.names, s.parts[i]), append(r.values, s.parts[i+1])
+	}
+}
+
+func (r *aliasRequest) size() uint64 {
+	return uint64(len(r.method) + len(r.path) + len(r.names) + len(r.values) + len(r.body))
+}
+
+// slabRequests is mode slab.
+type slabRequests struct {
+	budget
+	shape *httpShape
+	pool  sync.Pool // of *slabRequest
+	stats struct{ taken, returned, hits, misses atomic.Uint64 }
+	inUse atomic.Int64     // counts requests; publishes nothing, as the counts in stats
+	held  [][]*slabRequest // by worker, whose it is
+	at    []int            // likewise: whose turn it is to be replaced
+}
+
+const slabRequestBytes = 256 << 10
+
+// A slabRequest bumps through a slab from a pool of its own, which is the
+// document's way: a slab is never shared with another request.
+type slabRequest struct {
+	slab          []byte
+	used          int
+	slabs         *sync.Pool
+	taken, copied atomic.Uint64 // statistics; they publish nothing
+	parts         [][]byte
+	body          []byte
+}
+
+func newSlabRequest() *slabRequest {
+	return &slabRequest{slabs: &sync.Pool{New: func() any {
+		b := make([]byte, slabRequestBytes)
+		return &b
+	}}}
+}
+
+func (r *slabRequest) bytes(n int) []byte {
+	if n > slabRequestBytes/2 {
+		r.copied.Add(uint64(n))
+		return make([]byte, n)
+	}
+	if r.slab == nil || r.used+n > len(r.slab) {
+		r.slab, r.used = *r.slabs.Get().(*[]byte), 0
+		r.taken.Add(1)
+	}
+	b := r.slab[r.used : r.used+n]
+	r.used += n
+	r.copied.Add(uint64(n))
+	return b
+}
+
+func (t *slabRequests) get() *slabRequest {
+	r := t.pool.Get().(*slabRequest)
+	t.stats.taken.Add(1)
+	t.inUse.Add(1)
+	if r.taken.Load() > 0 {
+		t.stats.hits.Add(1)
+	} else {
+		t.stats.misses.Add(1)
+	}
+	return r
+}
+
+// put gives the slab back behind a new pointer, which is an allocation, and
+// drops the slices.
+func (t *slabRequests) put(r *slabRequest) {
+	if r.slab != nil {
+		slab := r.slab
+		r.slabs.Put(&slab)
+		r.slab = nil
+	}
+	r.used, r.parts, r.body = 0, nil, nil
+	t.stats.returned.Add(1)
+	t.inUse.Add(-1)
+	t.pool.Put(r)
+}
+
+func (t *slabRequests) Workers() int { return len(t.held) }
+
+func (t *slabRequests) Loop(worker int, n int64) (sum uint64) {
+	held := t.held[worker]
+	for range n {
+		r := t.get()
+		for _, part := range t.shape.parts {
+			b := r.bytes(len(part))
+			copy(b, part)
+			r.parts = append(r.parts, b)
+		}
+		if len(t.shape.body) > 0 {
+			r.body = r.bytes(len(t.shape.body))
+			copy(r.body, t.shape.body)
+		}
+		sum += r.read()
+		if cap(held) == 1 {
+			t.put(r)
+			continue
+		}
+		if len(held) < cap(held) {
+			held = append(held, r)
+			continue
+		}
+		t.put(held[t.at[worker]])
+		held[t.at[worker]] = r
+		t.at[worker] = (t.at[worker] + 1) % len(held)
+	}
+	t.held[worker] = held
+	return sum
+}
+
+func (r *slabRequest) read() (sum uint64) {
+	for _, part := range r.parts {
+		sum += uint64(len(part)) + uint64(part[0]) + uint64(part[len(part)-1])
+	}
+	if n := len(r.body); n > 0 {
+		sum += uint64(n) + uint64(r.body[0]) + uint64(r.body[n-1])
+	}
+	return sum
+}
+
+func (t *slabRequests) Close() error { return nil }

@@ -1,0 +1,129 @@
+package workload
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "shockwave-trials",
+		Summary: "what the servers of seed document 001 do, counted: pools warmed up, pipelined requests answered",
+		Params: []Param{
+			{Name: "trial", Default: "warmup", Help: "warmup (objects taken and put back one by one, as the document's WarmupPools has it), warmup-together (all taken, then all put back), pipelined (a reader from a pool for each request) or pipelined-connection (a reader for each connection)", Check: OneOf("warmup", "warmup-together", "pipelined", "pipelined-connection")},
+			{Name: "count", Default: "10_000", Help: "objects to warm up, or requests to send in one go", Check: IntRange(1, 1_000_000)},
+		},
+		New: func(env Env) (Task, error) {
+			return &shockwaveTrials{env.Params.String("trial"), env.Params.Int("count")}, nil
+		},
+	})
+}
+
+// shockwaveTrials counts what two parts of the engine in seed document 001 come
+// to. Its WarmupPools(n) gets an object and puts it back n times: the second Get
+// returns what the first Put gave back. Its connections take a buffered reader
+// from a pool for each request and give it back with whatever it has read ahead.
+type shockwaveTrials struct {
+	trial string
+	count int
+}
+
+func (t *shockwaveTrials) Close() error { return nil }
+
+// Run implements Whole.
+func (t *shockwaveTrials) Run(_ context.Context, rec *cell.Record) error {
+	rec.Set("/trial/count:items", float64(t.count))
+	if name, ok := strings.CutPrefix(t.trial, "warmup"); ok {
+		made, later := warmPool(t.count, name != "")
+		rec.Set("/trial/made:objects", float64(made))
+		rec.Set("/trial/made-later:objects", float64(later))
+		return nil
+	}
+	answered, err := pipelined(t.count, t.trial == "pipelined-connection")
+	rec.Set("/trial/answered:requests", float64(answered))
+	return err
+}
+
+// warmPool returns how many objects a pool made while it was warmed up, and how
+// many it had to make when count requests came at once afterwards.
+func warmPool(count int, together bool) (made, later int) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pool
+	pool := sync.Pool{New: func() any { made++; return new([4096]byte) }}
+	if together {
+		takeAll(&pool, count)
+	} else {
+		for range count {
+			pool.Put(pool.Get())
+		}
+	}
+	during := made
+	takeAll(&pool, count)
+	return during, made - during
+}
+
+// takeAll takes count objects, then puts them back.
+func takeAll(pool *sync.Pool, count int) {
+	taken := make([]any, count)
+	for i := range taken {
+		taken[i] = pool.Get()
+	}
+	for _, x := range taken {
+		pool.Put(x)
+	}
+}
+
+// pipelined sends count requests in one go and returns how many were answered
+// until the sender had nothing more to say, or what came next was no request.
+func pipelined(count int, keepReader bool) (answered int, err error) {
+	const request = "GET /orders HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
+	client, server := net.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := client.Write([]byte(strings.Repeat(request, count)))
+		client.Close()
+		sent <- err
+	}()
+	readers := sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+	var r *bufio.Reader
+	for {
+		if r == nil || !keepReader {
+			r = readers.Get().(*bufio.Reader)
+			r.Reset(server)
+		}
+		if !readHead(r) {
+			break
+		}
+		answered++
+		if !keepReader {
+			readers.Put(r)
+		}
+	}
+	server.Close()
+	if err := <-sent; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		return answered, fmt.Errorf("workload: shockwave-trials: send: %w", err)
+	}
+	return answered, nil
+}
+
+// readHead reads the lines up to an empty one, and reports whether they are a
+// request from its first line on.
+func readHead(r *bufio.Reader) bool {
+	for first := true; ; first = false {
+		line, err := r.ReadString('\n')
+		switch {
+		case err != nil, first && !strings.HasPrefix(line, "GET "):
+			return false
+		case line == "\r\n":
+			return true
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "spike",
+		Summary: "replace objects in a store whose live heap steps up and down again, under a memory limit",
+		Params: append([]Param{
+			{Name: "low", Default: "50MB", Help: "live heap in the first and the third phase", Check: BytesRange(1<<16, 1<<40)},
+			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
+			{Name: "phase", Default: "5s", Help: "length of each of the three phases", Check: DurationRange(time.Millisecond, maxDuration)},
+			{Name: "reads", Default: "8", Help: "kept objects that an operation walks", Check: IntRange(0, 10_000)},
+			{Name: "shed", Default: "off", Help: "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase", Check: OnOff},
+		}, controllerParams("none")...),
+		New: newSpike,
+	})
+}
+
+const spikePhases = 3
+
+// spike is a service whose data grow and shrink: each operation makes a tree of
+// about 8 KiB in 64 objects, puts it in place of a random one in a bounded store,
+// and walks some others. In the second phase the bound is higher: until it is
+// reached, trees are added in place of being replaced; at its end the excess is
+// dropped at once. Each goroutine has a store of its own, so that nothing but
+// the collector and the allocator is shared.
+//
+// The phases follow the clock from the first operation on, and the figures of
+// each are reported apart. The harness times single operations in the second
+// half of the budget only: its service times are those of the later half of the
+// second phase and of the third. A figure of a phase that a warning names as cut
+// short covers less than the phase.
+type spike struct {
+	low, high int // trees that a worker keeps
+	phase     time.Duration
+	reads     int
+	workers   []*spikeWorker
+	ctl       *gcctl.Controller // nil without
+	now       func() time.Duration
+
+	begin sync.Once
+	watch *percentWatch // set by begin, before the first operation
+
+	// kept is the share of the second phase's bound that shedding left, in
+	// 1/1024. Written by the controller's callback, read by the workers.
+	kept  atomic.Int64
+	sheds atomic.Int64 // calls of the callback
+}
+
+// A spikeWorker belongs to the goroutine that calls Loop with its number, and
+// to Report afterwards.
+type spikeWorker struct {
+	store *treeStore
+	ops   [spikePhases]int64
+	_     [64]byte // two workers share no cache line
+}
+
+func newSpike(env Env) (Task, error) {
+	p := env.Params
+	workers := runtime.GOMAXPROCS(0)
+	t := &spike{
+		low:   max(p.Bytes("low")/treeBytes/workers, 1),
+		high:  max(p.Bytes("high")/treeBytes/workers, 1),
+		phase: p.Duration("phase"),
+		reads: p.Int("reads"),
+	}
+	t.kept.Store(1024)
+	for i := range workers {
+		rng := rand.New(rand.NewPCG(env.Seed, uint64(i)))
+		t.workers = append(t.workers, &spikeWorker{store: newTreeStore(t.low, max(t.low, t.high), rng)})
+	}
+	var shed func(gcctl.Shed)
+	if p.Bool("shed") {
+		shed = t.shed
+	}
+	var err error
+	if t.ctl, err = startController("spike", p, shed); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// shed lowers the bound to what is live less what is too much. The controller
+// calls from one goroutine.
+func (t *spike) shed(s gcctl.Shed) {
+	t.sheds.Add(1)
+	full := int64(t.high) * int64(len(t.workers)) * treeBytes
+	t.kept.Store(max(min(t.kept.Load(), (s.LiveBytes-s.ExcessBytes)*1024/full), 1))
+}
+
+func (t *spike) Budget() (int64, time.Duration) { return 0, spikePhases * t.phase }
+
+func (t *spike) Workers() int { return len(t.workers) }
+
+func (t *spike) Loop(worker int, n int64) (sum uint64) {
+	t.begin.Do(t.start)
+	w := t.workers[worker]
+	for range n {
+		phase := int(t.now() / t.phase)
+		w.store.bound = t.bound(phase)
+		sum += w.store.put()
+		for range t.reads {
+			sum += w.store.read()
+		}
+		if phase < spikePhases {
+			w.ops[phase]++
+		}
+	}
+	return sum
+}
+
+// start starts the clock, unless a test brought its own.
+func (t *spike) start() {
+	if t.now == nil {
+		began := time.Now()
+		t.now = func() time.Duration { return time.Since(began) }
+	}
+	t.watch = watchPercent(t.now, t.phase)
+}
+
+// bound is how many trees a worker keeps in a phase.
+func (t *spike) bound(phase int) int {
+	if phase != 1 {
+		return t.low
+	}
+	return max(int(int64(t.high)*t.kept.Load()/1024), 1)
+}
+
+// Report adds the figures of each phase. Resident memory is that of the
+// harness's samples, which begin with the measured phase: just before the
+// first operation.
+func (t *spike) Report(rec *cell.Record) {
+	t.watch.close()
+	for i := range spikePhases {
+		var ops int64
+		for _, w := range t.workers {
+			ops += w.ops[i]
+		}
+		prefix := fmt.Sprintf("phase-%d", i+1)
+		rec.Set(prefix+"/throughput:ops/s", float64(ops)/t.phase.Seconds())
+		if peak := peakBetween(rec.Timeline, time.Duration(i)*t.phase, time.Duration(i+1)*t.phase); peak > 0 {
+			rec.Set(prefix+"/rss/peak:bytes", float64(peak))
+		}
+		if t.watch != nil {
+			rec.Set("/"+prefix+"/gogc/changes:changes", float64(t.watch.changes[i]))
+			rec.Set("/"+prefix+"/gogc/last:percent", float64(t.watch.last[i]))
+		}
+	}
+	if wall := time.Duration(rec.Metrics[cell.WallTime] * 1e9); wall > 0 && wall < spikePhases*t.phase {
+		rec.Warn("spike-cut", "the phases take %v and the measurement was over after %v: the figures of the last phase are too low", spikePhases*t.phase, wall)
+	}
+	rec.Set("/spike/shed:calls", float64(t.sheds.Load()))
+	reportController(rec, t.ctl)
+}
+
+// peakBetween is the largest resident memory among the samples of an interval;
+// 0 where there is none.
+func peakBetween(line cell.Timeline, from, to time.Duration) (peak int64) {
+	for i, rss := range line.RSSBytes {
+		if at := time.Duration(line.AtNs[i]); at >= from && at < to {
+			peak = max(peak, rss)
+		}
+	}
+	return peak
+}
+
+func (t *spike) Close() error {
+	t.watch.close()
+	return closeController("spike", t.ctl)
+}
+
+// A treeStore keeps trees up to a bound. One goroutine uses it at a time.
+type treeStore struct {
+	trees []*treeNode
+	bound int
+	made  uint64
+	rng   *rand.Rand
+}
+
+const (
+	treeNodes = 64
+	treeBytes = treeNodes * 128
+)
+
+// A treeNode has 128 bytes.
+type treeNode struct {
+	left, right *treeNode
+	keys        [14]uint64
+}
+
+func newTreeStore(n, most int, rng *rand.Rand) *treeStore {
+	s := &treeStore{trees: make([]*treeNode, 0, max(n, most)), bound: n, rng: rng, made: rng.Uint64()}
+	for range n {
+		s.put()
+	}
+	return s
+}
+
+// put makes a tree and adds it, or puts it in the place of a random one where
+// the store is full. What is beyond the bound is dropped first.
+func (s *treeStore) put() uint64 {
+	if n := len(s.trees); n > s.bound {
+		clear(s.trees[s.bound:])
+		s.trees = s.trees[:s.bound]
+	}
+	s.made++
+	tree := growTree(treeNodes, s.made)
+	if len(s.trees) < s.bound {
+		s.trees = append(s.trees, tree)
+	} else {
+		s.trees[s.rng.IntN(len(s.trees))] = tree
+	}
+	return tree.keys[0]
+}
+
+// read walks a random tree.
+func (s *treeStore) read() uint64 { return s.trees[s.rng.IntN(len(s.trees))].sum() }
+
+func growTree(n int, seed uint64) *treeNode {
+	if n == 0 {
+		return nil
+	}
+	t := new(treeNode)
+	for i := range t.keys {
+		t.keys[i] = seed + uint64(i)
+	}
+	t.left, t.right = growTree(n/2, seed*3), growTree(n-1-n/2, seed*5)
+	return t
+}
+
+func (t *treeNode) sum() uint64 {
+	if t == nil {
+		return 0
+	}
+	return t.left.sum() + t.keys[0] + t.keys[13] + t.right.sum()
+}
+
+// percentWatch counts by phase how often the runtime's GOGC changed. Its
+// goroutine owns the counts until close has returned. The nil watch is closed.
+type percentWatch struct {
+	now     func() time.Duration
+	phase   time.Duration
+	sample  [1]metrics.Sample
+	changes [spikePhases]int64
+	last    [spikePhases]int64 // -1 for off
+	stop    chan struct{}
+	once    sync.Once
+	done    sync.WaitGroup
+}
+
+const percentInterval = 10 * time.Millisecond
+
+func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
+	w := &percentWatch{now: now, phase: phase, stop: make(chan struct{})}
+	w.sample[0].Name = "/gc/gogc:percent"
+	latest := w.read()
+	w.done.Go(func() {
+		tick := time.NewTicker(percentInterval)
+		defer tick.Stop()
+		for {
+			w.note(&latest)
+			select {
+			case <-w.stop:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return w
+}
+
+// note looks at GOGC once.
+func (w *percentWatch) note(latest *int64) {
+	phase, percent := min(int(w.now()/w.phase), spikePhases-1), w.read()
+	if percent != *latest {
+		w.changes[phase]++
+		*latest = percent
+	}
+	w.last[phase] = percent
+}
+
+func (w *percentWatch) read() int64 {
+	metrics.Read(w.sample[:])
+	if w.sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(int32(w.sample[0].Value.Uint64()))
+}
+
+func (w *percentWatch) close() {
+	if w != nil {
+		w.once.Do(func() { close(w.stop) })
+		w.done.Wait()
+	}
+}

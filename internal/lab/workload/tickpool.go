@@ -1,0 +1,62 @@
+package workload
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "tickpool",
+		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
+		Params: withBudget("500_000", "0",
+			Param{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
+		),
+		New: newTickpool,
+	})
+	trialKinds["stale-timestamp"] = trialStaleTimestamp
+}
+
+// tickpool is what ticker times, one operation after another: what the pool and
+// the collector do to it shows only where ticks are not dropped.
+type tickpool struct {
+	budget
+	processor *seedProcessor
+}
+
+func newTickpool(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: tickpool: %w", err)
+	}
+	return &tickpool{b, newSeedProcessor(env.Params.Bool("pool"), env.Seed)}, nil
+}
+
+func (t *tickpool) Workers() int { return 1 }
+
+func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
+	for range n {
+		sum += t.processor.operation()
+	}
+	return sum
+}
+
+func (t *tickpool) Close() error { return nil }
+
+// trialStaleTimestamp counts how often a tick from the pool, reset as the
+// document does, still has the time of the one before.
+func trialStaleTimestamp(n int, _ *cell.Record) (hits int, err error) {
+	p := newSeedProcessor(true, 1)
+	for range cap(p.pool) {
+		p.operation()
+	}
+	for range n {
+		t := p.get()
+		if !t.timestamp.IsZero() {
+			hits++
+		}
+		p.put(t)
+	}
+	return hits, nil
+}

@@ -1,0 +1,60 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "trial",
+		Summary: "do one thing many times and count how often it came out in a certain way",
+		Params: []Param{
+			{Name: "kind", Default: "gc-while-off", Help: "what is tried; an unknown one lists them"}, // trialKinds is complete after init
+			{Name: "trials", Default: "60", Help: "how often", Check: IntRange(1, 100_000_000)},
+		},
+		New: newTrial,
+	})
+}
+
+// A trial does something n times and returns how often it came out in the way
+// that its kind stands for; it may add figures of its own to the record.
+type trial func(n int, rec *cell.Record) (hits int, err error)
+
+// trialKinds are the kinds by name. Each file that has some adds them in init.
+// They count what code of the seed documents does: rebuilt here in the fewest
+// lines that show it.
+var trialKinds = map[string]trial{}
+
+type trialTask struct {
+	kind trial
+	n    int
+}
+
+func newTrial(env Env) (Task, error) {
+	name := env.Params.String("kind")
+	kind := trialKinds[name]
+	if kind == nil {
+		names := slices.Sorted(maps.Keys(trialKinds))
+		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)", name, DidYouMean(name, names), strings.Join(names, ", "))
+	}
+	return &trialTask{kind, env.Params.Int("trials")}, nil
+}
+
+// Run implements Whole.
+func (t *trialTask) Run(_ context.Context, rec *cell.Record) error {
+	hits, err := t.kind(t.n, rec)
+	if err != nil {
+		return fmt.Errorf("workload: trial: %w", err)
+	}
+	rec.Set("/trial/hits:trials", float64(hits))
+	rec.Set("/trial/count:trials", float64(t.n))
+	return nil
+}
+
+func (t *trialTask) Close() error { return nil }

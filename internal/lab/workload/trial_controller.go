@@ -1,0 +1,191 @@
+package workload
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	trialKinds["force-beside-enable"] = trialForceBesideEnable
+	trialKinds["during-beside-enable"] = trialDuringBesideEnable
+	trialKinds["controller-env"] = trialControllerEnv
+	trialKinds["gc-while-off"] = trialGCWhileOff
+	trialKinds["off-while-marking"] = trialOffWhileMarking
+	trialKinds["percent-leak"] = trialPercentLeak
+}
+
+// countingController is the controller of seed document 000, step 7, as far as
+// its races need it: a count of those who want the collector off, and calls that
+// turn it on for a while.
+type countingController struct {
+	percent int          // GOGC when it began
+	off     atomic.Int32 // those who want it off
+}
+
+func newCountingController() *countingController {
+	return &countingController{percent: debug.SetGCPercent(100)}
+}
+
+func (c *countingController) disable() {
+	if c.off.Add(1) == 1 {
+		debug.SetGCPercent(-1)
+	}
+}
+
+func (c *countingController) enable() {
+	if c.off.Add(-1) == 0 {
+		debug.SetGCPercent(c.percent)
+	}
+}
+
+// force is ForceGC; with run in place of the collection it is EnableGCDuring.
+func (c *countingController) force(run func()) {
+	wasOff := c.off.Load() > 0
+	if wasOff {
+		debug.SetGCPercent(c.percent)
+	}
+	run()
+	if wasOff {
+		debug.SetGCPercent(-1)
+	}
+}
+
+// trialForceBesideEnable counts how often the collector stays off when the last
+// section ends while a forced collection runs.
+func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
+	live := growTree(1<<16, 1)
+	defer runtime.KeepAlive(live)
+	return besideEnable(n, func(started func(), _ <-chan struct{}) { started(); runtime.GC() })
+}
+
+// trialDuringBesideEnable is the same beside EnableGCDuring, whose function ends
+// after the section.
+func trialDuringBesideEnable(n int, _ *cell.Record) (int, error) {
+	return besideEnable(n, func(started func(), enabled <-chan struct{}) { started(); <-enabled })
+}
+
+func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hits int, err error) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	for range n {
+		debug.SetGCPercent(100)
+		c := newCountingController()
+		c.disable()
+		started, enabled, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go func() {
+			c.force(func() { run(func() { close(started) }, enabled) })
+			close(ended)
+		}()
+		<-started
+		c.enable()
+		close(enabled)
+		<-ended
+		if gcPercent() < 0 { // nobody wants it off
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// gcPercent returns GOGC without changing it; -1 for off.
+func gcPercent() int {
+	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(sample)
+	return int(int32(sample[0].Value.Uint64()))
+}
+
+// trialControllerEnv counts how often GOGC is what the environment said while a
+// controller exists that nobody has asked for anything.
+func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
+	const env = 250
+	before := debug.SetGCPercent(env)
+	defer debug.SetGCPercent(before)
+	for range n {
+		debug.SetGCPercent(env)
+		newCountingController()
+		if gcPercent() == env {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// trialGCWhileOff counts how often runtime.GC collects while GOGC is off.
+func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
+	before := debug.SetGCPercent(-1)
+	defer debug.SetGCPercent(before)
+	var stats runtime.MemStats
+	for range n {
+		runtime.ReadMemStats(&stats)
+		cycles := stats.NumGC
+		runtime.GC()
+		if runtime.ReadMemStats(&stats); stats.NumGC > cycles {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// trialOffWhileMarking counts how often turning the collector off takes longer
+// than a tenth of a collection when one is running. It reports both times.
+func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
+	live := growTree(1<<20, 1)
+	defer runtime.KeepAlive(live)
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	var calls, cycles time.Duration
+	for range n {
+		debug.SetGCPercent(100)
+		runtime.GC()
+		began := time.Now()
+		var cycle sync.WaitGroup
+		cycle.Go(runtime.GC)
+		for !marking(began) {
+			runtime.Gosched()
+		}
+		called := time.Now()
+		debug.SetGCPercent(-1)
+		call := time.Since(called)
+		cycle.Wait()
+		took := time.Since(began)
+		calls, cycles = calls+call, cycles+took
+		if call > took/10 {
+			hits++
+		}
+	}
+	rec.Set("/trial/call:ns", float64(calls)/float64(n))
+	rec.Set("/trial/cycle:ns", float64(cycles)/float64(n))
+	return hits, nil
+}
+
+// marking waits until a collection has surely begun: a millisecond after it was
+// asked for.
+func marking(asked time.Time) bool { return time.Since(asked) > time.Millisecond }
+
+// trialPercentLeak counts how often GOGC is another one after a benchmark
+// function of the document's kind: it sets 100 and restores nothing.
+func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
+	before := debug.SetGCPercent(250)
+	defer debug.SetGCPercent(before)
+	for range n {
+		debug.SetGCPercent(250)
+		func() { // BenchmarkWithGC
+			debug.SetGCPercent(100)
+			runtime.GC()
+		}()
+		func() { // BenchmarkWithoutGC
+			defer debug.SetGCPercent(debug.SetGCPercent(-1))
+			runtime.GC()
+		}()
+		if gcPercent() != 250 {
+			hits++
+		}
+	}
+	return hits, nil
+}

@@ -1,0 +1,45 @@
+package workload
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() { trialKinds["finalizer-cycle"] = finalizerCycle }
+
+// A finalized object is large enough to have a size class of its own.
+type finalized struct{ data [1024]byte }
+
+// finalizerCycle makes n objects with finalizers, drops them, and returns how
+// many still take memory after a collection: seed document 003, exercise 17.
+// The bytes are counted, not the finalizers that ran.
+func finalizerCycle(n int, rec *cell.Record) (int, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for range 3 { // what others left, in pools and behind finalizers, takes as many
+		liveHeap()
+	}
+	base := liveHeap()
+	for range n {
+		runtime.SetFinalizer(new(finalized), func(*finalized) {})
+	}
+	first := liveHeap()
+	for range 3 { // the goroutine that runs finalizers may be late
+		runtime.Gosched()
+		runtime.GC()
+	}
+	objects := func(live uint64) int {
+		return int(max(live, base)-base) / len(finalized{}.data)
+	}
+	rec.Set("/trial/left:objects", float64(objects(liveHeap())))
+	return min(objects(first), n), nil
+}
+
+// liveHeap collects and returns what is left.
+func liveHeap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

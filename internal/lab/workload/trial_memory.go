@@ -1,0 +1,194 @@
+package workload
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"unicode"
+	"unsafe"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	trialKinds["syncpool-after-1"] = func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 1, rec) }
+	trialKinds["syncpool-after-2"] = func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 2, rec) }
+	trialKinds["sharded-pool"] = trialShardedPool
+	trialKinds["arena-slot"] = trialArenaSlot
+	trialKinds["arena-tokens"] = trialArenaTokens
+	trialKinds["arena-large"] = trialArenaLarge
+}
+
+// trialPoolEviction counts how many objects, small and large in turn, a
+// sync.Pool has lost after so many collections. It reports the lost ones by
+// size.
+func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection but these
+	var small, large sync.Pool
+	for range n {
+		small.Put(new([16]byte))
+		large.Put(new([16 << 10]byte))
+	}
+	for range collections {
+		runtime.GC()
+	}
+	lostSmall, lostLarge := n, n
+	for small.Get() != nil {
+		lostSmall--
+	}
+	for large.Get() != nil {
+		lostLarge--
+	}
+	rec.Set("/trial/small:trials", float64(lostSmall))
+	rec.Set("/trial/large:trials", float64(lostLarge))
+	return (lostSmall + lostLarge) / 2, nil
+}
+
+// seedShards is the sharded buffer pool of seed document 000, step 5.2, which
+// stands in for the shard of the goroutine with the last one.
+type seedShards struct {
+	used []bool
+	mask uint64
+}
+
+func (p *seedShards) shard() int { return int(p.mask) }
+
+// trialShardedPool counts the shards of n that any of n goroutines uses.
+func trialShardedPool(n int, _ *cell.Record) (hits int, err error) {
+	p := &seedShards{used: make([]bool, n), mask: uint64(n - 1)}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			p.used[p.shard()] = true
+		})
+	}
+	all.Wait()
+	for _, used := range p.used {
+		if used {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+// slotArena is the arena of seed document 000, step 6, as its benchmark makes
+// it: as large as one buffer.
+type slotArena struct {
+	mem []byte
+	pos int
+}
+
+func (a *slotArena) get(size int) []byte {
+	if a.pos+size > len(a.mem) {
+		a.pos = 0
+	}
+	b := a.mem[a.pos : a.pos+size : a.pos+size]
+	a.pos += size
+	return b
+}
+
+// trialArenaSlot counts the buffers that overlap the one before.
+func trialArenaSlot(n int, _ *cell.Record) (hits int, err error) {
+	a := &slotArena{mem: make([]byte, 1024)}
+	last := a.get(1024)
+	for range n {
+		b := a.get(1024)
+		if unsafe.SliceData(b) == unsafe.SliceData(last) {
+			hits++
+		}
+		last = b
+	}
+	return hits, nil
+}
+
+// slabArena is the arena of seed document 000, step 5.5.
+type slabArena struct {
+	slabs                       [][]byte
+	current, position, slabSize int
+}
+
+func newSlabArena(size int) *slabArena {
+	return &slabArena{slabs: [][]byte{make([]byte, size)}, slabSize: size}
+}
+
+func (a *slabArena) allocate(size int) []byte {
+	if a.position+size > a.slabSize {
+		a.current++
+		a.position = 0
+		if a.current >= len(a.slabs) {
+			a.slabs = append(a.slabs, make([]byte, a.slabSize))
+		}
+	}
+	mem := a.slabs[a.current][a.position : a.position+size]
+	a.position += size
+	return mem
+}
+
+// tokenize is the document's, with room for the tokens so that only what it
+// makes of each is counted.
+func (a *slabArena) tokenize(tokens []string, text string) []string {
+	start := 0
+	token := func(end int) {
+		if start < end {
+			b := a.allocate(end - start)
+			copy(b, text[start:end])
+			tokens = append(tokens, string(b))
+		}
+	}
+	for i, r := range text {
+		if unicode.IsSpace(r) {
+			token(i)
+			start = i + len(string(r))
+		}
+	}
+	token(len(text))
+	return tokens
+}
+
+// trialArenaTokens counts the tokens that do not share the arena's memory, and
+// reports the allocations.
+func trialArenaTokens(n int, rec *cell.Record) (hits int, err error) {
+	text := make([]byte, 0, n*8)
+	for i := range n {
+		text = append(text, "token"...)
+		text = append(text, byte('a'+i%26), ' ')
+	}
+	a := newSlabArena(n * 8)
+	slab := uintptr(unsafe.Pointer(unsafe.SliceData(a.slabs[0])))
+	tokens, input := make([]string, 0, n), string(text)
+	before := mallocs()
+	tokens = a.tokenize(tokens, input)
+	rec.Set("/trial/allocs:allocs", float64(mallocs()-before))
+	for _, token := range tokens {
+		at := uintptr(unsafe.Pointer(unsafe.StringData(token)))
+		if at < slab || at >= slab+uintptr(a.slabSize) {
+			hits++
+		}
+	}
+	return hits, nil
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// trialArenaLarge counts the panics when more is asked for than a slab holds.
+func trialArenaLarge(n int, _ *cell.Record) (hits int, err error) {
+	for i := range n {
+		a := newSlabArena(1024)
+		func() {
+			defer func() {
+				if recover() != nil {
+					hits++
+				}
+			}()
+			a.allocate(1025 + i)
+		}()
+	}
+	return hits, nil
+}

@@ -1,0 +1,133 @@
+package workload
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	Register(&Workload{
+		Name:    "workers",
+		Summary: "run batches of tasks on a goroutine each, or on goroutines that are reused",
+		Params: withBudget("0", "10s",
+			Param{Name: "mode", Default: "spawn", Help: "spawn: a goroutine for each task; reuse: a fixed number of goroutines", Check: OneOf("spawn", "reuse")},
+			Param{Name: "tasks", Default: "100", Help: "tasks in an operation, which ends when all are done", Check: IntRange(1, 1_000_000)},
+			Param{Name: "goroutines", Default: "0", Help: "mode reuse: that many goroutines; 0 for GOMAXPROCS", Check: IntRange(0, 100_000)},
+			Param{Name: "depth", Default: "32", Help: "calls that a task nests, of about 300 bytes of stack each", Check: IntRange(0, 1_000_000)},
+		),
+		New: newWorkers,
+	})
+}
+
+// workers compares what seed document 000 lists as the fifth alternative to
+// turning the collector off: reused goroutines instead of one for each task. A
+// task nests calls, so that the stack of a new goroutine has to grow; one that
+// is reused keeps what it grew until the collector shrinks it.
+type workers struct {
+	budget
+	depth   int
+	seed    uint64 // of the next operation
+	results []uint64
+	pending sync.WaitGroup // tasks of the current operation
+	queue   chan int       // mode reuse: tasks to do; nil in mode spawn
+	running sync.WaitGroup // mode reuse: the goroutines
+	created uint64         // goroutines created before the first operation
+}
+
+func newWorkers(env Env) (Task, error) {
+	b, err := newBudget(env.Params)
+	if err != nil {
+		return nil, fmt.Errorf("workload: workers: %w", err)
+	}
+	p := env.Params
+	t := &workers{budget: b, depth: p.Int("depth"), seed: env.Seed, results: make([]uint64, p.Int("tasks"))}
+	if p.String("mode") == "reuse" {
+		t.queue = make(chan int, len(t.results))
+		n := p.Int("goroutines")
+		if n == 0 {
+			n = runtime.GOMAXPROCS(0)
+		}
+		for range n {
+			t.running.Go(t.work)
+		}
+	}
+	t.created = readMetric("/sched/goroutines-created:goroutines")
+	return t, nil
+}
+
+// work is the life of a goroutine that is reused.
+func (t *workers) work() {
+	for i := range t.queue {
+		t.task(i)
+	}
+}
+
+// task owns results[i] until it is done; the end of pending.Wait hands it back.
+func (t *workers) task(i int) {
+	t.results[i] = descend(t.depth, t.seed+uint64(i))
+	t.pending.Done()
+}
+
+func (t *workers) Workers() int { return 1 }
+
+func (t *workers) Loop(_ int, n int64) uint64 {
+	var sum uint64
+	for range n {
+		t.pending.Add(len(t.results))
+		for i := range t.results {
+			if t.queue != nil {
+				t.queue <- i
+			} else {
+				go t.task(i)
+			}
+		}
+		t.pending.Wait()
+		for _, r := range t.results {
+			sum += r
+		}
+		t.seed++
+	}
+	return sum
+}
+
+// descend nests depth calls, each of which keeps a frame.
+//
+//go:noinline
+func descend(depth int, seed uint64) uint64 {
+	var frame [256]byte
+	frame[seed%256] = byte(depth)
+	if depth == 0 {
+		return seed
+	}
+	below := descend(depth-1, seed*6364136223846793005+1442695040888963407)
+	return below + uint64(frame[below%256])
+}
+
+// Report adds the memory that stacks occupy at the end, and how many
+// goroutines were created on the way. The scheduler's latency is in every
+// record.
+func (t *workers) Report(rec *cell.Record) {
+	rec.Set("/workers/stack:bytes", float64(readMetric("/memory/classes/heap/stacks:bytes")))
+	rec.Set("/workers/created:goroutines", float64(readMetric("/sched/goroutines-created:goroutines")-t.created))
+}
+
+func readMetric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+func (t *workers) Close() error {
+	if t.queue != nil {
+		close(t.queue)
+		t.running.Wait()
+	}
+	return nil
+}

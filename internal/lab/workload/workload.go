@@ -1,0 +1,386 @@
+// Package workload holds what the lab measures: one file a workload, each of
+// which registers itself.
+//
+// A [Workload] declares its parameters and builds a task from them. What kind
+// of task it is shows in the interface that the task implements: [Closed] for
+// operations that follow one another as fast as they can, [Open] for
+// operations that are due at given times, [Driven] for tasks that bring their
+// own load, [Whole] for programs that are run once from start to end. The harness (package runner) drives the task, reads
+// the clocks and collects the figures; a workload only does the work. It runs
+// in a child process of its own and may therefore use globals and exit.
+//
+// Where the workloads come from, and where we depart from their source, stands
+// in each file.
+package workload
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// A Workload is one registered kind of work.
+type Workload struct {
+	Name    string
+	Summary string // one line, for the list of workloads
+	Params  []Param
+	// New builds a task. It runs before the measured phase: allocate what
+	// must exist beforehand here.
+	New func(Env) (Task, error)
+	// NeedsCommand is set for workloads that run a program given by the user.
+	NeedsCommand bool
+	// Cases, where there is one, splits a run whose flags do not say otherwise
+	// into a study for each case.
+	Cases *Cases
+}
+
+// Cases are what a parameter chooses from, each with levels of its own for
+// another parameter.
+type Cases struct {
+	Of, Over string // the two parameters
+	All      []Case
+}
+
+// A Case is one value of the first parameter: its name, and the levels of the
+// second one, the baseline first.
+type Case struct {
+	Value, Name string
+	Levels      []string
+}
+
+// A Param is one parameter of a workload: a flag of the command line and a
+// factor of the plan.
+type Param struct {
+	Name    string
+	Default string
+	Help    string
+	// Check reports why a value is not acceptable, naming what is. It may be
+	// nil for free text.
+	Check func(string) error
+	// Path is set for parameters that name a file.
+	Path bool
+}
+
+// Env is what a task is built from.
+type Env struct {
+	Params  Params
+	Command []string
+	GC      cell.GC
+	Seed    uint64
+	// Strategy builds the memory strategy of that name for buffers of size
+	// bytes and that many workers. Package strategy provides it; an interface
+	// joins the two packages.
+	Strategy func(name string, size, workers int) (Strategy, error)
+	// Ingress starts an event loop with the ingress strategy of that name, for
+	// that many producers. Package ingress provides it.
+	Ingress func(name string, producers int, switches map[string]bool) (IngressLoop, error)
+	// Beside runs a cell in a process beside this one and returns its record;
+	// a failure is an error. Package runner provides it.
+	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
+	// Monitor starts the live monitor of package monitor in this process, as a
+	// service has it. Package runner provides it.
+	Monitor func(interval time.Duration) (io.Closer, error)
+}
+
+// A Strategy is one way to come by a buffer. Worker returns the handle that
+// worker number i of 0..workers-1 uses, from one goroutine at a time.
+type Strategy interface {
+	Worker(i int) StrategyWorker
+}
+
+// A StrategyWorker obtains a buffer of the strategy's size, calls work with
+// it, gives the buffer back in whichever way the strategy does, and returns
+// what work returned. The buffer's contents are unspecified; work must not keep
+// it.
+type StrategyWorker interface {
+	Do(work func([]byte) uint64) uint64
+}
+
+// A Task is work prepared for one cell. It implements exactly one of Closed,
+// Open, Driven and Whole.
+type Task interface {
+	// Close releases what the task holds. The harness calls it once, after
+	// the measured phase.
+	Close() error
+}
+
+// Closed is a closed loop: each worker does its next operation when the last
+// one is finished.
+type Closed interface {
+	Task
+	// Budget says how much to do: a number of operations over all workers, a
+	// time, or both, whichever is reached first; 0 is no bound. One of them
+	// must be set.
+	Budget() (ops int64, d time.Duration)
+	// Workers is the number of goroutines that call Loop, each with its own
+	// number from 0.
+	Workers() int
+	// Loop performs n operations and returns a checksum that the harness adds
+	// up. The harness calls it with n = 1 where it times single operations,
+	// and with larger n where it must not disturb them.
+	Loop(worker int, n int64) uint64
+}
+
+// Open is an open loop: operations are due at times that do not depend on how
+// long the ones before took.
+type Open interface {
+	Task
+	// Next prepares the next operation and says when it is due, counted from
+	// the beginning of the phase. Due times do not decrease. ok is false when
+	// there is none left.
+	Next() (due time.Duration, ok bool, err error)
+	// Do performs it and returns a checksum to add up.
+	Do() uint64
+}
+
+// Driven is work that comes from outside the goroutine of the harness: from
+// another process, or from many goroutines at once.
+type Driven interface {
+	Task
+	// Drive does the work. What it returns beside an error was done before.
+	Drive(ctx context.Context) (Driving, error)
+}
+
+// A Driving is what came of driving a task.
+type Driving struct {
+	Due, Done         int64
+	Elapsed           time.Duration
+	Response, Service *latency.Histogram // nil if there are none
+}
+
+// Whole runs once and fills the record itself.
+type Whole interface {
+	Task
+	// Run does the work. A *cell.Failure is recorded as it is; any other
+	// error becomes a failure of kind FailWorkload.
+	Run(ctx context.Context, rec *cell.Record) error
+}
+
+// Reporter is implemented by tasks that have figures of their own to add once
+// the measured phase is over.
+type Reporter interface {
+	Report(rec *cell.Record)
+}
+
+var registry = map[string]*Workload{}
+
+// Register adds a workload. It is called from init functions and panics if the
+// name is taken or a default fails its own check.
+func Register(w *Workload) {
+	if registry[w.Name] != nil {
+		panic("workload: Register: " + w.Name + " is registered twice")
+	}
+	for _, p := range w.Params {
+		if p.Check == nil {
+			continue
+		}
+		if err := p.Check(p.Default); err != nil {
+			panic(fmt.Sprintf("workload: Register: %s: default of %s: %v", w.Name, p.Name, err))
+		}
+	}
+	registry[w.Name] = w
+}
+
+// All returns the registered workloads by name.
+func All() []*Workload {
+	all := make([]*Workload, 0, len(registry))
+	for _, w := range registry {
+		all = append(all, w)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// Lookup returns the workload of that name. The error of an unknown name lists
+// the nearest one and how to see all.
+func Lookup(name string) (*Workload, error) {
+	if w := registry[name]; w != nil {
+		return w, nil
+	}
+	names := make([]string, 0, len(registry))
+	for _, w := range All() {
+		names = append(names, w.Name)
+	}
+	return nil, fmt.Errorf("workload: unknown workload %q%s (there are: %s)", name, DidYouMean(name, names), strings.Join(names, ", "))
+}
+
+// Resolve fills in defaults and checks every parameter against w's
+// declarations. Unknown parameters are errors.
+func (w *Workload) Resolve(given map[string]string) (Params, error) {
+	p := make(Params, len(w.Params))
+	names := make([]string, 0, len(w.Params))
+	for _, d := range w.Params {
+		value, ok := given[d.Name]
+		if !ok {
+			value = d.Default
+		}
+		if d.Check != nil {
+			if err := d.Check(value); err != nil {
+				return nil, fmt.Errorf("workload: %s: --%s %q: %w", w.Name, d.Name, value, err)
+			}
+		}
+		p[d.Name] = value
+		names = append(names, d.Name)
+	}
+	for name := range given {
+		if _, ok := p[name]; !ok {
+			return nil, fmt.Errorf("workload: %s has no parameter %q%s (it has: %s)", w.Name, name, DidYouMean(name, names), strings.Join(names, ", "))
+		}
+	}
+	return p, nil
+}
+
+// Params are resolved parameters in flag syntax. The typed accessors panic on
+// a value that the parameter's Check should have refused: Resolve comes first.
+type Params map[string]string
+
+// Int returns an integer parameter.
+func (p Params) Int(name string) int {
+	n, err := strconv.Atoi(strings.ReplaceAll(p.get(name), "_", ""))
+	if err != nil {
+		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
+	}
+	return n
+}
+
+// Float returns a floating-point parameter.
+func (p Params) Float(name string) float64 {
+	f, err := strconv.ParseFloat(p.get(name), 64)
+	if err != nil {
+		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
+	}
+	return f
+}
+
+// Bool returns an on/off parameter.
+func (p Params) Bool(name string) bool {
+	b, err := parseBool(p.get(name))
+	if err != nil {
+		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
+	}
+	return b
+}
+
+// Duration returns a duration parameter.
+func (p Params) Duration(name string) time.Duration {
+	d, err := time.ParseDuration(p.get(name))
+	if err != nil {
+		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
+	}
+	return d
+}
+
+// String returns a text parameter.
+func (p Params) String(name string) string { return p.get(name) }
+
+func (p Params) get(name string) string {
+	s, ok := p[name]
+	if !ok {
+		panic("workload: parameter " + name + " is not declared")
+	}
+	return s
+}
+
+func parseBool(s string) (bool, error) {
+	switch s {
+	case "on", "true", "yes":
+		return true, nil
+	case "off", "false", "no":
+		return false, nil
+	}
+	return false, fmt.Errorf("want on or off")
+}
+
+// IntRange returns a check for an integer of lo to hi. Digits may be grouped
+// by underscores.
+func IntRange(lo, hi int) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
+		if err != nil || n < lo || n > hi {
+			return fmt.Errorf("want a whole number from %d to %d", lo, hi)
+		}
+		return nil
+	}
+}
+
+// FloatRange returns a check for a number of lo to hi.
+func FloatRange(lo, hi float64) func(string) error {
+	return func(s string) error {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f >= lo && f <= hi) {
+			return fmt.Errorf("want a number from %v to %v", lo, hi)
+		}
+		return nil
+	}
+}
+
+// DurationRange returns a check for a duration of lo to hi.
+func DurationRange(lo, hi time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < lo || d > hi {
+			return fmt.Errorf("want a duration from %v to %v, such as 500ms or 10s", lo, hi)
+		}
+		return nil
+	}
+}
+
+// OnOff is a check for a switch.
+func OnOff(s string) error {
+	_, err := parseBool(s)
+	return err
+}
+
+// OneOf returns a check for one of the given words.
+func OneOf(words ...string) func(string) error {
+	return func(s string) error {
+		for _, w := range words {
+			if s == w {
+				return nil
+			}
+		}
+		return fmt.Errorf("want one of %s%s", strings.Join(words, ", "), DidYouMean(s, words))
+	}
+}
+
+// DidYouMean returns " (did you mean X?)" for the candidate nearest to s, or
+// "" where none is near.
+func DidYouMean(s string, candidates []string) string {
+	best, bestDistance := "", max(len(s)/2, 2)+1
+	for _, c := range candidates {
+		if d := editDistance(s, c); d < bestDistance && d < max(len(s), len(c)) {
+			best, bestDistance = c, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+// editDistance is the Levenshtein distance in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(diagonal+cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

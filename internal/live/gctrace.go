@@ -1,0 +1,333 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/gc/trace"
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// traceFigures are what gctrace lines tell. The runtime rounds sizes down to MiB.
+var traceFigures = []monitor.Figure{
+	{Key: "/heap/objects:bytes", Help: "The largest heap since the sample before, at the end of marking.", Chart: "Heap"},
+	{Key: "/heap/live:bytes", Help: "Objects that the last collection marked.", Chart: "Heap"},
+	{Key: "/heap/goal:bytes", Help: "Size of the heap at which the collection should have ended.", Chart: "Heap"},
+	{Key: "/memory/stacks:bytes", Help: "Stacks that were scanned.", Chart: "Memory of the process"},
+	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for collections since the sample before: the longest.", Chart: "Pauses of the world for collections"},
+	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that allocate and must help.", Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers that have a CPU, or a part of one, to themselves.", Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on CPUs that had nothing else to do.", Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted for every CPU.", Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/alloc/size:bytes", Help: "Bytes allocated, from the sizes of the heap.", Counter: true, Chart: "Allocation"},
+	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true, Chart: "Collections"},
+}
+
+// A traceFeed makes samples of gctrace lines: one for all collections of an
+// interval, by the clock of the program.
+type traceFeed struct {
+	name   string
+	config Config
+	in     io.Closer // nil if it is not ours to close
+	events chan traceEvent
+	stop   context.CancelFunc
+
+	// All below belongs to the goroutine that calls Next.
+	stream   int // the process that is shown: the one that began last
+	others   int // collections of those before it
+	epoch    int
+	base     time.Time     // of the process's clock
+	emitted  time.Duration // time of the program up to which samples were given out
+	latest   time.Duration // of the newest collection in the sample to come
+	sums     [12]float64   // what the sample will be
+	live     int64         // of the cycle before
+	pending  bool
+	caughtUp bool
+	backlog  []Sample // until then
+	ready    []Sample
+	ended    error // of the stream
+	result   trace.Followed
+}
+
+// A traceEvent is a cycle, or that all was read that there was, or the end.
+type traceEvent struct {
+	cycle  trace.Cycle
+	caught time.Time // the last change of what was read
+	ended  error     // io.EOF for the end without error
+	result trace.Followed
+}
+
+// maxBacklog is how many samples of the past are kept: what the page shows.
+const maxBacklog = 600
+
+func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &traceFeed{name: name, config: c, events: make(chan traceEvent, 64), stop: stop, epoch: 1, caughtUp: true}
+	f.in, _ = r.(io.Closer)
+	if file, ok := r.(*os.File); ok && file == os.Stdin {
+		f.in = nil
+	}
+	if t, ok := r.(*tail); ok {
+		f.caughtUp = false
+		t.ctx = ctx
+		t.caught = func(at time.Time) { f.send(ctx, traceEvent{caught: at}) }
+	}
+	own := c.Own
+	if own == nil {
+		own = io.Discard
+	}
+	go func() {
+		result, err := trace.Follow(r, own, func(c trace.Cycle) { f.send(ctx, traceEvent{cycle: c}) })
+		if err == nil {
+			err = io.EOF
+		}
+		f.send(ctx, traceEvent{ended: err, result: result})
+	}()
+	return f
+}
+
+func (f *traceFeed) send(ctx context.Context, e traceEvent) {
+	select {
+	case f.events <- e:
+	case <-ctx.Done():
+	}
+}
+
+func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
+	timer := time.NewTimer(f.config.Interval)
+	defer timer.Stop()
+	for len(f.ready) == 0 {
+		if f.ended != nil {
+			return Sample{}, f.ended
+		}
+		select {
+		case e := <-f.events:
+			f.take(e)
+		case <-timer.C: // the program pauses: show what there is
+			timer.Reset(f.config.Interval)
+			if f.caughtUp && f.pending {
+				f.emit()
+			}
+		case <-ctx.Done():
+			return Sample{}, ctx.Err()
+		}
+	}
+	s := f.ready[0]
+	f.ready = f.ready[1:]
+	return s, nil
+}
+
+func (f *traceFeed) take(e traceEvent) {
+	switch {
+	case e.ended != nil:
+		if f.pending {
+			f.emit()
+		}
+		f.catchUp(time.Now())
+		f.result = e.result
+		f.ended = e.ended
+		if !errors.Is(f.ended, io.EOF) {
+			f.ended = fmt.Errorf("watch: %s: %w", f.name, f.ended)
+		} else if f.result.Cycles == 0 {
+			f.ended = f.nothing()
+		}
+	case !e.caught.IsZero():
+		if !f.caughtUp && f.pending {
+			f.emit()
+		}
+		f.catchUp(e.caught)
+	default:
+		f.cycle(e.cycle)
+	}
+}
+
+// nothing is the error of a stream that ended without a line.
+func (f *traceFeed) nothing() error {
+	return fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
+}
+
+// catchUp gives out the samples of the past; the last one is as old as the file.
+func (f *traceFeed) catchUp(at time.Time) {
+	if f.caughtUp {
+		return
+	}
+	f.caughtUp = true
+	if len(f.backlog) == 0 {
+		return
+	}
+	shift := at.Sub(f.backlog[len(f.backlog)-1].At)
+	for i := range f.backlog {
+		f.backlog[i].At = f.backlog[i].At.Add(shift)
+		f.backlog[i].Past = i < len(f.backlog)-1
+	}
+	f.base = f.base.Add(shift)
+	f.ready, f.backlog = append(f.ready, f.backlog...), nil
+}
+
+// cycle adds a collection to the sample to come, which is given out first if it
+// has an interval of the program's time already.
+func (f *traceFeed) cycle(c trace.Cycle) {
+	switch {
+	case c.Stream < f.stream:
+		f.others++
+		return
+	case c.Stream > f.stream:
+		if f.pending {
+			f.emit()
+		}
+		f.stream, f.epoch, f.base, f.live = c.Stream, f.epoch+1, time.Time{}, 0
+		clear(f.sums[:])
+	}
+	if f.base.IsZero() {
+		f.base, f.emitted = time.Now().Add(-c.At), c.At
+		clear(f.sums[:])
+	} else if f.pending && c.At-f.emitted >= f.config.Interval {
+		f.emit()
+	}
+	s := &f.sums
+	if !f.pending {
+		s[0], s[4] = 0, 0
+	}
+	f.pending = true
+	s[0] = max(s[0], float64(c.EndBytes))
+	s[1], s[2], s[3] = float64(c.LiveBytes), float64(c.GoalBytes), float64(c.StackBytes)
+	if c.GoalBytes >= noGoal {
+		s[2] = math.NaN()
+	}
+	s[4] = max(s[4], c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
+	for i, d := range []time.Duration{c.AssistCPU, c.DedicatedCPU, c.IdleCPU, c.SweepTerminationCPU + c.MarkTerminationCPU} {
+		s[5+i] += d.Seconds()
+	}
+	s[9] += float64(max(c.EndBytes-f.live, 0)) // what marking found includes what was allocated meanwhile
+	f.live = c.LiveBytes
+	s[10] = float64(c.N)
+	if c.Forced {
+		s[11]++
+	}
+	f.latest = c.At
+}
+
+func (f *traceFeed) emit() {
+	s := Sample{
+		At: f.base.Add(f.latest), Process: monitor.Process{Program: f.name}, Figures: traceFigures,
+		Values: append([]float64(nil), f.sums[:]...), Epoch: f.epoch,
+	}
+	f.emitted, f.pending = f.latest, false
+	if f.caughtUp {
+		f.ready = append(f.ready, s)
+		return
+	}
+	if f.backlog = append(f.backlog, s); len(f.backlog) > maxBacklog {
+		f.backlog = f.backlog[1:]
+	}
+}
+
+func (f *traceFeed) Source() string { return "gctrace lines of " + f.name }
+
+func (f *traceFeed) Notes() []string {
+	notes := []string{"gctrace lines tell of the heap at collections only, in whole MiB"}
+	if f.others > 0 {
+		notes = append(notes, fmt.Sprintf("%d collections of processes that began before this one are left out", f.others))
+	}
+	if f.result.Gaps > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines do not follow in number: some were lost among the program's own output", f.result.Gaps))
+	}
+	return notes
+}
+
+func (f *traceFeed) Close() error {
+	f.stop()
+	if f.in != nil {
+		return f.in.Close()
+	}
+	return nil
+}
+
+// openFile follows a file, from its beginning.
+func openFile(name string, c Config) (Feed, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() || c.Once {
+		f := newTraceFeed(name, file, c)
+		if err == nil && info.Mode().IsRegular() {
+			f.caughtUp = false // all of it is the past
+		}
+		return f, nil
+	}
+	c.Own = nil // they are in the file
+	return newTraceFeed(name, &tail{name: name, file: file}, c), nil
+}
+
+// A tail reads a file that grows, and goes on with the next of that name when it
+// is replaced or cut.
+type tail struct {
+	name   string
+	file   *os.File
+	offset int64
+	ctx    context.Context
+	caught func(changed time.Time) // called when all was read that there was
+	told   bool
+}
+
+// tailPoll is how often a tail looks whether there is more.
+const tailPoll = 200 * time.Millisecond
+
+func (t *tail) Read(b []byte) (int, error) {
+	for {
+		n, err := t.file.Read(b)
+		t.offset += int64(n)
+		if n > 0 || err != nil && !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if !t.told {
+			t.told = true
+			changed := time.Now()
+			if info, err := t.file.Stat(); err == nil {
+				changed = info.ModTime()
+			}
+			t.caught(changed)
+		}
+		if !await(t.ctx, tailPoll) {
+			return 0, io.EOF
+		}
+		if err := t.follow(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// follow begins anew if the file is shorter than it was, or another one.
+func (t *tail) follow() error {
+	here, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	if here.Size() < t.offset {
+		t.offset = 0
+		_, err := t.file.Seek(0, io.SeekStart)
+		return err
+	}
+	there, err := os.Stat(t.name)
+	if err != nil || os.SameFile(here, there) {
+		return nil // it may come back
+	}
+	next, err := os.Open(t.name)
+	if err != nil {
+		return nil
+	}
+	t.file.Close()
+	t.file, t.offset = next, 0
+	return nil
+}
+
+// Close does nothing: the reader's own goroutine has the file, and ends with
+// the feed.
+func (t *tail) Close() error { return nil }

@@ -1,0 +1,223 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// noGoal is the least goal that stands for none.
+const noGoal = 1 << 50
+
+// Keys and charts that runtime.MemStats has in common with package monitor, and
+// some that only it has.
+var statsFigures = []monitor.Figure{
+	{Key: "/heap/objects:bytes", Help: "Objects, live and not yet swept.", Chart: "Heap"},
+	{Key: "/heap/goal:bytes", Help: "Size of the heap at which a collection should end.", Chart: "Heap"},
+	{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, what it has released included.", Chart: "Memory of the process"},
+	{Key: "/memory/released:bytes", Help: "Mapped memory that has been released to the system.", Chart: "Memory of the process"},
+	{Key: "/memory/stacks:bytes", Help: "Stacks of goroutines.", Chart: "Memory of the process"},
+	{Key: "/gc/cpu/share:percent", Help: "Share of the available CPU time that the collector took since the program began.", Chart: "Share of the collector since the start"},
+	{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: "Allocation"},
+	{Key: "/alloc/all:objects", Help: "Objects allocated.", Counter: true, Chart: "Objects allocated"},
+	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true, Chart: "Collections"},
+	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for a collection, both of it added up, since the sample before: the longest.", Chart: "Pauses of the world for collections"},
+	{Key: "/gc/pause/total:seconds", Help: "Pauses of the world for collections, added up.", Counter: true, Chart: "Share of time in pauses"},
+	{Key: "/sched/goroutines:goroutines", Help: "Goroutines that exist.", Chart: "Goroutines"},
+	{Key: "/memory/resident-max:bytes", Help: "The most resident memory that the process had.", Chart: "Memory of the process"},
+}
+
+// A reading is what an answer of expvar or pprof says.
+type reading struct {
+	runtime.MemStats
+	program    string
+	goroutines float64 // NaN if unknown, as
+	maxRSS     float64
+}
+
+// values are those of statsFigures. The longest pause is of the collections
+// after the first seen ones, as far as the ring of 256 still has them.
+func (r *reading) values(seen uint32) []float64 {
+	m := &r.MemStats
+	goal := float64(m.NextGC)
+	if goal >= noGoal {
+		goal = math.NaN()
+	}
+	longest := math.NaN()
+	for n := max(int64(seen), int64(m.NumGC)-int64(len(m.PauseNs))) + 1; n <= int64(m.NumGC); n++ {
+		pause := float64(m.PauseNs[(n+255)%256]) / 1e9
+		if !(pause <= longest) {
+			longest = pause
+		}
+	}
+	total := float64(m.PauseTotalNs) / 1e9
+	if m.PauseTotalNs == 0 && m.NumGC > 0 { // pprof does not say
+		total = math.NaN()
+	}
+	return []float64{float64(m.HeapAlloc), goal, float64(m.Sys), float64(m.HeapReleased), float64(m.StackInuse), m.GCCPUFraction * 100,
+		float64(m.TotalAlloc), float64(m.Mallocs), float64(m.NumGC), float64(m.NumForcedGC), longest, total, r.goroutines, r.maxRSS}
+}
+
+// A poll asks for runtime.MemStats again and again.
+type poll struct {
+	url    string
+	client *http.Client
+	read   func(ctx context.Context, client *http.Client, url string) (*reading, error)
+	config Config
+	first  *reading // of openPoll, not yet a sample
+	last   *reading
+	at     time.Time // of last
+}
+
+func openPoll(ctx context.Context, client *http.Client, url string, read func(context.Context, *http.Client, string) (*reading, error), c Config) (sampler, error) {
+	p := &poll{url: url, client: client, read: read, config: c}
+	var err error
+	p.first, err = read(ctx, client, url)
+	return p, err
+}
+
+func (p *poll) next(ctx context.Context) (Sample, error) {
+	now, r := time.Now(), p.first
+	p.first = nil
+	if r == nil {
+		if !await(ctx, p.config.Interval-time.Since(p.at)) {
+			return Sample{}, ctx.Err()
+		}
+		var err error
+		now = time.Now()
+		if r, err = p.read(ctx, p.client, p.url); err != nil {
+			return Sample{}, fmt.Errorf("watch: %w", err)
+		}
+	}
+	seen, restarted := r.NumGC, p.last != nil && (r.TotalAlloc < p.last.TotalAlloc || r.NumGC < p.last.NumGC)
+	if p.last != nil && !restarted {
+		seen = p.last.NumGC
+	}
+	p.last, p.at = r, now
+	s := Sample{At: now, Process: monitor.Process{Program: r.program}, Figures: statsFigures, Values: r.values(seen)}
+	if restarted {
+		return s, errRestarted
+	}
+	return s, nil
+}
+
+func (p *poll) describe() string { return p.url }
+
+func (p *poll) notes() []string {
+	return []string{"runtime.MemStats has no CPU time of the collector by kind, no scheduler latency and no memory limit: mount monitor.Handler() in the program for those; each look stops its world for a moment"}
+}
+
+func (p *poll) close() {}
+
+// readVars reads what expvar publishes.
+func readVars(ctx context.Context, client *http.Client, url string) (*reading, error) {
+	body, err := get(ctx, client, url)
+	if err != nil {
+		return nil, err
+	}
+	var vars struct {
+		Cmdline  []string
+		Memstats *runtime.MemStats
+	}
+	if err := json.Unmarshal(body, &vars); err != nil || vars.Memstats == nil || vars.Memstats.Sys == 0 {
+		return nil, fmt.Errorf("%w: %s: no memstats", errNotHere, url)
+	}
+	r := &reading{MemStats: *vars.Memstats, goroutines: math.NaN(), maxRSS: math.NaN()}
+	if len(vars.Cmdline) > 0 {
+		r.program = filepath.Base(vars.Cmdline[0])
+	}
+	return r, nil
+}
+
+var goroutineCount = regexp.MustCompile(`<td>(\d+)</td>\s*<td>\s*<a href=['"]?goroutine\?`)
+
+// readPprof reads the statistics at the end of a heap profile, the number of
+// goroutines on the index page, and the command line.
+func readPprof(ctx context.Context, client *http.Client, url string) (*reading, error) {
+	body, err := get(ctx, client, url+"heap?debug=1")
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseHeap(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, url)
+	}
+	if index, err := get(ctx, client, url); err == nil {
+		if m := goroutineCount.FindSubmatch(index); m != nil {
+			r.goroutines, _ = strconv.ParseFloat(string(m[1]), 64)
+		}
+	}
+	if line, err := get(ctx, client, url+"cmdline"); err == nil {
+		first, _, _ := bytes.Cut(line, []byte{0})
+		r.program = filepath.Base(string(first))
+	}
+	return r, nil
+}
+
+// parseHeap reads the comment that ends a heap profile in text form.
+func parseHeap(body []byte) (*reading, error) {
+	_, stats, ok := bytes.Cut(body, []byte("\n# runtime.MemStats\n"))
+	if !ok {
+		return nil, fmt.Errorf("%w: no heap profile in text form", errNotHere)
+	}
+	r := &reading{goroutines: math.NaN(), maxRSS: math.NaN()}
+	m := &r.MemStats
+	fields := map[string]*uint64{
+		"HeapAlloc": &m.HeapAlloc, "NextGC": &m.NextGC, "Sys": &m.Sys, "TotalAlloc": &m.TotalAlloc, "Mallocs": &m.Mallocs, "HeapReleased": &m.HeapReleased,
+	}
+	found := 0
+	lines := bufio.NewScanner(bytes.NewReader(stats))
+	for lines.Scan() {
+		name, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "# "), " = ")
+		if !ok {
+			continue
+		}
+		if field := fields[name]; field != nil {
+			n, err := strconv.ParseUint(value, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s = %.40q", errNotHere, name, value)
+			}
+			*field = n
+			found++
+			continue
+		}
+		switch name {
+		case "Stack": // in use / obtained
+			used, _, _ := strings.Cut(value, " / ")
+			m.StackInuse, _ = strconv.ParseUint(used, 10, 64)
+		case "NumGC":
+			n, _ := strconv.ParseUint(value, 10, 32)
+			m.NumGC = uint32(n)
+		case "NumForcedGC":
+			n, _ := strconv.ParseUint(value, 10, 32)
+			m.NumForcedGC = uint32(n)
+		case "GCCPUFraction":
+			m.GCCPUFraction, _ = strconv.ParseFloat(value, 64)
+		case "MaxRSS":
+			r.maxRSS, _ = strconv.ParseFloat(value, 64)
+		case "PauseNs":
+			for i, ns := range strings.Fields(strings.Trim(value, "[]")) {
+				if i < len(m.PauseNs) {
+					m.PauseNs[i], _ = strconv.ParseUint(ns, 10, 64)
+				}
+			}
+		}
+	}
+	if found < len(fields)-1 || m.Sys == 0 { // HeapReleased is not in every version
+		return nil, fmt.Errorf("%w: a heap profile without runtime.MemStats", errNotHere)
+	}
+	return r, nil
+}

@@ -1,0 +1,182 @@
+package live
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// kernelFigures are what the kernel knows of a process.
+var kernelFigures = []monitor.Figure{
+	{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: "Memory of the process"},
+	{Key: "/process/cpu:cpu-seconds", Help: "CPU time of the process.", Counter: true, Chart: "CPU time of the process"},
+	{Key: "/process/threads:threads", Help: "Threads of the process.", Chart: "Threads"},
+}
+
+// errNoProcess is what look fails with once the process has ended.
+var errNoProcess = errors.New("no such process")
+
+// A processFeed shows a process of this machine: what the kernel knows, and what
+// one of the ports that it listens on answers.
+type processFeed struct {
+	pid     int
+	started string // tells the process from a later one of the same number
+	of      monitor.Process
+	config  Config
+	web     Feed // nil if no port has figures
+	figures []monitor.Figure
+	own     []int // of kernelFigures, those that web has not
+	last    time.Time
+	note    string
+}
+
+// openProcess finds out what the process offers.
+func openProcess(pid int, c Config) (Feed, error) {
+	k, err := look(pid)
+	if err != nil {
+		if errors.Is(err, errNoProcess) {
+			return nil, fmt.Errorf("watch: there is no process %d; to watch a file of that name, write ./%d", pid, pid)
+		}
+		return nil, fmt.Errorf("watch: process %d: %w", pid, err)
+	}
+	info, err := buildinfo.ReadFile(executable(pid))
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the URL of its page", pid, err)
+	case err != nil:
+		return nil, fmt.Errorf("watch: process %d (%s) is no Go program, or has lost its build information: %w; if it runs one, name the process of that", pid, k.name, err)
+	}
+	f := &processFeed{pid: pid, started: k.started, config: c, of: monitor.Process{Program: k.name, PID: pid, Go: info.GoVersion}}
+	f.of.Host, _ = os.Hostname()
+	if path, err := os.Readlink(executable(pid)); err == nil {
+		f.of.Program = filepath.Base(path)
+	}
+	ports, err := listening(pid)
+	if err != nil {
+		f.note = fmt.Sprintf("its ports could not be found out: %v", err)
+	}
+	f.web = firstWithFigures(ports, c)
+	switch {
+	case f.web != nil:
+	case len(ports) > 0:
+		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures: only what the kernel knows is shown; mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error", ports)
+	case f.note == "":
+		f.note = "it listens on no port of the loopback interface: only what the kernel knows is shown; mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error"
+	}
+	return f, nil
+}
+
+// firstWithFigures returns the feed of the first port that has figures.
+func firstWithFigures(ports []string, c Config) Feed {
+	for _, address := range ports {
+		base := "http://" + address
+		w := &webFeed{client: newClient(), target: base, probes: usual(base), config: c}
+		w.client.Transport = localTransport()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		err := w.connect(ctx)
+		cancel()
+		if err == nil {
+			w.epoch = 1
+			return w
+		}
+		w.Close()
+	}
+	return nil
+}
+
+func (f *processFeed) Next(ctx context.Context) (Sample, error) {
+	var s Sample
+	if f.web != nil {
+		var err error
+		if s, err = f.web.Next(ctx); err != nil {
+			if _, gone := f.look(); gone != nil {
+				return Sample{}, gone
+			}
+			return Sample{}, err
+		}
+	} else if !f.last.IsZero() && !await(ctx, f.config.Interval-time.Since(f.last)) {
+		return Sample{}, ctx.Err()
+	}
+	if f.web == nil {
+		f.last = time.Now()
+		s.At, s.Epoch = f.last, 1
+	}
+	k, err := f.look()
+	if err != nil {
+		return Sample{}, err
+	}
+	f.join(&s, k)
+	return s, nil
+}
+
+// look is look, for this process: io.EOF when it has ended.
+func (f *processFeed) look() (kernelReading, error) {
+	k, err := look(f.pid)
+	if errors.Is(err, errNoProcess) || err == nil && k.started != f.started {
+		return k, io.EOF
+	}
+	return k, err
+}
+
+// join adds what the kernel knows to what the process says.
+func (f *processFeed) join(s *Sample, k kernelReading) {
+	if f.figures == nil || len(f.figures) != len(s.Figures)+len(f.own) {
+		have := map[string]bool{}
+		for _, figure := range s.Figures {
+			have[figure.Key] = true
+		}
+		f.own, f.figures = nil, append([]monitor.Figure(nil), s.Figures...)
+		for i, figure := range kernelFigures {
+			if !have[figure.Key] {
+				f.own, f.figures = append(f.own, i), append(f.figures, figure)
+			}
+		}
+	}
+	all := [...]float64{k.resident, k.cpu, k.threads}
+	for _, i := range f.own {
+		v := all[i]
+		if s.Past {
+			v = math.NaN()
+		}
+		s.Values = append(s.Values, v)
+	}
+	s.Figures = f.figures
+	procs := s.Process.Procs
+	s.Process = f.of
+	s.Process.Procs = procs
+}
+
+func (f *processFeed) Source() string {
+	if f.web != nil {
+		return f.web.Source()
+	}
+	return "the kernel"
+}
+
+func (f *processFeed) Notes() []string {
+	if f.web != nil {
+		return f.web.Notes()
+	}
+	return []string{f.note}
+}
+
+func (f *processFeed) Close() error {
+	if f.web != nil {
+		return f.web.Close()
+	}
+	return nil
+}
+
+// A kernelReading is what the kernel says of a process.
+type kernelReading struct {
+	name, started          string
+	resident, cpu, threads float64
+}

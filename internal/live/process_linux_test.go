@@ -1,0 +1,60 @@
+package live
+
+import (
+	"expvar"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// This process, which listens, shows the figures of its port and of the kernel.
+func TestProcessThatListens(t *testing.T) {
+	serve(t, prefix("/debug/vars", expvar.Handler()))
+	f := openTest(t, strconv.Itoa(os.Getpid()), Config{})
+	s := next(t, f)
+	if !strings.Contains(f.Source(), "/debug/vars") {
+		t.Errorf("source %q", f.Source())
+	}
+	if v := s.value(t, "/heap/objects:bytes"); !(v > 1e5) {
+		t.Errorf("heap %v", v)
+	}
+	if v := s.value(t, "/memory/resident:bytes"); !(v > 1e6) {
+		t.Errorf("resident %v", v)
+	}
+	if v := s.value(t, "/process/threads:threads"); !(v >= 2) {
+		t.Errorf("%v threads", v)
+	}
+	if s.Process.PID != os.Getpid() || !strings.HasPrefix(s.Process.Go, "go1") {
+		t.Errorf("process %+v", s.Process)
+	}
+}
+
+func TestProcessThatDoesNot(t *testing.T) {
+	shell := exec.Command("sleep", "60")
+	if err := shell.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer shell.Wait()
+	defer shell.Process.Kill()
+	if _, err := Open(strconv.Itoa(shell.Process.Pid), Config{Interval: short}); err == nil || !strings.Contains(err.Error(), "no Go program") {
+		t.Errorf("sleep: %v", err)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for in, want := range map[string]string{
+		"0100007F:1F90":                         "127.0.0.1:8080",
+		"00000000:0050":                         "127.0.0.1:80",
+		"0101A8C0:0050":                         "",
+		"00000000000000000000000000000000:1F90": "[::1]:8080",
+		"00000000000000000000000001000000:1F90": "[::1]:8080",
+		"0000000000000000FFFF00000100007F:1F90": "127.0.0.1:8080",
+		"x:1F90":                                "", "0100007F:x": "", "": "",
+	} {
+		if got, ok := reachable(in); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

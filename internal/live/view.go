@@ -1,0 +1,284 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// A History keeps the samples that a terminal shows, and turns counters into
+// rates. The zero value is ready to use, by one goroutine.
+type History struct {
+	last, before Sample // of the same epoch; before is zero if there is none
+	columns      map[string]int
+	lines        [][]float64 // what the rows show, oldest first; one list for each of rows
+}
+
+// width is how many samples a spark-line shows.
+const sparkWidth = 40
+
+// Add takes the next sample.
+func (h *History) Add(s Sample) {
+	if h.columns == nil || s.Epoch != h.last.Epoch || len(s.Figures) != len(h.last.Figures) {
+		h.columns = make(map[string]int, len(s.Figures))
+		for i, f := range s.Figures {
+			h.columns[f.Key] = i
+		}
+		h.last = Sample{}
+	}
+	h.before, h.last = h.last, s
+	if h.lines == nil {
+		h.lines = make([][]float64, len(rows))
+	}
+	for i, r := range rows {
+		h.lines[i] = append(h.lines[i], r.value(h))
+		if n := len(h.lines[i]); n > sparkWidth {
+			h.lines[i] = h.lines[i][n-sparkWidth:]
+		}
+	}
+}
+
+// Ready reports whether there are two samples of one process, so that there are
+// rates.
+func (h *History) Ready() bool { return h.before.Values != nil }
+
+// Last returns the newest sample.
+func (h *History) Last() Sample { return h.last }
+
+// Value returns a figure of the newest sample, a counter as its rate per second;
+// NaN where there is none.
+func (h *History) Value(key string) float64 {
+	i, ok := h.columns[key]
+	if !ok {
+		return math.NaN()
+	}
+	v := h.last.Values[i]
+	if !h.last.Figures[i].Counter {
+		return v
+	}
+	elapsed := h.last.At.Sub(h.before.At).Seconds()
+	if h.before.Values == nil || elapsed <= 0 {
+		return math.NaN()
+	}
+	return (v - h.before.Values[i]) / elapsed
+}
+
+// A row is a line of the terminal: what its spark-line shows, and in words.
+type row struct {
+	name  string
+	unit  string // of the value, as a metric
+	value func(*History) float64
+	// ceiling is what the full height of the spark-line stands for, besides the
+	// largest value shown; nil for that alone.
+	ceiling func(*History) float64
+	text    func(*History) string // "" if there is nothing to say
+}
+
+func figure(key string) func(*History) float64 {
+	return func(h *History) float64 { return h.Value(key) }
+}
+
+var rows = []row{
+	{"heap", ":bytes", figure("/heap/objects:bytes"), heapTop, func(h *History) string {
+		return words("", h, ":bytes", "goal", "/heap/goal:bytes", "live", "/heap/live:bytes", "limit", "/memory/limit:bytes")
+	}},
+	{"resident", ":bytes", figure("/memory/resident:bytes"), nil, func(h *History) string {
+		return words("", h, ":bytes", "most", "/memory/resident-max:bytes", "mapped", "/memory/mapped:bytes", "stacks", "/memory/stacks:bytes")
+	}},
+	{"longest pause", ":seconds", figure("/gc/pause/max:seconds"), nil, func(h *History) string {
+		return words("", h, ":seconds", "p99", "/gc/pause/p99:seconds")
+	}},
+	{"GC CPU", ":ratio", gcCPU, nil, func(h *History) string {
+		return words("of a CPU", h, ":ratio", "assist", "/gc/cpu/assist:cpu-seconds", "dedicated", "/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds")
+	}},
+	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, nil, func(h *History) string { return "of the CPU time available since the start" }},
+	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), nil, func(h *History) string { return words("of a CPU", h, ":count", "threads", "/process/threads:threads") }},
+	{"allocation", ":bytes/s", figure("/alloc/size:bytes"), nil, func(*History) string { return "" }},
+	{"collections", ":count/s", figure("/gc/cycles:gc-cycles"), nil, func(h *History) string {
+		return words("", h, ":count/s", "forced", "/gc/cycles-forced:gc-cycles")
+	}},
+	{"goroutines", ":count", figure("/sched/goroutines:goroutines"), nil, func(*History) string { return "" }},
+	{"waiting for a CPU", ":seconds", figure("/sched/latency/p99:seconds"), nil, func(h *History) string {
+		return words("at p99", h, ":seconds", "longest", "/sched/latency/max:seconds")
+	}},
+}
+
+func heapTop(h *History) float64 { return h.Value("/heap/goal:bytes") }
+
+// gcCPU is the CPU time of the collector, in CPUs.
+func gcCPU(h *History) float64 {
+	sum, any := 0.0, false
+	for _, kind := range []string{"assist", "dedicated", "idle", "pause"} {
+		if v := h.Value("/gc/cpu/" + kind + ":cpu-seconds"); !math.IsNaN(v) {
+			sum, any = sum+v, true
+		}
+	}
+	if !any {
+		return math.NaN()
+	}
+	return sum
+}
+
+// words writes figures behind their names, those that there are.
+func words(before string, h *History, unit string, pairs ...string) string {
+	parts := []string{}
+	if before != "" {
+		parts = append(parts, before)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if v := h.Value(pairs[i+1]); !math.IsNaN(v) {
+			parts = append(parts, pairs[i]+" "+show(unit, v))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// show writes a value of a row.
+func show(unit string, v float64) string {
+	if unit, ok := strings.CutSuffix(unit, "/s"); ok {
+		return report.Format(unit, v) + "/s"
+	}
+	return report.Format(unit, v)
+}
+
+// Screen returns what a terminal of so many columns shows: a heading, then a line
+// for each row that has a figure.
+func (h *History) Screen(source string, columns int) []string {
+	lines := []string{clip(h.heading(source), columns)}
+	for i, r := range rows {
+		values := h.lines[i]
+		if !anyNumber(values) {
+			continue
+		}
+		ceiling := 0.0
+		if r.ceiling != nil {
+			if c := r.ceiling(h); c > 0 {
+				ceiling = c
+			}
+		}
+		now := "–"
+		if v := values[len(values)-1]; !math.IsNaN(v) {
+			now = show(r.unit, v)
+		}
+		room := min(max(columns-62, 10), sparkWidth)
+		line := fmt.Sprintf("%-17s %s %10s  %s", r.name, Spark(values, ceiling, room), now, r.text(h))
+		lines = append(lines, strings.TrimRight(clip(line, columns), " "))
+	}
+	return lines
+}
+
+func (h *History) heading(source string) string {
+	p := h.last.Process
+	parts := []string{}
+	if p.Program != "" {
+		parts = append(parts, p.Program)
+	}
+	if p.PID != 0 {
+		parts = append(parts, fmt.Sprintf("pid %d", p.PID))
+	}
+	if p.Go != "" {
+		parts = append(parts, p.Go)
+	}
+	if p.Procs != 0 {
+		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", p.Procs))
+	}
+	return report.Clean(strings.Join(append(parts, source, h.last.At.Format(time.TimeOnly)), " · "))
+}
+
+// Line returns the newest sample as one line.
+func (h *History) Line() string {
+	parts := []string{h.last.At.Format(time.TimeOnly)}
+	for i, r := range rows {
+		values := h.lines[i]
+		v := values[len(values)-1]
+		if math.IsNaN(v) {
+			continue
+		}
+		part := r.name + " " + show(r.unit, v)
+		if more := r.text(h); more != "" {
+			part += " (" + strings.ReplaceAll(more, "  ", ", ") + ")"
+		}
+		parts = append(parts, part)
+	}
+	return report.Clean(strings.Join(parts, "; "))
+}
+
+func anyNumber(values []float64) bool {
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// clip cuts a line to so many columns.
+func clip(s string, columns int) string {
+	r := []rune(s)
+	if len(r) <= columns {
+		return s
+	}
+	return string(r[:max(columns-1, 0)]) + "…"
+}
+
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// Spark draws the last values in so many columns, from 0 to the largest of them
+// and of ceiling; a value that there is not is a space.
+func Spark(values []float64, ceiling float64, columns int) string {
+	if len(values) > columns {
+		values = values[len(values)-columns:]
+	}
+	top := ceiling
+	for _, v := range values {
+		if v > top && !math.IsInf(v, 1) {
+			top = v
+		}
+	}
+	line := make([]rune, columns)
+	for i := range line {
+		line[i] = ' '
+	}
+	for i, v := range values {
+		at := columns - len(values) + i
+		switch {
+		case math.IsNaN(v):
+		case v >= top && v > 0:
+			line[at] = bars[len(bars)-1]
+		case v <= 0:
+			line[at] = bars[0]
+		default:
+			line[at] = bars[int(v/top*float64(len(bars)))]
+		}
+	}
+	return string(line)
+}
+
+// A Document is a sample as JSON: what is not a number is left out.
+type Document struct {
+	Time    time.Time          `json:"time"`
+	Process monitor.Process    `json:"process"`
+	Source  string             `json:"source"`
+	Epoch   int                `json:"epoch"` // counts the processes that were watched
+	Figures map[string]float64 `json:"figures"`
+	// Rates are the counters, per second since the sample before.
+	Rates map[string]float64 `json:"rates"`
+}
+
+// Document returns the newest sample.
+func (h *History) Document(source string) Document {
+	d := Document{Time: h.last.At, Process: h.last.Process, Source: source, Epoch: h.last.Epoch, Figures: map[string]float64{}, Rates: map[string]float64{}}
+	for i, f := range h.last.Figures {
+		if v := h.last.Values[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+			d.Figures[f.Key] = v
+		}
+		if rate := h.Value(f.Key); f.Counter && !math.IsNaN(rate) {
+			d.Rates[f.Key] = rate
+		}
+	}
+	return d
+}

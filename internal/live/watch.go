@@ -1,0 +1,161 @@
+// Package live takes the figures of another process, whatever it has to offer:
+// the page of package monitor, expvar, net/http/pprof, its gctrace lines, or no
+// more than what the kernel knows of it.
+//
+// [Open] decides by the form of the target what it is and returns a [Feed], whose
+// samples name their figures as package monitor does. A feed comes back by itself
+// after a failure: Next may be called again after any error but io.EOF. Figures
+// that a process does not offer are not in its samples.
+//
+// A feed reads; it changes nothing in the process. Reading expvar or pprof stops
+// its world for a moment, as runtime.ReadMemStats does.
+//
+// A Feed belongs to one goroutine.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// A Sample is one look at a process.
+type Sample struct {
+	At      time.Time
+	Process monitor.Process
+	// Figures say what Values are. They stay the same within an epoch.
+	Figures []monitor.Figure
+	Values  []float64 // NaN where there is none
+	// Epoch counts the processes, or the ways to watch them, that the feed has
+	// seen: counters of different epochs have nothing in common.
+	Epoch int
+	// Past is set for a sample that was taken before the feed looked, and is
+	// not the newest.
+	Past bool
+}
+
+// A Feed gives the samples of a process.
+type Feed interface {
+	// Next waits for the next sample. io.EOF means that there will be none: the
+	// stream or the process has ended. After another error Next may be called
+	// again.
+	Next(ctx context.Context) (Sample, error)
+	// Source says in a few words where the figures come from. It is known after
+	// the first sample.
+	Source() string
+	// Notes are what a person should know about the samples, such as what is
+	// missing and the remedy.
+	Notes() []string
+	Close() error
+}
+
+// Config configures a feed.
+type Config struct {
+	Interval time.Duration // between samples
+	// Once is set where the present state is wanted and nothing that is still to
+	// come: a file is read to its end and not followed.
+	Once bool
+	// Stdin is what the target "-" stands for.
+	Stdin io.Reader
+	// Own gets the lines of a stream that are not the runtime's; nil drops them.
+	Own io.Writer
+}
+
+// Open returns the feed of a target: "-" for standard input, a number for a
+// process, a file that exists, or else a URL or host:port.
+func Open(target string, c Config) (Feed, error) {
+	if target == "-" {
+		return newTraceFeed("standard input", c.Stdin, c), nil
+	}
+	if pid, err := strconv.Atoi(target); err == nil && pid > 0 {
+		return openProcess(pid, c)
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("watch: %s is a directory; name a file with gctrace lines", target)
+	case err == nil:
+		return openFile(target, c)
+	}
+	if probes, ok := parseURL(target); ok {
+		return &webFeed{client: newClient(), target: target, probes: probes, config: c}, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	return nil, fmt.Errorf("watch: %q: there is no such file; want a URL such as http://localhost:6060, host:port, the number of a process, a file with gctrace lines, or - for standard input", target)
+}
+
+// parseURL returns where to look for figures at a URL or host:port: below the
+// path that is given, then at the usual places.
+func parseURL(target string) ([]probe, bool) {
+	if !strings.Contains(target, "://") {
+		host, port, err := net.SplitHostPort(strings.SplitN(target, "/", 2)[0])
+		if err != nil {
+			return nil, false
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, false
+		}
+		if host == "" {
+			target = "localhost" + target
+		}
+		target = "http://" + target
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	var probes []probe
+	if given := strings.Trim(u.Path, "/"); given != "" {
+		probes = append(probes, probe{pagePlace, u.JoinPath("/").String()})
+		before, _, inPprof := strings.Cut(u.Path, "pprof")
+		if !inPprof {
+			whole := *u
+			probes = append(probes, probe{varsPlace, whole.String()})
+		} else {
+			u.Path = before
+			probes = append(probes, probe{pprofPlace, u.JoinPath("pprof/").String()})
+		}
+	}
+	return append(probes, usual(u.Scheme+"://"+u.Host)...), true
+}
+
+// usual are the places where a server has its figures, best first.
+func usual(base string) []probe {
+	return []probe{{pagePlace, base + "/debug/isobar/"}, {varsPlace, base + "/debug/vars"}, {pprofPlace, base + "/debug/pprof/"}}
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   3 * time.Second,
+			ResponseHeaderTimeout: 5 * time.Second,
+			MaxIdleConnsPerHost:   2,
+			Proxy:                 http.ProxyFromEnvironment,
+		},
+	}
+}
+
+// await waits until d has passed; false when ctx has ended.
+func await(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

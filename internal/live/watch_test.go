@@ -1,0 +1,265 @@
+package live
+
+import (
+	"context"
+	"expvar"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// short is the interval of the tests' feeds.
+const short = 100 * time.Millisecond
+
+func openTest(t *testing.T, target string, c Config) Feed {
+	t.Helper()
+	if c.Interval == 0 {
+		c.Interval = short
+	}
+	f, err := Open(target, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func next(t *testing.T, f Feed) Sample {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := f.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Figures) != len(s.Values) {
+		t.Fatalf("%d figures, %d values", len(s.Figures), len(s.Values))
+	}
+	return s
+}
+
+func (s Sample) value(t *testing.T, key string) float64 {
+	t.Helper()
+	i := slices.IndexFunc(s.Figures, func(f monitor.Figure) bool { return f.Key == key })
+	if i < 0 {
+		t.Fatalf("no figure %s", key)
+	}
+	return s.Values[i]
+}
+
+func newMonitor(t *testing.T) *monitor.Monitor {
+	m, err := monitor.New(monitor.Config{Interval: short})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// serve ends the server after the feeds that are opened later.
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// The three kinds of server tell the same of the same process.
+func TestServers(t *testing.T) {
+	m := newMonitor(t)
+	index := http.NewServeMux()
+	index.HandleFunc("/debug/pprof/", pprof.Index)
+	index.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	moved := http.NewServeMux()
+	moved.Handle("/internal/gc/", m)
+	for name, c := range map[string]struct {
+		handler http.Handler
+		path    string
+	}{
+		"page":                     {prefix("/debug/isobar/", m), ""},
+		"page elsewhere":           {moved, "/internal/gc"},
+		"expvar":                   {prefix("/debug/vars", expvar.Handler()), ""},
+		"pprof":                    {index, ""},
+		"pprof, a path in it":      {index, "/debug/pprof/heap"},
+		"expvar, a path elsewhere": {prefix("/vars", expvar.Handler()), "/vars"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := serve(t, c.handler)
+			f := openTest(t, srv.URL+c.path, Config{})
+			var h History
+			first := next(t, f)
+			h.Add(first)
+			for first.Past { // others may have collected meanwhile
+				first = next(t, f)
+				h.Add(first)
+			}
+			runtime.GC()
+			s := first
+			for s.value(t, "/gc/cycles:gc-cycles") == first.value(t, "/gc/cycles:gc-cycles") {
+				s = next(t, f)
+				h.Add(s)
+			}
+			if heap, goal := s.value(t, "/heap/objects:bytes"), s.value(t, "/heap/goal:bytes"); !(heap > 1e5) || !(goal > 1e6) {
+				t.Errorf("heap %v, goal %v", heap, goal)
+			}
+			if !(h.Value("/gc/cycles:gc-cycles") > 0) || !(h.Value("/alloc/size:bytes") > 0) {
+				t.Errorf("rates: %v collections, %v bytes", h.Value("/gc/cycles:gc-cycles"), h.Value("/alloc/size:bytes"))
+			}
+			if s.Epoch != first.Epoch || s.Past {
+				t.Errorf("epoch %d after %d, past %v", s.Epoch, first.Epoch, s.Past)
+			}
+			if got, want := s.Process.Program, filepath.Base(os.Args[0]); got != want {
+				t.Errorf("program %q, want %q", got, want)
+			}
+			if name == "pprof" {
+				if n := s.value(t, "/sched/goroutines:goroutines"); !(n >= 2) {
+					t.Errorf("%v goroutines", n)
+				}
+			}
+		})
+	}
+}
+
+func prefix(path string, h http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(path, h)
+	return mux
+}
+
+// A feed that lost its process finds the next one at the same place.
+func TestComesBack(t *testing.T) {
+	for _, kind := range []string{"page", "expvar"} {
+		t.Run(kind, func(t *testing.T) {
+			handler := func() http.Handler {
+				if kind == "page" {
+					return prefix("/debug/isobar/", newMonitor(t))
+				}
+				return prefix("/debug/vars", expvar.Handler())
+			}
+			srv := httptest.NewServer(handler())
+			address := srv.Listener.Addr().String()
+			f := openTest(t, address, Config{})
+			first := next(t, f)
+			srv.CloseClientConnections()
+			srv.Close()
+			for { // what was on its way still comes
+				if _, err := f.Next(t.Context()); err != nil {
+					break
+				}
+			}
+			if _, err := f.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+				t.Errorf("while nothing listens: %v", err)
+			}
+			l, err := net.Listen("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := &http.Server{Handler: handler()}
+			go again.Serve(l)
+			defer again.Close()
+			if s := next(t, f); s.Epoch <= first.Epoch {
+				t.Errorf("epoch %d after %d", s.Epoch, first.Epoch)
+			}
+		})
+	}
+}
+
+// Counters that fall are those of another process.
+func TestRestartBehindTheSameAddress(t *testing.T) {
+	var total atomic.Int64 // what the server says
+	total.Store(1000)
+	srv := serve(t, prefix("/debug/vars", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"cmdline":["/bin/x"],"memstats":{"Sys":1,"TotalAlloc":%d}}`, total.Load())
+	})))
+	f := openTest(t, srv.URL, Config{})
+	a, b := next(t, f), next(t, f)
+	total.Store(10)
+	c := next(t, f)
+	if a.Epoch != b.Epoch || c.Epoch == b.Epoch {
+		t.Errorf("epochs %d, %d, %d: want the third to be another", a.Epoch, b.Epoch, c.Epoch)
+	}
+}
+
+func TestBadServers(t *testing.T) {
+	endless := func(w http.ResponseWriter, r *http.Request) {
+		b := []byte(strings.Repeat("x", 1<<20))
+		for r.Context().Err() == nil {
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+		}
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	go func() {
+		for {
+			c, err := plain.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(c, "220 mail.example ESMTP\r\n")
+			c.Close()
+		}
+	}()
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		url     string
+		want    string
+	}{
+		"dead":            {nil, closed.URL, "is the program running"},
+		"no HTTP":         {nil, plain.Addr().String(), "no HTTP server"},
+		"no such name":    {nil, "http://no-such-host.invalid:80", "is the name right"},
+		"no figures":      {http.NotFound, "", "have the program import net/http/pprof or expvar"},
+		"other JSON":      {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"a":[1]}`) }, "", "not with figures"},
+		"an endless line": {endless, "", "more than 64 MiB"},
+		"a page of wrong rows": {func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"next":"a-1","figures":[{"key":"/a:b"}],"rows":[[1]]}`)
+		}, "", "0 values, of 1 figures"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.handler != nil {
+				srv := serve(t, c.handler)
+				c.url = srv.URL
+			}
+			f := openTest(t, c.url, Config{})
+			s, err := f.Next(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("sample of %d values, error %v; want one that says %q", len(s.Values), err, c.want)
+			}
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for target, want := range map[string]string{
+		dir:                     "is a directory",
+		filepath.Join(dir, "x"): "no such file",
+		"ftp://localhost/":      "no such file",
+		"999999999":             "no process",
+	} {
+		if runtime.GOOS != "linux" && want == "no process" {
+			continue
+		}
+		if _, err := Open(target, Config{Interval: short}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/isobar-go/isobar/monitor"
+)
+
+// A probe is a place where a process may have its figures.
+type probe struct {
+	place place
+	url   string
+}
+
+type place int
+
+const (
+	pagePlace  place = iota // of package monitor
+	varsPlace               // expvar
+	pprofPlace              // net/http/pprof
+)
+
+// maxBody bounds an answer: a heap profile of a large program has some MiB.
+const maxBody = 64 << 20
+
+// errNotHere says that a place has no figures, where another may have.
+var errNotHere = errors.New("no figures here")
+
+// A webFeed asks a server. It connects again after an error, to whatever is
+// there then.
+type webFeed struct {
+	client *http.Client
+	target string
+	probes []probe
+	config Config
+	epoch  int
+	sampler
+}
+
+// A sampler asks at one place, until its first error.
+type sampler interface {
+	// next waits for the next sample; epochs are counted by the feed.
+	next(ctx context.Context) (Sample, error)
+	describe() string
+	notes() []string
+	close()
+}
+
+func (f *webFeed) Next(ctx context.Context) (Sample, error) {
+	if f.sampler == nil {
+		if err := f.connect(ctx); err != nil {
+			return Sample{}, err
+		}
+		f.epoch++
+	}
+	s, err := f.sampler.next(ctx)
+	if errors.Is(err, errRestarted) {
+		f.epoch++
+		err = nil
+	}
+	if err != nil {
+		f.sampler.close()
+		f.sampler = nil
+		return Sample{}, err
+	}
+	s.Epoch = f.epoch
+	return s, nil
+}
+
+// errRestarted comes with the first sample of a new process.
+var errRestarted = errors.New("the process is another one")
+
+// connect finds the best of the places that has figures.
+func (f *webFeed) connect(ctx context.Context) error {
+	var tried []string
+	for _, p := range f.probes {
+		s, err := p.open(ctx, f.client, f.config)
+		if err == nil {
+			f.sampler = s
+			return nil
+		}
+		if !errors.Is(err, errNotHere) {
+			return fmt.Errorf("watch: %w%s", err, remedy(err))
+		}
+		tried = append(tried, strings.TrimPrefix(err.Error(), errNotHere.Error()+": "))
+	}
+	return fmt.Errorf("watch: %s answers, but not with figures (%s); have the program import net/http/pprof or expvar, mount monitor.Handler() at /debug/isobar/, or name the path that they are mounted at", f.target, strings.Join(tried, ", "))
+}
+
+func remedy(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "; nothing listens there: is the program running, and is that its port?"
+	case errors.As(err, &dns):
+		return "; is the name right?"
+	case noHTTP(err):
+		return "; that is no HTTP server: is it another port, or https?"
+	case strings.Contains(err.Error(), "imeout") || errors.Is(err, context.DeadlineExceeded):
+		return "; it does not answer: is it reachable from here, and not stopped?"
+	}
+	return ""
+}
+
+// noHTTP reports whether err is what a server of another protocol leads to: an
+// answer that is none, one before the request, or the end of the connection.
+func noHTTP(err error) bool {
+	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} { // package net/http has no values for them
+		if strings.Contains(err.Error(), part) {
+			return true
+		}
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func (f *webFeed) Source() string {
+	if f.sampler == nil {
+		return f.target
+	}
+	return f.describe()
+}
+
+func (f *webFeed) Notes() []string {
+	if f.sampler == nil {
+		return nil
+	}
+	return f.notes()
+}
+
+func (f *webFeed) Close() error {
+	if f.sampler != nil {
+		f.close()
+	}
+	f.client.CloseIdleConnections()
+	return nil
+}
+
+func (p probe) open(ctx context.Context, client *http.Client, c Config) (sampler, error) {
+	switch p.place {
+	case pagePlace:
+		return openPage(ctx, client, p.url, c)
+	case varsPlace:
+		return openPoll(ctx, client, p.url, readVars, c)
+	default:
+		return openPoll(ctx, client, p.url, readPprof, c)
+	}
+}
+
+// get returns the body of an answer, whose status must be 200.
+func get(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	resp, err := open(ctx, client, url)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", url, err)
+	case len(body) > maxBody:
+		return nil, fmt.Errorf("%w: %s: more than %d MiB", errNotHere, url, maxBody>>20)
+	}
+	return body, nil
+}
+
+func open(ctx context.Context, client *http.Client, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, fmt.Errorf("%w: %s: %s", errNotHere, url, resp.Status)
+	}
+	return resp, nil
+}
+
+// A page is the page of package monitor: its history, then its stream.
+type page struct {
+	url     string
+	process monitor.Process
+	figures []monitor.Figure
+	pending []Sample // of the history and of the event that came last
+	id      string   // what the ids of the process's events begin with
+	body    io.Closer
+	in      *bufio.Reader
+	stall   time.Duration // a stream that is silent for so long is dead
+	cancel  context.CancelFunc
+}
+
+// longEvent bounds an event of the stream: it has the samples that the page
+// missed, each some hundred bytes.
+const longEvent = 8 << 20
+
+func openPage(ctx context.Context, client *http.Client, url string, c Config) (sampler, error) {
+	body, err := get(ctx, client, url+"history")
+	if err != nil {
+		return nil, err
+	}
+	var history struct {
+		Process  monitor.Process
+		Interval int64
+		Figures  []monitor.Figure
+		Rows     [][]*float64
+		Next     string
+	}
+	if err := json.Unmarshal(body, &history); err != nil || len(history.Figures) == 0 || history.Next == "" {
+		return nil, fmt.Errorf("%w: %s: not the page of package monitor", errNotHere, url)
+	}
+	p := &page{url: url, process: history.Process, figures: history.Figures}
+	p.id, _, _ = strings.Cut(history.Next, "-")
+	if err := p.take(history.Rows); err != nil {
+		return nil, err
+	}
+	for i := range len(p.pending) - 1 {
+		p.pending[i].Past = true
+	}
+	// The request outlives the call: its own context ends it.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	resp, err := open(life, client, url+"stream?from="+history.Next)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	p.body, p.in, p.cancel = resp.Body, bufio.NewReaderSize(resp.Body, 1<<16), cancel
+	p.stall = max(5*time.Duration(history.Interval)*time.Millisecond, 10*time.Second)
+	return p, nil
+}
+
+// take adds rows to what is pending.
+func (p *page) take(rows [][]*float64) error {
+	for _, row := range rows {
+		if len(row) != len(p.figures)+1 || row[0] == nil {
+			return fmt.Errorf("%s: a sample of %d values, of %d figures", p.url, len(row)-1, len(p.figures))
+		}
+		s := Sample{At: time.UnixMilli(int64(*row[0])), Process: p.process, Figures: p.figures, Values: make([]float64, len(p.figures))}
+		for i, v := range row[1:] {
+			s.Values[i] = math.NaN()
+			if v != nil {
+				s.Values[i] = *v
+			}
+		}
+		p.pending = append(p.pending, s)
+	}
+	return nil
+}
+
+func (p *page) next(ctx context.Context) (Sample, error) {
+	stop := context.AfterFunc(ctx, p.cancel)
+	defer stop()
+	for len(p.pending) == 0 {
+		if err := p.event(); err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return Sample{}, err
+		}
+	}
+	s := p.pending[0]
+	p.pending = p.pending[1:]
+	return s, nil
+}
+
+// event reads one event of the stream.
+func (p *page) event() error {
+	watchdog := time.AfterFunc(p.stall, p.cancel)
+	defer watchdog.Stop()
+	var data, id []byte
+	for {
+		line, err := p.line()
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(line) == 0 && data == nil:
+			return nil
+		case len(line) == 0:
+			if start, _, _ := bytes.Cut(id, []byte("-")); string(start) != p.id {
+				return fmt.Errorf("watch: %s: another process answers", p.url)
+			}
+			var rows [][]*float64
+			if err := json.Unmarshal(data, &rows); err != nil {
+				return fmt.Errorf("watch: %s: stream: %w", p.url, err)
+			}
+			return p.take(rows)
+		case bytes.HasPrefix(line, []byte("data: ")):
+			data = bytes.Clone(line[6:])
+		case bytes.HasPrefix(line, []byte("id: ")):
+			id = bytes.Clone(line[4:])
+		}
+	}
+}
+
+// line reads a line of bounded length.
+func (p *page) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := p.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > longEvent:
+			return nil, fmt.Errorf("watch: %s: stream: a line of more than %d MiB", p.url, longEvent>>20)
+		case err == bufio.ErrBufferFull:
+		case err != nil:
+			return nil, fmt.Errorf("watch: %s: the stream ended: %w", p.url, err)
+		default:
+			return bytes.TrimRight(line, "\r\n"), nil
+		}
+	}
+}
+
+func (p *page) describe() string { return p.url }
+func (p *page) notes() []string  { return nil }
+func (p *page) close() {
+	p.cancel()
+	p.body.Close()
+}

@@ -1,0 +1,128 @@
+package claim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+)
+
+// An Experiment is what is measured for a claim, in the words of 'isobar lab
+// run': a workload and its flags. Flags with several values make factors; the
+// first values are the baseline, which is measured twice in each block (A/A).
+// Experiments that are equal are measured once.
+type Experiment struct {
+	// Run is the workload and the flags that do not depend on the size.
+	Run string
+	// Quick and Full are the flags of the two sizes, --reps among them.
+	Quick, Full string
+}
+
+// Size is how long an experiment takes.
+type Size string
+
+const (
+	Quick Size = "quick" // seconds
+	Full  Size = "full"  // as long as the document measured, or nearly
+)
+
+// Args returns the arguments of 'isobar' that measure the experiment.
+func (e Experiment) Args(size Size) []string {
+	run, command, _ := strings.Cut(e.Run, " -- ")
+	flags := e.Full
+	if size == Quick {
+		flags = e.Quick
+	}
+	args := append([]string{"lab", "run"}, strings.Fields(run+" "+flags)...)
+	if command != "" {
+		args = append(append(args, "--"), strings.Fields(command)...)
+	}
+	return args
+}
+
+// Name is the name of a run that measures the experiment, in one pass or more.
+// Equal experiments of equal size have equal names, others have not: a run is
+// found by it.
+func (e Experiment) Name(size Size) string {
+	return "claims: " + strings.Join(e.Args(size)[2:], " ")
+}
+
+// Pass returns the cells of one pass, counted from 0: as many blocks as the
+// experiment has repetitions, numbered on from those of the passes before it.
+func (e Experiment) Pass(size Size, seed uint64, pass int) ([]cell.Cell, error) {
+	spec, err := e.Spec(size, seed)
+	if err != nil {
+		return nil, err
+	}
+	spec.Repetitions *= pass + 1
+	cells, err := spec.Cells()
+	return cells[len(cells)/(pass+1)*pass:], err
+}
+
+// Spec returns the plan of the experiment.
+func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
+	args := e.Args(size)[2:]
+	spec := plan.Spec{Seed: seed}
+	if len(args) == 0 {
+		return spec, fmt.Errorf("claim: experiment: it names no workload")
+	}
+	study := plan.Study{Workload: args[0]}
+	for args = args[1:]; len(args) > 0; {
+		if args[0] == "--" {
+			study.Command = args[1:]
+			break
+		}
+		name, ok := strings.CutPrefix(args[0], "--")
+		if !ok || len(args) < 2 {
+			return spec, fmt.Errorf("claim: experiment %s: %q: want --FLAG VALUE", e.Run, args[0])
+		}
+		if err := setFlag(&spec, &study, name, strings.Split(args[1], ",")); err != nil {
+			return spec, fmt.Errorf("claim: experiment %s: --%s: %w", e.Run, name, err)
+		}
+		args = args[2:]
+	}
+	spec.Studies = []plan.Study{study}
+	if _, err := spec.Cells(); err != nil {
+		return spec, fmt.Errorf("claim: experiment %s: %w", e.Run, err)
+	}
+	return spec, nil
+}
+
+// setFlag sets what one flag says.
+func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (err error) {
+	switch name {
+	case "reps":
+		spec.Repetitions, err = strconv.Atoi(levels[0])
+	case "latency":
+		spec.Untimed = levels[0] == "off"
+	case "gc":
+		for _, level := range levels {
+			gc, err := cell.ParseGC(level)
+			if err != nil {
+				return err
+			}
+			study.GC = append(study.GC, gc)
+		}
+	case "gomaxprocs":
+		for _, level := range levels {
+			n, err := strconv.Atoi(level)
+			if err != nil {
+				return err
+			}
+			study.Procs = append(study.Procs, n)
+		}
+	case "collector":
+		study.Collectors = levels
+	default:
+		study.Params = append(study.Params, plan.Factor{Name: name, Levels: levels})
+	}
+	return err
+}
+
+// trials is an experiment of the workload trial, of so many in each of a few
+// repetitions.
+func trials(kind, quick, full string) Experiment {
+	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 5", Full: "--trials " + full + " --reps 6"}
+}

@@ -1,0 +1,191 @@
+package claim
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
+)
+
+// An Outcome is a claim with what the store knows about it.
+type Outcome struct {
+	*Claim
+	Result
+	// Run is the run that decided, nil without. Failed cells and other doubts
+	// are in its analysis.
+	Run         *store.Run
+	Repetitions int // of the run, in all its passes
+	Samples     []Sample
+	// Doubtful: more repetitions may well change the verdict; see [Claim.doubtful].
+	Doubtful bool
+}
+
+// doubt is by how much an interval may be wider without reaching another verdict,
+// for a verdict that is not doubtful. A claim is measured until it is beyond doubt, and
+// each look is one more chance to stop at a verdict that is wrong. With intervals that are
+// 1.37 times as wide, twenty looks err no more often than one look does with plain
+// ones (Pocock, Biometrika 64, 1977: 2.672 standard errors for 1.960).
+const doubt = 1.37
+
+// MaxPasses is how often an experiment is measured while a claim of it is in
+// doubt.
+const MaxPasses = 20
+
+// A Sample is every value of one figure that the test looked at, by block.
+type Sample struct {
+	Side   Side
+	Blocks []int
+	Values []float64
+}
+
+// Read returns the outcome of each claim: that of the latest run of its
+// experiment, of any size, whose first pass is complete. A nil store has no runs.
+func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
+	var runs []store.Run
+	var err error
+	if s != nil {
+		if runs, err = s.Runs(); err != nil {
+			return nil, err
+		}
+	}
+	latest := make(map[string][]*store.Run) // by name
+	for i := range runs {
+		if r := &runs[i]; !r.Imported {
+			latest[r.Name] = append(latest[r.Name], r)
+		}
+	}
+	analyses, repetitions := make(map[int64]*stat.Analysis), make(map[int64]int)
+	out := make([]Outcome, 0, len(claims))
+	for _, c := range claims {
+		o := Outcome{Claim: c}
+		run := c.latest(latest)
+		reason := c.untestable()
+		switch {
+		case reason != "":
+			o.Result = Result{Verdict: Untestable, Text: reason}
+		case run == nil:
+			o.Result = Result{Verdict: NotRun, Text: "measure it with: isobar claims run --only " + c.ID}
+		default:
+			if analyses[run.ID] == nil {
+				if analyses[run.ID], repetitions[run.ID], err = analyze(s, run.ID); err != nil {
+					return nil, err
+				}
+			}
+			o.Run, o.Repetitions = run, repetitions[run.ID]
+			o.Result, o.Samples = c.Judge(analyses[run.ID])
+			o.Doubtful = c.doubtful(analyses[run.ID])
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// latest returns the latest run of the claim's experiment whose first pass is
+// complete, nil if there is none.
+func (c *Claim) latest(runs map[string][]*store.Run) (latest *store.Run) {
+	if c.Untestable != "" {
+		return nil
+	}
+	for _, size := range []Size{Quick, Full} {
+		for _, r := range runs[c.Experiment.Name(size)] {
+			pass, err := c.Experiment.Pass(size, r.Seed, 0)
+			if err == nil && r.Finished+r.Failed >= len(pass) && (latest == nil || r.ID > latest.ID) {
+				latest = r
+			}
+		}
+	}
+	return latest
+}
+
+// untestable says why the claim cannot be tested on this machine, "" if it can.
+func (c *Claim) untestable() string {
+	if c.Untestable != "" {
+		return c.Untestable
+	}
+	if n := runtime.NumCPU(); c.CPUs > n {
+		return fmt.Sprintf("it takes %d CPUs or more, this machine has %d", c.CPUs, n)
+	}
+	return ""
+}
+
+// Testable reports whether this machine can test the claim.
+func (c *Claim) Testable() bool { return c.untestable() == "" }
+
+// analyze analyzes a run, and counts its repetitions.
+func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
+	cells, err := s.Cells(run)
+	if err != nil {
+		return nil, 0, err
+	}
+	records, err := s.Records(run)
+	if err != nil {
+		return nil, 0, err
+	}
+	a, err := stat.Analyze(cells, records)
+	return a, cells[len(cells)-1].Block + 1, err
+}
+
+// Judge decides the claim by an analyzed run of its experiment. Samples that
+// lack a figure leave it open.
+func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
+	e := evidence{a, 1}
+	r, err := c.Test.decide(e)
+	if err != nil {
+		r = Result{Verdict: Open, Text: err.Error()}
+	}
+	var samples []Sample
+	for _, side := range c.Test.sides() {
+		if g, err := e.group(side); err == nil {
+			s := g.Series[side.Metric]
+			samples = append(samples, Sample{side, s.Blocks, s.Values})
+		}
+	}
+	return r, samples
+}
+
+// doubtful reports whether the verdict is open or tentative, or would be, or be
+// another one, if the intervals and the noise floor were wider by doubt.
+func (c *Claim) doubtful(a *stat.Analysis) bool {
+	sharp, err := c.Test.decide(evidence{a, 1})
+	if err != nil {
+		return true
+	}
+	wide, err := c.Test.decide(evidence{a, doubt})
+	return err != nil || wide.Verdict == Open || wide.Tentative || wide.Verdict != sharp.Verdict
+}
+
+// A Doubt is an experiment of which claims are in doubt.
+type Doubt struct {
+	Experiment Experiment
+	Claims     []*Claim
+}
+
+// Needs reports whether the claims look at the cell, or it is the baseline or
+// its twin, by which they know what equal configurations differ by.
+func (d Doubt) Needs(c cell.Cell) bool {
+	if c.Order == 0 || c.Twin {
+		return true
+	}
+	return slices.ContainsFunc(d.Claims, func(claim *Claim) bool {
+		return slices.ContainsFunc(claim.Test.sides(), func(s Side) bool { return s.fits(c.Config) })
+	})
+}
+
+// InDoubt returns the experiments of doubtful outcomes, each once.
+func InDoubt(outcomes []Outcome) []Doubt {
+	var out []Doubt
+	for _, o := range outcomes {
+		if !o.Doubtful {
+			continue
+		}
+		i := slices.IndexFunc(out, func(d Doubt) bool { return d.Experiment == o.Experiment })
+		if i < 0 {
+			i, out = len(out), append(out, Doubt{Experiment: o.Experiment})
+		}
+		out[i].Claims = append(out[i].Claims, o.Claim)
+	}
+	return out
+}

@@ -1,0 +1,340 @@
+package claim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Test decides a claim. Its values are data.
+type Test interface {
+	// decide judges; an error means that the samples lack a figure.
+	decide(e evidence) (Result, error)
+	// Suppose makes up figures for which the claim holds, or does not: it sets
+	// those of its sides that world has not, and keeps to those that it has.
+	Suppose(holds bool, world World)
+	// sides lists the figures that the test looks at.
+	sides() []Side
+}
+
+// A World is made-up figures by side.
+type World map[Side]float64
+
+// A Result is what a test says.
+type Result struct {
+	Verdict Verdict
+	// Tentative: the estimate has the verdict, and part of its interval has
+	// another one next to it.
+	Tentative bool
+	// Estimate is the figure that decided; Unit says of what: "x" for a ratio,
+	// else a unit as cell.Unit gives it.
+	Estimate Estimate
+	Unit     string
+	// Metric is the metric of an estimate that is not a ratio.
+	Metric string
+	// Text says in one sentence what decided.
+	Text string
+}
+
+// minPairs is how many blocks a verdict takes.
+const minPairs = 4
+
+// Effect tests an effect of one configuration over another: Of is Says times
+// Over. With x the measured and c the claimed effect, both as logarithms in the
+// claimed direction, the claim holds from c/2 on where that is above the noise
+// floor; it is reversed below -c/4 and the floor; it is refuted below c/4, or below
+// the floor where that is less than c/2; and it is weaker between these and c/2.
+// The estimate has the verdict. It is tentative where the interval reaches into the
+// verdict next to it, and open where it reaches farther.
+type Effect struct {
+	Of, Over Side
+	Says     float64 // the document's ratio, not 1
+}
+
+func (t Effect) decide(e evidence) (Result, error) {
+	est, err := e.ratio(t.Of, t.Over)
+	if err != nil {
+		return Result{}, err
+	}
+	r := judgeEffect(est, t.Says)
+	r.Estimate, r.Unit = est, "x"
+	return r, nil
+}
+
+// effectTexts say what the verdicts on an effect mean.
+var effectTexts = map[Verdict]string{
+	Holds:    "the effect is there, by more than half of the figure",
+	Weaker:   "the direction is right, the effect less than half of the figure",
+	Refuted:  "no effect beyond what equal configurations differ by, or less than a quarter of the figure",
+	Reversed: "the effect goes the other way, by more than a quarter of the figure",
+}
+
+// judgeEffect compares a measured ratio with a claimed one.
+func judgeEffect(est Estimate, says float64) Result {
+	claimed, x, lo, hi := math.Log(says), math.Log(est.Value), math.Log(est.Lo), math.Log(est.Hi)
+	if claimed < 0 {
+		claimed, x, lo, hi = -claimed, -x, -hi, -lo
+	}
+	floor := math.Log(est.Floor)
+	verdict := func(x float64) Verdict {
+		switch {
+		case x > floor && x >= claimed/2:
+			return Holds
+		case x < -max(floor, claimed/4):
+			return Reversed
+		case x < max(claimed/4, min(floor, claimed/2)):
+			return Refuted
+		case x > floor:
+			return Weaker
+		}
+		return Open
+	}
+	order := []Verdict{Reversed, Refuted, Weaker, Holds}
+	if floor >= claimed/2 {
+		order[2] = Open // what is weaker cannot be told from nothing
+	}
+	low, high := verdict(lo), verdict(hi)
+	switch {
+	case est.N < minPairs:
+		return Result{Verdict: Open, Text: fmt.Sprintf("%d pairs are too few: it takes %d", est.N, minPairs)}
+	case verdict(x) == Open:
+		return Result{Verdict: Open, Text: fmt.Sprintf("equal configurations differ by as much: up to %.2fx", est.Floor)}
+	case slices.Index(order, high)-slices.Index(order, low) > 1:
+		return Result{Verdict: Open, Text: fmt.Sprintf("the interval does not decide, from %s to %s", low, high)}
+	case low != high:
+		other := low
+		if other == verdict(x) {
+			other = high
+		}
+		return Result{Verdict: verdict(x), Tentative: true, Text: fmt.Sprintf("%s; the interval reaches to where it would be %s", effectTexts[verdict(x)], other)}
+	}
+	return Result{Verdict: verdict(x), Text: effectTexts[verdict(x)]}
+}
+
+func (t Effect) Suppose(holds bool, w World) {
+	ratio := t.Says
+	if !holds {
+		ratio = 1
+	}
+	w.relate(t.Of, t.Over, ratio)
+}
+
+func (t Effect) sides() []Side { return []Side{t.Of, t.Over} }
+
+// Range tests that a figure lies between two bounds: that of Of, or the ratio of
+// Of over Over where Over is given.
+type Range struct {
+	Of, Over Side
+	Min, Max float64
+}
+
+func (t Range) isRatio() bool { return t.Over != Side{} }
+
+func (t Range) decide(e evidence) (Result, error) {
+	r := Result{Unit: cell.Unit(t.Of.Metric), Metric: t.Of.Metric}
+	var err error
+	if t.isRatio() {
+		r.Metric = ""
+		if over := cell.Unit(t.Over.Metric); over != r.Unit {
+			r.Unit += "/" + strings.TrimSuffix(over, "s")
+		} else {
+			r.Unit = "x"
+		}
+		r.Estimate, err = e.ratio(t.Of, t.Over)
+	} else {
+		r.Estimate, err = e.value(t.Of)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	est := r.Estimate
+	inside := est.Value >= t.Min && est.Value <= t.Max
+	r.Tentative = inside && (est.Lo < t.Min || est.Hi > t.Max) || !inside && est.Hi >= t.Min && est.Lo <= t.Max
+	switch {
+	case est.N < minPairs:
+		r.Verdict, r.Tentative, r.Text = Open, false, fmt.Sprintf("%d repetitions are too few: it takes %d", est.N, minPairs)
+		return r, nil
+	case inside:
+		r.Verdict, r.Text = Holds, "it is "+t.bounds()
+	default:
+		r.Verdict, r.Text = Refuted, "it is not "+t.bounds()
+	}
+	if r.Tentative {
+		r.Text += "; the interval reaches beyond the bound"
+	}
+	return r, nil
+}
+
+func (t Range) bounds() string {
+	switch {
+	case math.IsInf(t.Max, 1):
+		return fmt.Sprintf("%.4g or more", t.Min)
+	case t.Min <= 0:
+		return fmt.Sprintf("%.4g or less", t.Max)
+	}
+	return fmt.Sprintf("between %.4g and %.4g", t.Min, t.Max)
+}
+
+func (t Range) Suppose(holds bool, w World) {
+	var v float64
+	switch {
+	case holds && math.IsInf(t.Max, 1):
+		v = t.Min * 1.5
+	case holds:
+		v = (t.Min + t.Max) / 2
+	case math.IsInf(t.Max, 1):
+		v = t.Min / 2
+	default:
+		v = t.Max*2 + 1
+	}
+	if t.isRatio() {
+		w.relate(t.Of, t.Over, v)
+	} else {
+		w[t.Of] = v
+	}
+}
+
+func (t Range) sides() []Side {
+	if t.isRatio() {
+		return []Side{t.Of, t.Over}
+	}
+	return []Side{t.Of}
+}
+
+// Share tests the share of trials that came out in a certain way, added up over
+// the repetitions, with Wilson's 95 % interval.
+type Share struct {
+	Hits, Trials Side
+	Min, Max     float64 // of the claim, 0 to 1
+}
+
+func (t Share) decide(e evidence) (Result, error) {
+	hits, n, blocks := 0.0, 0.0, 0
+	h, err := e.group(t.Hits)
+	if err != nil {
+		return Result{}, err
+	}
+	all, err := e.group(t.Trials)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, v := range h.Series[t.Hits.Metric].Values {
+		hits += v
+		blocks++
+	}
+	for _, v := range all.Series[t.Trials.Metric].Values {
+		n += v
+	}
+	if blocks == 0 || n == 0 || hits > n {
+		return Result{}, fmt.Errorf("%v of %v trials in %d repetitions are no share", hits, n, blocks)
+	}
+	r := Result{Unit: "of trials", Estimate: wilson(hits, n)}
+	r.Estimate.N = blocks
+	counted := fmt.Sprintf("%.0f of %.0f", hits, n)
+	switch est := r.Estimate; {
+	case est.Lo > t.Max || est.Hi < t.Min:
+		r.Verdict, r.Text = Refuted, counted
+	case est.Value >= t.Min && est.Value <= t.Max && (est.Lo >= t.Min/2 || t.Min == 0) && est.Hi <= (1+t.Max)/2:
+		r.Verdict, r.Text = Holds, counted
+	default:
+		r.Verdict, r.Text = Open, counted+" do not decide"
+	}
+	return r, nil
+}
+
+// wilson is the score interval of a share at 95 %.
+func wilson(hits, n float64) Estimate {
+	const z = 1.96
+	p := hits / n
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return Estimate{Value: p, Lo: max(0, min(p, middle-half)), Hi: min(1, max(p, middle+half)), Floor: 1}
+}
+
+func (t Share) Suppose(holds bool, w World) {
+	inside := (t.Min + t.Max) / 2
+	if t.Min == 0 {
+		inside = 0
+	} else if t.Max == 1 {
+		inside = 1
+	}
+	outside := 1.0
+	if t.Max == 1 {
+		outside = 0
+	}
+	w[t.Trials] = 1000
+	w[t.Hits] = 1000 * outside
+	if holds {
+		w[t.Hits] = 1000 * inside
+	}
+}
+
+func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
+
+// All tests that several things are so at once. The verdict is the first of
+// reversed, refuted, open and weaker that one of them has, else that the claim
+// holds; the estimate is the one of that test. One test that is sure of what denies
+// the claim is enough; that it holds must be sure in all of them.
+type All []Test
+
+func (t All) decide(e evidence) (Result, error) {
+	order := []Verdict{Reversed, Refuted, Open, Weaker, Holds}
+	var out Result
+	var texts []string
+	for i, part := range t {
+		r, err := part.decide(e)
+		if err != nil {
+			return Result{}, err
+		}
+		texts = append(texts, r.Text)
+		worse := cmp.Compare(slices.Index(order, r.Verdict), slices.Index(order, out.Verdict))
+		if i == 0 || worse < 0 || worse == 0 && r.Tentative != out.Tentative && r.Tentative == (r.Verdict == Holds) {
+			out = r
+		}
+	}
+	out.Text = strings.Join(texts, "; ")
+	return out, nil
+}
+
+func (t All) Suppose(holds bool, w World) {
+	for i, part := range t {
+		part.Suppose(holds || i < len(t)-1, w)
+	}
+}
+
+func (t All) sides() []Side {
+	var out []Side
+	for _, part := range t {
+		for _, s := range part.sides() {
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// relate sets of to ratio times over, keeping what is known.
+func (w World) relate(of, over Side, ratio float64) {
+	known, ok := w[over]
+	if have, set := w[of]; set && !ok {
+		w[over] = have / ratio
+		return
+	}
+	if !ok {
+		known = 1000
+		w[over] = known
+	}
+	w[of] = known * ratio
+}
+
+var inf = math.Inf(1)
+
+// hits is a Share over the trials of an experiment that trials returns.
+func hits(low, high float64) Share {
+	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low, Max: high}
+}

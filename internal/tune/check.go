@@ -1,0 +1,64 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Outcomes of a check, beside Inconclusive.
+const (
+	Holds = "holds"
+	Lost  = "lost"
+)
+
+// A Checked is what a second measurement says about a recommendation.
+type Checked struct {
+	Outcome  string  `json:"outcome"`
+	Reason   string  `json:"reason"`
+	Recorded float64 `json:"recorded_ratio"`
+	Gate     float64 `json:"gate"`
+	Gains    []Gain  `json:"gains"`
+}
+
+// Check runs the recommended setting beside the default again, in paired
+// rounds; c.Base is the default, and recorded.Setting what to set against it. The recommendation is lost if the whole interval of the ratio lies
+// above the recorded one by more than the gate (a share), and holds if none of
+// it does.
+func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, error) {
+	c.Fill()
+	metric := recorded.Objective.costName(isServed(c.Base))
+	was := 0.0
+	for _, g := range recorded.Gains {
+		if g.Metric == metric {
+			was = g.Ratio.Mid
+		}
+	}
+	if was <= 0 {
+		return nil, errors.New("tuner: check: the recorded result has no measured gain: tune again")
+	}
+	c.Objective = recorded.Objective
+	t := &tuning{Config: c, run: run, result: &Result{Setting: recorded.Setting}}
+	pairs := c.Pairs
+	if pairs == 0 {
+		pairs = 6
+	}
+	if err := t.retest(recorded.Setting, pairs); err != nil {
+		return nil, err
+	}
+	out := &Checked{Outcome: Inconclusive, Recorded: was, Gate: gate, Gains: t.result.Gains}
+	for _, g := range t.result.Gains {
+		if g.Metric != metric {
+			continue
+		}
+		bound := was * (1 + gate)
+		switch {
+		case g.Ratio.Lo > bound:
+			out.Outcome = Lost
+		case g.Ratio.Hi <= bound:
+			out.Outcome = Holds
+		}
+		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the default's in %d pairs; it was %.3f, and %.3f is allowed",
+			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+package tune
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+)
+
+// A corpusProgram is a real program. scripts/tune-corpus.sh puts them into the
+// directory that ISOBAR_CORPUS names. The model's constants are from those of
+// round 0.
+type corpusProgram struct {
+	Name, What string
+	// Command is one of the shell; $D is the directory, and $R Go's own.
+	Command string
+	URL     string // of a server
+	// Round says what was settled when the program was recorded: 0 nothing, 1 costs
+	// and widths of intervals, 2 all of the model.
+	Round int
+}
+
+var corpus = []corpusProgram{
+	{Name: "compile", What: "the Go compiler on text/template", Command: `cd $R/src/text/template && exec $R/pkg/tool/*/compile -o /dev/null -p text/template -complete -importcfg $D/importcfg $(cat $D/files)`},
+	{Name: "vet", What: "the checks of go vet on net/http", Command: `cd $R/src/net/http && exec $R/pkg/tool/*/vet $D/vet.cfg`},
+	{Name: "deadcode", What: "x/tools deadcode on cmd/pack: types and SSA form of a program and all it imports", Command: `cd $R/src && exec $D/bin/deadcode cmd/pack`},
+	{Name: "json", What: "the benchmark CodeDecoder of encoding/json", Command: `cd $R/src/encoding/json && exec $D/bin/json.test -test.run '^$' -test.bench '^BenchmarkCodeDecoder$' -test.benchtime 25x`},
+	{Name: "series", What: "Prometheus' time-series database: 600,000 samples appended, read twice", Command: `exec $D/bin/series`},
+	{Name: "markdown", What: "goldmark on a document of 100 KB, 120 times", Command: `exec $D/bin/markdown $D/document.md`},
+	{Name: "market", What: "the lab's market workload, 3,000,000 ticks without a pace", Command: `exec $D/bin/market`},
+	{Name: "gofmt", What: "gofmt -l on net/http", Command: `cd $R && exec bin/gofmt -l src/net/http`},
+	{Name: "service", What: "an HTTP service of JSON and templates at 400 requests a second (CPU time)", Command: `exec $D/bin/service 127.0.0.1:18479`, URL: "http://127.0.0.1:18479/items?from=100"},
+	{Name: "types", Round: 1, What: "the benchmark Check of go/types on net/http", Command: `cd $R/src/go/types && exec $D/bin/types.test -test.run '^$' -test.bench '^BenchmarkCheck$/^http$/^funcbodies$/^info$' -test.benchtime 2x`},
+	{Name: "template", Round: 1, What: "the benchmark EscapedExecute of html/template", Command: `cd $R/src/html/template && exec $D/bin/template.test -test.run '^$' -test.bench '^BenchmarkEscapedExecute$' -test.benchtime 60000x`},
+	{Name: "xml", Round: 1, What: "the benchmark Unmarshal of encoding/xml", Command: `cd $R/src/encoding/xml && exec $D/bin/xml.test -test.run '^$' -test.bench '^BenchmarkUnmarshal$' -test.benchtime 12000x`},
+	{Name: "golist", Round: 1, What: "go list -deps std", Command: `cd $R/src && exec $R/bin/go list -deps std`},
+	{Name: "link", Round: 2, What: "the Go linker on the vet command", Command: `exec $R/pkg/tool/*/link -o $D/link.out -importcfg $D/link.cfg $(cat $D/link.main)`},
+	{Name: "parser", Round: 2, What: "the benchmark Parse of go/parser", Command: `cd $R/src/go/parser && exec $D/bin/parser.test -test.run '^$' -test.bench '^BenchmarkParse$' -test.benchtime 150x`},
+}
+
+// A corpusResult is what tuning a program gave.
+type corpusResult struct {
+	Program corpusProgram
+	Tuned   *Result
+}
+
+// corpusConfig says how to tune a program of the corpus.
+func corpusConfig(t *testing.T, dir string, p corpusProgram) Config {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := strings.NewReplacer("$D", dir, "$R", strings.TrimSpace(string(root))).Replace(p.Command)
+	base := cell.Config{Workload: "exec", Command: []string{"sh", "-c", command}, GC: cell.DefaultGC}
+	c := Config{Base: base, Objective: Throughput, Budget: 60 * time.Second, Pairs: 8, Seed: 1, MemoryBytes: 4 << 30}
+	if p.URL != "" {
+		w, err := workload.Lookup("serve")
+		if err != nil {
+			t.Fatal(err)
+		}
+		params, err := w.Resolve(map[string]string{"url": p.URL, "rate": "400", "for": "1s", "warmup": "300ms"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Base.Workload, c.Base.Params, c.Objective = "serve", params, CPU
+	}
+	return c
+}
+
+// corpusRunner runs programs of the corpus, once before all else to fill caches.
+func corpusRunner(t *testing.T, base cell.Config) Runner {
+	t.Helper()
+	r := runner.New(runner.Config{})
+	run := func(config cell.Config, block int) (*cell.Record, error) {
+		rec, _, err := r.Run(t.Context(), cell.Cell{Config: config, Block: block, Timeout: time.Minute, MemoryBytes: 6 << 30})
+		return &rec, err
+	}
+	if rec, err := run(base, 0); err != nil || rec.Err != nil {
+		t.Fatal(err, rec.Err)
+	}
+	return run
+}
+
+// corpusPrograms runs f for each program, with the directory of the corpus.
+func corpusPrograms(t *testing.T, programs []corpusProgram, f func(t *testing.T, dir string, p corpusProgram)) {
+	dir := os.Getenv("ISOBAR_CORPUS")
+	if dir == "" {
+		t.Skip("scripts/tune-corpus.sh downloads the programs and runs this")
+	}
+	for _, p := range programs {
+		t.Run(p.Name, func(t *testing.T) { f(t, dir, p) })
+	}
+}
+
+// TestCorpusRecord runs each program under eight settings, in four blocks of
+// shuffled order, and writes the runs to testdata/recorded.
+func TestCorpusRecord(t *testing.T) {
+	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
+		base := corpusConfig(t, dir, p).Base
+		run := corpusRunner(t, base)
+		recording := recording{Program: p.Name, What: p.What, Served: p.URL != ""}
+		rng := rand.New(rand.NewPCG(1, 1))
+		for block := range recordedBlocks {
+			settings := recordedSettings()
+			rng.Shuffle(len(settings), func(i, j int) { settings[i], settings[j] = settings[j], settings[i] })
+			for _, gc := range settings {
+				config := base
+				config.GC = gc
+				rec, err := run(config, block)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec.Err != nil {
+					t.Fatal(rec.Err)
+				}
+				recording.add(rec, block)
+			}
+		}
+		if err := recording.write(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestCorpusTune tunes each program.
+func TestCorpusTune(t *testing.T) {
+	corpusPrograms(t, corpus, func(t *testing.T, dir string, p corpusProgram) {
+		c := corpusConfig(t, dir, p)
+		tuned, err := Tune(c, corpusRunner(t, c.Base))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %s %s (%s), %d runs in %.0f s", p.Name, tuned.Outcome, settingText(tuned.Setting), tuned.Reason, tuned.Runs, tuned.Seconds)
+		for _, g := range tuned.Gains {
+			t.Logf("  %s %.3f [%.3f, %.3f], equal runs %.3f: %s", nameOf(g.Metric), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
+			if tuned.Outcome == Recommended && g.Metric == c.Objective.costName(isServed(c.Base)) && g.Ratio.Lo > 1 {
+				t.Error("the recommendation is worse than the default")
+			}
+		}
+		tuned.Candidates, tuned.Predicted, tuned.Frontier, tuned.Rows = nil, nil, nil, nil
+		keepResult(t, dir, p.Name, corpusResult{Program: p, Tuned: tuned})
+	})
+}
+
+func keepResult(t *testing.T, dir, name string, v any) {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "results", name+".json"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

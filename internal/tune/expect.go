@@ -1,0 +1,86 @@
+package tune
+
+import (
+	"math"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// sources are the pilots that have a trajectory, one process at least.
+func (m *Model) sources() []*Pilot {
+	var out []*Pilot
+	for i := range m.pilots {
+		if m.pilots[i].Cycles > 0 {
+			out = append(out, &m.pilots[i])
+		}
+	}
+	return out
+}
+
+// expect averages the replays of all pilots. What these differ by, which is
+// what differs from run to run of what is live, adds to the spread.
+func (m *Model) expect(gc cell.GC) replay {
+	var sum replay
+	var seconds, cycles, peaks, goals weighted
+	replays := map[*Pilot]replay{}
+	coarse := true // no pilot has seen enough
+	for _, p := range m.sources() {
+		r := p.chances(gc, m.other)
+		replays[p] = r
+		seconds.add(p.weight(), r.seconds, 0)
+		cycles.add(p.weight(), float64(r.cycles), 0)
+		sum.starving = sum.starving || r.starving
+		coarse = coarse && p.Cycles < fewCycles
+	}
+	sum.seconds, sum.cycles = m.scale*seconds.mean(), int(math.Round(cycles.mean()))
+	for _, p := range m.sources() {
+		if p.Cycles < fewCycles && sum.cycles >= fewCycles && !coarse {
+			continue // others saw what was live more often, as it matters here
+		}
+		r := replays[p]
+		peaks.add(p.weight(), r.peak, r.peakSpread)
+		if r.weight > 0 {
+			goals.add(p.weight(), r.goal/r.weight, r.goalSpread)
+		}
+	}
+	sum.peak, sum.peakSpread = peaks.mean(), peaks.spread()
+	if goals.n > 0 {
+		sum.goal, sum.goalSpread, sum.weight = goals.mean(), goals.spread(), 1
+	}
+	return sum
+}
+
+// weighted are the sums that a weighted mean comes from, of values that each
+// have a spread of their own.
+type weighted struct{ n, weights, sum, square, own float64 }
+
+func (s *weighted) add(weight, v, own float64) {
+	s.n, s.weights = s.n+1, s.weights+weight
+	s.sum, s.square, s.own = s.sum+weight*v, s.square+weight*v*v, s.own+weight*own
+}
+
+func (s *weighted) mean() float64 { return s.sum / s.weights }
+
+// spread is by how much one more value may be off the mean: its own spread, and
+// what n values say of how much they differ, whose variance is (n+1)/(n-1) of
+// theirs about their mean.
+func (s *weighted) spread() float64 {
+	if s.n < 2 {
+		return s.own / s.weights
+	}
+	variance := max(s.square/s.weights-s.mean()*s.mean(), 0) * (s.n + 1) / (s.n - 1)
+	return math.Hypot(s.own/s.weights, math.Sqrt(variance))
+}
+
+// parallel is how many CPUs the work keeps busy beside collection, on average,
+// and how many of the runs saw what is live often enough.
+func (m *Model) parallel() (cpus float64, runs int) {
+	sources := m.sources()
+	for _, p := range sources {
+		cpus += (p.CPU - p.GCSeconds) / p.Wall / float64(len(sources))
+		if p.Cycles >= fewCycles {
+			runs++
+		}
+	}
+	return cpus, runs
+}

@@ -1,0 +1,286 @@
+package tune
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// steady is the record of a program with 20 MiB live at GOGC=100, written by
+// hand: it allocates 20 MiB between collections, each of which takes 10 ms of
+// CPU time, and 2 MiB while marking.
+func steady(cycles int) *cell.Record {
+	rec := &cell.Record{Cell: cell.Cell{Config: cell.Config{Workload: "exec", GC: cell.DefaultGC}}}
+	for i := range cycles {
+		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(i+1) * 50e6, MarkNs: 10e6, CPUNs: 10e6, IdleNs: 1e6,
+			StartBytes: 42 * mib, EndBytes: 44 * mib, LiveBytes: 22 * mib, GoalBytes: 44 * mib, Procs: 2})
+	}
+	rec.Set(cell.WallTime, float64(cycles)*0.05+0.03)
+	rec.Set(cell.TotalCPU, float64(cycles)*0.1)
+	rec.Set(cell.RSSPeak, 52*mib)
+	rec.Set(cell.MinorFaults, 13000)
+	return rec
+}
+
+func mustPilot(t *testing.T, rec *cell.Record) Pilot {
+	t.Helper()
+	p, err := NewPilot(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func near(got, want, tolerance float64) bool {
+	return math.Abs(got-want) <= tolerance*math.Abs(want)
+}
+
+func TestPilot(t *testing.T) {
+	p := mustPilot(t, steady(40))
+	if p.Cycles != 40 || p.Procs != 2 || !near(p.GCSeconds, 0.4, 1e-9) || !near(p.IdleSeconds, 0.04, 1e-9) ||
+		p.PeakHeapBytes != 44*mib || p.MeanGoalBytes != 44*mib || !near(p.Duty, 0.4/2.03, 1e-9) {
+		t.Errorf("%+v", p)
+	}
+	life := p.streams[0]
+	// 42 MiB before the first, then 20 between and 2 within each; some at the end.
+	if !near(life.total, (42+39*20+40*2)*mib, 0.02) {
+		t.Errorf("allocated %.0f MiB in all", life.total/mib)
+	}
+	if live, _ := life.at(life.total / 2); !near(live, 20.5*mib, 0.001) {
+		t.Errorf("%.1f MiB live", live/mib)
+	}
+	if !near(life.cost(20.5*mib), 0.010, 0.01) || life.spread > 1e-6 {
+		t.Errorf("a cycle costs %v s, spread %v", life.cost(20.5*mib), life.spread)
+	}
+}
+
+func TestPilotRefuses(t *testing.T) {
+	rec := steady(0)
+	if _, err := NewPilot(rec); !errors.Is(err, errNoCycles) {
+		t.Errorf("no cycles: %v", err)
+	}
+	rec.Err = &cell.Failure{Kind: cell.FailTimeout, Message: "killed"}
+	if _, err := NewPilot(rec); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("a failed run: %v", err)
+	}
+}
+
+// TestReplayFollowsThePacer compares the replay with what the rules give for a
+// steady heap: live 20.5 MiB, so that the goal is (1+GOGC/100) times what was
+// marked, and the number of cycles is what was allocated over the room.
+func TestReplayFollowsThePacer(t *testing.T) {
+	p := mustPilot(t, steady(400))
+	for _, percent := range []int{50, 100, 200, 400} {
+		r := p.replayAll(cell.GC{Percent: percent}, 0, nil)
+		marked := (20.5 + 2) * mib
+		if percent == 50 {
+			marked = 20.5 * mib / (1 - 0.297*0.5) // the runway bounds what is allocated while marking
+			marked = min(marked, 22.5*mib)
+		}
+		goal := marked * (1 + float64(percent)/100)
+		cycles := p.streams[0].total / (goal - marked)
+		if !near(r.goal/r.weight, goal, 0.03) || !near(float64(r.cycles), cycles, 0.03) {
+			t.Errorf("GOGC=%d: goal %.1f MiB, %d cycles; want %.1f MiB, %.0f", percent, r.goal/r.weight/mib, r.cycles, goal/mib, cycles)
+		}
+	}
+	if r := p.replayAll(cell.DisabledGC, 0, nil); r.cycles != 0 || r.seconds != 0 || r.peak != p.streams[0].total {
+		t.Errorf("off: %+v", r)
+	}
+	// A limit that leaves 10 MiB of room, with GOGC off.
+	r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 40 * mib}, 5*mib, nil)
+	if goal := (40 - 5 - 0.03*40) * mib; !near(r.goal/r.weight, goal, 0.01) || r.starving {
+		t.Errorf("under a limit: goal %.1f MiB, want %.1f; starving %t", r.goal/r.weight/mib, goal/mib, r.starving)
+	}
+	if r := p.replayAll(cell.GC{Percent: -1, LimitBytes: 20 * mib}, 5*mib, nil); !r.starving {
+		t.Error("a limit below the live heap: not starving")
+	}
+}
+
+func TestPredictOnePilot(t *testing.T) {
+	m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.Predict(cell.DefaultGC)
+	for name, c := range map[string]struct {
+		got  Interval
+		want float64
+	}{
+		"wall": {p.Wall, 2.03}, "cpu": {p.CPU, 4}, "share": {p.GCShare, 0.1}, "peak": {p.PeakBytes, 52 * mib}, "goal": {p.GoalBytes, 44 * mib},
+	} {
+		if !near(c.got.Mid, c.want, 0.04) || c.want < c.got.Lo || c.want > c.got.Hi {
+			t.Errorf("%s at the pilot itself: %+v, measured %v", name, c.got, c.want)
+		}
+	}
+	last := p
+	for _, percent := range []int{200, 400, 800} {
+		p := m.Predict(cell.GC{Percent: percent})
+		if p.GCShare.Mid >= last.GCShare.Mid || p.PeakBytes.Mid <= last.PeakBytes.Mid {
+			t.Errorf("GOGC=%d: no less GC, or no more memory than before: %+v", percent, p)
+		}
+		last = p
+	}
+	if p := m.Predict(cell.GC{Percent: 5}); len(p.Doubts) == 0 {
+		t.Errorf("GOGC=5: no doubt about %+v", p)
+	}
+}
+
+func TestModelSaysWhenItIsUnsure(t *testing.T) {
+	m, err := NewModel([]Pilot{mustPilot(t, steady(3))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.Predict(cell.DefaultGC); len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], "only 3 collections") {
+		t.Errorf("doubts of a model of 3 cycles: %q", p.Doubts)
+	}
+	if _, err := NewModel([]Pilot{{GC: cell.DisabledGC, Wall: 1, CPU: 1}}, 0); !errors.Is(err, errNoCycles) {
+		t.Errorf("a pilot without cycles: %v", err)
+	}
+}
+
+func TestCliff(t *testing.T) {
+	m, err := NewModel([]Pilot{mustPilot(t, steady(100))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is live and what is beside the heap do not fit below about 28 MiB, and some room is needed.
+	cliff := m.Cliff()
+	if cliff < 26*mib || cliff > 45*mib {
+		t.Errorf("cliff at %.1f MiB", float64(cliff)/mib)
+	}
+	above := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
+	below := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
+	if above.GCShare.Mid > 0.46 || len(above.Doubts) > 0 || below.GCShare.Mid < 0.44 && len(below.Doubts) == 0 {
+		t.Errorf("GC share %.2f just above the cliff, %q; %.2f just below, %q", above.GCShare.Mid, above.Doubts, below.GCShare.Mid, below.Doubts)
+	}
+}
+
+// TestFitFindsTheCoefficients holds the regression against exact data, which
+// must outweigh the priors, and against no data, where the priors remain.
+func TestFitFindsTheCoefficients(t *testing.T) {
+	truth := vector{2, 2.2, 0.5e-9}
+	priors := [terms]prior{{0, 1e3}, {1.5, 0.5}, {0.7e-9, 0.25e-9}}
+	var obs []observation
+	for _, x := range []vector{{1, 1, 50e6}, {1, 0.5, 100e6}, {1, 0.1, 400e6}, {1, 0, 2e9}} {
+		obs = append(obs, observation{x, dot(truth, x)})
+	}
+	f := newFit(obs, priors, 1e-4)
+	for i := range truth {
+		if !near(f.mean[i], truth[i], 0.02) {
+			t.Errorf("coefficient %d: %v, want %v", i, f.mean[i], truth[i])
+		}
+	}
+	one := newFit(obs[:1], priors, 0.05)
+	if !near(one.mean[1], 1.5, 0.05) || !near(dot(one.mean, obs[0].x), obs[0].y, 0.01) {
+		t.Errorf("one observation: %v", one.mean)
+	}
+	if one.variance(obs[3].x, obs[3].x) < 25*f.variance(obs[3].x, obs[3].x) {
+		t.Errorf("one observation leaves a variance of %v, four %v", one.variance(obs[3].x, obs[3].x), f.variance(obs[3].x, obs[3].x))
+	}
+	var sum vector
+	const n = 20000
+	for _, c := range one.draws(n, rand.New(rand.NewPCG(1, 2))) {
+		for i := range sum {
+			sum[i] += c[i] / n
+		}
+	}
+	for i := range sum {
+		if !near(sum[i], one.mean[i], 0.03) {
+			t.Errorf("samples have a mean of %v, want %v", sum, one.mean)
+		}
+	}
+}
+
+// TestDoubtsWhatRunsDifferBy gives runs of a program that keeps more than a CPU
+// busy: one says nothing of others, three that agree do, and so do three that
+// do not.
+func TestDoubtsWhatRunsDifferBy(t *testing.T) {
+	run := func(factor float64) Pilot {
+		rec := steady(40)
+		for i := range rec.Cycles {
+			c := &rec.Cycles[i]
+			c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = int64(factor*22*mib), int64(factor*42*mib), int64(factor*44*mib), int64(factor*44*mib)
+		}
+		return mustPilot(t, rec)
+	}
+	for name, tc := range map[string]struct {
+		factors []float64
+		doubt   string
+	}{
+		"one":             {[]float64{1}, "which goroutine is ahead"},
+		"two equal":       {[]float64{1, 1}, "which goroutine is ahead"},
+		"three equal":     {[]float64{1, 1, 1}, ""},
+		"three different": {[]float64{0.7, 1, 1.4}, "what the runs differ by"},
+	} {
+		var pilots []Pilot
+		for _, f := range tc.factors {
+			pilots = append(pilots, run(f))
+		}
+		m, err := NewModel(pilots, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := m.Predict(setting(200, 0))
+		if got := strings.Join(p.MemoryDoubts, "; "); len(p.MemoryDoubts) > 1 || (got == "") != (tc.doubt == "") || !strings.Contains(got, tc.doubt) {
+			t.Errorf("%s: doubts %q, want one with %q", name, got, tc.doubt)
+		}
+		if len(p.Doubts) > 0 {
+			t.Errorf("%s: %q", name, p.Doubts)
+		}
+	}
+	// A program of one CPU does the same in each run.
+	alone := run(1)
+	alone.CPU = alone.Wall
+	m, err := NewModel([]Pilot{alone}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.Predict(setting(200, 0)); len(p.MemoryDoubts) > 0 {
+		t.Errorf("one CPU: %q", p.MemoryDoubts)
+	}
+}
+
+// TestCoarsePilots has one run of three cycles beside one of 40 that saw twice as
+// much live: settings of many cycles are those of the second.
+func TestCoarsePilots(t *testing.T) {
+	few := steady(3)
+	for i := range few.Cycles {
+		few.Cycles[i].LiveBytes /= 2
+	}
+	alone, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := NewModel([]Pilot{mustPilot(t, steady(40)), mustPilot(t, few)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := alone.Predict(cell.DefaultGC), both.Predict(cell.DefaultGC)
+	if one.GoalBytes != two.GoalBytes {
+		t.Errorf("goal %v with a run of three cycles, %v without", two.GoalBytes, one.GoalBytes)
+	}
+}
+
+// TestNothingLeft has runs that spent less CPU time than their collections are
+// said to have cost: no model can tell what the program's own work is.
+func TestNothingLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cpu  float64
+		want bool
+	}{"work of ten times the collections": {4, false}, "less than the collections": {0.3, true}} {
+		p := mustPilot(t, steady(40)) // 0.4 s of collections
+		p.CPU = tc.cpu
+		m, err := NewModel([]Pilot{p, p}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubts := strings.Join(m.Predict(setting(200, 0)).Doubts, "; ")
+		if m.misfit != tc.want || strings.Contains(doubts, "nothing would be left") != tc.want {
+			t.Errorf("%s: misfit %t, doubts %q, want %t", name, m.misfit, doubts, tc.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package tune
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// An Objective is what tuning makes better. Beside those named here it may be a
+// figure that the program or its load prints: a unit of the Go benchmark format
+// such as "ns/op" or "MB/s", or "min:NAME" and "max:NAME" for any other.
+type Objective string
+
+// The named objectives. Of a program that ends, throughput is work over wall
+// time, so that both want the shortest run; of a server it is answers a second.
+// Of the settings that are within the tolerance of the best, the one of least
+// memory is taken. RSS wants the least memory of those that the default is not
+// cheaper than by more than the tolerance, in wall time, and in CPU time of a
+// server. P99 and P999 are response times under the built-in load.
+const (
+	Throughput Objective = "throughput"
+	Wall       Objective = "wall"
+	CPU        Objective = "cpu"
+	RSS        Objective = "rss"
+	P99        Objective = "p99"
+	P999       Objective = "p99.9"
+)
+
+var named = []Objective{Throughput, Wall, CPU, RSS, P99, P999}
+
+// ParseObjective reads an objective.
+func ParseObjective(s string) (Objective, error) {
+	o := Objective(s)
+	how, name, prefixed := strings.Cut(s, ":")
+	switch {
+	case slices.Contains(named, o):
+	case prefixed && (how == "min" || how == "max") && name != "":
+	case !prefixed && strings.Contains(s, "/"):
+	default:
+		return "", fmt.Errorf("tuner: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
+	}
+	return o, nil
+}
+
+// metric is the metric of records that the objective is about.
+func (o Objective) metric(served bool) string {
+	switch o {
+	case Throughput:
+		if served {
+			return cell.Throughput
+		}
+		return cell.WallTime
+	case Wall:
+		return cell.WallTime
+	case CPU:
+		return cell.TotalCPU
+	case RSS:
+		return cell.RSSPeak
+	case P99, P999:
+		return stat.LatencyMetric(cell.HistResponse, string(o))
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(string(o), "min:"), "max:")
+	return cell.FigurePrefix + name
+}
+
+// rises reports whether more of the metric is better.
+func (o Objective) rises(served bool) bool {
+	return strings.HasPrefix(string(o), "max:") || !strings.HasPrefix(string(o), "min:") && cell.HigherIsBetter(o.metric(served))
+}
+
+// modelled reports whether the model predicts the objective.
+func (o Objective) modelled(served bool) bool {
+	return o == CPU || o == RSS || o == Wall || o == Throughput && !served
+}
+
+// costMetric names the objective as a cost in series: the metric, or its
+// inverse where more is better.
+const costMetric = "/objective:cost"
+
+// cost reads the objective from a record: less is better.
+func (o Objective) cost(rec *cell.Record) (float64, error) {
+	all, err := stat.Metrics(rec)
+	if err != nil {
+		return 0, err
+	}
+	served := isServed(rec.Cell.Config)
+	v, ok := all[o.metric(served)]
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("tuner: objective %s: no run reports it; what is reported: %s", o, figuresOf(all))
+	case v <= 0:
+		return 0, fmt.Errorf("tuner: objective %s: a run reports %v, of which there are no ratios: choose another", o, v)
+	case o.rises(served):
+		return 1 / v, nil
+	}
+	return v, nil
+}
+
+// costName is how an answer calls the cost.
+func (o Objective) costName(served bool) string {
+	if o.rises(served) {
+		return "1/" + o.metric(served)
+	}
+	return o.metric(served)
+}
+
+// figuresOf lists what objectives a record offers.
+func figuresOf(all map[string]float64) string {
+	out := []string{"wall", "cpu", "rss"}
+	if _, ok := all[P99.metric(true)]; ok {
+		out = append(out, "throughput", "p99", "p99.9")
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if figure, ok := strings.CutPrefix(name, cell.FigurePrefix); ok && len(out) < 40 {
+			out = append(out, figure)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// isServed tells a server under load from a program that ends by itself.
+func isServed(c cell.Config) bool { return c.Workload == "serve" }
+
+// p99Of is the 99th percentile of response time, of the built-in load or, in
+// nanoseconds, as the load prints it.
+func p99Of(rec *cell.Record) (time.Duration, error) {
+	all, err := stat.Metrics(rec)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range []string{P99.metric(true), cell.FigurePrefix + "p99-ns", cell.FigurePrefix + "p99-ns/op"} {
+		if v, ok := all[name]; ok {
+			return time.Duration(v), nil
+		}
+	}
+	return 0, fmt.Errorf("tuner: no run reports a 99th percentile to hold to the bound: use the built-in load, or print one with the unit p99-ns; what is reported: %s", figuresOf(all))
+}

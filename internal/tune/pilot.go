@@ -1,0 +1,260 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+const mib = 1 << 20
+
+// A Pilot is what one run of a program showed: the figures that the model is
+// fitted to. Copies share the trajectories, which nothing changes.
+type Pilot struct {
+	GC    cell.GC
+	Procs int // GOMAXPROCS, as the program's own lines say
+	// Wall and CPU are seconds, CPU that of all threads.
+	Wall, CPU float64
+	System    float64 // the part of CPU that the kernel took
+	// GCSeconds is the CPU time of all collections, without idle marking;
+	// IdleSeconds is idle marking.
+	GCSeconds, IdleSeconds float64
+	PeakBytes              float64 // resident
+	Faults                 float64 // minor ones
+	Cycles                 int     // that were not forced
+	MeanGoalBytes          float64 // weighted by what was allocated towards it
+	PeakHeapBytes          float64
+	// Duty is the share of wall time in which a collection was under way.
+	Duty    float64
+	streams []trajectory
+}
+
+// weight is how much the pilot counts beside others.
+func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
+
+// A trajectory is the life of one process in terms of what it allocated, not
+// of time: how much was live when how much had been allocated. It does not
+// depend on the collector's settings, so one run at any setting gives it.
+type trajectory struct {
+	points []point // by allocated, ascending
+	total  float64 // bytes allocated from begin to end
+	// costFixed and costPerByte are the CPU seconds of a cycle and of each byte
+	// that it scans.
+	costFixed, costPerByte float64
+	// spread is the standard deviation of the cost of a cycle about its fit,
+	// over the cost.
+	spread float64
+	// floating is how many bytes are allocated while marking for a second of
+	// the collector's CPU time, where the runway does not bound it.
+	floating float64
+	procs    int
+	// rough is by how much what is live between two points may differ from the
+	// line between them, in bytes: the standard deviation.
+	rough float64
+	// forced are the collections that the program asks for: under each setting,
+	// when as much has been allocated.
+	forced []forcedCycle
+}
+
+type forcedCycle struct {
+	allocated, black float64 // bytes: before it, and while it was marking
+	seconds          float64 // CPU
+}
+
+type point struct {
+	allocated float64
+	live      float64 // reachable, without what was allocated while marking
+	roots     float64 // stacks and globals
+}
+
+// errNoCycles says that a program printed nothing about collections.
+var errNoCycles = errors.New("tuner: the program printed no gctrace line: it is not a Go program, or does not allocate 4 MB, or a wrapper discards its standard error")
+
+// NewPilot reads the record of an exec cell.
+func NewPilot(rec *cell.Record) (Pilot, error) {
+	if rec.Err != nil {
+		return Pilot{}, fmt.Errorf("tuner: pilot: %w", rec.Err)
+	}
+	p := Pilot{
+		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU], System: rec.Metrics[cell.SystemCPU],
+		PeakBytes: rec.Metrics[cell.RSSPeak], Faults: rec.Metrics[cell.MinorFaults],
+	}
+	if len(rec.Cycles) == 0 {
+		return p, errNoCycles
+	}
+	byStream := map[int][]cell.Cycle{}
+	streams := 0
+	var marking float64
+	for _, c := range rec.Cycles {
+		byStream[c.Stream] = append(byStream[c.Stream], c)
+		streams = max(streams, c.Stream+1)
+		p.GCSeconds += float64(c.CPUNs) / 1e9
+		p.IdleSeconds += float64(c.IdleNs) / 1e9
+		p.PeakHeapBytes = max(p.PeakHeapBytes, float64(max(c.StartBytes, c.EndBytes)))
+		marking += float64(c.MarkNs) / 1e9
+		if !c.Forced {
+			p.Cycles++
+		}
+	}
+	p.Procs = rec.Cycles[0].Procs
+	p.Duty = min(marking/p.Wall, 1)
+	var weighted, weight float64
+	for s := range streams {
+		cycles := byStream[s]
+		t, goal, allocated := newTrajectory(cycles, &p)
+		p.streams = append(p.streams, t)
+		weighted += goal * allocated
+		weight += allocated
+	}
+	if weight > 0 {
+		p.MeanGoalBytes = weighted / weight
+	}
+	return p, nil
+}
+
+// newTrajectory reads the cycles of one process. meanGoal is weighted by what
+// was allocated towards each goal; both count cycles that have one.
+func newTrajectory(cycles []cell.Cycle, p *Pilot) (t trajectory, meanGoal, towards float64) {
+	var allocated, between, pausing, marking, cost, room, duration float64
+	var marked, ended float64 // of the cycle before
+	for i, c := range cycles {
+		start, end := float64(c.StartBytes), float64(c.EndBytes)
+		at := float64(c.AtNs) / 1e9
+		fresh := max(start-marked, 0)
+		allocated += fresh
+		between += fresh
+		pausing += max(at-ended, 0)
+		black := max(end-start, 0)
+		// The runtime rounds each size down: half a MiB is missing on average.
+		live := max(float64(c.LiveBytes)+mib/2-black, mib/4)
+		t.points = append(t.points, point{allocated, live, float64(c.StackBytes + c.GlobalBytes)})
+		if c.Forced {
+			t.forced = append(t.forced, forcedCycle{allocated, black, float64(c.CPUNs) / 1e9})
+		}
+		if goal := float64(c.GoalBytes); goal > 0 && !c.Forced && i > 0 {
+			meanGoal += goal * (fresh + black)
+			towards += fresh + black
+			room += max(goal-marked, 0)
+			marking += black
+			cost += float64(c.CPUNs) / 1e9
+			duration += float64(c.MarkNs) / 1e9
+		}
+		allocated += black
+		marked = float64(c.LiveBytes)
+		ended = at + float64(c.MarkNs)/1e9
+		t.procs = max(c.Procs, 1)
+	}
+	if towards > 0 {
+		meanGoal /= towards
+	}
+	rate := between / max(pausing, 1e-6) // bytes a second, no cycle running
+	rest := rate * max(p.Wall-ended, 0)
+	if goal := float64(cycles[len(cycles)-1].GoalBytes); goal > 0 {
+		// The next cycle did not begin: less than its goal was allocated.
+		rest = min(rest, max(goal-marked, 0))
+	}
+	// Nor does it fit into what was resident at the peak.
+	rest = min(rest, max(p.PeakHeapBytes, (p.PeakBytes-usualOther)/heapOverhead)-marked)
+	t.total = allocated + rest
+	t.rough = t.roughness()
+	t.fitCost(cycles)
+	// While marking the program runs at about half speed, for as long as the
+	// cycles took, or as dedicated workers alone would: they get a quarter of
+	// the CPUs and some assists. Where the runway did not bound what was
+	// allocated meanwhile, that itself was seen.
+	long := 1 / (0.28 * float64(t.procs))
+	if cost > 0 {
+		long = max(long, duration/cost)
+	}
+	t.floating = 0.48 * rate * long
+	if seen := marking / max(cost, 1e-9); marking > 4*mib && (marking < 0.25*room || seen > t.floating) {
+		t.floating = seen
+	}
+	return t, meanGoal, towards
+}
+
+// roughness is how far points lie off the line between their neighbours: that
+// has 1.5 times the variance of one point. Sizes are rounded to whole MiB.
+func (t *trajectory) roughness() float64 {
+	var m moments
+	for i := 1; i < len(t.points)-1; i++ {
+		a, b, c := t.points[i-1], t.points[i], t.points[i+1]
+		share := (b.allocated - a.allocated) / max(c.allocated-a.allocated, 1)
+		d := b.live - a.live - share*(c.live-a.live)
+		m.add(d * d)
+	}
+	return max(math.Sqrt(m.mean()/1.5), 0.4*mib)
+}
+
+// fitCost splits the cost of a cycle into a fixed part and one for each byte
+// scanned, by least squares; neither is negative. Where the live heap hardly
+// varies the two cannot be told apart, and need not be: all of it then counts
+// as proportional.
+func (t *trajectory) fitCost(cycles []cell.Cycle) {
+	var n, sx, sy, sxx, sxy float64
+	var xs, ys []float64
+	for i, c := range cycles {
+		if c.Forced || i == 0 && len(cycles) > 5 {
+			continue
+		}
+		x := max(float64(c.LiveBytes)+mib/2-max(float64(c.EndBytes-c.StartBytes), 0), mib/4) + float64(c.StackBytes+c.GlobalBytes)
+		y := float64(c.CPUNs) / 1e9
+		xs, ys = append(xs, x), append(ys, y)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	if n == 0 {
+		for _, c := range cycles { // all forced: what they cost is known at least
+			sx += float64(c.LiveBytes) + mib/2
+			sy += float64(c.CPUNs) / 1e9
+		}
+		t.costPerByte, t.spread = sy/sx, 1
+		return
+	}
+	t.costPerByte = sy / sx
+	variance := sxx/n - sx*sx/n/n
+	if mean := sx / n; n >= 5 && variance > 0.04*mean*mean {
+		slope := (sxy/n - sx*sy/n/n) / variance
+		if fixed := sy/n - slope*sx/n; slope > 0 && fixed > 0 {
+			t.costFixed, t.costPerByte = fixed, slope
+		} else if slope <= 0 {
+			t.costFixed, t.costPerByte = sy/n, 0
+		}
+	}
+	var square float64
+	for i := range xs {
+		d := ys[i] - t.cost(xs[i])
+		square += d * d
+	}
+	t.spread = math.Sqrt(square/max(n-1, 1)) / (sy / n)
+}
+
+// cost is the CPU time, in seconds, of a cycle that scans the given bytes.
+func (t *trajectory) cost(scanned float64) float64 { return t.costFixed + t.costPerByte*scanned }
+
+// at returns what was live, and the roots, when so much had been allocated.
+func (t *trajectory) at(allocated float64) (live, roots float64) {
+	n := len(t.points)
+	if n == 0 {
+		return mib / 4, 0
+	}
+	lo, hi := 0, n // the first point that lies beyond
+	for lo < hi {
+		if mid := (lo + hi) / 2; t.points[mid].allocated > allocated {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if lo == n {
+		return t.points[n-1].live, t.points[n-1].roots
+	}
+	before := point{}
+	if lo > 0 {
+		before = t.points[lo-1]
+	}
+	next := t.points[lo]
+	share := (allocated - before.allocated) / max(next.allocated-before.allocated, 1)
+	return before.live + share*(next.live-before.live), max(before.roots, next.roots)
+}

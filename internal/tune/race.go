@@ -1,0 +1,255 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// A racer is a setting whose cost is measured instead of predicted.
+type racer struct {
+	config    cell.Config
+	predicted Prediction
+	costs     map[int]float64 // logarithms, by block
+	peaks     []float64       // resident bytes
+	p99s      []float64       // seconds
+	out       string          // why it is out of the race; "" while it is in
+}
+
+const (
+	raceArms   = 6 // at most
+	raceRounds = 4 // at least, before one goes out
+	raceRuns   = 60
+)
+
+// race measures an objective that no model predicts: settings spread over the
+// candidates run in interleaved rounds, and those go out that are slower than
+// the best beyond doubt (a one-sided t-interval of log ratios paired by round,
+// at 0.05 over the number of settings). Of those within the tolerance of the
+// best it takes the one of least memory.
+func (t *tuning) race(m *Model, runs int) (cell.Config, error) {
+	racers := t.racers(m, runs)
+	rng := rand.New(rand.NewPCG(t.Seed, 3))
+	t.block = max(t.block, 1)
+	for n := 0; n < raceRounds || t.undecided(racers); n++ {
+		in := slices.DeleteFunc(slices.Clone(racers), func(r *racer) bool { return r.out != "" })
+		if n >= raceRounds && len(in) > runs {
+			break
+		}
+		rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+		for _, r := range in {
+			runs--
+			if err := t.run1(r); err != nil {
+				return t.Base, err
+			}
+		}
+		t.block++
+		if n+1 >= raceRounds {
+			t.eliminate(racers)
+		}
+	}
+	return t.choose(racers), nil
+}
+
+// firstModel is the model of the run at the default alone, for what a race needs
+// to know of memory.
+func (t *tuning) firstModel(first *cell.Record) (*Model, error) {
+	pilot, err := NewPilot(first)
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewModel([]Pilot{pilot}, t.Noise)
+	if err != nil {
+		return nil, err
+	}
+	t.note(m)
+	return m, nil
+}
+
+// note puts into the result what the model says of all settings.
+func (t *tuning) note(m *Model) {
+	t.result.CliffBytes = m.Cliff()
+	t.result.Predicted = m.predictAll(curveSettings(t.Settings, t.result.CliffBytes, m.roof()))
+	t.result.Frontier = frontier(t.result.Predicted)
+	t.result.Doubts = append(t.result.Doubts, m.doubts...)
+	t.expectRow(t.Base.GOMAXPROCS, m)
+}
+
+// racers are the settings that race: the default, and of the candidates that
+// keep within the memory allowed as many as the runs suffice for.
+func (t *tuning) racers(m *Model, runs int) []*racer {
+	search := t.newSearch(runs)
+	var feasible []Prediction
+	for _, gc := range t.Settings {
+		p := m.Predict(gc)
+		if gc.Percent != t.Base.GC.Percent && search.infeasible(p, m) == "" {
+			feasible = append(feasible, p)
+		}
+	}
+	slices.SortStableFunc(feasible, func(a, b Prediction) int { return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid) })
+	racers := []*racer{t.newRacer(m.Predict(t.Base.GC))}
+	n := min(len(feasible), raceArms-1, max(runs/raceRounds-1, 1))
+	for i := range n {
+		at := len(feasible) - 1
+		if n > 1 {
+			at = int(math.Round(float64(i) * float64(len(feasible)-1) / float64(n-1)))
+		}
+		racers = append(racers, t.newRacer(feasible[at]))
+	}
+	return racers
+}
+
+func (t *tuning) newRacer(p Prediction) *racer {
+	r := &racer{config: t.Base, predicted: p, costs: map[int]float64{}}
+	r.config.GC = p.GC
+	return r
+}
+
+func (t *tuning) run1(r *racer) error {
+	rec, err := t.measure(r.config, t.block)
+	if rec != nil && rec.Err != nil && infeasible(rec.Err) && r.config.GC != t.Base.GC {
+		r.out = "does not run: " + rec.Err.Message
+		t.result.Doubts = append(t.result.Doubts, err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	cost, err := t.Objective.cost(rec)
+	if err != nil {
+		return err
+	}
+	r.costs[t.block] = math.Log(cost)
+	r.peaks = append(r.peaks, rec.Metrics[cell.RSSPeak])
+	if t.MaxP99 > 0 {
+		p99, err := p99Of(rec)
+		if err != nil {
+			return err
+		}
+		r.p99s = append(r.p99s, p99.Seconds())
+	}
+	return nil
+}
+
+// beyond returns the mean of the log ratios of r to o, paired by round, and the
+// half-width of its one-sided interval at the given level.
+func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
+	var sum, square, n float64
+	// In the order of the rounds: the last digit of a sum depends on its order.
+	for _, block := range slices.Sorted(maps.Keys(r.costs)) {
+		if other, ok := o.costs[block]; ok {
+			d := r.costs[block] - other
+			sum, square, n = sum+d, square+d*d, n+1
+		}
+	}
+	if n < 2 {
+		return 0, math.Inf(1)
+	}
+	mean = sum / n
+	deviation := math.Sqrt(max(square-n*mean*mean, 0) / (n - 1))
+	return mean, studentQuantile(1-level, n-1) * deviation / math.Sqrt(n)
+}
+
+// studentQuantile is the quantile of Student's distribution for three degrees
+// of freedom or more (Abramowitz and Stegun, 26.7.5).
+func studentQuantile(p, degrees float64) float64 {
+	z := math.Sqrt2 * math.Erfinv(2*p-1)
+	z3, z5 := z*z*z, z*z*z*z*z
+	return z + (z3+z)/(4*degrees) + (5*z5+16*z3+3*z)/(96*degrees*degrees) + (3*math.Pow(z, 7)+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3))
+}
+
+// best is the racer of least mean cost of those that are in.
+func best(racers []*racer) *racer {
+	var least *racer
+	for _, r := range racers {
+		if r.out != "" || len(r.costs) == 0 {
+			continue
+		}
+		if least == nil {
+			least = r
+		} else if mean, _ := r.beyond(least, 0.05); mean < 0 {
+			least = r
+		}
+	}
+	return least
+}
+
+func (t *tuning) eliminate(racers []*racer) {
+	for _, r := range racers {
+		if t.MaxP99 > 0 && r.out == "" && median(r.p99s) > t.MaxP99.Seconds() {
+			r.out = fmt.Sprintf("its p99 of %v is above the %v allowed", seconds(median(r.p99s)), t.MaxP99)
+		}
+	}
+	top := best(racers)
+	for _, r := range racers {
+		if r.out != "" || r == top {
+			continue
+		}
+		if mean, half := r.beyond(top, 0.05/float64(len(racers))); mean-half > math.Log(1+t.Tolerance) {
+			r.out = fmt.Sprintf("costs %.2f times as much as %s", math.Exp(mean), top.config.GC)
+		}
+	}
+}
+
+// undecided reports whether more rounds could change the choice.
+func (t *tuning) undecided(racers []*racer) bool {
+	in := 0
+	top := best(racers)
+	if top == nil {
+		return false
+	}
+	certain := true
+	for _, r := range racers {
+		if r.out != "" {
+			continue
+		}
+		in++
+		mean, half := r.beyond(top, 0.05/float64(len(racers)))
+		certain = certain && (r == top || mean+half < math.Log(1+t.Tolerance))
+	}
+	return in > 1 && !certain
+}
+
+// choose takes the racer of least memory that is within the tolerance, and
+// notes in the result how all fared.
+func (t *tuning) choose(racers []*racer) cell.Config {
+	top := best(racers)
+	var chosen *racer
+	for _, r := range racers {
+		c := Candidate{Prediction: r.predicted, Out: r.out}
+		if len(r.costs) > 1 {
+			mean, half := r.beyond(racers[0], 0.05)
+			c.Cost = &Interval{math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)}
+		}
+		t.result.Candidates = append(t.result.Candidates, c)
+		if top == nil || r.out != "" {
+			continue
+		}
+		if mean, _ := r.beyond(top, 0.05); mean <= math.Log(1+t.Tolerance) && (chosen == nil || median(r.peaks) < median(chosen.peaks)) {
+			chosen = r
+		}
+	}
+	if chosen == nil {
+		t.result.Outcome = Inconclusive
+		t.result.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99, seconds(median(racers[0].p99s)))
+		return t.Base
+	}
+	t.result.Expected = chosen.predicted
+	t.result.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the default by more than %.0f %%", len(racers), 100*t.Tolerance)
+	return chosen.config
+}
+
+func seconds(v float64) time.Duration {
+	return time.Duration(v * float64(time.Second)).Round(time.Microsecond)
+}
+
+func median(values []float64) float64 {
+	return stat.Summarize(stat.Series{Values: slices.Clone(values)}).Median
+}

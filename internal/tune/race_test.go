@@ -1,0 +1,155 @@
+package tune
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// raced tunes a simulated server whose 99th percentile is given by the setting.
+func raced(t *testing.T, o Objective, noise float64, p99 func(gc cell.GC) float64, change func(*Config)) *Result {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, 7))
+	p := program(0.2)
+	c := Config{Base: cell.Config{Workload: "serve", Command: []string{"server"}, GC: cell.DefaultGC}, Objective: o, Budget: 5 * time.Minute, Seed: 1}
+	if change != nil {
+		change(&c)
+	}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		v := p99(c.GC) * math.Exp(noise*rng.NormFloat64())
+		rec.Set(cell.FigurePrefix+"p99-ns", v)
+		rec.Set(cell.FigurePrefix+"req/s", 1e9/v)
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// better halves the percentile from GOGC=400 on.
+func better(gc cell.GC) float64 {
+	if gc.Percent < 0 || gc.Percent >= 400 {
+		return 1e6
+	}
+	return 2e6
+}
+
+func TestRaceFindsWhatNoModelPredicts(t *testing.T) {
+	for _, o := range []Objective{"min:p99-ns", "max:req/s", "req/s"} {
+		r := raced(t, o, 0.05, better, nil)
+		if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 {
+			t.Errorf("%s: %s (%s) %s", o, r.Outcome, r.Reason, r.Setting.GC)
+		}
+		var b strings.Builder
+		if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "measured in rounds: ") {
+			t.Errorf("%s: %v\n%s", o, err, b.String())
+		}
+		for _, c := range r.Candidates {
+			if c.Out == "" && c.Cost != nil && c.Cost.Mid > 1.5 {
+				t.Errorf("%s: %s is still in: %+v", o, c.GC, c.Cost)
+			}
+		}
+	}
+}
+
+func TestRaceLeavesTheDefaultWhereNothingGains(t *testing.T) {
+	wrong := 0
+	for range 5 {
+		if r := raced(t, "min:p99-ns", 0.05, func(cell.GC) float64 { return 1e6 }, nil); r.Outcome == Recommended {
+			wrong++
+		}
+	}
+	if wrong > 1 {
+		t.Errorf("%d of 5 races between equals ended in a recommendation", wrong)
+	}
+}
+
+// TestBoundOfLatency has GOGC=1600 and more break the bound, and then all.
+func TestBoundOfLatency(t *testing.T) {
+	worse := func(gc cell.GC) float64 {
+		if gc.Percent < 0 || gc.Percent >= 1600 {
+			return 5e6
+		}
+		return 1e6
+	}
+	r := raced(t, CPU, 0.02, worse, func(c *Config) { c.MaxP99 = 2 * time.Millisecond })
+	if r.Outcome != Recommended || worse(r.Setting.GC) != 1e6 {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+	r = raced(t, CPU, 0.02, worse, func(c *Config) { c.MaxP99 = time.Microsecond })
+	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "99th percentile within 1µs") {
+		t.Errorf("%s (%s)", r.Outcome, r.Reason)
+	}
+	// The default breaks the bound: what keeps it is recommended.
+	r = raced(t, CPU, 0.02, better, func(c *Config) { c.MaxP99 = 1500 * time.Microsecond })
+	if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 || !strings.Contains(r.Reason, "which the default does not") {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
+// TestBoundOfMemory allows less than the default takes.
+func TestBoundOfMemory(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.1), 0.01, func(c *Config) { c.MaxPeakBytes = 85 * mib })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Setting.GC.LimitBytes == 0 || r.Setting.GC.LimitBytes > 85*mib || !strings.Contains(r.Reason, "which the default does not") {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+	if margin := float64(r.Setting.GC.LimitBytes) / float64(r.CliffBytes); margin < leastMargin {
+		t.Errorf("the limit is %.2f times the cliff", margin)
+	}
+	var b strings.Builder
+	if err := r.Write(&b); err != nil || !strings.Contains(b.String(), "the limit here is") || !strings.Contains(b.String(), "GOMEMLIMIT") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestObjective(t *testing.T) {
+	for s, want := range map[string]bool{"wall": true, "p99.9": true, "ns/op": true, "min:a.b": true, "max:rate": true, "min:": false, "speed": false, "p95": false, "avg:x": false, "": false} {
+		if _, err := ParseObjective(s); (err == nil) != want {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	if !Objective("MB/s").rises(false) || Objective("ns/op").rises(false) || Objective("min:MB/s").rises(false) || !Throughput.rises(true) || Throughput.rises(false) {
+		t.Error("the direction of an objective is wrong")
+	}
+	rec := &cell.Record{}
+	rec.Set(cell.FigurePrefix+"MB/s", 4)
+	if got, err := Objective("MB/s").cost(rec); err != nil || got != 0.25 {
+		t.Errorf("%v, %v; want 0.25", got, err)
+	}
+	if _, err := P99.cost(rec); err == nil || !strings.Contains(err.Error(), "MB/s") {
+		t.Errorf("no latency: %v", err)
+	}
+}
+
+func TestStudentQuantile(t *testing.T) {
+	for _, tc := range []struct{ p, degrees, want float64 }{{0.95, 3, 2.353}, {0.99, 3, 4.541}, {0.95, 10, 1.812}, {0.99, 5, 3.365}, {0.5, 7, 0}} {
+		if got := studentQuantile(tc.p, tc.degrees); math.Abs(got-tc.want) > 0.03*tc.want+1e-9 {
+			t.Errorf("%v of %v degrees: %.3f, want %.3f", tc.p, tc.degrees, got, tc.want)
+		}
+	}
+}
+
+// The same costs give the same interval, to the last digit.
+func TestBeyondIsRepeatable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	r, o := &racer{costs: map[int]float64{}}, &racer{costs: map[int]float64{}}
+	for block := range 40 {
+		r.costs[block], o.costs[block] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	mean, half := r.beyond(o, 0.05)
+	for range 100 {
+		if m, h := r.beyond(o, 0.05); m != mean || h != half {
+			t.Fatalf("%v ± %v, then %v ± %v", mean, half, m, h)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package tune
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// What the pacer of the runtime does (runtime/mgcpacer.go, Go 1.19 to 1.26).
+const (
+	minimumHeap  = 4 * mib // the goal is at least this times GOGC/100
+	runwayShare  = 0.297   // marking begins so late that at most this share of the room is allocated meanwhile
+	latestShare  = 0.95    // and never later than at this share of it
+	limitReserve = 0.03    // of GOMEMLIMIT is held back, 1 MiB at least
+	// maxGCShare is where the runtime's limiter stops assists.
+	maxGCShare  = 0.5
+	beginJitter = 0.05    // of the room, standard deviation
+	maxReplay   = 1 << 20 // cycles; more stand for a collector that never rests
+)
+
+// A replay is what the collector does in one life of the program.
+type replay struct {
+	cycles   int     // without those that the program asks for
+	seconds  float64 // CPU
+	goal     float64 // sum of the goals, each by what was allocated towards it
+	weight   float64
+	peak     float64 // heap, bytes
+	marking  float64 // bytes allocated while marking
+	starving bool    // the limit leaves no room above what is live
+	// By how much chance moves the mean goal and the peak: standard deviations,
+	// in bytes.
+	goalSpread, peakSpread float64
+}
+
+// run replays the life of a process under a setting. Beside the heap it
+// occupies other bytes, which count to GOMEMLIMIT. With chance, cycles begin a
+// little earlier or later, and see as much more or less live as the trajectory
+// leaves open; without, where they are expected.
+func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
+	var r replay
+	var allocated, marked, live, roots float64
+	ratio := float64(gc.Percent) / 100
+	forced := t.forced
+	for n := 0; n < maxReplay; n++ {
+		goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio)
+		if gc.Percent < 0 {
+			goal = t.total * 4 // out of reach
+		}
+		if gc.LimitBytes > 0 {
+			limit := float64(gc.LimitBytes)
+			most := limit - other - max(limitReserve*limit, mib)
+			if most < goal {
+				goal = max(most, marked)
+			}
+		}
+		room := goal - marked
+		if room < max(0.005*marked, mib/16) && gc.LimitBytes > 0 {
+			r.starving = true
+			room = max(0.005*marked, mib/16)
+		}
+		// When marking begins depends on how long it will take.
+		live, roots = t.at(allocated + room)
+		cost := t.cost(live + roots)
+		black := min(t.floating*cost, runwayShare*room)
+		begin := min(room-black, max(latestShare*room, room-minimumHeap))
+		if chance != nil {
+			begin *= max(1+beginJitter*chance.NormFloat64(), 0.5)
+		}
+		if len(forced) > 0 && forced[0].allocated <= allocated+begin {
+			f := forced[0]
+			forced = forced[1:]
+			fresh := max(f.allocated-allocated, 0)
+			r.peak = max(r.peak, marked+fresh+f.black)
+			r.seconds += f.seconds
+			live, _ = t.at(f.allocated)
+			allocated += fresh + f.black
+			marked = live + f.black
+			continue
+		}
+		if allocated+begin >= t.total {
+			r.peak = max(r.peak, marked+t.total-allocated)
+			return r
+		}
+		r.peak = max(r.peak, marked+begin+black)
+		if n > 0 { // the first goal is that of every program; pilots leave it out too
+			r.goal += goal * (begin + black)
+			r.weight += begin + black
+		}
+		r.seconds += cost
+		r.cycles++
+		r.marking += black
+		live, _ = t.at(allocated + begin)
+		if chance != nil {
+			live = max(live+t.rough*chance.NormFloat64(), live/2)
+		}
+		allocated += begin + black
+		marked = live + black
+	}
+	r.starving = true
+	r.seconds *= max(t.total/max(allocated, 1), 1)
+	return r
+}
+
+// replayAll replays all processes of a pilot. They are taken to run at the
+// same time: peaks add up only where the runs overlap, which is not known, so
+// the largest counts.
+func (p *Pilot) replayAll(gc cell.GC, other float64, chance *rand.Rand) replay {
+	var sum replay
+	for i := range p.streams {
+		r := p.streams[i].run(gc, other, chance)
+		sum.cycles += r.cycles
+		sum.seconds += r.seconds
+		sum.goal += r.goal
+		sum.weight += r.weight
+		sum.marking += r.marking
+		sum.peak = max(sum.peak, r.peak)
+		sum.starving = sum.starving || r.starving
+	}
+	return sum
+}
+
+const (
+	lives      = 24 // that the deviation is taken over
+	manyCycles = 40 // of these chance moves the mean little
+)
+
+// chances replays a pilot's processes, and where cycles are few also under many
+// courses of chance: that tells by how much it matters where they fall.
+func (p *Pilot) chances(gc cell.GC, other float64) replay {
+	r := p.replayAll(gc, other, nil)
+	if r.cycles >= manyCycles || r.starving {
+		return r
+	}
+	var goals, peaks moments
+	for i := range lives {
+		life := p.replayAll(gc, other, rand.New(rand.NewPCG(uint64(i), 9)))
+		if life.weight > 0 {
+			goals.add(life.goal / life.weight)
+		}
+		peaks.add(life.peak)
+	}
+	r.goalSpread, r.peakSpread = goals.deviation(), peaks.deviation()
+	return r
+}
+
+// moments are the sums that a mean and a deviation come from.
+type moments struct{ n, sum, square float64 }
+
+func (m *moments) add(v float64) { m.n, m.sum, m.square = m.n+1, m.sum+v, m.square+v*v }
+
+func (m *moments) mean() float64 { return m.sum / max(m.n, 1) }
+
+func (m *moments) deviation() float64 {
+	return math.Sqrt(max(m.square/max(m.n, 1)-m.mean()*m.mean(), 0))
+}

@@ -1,0 +1,55 @@
+package tune
+
+import (
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Row is what the model expects of each candidate at one value of
+// GOMAXPROCS: a row of the map of GC settings and GOMAXPROCS.
+type Row struct {
+	Procs    int          `json:"gomaxprocs,omitempty"` // 0 leaves it to the runtime
+	Ran      int          `json:"ran"`                  // GOMAXPROCS as the program's own lines say
+	Settings []Prediction `json:"settings"`
+}
+
+// expectRow notes what a model of runs at one GOMAXPROCS expects of all
+// candidates.
+func (t *tuning) expectRow(procs int, m *Model) {
+	row := Row{Procs: procs}
+	for _, p := range m.pilots {
+		row.Ran = max(row.Ran, p.Procs)
+	}
+	for _, gc := range t.Settings {
+		row.Settings = append(row.Settings, m.Predict(gc))
+	}
+	t.result.Rows = append(t.result.Rows, row)
+}
+
+// expectProcs does so for runs with a GOMAXPROCS of their own. Runs without a
+// collection tell nothing of other settings: then there is no row.
+func (t *tuning) expectProcs(procs int, records []*cell.Record) {
+	var pilots []Pilot
+	for _, rec := range records {
+		if p, err := NewPilot(rec); err == nil {
+			pilots = append(pilots, p)
+		}
+	}
+	if m, err := NewModel(pilots, t.Noise); err == nil {
+		t.expectRow(procs, m)
+	}
+}
+
+// MapMetrics are the metrics to show over GC settings and GOMAXPROCS, and
+// whether more of each is better: the objective, and beside it wall time or,
+// where that is the objective or says nothing, CPU time.
+func (r *Result) MapMetrics() (metrics [2]string, rises [2]bool) {
+	served := isServed(r.Base)
+	metrics = [2]string{r.Objective.metric(served), cell.WallTime}
+	if served || metrics[0] == cell.WallTime {
+		metrics[1] = cell.TotalCPU
+	}
+	if metrics[0] == metrics[1] {
+		metrics[1] = cell.RSSPeak
+	}
+	return metrics, [2]bool{r.Objective.rises(served), false}
+}

@@ -1,0 +1,293 @@
+package tune
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// record is a run of a simulated program as the runner would report it: with
+// every cycle of its life.
+func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.Record {
+	p := s.run(c.GC, noise, rng)
+	rec := &cell.Record{Cell: cell.Cell{Config: c}}
+	rec.Set(cell.WallTime, p.Wall)
+	rec.Set(cell.TotalCPU, p.CPU)
+	rec.Set(cell.RSSPeak, p.PeakBytes)
+	rec.Set(cell.GCCPUTotal, p.GCSeconds)
+	r := s.life.run(c.GC, 6*mib, nil)
+	if r.cycles == 0 {
+		return rec
+	}
+	live := s.life.points[0].live
+	black := r.marking / float64(r.cycles)
+	goal := r.peak
+	if r.weight > 0 {
+		goal = r.goal / r.weight
+	}
+	for i := range r.cycles {
+		rec.Cycles = append(rec.Cycles, cell.Cycle{AtNs: int64(float64(i+1) * p.Wall / float64(r.cycles+1) * 1e9), MarkNs: 1e6,
+			CPUNs: int64(p.GCSeconds / float64(r.cycles) * 1e9), StartBytes: int64(goal - black), EndBytes: int64(goal), LiveBytes: int64(live + black), GoalBytes: int64(goal), Procs: 2})
+	}
+	return rec
+}
+
+func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*Config)) (*Result, error) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: 3 * time.Minute, Noise: noise, Seed: 1}
+	if change != nil {
+		change(&c)
+	}
+	return Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := program.record(c, noise, rng)
+		rec.Cell.Block = block
+		return rec, nil
+	})
+}
+
+// program returns a simulated program that spends the given share of its CPU
+// time in collection at the default.
+func program(share float64) simulated {
+	const live, total = 40 * mib, 40 * 100 * mib
+	s := simulated{work: 3, perSecond: 1.6, perByte: 0.7e-9, procs: 2}
+	s.life = trajectory{points: []point{{1, live, 0}, {total, live, 0}}, total: total, procs: 2, costPerByte: s.work * share / (1 - share) / total, spread: 0.1}
+	s.life.floating = 0.48 * total / s.work / 0.56
+	return s
+}
+
+func TestTuneRecommendsWhatGains(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.3), 0.01, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Setting.GC.Percent < 200 || r.Gains[0].Ratio.Hi >= 0.9 {
+		t.Errorf("%s (%s) %s: %+v", r.Outcome, r.Reason, r.Setting.GC, r.Gains)
+	}
+	var b strings.Builder
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"recommended: GOGC=", "fresh paired rounds", "peak memory", "cliff:", "systemd", "Dockerfile", "Kubernetes", "gcctl.Start", "90 % intervals"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the answer lacks %q:\n%s", want, b.String())
+		}
+	}
+	if lines := strings.Count(b.String(), "\n"); lines > 40 {
+		t.Errorf("the answer has %d lines: more than a screen", lines)
+	}
+}
+
+func TestTuneLeavesTheDefaultWhereNothingGains(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.004), 0.01, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != DefaultGood || r.Setting.GC != cell.DefaultGC {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
+// TestTuneIsNotSureInNoise gives a small gain in much noise, and few pairs.
+func TestTuneIsNotSureInNoise(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.08), 0.25, func(c *Config) { c.Pairs = 4 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome == Recommended {
+		t.Errorf("%s (%s) with 25 %% noise", r.Outcome, r.Reason)
+	}
+}
+
+func TestTuneSavesMemory(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.01), 0.004, func(c *Config) { c.Objective = RSS })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Setting.GC.Percent >= 100 {
+		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
+func TestTuneRefuses(t *testing.T) {
+	short := program(0.01)
+	short.life.costPerByte /= 100
+	short.work = 0.02
+	if _, err := tuneSimulated(t, short, 0, nil); !errors.Is(err, ErrShort) {
+		t.Errorf("a run of 20 ms: %v", err)
+	}
+	if _, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) { c.Budget = 20 * time.Second }); err == nil || !strings.Contains(err.Error(), "--budget") {
+		t.Errorf("a budget of 20 s: %v", err)
+	}
+	r, err := tuneSimulated(t, program(0.3), 0.01, func(c *Config) { c.MaxPeakBytes = 20 * mib })
+	if err != nil || r.Outcome != Inconclusive || !strings.Contains(r.Reason, "memory allowed") {
+		t.Errorf("less memory than is live: %s (%s), %v", r.Outcome, r.Reason, err)
+	}
+}
+
+// TestTuneRacesWhatDoesNotFit tunes a program of which collections cost ten times
+// what its trace says, as where other processes collect untraced: the model says
+// that it does not know, and settings race.
+func TestTuneRacesWhatDoesNotFit(t *testing.T) {
+	p := program(0.06)
+	p.perSecond = 16
+	r, err := tuneSimulated(t, p, 0.01, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raced := 0
+	for _, c := range r.Candidates {
+		if c.Cost != nil {
+			raced++
+		}
+	}
+	if r.Outcome != Recommended || r.Setting.GC.Percent < 200 || raced < 3 || !strings.Contains(strings.Join(r.Doubts, " "), "untraced") {
+		t.Errorf("%s (%s) %s, %d raced, doubts %q", r.Outcome, r.Reason, r.Setting.GC, raced, r.Doubts)
+	}
+	// The default is not called as good where there are no runs to show it.
+	r, err = tuneSimulated(t, p, 0.01, func(c *Config) { c.Budget, c.Pairs = 65*time.Second, 4 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "--budget") {
+		t.Errorf("%s (%s)", r.Outcome, r.Reason)
+	}
+}
+
+// TestTuneExpectsRows tries further values of GOMAXPROCS: each has a row of the
+// map that covers all candidates, and its runs are expected where they were
+// measured.
+func TestTuneExpectsRows(t *testing.T) {
+	p := program(0.3)
+	rng := rand.New(rand.NewPCG(5, 5))
+	var ones []*cell.Record
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Procs: []int{1, 4}, Seed: 1}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if c.GOMAXPROCS == 1 { // half the CPUs, twice the time
+			rec.Set(cell.WallTime, 2*rec.Metrics[cell.WallTime])
+			ones = append(ones, rec)
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != 3 || r.Rows[0].Procs != 0 || r.Rows[0].Ran != 2 || r.Rows[1].Procs != 1 || r.Rows[2].Procs != 4 {
+		t.Fatalf("rows %+v", r.Rows)
+	}
+	for i, row := range r.Rows {
+		if len(row.Settings) != len(r.Rows[0].Settings) || len(row.Settings) < 11 {
+			t.Errorf("row %d expects %d settings", i, len(row.Settings))
+		}
+	}
+	measured := ones[0]
+	for i, expected := range r.Rows[1].Settings {
+		wall := r.Rows[0].Settings[i].Wall.Mid
+		if expected.GC == measured.Cell.GC {
+			wall = measured.Metrics[cell.WallTime] / 2
+		}
+		if off := expected.Wall.Mid/(2*wall) - 1; math.Abs(off) > 0.2 {
+			t.Errorf("GOMAXPROCS=1, %s: %v s expected, %+.2f off", expected.GC, expected.Wall.Mid, off)
+		}
+	}
+	if metrics, rises := r.MapMetrics(); metrics != [2]string{cell.WallTime, cell.TotalCPU} || rises != [2]bool{} {
+		t.Errorf("maps of %q, %v", metrics, rises)
+	}
+	served := Result{Objective: "max:rps", Base: cell.Config{Workload: "serve"}}
+	if metrics, rises := served.MapMetrics(); metrics != [2]string{"/figure:rps", cell.TotalCPU} || !rises[0] {
+		t.Errorf("maps of %q, %v", metrics, rises)
+	}
+}
+
+// TestTuneGoesOnWithoutWhatFails runs out of memory above GOGC=400.
+func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
+	p := program(0.3)
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Seed: 1}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if c.GC.Percent > 400 || c.GC.Percent < 0 {
+			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "killed"}
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != Recommended || r.Setting.GC.Percent > 400 || r.Setting.GC.Percent < 150 || len(r.Doubts) == 0 {
+		t.Errorf("%s (%s): %s, doubts %q", r.Outcome, r.Reason, r.Setting.GC, r.Doubts)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference}, stat.Comparison{Verdict: stat.Worse}
+	tight, wide := none, none
+	tight.Lo, tight.Hi, wide.Lo, wide.Hi = 0.99, 1.01, 0.9, 1.1
+	slow := worse
+	slow.Lo, slow.Hi = 1.05, 1.1
+	for _, tc := range []struct {
+		objective  Objective
+		main, wall stat.Comparison
+		want       string
+	}{
+		{Wall, better, better, Recommended},
+		{Wall, worse, worse, DefaultGood},
+		{Wall, tight, tight, DefaultGood},
+		{Wall, wide, wide, Inconclusive},
+		{Wall, stat.Comparison{Verdict: stat.Inconclusive}, wide, Inconclusive},
+		{RSS, better, tight, Recommended},
+		{RSS, better, wide, Inconclusive},
+		{RSS, better, slow, DefaultGood},
+	} {
+		if got, reason := verdict(tc.objective, 0.02, tc.main, tc.wall); got != tc.want {
+			t.Errorf("%s, %+v, wall %+v: %s (%s), want %s", tc.objective, tc.main, tc.wall, got, reason, tc.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	p := program(0.3)
+	recorded, err := tuneSimulated(t, p, 0.01, nil)
+	if err != nil || recorded.Outcome != Recommended {
+		t.Fatal(recorded.Outcome, err)
+	}
+	rng := rand.New(rand.NewPCG(6, 6))
+	c := Config{Base: recorded.Base, Objective: Wall, Seed: 2}
+	for want, program := range map[string]simulated{Holds: p, Lost: program(0.01)} {
+		got, err := Check(c, recorded, 0.05, func(c cell.Config, block int) (*cell.Record, error) {
+			return program.record(c, 0.005, rng), nil
+		})
+		if err != nil || got.Outcome != want {
+			t.Errorf("%+v, %v; want %s", got, err, want)
+		}
+	}
+	if _, err := Check(c, &Result{}, 0.05, nil); err == nil {
+		t.Error("a result without gains: no error")
+	}
+}
+
+func TestSettingText(t *testing.T) {
+	for want, c := range map[string]cell.Config{
+		"GOGC=100":                 {GC: cell.DefaultGC},
+		"GOGC=off GOMEMLIMIT=1GiB": {GC: cell.GC{Percent: -1, LimitBytes: 1 << 30}},
+		"GOGC=400 GOMAXPROCS=1":    {GC: cell.GC{Percent: 400}, GOMAXPROCS: 1},
+		"GOMEMLIMIT=1GiB":          {GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}},
+		"GOMAXPROCS=3":             {GC: cell.DefaultGC, GOMAXPROCS: 3},
+	} {
+		if got := settingText(c); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+	if s := bytesText(math.Pow(2, 34)); s != "16.0 GiB" {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,26 @@
+// Package tune finds the settings of Go's collector that suit a program it
+// has never seen, which runs unmodified.
+//
+// A [Pilot] is one run of the program, read from its gctrace. It gives the
+// program's trajectory: how much was live when how much had been allocated,
+// which does not depend on the settings. A [Model] replays that trajectory
+// through the rules of the runtime's pacer under any GOGC and GOMEMLIMIT, and
+// so knows how often the collector would run, at what CPU time, up to what
+// heap. A regression with priors turns that into wall time, CPU time and peak
+// memory, each with an interval that should hold 90 % of what is measured. A
+// [Search] spends runs where the objective is least certain. Objectives that
+// no model predicts, such as a server's latency or a figure that the program
+// prints, race in interleaved rounds instead. [Tune] does the whole of it:
+// pilots, search or race, and a re-test of the winner against the default in
+// paired, interleaved fresh runs, which alone gives the verdict.
+//
+// The derivation, units and sources are in docs/tune.md.
+//
+// What it does not do: it predicts no latency, takes the load on a server for
+// given, and the processes of a program for independent of each other.
+// Where it is not sure it says so in Doubts: measure there.
+//
+// All functions compute; only the function that is handed to [Search.Find] and
+// [Tune] runs anything. Models and pilots are not changed once made and may be
+// shared between goroutines.
+package tune
