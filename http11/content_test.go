@@ -92,7 +92,7 @@ func TestNoAllocations(t *testing.T) {
 				c.SetStatus(400)
 				return
 			}
-			copy(c.Alloc(100), "request memory")
+			copy(c.UnsafeAlloc(100), "request memory")
 			c.SetHeader("Content-Type", "text/plain")
 			c.WriteString("Hello, World!")
 		})})

@@ -10,8 +10,8 @@
 //
 // A [View] is valid until the handler returns; String, Clone and AppendTo copy
 // out of it, and using it later panics. [Request.Retain] keeps a whole request,
-// [Context.Alloc] makes memory that lasts as long as the request. Neither holds
-// Go pointers: the collector does not look into request memory.
+// [Context.UnsafeAlloc] makes memory that lasts as long as the request. Neither
+// holds Go pointers: the collector does not look into request memory.
 //
 // Parsing is strict: what RFC 9112 and RFC 9110 leave two readings of is
 // refused, and the connection is closed. A body is read when the handler asks
@@ -36,8 +36,8 @@
 //
 // Every way back into a request carries its epoch, and is refused when the
 // handler has returned, in every build: [ErrEnded], or a panic. Only
-// [View.UnsafeBytes] and [Context.Alloc] hand out memory that nothing checks.
-// docs/adr/0009 says why it is done so.
+// [View.UnsafeBytes] and [Context.UnsafeAlloc] hand out memory that nothing
+// checks. docs/adr/0009 says why it is done so.
 //
 // # What it does not do
 //

@@ -15,7 +15,7 @@ func ExampleRequests() {
 	defer requests.Close()
 
 	r := requests.Begin()
-	in := r.Alloc(64)
+	in := r.UnsafeAlloc(64)
 	n := copy(in, "GET /hello?to=you HTTP/1.1\r\nHost: example.com\r\n\r\n")
 	if _, err := requests.Parse(r, in[:n]); err != nil {
 		panic(err)

@@ -85,7 +85,7 @@ func (q *quarantine) leave(b block) {
 	for i, c := range b.mem {
 		if c != poison {
 			panic(fmt.Sprintf("http11: request memory was written to after its request had ended, at byte %d of a block: %q; "+
-				"drop what Alloc and UnsafeBytes return before the handler returns, or Retain the request",
+				"drop what UnsafeAlloc and UnsafeBytes return before the handler returns, or Retain the request",
 				i, b.mem[i:min(len(b.mem), i+16)]))
 		}
 	}

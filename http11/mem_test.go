@@ -91,7 +91,7 @@ func mustPanic(t *testing.T, f func(), want ...string) {
 func TestRetainedRequestsOutlastTheConnection(t *testing.T) {
 	everyMode(t, func(t *testing.T, m *memory) {
 		q := begin(t, m, typical)
-		extra := q.Alloc(100)
+		extra := q.UnsafeAlloc(100)
 		copy(extra, "allocated")
 		kept := q.Retain()
 		path := q.Path()
@@ -137,7 +137,7 @@ func TestActiveRequestsFit(t *testing.T) {
 		structs := 0
 		for range 1000 {
 			q := begin(t, m, typical)
-			copy(q.Alloc(1024), "a response")
+			copy(q.UnsafeAlloc(1024), "a response")
 			requests = append(requests, q)
 			structs += int(unsafe.Sizeof(*q.r)) + cap(q.r.head.fields)*int(unsafe.Sizeof(field{}))
 		}
@@ -263,7 +263,7 @@ func TestWritesAfterTheEndAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := begin(t, m, typical)
-		b := q.Alloc(100)
+		b := q.UnsafeAlloc(100)
 		q.r.drop()
 		if b[0] != poison {
 			t.Errorf("%v: memory of an ended request holds %#x, want poison", mode, b[0])
@@ -336,7 +336,7 @@ func TestRequestsAllocateNothing(t *testing.T) {
 		for _, text := range []string{typical, many} {
 			memtest.Allocs(t, 0, func() {
 				q := begin(t, m, text)
-				q.Alloc(5000)
+				q.UnsafeAlloc(5000)
 				q.Header("x-custom-header")
 				q.r.carry(nil)
 				q.r.drop()
@@ -381,7 +381,7 @@ func TestAccessAfterTheEndFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := begin(t, m, typical)
-		b := q.Alloc(100)
+		b := q.UnsafeAlloc(100)
 		b[7] = 1
 		q.r.drop()
 		func() {
@@ -408,7 +408,7 @@ func TestMemoryThatWentBackIsReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := begin(t, m, typical)
-		b := q.Alloc(100)
+		b := q.UnsafeAlloc(100)
 		q.r.drop()
 		m.close()
 		if s := m.stats(); s.ChunksMade == 0 || s.ChunksMade != s.ChunksFreed {

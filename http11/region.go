@@ -64,11 +64,20 @@ func (r *region) alloc(n int) []byte {
 	return r.cur[at:r.off:r.off]
 }
 
+// extra is alloc for a request that has begun: its response may be the last
+// allocation, with room to grow.
+func (r *region) extra(n int) []byte {
+	if r.x != nil {
+		return r.x.take(n)
+	}
+	return r.alloc(n)
+}
+
 // grow makes a new block with at least n bytes the current one. Each is twice
 // as large as the one before, up to a bound.
 func (r *region) grow(n int) {
 	if n < 0 {
-		panic("http11: Alloc: the size is negative")
+		panic("http11: UnsafeAlloc: the size is negative")
 	}
 	size := r.memory.config.BlockBytes
 	if len(r.blocks) > 0 {

@@ -125,18 +125,19 @@ func (q Request) all(op string, base uint64, fields *[]field) iter.Seq2[View, Vi
 	}
 }
 
-// Alloc returns n bytes of unspecified contents that last as long as the
-// request. Nothing checks that they are used no longer than that, except in
-// builds with isobar_debug.
-func (q Request) Alloc(n int) []byte {
+// UnsafeAlloc returns n bytes of request memory. Their contents are unspecified,
+// so write before you read: they may be another request's. Nothing checks that
+// they are used only while the request lasts; afterwards they are another
+// request's, as builds with isobar_debug notice. So neither the slice nor a part
+// of it may outlive the handler, or the Retained: not in a goroutine, a map, a
+// cache or a string made of it without copying. Go pointers must not be stored
+// in it, because the collector does not look into request memory.
+func (q Request) UnsafeAlloc(n int) []byte {
 	if !q.r.enter(q.epoch, true) {
-		panic(q.r.late("Alloc"))
+		panic(q.r.late("UnsafeAlloc"))
 	}
 	defer q.r.pass()
-	if x := q.r.x; x != nil {
-		return x.take(n)
-	}
-	return q.r.alloc(n)
+	return q.r.extra(n)
 }
 
 // Retain keeps the request, its views and what was allocated for it beyond the

@@ -45,7 +45,7 @@ func soakHandler(c *Context) {
 		if err != nil {
 			return
 		}
-		copy(c.Alloc(body.Len()+100), "memory of the request")
+		copy(c.UnsafeAlloc(body.Len()+100), "memory of the request")
 		fmt.Fprintf(c, "%d", body.Len())
 	}
 }

@@ -56,7 +56,7 @@ func init() {
 		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
 		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
-		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.Alloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
+		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.UnsafeAlloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
 		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
 		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
 	}

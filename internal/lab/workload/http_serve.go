@@ -32,7 +32,7 @@ func (t *httpServer) http11() func(net.Listener) error {
 
 func (t *httpServer) http11Handler() http11.HandlerFunc {
 	reply, alloc, wait := t.params.Bytes("reply"), t.params.Bytes("alloc"), t.params.Duration("wait")
-	scratch := func(c *http11.Context) []byte { return c.Alloc(alloc) }
+	scratch := func(c *http11.Context) []byte { return c.UnsafeAlloc(alloc) }
 	if t.params.String("from") == "heap" {
 		scratch = func(*http11.Context) []byte { return make([]byte, alloc) }
 	}

@@ -218,14 +218,14 @@ func (t *httpMem) inRegion(r *regionRequest) {
 		t.requests.End(r.req)
 		r.req = t.requests.Begin()
 	}
-	r.head = r.req.Alloc(t.shape.partBytes)
+	r.head = r.req.UnsafeAlloc(t.shape.partBytes)
 	r.ends = r.ends[:0]
 	at := 0
 	for _, part := range t.shape.parts {
 		at += copy(r.head[at:], part)
 		r.ends = append(r.ends, uint32(at))
 	}
-	r.body = r.req.Alloc(len(t.shape.body))
+	r.body = r.req.UnsafeAlloc(len(t.shape.body))
 	copy(r.body, t.shape.body)
 }
 
