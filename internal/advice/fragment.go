@@ -17,7 +17,7 @@ type Fragment struct {
 func Style() template.CSS {
 	css, err := assets.ReadFile("assets/advice.css")
 	if err != nil {
-		panic("advisor: Style: " + err.Error()) // it is embedded
+		panic("advice: Style: " + err.Error()) // it is embedded
 	}
 	return template.CSS(css)
 }

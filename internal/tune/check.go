@@ -34,7 +34,7 @@ func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, erro
 		}
 	}
 	if was <= 0 {
-		return nil, errors.New("tuner: check: the recorded result has no measured gain: tune again")
+		return nil, errors.New("tune: check: the recorded result has no measured gain: tune again")
 	}
 	c.Objective = recorded.Objective
 	t := &tuning{Config: c, run: run, result: &Result{Setting: recorded.Setting}}

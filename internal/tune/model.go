@@ -106,7 +106,7 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	for _, p := range pilots {
 		x := vector{1, p.GCSeconds, p.PeakBytes}
 		if p.CPU <= 0 || p.Wall <= 0 {
-			return nil, fmt.Errorf("tuner: model: a pilot with %v s of wall and %v s of CPU time: the platform does not account programs", p.Wall, p.CPU)
+			return nil, fmt.Errorf("tune: model: a pilot with %v s of wall and %v s of CPU time: the platform does not account programs", p.Wall, p.CPU)
 		}
 		walls = append(walls, observation{x, p.Wall})
 		cpus = append(cpus, observation{x, p.CPU})

@@ -42,7 +42,7 @@ func ParseObjective(s string) (Objective, error) {
 	case prefixed && (how == "min" || how == "max") && name != "":
 	case !prefixed && strings.Contains(s, "/"):
 	default:
-		return "", fmt.Errorf("tuner: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
+		return "", fmt.Errorf("tune: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
 	}
 	return o, nil
 }
@@ -92,9 +92,9 @@ func (o Objective) cost(rec *cell.Record) (float64, error) {
 	v, ok := all[o.metric(served)]
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("tuner: objective %s: no run reports it; what is reported: %s", o, figuresOf(all))
+		return 0, fmt.Errorf("tune: objective %s: no run reports it; what is reported: %s", o, figuresOf(all))
 	case v <= 0:
-		return 0, fmt.Errorf("tuner: objective %s: a run reports %v, of which there are no ratios: choose another", o, v)
+		return 0, fmt.Errorf("tune: objective %s: a run reports %v, of which there are no ratios: choose another", o, v)
 	case o.rises(served):
 		return 1 / v, nil
 	}
@@ -138,5 +138,5 @@ func p99Of(rec *cell.Record) (time.Duration, error) {
 			return time.Duration(v), nil
 		}
 	}
-	return 0, fmt.Errorf("tuner: no run reports a 99th percentile to hold to the bound: use the built-in load, or print one with the unit p99-ns; what is reported: %s", figuresOf(all))
+	return 0, fmt.Errorf("tune: no run reports a 99th percentile to hold to the bound: use the built-in load, or print one with the unit p99-ns; what is reported: %s", figuresOf(all))
 }

@@ -70,12 +70,12 @@ type point struct {
 }
 
 // errNoCycles says that a program printed nothing about collections.
-var errNoCycles = errors.New("tuner: the program printed no gctrace line: it is not a Go program, or does not allocate 4 MB, or a wrapper discards its standard error")
+var errNoCycles = errors.New("tune: the program printed no gctrace line: it is not a Go program, or does not allocate 4 MB, or a wrapper discards its standard error")
 
 // NewPilot reads the record of an exec cell.
 func NewPilot(rec *cell.Record) (Pilot, error) {
 	if rec.Err != nil {
-		return Pilot{}, fmt.Errorf("tuner: pilot: %w", rec.Err)
+		return Pilot{}, fmt.Errorf("tune: pilot: %w", rec.Err)
 	}
 	p := Pilot{
 		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU], System: rec.Metrics[cell.SystemCPU],

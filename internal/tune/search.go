@@ -103,7 +103,7 @@ func (c *Choice) measured(gc cell.GC) bool {
 // ErrInfeasible is what a measurement returns where the program cannot run
 // under the setting: the search goes on without it and those that want more
 // memory.
-var ErrInfeasible = errors.New("tuner: the program does not run under this setting")
+var ErrInfeasible = errors.New("tune: the program does not run under this setting")
 
 func (s *Search) drop(gc cell.GC) {
 	out := func(other cell.GC) bool {

@@ -123,7 +123,7 @@ type Built struct {
 type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
-var ErrShort = errors.New("tuner: a run takes less than 50 ms: starting it outweighs what settings change; tune a command that does more")
+var ErrShort = errors.New("tune: a run takes less than 50 ms: starting it outweighs what settings change; tune a command that does more")
 
 // leastWall is the shortest run worth tuning.
 const leastWall = 0.05
@@ -149,7 +149,7 @@ func Tune(c Config, run Runner) (*Result, error) {
 	runs := affordable - 3*pairs
 	if runs < 3 {
 		need := time.Duration(float64(3+3*pairs) * (wall + overheadSeconds) * float64(time.Second)).Round(time.Second)
-		return t.result, fmt.Errorf("tuner: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, or a shorter command", wall, 3+3*pairs, need)
+		return t.result, fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, or a shorter command", wall, 3+3*pairs, need)
 	}
 	best, err := t.best(first, runs)
 	if err != nil || t.result.Outcome != "" {
@@ -237,7 +237,7 @@ func (t *tuning) measure(c cell.Config, block int) (*cell.Record, error) {
 	t.result.Runs++
 	t.result.Seconds += rec.Metrics[cell.WallTime]
 	if rec.Err != nil {
-		return rec, fmt.Errorf("tuner: the program failed with %s: %w%s", settingText(c), rec.Err, panicLine(rec.Stderr))
+		return rec, fmt.Errorf("tune: the program failed with %s: %w%s", settingText(c), rec.Err, panicLine(rec.Stderr))
 	}
 	return rec, nil
 }

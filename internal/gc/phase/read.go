@@ -34,7 +34,7 @@ const maxOps = 4 << 20
 func Read(r io.Reader) (*Timeline, error) {
 	in, err := exptrace.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("gcphase: %w; want a trace of Go 1.22 or later", err)
+		return nil, fmt.Errorf("phase: %w; want a trace of Go 1.22 or later", err)
 	}
 	d := decoder{
 		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{}, sweeps: map[exptrace.ProcID]bool{},
@@ -48,9 +48,9 @@ func Read(r io.Reader) (*Timeline, error) {
 		}
 		if err != nil {
 			if !any {
-				return nil, fmt.Errorf("gcphase: %w", err)
+				return nil, fmt.Errorf("phase: %w", err)
 			}
-			d.line.Cut = fmt.Errorf("gcphase: the trace is damaged or ends too early: %w", err)
+			d.line.Cut = fmt.Errorf("phase: the trace is damaged or ends too early: %w", err)
 			break
 		}
 		at := int64(e.Time())
@@ -64,7 +64,7 @@ func Read(r io.Reader) (*Timeline, error) {
 		d.line.begin(at, d.now())
 	}
 	if !any {
-		return nil, errors.New("gcphase: the trace has no events")
+		return nil, errors.New("phase: the trace has no events")
 	}
 	return d.line, nil
 }

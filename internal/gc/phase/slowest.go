@@ -48,5 +48,5 @@ type slowest []Op
 func (s slowest) Len() int           { return len(s) }
 func (s slowest) Less(i, j int) bool { return s[i].End-s[i].Start < s[j].End-s[j].Start }
 func (s slowest) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *slowest) Push(any)          { panic("gcphase: a Slowest does not grow") }
-func (s *slowest) Pop() any          { panic("gcphase: a Slowest does not shrink") }
+func (s *slowest) Push(any)          { panic("phase: a Slowest does not grow") }
+func (s *slowest) Pop() any          { panic("phase: a Slowest does not shrink") }

@@ -76,7 +76,7 @@ var linePattern = regexp.MustCompile(`^gc ` + number + ` @` + decimal + `s (-?[0
 func ParseLine(line string) (Cycle, error) {
 	m := linePattern.FindStringSubmatch(line)
 	if m == nil {
-		return Cycle{}, fmt.Errorf("gctrace: parse %.120q: not a line as Go 1.19 or later prints it", line)
+		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a line as Go 1.19 or later prints it", line)
 	}
 	p := lineParser{fields: m[1:]}
 	c := Cycle{N: uint64(p.int(1)), At: p.time(time.Second), Percent: p.int(1), Leaks: p.text() != ""}
@@ -91,7 +91,7 @@ func ParseLine(line string) (Cycle, error) {
 	}
 	c.Procs, c.Forced = p.int(1), p.text() != ""
 	if p.err != nil {
-		return Cycle{}, fmt.Errorf("gctrace: parse %.120q: %w", line, p.err)
+		return Cycle{}, fmt.Errorf("trace: parse %.120q: %w", line, p.err)
 	}
 	return c, nil
 }

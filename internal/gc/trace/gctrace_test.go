@@ -48,7 +48,7 @@ func TestParseLineRefuses(t *testing.T) {
 	} {
 		if c, err := ParseLine(line); err == nil {
 			t.Errorf("ParseLine(%q) = %+v, want an error", line, c)
-		} else if !strings.HasPrefix(err.Error(), "gctrace: parse ") {
+		} else if !strings.HasPrefix(err.Error(), "trace: parse ") {
 			t.Errorf("ParseLine(%q): %v", line, err)
 		}
 	}

@@ -83,7 +83,7 @@ func readAll(r io.Reader, each func([]byte)) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("gctrace: read: %w", err)
+			return fmt.Errorf("trace: read: %w", err)
 		}
 	}
 }

@@ -73,22 +73,22 @@ type Result struct {
 func (c Config) check() error {
 	host, _, err := net.SplitHostPort(c.Address)
 	if err != nil {
-		return fmt.Errorf("httpload: address %q: %w; want host:port", c.Address, err)
+		return fmt.Errorf("load: address %q: %w; want host:port", c.Address, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("httpload: address %q is not a loopback address; load goes to this machine only", c.Address)
+		return fmt.Errorf("load: address %q is not a loopback address; load goes to this machine only", c.Address)
 	}
 	switch {
 	case c.Duration <= 0:
-		return errors.New("httpload: no Duration")
+		return errors.New("load: no Duration")
 	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 || c.Pipeline < 0 || c.HalfOpen < 0:
-		return errors.New("httpload: a negative setting")
+		return errors.New("load: a negative setting")
 	case c.Upgrade && (c.BodyBytes == 0 || c.Pipeline > 1):
-		return errors.New("httpload: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")
+		return errors.New("load: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")
 	case c.Path != "" && (c.Path[0] != '/' || strings.ContainsAny(c.Path, " \r\n")):
-		return fmt.Errorf("httpload: path %q; want one that begins with / and has no space", c.Path)
+		return fmt.Errorf("load: path %q; want one that begins with / and has no space", c.Path)
 	case c.Idle > 0 && (c.Busy == 0 || c.Rate == 0):
-		return errors.New("httpload: Idle without Busy or Rate; bursts need both")
+		return errors.New("load: Idle without Busy or Rate; bursts need both")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		cl := &client{run: run}
 		clients[i] = cl
 		if err := cl.dial(); err != nil {
-			return Result{}, fmt.Errorf("httpload: %w; is the server up?", err)
+			return Result{}, fmt.Errorf("load: %w; is the server up?", err)
 		}
 	}
 	run.start = time.Now()

@@ -47,7 +47,7 @@ func loadConfig(p Params) load.Config {
 	}
 }
 
-// httpLoad is a load generator. See package httpload.
+// httpLoad is a load generator. See package load.
 type httpLoad struct {
 	load.Config
 	result load.Result
