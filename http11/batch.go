@@ -116,7 +116,7 @@ func (c *conn) answer() bool {
 		return false
 	case !ok:
 		cx.fail(500, "the handler failed")
-	case cx.bodyErr != nil && cx.state == stateNone && !cx.touched:
+	case cx.bodyErr != nil && cx.state < stateBody && !cx.touched:
 		var refusal *protocolError
 		if errors.As(cx.bodyErr, &refusal) {
 			return c.refuse(refusal)

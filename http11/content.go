@@ -16,24 +16,29 @@ func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 		return 0, err
 	}
 	c.written += int64(len(p))
-	if c.head {
-		return len(p), nil
-	}
-	if c.filter != nil {
-		return c.filter.write([]byte(p))
-	}
 	if c.state == stateBody {
-		if len(c.out)-c.mark-c.content+len(p) <= collectBytes {
+		switch {
+		case c.written <= collectBytes:
 			c.reserve(len(p))
 			c.out = append(c.out, p...)
 			return len(p), nil
+		case c.head && len(c.onStream) == 0: // only its length is sent
+			return len(p), nil
 		}
+		c.written -= int64(len(p))
 		if err := c.stream(); err != nil {
 			return 0, err
 		}
-		if c.filter != nil {
-			return c.filter.write([]byte(p))
+		if err := c.mayWrite(len(p)); err != nil { // the status may be another one
+			return 0, err
 		}
+		c.written += int64(len(p))
+	}
+	switch {
+	case c.head:
+		return len(p), nil
+	case c.filter != nil:
+		return c.filter.write([]byte(p))
 	}
 	return streamContent(c, p)
 }
@@ -42,6 +47,7 @@ func (c *exchange) mayWrite(n int) error {
 	switch {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
+	case c.filter != nil: // which says what is sent
 	case !c.mayHaveContent() && n > 0:
 		return ErrBodyNotAllowed
 	case c.declared >= 0 && c.written+int64(n) > c.declared:
@@ -53,9 +59,10 @@ func (c *exchange) mayWrite(n int) error {
 // stream goes over from collecting to sending. The error is ErrEnded, or that of
 // a filter.
 func (c *exchange) stream() error {
-	if c.onStream != nil && c.state < stateStreamed {
+	if len(c.onStream) > 0 && c.state < stateStreamed {
 		return c.streamFiltered()
 	}
+	c.dropHeads()
 	switch {
 	case c.state < stateBody:
 		c.freeze(0, true)
@@ -82,6 +89,13 @@ func (c *exchange) stream() error {
 	}
 	c.state = stateStreamed
 	return nil
+}
+
+// dropHeads drops the content that was collected for a response to HEAD.
+func (c *exchange) dropHeads() {
+	if c.head && c.state == stateBody {
+		c.out = c.out[:c.mark+c.content]
+	}
 }
 
 func appendChunkSize(out []byte, n int) []byte {
@@ -161,6 +175,7 @@ func (c *exchange) finish() bool {
 	if c.state < stateBody {
 		c.freeze(0, false)
 	}
+	c.dropHeads()
 	whole := c.head || c.declared < 0 || c.written == c.declared || !c.mayHaveContent()
 	switch {
 	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:

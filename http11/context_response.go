@@ -49,8 +49,20 @@ func (c *Context) AddHeader(name, value string) error {
 	return x.addHeader(name, value)
 }
 
+// RemoveHeader removes the fields of that name, and for Content-Length takes back
+// what was declared. The error is ErrHeadWritten once content was written.
+func (c *Context) RemoveHeader(name string) error {
+	x := c.respond()
+	if x == nil {
+		return c.r.late("RemoveHeader")
+	}
+	defer x.exit()
+	return x.withdrawHeader(name)
+}
+
 // ResponseHeader returns the value of the first field of that name as it was
-// set, and whether there is one. It is for what wraps handlers.
+// set, and whether there is one; none once the head was sent. It is for what
+// wraps handlers.
 func (c *Context) ResponseHeader(name string) (value string, ok bool) {
 	x := c.must(c.respond(), "ResponseHeader")
 	defer x.exit()
@@ -103,8 +115,8 @@ func (c *Context) Reset() bool {
 }
 
 // Write adds content. The response is sent when the handler has returned, or
-// is streamed; then an error says that the client is gone. Content of a
-// response to HEAD is counted and dropped.
+// is streamed; then an error says that the client is gone. A response to HEAD
+// is made in the same way, and sent without its content.
 func (c *Context) Write(p []byte) (int, error) {
 	x := c.respond()
 	if x == nil {
@@ -122,6 +134,14 @@ func (c *Context) WriteString(s string) (int, error) {
 	}
 	defer x.exit()
 	return writeContent(x, s)
+}
+
+// Written returns how many bytes of content the handler has written so far. It is
+// for what wraps handlers.
+func (c *Context) Written() int64 {
+	x := c.must(c.respond(), "Written")
+	defer x.exit()
+	return x.written
 }
 
 // Flush sends what was written. From now on the response is streamed.
@@ -190,10 +210,12 @@ func (c *Context) SendOpen(f *os.File) error {
 	return x.sendOpen(f)
 }
 
-// Recall takes back the content that was written, if nothing of the response was
-// sent, and reports whether it did: status and fields can be set again, and the
-// content, or another, written. It is for what wraps handlers: to compress, or to
-// compute an entity tag. content is valid until the handler returns.
+// Recall takes back the content that was written, and with it the length that was
+// declared, if nothing of the response was sent, and reports whether it did:
+// status and fields can be set again, and the content, or another, written. It is
+// for what wraps handlers: to compress, or to compute an entity tag. content is
+// valid until the handler returns. Of a response to HEAD, content beyond 64 KB is
+// not kept; such a response cannot be recalled.
 func (c *Context) Recall() (content View, ok bool) {
 	x := c.must(c.respond(), "Recall")
 	defer x.exit()
@@ -201,20 +223,25 @@ func (c *Context) Recall() (content View, ok bool) {
 }
 
 // OnStream has f called when the response is about to be streamed, before its
-// head is sent. f may set status and fields, and returns what the content is
-// written to from then on, that which was collected first; nil for no change. What
-// it writes to w is sent. When the handler has returned, the writer is closed; a
-// method Flush() error is called by Context.Flush. The writer must not use the
-// Context. OnStream returns an error when the response is streamed already.
+// head is sent. f may look at and set status and fields, and returns what the
+// content is written to from then on, that which was collected first; nil for no
+// change. What that writes to w, during calls of its methods only, is sent; it is
+// dropped where the response has no content: to HEAD, 204, 304. When the handler
+// has returned, the writer is closed; a method Flush() error is called by
+// Context.Flush. The writer must not use the Context.
+//
+// Where several handlers wrap each other, the one that called OnStream last is the
+// innermost: its f is called first, and its writer writes to that of the one
+// before. OnStream returns an error when the response is streamed already.
 func (c *Context) OnStream(f func(w io.Writer) io.WriteCloser) error {
 	x := c.respond()
 	if x == nil {
 		return c.r.late("OnStream")
 	}
 	defer x.exit()
-	if x.state >= stateStreamed {
-		return errors.New("http11: OnStream: a part of the response was sent; call it before the first Write")
+	if x.state >= stateStreamed || x.calling {
+		return errors.New("http11: OnStream: the response is streamed already; call it before the first Write")
 	}
-	x.onStream = f
+	x.onStream = append(x.onStream, f)
 	return nil
 }

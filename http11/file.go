@@ -221,11 +221,11 @@ func (c *exchange) sendPart(f *os.File, from, n int64) error {
 		_, err := writeContent(c, part)
 		return err
 	}
-	if c.onStream != nil || c.filter != nil { // a filter has to see the content
-		_, err := io.CopyBuffer(contentOf{c}, struct{ io.Reader }{io.NewSectionReader(f, from, n)}, c.take(copiedBytes))
+	if err := c.stream(); err != nil {
 		return err
 	}
-	if err := c.stream(); err != nil {
+	if c.filter != nil { // which has to see the content
+		_, err := io.CopyBuffer(contentOf{c}, struct{ io.Reader }{io.NewSectionReader(f, from, n)}, c.take(copiedBytes))
 		return err
 	}
 	if err := c.send(); err != nil {

@@ -55,7 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.callMounted()
-	if c.bodyErr != nil && c.state == stateNone && !c.touched {
+	if c.bodyErr != nil && c.state < stateBody && !c.touched {
 		c.refuseMounted(c.bodyErr)
 		return
 	}

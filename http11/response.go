@@ -35,7 +35,7 @@ type response struct {
 
 	state     respState
 	touched   bool // the handler has set a status
-	head      bool // the request is HEAD: content is counted and not sent
+	head      bool // the request is HEAD: content is not sent
 	connect   bool // the request is CONNECT
 	chunked   bool
 	status    int
@@ -44,8 +44,8 @@ type response struct {
 	announced int64 // Content-Length as it stands in out
 	trailer   []byte
 
-	onStream func(io.Writer) io.WriteCloser // see Context.OnStream
-	filter   *filter                        // nil unless content goes through one
+	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
+	filter   filter                           // nil unless content goes through one
 }
 
 func (c *exchange) beginResponse() {
@@ -189,7 +189,7 @@ func (c *exchange) header(name string) (string, bool) {
 
 // recall takes the content back; see Context.Recall.
 func (c *exchange) recall() (View, bool) {
-	if c.state >= stateStreamed || c.head && c.written > 0 {
+	if c.state >= stateStreamed {
 		return View{}, false
 	}
 	if c.state != stateBody {
@@ -197,6 +197,9 @@ func (c *exchange) recall() (View, bool) {
 	}
 	collected := c.out[c.mark+c.content:]
 	n := len(collected)
+	if int64(n) < c.written { // HEAD
+		return View{}, false
+	}
 	c.out = c.out[:c.mark+c.framing]
 	kept := c.take(n)
 	copy(kept, collected) // they may overlap
@@ -298,6 +301,19 @@ func checkField(op string, line []byte, name int) {
 	if valueEnd(line, name+2) != len(line)-2 {
 		panic(fmt.Sprintf("http11: %s: the value in %q has a control character; remove or encode it", op, line))
 	}
+}
+
+// withdrawHeader removes the fields of that name, and what frames the response.
+func (c *exchange) withdrawHeader(name string) error {
+	switch {
+	case c.state > stateHead:
+		return ErrHeadWritten
+	case knownID(name) == idContentLength:
+		c.declared = -1
+	case c.state == stateHead:
+		c.removeHeader(name)
+	}
+	return nil
 }
 
 // removeHeader removes the fields of that name.
