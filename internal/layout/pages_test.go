@@ -177,3 +177,16 @@ func TestDeadLinksFindsWhatItShould(t *testing.T) {
 		}
 	}
 }
+
+// TestThePictureShowsEveryWing compares docs/wings.svg with the table below.
+func TestThePictureShowsEveryWing(t *testing.T) {
+	picture, err := os.ReadFile(filepath.Join("..", "..", "docs", "wings.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for wing := range below {
+		if wing != "layout" && !strings.Contains(string(picture), ">"+wing+"</text>") {
+			t.Errorf("docs/wings.svg does not show wing %s", wing)
+		}
+	}
+}
