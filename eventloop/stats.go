@@ -21,6 +21,19 @@ type Stats struct {
 	MaxLag  time.Duration // the largest Lag
 }
 
+// Figures calls add for each figure that a page of package monitor shows, in a
+// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
+// chart share one; a counter only grows.
+func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
+	const wakeups = "Loop: wake-ups"
+	add("/loop/tasks:tasks", "Loop", "Tasks started.", true, float64(s.Tasks))
+	add("/loop/queued:tasks", "Loop: queue", "Tasks submitted and not started.", false, float64(s.Queued))
+	add("/loop/lag:seconds", "Loop: lag", "How late the last timer was run.", false, s.Lag.Seconds())
+	add("/loop/wakeups:events", wakeups, "Wake-ups of the sleeping loop.", true, float64(s.Wakeups))
+	add("/loop/panics:events", wakeups, "Panics in tasks.", true, float64(s.Panics))
+	add("/loop/turns:turns", "Loop: turns", "Turns of the loop, less up to 63 of the last.", true, float64(s.Turns))
+}
+
 // counters publish the loop's counts; each by itself.
 type counters struct {
 	ran, turns  atomic.Uint64 // stored by the loop

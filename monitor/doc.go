@@ -5,9 +5,11 @@
 //
 // The page has the heap beside its goal and limit, pauses, the CPU time of the
 // collector by kind, allocation rates by size, scheduler latency and goroutines,
-// minutes back and live. A [Monitor] made by [New] adds what a program has
-// of its own: its [gcctl.Controller], pools, event loops, anything that is a
-// [Source]. Package monitorprom gives the same figures to Prometheus.
+// minutes back and live. A [Monitor] made by [New] adds what a program has of
+// its own: GC controllers, pools, event loops and HTTP servers by [Of], latencies
+// by [Latency], anything else that is a [Source]. The program links none of these
+// libraries unless it uses them. Package monitorprom gives the same figures to
+// Prometheus.
 //
 // # Cost
 //

@@ -16,7 +16,7 @@ import (
 func Example() {
 	orders := pool.New(pool.Config[[64]int]{New: func() *[64]int { return new([64]int) }})
 	m, err := monitor.New(monitor.Config{
-		Sources: []monitor.Source{monitor.Pool("orders", orders.Stats)},
+		Sources: []monitor.Source{monitor.Of("orders", orders.Stats)},
 		Alarms:  []monitor.Alarm{{Key: "/sched/latency/p99:seconds", Above: 0.5}},
 	})
 	if err != nil {

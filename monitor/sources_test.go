@@ -6,8 +6,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +61,7 @@ func TestControllerSource(t *testing.T) {
 		if err := c.Force(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		s := Controller(c)
+		s := Of("", c.Stats)
 		compare(t, s, map[string]float64{
 			"/gcctl/budget:bytes": 8 << 30, "/gcctl/alarms:events": 0, "/gcctl/mode-changes:events": float64(c.Stats().ModeChanges),
 		})
@@ -78,31 +76,15 @@ func TestControllerSource(t *testing.T) {
 			t.Errorf("%v changes of mode, want the one to Hybrid", n)
 		}
 	})
+	said := func(s gcctl.Stats) Source { return Of("", func() gcctl.Stats { return s }) }
 	// The moment in which it matters most is no time at all.
 	t.Run("at the limit", func(t *testing.T) {
-		c := controlled(t, 128<<20, gcctl.Default)
-		live := make([]byte, 64<<20)
-		deadline := time.Now().Add(30 * time.Second)
-		for c.Stats().TimeToLimit != 0 && time.Now().Before(deadline) {
-			live = append(live, make([]byte, 8<<20)...) // live memory that grows is what makes a rate
-			runtime.GC()
-			time.Sleep(time.Millisecond)
-		}
-		if c.Stats().TimeToLimit == 0 {
-			compare(t, Controller(c), map[string]float64{"/gcctl/time-to-limit:seconds": 0})
-		} else {
-			t.Errorf("time to limit %v, want 0: %d MB are live beside a budget of 128", c.Stats().TimeToLimit, len(live)>>20)
-		}
-		runtime.KeepAlive(live)
+		compare(t, said(gcctl.Stats{BudgetBytes: 1 << 30, Percent: 100}), map[string]float64{
+			"/gcctl/budget:bytes": 1 << 30, "/gcctl/gogc:percent": 100, "/gcctl/time-to-limit:seconds": 0,
+		})
 	})
 	t.Run("none", func(t *testing.T) {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
-		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		c := controlled(t, 0, gcctl.Default)
-		if c.Stats().BudgetBytes != 0 {
-			t.Skip("the control group of this process has a limit")
-		}
-		compare(t, Controller(c), map[string]float64{
+		compare(t, said(gcctl.Stats{Percent: -1, TimeToLimit: -1}), map[string]float64{
 			"/gcctl/budget:bytes": math.NaN(), "/gcctl/gogc:percent": math.NaN(), "/gcctl/time-to-limit:seconds": math.NaN(),
 		})
 	})
@@ -113,7 +95,7 @@ func TestPoolSource(t *testing.T) {
 	a, b := p.Get(), p.Get()
 	p.Put(a)
 	stats := p.Stats()
-	s := Pool("orders", p.Stats)
+	s := Of("orders", p.Stats)
 	compare(t, s, map[string]float64{
 		"/pool/orders/hits:gets": float64(stats.Hits), "/pool/orders/misses:gets": float64(stats.Misses),
 		"/pool/orders/in-use:objects": 1, "/pool/orders/idle:objects": float64(stats.Idle),
@@ -131,7 +113,7 @@ func TestLoopSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, tasks := Loop("orders", l), Latency("orders", waited)
+		s, tasks := Of("orders", l.Stats), Latency("orders", waited)
 		compare(t, tasks, map[string]float64{"/latency/orders/p99:seconds": math.NaN(), "/latency/orders/recorded:events": 0})
 		for range 3 {
 			l.Submit(func() {})
@@ -172,7 +154,7 @@ func TestServerSource(t *testing.T) {
 	}
 	io.Copy(io.Discard, resp.Body) // or the client drops the connection
 	resp.Body.Close()
-	s := Server("front", server)
+	s := Of("front", server.Stats)
 	compare(t, s, map[string]float64{"/http11/front/accepted:connections": 1, "/http11/front/open:connections": 1, "/http11/front/refused:requests": 0, "/http11/front/timeouts:requests": 0})
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
@@ -212,7 +194,9 @@ func TestSourcesDoNotAllocate(t *testing.T) {
 	defer l.Close()
 	p := pool.New(pool.Config[[64]byte]{})
 	for name, s := range map[string]Source{
-		"controller": Controller(controlled(t, 8<<30, gcctl.Default)), "pool": Pool("orders", p.Stats), "loop": Loop("orders", l), "latency": Latency("orders", latency.NewRecorder()), "server": Server("front", &http11.Server{}),
+		"controller": Of("", controlled(t, 8<<30, gcctl.Default).Stats), "pool": Of("orders", p.Stats),
+		"loop": Of("orders", l.Stats), "server": Of("front", new(http11.Server).Stats),
+		"latency": Latency("orders", latency.NewRecorder()),
 	} {
 		values := make([]float64, len(s.Figures))
 		if n := testing.AllocsPerRun(100, func() { s.Read(values) }); n != 0 {

@@ -36,6 +36,16 @@ func (s Stats) HitRate() float64 {
 	return float64(s.Hits) / float64(s.Hits+s.Misses)
 }
 
+// Figures calls add for each figure that a page of package monitor shows, in a
+// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
+// chart share one; a counter only grows.
+func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
+	add("/pool/hits:gets", "Pool", "Gets served by an idle object.", true, float64(s.Hits))
+	add("/pool/misses:gets", "Pool", "Gets served by a new object.", true, float64(s.Misses))
+	add("/pool/in-use:objects", "Pool: objects", "Objects taken and not given back.", false, float64(s.InUse))
+	add("/pool/idle:objects", "Pool: objects", "Objects ready to be taken.", false, float64(s.Idle))
+}
+
 // derive computes what follows from the counts.
 func (s *Stats) derive() {
 	if !counting {

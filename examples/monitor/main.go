@@ -36,7 +36,7 @@ func run(ctx context.Context, address string) error {
 	defer controller.Close()
 	buffers := pool.New(pool.Config[[4096]byte]{})
 	m, err := monitor.New(monitor.Config{
-		Sources: []monitor.Source{monitor.Controller(controller), monitor.Pool("buffers", buffers.Stats)},
+		Sources: []monitor.Source{monitor.Of("", controller.Stats), monitor.Of("buffers", buffers.Stats)},
 		Alarms:  []monitor.Alarm{{Key: "/sched/latency/p99:seconds", Above: 1}},
 	})
 	if err != nil {

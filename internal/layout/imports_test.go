@@ -166,6 +166,34 @@ func TestLibrariesNeedOnlyTheStandardLibrary(t *testing.T) {
 	})
 }
 
+// TestMonitorLinksNoLibrary holds that a program that mounts the live page pays
+// for no other library of the kit than the histograms.
+func TestMonitorLinksNoLibrary(t *testing.T) {
+	links := map[string][]string{}
+	imports(t, func(pkg, file, imported string) {
+		if to, inModule := strings.CutPrefix(imported, module+"/"); inModule && !strings.HasSuffix(file, "_test.go") {
+			links[pkg] = append(links[pkg], to)
+		}
+	})
+	reached, rest := map[string]bool{}, []string{"monitor"}
+	for len(rest) > 0 {
+		pkg := rest[0]
+		rest = rest[1:]
+		if !reached[pkg] {
+			reached[pkg] = true
+			rest = append(rest, links[pkg]...)
+		}
+	}
+	if !reached["latency"] {
+		t.Errorf("monitor links %v, want latency among them: does this test follow imports?", reached)
+	}
+	for _, lib := range libraries {
+		if lib != "monitor" && lib != "latency" && reached[lib] {
+			t.Errorf("monitor links %s; its Stats should have the method Figures instead", lib)
+		}
+	}
+}
+
 // TestChecksNeedOnlyAnalysis holds what package advise, public but no library
 // of the kit, may import: go/analysis and what comes with it.
 func TestChecksNeedOnlyAnalysis(t *testing.T) {
