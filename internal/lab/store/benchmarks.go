@@ -252,11 +252,12 @@ func parseMark(text string) (*mark, error) {
 	names, ok := strings.CutPrefix(fields[2], "workload=")
 	workload, study, _ := strings.Cut(names, ";")
 	var errs [2]error
-	m.workload, errs[0] = url.QueryUnescape(workload)
-	m.study, errs[1] = url.QueryUnescape(study)
+	workload, errs[0] = url.QueryUnescape(workload)
+	study, errs[1] = url.QueryUnescape(study)
 	if !ok || errors.Join(errs[:]...) != nil {
 		return nil, fmt.Errorf("%q: want workload=NAME, or workload=NAME;STUDY", fields[2])
 	}
+	m.workload, m.study = strings.ToValidUTF8(workload, replacement), strings.ToValidUTF8(study, replacement)
 	for i := 3; i < len(fields); i += 2 {
 		v := benchfmt.Value{Unit: fields[i+1]}
 		var err error

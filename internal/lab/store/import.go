@@ -19,6 +19,10 @@ import (
 // UnknownGC is the GC setting of imported results that do not state theirs.
 var UnknownGC = cell.GC{Name: "unknown", Percent: 100}
 
+// replacement stands for bytes that are not UTF-8, as in JSON, which the plan is
+// stored in. An escape such as %AB can name one too.
+const replacement = "\uFFFD"
+
 // Import stores the results of r, in the Go benchmark format, as a run. All of
 // it is stored or nothing. name stands for r in errors, which read NAME:LINE.
 //
@@ -70,7 +74,7 @@ type imported struct {
 }
 
 func readBenchmarks(data []byte, file string) (*imported, error) {
-	data = bytes.ToValidUTF8(data, []byte("\uFFFD")) // as in JSON, which the plan is stored in
+	data = bytes.ToValidUTF8(data, []byte(replacement))
 	marks, err := readMarks(data, file)
 	if err != nil {
 		return nil, err
@@ -193,6 +197,7 @@ func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 			if value, err = url.PathUnescape(value); err != nil {
 				return c, fmt.Errorf("%q: %w", text, err)
 			}
+			value = strings.ToValidUTF8(value, replacement)
 		}
 		if err := setFactor(&c, name, value, ours); err != nil {
 			return c, err
