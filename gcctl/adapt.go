@@ -24,29 +24,6 @@ type law struct {
 	budget int64 // 0 for none
 }
 
-const (
-	minPercent     = 30   // below, the runtime's limit is what keeps the heap small: it follows the heap as it is
-	tightPercent   = 10   // collecting more often than this is what an alarm is for
-	maxPercent     = 1000 // beyond, faults on fresh memory cost more than collecting does
-	reserve        = 0.96 // of the budget, that the heap may fill: the runtime neither counts nor promises all
-	step           = 1.5  // largest raise
-	stepBack       = 2.5  // largest raise once memory has become free
-	band           = 1.15 // moves within this are ignored
-	wideBand       = 1.3  // once settled, or after a change the other way
-	newLoad        = 2    // moves beyond this mean that the load is another one
-	raisePause     = time.Second
-	settleAfter    = 15 * time.Second
-	settledPause   = time.Minute
-	trueCost       = 1.5  // of collecting, as a multiple of the CPU time that the runtime accounts to it: the program runs slower meanwhile
-	smoothing      = 0.3  // weight of one collection in averages
-	fitting        = 0.95 // of the budget, that tightPercent must fit into
-	gone           = 0.75 // of the live heap that was: what is below, or as far above, is another load
-	fading         = 0.1  // of what the live heap was larger than it is, forgotten in each collection
-	alarmCycles    = 3    // without room, until the alarm
-	shedPercent    = 100  // room for so much is what a program is asked to make: as the runtime has it by default
-	recoverPercent = 15   // room for so much, as often, ends the alarm
-)
-
 // A lawSample is what one or more collections have shown.
 type lawSample struct {
 	at          time.Duration // since any moment
@@ -76,9 +53,9 @@ type lawState struct {
 // the budget. It can be negative.
 func (l law) cap(share, live float64, s lawSample) float64 {
 	if l.budget == 0 {
-		return maxPercent
+		return policy.maxPercent
 	}
-	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), 1<<20)
+	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policy.leastLive)
 }
 
 // room is the cap to plan with: if all that is allocated until the next
@@ -86,18 +63,18 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 // would still fit. The runtime paces a collection for what it expects to mark,
 // and lets it take longer when there is more.
 func (l law) room(live float64, s lawSample) float64 {
-	return l.cap(reserve, live, s) / (1 + s.surge)
+	return l.cap(policy.reserve, live, s) / (1 + s.surge)
 }
 
 func (l law) start(percent int) lawState {
-	return lawState{percent: math.Round(min(max(float64(percent), minPercent), maxPercent)), rapid: true}
+	return lawState{percent: math.Round(min(max(float64(percent), policy.minPercent), policy.maxPercent)), rapid: true}
 }
 
 func (l law) next(st lawState, s lawSample) lawState {
-	weight := 1 - math.Pow(1-smoothing, float64(s.cycles))
+	weight := 1 - math.Pow(1-policy.smoothing, float64(s.cycles))
 	if s.gc > 0 && s.mutator > 0 {
-		gc, used := trueCost*s.gc, s.gc+s.mutator
-		k := gc / max(used-gc, used/20) * st.percent
+		gc, used := policy.trueCost*s.gc, s.gc+s.mutator
+		k := gc / max(used-gc, policy.leastUsed*used) * st.percent
 		if st.k == 0 {
 			st.k = k
 		}
@@ -107,36 +84,37 @@ func (l law) next(st lawState, s lawSample) lawState {
 	live := float64(s.live)
 	st = st.remember(live, s.cycles)
 	expected := st.live
-	if st.last > 0 && live*gone > st.last { // it is being filled: as much again may follow
+	if st.last > 0 && live*policy.gone > st.last { // it is being filled: as much again may follow
 		expected += live - st.last
 	}
 	st.last = live
 
 	room := l.room(expected, s)
 	want := st.percent
-	if st.seen >= 3 {
+	if st.seen >= policy.trustAfter {
 		want = st.k * (1 - l.target) / l.target
 	}
-	goal := min(max(min(want, room), minPercent), maxPercent)
+	goal := min(max(min(want, room), policy.minPercent), policy.maxPercent)
 
-	if short := l.cap(reserve, live, s) < st.percent || l.room(live, s) < st.percent/band; short && goal < st.percent/band {
+	low := st.percent / policy.band
+	if (l.cap(policy.reserve, live, s) < st.percent || l.room(live, s) < low) && goal < low {
 		st.rapid, st.freed = false, false
 		return st.move(goal, s.at)
 	}
 	ratio := goal / st.percent
-	if st.squeezed && ratio >= newLoad { // memory has become free
+	if st.squeezed && ratio >= policy.newLoad { // memory has become free
 		st.rapid, st.freed = true, true
 	}
 	st.squeezed = room < want
-	if st.rapid && ratio < band { // there
+	if st.rapid && ratio < policy.band { // there
 		st.rapid, st.freed = false, false
 	}
 	if !st.may(ratio, s.at) {
 		return st
 	}
-	largest := step
+	largest := policy.step
 	if st.freed {
-		largest = stepBack
+		largest = policy.stepBack
 	}
 	return st.move(min(goal, largest*st.percent), s.at)
 }
@@ -145,10 +123,10 @@ func (l law) next(st lawState, s lawSample) lawState {
 // lately: what is allocated while a collection marks counts as live, and that
 // differs from one to the next.
 func (st lawState) remember(live float64, cycles int) lawState {
-	if live < gone*st.live { // what was there then is not
+	if live < policy.gone*st.live { // what was there then is not
 		st.live = live
 	}
-	st.live = max(live, live+(st.live-live)*math.Pow(1-fading, float64(cycles)))
+	st.live = max(live, live+(st.live-live)*math.Pow(1-policy.fading, float64(cycles)))
 	return st
 }
 
@@ -159,18 +137,18 @@ func (st lawState) may(ratio float64, at time.Duration) bool {
 		size, lower = 1/ratio, true
 	}
 	switch {
-	case size < band:
+	case size < policy.band:
 		return false
-	case size >= newLoad:
-		return st.rapid || since >= raisePause
+	case size >= policy.newLoad:
+		return st.rapid || since >= policy.raisePause
 	case st.rapid:
 		return true
-	case since < raisePause:
+	case since < policy.raisePause:
 		return false
-	case since >= settleAfter:
-		return size >= wideBand && since >= settledPause
+	case since >= policy.settleAfter:
+		return size >= policy.wideBand && since >= policy.settledPause
 	case lower != st.lower:
-		return size >= wideBand
+		return size >= policy.wideBand
 	}
 	return true
 }
@@ -196,27 +174,27 @@ type fit struct {
 // heap is too large. Making just enough room for the alarm's end would leave a
 // program that mostly collects.
 func (f fit) next(l law, s lawSample) (fit, int64) {
-	room := l.cap(fitting, float64(s.live), s)
+	room := l.cap(policy.fitting, float64(s.live), s)
 	switch {
 	case l.budget == 0:
 		return fit{}, 0
-	case !f.alarm && room >= tightPercent:
+	case !f.alarm && room >= policy.tightPercent:
 		return fit{}, 0
 	case !f.alarm:
 		f.cycles += s.cycles
 		if room < 0 { // not even what is live fits
 			f.cycles += s.cycles
 		}
-		f.alarm = f.cycles >= alarmCycles
-	case room >= recoverPercent:
+		f.alarm = f.cycles >= policy.alarmCycles
+	case room >= policy.roomyPercent:
 		f.cycles += s.cycles
-		if f.clear += s.cycles; f.clear >= alarmCycles {
+		if f.clear += s.cycles; f.clear >= policy.alarmCycles {
 			return fit{}, 0
 		}
 	default:
 		f.cycles += s.cycles
 		f.clear = 0
 	}
-	fits := (reserve*float64(l.budget) - float64(s.overhead)) / (1 + shedPercent/100.0)
+	fits := (policy.reserve*float64(l.budget) - float64(s.overhead)) / (1 + policy.shedPercent/100)
 	return f, max(0, s.live-int64(fits))
 }

@@ -49,11 +49,6 @@ type Config struct {
 	FallbackSignals []os.Signal
 }
 
-const (
-	defaultTargetCPU  = 0.07
-	defaultMaxSection = time.Second
-)
-
 func (cfg *Config) complete() error {
 	if err := cfg.Mode.check(); err != nil {
 		return fmt.Errorf("gcctl: Start: %w", err)
@@ -64,15 +59,15 @@ func (cfg *Config) complete() error {
 	case cfg.TargetCPU != 0 && !(cfg.TargetCPU >= 0.001 && cfg.TargetCPU <= 0.5): // NaN too
 		return fmt.Errorf("gcctl: Start: TargetCPU %v is out of range; use 0.001 to 0.5", cfg.TargetCPU)
 	case cfg.MaxSection < 0:
-		return fmt.Errorf("gcctl: Start: MaxSection %v is negative; use 0 for %v", cfg.MaxSection, defaultMaxSection)
+		return fmt.Errorf("gcctl: Start: MaxSection %v is negative; use 0 for %v", cfg.MaxSection, policy.maxSection)
 	case cfg.Interval < 0:
 		return fmt.Errorf("gcctl: Start: Interval %v is negative; use 0 for none", cfg.Interval)
 	}
 	if cfg.TargetCPU == 0 {
-		cfg.TargetCPU = defaultTargetCPU
+		cfg.TargetCPU = policy.targetCPU
 	}
 	if cfg.MaxSection == 0 {
-		cfg.MaxSection = defaultMaxSection
+		cfg.MaxSection = policy.maxSection
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func (c *Controller) Idle(expect time.Duration) bool {
 	now := int64(time.Since(c.born))
 	last, gap := i.last.Swap(now), i.gap.Load()
 	if last > 0 {
-		gap += (now - last - gap) / 8
+		gap += (now - last - gap) / policy.gapWeight
 		i.gap.Store(gap)
 	}
 	// One that begins now does at least part of its work in idle time; one
@@ -266,7 +266,7 @@ func (c *Controller) Idle(expect time.Duration) bool {
 	if now < i.from.Load() && !soon {
 		return false
 	}
-	if cost := i.cost.Load(); expect > 0 && int64(expect) < cost && !(soon && int64(expect) >= cost/4) {
+	if cost := i.cost.Load(); expect > 0 && int64(expect) < cost && !(soon && int64(expect) >= cost/policy.idleShare) {
 		return false
 	}
 	if c.gate.state.Load()&(countMask|collecting) != 0 || !i.asked.CompareAndSwap(false, true) {

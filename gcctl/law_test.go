@@ -29,11 +29,12 @@ func TestLawReachesTheTargetShare(t *testing.T) {
 		l := law{target: 0.05}
 		st := l.start(100)
 		for i := range 200 {
-			s := lawSample{at: time.Duration(i) * 100 * time.Millisecond, cycles: 1, gc: k / trueCost, mutator: st.percent + k - k/trueCost, live: 50 * mb}
+			s := lawSample{at: time.Duration(i) * 100 * time.Millisecond, cycles: 1, live: 50 * mb,
+				gc: k / policy.trueCost, mutator: st.percent + k - k/policy.trueCost}
 			st = l.next(st, s)
 		}
-		want := min(max(k*19, minPercent), maxPercent)
-		if r := st.percent / want; r < 1/band || r > band {
+		want := min(max(k*19, policy.minPercent), policy.maxPercent)
+		if r := st.percent / want; r < 1/policy.band || r > policy.band {
 			t.Errorf("k=%v: GOGC %v, want about %v", k, st.percent, want)
 		}
 	}
@@ -53,17 +54,18 @@ func TestLawBoundsItsSteps(t *testing.T) {
 		was := st
 		st = l.next(st, s)
 		switch {
-		case st.percent < minPercent || st.percent > maxPercent || st.percent != math.Round(st.percent):
+		case st.percent < policy.minPercent || st.percent > policy.maxPercent || st.percent != math.Round(st.percent):
 			t.Fatalf("GOGC %v", st.percent)
-		case st.percent > was.percent*stepBack+1 || !st.freed && !was.freed && st.percent > was.percent*step+1:
+		case st.percent > was.percent*policy.stepBack+1 || !st.freed && !was.freed && st.percent > was.percent*policy.step+1:
 			t.Fatalf("GOGC %v after %v", st.percent, was.percent)
 		case st.percent < was.percent:
 			continue
-		case st.percent > was.percent && !was.rapid && !was.squeezed && at-was.changed < raisePause:
+		case st.percent > was.percent && !was.rapid && !was.squeezed && at-was.changed < policy.raisePause:
 			t.Fatalf("raised twice within %v", at-was.changed)
 		}
-		if l.cap(reserve, float64(s.live), s) < st.percent && st.percent > minPercent*band && l.room(st.live, s) < st.percent/band {
-			t.Fatalf("GOGC %v where memory allows %v", st.percent, l.cap(reserve, float64(s.live), s))
+		allowed, least := l.cap(policy.reserve, float64(s.live), s), policy.minPercent*policy.band
+		if allowed < st.percent && st.percent > least && l.room(st.live, s) < st.percent/policy.band {
+			t.Fatalf("GOGC %v where memory allows %v", st.percent, allowed)
 		}
 	}
 }
@@ -133,7 +135,7 @@ func TestAdaptiveStaysWithinBudgetAndSettles(t *testing.T) {
 		}
 		check("50 MB", 200, 900)
 		time.Sleep(time.Minute)
-		check("400 MB", minPercent, 40)
+		check("400 MB", int(policy.minPercent), 40)
 		check("50 MB again", 200, 900)
 		if _, _, _, peak := f.state(); peak > 600*mb {
 			t.Errorf("peak %.0f MB over a budget of 600", peak/mb)
@@ -160,7 +162,7 @@ func TestAdaptiveFollowsTheRate(t *testing.T) {
 			t.Errorf("GOGC %d at 100 MB/s and %d at 1600 MB/s", slow.Percent, fast.Percent)
 		}
 		for _, s := range []Stats{slow, fast} {
-			if float64(s.Percent) < maxPercent/band && s.GCCPU > 1.4*defaultTargetCPU {
+			if float64(s.Percent) < policy.maxPercent/policy.band && s.GCCPU > 1.4*policy.targetCPU {
 				t.Errorf("share %.3f at GOGC %d", s.GCCPU, s.Percent)
 			}
 		}
@@ -179,7 +181,7 @@ func TestLawSetsAsideForGrowth(t *testing.T) {
 	}
 	// With that GOGC, half of what is allocated on top of it still fits.
 	end := 50 * mb * (1 + l.room(50*mb, s)/100)
-	if peak := end + 0.5*(end-50*mb); peak > reserve*600*mb-20*mb+1 {
+	if peak := end + 0.5*(end-50*mb); peak > policy.reserve*600*mb-20*mb+1 {
 		t.Errorf("peak %v", peak/mb)
 	}
 }
@@ -201,7 +203,7 @@ func TestLawKeepsTheReserveForGrowth(t *testing.T) {
 		t.Fatalf("GOGC %v at 73 MB", was)
 	}
 	st = next(st, 85*mb)
-	if most := l.room(85*mb, lawSample{overhead: 15 * mb, surge: 0.3}) * band; st.percent > most {
+	if most := l.room(85*mb, lawSample{overhead: 15 * mb, surge: 0.3}) * policy.band; st.percent > most {
 		t.Errorf("GOGC %v at 85 MB, want at most %v", st.percent, most)
 	}
 }
@@ -219,19 +221,21 @@ func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
 		return st
 	}
 	small := feed(l.start(100), 80*mb, 20)
-	if want := l.cap(reserve, 80*mb, lawSample{overhead: 20 * mb}); small.percent < want/wideBand || small.percent > want {
+	want := l.cap(policy.reserve, 80*mb, lawSample{overhead: 20 * mb})
+	if small.percent < want/policy.wideBand || small.percent > want {
 		t.Fatalf("GOGC %v at 80 MB, want about %v", small.percent, want)
 	}
 	filling := feed(small, 200*mb, 1) // 320 MB may be next
-	if most := l.cap(reserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
+	if most := l.cap(policy.reserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
 		t.Errorf("GOGC %v while the heap is being filled, want at most %v", filling.percent, most)
 	}
 	peak := feed(filling, 450*mb, 1)
-	if peak.percent != minPercent {
+	if peak.percent != policy.minPercent {
 		t.Errorf("GOGC %v at 450 MB", peak.percent)
 	}
 	after := feed(peak, 350*mb, 60)
-	if want := l.cap(reserve, 350*mb, lawSample{overhead: 20 * mb}); after.percent < want/wideBand || after.percent > want {
+	want = l.cap(policy.reserve, 350*mb, lawSample{overhead: 20 * mb})
+	if after.percent < want/policy.wideBand || after.percent > want {
 		t.Errorf("GOGC %v at 350 MB long after 450, want about %v", after.percent, want)
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/isobar-go/isobar/internal/base/cgroup"
 )
 
-// margin is the part of a control group's limit that the budget leaves for
-// memory the Go runtime does not know of.
-const margin = 0.10
-
 // detectLimit returns the budget that the environment sets, 0 for none.
 func detectLimit(fromRuntime int64) int64 {
 	var group int64
@@ -24,7 +20,7 @@ func detectLimit(fromRuntime int64) int64 {
 func leastLimit(fromRuntime, group int64) int64 {
 	limit := int64(math.MaxInt64)
 	if group > 0 {
-		limit = int64(float64(group) * (1 - margin))
+		limit = int64(float64(group) * (1 - policy.groupMargin))
 	}
 	limit = min(limit, fromRuntime)
 	if limit == math.MaxInt64 {

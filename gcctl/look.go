@@ -15,7 +15,7 @@ func (l *loop) poll() {
 	took := time.Since(began)
 	l.counters.Polls++
 	l.counters.PollTime += took
-	l.cost = min(max(took, time.Microsecond), l.cost+l.cost/64+1) // not the time that others took the CPU for
+	l.cost = min(max(took, time.Microsecond), l.cost+time.Duration(policy.costRise*float64(l.cost))+1)
 	elapsed := (l.now - l.readAt).Seconds()
 	l.readAt = l.now
 	l.least = min(l.least, l.s.overhead())
@@ -23,7 +23,7 @@ func (l *loop) poll() {
 	l.noticeForeign()
 	if elapsed > 0 && l.counters.Polls > 1 {
 		rate := float64(l.s.allocs-before.allocs) / elapsed
-		l.rate += (rate - l.rate) * (1 - math.Exp(-elapsed/tempo.Seconds()))
+		l.rate += (rate - l.rate) * (1 - math.Exp(-elapsed/policy.tempo.Seconds()))
 		l.peakRate = max(rate, l.rate)
 	}
 	if cycles := int(l.s.cycles - l.last.cycles); cycles > 0 {
@@ -36,13 +36,13 @@ func (l *loop) cyclesEnded(cycles int) {
 	ls := lawSample{
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
-		surge: surgeCost * l.rate * l.perByte,
+		surge: policy.surgeCost * l.rate * l.perByte,
 	}
 	if ls.gc > 0 && ls.mutator > 0 {
-		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * smoothing
+		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
 	}
 	if elapsed := (l.now - l.cycleAt).Seconds(); elapsed > 0 {
-		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * smoothing
+		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * policy.smoothing
 	}
 	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.gate.open() > 0 {
 		l.counters.RuntimeStart += automatic
@@ -65,7 +65,7 @@ func (l *loop) cyclesEnded(cycles int) {
 // are then beyond two for each is their normal number.
 func (l *loop) watchMarking() {
 	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
-	if !l.running && float64(l.s.heap-l.s.live) < float64(l.s.goal-l.s.live)/2 {
+	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*float64(l.s.goal-l.s.live) {
 		l.extra = over
 	}
 	l.marking = over > l.extra
@@ -76,7 +76,7 @@ func (l *loop) watchMarking() {
 // least lately is what they cannot.
 func (l *loop) fullOverhead(cycles int) int64 {
 	least := float64(l.least)
-	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-fading, float64(cycles)))
+	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-policy.fading, float64(cycles)))
 	l.least = l.s.overhead()
 	return int64(l.overhead)
 }
@@ -84,17 +84,18 @@ func (l *loop) fullOverhead(cycles int) int64 {
 // learn updates how long collections take: from one of ours that had the
 // runtime to itself, or from the CPU time of others until there was one.
 func (l *loop) learn(cycles int) {
-	live := max(float64(l.s.live), 1<<20)
+	live := max(float64(l.s.live), policy.leastLive)
 	switch {
 	case l.took > 0 && cycles == 1:
 		perByte := l.took.Seconds() / live
 		if !l.measured {
 			l.perByte, l.measured = perByte, true
 		}
-		l.perByte += (perByte - l.perByte) * smoothing
+		l.perByte += (perByte - l.perByte) * policy.smoothing
 	case l.took == 0 && !l.measured:
 		cpu := (l.s.gcCPU - l.last.gcCPU) / float64(cycles)
-		l.perByte = min(max(cpu/float64(runtime.GOMAXPROCS(0))/live, guess/10), guess*10)
+		least, most := policy.guess/policy.guessWithin, policy.guess*policy.guessWithin
+		l.perByte = min(max(cpu/float64(runtime.GOMAXPROCS(0))/live, least), most)
 	}
 	l.took = 0
 }
@@ -110,7 +111,7 @@ func (l *loop) alarm(ls lawSample) {
 	case was && !l.fit.alarm:
 		l.emit(EventAlarm, "there is room again: the alarm is over")
 	}
-	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= shedPause) {
+	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= policy.shedPause) {
 		l.shed = l.now
 		l.counters.Sheds++
 		l.emit(EventShed, "%d bytes too much are live", excess)

@@ -67,23 +67,15 @@ type note struct {
 	since time.Duration
 }
 
-const (
-	heldFor   = time.Second            // GOGC stays off for so long after the last section
-	tempo     = 500 * time.Millisecond // time constant of the allocation rate's average
-	guess     = 0.5e-9                 // perByte before anything was measured
-	shedPause = time.Second
-	surgeCost = 2 // times perByte: on a quarter of the CPUs marking takes four times as long, with the program at half speed
-)
-
 // begin looks at what is found, and refuses a budget that is exceeded already.
 func (l *loop) begin() error {
 	l.rt.read(&l.s)
 	l.base = settings{l.s.percent, l.s.limit}
 	l.set = l.base
-	l.perByte = guess
+	l.perByte = policy.guess
 	l.findBudget()
 	if l.budget > 0 {
-		need := func() int64 { return l.s.heap + l.s.heap/20 + l.s.overhead() }
+		need := func() int64 { return l.s.heap + int64(policy.startRoom*float64(l.s.heap)) + l.s.overhead() }
 		if need() > l.budget { // much of it may be garbage
 			l.rt.collect()
 			l.rt.read(&l.s)
@@ -133,7 +125,7 @@ func (l *loop) run(wait time.Duration) {
 // turn looks, decides and acts once, and returns when to do so again.
 func (l *loop) turn() time.Duration {
 	l.now = time.Since(l.born)
-	fresh := l.counters.Polls == 0 || l.now-l.readAt >= time.Millisecond
+	fresh := l.counters.Polls == 0 || l.now-l.readAt >= policy.fresh
 	if fresh {
 		l.poll()
 	}
@@ -155,7 +147,7 @@ func (l *loop) adopt() {
 	first := l.adopted.serial == 0
 	l.adopted = want
 	if want.mode == Adaptive {
-		percent := 100
+		percent := int(policy.plainPercent)
 		if l.set.percent > 0 {
 			percent = l.set.percent
 		} else if l.base.percent > 0 {
@@ -195,7 +187,7 @@ func (l *loop) goalPercent() int {
 		return int(l.st.percent)
 	case hybrid:
 		if l.base.percent < 0 && l.budget == 0 {
-			return 100
+			return int(policy.plainPercent)
 		}
 	}
 	return l.base.percent
@@ -207,7 +199,7 @@ func (l *loop) desired() settings {
 		want.limit = l.budget
 	}
 	if l.adopted.mode == Adaptive && l.budget > 0 && !l.fit.alarm {
-		want.limit = int64(reserve * float64(l.budget))
+		want.limit = int64(policy.reserve * float64(l.budget))
 	}
 	if l.holding() {
 		want.percent = -1

@@ -8,24 +8,6 @@ import (
 	"time"
 )
 
-const (
-	minHeap    = 4 << 20 // the runtime's least goal under GOGC=100
-	runway     = 0.97    // of the room under the budget: the runtime's limit acts beyond
-	worthwhile = 0.5     // of the way from live heap to goal, where idle time is used for a collection
-	earliest   = 0.7     // of the way from live heap to goal, where a collection may begin for it
-	latest     = 0.95
-	cutAt      = 0.85 // of the way to the ceiling, at the latest: before the runtime's limit acts
-	leastGain  = 0.03 // of the live heap, that must have been allocated since
-
-	slowPoll    = 200 * time.Millisecond
-	restingPoll = time.Second           // of a process that allocates next to nothing
-	resting     = 64 << 10              // bytes a second
-	holdPoll    = 50 * time.Millisecond // while the controller starts collections, or callers of Idle may have it do so
-	quickPoll   = 2 * time.Millisecond  // at the least, while the controller starts collections
-	plainPoll   = 20 * time.Millisecond // at the least, while the runtime does
-	pollShare   = 500                   // a poll is at most one part in so many of its interval
-)
-
 // watchSections follows which sections are open, and cuts those that last too
 // long.
 func (l *loop) watchSections() {
@@ -36,7 +18,7 @@ func (l *loop) watchSections() {
 	idle := l.adopted.fallback || l.fit.alarm
 	if l.gate.open() > 0 || delta > 0 {
 		l.held, l.heldAt = true, l.now
-	} else if l.held && l.now-l.heldAt >= heldFor {
+	} else if l.held && l.now-l.heldAt >= policy.heldFor {
 		l.held = false
 	}
 	l.gate.set(quiet, l.held || idle || l.holding())
@@ -44,7 +26,7 @@ func (l *loop) watchSections() {
 		l.held, l.heldAt = true, l.now
 		l.gate.set(quiet, true)
 	}
-	if l.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/8 {
+	if l.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/policy.sectionLooks {
 		l.scanAt = l.now
 		if n := l.scan(false); n > 0 {
 			l.emit(EventCut, "%d sections lasted longer than %v", n, l.cfg.MaxSection)
@@ -84,10 +66,10 @@ func (l *loop) goals() (goal, ceiling float64) {
 	goal, ceiling = math.Inf(1), math.Inf(1)
 	live := float64(l.s.live)
 	if p := float64(l.goalPercent()); p >= 0 {
-		goal = max(minHeap*p/100, live+(live+float64(l.s.stacks+l.s.globals))*p/100)
+		goal = max(policy.minHeap*p/100, live+(live+float64(l.s.stacks+l.s.globals))*p/100)
 	}
 	if l.budget > 0 {
-		ceiling = runway * float64(l.budget-l.s.overhead())
+		ceiling = policy.runway * float64(l.budget-l.s.overhead())
 	}
 	return min(goal, ceiling), ceiling
 }
@@ -100,11 +82,11 @@ func (l *loop) trigger(goal, latest float64) float64 {
 	if way <= 0 || math.IsInf(way, 1) {
 		return goal
 	}
-	return min(max(goal-l.peakRate*l.cycleTime().Seconds(), live+earliest*way), live+latest*way)
+	return min(max(goal-l.peakRate*l.cycleTime().Seconds(), live+policy.earliest*way), live+latest*way)
 }
 
 func (l *loop) cycleTime() time.Duration {
-	return time.Duration(max(float64(l.s.live), 1<<20) * l.perByte * float64(time.Second))
+	return time.Duration(max(float64(l.s.live), policy.leastLive) * l.perByte * float64(time.Second))
 }
 
 // decide starts a collection if there is a reason to and nothing against it.
@@ -115,17 +97,17 @@ func (l *loop) decide() {
 	}
 	goal, ceiling := l.goals()
 	heap := float64(l.s.heap)
-	gain := heap-float64(l.s.live) >= max(leastGain*float64(l.s.live), minHeap/4)
+	gain := heap-float64(l.s.live) >= max(policy.leastGain*float64(l.s.live), policy.minHeap/4)
 	asked := l.idle.asked.Load() && !l.marking
 	forced := l.forcing()
 
 	due := false
 	if l.holding() && l.adopted.mode != Off {
-		due = gain && heap >= l.trigger(goal, latest)
+		due = gain && heap >= l.trigger(goal, policy.latest)
 		due = due || l.adopted.mode == Hybrid && l.cfg.Interval > 0 && l.now-l.cycleAt >= l.cfg.Interval
 	}
 	switch {
-	case l.holding() && l.gate.open() > 0 && gain && heap >= l.trigger(ceiling, cutAt):
+	case l.holding() && l.gate.open() > 0 && gain && heap >= l.trigger(ceiling, policy.cutAt):
 		l.emit(EventCut, "%d sections, because memory nears the budget", l.scan(true))
 		l.gate.set(collecting, true)
 		l.counters.Watchdog++
@@ -171,42 +153,43 @@ func (l *loop) ended(took time.Duration) {
 		close(l.serving.done)
 		l.serving = nil
 	}
-	l.readAt = min(l.readAt, time.Since(l.born)-time.Millisecond) // look again
+	l.readAt = min(l.readAt, time.Since(l.born)-policy.fresh) // look again
 	l.took = took
 }
 
 // pause returns when to look next: half the way to the next event.
 func (l *loop) pause() time.Duration {
-	wait, least := slowPoll, plainPoll
+	wait, least := policy.slowPoll, policy.plainPoll
 	holding, open := l.holding(), l.gate.open() > 0
 	switch {
 	case l.adopted.mode == Idle: // its callers go by what was last seen
-		wait = holdPoll
-	case l.rate < resting && l.adopted.mode != Adaptive:
-		wait = restingPoll
+		wait = policy.holdPoll
+	case l.rate < policy.resting && l.adopted.mode != Adaptive:
+		wait = policy.restingPoll
 	}
 	at := float64(l.s.goal)
 	if holding {
-		wait, least = holdPoll, quickPoll
+		wait, least = policy.holdPoll, policy.quickPoll
 		goal, ceiling := l.goals()
-		if at = l.trigger(goal, latest); l.due > 0 || l.running || l.adopted.mode == Off {
-			at = l.trigger(ceiling, cutAt)
+		if at = l.trigger(goal, policy.latest); l.due > 0 || l.running || l.adopted.mode == Off {
+			at = l.trigger(ceiling, policy.cutAt)
 		}
 	}
-	watched := holding || l.adopted.mode == Adaptive || l.adopted.mode == Idle || l.budget > 0 && l.s.live > l.budget/2
-	if left := (at - float64(l.s.heap)) / max(l.peakRate, 1) / 2; watched && left < wait.Seconds() {
+	watched := holding || l.adopted.mode == Adaptive || l.adopted.mode == Idle ||
+		l.budget > 0 && float64(l.s.live) > policy.watchFrom*float64(l.budget)
+	if left := (at - float64(l.s.heap)) * policy.halfway / max(l.peakRate, 1); watched && left < wait.Seconds() {
 		wait = time.Duration(left * float64(time.Second))
 	}
 	if l.adopted.mode == Hybrid && l.cfg.Interval > 0 && !l.running && l.due == 0 {
 		wait = min(wait, l.cycleAt+l.cfg.Interval-l.now)
 	}
 	if open && !l.adopted.fallback {
-		wait = min(wait, l.cfg.MaxSection/8)
+		wait = min(wait, l.cfg.MaxSection/policy.sectionLooks)
 	}
 	if l.held && !open {
-		wait = min(wait, l.heldAt+heldFor-l.now)
+		wait = min(wait, l.heldAt+policy.heldFor-l.now)
 	}
-	return max(wait, least, pollShare*l.cost)
+	return max(wait, least, policy.pollShare*l.cost)
 }
 
 // publish hands out what Stats and Idle go by.
@@ -254,7 +237,7 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 			}
 			return int64(l.now) + int64(left*1e9)
 		}
-		from, late = reach(worthwhile), reach(earliest)
+		from, late = reach(policy.worthwhile), reach(policy.earliest)
 	}
 	l.idle.from.Store(from)
 	l.idle.late.Store(late)
