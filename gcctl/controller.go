@@ -14,22 +14,19 @@ import (
 
 // A Controller controls the process's garbage collector. It must not be
 // copied.
+//
+// It is what its callers share with the controller's goroutine, a loop.
 type Controller struct {
 	gate gate
 	idle idleState
 
-	cfg  Config    // constant
-	rt   engine    // called by the controller's goroutines
 	born time.Time // constant
 
-	wake     chan struct{}      // holds one: there is something to look at
-	jobs     chan struct{}      // to the collecting goroutine: start a collection
-	finished chan time.Duration // from it: how long the collection took
-	signals  chan os.Signal     // nil without FallbackSignals
-	quit     chan struct{}      // closed by Close
-	done     chan struct{}      // closed when control has ended
-	once     sync.Once          // of Close
-	release  func()             // ends the claim on the process
+	wake    chan struct{} // holds one: there is something to look at
+	quit    chan struct{} // closed by Close
+	done    chan struct{} // closed when control has ended
+	once    sync.Once     // of Close
+	release func()        // ends the claim on the process
 
 	budgeted atomic.Bool // there is a budget; written by the controller's goroutine
 
@@ -79,29 +76,33 @@ func Start(cfg Config) (*Controller, error) {
 // a limit of the runtime.
 func start(cfg Config, rt engine, detect func(int64) int64) (*Controller, error) {
 	c := &Controller{
-		cfg: cfg, rt: rt, born: time.Now(), release: func() {},
-		wake: make(chan struct{}, 1), jobs: make(chan struct{}), finished: make(chan time.Duration, 1),
-		quit: make(chan struct{}), done: make(chan struct{}),
+		born: time.Now(), release: func() {},
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		want: wanted{mode: cfg.Mode, serial: 1},
 	}
-	l := &loop{Controller: c, detect: detect, cost: time.Microsecond}
+	l := &loop{
+		c: c, cfg: cfg, rt: rt, detect: detect, cost: time.Microsecond,
+		jobs: make(chan struct{}), finished: make(chan time.Duration, 1),
+	}
 	if err := l.begin(); err != nil {
 		return nil, err
 	}
 	if len(cfg.FallbackSignals) > 0 { // Notify without signals means all of them
-		c.signals = make(chan os.Signal, 1)
-		signal.Notify(c.signals, cfg.FallbackSignals...)
+		l.signals = make(chan os.Signal, 1)
+		signal.Notify(l.signals, cfg.FallbackSignals...)
 	}
-	go c.collector() // the first turn may have work for it
+	go collector(rt, l.jobs, l.finished) // the first turn may have work for it
 	go l.run(l.turn())
 	return c, nil
 }
 
-func (c *Controller) collector() {
-	for range c.jobs {
+// collector runs the collections that a loop hands over: each blocks until it has
+// ended.
+func collector(rt engine, jobs <-chan struct{}, finished chan<- time.Duration) {
+	for range jobs {
 		began := time.Now()
-		c.rt.collect()
-		c.finished <- time.Since(began)
+		rt.collect()
+		finished <- time.Since(began)
 	}
 }
 

@@ -44,9 +44,9 @@ func (l *loop) cyclesEnded(cycles int) {
 	if elapsed := (l.now - l.cycleAt).Seconds(); elapsed > 0 {
 		l.liveRate += (float64(l.s.live-l.last.live)/elapsed - l.liveRate) * policy.smoothing
 	}
-	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.gate.open() > 0 {
+	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.c.gate.open() > 0 {
 		l.counters.RuntimeStart += automatic
-		l.emit(EventCut, "the runtime's limit started a collection in spite of %d sections", l.gate.open())
+		l.emit(EventCut, "the runtime's limit started a collection in spite of %d sections", l.c.gate.open())
 	}
 	l.emit(EventCycle, "%d collections have ended", cycles)
 	if l.adopted.mode == Adaptive {

@@ -2,6 +2,7 @@ package gcctl
 
 import (
 	"fmt"
+	"os"
 	"os/signal"
 	"time"
 )
@@ -11,8 +12,14 @@ import (
 // Setting GOGC to off, for one, waits for a running mark phase. All its fields
 // belong to that goroutine.
 type loop struct {
-	*Controller
+	c      *Controller // what callers see and ask for
+	cfg    Config
+	rt     engine
 	detect func(int64) int64
+
+	jobs     chan struct{}      // to the collecting goroutine: start a collection
+	finished chan time.Duration // from it: how long the collection took
+	signals  chan os.Signal     // nil without FallbackSignals
 
 	now      time.Duration // since born
 	s        sample        // the last one
@@ -98,7 +105,7 @@ func (l *loop) findBudget() {
 	if l.budget == 0 {
 		l.budget = l.detect(l.base.limit)
 	}
-	l.budgeted.Store(l.budget > 0)
+	l.c.budgeted.Store(l.budget > 0)
 	l.law = law{target: l.cfg.TargetCPU, budget: l.budget}
 }
 
@@ -107,15 +114,15 @@ func (l *loop) run(wait time.Duration) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-l.quit:
+		case <-l.c.quit:
 			l.end()
 			return
 		case took := <-l.finished:
 			l.ended(took)
 		case sig := <-l.signals:
 			l.emit(EventFallback, "asked for by signal %v", sig)
-			l.Fallback()
-		case <-l.wake:
+			l.c.Fallback()
+		case <-l.c.wake:
 		case <-timer.C:
 		}
 		timer.Reset(l.turn())
@@ -124,7 +131,7 @@ func (l *loop) run(wait time.Duration) {
 
 // turn looks, decides and acts once, and returns when to do so again.
 func (l *loop) turn() time.Duration {
-	l.now = time.Since(l.born)
+	l.now = time.Since(l.c.born)
 	fresh := l.counters.Polls == 0 || l.now-l.readAt >= policy.fresh
 	if fresh {
 		l.poll()
@@ -138,9 +145,9 @@ func (l *loop) turn() time.Duration {
 }
 
 func (l *loop) adopt() {
-	l.mu.Lock()
-	want := l.want
-	l.mu.Unlock()
+	l.c.mu.Lock()
+	want := l.c.want
+	l.c.mu.Unlock()
 	if want.serial == l.adopted.serial {
 		return
 	}
@@ -231,15 +238,15 @@ func (l *loop) apply() {
 
 // end restores the settings and lets go.
 func (l *loop) end() {
-	defer close(l.done)
-	defer l.release()
+	defer close(l.c.done)
+	defer l.c.release()
 	if l.signals != nil {
 		signal.Stop(l.signals)
 	}
-	l.gate.set(quiet, true)
-	l.gate.set(awaited, false)
-	l.idle.from.Store(never)
-	l.idle.late.Store(never)
+	l.c.gate.set(quiet, true)
+	l.c.gate.set(awaited, false)
+	l.c.idle.from.Store(never)
+	l.c.idle.late.Store(never)
 	if l.running {
 		l.ended(<-l.finished)
 	}

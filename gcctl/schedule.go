@@ -11,22 +11,22 @@ import (
 // watchSections follows which sections are open, and cuts those that last too
 // long.
 func (l *loop) watchSections() {
-	begun := l.gate.begun()
+	begun := l.c.gate.begun()
 	delta := begun - l.begunSeen
 	l.begunSeen = begun
 	l.counters.Begun += uint64(delta)
 	idle := l.adopted.fallback || l.fit.alarm
-	if l.gate.open() > 0 || delta > 0 {
+	if l.c.gate.open() > 0 || delta > 0 {
 		l.held, l.heldAt = true, l.now
 	} else if l.held && l.now-l.heldAt >= policy.heldFor {
 		l.held = false
 	}
-	l.gate.set(quiet, l.held || idle || l.holding())
-	if !l.held && l.gate.open() > 0 { // one began before quiet was cleared, and woke nobody
+	l.c.gate.set(quiet, l.held || idle || l.holding())
+	if !l.held && l.c.gate.open() > 0 { // one began before quiet was cleared, and woke nobody
 		l.held, l.heldAt = true, l.now
-		l.gate.set(quiet, true)
+		l.c.gate.set(quiet, true)
 	}
-	if l.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/policy.sectionLooks {
+	if l.c.gate.open() > 0 && !idle && l.now-l.scanAt >= l.cfg.MaxSection/policy.sectionLooks {
 		l.scanAt = l.now
 		if n := l.scan(false); n > 0 {
 			l.emit(EventCut, "%d sections lasted longer than %v", n, l.cfg.MaxSection)
@@ -37,8 +37,8 @@ func (l *loop) watchSections() {
 // scan cuts the sections that have lasted too long, or all.
 func (l *loop) scan(all bool) int {
 	cut, base := 0, 0
-	for k := range int(l.gate.made.Load()) {
-		chunk := *l.gate.chunks[k].Load()
+	for k := range int(l.c.gate.made.Load()) {
+		chunk := *l.c.gate.chunks[k].Load()
 		if len(l.notes) < base+len(chunk) {
 			l.notes = append(l.notes, make([]note, base+len(chunk)-len(l.notes))...)
 		}
@@ -50,7 +50,7 @@ func (l *loop) scan(all bool) int {
 			if n.word != word {
 				*n = note{word, l.now}
 			}
-			if (all || l.now-n.since >= l.cfg.MaxSection) && l.gate.cut(&chunk[i], word) {
+			if (all || l.now-n.since >= l.cfg.MaxSection) && l.c.gate.cut(&chunk[i], word) {
 				cut++
 			}
 		}
@@ -92,14 +92,14 @@ func (l *loop) cycleTime() time.Duration {
 // decide starts a collection if there is a reason to and nothing against it.
 func (l *loop) decide() {
 	if l.running {
-		l.gate.set(awaited, false)
+		l.c.gate.set(awaited, false)
 		return
 	}
 	goal, ceiling := l.goals()
 	heap := float64(l.s.heap)
 	gain := heap-float64(l.s.live) >= max(policy.leastGain*float64(l.s.live), policy.minHeap/4)
-	asked := l.idle.asked.Load() && !l.marking
-	forced := l.forcing()
+	asked := l.c.idle.asked.Load() && !l.marking
+	forced := l.c.forcing()
 
 	due := false
 	if l.holding() && l.adopted.mode != Off {
@@ -107,9 +107,9 @@ func (l *loop) decide() {
 		due = due || l.adopted.mode == Hybrid && l.cfg.Interval > 0 && l.now-l.cycleAt >= l.cfg.Interval
 	}
 	switch {
-	case l.holding() && l.gate.open() > 0 && gain && heap >= l.trigger(ceiling, policy.cutAt):
+	case l.holding() && l.c.gate.open() > 0 && gain && heap >= l.trigger(ceiling, policy.cutAt):
 		l.emit(EventCut, "%d sections, because memory nears the budget", l.scan(true))
-		l.gate.set(collecting, true)
+		l.c.gate.set(collecting, true)
 		l.counters.Watchdog++
 		l.collect()
 		return
@@ -121,9 +121,9 @@ func (l *loop) decide() {
 	} else if l.due == 0 {
 		l.due = l.now
 	}
-	l.gate.set(awaited, due || forced)
-	if !(due || forced || asked) || !l.gate.close() {
-		l.idle.asked.Store(false)
+	l.c.gate.set(awaited, due || forced)
+	if !(due || forced || asked) || !l.c.gate.close() {
+		l.c.idle.asked.Store(false)
 		return
 	}
 	switch {
@@ -139,28 +139,28 @@ func (l *loop) decide() {
 
 // collect hands a collection over; the gate says so already.
 func (l *loop) collect() {
-	l.gate.set(awaited, false)
+	l.c.gate.set(awaited, false)
 	l.running, l.due = true, 0
-	l.serving = l.takeBatch()
+	l.serving = l.c.takeBatch()
 	l.jobs <- struct{}{}
 }
 
 func (l *loop) ended(took time.Duration) {
 	l.running = false
-	l.gate.set(collecting, false)
-	l.idle.asked.Store(false)
+	l.c.gate.set(collecting, false)
+	l.c.idle.asked.Store(false)
 	if l.serving != nil {
 		close(l.serving.done)
 		l.serving = nil
 	}
-	l.readAt = min(l.readAt, time.Since(l.born)-policy.fresh) // look again
+	l.readAt = min(l.readAt, time.Since(l.c.born)-policy.fresh) // look again
 	l.took = took
 }
 
 // pause returns when to look next: half the way to the next event.
 func (l *loop) pause() time.Duration {
 	wait, least := policy.slowPoll, policy.plainPoll
-	holding, open := l.holding(), l.gate.open() > 0
+	holding, open := l.holding(), l.c.gate.open() > 0
 	switch {
 	case l.adopted.mode == Idle: // its callers go by what was last seen
 		wait = policy.holdPoll
@@ -206,12 +206,12 @@ func (l *loop) publish() {
 	st.HeapBytes, st.LiveBytes = l.s.heap, l.s.live
 	st.GCCPU, st.Cycles = l.gcCPU, l.s.cycles
 	st.TimeToLimit = timeTo(ceiling-float64(l.s.live), l.liveRate)
-	if holding && (l.gate.open() > 0 || l.adopted.mode == Off) {
+	if holding && (l.c.gate.open() > 0 || l.adopted.mode == Off) {
 		st.TimeToLimit = timeTo(ceiling-float64(l.s.heap), l.rate)
 	}
-	l.mu.Lock()
-	l.stats = st
-	l.mu.Unlock()
+	l.c.mu.Lock()
+	l.c.stats = st
+	l.c.mu.Unlock()
 }
 
 func timeTo(distance, rate float64) time.Duration {
@@ -239,9 +239,9 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 		}
 		from, late = reach(policy.worthwhile), reach(policy.earliest)
 	}
-	l.idle.from.Store(from)
-	l.idle.late.Store(late)
-	l.idle.cost.Store(int64(l.cycleTime()))
+	l.c.idle.from.Store(from)
+	l.c.idle.late.Store(late)
+	l.c.idle.cost.Store(int64(l.cycleTime()))
 }
 
 // emit reports an event, if anybody listens.
@@ -252,7 +252,7 @@ func (l *loop) emit(kind EventKind, format string, args ...any) {
 	e := Event{
 		Time: time.Now(), Kind: kind, Message: fmt.Sprintf(format, args...),
 		Mode: l.adopted.mode, Percent: l.set.percent, LimitBytes: l.set.limit, BudgetBytes: l.budget,
-		HeapBytes: l.s.heap, LiveBytes: l.s.live, Cycles: l.s.cycles, Sections: l.gate.open(), GCCPU: l.gcCPU,
+		HeapBytes: l.s.heap, LiveBytes: l.s.live, Cycles: l.s.cycles, Sections: l.c.gate.open(), GCCPU: l.gcCPU,
 	}
 	if l.cfg.OnEvent != nil {
 		l.cfg.OnEvent(e)
