@@ -203,15 +203,21 @@ func (c *Context) SetMaxBodyBytes(n int64) error {
 // An error means that the body is malformed, too large, late or cut off; a
 // handler that has written nothing then returns, and the server answers.
 // A client that waits for 100 (Continue) is told to go on.
-func (c *Context) Body() (View, error) {
+func (c *Context) Body() (View, error) { return c.readWhole("Body", false) }
+
+// readWhole is Body; asForm refuses what is no form before anything is read.
+func (c *Context) readWhole(op string, asForm bool) (View, error) {
 	x := c.receive()
 	if x == nil {
-		return View{}, c.r.late("Body")
+		return View{}, c.r.late(op)
 	}
 	defer x.exit()
+	if asForm && !c.r.isForm() {
+		return View{}, ErrNotForm
+	}
 	v, err := x.wholeBody()
 	if err == ErrEnded {
-		return View{}, c.r.late("Body")
+		return View{}, c.r.late(op)
 	}
 	if x.ctx != nil {
 		x.ctx.lookOut(x)

@@ -13,6 +13,9 @@
 // [Context.UnsafeAlloc] makes memory that lasts as long as the request. Neither
 // holds Go pointers: the collector does not look into request memory.
 //
+// [Request.QueryValues], [Request.Cookie] and [Context.FormValues] find values as
+// net/url and net/http do, without copying them.
+//
 // Parsing is strict: what RFC 9112 and RFC 9110 leave two readings of is
 // refused, and the connection is closed. A body is read when the handler asks
 // for it, as a whole ([Context.Body]) or in parts ([Context.BodyReader]).
@@ -41,7 +44,6 @@
 //
 // # What it does not do
 //
-// No HTTP/2, no compression, no routing, no cookies, no multipart forms, no
-// proxying. [Adapt] and [Server.ServeHTTP] join it with net/http in both
-// directions, for all of that.
+// No HTTP/2, no compression, no routing, no multipart forms, no proxying. [Adapt]
+// and [Server.ServeHTTP] join it with net/http in both directions, for all of that.
 package http11

@@ -10,6 +10,7 @@ var (
 	ErrBodyNotAllowed = errors.New("http11: Write: this response has no content, by its status or method; write nothing")
 	ErrContentLength  = errors.New("http11: Write: more than the declared Content-Length; declare what is written")
 	ErrHijacked       = errors.New("http11: the connection was hijacked; use what Hijack returned")
+	ErrNotForm        = errors.New("http11: FormValues: Content-Type is not application/x-www-form-urlencoded; answer 415, or use Body")
 	ErrNoConn         = errors.New("http11: Hijack: the request did not come by a connection of this server; serve it by http11.Server")
 )
 

@@ -67,10 +67,10 @@ func (q Request) ContentLength() int64 {
 
 // lookup returns the first header field of that name from the one with number
 // start on.
-func (q Request) lookup(name string, start int) (value span, at int, ok bool) {
-	q.check("Header")
+func (q Request) lookup(op, name string, start int) (value span, at int, ok bool) {
+	q.check(op)
 	fields, seen, buf := q.r.head.fields, q.r.head.seen, q.r.base[baseHead]
-	q.check("Header") // the slices are whole
+	q.check(op) // the slices are whole
 	at, ok = lookup(fields, seen, buf, name, start)
 	if ok {
 		value = fields[at].value
@@ -81,7 +81,7 @@ func (q Request) lookup(name string, start int) (value span, at int, ok bool) {
 // Header returns the value of the first header field of that name, in any case;
 // an empty View if there is none.
 func (q Request) Header(name string) View {
-	if value, _, ok := q.lookup(name, 0); ok {
+	if value, _, ok := q.lookup("Header", name, 0); ok {
 		return q.r.part(q.epoch, baseHead, value)
 	}
 	return View{}
@@ -90,7 +90,7 @@ func (q Request) Header(name string) View {
 // HeaderValues returns the values of all header fields of that name, in order.
 func (q Request) HeaderValues(name string) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		for value, i, ok := q.lookup(name, 0); ok; value, i, ok = q.lookup(name, i+1) {
+		for value, i, ok := q.lookup("HeaderValues", name, 0); ok; value, i, ok = q.lookup("HeaderValues", name, i+1) {
 			if !yield(q.r.part(q.epoch, baseHead, value)) {
 				return
 			}

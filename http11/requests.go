@@ -37,7 +37,7 @@ func (s *Requests) Parse(q Request, data []byte) (int, error) {
 	defer q.r.pass()
 	n, err := parseHead(&q.r.head, data, &s.lim)
 	if n > 0 {
-		q.r.base[baseHead] = data[:n:n]
+		q.r.base[baseHead], q.r.base[baseQuery] = data[:n:n], nil
 	}
 	return n, err
 }

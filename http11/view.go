@@ -22,8 +22,8 @@ const (
 	baseHead    = iota
 	baseBody    // the body, in memory as a whole
 	baseTrailer // the trailer section
-	baseQuery   // the query with its values decoded in place
-	baseForm    // the body with the values of a form decoded in place
+	baseQuery   // a copy of the query in which names and values are decoded; see values.go
+	baseForm    // the same of the body
 	baseContent // content of the response, recalled
 	numBases
 )
@@ -66,50 +66,50 @@ func (v View) stale(op string) {
 	if invariant.Enabled {
 		where = places.describe(v.r)
 	}
-	panic("http11: View." + op + ": the request has ended; " +
+	panic("http11: " + op + ": the request has ended; " +
 		"copy with String or Clone before the handler returns, or Retain the request" + where)
 }
 
 // Len returns the number of bytes.
-func (v View) Len() int { return len(v.bytes("Len")) }
+func (v View) Len() int { return len(v.bytes("View.Len")) }
 
 // String returns a copy as a string.
 func (v View) String() string {
-	s := string(v.bytes("String"))
-	v.still("String")
+	s := string(v.bytes("View.String"))
+	v.still("View.String")
 	return s
 }
 
 // Clone returns a copy, nil if the view is empty.
 func (v View) Clone() []byte {
-	b := append([]byte(nil), v.bytes("Clone")...)
-	v.still("Clone")
+	b := append([]byte(nil), v.bytes("View.Clone")...)
+	v.still("View.Clone")
 	return b
 }
 
 // AppendTo appends a copy to dst.
 func (v View) AppendTo(dst []byte) []byte {
 	n := len(dst)
-	dst = append(dst, v.bytes("AppendTo")...)
+	dst = append(dst, v.bytes("View.AppendTo")...)
 	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
 		clear(dst[n:]) // it may be of another request
-		v.stale("AppendTo")
+		v.stale("View.AppendTo")
 	}
 	return dst
 }
 
 // Equal reports whether the view has these bytes.
 func (v View) Equal(s string) bool {
-	equal := string(v.bytes("Equal")) == s
-	v.still("Equal")
+	equal := string(v.bytes("View.Equal")) == s
+	v.still("View.Equal")
 	return equal
 }
 
 // EqualFold reports whether the view has these bytes, ASCII letters of either
 // case being equal.
 func (v View) EqualFold(s string) bool {
-	equal := sameName(v.bytes("EqualFold"), s)
-	v.still("EqualFold")
+	equal := sameName(v.bytes("View.EqualFold"), s)
+	v.still("View.EqualFold")
 	return equal
 }
 
@@ -119,8 +119,8 @@ func (v View) WriteTo(w io.Writer) (int64, error) {
 	var buf [1 << 10]byte
 	done := 0
 	for done < int(v.len) {
-		n := copy(buf[:], v.bytes("WriteTo")[done:])
-		v.still("WriteTo")
+		n := copy(buf[:], v.bytes("View.WriteTo")[done:])
+		v.still("View.WriteTo")
 		m, err := w.Write(buf[:n])
 		done += m
 		if err != nil {
@@ -133,4 +133,4 @@ func (v View) WriteTo(w io.Writer) (int64, error) {
 // UnsafeBytes returns the memory of the request itself. Nothing checks that it
 // is used only while the request lasts: afterwards it holds another request.
 // It must not be written to.
-func (v View) UnsafeBytes() []byte { return v.bytes("UnsafeBytes") }
+func (v View) UnsafeBytes() []byte { return v.bytes("View.UnsafeBytes") }
