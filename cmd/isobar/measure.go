@@ -185,7 +185,7 @@ func (a *app) publish(s *store.Store, storePath string, id int64, output *output
 	if out == "" {
 		out = reportPath(storePath, id)
 	}
-	if err := writeHTML(out, meta, analysis); err != nil {
+	if err := writeHTML(out, report.Run{Meta: meta}, analysis); err != nil {
 		return err
 	}
 	if output.json {
@@ -219,7 +219,7 @@ func analyze(s *store.Store, id int64) (report.Meta, *stat.Analysis, error) {
 }
 
 // writeHTML writes the report so that the file is whole or absent.
-func writeHTML(path string, meta report.Meta, analysis *stat.Analysis) error {
+func writeHTML(path string, run report.Run, analysis *stat.Analysis) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
 	}
@@ -228,7 +228,7 @@ func writeHTML(path string, meta report.Meta, analysis *stat.Analysis) error {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
 	}
 	defer os.Remove(f.Name()) // fails once it is renamed
-	err = report.HTML(f, meta, analysis)
+	err = report.HTML(f, run, analysis)
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("report: %s: %w: choose another place with --out FILE", path, err)
 	}

@@ -116,7 +116,7 @@ func (a *app) showCommand() *cobra.Command {
 				return err
 			}
 			if output.out != "" {
-				if err := writeHTML(output.out, meta, analysis); err != nil {
+				if err := writeHTML(output.out, report.Run{Meta: meta}, analysis); err != nil {
 					return err
 				}
 			}

@@ -164,21 +164,22 @@ func (l *tuneLog) report(out string, result *tune.Result) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	page := report.Run{Meta: meta}
 	for _, p := range result.Predicted {
 		f := forecast(p, 0)
 		f.Best = result.OnFrontier(p.GC)
-		meta.Forecasts = append(meta.Forecasts, f)
+		page.Forecasts = append(page.Forecasts, f)
 	}
-	meta.Traced = []report.Traced{{Name: "the default", Key: result.Base.Key()}}
+	page.Traced = []report.Traced{{Name: "the default", Key: result.Base.Key()}}
 	if result.Outcome == tune.Recommended {
-		meta.Traced = append(meta.Traced, report.Traced{Name: "the recommendation", Key: result.Setting.Key()})
+		page.Traced = append(page.Traced, report.Traced{Name: "the recommendation", Key: result.Setting.Key()})
 	}
 	run, err := l.store.Run(l.id)
 	if err != nil {
 		return "", err
 	}
-	meta.Procs = procsMap(result, run)
-	return out, writeHTML(out, meta, analysis)
+	page.Procs = procsMap(result, run)
+	return out, writeHTML(out, page, analysis)
 }
 
 // failed explains why tuning ended early.

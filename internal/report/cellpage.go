@@ -32,20 +32,20 @@ func NewCellPage(m Meta, rec *cell.Record, v View) (*Page, error) {
 	if len(p.Warnings) > 0 {
 		p.Contents = append(p.Contents, htmlContent{"warnings", "Warnings"})
 	}
-	s := sections(a)[0]
+	s, part := sections(a)[0], wholeOf(rec).within(v.From, v.To)
 	s.setExact(v.Exact)
 	pauses := s.pausePlot("cell")
 	if pauses != nil {
 		pauses.Title, pauses.Caption = "Pauses by length", "How long the world was stopped. The height of a column is relative to the highest."
 	}
-	for _, plot := range []*htmlPlot{s.timelinePlot(rec, v), s.stopsPlot(rec, v), s.utilizationPlot(rec), s.latencyPlot("cell"), pauses} {
+	for _, plot := range []*htmlPlot{s.timelinePlot(rec, part), s.stopsPlot(rec, part), s.utilizationPlot(rec), s.latencyPlot("cell"), pauses} {
 		if plot != nil {
 			plot.Section = "this cell"
 			p.Plots = append(p.Plots, *plot)
 			p.Contents = append(p.Contents, htmlContent{plot.ID, plot.Title})
 		}
 	}
-	if p.Collections = s.collectionsOf(rec, "Table of collections", wholeOf(rec).within(v)); p.Collections != nil {
+	if p.Collections = s.collectionsOf(rec, "Table of collections", part); p.Collections != nil {
 		p.Contents = append(p.Contents, htmlContent{"collections", "Collections"})
 	}
 	p.Contents = append(p.Contents, htmlContent{"samples", "Raw samples"})
@@ -92,14 +92,13 @@ func cellFacts(rec *cell.Record) []htmlFact {
 	})
 }
 
-// timelinePlot is the heap over time, of the stretch that the view asks for.
-func (s *section) timelinePlot(rec *cell.Record, v View) *htmlPlot {
+// timelinePlot is the heap over a part of the time of the record.
+func (s *section) timelinePlot(rec *cell.Record, part stretch) *htmlPlot {
 	line := rec.Timeline
 	if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {
 		return nil
 	}
 	whole := wholeOf(rec)
-	part := whole.within(v)
 	p := &htmlPlot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), From: part.from / 1e6, To: part.to / 1e6, Whole: whole.to / 1e6,
 		Caption: "Ticks on the time axis are GC pauses."}
 	if part != whole {
@@ -121,8 +120,7 @@ func (s *section) timelinePlot(rec *cell.Record, v View) *htmlPlot {
 }
 
 // stopsPlot shows how long each pause was; nil without pauses.
-func (s *section) stopsPlot(rec *cell.Record, v View) *htmlPlot {
-	part := wholeOf(rec).within(v)
+func (s *section) stopsPlot(rec *cell.Record, part stretch) *htmlPlot {
 	var pauses []cell.Pause
 	top := 0.0
 	for _, pause := range rec.Pauses {

@@ -45,7 +45,7 @@ func rows(page string) [][]string {
 func TestCollectionsOfReport(t *testing.T) {
 	const hostile = "./<script>\x1b[31m"
 	a := &stat.Analysis{Groups: []*stat.Group{program(hostile, cell.DefaultGC, 250), program(hostile, cell.GC{Percent: 400}, 3), program(hostile, cell.GC{Percent: -1}, 0)}}
-	meta := Meta{Traced: []Traced{{"the default", a.Groups[0].Key}, {"the recommendation", a.Groups[1].Key}, {"none of the run", "exec/other"}}}
+	meta := Run{Traced: []Traced{{"the default", a.Groups[0].Key}, {"the recommendation", a.Groups[1].Key}, {"none of the run", "exec/other"}}}
 	var buf bytes.Buffer
 	if err := HTML(&buf, meta, a); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestCollectionsOfReport(t *testing.T) {
 		t.Errorf("nothing is said of a recommendation without collections: %v", err)
 	}
 	buf.Reset()
-	if err := HTML(&buf, Meta{}, a); err != nil || strings.Contains(buf.String(), "Collections under") {
+	if err := HTML(&buf, Run{}, a); err != nil || strings.Contains(buf.String(), "Collections under") {
 		t.Errorf("a table that nobody asked for, or %v", err)
 	}
 }

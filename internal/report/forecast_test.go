@@ -28,10 +28,10 @@ func TestForecast(t *testing.T) {
 		{GC: cell.GC{Percent: 400, LimitBytes: 96 << 20, Name: "<b>\x1b"}, Bytes: [3]float64{97 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.89, 0.8, 1}},
 	}
 	var with, without bytes.Buffer
-	if err := HTML(&with, Meta{Title: "tune", Forecasts: forecasts}, a); err != nil {
+	if err := HTML(&with, Run{Meta: Meta{Title: "tune"}, Forecasts: forecasts}, a); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&without, Meta{Title: "tune"}, a); err != nil {
+	if err := HTML(&without, Run{Meta: Meta{Title: "tune"}}, a); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(without.String(), "Predicted and measured") {

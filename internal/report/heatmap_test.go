@@ -42,7 +42,7 @@ func scalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
 
 func TestHeatMap(t *testing.T) {
 	var page bytes.Buffer
-	if err := HTML(&page, Meta{Title: "scaling"}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
+	if err := HTML(&page, Run{Meta: Meta{Title: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()

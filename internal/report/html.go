@@ -43,9 +43,9 @@ func Clean(s string) string { return clean(s) }
 
 // HTML writes the analysis as one file that needs nothing outside it. A policy
 // in the file forbids scripts and every request.
-func HTML(w io.Writer, m Meta, a *stat.Analysis) error {
+func HTML(w io.Writer, r Run, a *stat.Analysis) error {
 	var buf bytes.Buffer
-	if err := htmlTemplate.Execute(&buf, NewPage(m, a, View{})); err != nil {
+	if err := htmlTemplate.Execute(&buf, NewPage(r, a, View{})); err != nil {
 		return fmt.Errorf("report: HTML: %w", err)
 	}
 	if _, err := w.Write(buf.Bytes()); err != nil {

@@ -88,7 +88,7 @@ func TestOneMachineOfAFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPage(fixtureMeta(), a, View{})
+	p := NewPage(Run{Meta: fixtureMeta()}, a, View{})
 	if p.Machines != nil || len(p.Fingerprint) == 0 || p.Fingerprint[0].Value != "its CPU" {
 		t.Errorf("%+v, %+v", p.Machines, p.Fingerprint)
 	}

@@ -44,9 +44,22 @@ type View struct {
 	From, To time.Duration
 }
 
+// A Run is a run as its page shows it.
+type Run struct {
+	Meta
+	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
+	// none.
+	Forecasts []Forecast
+	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
+	// the two varies; nil for none.
+	Procs *ProcsMap
+	// Traced are configurations whose collections are listed one by one.
+	Traced []Traced
+}
+
 // NewPage returns the page of a run.
-func NewPage(m Meta, a *stat.Analysis, v View) *Page {
-	m = measured(m, a)
+func NewPage(r Run, a *stat.Analysis, v View) *Page {
+	m := measured(r.Meta, a)
 	p := &Page{
 		CSS: StyleSheet(), Name: m.name(), Facts: htmlFacts(m, several(a)), Repeat: clean(m.Repeat), Version: clean(m.Version),
 		Fingerprint: fingerprint(m.Machine), MachineNotes: cleanAll(m.Machine.Warnings), Noise: noiseText(a), Findings: cleanAll(a.Findings),
@@ -70,12 +83,12 @@ func NewPage(m Meta, a *stat.Analysis, v View) *Page {
 	for _, s := range sections(a) {
 		s.setExact(v.Exact)
 		h := htmlSectionOf(s, ids.unique(s.name))
-		for _, plot := range []*htmlPlot{s.procsPlot(h.ID, m.Procs), s.forecastPlot(h.ID, m.Forecasts)} {
+		for _, plot := range []*htmlPlot{s.procsPlot(h.ID, r.Procs), s.forecastPlot(h.ID, r.Forecasts)} {
 			if plot != nil {
 				h.Plots = append([]htmlPlot{*plot}, h.Plots...)
 			}
 		}
-		h.Collections = s.collections(m.Traced)
+		h.Collections = s.collections(r.Traced)
 		p.Sections = append(p.Sections, h)
 		p.Contents = append(p.Contents, htmlContent{h.ID, h.Name})
 	}

@@ -58,7 +58,7 @@ func TestProcsMap(t *testing.T) {
 		t.Errorf("%d cells are marked as measured, want 3", n)
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, Meta{Title: "tune", Procs: m}, a); err != nil {
+	if err := HTML(&page, Run{Meta: Meta{Title: "tune"}, Procs: m}, a); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"GC setting × GOMAXPROCS", "predicted, unsure", "More with: <code>isobar tune --gomaxprocs 2 -- &#39;a b&#39;</code>", "90 % intervals"} {

@@ -42,14 +42,6 @@ type Meta struct {
 	Repeat string
 	// Total counts the planned cells, Finished and Failed those with a record.
 	Finished, Total, Failed int
-	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
-	// none.
-	Forecasts []Forecast
-	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
-	// the two varies; nil for none.
-	Procs *ProcsMap
-	// Traced are configurations whose collections are listed one by one.
-	Traced []Traced
 }
 
 // Style says how to print to a terminal or a pipe.

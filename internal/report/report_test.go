@@ -42,7 +42,7 @@ var forms = map[string]func(io.Writer, Meta, *stat.Analysis) error{
 	"colour.golden":  func(w io.Writer, m Meta, a *stat.Analysis) error { return Text(w, m, a, Style{Width: 60, Color: true}) },
 	"summary.golden": func(w io.Writer, m Meta, a *stat.Analysis) error { return Summary(w, m, a, Style{Width: 80}) },
 	"json.golden":    JSON,
-	"html.golden":    HTML,
+	"html.golden":    func(w io.Writer, m Meta, a *stat.Analysis) error { return HTML(w, Run{Meta: m}, a) },
 	"compare.golden": func(w io.Writer, _ Meta, a *stat.Analysis) error {
 		return Comparisons(w, "run 4 against run 3", a.Comparisons, Style{Width: 100})
 	},
@@ -113,7 +113,7 @@ func TestOdd(t *testing.T) {
 // elements that are not closed in order.
 func TestHTMLStandsAlone(t *testing.T) {
 	var buf bytes.Buffer
-	if err := HTML(&buf, fixtureMeta(), fixture()); err != nil {
+	if err := HTML(&buf, Run{Meta: fixtureMeta()}, fixture()); err != nil {
 		t.Fatal(err)
 	}
 	page := buf.String()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -25,12 +26,12 @@ func wholeOf(rec *cell.Record) stretch {
 	return all
 }
 
-// within returns the part of the whole that a view asks for; the whole where
-// that is no part of it.
-func (whole stretch) within(v View) stretch {
-	part := stretch{max(whole.from, float64(v.From)), whole.to}
-	if v.To > 0 {
-		part.to = min(whole.to, float64(v.To))
+// within returns the part of the whole between two moments, 0 for its end; the
+// whole where that is no part of it.
+func (whole stretch) within(from, to time.Duration) stretch {
+	part := stretch{max(whole.from, float64(from)), whole.to}
+	if to > 0 {
+		part.to = min(whole.to, float64(to))
 	}
 	if part.to-part.from < 1e3 {
 		return whole

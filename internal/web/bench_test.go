@@ -67,7 +67,7 @@ func BenchmarkRunPage(b *testing.B) {
 	b.Run("part=drawings", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			report.NewPage(report.Meta{}, analysis, report.View{})
+			report.NewPage(report.Run{}, analysis, report.View{})
 		}
 	})
 	b.Run("part=all", func(b *testing.B) {

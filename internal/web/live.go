@@ -113,7 +113,7 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 	run, analysis, err := s.load(from, stored.ID)
 	var buf bytes.Buffer
 	if err == nil {
-		err = report.HTML(&buf, run.Meta, analysis)
+		err = report.HTML(&buf, report.Run{Meta: run.Meta}, analysis)
 	}
 	if err != nil {
 		s.write(w, errorFrame(err))

@@ -216,7 +216,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates["run"], Report: report.NewPage(run.Meta, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
+	return &frame{Section: "runs", main: templates["run"], Report: report.NewPage(report.Run{Meta: run.Meta}, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
 func cellLinks(run Run) (lines []configLine, more int) {

@@ -182,7 +182,7 @@ func TestOneRenderer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	if err := report.HTML(&want, run.Meta, analysis); err != nil {
+	if err := report.HTML(&want, report.Run{Meta: run.Meta}, analysis); err != nil {
 		t.Fatal(err)
 	}
 	if file != want.String() {

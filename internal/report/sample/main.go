@@ -50,7 +50,7 @@ func run(kind string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("sample: want one argument, the file to write")
 	}
-	meta, analysis, err := build(kind)
+	page, analysis, err := build(kind)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func run(kind string, args []string) error {
 	if err != nil {
 		return fmt.Errorf("sample: %w", err)
 	}
-	return errors.Join(report.HTML(f, meta, analysis), f.Close())
+	return errors.Join(report.HTML(f, page, analysis), f.Close())
 }
 
 // appendTo makes up a run of the kind and stores it, records in the order in
@@ -117,15 +117,15 @@ func keepAdvice(path, page string) error {
 }
 
 // build makes up a run of the kind and analyzes it.
-func build(kind string) (report.Meta, *stat.Analysis, error) {
+func build(kind string) (report.Run, *stat.Analysis, error) {
 	makeUp := kinds[kind]
 	if makeUp == nil {
-		return report.Meta{}, nil, fmt.Errorf("sample: unknown kind %q: want one of %s", kind, kindNames())
+		return report.Run{}, nil, fmt.Errorf("sample: unknown kind %q: want one of %s", kind, kindNames())
 	}
 	s := makeUp()
 	analysis, err := stat.Analyze(s.cells, s.records)
 	if err != nil {
-		return report.Meta{}, nil, fmt.Errorf("sample: %w", err)
+		return report.Run{}, nil, fmt.Errorf("sample: %w", err)
 	}
 	for _, rec := range s.records {
 		if rec.Err == nil {

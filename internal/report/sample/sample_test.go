@@ -13,16 +13,16 @@ import (
 func TestKinds(t *testing.T) {
 	for kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			meta, analysis, err := build(kind)
+			run, analysis, err := build(kind)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var text, summary, doc, page bytes.Buffer
 			for _, err := range []error{
-				report.Text(&text, meta, analysis, report.Style{Width: 100}),
-				report.Summary(&summary, meta, analysis, report.Style{Width: 100}),
-				report.JSON(&doc, meta, analysis),
-				report.HTML(&page, meta, analysis),
+				report.Text(&text, run.Meta, analysis, report.Style{Width: 100}),
+				report.Summary(&summary, run.Meta, analysis, report.Style{Width: 100}),
+				report.JSON(&doc, run.Meta, analysis),
+				report.HTML(&page, run, analysis),
 			} {
 				if err != nil {
 					t.Error(err)

@@ -13,7 +13,7 @@ import (
 
 // A sampleRun is a plan with its records.
 type sampleRun struct {
-	meta    report.Meta
+	meta    report.Run
 	cells   []cell.Cell
 	records []*cell.Record
 }
@@ -31,8 +31,8 @@ var kinds = map[string]func() *sampleRun{
 
 func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") }
 
-func meta(title string) report.Meta {
-	return report.Meta{
+func meta(title string) report.Run {
+	return report.Run{Meta: report.Meta{
 		RunID: 7, Title: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"}, Version: "v0.1.0",
 		Seed: 20260314, Repeat: "isobar lab --seed 20260314",
 		Machine: cell.Machine{
@@ -40,7 +40,7 @@ func meta(title string) report.Meta {
 			MemoryBytes: 8324423680, Cgroup: "v2", Virtual: "kvm", HugePages: "madvise", Clocksource: "tsc", GoVersion: "go1.26.8", Isobar: "v0.1.0",
 			Warnings: []string{"the CPU frequency governor cannot be read: the frequency may have changed during the run"},
 		},
-	}
+	}}
 }
 
 // add plans one configuration and its repetitions, and measures them.
