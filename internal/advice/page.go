@@ -34,7 +34,7 @@ type PageMeta struct {
 const pageFindings = 300
 
 // The types below are what the template sees.
-type page struct {
+type pageBody struct {
 	CSS                    template.CSS
 	Title, Repeat, Version string
 	Facts                  []pageFact
@@ -67,7 +67,7 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 	if err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
-	p := page{
+	p := pageBody{
 		CSS: report.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + report.Clean(m.Name), Repeat: report.Clean(m.Repeat), Version: m.Version,
 		Facts: r.facts(len(shown)),
 	}

@@ -45,13 +45,16 @@ func TestHeatMap(t *testing.T) {
 	if err := HTML(&page, Run{Meta: Meta{Title: "scaling"}}, scalingStudy(t, []string{"1", "2", "16"}, []string{"default", "off", "400"})); err != nil {
 		t.Fatal(err)
 	}
-	text := page.String()
+	got := page.String()
 	for _, want := range []string{"Goroutines × GC setting", "profile=json throughput", "profile=trees for each goroutine", ">100</text>", ">11</text>", `class="heat-9"`, `class="heat-0"`} {
-		if !strings.Contains(text, want) {
+		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	// Columns go by GOGC, whatever the order of the plan: off is the last.
+}
+
+// Columns go by GOGC, whatever the order of the plan: off is the last.
+func TestHeatColumns(t *testing.T) {
 	section := sections(scalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
 	heats := section.heats(goroutines, MapFigure{cell.Throughput, true})
 	if len(heats) != 2 || fmt.Sprint(heats[0].gcs) != "[default 400 disabled]" || heats[0].best != 6000 {

@@ -57,6 +57,15 @@ func TestProcsMap(t *testing.T) {
 	if n := strings.Count(string(p.Panels[0].SVG), `class="heat-measured"`); n != 3 {
 		t.Errorf("%d cells are marked as measured, want 3", n)
 	}
+}
+
+// TestProcsMapOfPage looks for what the page says of the map.
+func TestProcsMapOfPage(t *testing.T) {
+	g := group("exec", "", cell.DefaultGC, 100)
+	g.Series[cell.WallTime] = series(cell.WallTime, 1, 1.1)
+	a := &stat.Analysis{Groups: []*stat.Group{g}}
+	m := &ProcsMap{Figures: []MapFigure{{Metric: cell.WallTime}}, Hint: "More with:", Command: "isobar tune --gomaxprocs 2 -- 'a b'"}
+	m.Forecasts = []Forecast{{GC: cell.DefaultGC, Procs: 1, Wall: [3]float64{1, 1, 1}, Unsure: true}}
 	var page bytes.Buffer
 	if err := HTML(&page, Run{Meta: Meta{Title: "tune"}, Procs: m}, a); err != nil {
 		t.Fatal(err)

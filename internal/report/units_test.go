@@ -8,8 +8,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-var nanValue, infValue = math.NaN(), math.Inf(1)
-
 func TestFormat(t *testing.T) {
 	for _, tc := range []struct {
 		metric string
@@ -34,9 +32,9 @@ func TestFormat(t *testing.T) {
 		{cell.OpAllocs, 1.5, "1.50"},
 		{cell.MinorFaults, 2.56e6, "2.56 M"},
 		{cell.OpTime, -1500, "-1.50 µs"},
-		{cell.OpTime, nanValue, "–"},
-		{cell.OpTime, infValue, "∞"},
-		{cell.RSSPeak, -infValue, "-∞"},
+		{cell.OpTime, math.NaN(), "–"},
+		{cell.OpTime, math.Inf(1), "∞"},
+		{cell.RSSPeak, math.Inf(-1), "-∞"},
 	} {
 		if got := format(tc.metric, tc.v); got != tc.want {
 			t.Errorf("format(%s, %v) = %q, want %q", tc.metric, tc.v, got, tc.want)
@@ -77,7 +75,7 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	for _, v := range []float64{nanValue, infValue, -infValue, 0, -1, 5e-324, 1.7e308} {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 5e-324, 1.7e308} {
 		for _, s := range []scale{linearScale(":bytes", v, 0, 100), logScale(":ns", v, v, 0, 100)} {
 			if n := len(s.ticks(5)); n > 20 {
 				t.Errorf("%d ticks for %v", n, v)

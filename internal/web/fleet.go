@@ -109,7 +109,7 @@ func (b *fleetBody) fill(f *Fleet) {
 	var queued, running, retried, unstored, cells int
 	var retries, lost int64
 	number := func(v any) fleetCell { return fleetCell{fmt.Sprint(v), ""} }
-	text := func(s string) fleetCell { return fleetCell{report.Clean(s), "text"} }
+	words := func(s string) fleetCell { return fleetCell{report.Clean(s), "text"} }
 	for _, w := range f.Workers {
 		retries, lost = retries+w.Retries, lost+w.LostHeartbeats
 		floor := fleetCell{"–", ""}
@@ -122,12 +122,12 @@ func (b *fleetBody) fill(f *Fleet) {
 			doing = fmt.Sprintf("%s: %s, cell %d of %d %s", w.State, w.Doing, min(w.Done+1, w.Cells), w.Cells, w.Cell)
 		}
 		m := w.Machine
-		b.Workers = append(b.Workers, []fleetCell{text(w.Name), text(doing), text(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
-			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats), text(strings.Join(w.Allow, ", ")), text(m.Kernel), text(m.GoVersion), text(m.Hostname), text(w.Labels)})
+		b.Workers = append(b.Workers, []fleetCell{words(w.Name), words(doing), words(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
+			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats), words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname), words(w.Labels)})
 	}
 	for _, s := range f.Sweeps {
 		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Unstored
-		b.Sweeps = append(b.Sweeps, []fleetCell{text(s.ID), number(s.Queued), number(s.Running), number(s.Retried), number(s.Unstored), text(s.Needs), text(cmp.Or(s.Unmet, "–"))})
+		b.Sweeps = append(b.Sweeps, []fleetCell{words(s.ID), number(s.Queued), number(s.Running), number(s.Retried), number(s.Unstored), words(s.Needs), words(cmp.Or(s.Unmet, "–"))})
 	}
 	b.Counts = []fleetCount{
 		{"Workers", fmt.Sprint(len(f.Workers))}, {"Cells that run", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)}, {"Blocks that run", fmt.Sprint(running)},
