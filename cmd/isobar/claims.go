@@ -15,7 +15,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
@@ -128,9 +129,9 @@ func (a *app) claimsShowCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return report.LedgerJSON(a.out, ledger)
+				return text.LedgerJSON(a.out, ledger)
 			}
-			return report.LedgerStory(a.out, ledger, a.style())
+			return text.LedgerStory(a.out, ledger, a.style())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the story as JSON")
@@ -157,12 +158,12 @@ func (a *app) claimsReportCommand() *cobra.Command {
 				return err
 			}
 			if html != "" {
-				if err := writeLedger(html, func(f *os.File) error { return report.LedgerHTML(f, ledger) }); err != nil {
+				if err := writeLedger(html, func(f *os.File) error { return page.WriteLedger(f, ledger) }); err != nil {
 					return err
 				}
 			}
 			if markdown != "" {
-				return writeLedger(markdown, func(f *os.File) error { return report.LedgerMarkdown(f, ledger) })
+				return writeLedger(markdown, func(f *os.File) error { return text.LedgerMarkdown(f, ledger) })
 			}
 			return nil
 		},
@@ -256,7 +257,7 @@ func experimentsOf(claims []*claim.Claim) []claim.Doubt {
 }
 
 // ledger reads what the store, if there is one, says about the claims.
-func (a *app) ledger(claims []*claim.Claim) (*report.Ledger, error) {
+func (a *app) ledger(claims []*claim.Claim) (*text.Ledger, error) {
 	path, err := a.storePath()
 	if err != nil {
 		return nil, err
@@ -276,21 +277,21 @@ func (a *app) ledger(claims []*claim.Claim) (*report.Ledger, error) {
 	return ledger, nil
 }
 
-func (a *app) printLedger(ledger *report.Ledger, asJSON bool) error {
+func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 	if asJSON {
-		return report.LedgerJSON(a.out, ledger)
+		return text.LedgerJSON(a.out, ledger)
 	}
-	return report.LedgerText(a.out, ledger, a.style())
+	return text.LedgerLines(a.out, ledger, a.style())
 }
 
 // newLedger sorts outcomes by document.
-func newLedger(outcomes []claim.Outcome) *report.Ledger {
-	l := &report.Ledger{Title: "What the documents say, measured", Version: host.Version(), Machine: host.Fingerprint()}
+func newLedger(outcomes []claim.Outcome) *text.Ledger {
+	l := &text.Ledger{Title: "What the documents say, measured", Version: host.Version(), Machine: host.Fingerprint()}
 	for _, v := range claim.Verdicts {
 		l.Verdicts = append(l.Verdicts, string(v))
 	}
 	for _, d := range claim.Documents() {
-		doc := report.LedgerDocument{ID: d.ID, Title: d.Title}
+		doc := text.LedgerDocument{ID: d.ID, Title: d.Title}
 		for _, o := range outcomes {
 			if !strings.HasPrefix(o.ID, d.ID+"/") {
 				continue
@@ -307,8 +308,8 @@ func newLedger(outcomes []claim.Outcome) *report.Ledger {
 	return l
 }
 
-func ledgerClaim(o claim.Outcome) report.LedgerClaim {
-	c := report.LedgerClaim{
+func ledgerClaim(o claim.Outcome) text.LedgerClaim {
+	c := text.LedgerClaim{
 		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
 		Verdict: string(o.Verdict), Tentative: o.Tentative, Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
 	}
@@ -319,9 +320,9 @@ func ledgerClaim(o claim.Outcome) report.LedgerClaim {
 	if o.Run != nil {
 		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run, o.Repetitions)
 	}
-	c.Samples = []report.LedgerSample{}
+	c.Samples = []text.LedgerSample{}
 	for _, s := range o.Samples {
-		c.Samples = append(c.Samples, report.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
+		c.Samples = append(c.Samples, text.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
 	}
 	return c
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // Exit codes, the same for every command.
@@ -141,10 +141,10 @@ func isTerminal(w io.Writer) (width int, ok bool) {
 
 // style is how to print to standard output: in colour on a terminal unless
 // NO_COLOR (no-color.org) is set, plain in a pipe.
-func (a *app) style() report.Style {
+func (a *app) style() text.Style {
 	width, terminal := isTerminal(a.out)
 	if !terminal {
-		return report.Style{Width: 120}
+		return text.Style{Width: 120}
 	}
-	return report.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
+	return text.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
 }

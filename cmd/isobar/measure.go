@@ -14,7 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
 	"github.com/isobar-go/isobar/internal/web"
 )
@@ -185,13 +186,13 @@ func (a *app) publish(s *store.Store, storePath string, id int64, output *output
 	if out == "" {
 		out = reportPath(storePath, id)
 	}
-	if err := writeHTML(out, report.Run{Meta: meta}, analysis); err != nil {
+	if err := writeHTML(out, page.Run{Meta: meta}, analysis); err != nil {
 		return err
 	}
 	if output.json {
-		return report.JSON(a.out, meta, analysis)
+		return text.JSON(a.out, meta, analysis)
 	}
-	if err := report.Summary(a.out, meta, analysis, a.style()); err != nil {
+	if err := text.Summary(a.out, meta, analysis, a.style()); err != nil {
 		return err
 	}
 	if err := a.printSaid(analysis); err != nil {
@@ -213,13 +214,13 @@ func (a *app) printSaid(analysis *stat.Analysis) error {
 }
 
 // analyze loads a run and computes everything that reports show.
-func analyze(s *store.Store, id int64) (report.Meta, *stat.Analysis, error) {
+func analyze(s *store.Store, id int64) (text.Meta, *stat.Analysis, error) {
 	run, analysis, err := web.Load(s, id)
 	return run.Meta, analysis, err
 }
 
 // writeHTML writes the report so that the file is whole or absent.
-func writeHTML(path string, run report.Run, analysis *stat.Analysis) error {
+func writeHTML(path string, run page.Run, analysis *stat.Analysis) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
 	}
@@ -228,7 +229,7 @@ func writeHTML(path string, run report.Run, analysis *stat.Analysis) error {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
 	}
 	defer os.Remove(f.Name()) // fails once it is renamed
-	err = report.HTML(f, run, analysis)
+	err = page.Write(f, run, analysis)
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("report: %s: %w: choose another place with --out FILE", path, err)
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // openForReading opens the store for the commands that only look.
@@ -116,14 +117,14 @@ func (a *app) showCommand() *cobra.Command {
 				return err
 			}
 			if output.out != "" {
-				if err := writeHTML(output.out, report.Run{Meta: meta}, analysis); err != nil {
+				if err := writeHTML(output.out, page.Run{Meta: meta}, analysis); err != nil {
 					return err
 				}
 			}
 			if output.json {
-				return report.JSON(a.out, meta, analysis)
+				return text.JSON(a.out, meta, analysis)
 			}
-			if err := report.Text(a.out, meta, analysis, a.style()); err != nil {
+			if err := text.Report(a.out, meta, analysis, a.style()); err != nil {
 				return err
 			}
 			return a.printSaid(analysis)
@@ -167,9 +168,9 @@ machines are not compared.`,
 				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0], ids[1])
 			}
 			if asJSON {
-				err = report.ComparisonsJSON(a.out, comparisons)
+				err = text.ComparisonsJSON(a.out, comparisons)
 			} else {
-				err = report.Comparisons(a.out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.style())
+				err = text.Comparisons(a.out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.style())
 				onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
 				a.listUnmatched(ids[0], onlyA)
 				a.listUnmatched(ids[1], onlyB)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/gc/phase"
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func (a *app) traceCommand() *cobra.Command {
@@ -90,7 +90,7 @@ func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error)
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
 		resp.Body.Close()
-		return nil, fmt.Errorf("trace: %s: %s: %s", name, resp.Status, report.Clean(strings.TrimSpace(string(said))))
+		return nil, fmt.Errorf("trace: %s: %s: %s", name, resp.Status, text.Clean(strings.TrimSpace(string(said))))
 	}
 	return resp.Body, nil
 }
@@ -131,7 +131,7 @@ func (a *app) showPhases(line *phase.Timeline, kinds []tracedKind) error {
 		return err
 	}
 	for _, k := range kinds {
-		fmt.Fprintf(a.out, "\n%s: %s\n%s", report.Clean(k.Kind), report.PhasesText(&k.Phases), report.Phases(&k.Phases, a.style()))
+		fmt.Fprintf(a.out, "\n%s: %s\n%s", text.Clean(k.Kind), text.PhasesLine(&k.Phases), text.Phases(&k.Phases, a.style()))
 	}
 	return nil
 }

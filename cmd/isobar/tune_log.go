@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -164,22 +164,22 @@ func (l *tuneLog) report(out string, result *tune.Result) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page := report.Run{Meta: meta}
+	shown := page.Run{Meta: meta}
 	for _, p := range result.Predicted {
 		f := forecast(p, 0)
 		f.Best = result.OnFrontier(p.GC)
-		page.Forecasts = append(page.Forecasts, f)
+		shown.Forecasts = append(shown.Forecasts, f)
 	}
-	page.Traced = []report.Traced{{Name: "the default", Key: result.Base.Key()}}
+	shown.Traced = []page.Traced{{Name: "the default", Key: result.Base.Key()}}
 	if result.Outcome == tune.Recommended {
-		page.Traced = append(page.Traced, report.Traced{Name: "the recommendation", Key: result.Setting.Key()})
+		shown.Traced = append(shown.Traced, page.Traced{Name: "the recommendation", Key: result.Setting.Key()})
 	}
 	run, err := l.store.Run(l.id)
 	if err != nil {
 		return "", err
 	}
-	page.Procs = procsMap(result, run)
-	return out, writeHTML(out, page, analysis)
+	shown.Procs = procsMap(result, run)
+	return out, writeHTML(out, shown, analysis)
 }
 
 // failed explains why tuning ended early.

@@ -6,27 +6,27 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
 // forecast is a prediction as reports draw it.
-func forecast(p tune.Prediction, procs int) report.Forecast {
+func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
-	return report.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
+	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
 		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
 
 // procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil
 // where nothing was predicted.
-func procsMap(result *tune.Result, run store.Run) *report.ProcsMap {
+func procsMap(result *tune.Result, run store.Run) *plot.ProcsMap {
 	if len(result.Rows) == 0 {
 		return nil
 	}
-	m := &report.ProcsMap{}
+	m := &plot.ProcsMap{}
 	metrics, rises := result.MapMetrics()
 	for i, metric := range metrics {
-		m.Figures = append(m.Figures, report.MapFigure{Metric: metric, Rises: rises[i]})
+		m.Figures = append(m.Figures, plot.MapFigure{Metric: metric, Rises: rises[i]})
 	}
 	for _, row := range result.Rows {
 		for _, p := range row.Settings {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/lab/host"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
 	"github.com/isobar-go/isobar/internal/web"
 )
@@ -66,7 +66,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	if err != nil {
 		return err
 	}
-	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*report.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
+	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*text.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {

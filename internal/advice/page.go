@@ -14,7 +14,8 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 //go:embed assets
@@ -68,7 +69,7 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	p := pageBody{
-		CSS: report.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + report.Clean(m.Name), Repeat: report.Clean(m.Repeat), Version: m.Version,
+		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + text.Clean(m.Name), Repeat: text.Clean(m.Repeat), Version: m.Version,
 		Facts: r.facts(len(shown)),
 	}
 	named := map[string]bool{}
@@ -87,7 +88,7 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 			if l.Found {
 				found = "yes"
 			}
-			p.Lines = append(p.Lines, pageLine{report.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes), share(l.Share.Objects), share(l.Share.CPU), found, report.Clean(l.Source)})
+			p.Lines = append(p.Lines, pageLine{text.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes), share(l.Share.Objects), share(l.Share.CPU), found, text.Clean(l.Source)})
 		}
 	}
 	for _, c := range checks {
@@ -156,8 +157,8 @@ func (v *Verified) saving() float64 {
 func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 	f := &v.Finding
 	p := pageFinding{
-		ID: id, Check: f.Check, Place: report.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: report.Clean(f.Function), Message: report.Clean(f.Text()),
-		Outcome: v.Outcome, Reason: report.Clean(v.Reason), Code: excerpt(src, f),
+		ID: id, Check: f.Check, Place: text.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: text.Clean(f.Function), Message: text.Clean(f.Text()),
+		Outcome: v.Outcome, Reason: text.Clean(v.Reason), Code: excerpt(src, f),
 	}
 	if f.Share != nil {
 		p.Share = f.Share.String()
@@ -201,7 +202,7 @@ func excerpt(src texts, f *Finding) (out []pageCode) {
 }
 
 // display is a line of code as the page shows it.
-func display(line string) string { return report.Clean(strings.ReplaceAll(line, "\t", "    ")) }
+func display(line string) string { return text.Clean(strings.ReplaceAll(line, "\t", "    ")) }
 
 func pageFigureOf(f *Figure) pageFigure {
 	percent := func(r factor) string {
@@ -211,7 +212,7 @@ func pageFigureOf(f *Figure) pageFigure {
 		return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
 	}
 	p := pageFigure{
-		Benchmark: report.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before), After: f.text(f.After),
+		Benchmark: text.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before), After: f.text(f.After),
 		Change: percent(f.Ratio), Interval: "[" + percent(f.Lo) + ", " + percent(f.Hi) + "]", Floor: fmt.Sprintf("%.2f", f.Floor), Verdict: f.Verdict,
 	}
 	if f.Benchmark == "" {

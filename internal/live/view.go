@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -140,9 +140,9 @@ func words(before string, h *History, unit string, pairs ...string) string {
 // show writes a value of a row.
 func show(unit string, v float64) string {
 	if unit, ok := strings.CutSuffix(unit, "/s"); ok {
-		return report.Format(unit, v) + "/s"
+		return text.Format(unit, v) + "/s"
 	}
-	return report.Format(unit, v)
+	return text.Format(unit, v)
 }
 
 // Screen returns what a terminal of so many columns shows: a heading, then a line
@@ -186,7 +186,7 @@ func (h *History) heading(source string) string {
 	if p.Procs != 0 {
 		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", p.Procs))
 	}
-	return report.Clean(strings.Join(append(parts, source, h.last.At.Format(time.TimeOnly)), " · "))
+	return text.Clean(strings.Join(append(parts, source, h.last.At.Format(time.TimeOnly)), " · "))
 }
 
 // Line returns the newest sample as one line.
@@ -204,7 +204,7 @@ func (h *History) Line() string {
 		}
 		parts = append(parts, part)
 	}
-	return report.Clean(strings.Join(parts, "; "))
+	return text.Clean(strings.Join(parts, "; "))
 }
 
 func anyNumber(values []float64) bool {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An Advice is a page about a module, drawn by who knows of advice.
@@ -36,7 +36,7 @@ func (s *Server) advicePage(*http.Request) (*frame, error) {
 		return nil, err
 	}
 	if advice != nil {
-		f.Title, f.main, f.Body = report.Clean(advice.Title), templates["advice"], advice
+		f.Title, f.main, f.Body = text.Clean(advice.Title), templates["advice"], advice
 	}
 	return f, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
 )
 
 // largeRun stores one run of those that TestLargeStore has many of: 100 records
@@ -67,7 +67,7 @@ func BenchmarkRunPage(b *testing.B) {
 	b.Run("part=drawings", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			report.NewPage(report.Run{}, analysis, report.View{})
+			page.New(page.Run{}, analysis, page.View{})
 		}
 	})
 	b.Run("part=all", func(b *testing.B) {

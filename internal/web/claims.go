@@ -5,12 +5,12 @@ import (
 	"net/http"
 
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
 )
 
 // A ledgerBody is the body of the page of claims.
 type ledgerBody struct {
-	Ledger *report.LedgerPage
+	Ledger *page.Ledger
 	Empty  *empty // where none has been measured
 }
 
@@ -19,7 +19,7 @@ type ledgerState struct {
 	from    *store.Store
 	newest  int64
 	records int
-	page    *report.LedgerPage
+	page    *page.Ledger
 	empty   bool
 }
 
@@ -43,9 +43,9 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 			if err != nil {
 				return nil, err
 			}
-			now.page, now.empty = report.NewLedgerPage(ledger), ledger.Created.IsZero()
+			now.page, now.empty = page.NewLedger(ledger), ledger.Created.IsZero()
 		} else {
-			now.page, now.empty = &report.LedgerPage{}, true
+			now.page, now.empty = &page.Ledger{}, true
 		}
 		known = now
 		s.mu.Lock()

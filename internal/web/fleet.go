@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Fleet is what a fleet is doing at one moment.
@@ -77,7 +77,7 @@ func (f *fleetSource) get() *fleetBody {
 	}
 	body.Trouble = ""
 	if err != nil {
-		body.Trouble = report.Clean(err.Error()) + "; asking again"
+		body.Trouble = text.Clean(err.Error()) + "; asking again"
 	} else {
 		body.fill(now)
 	}
@@ -101,15 +101,15 @@ type (
 )
 
 func (b *fleetBody) fill(f *Fleet) {
-	b.Server = report.Clean(f.Server)
+	b.Server = text.Clean(f.Server)
 	if f.Cluster != "" {
-		b.Server += " of cluster " + report.Clean(f.Cluster)
+		b.Server += " of cluster " + text.Clean(f.Cluster)
 	}
 	b.Workers, b.Sweeps = nil, nil
 	var queued, running, retried, unstored, cells int
 	var retries, lost int64
 	number := func(v any) fleetCell { return fleetCell{fmt.Sprint(v), ""} }
-	words := func(s string) fleetCell { return fleetCell{report.Clean(s), "text"} }
+	words := func(s string) fleetCell { return fleetCell{text.Clean(s), "text"} }
 	for _, w := range f.Workers {
 		retries, lost = retries+w.Retries, lost+w.LostHeartbeats
 		floor := fleetCell{"–", ""}

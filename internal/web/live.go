@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // liveRuns is how many of the newest runs the live page looks at.
@@ -60,7 +61,7 @@ const (
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	_, run, err := s.find("run", r.PathValue("run"))
 	if err != nil {
-		http.Error(w, report.Clean(err.Error()), errorFrame(err).status)
+		http.Error(w, text.Clean(err.Error()), errorFrame(err).status)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -97,7 +98,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		case <-tick.C:
 		}
 		if _, run, err = s.find("run", r.PathValue("run")); err != nil {
-			send("event: trouble\ndata: " + report.Clean(err.Error()) + "\n\n")
+			send("event: trouble\ndata: " + text.Clean(err.Error()) + "\n\n")
 			return
 		}
 	}
@@ -113,7 +114,7 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 	run, analysis, err := s.load(from, stored.ID)
 	var buf bytes.Buffer
 	if err == nil {
-		err = report.HTML(&buf, report.Run{Meta: run.Meta}, analysis)
+		err = page.Write(&buf, page.Run{Meta: run.Meta}, analysis)
 	}
 	if err != nil {
 		s.write(w, errorFrame(err))

@@ -4,12 +4,12 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Run is what the page of a run is made of.
 type Run struct {
-	Meta  report.Meta
+	Meta  text.Meta
 	Plan  []cell.Cell
 	State map[int]State // of the cells that have a record
 }
@@ -44,8 +44,8 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	return r, analysis, nil
 }
 
-func metaOf(run store.Run) report.Meta {
-	return report.Meta{
+func metaOf(run store.Run) text.Meta {
+	return text.Meta{
 		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
 		Machine: run.Machine, Seed: run.Seed, Repeat: run.Repeat(),
 		Finished: run.Finished, Total: run.Total, Failed: run.Failed,

@@ -12,7 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // pageRuns is how many runs a page of the list has.
@@ -34,7 +35,7 @@ type runLine struct {
 }
 
 func lineOf(r store.Run) runLine {
-	l := runLine{ID: r.ID, Name: report.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
+	l := runLine{ID: r.ID, Name: text.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
 		Cells: fmt.Sprintf("%d of %d", r.Finished+r.Failed, r.Total), Status: "complete"}
 	switch {
 	case r.Imported:
@@ -143,9 +144,9 @@ func (s *Server) find(what, id string) (*store.Store, store.Run, error) {
 }
 
 // view reads how the reader wants to see a page.
-func view(r *http.Request) (report.View, error) {
+func view(r *http.Request) (page.View, error) {
 	query := r.URL.Query()
-	v := report.View{Exact: query.Get("units") == "base"}
+	v := page.View{Exact: query.Get("units") == "base"}
 	for name, at := range map[string]*time.Duration{"from": &v.From, "to": &v.To} {
 		text := query.Get(name)
 		if text == "" {
@@ -162,7 +163,7 @@ func view(r *http.Request) (report.View, error) {
 
 // units is the link that changes between units that suit the size and all
 // digits in base units.
-func units(r *http.Request, v report.View) link {
+func units(r *http.Request, v page.View) link {
 	query := r.URL.Query()
 	name := "All digits, in base units"
 	if query.Set("units", "base"); v.Exact {
@@ -216,7 +217,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates["run"], Report: report.NewPage(report.Run{Meta: run.Meta}, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
+	return &frame{Section: "runs", main: templates["run"], Report: page.New(page.Run{Meta: run.Meta}, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
 func cellLinks(run Run) (lines []configLine, more int) {
@@ -237,7 +238,7 @@ func cellLinks(run Run) (lines []configLine, more int) {
 		if !ok {
 			at = len(lines)
 			byKey[key] = at
-			lines = append(lines, configLine{Key: report.Clean(key)})
+			lines = append(lines, configLine{Key: text.Clean(key)})
 		}
 		state := map[State]string{Pending: "pending", Failed: "failed"}[run.State[c.Index]]
 		lines[at].Cells = append(lines[at].Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
@@ -284,10 +285,10 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	if rec == nil {
 		f.Title = fmt.Sprintf("Cell %d of run %d", index, run.ID)
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", run.ID)
-		f.Report = &report.Page{Name: report.Clean(c.Key())}
+		f.Report = &page.Page{Name: text.Clean(c.Key())}
 		return f, nil
 	}
-	f.Report, err = report.NewCellPage(metaOf(run), rec, v)
+	f.Report, err = page.NewCell(metaOf(run), rec, v)
 	return f, err
 }
 
@@ -311,7 +312,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 			[]string{"isobar lab list", "isobar lab compare A B"}}
 		return f, nil
 	}
-	var metas [2]report.Meta
+	var metas [2]text.Meta
 	var sides [2]*stat.Analysis
 	for i, id := range []string{body.A, body.B} {
 		from, run, err := s.find("run", id)
@@ -325,7 +326,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 		metas[i], sides[i] = loaded.Meta, analysis
 	}
 	onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
-	f.Report = report.NewComparisonPage(metas[0], metas[1], stat.CompareRuns(sides[0], sides[1]), onlyA, onlyB, v)
+	f.Report = page.NewComparison(metas[0], metas[1], stat.CompareRuns(sides[0], sides[1]), onlyA, onlyB, v)
 	f.Title = f.Report.Name
 	swapped := url.Values{"a": {body.B}, "b": {body.A}}
 	body.Links = []link{units(r, v), {"Change sides", "/compare?" + swapped.Encode()},

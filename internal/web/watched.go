@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Watched is a running process that has a live page.
@@ -23,7 +23,7 @@ type watchedLine struct{ Name, Href, State string }
 
 func (s *Server) watchedLines() (lines []watchedLine) {
 	for i, w := range s.config.Watched {
-		lines = append(lines, watchedLine{report.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), report.Clean(w.State())})
+		lines = append(lines, watchedLine{text.Clean(w.Name), fmt.Sprintf("/live/%d/", i+1), text.Clean(w.State())})
 	}
 	return lines
 }
@@ -38,8 +38,8 @@ func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
 	watched := s.config.Watched[n-1]
 	page := watched.Page()
 	if page == nil {
-		s.write(w, &frame{Section: "live", Title: report.Clean(watched.Name), Back: &link{"Live", "/live"}, main: templates["error"], status: http.StatusServiceUnavailable,
-			Body: report.Clean("No sample so far. " + watched.State() + " Load this page again when the process runs.")})
+		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"}, main: templates["error"], status: http.StatusServiceUnavailable,
+			Body: text.Clean("No sample so far. " + watched.State() + " Load this page again when the process runs.")})
 		return
 	}
 	page.ServeHTTP(w, r)

@@ -42,7 +42,8 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 //go:embed assets
@@ -57,7 +58,7 @@ type Config struct {
 	Token string
 	// Ledger returns the claims with what the store says about them; nil where
 	// there are none. Calls may be concurrent.
-	Ledger func() (*report.Ledger, error)
+	Ledger func() (*text.Ledger, error)
 	// Fleet asks a fleet what it is doing; nil where none was named. Calls do not
 	// overlap.
 	Fleet func(context.Context) (*Fleet, error)
@@ -122,8 +123,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type frame struct {
 	Section string // of the site's navigation
 	Title   string
-	Report  *report.Page // facts, contents and figures; nil for none
-	Back    *link        // the page above
+	Report  *page.Page // facts, contents and figures; nil for none
+	Back    *link      // the page above
 	Store   string
 	Version string
 	main    *template.Template
@@ -154,7 +155,7 @@ var templates = parse()
 
 // parse returns the template of every page, by the name of its file.
 func parse() map[string]*template.Template {
-	base := template.Must(report.Templates().ParseFS(assets, "assets/layout.tmpl"))
+	base := template.Must(page.Templates().ParseFS(assets, "assets/layout.tmpl"))
 	all := map[string]*template.Template{}
 	names, err := fs.Glob(assets, "assets/page-*.tmpl")
 	if err != nil {
@@ -211,7 +212,7 @@ var errBadRequest = errors.New("the address is not right")
 
 // errorFrame is the page that says what went wrong and what to do.
 func errorFrame(err error) *frame {
-	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError, Body: report.Clean(err.Error())}
+	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError, Body: text.Clean(err.Error())}
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):
 		f.Title, f.status = "There is no such page", http.StatusNotFound
@@ -233,7 +234,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "web: no such file", http.StatusNotFound)
 		return
 	}
-	data := []byte(report.StyleSheet())
+	data := []byte(page.StyleSheet())
 	switch name {
 	case "report.css":
 	case "advice.css":

@@ -15,7 +15,8 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/report"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/latency"
 )
 
@@ -172,7 +173,7 @@ func TestOneRenderer(t *testing.T) {
 	s := testStore(t, path)
 	addRun(t, s, 6, 18)
 	server := newServer(t, Config{Store: path})
-	_, page, _ := get(t, server, "/run/1")
+	_, shown, _ := get(t, server, "/run/1")
 	_, file, h := get(t, server, "/run/1/report.html")
 	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
 		t.Error("the file with its inline style is shown, not saved")
@@ -182,7 +183,7 @@ func TestOneRenderer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	if err := report.HTML(&want, report.Run{Meta: run.Meta}, analysis); err != nil {
+	if err := page.Write(&want, page.Run{Meta: run.Meta}, analysis); err != nil {
 		t.Fatal(err)
 	}
 	if file != want.String() {
@@ -193,7 +194,7 @@ func TestOneRenderer(t *testing.T) {
 		t.Fatalf("only %d parts in the file", len(parts))
 	}
 	for _, part := range parts {
-		if !strings.Contains(page, part) {
+		if !strings.Contains(shown, part) {
 			t.Errorf("the page lacks what the file has: %.200s", part)
 		}
 	}
@@ -319,8 +320,8 @@ func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
 	asked := 0
-	ledger := &report.Ledger{Documents: []report.LedgerDocument{{ID: "000", Title: "A <b>document</b>", Claims: []report.LedgerClaim{{ID: "000/one", Quote: "so it is", Verdict: "holds"}}}}}
-	server := newServer(t, Config{Store: path, Ledger: func() (*report.Ledger, error) { asked++; return ledger, nil }})
+	ledger := &text.Ledger{Documents: []text.LedgerDocument{{ID: "000", Title: "A <b>document</b>", Claims: []text.LedgerClaim{{ID: "000/one", Quote: "so it is", Verdict: "holds"}}}}}
+	server := newServer(t, Config{Store: path, Ledger: func() (*text.Ledger, error) { asked++; return ledger, nil }})
 	for i, want := range []int{1, 1, 2, 2} {
 		if i == 2 {
 			addRun(t, s, 2, 1)

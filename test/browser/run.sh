@@ -41,14 +41,14 @@ fi
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 for kind in study hostile empty failed tune; do
-	(cd ../.. && "${GO:-go}" run ./internal/report/sample -kind "$kind" "$pages/$kind.html")
+	(cd ../.. && "${GO:-go}" run ./internal/show/sample -kind "$kind" "$pages/$kind.html")
 done
 (cd ../.. && ISOBAR_ADVICE_PAGE=$pages/advice.html "${GO:-go}" test -count=1 -run 'TestPage$' ./internal/advice >/dev/null)
-(cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -count=1 -run 'TestLedgerPages$' ./internal/report >/dev/null)
+(cd ../.. && ISOBAR_CLAIMS_PAGE=$pages/claims.html "${GO:-go}" test -count=1 -run 'TestLedgerPages$' ./internal/show >/dev/null)
 CHROMIUM=$CHROMIUM PAGES=$pages node report.mjs
 
 # The pages over a store, and over none.
-(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/report/sample)
+(cd ../.. && "${GO:-go}" build -o "$pages/" ./cmd/isobar ./internal/show/sample)
 (cd ../../examples && "${GO:-go}" build -o "$pages/monitor" ./monitor)
 running=()
 trap 'kill "${running[@]}" 2>/dev/null || true; rm -rf "$pages"' EXIT

@@ -1,0 +1,64 @@
+package show_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/showtest"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+func TestForecast(t *testing.T) {
+	a := &stat.Analysis{}
+	for _, gc := range []cell.GC{cell.DefaultGC, {Percent: 400}} {
+		g := &stat.Group{Config: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: gc}}
+		g.Key = g.Config.Key()
+		g.Series = map[string]stat.Series{
+			cell.WallTime: showtest.Series(cell.WallTime, 1, 1.1, 1.2), cell.TotalCPU: showtest.Series(cell.TotalCPU, 2, 2, 2.1), cell.RSSPeak: showtest.Series(cell.RSSPeak, 50<<20, 51<<20, 52<<20),
+		}
+		a.Groups = append(a.Groups, g)
+	}
+	forecasts := []plot.Forecast{
+		{GC: cell.DefaultGC, Bytes: [3]float64{50 << 20, 48 << 20, 52 << 20}, CPU: [3]float64{2, 1.9, 2.1}, Wall: [3]float64{1.1, 1, 1.2}, Best: true},
+		{GC: cell.GC{Percent: 400}, Bytes: [3]float64{120 << 20, 110 << 20, 130 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.9, 0.8, 1}, UnsureMemory: true},
+		{GC: cell.GC{Percent: -1}, Bytes: [3]float64{900 << 20, 800 << 20, 990 << 20}, CPU: [3]float64{1.6, 1.5, 1.7}, Wall: [3]float64{0.85, 0.8, 0.9}, Unsure: true},
+		{GC: cell.GC{Percent: -1, LimitBytes: 96 << 20}, Bytes: [3]float64{96 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.65, 1.6, 1.8}, Wall: [3]float64{0.88, 0.8, 1}, Best: true},
+		{GC: cell.GC{Percent: -1, LimitBytes: 384 << 20}, Bytes: [3]float64{384 << 20, 320 << 20, 390 << 20}, CPU: [3]float64{1.55, 1.5, 1.7}, Wall: [3]float64{0.83, 0.8, 0.9}, Best: true},
+		{GC: cell.GC{Percent: 400, LimitBytes: 96 << 20, Name: "<b>\x1b"}, Bytes: [3]float64{97 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.89, 0.8, 1}},
+	}
+	var with, without bytes.Buffer
+	if err := page.Write(&with, page.Run{Meta: text.Meta{Title: "tune"}, Forecasts: forecasts}, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Write(&without, page.Run{Meta: text.Meta{Title: "tune"}}, a); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(without.String(), "Predicted and measured") {
+		t.Error("a plot of predictions without any")
+	}
+	_, plot, found := strings.Cut(with.String(), "Predicted and measured")
+	if !found {
+		t.Fatal("no plot of predictions")
+	}
+	for _, want := range []string{"5 predicted settings and 2 measured ones", "3 predicted settings and 2 measured ones", "CPU time against peak memory", "Wall time against GOGC", "900 MiB", "off",
+		"by GOMEMLIMIT, GOGC off", "Pareto frontier", `<th scope="row">off:96MiB</th><td class="text">predicted</td><td class="text">yes</td><td>96.0 MiB</td>`,
+		`<th scope="row">400</th><td class="text">predicted, memory unsure</td><td class="text">no</td>`, `<th scope="row">off</th><td class="text">predicted, unsure</td>`, "&lt;b&gt;"} {
+		if !strings.Contains(plot, want) {
+			t.Errorf("the plot lacks %q", want)
+		}
+	}
+	plot = plot[:strings.Index(plot, "</table>")]
+	for class, want := range map[string]int{"curve plain dashed": 2, "curve s1 dashed": 1, "curve plain": 1} {
+		if n := strings.Count(plot, `class="`+class+`" d="M`); n != want {
+			t.Errorf("%d curves of class %s, want %d", n, class, want)
+		}
+	}
+	if strings.ContainsAny(plot, "\x1b") || strings.Contains(plot, "<b>") {
+		t.Error("the name of a setting is not escaped")
+	}
+}

@@ -1,0 +1,102 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// NewCell returns the page of one record of a run. It fails on a record
+// whose histograms are damaged.
+func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
+	a, err := stat.Analyze([]cell.Cell{rec.Cell}, []*cell.Record{rec})
+	if err != nil {
+		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
+	}
+	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")), Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a),
+		Version: text.Clean(m.Version), Output: cleanLines(rec.Stderr)}
+	for _, w := range rec.Warnings {
+		p.Warnings = append(p.Warnings, text.Clean(w.Text+" ("+w.Code+")"))
+	}
+	if rec.Err != nil {
+		p.Failures = []string{text.Failure(rec)}
+		p.Contents = append(p.Contents, content{"failure", "Failure"})
+	}
+	if len(p.Warnings) > 0 {
+		p.Contents = append(p.Contents, content{"warnings", "Warnings"})
+	}
+	s, part := text.Sections(a)[0], plot.Whole(rec).Within(v.From, v.To)
+	s.SetExact(v.Exact)
+	pauses := plot.Pauses(s, "cell")
+	if pauses != nil {
+		pauses.Title, pauses.Caption = "Pauses by length", "How long the world was stopped. The height of a column is relative to the highest."
+	}
+	for _, plot := range []*plot.Plot{plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec), plot.Latency(s, "cell"), pauses} {
+		if plot != nil {
+			plot.Section = "this cell"
+			p.Plots = append(p.Plots, *plot)
+			p.Contents = append(p.Contents, content{plot.ID, plot.Title})
+		}
+	}
+	if p.Collections = collectionsOf(s, rec, "Table of collections", part); p.Collections != nil {
+		p.Contents = append(p.Contents, content{"collections", "Collections"})
+	}
+	p.Contents = append(p.Contents, content{"samples", "Raw samples"})
+	p.Samples = samplesTable(rec)
+	if p.Output != "" {
+		p.Contents = append(p.Contents, content{"output", "Standard error"})
+	}
+	return p, nil
+}
+
+// originFacts say where a fleet measured the cell.
+func originFacts(rec *cell.Record) []fact {
+	if rec.Origin == nil {
+		return nil
+	}
+	return present([]fact{{"Worker", text.Clean(rec.Origin.Worker)}, {"Machine", text.MachineLine(rec.Origin.Machine)}})
+}
+
+// cleanLines is clean for text of several lines.
+func cleanLines(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = text.Clean(strings.ReplaceAll(line, "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func cellFacts(rec *cell.Record) []fact {
+	outcome := "finished"
+	if rec.Err != nil {
+		outcome = "failed"
+	}
+	at := ""
+	if !rec.Started.IsZero() {
+		at = rec.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	twin := ""
+	if rec.Cell.Twin {
+		twin = "the second copy of the baseline, for the noise floor"
+	}
+	return present([]fact{
+		{"Configuration", text.Clean(rec.Cell.Key())}, {"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin}, {"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
+		{"Measured", at}, {"Outcome", outcome}, {"Built with", text.Clean(strings.TrimSpace(rec.GoVersion + " " + rec.Experiments))}, {"Checksum", text.Clean(rec.Check)},
+	})
+}
+
+// samplesTable has every scalar figure of a record.
+func samplesTable(rec *cell.Record) *plot.Table {
+	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "is", "value", "all digits"}}
+	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {
+		t.Add(text.Clean(metric), text.Heading(metric), text.Format(metric, rec.Metrics[metric]), text.Clean(text.Exact(metric, rec.Metrics[metric])))
+	}
+	return t
+}

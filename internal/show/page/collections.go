@@ -1,0 +1,122 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Traced is a configuration whose collections the report lists one by one, as
+// one of its runs traced them.
+type Traced struct {
+	Name string // such as "the default"
+	Key  string // of the configuration
+}
+
+// maxCollections bounds the rows of a table of collections.
+const maxCollections = 200
+
+// A collectionList is the collections of one record.
+type collectionList struct {
+	Title, Note string
+	Table       *plot.Table // nil for none
+}
+
+var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far", "sweep termination", "marking", "mark termination", "pause",
+	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU", "CPU of pauses", "Ps"}
+
+// collectionsOf lists the collections of a record that began in a stretch of
+// its time; nil if the record has none.
+func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.Stretch) *collectionList {
+	if len(rec.Cycles) == 0 {
+		return nil
+	}
+	h := &collectionList{Table: &plot.Table{Label: label, Left: 2, Head: collectionHead}}
+	whole, processes, listed := plot.Whole(rec), false, 0
+	for _, c := range rec.Cycles {
+		processes = processes || c.Stream != rec.Cycles[0].Stream
+	}
+	for i, c := range rec.Cycles {
+		if part != whole && !part.Has(c.AtNs) {
+			continue
+		}
+		if listed++; listed <= maxCollections {
+			h.Table.Add(collectionCells(s, c, i, processes)...)
+		}
+	}
+	h.Note = "What the gctrace lines say. Sizes are whole MiB, rounded down; assists, dedicated and idle workers are CPU time of marking, over all CPUs; the world stands still during both terminations."
+	if part != whole {
+		h.Note += fmt.Sprintf(" From %s to %s.", text.Duration(part.From), text.Duration(part.To))
+	}
+	if listed > maxCollections {
+		h.Note += fmt.Sprintf(" The first %d; %d more are in the record.", maxCollections, listed-maxCollections)
+	}
+	if more := int(rec.Metrics[cell.GCCycles]) - len(rec.Cycles); more > 0 {
+		h.Note += fmt.Sprintf(" The record lists the first %d collections; there were %d more.", len(rec.Cycles), more)
+	}
+	return h
+}
+
+// collectionCells is the row of the i-th collection listed. What records did
+// not keep in the past, when they did not number collections either, is absent.
+func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []string {
+	kind := "automatic"
+	if c.Forced {
+		kind = "forced"
+	}
+	if c.Leaks {
+		kind += ", leak check"
+	}
+	full := c.N > 0
+	name := strconv.Itoa(i + 1)
+	if full {
+		name = strconv.FormatUint(c.N, 10)
+	}
+	if processes {
+		name = fmt.Sprintf("%s of process %d", name, c.Stream+1)
+	}
+	known := func(known bool, metric string, v int64) string {
+		if !known {
+			return text.Absent
+		}
+		return s.Format(metric, float64(v))
+	}
+	share := text.Absent
+	if full {
+		share = fmt.Sprintf("%d %%", c.Percent)
+	}
+	return []string{name, kind, s.Format(":ns", float64(c.AtNs)), share,
+		known(full, ":ns", c.SweepNs), s.Format(":ns", float64(c.MarkNs)), known(full, ":ns", c.TerminationNs), known(full, ":ns", c.SweepNs+c.TerminationNs),
+		s.Format(":bytes", float64(c.StartBytes)), s.Format(":bytes", float64(c.EndBytes)), s.Format(":bytes", float64(c.LiveBytes)), known(c.GoalBytes > 0, ":bytes", c.GoalBytes),
+		s.Format(":bytes", float64(c.StackBytes)), s.Format(":bytes", float64(c.GlobalBytes)),
+		known(full, ":ns", c.AssistNs), known(full, ":ns", c.DedicatedNs), s.Format(":ns", float64(c.IdleNs)), known(full, ":ns", c.CPUNs-c.AssistNs-c.DedicatedNs),
+		strconv.Itoa(c.Procs)}
+}
+
+// collections are the tables of those configurations that are rows of the
+// section: of the repetition that is nearest to the median.
+func collections(s *text.Section, traced []Traced) []collectionList {
+	var out []collectionList
+	for _, t := range traced {
+		for _, r := range s.Rows {
+			rec := r.Representative(s.Primary())
+			if r.Key != t.Key || rec == nil {
+				continue
+			}
+			title := fmt.Sprintf("Collections under %s: %s, repetition %d", text.Clean(t.Name), r.Label, rec.Cell.Block+1)
+			h := collectionsOf(s, rec, title+", "+s.Name, plot.Whole(rec))
+			if h == nil && rec.Metrics[cell.GCCycles] == 0 {
+				h = &collectionList{Note: "There was none."}
+			}
+			if h != nil {
+				h.Title = title
+				h.Note += " One repetition, the one nearest to the median."
+				out = append(out, *h)
+			}
+		}
+	}
+	return out
+}

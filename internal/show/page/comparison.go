@@ -1,0 +1,61 @@
+package page
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// NewComparison returns the page of run b against run a. onlyA and onlyB
+// are the configurations that the other run has not, by key.
+func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
+	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: text.VerdictCounts(comparisons), Contents: []content{{"verdicts", "Verdicts"}}}
+	if p.Verdicts == "" {
+		p.Verdicts = "The two runs have no configuration in common: there is nothing to compare."
+	}
+	for _, side := range []struct {
+		name string
+		m    text.Meta
+		only []string
+	}{{"A", a, onlyA}, {"B", b, onlyB}} {
+		p.Facts = append(p.Facts, fact{side.name, fmt.Sprintf("%s, %s, %s", side.m.Name(), side.m.When(), side.m.Progress())})
+		for _, key := range side.only {
+			p.OnlyIn = append(p.OnlyIn, fact{fmt.Sprintf("Only in run %d", side.m.RunID), text.Clean(key)})
+		}
+	}
+	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {
+		p.Facts = append(p.Facts, fact{"Machines", "that of one run is not known: differences may be between machines"})
+	}
+	ids := newIdentifiers()
+	for _, s := range pairSections(comparisons) {
+		s.SetExact(v.Exact)
+		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s), Compared: "All metrics"}
+		for _, plot := range []*plot.Plot{plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID)} {
+			if plot != nil {
+				h.Plots = append(h.Plots, *plot)
+			}
+		}
+		p.Sections = append(p.Sections, h)
+		p.Contents = append(p.Contents, content{h.ID, h.Name})
+	}
+	p.Contents = append(p.Contents, content{"reading", "How to read this"})
+	return p
+}
+
+// pairSections sorts comparisons by configuration.
+func pairSections(comparisons []stat.Comparison) []*text.Section {
+	var out []*text.Section
+	byPair := map[string]*text.Section{}
+	for _, c := range comparisons {
+		name := text.PairName(c)
+		s := byPair[name]
+		if s == nil {
+			s = &text.Section{Name: name}
+			byPair[name], out = s, append(out, s)
+		}
+		s.Comparisons = append(s.Comparisons, c)
+	}
+	return out
+}

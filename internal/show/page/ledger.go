@@ -1,0 +1,95 @@
+package page
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+//go:embed assets/ledger.html.tmpl
+var ledgerAssets embed.FS
+
+var ledgerTemplate = template.Must(template.New("ledger.html.tmpl").
+	Funcs(ledgerFuncs).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+
+var ledgerFuncs = template.FuncMap{"anchor": claimAnchor}
+
+// claimAnchor is the id of a claim in a page.
+func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
+
+// WriteLedger writes the ledger as one file that needs nothing outside it.
+func WriteLedger(w io.Writer, l *text.Ledger) error {
+	if err := ledgerTemplate.Execute(w, NewLedger(l)); err != nil {
+		return fmt.Errorf("report: ledger: %w", err)
+	}
+	return nil
+}
+
+// NewLedger returns what the template ledger draws.
+func NewLedger(l *text.Ledger) *Ledger {
+	page := &Ledger{CSS: StyleSheet(), Title: l.Title, Counts: l.Counts(), Version: text.Clean(l.Version)}
+	if !l.Created.IsZero() {
+		page.Facts = append(page.Facts, fact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
+	}
+	page.Facts = present(append(page.Facts, fact{"Machine", text.MachineLine(l.Machine)}))
+	for _, line := range text.LedgerReading {
+		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
+	}
+	for _, d := range l.Documents {
+		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title), Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured"}, Left: 4}}
+		for _, c := range d.Claims {
+			doc.Claims = append(doc.Claims, claimOf(&c, d))
+			doc.Table.Rows = append(doc.Table.Rows, []plot.Cell{{Text: c.ID, Class: "text"}, {Text: c.Word(), Class: "text " + claimClass(c.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"}, {Text: text.Clean(c.Measured()), Class: "text"}})
+		}
+		page.Documents = append(page.Documents, doc)
+	}
+	return page
+}
+
+// A Ledger is a ledger as templates draw it: in the self-contained file and
+// in a page of package web. Its fields are for the templates.
+type Ledger struct {
+	CSS                    template.CSS
+	Title, Counts, Version string
+	Facts                  []fact
+	Reading                []string
+	Documents              []ledgerPageDocument
+}
+
+type ledgerPageDocument struct {
+	ID, Title string
+	Table     plot.Table
+	Claims    []ledgerPageClaim
+}
+
+type ledgerPageClaim struct {
+	Anchor, ID, Verdict string
+	Rows                [][2]string
+	Samples             plot.Table
+}
+
+func claimOf(c *text.LedgerClaim, d text.LedgerDocument) ledgerPageClaim {
+	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: c.Word(), Rows: c.Rows(d)}
+	h.Samples = plot.Table{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
+	for _, s := range c.Samples {
+		name, values := s.Line()
+		h.Samples.Add(name, values)
+	}
+	return h
+}
+
+// claimClass is the class of a verdict, as the style sheet has it.
+func claimClass(verdict string) string {
+	switch verdict {
+	case "holds":
+		return "better"
+	case "refuted", "reversed":
+		return "worse"
+	}
+	return ""
+}

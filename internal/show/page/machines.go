@@ -1,0 +1,78 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// machinesTable describes the machines; nil where it is one.
+func machinesTable(all []*stat.Machine) *plot.Table {
+	if all == nil {
+		return nil
+	}
+	t := &plot.Table{Label: "Machines that measured", Left: 6, Head: []string{"Machine", "CPU", "System", "Kernel", "Go", "Host (digest)", "CPUs", "memory", "blocks", "cells"}}
+	for _, m := range all {
+		f := m.Fingerprint
+		t.Add(text.Clean(m.Name), text.Clean(f.CPU), text.Clean(strings.Trim(f.OS+"/"+f.Arch, "/")), text.Clean(f.Kernel), text.Clean(f.GoVersion), text.Clean(f.Hostname),
+			strconv.Itoa(f.CPUs), text.Bytes(float64(f.MemoryBytes)), strconv.Itoa(len(m.Blocks)), strconv.Itoa(m.Records))
+	}
+	return t
+}
+
+// tableRows is the most rows of the table by machine, of which a large fleet could
+// make hundreds of thousands.
+const tableRows = 1500
+
+// shownByMachine are the comparisons of several machines that the table has: all,
+// or where those are too many the ones that were decided or that machines differ
+// in, as far as there is room. left is how many are not among them.
+func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
+	rows := 0
+	var all []stat.Comparison
+	for _, c := range s.Comparisons {
+		if c.Heterogeneity != nil {
+			all, rows = append(all, c), rows+1+len(c.Machines)
+		}
+	}
+	if rows <= tableRows {
+		return all, 0
+	}
+	rows = 0
+	for _, c := range all {
+		if h := c.Heterogeneity; (h.Differ || c.Verdict == stat.Better || c.Verdict == stat.Worse) && rows+1+len(c.Machines) <= tableRows {
+			shown, rows = append(shown, c), rows+1+len(c.Machines)
+		}
+	}
+	return shown, len(all) - len(shown)
+}
+
+// byMachineTable has the comparisons on every machine; nil where one measured.
+func byMachineTable(s *text.Section) *plot.Table {
+	t := &plot.Table{Label: "By machine, " + s.Name, Left: 4,
+		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "why"}}
+	shown, left := shownByMachine(s)
+	for _, c := range shown {
+		add := func(machine string, c stat.Comparison, why string) {
+			t.Add(s.LabelOf(c), text.Heading(c.Metric), machine, string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
+				text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs), text.Clean(why))
+			row := t.Rows[len(t.Rows)-1]
+			row[3].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
+		}
+		add("all", c, c.Heterogeneity.Text)
+		for _, m := range c.Machines {
+			add(text.Clean(m.Machine.Name), m.Comparison, m.Reason)
+		}
+	}
+	if left > 0 {
+		t.Add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all", text.Plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}

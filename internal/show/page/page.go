@@ -1,0 +1,122 @@
+// Package page makes pages of runs, cells, comparisons and ledgers.
+//
+// [Write] writes a run as one self-contained file: static SVG, embedded style,
+// no script, no reference to anything outside it. [New], [NewCell] and
+// [NewComparison] return what [Templates] draw, for the pages of package web.
+// Control characters of the user are made visible, HTML is escaped.
+//
+// The functions are pure: they read no clock, no environment and no file, and
+// may be called from several goroutines as long as nobody changes the analysis.
+package page
+
+import (
+	"html/template"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Page is what the templates of this package draw: a run, a cell or a
+// comparison. The self-contained file and the pages of package web are made of
+// the same ones. Its fields are for the templates.
+type Page struct {
+	CSS                              template.CSS // of the self-contained file
+	Name, Repeat, Version, Noise     string
+	Facts, Fingerprint               []fact
+	Contents                         []content
+	Machines                         *plot.Table // those that measured, where they are several
+	MachineNotes, Findings, Warnings []string
+	Sections                         []section
+	Strip                            *plot.Plot // noise of the machine, over the run
+
+	// A cell's.
+	Failures []string
+	Plots    []plot.Plot
+	Samples  *plot.Table
+	// Collections are those of a cell that ran a program.
+	Collections *collectionList
+	Output      string
+
+	// A comparison's.
+	Verdicts string
+	OnlyIn   []fact
+}
+
+type content struct{ ID, Name string }
+
+// A View is how a reader wants to see a page. The zero View is that of the
+// self-contained file.
+type View struct {
+	// Exact shows figures in tables with all digits in their base unit.
+	Exact bool
+	// From and To are the stretch of a cell's timeline; To 0 is its end.
+	From, To time.Duration
+}
+
+// A Run is a run as its page shows it.
+type Run struct {
+	text.Meta
+	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
+	// none.
+	Forecasts []plot.Forecast
+	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
+	// the two varies; nil for none.
+	Procs *plot.ProcsMap
+	// Traced are configurations whose collections are listed one by one.
+	Traced []Traced
+}
+
+// New returns the page of a run.
+func New(r Run, a *stat.Analysis, v View) *Page {
+	m := text.Measured(r.Meta, a)
+	p := &Page{
+		CSS: StyleSheet(), Name: m.Name(), Facts: facts(m, text.Several(a)), Repeat: text.Clean(m.Repeat), Version: text.Clean(m.Version),
+		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings), Noise: text.NoiseLine(a), Findings: text.CleanAll(a.Findings),
+	}
+	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
+		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that handed the cells out
+		for _, machine := range a.Machines {
+			for _, note := range machine.Fingerprint.Warnings {
+				p.MachineNotes = append(p.MachineNotes, text.Clean(machine.Name+": "+note))
+			}
+		}
+	}
+	if a.Missing > 0 {
+		p.Warnings = append(p.Warnings, text.Missing(a.Missing))
+	}
+	for _, warning := range a.Warnings {
+		p.Warnings = append(p.Warnings, text.Warning(warning))
+	}
+	p.Contents = []content{{"found", "Found"}}
+	ids := newIdentifiers()
+	for _, s := range text.Sections(a) {
+		s.SetExact(v.Exact)
+		h := sectionOf(s, ids.unique(s.Name))
+		for _, drawn := range []*plot.Plot{plot.Procs(s, h.ID, r.Procs), plot.Predicted(s, h.ID, r.Forecasts)} {
+			if drawn != nil {
+				h.Plots = append([]plot.Plot{*drawn}, h.Plots...)
+			}
+		}
+		h.Collections = collections(s, r.Traced)
+		p.Sections = append(p.Sections, h)
+		p.Contents = append(p.Contents, content{h.ID, h.Name})
+	}
+	if len(p.Warnings) > 0 {
+		p.Contents = append(p.Contents, content{"warnings", "Warnings"})
+	}
+	p.Contents = append(p.Contents, content{"machine", "Machine"}, content{"reading", "How to read this"})
+	p.Strip = plot.Noise(a)
+	return p
+}
+
+// newIdentifiers returns the ids that pages use themselves.
+func newIdentifiers() identifiers {
+	ids := identifiers{}
+	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots", "samples", "collections", "output", "verdicts",
+		"theme-auto", "theme-light", "theme-dark", "progress"} {
+		ids[id] = true
+	}
+	return ids
+}

@@ -1,0 +1,42 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A large fleet does not make a page that no browser can show.
+func TestManyMachines(t *testing.T) {
+	s := &text.Section{Name: "w"}
+	for i := range 40 {
+		c := stat.Comparison{Metric: cell.OpTime, A: "a", B: "b", Verdict: stat.NoDifference, Heterogeneity: &stat.Heterogeneity{}}
+		if i == 7 {
+			c.Heterogeneity.Differ = true
+		}
+		for range 100 {
+			c.Machines = append(c.Machines, stat.MachineComparison{Machine: &stat.Machine{Name: "m"}})
+		}
+		s.Comparisons = append(s.Comparisons, c)
+	}
+	table := byMachineTable(s)
+	if len(table.Rows) != 102 || !strings.HasPrefix(table.Rows[101][0].Text, "39 comparisons without a difference") {
+		t.Errorf("%d rows, the last %v", len(table.Rows), table.Rows[len(table.Rows)-1])
+	}
+	s.Comparisons = s.Comparisons[:10]
+	if table = byMachineTable(s); len(table.Rows) != 1010 {
+		t.Errorf("%d rows, want all", len(table.Rows))
+	}
+}
+
+func TestUniqueIdentifiers(t *testing.T) {
+	ids := identifiers{"found": true}
+	for _, tc := range [][2]string{{"market", "market"}, {"Market", "market-2"}, {"found", "found-2"}, {"<b>", "b"}, {"", "w-"}, {"9 lives", "w-9-lives"}} {
+		if got := ids.unique(tc[0]); got != tc[1] {
+			t.Errorf("unique(%q) = %q, want %q", tc[0], got, tc[1])
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// Timeline is the heap over a part of the time of the record.
+func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
+	line := rec.Timeline
+	if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {
+		return nil
+	}
+	whole := Whole(rec)
+	p := &Plot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), From: part.From / 1e6, To: part.To / 1e6, Whole: whole.To / 1e6,
+		Caption: "Ticks on the time axis are GC pauses."}
+	if part != whole {
+		p.Caption += fmt.Sprintf(" From %s to %s of %s.", text.Duration(part.From), text.Duration(part.To), text.Duration(whole.To))
+	}
+	p.Panels = []Panel{{"", heapChart("heap-0", heapText(rec), rec, part)}}
+	p.Table = Table{Label: "Heap over time", Left: 0, Head: []string{"at", "heap", "goal", "cycles so far"}}
+	var shown []int
+	var heap []int64
+	for i, at := range line.AtNs {
+		if part.Has(at) {
+			shown, heap = append(shown, i), append(heap, line.HeapBytes[i])
+		}
+	}
+	for _, k := range thin(heap, 200) {
+		p.Table.Add(heapCells(s, line, shown[k])...)
+	}
+	return p
+}
+
+// Stops shows how long each pause was; nil without pauses.
+func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
+	var pauses []cell.Pause
+	top := 0.0
+	for _, pause := range rec.Pauses {
+		if part.Has(pause.AtNs) {
+			pauses, top = append(pauses, pause), max(top, float64(pause.Ns))
+		}
+	}
+	if len(pauses) == 0 {
+		return nil
+	}
+	p := &Plot{ID: "stops", Title: "Pauses over time",
+		Caption: "Each line is a stop of the world; its height is how long it lasted. The list may lack some: the histogram is complete."}
+	f := frame{left: 72, top: 10, right: 464, bottom: 160}
+	d := newDrawing("stops-0", "Pauses over time", fmt.Sprintf("%s, longest %s.", text.Plural(len(pauses), "pause"), text.Duration(top)), 186)
+	x, y := part.axis(f), linearScale(":ns", top, f.bottom, f.top)
+	d.vertical(f, y, y.ticks(4))
+	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
+	drawn := map[[2]int]bool{} // by tenths of a unit
+	for _, pause := range pauses {
+		at := point{x.at(float64(pause.AtNs)), y.at(float64(pause.Ns))}
+		if key := [2]int{int(at.x * 2), int(at.y)}; !drawn[key] {
+			drawn[key] = true
+			d.line("pause", at.x, f.bottom, at.x, at.y)
+		}
+	}
+	p.Panels = []Panel{{"", d.done()}}
+	p.Table = Table{Label: "Longest pauses", Left: 0, Head: []string{"ended at", "lasted"}}
+	slices.SortStableFunc(pauses, func(a, b cell.Pause) int { return int(min(max(b.Ns-a.Ns, -1), 1)) })
+	for _, pause := range pauses[:min(len(pauses), 50)] {
+		p.Table.Add(s.Format(":ns", float64(pause.AtNs)), s.Format(":ns", float64(pause.Ns)))
+	}
+	return p
+}
+
+// Utilization is the MMU curve; nil without pauses.
+func Utilization(s *text.Section, rec *cell.Record) *Plot {
+	duration := Whole(rec).To
+	if len(rec.Pauses) == 0 || duration < 1e5 {
+		return nil
+	}
+	var windows, marked []time.Duration
+	for step := 0.0; ; step++ {
+		w := 1e4 * math.Pow(10, step/20)
+		if w >= duration {
+			break
+		}
+		windows = append(windows, time.Duration(w))
+		if math.Mod(step, 10) == 0 {
+			marked = append(marked, time.Duration(w))
+		}
+	}
+	windows, marked = append(windows, time.Duration(duration)), append(marked, time.Duration(duration))
+	shares := stat.MMU(rec.Pauses, time.Duration(duration), windows)
+	p := &Plot{ID: "mmu", Title: "Minimum mutator utilization",
+		Caption: "In the worst stretch of that length, the share of time in which the world was not stopped. Computed from the listed pauses; assists and workers of the collector are not in it."}
+	f := frame{left: 66, top: 10, right: 464, bottom: 160}
+	d := newDrawing("mmu-0", "Minimum mutator utilization", fmt.Sprintf("Rises from %s in windows of %s to %s over all of it.",
+		text.Format(":ratio", shares[0]), text.Duration(float64(windows[0])), text.Format(":ratio", shares[len(shares)-1])), 204)
+	x := logScale(":ns", float64(windows[0]), duration, f.left, f.right)
+	y := scale{metric: ":ratio", hi: 1, from: f.bottom, to: f.top}
+	d.vertical(f, y, []float64{0, 0.25, 0.5, 0.75, 1})
+	d.horizontal(f, x, x.ticks(6), func(v float64) string { return tickText(":ns", v) })
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "window")
+	var curve []point
+	for i, w := range windows {
+		curve = append(curve, point{x.at(float64(w)), y.at(shares[i])})
+	}
+	d.curve("curve s0", curve)
+	p.Panels = []Panel{{"", d.done()}}
+	p.Table = Table{Label: "Minimum mutator utilization", Left: 0, Head: []string{"window", "utilization"}}
+	for i, share := range stat.MMU(rec.Pauses, time.Duration(duration), marked) {
+		p.Table.Add(s.Format(":ns", float64(marked[i])), strconv.FormatFloat(share*100, 'f', 3, 64)+" %")
+	}
+	return p
+}

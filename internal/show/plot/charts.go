@@ -1,0 +1,217 @@
+package plot
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
+	"github.com/isobar-go/isobar/latency"
+)
+
+// A facet is a share of a section's rows that one panel shows.
+type facet struct {
+	title string
+	rows  []*text.Row
+}
+
+// facetsOf splits the rows by GC setting where they are many, so that a panel
+// holds no more series than a reader can follow.
+func facetsOf(s *text.Section) []facet {
+	if !faceted(s) {
+		return chunks("", s.Rows)
+	}
+	grid, _ := s.Grid()
+	var out []facet
+	for _, gc := range grid.GCs {
+		var rows []*text.Row
+		for _, rest := range grid.Rests {
+			if r := grid.Cells[[2]string{rest, gc}]; r != nil {
+				rows = append(rows, r)
+			}
+		}
+		out = append(out, chunks("gc="+gc, rows)...)
+	}
+	return out
+}
+
+// chunks cuts rows into facets of at most looks.
+func chunks(title string, rows []*text.Row) []facet {
+	var out []facet
+	for part := range slices.Chunk(rows, looks) {
+		out = append(out, facet{title, part})
+	}
+	if len(out) > 1 {
+		for i := range out {
+			out[i].title = fmt.Sprintf("%s (%d of %d)", title, i+1, len(out))
+		}
+	}
+	return out
+}
+
+func faceted(s *text.Section) bool {
+	_, ok := s.Grid()
+	return ok && len(s.Rows) > 4
+}
+
+// lookOf gives a row its colour and marker, the same in all plots of a section,
+// and the name that a legend gives it.
+func lookOf(s *text.Section, r *text.Row) (look int, name string) {
+	if faceted(s) {
+		grid, _ := s.Grid()
+		return slices.Index(grid.Rests, r.Rest) % looks, r.Rest
+	}
+	return slices.Index(s.Rows, r) % looks, r.Label
+}
+
+// A curve is one histogram of one row.
+type curve struct {
+	row  *text.Row
+	hist string
+	h    *latency.Histogram
+}
+
+// latencyPanels groups the histograms of a section into panels of at most
+// looks curves.
+func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
+	for _, f := range facetsOf(s) {
+		var byHist [][]curve
+		total := 0
+		for _, name := range text.Histograms {
+			var curves []curve
+			for _, r := range f.rows {
+				if h := r.Latency[name]; h != nil && h.Count() > 0 {
+					curves = append(curves, curve{r, name, h})
+				}
+			}
+			if len(curves) > 0 {
+				byHist = append(byHist, curves)
+				total += len(curves)
+			}
+		}
+		if total <= looks {
+			byHist = [][]curve{slices.Concat(byHist...)}
+		}
+		for _, curves := range byHist {
+			if len(curves) == 0 {
+				continue
+			}
+			title := f.title
+			if total > looks {
+				title += " " + curves[0].hist + " time"
+			}
+			titles, panels = append(titles, title), append(panels, curves)
+		}
+	}
+	return titles, panels
+}
+
+// bothTimes reports whether the section has response and service time, so that
+// lines must tell them apart.
+func bothTimes(s *text.Section) bool {
+	has := func(hist string) bool {
+		return slices.ContainsFunc(s.Rows, func(r *text.Row) bool { return r.Latency[hist] != nil && r.Latency[hist].Count() > 0 })
+	}
+	return has(cell.HistResponse) && has(cell.HistService)
+}
+
+// latencyChart draws latency over the percentile, both in logarithms: each
+// decade to the right is a ten times rarer operation.
+func latencyChart(s *text.Section, id, title string, curves []curve, lo, hi, decades float64) template.HTML {
+	d := newDrawing(id, "Latency by percentile, "+s.Name+" "+title, describeCurves(s, curves), 300)
+	f := frame{left: 66, top: 10, right: 448, bottom: 254}
+	y := logScale(":ns", max(lo, 1), max(hi, 1), f.bottom, f.top)
+	x := scale{lo: 0, hi: decades, from: f.left, to: f.right}
+	var ticks []float64
+	for i := 0.0; i <= decades; i++ {
+		ticks = append(ticks, i)
+	}
+	d.vertical(f, y, y.ticks(8))
+	d.horizontal(f, x, ticks, percentileText)
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+40, "percentile (%), each step ten times rarer")
+	for _, c := range curves {
+		look, _ := lookOf(s, c.row)
+		class := fmt.Sprintf("curve s%d", look)
+		if c.hist == cell.HistService && bothTimes(s) {
+			class += " dashed"
+		}
+		end := min(decades, math.Log10(float64(c.h.Count())))
+		at := func(step float64) point {
+			return point{x.at(step), y.at(float64(c.h.Quantile(1 - math.Pow(10, -step))))}
+		}
+		var points []point
+		for step := 0.0; step < end; step += 0.04 {
+			points = append(points, at(step))
+		}
+		points = append(points, at(end))
+		d.curve(class, points)
+		for step := 0.3; step < end; step++ {
+			d.mark(look, at(step))
+		}
+		d.mark(look, at(end))
+	}
+	return d.done()
+}
+
+// percentileText labels a step of the percentile axis: 0, 90, 99, 99.9, …
+func percentileText(step float64) string {
+	return fmt.Sprintf("%.*f", max(0, int(step)-2), 100-100*math.Pow(10, -step))
+}
+
+func describeCurves(s *text.Section, curves []curve) string {
+	words := "Lines of latency against percentile."
+	for _, c := range curves {
+		_, name := lookOf(s, c.row)
+		words += fmt.Sprintf(" %s, %s time: median %s, 99th percentile %s, largest %s.", name, c.hist,
+			text.Format(":ns", float64(c.h.Quantile(0.5))), text.Format(":ns", float64(c.h.Quantile(0.99))), text.Format(":ns", float64(c.h.Max())))
+	}
+	return words
+}
+
+// dotChart draws one metric of all rows: a dot for the median, a bar for its
+// interval, a line at the baseline.
+func dotChart(s *text.Section, id, metric string) template.HTML {
+	const rowHeight = 36
+	var figures []text.Figure
+	lo, hi := math.Inf(1), 0.0
+	description := "Medians with intervals."
+	for _, r := range s.Rows {
+		f := r.Figure(metric)
+		f.Exact = false // there is little room
+		figures = append(figures, f)
+		if f.N == 0 || math.IsNaN(f.Median) || math.IsInf(f.Hi, 0) {
+			continue
+		}
+		if f.Median > 0 {
+			lo = min(lo, max(f.Lo, f.Median/1e3))
+		}
+		hi = max(hi, f.Hi)
+		description += fmt.Sprintf(" %s: %s.", r.Label, f)
+	}
+	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(s.Rows))}
+	d := newDrawing(id, text.Heading(metric)+", "+s.Name, description, f.bottom+26)
+	x := linearScale(metric, hi, f.left+4, f.right-24)
+	if lo > 0 && hi/lo > 30 {
+		x = logScale(metric, lo, hi, f.left+4, f.right-24)
+	}
+	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(metric, v) })
+	for i, fig := range figures {
+		y := f.top + rowHeight*float64(i)
+		look, _ := lookOf(s, s.Rows[i])
+		d.caption(f, y+14, s.Rows[i].Label, fig.String())
+		d.line("track", f.left, y+25, f.right, y+25)
+		if base := figures[0]; base.N > 0 {
+			d.line("base", x.at(base.Median), y+17, x.at(base.Median), y+33)
+		}
+		if fig.N == 0 || math.IsNaN(fig.Median) {
+			continue
+		}
+		if fig.N > 1 {
+			d.line(fmt.Sprintf("bar s%d", look), x.at(fig.Lo), y+25, x.at(fig.Hi), y+25)
+		}
+		d.mark(look, point{x.at(fig.Median), y + 25})
+	}
+	return d.done()
+}

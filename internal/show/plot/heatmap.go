@@ -1,0 +1,268 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// The factors that a heat map sets against the GC setting.
+const (
+	goroutines = "goroutines"
+	gomaxprocs = "gomaxprocs"
+)
+
+// A heat is a metric by a factor (rows) and GC setting (columns), all other
+// factors being equal.
+type heat struct {
+	title, axis string
+	MapFigure
+	gcs    []cell.GC // by ascending GOGC, off last
+	values []int     // of the factor, ascending; 0, of none, last
+	cells  map[int]map[string]heatCell
+	best   float64
+}
+
+// A heatCell was measured, or a model expects it.
+type heatCell struct {
+	text.Figure
+	predicted, unsure bool
+}
+
+// from says where the figure comes from.
+func (c heatCell) from() string {
+	switch {
+	case c.unsure:
+		return "predicted, unsure"
+	case c.predicted:
+		return "predicted"
+	}
+	return "measured"
+}
+
+// heatsOf splits the section's rows by what varies beside the factor and the GC
+// setting. Rows without the factor count as 0 where that is GOMAXPROCS.
+func heatsOf(s *text.Section, axis string, of MapFigure) []*heat {
+	var out []*heat
+	byTitle := map[string]*heat{}
+	for _, r := range s.Rows {
+		value, ok := r.Config.Factor(axis)
+		if !ok && axis == gomaxprocs {
+			value = "0"
+		}
+		n, err := strconv.Atoi(value)
+		f := r.Figure(of.Metric)
+		if err != nil || f.N == 0 || math.IsNaN(f.Median) || math.IsInf(f.Median, 0) || f.Median <= 0 && !of.Rises {
+			continue
+		}
+		title := titleBeside(s, r, axis)
+		h := byTitle[title]
+		if h == nil {
+			h = &heat{title: title, axis: axis, MapFigure: of, cells: map[int]map[string]heatCell{}}
+			byTitle[title], out = h, append(out, h)
+		}
+		h.add(n, r.Config.GC, heatCell{Figure: f})
+	}
+	return out
+}
+
+// titleBeside names what tells r from other rows, beside the factor and the GC
+// setting.
+func titleBeside(s *text.Section, r *text.Row, axis string) string {
+	var rest []string
+	for _, name := range s.Varying {
+		if v, ok := r.Config.Factor(name); ok && name != axis && name != "gc" {
+			rest = append(rest, text.Shorten(text.Clean(name+"="+v), 40))
+		}
+	}
+	return strings.Join(rest, " ")
+}
+
+// flat reports whether one of the two does not vary.
+func (h *heat) flat() bool { return len(h.gcs) < 2 || len(h.values) < 2 }
+
+// add puts a cell into the map; what is predicted does not replace what is
+// there.
+func (h *heat) add(n int, gc cell.GC, c heatCell) {
+	if !slices.Contains(h.values, n) {
+		h.values = append(h.values, n)
+		slices.SortFunc(h.values, func(a, b int) int { return cmp.Compare(uint(a-1), uint(b-1)) })
+		h.cells[n] = map[string]heatCell{}
+	}
+	if !slices.ContainsFunc(h.gcs, func(other cell.GC) bool { return other.String() == gc.String() }) {
+		h.gcs = append(h.gcs, gc)
+		slices.SortStableFunc(h.gcs, func(a, b cell.GC) int { return int(uint32(a.Percent)>>1) - int(uint32(b.Percent)>>1) })
+	}
+	if _, there := h.cells[n][gc.String()]; there && c.predicted {
+		return
+	}
+	h.cells[n][gc.String()] = c
+	if h.best == 0 || h.share(c.Median) > 1 {
+		h.best = c.Median
+	}
+}
+
+// share is how near to the best of the map the value is, 1 for the best.
+func (h *heat) share(v float64) float64 {
+	if h.Rises {
+		return v / h.best
+	}
+	return h.best / v
+}
+
+// mixed reports whether some of the cells are predicted.
+func (h *heat) mixed() bool {
+	for _, row := range h.cells {
+		for _, c := range row {
+			if c.predicted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HeatMap shows throughput by goroutines and GC setting, and what it is for
+// each goroutine; nil where the section has no such factors.
+func HeatMap(s *text.Section, id string) *Plot {
+	heats := slices.DeleteFunc(heatsOf(s, goroutines, MapFigure{cell.Throughput, true}), (*heat).flat)
+	if len(heats) == 0 {
+		return nil
+	}
+	p := &Plot{ID: id + "-heat", Title: "Goroutines × GC setting", Wide: true, Pairs: true,
+		Caption: "Left: throughput, in percent of the best of the map; fuller is more. Right: throughput of each goroutine, by how many there are; one line for a GC setting."}
+	p.Table = Table{Label: "Goroutines and GC setting, " + s.Name, Left: 2, Head: []string{"Configuration", "GC setting", "goroutines", "throughput", "low", "high", "of the best", "each goroutine"}}
+	for i, h := range heats {
+		p.Panels = append(p.Panels,
+			Panel{strings.TrimSpace(h.title + " throughput"), h.drawMap(fmt.Sprintf("%s-map-%d", p.ID, i))},
+			Panel{strings.TrimSpace(h.title + " for each goroutine"), h.drawEach(fmt.Sprintf("%s-each-%d", p.ID, i))})
+		for k, gc := range h.gcs {
+			if i == 0 {
+				p.Legend = append(p.Legend, Legend{swatch(k, fmt.Sprintf("curve s%d", k%looks), true), "gc=" + text.Clean(gc.String())})
+			}
+			for _, n := range h.values {
+				f := h.cells[n][gc.String()]
+				if f.N == 0 {
+					continue
+				}
+				p.Table.Add(cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n), f.Value(), s.Format(f.Metric, f.Lo), s.Format(f.Metric, f.Hi),
+					text.Digits(100*h.share(f.Median))+" %", s.Format(f.Metric, f.Median/float64(n)))
+			}
+		}
+	}
+	return p
+}
+
+func (h *heat) drawMap(id string) template.HTML {
+	const row, letter = 34, 9.4 // of narrow screens
+	width := (470.0 - 66) / float64(len(h.gcs))
+	var names []string
+	lines := 1 // of column names: neighbours stand on different ones if they are long
+	for _, gc := range h.gcs {
+		name := columnName(gc, max(int(2*width/letter), 3))
+		if letter*float64(utf8.RuneCountInString(name)) > width {
+			lines = 2
+		}
+		names = append(names, name)
+	}
+	f := frame{left: 66, top: 8 + 18*float64(lines), right: 470}
+	f.bottom = f.top + row*float64(len(h.values))
+	figure := text.Heading(h.Metric)
+	d := newDrawing(id, strings.TrimSpace(figure+" by "+h.axisName()+" and GC setting "+h.title),
+		fmt.Sprintf("A cell for each value of %s (rows) and GC setting (columns), with %s in percent of the best; the table below has the figures.", h.axisName(), figure), f.bottom+24)
+	for k, name := range names {
+		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8-18*float64((len(names)-1-k)%lines), name)
+	}
+	mixed := h.mixed()
+	for i, n := range h.values {
+		y := f.top + float64(i)*row
+		d.text("tick", "end", f.left-6, y+row/2+4, valueName(n))
+		for k, gc := range h.gcs {
+			c := h.cells[n][gc.String()]
+			if c.N == 0 {
+				continue
+			}
+			share := h.share(c.Median)
+			x := f.left + float64(k)*width
+			d.rect(fmt.Sprintf("heat-%d", heatStep(share)), x+1, y+1, width-2, row-2)
+			if mixed && !c.predicted {
+				d.rect("heat-measured", x+2, y+2, width-4, row-4)
+			}
+			d.text("value", "middle", x+width/2, y+row/2+4, fmt.Sprintf("%.0f", 100*share))
+		}
+	}
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+18, h.axisName()+" down, GC setting across")
+	return d.done()
+}
+
+func (h *heat) axisName() string {
+	if h.axis == gomaxprocs {
+		return "GOMAXPROCS"
+	}
+	return h.axis
+}
+
+// valueName is the name of a row; 0 is a program that was left as it is.
+func valueName(n int) string {
+	if n == 0 {
+		return "default"
+	}
+	return strconv.Itoa(n)
+}
+
+// columnName names a GC setting in so many letters, by its GOGC where its name
+// is longer.
+func columnName(gc cell.GC, letters int) string {
+	name := text.Clean(gc.String())
+	if utf8.RuneCountInString(name) > letters && gc.LimitBytes == 0 {
+		name = gc.GOGC()
+	}
+	return text.Shorten(name, letters)
+}
+
+// heatStep is one of ten steps of fill. They are finer towards the best, where
+// settings differ by little.
+func heatStep(share float64) int {
+	return int(min(math.Floor(10*share*share), 9))
+}
+
+func (h *heat) drawEach(id string) template.HTML {
+	f := frame{left: 72, top: 10, right: 464, bottom: 200}
+	d := newDrawing(id, "Throughput of each goroutine "+h.title, "A line for each GC setting over the number of goroutines; the table below has the figures.", 244)
+	top := 0.0
+	for n, row := range h.cells {
+		for _, cell := range row {
+			top = max(top, cell.Median/float64(n))
+		}
+	}
+	x := logScale(":goroutines", float64(h.values[0]), float64(h.values[len(h.values)-1]), f.left+8, f.right-8)
+	y := linearScale(cell.Throughput, top, f.bottom, f.top)
+	d.vertical(f, y, y.ticks(4))
+	ticks := make([]float64, len(h.values))
+	for i, n := range h.values {
+		ticks[i] = float64(n)
+	}
+	d.horizontal(f, x, ticks, text.Count)
+	for k, gc := range h.gcs {
+		var points []point
+		for _, n := range h.values {
+			if cell := h.cells[n][gc.String()]; cell.N > 0 {
+				points = append(points, point{x.at(float64(n)), y.at(cell.Median / float64(n))})
+			}
+		}
+		d.curve(fmt.Sprintf("curve s%d", k%looks), points)
+		for _, at := range points {
+			d.mark(k, at)
+		}
+	}
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "goroutines")
+	return d.done()
+}

@@ -1,0 +1,65 @@
+// Package plot draws the sections of an analysis as static SVG.
+//
+// A [Plot] is one or more panels with a legend, a caption and the same figures
+// as a table. Plots have no colours of their own: classes refer to the style
+// sheet of package page, so that a plot follows light and dark. Text is escaped.
+// A function returns nil where the section has nothing of the kind to show.
+//
+// The functions are pure and may be called from several goroutines.
+package plot
+
+import (
+	"html/template"
+)
+
+// A Plot is one or more panels with a common legend, caption and data
+// table.
+type Plot struct {
+	ID, Title, Section, Caption string
+	Hint, Command               string // how to get more; "" for none
+	Wide                        bool   // takes the whole width of the page
+	Pairs                       bool   // its panels stand in two columns
+	Panels                      []Panel
+	Legend                      []Legend
+	Table                       Table
+	// From, To and Whole are the stretch of time that is shown of a whole, in
+	// milliseconds; all 0 where there is no other to choose.
+	From, To, Whole float64
+}
+
+type Panel struct {
+	Title string
+	SVG   template.HTML
+}
+
+type Legend struct {
+	Swatch template.HTML
+	Name   string
+}
+
+// A Table is a table whose first Left columns are text, the others
+// figures. Label names its scroll region and is unique in the page.
+type Table struct {
+	Label string
+	Head  []string
+	Left  int
+	Rows  [][]Cell
+}
+
+type Cell struct{ Text, Class string }
+
+// Class returns the class of a heading.
+func (t *Table) Class(column int) string {
+	if column < t.Left {
+		return "text"
+	}
+	return ""
+}
+
+func (t *Table) Add(cells ...string) {
+	row := make([]Cell, len(cells))
+	for i, text := range cells {
+		row[i] = Cell{text, t.Class(i)}
+	}
+	t.Rows = append(t.Rows, row)
+}

@@ -1,0 +1,167 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// legendOf lists the series of the given rows once each.
+func legendOf(s *text.Section, rows []*text.Row) []Legend {
+	var out []Legend
+	var seen []string
+	for _, r := range rows {
+		look, name := lookOf(s, r)
+		if slices.Contains(seen, name) {
+			continue
+		}
+		seen = append(seen, name)
+		out = append(out, Legend{swatch(look, fmt.Sprintf("curve s%d", look), true), name})
+	}
+	return out
+}
+
+func Latency(s *text.Section, id string) *Plot {
+	titles, panels := latencyPanels(s)
+	if len(panels) == 0 {
+		return nil
+	}
+	p := &Plot{ID: id + "-latency", Title: "Latency by percentile", Wide: len(panels) > 1,
+		Caption: "Further right is rarer: at 99.9, one operation in a thousand took longer. Both axes are logarithmic."}
+	var rows []*text.Row
+	lo, hi, count := math.Inf(1), 0.0, 1.0
+	p.Table = Table{Label: "Latency by percentile, " + s.Name, Left: 2, Head: []string{"Configuration", "Time"}}
+	for _, q := range text.Quantiles {
+		p.Table.Head = append(p.Table.Head, q.Name)
+	}
+	p.Table.Head = append(p.Table.Head, "mean", "operations")
+	for _, curves := range panels {
+		for _, c := range curves {
+			rows = append(rows, c.row)
+			lo, hi, count = min(lo, float64(c.h.Min())), max(hi, float64(c.h.Max())), max(count, float64(c.h.Count()))
+			cells := []string{c.row.Label, c.hist}
+			for _, q := range text.Quantiles {
+				cells = append(cells, s.Format(":ns", float64(c.h.Quantile(q.Q))))
+			}
+			p.Table.Add(append(cells, s.Format(":ns", float64(c.h.Mean())), text.Count(float64(c.h.Count())))...)
+		}
+	}
+	for i, curves := range panels {
+		svg := latencyChart(s, fmt.Sprintf("%s-%d", p.ID, i), titles[i], curves, lo, hi, max(1, math.Ceil(math.Log10(count)-0.01)))
+		p.Panels = append(p.Panels, Panel{titles[i], svg})
+	}
+	p.Legend = legendOf(s, rows)
+	if bothTimes(s) {
+		p.Legend = append(p.Legend, Legend{swatch(0, "curve plain", false), "response time"}, Legend{swatch(0, "curve plain dashed", false), "service time"})
+		p.Caption += " Response time counts from when an operation was due, service time from when it began."
+	}
+	if len(panels) > 1 {
+		p.Caption += " All panels have the same axes."
+	}
+	return p
+}
+
+// Figures shows throughput, memory and what the collector costs, with
+// intervals.
+func Figures(s *text.Section, id string) *Plot {
+	metrics := []string{s.Primary(), cell.Throughput, cell.RSSPeak, cell.GCCPUShare}
+	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !s.Has(m) })
+	metrics = slices.Compact(metrics)
+	if len(metrics) == 0 {
+		return nil
+	}
+	p := &Plot{ID: id + "-figures", Title: "Speed and memory", Wide: true, Pairs: true,
+		Caption: "Medians over the repetitions; the bar is the confidence interval. The dashed line is the baseline."}
+	p.Table = Table{Label: "Speed and memory, " + s.Name, Left: 1, Head: []string{"Configuration"}}
+	for i, metric := range metrics {
+		p.Table.Head = append(p.Table.Head, text.Heading(metric), "low", "high")
+		better := ", lower is better"
+		if cell.HigherIsBetter(metric) {
+			better = ", higher is better"
+		}
+		p.Panels = append(p.Panels, Panel{text.Heading(metric) + better, dotChart(s, fmt.Sprintf("%s-%d", p.ID, i), metric)})
+	}
+	for _, r := range s.Rows {
+		cells := []string{r.Label}
+		for _, metric := range metrics {
+			f := r.Figure(metric)
+			if f.N == 0 {
+				cells = append(cells, text.Absent, text.Absent, text.Absent)
+				continue
+			}
+			cells = append(cells, f.Value(), s.Format(metric, f.Lo), s.Format(metric, f.Hi))
+		}
+		p.Table.Add(cells...)
+	}
+	return p
+}
+
+// Heap shows the heap of one record of each row over time: the record
+// whose primary figure is nearest to the median.
+func Heap(s *text.Section, id string) *Plot {
+	p := &Plot{ID: id + "-heap", Title: "Heap over time", Wide: true,
+		Caption: "One repetition of each configuration, the one nearest to the median. Ticks on the time axis are GC pauses. Every panel has its own scale."}
+	p.Table = Table{Label: "Heap over time, " + s.Name, Left: 1, Head: []string{"Configuration", "at", "heap", "goal", "cycles so far"}}
+	for i, r := range s.Rows {
+		rec := r.Representative(s.Primary())
+		if rec == nil {
+			continue
+		}
+		title := r.Label + ": " + heapText(rec)
+		p.Panels = append(p.Panels, Panel{title, heapChart(fmt.Sprintf("%s-%d", p.ID, i), title, rec, Whole(rec))})
+		for _, k := range thin(rec.Timeline.HeapBytes, 16) {
+			p.Table.Add(append([]string{r.Label}, heapCells(s, rec.Timeline, k)...)...)
+		}
+	}
+	if len(p.Panels) == 0 {
+		return nil
+	}
+	p.Legend = heapLegend()
+	p.Wide = len(p.Panels) > 1
+	return p
+}
+
+func heapLegend() []Legend {
+	return []Legend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"}, {swatch(0, "pause-key", false), "GC pause"}}
+}
+
+// heapCells is a row of a timeline in a table: time, heap, goal, cycles.
+func heapCells(s *text.Section, line cell.Timeline, k int) []string {
+	goal, cycles := text.Absent, text.Absent
+	if g := goalAt(line, k); g > 0 {
+		goal = s.Format(":bytes", g)
+	}
+	if k < len(line.Cycles) {
+		cycles = fmt.Sprint(line.Cycles[k])
+	}
+	return []string{s.Format(":ns", float64(line.AtNs[k])), s.Format(":bytes", float64(line.HeapBytes[k])), goal, cycles}
+}
+
+func Pauses(s *text.Section, id string) *Plot {
+	b := binPauses(s.Rows)
+	if b == nil {
+		return nil
+	}
+	p := &Plot{ID: id + "-pauses", Title: "GC pauses",
+		Caption: "How long the world was stopped, all repetitions together. The height of a column is relative to the highest of its configuration."}
+	for i, part := range facetsOf(s) {
+		p.Panels = append(p.Panels, Panel{part.title, pauseChart(s, fmt.Sprintf("%s-%d", p.ID, i), b, part)})
+	}
+	p.Wide = len(p.Panels) > 1
+	p.Table = Table{Label: "GC pauses, " + s.Name, Left: 1, Head: []string{"Configuration"}}
+	for i := range len(b.edges) - 1 {
+		p.Table.Head = append(p.Table.Head, "< "+text.Format(":seconds", b.edges[i+1]))
+	}
+	p.Table.Head = append(p.Table.Head, "all")
+	for _, r := range s.Rows {
+		cells := []string{r.Label}
+		for _, n := range b.counts[r] {
+			cells = append(cells, fmt.Sprint(n))
+		}
+		p.Table.Add(append(cells, fmt.Sprint(b.totals[r]))...)
+	}
+	return p
+}

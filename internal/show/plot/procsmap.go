@@ -1,0 +1,109 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A ProcsMap is what the map of GC settings and GOMAXPROCS shows beside what
+// was measured.
+type ProcsMap struct {
+	Figures   []MapFigure // a map for each
+	Forecasts []Forecast
+	// Hint says how to get more of the map, with Command; both may be "".
+	Hint, Command string
+}
+
+// A MapFigure is a metric to draw a map of, and whether more of it is better.
+type MapFigure struct {
+	Metric string
+	Rises  bool
+}
+
+// Procs shows how near to the best each GC setting is at each value of
+// GOMAXPROCS; nil where the two do not both vary and m is nil.
+func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
+	metric := s.Primary()
+	if s.Has(cell.Throughput) {
+		metric = cell.Throughput
+	}
+	figures := []MapFigure{{metric, cell.HigherIsBetter(metric)}}
+	p := &Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS", Section: s.Name, Wide: true, Pairs: true,
+		Caption: "How near a cell is to the best of its map, in percent; fuller is better. default is a program whose GOMAXPROCS is left to the runtime."}
+	p.Table = Table{Label: "GC setting and GOMAXPROCS, " + s.Name, Left: 5, Head: []string{"Configuration", "figure", "GC setting", "GOMAXPROCS", "from", "value", "low", "high", "of the best"}}
+	if m != nil {
+		figures = m.Figures
+		p.Hint, p.Command = m.Hint, m.Command
+	}
+	for _, f := range figures {
+		heats := heatsOf(s, gomaxprocs, f)
+		if m != nil && len(heats) > 0 {
+			heats[0].predict(m.Forecasts)
+		}
+		for i, h := range heats {
+			if h.flat() && (m == nil || i > 0) {
+				continue
+			}
+			addProcs(s, p, h)
+		}
+	}
+	if len(p.Panels) == 0 {
+		return nil
+	}
+	return p
+}
+
+// predict adds what a model expects where nothing was measured.
+func (h *heat) predict(forecasts []Forecast) {
+	for _, f := range forecasts {
+		three, ok := f.of(h.Metric)
+		if !ok || three[0] <= 0 {
+			continue
+		}
+		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]}, true, f.Unsure})
+	}
+}
+
+func addProcs(s *text.Section, p *Plot, h *heat) {
+	p.Panels = append(p.Panels, Panel{strings.TrimSpace(h.title + " " + text.Heading(h.Metric)), h.drawMap(fmt.Sprintf("%s-%d", p.ID, len(p.Panels)))})
+	for _, n := range h.values {
+		for _, gc := range h.gcs {
+			c := h.cells[n][gc.String()]
+			if c.N == 0 {
+				continue
+			}
+			p.Table.Add(cmp.Or(h.title, s.Name), text.Heading(h.Metric), text.Clean(gc.String()), valueName(n), c.from(),
+				s.Format(h.Metric, c.Median), s.Format(h.Metric, c.Lo), s.Format(h.Metric, c.Hi), text.Digits(100*h.share(c.Median))+" %")
+		}
+	}
+	if h.mixed() && len(p.Legend) == 0 {
+		p.Legend = []Legend{{cellSwatch(true), "measured"}, {cellSwatch(false), "predicted"}}
+		p.Caption += " What is predicted comes from runs of the same GOMAXPROCS; the table has its 90 % intervals, and says where the model is unsure."
+	}
+}
+
+// cellSwatch is the sample of a cell in a legend.
+func cellSwatch(measured bool) template.HTML {
+	d := &drawing{}
+	d.b.WriteString(`<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true">`)
+	d.rect("heat-5", 6, 0, 22, 14)
+	if measured {
+		d.rect("heat-measured", 7, 1, 20, 12)
+	}
+	return d.done()
+}
+
+// of is the forecast of a metric.
+func (f Forecast) of(metric string) (three [3]float64, ok bool) {
+	i := slices.Index([]string{cell.WallTime, cell.TotalCPU, cell.RSSPeak}, metric)
+	if i < 0 {
+		return three, false
+	}
+	return [][3]float64{f.Wall, f.CPU, f.Bytes}[i], true
+}

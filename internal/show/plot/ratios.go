@@ -1,0 +1,148 @@
+package plot
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// verdictLook gives a verdict a colour and a shape.
+var verdictLook = map[stat.Verdict]int{stat.Better: 0, stat.Worse: 1, stat.NoDifference: 6, stat.Inconclusive: 3, stat.Disagreement: 2}
+
+// A ratioRow is a comparison in a chart of ratios.
+type ratioRow struct {
+	name string // in the description
+	note string // behind the name in the chart
+	c    stat.Comparison
+}
+
+// verdictLegend explains the verdicts, that of machines only where it occurs.
+func verdictLegend(shown []ratioRow) (legend []Legend) {
+	for _, verdict := range stat.Verdicts {
+		if verdict == stat.Disagreement && !slices.ContainsFunc(shown, func(r ratioRow) bool { return r.c.Verdict == verdict }) {
+			continue
+		}
+		look := verdictLook[verdict]
+		legend = append(legend, Legend{swatch(look, fmt.Sprintf("curve s%d", look), true), string(verdict)})
+	}
+	return legend
+}
+
+// widen returns the bounds of a chart that has room for c, if not for all of a
+// very wide interval.
+func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
+	lo, hi = min(lo, c.Ratio), max(hi, c.Ratio)
+	if c.Lo > 0 && !math.IsInf(c.Hi, 0) {
+		lo, hi = min(lo, max(c.Lo, c.Ratio/4)), max(hi, min(c.Hi, c.Ratio*4))
+	}
+	return lo, hi
+}
+
+// Ratios shows the ratios of the metrics that reports lead with; nil where
+// none is finite.
+func Ratios(s *text.Section, id string) *Plot {
+	var shown []ratioRow
+	lo, hi := 0.8, 1.25
+	for _, c := range s.Comparisons {
+		if !slices.Contains(stat.Headline, c.Metric) || !(c.Ratio > 0) || math.IsInf(c.Ratio, 0) || len(shown) == 24 {
+			continue
+		}
+		better := "lower is better"
+		if cell.HigherIsBetter(c.Metric) {
+			better = "higher is better"
+		}
+		shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + better, c})
+		lo, hi = widen(lo, hi, c)
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.Name,
+		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.", Legend: verdictLegend(shown)}
+	p.Panels = []Panel{{"", ratioChart(s, p.ID+"-0", "Ratios of B to A, "+s.Name, shown, lo, hi)}}
+	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2, Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
+	for _, r := range shown {
+		c := r.c
+		p.Table.Add(text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi))
+	}
+	return p
+}
+
+func ratioChart(s *text.Section, id, title string, shown []ratioRow, lo, hi float64) template.HTML {
+	const rowHeight = 36
+	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(shown))}
+	description := "Ratios with intervals."
+	for _, r := range shown {
+		c := r.c
+		description += fmt.Sprintf(" %s: %s %s, %s.", r.name, text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), c.Verdict)
+	}
+	d := newDrawing(id, title, description, f.bottom+26)
+	x := logScale(":x", lo, hi, f.left+20, f.right-24)
+	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText("", v) + "×" })
+	d.line("base", x.at(1), f.top, x.at(1), f.bottom)
+	for i, r := range shown {
+		c, y := r.c, f.top+rowHeight*float64(i)
+		look := verdictLook[c.Verdict]
+		d.caption(f, y+14, r.name+r.note, text.Ratio(c.Ratio)+" "+text.Interval(c.Lo, c.Hi))
+		d.line("track", f.left, y+25, f.right, y+25)
+		if c.Lo > 0 && !math.IsInf(c.Hi, 0) {
+			d.line(fmt.Sprintf("bar s%d", look), x.at(c.Lo), y+25, x.at(c.Hi), y+25)
+		}
+		d.mark(look, point{x.at(c.Ratio), y + 25})
+	}
+	return d.done()
+}
+
+// machineRows is the most rows of the plot by machine.
+const machineRows = 40
+
+// ByMachine shows the ratios in the primary metric, or the first that there
+// is, of each machine below those of all; nil where one measured.
+func ByMachine(s *text.Section, id string) *Plot {
+	var metric string
+	var shown []ratioRow
+	lo, hi := 0.8, 1.25
+	primary := ""
+	if len(s.Rows) > 0 {
+		primary = s.Primary()
+	}
+	for _, want := range []string{primary, ""} {
+		for _, c := range s.Comparisons {
+			if c.Heterogeneity == nil || metric != "" && c.Metric != metric || want != "" && c.Metric != want || len(shown)+1+len(c.Machines) > machineRows {
+				continue
+			}
+			metric = c.Metric
+			shown = append(shown, ratioRow{s.LabelOf(c), ", all", c})
+			for _, m := range c.Machines {
+				shown = append(shown, ratioRow{"on " + text.Clean(m.Machine.Name), "", m.Comparison})
+			}
+		}
+		if len(shown) > 0 {
+			break
+		}
+	}
+	var finite []ratioRow
+	for _, r := range shown {
+		if r.c.Ratio > 0 && !math.IsInf(r.c.Ratio, 0) {
+			finite = append(finite, r)
+			lo, hi = widen(lo, hi, r.c)
+		}
+	}
+	if len(finite) == 0 {
+		return nil
+	}
+	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name, Legend: verdictLegend(finite),
+		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change."}
+	p.Panels = []Panel{{"", ratioChart(s, p.ID+"-0", "Ratios by machine, "+s.Name, finite, lo, hi)}}
+	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2, Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
+	for _, r := range finite {
+		p.Table.Add(r.name+r.note, string(r.c.Verdict), s.Format(metric, r.c.AValue), s.Format(metric, r.c.BValue), text.Ratio(r.c.Ratio), text.Interval(r.c.Lo, r.c.Hi), strconv.Itoa(r.c.Pairs))
+	}
+	return p
+}

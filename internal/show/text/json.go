@@ -1,0 +1,269 @@
+package text
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// Schema is the version of the documents that JSON and ComparisonsJSON write.
+// Fields may be added under the same number; a field that changes its meaning
+// or goes away raises it.
+const Schema = 1
+
+// A Document is what JSON writes. Values have the unit that stands behind the
+// colon of their metric. A figure that is not a finite number is null.
+type Document struct {
+	Schema      int                  `json:"schema"`
+	Run         DocumentRun          `json:"run"`
+	Findings    []string             `json:"findings"`
+	Warnings    []DocumentWarning    `json:"warnings"`
+	Groups      []DocumentGroup      `json:"groups"`      // in the order of the plan
+	Floors      []DocumentComparison `json:"floors"`      // equal configurations (A/A)
+	Comparisons []DocumentComparison `json:"comparisons"` // with the baseline of the workload
+}
+
+// DocumentRun identifies the run.
+type DocumentRun struct {
+	ID       int64        `json:"id"`
+	Title    string       `json:"title"`
+	Created  time.Time    `json:"created"`
+	Args     []string     `json:"args"`
+	Version  string       `json:"version"`
+	Seed     string       `json:"seed"` // decimal: it may exceed what a JSON number holds
+	Repeat   string       `json:"repeat"`
+	Total    int          `json:"cells"`
+	Finished int          `json:"finished"`
+	Failed   int          `json:"failed"`
+	Missing  int          `json:"missing"`
+	Machine  cell.Machine `json:"machine"`
+	// Machines are those that measured, where they are several.
+	Machines []DocumentMachine `json:"machines,omitempty"`
+}
+
+// A DocumentWarning is a doubt and the number of cells that carry it; 0 where
+// it concerns the run as a whole.
+type DocumentWarning struct {
+	Code    string `json:"code"`
+	Text    string `json:"text"`
+	Records int    `json:"records"`
+}
+
+// A DocumentGroup is one configuration.
+type DocumentGroup struct {
+	Key      string                     `json:"key"`
+	Config   cell.Config                `json:"config"`
+	Finished int                        `json:"finished"`
+	Failures []DocumentFailure          `json:"failures"`
+	Metrics  map[string]DocumentMetric  `json:"metrics"`
+	Latency  map[string]DocumentLatency `json:"latency"` // by histogram: response, service
+	Buckets  map[string]DocumentBuckets `json:"buckets"` // the runtime's own: pause, sched
+	// Phases say what the collector did during the slowest operations; left out
+	// where that was not looked at.
+	Phases *cell.Phases `json:"phases,omitempty"`
+}
+
+// A DocumentFailure is one cell that failed.
+type DocumentFailure struct {
+	Block   int              `json:"block"`
+	Kind    cell.FailureKind `json:"kind"`
+	Message string           `json:"message"`
+}
+
+// A DocumentMetric summarizes one metric and holds every value of it, by block.
+type DocumentMetric struct {
+	Unit     string   `json:"unit"`
+	Better   string   `json:"better"` // "lower" or "higher"
+	N        int      `json:"n"`
+	Median   number   `json:"median"`
+	Lo       number   `json:"lo"`
+	Hi       number   `json:"hi"`
+	Blocks   []int    `json:"blocks"`
+	Values   []number `json:"values"`
+	Warnings []string `json:"warnings"`
+}
+
+// DocumentLatency is a histogram merged across repetitions.
+type DocumentLatency struct {
+	Count     uint64           `json:"count"`
+	MinNs     int64            `json:"min_ns"`
+	MeanNs    int64            `json:"mean_ns"`
+	MaxNs     int64            `json:"max_ns"`
+	Quantiles map[string]int64 `json:"quantiles_ns"` // p50 to p99.99
+}
+
+// DocumentBuckets is a histogram with explicit bounds: count[i] values were in
+// [lower[i], upper[i]).
+type DocumentBuckets struct {
+	Lower []number `json:"lower_seconds"`
+	Upper []number `json:"upper_seconds"`
+	Count []uint64 `json:"count"`
+}
+
+// A DocumentComparison sets configuration B against A.
+type DocumentComparison struct {
+	Metric   string       `json:"metric"`
+	A        string       `json:"a"`
+	B        string       `json:"b"`
+	AValue   number       `json:"a_median"`
+	BValue   number       `json:"b_median"`
+	Ratio    number       `json:"ratio"`
+	Lo       number       `json:"lo"`
+	Hi       number       `json:"hi"`
+	P        number       `json:"p"`
+	Pairs    int          `json:"pairs"`
+	Floor    number       `json:"floor"`
+	Verdict  stat.Verdict `json:"verdict"`
+	Reason   string       `json:"reason"`
+	Warnings []string     `json:"warnings"`
+	// Machines are the results of each machine, where there are several, and
+	// Heterogeneity whether they agree.
+	Machines      []DocumentMachineComparison `json:"machines,omitempty"`
+	Heterogeneity *DocumentHeterogeneity      `json:"heterogeneity,omitempty"`
+}
+
+// number is a float64 that is null in JSON when it is not finite.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
+	}
+	return []byte("null"), nil
+}
+
+// JSON writes the analysis as a [Document].
+func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
+	m = Measured(m, a)
+	d := Document{
+		Schema: Schema,
+		Run: DocumentRun{
+			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version, Seed: strconv.FormatUint(m.Seed, 10),
+			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing, Machine: finiteMachine(m.Machine),
+			Machines: documentMachines(Several(a)),
+		},
+		Findings: list(a.Findings), Warnings: []DocumentWarning{}, Groups: []DocumentGroup{},
+		Floors: documentComparisons(a.Floors), Comparisons: documentComparisons(a.Comparisons),
+	}
+	for _, warning := range a.Warnings {
+		d.Warnings = append(d.Warnings, DocumentWarning{warning.Code, warning.Text, warning.Records})
+	}
+	for _, g := range a.Groups {
+		d.Groups = append(d.Groups, documentGroup(g))
+	}
+	return encode(w, d)
+}
+
+// ComparisonsJSON writes comparisons of two runs as an object with "schema"
+// and "comparisons", the latter as in a [Document].
+func ComparisonsJSON(w io.Writer, comparisons []stat.Comparison) error {
+	return encode(w, struct {
+		Schema      int                  `json:"schema"`
+		Comparisons []DocumentComparison `json:"comparisons"`
+	}{Schema, documentComparisons(comparisons)})
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("report: JSON: %w", err)
+	}
+	return nil
+}
+
+func documentGroup(g *stat.Group) DocumentGroup {
+	d := DocumentGroup{
+		Key: g.Key, Config: g.Config, Finished: len(g.Records), Failures: []DocumentFailure{},
+		Metrics: map[string]DocumentMetric{}, Latency: map[string]DocumentLatency{}, Buckets: map[string]DocumentBuckets{},
+	}
+	for _, rec := range g.Failures {
+		f := DocumentFailure{Block: rec.Cell.Block}
+		if rec.Err != nil {
+			f.Kind, f.Message = rec.Err.Kind, rec.Err.Message
+		}
+		d.Failures = append(d.Failures, f)
+	}
+	r := Row{Group: g}
+	for _, metric := range slices.Sorted(maps.Keys(g.Series)) {
+		series := g.Series[metric]
+		if len(series.Values) == 0 {
+			continue
+		}
+		better := "lower"
+		if cell.HigherIsBetter(metric) {
+			better = "higher"
+		}
+		f := r.Figure(metric)
+		d.Metrics[metric] = DocumentMetric{
+			Unit: UnitOf(metric), Better: better, N: f.N, Median: number(f.Median), Lo: number(f.Lo), Hi: number(f.Hi),
+			Blocks: list(series.Blocks), Values: numbers(series.Values), Warnings: list(f.warnings),
+		}
+	}
+	for name, h := range g.Latency {
+		l := DocumentLatency{Count: h.Count(), MinNs: int64(h.Min()), MeanNs: int64(h.Mean()), MaxNs: int64(h.Max()), Quantiles: map[string]int64{}}
+		for _, q := range Quantiles {
+			if q.Q < 1 {
+				l.Quantiles[q.Name] = int64(h.Quantile(q.Q))
+			}
+		}
+		d.Latency[name] = l
+	}
+	d.Phases = r.Phases()
+	for name, b := range g.Buckets {
+		d.Buckets[name] = DocumentBuckets{Lower: numbers(b.Lower), Upper: numbers(b.Upper), Count: list(b.Count)}
+	}
+	return d
+}
+
+func documentComparisons(comparisons []stat.Comparison) []DocumentComparison {
+	out := make([]DocumentComparison, 0, len(comparisons))
+	for _, c := range comparisons {
+		out = append(out, documentComparison(c))
+	}
+	return out
+}
+
+func documentComparison(c stat.Comparison) DocumentComparison {
+	d := DocumentComparison{
+		Metric: c.Metric, A: c.A, B: c.B, AValue: number(c.AValue), BValue: number(c.BValue), Ratio: number(c.Ratio),
+		Lo: number(c.Lo), Hi: number(c.Hi), P: number(c.P), Pairs: c.Pairs, Floor: number(c.Floor),
+		Verdict: c.Verdict, Reason: c.Reason, Warnings: list(c.Warnings),
+	}
+	d.Machines, d.Heterogeneity = documentByMachine(c)
+	return d
+}
+
+// finiteMachine leaves out the one figure of the fingerprint that JSON could
+// refuse.
+func finiteMachine(m cell.Machine) cell.Machine {
+	if math.IsNaN(m.CPUQuota) || math.IsInf(m.CPUQuota, 0) {
+		m.CPUQuota = 0
+	}
+	return m
+}
+
+// list returns s, or an empty slice instead of nil: [] rather than null.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func numbers(values []float64) []number {
+	out := make([]number, len(values))
+	for i, v := range values {
+		out[i] = number(v)
+	}
+	return out
+}

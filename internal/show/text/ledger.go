@@ -1,0 +1,312 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Ledger is what became of claims, as LedgerLines, LedgerStory, LedgerMarkdown
+// and LedgerJSON show it.
+type Ledger struct {
+	Title   string
+	Version string // of the program that measured
+	Machine cell.Machine
+	// Created is when the latest run began; zero where nothing was measured.
+	Created   time.Time
+	Verdicts  []string // all there are, in the order in which they are counted
+	Documents []LedgerDocument
+}
+
+// A LedgerDocument is a document with the claims that are shown of it.
+type LedgerDocument struct {
+	ID, Title string
+	Claims    []LedgerClaim
+}
+
+// A LedgerClaim is one claim with its verdict.
+type LedgerClaim struct {
+	ID       string `json:"id"`
+	Section  string `json:"section"`
+	Quote    string `json:"quote"`
+	Figure   string `json:"figure"`
+	Predicts string `json:"predicts"`
+	Refutes  string `json:"refutes"`
+	Verdict  string `json:"verdict"`
+	// Tentative: the interval reaches into the verdict next to it.
+	Tentative bool   `json:"tentative,omitempty"`
+	Reason    string `json:"reason"` // what decided, one sentence
+	Why       string `json:"why"`    // why it differs; "" where it does not
+	// The figure that decided: Unit "x" for a ratio; Metric where it is the
+	// value of one. N is 0 where nothing was measured.
+	Estimate number `json:"estimate"`
+	Lo       number `json:"lo"`
+	Hi       number `json:"hi"`
+	N        int    `json:"repetitions"`
+	Floor    number `json:"floor"`
+	Unit     string `json:"unit"`
+	Metric   string `json:"metric,omitempty"`
+	Run      int64  `json:"run"` // in the store; 0 for none
+	// Repeat is the command that measures it again.
+	Repeat  string         `json:"repeat"`
+	Samples []LedgerSample `json:"samples"`
+}
+
+// Word is the verdict, with a question mark where it is tentative.
+func (c *LedgerClaim) Word() string {
+	if c.Tentative {
+		return c.Verdict + "?"
+	}
+	return c.Verdict
+}
+
+// SetEstimate sets the figure that decided.
+func (c *LedgerClaim) SetEstimate(v, lo, hi, floor float64, n int) {
+	c.Estimate, c.Lo, c.Hi, c.Floor, c.N = number(v), number(lo), number(hi), number(floor), n
+}
+
+// A LedgerSample is every value of a figure that the test looked at.
+type LedgerSample struct {
+	Metric string   `json:"metric"`
+	Where  string   `json:"where"`
+	Values []number `json:"values"`
+}
+
+// NewLedgerSample returns the values of a metric of one configuration.
+func NewLedgerSample(metric, where string, values []float64) LedgerSample {
+	return LedgerSample{metric, where, numbers(values)}
+}
+
+// Measured is the figure that decided, with its interval.
+func (c *LedgerClaim) Measured() string {
+	if c.N == 0 {
+		return Absent
+	}
+	show := func(v number) string { return Digits(float64(v)) }
+	unit := " " + c.Unit
+	switch {
+	case c.Unit == "x":
+		show, unit = func(v number) string { return Ratio(float64(v)) }, ""
+	case c.Unit == "of trials":
+		show, unit = func(v number) string { return Digits(100*float64(v)) + " %" }, " of trials"
+	case c.Metric != "":
+		show, unit = func(v number) string { return Format(c.Metric, float64(v)) }, ""
+	}
+	if c.Lo == c.Hi || math.IsNaN(float64(c.Lo)) {
+		return show(c.Estimate) + unit
+	}
+	return fmt.Sprintf("%s%s [%s, %s]", show(c.Estimate), unit, show(c.Lo), show(c.Hi))
+}
+
+// Line is a sample on one line.
+func (s LedgerSample) Line() (name, values string) {
+	parts := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		parts[i] = Format(s.Metric, float64(v))
+	}
+	name = s.Metric
+	if s.Where != "" {
+		name += " (" + s.Where + ")"
+	}
+	return Clean(name), strings.Join(parts, "  ")
+}
+
+// Counts says how many claims have each verdict.
+func (l *Ledger) Counts() string {
+	n := map[string]int{}
+	total, tentative := 0, 0
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			n[c.Verdict]++
+			total++
+			if c.Tentative {
+				tentative++
+			}
+		}
+	}
+	var parts []string
+	for _, v := range l.Verdicts {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	counts := fmt.Sprintf("%s: %s", Plural(total, "claim"), strings.Join(parts, ", "))
+	if tentative > 0 {
+		counts += fmt.Sprintf("; %d of them tentative, marked ?", tentative)
+	}
+	return counts
+}
+
+// claimInk is the colour of a verdict; its word says the same.
+func claimInk(verdict string) ink {
+	switch verdict {
+	case "holds":
+		return green
+	case "refuted", "reversed":
+		return red
+	case "weaker", "open":
+		return yellow
+	}
+	return dim
+}
+
+// LedgerLines writes one line a claim.
+func LedgerLines(w io.Writer, l *Ledger, s Style) error {
+	p := &terminal{style: s}
+	width := 0
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			width = max(width, len(c.ID))
+		}
+	}
+	for _, d := range l.Documents {
+		p.line(bold, "%s  %s", d.ID, Clean(d.Title))
+		for _, c := range d.Claims {
+			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(c.Verdict), fmt.Sprintf("%-10s", c.Word())))
+			room := max(s.width()-width-16, 20)
+			text := c.Measured()
+			if c.Figure != "" {
+				text += ", said: " + Clean(c.Figure)
+			}
+			p.line(plainInk, "%s%s", head, Shorten(text, room))
+		}
+		p.line(plainInk, "")
+	}
+	p.line(plainInk, "%s", l.Counts())
+	return p.flush(w)
+}
+
+// LedgerStory writes everything about each claim.
+func LedgerStory(w io.Writer, l *Ledger, s Style) error {
+	p := &terminal{style: s}
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			p.line(bold, "%s  %s", c.ID, c.Word())
+			for _, row := range c.Rows(d) {
+				p.paragraph(fmt.Sprintf("  %-10s ", row[0]), row[1])
+			}
+			for _, sample := range c.Samples {
+				name, values := sample.Line()
+				p.paragraph("  samples    ", name+":  "+values)
+			}
+			p.line(plainInk, "")
+		}
+	}
+	return p.flush(w)
+}
+
+// Rows tells the story of a claim: name and text of each part.
+func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
+	run := ""
+	if c.Run > 0 {
+		run = fmt.Sprintf("run %d in the store: isobar lab show %d", c.Run, c.Run)
+	}
+	measured := c.Reason
+	if c.N > 0 {
+		measured = c.Measured() + ": " + c.Reason
+	}
+	rows := [][2]string{
+		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure}, {"predicts", c.Predicts},
+		{"measured", measured}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
+	}
+	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
+	for i := range rows {
+		rows[i][1] = Clean(rows[i][1])
+	}
+	return rows
+}
+
+// noise says what equal configurations differed by, where that matters.
+func (c *LedgerClaim) noise() string {
+	if c.N == 0 || c.Floor <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("two equal configurations of the run differed by up to %s", Ratio(float64(c.Floor)))
+}
+
+// LedgerJSON writes the ledger as an object with a stable schema.
+func LedgerJSON(w io.Writer, l *Ledger) error {
+	type document struct {
+		ID     string        `json:"id"`
+		Title  string        `json:"title"`
+		Claims []LedgerClaim `json:"claims"`
+	}
+	doc := struct {
+		Schema    int          `json:"schema"`
+		Version   string       `json:"version"`
+		Created   *time.Time   `json:"created"`
+		Machine   cell.Machine `json:"machine"`
+		Documents []document   `json:"documents"`
+	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Documents: []document{}}
+	if !l.Created.IsZero() {
+		doc.Created = &l.Created
+	}
+	for _, d := range l.Documents {
+		doc.Documents = append(doc.Documents, document{d.ID, d.Title, list(d.Claims)})
+	}
+	return encode(w, doc)
+}
+
+// LedgerMarkdown writes the ledger as a page of documentation.
+func LedgerMarkdown(w io.Writer, l *Ledger) error {
+	var b strings.Builder
+	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.Counts(), l.Created.UTC().Format("2006-01-02"), MachineLine(l.Machine))
+	l.summary(&b)
+	for _, line := range LedgerReading {
+		fmt.Fprintf(&b, "\n%s\n", line)
+	}
+	for _, d := range l.Documents {
+		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
+		for _, c := range d.Claims {
+			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Word())
+		}
+		fmt.Fprintf(&b, "\n")
+		for _, c := range d.Claims {
+			if why := c.Why + c.untestable(); why != "" {
+				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, c.Word(), cut.Replace(why))
+			}
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("report: ledger: %w", err)
+	}
+	return nil
+}
+
+// summary writes a table of verdicts by document.
+func (l *Ledger) summary(b *strings.Builder) {
+	fmt.Fprintf(b, "\n| document | claims | %s |\n| --- | ---: |%s\n",
+		strings.Join(l.Verdicts, " | "), strings.Repeat(" ---: |", len(l.Verdicts)))
+	for _, d := range l.Documents {
+		fmt.Fprintf(b, "| %s | %d |", d.ID, len(d.Claims))
+		for _, verdict := range l.Verdicts {
+			n := 0
+			for _, c := range d.Claims {
+				if c.Verdict == verdict {
+					n++
+				}
+			}
+			fmt.Fprintf(b, " %d |", n)
+		}
+		fmt.Fprintf(b, "\n")
+	}
+}
+
+func (c *LedgerClaim) untestable() string {
+	if c.Verdict == "untestable" {
+		return c.Reason
+	}
+	return ""
+}
+
+// LedgerReading says how to read a ledger.
+var LedgerReading = []string{
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where the effect is on the claimed side by more than half of the figure; it is **weaker** where it is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, and **reversed** where it goes the other way by more than that quarter. The verdict is that of the estimate: it is tentative (**?**) where the interval reaches into the verdict next to it, and **open** where it reaches farther. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
+	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with its samples.",
+}

@@ -1,0 +1,116 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// Measured returns m with the machine that measured, where that is one of a
+// fleet and the only one.
+func Measured(m Meta, a *stat.Analysis) Meta {
+	if len(a.Machines) == 1 && a.Machines[0].Workers != nil {
+		m.Machine = a.Machines[0].Fingerprint
+	}
+	return m
+}
+
+// Several returns the machines that measured, nil where it is one.
+func Several(a *stat.Analysis) []*stat.Machine {
+	if len(a.Machines) < 2 {
+		return nil
+	}
+	return a.Machines
+}
+
+// MachinesNote says what becomes of several machines.
+const MachinesNote = "Figures are over all of them, whatever their speed; ratios are paired within a machine."
+
+// MachineLines has a line for each machine.
+func MachineLines(all []*stat.Machine) (lines []string) {
+	for _, m := range all {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", Clean(m.Name), MachineLine(m.Fingerprint), Plural(m.Records, "cell")))
+	}
+	return lines
+}
+
+// byMachine prints what each machine showed of the comparisons that were decided
+// or that machines differ in.
+func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comparison) string) {
+	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"}, left: 3}
+	var agreement []string
+	for _, c := range comparisons {
+		h := c.Heterogeneity
+		if h == nil || !h.Differ && c.Verdict != stat.Better && c.Verdict != stat.Worse {
+			continue
+		}
+		table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{"all", bold}, entry{Ratio(c.Ratio), plainInk},
+			entry{Interval(c.Lo, c.Hi), dim}, entry{strconv.Itoa(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+		for _, m := range c.Machines {
+			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{Clean(m.Machine.Name), plainInk}, entry{Ratio(m.Ratio), plainInk},
+				entry{Interval(m.Lo, m.Hi), dim}, entry{strconv.Itoa(m.Pairs), dim}, entry{string(m.Verdict), verdictInk(m.Verdict)})
+		}
+		agreement = append(agreement, label(c)+", "+Heading(c.Metric)+": "+Clean(h.Text))
+	}
+	if len(table.rows) > 0 {
+		p.title("By machine")
+		table.print(p)
+	}
+	for _, text := range agreement {
+		p.paragraph("  ", text)
+	}
+}
+
+// LabelOf names the configuration of a comparison.
+func (s *Section) LabelOf(c stat.Comparison) string {
+	if r := s.find(c.B); r != nil {
+		return r.Label
+	}
+	return Clean(c.B)
+}
+
+// A DocumentMachine is one of several machines that measured a run.
+type DocumentMachine struct {
+	Name        string   `json:"name"`
+	ID          string   `json:"id"`
+	Workers     []string `json:"workers"`
+	Cells       int      `json:"cells"` // that finished
+	Blocks      []int    `json:"blocks"`
+	Fingerprint any      `json:"machine"` // as in a DocumentRun
+}
+
+// A DocumentMachineComparison is what one machine showed.
+type DocumentMachineComparison struct {
+	Machine string `json:"machine"` // its name
+	DocumentComparison
+}
+
+// DocumentHeterogeneity says whether the machines of a comparison agree.
+type DocumentHeterogeneity struct {
+	Q       number `json:"q"` // Cochran's
+	DF      int    `json:"df"`
+	P       number `json:"p"`
+	I2      number `json:"i2"`
+	Tested  bool   `json:"tested"`
+	Differ  bool   `json:"differ"`
+	Opposed bool   `json:"opposed"`
+	Text    string `json:"text"`
+}
+
+func documentMachines(all []*stat.Machine) (out []DocumentMachine) {
+	for _, m := range all {
+		out = append(out, DocumentMachine{m.Name, m.ID, list(m.Workers), m.Records, list(m.Blocks), finiteMachine(m.Fingerprint)})
+	}
+	return out
+}
+
+func documentByMachine(c stat.Comparison) (out []DocumentMachineComparison, h *DocumentHeterogeneity) {
+	for _, m := range c.Machines {
+		out = append(out, DocumentMachineComparison{m.Machine.Name, documentComparison(m.Comparison)})
+	}
+	if x := c.Heterogeneity; x != nil {
+		h = &DocumentHeterogeneity{number(x.Q), x.DF, number(x.P), number(x.I2), x.Tested, x.Differ, x.Opposed, x.Text}
+	}
+	return out, h
+}

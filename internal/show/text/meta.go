@@ -1,0 +1,110 @@
+// Package text shows an analysis in words: on a terminal, as Markdown, as JSON.
+//
+// [Report] prints everything that was measured as tables, [Summary] the one
+// screen that follows a run, [Comparisons] two runs against each other. [JSON]
+// and [ComparisonsJSON] write documents with a stable schema (see [Document]).
+// [Sections] arranges an analysis; plots and pages show the same sections.
+//
+// A figure is the median over the repetitions; "±" is the larger side of its
+// confidence interval in per cent, and "*" marks an interval that is only the
+// range, because there were too few repetitions. Latency percentiles are those
+// of the merged histograms; their "±" comes from the percentiles of the single
+// repetitions. Verdicts and findings are taken from the analysis, never formed
+// here.
+//
+// Every name, parameter, command and message is text of the user: control
+// characters are made visible. Not-a-number is shown as "–" and is null in JSON.
+//
+// The functions are pure: they read no clock, no environment and no file, and
+// may be called from several goroutines as long as nobody changes the analysis.
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Meta describes the run that an analysis came from.
+type Meta struct {
+	RunID   int64
+	Title   string
+	Created time.Time
+	Args    []string
+	Version string // of the program that measured
+	Machine cell.Machine
+	Seed    uint64
+	// Repeat is the command that repeats the run; "" where there is none.
+	Repeat string
+	// Total counts the planned cells, Finished and Failed those with a record.
+	Finished, Total, Failed int
+}
+
+// Style says how to print to a terminal or a pipe.
+type Style struct {
+	Color bool
+	Width int // columns; below 40 means 80
+}
+
+func (s Style) width() int {
+	if s.Width < 40 {
+		return 80
+	}
+	return s.Width
+}
+
+// Name is how the run is called in headings.
+func (m Meta) Name() string {
+	name := "Isobar run"
+	if m.RunID != 0 {
+		name = fmt.Sprintf("Isobar run %d", m.RunID)
+	}
+	if m.Title != "" {
+		name += ": " + Clean(m.Title)
+	}
+	return name
+}
+
+// Progress says how much of the plan was carried out.
+func (m Meta) Progress() string {
+	s := fmt.Sprintf("%d of %d cells finished", m.Finished, m.Total)
+	if m.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", m.Failed)
+	}
+	return s
+}
+
+// When is when the run began, "" where unknown.
+func (m Meta) When() string {
+	if m.Created.IsZero() {
+		return ""
+	}
+	return m.Created.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// MachineLine describes the machine in one line, leaving out what is unknown.
+func MachineLine(m cell.Machine) string {
+	var parts []string
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, Clean(s))
+		}
+	}
+	if m.OS != "" || m.Arch != "" {
+		add(m.OS + "/" + m.Arch)
+	}
+	add(m.CPU)
+	if m.CPUs > 0 {
+		add(Plural(m.CPUs, "CPU"))
+	}
+	if m.CPUQuota > 0 {
+		add(fmt.Sprintf("limited to %.3g CPUs", m.CPUQuota))
+	}
+	if m.MemoryBytes > 0 {
+		add(Bytes(float64(m.MemoryBytes)) + " memory")
+	}
+	add(m.GoVersion)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,49 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// NoiseLine says what else happened on the machine, over all cells.
+func NoiseLine(a *stat.Analysis) string {
+	var parts []string
+	for _, kind := range Noises {
+		var values []float64
+		for _, g := range a.Groups {
+			for _, rec := range g.Records {
+				if v := kind.Of(rec.Noise); v >= 0 && !math.IsInf(v, 0) {
+					values = append(values, v)
+				}
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		middle, most := values[len(values)/2], values[len(values)-1]
+		if most == 0 {
+			parts = append(parts, kind.Name+" none")
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.Name, Format(kind.Metric, middle), kind.After, Format(kind.Metric, most), kind.After))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Noises are the kinds of noise that a record carries. What was not recorded is
+// negative.
+var Noises = []struct {
+	Name, Metric, After string
+	Of                  func(cell.Noise) float64
+}{
+	{"CPU steal", ":ratio", "", func(n cell.Noise) float64 { return n.Steal }},
+	{"CPU pressure", ":ratio", "", func(n cell.Noise) float64 { return n.CPUPressure }},
+	{"memory pressure", ":ratio", "", func(n cell.Noise) float64 { return n.MemoryPressure }},
+	{"other processes", ":cpus", " CPUs", func(n cell.Noise) float64 { return n.OtherCPU }},
+}

@@ -1,0 +1,112 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Phases adds up what the collector did during the slowest operations of the
+// row; nil if that was not looked at.
+func (r *Row) Phases() *cell.Phases {
+	var sum *cell.Phases
+	for _, rec := range r.Records {
+		if rec.Phases == nil {
+			continue
+		}
+		if sum == nil {
+			sum = new(cell.Phases)
+		}
+		sum.Add(rec.Phases)
+	}
+	return sum
+}
+
+// PhasesLine says in a sentence what the operations overlapped.
+func PhasesLine(p *cell.Phases) string {
+	if p.Ops == 0 {
+		return fmt.Sprintf("no operation above p%s was within the trace", Digits(p.Above*100))
+	}
+	var parts []string
+	for _, row := range p.Rows {
+		if row.Ops > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s by chance)", share(float64(row.Ops), float64(p.Ops)), phaseWords(row.Phase), share(row.Chance, float64(p.Ops))))
+		}
+	}
+	what := "at least "
+	if p.Latency != "" {
+		what = Clean(p.Latency) + " time of " + what
+	}
+	return fmt.Sprintf("of the %d operations above p%s (%s%s), %s",
+		p.Ops, Digits(p.Above*100), what, Duration(float64(p.ThresholdNs)), strings.Join(parts, ", "))
+}
+
+func phaseWords(phase string) string {
+	if phase == "none" {
+		return "overlapped nothing of the collector"
+	}
+	return "overlapped " + Clean(phase)
+}
+
+func share(part, whole float64) string { return Format(":ratio", part/whole) }
+
+// PhaseCells are the rows of a table of phases, without those that neither took
+// time nor an operation.
+func PhaseCells(p *cell.Phases) [][]string {
+	var rows [][]string
+	for _, row := range p.Rows {
+		if row.Ops == 0 && row.TimeNs == 0 {
+			continue
+		}
+		rows = append(rows, []string{Clean(row.Phase), fmt.Sprint(row.Ops), share(float64(row.Ops), float64(p.Ops)), share(row.Chance, float64(p.Ops)), share(float64(row.TimeNs), float64(p.WindowNs))})
+	}
+	return rows
+}
+
+var PhaseHead = []string{"phase of the collector", "operations", "share", "by chance", "share of time"}
+
+const phaseNote = "Each operation and each moment counts once, for the most severe phase that it overlaps. By chance: the same operations at random times of the same run."
+
+// phases prints what the collector did during the slowest operations.
+func (p *terminal) phases(s *Section) {
+	titled := false
+	for _, r := range s.Rows {
+		sum := r.Phases()
+		if sum == nil {
+			continue
+		}
+		if !titled {
+			p.title("What the collector did during the slowest operations")
+			titled = true
+		}
+		p.paragraph("  ", r.Label+": "+PhasesLine(sum))
+		table := table{head: PhaseHead, left: 1}
+		for _, cells := range PhaseCells(sum) {
+			var entries []entry
+			for _, c := range cells {
+				entries = append(entries, entry{c, plainInk})
+			}
+			table.add(entries...)
+		}
+		table.print(p)
+	}
+	if titled {
+		p.paragraph("  ", phaseNote)
+	}
+}
+
+// Phases prints what operations of a trace overlapped, kind by kind.
+func Phases(p *cell.Phases, s Style) string {
+	out := &terminal{style: s}
+	table := table{head: PhaseHead, left: 1}
+	for _, cells := range PhaseCells(p) {
+		var entries []entry
+		for _, c := range cells {
+			entries = append(entries, entry{c, plainInk})
+		}
+		table.add(entries...)
+	}
+	table.print(out)
+	return out.String()
+}

@@ -1,0 +1,293 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// Report prints the whole analysis as tables: for each workload its figures and
+// how they compare with the baseline, then warnings.
+func Report(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
+	p := &terminal{style: s}
+	p.header(Measured(m, a), Several(a))
+	p.findings(a.Findings, len(a.Findings))
+	for _, sec := range Sections(a) {
+		p.section(sec)
+	}
+	p.failures(a)
+	p.warnings(a, len(a.Warnings))
+	return p.flush(w)
+}
+
+func (p *terminal) flush(w io.Writer) error {
+	if _, err := io.WriteString(w, p.String()); err != nil {
+		return fmt.Errorf("report: write: %w", err)
+	}
+	return nil
+}
+
+func (p *terminal) header(m Meta, machines []*stat.Machine) {
+	p.line(bold, "%s", m.Name())
+	var parts []string
+	for _, s := range []string{m.When(), m.Progress(), fmt.Sprintf("seed %d", m.Seed), Clean(m.Version)} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	p.paragraph("", strings.Join(parts, " · "))
+	if machines != nil {
+		p.paragraph("", Plural(len(machines), "machine")+" measured, each block on one of them:")
+		for _, line := range MachineLines(machines) {
+			p.paragraph("  ", line)
+		}
+		p.paragraph("", MachinesNote)
+	} else if line := MachineLine(m.Machine); line != "" {
+		p.paragraph("", line)
+	}
+	if m.Repeat != "" {
+		p.line(plainInk, "%s  %s", p.paint(dim, "repeat"), Clean(m.Repeat))
+	}
+}
+
+// findings prints at most n of them.
+func (p *terminal) findings(all []string, n int) {
+	p.title("What was found")
+	if len(all) == 0 {
+		p.line(plainInk, "  Nothing: no comparison of this run led to a verdict.")
+	}
+	for i, f := range all[:min(n, len(all))] {
+		p.paragraph(fmt.Sprintf("%3d. ", i+1), Clean(f))
+	}
+	if len(all) > n {
+		p.line(dim, "     and %d more", len(all)-n)
+	}
+}
+
+func (p *terminal) title(s string) {
+	p.WriteByte('\n')
+	p.line(bold, "%s", s)
+}
+
+func (p *terminal) section(s *Section) {
+	p.WriteByte('\n')
+	p.line(bold, "%s", strings.ToUpper(s.Name))
+	if len(s.Fixed) > 0 {
+		p.paragraph("  all with ", strings.Join(s.Fixed, " "))
+	}
+	if len(s.Rows) > 1 {
+		p.paragraph("  baseline ", s.Baseline().Label)
+	}
+	marked := false
+	for _, t := range s.Themes() {
+		marked = p.theme(s, t) || marked
+	}
+	p.rangeNote(marked)
+	p.phases(s)
+	p.comparisons(s)
+}
+
+// theme prints one table and reports whether a figure in it is marked as a
+// range.
+func (p *terminal) theme(s *Section, t theme) bool {
+	p.title(t.title)
+	table := table{head: []string{"configuration"}, left: 1}
+	for _, metric := range t.Metrics {
+		table.head = append(table.head, Heading(metric))
+	}
+	for _, r := range s.Rows {
+		cells := []entry{{r.Label, plainInk}}
+		for _, metric := range t.Metrics {
+			cells = append(cells, entry{r.Figure(metric).String(), plainInk})
+		}
+		table.add(cells...)
+	}
+	table.print(p)
+	return table.marked()
+}
+
+// comparisons prints what was decided; the undecided metrics of each
+// configuration share a line.
+func (p *terminal) comparisons(s *Section) {
+	if len(s.Comparisons) == 0 {
+		return
+	}
+	p.title("Compared with " + s.Baseline().Label)
+	table := table{head: []string{"configuration", "metric", "baseline", "here", "ratio", "95 % interval", "p", "verdict"}, left: 2}
+	var undecided []string
+	for _, r := range s.Rows {
+		var rest []string
+		for _, c := range s.Comparisons {
+			switch {
+			case c.B != r.Key:
+			case c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement:
+				table.add(entry{r.Label, plainInk}, entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk},
+					entry{Format(c.Metric, c.BValue), plainInk}, entry{Ratio(c.Ratio), plainInk}, entry{Interval(c.Lo, c.Hi), dim},
+					entry{PValue(c.P), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+			default:
+				rest = append(rest, Heading(c.Metric))
+			}
+		}
+		if len(rest) > 0 {
+			undecided = append(undecided, r.Label+": "+strings.Join(rest, ", "))
+		}
+	}
+	if len(table.rows) > 0 {
+		table.print(p)
+	}
+	if len(undecided) > 0 {
+		p.paragraph("", "No difference shown, or too few pairs to tell:")
+		for _, u := range undecided {
+			p.paragraph("  ", u)
+		}
+	}
+	notes := map[string]bool{}
+	for _, c := range s.Comparisons {
+		for _, warning := range c.Warnings {
+			notes[warning] = true
+		}
+	}
+	p.notes(notes)
+	p.byMachine(s.Comparisons, s.LabelOf)
+	p.floors(s)
+}
+
+// notes prints doubts about comparisons, each once.
+func (p *terminal) notes(notes map[string]bool) {
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		p.paragraph("  ", "note: "+Clean(note))
+	}
+}
+
+// floors prints by how much two equal configurations differed.
+func (p *terminal) floors(s *Section) {
+	var parts []string
+	for _, c := range s.Floors {
+		parts = append(parts, fmt.Sprintf("%s %s", Heading(c.Metric), floorText(c)))
+	}
+	if len(parts) > 0 {
+		p.paragraph("", "Noise floor, two equal configurations against each other:")
+		p.paragraph("  ", strings.Join(parts, ", "))
+	}
+}
+
+// floorText writes the ratio of two equal configurations with its interval.
+func floorText(c stat.Comparison) string {
+	return strings.TrimSpace(Ratio(c.Ratio) + " " + Interval(c.Lo, c.Hi))
+}
+
+func (p *terminal) failures(a *stat.Analysis) {
+	titled := false
+	for _, s := range Sections(a) {
+		for _, r := range s.Rows {
+			for _, rec := range r.Failures {
+				if !titled {
+					p.title("Failed cells")
+					titled = true
+				}
+				p.paragraph("  ", fmt.Sprintf("%s %s, repetition %d: %s", s.Name, r.Label, rec.Cell.Block+1, Failure(rec)))
+			}
+		}
+	}
+}
+
+func Failure(rec *cell.Record) string {
+	if rec.Err == nil {
+		return "unknown cause"
+	}
+	return Clean(rec.Err.Error())
+}
+
+// warnings prints at most n of them, and what is missing.
+func (p *terminal) warnings(a *stat.Analysis, n int) {
+	if len(a.Warnings) == 0 && a.Missing == 0 {
+		return
+	}
+	p.title("Warnings")
+	if a.Missing > 0 {
+		p.paragraph("  ", Missing(a.Missing))
+	}
+	for _, w := range a.Warnings[:min(n, len(a.Warnings))] {
+		p.paragraph("  ", Warning(w))
+	}
+	if len(a.Warnings) > n {
+		p.line(dim, "  and %d more", len(a.Warnings)-n)
+	}
+}
+
+func Missing(n int) string {
+	if n == 1 {
+		return "1 planned cell has no record: the run is not complete."
+	}
+	return fmt.Sprintf("%d planned cells have no record: the run is not complete.", n)
+}
+
+func Warning(w stat.CountedWarning) string {
+	text := Clean(w.Text)
+	if w.Records > 0 {
+		text += " (" + Clean(w.Code) + ", " + Plural(w.Records, "cell") + ")"
+	}
+	return text
+}
+
+// Comparisons prints comparisons of two runs: for each configuration that they
+// have in common one table, better and worse before the rest.
+func Comparisons(w io.Writer, title string, comparisons []stat.Comparison, s Style) error {
+	p := &terminal{style: s}
+	p.line(bold, "%s", Clean(title))
+	p.line(plainInk, "%s", VerdictCounts(comparisons))
+	var order []string
+	byPair := map[string][]stat.Comparison{}
+	for _, c := range comparisons {
+		pair := PairName(c)
+		if byPair[pair] == nil {
+			order = append(order, pair)
+		}
+		byPair[pair] = append(byPair[pair], c)
+	}
+	for _, pair := range order {
+		p.WriteByte('\n')
+		p.paragraph("", pair)
+		p.pair(byPair[pair])
+	}
+	return p.flush(w)
+}
+
+// PairName names the two sides of a comparison.
+func PairName(c stat.Comparison) string {
+	if c.A == c.B {
+		return Clean(c.A)
+	}
+	return Clean(c.A) + " → " + Clean(c.B)
+}
+
+func (p *terminal) pair(comparisons []stat.Comparison) {
+	table := table{head: []string{"metric", "A", "B", "ratio", "95 % interval", "p", "pairs", "verdict"}, left: 1}
+	notes := map[string]bool{}
+	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference, stat.Inconclusive} {
+		for _, c := range comparisons {
+			if c.Verdict != verdict {
+				continue
+			}
+			if c.Verdict == stat.Inconclusive && c.Reason != "" {
+				notes[c.Reason] = true
+			}
+			for _, warning := range c.Warnings {
+				notes[warning] = true
+			}
+			table.add(entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk}, entry{Format(c.Metric, c.BValue), plainInk},
+				entry{Ratio(c.Ratio), plainInk}, entry{Interval(c.Lo, c.Hi), dim}, entry{PValue(c.P), dim},
+				entry{fmt.Sprint(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+		}
+	}
+	if len(table.rows) > 0 {
+		table.print(p)
+	}
+	p.notes(notes)
+	p.byMachine(comparisons, PairName)
+}

@@ -1,0 +1,397 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// SetExact has the section and its rows write figures with all digits.
+func (s *Section) SetExact(exact bool) {
+	s.exact = exact
+	for _, r := range s.Rows {
+		r.exact = exact
+	}
+}
+
+// Format writes a value in a table of the section.
+func (s *Section) Format(metric string, v float64) string { return formatIn(s.exact, metric, v) }
+
+func formatIn(exact bool, metric string, v float64) string {
+	if exact {
+		return Exact(metric, v)
+	}
+	return Format(metric, v)
+}
+
+// Representative returns the record with a timeline whose value of the metric
+// is nearest to the median; nil if no record has a timeline.
+func (r *Row) Representative(metric string) *cell.Record {
+	series := r.Series[metric]
+	value := map[int]float64{}
+	for i, block := range series.Blocks {
+		if i < len(series.Values) {
+			value[block] = series.Values[i]
+		}
+	}
+	median := math.NaN()
+	if len(series.Values) > 0 {
+		median = stat.Summarize(series).Median
+	}
+	var best *cell.Record
+	distance := math.Inf(1)
+	for _, rec := range r.Records {
+		line := rec.Timeline
+		if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {
+			continue
+		}
+		v, ok := value[rec.Cell.Block]
+		if d := math.Abs(v - median); ok && d < distance {
+			best, distance = rec, d
+		} else if best == nil {
+			best = rec
+		}
+	}
+	return best
+}
+
+// A Section is one study of the analysis.
+type Section struct {
+	Name string
+	// fixed lists what all rows have in common, varying what tells them apart.
+	Fixed, Varying []string
+	// rows are the configurations in the order of the plan; the first is the
+	// baseline.
+	Rows        []*Row
+	Comparisons []stat.Comparison
+	Floors      []stat.Comparison
+	exact       bool // see View
+}
+
+// A Row is one configuration of a section.
+type Row struct {
+	*stat.Group
+	Label string // the factors that tell it from the other rows
+	Rest  string // the same without the GC setting; "" where nothing is left
+	GC    string
+	exact bool // see View
+}
+
+// Sections sorts the analysis by study, in the order of the plan.
+func Sections(a *stat.Analysis) []*Section {
+	var all []*Section
+	byName := map[string]*Section{}
+	byKey := map[string]*Section{}
+	for _, g := range a.Groups {
+		s := byName[g.Config.Title()]
+		if s == nil {
+			s = &Section{Name: Clean(g.Config.Title())}
+			byName[g.Config.Title()] = s
+			all = append(all, s)
+		}
+		s.Rows = append(s.Rows, &Row{Group: g})
+		byKey[g.Key] = s
+	}
+	for _, s := range all {
+		s.label()
+	}
+	for _, c := range a.Comparisons {
+		if s := byKey[c.A]; s != nil {
+			s.Comparisons = append(s.Comparisons, c)
+		}
+	}
+	for _, c := range a.Floors {
+		if s := byKey[c.A]; s != nil {
+			s.Floors = append(s.Floors, c)
+		}
+	}
+	return all
+}
+
+// label finds out which factors vary and names the rows by them.
+func (s *Section) label() {
+	var names []string
+	for _, r := range s.Rows {
+		for _, name := range r.Config.Factors() {
+			if name != "workload" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		first, ok := s.Rows[0].Config.Factor(name)
+		varies := false
+		for _, r := range s.Rows[1:] {
+			value, has := r.Config.Factor(name)
+			varies = varies || value != first || has != ok
+		}
+		if varies {
+			s.Varying = append(s.Varying, name)
+		} else {
+			s.Fixed = append(s.Fixed, Shorten(Clean(name)+"="+Clean(first), 80))
+		}
+	}
+	shown := s.Varying
+	if len(shown) == 0 {
+		shown = []string{"gc"}
+	}
+	for _, r := range s.Rows {
+		var parts, rest []string
+		for _, name := range shown {
+			value, ok := r.Config.Factor(name)
+			if !ok {
+				value = "none"
+			}
+			part := Shorten(Clean(name), 24) + "=" + Shorten(Clean(value), 40)
+			if name == "strategy" {
+				part = Shorten(Clean(value), 40)
+			}
+			parts = append(parts, part)
+			if name != "gc" {
+				rest = append(rest, part)
+			}
+		}
+		r.Label, r.Rest, r.GC = strings.Join(parts, " "), strings.Join(rest, " "), Clean(r.Config.GC.String())
+	}
+}
+
+func (s *Section) Baseline() *Row { return s.Rows[0] }
+
+// find returns the row with that key, nil if there is none.
+func (s *Section) find(key string) *Row {
+	for _, r := range s.Rows {
+		if r.Key == key {
+			return r
+		}
+	}
+	return nil
+}
+
+// Compared returns the comparison of r with the baseline in one metric.
+func (s *Section) Compared(r *Row, metric string) (stat.Comparison, bool) {
+	for _, c := range s.Comparisons {
+		if c.B == r.Key && c.Metric == metric {
+			return c, true
+		}
+	}
+	return stat.Comparison{}, false
+}
+
+// Has reports whether any row has a figure for the metric.
+func (s *Section) Has(metric string) bool {
+	for _, r := range s.Rows {
+		if len(r.Series[metric].Values) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Primary is the metric that a reader looks at first: time per operation,
+// else the tail of response time, else the time of the whole program.
+func (s *Section) Primary() string {
+	for _, metric := range []string{cell.OpTime, stat.LatencyMetric(cell.HistResponse, "p99"), cell.WallTime} {
+		if s.Has(metric) {
+			return metric
+		}
+	}
+	for _, t := range s.Themes() {
+		if len(t.Metrics) > 0 {
+			return t.Metrics[0]
+		}
+	}
+	return cell.OpTime
+}
+
+// A Figure is one metric of one row.
+type Figure struct {
+	Metric         string
+	N              int
+	Median, Lo, Hi float64
+	isRange        bool // too few values for an interval
+	Exact          bool // see View
+	warnings       []string
+}
+
+// Figure summarizes a metric. A percentile of the latency comes from the
+// merged histogram, with the interval of the single repetitions around it.
+func (r *Row) Figure(metric string) Figure {
+	series := r.Series[metric]
+	if len(series.Values) == 0 {
+		return Figure{Metric: metric}
+	}
+	sum := stat.Summarize(series)
+	f := Figure{Metric: metric, Exact: r.exact, N: sum.N, Median: sum.Median, Lo: sum.Lo, Hi: sum.Hi, isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
+	if v, ok := r.merged(metric); ok {
+		f.Median = v
+		f.Lo, f.Hi = min(f.Lo, v), max(f.Hi, v)
+	}
+	return f
+}
+
+// merged returns the value of a latency metric from the merged histogram.
+func (r *Row) merged(metric string) (float64, bool) {
+	for _, name := range Histograms {
+		h := r.Latency[name]
+		if h == nil || h.Count() == 0 {
+			continue
+		}
+		for _, q := range Quantiles {
+			if metric == stat.LatencyMetric(name, q.Name) {
+				return float64(h.Quantile(q.Q)), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// spread is the larger side of the interval, relative to the median.
+func (f Figure) spread() float64 {
+	if f.N < 2 || f.Median == 0 {
+		return math.NaN()
+	}
+	return max(f.Hi-f.Median, f.Median-f.Lo) / math.Abs(f.Median)
+}
+
+// Value and PlusMinus are the two halves of how a figure is written.
+func (f Figure) Value() string {
+	if f.N == 0 {
+		return Absent
+	}
+	return formatIn(f.Exact, f.Metric, f.Median)
+}
+
+func (f Figure) PlusMinus() string {
+	spread := f.spread()
+	if math.IsNaN(spread) || math.IsInf(spread, 0) {
+		return ""
+	}
+	text := fmt.Sprintf("±%.0f%%", spread*100)
+	if spread >= 10 {
+		text = "±>999%"
+	}
+	if f.isRange {
+		text += "*"
+	}
+	return text
+}
+
+func (f Figure) String() string { return strings.TrimSpace(f.Value() + " " + f.PlusMinus()) }
+
+// Quantiles are the percentiles that tables show, by the names that package
+// stat gives them.
+var Quantiles = []struct {
+	Name string
+	Q    float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1}}
+
+var Histograms = []string{cell.HistResponse, cell.HistService}
+
+// A theme is a table of metrics that belong together.
+type theme struct {
+	title   string
+	Metrics []string
+}
+
+// headings are the metrics that have a name of their own in reports.
+var headings = map[string]string{
+	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time", cell.TotalCPU: "CPU time",
+	cell.MaxBacklog: "max backlog", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op", cell.RSSPeak: "peak RSS", cell.HeapMax: "heap max",
+	cell.GoalMax: "heap goal", cell.MinorFaults: "page faults", cell.GCCycles: "GC cycles", cell.GCCPUShare: "GC CPU",
+	cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
+}
+
+// Themes returns the tables of a section: metrics that some row has. Metrics
+// that are in headings or belong to the latency have their place; the last
+// theme holds what workloads and imports add of their own.
+func (s *Section) Themes() []theme {
+	all := []theme{
+		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU, cell.MaxBacklog}},
+		{"Latency", latencyMetrics()},
+		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.MinorFaults, cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax}},
+		{"Other figures", s.others()},
+	}
+	var out []theme
+	for _, t := range all {
+		t.Metrics = slices.DeleteFunc(t.Metrics, func(m string) bool { return !s.Has(m) })
+		if len(t.Metrics) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func latencyMetrics() []string {
+	var metrics []string
+	for _, h := range Histograms {
+		for _, q := range []string{"p50", "p99", "p99.9", "max"} {
+			metrics = append(metrics, stat.LatencyMetric(h, q))
+		}
+	}
+	return metrics
+}
+
+// others lists the metrics that neither this package nor package cell knows.
+func (s *Section) others() []string {
+	var names []string
+	for _, r := range s.Rows {
+		for metric := range r.Series {
+			if !known(metric) && !slices.Contains(names, metric) {
+				names = append(names, metric)
+			}
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// known reports whether the lab itself defines the metric.
+func known(metric string) bool {
+	if _, ok := headings[metric]; ok || strings.HasPrefix(metric, "/latency/") {
+		return true
+	}
+	return slices.Contains([]string{
+		cell.Ops, cell.Scheduled, cell.Done, cell.UserCPU, cell.SystemCPU, cell.HeapEnd, cell.HeapLive, cell.SysMax, cell.MajorFaults,
+		cell.GCForced, cell.GCPauseLast, cell.GCCPUAssist, cell.GCCPUDedicated, cell.GCCPUIdle, cell.GCCPUPause, cell.GCCPUTotal,
+		cell.GCCPUScavenge, cell.GCRelayed, cell.ExitStatus,
+	}, metric)
+}
+
+// Heading names a metric for a person.
+func Heading(metric string) string {
+	if h := headings[metric]; h != "" {
+		return h
+	}
+	if !strings.Contains(metric, ":") {
+		return Clean(metric)
+	}
+	if name, ok := strings.CutPrefix(metric, cell.FigurePrefix); ok {
+		return Clean(name) // as the program calls it
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(metric, "/latency"), "/"), ":")
+	return Clean(strings.ReplaceAll(name, "/", " "))
+}
+
+// VerdictCounts counts comparisons by verdict, in words.
+func VerdictCounts(comparisons []stat.Comparison) string {
+	count := map[stat.Verdict]int{}
+	for _, c := range comparisons {
+		count[c.Verdict]++
+	}
+	var parts []string
+	for _, v := range stat.Verdicts {
+		switch {
+		case count[v] == 0:
+		case v == stat.Disagreement:
+			parts = append(parts, fmt.Sprintf("%s about %d", v, count[v]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

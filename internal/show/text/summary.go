@@ -1,0 +1,139 @@
+package text
+
+import (
+	"io"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// A summary fits one screen: so many findings and warnings, and so many lines
+// of tables. [Report] has the rest.
+const (
+	summaryFindings = 8
+	summaryWarnings = 3
+	summaryLines    = 24
+	// gridRows is the number of configurations above which a section is shown
+	// as a grid of one metric.
+	gridRows = 8
+)
+
+// Summary prints what a person wants to know when a run is over: what was
+// found, the headline figures, and the most common warnings.
+func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
+	p := &terminal{style: s}
+	p.header(Measured(m, a), Several(a))
+	p.findings(a.Findings, summaryFindings)
+	left, hidden, marked := summaryLines, 0, false
+	for _, sec := range Sections(a) {
+		if sec.Baseline().Config.Study != "" {
+			left = summaryLines // who asks for many small cases wants to see each
+		}
+		table, subtitle := sec.headline(), "baseline "+sec.Baseline().Label
+		if grid, ok := sec.Grid(); ok && len(sec.Rows) > gridRows {
+			table, subtitle = grid.table(), Heading(sec.Primary())+" and its ratio to "+sec.Baseline().Label
+		}
+		need := len(table.rows) + 2
+		if need > left {
+			keep := max(0, left-2)
+			hidden += len(table.rows) - keep
+			table.rows = table.rows[:keep]
+		}
+		if len(table.rows) == 0 {
+			continue
+		}
+		left -= len(table.rows) + 2
+		p.title(sec.Name + ", " + subtitle)
+		table.print(p)
+		marked = marked || table.marked()
+	}
+	p.rangeNote(marked)
+	if hidden > 0 {
+		p.line(dim, "and %s more", Plural(hidden, "row"))
+	}
+	p.warnings(a, summaryWarnings)
+	return p.flush(w)
+}
+
+// headline is the table of the few metrics that matter most.
+func (s *Section) headline() *table {
+	metrics := []string{s.Primary()}
+	tail := stat.LatencyMetric(cell.HistResponse, "p99.9")
+	if !s.Has(tail) {
+		tail = stat.LatencyMetric(cell.HistService, "p99.9")
+	}
+	others := []string{tail, cell.GCCPUShare, cell.RSSPeak}
+	if s.Baseline().Config.Study != "" { // a small case: what one operation takes
+		others = []string{cell.OpBytes, cell.OpAllocs, cell.GCCPUShare}
+	}
+	for _, metric := range others {
+		if s.Has(metric) && !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+		}
+	}
+	table := &table{head: []string{"configuration"}, left: 1}
+	for _, metric := range metrics {
+		table.head = append(table.head, Heading(metric))
+	}
+	for _, r := range s.Rows {
+		cells := []entry{{r.Label, plainInk}}
+		for _, metric := range metrics {
+			i := plainInk
+			if c, ok := s.Compared(r, metric); ok && (c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement) {
+				i = verdictInk(c.Verdict)
+			}
+			cells = append(cells, entry{r.Figure(metric).String(), i})
+		}
+		table.add(cells...)
+	}
+	return table
+}
+
+// A Grid is the primary metric by all other factors (rows) and GC setting
+// (columns).
+type Grid struct {
+	Section *Section
+	Metric  string
+	GCs     []string
+	Rests   []string
+	Cells   map[[2]string]*Row // by rest and gc
+}
+
+// Grid arranges the section's rows by GC setting. ok is false unless the GC
+// setting and something else vary.
+func (s *Section) Grid() (g *Grid, ok bool) {
+	g = &Grid{Section: s, Metric: s.Primary(), Cells: map[[2]string]*Row{}}
+	for _, r := range s.Rows {
+		if !slices.Contains(g.GCs, r.GC) {
+			g.GCs = append(g.GCs, r.GC)
+		}
+		if !slices.Contains(g.Rests, r.Rest) {
+			g.Rests = append(g.Rests, r.Rest)
+		}
+		g.Cells[[2]string{r.Rest, r.GC}] = r
+	}
+	return g, len(g.GCs) > 1 && len(g.Rests) > 1
+}
+
+func (g *Grid) table() *table {
+	table := &table{head: []string{"GC setting"}, left: 1}
+	table.head = append(table.head, g.GCs...)
+	for _, rest := range g.Rests {
+		cells := []entry{{rest, plainInk}}
+		for _, gc := range g.GCs {
+			r := g.Cells[[2]string{rest, gc}]
+			if r == nil {
+				cells = append(cells, entry{Absent, dim})
+				continue
+			}
+			text, look := r.Figure(g.Metric).String(), plainInk
+			if c, ok := g.Section.Compared(r, g.Metric); ok {
+				text, look = text+" "+Ratio(c.Ratio), verdictInk(c.Verdict)
+			}
+			cells = append(cells, entry{text, look})
+		}
+		table.add(cells...)
+	}
+	return table
+}
