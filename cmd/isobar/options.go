@@ -93,15 +93,18 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 	return spec, nil
 }
 
-// factorFlags are the GC settings, GOMAXPROCS and the collector as factors.
+// factorFlags are the GC settings, GOMAXPROCS, the collector and the version of
+// Go as factors.
 type factorFlags struct {
-	gc, procs, collectors []string
+	gc, procs, collectors, versions []string
 }
 
 func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.gc, "gc", []string{"default"}, "GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
 	fs.StringSliceVar(&f.procs, "gomaxprocs", nil, "GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
 	fs.StringSliceVar(&f.collectors, "collector", nil, "collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (the others are built with GOEXPERIMENT)")
+	fs.StringSliceVar(&f.versions, "go", nil,
+		"versions of Go that build the program, such as 1.26.8,1.27.4; several make a factor (fetched where they are missing)")
 }
 
 // apply parses the flags into study.
@@ -125,7 +128,12 @@ func (f *factorFlags) apply(study *plan.Study) error {
 			return usage(fmt.Errorf("--collector %q: %w", s, err))
 		}
 	}
-	study.Collectors = f.collectors
+	for _, s := range f.versions {
+		if err := cell.CheckGo(s); err != nil {
+			return usage(fmt.Errorf("--go %w", err))
+		}
+	}
+	study.Collectors, study.Go = f.collectors, f.versions
 	return nil
 }
 

@@ -28,6 +28,7 @@ first level of each factor is the baseline that the others are compared with.
   isobar lab run strategies --strategy plain,syncpool,arena --gc default,tuned,disabled
   isobar lab run market --pool off,on --tickrate 50000,100000 --gomaxprocs 1,2
   isobar lab run exec --gc default,400,off -- go vet ./...
+  isobar lab run exec --build ./cmd/batch --go 1.26.8,1.27.4 -- input.csv
   isobar lab run --resume [RUN]        go on where a run stopped`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if resume {
@@ -60,13 +61,17 @@ first level of each factor is the baseline that the others are compared with.
 func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	opts, factors, sweep := &measureOptions{}, &factorFlags{}, &sweepOptions{}
 	values := make([]*string, len(w.Params))
+	var build string
 	cmd := &cobra.Command{
 		Use:   w.Name,
 		Short: w.Summary,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case w.NeedsCommand && len(args) == 0:
-				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %s -- go vet PACKAGES", w.Name, w.Name))
+			case w.NeedsCommand && build == "" && len(args) == 0:
+				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %[1]s -- go vet PACKAGES",
+					w.Name))
+			case w.NeedsCommand && build == "" && len(factors.collectors)+len(factors.versions) > 0:
+				return usage(errors.New("--collector, --go: these are built in: they need --build, which builds"))
 			case !w.NeedsCommand && len(args) > 0:
 				return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", w.Name, args))
 			}
@@ -84,6 +89,13 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if build != "" {
+				for i := range studies {
+					if studies[i].Command, err = a.buildProgram(cmd.Context(), build, studies[i], args); err != nil {
+						return err
+					}
+				}
+			}
 			spec, err := opts.spec(studies)
 			if err != nil {
 				return err
@@ -94,11 +106,13 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 			if w.NeedsCommand && len(opts.profiles) > 0 {
 				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs; have the program write its own, or use its net/http/pprof", w.Name))
 			}
-			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, args...), " "))
+			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, studies[0].Command...), " "))
 		},
 	}
 	if w.NeedsCommand {
 		cmd.Use += " [flags] -- COMMAND [ARG ...]"
+		cmd.Flags().StringVar(&build, "build", "",
+			"build the program of `PACKAGE` for each --go and --collector, and give it the arguments behind --")
 	}
 	factors.addFlags(cmd.Flags())
 	opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)

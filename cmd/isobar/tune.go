@@ -54,6 +54,7 @@ SIGTERM.`,
 	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, off, or GOGC:LIMIT such as 200:512MiB (default: 100 to 3200, off)")
 	f.StringSliceVar(&o.procs, "gomaxprocs", nil, "also try these values of GOMAXPROCS with the best setting")
 	f.StringSliceVar(&o.collectors, "collector", nil, "with --build or --bench: also try builds with these collectors (greentea, classic)")
+	f.StringSliceVar(&o.versions, "go", nil, "with --build or --bench: also try builds by these versions of Go, such as 1.27.4")
 	f.DurationVar(&o.budget, "budget", 3*time.Minute, "time to run the program for, in all")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "kill a run that takes longer")
 	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 6 to 10, as the budget allows)")

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/tune"
 )
@@ -37,7 +39,7 @@ type built struct {
 	options  buildOptions
 	args     []string
 	command  []string
-	variants map[string][]string // commands of other builds, by collector
+	variants map[string][]string // commands of other builds, by name
 	from     *tune.Built         // nil if nothing was built
 }
 
@@ -76,18 +78,32 @@ func (a *app) prepare(ctx context.Context, o *tuneOptions, args []string) (built
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return built{}, fmt.Errorf("tune: %w", err)
 	}
-	if err := b.build(ctx, dir, o.collectors); err != nil {
+	if err := b.build(ctx, dir, o.builds()); err != nil {
 		b.remove()
 		return built{}, err
 	}
 	return b, nil
 }
 
-// build compiles for each collector. Only a benchmark changes the directory: a
+// builds lists what to build beside the program as the go command builds it.
+func (o *tuneOptions) builds() []cell.Build {
+	if o.variants != nil {
+		return o.variants
+	}
+	var all []cell.Build
+	for _, collector := range append([]string{""}, o.collectors...) {
+		for _, version := range append([]string{""}, o.versions...) {
+			all = append(all, cell.Build{Collector: collector, Go: version})
+		}
+	}
+	return all[1:]
+}
+
+// build compiles each variant. Only a benchmark changes the directory: a
 // program runs where the user stands, as one that is built by hand.
-func (b *built) build(ctx context.Context, dir string, collectors []string) error {
+func (b *built) build(ctx context.Context, dir string, variants []cell.Build) error {
 	pkg := b.options.pkg()
-	binary, err := b.compile(ctx, pkg, "")
+	binary, err := b.compile(ctx, pkg, cell.Build{})
 	if err != nil {
 		return err
 	}
@@ -102,12 +118,12 @@ func (b *built) build(ctx context.Context, dir string, collectors []string) erro
 		b.args = []string{"-test.run=^$", "-test.bench=" + b.options.run, "-test.benchtime=" + b.options.time}
 	}
 	b.command = append([]string{binary}, b.args...)
-	for _, collector := range collectors {
-		binary, err := b.compile(ctx, pkg, collector)
+	for _, variant := range variants {
+		binary, err := b.compile(ctx, pkg, variant)
 		if err != nil {
 			return err
 		}
-		b.variants[collector] = append([]string{binary}, b.args...)
+		b.variants[variant.String()] = append([]string{binary}, b.args...)
 	}
 	b.from = &tune.Built{Package: dir, Args: b.args}
 	if b.options.bench != "" {
@@ -152,18 +168,15 @@ func storedTime(path string) string {
 	return ""
 }
 
-func (b *built) compile(ctx context.Context, pkg, collector string) (string, error) {
-	binary := filepath.Join(b.dir, "program"+collector)
+func (b *built) compile(ctx context.Context, pkg string, variant cell.Build) (string, error) {
+	binary := filepath.Join(b.dir, variant.String(), "program")
 	args := []string{"build", "-o", binary, pkg}
 	if b.options.bench != "" {
-		binary = filepath.Join(b.dir, "bench"+collector+".test")
+		binary = filepath.Join(b.dir, variant.String(), "bench.test")
 		args = []string{"test", "-c", "-o", binary, pkg}
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
-	if collector != "" {
-		experiment := map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc"}[collector]
-		cmd.Env = append(os.Environ(), "GOEXPERIMENT="+experiment)
-	}
+	cmd.Env = runner.Toolchain(os.Environ(), variant)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("tune: go %s %s: %w: %s", args[0], pkg, err, strings.TrimSpace(string(out)))
 	}

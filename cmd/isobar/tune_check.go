@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -82,7 +83,7 @@ func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Result) (buil
 		o.build = buildOptions{bench: from.Package, run: from.Bench, time: from.Time}
 	}
 	if r.Variant != "" {
-		o.collectors = []string{r.Variant}
+		o.variants = []cell.Build{cell.ParseBuild(r.Variant)}
 	}
 	b, err := a.prepare(ctx, o, from.Args)
 	if err != nil {

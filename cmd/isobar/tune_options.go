@@ -29,6 +29,8 @@ type tuneOptions struct {
 	gogc       []string
 	procs      []string
 	collectors []string
+	versions   []string     // of Go
+	variants   []cell.Build // the builds of a recorded result, in place of both
 	budget     time.Duration
 	timeout    time.Duration
 	rounds     int
@@ -117,8 +119,13 @@ func (o *tuneOptions) validate(args []string) error {
 	if o.budget <= 0 || o.timeout <= 0 {
 		return errors.New("--budget and --timeout: want a time above 0, such as 3m")
 	}
-	if len(o.collectors) > 0 && o.build.bench == "" && o.build.main == "" {
-		return errors.New("--collector: a collector is built in: it needs --build or --bench, which build")
+	if len(o.collectors)+len(o.versions) > 0 && o.build.bench == "" && o.build.main == "" {
+		return errors.New("--collector, --go: these are built in: they need --build or --bench, which build")
+	}
+	for _, v := range o.versions {
+		if err := cell.CheckGo(v); err != nil {
+			return fmt.Errorf("--go %w", err)
+		}
 	}
 	for _, c := range o.collectors {
 		if err := workload.OneOf("greentea", "classic")(c); err != nil {

@@ -200,7 +200,7 @@ func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 
 // cellRunner returns what runs cells as the given account.
 func cellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
-	var executable func(context.Context, string) (string, error)
+	var executable func(context.Context, cell.Build) (string, error)
 	if account != nil {
 		executable = readableExecutable(dir, log)
 	}
@@ -237,9 +237,9 @@ func (o *workerOptions) account() (*runner.Account, error) {
 }
 
 // readableExecutable returns binaries that every account can run: copies in dir.
-func readableExecutable(dir string, log io.Writer) func(context.Context, string) (string, error) {
-	return func(ctx context.Context, collector string) (string, error) {
-		exe, err := runner.Executable(ctx, collector, log)
+func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Build) (string, error) {
+	return func(ctx context.Context, build cell.Build) (string, error) {
+		exe, err := runner.Executable(ctx, build, log)
 		if err != nil {
 			return "", err
 		}
@@ -247,7 +247,7 @@ func readableExecutable(dir string, log io.Writer) func(context.Context, string)
 		if err != nil {
 			return "", err
 		}
-		target := filepath.Join(dir, fmt.Sprintf("isobar-%s-%x-%x", collector, info.Size(), info.ModTime().UnixNano()))
+		target := filepath.Join(dir, fmt.Sprintf("isobar-%s-%x-%x", build, info.Size(), info.ModTime().UnixNano()))
 		if _, err := os.Stat(target); err == nil {
 			return target, nil
 		}

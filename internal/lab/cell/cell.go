@@ -36,6 +36,9 @@ type Config struct {
 	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for the
 	// collector of the running binary.
 	Collector string `json:"collector,omitempty"`
+	// Go is the version of Go that builds the binary, such as "1.27.4"; "" is
+	// that of the running binary.
+	Go string `json:"go,omitempty"`
 	// Twin marks the second copy of the baseline that every block carries:
 	// comparing it with the baseline (A/A) shows the noise floor.
 	Twin bool `json:"twin,omitempty"`
@@ -98,6 +101,9 @@ func (c Config) Key() string {
 	if c.Collector != "" {
 		fmt.Fprintf(&b, "/collector=%s", escape(c.Collector))
 	}
+	if c.Go != "" {
+		fmt.Fprintf(&b, "/go=%s", escape(c.Go))
+	}
 	if c.Twin {
 		b.WriteString("/twin=aa")
 	}
@@ -108,7 +114,7 @@ func (c Config) Key() string {
 func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
 // Factor returns the value of the named factor: "workload", "command", "gc",
-// "gomaxprocs", "collector", "twin", or a parameter. ok is false where the
+// "gomaxprocs", "collector", "go", "twin", or a parameter. ok is false where the
 // configuration has no such factor.
 func (c Config) Factor(name string) (value string, ok bool) {
 	switch name {
@@ -122,6 +128,8 @@ func (c Config) Factor(name string) (value string, ok bool) {
 		return strconv.Itoa(c.GOMAXPROCS), c.GOMAXPROCS > 0
 	case "collector":
 		return c.Collector, c.Collector != ""
+	case "go":
+		return c.Go, c.Go != ""
 	case "twin":
 		return strconv.FormatBool(c.Twin), c.Twin
 	}
@@ -138,7 +146,7 @@ func (c Config) Factors() []string {
 	}
 	sort.Strings(names)
 	names = append([]string{"workload"}, names...)
-	for _, name := range []string{"command", "gc", "gomaxprocs", "collector", "twin"} {
+	for _, name := range []string{"command", "gc", "gomaxprocs", "collector", "go", "twin"} {
 		if _, ok := c.Factor(name); ok {
 			names = append(names, name)
 		}

@@ -35,9 +35,9 @@ type Factor struct {
 }
 
 // A Study is one workload with the levels of its factors. Empty lists of GC
-// settings, Procs and Collectors stand for one level: the default collector
+// settings, Procs, Collectors and Go stand for one level: the default collector
 // settings, GOMAXPROCS as the Go runtime chooses, and the binary's own
-// collector.
+// collector and version of Go.
 type Study struct {
 	Workload   string
 	Name       string   // where several are of one workload
@@ -46,6 +46,7 @@ type Study struct {
 	GC         []cell.GC
 	Procs      []int
 	Collectors []string
+	Go         []string // versions that build the binary
 }
 
 // A Spec is everything that determines a plan. Equal specs have equal cells.
@@ -81,6 +82,13 @@ func (s Study) Configs() ([]cell.Config, error) {
 	if len(collectors) == 0 {
 		collectors = []string{""}
 	}
+	versions := s.Go
+	if len(versions) == 0 {
+		versions = []string{""}
+	}
+	if err := distinct("go", versions); err != nil {
+		return nil, err
+	}
 	if err := distinct("gc", gcs); err != nil {
 		return nil, err
 	}
@@ -90,7 +98,7 @@ func (s Study) Configs() ([]cell.Config, error) {
 	if err := distinct("collector", collectors); err != nil {
 		return nil, err
 	}
-	if n := size(s.Params, len(gcs)*len(procs)*len(collectors)); n > MaxCells {
+	if n := size(s.Params, len(gcs)*len(procs)*len(collectors)*len(versions)); n > MaxCells {
 		return nil, fmt.Errorf("plan: %s: more than %d configurations: give fewer levels", s.Workload, MaxCells)
 	}
 	for _, f := range s.Params {
@@ -102,6 +110,7 @@ func (s Study) Configs() ([]cell.Config, error) {
 			c.Params[f.Name] = level
 		})
 	}
+	configs = cross(configs, versions, func(c *cell.Config, v string) { c.Go = v })
 	configs = cross(configs, collectors, func(c *cell.Config, v string) { c.Collector = v })
 	configs = cross(configs, procs, func(c *cell.Config, v int) { c.GOMAXPROCS = v })
 	configs = cross(configs, gcs, func(c *cell.Config, v cell.GC) { c.GC = v })

@@ -83,7 +83,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(workload.Env{Params: params, Command: c.Command, GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside, Monitor: newMonitor})
+	return w.New(workload.Env{Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside, Monitor: newMonitor})
 }
 
 // runTask measures the task as its kind demands.

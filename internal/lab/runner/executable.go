@@ -14,7 +14,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 const modulePath = "github.com/isobar-go/isobar"
@@ -23,27 +26,32 @@ const modulePath = "github.com/isobar-go/isobar"
 // Green Tea is the default since Go 1.26.
 var experiments = map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc", "goarenas": "arenas"}
 
-// Executable returns the binary that has the given collector: "greentea",
+// Executable returns the binary of a build. Its collector is "greentea",
 // "classic", "goarenas" (Go's experimental arenas, with the default collector)
-// or "" for whichever the running binary has. Where that is built
-// otherwise, it builds one with the Go toolchain of the same version, from the
-// source that this binary was built from or the published module, and keeps it
-// in the user's cache directory. It tells log before it builds.
-func Executable(ctx context.Context, collector string, log io.Writer) (string, error) {
-	experiment, known := experiments[collector]
-	if !known && collector != "" {
-		return "", fmt.Errorf("runner: unknown collector %q: want greentea, classic or goarenas", collector)
+// or "" for whichever the running binary has. Where the running binary is
+// another, it builds one from the source that this binary was built from or the
+// published module, and keeps it in the user's cache directory. The go command
+// fetches the version of Go that it lacks. Executable tells log before it builds.
+func Executable(ctx context.Context, build cell.Build, log io.Writer) (string, error) {
+	if _, known := experiments[build.Collector]; !known && build.Collector != "" {
+		return "", fmt.Errorf("runner: unknown collector %q: want greentea, classic or goarenas", build.Collector)
 	}
-	if collector == "" || collector == ownCollector() {
+	own, _ := goVersion(runtime.Version())
+	if build.Go == "" {
+		build.Go = strings.TrimPrefix(own, "go")
+	} else if err := cell.CheckGo(build.Go); err != nil {
+		return "", fmt.Errorf("runner: Go %w", err)
+	}
+	if "go"+build.Go == own && (build.Collector == "" || build.Collector == ownCollector()) {
 		exe, err := os.Executable()
 		if err != nil {
 			return "", fmt.Errorf("runner: this program's own file: %w", err)
 		}
 		return exe, nil
 	}
-	exe, err := build(ctx, collector, experiment, log)
+	exe, err := cached(ctx, build, log)
 	if err != nil {
-		return "", fmt.Errorf("runner: build for the %s collector: %w", collector, err)
+		return "", fmt.Errorf("runner: build %s: %w", build, err)
 	}
 	return exe, nil
 }
@@ -58,8 +66,8 @@ func ownCollector() string {
 	return "greentea"
 }
 
-// build returns the cached binary, or builds it.
-func build(ctx context.Context, collector, experiment string, log io.Writer) (string, error) {
+// cached returns the cached binary, or builds it.
+func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return "", errors.New("no Go toolchain: install it from https://go.dev/dl and put go into PATH")
@@ -68,12 +76,11 @@ func build(ctx context.Context, collector, experiment string, log io.Writer) (st
 	if err != nil {
 		return "", fmt.Errorf("%w: set HOME or XDG_CACHE_HOME", err)
 	}
-	version, _ := goVersion(runtime.Version())
 	dir, digest, err := source()
 	if err != nil {
 		return "", err
 	}
-	target := filepath.Join(cache, "isobar", "build", fmt.Sprintf("isobar-%s-%s-%s", collector, version, digest)+exeSuffix())
+	target := filepath.Join(cache, "isobar", "build", fmt.Sprintf("isobar-%s-%s", build, digest)+exeSuffix())
 	if _, err := os.Stat(target); err == nil {
 		return target, nil
 	}
@@ -85,16 +92,13 @@ func build(ctx context.Context, collector, experiment string, log io.Writer) (st
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	fmt.Fprintf(log, "isobar: building for the %s collector (once)\n", collector)
+	fmt.Fprintf(log, "isobar: building %s (once)\n", build)
 	cmd := exec.CommandContext(ctx, goTool, "build", "-buildvcs=false", "-o", work+string(filepath.Separator), "./cmd/isobar")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOEXPERIMENT="+experiment, "GOWORK=off")
+	cmd.Env = append(Toolchain(os.Environ(), build), "GOWORK=off")
 	if dir == "" { // the published module
 		cmd.Args = []string{goTool, "install", modulePath + "/cmd/isobar@" + digest}
 		cmd.Env = append(cmd.Env, "GOBIN="+work)
-	}
-	if strings.HasPrefix(version, "go1") && !strings.Contains(version, " ") { // a release: another one would have another collector
-		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+version)
 	}
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -106,6 +110,18 @@ func build(ctx context.Context, collector, experiment string, log io.Writer) (st
 		return "", err
 	}
 	return target, nil
+}
+
+// Toolchain returns env, in which the go command makes a build.
+func Toolchain(env []string, build cell.Build) []string {
+	env = slices.Clip(env)
+	if build.Collector != "" {
+		env = append(env, "GOEXPERIMENT="+experiments[build.Collector])
+	}
+	if cell.CheckGo(build.Go) == nil { // a release
+		env = append(env, "GOTOOLCHAIN=go"+build.Go)
+	}
+	return env
 }
 
 func exeSuffix() string {

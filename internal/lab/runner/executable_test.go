@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // TestOtherCollector builds the binary with the collector that this test
@@ -34,7 +36,7 @@ func TestOtherCollector(t *testing.T) {
 	if rec.Err != nil || strings.Contains(rec.Experiments, "nogreenteagc") != (other == "classic") {
 		t.Errorf("the child for %s has experiments %q, %v", other, rec.Experiments, rec.Err)
 	}
-	if again, err := Executable(t.Context(), other, testWriter{t}); err != nil || !strings.Contains(again, other) {
+	if again, err := Executable(t.Context(), cell.Build{Collector: other}, testWriter{t}); err != nil || !strings.Contains(again, other) {
 		t.Errorf("from the cache: %q, %v", again, err)
 	}
 	c.Collector = ownCollector()

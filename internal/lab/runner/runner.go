@@ -38,9 +38,9 @@ const ChildArg = "child"
 
 // Config says how a Runner starts children. The zero value is usable.
 type Config struct {
-	// Executable returns the binary for a collector, building it if need be;
-	// nil stands for the function Executable.
-	Executable func(ctx context.Context, collector string) (string, error)
+	// Executable returns the binary of a build, which it makes if need be; nil
+	// stands for the function Executable.
+	Executable func(ctx context.Context, build cell.Build) (string, error)
 	// Log receives what children write to standard error, beside the end of
 	// it that each record keeps; nil discards it.
 	Log io.Writer
@@ -61,7 +61,7 @@ type Account struct{ UID, GID uint32 }
 // copied.
 type Runner struct {
 	config      Config
-	executables map[string]string // by collector
+	executables map[cell.Build]string
 }
 
 // New returns a Runner.
@@ -70,34 +70,40 @@ func New(config Config) *Runner {
 		config.Log = io.Discard
 	}
 	if config.Executable == nil {
-		config.Executable = func(ctx context.Context, collector string) (string, error) {
-			return Executable(ctx, collector, config.Log)
+		config.Executable = func(ctx context.Context, build cell.Build) (string, error) {
+			return Executable(ctx, build, config.Log)
 		}
 	}
 	if config.Env == nil {
 		config.Env = os.Environ()
 	}
-	return &Runner{config: config, executables: map[string]string{}}
+	return &Runner{config: config, executables: map[cell.Build]string{}}
 }
 
 // Prepare finds or builds the binaries that the cells need, so that nothing is
 // built between measurements.
 func (r *Runner) Prepare(ctx context.Context, cells []cell.Cell) error {
 	for _, c := range cells {
-		if _, err := r.executable(ctx, c.Collector); err != nil {
+		if _, err := r.executable(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Runner) executable(ctx context.Context, collector string) (string, error) {
-	if exe := r.executables[collector]; exe != "" {
+// executable returns the binary that runs c. One that runs another program need
+// not be of its build.
+func (r *Runner) executable(ctx context.Context, c cell.Cell) (string, error) {
+	build := c.Build()
+	if len(c.Command) > 0 {
+		build = cell.Build{}
+	}
+	if exe := r.executables[build]; exe != "" {
 		return exe, nil
 	}
-	exe, err := r.config.Executable(ctx, collector)
+	exe, err := r.config.Executable(ctx, build)
 	if err == nil {
-		r.executables[collector] = exe
+		r.executables[build] = exe
 	}
 	return exe, err
 }
@@ -106,7 +112,7 @@ func (r *Runner) executable(ctx context.Context, collector string) (string, erro
 // that fails has a record with Err. The error is for cells that were not run:
 // ctx ended (the error wraps its cause), or no child could be started.
 func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
-	exe, err := r.executable(ctx, c.Collector)
+	exe, err := r.executable(ctx, c)
 	if err != nil {
 		return cell.Record{}, nil, err
 	}

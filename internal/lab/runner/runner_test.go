@@ -88,21 +88,25 @@ func TestCancel(t *testing.T) {
 }
 
 func TestNoExecutable(t *testing.T) {
-	r := New(Config{Executable: func(context.Context, string) (string, error) {
+	r := New(Config{Executable: func(context.Context, cell.Build) (string, error) {
 		return filepath.Join(t.TempDir(), "gone"), nil
 	}})
 	if _, _, err := r.Run(t.Context(), testCell("test-closed")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("err = %v, want one that says that the file is missing", err)
 	}
-	if _, err := Executable(t.Context(), "red", os.Stderr); err == nil || !strings.Contains(err.Error(), "classic or goarenas") {
+	if _, err := Executable(t.Context(), cell.Build{Collector: "red"}, os.Stderr); err == nil || !strings.Contains(err.Error(), "classic or goarenas") {
 		t.Errorf("unknown collector: %v", err)
+	}
+	bad := cell.Build{Go: "latest"}
+	if _, err := Executable(t.Context(), bad, os.Stderr); err == nil || !strings.Contains(err.Error(), "such as 1.27.4") {
+		t.Errorf("unknown version of Go: %v", err)
 	}
 	t.Setenv("PATH", "")
 	other := "classic"
 	if ownCollector() == other {
 		other = "greentea"
 	}
-	if _, err := Executable(t.Context(), other, os.Stderr); err == nil || !strings.Contains(err.Error(), "no Go toolchain") {
+	if _, err := Executable(t.Context(), cell.Build{Collector: other}, os.Stderr); err == nil || !strings.Contains(err.Error(), "no Go toolchain") {
 		t.Errorf("no toolchain: %v", err)
 	}
 }

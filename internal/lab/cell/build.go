@@ -1,0 +1,69 @@
+package cell
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Build says how a binary is made. The zero Build is the running binary's own.
+type Build struct {
+	Collector string // see Config
+	Go        string // see Config
+}
+
+// Build returns how the binary of c is made.
+func (c Config) Build() Build { return Build{c.Collector, c.Go} }
+
+// String is a name of b that may be part of a file's, "own" for the zero Build.
+func (b Build) String() string {
+	var parts []string
+	if b.Collector != "" {
+		parts = append(parts, b.Collector)
+	}
+	if b.Go != "" {
+		parts = append(parts, "go"+b.Go)
+	}
+	if len(parts) == 0 {
+		return "own"
+	}
+	return strings.Join(parts, "-")
+}
+
+// ParseBuild is the inverse of Build.String.
+func ParseBuild(name string) Build {
+	if name == "own" {
+		return Build{}
+	}
+	collector, version, found := strings.Cut(name, "-")
+	if strings.HasPrefix(collector, "go1") {
+		return Build{Go: strings.TrimPrefix(collector, "go")}
+	}
+	if !found {
+		return Build{Collector: collector}
+	}
+	return Build{collector, strings.TrimPrefix(version, "go")}
+}
+
+// BuildDir stands in a Command for the name of the Build that the cell is of:
+// the program of each build has a directory of its own.
+const BuildDir = "{build}"
+
+// Program returns the command of c with the name of its Build in place.
+func (c Config) Program() []string {
+	if len(c.Command) == 0 || !strings.Contains(c.Command[0], BuildDir) {
+		return c.Command
+	}
+	program := strings.ReplaceAll(c.Command[0], BuildDir, c.Build().String())
+	return append([]string{program}, c.Command[1:]...)
+}
+
+var goVersion = regexp.MustCompile(`^1\.[0-9]{1,3}(\.[0-9]{1,3}|rc[0-9]{1,2})?$`)
+
+// CheckGo accepts versions of Go as Config.Go has them.
+func CheckGo(version string) error {
+	if !goVersion.MatchString(version) {
+		return fmt.Errorf("%q: want a version of Go such as 1.27.4", version)
+	}
+	return nil
+}
