@@ -86,6 +86,12 @@ func (c *exchange) wholeBody() (View, error) {
 	return c.body, nil
 }
 
+// arrived reports whether the body is in the read buffer as it is to be, and
+// nobody wants to know when it was read.
+func (c *exchange) arrived() bool {
+	return c.bodyState == bodyNone && c.bodyLeft > 0 && c.bodyLeft <= int64(len(c.buf)-c.next) && c.ctx == nil
+}
+
 // whole reads the rest of a body with Content-Length. What fits stays in the
 // read buffer.
 func (c *exchange) whole() ([]byte, error) {

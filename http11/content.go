@@ -5,6 +5,15 @@ import (
 	"strconv"
 )
 
+// smallBytes is how much a handler writes at once as a rule. More may be memory
+// that faults, as a mapped file does that has been cut.
+const smallBytes = 1 << 10
+
+// collects reports whether n more bytes of content are only collected.
+func (c *exchange) collects(n int) bool {
+	return n <= smallBytes && c.state <= stateBody && c.filter == nil && len(c.out)-c.mark+n <= collectBytes
+}
+
 func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 	if c.state < stateBody {
 		if len(p) == 0 {
@@ -202,7 +211,7 @@ func (c *exchange) fail(status int, reason string) {
 		return
 	}
 	c.status, c.close = status, true
-	c.setHeader("Content-Type", "text/plain; charset=utf-8")
+	c.set("Content-Type", "text/plain; charset=utf-8")
 	writeContent(c, reason)
 	writeContent(c, "\n")
 }
@@ -212,7 +221,7 @@ func (c *exchange) error(status int, text string) error {
 		return errors.New("http11: Error: a part of the response was sent; end the handler")
 	}
 	c.setStatus(status)
-	c.setHeader("Content-Type", "text/plain; charset=utf-8")
+	c.set("Content-Type", "text/plain; charset=utf-8")
 	writeContent(c, text)
 	_, err := writeContent(c, "\n")
 	return err

@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 // Status returns the status of the response, 200 if none was set.
@@ -31,22 +33,51 @@ func (c *Context) SetStatus(code int) error {
 // Transfer-Encoding, which the server decides. Content-Length declares how much
 // will be written; Connection: close ends the connection after the response.
 func (c *Context) SetHeader(name, value string) error {
+	id, wrong := checkField(name, value)
+	if wrong != "" {
+		return c.misused("SetHeader", wrong)
+	}
 	x := c.respond()
 	if x == nil {
 		return c.r.late("SetHeader")
 	}
-	defer x.exit()
-	return x.setHeader(name, value)
+	if invariant.Enabled {
+		defer x.exit()
+	}
+	err := x.setHeader(id, name, value)
+	x.done()
+	return err
 }
 
 // AddHeader is SetHeader without replacing fields of that name.
 func (c *Context) AddHeader(name, value string) error {
+	id, wrong := checkField(name, value)
+	if wrong != "" {
+		return c.misused("AddHeader", wrong)
+	}
 	x := c.respond()
 	if x == nil {
 		return c.r.late("AddHeader")
 	}
+	if invariant.Enabled {
+		defer x.exit()
+	}
+	err := x.addHeader(id, name, value)
+	x.done()
+	return err
+}
+
+// misused panics for a field that must not be set, if one could be.
+func (c *Context) misused(op, wrong string) error {
+	x := c.respond()
+	if x == nil {
+		return c.r.late(op)
+	}
 	defer x.exit()
-	return x.addHeader(name, value)
+	if x.state > stateHead {
+		return ErrHeadWritten
+	}
+	panic("http11: " + op + ": " + wrong)
 }
 
 // RemoveHeader removes the fields of that name, and for Content-Length takes back
@@ -122,8 +153,12 @@ func (c *Context) Write(p []byte) (int, error) {
 	if x == nil {
 		return 0, c.r.late("Write")
 	}
-	defer x.exit()
-	return writeContent(x, p)
+	if invariant.Enabled || !x.collects(len(p)) {
+		return writeGuarded(x, p)
+	}
+	n, err := writeContent(x, p)
+	x.exit()
+	return n, err
 }
 
 // WriteString is Write for a string.
@@ -132,8 +167,19 @@ func (c *Context) WriteString(s string) (int, error) {
 	if x == nil {
 		return 0, c.r.late("WriteString")
 	}
+	if invariant.Enabled || !x.collects(len(s)) {
+		return writeGuarded(x, s)
+	}
+	n, err := writeContent(x, s)
+	x.exit()
+	return n, err
+}
+
+// writeGuarded is writeContent where that may call functions of others, or read
+// memory that is not there: it ends the turn even if it panics.
+func writeGuarded[T string | []byte](x *exchange, p T) (int, error) {
 	defer x.exit()
-	return writeContent(x, s)
+	return writeContent(x, p)
 }
 
 // Written returns how many bytes of content the handler has written so far. It is

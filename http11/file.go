@@ -58,9 +58,9 @@ func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 	}
 	size, changed := info.Size(), info.ModTime()
 	tag := `"` + strconv.FormatInt(changed.UnixNano(), 36) + "-" + strconv.FormatInt(size, 36) + `"`
-	c.setHeader("ETag", tag)
-	c.setHeader("Last-Modified", changed.UTC().Format(dateFormat))
-	c.setHeader("Accept-Ranges", "bytes")
+	c.set("ETag", tag)
+	c.set("Last-Modified", changed.UTC().Format(dateFormat))
+	c.set("Accept-Ranges", "bytes")
 	if status := c.precondition(tag, changed); status != 0 {
 		c.setStatus(status)
 		return nil
@@ -70,7 +70,7 @@ func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 		if kind == "" {
 			kind = "application/octet-stream"
 		}
-		c.setHeader("Content-Type", kind)
+		c.set("Content-Type", kind)
 	}
 	from, n := int64(0), size
 	if !c.head && c.rangeApplies(tag, changed) {
@@ -81,11 +81,11 @@ func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 			from, n = 0, size
 		case !satisfiable:
 			c.setStatus(416)
-			c.setHeader("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
+			c.set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
 			return nil
 		default:
 			c.setStatus(206)
-			c.setHeader("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
+			c.set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
 		}
 	}
 	c.setContentLength(n)

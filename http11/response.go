@@ -2,6 +2,7 @@ package http11
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -119,23 +120,37 @@ func (c *exchange) beginHead() {
 	c.state = stateHead
 }
 
-func (c *exchange) setHeader(name, value string) error {
-	taken, err := c.special("SetHeader", name, value)
-	if taken || err != nil {
-		return err
+// setHeader sets a field that checkField has found right, and whose number it has
+// returned.
+func (c *exchange) setHeader(id uint8, name, value string) error {
+	if c.state > stateHead {
+		return ErrHeadWritten
 	}
-	c.removeHeader(name)
-	c.addLine("SetHeader", name, value)
+	if !c.special(id, value) {
+		c.removeHeader(name)
+		c.addLine(name, value)
+	}
 	return nil
 }
 
-func (c *exchange) addHeader(name, value string) error {
-	taken, err := c.special("AddHeader", name, value)
-	if taken || err != nil {
-		return err
+// addHeader is setHeader without replacing.
+func (c *exchange) addHeader(id uint8, name, value string) error {
+	if c.state > stateHead {
+		return ErrHeadWritten
 	}
-	c.addLine("AddHeader", name, value)
+	if !c.special(id, value) {
+		c.addLine(name, value)
+	}
 	return nil
+}
+
+// set is setHeader for fields that the server sets.
+func (c *exchange) set(name, value string) error {
+	id, wrong := checkField(name, value)
+	if wrong != "" {
+		return errors.New("http11: " + wrong)
+	}
+	return c.setHeader(id, name, value)
 }
 
 func (c *exchange) setContentLength(n int64) error {
@@ -153,15 +168,10 @@ func (c *exchange) setTrailer(name, value string) {
 	if !trailing(knownID(name)) {
 		panic("http11: SetTrailer: " + name + " must not be a trailer field; use SetHeader")
 	}
-	start := len(c.trailer)
+	if _, wrong := checkField(name, value); wrong != "" {
+		panic("http11: SetTrailer: " + wrong)
+	}
 	c.trailer = appendField(c.trailer, name, value)
-	defer func() { // the line must not stay when checkField panics
-		if r := recover(); r != nil {
-			c.trailer = c.trailer[:start]
-			panic(r)
-		}
-	}()
-	checkField("SetTrailer", c.trailer[start:], len(name))
 }
 
 // header returns the value of a field that was set.
@@ -218,9 +228,10 @@ func (c *exchange) inform(status int, fields []string) error {
 	}
 	message := appendStatusLine(nil, status)
 	for i := 0; i < len(fields); i += 2 {
-		start := len(message)
+		if _, wrong := checkField(fields[i], fields[i+1]); wrong != "" {
+			panic("http11: Inform: " + wrong)
+		}
 		message = appendField(message, fields[i], fields[i+1])
-		checkField("Inform", message[start:], len(fields[i]))
 	}
 	message = append(message, "\r\n"...)
 	switch {
@@ -240,44 +251,30 @@ func (c *exchange) inform(status int, fields []string) error {
 }
 
 // special takes the fields that frame the response.
-func (c *exchange) special(op, name, value string) (taken bool, err error) {
-	if c.state > stateHead {
-		return false, ErrHeadWritten
-	}
+func (c *exchange) special(id uint8, value string) (taken bool) {
 	if c.state == stateNone {
 		c.beginHead()
 	}
-	switch knownID(name) {
+	switch id {
 	case idContentLength:
 		n, err := strconv.ParseUint(value, 10, 63)
-		if err != nil {
-			panic("http11: " + op + ": Content-Length is not a decimal number; use SetContentLength")
+		if err == nil { // as checkField has seen
+			c.declared = int64(n)
 		}
-		c.declared = int64(n)
-	case idTransferEncoding:
-		panic("http11: " + op + ": Transfer-Encoding is for the server to decide; leave it out")
+		return true
 	case idConnection:
 		if equalFold(value, "close") {
 			c.close = true
-		} else if !equalFold(value, "keep-alive") {
-			return false, nil
+			return true
 		}
-	default:
-		return false, nil
+		return equalFold(value, "keep-alive")
 	}
-	return true, nil
+	return false
 }
 
-func (c *exchange) addLine(op, name, value string) {
+func (c *exchange) addLine(name, value string) {
 	c.reserve(len(name) + len(value) + 4)
-	start := len(c.out)
 	c.out = appendField(c.out, name, value)
-	defer func() { // the line must not stay when checkField panics
-		if c.state == stateHead && len(c.out) > start && c.out[len(c.out)-1] != '\n' {
-			c.out = c.out[:start]
-		}
-	}()
-	checkField(op, c.out[start:], len(name))
 }
 
 func appendField(dst []byte, name, value string) []byte {
@@ -287,20 +284,25 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// checkField panics unless line is a field with a name of that length.
-func checkField(op string, line []byte, name int) {
-	for _, b := range line[:name] {
-		if classOf[b]&isToken == 0 {
-			name = 0
-			break
+// checkField returns the number of a field's name, and what is wrong with the
+// field as one that a handler sets; nothing if wrong is empty.
+func checkField(name, value string) (id uint8, wrong string) {
+	b := bytesOf(name)
+	switch {
+	case len(b) == 0 || nameEnd(b, 0) != len(b):
+		return 0, fmt.Sprintf("the name of %q is not a token; use letters, digits and hyphens", name+": "+value)
+	case valueEnd(bytesOf(value), 0) != len(value):
+		return 0, fmt.Sprintf("the value of %q has a control character; remove or encode it", name+": "+value)
+	}
+	switch id = nameID(b); id {
+	case idContentLength:
+		if _, err := strconv.ParseUint(value, 10, 63); err != nil {
+			return 0, "Content-Length is not a decimal number; use SetContentLength"
 		}
+	case idTransferEncoding:
+		return 0, "Transfer-Encoding is for the server to decide; leave it out"
 	}
-	if name == 0 {
-		panic(fmt.Sprintf("http11: %s: the name in %q is not a token; use letters, digits and hyphens", op, line))
-	}
-	if valueEnd(line, name+2) != len(line)-2 {
-		panic(fmt.Sprintf("http11: %s: the value in %q has a control character; remove or encode it", op, line))
-	}
+	return id, ""
 }
 
 // withdrawHeader removes the fields of that name, and what frames the response.

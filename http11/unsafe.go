@@ -21,3 +21,6 @@ func loadWord(b []byte, i int) uint64 {
 func loadHalf(b []byte, i int) uint32 {
 	return binary.LittleEndian.Uint32((*[4]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i))[:])
 }
+
+// bytesOf returns the bytes of s, which nobody may write to: strings are shared.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

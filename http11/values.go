@@ -28,7 +28,7 @@ func (q Request) QueryValues() Values { return Values{q.headPart("QueryValues", 
 // values of the form in it. The error is ErrNotForm, before anything is read,
 // if Content-Type is not application/x-www-form-urlencoded; else one of Body.
 func (c *Context) FormValues() (Values, error) {
-	body, err := c.readWhole("FormValues", true)
+	body, err := c.readWhole(c.receive(), "FormValues", true)
 	return Values{body}, err
 }
 
