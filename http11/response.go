@@ -51,8 +51,9 @@ type response struct {
 
 func (c *exchange) beginResponse() {
 	m := c.r.head.method
+	clear(c.onStream)
 	c.response = response{
-		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0],
+		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0], onStream: c.onStream[:0],
 		head:    m.len == 4 && string(m.of(c.r.base[baseHead])) == "HEAD",
 		connect: m.len == 7 && string(m.of(c.r.base[baseHead])) == "CONNECT",
 	}
@@ -96,6 +97,7 @@ func (c *exchange) reset() bool {
 		return false
 	}
 	f := c.onStream
+	c.onStream = nil
 	c.out = c.out[:c.mark]
 	c.beginResponse()
 	c.onStream = f
