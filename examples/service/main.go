@@ -1,5 +1,6 @@
 // Service is a small HTTP service on package http11: a JSON API, file downloads
-// and a WebSocket that echoes.
+// and a WebSocket that echoes. Two middlewares go around it: etag.go gives whole
+// responses entity tags and answers 304, compress.go sends zstd or gzip.
 //
 //	GET    /api/notes        all notes
 //	POST   /api/notes        makes a note of {"text": "…"}

@@ -33,13 +33,14 @@ type note struct {
 	Text string `json:"text"`
 }
 
-func newService(root *os.Root, stats func() http11.Stats) *service {
-	return &service{
+// newService returns the service with its middlewares.
+func newService(root *os.Root, stats func() http11.Stats) http11.Handler {
+	return compress(etag(&service{
 		files:  http11.Files(root, "/files/"),
 		socket: http11.Adapt(http.HandlerFunc(echo)),
 		stats:  stats,
 		notes:  map[int]note{},
-	}
+	}))
 }
 
 // ServeHTTP11 routes by the path.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,41 +20,27 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// start serves in one memory mode and returns the base URL without its scheme.
-func start(t *testing.T, mode http11.MemoryMode, dir string) string {
+// start serves in one memory mode and returns the address.
+func start(t *testing.T, engine http11.Engine, mode http11.MemoryMode, dir string) string {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http11.Server{Memory: http11.Memory{Mode: mode}, MaxBodyBytes: 1 << 30}
+	t.Cleanup(func() { root.Close() })
+	server := &http11.Server{Engine: engine, Memory: http11.Memory{Mode: mode}, MaxBodyBytes: 1 << 30}
 	server.Handler = newService(root, server.Stats)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := make(chan error, 1)
-	go func() { end <- server.Serve(l) }()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := <-end; !errors.Is(err, http11.ErrServerClosed) {
-			t.Error(err)
-		}
-		root.Close()
-	})
-	return l.Addr().String()
+	return serve(t, server)
 }
 
 func each(t *testing.T, f func(t *testing.T, addr, dir string)) {
-	for _, mode := range http11.MemoryModes() {
-		t.Run(mode.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			f(t, start(t, mode, dir), dir)
-		})
+	for _, engine := range engines() {
+		for _, mode := range http11.MemoryModes() {
+			t.Run(engine.String()+"/"+mode.String(), func(t *testing.T) {
+				dir := t.TempDir()
+				f(t, start(t, engine, mode, dir), dir)
+			})
+		}
 	}
 }
 
