@@ -128,12 +128,25 @@ func (c *conn) handshake() bool {
 	c.srv.connError(c.nc.RemoteAddr(), fmt.Errorf("http11: TLS handshake: %w", err))
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && record.Conn != nil && looksLikeHTTP(record.RecordHeader) {
-		io.WriteString(record.Conn, plainOnTLS) // the connection ends in any case
+		answerPlain(record.Conn)
 	}
 	return false
 }
 
-// plainOnTLS answers a client that speaks plain HTTP on a port for TLS.
+// answerPlain answers a client that speaks plain HTTP on a port for TLS, and reads
+// on for a while, because closing with bytes unread would reset the connection
+// before the client sees the answer.
+func answerPlain(nc net.Conn) {
+	if _, err := io.WriteString(nc, plainOnTLS); err != nil {
+		return // the connection ends in any case
+	}
+	half, ok := nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
+		return
+	}
+	io.CopyN(io.Discard, nc, skipBytes)
+}
+
 const plainOnTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 	"the port is for HTTPS, and the request is plain HTTP\n"
 

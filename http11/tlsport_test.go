@@ -1,0 +1,101 @@
+package http11
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// secure returns configurations of TLS for a server and for its clients.
+func secure() (server, client *tls.Config) {
+	ts := httptest.NewUnstartedServer(nil)
+	ts.StartTLS()
+	defer ts.Close()
+	return &tls.Config{Certificates: ts.TLS.Certificates}, &tls.Config{InsecureSkipVerify: true}
+}
+
+// A client that speaks plain HTTP on a port for TLS is told so, as net/http does,
+// also when it has sent more than the server reads before it knows.
+func TestPlainHTTPOnTLS(t *testing.T) {
+	std := httptest.NewUnstartedServer(nil)
+	std.Config.ErrorLog = log.New(io.Discard, "", 0)
+	std.StartTLS()
+	defer std.Close()
+	config, _ := secure()
+	eachEngine(t, func(t *testing.T) {
+		for _, ofListener := range []bool{false, true} {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			addr := l.Addr().String()
+			var told atomic.Int64
+			s := &Server{Handler: HandlerFunc(echo), TLS: config, OnConnError: func(remote net.Addr, err error) {
+				if remote == nil || !strings.Contains(err.Error(), "handshake") {
+					t.Errorf("OnConnError: %v, %v", remote, err)
+				}
+				told.Add(1)
+			}}
+			if ofListener {
+				s.TLS, l = nil, tls.NewListener(l, config)
+			}
+			serveOn(t, s, l)
+			asked := int64(0)
+			for i, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH", "CONNECT", "TRACE"} {
+				for _, more := range []int{0, 100_000} {
+					request := method + " / HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", more) + "\r\n\r\n"
+					asked++
+					resp, text := plainAnswer(t, addr, request)
+					if resp.StatusCode != 400 || !resp.Close || !strings.Contains(text, "HTTPS") {
+						t.Errorf("%s with %d bytes, by a listener %v: %v with %q", method, more, ofListener, resp, text)
+					}
+					if more > 0 || i > 4 { // net/http resets, and does not know the others
+						continue
+					}
+					if want, _ := plainAnswer(t, std.Listener.Addr().String(), request); want.StatusCode != resp.StatusCode {
+						t.Errorf("%s: status %d, net/http's is %d", method, resp.StatusCode, want.StatusCode)
+					}
+				}
+			}
+			if got := talk(t, addr, "\x01\x02\x03\x04\x05\x06", true); strings.Contains(got, "HTTP") {
+				t.Errorf("what is neither TLS nor HTTP is answered with %q", got)
+			}
+			asked++
+			waitFor(t, "the reports", func() bool { return told.Load() == asked })
+			if n := s.Stats().HandshakeErrors; n != uint64(asked) {
+				t.Errorf("%d handshake errors, want %d", n, asked)
+			}
+		}
+	})
+}
+
+// plainAnswer sends a request and returns the answer, after which the connection
+// has to end.
+func plainAnswer(t *testing.T, addr, request string) (*http.Response, string) {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	io.WriteString(nc, request) // an error shows in the answer
+	r := bufio.NewReader(nc)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("%.20q, %d bytes: %v", request, len(request), err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Errorf("%.20q, %d bytes: %v", request, len(request), err)
+	}
+	return resp, string(text)
+}
