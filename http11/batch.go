@@ -33,7 +33,7 @@ func (c *conn) answerAll() bool {
 		case n > 0:
 			cx.begin(n)
 			if c.srv.MaxBody != nil && cx.r.head.length != 0 {
-				if err := cx.askMaxBody(); err != nil {
+				if err := c.askMaxBody(); err != nil {
 					return c.refuse(err)
 				}
 			}
@@ -77,6 +77,18 @@ func (c *conn) answerAll() bool {
 	}
 }
 
+// askMaxBody asks how large the body may be. A panic of Server.MaxBody costs the
+// connection, as one of a handler does.
+func (c *conn) askMaxBody() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(v)
+			err = errHandler
+		}
+	}()
+	return c.cx.askMaxBody()
+}
+
 // headLate refuses a request whose head did not arrive in time.
 func (c *conn) headLate() bool {
 	c.srv.stats.timeouts.Add(1)
@@ -87,8 +99,9 @@ func (c *conn) headLate() bool {
 // idle ends what batch began.
 func (c *conn) idle() { c.srv.leave(c.later) }
 
-// errHeadSlow and errBodySlow are not the parser's: time is not of its matter.
+// These errors are not the parser's: time and handlers are not of its matter.
 var (
+	errHandler  = &protocolError{500, "9110 15.6.1", "the handler failed"}
 	errHeadSlow = &protocolError{408, "9110 15.5.9", "the header section did not arrive in time"}
 	errBodySlow = &protocolError{408, "9110 15.5.9", "the body did not arrive in time"}
 )
@@ -115,7 +128,7 @@ func (c *conn) answer() bool {
 		}
 		return false
 	case !ok:
-		cx.fail(500, "the handler failed")
+		cx.fail(errHandler.Status, errHandler.Reason)
 	case cx.bodyErr != nil && cx.state < stateBody && !cx.touched:
 		var refusal *protocolError
 		if errors.As(cx.bodyErr, &refusal) {

@@ -26,7 +26,7 @@ const skipBytes = 256 << 10
 const firstBodyBytes = 64 << 10
 
 func (c *exchange) beginBody(parsed bool) {
-	c.body, c.bodyErr, c.bodyLeft, c.maxBody = View{}, nil, 0, c.srv.lim.bodyBytes
+	c.body, c.bodyErr, c.bodyAsked, c.bodyLeft, c.maxBody = View{}, nil, false, 0, c.srv.lim.bodyBytes
 	h := &c.r.head
 	switch {
 	case !parsed || h.length == 0:
@@ -42,13 +42,21 @@ func (c *exchange) beginBody(parsed bool) {
 
 // limitBody bounds the body, of which nothing was read.
 func (c *exchange) limitBody(n int64) {
-	if n = max(n, 0); c.bodyState != bodyNone {
-		return
-	}
+	n = max(n, 0)
 	c.maxBody, c.chunks.max = n, n
-	if c.r.head.length > n {
+}
+
+// bodyTooLong reports whether the body, of which nothing was read, is announced
+// as longer than it may be.
+func (c *exchange) bodyTooLong() bool { return c.bodyState == bodyNone && c.r.head.length > c.maxBody }
+
+// askBody begins to read the body.
+func (c *exchange) askBody() error {
+	if !c.bodyAsked && c.bodyTooLong() {
 		c.wreck(errBodyLong)
 	}
+	c.bodyAsked = true
+	return c.bodyErr
 }
 
 // askMaxBody asks the server how large the body may be, and refuses it if it is
@@ -70,6 +78,9 @@ func (c *exchange) wholeBody() (View, error) {
 		return View{}, c.bodyErr
 	case c.bodyState == bodyDone || c.body.r != nil:
 		return c.body, nil
+	}
+	if err := c.askBody(); err != nil {
+		return View{}, err
 	}
 	var body []byte
 	var err error
@@ -145,6 +156,9 @@ func (c *exchange) readBody(p []byte) (int, error) {
 		return 0, c.bodyErr
 	case c.bodyState == bodyDone:
 		return 0, io.EOF
+	}
+	if err := c.askBody(); err != nil {
+		return 0, err
 	}
 	if c.source != nil {
 		return c.readSource(p)
@@ -272,6 +286,10 @@ func (c *exchange) skipBody() bool {
 	}
 	if c.bodyState == bodyWrecked || c.unanswered() || c.bodyLeft > skipBytes {
 		return false
+	}
+	if c.readBy.set && c.readBy.at == 0 { // the handler waits as long as it likes, the server does not
+		c.readBy = deadline{}
+		c.conn.newReadBy()
 	}
 	left := int64(len(c.buf) - c.next)
 	if left < c.bodyLeft || c.r.head.chunked {

@@ -349,6 +349,34 @@ func (c *conn) park() {
 	}
 }
 
+// newReadBy has the body read until the deadline that the handler has set, also by
+// somebody who waits for it.
+func (c *conn) newReadBy() {
+	if !c.cx.reading || c.phase != phaseBody {
+		c.waiting = false // the next wait sets it
+		return
+	}
+	c.waiting, c.armed = true, c.cx.readBy.at
+	c.nc.SetReadDeadline(c.srv.clock.when(c.armed)) // an error shows in the read
+	if c.sock != nil {
+		c.sock.look()
+	}
+}
+
+// newWriteBy is newReadBy for the response.
+func (c *conn) newWriteBy() {
+	if c.patient != nil {
+		c.patient.fixed.Store(true)
+	}
+	if !c.cx.writing {
+		return // the next wait sets it
+	}
+	c.armWrite(0)
+	if c.sock != nil {
+		c.sock.look()
+	}
+}
+
 // arm makes sure that a read fails between t and t·9/8 from now; 0 is never.
 // A deadline that does so already is left alone, because setting one costs
 // more than a small request.

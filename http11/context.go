@@ -163,36 +163,42 @@ func (c *Context) Context() context.Context {
 }
 
 // SetReadDeadline has reads of the body fail after t, in place of
-// Server.ReadBodyTimeout; never for the zero Time.
+// Server.ReadBodyTimeout; never for the zero Time. It is also for a read that
+// waits on another goroutine.
 func (c *Context) SetReadDeadline(t time.Time) error {
-	x := c.receive()
+	x := c.enter()
 	if x == nil {
 		return c.r.late("SetReadDeadline")
 	}
 	defer x.exit()
-	if x.conn == nil {
+	switch {
+	case x.conn == nil:
 		return x.mount.control().SetReadDeadline(t)
+	case x.conn.hijacked:
+		return ErrHijacked
 	}
 	x.readBy = x.srv.clock.deadlineAt(t)
-	x.conn.waiting = false // the next wait sets it
+	x.conn.newReadBy()
 	return nil
 }
 
 // SetWriteDeadline has writes of the response fail after t, in place of
-// Server.WriteTimeout; never for the zero Time.
+// Server.WriteTimeout; never for the zero Time. It is also for a write that waits
+// on another goroutine.
 func (c *Context) SetWriteDeadline(t time.Time) error {
-	x := c.respond()
+	x := c.enter()
 	if x == nil {
 		return c.r.late("SetWriteDeadline")
 	}
 	defer x.exit()
-	if x.conn == nil {
+	switch {
+	case x.conn == nil:
 		return x.mount.control().SetWriteDeadline(t)
+	case x.conn.hijacked:
+		return ErrHijacked
 	}
 	x.writeBy = x.srv.clock.deadlineAt(t)
-	if p := x.conn.patient; p != nil {
-		p.fixed.Store(true)
-	}
+	x.conn.newWriteBy()
 	return nil
 }
 
@@ -206,7 +212,7 @@ func (c *Context) SetMaxBodyBytes(n int64) error {
 		return c.r.late("SetMaxBodyBytes")
 	}
 	defer x.exit()
-	if x.bodyState == bodyPartly || x.body.r != nil {
+	if x.bodyAsked {
 		return errors.New("http11: SetMaxBodyBytes: a part of the body was read; call it before")
 	}
 	x.limitBody(n)

@@ -55,6 +55,8 @@ type looped interface {
 	net.Conn
 	// leave makes this goroutine one that may wait.
 	leave()
+	// look has those who wait look at their deadlines.
+	look()
 	// hijack takes the connection from the loop.
 	hijack() (net.Conn, error)
 	// interrupt has those who wait, or are about to, wait no longer; interrupted

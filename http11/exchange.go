@@ -19,6 +19,7 @@ type exchange struct {
 	next int    // buf[next:] follows what has been parsed
 
 	bodyState bodyState
+	bodyAsked bool  // somebody has begun to read
 	bodyLeft  int64 // of a body with Content-Length
 	body      View  // once it was read as a whole
 	bodyErr   error
@@ -226,6 +227,9 @@ func (c *exchange) begin(n int) {
 	c.readBy, c.writeBy = deadline{}, deadline{}
 	if c.conn != nil {
 		c.conn.phase = phaseWrite
+		if c.conn.patient != nil {
+			c.conn.patient.fixed.Store(false)
+		}
 		if c.srv.Access != nil {
 			c.began, c.sent = time.Now(), c.conn.sent
 		}

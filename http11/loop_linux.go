@@ -301,7 +301,8 @@ func (l *loop) strip(s *socket) {
 	s.w = nil
 	if w.c.armed != 0 || w.c.stalled != 0 {
 		w.c.armed, w.c.stalled = 0, 0
-		w.in.by, w.out.by = time.Time{}, time.Time{}
+		w.in.set(deadline{})
+		w.out.set(deadline{})
 	}
 	l.spare = append(l.spare, w)
 }

@@ -358,7 +358,7 @@ func (c *exchange) freeze(n int, streaming bool) {
 	if c.state == stateNone {
 		c.beginHead()
 	}
-	if c.conn != nil && (c.srv.closing.Load() || c.unanswered()) {
+	if c.conn != nil && (c.srv.closing.Load() || c.unanswered() || c.bodyTooLong()) {
 		c.close = true
 	}
 	c.framing = len(c.out) - c.mark

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -188,6 +189,9 @@ func (s *Server) check() error {
 	set(phaseWrite, s.WriteTimeout, DefaultWriteTimeout)
 	if s.MaxConns > 0 {
 		s.slots = make(chan struct{}, s.MaxConns)
+	}
+	if s.MaxBody != nil {
+		s.lim.bodyBytes = math.MaxInt64 - 1 // MaxBody decides; MaxInt64 stands for what is beyond any limit
 	}
 	var err error
 	s.memory, err = newMemory(s.Memory)

@@ -76,13 +76,16 @@ type worker struct {
 type waiter struct {
 	wake  chan struct{} // has a token when pending may have changed
 	timer *time.Timer
-	by    time.Time // owned as the socket is
+	by    atomic.Int64 // publishes the deadline, by the server's clock; 0 for none
 }
 
 func (k *waiter) init() {
 	k.wake, k.timer = make(chan struct{}, 1), time.NewTimer(time.Hour)
 	k.timer.Stop()
 }
+
+// set sets the deadline. Who waits sees it when it is poked.
+func (k *waiter) set(by deadline) { k.by.Store(int64(by.at)) }
 
 func (k *waiter) poke() {
 	select {
@@ -132,13 +135,13 @@ func (s *socket) leave() {
 // socket is away then.
 func (s *socket) wait(k *waiter, bits, never uint32) error {
 	s.leave()
-	until := k.by
 	for s.pending.Load()&(bits|never) == 0 {
-		if until.IsZero() {
+		by := time.Duration(k.by.Load())
+		if by == 0 {
 			<-k.wake
 			continue
 		}
-		left := time.Until(until)
+		left := by - s.loop.srv.clock.now(0)
 		if left <= 0 {
 			return os.ErrDeadlineExceeded
 		}
@@ -199,7 +202,13 @@ func (s *socket) interrupt(reading, writing bool) {
 // interrupted follows interrupt when nobody waits any more.
 func (s *socket) interrupted() {
 	s.pending.And(^uint32(pendingNoIn | pendingNoOut))
-	s.w.in.by, s.w.out.by = time.Time{}, time.Time{}
+	s.SetDeadline(noDeadline)
+}
+
+// look has those who wait look at their deadlines.
+func (s *socket) look() {
+	s.w.in.poke()
+	s.w.out.poke()
 }
 
 // watchEnd has f called, on the goroutine of the leader, when the client sends no
@@ -262,17 +271,17 @@ func (s *socket) CloseWrite() error {
 }
 
 func (s *socket) SetDeadline(t time.Time) error {
-	s.w.in.by, s.w.out.by = t, t
-	return nil
+	s.SetReadDeadline(t)
+	return s.SetWriteDeadline(t)
 }
 
 func (s *socket) SetReadDeadline(t time.Time) error {
-	s.w.in.by = t
+	s.w.in.set(s.loop.srv.clock.deadlineAt(t))
 	return nil
 }
 
 func (s *socket) SetWriteDeadline(t time.Time) error {
-	s.w.out.by = t
+	s.w.out.set(s.loop.srv.clock.deadlineAt(t))
 	return nil
 }
 
