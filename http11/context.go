@@ -116,6 +116,8 @@ func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
 		return nil, nil, ErrHijacked
 	case x.reading:
 		return nil, nil, errors.New("http11: Hijack: another goroutine reads the body; wait for it")
+	case x.calling:
+		return nil, nil, errors.New("http11: Hijack: the response is about to be streamed; hijack before it")
 	case x.state >= stateStreamed:
 		return nil, nil, errors.New("http11: Hijack: a part of the response was sent; hijack before it")
 	}
@@ -137,9 +139,13 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 		if nc, err = c.sock.hijack(); err != nil {
 			return nil, nil, fmt.Errorf("http11: Hijack: %w; answer instead", err)
 		}
+		c.nc = nc // for its addresses: the descriptor of the socket is closed
 	} else {
+		c.srv.forget(c)            // first, as Shutdown sets deadlines of those it knows
 		nc.SetDeadline(noDeadline) // an error shows in what the caller does
-		c.srv.forget(c)
+		if c.patient != nil {
+			c.patient.fixed.Store(true) // deadlines are the caller's
+		}
 	}
 	c.hijacked = true
 	x.out = x.out[:0]

@@ -19,7 +19,10 @@ func (c *conn) flush() bool {
 
 // write writes all of p.
 func (c *conn) write(p []byte) error {
-	if c.broken {
+	switch {
+	case c.hijacked:
+		return ErrHijacked
+	case c.broken:
 		return errClientGone
 	}
 	if c.raw == nil {
