@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
@@ -111,12 +112,8 @@ func writeBudget(name, test string, c Cost) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
-	tmp := name + ".new"
-	if err := os.WriteFile(tmp, []byte(b.String()), 0o644); err != nil {
+	if err := atomicfile.Bytes(name, 0o644, []byte(b.String())); err != nil {
 		return fmt.Errorf("write: %w", err)
-	}
-	if err := os.Rename(tmp, name); err != nil {
-		return errors.Join(fmt.Errorf("write: %w", err), os.Remove(tmp))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/web"
@@ -251,10 +252,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 	if o.html == "" {
 		return nil
 	}
-	if err := os.WriteFile(o.html+".new", b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(o.html+".new", o.html)
+	return atomicfile.Bytes(o.html, 0o644, b.Bytes())
 }
 
 func (a *app) saveAdvice(page store.Advice) error {

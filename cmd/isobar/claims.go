@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
@@ -158,12 +159,12 @@ func (a *app) claimsReportCommand() *cobra.Command {
 				return err
 			}
 			if html != "" {
-				if err := writeLedger(html, func(f *os.File) error { return page.WriteLedger(f, ledger) }); err != nil {
+				if err := writeLedger(html, func(w io.Writer) error { return page.WriteLedger(w, ledger) }); err != nil {
 					return err
 				}
 			}
 			if markdown != "" {
-				return writeLedger(markdown, func(f *os.File) error { return text.LedgerMarkdown(f, ledger) })
+				return writeLedger(markdown, func(w io.Writer) error { return text.LedgerMarkdown(w, ledger) })
 			}
 			return nil
 		},
@@ -342,17 +343,9 @@ func repeatExperiment(run *store.Run, repetitions int) string {
 }
 
 // writeLedger writes a page so that the file is whole or absent.
-func writeLedger(path string, write func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".claims-*")
-	if err != nil {
-		return fmt.Errorf("claims report: %w: choose another place", err)
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("claims report: %s: %w", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("claims report: %w: choose another place", err)
+func writeLedger(path string, write func(io.Writer) error) error {
+	if err := atomicfile.Write(path, 0o644, write); err != nil {
+		return fmt.Errorf("claims report: %s: %w: choose another place", path, err)
 	}
 	return nil
 }

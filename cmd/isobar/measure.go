@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/plan"
@@ -224,17 +226,9 @@ func writeHTML(path string, run page.Run, analysis *stat.Analysis) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*.html")
+	err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return page.Write(w, run, analysis) })
 	if err != nil {
-		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	err = page.Write(f, run, analysis)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("report: %s: %w: choose another place with --out FILE", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("report: %w", err)
 	}
 	return nil
 }

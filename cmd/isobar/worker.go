@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
@@ -255,10 +256,7 @@ func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Bu
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(target+".new", data, 0o755); err != nil {
-			return "", err
-		}
-		return target, os.Rename(target+".new", target)
+		return target, atomicfile.Bytes(target, 0o755, data)
 	}
 }
 

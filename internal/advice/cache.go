@@ -2,7 +2,6 @@ package advice
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
 // A cache keeps the outcome of packages in a directory, one file each. A file
@@ -111,16 +112,9 @@ func (c *cache) put(key string, o *outcome) {
 	if gob.NewEncoder(&b).Encode(o) != nil {
 		return
 	}
-	f, err := os.CreateTemp(c.dir, "new-*")
-	if err != nil {
-		return
+	if atomicfile.Bytes(filepath.Join(c.dir, key), 0o600, b.Bytes()) == nil {
+		c.wrote.Store(true)
 	}
-	_, err = f.Write(b.Bytes())
-	if err := cmp.Or(err, f.Close()); err != nil || os.Rename(f.Name(), filepath.Join(c.dir, key)) != nil {
-		os.Remove(f.Name())
-		return
-	}
-	c.wrote.Store(true)
 }
 
 // trim removes what was not used for longest where the cache has outgrown its
@@ -142,7 +136,7 @@ func (c *cache) shrink(limit int64) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if strings.HasPrefix(e.Name(), "new-") && time.Since(info.ModTime()) > time.Hour {
+		if strings.HasPrefix(e.Name(), atomicfile.Prefix) && time.Since(info.ModTime()) > time.Hour {
 			os.Remove(filepath.Join(c.dir, e.Name()))
 			continue
 		}

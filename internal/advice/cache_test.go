@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
 const hot = `package m
@@ -129,7 +130,7 @@ func entries(t *testing.T, dir string) (names []string) {
 func TestShrink(t *testing.T) {
 	c := &cache{dir: t.TempDir()}
 	now := time.Now()
-	for i, name := range []string{"newest", "older", "oldest", "new-abandoned"} {
+	for i, name := range []string{"newest", "older", "oldest", atomicfile.Prefix + "abandoned"} {
 		name = filepath.Join(c.dir, name)
 		put(t, name, make([]byte, 1000))
 		at := now.Add(-time.Duration(2*i) * time.Hour)

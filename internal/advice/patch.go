@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
 // A Patch is a set of files to change: what they hold, and what they should.
@@ -160,15 +163,8 @@ func beside(name string, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".isobar-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
-	if err != nil {
-		os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
+	return atomicfile.Stage(name, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }

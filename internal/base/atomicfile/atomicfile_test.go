@@ -1,0 +1,61 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f")
+	check := func(want string) {
+		t.Helper()
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+			t.Errorf("%v, %v: something was left beside the file", all, err)
+		}
+	}
+	for _, content := range []string{"one", "two"} {
+		if err := Bytes(name, 0o640, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		check(content)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	broken := errors.New("broken")
+	err := Write(name, 0o640, func(w io.Writer) error {
+		if _, err := io.WriteString(w, "half"); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("%v, want %v", err, broken)
+	}
+	check("two")
+}
+
+func TestWriteRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if err := Bytes(filepath.Join(dir, "none", "f"), 0o600, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+	full := filepath.Join(dir, "dir")
+	if err := os.MkdirAll(filepath.Join(full, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Bytes(full, 0o600, nil); err == nil {
+		t.Error("replaced a directory")
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+		t.Errorf("%v, %v: something was left", all, err)
+	}
+}
