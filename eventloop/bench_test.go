@@ -14,7 +14,7 @@ import (
 var ingresses = []struct {
 	name string
 	make func() ingress
-}{{"lockfree", newLockFree}, {"chunked", newChunked}}
+}{{"lockfree", newIngress}, {"locked", newLocked}}
 
 // A submitting is a loop or a producer.
 type submitting interface {
@@ -30,8 +30,8 @@ var ways = []struct {
 	make func() ingress
 	to   func(l *Loop) submitting
 }{
-	{"ingress=lockfree", newLockFree, direct},
-	{"ingress=chunked", newChunked, direct},
+	{"ingress=lockfree", newIngress, direct},
+	{"ingress=locked", newLocked, direct},
 	{"handles", newIngress, handle},
 }
 

@@ -131,7 +131,7 @@ func TestSubmitAndShutdownAreLinearizable(t *testing.T) {
 		for round := range 50 * rounds {
 			history, down := record(t,
 				func() submitter {
-					l := &checkFirst{in: newLockFree(), done: newSignal()}
+					l := &checkFirst{in: newIngress(), done: newSignal()}
 					var held atomic.Bool
 					l.pause = func() { // one submission stays between the two until the loop has ended
 						if held.CompareAndSwap(false, true) {
