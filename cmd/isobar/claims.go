@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
-	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
@@ -274,7 +273,7 @@ func (a *app) ledger(claims []*claim.Claim) (*text.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger := newLedger(outcomes)
+	ledger := claim.NewLedger(outcomes)
 	return ledger, nil
 }
 
@@ -283,63 +282,6 @@ func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 		return text.LedgerJSON(a.out, ledger)
 	}
 	return text.LedgerLines(a.out, ledger, a.style())
-}
-
-// newLedger sorts outcomes by document.
-func newLedger(outcomes []claim.Outcome) *text.Ledger {
-	l := &text.Ledger{Title: "What the documents say, measured", Version: host.Version(), Machine: host.Fingerprint()}
-	for _, v := range claim.Verdicts {
-		l.Verdicts = append(l.Verdicts, string(v))
-	}
-	for _, d := range claim.Documents() {
-		doc := text.LedgerDocument{ID: d.ID, Title: d.Title}
-		for _, o := range outcomes {
-			if !strings.HasPrefix(o.ID, d.ID+"/") {
-				continue
-			}
-			doc.Claims = append(doc.Claims, ledgerClaim(o))
-			if o.Run != nil && o.Run.Created.After(l.Created) {
-				l.Created, l.Machine, l.Version = o.Run.Created, o.Run.Machine, o.Run.Version
-			}
-		}
-		if len(doc.Claims) > 0 {
-			l.Documents = append(l.Documents, doc)
-		}
-	}
-	return l
-}
-
-func ledgerClaim(o claim.Outcome) text.LedgerClaim {
-	c := text.LedgerClaim{
-		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
-		Verdict: string(o.Verdict), Tentative: o.Tentative, Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
-	}
-	if o.Verdict != claim.Holds && o.Verdict != claim.Untestable {
-		c.Why = o.Why
-	}
-	c.SetEstimate(o.Estimate.Value, o.Estimate.Lo, o.Estimate.Hi, o.Estimate.Floor, o.Estimate.N)
-	if o.Run != nil {
-		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run, o.Repetitions)
-	}
-	c.Samples = []text.LedgerSample{}
-	for _, s := range o.Samples {
-		c.Samples = append(c.Samples, text.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
-	}
-	return c
-}
-
-// repeatExperiment is the command that measures the same plan again, all passes
-// of it at once.
-func repeatExperiment(run *store.Run, repetitions int) string {
-	words := slices.Clone(run.Args)
-	at := len(words)
-	if i := slices.Index(words, "--"); i >= 0 {
-		at = i
-	}
-	if i := slices.Index(words, "--reps"); i >= 0 && i+1 < at {
-		words[i+1] = fmt.Sprint(repetitions)
-	}
-	return "isobar " + strings.Join(slices.Insert(words, at, "--seed", fmt.Sprint(run.Seed)), " ")
 }
 
 // writeLedger writes a page so that the file is whole or absent.

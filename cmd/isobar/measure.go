@@ -212,7 +212,7 @@ func (a *app) printSaid(analysis *stat.Analysis) error {
 		return nil
 	}
 	fmt.Fprintln(a.out)
-	return a.printLedger(newLedger(outcomes), false)
+	return a.printLedger(claim.NewLedger(outcomes), false)
 }
 
 // analyze loads a run and computes everything that reports show.

@@ -104,3 +104,11 @@ func TestDoubtNeeds(t *testing.T) {
 		t.Errorf("needed: %v, want %v", needed, want)
 	}
 }
+
+func TestRepeatExperiment(t *testing.T) {
+	run := &store.Run{Args: []string{"lab", "run", "exec", "--reps", "5", "--", "prog", "--reps", "1"}, Seed: 7}
+	want := "isobar lab run exec --reps 10 --seed 7 -- prog --reps 1"
+	if got := repeatExperiment(run, 10); got != want || run.Args[4] != "5" {
+		t.Errorf("%s, want %s; the run's own words are %q", got, want, run.Args)
+	}
+}
