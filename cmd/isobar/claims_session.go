@@ -2,13 +2,12 @@ package main
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/binary"
 	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/study/claim"
@@ -35,10 +34,7 @@ const quickTime = 11*time.Minute + 30*time.Second
 // newClaimSession begins a session, or with resume goes on with the latest one
 // of the size.
 func newClaimSession(s *store.Store, size claim.Size, resume bool) (*claimSession, error) {
-	session := &claimSession{size: size, have: map[string]int64{}, passes: map[claim.Experiment]int{}, took: map[claim.Experiment]time.Duration{}}
-	var b [8]byte
-	rand.Read(b[:])
-	session.seed = binary.LittleEndian.Uint64(b[:])>>12 + 1 // short enough to type
+	session := &claimSession{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{}, took: map[claim.Experiment]time.Duration{}}
 	if !resume {
 		return session, nil
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,23 +72,23 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 	if o.timeout < 0 {
 		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))
 	}
-	switch o.memory {
-	case "auto":
-		spec.MemoryBytes = runner.DefaultMemoryCap(host.Fingerprint().MemoryBytes)
-	case "none":
-	default:
-		n, err := cell.ParseBytes(o.memory)
-		if err != nil || n == 0 {
-			return spec, usage(fmt.Errorf("--memory %q: want a size such as 4GiB, auto, or none", o.memory))
-		}
-		spec.MemoryBytes = n
+	var err error
+	if spec.MemoryBytes, err = memoryCap(o.memory); err != nil {
+		return spec, err
 	}
 	if spec.Seed == 0 {
-		var b [8]byte
-		rand.Read(b[:])
-		spec.Seed = binary.LittleEndian.Uint64(b[:])>>12 + 1 // short enough to type
+		spec.Seed = plan.NewSeed()
 	}
 	return spec, nil
+}
+
+// memoryCap reads the flag --memory.
+func memoryCap(value string) (int64, error) {
+	n, err := runner.MemoryCap(value, host.Fingerprint().MemoryBytes)
+	if err != nil {
+		return 0, usage(fmt.Errorf("--memory %q: %w", value, err))
+	}
+	return n, nil
 }
 
 // factorFlags are the GC settings, GOMAXPROCS, the collector and the version of

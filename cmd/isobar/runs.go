@@ -83,21 +83,9 @@ func listRuns(w io.Writer, runs []store.Run) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTARTED\tCELLS\tSTATUS\tNAME")
 	for _, r := range runs {
-		fmt.Fprintf(t, "%d\t%s\t%d/%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04"), r.Finished+r.Failed, r.Total, runStatus(r), r.Name)
+		fmt.Fprintf(t, "%d\t%s\t%d/%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04"), r.Finished+r.Failed, r.Total, r.Status(), r.Name)
 	}
 	return t.Flush()
-}
-
-func runStatus(r store.Run) string {
-	switch {
-	case r.Imported:
-		return "imported"
-	case r.Finished+r.Failed < r.Total:
-		return "unfinished"
-	case r.Failed > 0:
-		return fmt.Sprintf("%d failed", r.Failed)
-	}
-	return "complete"
 }
 
 func (a *app) showCommand() *cobra.Command {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
@@ -55,9 +54,7 @@ func (a *app) openTuneLog(ctx context.Context, o *tuneOptions, c *tune.Config) (
 	}
 	if err == nil && !o.resume {
 		if c.Seed == 0 {
-			var b [8]byte
-			rand.Read(b[:])
-			c.Seed = binary.LittleEndian.Uint64(b[:])>>12 + 1
+			c.Seed = plan.NewSeed()
 		}
 		l.id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: machine, Seed: c.Seed}, nil)
 	}

@@ -212,9 +212,3 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	}
 	return c, nil
 }
-
-func memoryCap(s string) (int64, error) {
-	opts := measureOptions{reps: 1, seed: 1, memory: s}
-	spec, err := opts.spec(nil)
-	return spec.MemoryBytes, err
-}

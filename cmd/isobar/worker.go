@@ -170,16 +170,9 @@ func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 			return config, usage(fmt.Errorf("worker: --allow %q: want lab or exec", kind))
 		}
 	}
-	switch o.memory {
-	case "auto":
-		config.MaxMemoryBytes = runner.DefaultMemoryCap(config.Machine.MemoryBytes)
-	case "none":
-	default:
-		n, err := cell.ParseBytes(o.memory)
-		if err != nil || n == 0 {
-			return config, usage(fmt.Errorf("worker: --max-memory %q: want a size such as 4GiB, auto, or none", o.memory))
-		}
-		config.MaxMemoryBytes = n
+	var err error
+	if config.MaxMemoryBytes, err = runner.MemoryCap(o.memory, config.Machine.MemoryBytes); err != nil {
+		return config, usage(fmt.Errorf("worker: --max-memory %q: %w", o.memory, err))
 	}
 	if config.Dir == "" {
 		cache, err := os.UserCacheDir()

@@ -35,17 +35,8 @@ type runLine struct {
 }
 
 func lineOf(r store.Run) runLine {
-	l := runLine{ID: r.ID, Name: text.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
-		Cells: fmt.Sprintf("%d of %d", r.Finished+r.Failed, r.Total), Status: "complete"}
-	switch {
-	case r.Imported:
-		l.Status = "imported"
-	case l.Done < r.Total:
-		l.Status = "unfinished"
-	case r.Failed > 0:
-		l.Status = fmt.Sprintf("%d failed", r.Failed)
-	}
-	return l
+	return runLine{ID: r.ID, Name: text.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
+		Cells: fmt.Sprintf("%d of %d", r.Finished+r.Failed, r.Total), Status: r.Status()}
 }
 
 // A runList is the body of the list of runs.

@@ -202,3 +202,6 @@ func distinct[L comparable](factor string, levels []L) error {
 	}
 	return nil
 }
+
+// NewSeed draws a seed, short enough to type.
+func NewSeed() uint64 { return rand.Uint64()>>12 + 1 }

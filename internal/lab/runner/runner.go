@@ -23,6 +23,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -168,4 +169,20 @@ func DefaultMemoryCap(usableBytes int64) int64 {
 		n = max(min(n, available-reserve), least)
 	}
 	return n
+}
+
+// MemoryCap reads what a user gives as the memory that one cell may occupy: a
+// size, auto for [DefaultMemoryCap], or none, which is 0.
+func MemoryCap(value string, usableBytes int64) (int64, error) {
+	switch value {
+	case "auto":
+		return DefaultMemoryCap(usableBytes), nil
+	case "none":
+		return 0, nil
+	}
+	n, err := cell.ParseBytes(value)
+	if err != nil || n == 0 {
+		return 0, errors.New("want a size such as 4GiB, auto, or none")
+	}
+	return n, nil
 }

@@ -129,6 +129,19 @@ func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
 	return rows.Err()
 }
 
+// Status says in a word or two how far the run is.
+func (r Run) Status() string {
+	switch {
+	case r.Imported:
+		return "imported"
+	case r.Finished+r.Failed < r.Total:
+		return "unfinished"
+	case r.Failed > 0:
+		return fmt.Sprintf("%d failed", r.Failed)
+	}
+	return "complete"
+}
+
 // Repeat is the command line that measures the run's plan again; "" for an
 // imported run.
 func (r Run) Repeat() string {
