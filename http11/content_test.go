@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -148,6 +149,42 @@ func TestViewsEnd(t *testing.T) {
 			t.Errorf("the retained view is %q, want abc", kept)
 		}
 		retained.Release()
+	})
+}
+
+// A retained request allocates in memory of its own when what has served it is
+// gone, and when it serves another request.
+func TestRetainedRequestsAllocate(t *testing.T) {
+	each(t, func(t *testing.T, m Memory) {
+		kept := make(chan *Retained, 1)
+		s := &Server{Memory: m}
+		s.Handler = HandlerFunc(func(c *Context) {
+			if c.Path().Equal("/retain") {
+				kept <- c.Retain()
+				return
+			}
+			r := <-kept
+			b := r.Request().UnsafeAlloc(100)
+			for _, other := range c.r.blocks {
+				if at := offset(other.mem, b); at >= 0 && at < len(other.mem) {
+					t.Error("memory of another request was allocated")
+				}
+			}
+			if value, _ := r.Request().QueryValues().Get("a"); !value.Equal("A") {
+				t.Errorf("the value is %q, want A", value)
+			}
+			kept <- r
+		})
+		addr := serve(t, s)
+		const head = " HTTP/1.1\r\nHost: h\r\n\r\n"
+		talk(t, addr, "GET /retain?a=%41"+head, true)
+		waitFor(t, "the connection to end", func() bool { return s.Stats().Conns == 0 })
+		talk(t, addr, "GET /"+head, true)
+		(<-kept).Release()
+		for _, path := range []string{"/retain?a=%41", "/"} { // both by the same exchange, as a rule
+			s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		}
+		(<-kept).Release()
 	})
 }
 

@@ -197,6 +197,7 @@ func (r *region) drop() {
 		r.release() // nobody can retain it any more
 		return
 	}
+	r.x = nil // it serves others
 	r.pass()
 	r.leave()
 }

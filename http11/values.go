@@ -147,13 +147,13 @@ func (v Values) decode(op string) View {
 	if !r.enter(epoch, true) {
 		v.raw.stale(op)
 	}
+	defer r.pass()
 	from := v.raw.tag & (1<<baseBits - 1)
 	to := decodedBase[from]
 	if r.base[to] == nil {
 		src := v.raw.of(r.base[from])
 		r.base[to] = decodePairs(r.extra(len(src)), src)
 	}
-	r.pass()
 	return r.part(epoch, to, span{})
 }
 
