@@ -60,9 +60,13 @@ func TestStreamedBody(t *testing.T) {
 			}
 			fmt.Fprintf(c, "%d %d", n, sum)
 		})})
-		body := strings.Repeat("0123456789", 200_000)
-		want := fmt.Sprintf("%d %d", len(body), 200_000*(10*'0'+45))
 		for _, query := range []string{"", "1", "123456789012345678901234567890"} {
+			tens := 200_000
+			if query == "" {
+				tens /= 10 // a byte at a time
+			}
+			body := strings.Repeat("0123456789", tens)
+			want := fmt.Sprintf("%d %d", len(body), tens*(10*'0'+45))
 			for _, length := range []int64{int64(len(body)), -1} {
 				req, _ := http.NewRequest("POST", "http://"+addr+"/?"+query, io.MultiReader(strings.NewReader(body)))
 				req.ContentLength = length
