@@ -29,7 +29,7 @@ func (p *Pass) Needs(c Caveat, holds bool) *Pass {
 	return &q
 }
 
-// A count is a place that a finding with the caveat Estimate names, so that
+// A Count is a place that a finding with the caveat Estimate names, so that
 // counts of how often it runs may take the place of the estimate.
 type Count string
 

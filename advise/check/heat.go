@@ -176,7 +176,7 @@ func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
 			}
 		}
 	}
-	var from ast.Node = cur.Node() // the statement of the list that holds cur
+	from := cur.Node() // the statement of the list that holds cur
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		parent := at.Parent().Node()
 		switch n := at.Node().(type) {

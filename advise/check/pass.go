@@ -48,8 +48,8 @@ func (p *Pass) ReportWith(node ast.Node, also []ast.Node, heat Heat, message str
 	p.report(node, also, severity, message, edits)
 }
 
-// Least, as the message of what is related to a diagnostic, says that no more is
-// saved than the lesser of what its node allocates and what the other places do.
+// Least is the message of what is related to a diagnostic where no more is saved
+// than the lesser of what its node allocates and what the other places do.
 const Least = "the lesser of both is saved"
 
 // Least returns a pass whose reports are of two allocations of the same text or

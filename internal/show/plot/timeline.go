@@ -27,15 +27,15 @@ func Whole(rec *cell.Record) Stretch {
 	return all
 }
 
-// Within returns the part of the whole between two moments, 0 for its end; the
-// whole where that is no part of it.
-func (whole Stretch) Within(from, to time.Duration) Stretch {
-	part := Stretch{max(whole.From, float64(from)), whole.To}
+// Within returns the part of s between two moments, 0 for its end; all of s where
+// that is no part of it.
+func (s Stretch) Within(from, to time.Duration) Stretch {
+	part := Stretch{max(s.From, float64(from)), s.To}
 	if to > 0 {
-		part.To = min(whole.To, float64(to))
+		part.To = min(s.To, float64(to))
 	}
 	if part.To-part.From < 1e3 {
-		return whole
+		return s
 	}
 	return part
 }

@@ -1,3 +1,5 @@
+// Package showtest holds what the tests of the pages share: records to show, and
+// the comparison with recorded output.
 package showtest
 
 import (
