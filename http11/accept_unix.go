@@ -20,3 +20,7 @@ func temporary(err error) bool {
 	}
 	return false
 }
+
+// openFlags open a file for reading, without waiting for the other end of a FIFO
+// or for a device.
+const openFlags = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY

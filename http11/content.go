@@ -216,12 +216,16 @@ func (c *exchange) fail(status int, reason string) {
 	writeContent(c, "\n")
 }
 
-func (c *exchange) error(status int, text string) error {
+// error is Context.Error with fields, a list of names and values.
+func (c *exchange) error(status int, text string, fields ...string) error {
 	if !c.reset() {
 		return errors.New("http11: Error: a part of the response was sent; end the handler")
 	}
 	c.setStatus(status)
 	c.set("Content-Type", "text/plain; charset=utf-8")
+	for i := 0; i < len(fields); i += 2 {
+		c.set(fields[i], fields[i+1])
+	}
 	writeContent(c, text)
 	_, err := writeContent(c, "\n")
 	return err

@@ -214,7 +214,12 @@ func (c *Context) Error(status int, text string) error {
 // SendFile answers with the file of that name; with 404 if there is none or it
 // is not a regular one. See SendOpen.
 func (c *Context) SendFile(name string) error {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, openFlags, 0)
+	if err != nil {
+		if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() { // a socket, say
+			err = fs.ErrNotExist
+		}
+	}
 	return c.sendOpened(f, err)
 }
 

@@ -51,7 +51,7 @@ func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 		return c.error(404, "not found")
 	}
 	if !c.reads() {
-		return c.error(405, "the method is not allowed")
+		return c.error(405, "the method is not allowed", "Allow", "GET, HEAD")
 	}
 	if c.state > stateHead {
 		return ErrHeadWritten

@@ -47,7 +47,7 @@ func (t FileTree) serve(c *Context, sent string) error {
 	if slash {
 		name = filepath.Join(name, "index.html")
 	}
-	f, err := t.Root.Open(name)
+	f, err := t.Root.OpenFile(name, openFlags, 0)
 	if err != nil {
 		return err
 	}

@@ -201,8 +201,9 @@ func TestFileTreePrefix(t *testing.T) {
 			}
 		}
 		for target, want := range map[string]int{"/files": 404, "/files/d": 404, "/files/small.txt": 405} {
-			if resp, _ := fetch(t, addr, "POST", target); resp.StatusCode != want {
-				t.Errorf("prefix %s, POST %s: status %d, want %d", prefix, target, resp.StatusCode, want)
+			resp, _ := fetch(t, addr, "POST", target)
+			if resp.StatusCode != want || want == 405 && resp.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("prefix %s, POST %s: %v, want status %d", prefix, target, resp, want)
 			}
 		}
 	}
