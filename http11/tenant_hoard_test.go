@@ -23,6 +23,7 @@ type kept struct {
 	c        *http11.Context
 	request  http11.Request
 	views    []http11.View // none is empty
+	values   http11.Values
 	fields   func(func(name, value http11.View) bool)
 	reader   io.Reader
 	conn     net.Conn
@@ -305,6 +306,9 @@ func (w *world) useRetained(k *kept, rng *rand.Rand) {
 		}
 		if got := q.Header("X-Token").String(); got != k.s.token {
 			return []byte(got), errors.New("a field has changed")
+		}
+		if got, ok := k.values.Get("c"); !ok || !got.Equal(k.s.token) {
+			return got.Clone(), errors.New("a decoded value has changed")
 		}
 		for _, v := range k.views {
 			if data := v.Clone(); !k.s.owns(data) || len(data) == 0 {

@@ -80,6 +80,11 @@ func (w *world) requestUses(k *kept) []use {
 		look("Request.Header", func() []byte { return q.Header("X-Token").Clone() }),
 		{name: "Request.Headers", do: func(*rand.Rand) ([]byte, error) { return k.each(q.Headers()) }},
 		{name: "Request.Headers, begun before", do: func(*rand.Rand) ([]byte, error) { return k.each(k.fields) }},
+		look("Request.Cookie", func() []byte { v, _ := q.Cookie("k"); return v.Clone() }),
+		{name: "Request.Cookies", do: func(*rand.Rand) ([]byte, error) { return k.each(q.Cookies()) }},
+		{name: "Request.QueryValues", do: func(*rand.Rand) ([]byte, error) { return k.each(q.QueryValues().All()) }},
+		look("Values.Get", func() []byte { v, _ := k.values.Get("c"); return v.Clone() }),
+		act("Values.Err", func() error { return k.values.Err() }),
 		do("Request.ContentLength", func() { q.ContentLength() }),
 		do("Request.Retain", func() { q.Retain().Release() }),
 	}
@@ -117,6 +122,13 @@ func (w *world) racyContext(k *kept) []use {
 		{name: "Body", do: func(*rand.Rand) ([]byte, error) {
 			v, err := c.Body()
 			return v.Clone(), err
+		}},
+		{name: "FormValues", do: func(*rand.Rand) ([]byte, error) {
+			form, err := c.FormValues()
+			if err != nil {
+				return nil, err
+			}
+			return k.each(form.All())
 		}},
 		reading("BodyReader, kept", func() io.Reader { return k.reader }),
 		reading("BodyReader", c.BodyReader),

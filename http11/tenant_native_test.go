@@ -94,6 +94,15 @@ var nativeRoutes = map[string]func(*world, *http11.Context, *kept, *rand.Rand) e
 func (w *world) native(c *http11.Context, s *sent, rng *rand.Rand) {
 	k := &kept{s: s, c: c, request: c.Request, reader: c.BodyReader(), conn: c.Conn(), fields: c.Headers()}
 	k.views = []http11.View{c.Path(), c.Header("X-Token"), c.Host(), c.Query()}
+	k.values = c.QueryValues()
+	cookie, _ := c.Cookie("k")
+	w.own(s, "cookie", cookie.Clone())
+	k.views = append(k.views, cookie)
+	if rng.IntN(2) == 0 { // else it is first decoded late
+		coded, _ := k.values.Get("c")
+		w.own(s, "decoded query", coded.Clone())
+		k.views = append(k.views, coded)
+	}
 	defer func() { // also when it panics
 		s.kept.Store(k)
 		if s.racy || s.cut || s.route == "/n/hijack/" {

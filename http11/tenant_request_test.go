@@ -75,7 +75,8 @@ func (c *client) bodyBytes() int {
 func (c *client) write(x *exchange, name string, closes bool) {
 	s := x.sent
 	var head bytes.Buffer
-	fmt.Fprintf(&head, "%s %s%s?q=%[3]s HTTP/1.1\r\nHost: %[3]stest\r\nX-Token: %[3]s\r\n", s.method, s.route, s.token)
+	fmt.Fprintf(&head, "%s %s%s?%s HTTP/1.1\r\nHost: %[3]stest\r\nX-Token: %[3]s\r\nCookie: k=%[3]s\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\n", s.method, s.route, s.token, s.query())
 	for range c.rng.IntN(4) {
 		fmt.Fprintf(&head, "X-More: %s\r\n", repeated(s.token, c.rng.IntN(400)))
 	}

@@ -74,13 +74,17 @@ func (s *sent) forget() {
 	}
 }
 
+// query is what the request has for one: the token twice, as it is and with its
+// first byte encoded.
+func (s *sent) query() string { return fmt.Sprintf("q=%s&c=%%54%s", s.token, s.token[1:]) }
+
 // content is what handlers echo: every part of the request.
 func (s *sent) content() string {
 	trailer := ""
 	if s.trailer {
 		trailer = s.token
 	}
-	return echoed(s.route+s.token, s.token, "q="+s.token, repeated(s.token, s.body), trailer)
+	return echoed(s.route+s.token, s.token, s.query(), repeated(s.token, s.body), trailer)
 }
 
 func echoed(path, field, query, body, trailer string) string {
