@@ -28,7 +28,10 @@ func (c *conn) answerAll() bool {
 		n, err := parseHead(&cx.r.head, cx.buf[cx.next:], &c.srv.lim)
 		switch {
 		case err != nil:
-			cx.begin(0)
+			if err != errBodyLong { // where others end is not known
+				n = 0
+			}
+			cx.begin(n)
 			return c.refuse(err)
 		case n > 0:
 			cx.begin(n)
@@ -138,6 +141,9 @@ func (c *conn) answer() bool {
 		c.log(EndCut)
 		return false
 	}
+	if cx.state < stateStreamed && !cx.skips() {
+		cx.close = true
+	}
 	whole := cx.finish()
 	if c.srv.Access != nil {
 		c.logSent(ok, whole)
@@ -207,13 +213,57 @@ func (c *conn) refuse(err error) bool {
 	c.srv.stats.refused.Add(1)
 	refusal := &protocolError{Status: 400, Reason: "the request is malformed"}
 	errors.As(err, &refusal)
+	unread := true
+	if refusal == errBodyLong {
+		unread = !c.hearOut()
+	}
 	c.cx.fail(refusal.Status, refusal.Reason)
 	c.cx.finish()
 	if c.srv.Access != nil {
 		c.flush()
 		c.log(EndRefused)
 	}
-	return c.last(true)
+	return c.last(unread)
+}
+
+// hearOut reads a body before it is refused for the length that it announces, and
+// reports whether it has. Many clients look for an answer when they have sent the
+// request, and a proxy that is answered earlier may reset its connection to such
+// a client. One that waits for 100 (Continue) sends nothing, and a body of more
+// than lingerBytes is not waited for.
+func (c *conn) hearOut() bool {
+	cx := &c.cx
+	h, arrived := &cx.r.head, len(cx.buf)-cx.next
+	left := cx.bodyLeft - int64(arrived)
+	if h.chunked || left > lingerBytes || left > 0 && h.expect && arrived == 0 {
+		return false
+	}
+	return cx.sendEarlier() == nil && c.drop(left)
+}
+
+// drop reads and drops n bytes, and reports whether they came while lingering.
+func (c *conn) drop(n int64) bool {
+	if n <= 0 {
+		return true
+	}
+	if c.sock != nil {
+		c.sock.leave()
+	}
+	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
+	c.cx.readBy = deadline{}
+	c.armed = c.srv.clock.now(0) + lingering
+	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
+		return false
+	}
+	room := c.cx.take(32 << 10)
+	defer func() { c.dst = nil }()
+	for ; n > 0; n -= int64(c.n) {
+		c.dst = room[:min(n, int64(len(room)))]
+		if c.read() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // last sends what has been answered before the connection ends. With unread,
@@ -227,27 +277,18 @@ func (c *conn) last(unread bool) bool {
 	if !ok || half.CloseWrite() != nil {
 		return false
 	}
-	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
-	c.cx.readBy = deadline{}
-	c.armed = c.srv.clock.now(0) + lingering
-	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
+	if !c.drop(lingerBytes) {
 		return false
-	}
-	c.dst = c.cx.take(32 << 10)
-	defer func() { c.dst = nil }()
-	for n := 0; n < lingerBytes; n += c.n {
-		if c.read() != nil {
-			return false
-		}
 	}
 	// It sends on and on: the time that is left is for it to see the answer.
 	c.pauseBeforeReset()
 	return false
 }
 
-// How long, and for how many bytes, a connection that is about to be closed
-// reads on, and how long it then stays open without being read, so that the
-// client sees the response before the reset.
+// How long, and for how many bytes, a body that is too large is read before it is
+// refused, and a connection that is about to be closed reads on; and how long it
+// then stays open without being read, so that the client sees the response before
+// the reset.
 const (
 	lingering   = 5 * time.Second
 	lingerBytes = 16 << 20

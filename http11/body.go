@@ -243,6 +243,7 @@ func (c *exchange) fill(p []byte) error {
 	}
 	err := cn.read()
 	if err == nil {
+		c.taken += int64(cn.n)
 		return nil
 	}
 	cn.dst = nil
@@ -309,6 +310,20 @@ func (c *exchange) skipBody() bool {
 		}
 	}
 	return false
+}
+
+// skips reports whether skipBody is likely to: a chunked body of which much has
+// been read is taken for a large one.
+func (c *exchange) skips() bool {
+	switch {
+	case c.bodyState == bodyDone:
+		return true
+	case c.bodyState == bodyWrecked, c.unanswered():
+		return false
+	case c.r.head.chunked:
+		return c.taken <= skipBytes
+	}
+	return c.bodyLeft <= skipBytes
 }
 
 // unanswered reports whether the client still waits for 100 (Continue), so

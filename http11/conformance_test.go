@@ -255,7 +255,7 @@ var conformanceLengths = []conformanceCase{
 	{name: "length in quotes", section: "9110 8.6", input: post + "Content-Length: \"3\"\r\n\r\nabc", status: 400, closes: true},
 	{name: "empty length", section: "9110 8.6", input: post + "Content-Length:\r\n\r\n", status: 400, closes: true},
 	{name: "length in other digits", section: "9110 8.6", input: post + "Content-Length: \xd9\xa3\r\n\r\nabc", status: 400, closes: true},
-	{name: "length beyond the limit", section: "9110 15.5.14", input: post + "Content-Length: 65537\r\n\r\n", status: 413, closes: true},
+	{name: "length beyond the limit", section: "9110 15.5.14", input: post + "Content-Length: 65537\r\n\r\n" + strings.Repeat("a", 65537), status: 413, closes: true},
 	{name: "length of 2^64", section: "9110 8.6", input: post + "Content-Length: 18446744073709551616\r\n\r\n", status: 413, closes: true},
 	{name: "length of 2^64+3", section: "9110 8.6", input: post + "Content-Length: 18446744073709551619\r\n\r\nabc", status: 413, closes: true},
 	{name: "length of 40 digits", section: "9110 8.6", input: post + "Content-Length: " + strings.Repeat("9", 40) + "\r\n\r\n", status: 413, closes: true},

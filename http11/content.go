@@ -185,6 +185,9 @@ func (c *exchange) finish() bool {
 		c.freeze(0, false)
 	}
 	c.dropHeads()
+	if c.close && c.state == stateBody {
+		c.announceClose()
+	}
 	whole := c.head || c.declared < 0 || c.written == c.declared || !c.mayHaveContent()
 	switch {
 	case c.state == stateBody && c.announced >= 0 && c.declared < 0 && c.announced != c.written:

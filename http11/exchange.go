@@ -28,7 +28,7 @@ type exchange struct {
 	spare   []byte    // for the rest of a body: the read buffer after the first
 	source  io.Reader // of the body, where there is no conn
 	mount   mounted   // where there is no conn
-	taken   int64     // from source
+	taken   int64     // of the body, in bytes that source or the connection had
 	began   time.Time // for Access
 	sent    int64     // conn.sent when the request began
 	aborted bool

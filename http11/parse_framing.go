@@ -159,15 +159,15 @@ func (h *head) finish(buf []byte, lim *limits) error {
 		}
 		h.length = -1
 	}
-	if h.length > lim.bodyBytes {
-		return errBodyLong
-	}
 	if h.minor == 0 {
 		h.close = h.close || !h.keepAlive
 		h.expect = false // RFC 9110, section 10.1.1
-		return nil
+	} else {
+		h.expect = h.expect && h.length != 0
+		h.upgrade = h.option && h.seen&(1<<idUpgrade) != 0
 	}
-	h.expect = h.expect && h.length != 0
-	h.upgrade = h.option && h.seen&(1<<idUpgrade) != 0
+	if h.length > lim.bodyBytes {
+		return errBodyLong
+	}
 	return nil
 }

@@ -389,9 +389,9 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 		c.close = true
 	}
 	if c.close {
-		c.out = append(c.out, "Connection: close\r\n"...)
+		c.out = append(c.out, closeLine...)
 	} else if c.r.head.minor == 0 {
-		c.out = append(c.out, "Connection: keep-alive\r\n"...)
+		c.out = append(c.out, keepAliveLine...)
 	}
 	if c.announced >= 0 {
 		c.out = append(c.out, "Content-Length: "...)
@@ -403,4 +403,24 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	}
 	c.out = append(c.out, "\r\n"...)
 	c.content = len(c.out) - c.mark
+}
+
+// The fields that say whether the connection ends.
+const (
+	closeLine     = "Connection: close\r\n"
+	keepAliveLine = "Connection: keep-alive\r\n"
+)
+
+// announceClose adds to a head that is complete that the connection ends.
+func (c *exchange) announceClose() {
+	var old string
+	switch fields := c.out[c.mark+c.framing:]; {
+	case bytes.HasPrefix(fields, []byte(closeLine)):
+		return
+	case bytes.HasPrefix(fields, []byte(keepAliveLine)):
+		old = keepAliveLine
+	}
+	c.splice(c.framing, c.framing+len(old), []byte(closeLine))
+	c.digits += len(closeLine) - len(old)
+	c.content += len(closeLine) - len(old)
 }

@@ -216,24 +216,6 @@ type upper struct{ w io.Writer }
 func (u upper) Write(p []byte) (int, error) { return u.w.Write(bytes.ToUpper(p)) }
 func (u upper) Close() error                { _, err := io.WriteString(u.w, "end"); return err }
 
-// A client that sends more than the limit sees the answer.
-func TestUploadBeyondTheLimit(t *testing.T) {
-	eachEngine(t, func(t *testing.T) {
-		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
-		body := bytes.Repeat([]byte("x"), 6<<20)
-		for range 10 {
-			resp, err := http.Post("http://"+addr, "text/plain", bytes.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			if resp.StatusCode != 413 {
-				t.Errorf("status %d", resp.StatusCode)
-			}
-		}
-	})
-}
-
 // Every request that has begun has one access record, which says how it ended.
 func TestAccessSaysHowRequestsEnd(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {

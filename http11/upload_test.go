@@ -1,0 +1,133 @@
+package http11
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A client that sends more than the limit sees the answer.
+func TestUploadBeyondTheLimit(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
+		body := bytes.Repeat([]byte("x"), 6<<20)
+		for range 10 {
+			resp, err := http.Post("http://"+addr, "text/plain", bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 413 {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+		}
+	})
+}
+
+// So does one that sends its request whole before it looks for the answer, even
+// behind a proxy that closes its connection once there is one.
+func TestUploadBeyondTheLimitBehindAProxy(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		to := &url.URL{Scheme: "http", Host: serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})}
+		proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }})
+		defer proxy.Close()
+		for range 10 {
+			request := "Content-Length: 6291456\r\n\r\n" + strings.Repeat("x", 6<<20)
+			if status, _ := sendThenRead(t, proxy.Listener.Addr().String(), request); status != 413 {
+				t.Errorf("status %d", status)
+			}
+		}
+	})
+}
+
+// A client that waits for 100 (Continue), or announces more than is waited for,
+// is answered at once.
+func TestRefusedWithoutTheBody(t *testing.T) {
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
+		for _, fields := range []string{
+			"Expect: 100-continue\r\nContent-Length: 6291456\r\n\r\n", "Content-Length: 99999999\r\n\r\n",
+		} {
+			begin := time.Now()
+			if status, _ := sendThenRead(t, addr, fields); status != 413 || time.Since(begin) > lingering {
+				t.Errorf("%q: status %d after %v", fields, status, time.Since(begin))
+			}
+		}
+	})
+}
+
+// sendThenRead posts fields and a body, then reads the answer.
+func sendThenRead(t *testing.T, addr, request string) (status int, resp *http.Response) {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\n"+request); err != nil {
+		t.Error(err)
+		return 0, nil
+	}
+	if resp, err = http.ReadResponse(bufio.NewReader(nc), nil); err != nil {
+		t.Error(err)
+		return 0, nil
+	}
+	return resp.StatusCode, resp
+}
+
+// A response to a request whose body will not be read says that the connection
+// ends: else a client sends its next request on it.
+func TestAnswerBeforeTheEndOfABody(t *testing.T) {
+	const large = "Content-Length: 1000000\r\n\r\n"
+	eachEngine(t, func(t *testing.T) {
+		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
+			n, _ := strconv.ParseInt(c.Header("Read").String(), 10, 64) // 0 if there is none
+			io.CopyN(io.Discard, c.BodyReader(), n)                     // what is missing shows at the client
+			c.WriteString(strings.Repeat("y", 1000))
+		})})
+		for _, test := range []struct {
+			name, request string
+			closes        bool
+		}{
+			{"small", "Content-Length: 3\r\n\r\nabc", false},
+			{"small, to come", "Content-Length: 3\r\n\r\n", false},
+			{"chunked, arrived", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", false},
+			{"chunked, to come", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false},
+			{"chunked, read in part", "Read: 300000\r\nTransfer-Encoding: chunked\r\n\r\n7a120\r\n" + strings.Repeat("x", 400_000), true},
+			{"large", large, true},
+			{"large, begun", large + "abc", true},
+			{"waiting for 100", "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n", true},
+		} {
+			_, resp := sendThenRead(t, addr, test.request)
+			if resp == nil {
+				continue
+			}
+			if resp.StatusCode != 200 || resp.ContentLength != 1000 || resp.Close != test.closes {
+				t.Errorf("%s: %+v", test.name, resp)
+			}
+		}
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		io.WriteString(nc, "POST / HTTP/1.0\r\nConnection: keep-alive\r\n"+large)
+		resp, err := http.ReadResponse(bufio.NewReader(nc), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); len(body) != 1000 || !resp.Close {
+			t.Errorf("HTTP/1.0: %+v, %d bytes, %v", resp, len(body), err)
+		}
+	})
+}
