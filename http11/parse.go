@@ -71,7 +71,7 @@ func (h *head) parse(buf []byte, lim *limits) (n int, err error) {
 		}
 		return 0, err
 	}
-	return n, h.finish(buf, lim)
+	return n, h.finish(lim)
 }
 
 // requestLine parses up to the CR LF of the request line and returns what

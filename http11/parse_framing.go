@@ -142,7 +142,7 @@ func nextElement(list []byte) (element, rest []byte, more bool) {
 }
 
 // finish decides what the fields together mean.
-func (h *head) finish(buf []byte, lim *limits) error {
+func (h *head) finish(lim *limits) error {
 	if h.hosts == 0 && h.minor > 0 {
 		return errHostMissing
 	}

@@ -68,7 +68,7 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case name == "":
 		m.servePage(w)
 	case name == "history":
-		m.serveHistory(w, r)
+		m.serveHistory(w)
 	case name == "stream":
 		m.serveStream(w, r)
 	case name == "flight":
@@ -113,7 +113,7 @@ func (m *Monitor) servePage(w http.ResponseWriter) {
 }
 
 // serveHistory serves the figures and all samples that are kept.
-func (m *Monitor) serveHistory(w http.ResponseWriter, r *http.Request) {
+func (m *Monitor) serveHistory(w http.ResponseWriter) {
 	type figure struct {
 		Key     string `json:"key"`
 		Unit    string `json:"unit"`

@@ -39,7 +39,7 @@ func run(p *check.Pass) {
 	seen := map[site]bool{}
 	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
 		assign := cur.Node().(*ast.AssignStmt)
-		v, _ := grows(p, assign)
+		v := grows(p, assign)
 		if v == nil {
 			continue
 		}
@@ -58,7 +58,7 @@ func run(p *check.Pass) {
 func others(p *check.Pass, first *ast.AssignStmt, v *types.Var, loop ast.Stmt) (also []ast.Node) {
 	for _, use := range p.Uses(v) {
 		if assign, ok := use.Parent().Node().(*ast.AssignStmt); ok && assign != first && check.Within(assign, loop) && assign.Lhs[0] == use.Node() {
-			if grown, _ := grows(p, assign); grown == v {
+			if grown := grows(p, assign); grown == v {
 				also = append(also, assign)
 			}
 		}
@@ -66,29 +66,28 @@ func others(p *check.Pass, first *ast.AssignStmt, v *types.Var, loop ast.Stmt) (
 	return also
 }
 
-// grows returns the string variable that assign appends to, and what it
-// appends: s += x or s = s + x.
-func grows(p *check.Pass, assign *ast.AssignStmt) (*types.Var, ast.Expr) {
+// grows returns the string variable that assign appends to: s += x or s = s + x.
+func grows(p *check.Pass, assign *ast.AssignStmt) *types.Var {
 	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
-		return nil, nil
+		return nil
 	}
 	v := p.Var(assign.Lhs[0])
 	if !p.Local(v) || !check.IsString(v.Type()) {
-		return nil, nil
+		return nil
 	}
 	switch assign.Tok {
 	case token.ADD_ASSIGN:
-		return v, assign.Rhs[0]
+		return v
 	case token.ASSIGN:
 		e, ok := assign.Rhs[0].(*ast.BinaryExpr)
 		for ok && e.Op == token.ADD {
 			if p.Var(e.X) == v {
-				return v, nil
+				return v
 			}
 			e, ok = e.X.(*ast.BinaryExpr)
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // outermost returns the outermost loop around cur that v is declared before.
@@ -120,7 +119,7 @@ func restarts(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 			continue
 		}
 		for _, lhs := range assign.Lhs {
-			if grown, _ := grows(p, assign); lhs == use.Node() && grown != v && !joins(p, assign) {
+			if grown := grows(p, assign); lhs == use.Node() && grown != v && !joins(p, assign) {
 				return true
 			}
 		}

@@ -29,7 +29,7 @@ runtime.AddCleanup is the cheaper safety net.`,
 
 func run(p *check.Pass) {
 	p.Calls("runtime", []string{"SetFinalizer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
-		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(p, cur) {
+		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(cur) {
 			return
 		}
 		heat := p.HeatAt(cur)
@@ -46,7 +46,7 @@ func run(p *check.Pass) {
 
 // guarded reports whether the code at cur runs only if a switch is on: an if
 // whose condition is a single boolean.
-func guarded(p *check.Pass, cur inspector.Cursor) bool {
+func guarded(cur inspector.Cursor) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		branch, ok := at.Parent().Node().(*ast.IfStmt)
 		if !ok || at.Node() != branch.Body {

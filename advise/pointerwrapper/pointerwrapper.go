@@ -39,7 +39,7 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
 		decl := cur.Node().(*ast.FuncDecl)
 		fn, ok := p.Info.Defs[decl.Name].(*types.Func)
-		if !ok || decl.Recv != nil || !constructor(p, decl) {
+		if !ok || decl.Recv != nil || !constructor(decl) {
 			continue
 		}
 		named := check.NamedOf(fn.Signature().Results().At(0).Type())
@@ -82,7 +82,7 @@ func single(p *check.Pass, cur inspector.Cursor) {
 		}
 	}
 	decl := check.FuncDecl(cur)
-	if decl == nil || constructor(p, decl) && wrapper(named) && len(p.Uses(p.Info.Defs[decl.Name])) > 0 {
+	if decl == nil || constructor(decl) && wrapper(named) && len(p.Uses(p.Info.Defs[decl.Name])) > 0 {
 		return // its callers are flagged
 	}
 	boxed := !pointerShaped(st.Field(0).Type()) && p.BecomesInterface(cur)
@@ -213,7 +213,7 @@ func mutated(p *check.Pass, named *types.Named) bool {
 }
 
 // constructor reports whether decl is nothing but return &T{v}.
-func constructor(p *check.Pass, decl *ast.FuncDecl) bool {
+func constructor(decl *ast.FuncDecl) bool {
 	if decl.Body == nil || len(decl.Body.List) != 1 || decl.Type.Results.NumFields() != 1 {
 		return false
 	}

@@ -144,7 +144,7 @@ func repeats(p *check.Pass, cur inspector.Cursor, v *types.Var) (loop inspector.
 			}
 			return inspector.Cursor{}, nil
 		case ast.Stmt:
-			if rounds := p.Rounds(n); (rounds < 0 || rounds > 2*check.SmallLoop) && leavesNot(p, cur) {
+			if rounds := p.Rounds(n); (rounds < 0 || rounds > 2*check.SmallLoop) && leavesNot(cur) {
 				return at, nil
 			}
 		}
@@ -154,7 +154,7 @@ func repeats(p *check.Pass, cur inspector.Cursor, v *types.Var) (loop inspector.
 
 // leavesNot reports whether what follows the code at cur may go on with the
 // loop around it.
-func leavesNot(p *check.Pass, cur inspector.Cursor) bool {
+func leavesNot(cur inspector.Cursor) bool {
 	for at, ok := cur.NextSibling(); ok; at, ok = at.NextSibling() {
 		switch s := at.Node().(type) {
 		case *ast.ReturnStmt:

@@ -53,7 +53,7 @@ func run(p *check.Pass) {
 			heat = check.Hot // compiling costs so much that few calls matter
 		}
 		var edits []analysis.TextEdit
-		if hoist && name == "MustCompile" && valid(constant.StringVal(value)) && !longest(p, cur) {
+		if hoist && name == "MustCompile" && valid(constant.StringVal(value)) && !longest(cur) {
 			edits, _ = p.Hoist(cur, lower(check.FuncDecl(cur))+"Regexp")
 		}
 		p.Report(call, heat, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package variable", edits...)
@@ -174,7 +174,7 @@ func kept(p *check.Pass, cur inspector.Cursor) bool {
 }
 
 // longest reports whether the function changes how the pattern matches.
-func longest(p *check.Pass, cur inspector.Cursor) bool {
+func longest(cur inspector.Cursor) bool {
 	decl := check.FuncDecl(cur)
 	found := false
 	ast.Inspect(decl, func(n ast.Node) bool {

@@ -33,7 +33,7 @@ func run(p *check.Pass) {
 		}
 		timer := types.ExprString(sel.X)
 		fn, body := check.Func(cur)
-		if body == nil || !receives(p, timer) || received(p, cur, timer) || drained(p, fn, timer, call.Pos()) {
+		if body == nil || !receives(p, timer) || received(cur, timer) || drained(p, fn, timer, call.Pos()) {
 			return
 		}
 		p.ReportAs(call, check.Trap, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
@@ -62,7 +62,7 @@ func from(n ast.Node, timer string) bool {
 
 // received reports whether the timer's channel was received from just before
 // cur: in the select clause around it, or in a statement before it.
-func received(p *check.Pass, cur inspector.Cursor, timer string) bool {
+func received(cur inspector.Cursor, timer string) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncDecl, *ast.FuncLit:

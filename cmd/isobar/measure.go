@@ -50,7 +50,7 @@ func (a *app) measure(ctx context.Context, opts *measureOptions, sweep *sweepOpt
 	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, execute, s, path, id, &opts.output)
+	return a.finishRun(execute, s, path, id, &opts.output)
 }
 
 // resume goes on with a run exactly where it stopped.
@@ -82,7 +82,7 @@ func (a *app) resume(ctx context.Context, runID string, sweep *sweepOptions, out
 	if err != nil {
 		return err
 	}
-	return a.finishRun(ctx, execute, s, path, run.ID, output)
+	return a.finishRun(execute, s, path, run.ID, output)
 }
 
 // executor returns what measures the pending cells of a run and tells how many
@@ -117,7 +117,7 @@ func (a *app) openForRun() (s *store.Store, path string, unlock func(), err erro
 
 // finishRun measures what is pending of a run, reports the whole, and turns
 // failed cells and interruption into the exit code.
-func (a *app) finishRun(ctx context.Context, execute func(id int64) (failed int, err error), s *store.Store, path string, id int64, output *outputOptions) error {
+func (a *app) finishRun(execute func(id int64) (failed int, err error), s *store.Store, path string, id int64, output *outputOptions) error {
 	failed, err := execute(id)
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {

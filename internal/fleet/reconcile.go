@@ -97,7 +97,7 @@ func (s *sweep) purgeWork(ctx context.Context, number int) error {
 }
 
 // collectDead stores failures for the blocks that workers gave up.
-func (s *sweep) collectDead(ctx context.Context) error {
+func (s *sweep) collectDead() error {
 	batch, err := s.dead.FetchNoWait(fetchBatch)
 	if err != nil {
 		return fmt.Errorf("fetch dead messages: %w", err)

@@ -181,7 +181,7 @@ func (s *sweep) step(ctx context.Context) error {
 	}
 	if now.Sub(s.deadAt) > time.Second {
 		s.deadAt = now
-		if err := s.collectDead(ctx); err != nil {
+		if err := s.collectDead(); err != nil {
 			return err
 		}
 	}

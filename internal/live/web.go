@@ -150,7 +150,7 @@ func (f *webFeed) Close() error {
 func (p probe) open(ctx context.Context, client *http.Client, c Config) (sampler, error) {
 	switch p.place {
 	case pagePlace:
-		return openPage(ctx, client, p.url, c)
+		return openPage(ctx, client, p.url)
 	case varsPlace:
 		return openPoll(ctx, client, p.url, readVars, c)
 	default:
@@ -210,7 +210,7 @@ type page struct {
 // missed, each some hundred bytes.
 const longEvent = 8 << 20
 
-func openPage(ctx context.Context, client *http.Client, url string, c Config) (sampler, error) {
+func openPage(ctx context.Context, client *http.Client, url string) (sampler, error) {
 	body, err := get(ctx, client, url+"history")
 	if err != nil {
 		return nil, err

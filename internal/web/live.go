@@ -59,7 +59,7 @@ const (
 // serveEvents sends the progress of a run as server-sent events until it is
 // complete, the client leaves, or the store cannot be read.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	_, run, err := s.find("run", r.PathValue("run"))
+	_, run, err := s.find(r.PathValue("run"))
 	if err != nil {
 		http.Error(w, text.Clean(err.Error()), errorFrame(err).status)
 		return
@@ -97,7 +97,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-tick.C:
 		}
-		if _, run, err = s.find("run", r.PathValue("run")); err != nil {
+		if _, run, err = s.find(r.PathValue("run")); err != nil {
 			send("event: trouble\ndata: " + text.Clean(err.Error()) + "\n\n")
 			return
 		}
@@ -106,7 +106,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // serveReport sends the self-contained file of a run.
 func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
-	from, stored, err := s.find("run", r.PathValue("run"))
+	from, stored, err := s.find(r.PathValue("run"))
 	if err != nil {
 		s.write(w, errorFrame(err))
 		return

@@ -117,7 +117,7 @@ func number(what, text string) (int64, error) {
 
 // find returns the store and the run that an address names by number, or as
 // "last".
-func (s *Server) find(what, id string) (*store.Store, store.Run, error) {
+func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	from, err := s.source.get()
 	if err != nil {
 		return nil, store.Run{}, err
@@ -126,7 +126,7 @@ func (s *Server) find(what, id string) (*store.Store, store.Run, error) {
 		run, err := from.Last()
 		return from, run, err
 	}
-	n, err := number(what, id)
+	n, err := number("run", id)
 	if err != nil {
 		return nil, store.Run{}, err
 	}
@@ -194,7 +194,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, stored, err := s.find("run", r.PathValue("run"))
+	from, stored, err := s.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, run, err := s.find("run", r.PathValue("run"))
+	from, run, err := s.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	var metas [2]text.Meta
 	var sides [2]*stat.Analysis
 	for i, id := range []string{body.A, body.B} {
-		from, run, err := s.find("run", id)
+		from, run, err := s.find(id)
 		if err != nil {
 			return nil, err
 		}

@@ -103,13 +103,13 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 		look, _ := lookOf(s, t.row)
 		d.mark(look, point{x.at(t.memory.Median), y.at(t.own.Median)})
 	}
-	nameFrontier(s, d, f, frontier, x, y)
+	nameFrontier(d, f, frontier, x, y)
 	return d.done()
 }
 
 // nameFrontier writes the names of configurations beside their marks, where
 // there is room for them.
-func nameFrontier(s *text.Section, d *drawing, f frame, frontier []tradeoff, x, y scale) {
+func nameFrontier(d *drawing, f frame, frontier []tradeoff, x, y scale) {
 	const letter, height = 8.6, 17.0 // of narrow screens
 	var taken []point                // the left ends and base lines of names; they end at right
 	var ends []float64

@@ -65,7 +65,7 @@ func Ratios(s *text.Section, id string) *Plot {
 	}
 	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.Name,
 		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.", Legend: verdictLegend(shown)}
-	p.Panels = []Panel{{"", ratioChart(s, p.ID+"-0", "Ratios of B to A, "+s.Name, shown, lo, hi)}}
+	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios of B to A, "+s.Name, shown, lo, hi)}}
 	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2, Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
 	for _, r := range shown {
 		c := r.c
@@ -74,7 +74,7 @@ func Ratios(s *text.Section, id string) *Plot {
 	return p
 }
 
-func ratioChart(s *text.Section, id, title string, shown []ratioRow, lo, hi float64) template.HTML {
+func ratioChart(id, title string, shown []ratioRow, lo, hi float64) template.HTML {
 	const rowHeight = 36
 	f := frame{left: 8, top: 4, right: 472, bottom: 4 + rowHeight*float64(len(shown))}
 	description := "Ratios with intervals."
@@ -139,7 +139,7 @@ func ByMachine(s *text.Section, id string) *Plot {
 	}
 	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name, Legend: verdictLegend(finite),
 		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change."}
-	p.Panels = []Panel{{"", ratioChart(s, p.ID+"-0", "Ratios by machine, "+s.Name, finite, lo, hi)}}
+	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios by machine, "+s.Name, finite, lo, hi)}}
 	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2, Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
 	for _, r := range finite {
 		p.Table.Add(r.name+r.note, string(r.c.Verdict), s.Format(metric, r.c.AValue), s.Format(metric, r.c.BValue), text.Ratio(r.c.Ratio), text.Interval(r.c.Lo, r.c.Hi), strconv.Itoa(r.c.Pairs))
