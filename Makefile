@@ -1,7 +1,7 @@
 # make test   everything that CI runs, with a line for each part and its time
 # make bench  ours against peers, and the lab's own overhead: tables with intervals
 # make soak   the long-running and statistical tests
-# make lint   vet and staticcheck
+# make lint   gofmt, vet, staticcheck, unparam
 # make fmt    gofmt
 
 GO       ?= go
@@ -44,6 +44,7 @@ vet:
 staticcheck:
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags isobar_debug ./...
+	$(GO) tool unparam ./...
 
 cross:
 	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
