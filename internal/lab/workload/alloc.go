@@ -12,7 +12,7 @@ func init() {
 	Register(&Workload{
 		Name:    "alloc",
 		Summary: "allocate linked objects, compute, keep a share of them: pressure on the collector",
-		Params: withBudget("1_000_000", "30s",
+		Params: WithBudget("1_000_000", "30s",
 			Param{Name: "size", Default: "10KiB", Help: "size of an object's data", Check: BytesRange(0, 1<<30)},
 			Param{Name: "refs", Default: "3", Help: "references to base objects: drawn from 1 to this", Check: IntRange(1, 1000)},
 			Param{Name: "work", Default: "1000", Help: "square roots computed in an operation", Check: IntRange(0, 1_000_000_000)},
@@ -44,7 +44,7 @@ type object struct {
 // carries its number instead of a reading of the clock; and random numbers come
 // from the cell's seed, so that equal seeds make equal objects.
 type alloc struct {
-	budget
+	Budgeted
 	size, refs, work int
 	retain           float64 // share, 0 to 1
 	rng              *rand.Rand
@@ -55,18 +55,18 @@ type alloc struct {
 }
 
 func newAlloc(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: alloc: %w", err)
 	}
 	p := env.Params
 	a := &alloc{
-		budget: b,
-		size:   p.Bytes("size"),
-		refs:   p.Int("refs"),
-		work:   p.Int("work"),
-		retain: p.Float("retain") / 100,
-		rng:    rand.New(rand.NewPCG(env.Seed, 0x616c6c6f63)),
+		Budgeted: b,
+		size:     p.Bytes("size"),
+		refs:     p.Int("refs"),
+		work:     p.Int("work"),
+		retain:   p.Float("retain") / 100,
+		rng:      rand.New(rand.NewPCG(env.Seed, 0x616c6c6f63)),
 	}
 	a.kept = newRetained(p.Int("retained"), a.rng)
 	for i := range int64(baseObjects) {

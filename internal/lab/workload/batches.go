@@ -13,9 +13,9 @@ func init() {
 	Register(&Workload{
 		Name:    "batches",
 		Summary: "process batches of ticks under the controller of seed document 000, or without",
-		Params: withBudget("0", "2s",
+		Params: WithBudget("0", "2s",
 			Param{Name: "toggle", Default: "off", Help: "on: the collector is off during a batch and forced at intervals, as in the document", Check: OnOff},
-			Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: DurationRange(time.Millisecond, maxDuration)},
+			Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: DurationRange(time.Millisecond, MaxDuration)},
 			Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: IntRange(1, 1_000_000)},
 			Param{Name: "garbage", Default: "0", Help: "bytes that each tick allocates beside the pool", Check: BytesRange(0, 1<<20)},
 			Param{Name: "live", Default: "10MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
@@ -30,26 +30,26 @@ func init() {
 // and there is nothing to collect; --garbage gives the collector something to do.
 // The workload hybrid is the same idea under this module's own controller.
 type batches struct {
-	budget
+	Budgeted
 	processor *seedProcessor
 	ticks     int
 	garbage   []byte // the latest
 	bytes     int
-	store     *treeStore
+	store     *TreeStore
 	ctl       *countingController // nil without
 	stop      chan struct{}
 	ended     chan struct{}
 }
 
 func newBatches(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: batches: %w", err)
 	}
 	p := env.Params
-	t := &batches{budget: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage")}
-	trees := max(p.Bytes("live")/treeBytes, 1)
-	t.store = newTreeStore(trees, trees, t.processor.rng)
+	t := &batches{Budgeted: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage")}
+	trees := max(p.Bytes("live")/TreeBytes, 1)
+	t.store = NewTreeStore(trees, trees, t.processor.rng)
 	if p.Bool("toggle") {
 		t.ctl = newCountingController()
 		t.stop, t.ended = make(chan struct{}), make(chan struct{})

@@ -11,7 +11,7 @@ func init() {
 	Register(&Workload{
 		Name:    "buffers",
 		Summary: "moving average and volatility over column buffers, pooled in several ways",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "pool", Default: "mutex", Help: "none: new buffers each time; mutex: one list, one lock; sharded: a list for each P; syncpool: sync.Pool", Check: OneOf("none", "mutex", "sharded", "syncpool")},
 			Param{Name: "rows", Default: "1_000", Help: "ticks that an operation analyses", Check: IntRange(2, 10_000_000)},
 			Param{Name: "window", Default: "20", Help: "ticks in the moving average", Check: IntRange(1, 10_000_000)},
@@ -26,7 +26,7 @@ func init() {
 // obtains a buffer of price, volume and time columns, copies a stretch of
 // ticks into it, computes over it and gives it back.
 type buffers struct {
-	budget
+	Budgeted
 	pool         columnPool
 	rows, window int
 	ticks        []tick.Tick // read-only; operations begin at different places of it
@@ -42,17 +42,17 @@ type buffersWorker struct {
 const buffersTicks = 1 << 14
 
 func newBuffers(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: buffers: %w", err)
 	}
 	p := env.Params
 	t := &buffers{
-		budget:  b,
-		rows:    p.Int("rows"),
-		window:  p.Int("window"),
-		ticks:   make([]tick.Tick, buffersTicks),
-		workers: make([]buffersWorker, p.Int("goroutines")),
+		Budgeted: b,
+		rows:     p.Int("rows"),
+		window:   p.Int("window"),
+		ticks:    make([]tick.Tick, buffersTicks),
+		workers:  make([]buffersWorker, p.Int("goroutines")),
 	}
 	if t.window > t.rows {
 		return nil, fmt.Errorf("workload: buffers: a window of %d is wider than the %d rows: lower --window or raise --rows", t.window, t.rows)

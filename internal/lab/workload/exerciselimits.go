@@ -3,6 +3,7 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +20,7 @@ func init() {
 	Register(&Workload{
 		Name:    "exercise-limits",
 		Summary: "where the allocation exercises end: their trade-offs, and when not to",
-		Params: withBudget("0", "1s",
+		Params: WithBudget("0", "1s",
 			Param{Name: "limit", Default: "concat3", Help: "what to do: " + strings.Join(limitNames(), ", "), Check: OneOf(limitNames()...)},
 		),
 		New: newExerciseLimits,
@@ -31,15 +32,20 @@ func init() {
 // names of a pair begin alike. Each operation keeps what the document's code
 // would keep, and leaves on the stack what it would leave there.
 type exerciseLimits struct {
-	budget
-	in    *exerciseInput
+	Budgeted
 	do    func(*limitState)
 	state *limitState
 }
 
 // A limitState belongs to the one worker.
 type limitState struct {
-	*exerciseInput
+	turn  uint64 // counts operations; they take their varying values from it
+	msg   string
+	line  []byte   // 200 bytes
+	words []string // 3
+	ints  []int    // 1,000
+	tags  []string
+	buf   []byte // memory that the caller owns
 	sum   uint64
 	short []byte // 32 bytes
 	names map[string]int
@@ -48,32 +54,39 @@ type limitState struct {
 }
 
 var limitCases = map[string]func(*limitState){
-	"convert-short":   func(s *limitState) { s.sum += sumString(string(s.short)) },
+	"convert-short":   func(s *limitState) { s.sum += limitSumString(string(s.short)) },
 	"convert-lookup":  func(s *limitState) { s.sum += uint64(s.names[string(s.line)]) },
-	"convert-slice":   func(s *limitState) { s.sum += sumBytes(s.short) },
-	"concat3":         func(s *limitState) { sinkString = s.fields[0] + s.fields[1] + s.fields[2] },
+	"convert-slice":   func(s *limitState) { s.sum += limitSumBytes(s.short) },
+	"concat3":         func(s *limitState) { limitString = s.words[0] + s.words[1] + s.words[2] },
 	"concat3-builder": limitBuilder,
 	"append4":         func(s *limitState) { s.sum += appended(s.ints[:4]) },
 	"append4-sized":   func(s *limitState) { s.sum += appendedSized(s.ints[:4]) },
-	"buffer32":        func(s *limitState) { sinkBytes = append(make([]byte, 0, 32), s.short...) },
+	"buffer32":        func(s *limitState) { limitBytes = append(make([]byte, 0, 32), s.short...) },
 	"buffer32-pool":   limitPool,
 	"predicate":       limitPredicate,
 	"predicate-typed": limitPredicateTyped,
-	"box-small":       func(s *limitState) { s.turn++; sinkNode = int(s.turn % 256) },
-	"box-large":       func(s *limitState) { s.turn++; sinkNode = int(s.turn%256 + 1<<20) },
+	"box-small":       func(s *limitState) { s.turn++; limitAny = int(s.turn % 256) },
+	"box-large":       func(s *limitState) { s.turn++; limitAny = int(s.turn%256 + 1<<20) },
 	"json-marshal":    limitMarshal,
 	"json-written":    limitWritten,
 	"files-deferred":  func(s *limitState) { s.sum += uint64(must(filesDeferred(s.paths))) },
 	"files-extracted": func(s *limitState) { s.sum += uint64(must(filesExtracted(s.paths))) },
-	"malloc-16":       func(s *limitState) { sinkBytes = make([]byte, 16) },
-	"malloc-32768":    func(s *limitState) { sinkBytes = make([]byte, 32768) },
-	"timer-dropped":   func(s *limitState) { sinkTimer = time.After(time.Hour) },
+	"malloc-16":       func(s *limitState) { limitBytes = make([]byte, 16) },
+	"malloc-32768":    func(s *limitState) { limitBytes = make([]byte, 32768) },
+	"timer-dropped":   func(s *limitState) { limitTimer = time.After(time.Hour) },
 }
 
-// sinkTimer is the last timer's channel; it belongs to the one worker.
-//
-//lint:ignore U1000 only written
-var sinkTimer <-chan time.Time
+// What the last operation made; they belong to the one worker.
+var (
+	//lint:ignore U1000 only written
+	limitBytes []byte
+	//lint:ignore U1000 only written
+	limitString string
+	//lint:ignore U1000 only written
+	limitAny any
+	//lint:ignore U1000 only written
+	limitTimer <-chan time.Time
+)
 
 func limitNames() []string {
 	names := make([]string, 0, len(limitCases))
@@ -85,21 +98,47 @@ func limitNames() []string {
 }
 
 func newExerciseLimits(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: exercise-limits: %w", err)
 	}
 	name := env.Params.String("limit")
-	s := &limitState{exerciseInput: newExerciseInput(env.Seed), names: map[string]int{}}
-	s.short = s.line[:32]
-	s.names[string(s.line)] = 1
-	s.pool.New = func() any { b := make([]byte, 0, 32); return &b }
+	s := newLimitState(env.Seed)
 	if strings.HasPrefix(name, "files-") {
 		if s.paths, err = someFiles(10); err != nil {
 			return nil, fmt.Errorf("workload: exercise-limits: files to open: %w: set TMPDIR to a directory with room", err)
 		}
 	}
-	return &exerciseLimits{budget: b, in: s.exerciseInput, do: limitCases[name], state: s}, nil
+	return &exerciseLimits{Budgeted: b, do: limitCases[name], state: s}, nil
+}
+
+func newLimitState(seed uint64) *limitState {
+	rng := rand.New(rand.NewPCG(seed, 0x6c696d69))
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = 'a' + byte(rng.IntN(26))
+		}
+		return string(b)
+	}
+	s := &limitState{
+		turn: rng.Uint64N(1 << 30), msg: word(40), line: []byte(word(200)), words: []string{word(5), word(6), word(7)},
+		tags: []string{word(10), word(10), word(10)}, buf: make([]byte, 0, 1024), names: map[string]int{},
+	}
+	for range 1000 {
+		s.ints = append(s.ints, rng.IntN(1<<20))
+	}
+	s.short = s.line[:32]
+	s.names[string(s.line)] = 1
+	s.pool.New = func() any { b := make([]byte, 0, 32); return &b }
+	return s
+}
+
+// A limitMessage is what json-marshal and json-written write.
+type limitMessage struct {
+	ID   uint64
+	Name string
+	Tags []string
 }
 
 // someFiles makes n small files in a directory of their own.
@@ -131,7 +170,7 @@ func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
 // Report adds what is live after a collection, for each operation: what an
 // operation leaves behind although nothing refers to it any more.
 func (t *exerciseLimits) Report(rec *cell.Record) {
-	sinkBytes, sinkString, sinkNode, sinkTimer = nil, "", nil, nil
+	limitBytes, limitString, limitAny, limitTimer = nil, "", nil, nil
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.GC() // what has a finalizer takes two
@@ -148,13 +187,29 @@ func (t *exerciseLimits) Close() error {
 	return nil
 }
 
+//go:noinline
+func limitSumString(s string) (sum uint64) {
+	for i := range len(s) {
+		sum = sum*31 + uint64(s[i])
+	}
+	return sum
+}
+
+//go:noinline
+func limitSumBytes(b []byte) (sum uint64) {
+	for _, c := range b {
+		sum = sum*31 + uint64(c)
+	}
+	return sum
+}
+
 func limitBuilder(s *limitState) {
 	var b strings.Builder
-	b.Grow(len(s.fields[0]) + len(s.fields[1]) + len(s.fields[2]))
-	b.WriteString(s.fields[0])
-	b.WriteString(s.fields[1])
-	b.WriteString(s.fields[2])
-	sinkString = b.String()
+	b.Grow(len(s.words[0]) + len(s.words[1]) + len(s.words[2]))
+	b.WriteString(s.words[0])
+	b.WriteString(s.words[1])
+	b.WriteString(s.words[2])
+	limitString = b.String()
 }
 
 func limitPool(s *limitState) {
@@ -221,12 +276,11 @@ func countAbove(in []int, a above) (n uint64) {
 
 func limitMarshal(s *limitState) {
 	s.turn++
-	b, err := json.Marshal(exerciseMessage{s.turn, s.msg, s.tags})
+	b, err := json.Marshal(limitMessage{s.turn, s.msg, s.tags})
 	if err != nil {
 		panic(err) // of a plain struct: a mistake of ours
 	}
-	s.out.Write(b)
-	s.sum += s.out.take()
+	s.sum += limitSumBytes(b)
 }
 
 // limitWritten stands for code that a generator writes: no reflection, one
@@ -248,8 +302,7 @@ func limitWritten(s *limitState) {
 	}
 	b = append(b, "]}"...)
 	s.buf = b
-	s.out.Write(b)
-	s.sum += s.out.take()
+	s.sum += limitSumBytes(b)
 }
 
 func must(n int, err error) int {

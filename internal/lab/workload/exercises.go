@@ -13,7 +13,7 @@ func init() {
 	Register(&Workload{
 		Name:    "exercises",
 		Summary: "the eighteen allocation exercises: what a pattern costs, and what its remedy costs",
-		Params: withBudget("0", "300ms",
+		Params: WithBudget("0", "300ms",
 			Param{Name: "exercise", Default: "1", Help: "number of the exercise (without --variant: all of them, or of those named, every variant): " + exerciseList(), Check: IntRange(1, len(exerciseCases))},
 			Param{Name: "variant", Default: "before", Help: "before, after, or another that the exercise has: " + exerciseVariants(), Check: checkVariant},
 		),
@@ -46,7 +46,7 @@ func everyExercise() []Case {
 // kept from being inlined where the document's effect depends on it, and a
 // variant named inlined shows the other case.
 type exercises struct {
-	budget
+	Budgeted
 	in *exerciseInput
 	op func(*exerciseInput) uint64
 }
@@ -130,7 +130,7 @@ func checkVariant(s string) error {
 }
 
 func newExercises(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: exercises: %w", err)
 	}
@@ -140,7 +140,7 @@ func newExercises(env Env) (Task, error) {
 	if op == nil {
 		return nil, fmt.Errorf("workload: exercises: exercise %d (%s) has no variant %q: it has %s", n, c.name, variant, strings.Join(variantNames(c), ", "))
 	}
-	t := &exercises{budget: b, in: newExerciseInput(env.Seed), op: op}
+	t := &exercises{Budgeted: b, in: newExerciseInput(env.Seed), op: op}
 	if c.prepare != nil {
 		c.prepare(t.in)
 	}

@@ -10,7 +10,7 @@ func init() {
 	Register(&Workload{
 		Name:    "gccost",
 		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
-		Params: withBudget("60", "0",
+		Params: WithBudget("60", "0",
 			Param{Name: "beside", Default: "nothing", Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 slots for tasks)", Check: OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
 			Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: IntRange(1, 100_000_000)},
 		),
@@ -23,33 +23,43 @@ func init() {
 // document 004, section 1.1 (the task arena is not traversed). An operation is
 // runtime.GC().
 type gcCost struct {
-	budget
-	byPointer map[pointerKey]struct{}
-	byNumber  map[scalarKey]struct{}
+	Budgeted
+	byPointer map[byPointer]struct{}
+	byNumber  map[byNumber]struct{}
 	arena     *taskArena
 	count     atomic.Int64 // publishes nothing
 }
 
+// A byPointer and a byNumber are the keys of exercise 13.
+type (
+	tenant    struct{ id uint64 }
+	byPointer struct {
+		tenant *tenant
+		id     uint64
+	}
+	byNumber struct{ tenant, id uint64 }
+)
+
 func newGCCost(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: gccost: %w", err)
 	}
-	t, keys := &gcCost{budget: b}, uint64(env.Params.Int("keys"))
+	t, keys := &gcCost{Budgeted: b}, uint64(env.Params.Int("keys"))
 	switch env.Params.String("beside") {
 	case "map-pointers":
-		t.byPointer = make(map[pointerKey]struct{}, keys)
-		tenants := make([]*exerciseTenant, 1000)
+		t.byPointer = make(map[byPointer]struct{}, keys)
+		tenants := make([]*tenant, 1000)
 		for i := range tenants {
-			tenants[i] = &exerciseTenant{uint64(i)}
+			tenants[i] = &tenant{uint64(i)}
 		}
 		for i := range keys {
-			t.byPointer[pointerKey{tenants[i%1000], i}] = struct{}{}
+			t.byPointer[byPointer{tenants[i%1000], i}] = struct{}{}
 		}
 	case "map-numbers":
-		t.byNumber = make(map[scalarKey]struct{}, keys)
+		t.byNumber = make(map[byNumber]struct{}, keys)
 		for i := range keys {
-			t.byNumber[scalarKey{i % 1000, i}] = struct{}{}
+			t.byNumber[byNumber{i % 1000, i}] = struct{}{}
 		}
 	case "arena-empty":
 		t.arena = new(taskArena)

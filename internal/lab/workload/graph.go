@@ -11,7 +11,7 @@ func init() {
 	Register(&Workload{
 		Name:    "graph",
 		Summary: "build, walk and drop a binary tree beside another one that stays",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "nodes", Default: "1_000_000", Help: "nodes of each tree", Check: IntRange(1, 100_000_000)},
 			Param{Name: "layout", Default: "pointers", Help: "pointers: a heap object a node; arena: typed chunks on the heap, freed at once; slab: handles into memory that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
 		),
@@ -24,7 +24,7 @@ func init() {
 // walks it to the same sum. One tree stays for as long as the task runs, so that each cycle
 // finds it; each operation builds a second one, walks it and drops it.
 type graph struct {
-	budget
+	Budgeted
 	nodes int
 	trees treeLayout
 	live  func() uint64 // walks the tree that stays
@@ -39,11 +39,11 @@ type treeLayout interface {
 }
 
 func newGraph(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: graph: %w", err)
 	}
-	t := &graph{budget: b, nodes: env.Params.Int("nodes"), built: env.Seed}
+	t := &graph{Budgeted: b, nodes: env.Params.Int("nodes"), built: env.Seed}
 	switch env.Params.String("layout") {
 	case "pointers":
 		t.trees = pointerTrees{}

@@ -54,7 +54,7 @@ func init() {
 			Help: "http11 with that request memory: " + strings.Join(servers, ", ") + "; or " + netHTTP},
 		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness", Check: OneOf("goroutines", "readiness")},
 		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
-		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, maxDuration)},
+		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, MaxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
 		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.UnsafeAlloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
 		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
@@ -79,7 +79,7 @@ type httpServer struct {
 	half    map[string]float64 // what the load says of half-open connections
 	stop    func(context.Context) error
 	served  chan error
-	store   *treeStore
+	store   *TreeStore
 	ctl     *gcctl.Controller // nil without
 	stats   func() http11.Stats
 }
@@ -97,8 +97,8 @@ func newHTTP(env Env) (Task, error) {
 		return nil, fmt.Errorf("workload: http: %w", err)
 	}
 	t := &httpServer{params: p, beside: env.Beside, address: l.Addr().String(), served: make(chan error, 1)}
-	if n := p.Bytes("live") / treeBytes; n > 0 {
-		t.store = newTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x68747470)))
+	if n := p.Bytes("live") / TreeBytes; n > 0 {
+		t.store = NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x68747470)))
 	}
 	if t.ctl, err = startController("http", p, nil); err != nil {
 		return nil, errors.Join(err, l.Close())

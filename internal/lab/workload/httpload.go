@@ -34,9 +34,9 @@ var loadParams = []Param{
 	{Name: "halfopen", Default: "0", Help: "further connections that begin a request and send no more", Check: IntRange(0, 100_000)},
 	{Name: "body", Default: "0", Help: "bytes of a POST's body; 0: GET", Check: BytesRange(0, 1<<30)},
 	{Name: "headers", Default: "8", Help: "header fields of a request besides Host", Check: IntRange(0, 100)},
-	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle", Check: DurationRange(time.Microsecond, maxDuration)},
-	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none", Check: DurationRange(0, maxDuration)},
-	{Name: "duration", Default: "5s", Help: "requests due later are not sent", Check: DurationRange(time.Millisecond, maxDuration)},
+	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle", Check: DurationRange(time.Microsecond, MaxDuration)},
+	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none", Check: DurationRange(0, MaxDuration)},
+	{Name: "duration", Default: "5s", Help: "requests due later are not sent", Check: DurationRange(time.Millisecond, MaxDuration)},
 }
 
 func loadConfig(p Params) load.Config {

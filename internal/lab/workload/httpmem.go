@@ -28,7 +28,7 @@ func init() {
 	Register(&Workload{
 		Name:    "httpmem",
 		Summary: "build and read the same HTTP request in each kind of request memory",
-		Params: withBudget("0", "5s",
+		Params: WithBudget("0", "5s",
 			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
 				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
 					", or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)"},
@@ -51,7 +51,7 @@ func init() {
 // shape=typical, large and headers; shape=line, with workers=0 for throughput;
 // held=100; held=1000. Collections are in every record.
 type httpMem struct {
-	budget
+	Budgeted
 	shape    *httpShape
 	requests *http11.Requests // nil for heap and goarena
 	goArena  bool
@@ -89,12 +89,12 @@ type regionRequest struct {
 }
 
 func newHTTPMem(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: httpmem: %w", err)
 	}
 	p := env.Params
-	t := &httpMem{budget: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
+	t := &httpMem{Budgeted: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
 	switch name := p.String("mode"); name {
 	case "heap", "goarena":
 		if p.Bool("offheap") {
@@ -136,25 +136,31 @@ func newHTTPMem(env Env) (Task, error) {
 	return t, nil
 }
 
-// newHTTPShape returns a request of that shape, in which a number depends on the
-// seed.
-func newHTTPShape(name string, seed uint64) *httpShape {
-	s := &httpShape{parts: []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}}
+// HTTPRequest returns the request that --shape names: method, path, then names and
+// values of headers; and the body. A number in it depends on the seed.
+func HTTPRequest(shape string, seed uint64) (parts []string, body []byte) {
+	parts = []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}
 	headers := []string{
 		"Host", "api.example.com", "User-Agent", "Mozilla/5.0 (X11; Linux x86_64)", "Accept", "application/json",
 		"Accept-Encoding", "gzip, deflate, br", "Content-Type", "application/json", "Content-Length", "512",
 		"Authorization", "Bearer 0123456789abcdef", "X-Request-Id", "4bf92f3577b34da6",
 	}
-	switch name {
+	switch shape {
 	case "typical":
-		s.parts, s.body = append(s.parts, headers...), bytes.Repeat([]byte("x"), 512)
+		return append(parts, headers...), bytes.Repeat([]byte("x"), 512)
 	case "large":
-		s.parts, s.body = append(s.parts, headers...), bytes.Repeat([]byte("x"), 64<<10)
+		return append(parts, headers...), bytes.Repeat([]byte("x"), 64<<10)
 	case "headers":
 		for i := range 32 {
-			s.parts = append(s.parts, fmt.Sprintf("X-Custom-Header-%02d", i), fmt.Sprintf("value number %02d", i))
+			parts = append(parts, fmt.Sprintf("X-Custom-Header-%02d", i), fmt.Sprintf("value number %02d", i))
 		}
 	}
+	return parts, nil
+}
+
+func newHTTPShape(name string, seed uint64) *httpShape {
+	s := new(httpShape)
+	s.parts, s.body = HTTPRequest(name, seed)
 	for _, part := range s.parts {
 		s.partBytes += len(part)
 	}

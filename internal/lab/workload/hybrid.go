@@ -19,9 +19,9 @@ func init() {
 		Summary: "process market ticks that arrive in bursts beside a live heap, under a GC controller",
 		Params: append([]Param{
 			{Name: "tickrate", Default: "40_000", Help: "ticks due each second of a burst", Check: IntRange(1, 100_000_000)},
-			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, maxDuration)},
-			{Name: "idle", Default: "80ms", Help: "time without ticks after each burst", Check: DurationRange(0, maxDuration)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed", Check: DurationRange(time.Millisecond, maxDuration)},
+			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, MaxDuration)},
+			{Name: "idle", Default: "80ms", Help: "time without ticks after each burst", Check: DurationRange(0, MaxDuration)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed", Check: DurationRange(time.Millisecond, MaxDuration)},
 			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
@@ -55,7 +55,7 @@ type hybrid struct {
 	walk    *tick.Walk
 	next    tick.Tick
 	symbols map[string]*symbolStats
-	store   *treeStore
+	store   *TreeStore
 
 	ctl     *gcctl.Controller // nil without
 	section gcctl.Section     // open from the first tick of a burst to its last
@@ -88,8 +88,8 @@ func newHybrid(env Env) (Task, error) {
 	for _, s := range h.walk.Symbols() {
 		h.symbols[s] = new(symbolStats)
 	}
-	trees := max(p.Bytes("live")/treeBytes, 1)
-	h.store = newTreeStore(trees, trees, rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
+	trees := max(p.Bytes("live")/TreeBytes, 1)
+	h.store = NewTreeStore(trees, trees, rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
 	if h.ctl, err = startController("hybrid", p, nil); err != nil {
 		return nil, err
 	}

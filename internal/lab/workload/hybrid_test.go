@@ -84,7 +84,7 @@ func TestHybridKeepsItsLiveHeap(t *testing.T) {
 	if _, dues, err := driveOpen(h); err != nil || len(dues) != 1000 {
 		t.Fatalf("%d ticks, %v", len(dues), err)
 	}
-	if got := len(h.store.trees) * treeBytes; got != 1<<20 {
+	if got := len(h.store.trees) * TreeBytes; got != 1<<20 {
 		t.Errorf("%d bytes of trees, want %d", got, 1<<20)
 	}
 	var ticks int64

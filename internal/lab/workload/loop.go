@@ -27,7 +27,7 @@ func init() {
 	Register(&Workload{
 		Name:    "loop",
 		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
-		Params: withBudget("2_000_000", "0", append([]Param{
+		Params: WithBudget("2_000_000", "0", append([]Param{
 			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // Env.Ingress knows which there are
 			{Name: "mode", Default: "submit", Help: "submit: as many as may be in flight; pingpong: one, whose reply is awaited", Check: OneOf("submit", "pingpong")},
 			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: IntRange(1, 16)},
@@ -63,11 +63,11 @@ type IngressLoop interface {
 // mode pingpong the round trip, with --burst the whole burst), without forced
 // collections; response time is that from submission to the start of the task.
 type loop struct {
-	budget
+	Budgeted
 	seed      uint64
 	in        IngressLoop
 	producers []*loopProducer
-	live      *treeStore
+	live      *TreeStore
 	pingpong  bool
 	burst     int64
 	gcEvery   int64
@@ -117,13 +117,13 @@ const stride = 64
 const stalled = 20 * time.Second
 
 func newLoop(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: loop: %w", err)
 	}
 	p := env.Params
 	l := &loop{
-		budget: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong", burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
+		Budgeted: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong", burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
 		submits: latency.NewRecorder(), starts: latency.NewRecorder(),
 	}
 	name, switches := p.String("ingress"), map[string]bool{}
@@ -144,8 +144,8 @@ func newLoop(env Env) (Task, error) {
 	if l.in, err = env.Ingress(name, producers, switches); err != nil {
 		return nil, fmt.Errorf("workload: loop: %w", err)
 	}
-	if n := p.Bytes("live") / treeBytes; n > 0 {
-		l.live = newTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
+	if n := p.Bytes("live") / TreeBytes; n > 0 {
+		l.live = NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
 	}
 	window, step := int64(p.Int("inflight")/producers), int64(1)
 	if window >= stride {
@@ -365,7 +365,7 @@ func (l *loop) Close() error {
 		}
 	}
 	if l.live != nil {
-		l.live.read() // keeps it alive until here
+		runtime.KeepAlive(l.live)
 	}
 	return nil
 }

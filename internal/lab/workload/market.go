@@ -18,7 +18,7 @@ func init() {
 		Summary: "process market ticks that arrive at a given rate, generated or from a file",
 		Params: append([]Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it", Check: DurationRange(0, maxDuration)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it", Check: DurationRange(0, MaxDuration)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},

@@ -30,28 +30,31 @@ func BytesRange(lo, hi int64) func(string) error {
 }
 
 const (
-	maxWorkers  = 10_000
-	maxDuration = 30 * 24 * time.Hour
+	maxWorkers = 10_000
+	// MaxDuration bounds parameters that are times.
+	MaxDuration = 30 * 24 * time.Hour
 )
 
-// A budget implements Closed.Budget from the parameters iterations and
-// duration.
-type budget struct {
+// Budgeted implements Closed.Budget from the parameters iterations and duration.
+// Closed tasks embed it.
+type Budgeted struct {
 	ops int64
 	d   time.Duration
 }
 
-func (b budget) Budget() (ops int64, d time.Duration) { return b.ops, b.d }
+// Budget implements Closed.
+func (b Budgeted) Budget() (ops int64, d time.Duration) { return b.ops, b.d }
 
-// withBudget appends the two parameters of a budget.
-func withBudget(iterations, duration string, params ...Param) []Param {
+// WithBudget appends the two parameters of a budget, with their defaults.
+func WithBudget(iterations, duration string, params ...Param) []Param {
 	return append(params,
 		Param{Name: "iterations", Default: iterations, Help: "operations, over all goroutines; 0 for as many as the duration allows", Check: IntRange(0, math.MaxInt)},
-		Param{Name: "duration", Default: duration, Help: "longest time; 0 for as long as the iterations take", Check: DurationRange(0, maxDuration)})
+		Param{Name: "duration", Default: duration, Help: "longest time; 0 for as long as the iterations take", Check: DurationRange(0, MaxDuration)})
 }
 
-func newBudget(p Params) (budget, error) {
-	b := budget{ops: int64(p.Int("iterations")), d: p.Duration("duration")}
+// NewBudget reads the two parameters; it is an error if both are 0.
+func NewBudget(p Params) (Budgeted, error) {
+	b := Budgeted{ops: int64(p.Int("iterations")), d: p.Duration("duration")}
 	if b.ops == 0 && b.d == 0 {
 		return b, errors.New("iterations and duration are both 0: set one of them")
 	}

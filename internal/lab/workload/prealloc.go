@@ -10,7 +10,7 @@ func init() {
 	Register(&Workload{
 		Name:    "prealloc",
 		Summary: "build a slice or a map with and without saying its size beforehand",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "kind", Default: "slice", Help: "what is built: slice or map", Check: OneOf("slice", "map")},
 			Param{Name: "hint", Default: "off", Help: "on: with the capacity it will need; off: growing", Check: OnOff},
 			Param{Name: "n", Default: "1_000", Help: "elements", Check: IntRange(1, 10_000_000)},
@@ -24,7 +24,7 @@ func init() {
 // operation, so that it is on the heap as a result would be. The elements exist
 // beforehand: only the slice or map itself is allocated.
 type prealloc struct {
-	budget
+	Budgeted
 	kind   string
 	hint   int // the capacity asked for; 0 for none
 	prices []float64
@@ -35,13 +35,13 @@ type prealloc struct {
 }
 
 func newPrealloc(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: prealloc: %w", err)
 	}
 	p := env.Params
 	n := p.Int("n")
-	t := &prealloc{budget: b, kind: p.String("kind")}
+	t := &prealloc{Budgeted: b, kind: p.String("kind")}
 	if p.Bool("hint") {
 		t.hint = n
 	}

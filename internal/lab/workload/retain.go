@@ -9,7 +9,7 @@ func init() {
 	Register(&Workload{
 		Name:    "retain",
 		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
-		Params: withBudget("100_000", "0",
+		Params: WithBudget("100_000", "0",
 			Param{Name: "remove", Default: "shift", Help: "shift: close the gap; swap: the last takes its place", Check: OneOf("shift", "swap")},
 			Param{Name: "retained", Default: "10_000", Help: "objects in the list", Check: IntRange(2000, 10_000_000)},
 		),
@@ -21,22 +21,28 @@ func init() {
 // times, once 10,000 objects are kept: it removes one that is not among the
 // latest 1,000 from the middle of a slice.
 type retain struct {
-	budget
+	Budgeted
 	swap bool
-	list []*object
+	list []*listed
 	rng  *rand.Rand
 }
 
+// A listed object is as large as one of the workload alloc.
+type listed struct {
+	id int64
+	_  [48]byte
+}
+
 func newRetain(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: retain: %w", err)
 	}
-	t := &retain{budget: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461))}
+	t := &retain{Budgeted: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461))}
 	n := env.Params.Int("retained")
-	t.list = make([]*object, 0, n+1)
+	t.list = make([]*listed, 0, n+1)
 	for i := range n {
-		t.list = append(t.list, &object{id: int64(i)})
+		t.list = append(t.list, &listed{id: int64(i)})
 	}
 	return t, nil
 }

@@ -24,7 +24,7 @@ func init() {
 	Register(&Workload{
 		Name:    "scaling",
 		Summary: "work of one allocation profile on 1 to N goroutines: throughput against goroutines and GOGC",
-		Params: withBudget("0", "4s",
+		Params: WithBudget("0", "4s",
 			Param{Name: "kind", Default: "json", Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: digests written as text; regexp: lines searched; mix: all in turn", Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
 			Param{Name: "goroutines", Default: "0", Help: "that many, more than CPUs too; 0 for GOMAXPROCS", Check: IntRange(0, maxWorkers)},
 			Param{Name: "live", Default: "0", Help: "live heap beside the work, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
@@ -38,10 +38,10 @@ func init() {
 // other profiles beside it. An operation is a profile's natural unit; those of
 // different profiles do not compare.
 type scaling struct {
-	budget
+	Budgeted
 	workers []scalingWorker
 	step    func(w *scalingWorker) uint64
-	store   *treeStore // live heap; nil for none
+	store   *TreeStore // live heap; nil for none
 }
 
 // A scalingWorker belongs to its goroutine.
@@ -60,7 +60,7 @@ var scalingProfiles = map[string]scalingProfile{
 }
 
 func newScaling(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: scaling: %w", err)
 	}
@@ -68,7 +68,7 @@ func newScaling(env Env) (Task, error) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	t := &scaling{budget: b, workers: make([]scalingWorker, n)}
+	t := &scaling{Budgeted: b, workers: make([]scalingWorker, n)}
 	for i := range t.workers {
 		t.workers[i].rng.Seed(env.Seed, uint64(i))
 	}
@@ -79,8 +79,8 @@ func newScaling(env Env) (Task, error) {
 	if t.step, err = profile(); err != nil {
 		return nil, fmt.Errorf("workload: scaling: %w", err)
 	}
-	if n := env.Params.Bytes("live") / treeBytes; n > 0 {
-		t.store = newTreeStore(n, n, mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
+	if n := env.Params.Bytes("live") / TreeBytes; n > 0 {
+		t.store = NewTreeStore(n, n, mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))
 	}
 	return t, nil
 }

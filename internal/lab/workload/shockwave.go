@@ -17,7 +17,7 @@ func init() {
 	Register(&Workload{
 		Name:    "shockwave",
 		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
-		Params: withBudget("0", "2s",
+		Params: WithBudget("0", "2s",
 			Param{Name: "mode", Default: "pooled", Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena", Check: OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
 			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
 			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
@@ -39,6 +39,12 @@ type shockwave struct {
 	baseHeap, baseSys uint64
 }
 
+// A shockwaveShape is the request that is built.
+type shockwaveShape struct {
+	parts []string // method, path, then names and values
+	body  []byte
+}
+
 func newShockwave(env Env) (Task, error) {
 	var m runtime.MemStats
 	runtime.GC()
@@ -48,14 +54,18 @@ func newShockwave(env Env) (Task, error) {
 	if ours := shockwaveOurs[mode]; ours != "" {
 		env.Params = maps.Clone(env.Params)
 		env.Params["mode"], env.Params["offheap"] = ours, "off"
-		task, err := newHTTPMem(env)
+		httpmem, err := Lookup("httpmem")
+		if err != nil {
+			return nil, err
+		}
+		task, err := httpmem.New(env)
 		if err != nil {
 			return nil, err
 		}
 		t.Closed = task.(Closed)
 		return t, nil
 	}
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: shockwave: %w", err)
 	}
@@ -63,12 +73,13 @@ func newShockwave(env Env) (Task, error) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	shape := newHTTPShape(env.Params.String("shape"), env.Seed)
+	shape := new(shockwaveShape)
+	shape.parts, shape.body = HTTPRequest(env.Params.String("shape"), env.Seed)
 	if mode == "alias" {
-		t.Closed = &aliasRequests{budget: b, shape: shape, workers: n}
+		t.Closed = &aliasRequests{Budgeted: b, shape: shape, workers: n}
 		return t, nil
 	}
-	s := &slabRequests{budget: b, shape: shape, held: make([][]*slabRequest, n)}
+	s := &slabRequests{Budgeted: b, shape: shape, held: make([][]*slabRequest, n)}
 	s.pool.New = func() any { return newSlabRequest() }
 	for i := range s.held {
 		s.held[i] = make([]*slabRequest, 0, env.Params.Int("held"))
@@ -93,8 +104,8 @@ func (t *shockwave) Report(rec *cell.Record) {
 
 // aliasRequests is mode alias.
 type aliasRequests struct {
-	budget
-	shape   *httpShape
+	Budgeted
+	shape   *shockwaveShape
 	workers int
 }
 
@@ -126,14 +137,14 @@ type aliasRequest struct {
 }
 
 //go:noinline
-func aliasLine(s *httpShape) uint64 {
+func aliasLine(s *shockwaveShape) uint64 {
 	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
 	r.fill(s)
 	return r.size()
 }
 
 //go:noinline
-func aliasTypical(s *httpShape) uint64 {
+func aliasTypical(s *shockwaveShape) uint64 {
 	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
 	r.names, r.values = make([]string, 0, 8), make([]string, 0, 8)
 	r.fill(s)
@@ -142,7 +153,7 @@ func aliasTypical(s *httpShape) uint64 {
 }
 
 //go:noinline
-func aliasHeaders(s *httpShape) uint64 {
+func aliasHeaders(s *shockwaveShape) uint64 {
 	var r aliasRequest
 	r.names, r.values = make([]string, 0, 32), make([]string, 0, 32)
 	for i := range 32 {
@@ -152,13 +163,13 @@ func aliasHeaders(s *httpShape) uint64 {
 }
 
 //go:noinline
-func aliasLarge(s *httpShape) uint64 {
+func aliasLarge(s *shockwaveShape) uint64 {
 	r := aliasRequest{method: s.parts[0], path: s.parts[1]}
 	r.body = make([]byte, 64<<10)
 	return r.size()
 }
 
-func (r *aliasRequest) fill(s *httpShape) {
+func (r *aliasRequest) fill(s *shockwaveShape) {
 	for i := 2; i+1 < len(s.parts) && len(r.names) < cap(r.names); i += 2 {
 		r.names, r.values = append(r.names, s.parts[i]), append(r.values, s.parts[i+1])
 	}
@@ -170,8 +181,8 @@ func (r *aliasRequest) size() uint64 {
 
 // slabRequests is mode slab.
 type slabRequests struct {
-	budget
-	shape *httpShape
+	Budgeted
+	shape *shockwaveShape
 	pool  sync.Pool // of *slabRequest
 	stats struct{ taken, returned, hits, misses atomic.Uint64 }
 	inUse atomic.Int64     // counts requests; publishes nothing, as the counts in stats

@@ -20,7 +20,7 @@ func init() {
 		Params: append([]Param{
 			{Name: "low", Default: "50MB", Help: "live heap in the first and the third phase", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
-			{Name: "phase", Default: "5s", Help: "length of each of the three phases", Check: DurationRange(time.Millisecond, maxDuration)},
+			{Name: "phase", Default: "5s", Help: "length of each of the three phases", Check: DurationRange(time.Millisecond, MaxDuration)},
 			{Name: "reads", Default: "8", Help: "kept objects that an operation walks", Check: IntRange(0, 10_000)},
 			{Name: "shed", Default: "off", Help: "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase", Check: OnOff},
 		}, controllerParams("none")...),
@@ -62,7 +62,7 @@ type spike struct {
 // A spikeWorker belongs to the goroutine that calls Loop with its number, and
 // to Report afterwards.
 type spikeWorker struct {
-	store *treeStore
+	store *TreeStore
 	ops   [spikePhases]int64
 	_     [64]byte // two workers share no cache line
 }
@@ -71,15 +71,15 @@ func newSpike(env Env) (Task, error) {
 	p := env.Params
 	workers := runtime.GOMAXPROCS(0)
 	t := &spike{
-		low:   max(p.Bytes("low")/treeBytes/workers, 1),
-		high:  max(p.Bytes("high")/treeBytes/workers, 1),
+		low:   max(p.Bytes("low")/TreeBytes/workers, 1),
+		high:  max(p.Bytes("high")/TreeBytes/workers, 1),
 		phase: p.Duration("phase"),
 		reads: p.Int("reads"),
 	}
 	t.kept.Store(1024)
 	for i := range workers {
 		rng := rand.New(rand.NewPCG(env.Seed, uint64(i)))
-		t.workers = append(t.workers, &spikeWorker{store: newTreeStore(t.low, max(t.low, t.high), rng)})
+		t.workers = append(t.workers, &spikeWorker{store: NewTreeStore(t.low, max(t.low, t.high), rng)})
 	}
 	var shed func(gcctl.Shed)
 	if p.Bool("shed") {
@@ -96,7 +96,7 @@ func newSpike(env Env) (Task, error) {
 // calls from one goroutine.
 func (t *spike) shed(s gcctl.Shed) {
 	t.sheds.Add(1)
-	full := int64(t.high) * int64(len(t.workers)) * treeBytes
+	full := int64(t.high) * int64(len(t.workers)) * TreeBytes
 	t.kept.Store(max(min(t.kept.Load(), (s.LiveBytes-s.ExcessBytes)*1024/full), 1))
 }
 
@@ -181,8 +181,9 @@ func (t *spike) Close() error {
 	return closeController("spike", t.ctl)
 }
 
-// A treeStore keeps trees up to a bound. One goroutine uses it at a time.
-type treeStore struct {
+// A TreeStore keeps trees up to a bound: a live heap of TreeBytes a tree, in
+// objects of 128 bytes. One goroutine uses it at a time.
+type TreeStore struct {
 	trees []*treeNode
 	bound int
 	made  uint64
@@ -191,7 +192,8 @@ type treeStore struct {
 
 const (
 	treeNodes = 64
-	treeBytes = treeNodes * 128
+	// TreeBytes is the memory of one tree of a TreeStore.
+	TreeBytes = treeNodes * 128
 )
 
 // A treeNode has 128 bytes.
@@ -200,8 +202,9 @@ type treeNode struct {
 	keys        [14]uint64
 }
 
-func newTreeStore(n, most int, rng *rand.Rand) *treeStore {
-	s := &treeStore{trees: make([]*treeNode, 0, max(n, most)), bound: n, rng: rng, made: rng.Uint64()}
+// NewTreeStore returns a store of n trees, made from rng, with room for most.
+func NewTreeStore(n, most int, rng *rand.Rand) *TreeStore {
+	s := &TreeStore{trees: make([]*treeNode, 0, max(n, most)), bound: n, rng: rng, made: rng.Uint64()}
 	for range n {
 		s.put()
 	}
@@ -210,7 +213,7 @@ func newTreeStore(n, most int, rng *rand.Rand) *treeStore {
 
 // put makes a tree and adds it, or puts it in the place of a random one where
 // the store is full. What is beyond the bound is dropped first.
-func (s *treeStore) put() uint64 {
+func (s *TreeStore) put() uint64 {
 	if n := len(s.trees); n > s.bound {
 		clear(s.trees[s.bound:])
 		s.trees = s.trees[:s.bound]
@@ -226,7 +229,7 @@ func (s *treeStore) put() uint64 {
 }
 
 // read walks a random tree.
-func (s *treeStore) read() uint64 { return s.trees[s.rng.IntN(len(s.trees))].sum() }
+func (s *TreeStore) read() uint64 { return s.trees[s.rng.IntN(len(s.trees))].sum() }
 
 func growTree(n int, seed uint64) *treeNode {
 	if n == 0 {

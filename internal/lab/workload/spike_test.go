@@ -30,7 +30,7 @@ func TestSpikeSteps(t *testing.T) {
 		t.Errorf("budget %d, %v; want the three phases", ops, d)
 	}
 	n := int64(task.Workers())
-	low, high := int(1<<20/treeBytes/n), int(4<<20/treeBytes/n)
+	low, high := int(1<<20/TreeBytes/n), int(4<<20/TreeBytes/n)
 	for _, c := range []struct {
 		at   time.Duration
 		ops  int64
@@ -84,7 +84,7 @@ func TestSpikeSheds(t *testing.T) {
 	high := task.high
 	clock.Store(int64(time.Second))
 	drive(task, int64(2*high), 3)
-	full := int64(high * len(task.workers) * treeBytes)
+	full := int64(high * len(task.workers) * TreeBytes)
 	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: full / 4})
 	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: 0}) // never back up
 	drive(task, 1, 1)
@@ -109,7 +109,7 @@ func TestSpikeSheds(t *testing.T) {
 }
 
 func TestTreeStoreKeepsItsBound(t *testing.T) {
-	s := newTreeStore(10, 20, rand.New(rand.NewPCG(1, 1)))
+	s := NewTreeStore(10, 20, rand.New(rand.NewPCG(1, 1)))
 	nodes := func(n *treeNode) int { return 0 }
 	nodes = func(n *treeNode) int {
 		if n == nil {

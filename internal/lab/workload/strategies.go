@@ -6,7 +6,7 @@ func init() {
 	Register(&Workload{
 		Name:    "strategies",
 		Summary: "fill and sum a buffer that comes from a memory strategy",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "strategy", Default: "plain", Help: "how an operation comes by its buffer"}, // Env.Strategy knows which there are
 			Param{Name: "size", Default: "1024", Help: "size of a buffer", Check: BytesRange(1, 1<<28)},
 			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
@@ -18,16 +18,16 @@ func init() {
 // strategies is the comparison of seed document 000, step 6. The strategies
 // that it compares are those of package strategy; an interface joins the two.
 type strategies struct {
-	budget
+	Budgeted
 	workers []StrategyWorker
 }
 
 func newStrategies(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: strategies: %w", err)
 	}
-	t := &strategies{budget: b, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
+	t := &strategies{Budgeted: b, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
 	s, err := env.Strategy(env.Params.String("strategy"), env.Params.Bytes("size"), len(t.workers))
 	if err != nil {
 		return nil, fmt.Errorf("workload: strategies: %w", err)

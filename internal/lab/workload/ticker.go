@@ -15,7 +15,7 @@ func init() {
 		Summary: "process market ticks that a time.Ticker delivers, and count those that it drops",
 		Params: []Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "5s", Help: "how long", Check: DurationRange(time.Millisecond, maxDuration)},
+			{Name: "duration", Default: "5s", Help: "how long", Check: DurationRange(time.Millisecond, MaxDuration)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 		},
 		New: newTicker,

@@ -10,7 +10,7 @@ func init() {
 	Register(&Workload{
 		Name:    "tickpool",
 		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
-		Params: withBudget("500_000", "0",
+		Params: WithBudget("500_000", "0",
 			Param{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 		),
 		New: newTickpool,
@@ -21,12 +21,12 @@ func init() {
 // tickpool is what ticker times, one operation after another: what the pool and
 // the collector do to it shows only where ticks are not dropped.
 type tickpool struct {
-	budget
+	Budgeted
 	processor *seedProcessor
 }
 
 func newTickpool(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: tickpool: %w", err)
 	}

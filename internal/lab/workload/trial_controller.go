@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -56,10 +57,16 @@ func (c *countingController) force(run func()) {
 	}
 }
 
+// heapOf returns a heap of so many bytes, in objects of 128.
+func heapOf(bytes int) *TreeStore {
+	trees := bytes / TreeBytes
+	return NewTreeStore(trees, trees, rand.New(rand.NewPCG(1, 1)))
+}
+
 // trialForceBesideEnable counts how often the collector stays off when the last
 // section ends while a forced collection runs.
 func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
-	live := growTree(1<<16, 1)
+	live := heapOf(8 << 20)
 	defer runtime.KeepAlive(live)
 	return besideEnable(n, func(started func(), _ <-chan struct{}) { started(); runtime.GC() })
 }
@@ -135,7 +142,7 @@ func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
 // trialOffWhileMarking counts how often turning the collector off takes longer
 // than a tenth of a collection when one is running. It reports both times.
 func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
-	live := growTree(1<<20, 1)
+	live := heapOf(128 << 20)
 	defer runtime.KeepAlive(live)
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)

@@ -6,7 +6,7 @@ func init() {
 	Register(&Workload{
 		Name:    "values",
 		Summary: "return a struct by value or by pointer",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "return", Default: "value", Help: "value or pointer", Check: OneOf("value", "pointer")},
 			Param{Name: "size", Default: "small", Help: "small: 16 bytes; large: 1,024 bytes", Check: OneOf("small", "large")},
 		),
@@ -18,7 +18,7 @@ func init() {
 // inlined, as they would not be across an interface: inlined, a pointer that
 // goes no further stays on the stack, and there is nothing to compare.
 type values struct {
-	budget
+	Budgeted
 	loop func(from, n int64) uint64
 	made int64
 }
@@ -34,11 +34,11 @@ type largeData struct {
 }
 
 func newValues(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: values: %w", err)
 	}
-	t := &values{budget: b, made: int64(env.Seed % 1024)}
+	t := &values{Budgeted: b, made: int64(env.Seed % 1024)}
 	switch env.Params.String("return") + " " + env.Params.String("size") {
 	case "value small":
 		t.loop = loopSmallValue

@@ -13,7 +13,7 @@ func init() {
 	Register(&Workload{
 		Name:    "workers",
 		Summary: "run batches of tasks on a goroutine each, or on goroutines that are reused",
-		Params: withBudget("0", "10s",
+		Params: WithBudget("0", "10s",
 			Param{Name: "mode", Default: "spawn", Help: "spawn: a goroutine for each task; reuse: a fixed number of goroutines", Check: OneOf("spawn", "reuse")},
 			Param{Name: "tasks", Default: "100", Help: "tasks in an operation, which ends when all are done", Check: IntRange(1, 1_000_000)},
 			Param{Name: "goroutines", Default: "0", Help: "mode reuse: that many goroutines; 0 for GOMAXPROCS", Check: IntRange(0, 100_000)},
@@ -28,7 +28,7 @@ func init() {
 // task nests calls, so that the stack of a new goroutine has to grow; one that
 // is reused keeps what it grew until the collector shrinks it.
 type workers struct {
-	budget
+	Budgeted
 	depth   int
 	seed    uint64 // of the next operation
 	results []uint64
@@ -39,12 +39,12 @@ type workers struct {
 }
 
 func newWorkers(env Env) (Task, error) {
-	b, err := newBudget(env.Params)
+	b, err := NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: workers: %w", err)
 	}
 	p := env.Params
-	t := &workers{budget: b, depth: p.Int("depth"), seed: env.Seed, results: make([]uint64, p.Int("tasks"))}
+	t := &workers{Budgeted: b, depth: p.Int("depth"), seed: env.Seed, results: make([]uint64, p.Int("tasks"))}
 	if p.String("mode") == "reuse" {
 		t.queue = make(chan int, len(t.results))
 		n := p.Int("goroutines")
