@@ -11,6 +11,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	_ "github.com/isobar-go/isobar/internal/study/exhibit" // registers workloads
 )
 
 // runCommand is 'lab run', with a subcommand for each registered workload.

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"encoding/json"
@@ -14,14 +14,15 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "exercise-limits",
 		Summary: "where the allocation exercises end: their trade-offs, and when not to",
-		Params: WithBudget("0", "1s",
-			Param{Name: "limit", Default: "concat3", Help: "what to do: " + strings.Join(limitNames(), ", "), Check: OneOf(limitNames()...)},
+		Params: workload.WithBudget("0", "1s",
+			workload.Param{Name: "limit", Default: "concat3", Help: "what to do: " + strings.Join(limitNames(), ", "), Check: workload.OneOf(limitNames()...)},
 		),
 		New: newExerciseLimits,
 	})
@@ -32,7 +33,7 @@ func init() {
 // names of a pair begin alike. Each operation keeps what the document's code
 // would keep, and leaves on the stack what it would leave there.
 type exerciseLimits struct {
-	Budgeted
+	workload.Budgeted
 	do    func(*limitState)
 	state *limitState
 }
@@ -97,8 +98,8 @@ func limitNames() []string {
 	return names
 }
 
-func newExerciseLimits(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newExerciseLimits(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: exercise-limits: %w", err)
 	}

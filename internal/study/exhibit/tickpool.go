@@ -1,17 +1,18 @@
-package workload
+package exhibit
 
 import (
 	"fmt"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "tickpool",
 		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
-		Params: WithBudget("500_000", "0",
-			Param{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
+		Params: workload.WithBudget("500_000", "0",
+			workload.Param{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: workload.OnOff},
 		),
 		New: newTickpool,
 	})
@@ -21,12 +22,12 @@ func init() {
 // tickpool is what ticker times, one operation after another: what the pool and
 // the collector do to it shows only where ticks are not dropped.
 type tickpool struct {
-	Budgeted
+	workload.Budgeted
 	processor *seedProcessor
 }
 
-func newTickpool(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newTickpool(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: tickpool: %w", err)
 	}

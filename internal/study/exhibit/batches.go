@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"fmt"
@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "batches",
 		Summary: "process batches of ticks under the controller of seed document 000, or without",
-		Params: WithBudget("0", "2s",
-			Param{Name: "toggle", Default: "off", Help: "on: the collector is off during a batch and forced at intervals, as in the document", Check: OnOff},
-			Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: DurationRange(time.Millisecond, MaxDuration)},
-			Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: IntRange(1, 1_000_000)},
-			Param{Name: "garbage", Default: "0", Help: "bytes that each tick allocates beside the pool", Check: BytesRange(0, 1<<20)},
-			Param{Name: "live", Default: "10MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
+		Params: workload.WithBudget("0", "2s",
+			workload.Param{Name: "toggle", Default: "off", Help: "on: the collector is off during a batch and forced at intervals, as in the document", Check: workload.OnOff},
+			workload.Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
+			workload.Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: workload.IntRange(1, 1_000_000)},
+			workload.Param{Name: "garbage", Default: "0", Help: "bytes that each tick allocates beside the pool", Check: workload.BytesRange(0, 1<<20)},
+			workload.Param{Name: "live", Default: "10MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: workload.BytesRange(1<<16, 1<<40)},
 		),
 		New: newBatches,
 	})
@@ -30,26 +31,26 @@ func init() {
 // and there is nothing to collect; --garbage gives the collector something to do.
 // The workload hybrid is the same idea under this module's own controller.
 type batches struct {
-	Budgeted
+	workload.Budgeted
 	processor *seedProcessor
 	ticks     int
 	garbage   []byte // the latest
 	bytes     int
-	store     *TreeStore
+	store     *workload.TreeStore
 	ctl       *countingController // nil without
 	stop      chan struct{}
 	ended     chan struct{}
 }
 
-func newBatches(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newBatches(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: batches: %w", err)
 	}
 	p := env.Params
 	t := &batches{Budgeted: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage")}
-	trees := max(p.Bytes("live")/TreeBytes, 1)
-	t.store = NewTreeStore(trees, trees, t.processor.rng)
+	trees := max(p.Bytes("live")/workload.TreeBytes, 1)
+	t.store = workload.NewTreeStore(trees, trees, t.processor.rng)
 	if p.Bool("toggle") {
 		t.ctl = newCountingController()
 		t.stop, t.ended = make(chan struct{}), make(chan struct{})

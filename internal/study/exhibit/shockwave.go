@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"fmt"
@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // shockwaveOurs are the modes that httpmem has, by the name that they have here.
 var shockwaveOurs = map[string]string{"heap": "heap", "pooled": "pooled", "connection": "slab", "goarena": "goarena"}
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "shockwave",
 		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
-		Params: WithBudget("0", "2s",
-			Param{Name: "mode", Default: "pooled", Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena", Check: OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
-			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
-			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
-			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
+		Params: workload.WithBudget("0", "2s",
+			workload.Param{Name: "mode", Default: "pooled", Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena", Check: workload.OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
+			workload.Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: workload.OneOf("typical", "headers", "large", "line")},
+			workload.Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: workload.IntRange(1, 1_000_000)},
+			workload.Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: workload.IntRange(0, 1024)},
 		),
 		New: newShockwave,
 	})
@@ -35,7 +36,7 @@ func init() {
 // modes are those of httpmem, which do what the slab does: copy and look at each
 // part.
 type shockwave struct {
-	Closed
+	workload.Closed
 	baseHeap, baseSys uint64
 }
 
@@ -45,7 +46,7 @@ type shockwaveShape struct {
 	body  []byte
 }
 
-func newShockwave(env Env) (Task, error) {
+func newShockwave(env workload.Env) (workload.Task, error) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -54,7 +55,7 @@ func newShockwave(env Env) (Task, error) {
 	if ours := shockwaveOurs[mode]; ours != "" {
 		env.Params = maps.Clone(env.Params)
 		env.Params["mode"], env.Params["offheap"] = ours, "off"
-		httpmem, err := Lookup("httpmem")
+		httpmem, err := workload.Lookup("httpmem")
 		if err != nil {
 			return nil, err
 		}
@@ -62,10 +63,10 @@ func newShockwave(env Env) (Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Closed = task.(Closed)
+		t.Closed = task.(workload.Closed)
 		return t, nil
 	}
-	b, err := NewBudget(env.Params)
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: shockwave: %w", err)
 	}
@@ -74,7 +75,7 @@ func newShockwave(env Env) (Task, error) {
 		n = runtime.GOMAXPROCS(0)
 	}
 	shape := new(shockwaveShape)
-	shape.parts, shape.body = HTTPRequest(env.Params.String("shape"), env.Seed)
+	shape.parts, shape.body = workload.HTTPRequest(env.Params.String("shape"), env.Seed)
 	if mode == "alias" {
 		t.Closed = &aliasRequests{Budgeted: b, shape: shape, workers: n}
 		return t, nil
@@ -92,7 +93,7 @@ func newShockwave(env Env) (Task, error) {
 // Report adds what the requests that are held occupy: live bytes of the heap
 // after a collection, and bytes that the Go runtime has from the system.
 func (t *shockwave) Report(rec *cell.Record) {
-	if r, ok := t.Closed.(Reporter); ok {
+	if r, ok := t.Closed.(workload.Reporter); ok {
 		r.Report(rec)
 	}
 	var m runtime.MemStats
@@ -104,7 +105,7 @@ func (t *shockwave) Report(rec *cell.Record) {
 
 // aliasRequests is mode alias.
 type aliasRequests struct {
-	Budgeted
+	workload.Budgeted
 	shape   *shockwaveShape
 	workers int
 }
@@ -181,7 +182,7 @@ func (r *aliasRequest) size() uint64 {
 
 // slabRequests is mode slab.
 type slabRequests struct {
-	Budgeted
+	workload.Budgeted
 	shape *shockwaveShape
 	pool  sync.Pool // of *slabRequest
 	stats struct{ taken, returned, hits, misses atomic.Uint64 }

@@ -1,17 +1,19 @@
-package workload
+package exhibit
 
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "retain",
 		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
-		Params: WithBudget("100_000", "0",
-			Param{Name: "remove", Default: "shift", Help: "shift: close the gap; swap: the last takes its place", Check: OneOf("shift", "swap")},
-			Param{Name: "retained", Default: "10_000", Help: "objects in the list", Check: IntRange(2000, 10_000_000)},
+		Params: workload.WithBudget("100_000", "0",
+			workload.Param{Name: "remove", Default: "shift", Help: "shift: close the gap; swap: the last takes its place", Check: workload.OneOf("shift", "swap")},
+			workload.Param{Name: "retained", Default: "10_000", Help: "objects in the list", Check: workload.IntRange(2000, 10_000_000)},
 		),
 		New: newRetain,
 	})
@@ -21,7 +23,7 @@ func init() {
 // times, once 10,000 objects are kept: it removes one that is not among the
 // latest 1,000 from the middle of a slice.
 type retain struct {
-	Budgeted
+	workload.Budgeted
 	swap bool
 	list []*listed
 	rng  *rand.Rand
@@ -33,8 +35,8 @@ type listed struct {
 	_  [48]byte
 }
 
-func newRetain(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newRetain(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: retain: %w", err)
 	}

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
@@ -58,9 +59,9 @@ func (c *countingController) force(run func()) {
 }
 
 // heapOf returns a heap of so many bytes, in objects of 128.
-func heapOf(bytes int) *TreeStore {
-	trees := bytes / TreeBytes
-	return NewTreeStore(trees, trees, rand.New(rand.NewPCG(1, 1)))
+func heapOf(bytes int) *workload.TreeStore {
+	trees := bytes / workload.TreeBytes
+	return workload.NewTreeStore(trees, trees, rand.New(rand.NewPCG(1, 1)))
 }
 
 // trialForceBesideEnable counts how often the collector stays off when the last

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // runTrial runs trials of a kind and returns how many came out in its way.
 func runTrial(t *testing.T, kind, n string) (hits float64, rec *cell.Record) {
 	t.Helper()
 	rec = new(cell.Record)
-	task := build(t, "trial", given{"kind": kind, "trials": n}, 1).(Whole)
+	task := build(t, "trial", given{"kind": kind, "trials": n}, 1).(workload.Whole)
 	if err := task.Run(context.Background(), rec); err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
@@ -70,11 +71,11 @@ func TestSyncPoolKeepsOneCycle(t *testing.T) {
 }
 
 func TestTrialUnknownKind(t *testing.T) {
-	w, err := Lookup("trial")
+	w, err := workload.Lookup("trial")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.New(Env{Params: Params{"kind": "arena-slots", "trials": "1"}}); err == nil {
+	if _, err := w.New(workload.Env{Params: workload.Params{"kind": "arena-slots", "trials": "1"}}); err == nil {
 		t.Error("an unknown kind is accepted")
 	}
 	if kinds := slices.Sorted(maps.Keys(trialKinds)); len(kinds) < 10 {
@@ -87,7 +88,7 @@ func TestTrialUnknownKind(t *testing.T) {
 func TestSeedWorkloads(t *testing.T) {
 	if !invariant.Race {
 		for pool, want := range map[string]float64{"off": 2, "on": 1} {
-			if allocs, _ := perOperation(build(t, "tickpool", given{"pool": pool}, 1).(Closed), 500); allocs < want-0.05 || allocs > want+0.05 {
+			if allocs, _ := perOperation(build(t, "tickpool", given{"pool": pool}, 1).(workload.Closed), 500); allocs < want-0.05 || allocs > want+0.05 {
 				t.Errorf("tickpool --pool %s: %v allocations an operation, want %v", pool, allocs, want)
 			}
 		}
@@ -103,7 +104,7 @@ func TestSeedWorkloads(t *testing.T) {
 
 // TestTickerDrops: what is delivered is counted against what is due.
 func TestTickerDrops(t *testing.T) {
-	d, err := build(t, "ticker", given{"tickrate": "1000", "duration": "50ms"}, 1).(Driven).Drive(context.Background())
+	d, err := build(t, "ticker", given{"tickrate": "1000", "duration": "50ms"}, 1).(workload.Driven).Drive(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestTickerDrops(t *testing.T) {
 func TestBatchesRestoreGOGC(t *testing.T) {
 	before := gcPercent()
 	t.Run("task", func(t *testing.T) { // its end closes the task
-		build(t, "batches", given{"toggle": "on", "interval": "1ms", "garbage": "64", "live": "1MB"}, 1).(Closed).Loop(0, 200)
+		build(t, "batches", given{"toggle": "on", "interval": "1ms", "garbage": "64", "live": "1MB"}, 1).(workload.Closed).Loop(0, 200)
 	})
 	if after := gcPercent(); after != before {
 		t.Errorf("GOGC is %d, it was %d", after, before)

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
@@ -23,15 +24,15 @@ var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
 }
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "loop-trials",
 		Summary: "parts of the event loop in seed document 004, as it has them: tasks lost, objects evicted, counted",
-		Params: []Param{
-			{Name: "trial", Default: "wrap", Help: "eviction (pooled objects left after collections), recycle (pooled nodes of a lock-free list), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)", Check: OneOf("eviction", "recycle", "ring", "shutdown", "sizes", "wrap")},
-			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: IntRange(1, 100_000_000)},
-			{Name: "producers", Default: "4", Help: "goroutines that submit, in recycle, ring and shutdown", Check: IntRange(1, 64)},
+		Params: []workload.Param{
+			{Name: "trial", Default: "wrap", Help: "eviction (pooled objects left after collections), recycle (pooled nodes of a lock-free list), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)", Check: workload.OneOf("eviction", "recycle", "ring", "shutdown", "sizes", "wrap")},
+			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: workload.IntRange(1, 100_000_000)},
+			{Name: "producers", Default: "4", Help: "goroutines that submit, in recycle, ring and shutdown", Check: workload.IntRange(1, 64)},
 		},
-		New: func(env Env) (Task, error) {
+		New: func(env workload.Env) (workload.Task, error) {
 			p := env.Params
 			return &loopTrial{p.String("trial"), p.Int("count"), p.Int("producers")}, nil
 		},

@@ -1,18 +1,20 @@
-package workload
+package exhibit
 
 import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "gccost",
 		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
-		Params: WithBudget("60", "0",
-			Param{Name: "beside", Default: "nothing", Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 slots for tasks)", Check: OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
-			Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: IntRange(1, 100_000_000)},
+		Params: workload.WithBudget("60", "0",
+			workload.Param{Name: "beside", Default: "nothing", Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 slots for tasks)", Check: workload.OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
+			workload.Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: workload.IntRange(1, 100_000_000)},
 		),
 		New: newGCCost,
 	})
@@ -23,7 +25,7 @@ func init() {
 // document 004, section 1.1 (the task arena is not traversed). An operation is
 // runtime.GC().
 type gcCost struct {
-	Budgeted
+	workload.Budgeted
 	byPointer map[byPointer]struct{}
 	byNumber  map[byNumber]struct{}
 	arena     *taskArena
@@ -40,8 +42,8 @@ type (
 	byNumber struct{ tenant, id uint64 }
 )
 
-func newGCCost(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newGCCost(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: gccost: %w", err)
 	}

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"context"
@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "trial",
 		Summary: "do one thing many times and count how often it came out in a certain way",
-		Params: []Param{
+		Params: []workload.Param{
 			{Name: "kind", Default: "gc-while-off", Help: "what is tried; an unknown one lists them"}, // trialKinds is complete after init
-			{Name: "trials", Default: "60", Help: "how often", Check: IntRange(1, 100_000_000)},
+			{Name: "trials", Default: "60", Help: "how often", Check: workload.IntRange(1, 100_000_000)},
 		},
 		New: newTrial,
 	})
@@ -36,12 +37,12 @@ type trialTask struct {
 	n    int
 }
 
-func newTrial(env Env) (Task, error) {
+func newTrial(env workload.Env) (workload.Task, error) {
 	name := env.Params.String("kind")
 	kind := trialKinds[name]
 	if kind == nil {
 		names := slices.Sorted(maps.Keys(trialKinds))
-		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)", name, DidYouMean(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)", name, workload.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	return &trialTask{kind, env.Params.Int("trials")}, nil
 }

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
 // figuresOf runs a workload that runs whole and returns its figures.
 func figuresOf(t *testing.T, name string, g given) map[string]float64 {
 	t.Helper()
 	var rec cell.Record
-	if err := build(t, name, g, 1).(Whole).Run(context.Background(), &rec); err != nil {
+	if err := build(t, name, g, 1).(workload.Whole).Run(context.Background(), &rec); err != nil {
 		t.Fatalf("%s %v: %v", name, g, err)
 	}
 	return rec.Metrics
@@ -87,7 +88,7 @@ func TestShockwaveReadsTheSame(t *testing.T) {
 				}
 			}
 		}
-		task := build(t, "shockwave", given{"mode": "alias", "shape": shape}, 1).(Closed)
+		task := build(t, "shockwave", given{"mode": "alias", "shape": shape}, 1).(workload.Closed)
 		// The table of the document has 3 and, with two more for slices, 66.
 		want := map[string]float64{"typical": 3, "headers": 64}[shape]
 		if allocs, _ := perOperation(task, 100); !invariant.Race && (allocs < want-0.1 || allocs > want+0.1) {

@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/latency"
 )
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "ticker",
 		Summary: "process market ticks that a time.Ticker delivers, and count those that it drops",
-		Params: []Param{
-			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "5s", Help: "how long", Check: DurationRange(time.Millisecond, MaxDuration)},
-			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
+		Params: []workload.Param{
+			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: workload.IntRange(1, 100_000_000)},
+			{Name: "duration", Default: "5s", Help: "how long", Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
+			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: workload.OnOff},
 		},
 		New: newTicker,
 	})
@@ -32,7 +33,7 @@ type ticker struct {
 	processor          *seedProcessor
 }
 
-func newTicker(env Env) (Task, error) {
+func newTicker(env workload.Env) (workload.Task, error) {
 	p := env.Params
 	interval := time.Second / time.Duration(p.Int("tickrate"))
 	if interval <= 0 {
@@ -42,8 +43,8 @@ func newTicker(env Env) (Task, error) {
 }
 
 // Drive implements Driven.
-func (t *ticker) Drive(context.Context) (Driving, error) {
-	d := Driving{Due: int64(t.duration / t.interval), Service: new(latency.Histogram)}
+func (t *ticker) Drive(context.Context) (workload.Driving, error) {
+	d := workload.Driving{Due: int64(t.duration / t.interval), Service: new(latency.Histogram)}
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
 	began := time.Now()

@@ -1,0 +1,47 @@
+package exhibit
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+)
+
+type given map[string]string
+
+func tryBuild(name string, g given, seed uint64) (workload.Task, error) {
+	w, err := workload.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.Resolve(g)
+	if err != nil {
+		return nil, err
+	}
+	return w.New(workload.Env{Params: p, GC: cell.DefaultGC, Seed: seed})
+}
+
+func build(t testing.TB, name string, g given, seed uint64) workload.Task {
+	t.Helper()
+	task, err := tryBuild(name, g, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := task.Close(); err != nil {
+			t.Errorf("%s: Close: %v", name, err)
+		}
+	})
+	return task
+}
+
+// perOperation measures allocations and bytes of an operation.
+func perOperation(task workload.Closed, ops int64) (allocs, bytes float64) {
+	task.Loop(0, ops) // fill what fills itself
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	task.Loop(0, ops)
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(ops), float64(after.TotalAlloc-before.TotalAlloc) / float64(ops)
+}
