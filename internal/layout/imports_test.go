@@ -47,8 +47,7 @@ var below = map[string][]string{
 
 // upward lists the imports against the direction that remain.
 var upward = map[string]string{
-	"internal/lab/runner": "internal/study/ingress",
-	"internal/gc/phase":   "internal/lab/cell",
+	"internal/gc/phase": "internal/lab/cell",
 }
 
 // wingOf returns the wing of a package.
@@ -72,7 +71,7 @@ var never = map[string][]string{
 	"internal/show/plot":     {"internal/lab/runner", "internal/lab/workload", "internal/lab/strategy", "internal/lab/store"},
 	"internal/show/page":     {"internal/lab/runner", "internal/lab/workload", "internal/lab/strategy", "internal/lab/store"},
 	"internal/web":           {"internal/lab/runner", "internal/lab/workload", "internal/lab/strategy"},
-	"internal/lab/workload":  {"internal/lab/strategy", "internal/study/ingress"},
+	"internal/lab/workload":  {"internal/lab/strategy"},
 	"internal/lab/strategy":  {"internal/lab/workload"},
 	"internal/study/ingress": {"internal/lab/workload"},
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/strategy"
 	"github.com/isobar-go/isobar/internal/lab/workload"
-	"github.com/isobar-go/isobar/internal/study/ingress"
 	"github.com/isobar-go/isobar/monitor"
 )
 
@@ -83,7 +82,10 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(workload.Env{Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Strategy: newStrategy, Ingress: newIngress, Beside: runBeside, Monitor: newMonitor})
+	return w.New(workload.Env{
+		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed,
+		Strategy: newStrategy, Beside: runBeside, Monitor: newMonitor,
+	})
 }
 
 // runTask measures the task as its kind demands.
@@ -118,11 +120,6 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 // newMonitor joins package monitor to workload.Env.
 func newMonitor(interval time.Duration) (io.Closer, error) {
 	return monitor.New(monitor.Config{Interval: interval})
-}
-
-// newIngress joins package ingress to workload.Env.
-func newIngress(name string, producers int, switches map[string]bool) (workload.IngressLoop, error) {
-	return ingress.New(name, ingress.Config{Producers: producers, Switches: switches})
 }
 
 // newStrategy joins package strategy to workload.Env.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/latency"
 )
 
 // TestMain lets the test binary be the child, the lab (for the test that kills
@@ -121,6 +122,13 @@ func registerTestWorkloads() {
 		},
 	})
 	workload.Register(&workload.Workload{
+		Name:   "test-reporter",
+		Params: []workload.Param{{Name: "ops", Default: "20_000"}, {Name: "time", Default: "0s"}, {Name: "workers", Default: "2"}},
+		New: func(env workload.Env) (workload.Task, error) {
+			return reporterTask{&closedTask{env.Params}}, nil
+		},
+	})
+	workload.Register(&workload.Workload{
 		Name:   "test-open",
 		Params: []workload.Param{{Name: "ops", Default: "200"}, {Name: "take", Default: "0s"}, {Name: "bad", Default: "-1"}},
 		New:    func(env workload.Env) (workload.Task, error) { return &openTask{p: env.Params}, nil },
@@ -150,6 +158,17 @@ func (t *closedTask) Loop(worker int, n int64) uint64 {
 
 //go:noinline
 func keepAlive(b []byte) { b[0] = 1 }
+
+// reporterTask has a distribution of its own in the place of that of its operations.
+type reporterTask struct{ *closedTask }
+
+func (t reporterTask) Report(rec *cell.Record) {
+	h := new(latency.Histogram)
+	h.Record(time.Second)
+	if err := setLatency(rec, cell.HistService, h); err != nil {
+		panic(err) // of a plain histogram
+	}
+}
 
 // openTask is due every 100 µs.
 type openTask struct {

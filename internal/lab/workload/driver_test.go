@@ -35,7 +35,7 @@ func tryBuild(name string, g given, seed uint64) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.New(Env{Params: p, GC: cell.DefaultGC, Seed: seed, Strategy: testStrategy, Ingress: testIngress})
+	return w.New(Env{Params: p, GC: cell.DefaultGC, Seed: seed, Strategy: testStrategy})
 }
 
 func build(t testing.TB, name string, g given, seed uint64) Task {
@@ -97,9 +97,6 @@ var closedVariants = map[string]struct {
 		{"goroutines": "3", "capacity": "2", "pool": "sharded"}, {"goroutines": "3", "capacity": "2", "pool": "syncpool"}}},
 	"prealloc": {100, []given{{"hint": "off"}, {"hint": "on"}}},
 	"values":   {1000, []given{{"return": "value", "size": "large"}, {"return": "pointer", "size": "large"}}},
-	"loop": {1000, []given{
-		{"producers": "3"}, {"producers": "3", "batch": "64"}, {"producers": "3", "mode": "pingpong"}, {"producers": "3", "ingress": "ablation", "arena": "on"},
-		{"producers": "3", "inflight": "5"}}},
 	"httpmem": {200, []given{
 		{"workers": "3", "held": "7", "mode": "heap"}, {"workers": "3", "held": "7"}, {"workers": "3", "held": "7", "mode": "slab"}, {"workers": "3", "held": "7", "mode": "arena"},
 		{"workers": "3", "held": "7", "mode": "arena", "offheap": "on"}}},

@@ -78,9 +78,6 @@ type Env struct {
 	// bytes and that many workers. Package strategy provides it; an interface
 	// joins the two packages.
 	Strategy func(name string, size, workers int) (Strategy, error)
-	// Ingress starts an event loop with the ingress strategy of that name, for
-	// that many producers. Package ingress provides it.
-	Ingress func(name string, producers int, switches map[string]bool) (IngressLoop, error)
 	// Beside runs a cell in a process beside this one and returns its record;
 	// a failure is an error. Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)

@@ -2,6 +2,7 @@ package exhibit
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -36,9 +37,28 @@ func build(t testing.TB, name string, g given, seed uint64) workload.Task {
 	return task
 }
 
+// drive performs ops operations of a closed task on each worker, in pieces of
+// the given size, all workers at once.
+func drive(task workload.Closed, ops, piece int64) (sum uint64) {
+	sums := make([]uint64, task.Workers()) // sums[i] is worker i's until Wait
+	var wg sync.WaitGroup
+	for i := range sums {
+		wg.Go(func() {
+			for left := ops; left > 0; left -= piece {
+				sums[i] += task.Loop(i, min(piece, left))
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range sums {
+		sum += s
+	}
+	return sum
+}
+
 // perOperation measures allocations and bytes of an operation.
 func perOperation(task workload.Closed, ops int64) (allocs, bytes float64) {
-	task.Loop(0, ops) // fill what fills itself
+	drive(task, ops, ops) // fill what fills itself
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	task.Loop(0, ops)

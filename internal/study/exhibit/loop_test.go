@@ -1,15 +1,17 @@
-package workload
+package exhibit
 
 import (
-	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/study/ingress"
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A chanLoop stands in for package ingress, which this one must not import.
+// A chanLoop is a way to hand over tasks that loses or reorders some.
 type chanLoop struct {
 	tasks chan func()
 	done  chan struct{}
@@ -17,23 +19,18 @@ type chanLoop struct {
 	swap  int // the number of a task to run after the next one; 0 for none
 }
 
-func testIngress(name string, producers int, switches map[string]bool) (IngressLoop, error) {
-	l := &chanLoop{tasks: make(chan func(), 64), done: make(chan struct{})}
-	switch name {
-	case "eventloop":
-	case ablation:
-		if len(switches) != len(loopSwitches) {
-			return nil, fmt.Errorf("%d switches, want %d", len(switches), len(loopSwitches))
+func init() {
+	for _, l := range []chanLoop{{lose: 100}, {swap: 100}} {
+		name := "test-losing"
+		if l.swap > 0 {
+			name = "test-swapping"
 		}
-	case "losing":
-		l.lose = 100
-	case "swapping":
-		l.swap = 100
-	default:
-		return nil, fmt.Errorf("no ingress %q", name)
+		ingress.Register(&ingress.Kind{Name: name, New: func(ingress.Config) (ingress.Loop, error) {
+			started := &chanLoop{tasks: make(chan func(), 64), done: make(chan struct{}), lose: l.lose, swap: l.swap}
+			go started.run()
+			return started, nil
+		}})
 	}
-	go l.run()
-	return l, nil
 }
 
 func (l *chanLoop) run() {
@@ -73,16 +70,41 @@ func (l *chanLoop) Close() error {
 
 // TestLoopNoticesLoss: a task that is lost or runs out of turn fails the cell.
 func TestLoopNoticesLoss(t *testing.T) {
-	for name, want := range map[string]string{"losing": "999 of 1000 tasks ran, 900 of them out of turn", "swapping": "1000 of 1000 tasks ran, 2 of them out of turn"} {
+	for name, want := range map[string]string{
+		"test-losing": "999 of 1000 tasks ran, 900 of them out of turn", "test-swapping": "1000 of 1000 tasks ran, 2 of them out of turn"} {
 		task, err := tryBuild("loop", given{"ingress": name, "inflight": "2048"}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			task.(Closed).Loop(0, 1)
+			task.(workload.Closed).Loop(0, 1)
 		}
 		if err := task.Close(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
+// TestLoopDoesEqualWork holds that the sum depends on the seed, and on nothing
+// that is compared.
+func TestLoopDoesEqualWork(t *testing.T) {
+	const ops = 1000
+	sum := func(g given, seed uint64, piece int64) uint64 {
+		g = maps.Clone(g)
+		g["producers"] = "3"
+		return drive(build(t, "loop", g, seed).(workload.Closed), ops, piece)
+	}
+	want := sum(given{}, 1, ops)
+	for _, g := range []given{
+		{}, {"batch": "64"}, {"mode": "pingpong"}, {"ingress": "ablation", "arena": "on"}, {"inflight": "5"},
+	} {
+		for _, piece := range []int64{1, 7, ops} {
+			if got := sum(g, 1, piece); got != want || got == 0 {
+				t.Errorf("%v, %d at a time: checksum %#x, want %#x", g, piece, got, want)
+			}
+		}
+		if sum(g, 2, ops) == want {
+			t.Errorf("%v: another seed, the same checksum", g)
 		}
 	}
 }
@@ -154,18 +176,18 @@ func TestLoopWindow(t *testing.T) {
 
 // A watch looks before each submission.
 type watch struct {
-	IngressLoop
+	ingress.Loop
 	look func(producer, size int)
 }
 
 func (w watch) Submit(producer int, f func()) {
 	w.look(producer, 1)
-	w.IngressLoop.Submit(producer, f)
+	w.Loop.Submit(producer, f)
 }
 
 func (w watch) SubmitBatch(producer int, fs []func()) {
 	w.look(producer, len(fs))
-	w.IngressLoop.SubmitBatch(producer, fs)
+	w.Loop.SubmitBatch(producer, fs)
 }
 
 func TestLoopRefuses(t *testing.T) {
@@ -173,7 +195,7 @@ func TestLoopRefuses(t *testing.T) {
 		g    given
 		want string
 	}{
-		{given{"ingress": "mian"}, `no ingress "mian"`},
+		{given{"ingress": "mian"}, `unknown strategy "mian"`},
 		{given{"arena": "on"}, "--arena is a switch of --ingress ablation"},
 		{given{"mode": "pingpong", "burst": "10"}, "leave out --burst and --batch"},
 		{given{"inflight": "100", "batch": "2"}, "want 128 for each producer"},

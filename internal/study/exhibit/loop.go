@@ -1,4 +1,4 @@
-package workload
+package exhibit
 
 import (
 	"errors"
@@ -9,45 +9,38 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/study/ingress"
 	"github.com/isobar-go/isobar/latency"
 )
 
 // loopSwitches are the switches of the ingress strategy ablation.
-var loopSwitches = []Param{
-	{Name: "arena", Default: "off", Help: "ablation: tasks in a task arena", Check: OnOff},
-	{Name: "lockfree", Default: "off", Help: "ablation: a lock-free list instead of chunks under a mutex", Check: OnOff},
-	{Name: "clearing", Default: "off", Help: "ablation: clear only what was in use, once", Check: OnOff},
-	{Name: "padding", Default: "off", Help: "ablation: a cache line for each field that is written often", Check: OnOff},
-	{Name: "batching", Default: "off", Help: "ablation: the loop takes many tasks at once", Check: OnOff},
+var loopSwitches = []workload.Param{
+	{Name: "arena", Default: "off", Help: "ablation: tasks in a task arena", Check: workload.OnOff},
+	{Name: "lockfree", Default: "off", Help: "ablation: a lock-free list instead of chunks under a mutex", Check: workload.OnOff},
+	{Name: "clearing", Default: "off", Help: "ablation: clear only what was in use, once", Check: workload.OnOff},
+	{Name: "padding", Default: "off", Help: "ablation: a cache line for each field that is written often", Check: workload.OnOff},
+	{Name: "batching", Default: "off", Help: "ablation: the loop takes many tasks at once", Check: workload.OnOff},
 }
 
 const ablation = "ablation"
 
 func init() {
-	Register(&Workload{
+	workload.Register(&workload.Workload{
 		Name:    "loop",
 		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
-		Params: WithBudget("2_000_000", "0", append([]Param{
-			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // Env.Ingress knows which there are
-			{Name: "mode", Default: "submit", Help: "submit: as many as may be in flight; pingpong: one, whose reply is awaited", Check: OneOf("submit", "pingpong")},
-			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: IntRange(1, 16)},
-			{Name: "inflight", Default: "8192", Help: "most tasks submitted and not run, over all producers", Check: IntRange(1, 100_000_000)},
-			{Name: "burst", Default: "0", Help: "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task", Check: IntRange(0, 10_000_000)},
-			{Name: "batch", Default: "1", Help: "tasks in a submission", Check: IntRange(1, 64)},
-			{Name: "gc-every", Default: "0", Help: "the first producer calls runtime.GC with every so many of its tasks; 0: never", Check: IntRange(0, 1_000_000_000)},
-			{Name: "live", Default: "0", Help: "live heap beside, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
+		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
+			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress knows which there are
+			{Name: "mode", Default: "submit", Help: "submit: as many as may be in flight; pingpong: one, whose reply is awaited", Check: workload.OneOf("submit", "pingpong")},
+			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: workload.IntRange(1, 16)},
+			{Name: "inflight", Default: "8192", Help: "most tasks submitted and not run, over all producers", Check: workload.IntRange(1, 100_000_000)},
+			{Name: "burst", Default: "0", Help: "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task", Check: workload.IntRange(0, 10_000_000)},
+			{Name: "batch", Default: "1", Help: "tasks in a submission", Check: workload.IntRange(1, 64)},
+			{Name: "gc-every", Default: "0", Help: "the first producer calls runtime.GC with every so many of its tasks; 0: never", Check: workload.IntRange(0, 1_000_000_000)},
+			{Name: "live", Default: "0", Help: "live heap beside, in objects of 128 bytes linked to trees", Check: workload.BytesRange(0, 1<<40)},
 		}, loopSwitches...)...),
 		New: newLoop,
 	})
-}
-
-// IngressLoop is a loop with one way to hand it tasks. Package ingress provides
-// it; an interface joins the two packages.
-type IngressLoop interface {
-	Submit(producer int, f func())
-	SubmitBatch(producer int, fs []func())
-	Sleeps() int64
-	Close() error
 }
 
 // loop is the benchmark of seed document 004, GCPressure: a producer submits
@@ -63,11 +56,11 @@ type IngressLoop interface {
 // mode pingpong the round trip, with --burst the whole burst), without forced
 // collections; response time is that from submission to the start of the task.
 type loop struct {
-	Budgeted
+	workload.Budgeted
 	seed      uint64
-	in        IngressLoop
+	in        ingress.Loop
 	producers []*loopProducer
-	live      *TreeStore
+	live      *workload.TreeStore
 	pingpong  bool
 	burst     int64
 	gcEvery   int64
@@ -116,8 +109,8 @@ const stride = 64
 // stalled is how long nothing may happen before tasks are taken for lost.
 const stalled = 20 * time.Second
 
-func newLoop(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
+func newLoop(env workload.Env) (workload.Task, error) {
+	b, err := workload.NewBudget(env.Params)
 	if err != nil {
 		return nil, fmt.Errorf("workload: loop: %w", err)
 	}
@@ -141,11 +134,11 @@ func newLoop(env Env) (Task, error) {
 	if p.Int("batch") > 1 && p.Int("inflight") < 2*stride*producers {
 		return nil, fmt.Errorf("workload: loop: --inflight %d is too little for batches: want %d for each producer", p.Int("inflight"), 2*stride)
 	}
-	if l.in, err = env.Ingress(name, producers, switches); err != nil {
+	if l.in, err = ingress.New(name, ingress.Config{Producers: producers, Switches: switches}); err != nil {
 		return nil, fmt.Errorf("workload: loop: %w", err)
 	}
-	if n := p.Bytes("live") / TreeBytes; n > 0 {
-		l.live = NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
+	if n := p.Bytes("live") / workload.TreeBytes; n > 0 {
+		l.live = workload.NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))
 	}
 	window, step := int64(p.Int("inflight")/producers), int64(1)
 	if window >= stride {
