@@ -16,8 +16,6 @@ import (
 	"math/rand/v2"
 	"sort"
 	"time"
-
-	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // A Phase is what the collector does, as far as it concerns the program.
@@ -88,9 +86,25 @@ func (t *Timeline) During(start, end int64) Phase {
 // shifts is how often all operations are moved to learn what chance does.
 const shifts = 100
 
+// An Attribution says what the collector did during operations.
+type Attribution struct {
+	Ops      int64 // within the timeline
+	WindowNs int64 // of the timeline
+	Rows     []Row // the phases, the most severe first
+}
+
+// A Row is a phase. Every operation and every moment counts once, for the most
+// severe phase that it overlaps.
+type Row struct {
+	Phase  string
+	Ops    int64
+	Chance float64 // operations that would fall on it by chance
+	TimeNs int64
+}
+
 // Attribute says which phases the operations overlapped; those that are not
 // within the timeline are left out. The seed is that of the random shifts.
-func (t *Timeline) Attribute(ops []Op, seed uint64) cell.Phases {
+func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	var in []Op
 	for _, op := range ops {
 		if op.Start >= t.Start && op.End <= t.End && op.End >= op.Start {
@@ -98,7 +112,7 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) cell.Phases {
 		}
 	}
 	window := t.End - t.Start
-	result := cell.Phases{Ops: int64(len(in)), WindowNs: window}
+	result := Attribution{Ops: int64(len(in)), WindowNs: window}
 	var time [phases]int64
 	for i, at := range t.at {
 		end := t.End
@@ -122,7 +136,9 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) cell.Phases {
 		}
 	}
 	for p := phases - 1; p >= None; p-- {
-		result.Rows = append(result.Rows, cell.PhaseRow{Phase: p.String(), Ops: count[p], Chance: float64(chance[p]) / shifts, TimeNs: time[p]})
+		result.Rows = append(result.Rows, Row{
+			Phase: p.String(), Ops: count[p], Chance: float64(chance[p]) / shifts, TimeNs: time[p],
+		})
 	}
 	return result
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // tree is something to mark.
@@ -136,7 +134,7 @@ func TestAssist(t *testing.T) {
 		t.Error("no goroutine ever waited for a CPU")
 	}
 	a := line.Attribute(line.Ops["region allocate"], 1)
-	i := slices.IndexFunc(a.Rows, func(r row) bool { return r.Phase == Assist.String() })
+	i := slices.IndexFunc(a.Rows, func(r Row) bool { return r.Phase == Assist.String() })
 	if a.Rows[i].TimeNs == 0 {
 		t.Errorf("no assist: %+v", a.Rows)
 	}
@@ -229,8 +227,6 @@ func TestBadTraces(t *testing.T) {
 		}
 	}
 }
-
-type row = cell.PhaseRow
 
 var sink *tree
 

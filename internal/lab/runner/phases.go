@@ -106,7 +106,7 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 		}
 	}
 	line.Start, line.End = max(line.Start, line.Anchor), min(line.End, line.At(s.took))
-	p := line.Attribute(ops, rec.Cell.Seed)
+	p := Attribute(line, ops, rec.Cell.Seed)
 	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
 	rec.Phases = &p
 	if line.Cut != nil {
@@ -145,4 +145,15 @@ func (c *capped) Write(b []byte) (int, error) {
 	}
 	c.left -= len(b)
 	return c.f.Write(b)
+}
+
+// Attribute says which phases of the collector operations overlapped, as records
+// have it. The seed is that of the random shifts that tell what chance does.
+func Attribute(line *phase.Timeline, ops []phase.Op, seed uint64) cell.Phases {
+	a := line.Attribute(ops, seed)
+	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs}
+	for _, row := range a.Rows {
+		p.Rows = append(p.Rows, cell.PhaseRow(row))
+	}
+	return p
 }
