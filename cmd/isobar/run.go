@@ -52,8 +52,15 @@ first level of each factor is the baseline that the others are compared with.
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on with run RUN (default: the latest) exactly where it stopped")
 	output.addFlags(cmd.Flags())
 	sweep.addFlags(cmd.Flags())
+	const instruments, exhibits = "instruments", "exhibits"
+	cmd.AddGroup(&cobra.Group{ID: instruments, Title: "Workloads:"},
+		&cobra.Group{ID: exhibits, Title: "Exhibits of the five documents:"})
 	for _, w := range workload.All() {
-		cmd.AddCommand(a.workloadCommand(w))
+		c := a.workloadCommand(w)
+		if c.GroupID = instruments; w.Exhibit {
+			c.GroupID = exhibits
+		}
+		cmd.AddCommand(c)
 	}
 	return cmd
 }

@@ -34,6 +34,9 @@ type Workload struct {
 	// New builds a task. It runs before the measured phase: allocate what
 	// must exist beforehand here.
 	New func(Env) (Task, error)
+	// Exhibit is set for workloads that only restate a source document: they are
+	// listed apart.
+	Exhibit bool
 	// NeedsCommand is set for workloads that run a program given by the user.
 	NeedsCommand bool
 	// Cases, where there is one, splits a run whose flags do not say otherwise

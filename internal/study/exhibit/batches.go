@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "batches",
 		Summary: "process batches of ticks under the controller of seed document 000, or without",
 		Params: workload.WithBudget("0", "2s",

@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "exercise-limits",
 		Summary: "where the allocation exercises end: their trade-offs, and when not to",
 		Params: workload.WithBudget("0", "1s",

@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "gccost",
 		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
 		Params: workload.WithBudget("60", "0",

@@ -26,7 +26,7 @@ var loopSwitches = []workload.Param{
 const ablation = "ablation"
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "loop",
 		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{

@@ -24,7 +24,7 @@ var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
 }
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "loop-trials",
 		Summary: "parts of the event loop in seed document 004, as it has them: tasks lost, objects evicted, counted",
 		Params: []workload.Param{

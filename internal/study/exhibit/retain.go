@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "retain",
 		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
 		Params: workload.WithBudget("100_000", "0",

@@ -15,7 +15,7 @@ import (
 var shockwaveOurs = map[string]string{"heap": "heap", "pooled": "pooled", "connection": "slab", "goarena": "goarena"}
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "shockwave",
 		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
 		Params: workload.WithBudget("0", "2s",

@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "shockwave-trials",
 		Summary: "what the servers of seed document 001 do, counted: pools warmed up, pipelined requests answered",
 		Params: []workload.Param{

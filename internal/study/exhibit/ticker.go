@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "ticker",
 		Summary: "process market ticks that a time.Ticker delivers, and count those that it drops",
 		Params: []workload.Param{

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "tickpool",
 		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
 		Params: workload.WithBudget("500_000", "0",

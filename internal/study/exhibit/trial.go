@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	workload.Register(&workload.Workload{
+	register(&workload.Workload{
 		Name:    "trial",
 		Summary: "do one thing many times and count how often it came out in a certain way",
 		Params: []workload.Param{
