@@ -112,6 +112,7 @@ type Server struct {
 	memory    *memory
 	exchanges sync.Pool // of *exchange, for ServeHTTP
 	watch     *watch    // set when the server begins to serve
+	unwatched bool      // the watch does nothing; set by a test that measures its cost
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// How long finished responses to pipelined requests wait for a later one at
-// most, and how often loops are looked at.
+// How often debts and loops are looked at, and how long after the last debt. Each
+// tick costs some microseconds of CPU time.
 const (
-	owingTick = 500 * time.Microsecond
-	loopTick  = 5 * time.Millisecond
+	owingTick  = time.Millisecond
+	owingLasts = 4 * owingTick
+	loopTick   = 10 * time.Millisecond
 )
 
 // A watch looks after what a handler that takes its time would hold up: the
@@ -19,10 +20,10 @@ const (
 // connections of its loop, which it has another goroutine serve. It sleeps while
 // nothing can be held up.
 type watch struct {
-	srv    *Server
-	asleep atomic.Bool   // set by the watch, cleared by who wakes it
-	wake   chan struct{} // has a token when asleep was cleared
-	stop   chan struct{} // closed when the server has ended
+	srv  *Server
+	rest atomic.Uint32 // set by the watch, cleared by who wakes it
+	wake chan struct{} // has a token when rest was cleared
+	stop chan struct{} // closed when the server has ended
 
 	mu    sync.Mutex
 	owing []debt // guarded by mu
@@ -31,21 +32,35 @@ type watch struct {
 	loops loopWatch     // owned by the watch
 }
 
+// How soundly the watch rests.
+const (
+	awake  = iota
+	dozing // it looks at loops; a debt wakes it
+	asleep // a loop wakes it too
+)
+
 // A debt is an exchange that calls a handler while finished responses wait.
 type debt struct {
-	x *exchange
-	r *region // x.r
+	x    *exchange
+	r    *region // x.r
+	seen uint64  // the epoch of r at the last look
+	sent bool    // nothing waits in that epoch
 }
+
+// due reports whether something may wait.
+func (d debt) due() bool { return !d.sent || d.r.epoch() != d.seen }
 
 func newWatch(s *Server) *watch {
 	w := &watch{srv: s, wake: make(chan struct{}, 1), stop: make(chan struct{})}
-	go w.run()
+	if !s.unwatched {
+		go w.run()
+	}
 	return w
 }
 
-// busy wakes the watch if it sleeps.
-func (w *watch) busy() {
-	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
+// rouse wakes the watch if it rests at least as soundly as that.
+func (w *watch) rouse(rest uint32) {
+	if now := w.rest.Load(); now >= rest && w.rest.CompareAndSwap(now, awake) {
 		w.wake <- struct{}{}
 	}
 }
@@ -53,48 +68,48 @@ func (w *watch) busy() {
 func (w *watch) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	quiet := 0 // ticks without anything to watch
+	var owed time.Time // when there last were debts
 	for {
-		tick := owingTick
-		owed := w.sendOwed()
-		loops := w.loops.look(w)
-		switch {
-		case owed:
-			quiet = 0
-		case loops:
-			quiet, tick = min(quiet+1, 10), loopTick
-			if quiet < 10 {
-				tick = owingTick // another batch is likely
-			}
-		default:
-			quiet++
+		now := time.Now()
+		if w.sendOwed() {
+			owed = now
 		}
-		if quiet > 10 && !loops {
-			w.asleep.Store(true)
-			if w.idle() || !w.asleep.CompareAndSwap(true, false) {
-				select {
-				case <-w.wake:
-				case <-w.stop:
-					return
-				}
+		loops := w.loops.look(w, now)
+		tick, rest := loopTick, uint32(dozing)
+		switch {
+		case now.Sub(owed) < owingLasts:
+			tick, rest = owingTick, awake
+		case !loops:
+			rest = asleep
+		}
+		if rest != awake {
+			w.rest.Store(rest)
+			if !w.mayRest(rest) && w.rest.CompareAndSwap(rest, awake) {
+				tick, rest = owingTick, awake
 			}
-			quiet = 0
 		}
 		timer.Reset(tick)
+		if rest == asleep {
+			timer.Stop()
+		}
 		select {
 		case <-timer.C:
+			if rest != awake && !w.rest.CompareAndSwap(rest, awake) {
+				<-w.wake
+			}
+		case <-w.wake:
 		case <-w.stop:
 			return
 		}
 	}
 }
 
-// idle reports whether there is nothing to watch, after asleep was set: who
-// begins something from here on wakes the watch.
-func (w *watch) idle() bool {
+// mayRest reports whether nothing came up while the watch went to rest: who begins
+// something from here on wakes it.
+func (w *watch) mayRest(rest uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.owing) == 0 && !w.loops.any(w)
+	return !slices.ContainsFunc(w.owing, debt.due) && (rest < asleep || !w.loops.any(w))
 }
 
 // owe takes note that a handler is called while finished responses wait. Where
@@ -104,15 +119,14 @@ func (c *conn) owe() bool {
 	if c.raw == nil {
 		return c.cx.sendEarlier() == nil
 	}
-	if c.owing {
-		return true
-	}
-	c.owing = true
 	w := c.srv.watch
-	w.mu.Lock()
-	w.owing = append(w.owing, debt{&c.cx, c.cx.r})
-	w.mu.Unlock()
-	w.busy()
+	if !c.owing && !c.srv.unwatched {
+		c.owing = true
+		w.mu.Lock()
+		w.owing = append(w.owing, debt{x: &c.cx, r: c.cx.r})
+		w.mu.Unlock()
+	}
+	w.rouse(dozing)
 	return true
 }
 
@@ -132,20 +146,27 @@ func (c *conn) paid() {
 	w.mu.Unlock()
 }
 
-// sendOwed sends what waits, and reports whether there was any.
+// sendOwed sends what waited at the last look too, and reports whether anything may
+// wait.
 func (w *watch) sendOwed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock() // an exchange stays what it is while it is listed
-	for _, d := range w.owing {
-		if !d.r.tryReclaim() { // somebody is at work on it
+	for i := range w.owing {
+		d := &w.owing[i]
+		if epoch := d.r.epoch(); epoch != d.seen { // another request: it goes on
+			d.seen, d.sent = epoch, false
+			continue
+		}
+		if d.sent || !d.r.tryReclaim() { // somebody is at work on it
 			continue
 		}
 		if d.r.x == d.x && d.x.served && !d.x.writing {
 			d.x.conn.sendSome()
+			d.sent = d.x.mark == 0
 		}
 		d.r.pass()
 	}
-	return len(w.owing) > 0
+	return slices.ContainsFunc(w.owing, debt.due)
 }
 
 // sendSome sends as much of the finished responses as there is room for. The

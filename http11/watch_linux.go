@@ -13,14 +13,16 @@ import (
 // A loopWatch tells loops whose leader has not come back from a turn.
 type loopWatch struct {
 	seen   []loopSeen
+	busy   bool            // at the last look
+	last   time.Time       // of the last look
 	logged map[string]bool // places
 	next   time.Time       // when stacks may be looked at again
-	last   time.Time       // of the last look
 }
 
+// A loopSeen is a loop as it was at a look.
 type loopSeen struct {
-	turns uint64
-	ticks int // without another turn
+	turns  uint64
+	parked bool
 }
 
 // any reports whether a loop is at work.
@@ -33,42 +35,29 @@ func (v *loopWatch) any(w *watch) bool {
 	return false
 }
 
-// look replaces leaders that have been at one turn for too long, and reports
-// whether a loop is at work. Where the watch itself was late, loops may have had
-// no CPU either: such a look does not count.
-func (v *loopWatch) look(w *watch) bool {
+// look replaces leaders that have been at one turn since the last look, and reports
+// whether a loop has been at work. It looks once in a loopTick. Where the watch itself
+// was late, loops may have had no CPU either: such a look does not count.
+func (v *loopWatch) look(w *watch, now time.Time) bool {
+	since := now.Sub(v.last)
+	if since < loopTick {
+		return v.busy || v.any(w)
+	}
+	v.last, v.busy = now, false
 	loops := w.srv.loopList()
 	if v.seen == nil {
 		v.seen = make([]loopSeen, len(loops))
 	}
-	now := time.Now()
-	if now.Sub(v.last) < loopTick/2 {
-		return v.any(w)
-	}
-	late := now.Sub(v.last) > 2*loopTick
-	v.last = now
-	busy := false
 	for i, l := range loops {
-		seen, turns := &v.seen[i], l.turns.Load()
-		switch {
-		case l.parked.Load():
-			*seen = loopSeen{}
-			continue
-		case seen.turns != turns:
-			*seen = loopSeen{turns: turns}
-		case !late:
-			if seen.ticks++; seen.ticks > heldTicks {
-				*seen = loopSeen{}
-				v.held(w, l)
-			}
+		is, was := loopSeen{l.turns.Load(), l.parked.Load()}, v.seen[i]
+		v.seen[i] = is
+		if is.turns == was.turns && !is.parked && !was.parked && since < 2*loopTick {
+			v.held(w, l)
 		}
-		busy = true
+		v.busy = v.busy || is.turns != was.turns || !is.parked
 	}
-	return busy
+	return v.busy
 }
-
-// heldTicks is how many ticks make 10 ms.
-const heldTicks = int(10 * time.Millisecond / loopTick)
 
 // held has another goroutine lead the loop.
 func (v *loopWatch) held(w *watch, l *loop) {

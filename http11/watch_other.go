@@ -2,8 +2,10 @@
 
 package http11
 
+import "time"
+
 // A loopWatch has no loops here.
 type loopWatch struct{}
 
-func (*loopWatch) any(*watch) bool  { return false }
-func (*loopWatch) look(*watch) bool { return false }
+func (*loopWatch) any(*watch) bool             { return false }
+func (*loopWatch) look(*watch, time.Time) bool { return false }

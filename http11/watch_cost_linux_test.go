@@ -1,0 +1,209 @@
+package http11
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkWatchCost measures what the watch costs a server process: pairs of
+// processes, one with and one without it, have the same load in turns, and their CPU
+// time is compared; and what each does in a second without requests.
+//
+//	go test -run '^$' -bench WatchCost -benchtime 1x ./http11
+func BenchmarkWatchCost(b *testing.B) {
+	const pairs = 15
+	for _, engine := range engines {
+		watched, bare := newProcess(b, engine, true), newProcess(b, engine, false)
+		for _, load := range []struct {
+			name string
+			run  func(b *testing.B, addr string)
+		}{
+			{"closed", func(b *testing.B, addr string) { ask64(b, addr, 30_000/64, 1, 0) }},
+			{"pipelined", func(b *testing.B, addr string) { ask64(b, addr, 100_000/64/16, 16, 0) }},
+			{"paced", func(b *testing.B, addr string) { ask64(b, addr, 40, 1, 25*time.Millisecond) }},
+		} {
+			b.Run("engine="+engine.String()+"/load="+load.name, func(b *testing.B) {
+				var ratios []float64
+				for i := range pairs + 1 {
+					with, without := watched.during(b, load.run), bare.during(b, load.run)
+					if i > 0 { // the first one warms up
+						ratios = append(ratios, with/without)
+					}
+				}
+				slices.Sort(ratios)
+				b.ReportMetric(ratios[pairs/2], "ratio")
+				b.ReportMetric(ratios[pairs/4], "quartile1")
+				b.ReportMetric(ratios[pairs-1-pairs/4], "quartile3")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+		for _, conns := range []int{0, 1000} {
+			b.Run(fmt.Sprintf("engine=%v/idle=%d", engine, conns), func(b *testing.B) {
+				for _, p := range []*process{watched, bare} {
+					p.idle(b, conns)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// A process is a server in a process of its own.
+type process struct {
+	addr    string
+	suffix  string // of metrics
+	control net.Conn
+	r       *bufio.Reader
+}
+
+func newProcess(b *testing.B, engine Engine, watched bool) *process {
+	p := &process{suffix: "-watched"}
+	if !watched {
+		p.suffix = "-bare"
+	}
+	child := exec.Command(os.Args[0], "-test.run", "^TestWatchServer$")
+	child.Env = append(os.Environ(), "HTTP11_WATCH_SERVER="+engine.String()+p.suffix)
+	child.Stderr = os.Stderr
+	in, err := child.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		in.Close() // it ends then
+		child.Wait()
+	})
+	if _, err := fmt.Fscan(out, &p.addr); err != nil {
+		b.Fatal(err)
+	}
+	if p.control, err = net.Dial("tcp", p.addr); err != nil {
+		b.Fatal(err)
+	}
+	p.r = bufio.NewReader(p.control)
+	return p
+}
+
+// TestWatchServer is the process of a server.
+func TestWatchServer(t *testing.T) {
+	name := os.Getenv("HTTP11_WATCH_SERVER")
+	if name == "" {
+		return
+	}
+	s := &Server{unwatched: strings.HasSuffix(name, "-bare"), Handler: HandlerFunc(func(c *Context) {
+		if !c.Path().Equal("/usage") {
+			c.WriteString("Hello, World!")
+			return
+		}
+		var u syscall.Rusage
+		syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
+		fmt.Fprintln(c, u.Utime.Nano()+u.Stime.Nano(), u.Nvcsw)
+	})}
+	if strings.HasPrefix(name, Readiness.String()) {
+		s.Engine = Readiness
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Serve(l) // it ends with the process
+	fmt.Println(l.Addr())
+	io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+// usage returns CPU time in seconds and how often threads have waited.
+func (p *process) usage(b *testing.B) (cpu float64, waits int) {
+	io.WriteString(p.control, "GET /usage HTTP/1.1\r\nHost: h\r\n\r\n")
+	for line := "\n"; line != "\r\n"; {
+		var err error
+		if line, err = p.r.ReadString('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ns := int64(0)
+	if _, err := fmt.Fscanln(p.r, &ns, &waits); err != nil {
+		b.Fatal(err)
+	}
+	return float64(ns) / 1e9, waits
+}
+
+// during returns the CPU time that a load costs.
+func (p *process) during(b *testing.B, load func(b *testing.B, addr string)) float64 {
+	before, _ := p.usage(b)
+	load(b, p.addr)
+	after, _ := p.usage(b)
+	return after - before
+}
+
+// idle reports what the process does in a second with that many connections, each
+// of which has had a request.
+func (p *process) idle(b *testing.B, conns int) {
+	for range conns {
+		nc, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer nc.Close()
+		io.WriteString(nc, helloRequest)
+		if _, err := io.ReadFull(nc, make([]byte, helloBytes)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(2 * time.Second) // what follows a load has passed
+	cpu, waits := p.usage(b)
+	time.Sleep(5 * time.Second)
+	cpu2, waits2 := p.usage(b)
+	b.ReportMetric(float64(waits2-waits)/5, "waits/s"+p.suffix)
+	b.ReportMetric((cpu2-cpu)/5*1e6, "cpu-µs/s"+p.suffix)
+}
+
+const helloRequest = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+// helloBytes is the length of a response: its date has a constant one.
+const helloBytes = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 13\r\n\r\nHello, World!")
+
+// ask64 sends rounds of pipelined requests on each of 64 connections, one round in
+// every interval, or without a pause.
+func ask64(b *testing.B, addr string, rounds, pipelined int, every time.Duration) {
+	var wg sync.WaitGroup
+	requests := []byte(strings.Repeat(helloRequest, pipelined))
+	for i := range 64 {
+		wg.Go(func() {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer nc.Close()
+			begin := time.Now().Add(time.Duration(i) * every / 64)
+			buf := make([]byte, helloBytes*pipelined)
+			for round := range rounds {
+				if every > 0 {
+					time.Sleep(time.Until(begin.Add(time.Duration(round) * every)))
+				}
+				nc.Write(requests) // an error shows in the read
+				if _, err := io.ReadFull(nc, buf); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
