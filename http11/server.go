@@ -112,7 +112,7 @@ type Server struct {
 	memory    *memory
 	exchanges sync.Pool // of *exchange, for ServeHTTP
 	watch     *watch    // set when the server begins to serve
-	unwatched bool      // the watch does nothing; set by a test that measures its cost
+	watchTest           // set by a test that measures the cost of the watch
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 

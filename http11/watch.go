@@ -10,8 +10,8 @@ import (
 // How often debts and loops are looked at, and how long after the last debt. Each
 // tick costs some microseconds of CPU time.
 const (
-	owingTick  = time.Millisecond
-	owingLasts = 4 * owingTick
+	owingTick  = 4 * time.Millisecond
+	owingLasts = 2 * owingTick
 	loopTick   = 10 * time.Millisecond
 )
 
@@ -30,6 +30,12 @@ type watch struct {
 
 	held  atomic.Uint64 // loops that were held; publishes nothing
 	loops loopWatch     // owned by the watch
+}
+
+// A watchTest is what a test asks of a watch.
+type watchTest struct {
+	unwatched bool   // it does nothing
+	onWatch   func() // called first on its goroutine, if set
 }
 
 // How soundly the watch rests.
@@ -66,14 +72,18 @@ func (w *watch) rouse(rest uint32) {
 }
 
 func (w *watch) run() {
+	if w.srv.onWatch != nil {
+		w.srv.onWatch()
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	var owed time.Time // when there last were debts
+	var last, owed time.Time // of the last look, and of the last with debts
 	for {
 		now := time.Now()
-		if w.sendOwed() {
+		if w.sendOwed(now.Sub(last)) {
 			owed = now
 		}
+		last = now
 		loops := w.loops.look(w, now)
 		tick, rest := loopTick, uint32(dozing)
 		switch {
@@ -146,9 +156,10 @@ func (c *conn) paid() {
 	w.mu.Unlock()
 }
 
-// sendOwed sends what waited at the last look too, and reports whether anything may
-// wait.
-func (w *watch) sendOwed() bool {
+// sendOwed sends what waited at the last look too, that long ago, and reports whether
+// anything may wait. Where the watch itself was late, handlers may have had no CPU
+// either: then nothing is sent.
+func (w *watch) sendOwed(since time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock() // an exchange stays what it is while it is listed
 	for i := range w.owing {
@@ -157,7 +168,7 @@ func (w *watch) sendOwed() bool {
 			d.seen, d.sent = epoch, false
 			continue
 		}
-		if d.sent || !d.r.tryReclaim() { // somebody is at work on it
+		if d.sent || since > 2*owingTick || !d.r.tryReclaim() { // or somebody is at work on it
 			continue
 		}
 		if d.r.x == d.x && d.x.served && !d.x.writing {
