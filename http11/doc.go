@@ -1,5 +1,4 @@
-// Package http11 is an HTTP/1.1 server whose request memory is a run-time
-// choice.
+// Package http11 is an HTTP/1.1 server whose request memory is a run-time choice.
 //
 // A [Server] calls its [Handler] with a [Context]: the request, whose parts are
 // views of the memory that they were read into, and the response. [Memory] says
@@ -12,7 +11,6 @@
 // out of it, and using it later panics. [Request.Retain] keeps a whole request,
 // [Context.UnsafeAlloc] makes memory that lasts as long as the request. Neither
 // holds Go pointers: the collector does not look into request memory.
-//
 // [Request.QueryValues], [Request.Cookie] and [Context.FormValues] find values as
 // net/url and net/http do, without copying them.
 //
@@ -22,25 +20,18 @@
 //
 // # Responses
 //
-// A response is collected and sent with its length when the handler returns, in
-// one write with those to other pipelined requests. [Context.Flush], and more
-// than 64 KB, have it sent in parts. [Context.SendFile] answers ranges and
-// conditions. A handler that panics costs its connection, after a status 500 if
-// nothing was sent.
+// A response is collected and sent with its length when the handler returns;
+// [Context.Flush], and more than 64 KB, have it streamed. What wraps handlers sees
+// and changes it by [Context.Recall] and [Context.OnStream]. A handler that panics
+// costs its connection, after a status 500 if nothing was sent.
 //
-// # Concurrency
+// # Concurrency and ownership
 //
 // Each connection has a goroutine, or, with the engine [Readiness], all share a
-// few; none has request memory while it waits for a request. The methods of
-// Server are for any goroutine, a Context and its views for any until the handler
-// returns.
-//
-// # Ownership
-//
-// Every way back into a request carries its epoch, and is refused when the
-// handler has returned, in every build: [ErrEnded], or a panic. Only
-// [View.UnsafeBytes] and [Context.UnsafeAlloc] hand out memory that nothing
-// checks. docs/adr/0009 says why it is done so.
+// few. The methods of Server are for any goroutine, a Context and its views for any
+// until the handler returns: every use after that is refused, by [ErrEnded] or a
+// panic. Only [View.UnsafeBytes] and [Context.UnsafeAlloc] hand out memory that
+// nothing checks. docs/http11.md is the guide.
 //
 // # What it does not do
 //
