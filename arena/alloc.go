@@ -10,16 +10,16 @@ import (
 
 // An Allocator is an [Arena] or a [Concurrent].
 type Allocator interface {
-	// alloc returns size bytes, aligned to 8, of unspecified contents; size is
-	// positive and a multiple of 8.
+	// alloc returns size bytes, aligned to 8, with unspecified contents. size is a
+	// positive multiple of 8.
 	alloc(size uintptr) unsafe.Pointer
-	// extend makes the allocation of old bytes at p size bytes long if there
-	// is room behind it and reports whether it did; both are multiples of 8.
+	// extend grows the allocation of old bytes at p to size bytes if there is room
+	// behind it, and reports whether it did. Both sizes are multiples of 8.
 	extend(p unsafe.Pointer, old, size uintptr) bool
 }
 
-// New returns a zero T in the arena. It panics if T holds pointers: [Typed]
-// is for those. The check is of the type, not of the value, and compiles to a
+// New returns a zero T in the arena. It panics if T holds pointers: use [Typed]
+// for those. The check looks at the type, not the value, and compiles to a
 // constant where T is known.
 func New[T any](a Allocator) *T {
 	if holdsPointers[T]() {
@@ -31,8 +31,8 @@ func New[T any](a Allocator) *T {
 	return zeroAt[T](a.alloc(roundUp(sizeOf[T]())))
 }
 
-// MakeSlice returns a slice of n zero Ts in the arena, with no capacity
-// beyond. It panics if T holds pointers or n is negative or absurd.
+// MakeSlice returns a slice of n zero Ts with no spare capacity. It panics if T
+// holds pointers or n is negative or absurd.
 func MakeSlice[T any](a Allocator, n int) []T {
 	if holdsPointers[T]() {
 		refuse[T]("MakeSlice")
@@ -42,7 +42,7 @@ func MakeSlice[T any](a Allocator, n int) []T {
 	return s
 }
 
-// makeSlice returns n Ts of unspecified contents.
+// makeSlice returns n Ts with unspecified contents.
 func makeSlice[T any](a Allocator, op string, n int) []T {
 	size := sizeOf[T]()
 	if n < 0 || size > 0 && uintptr(n) > maxAllocBytes/size {
@@ -54,9 +54,9 @@ func makeSlice[T any](a Allocator, op string, n int) []T {
 	return at[T](a.alloc(roundUp(uintptr(n)*size)), n)
 }
 
-// AppendTo appends vals to s as append does, but takes the memory for a longer
-// slice from the arena. s may be any slice; one that is the latest allocation
-// of an [Arena] grows in place. It panics if T holds pointers.
+// AppendTo appends vals to s like append, but takes memory for a longer slice
+// from the arena. s may be any slice; the latest allocation of an [Arena] grows
+// in place. It panics if T holds pointers.
 func AppendTo[T any](a Allocator, s []T, vals ...T) []T {
 	if holdsPointers[T]() {
 		refuse[T]("AppendTo")
@@ -67,8 +67,8 @@ func AppendTo[T any](a Allocator, s []T, vals ...T) []T {
 	return append(s, vals...)
 }
 
-// grow returns s with a capacity of at least n: double what it was while that
-// is small, then a quarter more.
+// grow returns s with a capacity of at least n: small slices double, large ones
+// grow by a quarter.
 func grow[T any](a Allocator, s []T, n int) []T {
 	want := 2 * cap(s)
 	if cap(s) >= 1024 {
@@ -79,8 +79,8 @@ func grow[T any](a Allocator, s []T, n int) []T {
 	if size == 0 || uintptr(want) > maxAllocBytes/size {
 		want = n
 	}
-	// A slice that ends where the allocation does may begin inside of it, at
-	// any element; growing that one by whole words would upset the alignment.
+	// A slice may end where the allocation ends but start inside it, at any
+	// element. Growing that one by whole words would break the alignment.
 	old := uintptr(cap(s)) * size
 	if old > 0 && old%alignBytes == 0 && a.extend(start(s), old, roundUp(uintptr(want)*size)) {
 		t := at[T](start(s), want)
@@ -92,7 +92,7 @@ func grow[T any](a Allocator, s []T, n int) []T {
 	return t[:len(s)]
 }
 
-// Bytes returns n zero bytes in the arena, with no capacity beyond.
+// Bytes returns n zero bytes with no spare capacity.
 func (a *Arena) Bytes(n int) []byte {
 	if !invariant.Enabled && n > 0 && n <= maxAllocBytes {
 		if p := a.take(roundUp(uintptr(n))); p != nil {
@@ -113,16 +113,16 @@ func (a *Arena) CopyString(s string) string {
 	return stringOver(b)
 }
 
-// String returns b as a string that shares its memory: nothing is copied. b
-// must be of this arena and must not change afterwards. Checking builds panic
-// if it is not of this arena.
+// String returns b as a string that shares its memory; nothing is copied. b
+// must come from this arena and must not change afterwards. Checking builds
+// panic if it comes from elsewhere.
 func (a *Arena) String(b []byte) string {
 	a.mustHold(b)
 	return stringOver(b)
 }
 
 func refuse[T any](op string) {
-	panic(fmt.Sprintf("arena: %s: %v holds pointers, which the garbage collector would not see here; use Typed[%[2]v]", op, reflect.TypeFor[T]()))
+	panic(fmt.Sprintf("arena: %s: %v holds pointers, which the garbage collector cannot see here; use Typed[%[2]v]", op, reflect.TypeFor[T]()))
 }
 
 func roundUp(size uintptr) uintptr { return (size + alignBytes - 1) &^ (alignBytes - 1) }

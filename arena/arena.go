@@ -14,46 +14,45 @@ import (
 const (
 	defaultChunkBytes = 64 << 10
 	minChunkBytes     = 4 << 10
-	// maxChunkBytes ends the growth of chunks. A larger one is made only for
-	// an allocation that needs it, and not kept across Reset.
+	// maxChunkBytes stops the growth of chunks. An allocation that needs more gets
+	// a larger chunk, which Reset gives back.
 	maxChunkBytes = 16 << 20
-	// maxAllocBytes bounds one allocation; beyond it a size is taken to be a
-	// mistake.
+	// maxAllocBytes bounds one allocation. A larger size is taken for a mistake.
 	maxAllocBytes = min(1<<40, math.MaxInt/4)
-	// alignBytes is the alignment of every allocation: that of Go's most
-	// demanding types, 64-bit atomics on 32-bit platforms included.
+	// alignBytes is the alignment of every allocation, enough for any Go type,
+	// including 64-bit atomics on 32-bit platforms.
 	alignBytes = 8
 )
 
-// ErrLimit says that an allocation does not fit within LimitBytes.
+// ErrLimit reports an allocation that does not fit within LimitBytes.
 var ErrLimit = block.ErrLimit
 
-// A Config says where an [Arena] takes memory from. The zero Config is ready
-// for use.
+// A Config says where an [Arena] gets its memory. The zero Config is ready to
+// use.
 type Config struct {
-	// ChunkBytes is the size of the first chunk, 64 KiB by default and 4 KiB
-	// at least. Each further one is as large as all before it together, up to
-	// 16 MiB or ChunkBytes.
+	// ChunkBytes is the size of the first chunk: 64 KiB by default, at least 4
+	// KiB. Each later chunk is as large as all earlier ones together, up to 16 MiB
+	// or ChunkBytes.
 	ChunkBytes int
-	// LimitBytes bounds the chunks together; 0 is no bound.
+	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int
 	// OnHeap takes chunks from the Go heap, as byte slices that the garbage
-	// collector does not scan but counts. Without it they are mapped from the
+	// collector counts but does not scan. Without it, chunks are mapped from the
 	// operating system.
 	OnHeap bool
-	// HugePages maps whole huge pages and asks for them. It rounds chunks up
-	// to 2 MiB and has no effect with OnHeap.
+	// HugePages maps whole huge pages and asks the system for them. It rounds
+	// chunks up to 2 MiB and has no effect with OnHeap.
 	HugePages bool
-	// Purpose is what the mapped bytes are counted under in [OffHeapBytes],
+	// Purpose is the name under which [OffHeapBytes] counts the mapped bytes;
 	// "arena" by default.
 	Purpose string
 }
 
-// An Arena allocates bytes and values without pointers. It is made by [Open],
-// must not be copied, and is for one goroutine at a time.
+// An Arena allocates bytes and pointer-free values. Make one with [Open]. It
+// must not be copied and is for one goroutine at a time.
 //
-// An off-heap arena that is dropped without [Arena.Release] keeps its memory:
-// nothing can tell whether pointers into it remain.
+// An off-heap arena that is dropped without [Arena.Release] keeps its memory,
+// because pointers into it may remain.
 type Arena struct {
 	bump // the free part of the current chunk, chunks[cur]
 
@@ -62,7 +61,7 @@ type Arena struct {
 	filled   int // bytes handed out from chunks before cur
 	oversize int // chunks above maxChunk
 	maxChunk int
-	gen      uint64 // rounds; a Mark of another one is stale
+	gen      uint64 // round; a Mark of another round is stale
 	released bool
 	config   Config
 	source   block.Source // of the chunks
@@ -72,13 +71,13 @@ type Arena struct {
 // A chunk is memory from which an Arena allocates.
 type chunk struct {
 	mem []byte
-	// high is, in checking builds, how much of mem was ever handed out: what of
-	// it is free holds poison.
+	// high is, in checking builds, how much of mem was ever handed out. The free
+	// part of it holds poison.
 	high uintptr
 }
 
-// Open returns an empty arena. It maps nothing yet. The error says which field
-// of the configuration is out of range.
+// Open returns an empty arena. It maps nothing yet. The error names the
+// configuration field that is out of range.
 func Open(config Config) (*Arena, error) {
 	if config.ChunkBytes == 0 {
 		config.ChunkBytes = defaultChunkBytes
@@ -105,8 +104,8 @@ func checkChunk(op string, chunkBytes, limitBytes int) error {
 	return nil
 }
 
-// alloc returns size bytes, aligned to 8, of unspecified contents. size is a
-// multiple of 8 and positive.
+// alloc returns size bytes, aligned to 8, with unspecified contents. size is a
+// positive multiple of 8.
 func (a *Arena) alloc(size uintptr) unsafe.Pointer {
 	if invariant.Enabled {
 		a.check(size)
@@ -120,12 +119,12 @@ func (a *Arena) alloc(size uintptr) unsafe.Pointer {
 
 func (a *Arena) mustAdvance(size uintptr) {
 	if err := a.advance(size); err != nil {
-		panic(fmt.Errorf("arena: allocation of %d bytes: %w; Reserve tells beforehand", size, err))
+		panic(fmt.Errorf("arena: allocation of %d bytes: %w; call Reserve to check beforehand", size, err))
 	}
 }
 
-// advance makes a chunk with at least size free bytes the current one: the
-// next one, or a new one put in front of it.
+// advance moves to a chunk with at least size free bytes: the next one, or a
+// new one inserted before it.
 func (a *Arena) advance(size uintptr) error {
 	if a.released {
 		panic("arena: allocation after Release; open a new arena")
@@ -156,14 +155,14 @@ func (a *Arena) newChunk(size int) ([]byte, error) {
 	return mem, err
 }
 
-// enter makes chunk i the current one, with off bytes of it handed out.
+// enter makes chunk i current, with off bytes of it handed out.
 func (a *Arena) enter(i int, off uintptr) {
 	a.cur, a.bump = i, bumpOver(a.chunks[i].mem, off)
 }
 
-// Reserve makes sure that allocations of n bytes together, each counted with
-// its size rounded up to 8, succeed without another chunk. The error wraps
-// [ErrLimit] or says what the operating system refused; the arena is as before.
+// Reserve makes sure that allocations totalling n bytes, each rounded up to 8,
+// need no further chunk. The error wraps [ErrLimit] or is that of the operating
+// system; on error the arena is unchanged.
 func (a *Arena) Reserve(n int) error {
 	checkSize("Reserve", n)
 	if uintptr(n) <= a.end-a.off && !a.released {
@@ -175,9 +174,8 @@ func (a *Arena) Reserve(n int) error {
 	return nil
 }
 
-// Reset frees everything that was allocated and keeps the memory. It takes the
-// same time whatever was allocated, save for chunks above 16 MiB, which it gives
-// back.
+// Reset frees all allocations and keeps the memory. It takes constant time,
+// except that it gives chunks above 16 MiB back.
 func (a *Arena) Reset() {
 	a.mustBeOpen("Reset")
 	a.gen++
@@ -208,9 +206,8 @@ func (a *Arena) restart() {
 	a.enter(0, 0)
 }
 
-// Release gives all memory back. No pointer into the arena may be used
-// afterwards, and the arena neither: both of its uses and a second Release
-// panic.
+// Release gives all memory back. Afterwards no pointer into the arena may be
+// used, and every use of the arena panics, a second Release included.
 func (a *Arena) Release() {
 	a.mustBeOpen("Release")
 	if invariant.Enabled {
@@ -231,20 +228,20 @@ func (a *Arena) mustBeOpen(op string) {
 	}
 }
 
-// Stats are the sizes of an arena.
+// Stats are the sizes of an arena, in bytes.
 type Stats struct {
 	UsedBytes  int // handed out since the last Reset, padding included
 	ChunkBytes int // taken for chunks
 	Chunks     int
 }
 
-// Stats returns the present sizes.
+// Stats returns the current sizes.
 func (a *Arena) Stats() Stats {
 	return Stats{UsedBytes: a.filled + int(a.off), ChunkBytes: int(a.source.Bytes()), Chunks: len(a.chunks)}
 }
 
-// OffHeapBytes returns the bytes that this process has mapped outside of the
-// Go heap through this module, by purpose.
+// OffHeapBytes returns the bytes this process has mapped outside the Go heap
+// through this module, by purpose.
 func OffHeapBytes() map[string]int64 { return offheap.Usage() }
 
 func checkSize(op string, n int) {

@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// configs are the kinds of memory that every test of Arena goes over.
+// configs are the kinds of memory that every Arena test covers.
 var configs = map[string]Config{
 	"mapped": {Purpose: "arena test"},
 	"heap":   {OnHeap: true},
@@ -64,7 +64,7 @@ func TestAllocationsAreZeroAlignedAndApart(t *testing.T) {
 				s := MakeSlice[uint16](a, i%9)
 				for j := range s {
 					if s[j] != 0 {
-						t.Fatal("MakeSlice returned other than zeros")
+						t.Fatal("MakeSlice returned nonzero values")
 					}
 					s[j] = uint16(i)
 				}
@@ -171,7 +171,7 @@ func TestAppendToGrowsLikeAppend(t *testing.T) {
 			v := odd{[5]byte{byte(i), byte(i >> 8)}}
 			got, want = AppendTo(a, got, v, v), append(want, v, v)
 			if i%100 == 0 {
-				New[int64](a) // something behind it, so that it must move
+				New[int64](a) // forces the slice to move
 			}
 		}
 		for i := range want {
@@ -344,7 +344,7 @@ func TestMisusePanics(t *testing.T) {
 		"foreign mark":      {func(a, o *Arena) { a.Rewind(o.Mark()) }, "another arena"},
 		"zero mark":         {func(a, _ *Arena) { a.Rewind(Mark{}) }, "another arena"},
 		"stale mark":        {func(a, _ *Arena) { m := a.Mark(); a.Reset(); a.Rewind(m) }, "before a Reset"},
-		"mark ahead":        {func(a, _ *Arena) { m := a.Mark(); New[int](a); n := a.Mark(); a.Rewind(m); a.Rewind(n) }, "after the present point"},
+		"mark ahead":        {func(a, _ *Arena) { m := a.Mark(); New[int](a); n := a.Mark(); a.Rewind(m); a.Rewind(n) }, "after the current point"},
 		"Release twice":     {func(a, _ *Arena) { a.Release(); a.Release() }, "arena: Release: after Release"},
 		"New after Release": {func(a, _ *Arena) { New[int](a); a.Release(); New[int](a) }, "after Release"},
 		"Reset, released":   {func(a, _ *Arena) { a.Release(); a.Reset() }, "arena: Reset: after Release"},
@@ -375,7 +375,7 @@ func TestConcurrentAllocationsAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// More processors than there are shards must do, too.
+	// It must also work with more processors than shards.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(len(c.shards) + 2))
 	for range 5 {
 		var wg sync.WaitGroup
@@ -417,9 +417,9 @@ func TestConcurrentAllocationsAreApart(t *testing.T) {
 	}
 }
 
-// FuzzArena takes each byte as an operation on an arena and a model of it:
-// what was allocated and not freed must hold what was written. It looks at all
-// of it after each operation: more than 500 would only take long.
+// FuzzArena takes each byte as an operation on an arena and on a model: live
+// allocations must hold what was written to them. It checks all of them after
+// each operation, so it stops at 500 operations to stay fast.
 func FuzzArena(f *testing.F) {
 	f.Add([]byte{1, 200, 250, 3, 251, 7, 252, 9, 253, 100}, true)
 	f.Add(bytes.Repeat([]byte{240, 250, 199, 251, 100}, 50), false)
@@ -448,7 +448,7 @@ func FuzzArena(f *testing.F) {
 			case op == 253 && len(live) > 0 && len(marks) == 0:
 				s := live[len(live)-1]
 				live[len(live)-1] = AppendTo(a, s, bytes.Repeat([]byte{byte(len(live))}, 3)...)
-			case op >= 251 && op <= 253: // nothing to do it to
+			case op >= 251 && op <= 253: // no allocation to work on
 			case op >= 240:
 				live = append(live, a.Bytes(int(op)*37))
 			default:
@@ -473,9 +473,9 @@ func FuzzArena(f *testing.F) {
 
 var sinkAddr uintptr
 
-// instrumented tells of builds in which allocation counts mean nothing: with
-// the checks compiled in, or with -d=checkptr, which moves whatever an unsafe
-// pointer is made from to the heap.
+// instrumented reports builds in which allocation counts mean nothing: those
+// with the checks compiled in, or with -d=checkptr, which moves whatever an
+// unsafe pointer is made from to the heap.
 func instrumented() bool {
 	return invariant.Enabled || testing.AllocsPerRun(1, func() {
 		var x int
@@ -483,7 +483,8 @@ func instrumented() bool {
 	}) > 0
 }
 
-// panicError returns what f panics with as an error, nil if it does not.
+// panicError returns the value f panics with as an error, or nil if it does not
+// panic.
 func panicError(t *testing.T, f func()) (err error) {
 	t.Helper()
 	defer func() {

@@ -8,18 +8,19 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// What stands here runs in checking builds only (invariant.Enabled).
+// This file's code runs in checking builds only (invariant.Enabled).
 
 // poison fills freed memory.
 const poison = 0xdb
 
-// An event is a place and time at which memory was freed.
+// An event says where and when memory was freed.
 type event struct {
 	pc uintptr
 	at time.Time
 }
 
-// eventHere is the call, now, of the exported function that calls it.
+// eventHere records the caller of the exported function that calls it, and the
+// time.
 func eventHere() event {
 	var pc [1]uintptr
 	runtime.Callers(3, pc[:])
@@ -35,8 +36,8 @@ func panicStaleWrite(freed event) {
 	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (%v); drop every pointer into an arena before Reset and Rewind", freed))
 }
 
-// check looks for writes to the memory that the next allocation, of size
-// bytes, gets.
+// check looks for writes to the memory that the next allocation, of size bytes,
+// will get.
 func (a *Arena) check(size uintptr) {
 	if size > a.end-a.off {
 		a.mustAdvance(size)
@@ -53,8 +54,9 @@ func (a *Arena) check(size uintptr) {
 	c.high = max(c.high, stop)
 }
 
-// poisonAll makes what was handed out unusable: off the heap the pages go
-// back, so that access faults; on it and in race builds they are poisoned.
+// poisonAll makes everything handed out unusable. Off the heap it gives the
+// pages back, so that access faults; on the heap and in race builds it poisons
+// them.
 func (a *Arena) poisonAll() {
 	if a.source.OnHeap() || invariant.Race {
 		a.poisonFrom(0, 0)
@@ -67,7 +69,7 @@ func (a *Arena) poisonAll() {
 	a.restart()
 }
 
-// poisonFrom poisons what was handed out behind off in chunk i.
+// poisonFrom poisons what was handed out beyond off in chunk i.
 func (a *Arena) poisonFrom(i int, off uintptr) {
 	for ; i < len(a.chunks); i++ {
 		c := &a.chunks[i]
@@ -81,7 +83,7 @@ func (a *Arena) poisonFrom(i int, off uintptr) {
 	}
 }
 
-// mustHold panics if b is not of this arena.
+// mustHold panics if b is not from this arena.
 func (a *Arena) mustHold(b []byte) {
 	if !invariant.Enabled || len(b) == 0 {
 		return
@@ -92,5 +94,5 @@ func (a *Arena) mustHold(b []byte) {
 			return
 		}
 	}
-	panic("arena: String: the bytes are not of this arena; use CopyString")
+	panic("arena: String: the bytes are not from this arena; use CopyString")
 }

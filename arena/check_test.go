@@ -18,7 +18,7 @@ func wantStaleWrite(t *testing.T, f func()) {
 	t.Helper()
 	err := panicError(t, f)
 	if err == nil || !strings.Contains(err.Error(), "written to after it was freed") || !strings.Contains(err.Error(), "check_test.go:") {
-		t.Errorf("%v, want a panic that tells of the write and where the memory was freed", err)
+		t.Errorf("%v, want a panic that names the write and where the memory was freed", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestForeignBytesAreDetected(t *testing.T) {
 	needChecks(t)
 	a, _ := Open(Config{})
 	defer a.Release()
-	if err := panicError(t, func() { a.String([]byte("heap")) }); err == nil || !strings.Contains(err.Error(), "not of this arena") {
+	if err := panicError(t, func() { a.String([]byte("heap")) }); err == nil || !strings.Contains(err.Error(), "not from this arena") {
 		t.Errorf("String of other bytes: %v, want a panic", err)
 	}
 }

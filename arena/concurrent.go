@@ -10,16 +10,16 @@ import (
 )
 
 // pieceBytes is how much of a chunk a processor takes at a time. Allocations
-// above a quarter of it come from the chunk itself, so that at most a quarter
-// of a piece is left over.
+// above a quarter of it come from the chunk itself, so at most a quarter of a
+// piece is wasted.
 const pieceBytes = 16 << 10
 
-// A Concurrent is an arena from which several goroutines allocate at once. It
-// is made by [OpenConcurrent] and must not be copied.
+// A Concurrent is an arena for several goroutines at once. Make one with
+// [OpenConcurrent]; it must not be copied.
 //
 // Each processor takes a piece of a chunk under a lock and then allocates from
-// it without one. Reset and Release free for all: no allocation may run at the
-// same time, and every use of what was allocated must happen before.
+// it without one. Reset and Release free for all goroutines: every allocation,
+// and every use of allocated memory, must happen before them.
 type Concurrent struct {
 	shards []shard // shards[i] is owned by whoever is pinned to processor i
 
@@ -27,15 +27,15 @@ type Concurrent struct {
 	src *Arena // guarded by mu
 }
 
-// A shard is one processor's piece. The padding keeps two of them off one pair
-// of cache lines: BenchmarkConcurrent.
+// A shard is one processor's piece. The padding keeps two shards off one pair
+// of cache lines; see BenchmarkConcurrent.
 type shard struct {
 	bump
 	_ [128 - unsafe.Sizeof(bump{})]byte
 }
 
-// OpenConcurrent returns an empty arena for several goroutines. The error says
-// which field of the configuration is out of range.
+// OpenConcurrent returns an empty arena for several goroutines. The error names
+// the configuration field that is out of range.
 func OpenConcurrent(config Config) (*Concurrent, error) {
 	src, err := Open(config)
 	if err != nil {
@@ -45,8 +45,8 @@ func OpenConcurrent(config Config) (*Concurrent, error) {
 }
 
 func (c *Concurrent) alloc(size uintptr) unsafe.Pointer {
-	// The race detector takes two goroutines that run pinned to one processor,
-	// one after the other, for a race. Checking builds lock instead.
+	// The race detector reports two goroutines that run pinned to one processor in
+	// turn as a race. Checking builds lock instead.
 	if invariant.Enabled {
 		return c.allocLocked(size)
 	}
@@ -66,8 +66,8 @@ func (c *Concurrent) allocLocked(size uintptr) unsafe.Pointer {
 	return c.src.alloc(size)
 }
 
-// allocSlowly allocates from a new piece, the rest of which becomes the piece
-// of the processor that it then runs on, if that one has less.
+// allocSlowly allocates from a new piece. The rest of it becomes the piece of
+// the current processor if that has less left.
 func (c *Concurrent) allocSlowly(size uintptr) unsafe.Pointer {
 	if size > pieceBytes/4 {
 		return c.allocLocked(size)
@@ -83,11 +83,11 @@ func (c *Concurrent) allocSlowly(size uintptr) unsafe.Pointer {
 	return p
 }
 
-// extend never does: what lies behind an allocation may be another
-// processor's.
+// extend always refuses: the memory behind an allocation may belong to another
+// processor.
 func (c *Concurrent) extend(unsafe.Pointer, uintptr, uintptr) bool { return false }
 
-// Bytes returns n zero bytes in the arena, with no capacity beyond.
+// Bytes returns n zero bytes with no spare capacity.
 func (c *Concurrent) Bytes(n int) []byte {
 	b := makeSlice[byte](c, "Bytes", n)
 	clear(b)
@@ -101,7 +101,7 @@ func (c *Concurrent) CopyString(s string) string {
 	return stringOver(b)
 }
 
-// Reset frees everything that was allocated and keeps the memory.
+// Reset frees all allocations and keeps the memory.
 func (c *Concurrent) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *Concurrent) Reset() {
 	c.src.Reset()
 }
 
-// Release gives all memory back; uses of the arena afterwards panic.
+// Release gives all memory back. Later uses of the arena panic.
 func (c *Concurrent) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Concurrent) Release() {
 	c.src.Release()
 }
 
-// Stats returns the present sizes. UsedBytes counts pieces as a whole.
+// Stats returns the current sizes. UsedBytes counts whole pieces.
 func (c *Concurrent) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/arena"
 )
 
-// words splits text into strings that lie in the arena.
+// words splits text into strings stored in the arena.
 func words(a *arena.Arena, text string) []string {
 	var all []string
 	word := []byte(nil)
@@ -33,7 +33,7 @@ func Example() {
 	defer a.Release()
 	for _, text := range []string{"one request", "and   the next"} {
 		fmt.Printf("%q\n", words(a, text))
-		a.Reset() // the strings may not be used any more
+		a.Reset() // the strings must not be used after this
 	}
 	// Output:
 	// ["one" "request"]
@@ -57,7 +57,7 @@ func ExampleTyped() {
 
 	kept := nodes.Mark()
 	nodes.New().name = "scratch"
-	nodes.Rewind(kept) // frees it and leaves the others
+	nodes.Rewind(kept) // frees it and keeps the others
 	fmt.Println(root.child.name)
 	nodes.Reset()
 	// Output:

@@ -6,8 +6,9 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A Mark is a point in the allocations of one arena, to which it can be
-// rewound until its next Reset. Copies are the same mark.
+// A Mark is a point in the allocations of one arena. The arena can rewind to it
+// until its next Reset. Copies are the same mark; the zero Mark belongs to no
+// arena.
 type Mark struct {
 	owner  any // the *Arena or *Typed
 	gen    uint64
@@ -16,14 +17,14 @@ type Mark struct {
 	filled int
 }
 
-// Mark returns the present point.
+// Mark returns the current point.
 func (a *Arena) Mark() Mark {
 	a.mustBeOpen("Mark")
 	return Mark{owner: a, gen: a.gen, chunk: a.cur, off: a.off, filled: a.filled}
 }
 
-// Rewind frees everything allocated since m was taken. It panics if m is of
-// another arena, was taken before a Reset, or lies after the present point.
+// Rewind frees everything allocated since m was taken. It panics if m belongs
+// to another arena, predates a Reset, or lies after the current point.
 func (a *Arena) Rewind(m Mark) {
 	a.mustBeOpen("Rewind")
 	m.check(a, a.gen, a.cur, a.off)
@@ -41,10 +42,10 @@ func (a *Arena) Rewind(m Mark) {
 func (m Mark) check(owner any, gen uint64, chunk int, off uintptr) {
 	switch {
 	case m.owner != owner:
-		panic("arena: Rewind: the mark is of another arena; rewind the one whose Mark returned it")
+		panic("arena: Rewind: the mark belongs to another arena; rewind the one whose Mark returned it")
 	case m.gen != gen:
-		panic(fmt.Sprintf("arena: Rewind: the mark was taken before a Reset (round %d, now %d); take it anew after Reset", m.gen, gen))
+		panic(fmt.Sprintf("arena: Rewind: the mark was taken before a Reset (round %d, now %d); take a new one after Reset", m.gen, gen))
 	case m.chunk > chunk || m.chunk == chunk && m.off > off:
-		panic("arena: Rewind: the mark lies after the present point; it ended with the Rewind to an earlier one")
+		panic("arena: Rewind: the mark lies after the current point; a Rewind to an earlier mark ended it")
 	}
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A TypedConfig sizes a [Typed]. The zero TypedConfig is ready for use.
+// A TypedConfig sizes a [Typed]. The zero TypedConfig is ready to use.
 type TypedConfig struct {
-	// ChunkBytes is the size of the first chunk, 64 KiB by default and 4 KiB
-	// at least. Each further one is as large as all before it together, up to
-	// 16 MiB or ChunkBytes.
+	// ChunkBytes is the size of the first chunk: 64 KiB by default, at least 4
+	// KiB. Each later chunk is as large as all earlier ones together, up to 16 MiB
+	// or ChunkBytes.
 	ChunkBytes int
-	// LimitBytes bounds the chunks together; 0 is no bound.
+	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int
 }
 
-// A Typed allocates values of one type, which may hold pointers: its chunks
-// are slices of T in the Go heap, which the garbage collector scans. It is
-// made by [OpenTyped], must not be copied, and is for one goroutine at a time.
+// A Typed allocates values of one type, which may hold pointers: its chunks are
+// slices of T in the Go heap, which the garbage collector scans. Make one with
+// [OpenTyped]. It must not be copied and is for one goroutine at a time.
 //
-// Reset clears the part that was used, so that nothing freed keeps other
-// objects alive and a new value need not be cleared.
+// Reset clears the used part, so freed values keep no other objects alive and
+// new values need no clearing.
 type Typed[T any] struct {
 	items []T // the current chunk, chunks[cur].items
-	n     int // how many of items are handed out
+	n     int // how many items are handed out
 
 	chunks   []typedChunk[T]
 	cur      int
@@ -39,15 +39,15 @@ type Typed[T any] struct {
 	checks   typedChecks[T] // in checking builds
 }
 
-// A typedChunk is a chunk and, once it is no longer the current one, how many
-// of its values are handed out.
+// A typedChunk is a chunk and the number of its values handed out, set once it
+// is no longer current.
 type typedChunk[T any] struct {
 	items []T
 	used  int
 }
 
-// OpenTyped returns an empty arena of Ts. The error says which field of the
-// configuration is out of range.
+// OpenTyped returns an empty arena of Ts. The error names the configuration
+// field that is out of range.
 func OpenTyped[T any](config TypedConfig) (*Typed[T], error) {
 	if config.ChunkBytes == 0 {
 		config.ChunkBytes = defaultChunkBytes
@@ -73,8 +73,8 @@ func (a *Typed[T]) New() *T {
 	return &a.takeFromNext(1)[0]
 }
 
-// MakeSlice returns a slice of n zero Ts that lie side by side, with no
-// capacity beyond. It panics if n is negative or absurd.
+// MakeSlice returns a slice of n adjacent zero Ts with no spare capacity. It
+// panics if n is negative or absurd.
 func (a *Typed[T]) MakeSlice(n int) []T {
 	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
 		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
@@ -96,13 +96,13 @@ func (a *Typed[T]) take(n int) []T {
 
 func (a *Typed[T]) takeFromNext(n int) []T {
 	if err := a.advance(n); err != nil {
-		panic(fmt.Errorf("arena: allocation of %d values: %w; Reserve tells beforehand", n, err))
+		panic(fmt.Errorf("arena: allocation of %d values: %w; call Reserve to check beforehand", n, err))
 	}
 	return a.take(n)
 }
 
-// AppendTo appends vals to s as append does, but takes the memory for a longer
-// slice from the arena.
+// AppendTo appends vals to s like append, but takes memory for a longer slice
+// from the arena.
 func (a *Typed[T]) AppendTo(s []T, vals ...T) []T {
 	if n := len(s) + len(vals); n > cap(s) {
 		s = append(a.MakeSlice(max(n, 2*cap(s), 4))[:0], s...)
@@ -110,8 +110,8 @@ func (a *Typed[T]) AppendTo(s []T, vals ...T) []T {
 	return append(s, vals...)
 }
 
-// advance makes a chunk with at least n free values the current one: the next
-// one, or a new one put in front of it.
+// advance moves to a chunk with at least n free values: the next one, or a new
+// one inserted before it.
 func (a *Typed[T]) advance(n int) error {
 	a.mustBeOpen("allocation")
 	next := 0
@@ -151,8 +151,8 @@ func (a *Typed[T]) enter(i, n int) {
 	a.cur, a.items, a.n = i, a.chunks[i].items, n
 }
 
-// Reserve makes sure that n values can be allocated, one by one or as one
-// slice, without another chunk. The error wraps [ErrLimit].
+// Reserve makes sure that n values can be allocated without another chunk,
+// singly or as one slice. The error wraps [ErrLimit].
 func (a *Typed[T]) Reserve(n int) error {
 	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
 		panic(fmt.Sprintf("arena: Reserve: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
@@ -167,14 +167,14 @@ func (a *Typed[T]) Reserve(n int) error {
 	return nil
 }
 
-// Mark returns the present point.
+// Mark returns the current point.
 func (a *Typed[T]) Mark() Mark {
 	a.mustBeOpen("Mark")
 	return Mark{owner: a, gen: a.gen, chunk: a.cur, off: uintptr(a.n), filled: a.filled}
 }
 
-// Rewind frees everything allocated since m was taken. It panics if m is of
-// another arena, was taken before a Reset, or lies after the present point.
+// Rewind frees everything allocated since m was taken. It panics if m belongs
+// to another arena, predates a Reset, or lies after the current point.
 func (a *Typed[T]) Rewind(m Mark) {
 	a.mustBeOpen("Rewind")
 	m.check(a, a.gen, a.cur, uintptr(a.n))
@@ -185,8 +185,8 @@ func (a *Typed[T]) Rewind(m Mark) {
 	a.filled = m.filled
 }
 
-// Reset frees everything that was allocated and keeps the memory. It clears
-// what was used, and takes as long as that does.
+// Reset frees all allocations and keeps the memory. It takes time in proportion
+// to the memory used, which it clears.
 func (a *Typed[T]) Reset() {
 	a.mustBeOpen("Reset")
 	a.gen++
@@ -197,7 +197,8 @@ func (a *Typed[T]) Reset() {
 	a.filled = 0
 }
 
-// free clears what is handed out behind item n of chunk i and goes back there.
+// free goes back to item n of chunk i and clears everything handed out after
+// it.
 func (a *Typed[T]) free(i, n int) {
 	if len(a.chunks) == 0 {
 		return
@@ -214,9 +215,8 @@ func (a *Typed[T]) free(i, n int) {
 	a.enter(i, n)
 }
 
-// Release drops all memory, which the garbage collector takes once no pointer
-// into it remains. The arena may not be used afterwards: uses and a second
-// Release panic.
+// Release drops all memory; the garbage collector frees it once no pointer into
+// it remains. Every later use of the arena panics, a second Release included.
 func (a *Typed[T]) Release() {
 	a.mustBeOpen("Release")
 	a.gen++
@@ -230,7 +230,7 @@ func (a *Typed[T]) mustBeOpen(op string) {
 	}
 }
 
-// Stats returns the present sizes.
+// Stats returns the current sizes.
 func (a *Typed[T]) Stats() Stats {
 	return Stats{UsedBytes: (a.filled + a.n) * int(sizeOf[T]()), ChunkBytes: a.mapped, Chunks: len(a.chunks)}
 }

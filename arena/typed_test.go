@@ -81,7 +81,7 @@ func TestTypedResetDropsWhatItHeld(t *testing.T) {
 			runtime.Gosched() // the cleanup runs in its own goroutine
 		}
 	}
-	t.Error("what a value held before Reset was not collected")
+	t.Error("an object held by a value before Reset was not collected")
 }
 
 func TestTypedValuesAreZeroAndApart(t *testing.T) {

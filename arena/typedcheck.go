@@ -5,14 +5,14 @@ import (
 	"reflect"
 )
 
-// typedChecks are what checking builds know of a Typed.
+// typedChecks is the state that checking builds keep for a Typed.
 //
-// Freed values cannot be filled with any byte where the garbage collector
-// looks for pointers. They become copies of a value whose pointers are nil and
-// whose other fields hold poison, and must still be that when they are handed
-// out again.
+// Where the garbage collector looks for pointers, freed values cannot be filled
+// with arbitrary bytes. They become copies of a value whose pointers are nil
+// and whose other fields hold poison, and must still equal it when they are
+// handed out again.
 type typedChecks[T any] struct {
-	value []T   // one poisoned value, made when it is first needed
+	value []T   // one poisoned value, made on first use
 	freed event // the last Reset or Rewind
 }
 
@@ -26,8 +26,8 @@ func (c *typedChecks[T]) poison(s []T) {
 	}
 }
 
-// checkedSlice is take, for values that are zero if they were never handed out
-// and poisoned otherwise.
+// checkedSlice is take for checking builds: values are zero if they were never
+// handed out, and poisoned otherwise.
 func (a *Typed[T]) checkedSlice(n int) []T {
 	s := a.take(n)
 	for i := range s {
@@ -45,8 +45,8 @@ func (a *Typed[T]) checkedSlice(n int) []T {
 	return s
 }
 
-// poisonScalars fills whatever is a number in the value of type t that b is the
-// memory of.
+// poisonScalars poisons the non-pointer parts of a value of type t whose memory
+// is b.
 func poisonScalars(b []byte, t reflect.Type) {
 	switch k := t.Kind(); {
 	case k == reflect.Struct:

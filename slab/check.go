@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// What stands here runs in checking builds only (invariant.Enabled).
+// This file's code runs in checking builds only (invariant.Enabled).
 
-// poison fills the values of free slots that are mapped; those of the Go heap
+// poison fills the values of free slots in mapped memory; those in the Go heap
 // are zero.
 const poison = 0xdb
 
-// An event is a place and time at which an object was removed.
+// An event says where and when an object was removed.
 type event struct {
 	pc uintptr
 	at time.Time
 }
 
-// noteRemoved keeps where the caller of the exported function that calls it
-// removed the object in slot i.
+// noteRemoved records the caller of the exported function that calls it as the
+// one who removed the object in slot i.
 func (s *Slab[T]) noteRemoved(i uint32) {
 	if s.removed == nil {
 		s.removed = make(map[uint32]event)
@@ -41,7 +41,7 @@ func (s *Slab[T]) freeByte() byte {
 	return poison
 }
 
-// poison fills the value of a slot whose object is removed.
+// poison fills the value of a slot whose object was removed.
 func (s *Slab[T]) poison(sl *slot[T]) {
 	fill := s.freeByte()
 	value := sl.valueBytes()
@@ -50,7 +50,7 @@ func (s *Slab[T]) poison(sl *slot[T]) {
 	}
 }
 
-// mustBeUntouched panics if the value of slot i, which is free, was written to.
+// mustBeUntouched panics if the value of the free slot i was written to.
 func (s *Slab[T]) mustBeUntouched(i uint32, sl *slot[T]) {
 	if s.shared {
 		return

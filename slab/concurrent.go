@@ -10,18 +10,18 @@ import (
 )
 
 // A Concurrent is a slab for several goroutines. Readers take no lock and get
-// copies; writers take turns. It is made by [NewConcurrent] and must not be
+// copies; writers take turns. Make one with [NewConcurrent]; it must not be
 // copied.
 //
 // A Get that finds an object returns it as one Insert or Update wrote it, never
-// a mixture, and takes effect at some moment between its call and its return;
-// what a writer did before its Insert, Update, Remove or Clear happens before
-// what follows a Get that saw the outcome. A reader that meets an Update of its
-// very object tries again.
+// a mixture, and takes effect at some moment between its call and its return. A
+// write that precedes an Insert, Update, Remove or Clear happens before
+// whatever follows a Get that saw its effect. A reader that meets an Update of
+// the same object retries.
 //
-// A copy is told from a mixture by a count of the object's updates modulo 2^30:
-// a reader that is suspended for exactly a multiple of that many updates is
-// beyond what it can tell.
+// A reader detects a mixture by a count of the object's updates modulo 2^30. It
+// misses one only if it is suspended for an exact multiple of that many
+// updates.
 type Concurrent[T any] struct {
 	// chunks publishes slab.chunks, whose metas and values readers load
 	// atomically.
@@ -34,10 +34,10 @@ type Concurrent[T any] struct {
 
 // NewConcurrent returns an empty slab for several goroutines. T must hold no
 // pointers, wherever the memory comes from. The error says what is wrong with
-// the configuration, or that T cannot be held.
+// the configuration, or that T is not allowed.
 func NewConcurrent[T any](config Config) (*Concurrent[T], error) {
 	if t := reflect.TypeFor[T](); holdsPointers(t) {
-		return nil, fmt.Errorf("slab: NewConcurrent: %v holds pointers, which cannot be copied while they are written; use handles instead, or a Slab under a lock", t)
+		return nil, fmt.Errorf("slab: NewConcurrent: %v holds pointers, which cannot be copied during a write; use handles instead, or a Slab under a lock", t)
 	}
 	s, err := New[T](config)
 	if err != nil {
@@ -49,8 +49,7 @@ func NewConcurrent[T any](config Config) (*Concurrent[T], error) {
 	return c, nil
 }
 
-// publish lets readers see the chunks and slots that there now are. Called
-// with mu held.
+// publish shows readers the current chunks and slots. The caller holds mu.
 func (c *Concurrent[T]) publish() {
 	if old := c.chunks.Load(); old == nil || len(*old) != len(c.slab.chunks) {
 		chunks := c.slab.chunks
@@ -66,8 +65,8 @@ func (c *Concurrent[T]) Insert(v T) Handle[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i, sl, gen := c.slab.take()
-	// From here on no handle of an earlier generation finds the slot, and none
-	// of this one exists before Insert returns.
+	// From here on no handle of an earlier generation finds the slot, and no
+	// handle of this one exists until Insert returns.
 	sl.storeMeta(metaOf(gen, 0))
 	sl.storeValue(&v)
 	sl.storeMeta(metaOf(gen, liveBit))
@@ -75,7 +74,7 @@ func (c *Concurrent[T]) Insert(v T) Handle[T] {
 	return handleOf[T](i, gen)
 }
 
-// find returns the slot of the object that h names. Called with mu held.
+// find returns the slot of the object that h names. The caller holds mu.
 func (c *Concurrent[T]) find(h Handle[T]) (*slot[T], bool) {
 	if h.slot() >= c.slab.bump {
 		return nil, false
@@ -96,7 +95,7 @@ func (c *Concurrent[T]) Get(h Handle[T]) (v T, ok bool) {
 }
 
 // read copies the slot's value if its object is of generation gen, and reports
-// whether it is.
+// whether it did.
 func (s *slot[T]) read(gen uint32, v *T) bool {
 	for {
 		before := s.loadMeta()
@@ -147,9 +146,8 @@ func (c *Concurrent[T]) Len() int {
 	return c.slab.live
 }
 
-// All goes over copies of the objects in the order of their slots. One that is
-// inserted, updated or removed meanwhile is visited as it was or as it is, or
-// missed.
+// All iterates over copies of the objects in slot order. An object inserted,
+// updated or removed meanwhile is visited in its old or new state, or missed.
 func (c *Concurrent[T]) All() iter.Seq2[Handle[T], T] {
 	return func(yield func(Handle[T], T) bool) {
 		for i := uint32(0); i < c.bump.Load(); i++ {
@@ -171,8 +169,8 @@ func (c *Concurrent[T]) Clear() {
 	c.publish()
 }
 
-// Release gives all memory back. No other use may run at the same time; those
-// that follow find nothing or panic.
+// Release gives all memory back. No other call may run at the same time. Later
+// calls find nothing or panic.
 func (c *Concurrent[T]) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +178,7 @@ func (c *Concurrent[T]) Release() {
 	c.publish()
 }
 
-// Stats returns the present sizes. It looks at every slot, and writers wait.
+// Stats returns the current sizes. It looks at every slot, and writers wait.
 func (c *Concurrent[T]) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

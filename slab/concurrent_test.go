@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A record proves that it was written as a whole: every word derives from id
-// and version. Its size is no multiple of 8.
+// A record proves that it was written as a whole: every word derives from id and version. Its size is not a multiple
+// of 8.
 type record struct {
 	id, version uint32
 	check       [5]uint32
@@ -23,9 +23,9 @@ func newRecord(id, version uint32) record {
 	return r
 }
 
-// TestReadersSeeWholeAndCurrentObjects runs readers against writers that insert, update
-// and remove: what a reader gets is whole, is the object of its handle, is no
-// older than what the reader saw before, and is gone once Remove returned.
+// TestReadersSeeWholeAndCurrentObjects runs readers against writers that insert, update and remove. An object that a
+// reader gets is whole, belongs to its handle, is no older than the reader's last one, and is gone once Remove has
+// returned.
 func TestReadersSeeWholeAndCurrentObjects(t *testing.T) {
 	c, err := NewConcurrent[record](Config{})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestReadersSeeWholeAndCurrentObjects(t *testing.T) {
 					}
 				}
 				if !c.Remove(p.h) || c.Remove(p.h) || c.Update(p.h, record{}) {
-					t.Errorf("object %d was not there once", p.id)
+					t.Errorf("object %d was not found exactly once", p.id)
 					return
 				}
 				p.removed.Store(true)
@@ -167,9 +167,8 @@ func TestGrowingAndClearingUnderReaders(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReaderDuringClearAndInsert reads a slot as a Get does that was suspended
-// after it had found the slot in use, while the slab is cleared and the slot
-// used again.
+// TestReaderDuringClearAndInsert reads a slot like a Get that was suspended after it found the slot in use, while the
+// slab is cleared and the slot reused.
 func TestReaderDuringClearAndInsert(t *testing.T) {
 	type page [512]uint64
 	c, err := NewConcurrent[page](Config{})
@@ -204,8 +203,8 @@ func TestReaderDuringClearAndInsert(t *testing.T) {
 	reader.Wait()
 }
 
-// TestMappedTable holds more chunks than a table in the Go heap lists, under
-// readers that use the tables before.
+// TestMappedTable holds more chunks than a table in the Go heap lists, with readers that still use the earlier
+// tables.
 func TestMappedTable(t *testing.T) {
 	c, err := NewConcurrent[uint32](Config{Purpose: "slab table test"})
 	if err != nil {

@@ -33,7 +33,7 @@ func Example() {
 	}
 
 	items.Remove(list)
-	items.Insert(item{n: 7}) // takes the place of the first
+	items.Insert(item{n: 7}) // reuses the slot of the first
 	_, ok := items.Get(list)
 	fmt.Println("stale handle:", ok)
 	// Output:

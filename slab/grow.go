@@ -6,12 +6,12 @@ import (
 	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
-// grow adds n chunks or more.
+// grow adds at least n chunks.
 func (s *Slab[T]) grow(n int) error {
 	s.mustBeOpen("Insert")
 	for want := len(s.chunks) + n; len(s.chunks) < want; {
-		// Mapping as much as there is already, up to maxRun chunks, keeps the
-		// number of mappings small and the excess below what is in use.
+		// Map as much again as there is, up to maxRun chunks: this keeps the number
+		// of mappings small and the excess below the memory in use.
 		run := max(1, min(want-len(s.chunks), maxRun), min(len(s.chunks), maxRun))
 		err := s.addChunks(run)
 		if err != nil && run > 1 {
@@ -24,7 +24,7 @@ func (s *Slab[T]) grow(n int) error {
 	return nil
 }
 
-// addChunks adds a run of n chunks, or as many more as fill whole pages.
+// addChunks adds a run of n chunks, rounded up to whole pages.
 func (s *Slab[T]) addChunks(n int) error {
 	size := int(chunkBytes[T]())
 	bytes := s.source.Round(n * size)
@@ -57,13 +57,14 @@ func (s *Slab[T]) addChunks(n int) error {
 }
 
 // heapTable is how many chunks a table in the Go heap may list. The garbage
-// collector looks up each pointer in it, in vain where chunks are mapped: a
-// larger table is mapped as well (BenchmarkCollect in bench/slab).
+// collector looks up each pointer in the table, in vain where chunks are
+// mapped, so a larger table is mapped too (BenchmarkCollect in bench/slab).
 const heapTable = 512
 
 // widen makes room for n chunks in the table of mapped chunks. Readers of a
-// Concurrent may still use the table before, which stays mapped until Release;
-// as each is twice as large as the one before, that is as much again at most.
+// Concurrent may still use the previous table, so it stays mapped until
+// Release. Each table is twice as large as the previous one, so the old ones
+// together take at most as much again.
 func (s *Slab[T]) widen(n int) error {
 	if n <= max(cap(s.chunks), heapTable) {
 		return nil
@@ -77,19 +78,19 @@ func (s *Slab[T]) widen(n int) error {
 	return nil
 }
 
-// Stats are the sizes of a slab. How far Slots lies above Live, and Empty above
-// 0, is what moving objects together would gain.
+// Stats are the sizes of a slab. Compacting it would gain Slots less Live slots
+// and Empty chunks.
 type Stats struct {
 	Live       int // objects
-	Slots      int // places used since the last Clear, free ones included
-	Free       int // of these, places to be used again
-	Retired    int // of these, places whose generations are exhausted
-	Chunks     int // of 1,024 places each
+	Slots      int // slots used since the last Clear, free ones included
+	Free       int // of these, slots that can be reused
+	Retired    int // of these, slots whose generations are exhausted
+	Chunks     int // of 1,024 slots each
 	Empty      int // chunks without an object
 	ChunkBytes int // taken for chunks
 }
 
-// Stats returns the present sizes. It looks at every slot.
+// Stats returns the current sizes. It looks at every slot.
 func (s *Slab[T]) Stats() Stats {
 	st := Stats{Live: s.live, Slots: int(s.bump), Chunks: len(s.chunks), ChunkBytes: int(s.source.Bytes())}
 	for c := range s.chunks {
@@ -110,6 +111,6 @@ func (s *Slab[T]) Stats() Stats {
 	return st
 }
 
-// OffHeapBytes returns the bytes that this process has mapped outside of the
-// Go heap through this module, by purpose.
+// OffHeapBytes returns the bytes this process has mapped outside the Go heap
+// through this module, by purpose.
 func OffHeapBytes() map[string]int64 { return offheap.Usage() }

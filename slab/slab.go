@@ -15,7 +15,7 @@ const (
 	chunkShift = 10
 	chunkSlots = 1 << chunkShift
 	maxSlots   = 1 << 30
-	// maxRun is how many chunks at most are mapped at once.
+	// maxRun is the largest number of chunks mapped at once.
 	maxRun = 64
 	// maxObjectBytes bounds a chunk to 64 MiB.
 	maxObjectBytes = 64 << 10
@@ -23,12 +23,12 @@ const (
 	none = math.MaxUint32 >> 1 // the link of the last free slot
 )
 
-// ErrLimit says that an object does not fit within LimitBytes, or that the
+// ErrLimit reports that an object does not fit within LimitBytes, or that the
 // slab has 2^30 slots.
 var ErrLimit = block.ErrLimit
 
-// A Handle names an object in a slab of Ts. The zero Handle names none. It
-// means nothing to a slab other than the one that returned it.
+// A Handle names an object in a slab of Ts. The zero Handle names none. It is
+// valid only for the slab that returned it.
 type Handle[T any] uint64 // the generation in the upper half, the slot in the lower
 
 func handleOf[T any](slot, gen uint32) Handle[T] { return Handle[T](gen)<<32 | Handle[T](slot) }
@@ -36,18 +36,17 @@ func handleOf[T any](slot, gen uint32) Handle[T] { return Handle[T](gen)<<32 | H
 func (h Handle[T]) slot() uint32 { return uint32(h) }
 func (h Handle[T]) gen() uint32  { return uint32(h >> 32) }
 
-// A Config says where a slab takes memory from. The zero Config is ready for
-// use.
+// A Config says where a slab gets its memory. The zero Config is ready to use.
 type Config struct {
-	// LimitBytes bounds the chunks together; 0 is no bound.
+	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int
 	// OnHeap takes chunks from the Go heap, which allows types with pointers.
-	// Without it chunks are mapped from the operating system.
+	// Without it, chunks are mapped from the operating system.
 	OnHeap bool
-	// HugePages maps whole huge pages of 2 MiB and asks for them. It has no
-	// effect with OnHeap.
+	// HugePages maps whole 2 MiB huge pages and asks the system for them. It has
+	// no effect with OnHeap.
 	HugePages bool
-	// Purpose is what the mapped bytes are counted under in [OffHeapBytes],
+	// Purpose is the name under which [OffHeapBytes] counts the mapped bytes;
 	// "slab" by default.
 	Purpose string
 }
@@ -59,10 +58,10 @@ type slot[T any] struct {
 	value T
 }
 
-// A meta is a slot's generation, in the upper half, and in the lower either
-// the live bit or the next free slot. The generation is that of the object
-// that lives in the slot or, while it is free, of the next one. 0 is that of a
-// slot never used.
+// A meta holds a slot's generation in the upper half, and in the lower half
+// either the live bit or the next free slot. The generation is that of the
+// slot's object or, while the slot is free, of its next one. It is 0 in a slot
+// that was never used.
 //
 // In a Concurrent the bits below the live bit count the updates of the object,
 // twice each: the count is odd while the value is being written.
@@ -78,17 +77,17 @@ func (m meta) next() uint32 { return uint32(m) }
 
 type chunk[T any] [chunkSlots]slot[T]
 
-// A Slab holds objects behind handles. It is made by [New], must not be
-// copied, and is for one goroutine at a time.
+// A Slab holds objects behind handles. Make one with [New]. It must not be
+// copied and is for one goroutine at a time.
 //
-// A slab that is dropped without [Slab.Release] keeps its mapped memory:
-// nothing can tell whether pointers into it remain.
+// A slab that is dropped without [Slab.Release] keeps its mapped memory,
+// because pointers into it may remain.
 type Slab[T any] struct {
 	chunks []*chunk[T]
-	bump   uint32 // slots below it are live, free or retired; those above unused
+	bump   uint32 // slots below are live, free or retired; those above are unused
 	free   uint32 // the first free slot below bump, or none
 	live   int
-	// retired counts slots whose generations are exhausted, again after Clear.
+	// retired counts slots whose generations are exhausted; recounted after Clear.
 	retired int
 
 	source   block.Source // of the chunks
@@ -102,16 +101,16 @@ type Slab[T any] struct {
 }
 
 // New returns an empty slab. It maps nothing yet. The error says what is wrong
-// with the configuration, or that T cannot be held.
+// with the configuration, or that T is not allowed.
 func New[T any](config Config) (*Slab[T], error) {
 	t := reflect.TypeFor[T]()
 	switch {
 	case config.LimitBytes < 0:
 		return nil, fmt.Errorf("slab: New: LimitBytes is %d; want 0 for no limit, or more", config.LimitBytes)
 	case t.Size() > maxObjectBytes:
-		return nil, fmt.Errorf("slab: New: %v has %d bytes; want at most %d: keep what is large elsewhere", t, t.Size(), maxObjectBytes)
+		return nil, fmt.Errorf("slab: New: %v has %d bytes; want at most %d; keep large data elsewhere", t, t.Size(), maxObjectBytes)
 	case !config.OnHeap && holdsPointers(t):
-		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector would not see in mapped memory; use handles instead, or set OnHeap", t)
+		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector cannot see in mapped memory; use handles instead, or set OnHeap", t)
 	}
 	if config.Purpose == "" {
 		config.Purpose = "slab"
@@ -123,7 +122,7 @@ func New[T any](config Config) (*Slab[T], error) {
 	return &Slab[T]{free: none, config: config, source: block.NewSource(from), tables: block.NewSource(tables)}, nil
 }
 
-// holdsPointers walks t.
+// holdsPointers reports whether t contains pointers.
 func holdsPointers(t reflect.Type) bool {
 	switch k := t.Kind(); k {
 	case reflect.Array:
@@ -142,24 +141,24 @@ func holdsPointers(t reflect.Type) bool {
 
 func (s *Slab[T]) at(i uint32) *slot[T] { return &s.chunks[i>>chunkShift][i%chunkSlots] }
 
-// Insert adds v and returns its handle. It panics with an error that wraps
-// [ErrLimit], or says what the operating system refused, if there is no room:
-// Reserve tells beforehand.
+// Insert adds v and returns its handle. If there is no room it panics with an
+// error that wraps [ErrLimit] or is that of the operating system. Call Reserve
+// to check beforehand.
 func (s *Slab[T]) Insert(v T) Handle[T] {
-	h, p := s.place() // all the rest, so that Insert is inlined and v need not be copied
+	h, p := s.place() // the rest, apart so that Insert is inlined and v need not be copied
 	*p = v
 	return h
 }
 
-// place makes a slot live and returns its handle and where its value is.
+// place makes a slot live and returns its handle and a pointer to its value.
 func (s *Slab[T]) place() (Handle[T], *T) {
 	i, sl, gen := s.take()
 	sl.meta = metaOf(gen, liveBit)
 	return handleOf[T](i, gen), &sl.value
 }
 
-// take takes a slot that is free or unused, for an object of generation gen.
-// The caller sets the slot's meta and value.
+// take takes a free or unused slot for an object of generation gen. The caller
+// sets the slot's meta and value.
 func (s *Slab[T]) take() (i uint32, sl *slot[T], gen uint32) {
 	i = s.free
 	if i == none {
@@ -178,7 +177,7 @@ func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
 	for {
 		if int(s.bump) == len(s.chunks)*chunkSlots {
 			if err := s.grow(1); err != nil {
-				panic(fmt.Errorf("slab: Insert: %w; Reserve tells beforehand", err))
+				panic(fmt.Errorf("slab: Insert: %w; call Reserve to check beforehand", err))
 			}
 		}
 		i := s.bump
@@ -193,7 +192,7 @@ func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
 	}
 }
 
-// Get returns the object that h names. The pointer is good until the object is
+// Get returns the object that h names. The pointer is valid until the object is
 // removed.
 func (s *Slab[T]) Get(h Handle[T]) (v *T, ok bool) {
 	if i := h.slot(); i < s.bump {
@@ -226,8 +225,8 @@ func (s *Slab[T]) Remove(h Handle[T]) (ok bool) {
 }
 
 // freed puts slot i, whose object of generation gen is removed, on the free
-// list, and returns its new meta. A slot that had its last generation is
-// retired: it keeps that, without the live bit, and is on no list.
+// list and returns its new meta. After its last generation the slot is retired:
+// it keeps that generation without the live bit and is on no list.
 func (s *Slab[T]) freed(i, gen uint32) meta {
 	s.live--
 	if gen == math.MaxUint32 {
@@ -242,8 +241,8 @@ func (s *Slab[T]) freed(i, gen uint32) meta {
 // Len returns the number of objects.
 func (s *Slab[T]) Len() int { return s.live }
 
-// All goes over the objects in the order of their slots. The object at hand
-// may be removed; one inserted meanwhile may be visited or not.
+// All iterates over the objects in slot order. The loop may remove the current
+// object. It may or may not visit objects inserted meanwhile.
 func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	return func(yield func(Handle[T], *T) bool) {
 		for i := uint32(0); i < s.bump; i++ {
@@ -254,9 +253,9 @@ func (s *Slab[T]) All() iter.Seq2[Handle[T], *T] {
 	}
 }
 
-// Clear removes all objects and keeps the memory; the next ones fill it from
-// the start, in order. It takes the same time whatever the slab holds, save on
-// the Go heap, where it clears what was used.
+// Clear removes all objects and keeps the memory, which later objects fill from
+// the start, in order. It takes constant time, except on the Go heap, where it
+// clears the used slots.
 func (s *Slab[T]) Clear() {
 	s.mustBeOpen("Clear")
 	if (s.config.OnHeap || invariant.Enabled) && !s.shared {
@@ -265,8 +264,8 @@ func (s *Slab[T]) Clear() {
 	s.bump, s.free, s.live = 0, none, 0
 }
 
-// wipe clears the values of all slots in use or, in checking builds, poisons
-// what is mapped.
+// wipe clears the values of all used slots or, in checking builds, poisons the
+// mapped ones.
 func (s *Slab[T]) wipe() {
 	for i := range s.bump {
 		sl := s.at(i)
@@ -279,8 +278,8 @@ func (s *Slab[T]) wipe() {
 }
 
 // Release gives all memory back. Get and Remove then return ok=false for every
-// handle; no pointer from Get may be used afterwards. Other uses panic, a second
-// Release among them.
+// handle. No pointer from Get may be used afterwards. Other calls panic, a
+// second Release included.
 func (s *Slab[T]) Release() {
 	s.mustBeOpen("Release")
 	for _, run := range s.runs {
@@ -301,7 +300,7 @@ func (s *Slab[T]) mustBeOpen(op string) {
 }
 
 // Reserve makes sure that n more objects can be inserted without more memory.
-// The error wraps [ErrLimit] or says what the operating system refused.
+// The error wraps [ErrLimit] or is that of the operating system.
 func (s *Slab[T]) Reserve(n int) error {
 	if n < 0 || n > maxSlots {
 		panic(fmt.Sprintf("slab: Reserve: %d objects; want 0 to %d", n, maxSlots))

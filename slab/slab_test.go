@@ -24,7 +24,7 @@ var configs = map[string]Config{
 	"huge":   {HugePages: true, Purpose: "slab test"},
 }
 
-// A store is what Slab and the model have in common.
+// A store is the interface that Slab and the model share.
 type store interface {
 	Insert(int) Handle[int]
 	get(Handle[int]) (int, bool)
@@ -49,7 +49,7 @@ func (s concurrentStore) get(h Handle[int]) (int, bool) { return s.Get(h) }
 // run takes each byte as an operation and compares the store with a map.
 func run(t *testing.T, s store, ops []byte) {
 	model := map[Handle[int]]int{}
-	var handles []Handle[int] // all there ever were
+	var handles []Handle[int] // every handle ever returned
 	check := func(h Handle[int]) {
 		want, wantOK := model[h]
 		if got, ok := s.get(h); ok != wantOK || ok && got != want {
@@ -126,7 +126,7 @@ func TestAgainstAMap(t *testing.T) {
 func FuzzSlab(f *testing.F) {
 	f.Add([]byte{0, 3, 6, 1, 2, 4, 0, 255, 0, 3, 5, 7})
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		ops = ops[:min(len(ops), 2000)] // more would only take long
+		ops = ops[:min(len(ops), 2000)] // more only takes longer
 		for _, s := range stores(t) {
 			run(t, s, ops)
 		}
@@ -211,7 +211,7 @@ func TestHeapSlabHoldsPointers(t *testing.T) {
 		}
 	}
 	if !collected {
-		t.Error("what a removed object held was not collected")
+		t.Error("an object held by a removed object was not collected")
 	}
 	s.Clear()
 	if _, ok := s.Get(handles[7]); ok {
@@ -294,7 +294,7 @@ func TestAllVisitsInOrderAndAllowsRemoval(t *testing.T) {
 			t.Fatalf("object %d is %d, want %d", i, *v, want[i])
 		}
 		if got, ok := s.Get(h); !ok || got != v {
-			t.Fatalf("Get of the handle at hand: %v, %t", got, ok)
+			t.Fatalf("Get of the current handle: %v, %t", got, ok)
 		}
 		if i++; i == 10 {
 			break
@@ -388,7 +388,7 @@ func TestLimitAndMisuse(t *testing.T) {
 	live := s.Insert(node{})
 	s.Release()
 	if _, ok := s.Get(live); ok || s.Remove(live) {
-		t.Error("an object is there after Release")
+		t.Error("an object was found after Release")
 	}
 	for name, f := range map[string]func(){
 		"Insert": func() { s.Insert(node{}) }, "Clear": s.Clear, "Release": s.Release, "Reserve": func() { _ = s.Reserve(1) },
@@ -433,7 +433,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("negative limit: %v, want an error", err)
 	}
 	if _, err := New[struct{}](Config{}); err != nil {
-		t.Errorf("slab of nothing: %v", err)
+		t.Errorf("slab of empty structs: %v", err)
 	}
 }
 
@@ -451,13 +451,14 @@ func TestWriteAfterRemoveIsDetected(t *testing.T) {
 		}
 		n.key = 2
 		if err := panicError(func() { s.Insert(node{}) }); err == nil || !strings.Contains(err.Error(), "written to after it was removed") || !strings.Contains(err.Error(), "slab_test.go:") {
-			t.Errorf("%v, want a panic that tells of the write and where the object was removed", err)
+			t.Errorf("%v, want a panic that names the write and where the object was removed", err)
 		}
 		s.Release()
 	}
 }
 
-// panicError returns what f panics with as an error, nil if it does not.
+// panicError returns the value f panics with as an error, or nil if it does not
+// panic.
 func panicError(f func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {

@@ -6,8 +6,9 @@ import (
 	"github.com/isobar-go/isobar/internal/base/gctest"
 )
 
-// TestValuesSurviveCollections holds values with pointers in a slab on the heap,
-// the only one that takes them, while some are removed and others inserted.
+// TestValuesSurviveCollections keeps values with pointers in a slab on the
+// heap, the only kind that accepts them, while some are removed and others
+// inserted.
 func TestValuesSurviveCollections(t *testing.T) {
 	gctest.Survive(t, func(collect func()) {
 		s, err := New[gctest.Value](Config{OnHeap: true})

@@ -9,33 +9,33 @@ func chunkBytes[T any]() uintptr { return unsafe.Sizeof(chunk[T]{}) }
 
 // chunkAt returns the chunk at the start of mem.
 //
-// mem is zeroed, which is what an unused chunk looks like, at least as large as
-// a chunk, and aligned to 8, as slots are; it stays mapped as long as the slab
-// refers to it. T holds no pointers, or mem would not have been mapped.
+// mem is zeroed, as an unused chunk is, at least as large as a chunk, and
+// aligned to 8, as slots are. It stays mapped as long as the slab refers to it.
+// T holds no pointers, or mem would not have been mapped.
 func chunkAt[T any](mem []byte) *chunk[T] { return (*chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))) }
 
 // tableAt returns an empty table of chunks in mem.
 //
 // mem is aligned to 8 and stays mapped as long as the slab lives. The pointers
-// that it holds are to mapped memory, which the garbage collector need not see.
+// in it refer to mapped memory, which the garbage collector need not see.
 func tableAt[T any](mem []byte) []*chunk[T] {
 	return unsafe.Slice((**chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))), uintptr(len(mem))/ptrBytes)[:0]
 }
 
 const ptrBytes = unsafe.Sizeof(uintptr(0))
 
-// loadMeta and storeMeta are for slots that others read at the same time. meta
-// is the first field that has a size, in a struct that is aligned to 8.
+// loadMeta and storeMeta access slots that other goroutines read at the same
+// time. meta is the first field with a size, in a struct aligned to 8.
 func (s *slot[T]) loadMeta() meta { return meta(atomic.LoadUint64((*uint64)(&s.meta))) }
 
 func (s *slot[T]) storeMeta(m meta) { atomic.StoreUint64((*uint64)(&s.meta), uint64(m)) }
 
-// loadValue copies the value word by word, each with an atomic load, so that a
-// copy taken while a writer is at work is a mixture, but no data race.
+// loadValue copies the value word by word with atomic loads, so a copy taken
+// during a write is a mixture but not a data race.
 //
-// The value begins at offset 8 of a slot whose size is a multiple of 8: as many
-// whole words as cover it lie inside of the slot. T holds no pointers. The
-// words are written to v as arrays of bytes, which need no alignment.
+// The value begins at offset 8 of a slot whose size is a multiple of 8, so the
+// whole words that cover it lie inside the slot. T holds no pointers. The words
+// are written to v as byte arrays, which need no alignment.
 func (s *slot[T]) loadValue(v *T) {
 	to := unsafe.Pointer(v)
 	size := unsafe.Sizeof(*v)
@@ -50,8 +50,8 @@ func (s *slot[T]) loadValue(v *T) {
 	}
 }
 
-// storeValue is the reverse of loadValue. What pads the value to whole words
-// becomes zero.
+// storeValue is the reverse of loadValue. It zeroes the padding of the last
+// word.
 func (s *slot[T]) storeValue(v *T) {
 	from := unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 	for off := 0; off < len(from); off += 8 {
@@ -61,8 +61,8 @@ func (s *slot[T]) storeValue(v *T) {
 	}
 }
 
-// valueBytes returns the memory of the value, for checking builds. T holds no
-// pointers, or only zeros are written.
+// valueBytes returns the memory of the value, for checking builds. Either T
+// holds no pointers, or only zeros are written.
 func (s *slot[T]) valueBytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s.value)), unsafe.Sizeof(s.value))
 }
