@@ -152,7 +152,7 @@ func TestNewRefuses(t *testing.T) {
 		size, workers int
 		want          string
 	}{
-		{"fast", 1, 1, `unknown strategy "fast" (there are: arena, arena-offheap, chanpool, plain, pool`},
+		{"fast", 1, 1, `unknown strategy "fast" (there are: ` + strings.Join(Names(), ", ") + ")"},
 		{"plain", 0, 1, "want 1 or more"},
 		{"plain", 1, 0, "want 1 or more"},
 		{"arena", math.MaxInt, 1, "strategy: arena: size"},
