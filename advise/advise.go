@@ -26,7 +26,8 @@ import (
 
 //go:generate go run ./internal/registry -out checks.go
 
-// All returns the checks: exercises by number, then traps by name.
+// All returns the checks: those with an exercise by its number, others by name,
+// then traps by name.
 func All() []*check.Check {
 	all := slices.Clone(checks)
 	slices.SortStableFunc(all, func(a, b *check.Check) int { return order(a) - order(b) })
@@ -34,8 +35,11 @@ func All() []*check.Check {
 }
 
 func order(c *check.Check) int {
-	if c.Exercise == 0 {
+	switch {
+	case c.Severity == check.Trap:
 		return 100
+	case c.Exercise == 0:
+		return 99
 	}
 	return c.Exercise
 }

@@ -1,10 +1,12 @@
 package advise
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,8 +138,10 @@ func TestMendedCodeIsClean(t *testing.T) {
 func TestExercisesAndTraps(t *testing.T) {
 	exercises, traps := map[int]string{}, 0
 	for _, c := range All() {
-		if c.Exercise == 0 {
+		if c.Severity == check.Trap {
 			traps++
+		} else if c.Exercise == 0 {
+			continue
 		} else if other := exercises[c.Exercise]; other != "" {
 			t.Errorf("%s and %s are both of exercise %d", other, c.Name, c.Exercise)
 		} else {
@@ -161,6 +165,42 @@ func TestExercisesAndTraps(t *testing.T) {
 	}
 }
 
+// TestCheckWithoutExercise registers an ordinary check that belongs to none of the
+// eighteen exercises.
+func TestCheckWithoutExercise(t *testing.T) {
+	dummy := check.New(check.Check{
+		Name: "aaa", Severity: check.Advice, Doc: "flags functions", When: "always", WhenNot: "never",
+		Measured: "1 to 0 allocations",
+		Run: func(p *check.Pass) {
+			for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
+				p.ReportAs(cur.Node(), check.Advice, "a function")
+			}
+		},
+	})
+	defer func(before []*check.Check) { checks = before }(checks)
+	checks = append([]*check.Check{dummy}, checks...)
+	all := All()
+	at := slices.Index(all, dummy)
+	if at < 1 || all[at-1].Exercise == 0 || all[at+1].Severity != check.Trap || Lookup("aaa") != dummy {
+		t.Errorf("check %d of %d, want it between exercises and traps", at, len(all))
+	}
+	if err := analysis.Validate(Analyzers()); err != nil {
+		t.Error(err)
+	}
+	if doc := dummy.Analyzer.Doc; !strings.Contains(doc, "Measured: 1 to 0") || strings.Contains(doc, "Exercise") {
+		t.Errorf("documentation:\n%s", doc)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "src", "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const code = "package a\n\nfunc F() {} // want `a function$`\n"
+	if err := os.WriteFile(filepath.Join(dir, "src", "a", "a.go"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	analysistest.Run(t, dir, dummy.Analyzer, "a")
+}
+
 // TestGoldenFilesParse holds that what the fixes made is Go; that it compiles
 // is the command's test.
 func TestGoldenFilesParse(t *testing.T) {
@@ -177,9 +217,14 @@ func TestGoldenFilesParse(t *testing.T) {
 
 // A check that is incomplete must not get as far as a registry.
 func TestNewRefusesIncompleteChecks(t *testing.T) {
+	nothing := func(*check.Pass) {}
 	for name, c := range map[string]check.Check{
 		"no name": {}, "upper case": {Name: "Sprintf"}, "no exercise": {Name: "x", Exercise: 19},
 		"no documentation": {Name: "x", Exercise: 1}, "no measurement": {Name: "x", Exercise: 1, Doc: "x", When: "x", WhenNot: "x"},
+		"measured nowhere": {Name: "x", Severity: check.Advice, Doc: "x", When: "x", WhenNot: "x", Run: nothing},
+		"measured trap": {
+			Name: "x", Severity: check.Trap, Doc: "x", When: "x", WhenNot: "x", Measured: "x", Run: nothing,
+		},
 		"not a version": {Name: "x", Severity: check.Trap, Doc: "x", When: "x", WhenNot: "x", Since: "1.26", Run: func(*check.Pass) {}},
 	} {
 		func() {

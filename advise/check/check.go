@@ -46,7 +46,7 @@ func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
 	Name     string // of the directory, the package and the analyzer
-	Exercise int    // 1 to 18; 0 for a trap
+	Exercise int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
 	Severity Severity
 	Doc      string // what is flagged and why, beginning with one line that stands alone
 	When     string // where the fix is worth making
@@ -96,10 +96,10 @@ func (c *Check) validate() error {
 		return fmt.Errorf("%s: exercise %d: want 1 to 18, or 0", c.Name, c.Exercise)
 	case c.Doc == "" || c.When == "" || c.WhenNot == "":
 		return fmt.Errorf("%s: Doc, When and WhenNot are needed", c.Name)
-	case (c.Exercise > 0) != (c.Measured != ""):
-		return fmt.Errorf("%s: an exercise needs Measured, a trap has none", c.Name)
-	case (c.Exercise == 0) != (c.Severity == Trap):
-		return fmt.Errorf("%s: what has no exercise is a trap, and the reverse", c.Name)
+	case c.Severity == Trap && (c.Exercise > 0 || c.Measured != ""):
+		return fmt.Errorf("%s: a trap has neither exercise nor Measured", c.Name)
+	case c.Severity != Trap && c.Measured == "":
+		return fmt.Errorf("%s: Measured is needed, but for a trap", c.Name)
 	case c.Run == nil:
 		return errors.New(c.Name + ": no Run")
 	}
@@ -116,8 +116,12 @@ func (c *Check) text() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(c.Doc))
 	fmt.Fprintf(&b, "\n\nWhen: %s\nSilent: %s\n", c.When, c.WhenNot)
+	if c.Measured != "" {
+		fmt.Fprintf(&b, "Measured: %s\n", c.Measured)
+	}
 	if c.Exercise > 0 {
-		fmt.Fprintf(&b, "Measured: %s\nExercise: %d (isobar lab run exercises --exercise %d --variant before,after)\n", c.Measured, c.Exercise, c.Exercise)
+		fmt.Fprintf(&b, "Exercise: %d (isobar lab run exercises --exercise %d --variant before,after)\n",
+			c.Exercise, c.Exercise)
 	}
 	if c.Since != "" || c.Until != "" {
 		fmt.Fprintf(&b, "Go versions: %s\n", c.Versions())

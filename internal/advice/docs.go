@@ -27,8 +27,11 @@ func Docs(w io.Writer, checks []*check.Check) error {
 		short, rest := cut(c)
 		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\n", c.Name, escape(short), escape(rest))
 		fmt.Fprintf(&b, "- When: %s\n- Silent: %s\n", escape(c.When), escape(c.WhenNot))
+		if c.Measured != "" {
+			fmt.Fprintf(&b, "- Measured: %s\n", escape(c.Measured))
+		}
 		if c.Exercise > 0 {
-			fmt.Fprintf(&b, "- Measured: %s\n- Repeat: `isobar lab run exercises --exercise %d --variant before,after`\n", escape(c.Measured), c.Exercise)
+			fmt.Fprintf(&b, "- Repeat: `isobar lab run exercises --exercise %d --variant before,after`\n", c.Exercise)
 		}
 		fmt.Fprintf(&b, "- Go versions: %s; severity: %s\n- Silence a line: `//isobar:ignore %s REASON`\n", c.Versions(), c.Severity, c.Name)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 func TestDocsAreCurrent(t *testing.T) {
@@ -21,6 +22,21 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 	if !bytes.Equal(got, want.Bytes()) {
 		t.Error("docs/results/advise-checks.md does not say what the checks say: run isobar advise checks --markdown > docs/results/advise-checks.md")
+	}
+}
+
+// A check that belongs to no exercise has nothing to repeat.
+func TestDocsOfACheckWithoutExercise(t *testing.T) {
+	var page bytes.Buffer
+	c := check.New(check.Check{
+		Name: "dummy", Severity: check.Advice, Doc: "flags nothing", When: "always", WhenNot: "never",
+		Measured: "1 to 0 allocations", Run: func(*check.Pass) {},
+	})
+	if err := Docs(&page, []*check.Check{c}); err != nil {
+		t.Fatal(err)
+	}
+	if s := page.String(); !strings.Contains(s, "- Measured: 1 to 0") || strings.Contains(s, "Repeat") {
+		t.Errorf("%s", s)
 	}
 }
 
