@@ -21,6 +21,9 @@ const (
 // more the connection is closed.
 const skipBytes = 256 << 10
 
+// shareBytes is how much of a body is read by the leader of a loop.
+const shareBytes = 256 << 10
+
 // firstBodyBytes is the most that is allocated for a body before its bytes
 // have arrived.
 const firstBodyBytes = 64 << 10
@@ -243,7 +246,9 @@ func (c *exchange) fill(p []byte) error {
 	}
 	err := cn.read()
 	if err == nil {
-		c.taken += int64(cn.n)
+		if c.taken += int64(cn.n); c.taken > shareBytes && cn.sock != nil {
+			cn.sock.leave() // the loop's other connections are to have their turn
+		}
 		return nil
 	}
 	cn.dst = nil

@@ -41,7 +41,8 @@ func (e Engine) String() string {
 // not its client. With Readiness its goroutine leaves the loop, once for each
 // call of the handler; otherwise it does nothing. A handler that waits, or
 // computes, for longer than 10 ms without having called it is made to leave, is
-// counted in Stats.Held, and logged once for each place.
+// counted in Stats.Held, and logged once for each place. On Linux that is put off
+// while the process has less CPU than it could use.
 func (c *Context) MayBlock() {
 	x := c.must(c.enter(), "MayBlock")
 	defer x.exit()

@@ -23,7 +23,11 @@ type loopWatch struct {
 type loopSeen struct {
 	turns  uint64
 	parked bool
+	stuck  int // looks without another turn
 }
+
+// patience is how many looks without another turn are enough in any case.
+const patience = 20
 
 // any reports whether a loop is at work.
 func (v *loopWatch) any(w *watch) bool {
@@ -37,7 +41,8 @@ func (v *loopWatch) any(w *watch) bool {
 
 // look replaces leaders that have been at one turn since the last look, and reports
 // whether a loop has been at work. It looks once in a loopTick. Where the watch itself
-// was late, loops may have had no CPU either: such a look does not count.
+// was late, or a thread waits for a CPU, loops may have had none either: such a look
+// does not count, unless there are very many.
 func (v *loopWatch) look(w *watch, now time.Time) bool {
 	since := now.Sub(v.last)
 	if since < loopTick {
@@ -49,11 +54,15 @@ func (v *loopWatch) look(w *watch, now time.Time) bool {
 		v.seen = make([]loopSeen, len(loops))
 	}
 	for i, l := range loops {
-		is, was := loopSeen{l.turns.Load(), l.parked.Load()}, v.seen[i]
-		v.seen[i] = is
-		if is.turns == was.turns && !is.parked && !was.parked && since < 2*loopTick {
-			v.held(w, l)
+		is, was := loopSeen{turns: l.turns.Load(), parked: l.parked.Load()}, v.seen[i]
+		if is.turns == was.turns && !is.parked && !was.parked {
+			is.stuck = was.stuck + 1
+			sure := since < 2*loopTick && !shortOfCPU() && l.turns.Load() == is.turns
+			if sure || is.stuck > patience {
+				v.held(w, l)
+			}
 		}
+		v.seen[i] = is
 		v.busy = v.busy || is.turns != was.turns || !is.parked
 	}
 	return v.busy

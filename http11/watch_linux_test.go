@@ -1,0 +1,113 @@
+package http11
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// busyVariable has the test binary compute: see TestBusy.
+const busyVariable = "ISOBAR_HTTP11_BUSY"
+
+// burn keeps a CPU busy for d.
+func burn(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+	}
+}
+
+// crowd has as many processes compute as there are CPUs, three times over.
+func crowd(t *testing.T) {
+	for range 3 * runtime.NumCPU() {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestBusy$")
+		cmd.Env = append(os.Environ(), busyVariable+"=1")
+		life, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			life.Close() // it ends
+			cmd.Wait()
+		})
+	}
+}
+
+// TestBusy is what the processes of crowd run, until their input ends.
+func TestBusy(t *testing.T) {
+	if os.Getenv(busyVariable) == "" {
+		return
+	}
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	for {
+		burn(time.Second)
+	}
+}
+
+// heldUnder returns how many loops a server had to take from its handlers, when
+// clients have sent requests for d, or until one was taken.
+func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
+	engine = Readiness
+	defer func() { engine = Goroutines }()
+	s := &Server{Handler: h}
+	url := "http://" + serve(t, s)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for begin := time.Now(); time.Since(begin) < d && s.Stats().Held == 0; {
+				resp, err := http.Get(url)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
+	return s.Stats().Held
+}
+
+// A handler that had no CPU did not hold its loop; one that sleeps did, also on a
+// machine that has too few CPUs.
+func TestHeldLoopsOfABusyMachine(t *testing.T) {
+	quick := func(*Context) { burn(200 * time.Microsecond) }
+	t.Run("within", func(t *testing.T) {
+		stop := make(chan struct{})
+		defer close(stop)
+		for range 2 {
+			go func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						burn(time.Millisecond)
+					}
+				}
+			}()
+		}
+		if n := heldUnder(t, quick, time.Second); n != 0 {
+			t.Errorf("%d loops held", n)
+		}
+	})
+	t.Run("beside", func(t *testing.T) {
+		crowd(t)
+		if n := heldUnder(t, quick, 2*time.Second); n != 0 {
+			t.Errorf("%d loops held", n)
+		}
+		if heldUnder(t, func(*Context) { time.Sleep(100 * time.Millisecond) }, 20*time.Second) == 0 {
+			t.Error("no loop held by handlers that sleep")
+		}
+	})
+}

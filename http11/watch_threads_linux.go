@@ -1,0 +1,73 @@
+package http11
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// shortWindow is for how long threads are watched.
+const shortWindow = 2 * time.Millisecond
+
+// shortOfCPU reports whether a thread of this process could run for shortWindow and
+// hardly did: a leader on it makes no turn although its handler does not hold it.
+// Where /proc is not to be had it reports false.
+func shortOfCPU() bool {
+	begin, before := time.Now(), readyThreads()
+	time.Sleep(shortWindow)
+	enough := time.Since(begin) / 8
+	for id, now := range readyThreads() {
+		if last, ok := before[id]; ok && last.waits == now.waits && now.ran-last.ran < enough {
+			return true
+		}
+	}
+	return false
+}
+
+// A readying is a thread that runs or could.
+type readying struct {
+	waits string        // how often it has waited for something else than a CPU
+	ran   time.Duration // its CPU time
+}
+
+// readyThreads returns the threads of this process that run or could, but the
+// one that looks, by number.
+func readyThreads() map[int]readying {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own := unix.Gettid()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	found := map[int]readying{}
+	for _, entry := range threads {
+		id, err := strconv.Atoi(entry.Name())
+		waits, ready := readyThread(entry.Name())
+		if err != nil || id == own || !ready {
+			continue
+		}
+		// The clock of a thread: see clock_getcpuclockid(3).
+		var ran unix.Timespec
+		if unix.ClockGettime(int32(^id<<3|6), &ran) == nil { // it has not ended
+			found[id] = readying{waits, time.Duration(ran.Nano())}
+		}
+	}
+	return found
+}
+
+// readyThread reports whether a thread runs or could, and how often it could not:
+// see proc_pid_status(5).
+func readyThread(thread string) (waits string, ready bool) {
+	status, err := os.ReadFile("/proc/self/task/" + thread + "/status")
+	if err != nil || !bytes.Contains(status, []byte("\nState:\tR")) {
+		return "", false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nvoluntary_ctxt_switches:\t"))
+	count, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(count), true
+}
