@@ -110,11 +110,11 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	switch {
 	case opts.json:
 		result.Findings = shown
-		enc := json.NewEncoder(a.out)
+		enc := json.NewEncoder(a.Out)
 		enc.SetIndent("", "  ")
 		err = enc.Encode(result)
 	case opts.sarif:
-		err = advice.SARIF(a.out, host.Version(), checks, shown)
+		err = advice.SARIF(a.Out, host.Version(), checks, shown)
 	case opts.proof.fix || len(opts.proof.patches) > 0:
 		err = a.printFixes(&opts.proof, result.Verification)
 	default:
@@ -236,7 +236,7 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	if len(r.Skipped) > 0 {
 		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
 	}
-	_, err := fmt.Fprintln(a.out, b.String())
+	_, err := fmt.Fprintln(a.Out, b.String())
 	return err
 }
 
@@ -279,14 +279,14 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if markdown {
-				return advice.Docs(a.out, advise.All())
+				return advice.Docs(a.Out, advise.All())
 			}
 			if len(args) == 1 {
 				c := advise.Lookup(args[0])
 				if c == nil {
 					return unknownCheck(args[0])
 				}
-				_, err := fmt.Fprintf(a.out, "%s: %s\n", c.Name, c.Analyzer.Doc)
+				_, err := fmt.Fprintf(a.Out, "%s: %s\n", c.Name, c.Analyzer.Doc)
 				return err
 			}
 			for _, c := range advise.All() {
@@ -295,7 +295,7 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 					number = fmt.Sprint(c.Exercise)
 				}
 				short, _, _ := strings.Cut(c.Doc, "\n")
-				if _, err := fmt.Fprintf(a.out, "%2s  %-16s %-7s %-14s %s\n", number, c.Name, c.Severity, c.Versions(), short); err != nil {
+				if _, err := fmt.Fprintf(a.Out, "%2s  %-16s %-7s %-14s %s\n", number, c.Name, c.Severity, c.Versions(), short); err != nil {
 					return err
 				}
 			}
@@ -320,10 +320,10 @@ func (a *app) adviseWhyCommand() *cobra.Command {
 				return err
 			}
 			for _, f := range facts {
-				fmt.Fprintln(a.out, f)
+				fmt.Fprintln(a.Out, f)
 			}
 			if len(facts) == 0 {
-				fmt.Fprintln(a.out, "the compiler reports nothing here: no variable declared or value made on this line escapes by itself, as far as it says")
+				fmt.Fprintln(a.Out, "the compiler reports nothing here: no variable declared or value made on this line escapes by itself, as far as it says")
 			}
 			return nil
 		},

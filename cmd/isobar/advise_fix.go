@@ -18,6 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/web"
 )
 
@@ -129,11 +130,11 @@ func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (
 
 // status shows on a terminal what is going on; "" clears it.
 func (a *app) status() func(string) {
-	width, terminal := isTerminal(a.err)
+	width, terminal := session.IsTerminal(a.Err)
 	return func(text string) {
 		if terminal {
 			runes := []rune(text)
-			fmt.Fprintf(a.err, "\r\x1b[K%s", string(runes[:min(len(runes), width-1)]))
+			fmt.Fprintf(a.Err, "\r\x1b[K%s", string(runes[:min(len(runes), width-1)]))
 		}
 	}
 }
@@ -227,7 +228,7 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 	default:
 		b.WriteString("no fix to apply\n")
 	}
-	_, err := fmt.Fprint(a.out, b.String())
+	_, err := fmt.Fprint(a.Out, b.String())
 	return err
 }
 
@@ -256,7 +257,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 }
 
 func (a *app) saveAdvice(page store.Advice) error {
-	path, err := a.storePath()
+	path, err := a.StorePath()
 	if err != nil {
 		return err
 	}

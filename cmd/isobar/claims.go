@@ -1,20 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
-	"github.com/isobar-go/isobar/internal/lab/runner"
-	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
@@ -58,7 +51,7 @@ tentative: the interval reaches into the verdict next to it.
 			if err != nil {
 				return err
 			}
-			ledger, err := a.ledger(claims)
+			ledger, err := a.Ledger(claims)
 			if err != nil {
 				return err
 			}
@@ -92,10 +85,10 @@ goes on with the latest call of the same size.`,
 			if quick {
 				size = claim.Quick
 			}
-			if err := a.runClaims(cmd.Context(), claims, size, resume); err != nil {
+			if err := a.RunClaims(cmd.Context(), claims, size, resume); err != nil {
 				return err
 			}
-			ledger, err := a.ledger(claims)
+			ledger, err := a.Ledger(claims)
 			if err != nil {
 				return err
 			}
@@ -124,14 +117,14 @@ func (a *app) claimsShowCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			ledger, err := a.ledger(claims)
+			ledger, err := a.Ledger(claims)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return text.LedgerJSON(a.out, ledger)
+				return text.LedgerJSON(a.Out, ledger)
 			}
-			return text.LedgerStory(a.out, ledger, a.style())
+			return text.LedgerStory(a.Out, ledger, a.Style())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the story as JSON")
@@ -153,7 +146,7 @@ func (a *app) claimsReportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ledger, err := a.ledger(claims)
+			ledger, err := a.Ledger(claims)
 			if err != nil {
 				return err
 			}
@@ -174,114 +167,11 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	return cmd
 }
 
-// runClaims measures the experiments of claims, each once, and then again, in
-// turns, those of claims whose verdict is in doubt. So what is in doubt is
-// measured in several stretches of time, and not in one that may be unlike others.
-func (a *app) runClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
-	begun := time.Now()
-	s, _, unlock, err := a.openForRun()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	defer s.Close()
-	session, err := newClaimSession(s, size, resume)
-	if err != nil {
-		return err
-	}
-	session.runner = runner.New(runner.Config{Log: a.err})
-	experiments := experimentsOf(claims)
-	for pass := 1; len(experiments) > 0; pass++ {
-		what := ""
-		if pass > 1 {
-			what = fmt.Sprintf("in doubt, pass %d: ", pass)
-		}
-		for i, d := range experiments {
-			a.claimProgress(i, len(experiments), what, d.Experiment.Args(size))
-			if err := a.measureClaims(ctx, s, session, d); err != nil {
-				return err
-			}
-		}
-		outcomes, err := claim.Read(s, claims)
-		if err != nil {
-			return err
-		}
-		experiments = session.next(claim.InDoubt(outcomes), begun)
-	}
-	if session.failed > 0 {
-		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", session.failed)
-	}
-	return nil
-}
-
-func (a *app) claimProgress(i, n int, what string, args []string) {
-	if _, terminal := isTerminal(a.err); terminal {
-		fmt.Fprintf(a.err, "%d/%d  %s%s\n", i+1, n, what, strings.Join(args[2:], " "))
-	}
-}
-
-// measureClaims measures what the session lacks of one pass of an experiment.
-// Cells that fail are counted, and no error.
-func (a *app) measureClaims(ctx context.Context, s *store.Store, session *claimSession, d claim.Doubt) error {
-	e := d.Experiment
-	id, pending, err := session.run(s, d)
-	if err != nil || pending == nil {
-		return err
-	}
-	if err := session.runner.Prepare(ctx, pending); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(a.err, "isobar: left out: %s: %v\n", strings.Join(e.Args(session.size)[2:], " "), err)
-		session.failed += len(pending)
-		return nil
-	}
-	start := time.Now()
-	failed, err := a.execute(ctx, session.runner, s, id, 0)
-	session.took[e] = time.Since(start)
-	session.failed += failed
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(a.err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[session.size])
-		return &exitError{code: exitInterrupted}
-	}
-	return err
-}
-
-// experimentsOf returns what it takes to test the claims on this machine, each
-// once.
-func experimentsOf(claims []*claim.Claim) []claim.Doubt {
-	var out []claim.Doubt
-	for _, c := range claims {
-		if c.Testable() && !slices.ContainsFunc(out, func(d claim.Doubt) bool { return d.Experiment == c.Experiment }) {
-			out = append(out, claim.Doubt{Experiment: c.Experiment})
-		}
-	}
-	return out
-}
-
-// ledger reads what the store, if there is one, says about the claims.
-func (a *app) ledger(claims []*claim.Claim) (*text.Ledger, error) {
-	path, err := a.storePath()
-	if err != nil {
-		return nil, err
-	}
-	var s *store.Store
-	if _, err := os.Stat(path); err == nil {
-		if s, err = store.OpenReadOnly(path); err != nil {
-			return nil, err
-		}
-		defer s.Close()
-	}
-	outcomes, err := claim.Read(s, claims)
-	if err != nil {
-		return nil, err
-	}
-	ledger := claim.NewLedger(outcomes)
-	return ledger, nil
-}
-
 func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 	if asJSON {
-		return text.LedgerJSON(a.out, ledger)
+		return text.LedgerJSON(a.Out, ledger)
 	}
-	return text.LedgerLines(a.out, ledger, a.style())
+	return text.LedgerLines(a.Out, ledger, a.Style())
 }
 
 // writeLedger writes a page so that the file is whole or absent.

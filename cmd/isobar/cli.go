@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
-	"github.com/isobar-go/isobar/internal/show/text"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // Exit codes, the same for every command.
@@ -50,15 +48,13 @@ func usage(err error) error {
 
 // app is what all commands share.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-	store    string // --store
-	began    bool   // a command's own code was reached: the call was well-formed
+	*session.Session
+	began bool // a command's own code was reached: the call was well-formed
 }
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
-	a := &app{in: in, out: out, err: errw}
+	a := &app{Session: &session.Session{In: in, Out: out, Err: errw}}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -67,9 +63,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	}
 	code := exitFailure
 	var exit *exitError
+	var wrong *session.Misuse
 	switch {
+	case errors.Is(err, session.ErrInterrupted):
+		return exitInterrupted
 	case errors.As(err, &exit):
 		code = exit.code
+	case errors.As(err, &wrong):
+		code = exitUsage
 	case !a.began:
 		code = exitUsage
 	}
@@ -104,11 +105,11 @@ and memory strategies relieve it.
 		Args:              onlyCommands,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.PersistentFlags().StringVar(&a.store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
+	root.PersistentFlags().StringVar(&a.Store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
 	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	return root
 }
@@ -124,27 +125,4 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	return usage(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), workload.DidYouMean(args[0], names)))
-}
-
-// isTerminal reports whether w is a terminal, and its width in columns.
-func isTerminal(w io.Writer) (width int, ok bool) {
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 40 {
-		width = 80
-	}
-	return width, true
-}
-
-// style is how to print to standard output: in colour on a terminal unless
-// NO_COLOR (no-color.org) is set, plain in a pipe.
-func (a *app) style() text.Style {
-	width, terminal := isTerminal(a.out)
-	if !terminal {
-		return text.Style{Width: 120}
-	}
-	return text.Style{Color: os.Getenv("NO_COLOR") == "", Width: width}
 }

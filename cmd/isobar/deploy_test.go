@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // TestDeployFlags holds that the commands in the units and the manifest have the
 // flags that are given there.
 func TestDeployFlags(t *testing.T) {
-	root := (&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).rootCommand()
+	root := (&app{Session: &session.Session{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}).rootCommand()
 	files, err := filepath.Glob("../../deploy/*")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 var (
@@ -24,7 +26,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages = append(pages, "../../README.md", "../../CONTRIBUTING.md")
-	root := (&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).rootCommand()
+	root := (&app{Session: &session.Session{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}).rootCommand()
 	root.InitDefaultHelpFlag()
 	checked := 0
 	for _, page := range pages {
@@ -63,7 +65,7 @@ func undocumented(root *cobra.Command, line string) string {
 }
 
 func TestUndocumented(t *testing.T) {
-	root := (&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).rootCommand()
+	root := (&app{Session: &session.Session{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}).rootCommand()
 	for line, want := range map[string]string{
 		"lab run loop --ingress main --reps 3": "",
 		"lab run exec --gc off -- go --x vet":  "",

@@ -18,6 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // A diagnosis is what 'isobar doctor' found out about this machine.
@@ -63,9 +64,9 @@ status 3 means that there are findings.`,
 				return err
 			}
 			if asJSON {
-				err = writeJSON(a.out, d)
+				err = writeJSON(a.Out, d)
 			} else {
-				err = d.write(a.out)
+				err = d.write(a.Out)
 			}
 			if err == nil && len(d.Findings) > 0 {
 				err = &exitError{code: exitRegression}
@@ -83,12 +84,12 @@ func (a *app) diagnose(ctx context.Context, runs int) (*diagnosis, error) {
 	r := runner.New(runner.Config{Log: io.Discard})
 	c := cell.Cell{Config: cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "60000"}, GC: cell.DefaultGC},
 		Seed: 1, Timeout: time.Minute, MemoryBytes: runner.DefaultMemoryCap(d.Machine.MemoryBytes)}
-	bar := newProgress(a.err, runs, 0)
-	defer bar.clear()
+	bar := session.NewProgress(a.Err, runs, 0)
+	defer bar.Clear()
 	var records []*cell.Record
 	for i := range runs {
 		c.Index = i
-		bar.begin(c)
+		bar.Begin(c)
 		rec, _, err := r.Run(ctx, c)
 		if errors.Is(err, context.Canceled) {
 			return nil, &exitError{code: exitInterrupted}
@@ -100,7 +101,7 @@ func (a *app) diagnose(ctx context.Context, runs int) (*diagnosis, error) {
 			return nil, fmt.Errorf("doctor: %w", err)
 		}
 		records = append(records, &rec)
-		bar.end()
+		bar.End()
 	}
 	d.measure(records)
 	d.examine()

@@ -45,7 +45,7 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 	}
 	return fleet.Options{
 		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert, Key: o.key,
-		Log: func(format string, args ...any) { fmt.Fprintf(a.err, "isobar: fleet: "+format+"\n", args...) },
+		Log: func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) },
 	}, nil
 }
 
@@ -122,7 +122,7 @@ have it started again.`,
 
 func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 	if o.config.Dir == "" {
-		path, err := a.storePath()
+		path, err := a.StorePath()
 		if err != nil {
 			return err
 		}
@@ -155,17 +155,17 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		metrics = url
 	}
 	if o.json {
-		err = writeJSON(a.out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir, "metrics": metrics})
+		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir, "metrics": metrics})
 	} else {
-		fmt.Fprintf(a.out, "serving    %s\nstreams    %s\n", s.URL(), o.config.Dir)
+		fmt.Fprintf(a.Out, "serving    %s\nstreams    %s\n", s.URL(), o.config.Dir)
 		if metrics != "" {
-			fmt.Fprintf(a.out, "metrics    %s\n", metrics)
+			fmt.Fprintf(a.Out, "metrics    %s\n", metrics)
 		}
 		credential := "--nkey SEEDFILE"
 		if o.tokenFile != "" {
 			credential = "--token-file " + o.tokenFile
 		}
-		_, err = fmt.Fprintf(a.out, "join with  isobar worker %s %s\n", s.URL(), credential)
+		_, err = fmt.Fprintf(a.Out, "join with  isobar worker %s %s\n", s.URL(), credential)
 	}
 	if err != nil {
 		return err

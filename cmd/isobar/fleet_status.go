@@ -40,9 +40,9 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.out, status)
+				return writeJSON(a.Out, status)
 			}
-			return printFleet(a.out, status)
+			return printFleet(a.Out, status)
 		},
 	}
 	connect.addFlags(cmd.Flags(), "")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // TestWorkerUser has a worker of root run a program that travelled: it runs as
@@ -26,13 +27,13 @@ func TestWorkerUser(t *testing.T) {
 		t.Skipf("no user to run cells as: %v", err)
 	}
 	if os.Geteuid() != 0 {
-		if _, err := (&workerOptions{user: "nobody"}).account(); err == nil {
+		if _, err := session.WorkerAccount("nobody", nil); err == nil {
 			t.Error("--user was accepted without root")
 		}
 		t.Skip("only root can run cells as another user")
 	}
 	for _, o := range []workerOptions{{allow: []string{"lab", "exec"}}, {user: "root"}, {user: "no such user"}} {
-		if _, err := o.account(); err == nil {
+		if _, err := session.WorkerAccount(o.user, o.allow); err == nil {
 			t.Errorf("a worker of root with --user %q --allow %v was accepted", o.user, o.allow)
 		}
 	}

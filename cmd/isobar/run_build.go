@@ -27,7 +27,7 @@ func (a *app) buildProgram(ctx context.Context, pkg string, study plan.Study, ar
 	if strings.Contains(where, "\n") || !strings.HasSuffix(where, " main") {
 		return nil, usage(fmt.Errorf("lab run: --build %s: name one main package", pkg))
 	}
-	path, err := a.storePath()
+	path, err := a.StorePath()
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
@@ -51,7 +51,7 @@ func (a *app) buildProgram(ctx context.Context, pkg string, study plan.Study, ar
 			continue
 		}
 		done[c.Build()] = true
-		fmt.Fprintf(a.err, "isobar: building %s (%s)\n", pkg, c.Build())
+		fmt.Fprintf(a.Err, "isobar: building %s (%s)\n", pkg, c.Build())
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(root, c.Build().String(), name), pkg)
 		cmd.Env = runner.Toolchain(os.Environ(), c.Build())
 		if out, err := cmd.CombinedOutput(); err != nil {

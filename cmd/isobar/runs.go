@@ -7,51 +7,16 @@ import (
 	"os"
 	"slices"
 	"sort"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
-
-// openForReading opens the store for the commands that only look.
-func (a *app) openForReading() (*store.Store, error) {
-	path, err := a.storePath()
-	if err != nil {
-		return nil, err
-	}
-	return store.OpenReadOnly(path)
-}
-
-// openRun opens the store for reading and finds a run in it.
-func (a *app) openRun(id string) (*store.Store, store.Run, error) {
-	s, err := a.openForReading()
-	if err != nil {
-		return nil, store.Run{}, err
-	}
-	run, err := findRun(s, id)
-	if err != nil {
-		s.Close()
-		return nil, store.Run{}, err
-	}
-	return s, run, nil
-}
-
-// findRun finds a run by its number or as "last".
-func findRun(s *store.Store, id string) (store.Run, error) {
-	if id == "last" {
-		return s.Last()
-	}
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || n < 1 {
-		return store.Run{}, usage(fmt.Errorf("run %q: want the number of a run, as 'isobar lab list' shows it, or last", id))
-	}
-	return s.Run(n)
-}
 
 func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
@@ -60,7 +25,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the runs in the store",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			s, err := a.openForReading()
+			s, err := a.OpenForReading()
 			if err != nil {
 				return err
 			}
@@ -70,9 +35,9 @@ func (a *app) listCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.out, runs)
+				return writeJSON(a.Out, runs)
 			}
-			return listRuns(a.out, runs)
+			return listRuns(a.Out, runs)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
@@ -95,24 +60,25 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show everything about a run (default: the latest)",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, run, err := a.openRun(first(args, "last"))
+			s, run, err := a.OpenRun(first(args, "last"))
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			meta, analysis, err := analyze(s, run.ID)
+			loaded, analysis, err := session.Load(s, run.ID)
 			if err != nil {
 				return err
 			}
+			meta := loaded.Meta
 			if output.out != "" {
-				if err := writeHTML(output.out, page.Run{Meta: meta}, analysis); err != nil {
+				if err := session.WriteReport(output.out, page.Run{Meta: meta}, analysis); err != nil {
 					return err
 				}
 			}
 			if output.json {
-				return text.JSON(a.out, meta, analysis)
+				return text.JSON(a.Out, meta, analysis)
 			}
-			if err := text.Report(a.out, meta, analysis, a.style()); err != nil {
+			if err := text.Report(a.Out, meta, analysis, a.Style()); err != nil {
 				return err
 			}
 			return a.printSaid(analysis)
@@ -134,7 +100,7 @@ one of several machines; 4 when nothing could be decided. Runs of different
 machines are not compared.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := a.openForReading()
+			s, err := a.OpenForReading()
 			if err != nil {
 				return err
 			}
@@ -142,12 +108,12 @@ machines are not compared.`,
 			var ids [2]int64
 			var sides [2]*stat.Analysis
 			for i, arg := range args {
-				run, err := findRun(s, arg)
+				run, err := session.FindRun(s, arg)
 				if err != nil {
 					return err
 				}
 				ids[i] = run.ID
-				if _, sides[i], err = analyze(s, run.ID); err != nil {
+				if _, sides[i], err = session.Load(s, run.ID); err != nil {
 					return err
 				}
 			}
@@ -156,9 +122,9 @@ machines are not compared.`,
 				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0], ids[1])
 			}
 			if asJSON {
-				err = text.ComparisonsJSON(a.out, comparisons)
+				err = text.ComparisonsJSON(a.Out, comparisons)
 			} else {
-				err = text.Comparisons(a.out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.style())
+				err = text.Comparisons(a.Out, fmt.Sprintf("run %d against run %d", ids[1], ids[0]), comparisons, a.Style())
 				onlyA, onlyB := stat.Unmatched(sides[0], sides[1])
 				a.listUnmatched(ids[0], onlyA)
 				a.listUnmatched(ids[1], onlyB)
@@ -177,7 +143,7 @@ machines are not compared.`,
 // listUnmatched names the configurations that the other run has not.
 func (a *app) listUnmatched(run int64, keys []string) {
 	for _, key := range keys {
-		fmt.Fprintf(a.out, "only in run %d: %s\n", run, key)
+		fmt.Fprintf(a.Out, "only in run %d: %s\n", run, key)
 	}
 }
 
@@ -213,7 +179,7 @@ func (a *app) rmCommand() *cobra.Command {
 		Short: "Remove runs from the store, with all their samples and profiles",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, path, unlock, err := a.openForRun()
+			s, path, unlock, err := a.OpenForRun()
 			if err != nil {
 				return err
 			}
@@ -221,7 +187,7 @@ func (a *app) rmCommand() *cobra.Command {
 			defer s.Close()
 			var runs []store.Run
 			for _, arg := range args {
-				run, err := findRun(s, arg)
+				run, err := session.FindRun(s, arg)
 				if err != nil {
 					return err
 				}
@@ -232,10 +198,10 @@ func (a *app) rmCommand() *cobra.Command {
 				if err := s.Remove(run.ID); err != nil {
 					return err
 				}
-				if err := os.Remove(reportPath(path, run.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				if err := os.Remove(session.ReportPath(path, run.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
 					return fmt.Errorf("run %d is removed, its report is not: %w", run.ID, err)
 				}
-				fmt.Fprintf(a.out, "removed run %d (%s)\n", run.ID, run.Name)
+				fmt.Fprintf(a.Out, "removed run %d (%s)\n", run.ID, run.Name)
 			}
 			return nil
 		},

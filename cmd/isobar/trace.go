@@ -54,11 +54,11 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}
 			if line.Cut != nil {
-				fmt.Fprintf(a.err, "isobar: %v; what is before that is shown\n", line.Cut)
+				fmt.Fprintf(a.Err, "isobar: %v; what is before that is shown\n", line.Cut)
 			}
 			kinds := attributeKinds(line, above)
 			if asJSON {
-				return writeJSON(a.out, kinds)
+				return writeJSON(a.Out, kinds)
 			}
 			return a.showPhases(line, kinds)
 		},
@@ -71,7 +71,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 // openTrace opens a file, a URL, or standard input.
 func (a *app) openTrace(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(a.in), nil
+		return io.NopCloser(a.In), nil
 	}
 	if !strings.Contains(name, "://") {
 		f, err := os.Open(name)
@@ -126,13 +126,13 @@ func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 }
 
 func (a *app) showPhases(line *phase.Timeline, kinds []tracedKind) error {
-	fmt.Fprintf(a.out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
+	fmt.Fprintf(a.Out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
 	if len(kinds) == 0 {
-		_, err := fmt.Fprintln(a.out, "no operation in it: no region or task of the program, and no goroutine waited for a CPU")
+		_, err := fmt.Fprintln(a.Out, "no operation in it: no region or task of the program, and no goroutine waited for a CPU")
 		return err
 	}
 	for _, k := range kinds {
-		fmt.Fprintf(a.out, "\n%s: %s\n%s", text.Clean(k.Kind), text.PhasesLine(&k.Phases), text.Phases(&k.Phases, a.style()))
+		fmt.Fprintf(a.Out, "\n%s: %s\n%s", text.Clean(k.Kind), text.PhasesLine(&k.Phases), text.Phases(&k.Phases, a.Style()))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ as CSV with one sample a line, or as JSON with the whole records.`,
 			if err := workload.OneOf("benchfmt", "csv", "json")(format); err != nil {
 				return usage(fmt.Errorf("--format %q: %w", format, err))
 			}
-			s, run, err := a.openRun(first(args, "last"))
+			s, run, err := a.OpenRun(first(args, "last"))
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ as CSV with one sample a line, or as JSON with the whole records.`,
 // toFile calls write with the named file, or standard output where name is "".
 func (a *app) toFile(name string, write func(io.Writer) error) error {
 	if name == "" {
-		return write(a.out)
+		return write(a.Out)
 	}
 	f, err := os.Create(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *app) importCommand() *cobra.Command {
 		Short: "Take in results in the Go benchmark format as a run (- for standard input)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			in, file := a.in, "standard input"
+			in, file := a.In, "standard input"
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
@@ -75,7 +75,7 @@ func (a *app) importCommand() *cobra.Command {
 				defer f.Close()
 				in, file = f, args[0]
 			}
-			path, err := a.storePath()
+			path, err := a.StorePath()
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func (a *app) importCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "imported as run %d\n", id)
+			_, err = fmt.Fprintf(a.Out, "imported as run %d\n", id)
 			return err
 		},
 	}
@@ -110,7 +110,7 @@ trace' (trace), with the arguments behind -- passed on, for example
   isobar lab profile last 3 -- -top`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, run, err := a.openRun(args[0])
+			s, run, err := a.OpenRun(args[0])
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ func (a *app) openProfile(cmd *cobra.Command, kind string, data []byte, args []s
 		tool = "trace"
 	}
 	c := exec.CommandContext(cmd.Context(), goTool, append(append([]string{"tool", tool}, args...), file)...)
-	c.Stdin, c.Stdout, c.Stderr = a.in, a.out, a.err
+	c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("go tool %s: %w", tool, err)
 	}

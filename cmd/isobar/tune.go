@@ -84,34 +84,34 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		return err
 	}
 	if v := os.Getenv("GOGC"); v != "" && v != "100" {
-		fmt.Fprintf(a.err, "isobar: GOGC=%s in the environment is not used: settings are compared with the default, GOGC=100\n", v)
+		fmt.Fprintf(a.Err, "isobar: GOGC=%s in the environment is not used: settings are compared with the default, GOGC=100\n", v)
 	}
 	c, err := o.config(args)
 	if err != nil {
 		return err
 	}
 	c.Variants = prepared.variants
-	log, err := a.openTuneLog(ctx, o, &c)
+	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err
 	}
-	defer log.close()
-	result, err := tune.Tune(c, log.measure)
+	defer log.Close()
+	result, err := tune.Tune(c, log.Measure)
 	if err != nil {
-		return log.failed(err)
+		return tuneFailed(log.Failed(err))
 	}
 	result.Built = prepared.from
-	page, err := log.report(o.out, result)
+	page, err := log.Report(o.out, result)
 	switch {
 	case err != nil:
 	case o.json:
-		err = writeJSON(a.out, result)
+		err = writeJSON(a.Out, result)
 	default:
-		if err = result.Write(a.out); err == nil {
-			if log.fleet != nil {
-				fmt.Fprintf(a.out, "\nmeasured  by %s\n", log.fleet)
+		if err = result.Write(a.Out); err == nil {
+			if log.Fleet != nil {
+				fmt.Fprintf(a.Out, "\nmeasured  by %s\n", log.Fleet)
 			}
-			_, err = fmt.Fprintf(a.out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.id)
+			_, err = fmt.Fprintf(a.Out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.ID)
 		}
 	}
 	if err == nil && result.Outcome == tune.Inconclusive {

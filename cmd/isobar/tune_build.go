@@ -49,11 +49,11 @@ func (b *built) remove() { os.RemoveAll(b.dir) }
 // iterations, so that every run does the same work, and moves to the package's
 // directory, as go test does.
 func (a *app) prepare(ctx context.Context, o *tuneOptions, args []string) (built, error) {
-	path, err := a.storePath()
+	path, err := a.StorePath()
 	if err != nil {
 		return built{}, err
 	}
-	if a.store, err = filepath.Abs(path); err != nil { // the directory may change below
+	if a.Store, err = filepath.Abs(path); err != nil { // the directory may change below
 		return built{}, err
 	}
 	pkg := o.build.pkg()
@@ -70,11 +70,11 @@ func (a *app) prepare(ctx context.Context, o *tuneOptions, args []string) (built
 		return built{}, usage(fmt.Errorf("tune: --build %s: package %s is no program: name a main package, or --bench", pkg, name))
 	}
 	if o.resume && o.build.bench != "" && o.build.time == "" {
-		o.build.time = storedTime(a.store)
+		o.build.time = storedTime(a.Store)
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, dir, o.build.bench != "")
-	b := built{dir: filepath.Join(filepath.Dir(a.store), "built", fmt.Sprintf("%x", h.Sum64())), options: o.build, args: args, variants: map[string][]string{}}
+	b := built{dir: filepath.Join(filepath.Dir(a.Store), "built", fmt.Sprintf("%x", h.Sum64())), options: o.build, args: args, variants: map[string][]string{}}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return built{}, fmt.Errorf("tune: %w", err)
 	}

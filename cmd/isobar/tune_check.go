@@ -22,7 +22,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		return usage(fmt.Errorf("tune: --check %s: not a result of 'isobar tune --json'", o.check))
 	}
 	if recorded.Outcome != tune.Recommended {
-		fmt.Fprintf(a.out, "nothing to check: the result was %q\n", recorded.Outcome)
+		fmt.Fprintf(a.Out, "nothing to check: the result was %q\n", recorded.Outcome)
 		return nil
 	}
 	gate, err := parsePercent(o.gate)
@@ -49,19 +49,19 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		return err
 	}
 	c.Base = base
-	log, err := a.openTuneLog(ctx, o, &c)
+	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err
 	}
-	defer log.close()
-	checked, err := tune.Check(c, &recorded, gate, log.measure)
+	defer log.Close()
+	checked, err := tune.Check(c, &recorded, gate, log.Measure)
 	if err != nil {
-		return log.failed(err)
+		return tuneFailed(log.Failed(err))
 	}
 	if o.json {
-		err = writeJSON(a.out, checked)
+		err = writeJSON(a.Out, checked)
 	} else {
-		_, err = fmt.Fprintf(a.out, "%s: %s\n", checked.Outcome, checked.Reason)
+		_, err = fmt.Fprintf(a.Out, "%s: %s\n", checked.Outcome, checked.Reason)
 	}
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -211,4 +213,32 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 		c.Procs = append(c.Procs, n)
 	}
 	return c, nil
+}
+
+// name is what the run is called in the store.
+func (o *tuneOptions) name(command []string) string {
+	switch {
+	case o.build.bench != "":
+		return "tune --bench " + o.build.bench
+	case o.build.main != "":
+		return strings.Join(append([]string{"tune --build " + o.build.main}, command[1:]...), " ")
+	}
+	return "tune " + strings.Join(command, " ")
+}
+
+// openLog opens the store for a run.
+func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*session.TuneLog, error) {
+	by, err := o.fleet.fleet(a)
+	if err != nil {
+		return nil, err
+	}
+	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout, Fleet: by}, c)
+}
+
+// tuneFailed gives the error that ended tuning its exit code.
+func tuneFailed(err error) error {
+	if errors.Is(err, tune.ErrShort) {
+		return &exitError{exitInconclusive, err}
+	}
+	return err
 }

@@ -58,7 +58,7 @@ on another one, a token in the printed address is needed.`,
 }
 
 func (a *app) ui(ctx context.Context, o *uiOptions) error {
-	path, err := a.storePath()
+	path, err := a.StorePath()
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	if err != nil {
 		return err
 	}
-	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*text.Ledger, error) { return a.ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
+	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {
@@ -94,18 +94,18 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	}
 	address := uiAddress(o.addr, listener.Addr().(*net.TCPAddr), config.Token)
 	if o.json {
-		err = writeJSON(a.out, map[string]string{"url": address, "store": path})
+		err = writeJSON(a.Out, map[string]string{"url": address, "store": path})
 	} else {
-		_, err = fmt.Fprintln(a.out, address)
+		_, err = fmt.Fprintln(a.Out, address)
 	}
 	if err != nil {
 		listener.Close()
 		return err
 	}
-	fmt.Fprintln(a.err, "Ctrl-C ends it.")
+	fmt.Fprintln(a.Err, "Ctrl-C ends it.")
 	if o.open {
 		if err := openBrowser(address); err != nil {
-			fmt.Fprintf(a.err, "ui: no browser could be opened: %v: open the address yourself\n", err)
+			fmt.Fprintf(a.Err, "ui: no browser could be opened: %v: open the address yourself\n", err)
 		}
 	}
 	return serveUI(ctx, listener, config)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/live"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // watchOptions are the flags of 'isobar watch'.
@@ -91,7 +92,7 @@ func (o *watchOptions) check() error {
 // ends, or the user ends it.
 func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	show := a.watchDisplay(o)
-	config := live.Config{Interval: o.interval, Once: o.once, Stdin: a.in}
+	config := live.Config{Interval: o.interval, Once: o.once, Stdin: a.In}
 	if !o.skip {
 		config.Own = show
 	}
@@ -185,8 +186,8 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 // watchDisplay is how the samples are shown: redrawn on a terminal, one after
 // another elsewhere.
 func (a *app) watchDisplay(o *watchOptions) *display {
-	d := &display{out: a.out, err: a.err, json: o.json}
-	if width, ok := isTerminal(a.out); ok && !o.json && o.count == 0 && !o.web {
+	d := &display{out: a.Out, err: a.Err, json: o.json}
+	if width, ok := session.IsTerminal(a.Out); ok && !o.json && o.count == 0 && !o.web {
 		d.width = width
 	}
 	return d
@@ -211,7 +212,7 @@ func (d *display) sample(h *live.History, source string) {
 	case d.json:
 		json.NewEncoder(d.out).Encode(h.Document(source))
 	case d.width > 0:
-		if width, ok := isTerminal(d.out); ok {
+		if width, ok := session.IsTerminal(d.out); ok {
 			d.width = width
 		}
 		d.erase()

@@ -32,14 +32,14 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 	defer p.close()
 	defer server.Close()
 	err = eachSample(ctx, feed, o, func(text string) {
-		fmt.Fprintf(a.err, "isobar: %s\n", text)
+		fmt.Fprintf(a.Err, "isobar: %s\n", text)
 		p.gap(text)
 	}, func(s live.Sample) bool {
 		if p.last.Load() == nil {
 			for _, n := range feed.Notes() {
-				fmt.Fprintf(a.err, "isobar: %s\n", n)
+				fmt.Fprintf(a.Err, "isobar: %s\n", n)
 			}
-			defer fmt.Fprintf(a.out, "http://%s/\n", listener.Addr())
+			defer fmt.Fprintf(a.Out, "http://%s/\n", listener.Addr())
 		}
 		if err := p.add(s); err != nil {
 			failed <- err
@@ -54,7 +54,7 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 	case err != nil:
 		return err
 	}
-	fmt.Fprintln(a.err, "isobar: the process has ended; its page stays until you interrupt this command")
+	fmt.Fprintln(a.Err, "isobar: the process has ended; its page stays until you interrupt this command")
 	<-ctx.Done()
 	return &exitError{code: exitInterrupted}
 }

@@ -7,22 +7,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/fleet"
-	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // workerOptions are the flags of 'worker'.
@@ -86,7 +82,7 @@ func (a *app) drainWorker(ctx context.Context, url string, o *workerOptions) err
 	if err := f.Drain(ctx, o.drain); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "worker %s drains\n", o.drain)
+	_, err = fmt.Fprintf(a.Out, "worker %s drains\n", o.drain)
 	return err
 }
 
@@ -96,7 +92,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 	if err != nil {
 		return err
 	}
-	config, err := o.config(a.err)
+	config, err := o.config(a.Err)
 	if err != nil {
 		return err
 	}
@@ -117,7 +113,7 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 	if err != nil {
 		return usage(err)
 	}
-	fmt.Fprintf(a.err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(config.Allow, ","))
+	fmt.Fprintf(a.Err, "isobar: worker %s has joined %s, for %s\n", w.Member().Name, url, strings.Join(config.Allow, ","))
 	return a.runUntilDrained(ctx, w)
 }
 
@@ -138,7 +134,7 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(again)
 		w.Drain()
-		fmt.Fprintln(a.err, "isobar: worker: finishing the block that runs; interrupt again to give it back")
+		fmt.Fprintln(a.Err, "isobar: worker: finishing the block that runs; interrupt again to give it back")
 		select {
 		case <-stopped:
 		case <-again:
@@ -181,86 +177,13 @@ func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 		}
 		config.Dir = filepath.Join(cache, "isobar", "worker")
 	}
-	account, err := o.account()
+	account, err := session.WorkerAccount(o.user, o.allow)
 	if err != nil {
 		return config, err
 	}
-	config.Runner = cellRunner(config.Dir, account, log)
+	config.Runner = session.CellRunner(config.Dir, account, log)
 	if account != nil {
 		config.Account = &fleet.Account{UID: int(account.UID), GID: int(account.GID)}
 	}
 	return config, nil
-}
-
-// cellRunner returns what runs cells as the given account.
-func cellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
-	var executable func(context.Context, cell.Build) (string, error)
-	if account != nil {
-		executable = readableExecutable(dir, log)
-	}
-	return func(dir string) fleet.Runner {
-		return runner.New(runner.Config{Dir: dir, Env: workerEnv(dir), Account: account, Executable: executable, Log: log})
-	}
-}
-
-// account looks up the user that cells run as.
-func (o *workerOptions) account() (*runner.Account, error) {
-	root := os.Geteuid() == 0
-	if o.user == "" {
-		if root && slices.Contains(o.allow, fleet.KindExec) {
-			return nil, usage(errors.New("worker: programs of others would run as root: name a user with --user, such as nobody"))
-		}
-		return nil, nil
-	}
-	if !root {
-		return nil, usage(errors.New("worker: --user: only root can run cells as another user"))
-	}
-	u, err := user.Lookup(o.user)
-	if err != nil {
-		return nil, usage(fmt.Errorf("worker: --user: %w", err))
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, usage(fmt.Errorf("worker: --user: %w", err))
-	}
-	if uid == 0 {
-		return nil, usage(fmt.Errorf("worker: --user %s is root", o.user))
-	}
-	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
-}
-
-// readableExecutable returns binaries that every account can run: copies in dir.
-func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Build) (string, error) {
-	return func(ctx context.Context, build cell.Build) (string, error) {
-		exe, err := runner.Executable(ctx, build, log)
-		if err != nil {
-			return "", err
-		}
-		info, err := os.Stat(exe)
-		if err != nil {
-			return "", err
-		}
-		target := filepath.Join(dir, fmt.Sprintf("isobar-%s-%x-%x", build, info.Size(), info.ModTime().UnixNano()))
-		if _, err := os.Stat(target); err == nil {
-			return target, nil
-		}
-		data, err := os.ReadFile(exe)
-		if err != nil {
-			return "", err
-		}
-		return target, atomicfile.Bytes(target, 0o755, data)
-	}
-}
-
-// workerEnv is the environment of cells: nothing that the worker's own holds
-// beside where programs are and how to print.
-func workerEnv(dir string) []string {
-	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
-	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "SystemRoot", "NO_COLOR"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }

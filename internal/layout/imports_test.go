@@ -20,7 +20,7 @@ const module = "github.com/isobar-go/isobar"
 var wings = []struct{ prefix, wing string }{
 	{"internal/base/", "base"}, {"internal/gc/", "gc"}, {"internal/lab/", "lab"}, {"internal/study/", "study"},
 	{"internal/tune", "tune"}, {"internal/advice", "advice"}, {"internal/live", "live"}, {"internal/fleet", "fleet"},
-	{"internal/show", "show"}, {"internal/web", "web"}, {"internal/layout", "layout"},
+	{"internal/show", "show"}, {"internal/session", "session"}, {"internal/web", "web"}, {"internal/layout", "layout"},
 	{"cmd/", "cmd"}, {"test/", "cmd"},
 	{"arena", "kit"}, {"slab", "kit"}, {"pool", "kit"}, {"queue", "kit"}, {"latency", "kit"}, {"eventloop", "kit"},
 	{"gcctl", "kit"}, {"http11", "kit"}, {"memtest", "kit"}, {"monitor", "kit"}, {"advise", "advise"},
@@ -29,20 +29,21 @@ var wings = []struct{ prefix, wing string }{
 // below lists the wings that a wing may import, beside itself. docs/design.md
 // has the picture.
 var below = map[string][]string{
-	"base":   {},
-	"kit":    {"base"},
-	"advise": {"base"},
-	"gc":     {"base"},
-	"lab":    {"base", "kit", "gc"},
-	"show":   {"base", "kit", "lab"},
-	"study":  {"base", "kit", "gc", "lab", "show"},
-	"tune":   {"base", "gc", "lab", "show"},
-	"advice": {"base", "advise", "lab", "show"},
-	"live":   {"base", "kit", "gc", "show"},
-	"fleet":  {"base", "kit", "lab"},
-	"web":    {"base", "kit", "lab", "study", "show", "advice", "live", "fleet"},
-	"cmd":    {"base", "kit", "advise", "gc", "lab", "show", "study", "tune", "advice", "live", "fleet", "web"},
-	"layout": {"base"},
+	"base":    {},
+	"kit":     {"base"},
+	"advise":  {"base"},
+	"gc":      {"base"},
+	"lab":     {"base", "kit", "gc"},
+	"show":    {"base", "kit", "lab"},
+	"study":   {"base", "kit", "gc", "lab", "show"},
+	"tune":    {"base", "gc", "lab", "show"},
+	"advice":  {"base", "advise", "lab", "show"},
+	"live":    {"base", "kit", "gc", "show"},
+	"fleet":   {"base", "kit", "lab"},
+	"session": {"base", "kit", "lab", "study", "show", "tune", "fleet"},
+	"web":     {"base", "kit", "lab", "study", "show", "advice", "live", "fleet", "session"},
+	"cmd":     {"base", "kit", "advise", "gc", "lab", "show", "study", "tune", "advice", "live", "fleet", "session", "web"},
+	"layout":  {"base"},
 }
 
 // wingOf returns the wing of a package.

@@ -12,6 +12,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
@@ -211,7 +212,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 	return &frame{Section: "runs", main: templates["run"], Report: page.New(page.Run{Meta: run.Meta}, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
-func cellLinks(run Run) (lines []configLine, more int) {
+func cellLinks(run session.Run) (lines []configLine, more int) {
 	byKey := map[string]int{}
 	ordered := slices.Clone(run.Plan)
 	slices.SortStableFunc(ordered, func(a, b cell.Cell) int {
@@ -231,7 +232,7 @@ func cellLinks(run Run) (lines []configLine, more int) {
 			byKey[key] = at
 			lines = append(lines, configLine{Key: text.Clean(key)})
 		}
-		state := map[State]string{Pending: "pending", Failed: "failed"}[run.State[c.Index]]
+		state := map[session.State]string{session.Pending: "pending", session.Failed: "failed"}[run.State[c.Index]]
 		lines[at].Cells = append(lines[at].Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
 	}
 	return lines, 0
@@ -279,7 +280,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 		f.Report = &page.Page{Name: text.Clean(c.Key())}
 		return f, nil
 	}
-	f.Report, err = page.NewCell(metaOf(run), rec, v)
+	f.Report, err = page.NewCell(session.MetaOf(run), rec, v)
 	return f, err
 }
 

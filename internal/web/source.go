@@ -6,6 +6,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // A source opens the store when it is first asked for, and again when another
@@ -52,19 +53,19 @@ func (o *source) close() error {
 type loaded struct {
 	from     *store.Store
 	records  int
-	run      Run
+	run      session.Run
 	analysis *stat.Analysis
 }
 
 // keepLoaded is how many runs are kept.
 const keepLoaded = 4
 
-// load is Load for a run that was perhaps looked at a moment ago. The result is
+// load is [session.Load] for a run that was perhaps looked at a moment ago. The result is
 // shared: nobody may change it.
-func (s *Server) load(from *store.Store, id int64) (Run, *stat.Analysis, error) {
+func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis, error) {
 	now, err := from.Run(id)
 	if err != nil {
-		return Run{}, nil, err
+		return session.Run{}, nil, err
 	}
 	s.mu.Lock()
 	for _, l := range s.loaded {
@@ -74,9 +75,9 @@ func (s *Server) load(from *store.Store, id int64) (Run, *stat.Analysis, error) 
 		}
 	}
 	s.mu.Unlock()
-	run, analysis, err := Load(from, id)
+	run, analysis, err := session.Load(from, id)
 	if err != nil {
-		return Run{}, nil, err
+		return session.Run{}, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

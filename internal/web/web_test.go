@@ -15,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/latency"
@@ -178,7 +179,7 @@ func TestOneRenderer(t *testing.T) {
 	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
 		t.Error("the file with its inline style is shown, not saved")
 	}
-	run, analysis, err := Load(s, 1)
+	run, analysis, err := session.Load(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // A pinned runs cells one at a time on one machine of a fleet: what is compared
 // with each other is measured there.
 type pinned struct {
-	app      *app
+	session  *Session
 	fleet    *fleet.Fleet
 	leave    func()
-	options  *sweepOptions
+	options  *Fleet
 	id       string // of the run, for the fleet
 	member   fleet.Member
 	programs map[string]map[string]fleet.Program // by file, by platform
@@ -26,23 +26,23 @@ type pinned struct {
 
 // pin joins the fleet and chooses the machine that runs the program: of the
 // given digest, or any that is fit where that is "".
-func (a *app) pin(ctx context.Context, o *sweepOptions, program, machine string) (*pinned, error) {
-	p := &pinned{app: a, options: o, programs: map[string]map[string]fleet.Program{}}
+func (se *Session) pin(ctx context.Context, o *Fleet, program, machine string) (*pinned, error) {
+	p := &pinned{session: se, options: o, programs: map[string]map[string]fleet.Program{}}
 	var err error
-	if p.fleet, p.leave, err = a.joinFleet(ctx, o); err != nil {
+	if p.fleet, p.leave, err = se.joinFleet(ctx, o); err != nil {
 		return nil, err
 	}
 	programs, err := p.travel(ctx, program)
 	if err == nil {
 		p.member, err = p.fleet.Pick(ctx, p.requires(programs, machine), func(reason string) {
-			fmt.Fprintf(a.err, "isobar: fleet: no worker can run this now, waiting: %s\n", reason)
+			fmt.Fprintf(se.Err, "isobar: fleet: no worker can run this now, waiting: %s\n", reason)
 		})
 	}
 	if err != nil {
 		p.leave()
 		return nil, err
 	}
-	fmt.Fprintf(a.err, "isobar: fleet: all runs are made by %s\n", p)
+	fmt.Fprintf(se.Err, "isobar: fleet: all runs are made by %s\n", p)
 	return p, nil
 }
 
@@ -53,7 +53,7 @@ func (p *pinned) String() string {
 }
 
 func (p *pinned) requires(programs map[string]fleet.Program, machine string) fleet.Requirement {
-	r := fleet.Requirement{Kind: fleet.KindExec, Version: host.Version(), Labels: slices.Clone(p.options.require), Platforms: slices.Sorted(maps.Keys(programs))}
+	r := fleet.Requirement{Kind: fleet.KindExec, Version: host.Version(), Labels: slices.Clone(p.options.Require), Platforms: slices.Sorted(maps.Keys(programs))}
 	if machine != "" {
 		r.Labels = append(r.Labels, "machine="+machine)
 	}
@@ -65,7 +65,7 @@ func (p *pinned) travel(ctx context.Context, program string) (map[string]fleet.P
 	if have := p.programs[program]; have != nil {
 		return have, nil
 	}
-	programs, err := p.app.putPrograms(ctx, p.fleet, p.options, program)
+	programs, err := p.session.putPrograms(ctx, p.fleet, p.options, program)
 	if err == nil {
 		p.programs[program] = programs
 	}
@@ -81,8 +81,8 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	var entry cell.Record
 	err = p.fleet.Sweep(ctx, fleet.SweepConfig{
 		ID: fmt.Sprintf("%s-%d", p.id, c.Index), Cells: []cell.Cell{c}, Programs: programs, Requires: p.requires(programs, p.member.Machine.Hostname),
-		AckWait: p.options.ackWait, Attempts: p.options.attempts,
-		Warn: func(format string, args ...any) { fmt.Fprintf(p.app.err, "isobar: fleet: "+format+"\n", args...) },
+		AckWait: p.options.Patience, Attempts: p.options.Attempts,
+		Warn: func(format string, args ...any) { fmt.Fprintf(p.session.Err, "isobar: fleet: "+format+"\n", args...) },
 		Store: func(results []*fleet.Result) error {
 			entry = results[0].Records[0]
 			return nil
@@ -101,14 +101,14 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 
 // pinnedMachine is the machine of a fleet that records come from; "" for this
 // one, or none. To go on with them on another would compare machines.
-func pinnedMachine(records []*cell.Record, o *sweepOptions) (machine string, err error) {
+func pinnedMachine(records []*cell.Record, o *Fleet) (machine string, err error) {
 	for _, rec := range records {
 		switch {
 		case rec == nil:
-		case rec.Origin == nil && o.url != "":
-			return "", usage(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
-		case rec.Origin != nil && o.url == "":
-			return "", usage(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet", rec.Origin.Machine.Hostname))
+		case rec.Origin == nil && o != nil:
+			return "", misuse(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
+		case rec.Origin != nil && o == nil:
+			return "", misuse(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet", rec.Origin.Machine.Hostname))
 		case rec.Origin != nil:
 			machine = rec.Origin.Machine.Hostname
 		}

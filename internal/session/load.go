@@ -1,4 +1,4 @@
-package web
+package session
 
 import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -34,7 +34,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	r := Run{Meta: metaOf(run), Plan: plan, State: make(map[int]State, len(records))}
+	r := Run{Meta: MetaOf(run), Plan: plan, State: make(map[int]State, len(records))}
 	for _, rec := range records {
 		r.State[rec.Cell.Index] = Finished
 		if rec.Err != nil {
@@ -44,7 +44,8 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	return r, analysis, nil
 }
 
-func metaOf(run store.Run) text.Meta {
+// MetaOf describes a run of the store to its report.
+func MetaOf(run store.Run) text.Meta {
 	return text.Meta{
 		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,
 		Machine: run.Machine, Seed: run.Seed, Repeat: run.Repeat(),

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A progress shows on a terminal how far a run is: cells done, time left, the
+// A Progress shows on a terminal how far a run is: cells done, time left, the
 // current cell. In a pipe it stays silent.
-type progress struct {
+type Progress struct {
 	w       io.Writer
 	width   int // 0: silent
 	total   int
@@ -21,12 +21,12 @@ type progress struct {
 	spent   time.Duration
 }
 
-func newProgress(w io.Writer, total, done int) *progress {
-	width, _ := isTerminal(w)
-	return &progress{w: w, width: width, total: total, done: done}
+func NewProgress(w io.Writer, total, done int) *Progress {
+	width, _ := IsTerminal(w)
+	return &Progress{w: w, width: width, total: total, done: done}
 }
 
-func (p *progress) begin(c cell.Cell) {
+func (p *Progress) Begin(c cell.Cell) {
 	p.started = time.Now()
 	if p.width == 0 {
 		return
@@ -34,7 +34,7 @@ func (p *progress) begin(c cell.Cell) {
 	fmt.Fprint(p.w, "\r\x1b[K"+p.line(c))
 }
 
-func (p *progress) end() {
+func (p *Progress) End() {
 	d := time.Since(p.started)
 	p.spent += d
 	p.fresh++
@@ -43,20 +43,20 @@ func (p *progress) end() {
 
 // advance counts cells that were measured elsewhere; spent is the time since the
 // first began.
-func (p *progress) advance(cells int, spent time.Duration, last cell.Cell) {
+func (p *Progress) advance(cells int, spent time.Duration, last cell.Cell) {
 	p.fresh, p.done, p.spent = p.fresh+cells, p.done+cells, spent
-	p.begin(last)
+	p.Begin(last)
 }
 
-// clear removes the bar, so that something else can be printed.
-func (p *progress) clear() {
+// Clear removes the bar, so that something else can be printed.
+func (p *Progress) Clear() {
 	if p.width > 0 {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
 
 // line is the bar, at most width-1 columns wide.
-func (p *progress) line(c cell.Cell) string {
+func (p *Progress) line(c cell.Cell) string {
 	const cells = 20
 	filled := 0
 	if p.total > 0 {
@@ -77,7 +77,7 @@ func (p *progress) line(c cell.Cell) string {
 
 // left estimates the time left from the mean of the cells so far; "" before
 // the first is finished.
-func (p *progress) left() string {
+func (p *Progress) left() string {
 	if p.fresh == 0 {
 		return ""
 	}

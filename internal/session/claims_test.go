@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"path/filepath"
@@ -25,7 +25,7 @@ func TestClaimPasses(t *testing.T) {
 	}
 	e := claims[0].Experiment
 	doubt := claim.Doubt{Experiment: e, Claims: claims}
-	session, err := newClaimSession(s, claim.Quick, false)
+	session, err := newClaimRuns(s, claim.Quick, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestClaimPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	each := len(pass)
-	measure := func(session *claimSession, finish int) (pending int) {
+	measure := func(session *claimRuns, finish int) (pending int) {
 		t.Helper()
 		id, cells, err := session.run(s, doubt)
 		if err != nil {
@@ -53,7 +53,7 @@ func TestClaimPasses(t *testing.T) {
 	if n := measure(session, each-2); n != each || session.passes[e] != 2 {
 		t.Errorf("second pass: %d cells, want %d; %d passes", n, each, session.passes[e])
 	}
-	resumed, err := newClaimSession(s, claim.Quick, true)
+	resumed, err := newClaimRuns(s, claim.Quick, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestClaimPasses(t *testing.T) {
 // that there is no time for, or that was measured often enough.
 func TestClaimOrder(t *testing.T) {
 	short, long, often := claim.Experiment{Run: "short"}, claim.Experiment{Run: "long"}, claim.Experiment{Run: "often"}
-	session := &claimSession{size: claim.Quick,
+	session := &claimRuns{size: claim.Quick,
 		passes: map[claim.Experiment]int{short: 2, long: 1, often: claim.MaxPasses},
 		took:   map[claim.Experiment]time.Duration{short: time.Second, long: time.Minute, often: time.Millisecond},
 	}

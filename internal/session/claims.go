@@ -1,0 +1,237 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/text"
+	"github.com/isobar-go/isobar/internal/study/claim"
+)
+
+// RunClaims measures the experiments of claims, each once, and then again, in
+// turns, those of claims whose verdict is in doubt. So what is in doubt is
+// measured in several stretches of time, and not in one that may be unlike others.
+func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
+	begun := time.Now()
+	s, _, unlock, err := se.OpenForRun()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer s.Close()
+	session, err := newClaimRuns(s, size, resume)
+	if err != nil {
+		return err
+	}
+	session.runner = runner.New(runner.Config{Log: se.Err})
+	experiments := experimentsOf(claims)
+	for pass := 1; len(experiments) > 0; pass++ {
+		what := ""
+		if pass > 1 {
+			what = fmt.Sprintf("in doubt, pass %d: ", pass)
+		}
+		for i, d := range experiments {
+			se.claimProgress(i, len(experiments), what, d.Experiment.Args(size))
+			if err := se.measureClaims(ctx, s, session, d); err != nil {
+				return err
+			}
+		}
+		outcomes, err := claim.Read(s, claims)
+		if err != nil {
+			return err
+		}
+		experiments = session.next(claim.InDoubt(outcomes), begun)
+	}
+	if session.failed > 0 {
+		return fmt.Errorf("%d cells failed or were left out: 'isobar lab list' shows the runs", session.failed)
+	}
+	return nil
+}
+
+func (se *Session) claimProgress(i, n int, what string, args []string) {
+	if _, terminal := IsTerminal(se.Err); terminal {
+		fmt.Fprintf(se.Err, "%d/%d  %s%s\n", i+1, n, what, strings.Join(args[2:], " "))
+	}
+}
+
+// measureClaims measures what the session lacks of one pass of an experiment.
+// Cells that fail are counted, and no error.
+func (se *Session) measureClaims(ctx context.Context, s *store.Store, session *claimRuns, d claim.Doubt) error {
+	e := d.Experiment
+	id, pending, err := session.run(s, d)
+	if err != nil || pending == nil {
+		return err
+	}
+	if err := session.runner.Prepare(ctx, pending); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(se.Err, "isobar: left out: %s: %v\n", strings.Join(e.Args(session.size)[2:], " "), err)
+		session.failed += len(pending)
+		return nil
+	}
+	start := time.Now()
+	failed, err := se.execute(ctx, session.runner, s, id, 0)
+	session.took[e] = time.Since(start)
+	session.failed += failed
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(se.Err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[session.size])
+		return ErrInterrupted
+	}
+	return err
+}
+
+// experimentsOf returns what it takes to test the claims on this machine, each
+// once.
+func experimentsOf(claims []*claim.Claim) []claim.Doubt {
+	var out []claim.Doubt
+	for _, c := range claims {
+		if c.Testable() && !slices.ContainsFunc(out, func(d claim.Doubt) bool { return d.Experiment == c.Experiment }) {
+			out = append(out, claim.Doubt{Experiment: c.Experiment})
+		}
+	}
+	return out
+}
+
+// Ledger reads what the store, if there is one, says about the claims.
+func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
+	path, err := se.StorePath()
+	if err != nil {
+		return nil, err
+	}
+	var s *store.Store
+	if _, err := os.Stat(path); err == nil {
+		if s, err = store.OpenReadOnly(path); err != nil {
+			return nil, err
+		}
+		defer s.Close()
+	}
+	outcomes, err := claim.Read(s, claims)
+	if err != nil {
+		return nil, err
+	}
+	ledger := claim.NewLedger(outcomes)
+	return ledger, nil
+}
+
+// A claimRuns is one call of 'claims run', or several when it was resumed:
+// the runs of one size that have the same seed.
+type claimRuns struct {
+	size   claim.Size
+	seed   uint64
+	have   map[string]int64 // runs of the session by name
+	runner *runner.Runner
+	failed int // cells that failed or were left out
+	// passes and took are, by experiment, how often it was measured, and how
+	// long the last pass took without what it took to build.
+	passes map[claim.Experiment]int
+	took   map[claim.Experiment]time.Duration
+}
+
+// quickTime is how long 'claims run --quick' takes: what is left of it when each
+// experiment has been measured goes to claims that are in doubt.
+const quickTime = 11*time.Minute + 30*time.Second
+
+// newClaimRuns begins a session, or with resume goes on with the latest one
+// of the size.
+func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, error) {
+	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{}, took: map[claim.Experiment]time.Duration{}}
+	if !resume {
+		return session, nil
+	}
+	runs, err := s.Runs()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, d := range claim.Documents() {
+		for i := range d.Claims {
+			names[d.Claims[i].Experiment.Name(size)] = true
+		}
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := runs[i]
+		if !names[r.Name] || r.Version != host.Version() {
+			continue
+		}
+		if len(session.have) == 0 {
+			session.seed = r.Seed
+		}
+		if r.Seed == session.seed {
+			session.have[r.Name] = r.ID
+		}
+	}
+	return session, nil
+}
+
+// run returns the session's run of an experiment, created if need be or extended
+// by one more pass of what is in doubt, and what is to be measured of it: nil for
+// a run of a session that was resumed, if it is complete.
+func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, error) {
+	e := d.Experiment
+	name := e.Name(c.size)
+	id := c.have[name]
+	if id > 0 && c.passes[e] == 0 {
+		cells, err := s.Cells(id)
+		if err != nil {
+			return 0, nil, err
+		}
+		spec, err := e.Spec(c.size, c.seed)
+		if err != nil {
+			return 0, nil, err
+		}
+		c.passes[e] = cells[len(cells)-1].Block/spec.Repetitions + 1
+		pending, err := s.Pending(id)
+		return id, pending, err
+	}
+	cells, err := e.Pass(c.size, c.seed, c.passes[e])
+	if err != nil {
+		return 0, nil, err
+	}
+	memory := runner.DefaultMemoryCap(host.Fingerprint().MemoryBytes)
+	for i := range cells {
+		cells[i].Timeout, cells[i].MemoryBytes = 5*time.Minute, memory
+	}
+	c.passes[e]++
+	if id == 0 {
+		id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: e.Args(c.size), Version: host.Version(), Machine: host.Fingerprint(), Seed: c.seed}, cells)
+		c.have[name] = id
+		return id, cells, err
+	}
+	run, err := s.Run(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	cells = slices.DeleteFunc(cells, func(cell cell.Cell) bool { return !d.Needs(cell) })
+	for i := range cells {
+		cells[i].Index = run.Total + i
+	}
+	return id, cells, s.Extend(id, cells...)
+}
+
+// next returns what to measure once more: all that is in doubt, or with the quick
+// size what there is time for, beginning with what took least so far.
+func (c *claimRuns) next(doubts []claim.Doubt, begun time.Time) (next []claim.Doubt) {
+	spent := func(d claim.Doubt) time.Duration { return time.Duration(c.passes[d.Experiment]) * c.took[d.Experiment] }
+	slices.SortStableFunc(doubts, func(x, y claim.Doubt) int { return cmp.Compare(spent(x), spent(y)) })
+	left := quickTime - time.Since(begun)
+	for _, d := range doubts {
+		took := c.took[d.Experiment]
+		switch {
+		case c.passes[d.Experiment] >= claim.MaxPasses:
+		case c.size != claim.Quick:
+			next = append(next, d)
+		case took <= left:
+			next, left = append(next, d), left-took
+		}
+	}
+	return next
+}

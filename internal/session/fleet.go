@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+)
+
+// A Fleet has cells measured by workers.
+type Fleet struct {
+	Connect   fleet.Options
+	Require   []string      // labels of workers
+	Platforms []string      // that a Go package is built for; none for this machine's
+	Patience  time.Duration // until a worker that is silent is given up
+	Attempts  int           // at a block, by so many workers
+}
+
+// localFleet in place of a URL has server and worker in this process.
+const localFleet = "local"
+
+// runFleet has what is pending of a run measured, and returns how many cells
+// failed.
+func (se *Session) runFleet(ctx context.Context, o *Fleet, s *store.Store, id int64) (failed int, err error) {
+	pending, all, err := wholeBlocks(s, id)
+	if err != nil {
+		return 0, err
+	}
+	run, err := s.Run(id)
+	if err != nil || len(pending) == 0 {
+		return 0, err
+	}
+	f, leave, err := se.joinFleet(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	config := fleet.SweepConfig{
+		ID: sweepID(run), Cells: pending, AckWait: o.Patience, Attempts: o.Attempts,
+		Requires: fleet.Requirement{Kind: fleet.KindLab, Version: host.Version(), Labels: o.Require},
+	}
+	if command := pending[0].Command; len(command) > 0 {
+		config.Requires.Kind = fleet.KindExec
+		if config.Programs, err = se.putPrograms(ctx, f, o, command[0]); err != nil {
+			return 0, err
+		}
+		config.Requires.Platforms = slices.Sorted(maps.Keys(config.Programs))
+	}
+	bar := NewProgress(se.Err, all, all-len(pending))
+	defer bar.Clear()
+	config.Warn = func(format string, args ...any) {
+		bar.Clear()
+		fmt.Fprintf(se.Err, "isobar: fleet: "+format+"\n", args...)
+	}
+	began := time.Now()
+	config.Store = func(results []*fleet.Result) error {
+		blocks := make([][]store.Entry, len(results))
+		for i, r := range results {
+			blocks[i] = r.Entries()
+			for _, rec := range r.Records {
+				if rec.Err != nil {
+					failed++
+					config.Warn("cell %d (%s) failed: %v", rec.Cell.Index, rec.Cell.Key(), rec.Err)
+				}
+			}
+		}
+		if _, err := s.AppendBlocks(id, blocks...); err != nil {
+			return err
+		}
+		for _, r := range results {
+			bar.advance(len(r.Records), time.Since(began), r.Records[0].Cell)
+		}
+		return nil
+	}
+	return failed, f.Sweep(ctx, config)
+}
+
+// wholeBlocks returns what is pending of a run, and how many cells it has. A
+// block that was begun on this machine is refused.
+func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err error) {
+	cells, err := s.Cells(id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if pending, err = s.Pending(id); err != nil {
+		return nil, 0, err
+	}
+	planned, left := map[int]int{}, map[int]int{}
+	for _, c := range cells {
+		planned[c.Block]++
+	}
+	for _, c := range pending {
+		left[c.Block]++
+	}
+	for block, n := range left {
+		if n != planned[block] {
+			return nil, 0, fmt.Errorf("run %d: block %d was begun on this machine, and a block is measured on one: resume it without --fleet", id, block+1)
+		}
+	}
+	return pending, len(cells), nil
+}
+
+// sweepID names the run for the fleet: the same when it is resumed.
+func sweepID(run store.Run) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %q", run.ID, run.Created.UnixNano(), run.Seed, run.Machine.Hostname, run.Args))
+	return fmt.Sprintf("run%d-%s", run.ID, hex.EncodeToString(sum[:6]))
+}
+
+// joinFleet connects, to a server and worker of this process if need be.
+func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, leave func(), err error) {
+	if o.Connect.URL != localFleet {
+		f, err := fleet.Connect(ctx, o.Connect)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, f.Close, nil
+	}
+	server, err := fleet.Serve(fleet.ServerConfig{})
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "isobar-worker-")
+	if err != nil {
+		server.Close()
+		return nil, nil, fmt.Errorf("fleet: %w", err)
+	}
+	machine := host.Fingerprint()
+	config := fleet.WorkerConfig{
+		Name: localFleet, Machine: machine, Allow: []string{fleet.KindLab, fleet.KindExec}, Dir: dir,
+		MaxMemoryBytes: runner.DefaultMemoryCap(machine.MemoryBytes), Runner: CellRunner(dir, nil, se.Err),
+		Log: func(format string, args ...any) { fmt.Fprintf(se.Err, "isobar: worker: "+format+"\n", args...) },
+	}
+	var connections [2]*fleet.Fleet
+	for i := range connections {
+		if err == nil {
+			connections[i], err = fleet.Connect(ctx, fleet.Options{Server: server})
+		}
+	}
+	var w *fleet.Worker
+	if err == nil {
+		w, err = fleet.NewWorker(connections[1], config)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	leave = func() {
+		cancel()
+		if w != nil {
+			<-done
+		}
+		for _, f := range connections {
+			if f != nil {
+				f.Close()
+			}
+		}
+		server.Close()
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	return connections[0], leave, nil
+}

@@ -1,0 +1,211 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Measurement is a run to be measured.
+type Measurement struct {
+	Name   string
+	Args   []string // the command line
+	Seed   uint64
+	Cells  []cell.Cell
+	Budget time.Duration // see [Session.Measure]; 0 for none
+	Fleet  *Fleet        // nil for this machine
+	Page   string        // the file of the HTML report; "" for reports/run-N.html beside the store
+}
+
+// A Measured is a run with its report.
+type Measured struct {
+	Failed   int // cells that failed now
+	Page     string
+	Meta     text.Meta
+	Analysis *stat.Analysis
+}
+
+// Measure carries out a new run: it stores the plan, measures the cells, and
+// writes the report. With a budget it begins no block that would likely end
+// later. When interrupted it says what is kept and returns [ErrInterrupted].
+func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error) {
+	s, path, unlock, err := se.OpenForRun()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	defer s.Close()
+	execute, err := se.executor(ctx, m.Fleet, s, m.Cells, m.Budget)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.CreateRun(store.Run{
+		Name: m.Name, Created: time.Now(), Args: m.Args, Version: host.Version(), Machine: host.Fingerprint(), Seed: m.Seed,
+	}, m.Cells)
+	if err != nil {
+		return nil, err
+	}
+	return se.finish(execute, s, id, cmp.Or(m.Page, ReportPath(path, id)))
+}
+
+// Resume goes on with a run exactly where it stopped.
+func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page string) (*Measured, error) {
+	s, path, unlock, err := se.OpenForRun()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	defer s.Close()
+	run, err := FindRun(s, runID)
+	if err != nil {
+		return nil, err
+	}
+	if err := resumable(run); err != nil {
+		return nil, err
+	}
+	if run.Version != host.Version() {
+		fmt.Fprintf(se.Err, "isobar: warning: run %d was begun with isobar %s, this is %s\n",
+			run.ID, run.Version, host.Version())
+	}
+	pending, err := s.Pending(run.ID)
+	if err != nil {
+		return nil, err
+	}
+	execute, err := se.executor(ctx, by, s, pending, 0)
+	if err != nil {
+		return nil, err
+	}
+	return se.finish(execute, s, run.ID, cmp.Or(page, ReportPath(path, run.ID)))
+}
+
+// resumable says why a run cannot be resumed here.
+func resumable(run store.Run) error {
+	if run.Imported {
+		return fmt.Errorf("run %d was imported: there is nothing to resume", run.ID)
+	}
+	now, then := host.Fingerprint(), run.Machine
+	if now.CPU != then.CPU || now.CPUs != then.CPUs || now.Hostname != then.Hostname {
+		return fmt.Errorf("run %d was begun on another machine (%s, %d CPUs): resume it there, or begin a new run here",
+			run.ID, then.CPU, then.CPUs)
+	}
+	return nil
+}
+
+// An execution measures what is pending of a run and counts the cells that
+// failed.
+type execution func(id int64) (failed int, err error)
+
+// executor returns what measures the cells: this machine, once the binaries that
+// they need are there, or a fleet, where there is one.
+func (se *Session) executor(
+	ctx context.Context, by *Fleet, s *store.Store, cells []cell.Cell, budget time.Duration,
+) (execution, error) {
+	if by != nil {
+		return func(id int64) (int, error) { return se.runFleet(ctx, by, s, id) }, nil
+	}
+	r := runner.New(runner.Config{Log: se.Err})
+	if err := r.Prepare(ctx, cells); err != nil {
+		return nil, err
+	}
+	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, nil
+}
+
+// finish measures what is pending of a run and writes the report of the whole.
+func (se *Session) finish(execute execution, s *store.Store, id int64, file string) (*Measured, error) {
+	failed, err := execute(id)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(se.Err, "isobar: interrupted. %s\n", resumeHint(s, id))
+		return nil, ErrInterrupted
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, resumeHint(s, id))
+	}
+	run, analysis, err := Load(s, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := WriteReport(file, page.Run{Meta: run.Meta}, analysis); err != nil {
+		return nil, err
+	}
+	return &Measured{Failed: failed, Page: file, Meta: run.Meta, Analysis: analysis}, nil
+}
+
+// execute runs the pending cells in the order of the plan and stores each
+// record before it begins the next cell. With a budget it does not begin a
+// block that would likely end later. It returns how many cells failed.
+func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store, id int64, budget time.Duration) (failed int, err error) {
+	cells, err := s.Pending(id)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.Cells(id)
+	if err != nil {
+		return 0, err
+	}
+	bar := NewProgress(se.Err, len(all), len(all)-len(cells))
+	defer bar.Clear()
+	if len(cells) == 0 {
+		return 0, nil
+	}
+	blocks := blockBudget{budget: budget, began: time.Now(), block: cells[0].Block}
+	for _, c := range cells {
+		if !blocks.allows(c.Block, time.Now()) {
+			bar.Clear()
+			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have gone beyond --budget %v. %s\n", c.Block+1, budget, resumeHint(s, id))
+			break
+		}
+		bar.Begin(c)
+		rec, profiles, err := r.Run(ctx, c)
+		if err != nil {
+			return failed, err
+		}
+		if err := s.Append(id, &rec, profiles); err != nil {
+			return failed, err
+		}
+		if rec.Err != nil {
+			failed++
+			bar.Clear()
+			fmt.Fprintf(se.Err, "isobar: cell %d (%s) failed: %v\n", c.Index, c.Key(), rec.Err)
+		}
+		bar.End()
+	}
+	return failed, nil
+}
+
+func resumeHint(s *store.Store, id int64) string {
+	run, err := s.Run(id)
+	if err != nil {
+		return fmt.Sprintf("Resume with: isobar lab run --resume %d", id)
+	}
+	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d", run.Finished+run.Failed, run.Total, id, id)
+}
+
+// A blockBudget decides whether there is time for another block, which takes
+// as long as those before it did on average. The first always begins.
+type blockBudget struct {
+	budget time.Duration // 0: no bound
+	began  time.Time
+	block  int // the one that is running
+	done   int // blocks finished
+}
+
+// allows reports whether a cell of the given block may begin.
+func (b *blockBudget) allows(block int, now time.Time) bool {
+	if block == b.block {
+		return true
+	}
+	b.block = block
+	b.done++
+	spent := now.Sub(b.began)
+	return b.budget == 0 || spent+spent/time.Duration(b.done) <= b.budget
+}

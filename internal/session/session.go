@@ -1,0 +1,34 @@
+// Package session is what the commands share, below flags, words and exit codes.
+//
+// In: a [Session] (where to read and write, which store), plans, claims, a tuner.
+// Out: runs in the store, measured here or by a fleet, with progress on a
+// terminal; the report of a run; the ledger of claims. Errors tell the command
+// its exit code: a [Misuse], [ErrInterrupted]; any other is a failure.
+//
+// Imports: base, kit, lab, study, show, tune, fleet. Commands and the pages of
+// isobar ui stand on it.
+package session
+
+import (
+	"errors"
+	"io"
+)
+
+// A Session is what commands share: where they read and write, and the store.
+type Session struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Store    string // the store's file; "" for the default
+}
+
+// A Misuse is a mistake in how a command was called.
+type Misuse struct{ err error }
+
+func (m *Misuse) Error() string { return m.err.Error() }
+
+func (m *Misuse) Unwrap() error { return m.err }
+
+func misuse(err error) error { return &Misuse{err} }
+
+// ErrInterrupted says that a signal ended a run. The user was told what is kept.
+var ErrInterrupted = errors.New("interrupted")

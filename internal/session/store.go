@@ -1,0 +1,100 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/lab/store"
+)
+
+// OpenForRun opens the store and takes the lock that keeps two labs from
+// measuring at once.
+func (se *Session) OpenForRun() (s *store.Store, path string, unlock func(), err error) {
+	if path, err = se.StorePath(); err != nil {
+		return nil, "", nil, err
+	}
+	if s, err = store.Open(path); err != nil {
+		return nil, "", nil, err
+	}
+	if unlock, err = store.Lock(path); err != nil {
+		s.Close()
+		return nil, "", nil, err
+	}
+	return s, path, unlock, nil
+}
+
+// StorePath is where the store is: --store, $ISOBAR_STORE, or isobar.db in the
+// user's data directory. Nothing is created here.
+func (se *Session) StorePath() (string, error) {
+	if se.Store != "" {
+		return se.Store, nil
+	}
+	if path := os.Getenv("ISOBAR_STORE"); path != "" {
+		return path, nil
+	}
+	dir, err := dataDir(runtime.GOOS, os.Getenv)
+	if err != nil {
+		return "", fmt.Errorf("%w: set ISOBAR_STORE or give --store FILE", err)
+	}
+	return filepath.Join(dir, "isobar.db"), nil
+}
+
+// dataDir is the directory for data of this program that the user keeps:
+// $XDG_DATA_HOME/isobar where that is set (XDG Base Directory Specification),
+// otherwise what the platform uses.
+func dataDir(goos string, getenv func(string) string) (string, error) {
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "isobar"), nil
+	}
+	parent, below := "HOME", filepath.Join(".local", "share", "isobar")
+	switch goos {
+	case "windows":
+		parent, below = "LocalAppData", "isobar"
+	case "darwin", "ios":
+		below = filepath.Join("Library", "Application Support", "isobar")
+	}
+	dir := getenv(parent)
+	if dir == "" {
+		return "", errors.New("no place for the store: " + parent + " is not set")
+	}
+	return filepath.Join(dir, below), nil
+}
+
+// OpenForReading opens the store for the commands that only look.
+func (se *Session) OpenForReading() (*store.Store, error) {
+	path, err := se.StorePath()
+	if err != nil {
+		return nil, err
+	}
+	return store.OpenReadOnly(path)
+}
+
+// OpenRun opens the store for reading and finds a run in it.
+func (se *Session) OpenRun(id string) (*store.Store, store.Run, error) {
+	s, err := se.OpenForReading()
+	if err != nil {
+		return nil, store.Run{}, err
+	}
+	run, err := FindRun(s, id)
+	if err != nil {
+		s.Close()
+		return nil, store.Run{}, err
+	}
+	return s, run, nil
+}
+
+// FindRun finds a run by its number or as "last".
+func FindRun(s *store.Store, id string) (store.Run, error) {
+	if id == "last" {
+		return s.Last()
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || n < 1 {
+		return store.Run{}, misuse(fmt.Errorf("run %q: want the number of a run, as 'isobar lab list' shows it, or last", id))
+	}
+	return s.Run(n)
+}

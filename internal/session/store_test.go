@@ -1,0 +1,32 @@
+package session
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestDataDir(t *testing.T) {
+	abs, err := filepath.Abs("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		goos string
+		env  map[string]string
+		want string
+	}{
+		{"linux", map[string]string{"HOME": "h"}, filepath.Join("h", ".local", "share", "isobar")},
+		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": abs}, filepath.Join(abs, "isobar")},
+		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": "relative"}, filepath.Join("h", ".local", "share", "isobar")},
+		{"darwin", map[string]string{"HOME": "h"}, filepath.Join("h", "Library", "Application Support", "isobar")},
+		{"windows", map[string]string{"LocalAppData": "l"}, filepath.Join("l", "isobar")},
+	} {
+		got, err := dataDir(tc.goos, func(name string) string { return tc.env[name] })
+		if err != nil || got != tc.want {
+			t.Errorf("%s %v: %q, %v; want %q", tc.goos, tc.env, got, err, tc.want)
+		}
+	}
+	if _, err := dataDir("linux", func(string) string { return "" }); err == nil {
+		t.Error("no HOME: no error")
+	}
+}

@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+// A TuneLog runs cells and stores them, and hands out what an interrupted run
+// has stored instead of running it again.
+type TuneLog struct {
+	session *Session
+	ctx     context.Context
+	runner  fleet.Runner
+	Fleet   *pinned // nil for this machine
+	store   *store.Store
+	path    string // of the store
+	unlock  func()
+	ID      int64
+	records []*cell.Record // of the run that is resumed, by index
+	next    int
+	timeout time.Duration
+	memory  int64
+	seed    uint64
+	served  bool // it is a server
+}
+
+// A TuneRun says how to run what is tuned.
+type TuneRun struct {
+	Name    string // of the run, in the store
+	Resume  bool   // go on with the latest run, of that name
+	Timeout time.Duration
+	Fleet   *Fleet // nil for this machine
+}
+
+func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (*TuneLog, error) {
+	s, path, unlock, err := se.OpenForRun()
+	if err != nil {
+		return nil, err
+	}
+	l := &TuneLog{session: se, ctx: ctx, runner: runner.New(runner.Config{Log: se.Err}), store: s, path: path, unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes}
+	machine := host.Fingerprint()
+	if o.Resume {
+		err = l.resume(o.Name, c)
+	}
+	if err == nil {
+		if err = l.join(o.Fleet, c.Base); l.Fleet != nil {
+			machine = l.Fleet.member.Machine
+		}
+	}
+	if err == nil && !o.Resume {
+		if c.Seed == 0 {
+			c.Seed = plan.NewSeed()
+		}
+		l.ID, err = s.CreateRun(store.Run{Name: o.Name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: machine, Seed: c.Seed}, nil)
+	}
+	if err == nil && l.Fleet != nil {
+		var run store.Run
+		run, err = s.Run(l.ID)
+		l.Fleet.id = sweepID(run)
+	}
+	l.seed, l.served = c.Seed, c.Base.Workload == "serve"
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *TuneLog) resume(name string, c *tune.Config) error {
+	run, err := l.store.Last()
+	if err != nil {
+		return err
+	}
+	if run.Name != name {
+		return misuse(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume", run.Name, name))
+	}
+	l.ID, c.Seed = run.ID, run.Seed
+	records, err := l.store.Records(run.ID)
+	if err != nil {
+		return err
+	}
+	l.records = make([]*cell.Record, run.Total)
+	for _, rec := range records {
+		l.records[rec.Cell.Index] = rec
+	}
+	return nil
+}
+
+// join has a machine of a fleet run the program, where the options name one.
+func (l *TuneLog) join(o *Fleet, base cell.Config) error {
+	machine, err := pinnedMachine(l.records, o)
+	if err != nil || o == nil {
+		return err
+	}
+	if base.Workload != "exec" {
+		return misuse(errors.New("tune: --fleet: servers are loaded on this machine: leave it out with --url and --load"))
+	}
+	if l.Fleet, err = l.session.pin(l.ctx, o, base.Command[0], machine); err == nil {
+		l.runner = l.Fleet
+	}
+	return err
+}
+
+func (l *TuneLog) Close() {
+	if l.Fleet != nil {
+		l.Fleet.leave()
+	}
+	l.store.Close()
+	l.unlock()
+}
+
+// Measure is the tuner's Runner.
+func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
+	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout, MemoryBytes: l.memory}
+	l.next++
+	known := c.Index < len(l.records)
+	if known && l.records[c.Index] != nil {
+		rec := l.records[c.Index]
+		if rec.Cell.Key() != c.Key() {
+			return nil, misuse(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
+		}
+		return rec, nil
+	}
+	if !known {
+		if err := l.store.Extend(l.ID, c); err != nil {
+			return nil, err
+		}
+	}
+	bar := NewProgress(l.session.Err, l.next, l.next-1)
+	bar.Begin(c)
+	rec, _, err := l.runner.Run(l.ctx, c)
+	bar.Clear()
+	if err != nil {
+		return nil, err
+	}
+	return &rec, l.store.Append(l.ID, &rec, nil)
+}
+
+// Report writes the HTML report of all runs and returns where it is.
+func (l *TuneLog) Report(out string, result *tune.Result) (string, error) {
+	if out == "" {
+		out = ReportPath(l.path, l.ID)
+	}
+	loaded, analysis, err := Load(l.store, l.ID)
+	if err != nil {
+		return "", err
+	}
+	shown := page.Run{Meta: loaded.Meta}
+	for _, p := range result.Predicted {
+		f := forecast(p, 0)
+		f.Best = result.OnFrontier(p.GC)
+		shown.Forecasts = append(shown.Forecasts, f)
+	}
+	shown.Traced = []page.Traced{{Name: "the default", Key: result.Base.Key()}}
+	if result.Outcome == tune.Recommended {
+		shown.Traced = append(shown.Traced, page.Traced{Name: "the recommendation", Key: result.Setting.Key()})
+	}
+	run, err := l.store.Run(l.ID)
+	if err != nil {
+		return "", err
+	}
+	shown.Procs = procsMap(result, run)
+	return out, WriteReport(out, shown, analysis)
+}
+
+// Failed explains why tuning ended early.
+func (l *TuneLog) Failed(err error) error {
+	kept := fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume goes on", max(l.next-1, 0), l.ID)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)
+		return ErrInterrupted
+	}
+	var failure *cell.Failure
+	switch {
+	case errors.As(err, &failure) && failure.Kind == cell.FailTimeout && !l.served:
+		err = fmt.Errorf("%w, and a command that ends by itself: a server does not, and needs --url or --load", err)
+	case errors.As(err, &failure) && failure.Kind != cell.FailMemory && !l.served:
+		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
+	case errors.Is(err, tune.ErrShort):
+		return err
+	}
+	return fmt.Errorf("%w\n%s", err, kept)
+}

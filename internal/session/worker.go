@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
+	"github.com/isobar-go/isobar/internal/fleet"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+)
+
+// CellRunner returns what runs cells as the given account.
+func CellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
+	var executable func(context.Context, cell.Build) (string, error)
+	if account != nil {
+		executable = readableExecutable(dir, log)
+	}
+	return func(dir string) fleet.Runner {
+		return runner.New(runner.Config{Dir: dir, Env: workerEnv(dir), Account: account, Executable: executable, Log: log})
+	}
+}
+
+// WorkerAccount looks up the user that cells run as.
+func WorkerAccount(name string, allow []string) (*runner.Account, error) {
+	root := os.Geteuid() == 0
+	if name == "" {
+		if root && slices.Contains(allow, fleet.KindExec) {
+			return nil, misuse(errors.New("worker: programs of others would run as root: name a user with --user, such as nobody"))
+		}
+		return nil, nil
+	}
+	if !root {
+		return nil, misuse(errors.New("worker: --user: only root can run cells as another user"))
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, misuse(fmt.Errorf("worker: --user: %w", err))
+	}
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, misuse(fmt.Errorf("worker: --user: %w", err))
+	}
+	if uid == 0 {
+		return nil, misuse(fmt.Errorf("worker: --user %s is root", name))
+	}
+	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
+}
+
+// readableExecutable returns binaries that every account can run: copies in dir.
+func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Build) (string, error) {
+	return func(ctx context.Context, build cell.Build) (string, error) {
+		exe, err := runner.Executable(ctx, build, log)
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Stat(exe)
+		if err != nil {
+			return "", err
+		}
+		target := filepath.Join(dir, fmt.Sprintf("isobar-%s-%x-%x", build, info.Size(), info.ModTime().UnixNano()))
+		if _, err := os.Stat(target); err == nil {
+			return target, nil
+		}
+		data, err := os.ReadFile(exe)
+		if err != nil {
+			return "", err
+		}
+		return target, atomicfile.Bytes(target, 0o755, data)
+	}
+}
+
+// workerEnv is the environment of cells: nothing that the worker's own holds
+// beside where programs are and how to print.
+func workerEnv(dir string) []string {
+	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "SystemRoot", "NO_COLOR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
