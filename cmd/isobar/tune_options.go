@@ -94,14 +94,33 @@ func (o *serverOptions) params() (workload.Params, error) {
 
 // validate refuses what cannot be meant, before anything runs.
 func (o *tuneOptions) validate(args []string) error {
+	for _, check := range []func() error{
+		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds,
+		func() error {
+			_, err := o.config(args)
+			return err
+		}, checkEnvironment,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkProgram refuses more or less than one program.
+func (o *tuneOptions) checkProgram(args []string) error {
 	given := 0
-	for _, is := range []bool{len(args) > 0 && o.build.main == "", o.build.main != "", o.build.bench != "", o.check != ""} {
+	for _, is := range []bool{
+		len(args) > 0 && o.build.main == "", o.build.main != "", o.build.bench != "", o.check != "",
+	} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
-		return errors.New("tune: name one of: the program behind -- (isobar tune -- go vet ./...), --build PACKAGE, --bench PACKAGE, --check FILE")
+		return errors.New("tune: name one of: the program behind -- (isobar tune -- go vet ./...), " +
+			"--build PACKAGE, --bench PACKAGE, --check FILE")
 	}
 	if _, err := o.server.params(); err != nil {
 		return err
@@ -109,9 +128,10 @@ func (o *tuneOptions) validate(args []string) error {
 	if o.server.set() && o.build.bench != "" {
 		return errors.New("--bench is no server: leave out --url and --load")
 	}
-	if err := o.fleet.checkJoin(); err != nil {
-		return err
-	}
+	return nil
+}
+
+func (o *tuneOptions) checkFigures() error {
 	if o.rounds != 0 && o.rounds < 4 {
 		return fmt.Errorf("--rounds %d: want 4 or more, or no verdict is possible", o.rounds)
 	}
@@ -121,6 +141,14 @@ func (o *tuneOptions) validate(args []string) error {
 	if o.budget <= 0 || o.timeout <= 0 {
 		return errors.New("--budget and --timeout: want a time above 0, such as 3m")
 	}
+	if _, err := parsePercent(o.gate); err != nil {
+		return fmt.Errorf("--gate: %w", err)
+	}
+	return nil
+}
+
+// checkBuilds refuses what cannot be built.
+func (o *tuneOptions) checkBuilds() error {
 	if len(o.collectors)+len(o.versions) > 0 && o.build.bench == "" && o.build.main == "" {
 		return errors.New("--collector, --go: these are built in: they need --build or --bench, which build")
 	}
@@ -134,16 +162,16 @@ func (o *tuneOptions) validate(args []string) error {
 			return fmt.Errorf("--collector %q: %w", c, err)
 		}
 	}
-	if _, err := parsePercent(o.gate); err != nil {
-		return fmt.Errorf("--gate: %w", err)
-	}
-	if _, err := o.config(args); err != nil {
-		return err
-	}
-	// The runtime silently takes what it does not understand for the default.
+	return nil
+}
+
+// checkEnvironment refuses settings that the runtime silently takes for the
+// default, as it does with all that it does not understand.
+func checkEnvironment() error {
 	if v := os.Getenv("GOGC"); v != "" && v != "off" {
 		if _, err := strconv.ParseInt(v, 10, 32); err != nil {
-			return fmt.Errorf("GOGC=%s in the environment: the runtime takes this for 100 without a word: want a number or off", v)
+			return fmt.Errorf("GOGC=%s in the environment: the runtime takes this for 100 without a word: "+
+				"want a number or off", v)
 		}
 	}
 	if v := os.Getenv("GOMEMLIMIT"); v != "" && v != "off" {

@@ -131,11 +131,7 @@ func lastName(function string) string {
 // the lesser of both.
 func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 	var sum, own Totals
-	type one struct {
-		place
-		name string
-	}
-	taken := map[one]bool{}
+	done := map[taken]bool{}
 	for i, s := range f.spans {
 		if s.Inner {
 			continue // counted where it is called from
@@ -144,28 +140,8 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 			own, sum = sum, Totals{}
 		}
 		for line := s.From; line <= s.To; line++ {
-			if slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] }) {
-				continue
-			}
-			at := place{s.File, line}
-			for _, name := range f.sitesOf(s) {
-				t := j.sites[at][name]
-				if t == nil || taken[one{at, name}] {
-					continue
-				}
-				taken[one{at, name}] = true
-				saved := t.Totals
-				if f.grows {
-					saved = t.regrown()
-				} else if other := j.sites[at][byLiteral+name]; other != nil && slices.Contains(s.Beside, line) {
-					for _, kind := range kinds {
-						*kind.total(&saved) -= *kind.total(&other.Totals)
-					}
-				}
-				for _, kind := range kinds {
-					*kind.total(&sum) += *kind.total(&saved)
-				}
-				found[at] = found[at] || saved != Totals{}
+			if !s.leavesOut(line) {
+				j.addLine(&sum, f, s, line, done, found)
 			}
 		}
 	}
@@ -181,6 +157,48 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 	}
 	share := sum.of(j.total)
 	return &share
+}
+
+// A taken is a site that was counted.
+type taken struct {
+	place
+	name string
+}
+
+func (s *span) leavesOut(line int) bool {
+	return slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] })
+}
+
+// addLine adds what the profiles have of one line of a span, of each site once.
+func (j *joiner) addLine(sum *Totals, f *Finding, s span, line int, done map[taken]bool, found map[place]bool) {
+	at := place{s.File, line}
+	for _, name := range f.sitesOf(s) {
+		t := j.sites[at][name]
+		if t == nil || done[taken{at, name}] {
+			continue
+		}
+		done[taken{at, name}] = true
+		saved := j.saved(f, s, at, name)
+		for _, kind := range kinds {
+			*kind.total(sum) += *kind.total(&saved)
+		}
+		found[at] = found[at] || saved != Totals{}
+	}
+}
+
+// saved is what a site would not allocate without the finding.
+func (j *joiner) saved(f *Finding, s span, at place, name string) Totals {
+	t := j.sites[at][name]
+	if f.grows {
+		return t.regrown()
+	}
+	saved := t.Totals
+	if other := j.sites[at][byLiteral+name]; other != nil && slices.Contains(s.Beside, at.line) {
+		for _, kind := range kinds {
+			*kind.total(&saved) -= *kind.total(&other.Totals)
+		}
+	}
+	return saved
 }
 
 // sitesOf names the sites of a line that a span is about. Where lines inside

@@ -89,36 +89,45 @@ func timingOf(fset *token.FileSet, f *ast.File) *timing {
 		if !ok || fn.Body == nil {
 			continue
 		}
-		decl, handedOn := timedDecl{lines: linesOf(fset, fn)}, false
-		ast.Inspect(fn.Body, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ForStmt:
-				if counts(n.Init) || counts(n.Cond) || counts(n.Post) {
-					decl.loop(fset, n.Body)
-				}
-			case *ast.RangeStmt:
-				if counts(n.X) {
-					decl.loop(fset, n.Body)
-				}
-			case *ast.CallExpr:
-				if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "make" || len(n.Args) == 1 && basic[id.Name]) {
-					break
-				}
-				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
-					decl.timed = append(decl.timed, linesOf(fset, n))
-				}
-				handedOn = handedOn || slices.ContainsFunc(n.Args, isN)
-			}
-			return true
-		})
-		if handedOn {
-			decl.timed = nil
-		}
-		if len(decl.timed) > 0 {
+		if decl := timedDeclOf(fset, fn); len(decl.timed) > 0 {
 			t.decls = append(t.decls, decl)
 		}
 	}
 	return t
+}
+
+// timedDeclOf finds what a function times. Nothing is known of one that hands
+// the number of iterations on.
+func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
+	decl, handedOn := timedDecl{lines: linesOf(fset, fn)}, false
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			if counts(n.Init) || counts(n.Cond) || counts(n.Post) {
+				decl.loop(fset, n.Body)
+			}
+		case *ast.RangeStmt:
+			if counts(n.X) {
+				decl.loop(fset, n.Body)
+			}
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
+				decl.timed = append(decl.timed, linesOf(fset, n))
+			}
+			handedOn = handedOn || !converts(n) && slices.ContainsFunc(n.Args, isN)
+		}
+		return true
+	})
+	if handedOn {
+		decl.timed = nil
+	}
+	return decl
+}
+
+// converts reports whether a call is a make or a conversion to a basic type.
+func converts(call *ast.CallExpr) bool {
+	id, ok := call.Fun.(*ast.Ident)
+	return ok && (id.Name == "make" || len(call.Args) == 1 && basic[id.Name])
 }
 
 func linesOf(fset *token.FileSet, n ast.Node) lines {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,93 +79,122 @@ func units(metrics []string) map[string]string {
 func exportBenchmarks(w io.Writer, run Run, _ []cell.Cell, records []*cell.Record) error {
 	records = slices.DeleteFunc(slices.Clone(records), func(r *cell.Record) bool { return r.Err != nil })
 	slices.SortStableFunc(records, func(a, b *cell.Record) int {
-		if a.Cell.Block != b.Cell.Block {
-			return a.Cell.Block - b.Cell.Block
-		}
-		return a.Cell.Order - b.Cell.Order
+		return cmp.Or(a.Cell.Block-b.Cell.Block, a.Cell.Order-b.Cell.Order)
 	})
+	b := benchmarks{run: run, zeros: map[[2]string]int{}}
 	all := make([]map[string]float64, len(records))
-	zeros := make(map[[2]string]int) // by key and metric: repetitions that are 0 or less, minus the others
 	for i, rec := range records {
 		var err error
 		if all[i], err = stat.Metrics(rec); err != nil {
 			return err
 		}
-		for metric, value := range all[i] {
-			k := [2]string{rec.Cell.Key(), metric}
-			if value <= 0 && testUnits[metric] == "" {
-				zeros[k]++
-			} else {
-				zeros[k]--
-			}
-		}
+		b.count(rec, all[i])
 	}
-	known := make(map[string]bool)
-	for k := range zeros {
-		known[k[1]] = true
-	}
-	names := slices.Sorted(maps.Keys(known))
-	unit := units(names)
-
 	here := configuration{}
 	here.change(w, [][2]string{
 		{formatKey, formatValue}, {"goos", run.Machine.OS}, {"goarch", run.Machine.Arch},
 		{"pkg", "github.com/isobar-go/isobar"}, {"cpu", run.Machine.CPU},
 	})
+	b.head(w)
+	out := benchfmt.NewWriter(w)
+	for i, rec := range records {
+		loud, quiet := b.values(rec, all[i])
+		if len(loud) == 0 {
+			continue // nothing was measured
+		}
+		here.change(w, whereabouts(run, rec))
+		writeMark(w, rec, quiet)
+		if err := out.Write(b.result(rec, loud)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// benchmarks is what the lines of a run have in common.
+type benchmarks struct {
+	run   Run
+	zeros map[[2]string]int // by key and metric: repetitions that are 0 or less, minus the others
+	unit  map[string]string // by metric; once all records are counted
+}
+
+func (b *benchmarks) count(rec *cell.Record, metrics map[string]float64) {
+	for metric, value := range metrics {
+		k := [2]string{rec.Cell.Key(), metric}
+		if value <= 0 && testUnits[metric] == "" {
+			b.zeros[k]++
+		} else {
+			b.zeros[k]--
+		}
+	}
+}
+
+// head gives each metric its unit and writes which direction is better.
+func (b *benchmarks) head(w io.Writer) {
+	known := make(map[string]bool)
+	for k := range b.zeros {
+		known[k[1]] = true
+	}
+	names := slices.Sorted(maps.Keys(known))
+	b.unit = units(names)
 	fmt.Fprintln(w)
 	for _, metric := range names {
 		better := "lower"
 		if cell.HigherIsBetter(metric) {
 			better = "higher"
 		}
-		fmt.Fprintf(w, "Unit %s better=%s %s=%s\n", unit[metric], better, metricKey, metric)
+		fmt.Fprintf(w, "Unit %s better=%s %s=%s\n", b.unit[metric], better, metricKey, metric)
 	}
 	fmt.Fprintln(w)
-	out := benchfmt.NewWriter(w)
-	for i, rec := range records {
-		key := rec.Cell.Key()
-		var loud, quiet []benchfmt.Value
-		for _, metric := range slices.Sorted(maps.Keys(all[i])) {
-			v := benchfmt.Value{Value: all[i][metric], Unit: unit[metric]}
-			switch {
-			case zeros[[2]string{key, metric}] > 0:
-				quiet = append(quiet, v)
-				continue
-			case v.Value == 0:
-				// The reader does not scale 0, and would take its unit for
-				// another one.
-				_, v.Unit = benchunit.Tidy(0, v.Unit)
-			}
-			loud = append(loud, v)
+}
+
+// values are the figures of a record: those that benchstat can compare, and those
+// that are mostly 0, of which it takes no ratio. Where there are only such, they
+// are the first.
+func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud, quiet []benchfmt.Value) {
+	key := rec.Cell.Key()
+	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+		v := benchfmt.Value{Value: metrics[metric], Unit: b.unit[metric]}
+		if b.zeros[[2]string{key, metric}] > 0 {
+			quiet = append(quiet, v)
+			continue
 		}
-		if len(loud) == 0 {
-			loud, quiet = quiet, nil
+		if v.Value == 0 {
+			// The reader does not scale 0, and would take its unit for another one.
+			_, v.Unit = benchunit.Tidy(0, v.Unit)
 		}
-		if len(loud) == 0 {
-			continue // nothing was measured
-		}
-		cpus := run.Machine.CPUs
-		if o := rec.Origin; o != nil {
-			cpus = o.Machine.CPUs
-		}
-		here.change(w, whereabouts(run, rec))
-		fmt.Fprintf(w, "%s block=%d order=%d workload=%s", markPrefix, rec.Cell.Block, rec.Cell.Order, url.QueryEscape(rec.Cell.Workload))
-		if study := rec.Cell.Study; study != "" {
-			fmt.Fprintf(w, ";%s", url.QueryEscape(study))
-		}
-		for _, v := range quiet {
-			fmt.Fprintf(w, " %v %s", v.Value, v.Unit)
-		}
-		fmt.Fprintln(w)
-		result := &benchfmt.Result{Name: benchmarkName(rec.Cell.Config, cpus), Iters: 1, Values: loud}
-		if n := rec.Metrics[cell.Ops]; n >= 1 && n < 1<<62 {
-			result.Iters = int(n)
-		}
-		if err := out.Write(result); err != nil {
-			return err
-		}
+		loud = append(loud, v)
 	}
-	return nil
+	if len(loud) == 0 {
+		return quiet, nil
+	}
+	return loud, quiet
+}
+
+// writeMark writes the line before a result, which says the cell and has the quiet
+// figures.
+func writeMark(w io.Writer, rec *cell.Record, quiet []benchfmt.Value) {
+	fmt.Fprintf(w, "%s block=%d order=%d workload=%s",
+		markPrefix, rec.Cell.Block, rec.Cell.Order, url.QueryEscape(rec.Cell.Workload))
+	if study := rec.Cell.Study; study != "" {
+		fmt.Fprintf(w, ";%s", url.QueryEscape(study))
+	}
+	for _, v := range quiet {
+		fmt.Fprintf(w, " %v %s", v.Value, v.Unit)
+	}
+	fmt.Fprintln(w)
+}
+
+func (b *benchmarks) result(rec *cell.Record, values []benchfmt.Value) *benchfmt.Result {
+	cpus := b.run.Machine.CPUs
+	if o := rec.Origin; o != nil {
+		cpus = o.Machine.CPUs
+	}
+	result := &benchfmt.Result{Name: benchmarkName(rec.Cell.Config, cpus), Iters: 1, Values: values}
+	if n := rec.Metrics[cell.Ops]; n >= 1 && n < 1<<62 {
+		result.Iters = int(n)
+	}
+	return result
 }
 
 // whereabouts are the configuration lines that say where a record was measured.

@@ -57,66 +57,93 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 	return nil
 }
 
+// A csvTable is a run as CSV: a line for each sample.
+type csvTable struct {
+	run     Run
+	factors []string
+	fleet   bool // machines of a fleet measured some of it: two more columns
+}
+
+// csvTail are the columns of a sample, after those of its cell.
+var csvTail = []string{"failure", "metric", "unit", "value"}
+
 func exportCSV(w io.Writer, run Run, cells []cell.Cell, records []*cell.Record) error {
-	var factors []string
+	t := csvTable{run: run, fleet: slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })}
 	for _, c := range cells {
 		for _, name := range c.Factors() {
-			if !slices.Contains(factors, name) {
-				factors = append(factors, name)
+			if !slices.Contains(t.factors, name) {
+				t.factors = append(t.factors, name)
 			}
-		}
-	}
-	head, tail := []string{"run", "cell", "block", "key"}, []string{"failure", "metric", "unit", "value"}
-	fleet := slices.ContainsFunc(records, func(r *cell.Record) bool { return r.Origin != nil })
-	if fleet {
-		head = append(head, "machine", "host")
-	}
-	names := make([]string, len(factors))
-	for i, name := range factors {
-		if names[i] = name; slices.Contains(head, name) || slices.Contains(tail, name) {
-			names[i] = "factor:" + name
 		}
 	}
 	out := csv.NewWriter(w)
-	if err := out.Write(slices.Concat(head, names, tail)); err != nil {
+	if err := out.Write(t.head()); err != nil {
 		return err
 	}
 	for _, rec := range records {
-		metrics, err := stat.Metrics(rec)
+		lines, err := t.lines(rec)
 		if err != nil {
 			return err
 		}
-		c := rec.Cell
-		row := []string{strconv.FormatInt(run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
-		if fleet {
-			worker, host := "", run.Machine.Hostname
-			if o := rec.Origin; o != nil {
-				worker, host = o.Worker, o.Machine.Hostname
-			}
-			row = append(row, worker, host)
-		}
-		for _, name := range factors {
-			value, _ := c.Factor(name)
-			row = append(row, value)
-		}
-		failure := ""
-		if rec.Err != nil {
-			failure = string(rec.Err.Kind)
-		}
-		if len(metrics) == 0 {
-			if err := out.Write(slices.Concat(row, []string{failure, "", "", ""})); err != nil {
-				return err
-			}
-		}
-		for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-			value := strconv.FormatFloat(metrics[metric], 'g', -1, 64)
-			if err := out.Write(slices.Concat(row, []string{failure, metric, cell.Unit(metric), value})); err != nil {
-				return err
-			}
+		if err := out.WriteAll(lines); err != nil {
+			return err
 		}
 	}
 	out.Flush()
 	return out.Error()
+}
+
+func (t *csvTable) head() []string {
+	head := []string{"run", "cell", "block", "key"}
+	if t.fleet {
+		head = append(head, "machine", "host")
+	}
+	names := make([]string, len(t.factors))
+	for i, name := range t.factors {
+		if names[i] = name; slices.Contains(head, name) || slices.Contains(csvTail, name) {
+			names[i] = "factor:" + name
+		}
+	}
+	return slices.Concat(head, names, csvTail)
+}
+
+// lines has a line for each sample of a record, and one for a record without.
+func (t *csvTable) lines(rec *cell.Record) ([][]string, error) {
+	metrics, err := stat.Metrics(rec)
+	if err != nil {
+		return nil, err
+	}
+	row, failure := t.row(rec), ""
+	if rec.Err != nil {
+		failure = string(rec.Err.Kind)
+	}
+	if len(metrics) == 0 {
+		return [][]string{slices.Concat(row, []string{failure, "", "", ""})}, nil
+	}
+	var lines [][]string
+	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
+		value := strconv.FormatFloat(metrics[metric], 'g', -1, 64)
+		lines = append(lines, slices.Concat(row, []string{failure, metric, cell.Unit(metric), value}))
+	}
+	return lines, nil
+}
+
+// row says which cell a sample is of.
+func (t *csvTable) row(rec *cell.Record) []string {
+	c := rec.Cell
+	row := []string{strconv.FormatInt(t.run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
+	if t.fleet {
+		worker, host := "", t.run.Machine.Hostname
+		if o := rec.Origin; o != nil {
+			worker, host = o.Worker, o.Machine.Hostname
+		}
+		row = append(row, worker, host)
+	}
+	for _, name := range t.factors {
+		value, _ := c.Factor(name)
+		row = append(row, value)
+	}
+	return row
 }
 
 // jsonRecord is a record with its histograms in a form that others read.
