@@ -148,7 +148,7 @@ func (c *conn) answer() bool {
 	if c.srv.Access != nil {
 		c.logSent(ok, whole)
 	}
-	if !whole || !cx.skipBody() || cx.close {
+	if !whole || c.broken || !cx.skipBody() || cx.close {
 		return c.last(cx.bodyState != bodyDone || !ok || cx.next < len(cx.buf))
 	}
 	if cx.r.refs.Load() > 1 { // the handler retained it

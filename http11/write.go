@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// flush writes the collected responses.
+// flush writes the collected responses, and reports whether all that there were
+// have been sent.
 func (c *conn) flush() bool {
 	out := c.cx.out
 	if len(out) == 0 {
-		return true
+		return !c.broken
 	}
 	c.cx.out, c.cx.mark = out[:0], 0
 	return c.write(out) == nil

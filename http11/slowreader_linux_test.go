@@ -1,0 +1,194 @@
+package http11
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	slowTimeout = 400 * time.Millisecond // of the servers, for writing
+	slowBytes   = 12 << 20               // more than the buffers of the kernel
+)
+
+// slowServers starts a server for each engine, plain and over TLS, whose handler
+// sends slowBytes: /write at once, /parts in parts, /file a file.
+func slowServers(t *testing.T, failed func(error)) (servers []*slowServer) {
+	file := filepath.Join(t.TempDir(), "file")
+	content := make([]byte, slowBytes)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, trusting := secure()
+	for _, e := range engines {
+		for _, encrypted := range []bool{false, true} {
+			one := &slowServer{name: e.String()}
+			one.s = &Server{WriteTimeout: slowTimeout, Handler: HandlerFunc(func(c *Context) {
+				c.SetContentLength(slowBytes)
+				var err error
+				switch c.Path().String() {
+				case "/write":
+					_, err = c.Write(content)
+				case "/parts":
+					for part := 0; part < slowBytes && err == nil; part += 1 << 20 {
+						_, err = c.Write(content[:1<<20])
+					}
+				case "/file":
+					err = c.SendFile(file)
+				case "/deadline": // that of one request is not that of the next
+					c.SetWriteDeadline(time.Now().Add(time.Hour))
+					c.SetContentLength(0)
+				}
+				if err != nil {
+					failed(err)
+				}
+			})}
+			if encrypted {
+				one.name += " over TLS"
+				one.s.TLS, one.trusting = config, trusting
+			}
+			engine = e
+			one.addr = serve(t, one.s)
+			servers = append(servers, one)
+		}
+	}
+	engine = Goroutines
+	return servers
+}
+
+type slowServer struct {
+	name     string
+	s        *Server
+	addr     string
+	trusting *tls.Config // nil without TLS
+}
+
+// dial connects with a small receive buffer, so that it is the server's that fills.
+func (s *slowServer) dial(t *testing.T) net.Conn {
+	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		var err error
+		controlErr := raw.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 32<<10)
+		})
+		if controlErr != nil {
+			return controlErr
+		}
+		return err
+	}}
+	nc, err := d.Dial("tcp", s.addr)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	if s.trusting != nil {
+		nc = tls.Client(nc, s.trusting)
+	}
+	t.Cleanup(func() { nc.Close() })
+	nc.SetDeadline(time.Now().Add(30 * time.Second))
+	return nc
+}
+
+// A client that reads slowly but steadily is not given up, however long that takes
+// in time-outs: they measure progress.
+func TestSlowReader(t *testing.T) {
+	servers := slowServers(t, func(error) {}) // the client sees it
+	var clients sync.WaitGroup
+	for _, s := range servers {
+		for _, path := range []string{"/write", "/parts", "/file"} {
+			clients.Go(func() {
+				for range 3 {
+					if s.readSlowly(t, path) {
+						return
+					}
+				}
+				t.Logf("%s, %s: this machine held the client up each time", s.name, path)
+			})
+		}
+	}
+	clients.Wait()
+}
+
+// readSlowly reads 400 kB/s for five time-outs, and then the rest. It reports
+// false if the client itself paused for most of a time-out.
+func (s *slowServer) readSlowly(t *testing.T, path string) bool {
+	nc := s.dial(t)
+	if nc == nil {
+		return true
+	}
+	r := bufio.NewReaderSize(nc, 512)
+	for _, target := range []string{"/deadline", path} {
+		io.WriteString(nc, "GET "+target+" HTTP/1.1\r\nHost: h\r\n\r\n")
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Errorf("%s, %s: %v", s.name, path, err)
+			return true
+		}
+		if target != path {
+			continue
+		}
+		got, steady := int64(0), true
+		began := time.Now()
+		for last := began; time.Since(began) < 5*slowTimeout; last = time.Now() {
+			n, err := io.CopyN(io.Discard, resp.Body, 4<<10)
+			if got += n; err != nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			steady = steady && time.Since(last) < slowTimeout/2
+		}
+		rest, err := io.Copy(io.Discard, resp.Body)
+		if got += rest; !steady {
+			return err == nil
+		}
+		if got != slowBytes || err != nil {
+			t.Errorf("%s, %s: %d bytes, %v", s.name, path, got, err)
+		}
+	}
+	return true
+}
+
+// A client that reads nothing is given up.
+func TestReaderOfNothing(t *testing.T) {
+	var mu sync.Mutex
+	var errs []error
+	servers := slowServers(t, func(err error) {
+		mu.Lock()
+		errs = append(errs, err)
+		mu.Unlock()
+	})
+	for _, s := range servers {
+		for _, path := range []string{"/write", "/parts", "/file"} {
+			nc := s.dial(t)
+			if nc == nil {
+				return
+			}
+			if _, err := io.WriteString(nc, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	waitFor(t, "the handlers to fail", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(errs) == 3*len(servers)
+	})
+	for _, err := range errs {
+		if !timedOut(err) {
+			t.Errorf("a write fails with %v, want a time-out", err)
+		}
+	}
+	for _, s := range servers {
+		waitFor(t, "the connections' end", func() bool { return s.s.Stats().Conns == 0 })
+		if n := s.s.Stats().Timeouts; n != 3 {
+			t.Errorf("%s: %d time-outs, want 3", s.name, n)
+		}
+	}
+}
