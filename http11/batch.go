@@ -246,7 +246,11 @@ func (c *conn) drop(n int64) bool {
 	if n <= 0 {
 		return true
 	}
-	if c.sock != nil {
+	if c.sock != nil { // waiting takes a goroutine, which the connection has not had
+		if !c.srv.linger() {
+			return false
+		}
+		defer c.srv.lingering.Add(-1)
 		c.sock.leave()
 	}
 	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
@@ -293,11 +297,28 @@ const (
 	lingering   = 5 * time.Second
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond
+	// maxLingering is how many goroutines of a server do so at a time.
+	maxLingering = 128
 )
 
 func (c *conn) pauseBeforeReset() {
+	if !c.srv.linger() {
+		return
+	}
+	defer c.srv.lingering.Add(-1)
 	if c.sock != nil {
 		c.sock.leave()
 	}
 	time.Sleep(beforeReset)
+}
+
+// linger reports whether one more goroutine may be kept for a connection that is
+// about to be closed. One beyond that is closed at once, and its client may see a
+// reset in place of the response.
+func (s *Server) linger() bool {
+	if s.lingering.Add(1) <= maxLingering {
+		return true
+	}
+	s.lingering.Add(-1)
+	return false
 }

@@ -123,6 +123,8 @@ type Server struct {
 	closing atomic.Bool
 	idle    idleness
 	stats   serverStats
+	// lingering counts goroutines as of linger; it publishes nothing.
+	lingering atomic.Int64
 	// broken is set by Close, before it closes connections.
 	broken atomic.Bool
 
