@@ -20,25 +20,25 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// BudgetFile holds the budgets of a package, in its directory. Each line is
-// the name of a test, the objects and the bytes that a call may allocate.
+// BudgetFile holds the budgets of a package, in its directory. Each line gives
+// the name of a test and the objects and bytes that a call may allocate.
 const BudgetFile = "testdata/memtest.budget"
 
-var update = flag.Bool("memtest.update", false, "write what was measured to "+BudgetFile)
+var update = flag.Bool("memtest.update", false, "write the measured costs to "+BudgetFile)
 
 func updating() bool { return *update || os.Getenv("MEMTEST_UPDATE") == "1" }
 
-// fileLock guards the file of budgets: parallel tests write it, too.
+// fileLock guards the budget file, which parallel tests also write.
 var fileLock sync.Mutex
 
-// slack is how many bytes a call may take above its budget: sizes of maps and
-// of buffers that grow differ from call to call.
+// slack is how many bytes a call may exceed its budget by: the sizes of maps
+// and of growing buffers vary between calls.
 func slack(bytes float64) float64 { return bytes*0.05 + 16 }
 
-// Budget fails the test where a call of f allocates more than the budget of
-// the test says: more objects, or more bytes beyond 5 % and 16. A test that
-// needs several budgets runs subtests. With the update flag the budget is
-// written instead, as it is measured; not under the race detector.
+// Budget fails the test if a call of f allocates more than the test's budget:
+// more objects, or more bytes than 5 % plus 16 above it. A test that needs
+// several budgets runs subtests. With the update flag it writes the measured
+// cost as the new budget, except under the race detector.
 func Budget(t testing.TB, f func()) {
 	t.Helper()
 	fileLock.Lock()

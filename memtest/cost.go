@@ -14,18 +14,18 @@ type Cost struct {
 	Bytes  float64
 }
 
-// Measure returns what a call of f allocates: the least of several rounds of
-// calls, each figure by itself.
+// Measure returns the allocations of a call of f: the least of several rounds
+// of calls, for each figure separately.
 func Measure(f func()) Cost { return measure(f, func(Cost) bool { return false }) }
 
-// Allocs fails the test where a call of f allocates more than limit objects.
+// Allocs fails the test if a call of f allocates more than limit objects.
 func Allocs(t testing.TB, limit float64, f func()) {
 	t.Helper()
 	got := measure(f, func(c Cost) bool { return c.Allocs <= limit })
 	hold(t, "Allocs", "objects", got.Allocs, limit)
 }
 
-// Bytes fails the test where a call of f allocates more than limit bytes.
+// Bytes fails the test if a call of f allocates more than limit bytes.
 func Bytes(t testing.TB, limit float64, f func()) {
 	t.Helper()
 	got := measure(f, func(c Cost) bool { return c.Bytes <= limit })
@@ -43,15 +43,15 @@ func hold(t testing.TB, helper, unit string, got, limit float64) {
 }
 
 const (
-	rounds       = 20                   // at most, where none is enough
-	roundTime    = time.Millisecond     // what a round should take
-	roundCalls   = 1000                 // and its most calls
-	roundsAtMost = 2 * time.Second      // no further round begins after that
-	pause        = 2 * time.Millisecond // between rounds: lets others finish what they do
+	rounds       = 20                   // at most, if none is good enough
+	roundTime    = time.Millisecond     // target length of a round
+	roundCalls   = 1000                 // most calls in a round
+	roundsAtMost = 2 * time.Second      // no further round starts after this
+	pause        = 2 * time.Millisecond // between rounds: lets other goroutines finish
 )
 
-// measure runs rounds of calls until one is enough and returns the least
-// figures. One call that is not counted comes first, one that is timed second.
+// measure runs rounds of calls until one is good enough and returns the least
+// figures. First it makes one uncounted call, then one timed call.
 func measure(f func(), enough func(Cost) bool) Cost {
 	f()
 	begin := time.Now()

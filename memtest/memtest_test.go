@@ -12,7 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A fake is the testing.TB of a subject: it keeps what would fail a test.
+// A fake is the testing.TB of a subject: it records messages that would fail a
+// test.
 type fake struct {
 	testing.TB
 	name     string
@@ -55,8 +56,8 @@ func (f *fake) expect(t *testing.T, texts ...string) {
 	}
 }
 
-// counted skips what counts allocations exactly: race builds report no errors
-// for them, as TestRaceBuildsOnlyLog holds.
+// counted skips tests that count allocations exactly: race builds report no
+// errors for them, as TestRaceBuildsOnlyLog checks.
 func counted(t *testing.T) {
 	if invariant.Race {
 		t.Skip("allocations are logged only under the race detector")
@@ -111,7 +112,7 @@ func TestRaceBuildsOnlyLog(t *testing.T) {
 	}
 }
 
-// A limit of zero holds beside goroutines that allocate now and then.
+// A limit of zero holds even beside goroutines that allocate now and then.
 func TestBesideOthers(t *testing.T) {
 	counted(t)
 	stop := make(chan struct{})
@@ -149,13 +150,13 @@ func TestGrowth(t *testing.T) {
 
 	list = nil
 	Growth(tb, 16, 200, func() { list = append(list, &object{}) })
-	tb.expect(t, "Growth: the live heap gains", "limit 16")
+	tb.expect(t, "Growth: the live heap grows", "limit 16")
 	list = nil
 
 	tb = &fake{}
 	var grown []byte
 	Growth(tb, 16, 200, func() { grown = append(grown, make([]byte, 100)...) }) // by doubling
-	tb.expect(t, "Growth: the live heap gains")
+	tb.expect(t, "Growth: the live heap grows")
 	if len(grown) == 0 {
 		t.Error("nothing was grown")
 	}
@@ -167,7 +168,7 @@ func TestGrowth(t *testing.T) {
 func TestScan(t *testing.T) {
 	const word = float64(strconv.IntSize / 8)
 	type leaf struct{ _ [64]byte }
-	type head struct { // with its header as large as its size class
+	type head struct { // with its header it fills its size class
 		_ *object
 		_ [1008]byte
 	}
@@ -185,7 +186,7 @@ func TestScan(t *testing.T) {
 		share float64
 	}{
 		{"no pointers", func() any { return make([]leaf, 10000) }, 0},
-		{"pointer first", func() any { return make([]head, 10000) }, 1}, // of an array up to the last element's
+		{"pointer first", func() any { return make([]head, 10000) }, 1}, // an array is scanned up to the last element's pointer
 		{"objects, pointer first", func() any {
 			var all [4000]*head
 			for i := range all {
@@ -212,8 +213,8 @@ func TestScan(t *testing.T) {
 			tb.expect(t, "Scan: the collector scans", "limit")
 		}
 	}
-	// Small objects are scanned up to the last pointer or as a whole; which of
-	// them depends on the CPU.
+	// Small objects are scanned up to the last pointer or in full, depending on
+	// the CPU.
 	smalls := func() any {
 		var all [4000]*small
 		for i := range all {
@@ -266,7 +267,7 @@ func TestWatch(t *testing.T) {
 	w.Put(o)
 	w.Put(o)
 	tb.expect(t, "memtest_test.go:", "puts an object that is not held")
-	put(o) // behind its back: the pool has it twice
+	put(o) // bypasses w: the pool has it twice
 	w.Get()
 	w.Get()
 	tb.expect(t, "still holds")
@@ -329,7 +330,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Parallel subtests hold limits of their own beside each other.
+// Parallel subtests can hold their own limits side by side.
 func TestParallel(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

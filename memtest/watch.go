@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A Watched pool counts what a test takes from a pool and gives back. Watch
-// makes one. It must not be copied. Its methods may be called by any number of
-// goroutines.
+// A Watched pool counts the objects a test takes from a pool and gives back.
+// Make one with Watch; it must not be copied. Any number of goroutines may call
+// its methods.
 type Watched[T any] struct {
 	t   testing.TB
 	get func() *T
@@ -22,10 +22,10 @@ type Watched[T any] struct {
 	held map[*T]string // guarded by mu: who took it
 }
 
-// Watch stands between a test and a pool. When the test ends it fails for
-// objects that did not come back, and says which lines took them; it fails at
-// once where an object comes back twice or was never taken. Hand out the
-// methods Get and Put in the place of the pool's own.
+// Watch stands between a test and a pool. When the test ends, it fails for
+// objects that did not come back and names the lines that took them. It fails
+// at once if an object comes back twice or was never taken. Use its methods Get
+// and Put in place of the pool's own.
 func Watch[T any](t testing.TB, get func() *T, put func(*T)) *Watched[T] {
 	w := &Watched[T]{t: t, get: get, put: put, held: map[*T]string{}}
 	t.Cleanup(w.check)
@@ -45,8 +45,8 @@ func (w *Watched[T]) Get() *T {
 	return x
 }
 
-// Put gives an object back to the pool. What is not held is reported and does
-// not reach the pool.
+// Put gives an object back to the pool. An object that is not held is reported
+// and does not reach the pool.
 func (w *Watched[T]) Put(x *T) {
 	w.mu.Lock()
 	_, ok := w.held[x]
@@ -81,10 +81,10 @@ func (w *Watched[T]) check() {
 	for _, by := range slices.Sorted(maps.Keys(count)) {
 		lines = append(lines, fmt.Sprintf("%d taken at %s", count[by], by))
 	}
-	w.t.Errorf("memtest: Watch: %d objects did not come back; put them on every path, errors too:\n\t%s", len(w.held), strings.Join(lines, "\n\t"))
+	w.t.Errorf("memtest: Watch: %d objects did not come back; put them back on every path, including errors:\n\t%s", len(w.held), strings.Join(lines, "\n\t"))
 }
 
-// caller is the file and line that called Get or Put.
+// caller returns the file and line that called Get or Put.
 func caller() string {
 	_, file, line, ok := runtime.Caller(2)
 	if !ok {
