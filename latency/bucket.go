@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Max is the longest duration that is told apart from longer ones.
+// Max is the longest duration that is distinguished from longer ones.
 const Max = time.Hour
 
 // The buckets are those of an HdrHistogram from 1 ns to Max with three
@@ -19,19 +19,19 @@ const (
 	numBuckets    = maxShift<<subBucketBits + int(maxValue>>maxShift) + 1
 )
 
-// clamp returns d as a value that has a bucket.
+// clamp returns d limited to the values that have a bucket.
 func clamp(d time.Duration) uint64 {
 	return uint64(min(max(d, 0), Max))
 }
 
-// bucketOf returns the index of the bucket that holds v, which must not exceed
+// bucketOf returns the index of the bucket for v, which must not exceed
 // maxValue.
 func bucketOf(v uint64) int {
 	shift := bits.Len64(v|(2*subBuckets-1)) - (subBucketBits + 1)
 	return shift<<subBucketBits + int(v>>shift)
 }
 
-// bucketBounds returns the smallest and the largest value of bucket i.
+// bucketBounds returns the smallest and largest value of bucket i.
 func bucketBounds(i int) (lower, upper uint64) {
 	if i < 2*subBuckets {
 		return uint64(i), uint64(i)
@@ -41,7 +41,7 @@ func bucketBounds(i int) (lower, upper uint64) {
 	return lower, min(lower+1<<shift-1, maxValue)
 }
 
-// bucketMiddle returns the value that stands for those of bucket i.
+// bucketMiddle returns the value that represents bucket i.
 func bucketMiddle(i int) uint64 {
 	lower, upper := bucketBounds(i)
 	return lower + (upper-lower+1)/2

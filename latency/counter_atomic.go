@@ -8,8 +8,9 @@ import (
 )
 
 // The race detector does not know that Ps order the writers of a shard, and a
-// 32-bit platform reads a counter in two halves: here every access is atomic.
-// A load and a store make an addition, since there is one writer at a time.
+// 32-bit platform reads a counter in two halves: here every access is atomic. A
+// load and a store suffice for an addition, since there is one writer at a
+// time.
 
 func load(p *uint64) uint64 { return atomic.LoadUint64(p) }
 

@@ -5,10 +5,10 @@ package latency
 import "math/bits"
 
 // A shard's counters have one writer at a time, the goroutine pinned to the
-// shard's P, and writers follow one another with a happens-before edge, so
-// plain additions lose nothing. Snapshot reads beside them: on a 64-bit
-// platform a counter is one machine word, and the Go memory model has such a
-// read observe a value that was written.
+// shard's P, and one writer happens before the next, so plain additions lose
+// nothing. Snapshot reads concurrently: on a 64-bit platform a counter is one
+// machine word, and under the Go memory model such a read observes a value that
+// was written.
 
 func load(p *uint64) uint64 { return *p }
 

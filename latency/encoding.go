@@ -18,8 +18,7 @@ const (
 	kindBuckets   = 1
 )
 
-// MarshalBinary returns h in a compact form from which UnmarshalBinary
-// restores all of it.
+// MarshalBinary returns h in a compact, lossless form for UnmarshalBinary.
 func (h *Histogram) MarshalBinary() ([]byte, error) {
 	if h.counts == nil {
 		b := []byte{formatVersion, kindExact}
@@ -41,8 +40,8 @@ func (h *Histogram) MarshalBinary() ([]byte, error) {
 	return append(b, hdr...), nil
 }
 
-// UnmarshalBinary replaces h by what MarshalBinary wrote. On an error h is
-// unchanged.
+// UnmarshalBinary replaces h with a histogram written by MarshalBinary. On
+// error h is unchanged.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	read, err := unmarshal(data)
 	if err != nil {
@@ -54,10 +53,10 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 
 func unmarshal(data []byte) (*Histogram, error) {
 	if len(data) < 2 {
-		return nil, fmt.Errorf("%d bytes: want a version and a kind at least", len(data))
+		return nil, fmt.Errorf("%d bytes: want at least a version and a kind", len(data))
 	}
 	if data[0] != formatVersion {
-		return nil, fmt.Errorf("format version %d: this program reads version %d: use the release that wrote it, or a later one", data[0], formatVersion)
+		return nil, fmt.Errorf("format version %d: this program reads version %d; use the release that wrote it, or a later one", data[0], formatVersion)
 	}
 	switch rest := data[2:]; data[1] {
 	case kindExact:

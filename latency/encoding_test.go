@@ -23,13 +23,13 @@ func TestBinaryRoundTrip(t *testing.T) {
 		for _, n := range []int{0, 1, exactLimit, exactLimit + 1, 20_000} {
 			h := filled(name, n)
 			if got := clone(t, h); !same(got, h) {
-				t.Errorf("%s: %d values do not come back whole", name, n)
+				t.Errorf("%s: %d values: round trip lost data", name, n)
 			}
 		}
 	}
 }
 
-// What comes back from the HDR encoding has the same buckets.
+// A round trip through the HDR encoding preserves the buckets.
 func TestHDRRoundTrip(t *testing.T) {
 	for name := range distributions {
 		for _, n := range []int{0, 1, 100, 20_000} {
@@ -48,7 +48,7 @@ func TestHDRRoundTrip(t *testing.T) {
 				want.spill()
 			}
 			if got.Count() != h.Count() || n > 0 && *got.counts != *want.counts {
-				t.Errorf("%s: %d values: other buckets came back", name, n)
+				t.Errorf("%s: %d values: round trip changed the buckets", name, n)
 			}
 			for _, q := range quantiles {
 				if a, b := float64(h.Quantile(q)), float64(got.Quantile(q)); math.Abs(a-b) > a*0.001+0.5 {
@@ -122,12 +122,13 @@ func FuzzDecodeHDR(f *testing.F) {
 			t.Fatal(err)
 		}
 		if h2, err := DecodeHDR(again); err != nil || !same(h, h2) {
-			t.Errorf("does not come back: %v", err)
+			t.Errorf("round trip: %v", err)
 		}
 	})
 }
 
-// The fuzzer reaches past the checksum of the zlib stream here.
+// The fuzzer calls the counts decoder directly, past the checksum of the zlib
+// stream.
 func FuzzHDRCounts(f *testing.F) {
 	f.Add(uint8(3), uint32(1), []byte{2, 0x87, 1, 4})
 	f.Fuzz(func(t *testing.T, digits uint8, lowest uint32, counts []byte) {
@@ -156,7 +157,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		}
 		consistent(t, h)
 		if got := clone(t, h); !same(got, h) {
-			t.Error("does not come back")
+			t.Error("round trip changed the counts")
 		}
 	})
 }

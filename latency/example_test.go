@@ -44,8 +44,8 @@ func ExampleHistogram_Buckets() {
 	// 40ns 40ns 2
 }
 
-// A stall delays the operations that become due during it. Service time hides
-// that, response time shows it.
+// A stall delays the operations that become due during it. Response time shows
+// the delay, service time hides it.
 func ExamplePacer() {
 	p := latency.Pacer{Response: latency.NewRecorder(), Service: latency.NewRecorder()}
 	n := 0

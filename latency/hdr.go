@@ -34,9 +34,9 @@ type hdrHeader struct {
 }
 
 // EncodeHDR returns h in the HdrHistogram V2 compressed format: values in
-// nanoseconds, from 1 to [Max], three significant digits. It is the binary
-// form; HdrHistogram logs, and hdrhistogram-go's Decode, want it in base64.
-// The format holds bucket counts only: use MarshalBinary to keep everything.
+// nanoseconds, from 1 to [Max], three significant digits. This is the binary
+// form; HdrHistogram logs and hdrhistogram-go's Decode expect it in base64. The
+// format holds bucket counts only: use MarshalBinary to keep everything.
 // EncodeHDR fails on more than 2^63-1 values, which the format cannot hold.
 func (h *Histogram) EncodeHDR() ([]byte, error) {
 	if h.count > math.MaxInt64 {
@@ -64,7 +64,7 @@ func (h *Histogram) EncodeHDR() ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// appendCounts appends counts, runs of zeros folded.
+// appendCounts appends counts, with runs of zeros folded.
 func appendCounts(b []byte, counts []uint64) []byte {
 	for i := 0; i < len(counts); {
 		start := i
@@ -85,8 +85,8 @@ func appendCounts(b []byte, counts []uint64) []byte {
 }
 
 // DecodeHDR reads the HdrHistogram V2 compressed format, written by EncodeHDR
-// or by another implementation with any precision and range; values are taken
-// as nanoseconds. Minimum, maximum and mean are as good as the buckets.
+// or by another implementation with any precision and range. It takes values as
+// nanoseconds. Minimum, maximum and mean are as accurate as the buckets.
 func DecodeHDR(data []byte) (*Histogram, error) {
 	h, err := decodeHDR(data)
 	if err != nil {
@@ -100,7 +100,7 @@ func decodeHDR(data []byte) (*Histogram, error) {
 		return nil, errors.New("not an HdrHistogram V2 compressed encoding (if it is text, decode its base64 first)")
 	}
 	if n := binary.BigEndian.Uint32(data[4:]); uint64(n) != uint64(len(data)-8) {
-		return nil, fmt.Errorf("%d bytes follow the header, which says %d: want the whole encoding and nothing else", len(data)-8, n)
+		return nil, fmt.Errorf("%d bytes follow the header, which says %d: want exactly the whole encoding", len(data)-8, n)
 	}
 	z, err := zlib.NewReader(bytes.NewReader(data[8:]))
 	if err != nil {
@@ -114,8 +114,8 @@ func decodeHDR(data []byte) (*Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The stream is read piece by piece, so that what it claims to hold, or
-	// inflates to, takes no memory.
+	// Read the stream piece by piece, so that a false length or a zip bomb cannot
+	// take memory.
 	payload := bufio.NewReader(io.LimitReader(z, int64(header.PayloadBytes)))
 	h := &Histogram{counts: new([numBuckets]uint64)}
 	if err := h.readCounts(payload, layout); err != nil {
@@ -139,7 +139,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// hdrLayout says which values the counts of an encoding stand for.
+// hdrLayout says which values the counts of an encoding represent.
 type hdrLayout struct {
 	halfBits int // a power of two is split into 1<<halfBits sub-buckets
 	unitBits int // values are multiples of 1<<unitBits
@@ -156,7 +156,7 @@ func (e *hdrHeader) layout() (hdrLayout, error) {
 	case e.Lowest < 1 || e.Highest < 2 || e.Lowest > e.Highest/2:
 		return hdrLayout{}, fmt.Errorf("values from %d to %d: want at least 1, and twice that", e.Lowest, e.Highest)
 	case e.IndexOffset != 0 || e.ToDoubleRatio != 1:
-		return hdrLayout{}, fmt.Errorf("normalizing offset %d, ratio %v: want 0 and 1, those of a histogram of whole numbers that is not shifted", e.IndexOffset, e.ToDoubleRatio)
+		return hdrLayout{}, fmt.Errorf("normalizing offset %d, ratio %v: want 0 and 1, an unshifted histogram of integers", e.IndexOffset, e.ToDoubleRatio)
 	}
 	resolved := 2 * uint64(math.Pow10(int(e.Digits)))
 	return hdrLayout{
@@ -165,8 +165,8 @@ func (e *hdrHeader) layout() (hdrLayout, error) {
 	}, nil
 }
 
-// middle returns the value that stands for those counted at index i; ok is
-// false where it is beyond Max.
+// middle returns the value that represents the counts at index i; ok is false
+// if it is beyond Max.
 func (l hdrLayout) middle(i uint64) (v uint64, ok bool) {
 	half := uint64(1) << l.halfBits
 	shift := 0
@@ -186,7 +186,7 @@ func (l hdrLayout) middle(i uint64) (v uint64, ok bool) {
 }
 
 func (h *Histogram) readCounts(r *bufio.Reader, layout hdrLayout) error {
-	const maxIndex = 1 << 30 // above that of any layout, and far from overflow
+	const maxIndex = 1 << 30 // above the indexes of any layout, and far from overflow
 	var index, total uint64
 	for {
 		n, err := readZigZag(r)
@@ -221,7 +221,7 @@ func (h *Histogram) readCounts(r *bufio.Reader, layout hdrLayout) error {
 }
 
 // appendZigZag appends n with its sign in the lowest bit, seven bits a byte,
-// lowest first; a ninth byte holds the eight that are left.
+// lowest first; a ninth byte holds the last eight bits.
 func appendZigZag(b []byte, n int64) []byte {
 	u := uint64(n)<<1 ^ uint64(n>>63)
 	for range 8 {
@@ -234,8 +234,8 @@ func appendZigZag(b []byte, n int64) []byte {
 	return append(b, byte(u))
 }
 
-// readZigZag reads what appendZigZag writes. The error is io.EOF where nothing
-// is left.
+// readZigZag reads the encoding of appendZigZag. The error is io.EOF at the end
+// of the input.
 func readZigZag(r *bufio.Reader) (int64, error) {
 	var u uint64
 	for i := range 9 {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// exactLimit is the largest number of values that are kept as they are.
+// exactLimit is the largest number of values that are kept exactly.
 const exactLimit = 1000
 
 // A Histogram is a collection of durations. The zero value is empty and ready
 // to use; a Histogram must not be copied once it holds values.
 //
-// Methods that only read may run beside each other; Record, Merge and
-// UnmarshalBinary may not run beside anything else.
+// Methods that only read may run concurrently. Record, Merge and
+// UnmarshalBinary may not run concurrently with any other method.
 type Histogram struct {
 	count    uint64
-	min, max uint64 // in nanoseconds, as all values; 0 while count is 0
+	min, max uint64 // in nanoseconds, like all values; 0 while count is 0
 	sum      uint128
 	exact    []uint64            // every value in ascending order, while counts is nil
-	counts   *[numBuckets]uint64 // per bucket; nil while the values are kept as they are
+	counts   *[numBuckets]uint64 // per bucket; nil while exact holds the values
 }
 
 // A Bucket is one non-empty range of a [Histogram]: Count values v with
@@ -44,8 +44,8 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[bucketOf(v)]++
 }
 
-// Merge adds everything that o holds and leaves o as it is. The order in which
-// histograms are merged does not matter.
+// Merge adds everything in o and leaves o unchanged. The order of merging does
+// not matter.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.count == 0 {
 		return
@@ -68,7 +68,7 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.note(o.min, o.max, o.count, o.sum)
 }
 
-// note accounts for n more values from lo to hi, sum in total.
+// note accounts for n more values between lo and hi with the given sum.
 func (h *Histogram) note(lo, hi, n uint64, sum uint128) {
 	if h.count == 0 {
 		h.min, h.max = lo, hi
@@ -78,7 +78,7 @@ func (h *Histogram) note(lo, hi, n uint64, sum uint128) {
 	h.sum = h.sum.add(sum)
 }
 
-// spill moves the values into buckets, unless they are there.
+// spill moves the values into buckets, unless they are already there.
 func (h *Histogram) spill() {
 	if h.counts != nil {
 		return
@@ -90,9 +90,9 @@ func (h *Histogram) spill() {
 	h.exact = nil
 }
 
-// settle derives count from the buckets and brings min, max and sum into the
+// settle derives count from the buckets and limits min, max and sum to the
 // range that the buckets allow. It makes a collection consistent whose parts
-// were read one by one, or are not known.
+// were read one by one or are unknown.
 func (h *Histogram) settle() {
 	var least, most uint128
 	h.count = 0
@@ -129,8 +129,8 @@ func (h *Histogram) Min() time.Duration { return time.Duration(h.min) }
 // Max returns the largest value, exactly, or 0 if there is none.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
 
-// Exact reports whether every value is kept as it was recorded, so that
-// quantiles are exact too. An empty histogram is exact.
+// Exact reports whether every value is kept as recorded, so that quantiles are
+// exact too. An empty histogram is exact.
 func (h *Histogram) Exact() bool { return h.counts == nil }
 
 // Mean returns the arithmetic mean, exact up to rounding down to a nanosecond,
@@ -157,11 +157,11 @@ func (h *Histogram) StdDev() time.Duration {
 	return time.Duration(math.Round(math.Sqrt(squares / n)))
 }
 
-// Quantile returns the value below which a share q of the values lies; q is
-// 0.99 for the 99th percentile. Of n values in ascending order it is the one
-// at position q*(n-1) counted from 0, interpolated linearly between the two
-// neighbours of a fractional position (definition 7 of Hyndman and Fan, 1996).
-// An empty histogram returns 0. Quantile panics unless 0 <= q <= 1.
+// Quantile returns the value below which a fraction q of the values lies; q is
+// 0.99 for the 99th percentile. It is the value at position q*(n-1), counted
+// from 0 in ascending order, interpolated linearly if the position is
+// fractional (definition 7 of Hyndman and Fan, 1996). An empty histogram
+// returns 0. Quantile panics unless 0 <= q <= 1.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	if !(q >= 0 && q <= 1) {
 		panic(fmt.Sprintf("latency: Quantile: q is %v: want 0 to 1, such as 0.99 for the 99th percentile", q))
@@ -179,7 +179,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return time.Duration(v)
 }
 
-// nth returns the value at a position in ascending order, counted from 0.
+// nth returns the value at position rank in ascending order, counted from 0.
 func (h *Histogram) nth(rank uint64) uint64 {
 	switch {
 	case h.counts == nil:
@@ -195,11 +195,11 @@ func (h *Histogram) nth(rank uint64) uint64 {
 			return h.at(i)
 		}
 	}
-	panic("latency: Quantile: buckets hold fewer values than Count says: was the histogram copied or changed by another goroutine?")
+	panic("latency: Quantile: buckets hold fewer values than Count says; was the histogram copied or changed by another goroutine?")
 }
 
-// values yields each value, or what stands for it, and how often it occurs, in
-// ascending order.
+// values yields each value, or the one that represents its bucket, and its
+// count, in ascending order.
 func (h *Histogram) values() iter.Seq2[uint64, uint64] {
 	return func(yield func(v, count uint64) bool) {
 		if h.counts == nil {
@@ -218,7 +218,7 @@ func (h *Histogram) values() iter.Seq2[uint64, uint64] {
 	}
 }
 
-// at is what stands for the values of bucket i.
+// at is the value that represents bucket i.
 func (h *Histogram) at(i int) uint64 { return min(max(bucketMiddle(i), h.min), h.max) }
 
 // Buckets yields the non-empty buckets in ascending order. An exact histogram

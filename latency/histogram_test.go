@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// model is what a Histogram stands for: every value, in ascending order.
+// model is the reference for a Histogram: every value, in ascending order.
 type model []time.Duration
 
 func (m model) quantile(q float64) float64 {
@@ -63,8 +63,8 @@ func draw(name string, n int) model {
 
 var quantiles = []float64{0, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1}
 
-// check compares h with the values that it was given. tolerance is relative;
-// values are whole nanoseconds, so half of one is always allowed.
+// check compares h with the recorded values. tolerance is relative; values are
+// whole nanoseconds, so half a nanosecond is always allowed.
 func check(t *testing.T, h *Histogram, m model, tolerance float64) {
 	t.Helper()
 	m = slices.Clone(m)
@@ -172,7 +172,7 @@ func TestMergeWithItself(t *testing.T) {
 	}
 }
 
-// same reports whether a and b hold the same, and hold it in the same way.
+// same reports whether a and b hold the same values in the same representation.
 func same(a, b *Histogram) bool {
 	return a.count == b.count && a.min == b.min && a.max == b.max && a.sum == b.sum &&
 		slices.Equal(a.exact, b.exact) &&

@@ -9,28 +9,27 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A Pacer runs operations when a [Schedule] says that they are due, whatever
-// time the ones before took. The zero value runs to the end of the schedule
-// and records nothing. The fields must not change during Run; a Pacer may be
-// used for several runs, one after another or at once.
+// A Pacer runs operations when they are due according to a [Schedule], however
+// long the earlier ones took. The zero value runs the whole schedule and
+// records nothing. The fields must not change during Run. A Pacer may be used
+// for several runs, in sequence or at once.
 type Pacer struct {
-	// Response records response times: from when an operation was due to its
-	// end. Service records service times: from its beginning to its end.
-	// Either may be nil.
+	// Response records response times, from when an operation was due to its end.
+	// Service records service times, from its start to its end. Either may be nil.
 	Response, Service *Recorder
-	// Observe, if not nil, is called after each operation with when it was
-	// due, when it began and when it ended, as times since Result.Start. What
-	// it takes delays the operations that follow.
+	// Observe, if not nil, is called after each operation with the times when it
+	// was due, began and ended, as times since Result.Start. The time it takes
+	// delays the following operations.
 	Observe func(due, began, ended time.Duration)
-	// Deadline is the time after the start at which no more operations
-	// begin; 0 means no limit. What was due before it and has not begun is
+	// Deadline is the time after the start from which no more operations begin; 0
+	// means no limit. Operations that were due before it and have not begun are
 	// the backlog.
 	Deadline time.Duration
 }
 
 // A Result accounts for one run of a [Pacer]: Due == Done + Backlog.
 type Result struct {
-	// Start is when the run began: the zero of the schedule.
+	// Start is when the run began: time zero of the schedule.
 	Start time.Time
 	// Due counts the operations that were due before the run ended.
 	Due int64
@@ -38,28 +37,27 @@ type Result struct {
 	Done int64
 	// Backlog counts those that had not begun when the run ended.
 	Backlog int64
-	// MaxBacklog is the largest number of operations that were due but had
-	// not begun, seen each time an operation began, without this one, and at
-	// the end. It may be less than that by up to 1 part in 512.
+	// MaxBacklog is the largest number of operations that were due but had not
+	// begun, observed at the end and whenever an operation began, not counting
+	// that one. It may be up to 1 part in 512 too low.
 	MaxBacklog int64
-	// MaxLate is the longest time by which an operation began late.
+	// MaxLate is the longest delay between an operation's due time and its start.
 	MaxLate time.Duration
 	// Elapsed is the time from the start to the end of the last operation.
 	Elapsed time.Duration
 }
 
 // Run calls do once for each operation of s, one after another, on the calling
-// goroutine. An operation begins when it is due, or at once if the ones before
-// it took longer; none is left out. Run returns when s has none left, when the
-// next one is due after the deadline, or when the deadline passes or ctx ends,
-// once the operation under way has returned. An operation that is due when ctx
-// ends counts as due, and all of s up to that time is drawn to count the rest.
+// goroutine. An operation begins when it is due, or at once if the earlier ones
+// took longer; none is left out. Run returns when s is exhausted or the next
+// operation is due after the deadline. If the deadline passes or ctx ends, it
+// returns once the current operation has. An operation that is due when ctx
+// ends counts as due; to count the rest, Run draws all of s up to that time.
 //
-// To begin on time, Run sleeps until shortly before an operation is due, as
-// shortly as the sleeps so far have kept their time, and then reads the clock
-// until it is. Where operations follow each other more closely than that it
-// keeps one CPU busy. It yields while it reads the clock only if GOMAXPROCS
-// was 1 at the start.
+// To begin on time, Run sleeps until shortly before an operation is due, by a
+// margin that follows how late earlier sleeps ended, and then polls the clock.
+// If operations follow each other more closely than that margin, Run keeps one
+// CPU busy. It yields while polling only if GOMAXPROCS was 1 at the start.
 func (p *Pacer) Run(ctx context.Context, s Schedule, do func()) Result {
 	clock := newSystemClock(ctx)
 	r := p.run(clock, s, do)
@@ -67,7 +65,7 @@ func (p *Pacer) Run(ctx context.Context, s Schedule, do func()) Result {
 	return r
 }
 
-// A clock is what a run waits by: the system's, or a test's.
+// A clock is the time source of a run: the system's, or a test's.
 type clock interface {
 	// now returns the time since the start.
 	now() time.Duration
@@ -75,7 +73,7 @@ type clock interface {
 	sleep(d time.Duration)
 	// pause is called between two readings of now while waiting.
 	pause()
-	// cancelled reports whether the run is to end.
+	// cancelled reports whether the run should end.
 	cancelled() bool
 }
 
@@ -92,7 +90,7 @@ func (p *Pacer) run(c clock, s Schedule, do func()) Result {
 			return r
 		}
 		if invariant.Enabled && due < latest {
-			panic(fmt.Sprintf("latency: Pacer.Run: operation %d is due at %v, the one before at %v: the schedule must not go back", r.Done, due, latest))
+			panic(fmt.Sprintf("latency: Pacer.Run: operation %d is due at %v, the one before at %v; due times must not decrease", r.Done, due, latest))
 		}
 		latest = due
 		if p.Deadline > 0 && due >= p.Deadline {
@@ -126,8 +124,8 @@ func (p *Pacer) run(c clock, s Schedule, do func()) Result {
 	}
 }
 
-// drain counts the operations that will not run: the one due at due and those
-// that follow it in s, as far as they were due by end.
+// drain counts the operations that will not run: the one due at due, and those
+// that follow it in s and were due by end.
 func (r *Result) drain(q *line, s Schedule, due, end time.Duration) {
 	for ok := true; ok && due <= end; due, ok = s.Next() {
 		r.MaxBacklog = max(r.MaxBacklog, q.behind(r.Due, due))
@@ -137,26 +135,27 @@ func (r *Result) drain(q *line, s Schedule, due, end time.Duration) {
 	r.MaxBacklog = max(r.MaxBacklog, r.Backlog)
 }
 
-// maxMargin is the longest time before an operation is due that is spent
-// reading the clock.
+// maxMargin is the longest time spent polling the clock before an operation is
+// due.
 const maxMargin = 4 * time.Millisecond
 
 // A waiter waits for due times. One goroutine uses it.
 type waiter struct {
 	clock
-	// margin is how long before the due time a sleep is to end: the longest
-	// oversleep of late, at most maxMargin.
+	// margin is how long before the due time a sleep should end: the longest
+	// recent oversleep, at most maxMargin.
 	margin time.Duration
 }
 
-// until waits until due, unless the run is cancelled, and returns the time.
+// until waits until due, unless the run is cancelled, and returns the current
+// time.
 func (w *waiter) until(due time.Duration) time.Duration {
 	now := w.now()
 	for due-now > w.margin && !w.cancelled() {
 		wake := due - w.margin
 		w.sleep(wake - now)
 		now = w.now()
-		// Up at once, down by an eighth of the difference.
+		// The margin grows at once and shrinks by an eighth of the difference.
 		over := max(now-wake, 0)
 		w.margin = min(max(over, w.margin-(w.margin-over)/8), maxMargin)
 	}
@@ -167,8 +166,8 @@ func (w *waiter) until(due time.Duration) time.Duration {
 	return now
 }
 
-// A line remembers when operations began, as far as that tells how many others
-// waited. Its memory is bounded: when it is full it keeps every second entry.
+// A line remembers when operations began, to tell how many others waited. Its
+// memory is bounded: when it is full it keeps every second entry.
 type line struct {
 	began       [lineLength]time.Duration // ring: when operation i began, at i/stride%lineLength
 	stride      int64                     // operations per entry
@@ -179,7 +178,7 @@ const lineLength = 1024
 
 // begin notes that operation i begins.
 func (q *line) begin(i int64, now time.Duration) {
-	if q.first == q.next { // empty: whole precision again
+	if q.first == q.next { // empty: back to full precision
 		q.stride, q.first, q.next = 1, i, i
 	}
 	if i%q.stride != 0 {
@@ -207,9 +206,9 @@ func (q *line) thin() {
 	}
 }
 
-// behind returns how many of the operations before i, due at due, began at
-// that time or later, but for the first of these: when the first began, i and
-// those between them were due and waited.
+// behind returns how many of the operations before i, which is due at due,
+// began at that time or later, less one: when the first of these began, i and
+// those in between were due and waiting.
 func (q *line) behind(i int64, due time.Duration) int64 {
 	for q.first < q.next && q.began[q.first%lineLength] < due {
 		q.first++
@@ -225,7 +224,7 @@ type systemClock struct {
 	start time.Time
 	done  <-chan struct{}
 	timer *time.Timer
-	alone bool // there is one P: others run only while this goroutine yields
+	alone bool // there is one P, so others run only when this goroutine yields
 }
 
 func newSystemClock(ctx context.Context) *systemClock {

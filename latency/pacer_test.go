@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// fakeClock advances by what reading it takes and by the time slept, plus
+// fakeClock advances by the cost of reading it, by the time slept plus
 // oversleep, and by what operations add to it.
 type fakeClock struct {
 	at        time.Duration
@@ -37,7 +37,7 @@ func (c *fakeClock) cancelled() bool { return c.cancelAt > 0 && c.at >= c.cancel
 
 func newPacer() *Pacer { return &Pacer{Response: NewRecorder(), Service: NewRecorder()} }
 
-// The full size of the bar: 100,000 operations a second for 10 s, one of which
+// This runs at full size: 100,000 operations a second for 10 s, one of which
 // stalls for 50 ms.
 func TestStallShowsInResponseTimeOnly(t *testing.T) {
 	const count, stall = 1_000_000, 50 * time.Millisecond
@@ -71,8 +71,8 @@ func TestStallShowsInResponseTimeOnly(t *testing.T) {
 	}
 }
 
-// The system's clock, at the full rate for a shorter time. What is asserted
-// holds on a machine that is busy with other things.
+// This uses the system's clock, at the full rate for a shorter time. The
+// assertions hold on a busy machine.
 func TestPacerAccountsForAll(t *testing.T) {
 	const rate = 100_000
 	count := int64(rate)
@@ -133,8 +133,8 @@ func (s *times) Next() (time.Duration, bool) {
 	return due, true
 }
 
-// Random schedules, operations, deadlines and cancellations against a
-// simulation that knows all times.
+// TestPacerAgainstModel runs random schedules, operations, deadlines and
+// cancellations against a simulation that knows all times.
 func TestPacerAgainstModel(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -193,8 +193,8 @@ func simulate(due, began []time.Duration, counted int64) (backlog int64, late ti
 	return max(backlog, counted-int64(len(began))), late
 }
 
-// Sleeps that end late make the margin grow, so that operations begin on time
-// nevertheless; where sleeps are good, most of the waiting is asleep.
+// Late sleeps make the margin grow, so operations still begin on time. With
+// punctual sleeps, most of the waiting is asleep.
 func TestMarginFollowsOversleep(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []time.Duration{time.Microsecond, 100 * time.Microsecond, 2 * time.Millisecond} {
@@ -222,7 +222,7 @@ func TestPacerStopsWithContext(t *testing.T) {
 	if r.Done != 100 || r.Due != r.Done+r.Backlog {
 		t.Errorf("%+v after a cancellation in operation 100", r)
 	}
-	// An operation that is an hour away does not hold up the end.
+	// An operation an hour away does not delay the end.
 	ctx, cancel = context.WithCancel(context.Background())
 	time.AfterFunc(time.Millisecond, cancel)
 	s := times{time.Hour}
@@ -283,7 +283,7 @@ func TestScheduleThatGoesBackIsRefused(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a schedule that goes back was accepted")
+			t.Error("a schedule with decreasing due times was accepted")
 		}
 	}()
 	s := times{2, 1}

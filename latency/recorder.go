@@ -13,30 +13,30 @@ import (
 
 // A Recorder collects durations from any number of goroutines. It keeps one
 // shard for each P of the Go scheduler (there are GOMAXPROCS of them), about
-// 280 KB each. Create one with [NewRecorder]; it must not be copied.
+// 280 KB each. Create one with [NewRecorder]; the zero value is not usable, and
+// a Recorder must not be copied.
 //
-// A Record that happens before a Snapshot is in it.
+// A Snapshot includes every Record that happens before it.
 type Recorder struct {
-	// table publishes the shards, one per P. Shards are only ever added to a
-	// table by replacing it; Reset replaces all.
+	// table publishes the shards, one per P. To add shards, grow replaces the
+	// table; Reset replaces all shards.
 	table atomic.Pointer[[]*shard]
 	// mu guards the replacement of table.
 	mu sync.Mutex
 }
 
-// A shard is what one P recorded. The goroutine pinned to that P is its only
-// writer; Snapshot reads beside it, atomically. A shard fills whole pages, so
-// no two share a cache line.
+// A shard holds the durations of one P. The goroutine pinned to that P is its
+// only writer; Snapshot reads it concurrently. A shard fills whole pages, so no
+// two share a cache line.
 type shard struct {
-	// v-min < width holds for every v that needs no more than its bucket and
-	// the sum updated. width is 0 while values are kept as they are, which
-	// sends each of them the long way; later it is max-min+1.
+	// v-min < width holds for every v that only updates its bucket and the sum.
+	// width is 0 while values are kept exactly, which sends all of them down the
+	// slow path; later it is max-min+1.
 	width    uint64
 	min, max uint64
 	sum      uint128
-	// exact holds the first exactLimit values; kept counts them, and stands
-	// at exactLimit+1 when there were more. Storing kept publishes the value
-	// below it.
+	// exact holds the first exactLimit values. kept counts them, and stays at
+	// exactLimit+1 once there are more. Storing kept publishes the value below it.
 	kept   uint64
 	exact  [exactLimit]uint64
 	counts [numBuckets]uint64
@@ -57,8 +57,8 @@ func newShards(n int) []*shard {
 	return shards
 }
 
-// Record adds one duration. Below 0 it counts as 0, above [Max] as Max. It
-// does not block, and allocates only on a P that GOMAXPROCS has added since
+// Record adds one duration. Below 0 it counts as 0, above [Max] as Max. It does
+// not block. It allocates only on a P that GOMAXPROCS has added since
 // NewRecorder or Reset.
 func (r *Recorder) Record(d time.Duration) {
 	v := uint64(d)
@@ -79,8 +79,8 @@ func (r *Recorder) Record(d time.Duration) {
 	procpin.Unpin()
 }
 
-// widen prepares s for a value that is out of its range, or that it keeps as
-// it is, and returns that value.
+// widen prepares s for a value that is out of its range or kept exactly, and
+// returns that value.
 func (s *shard) widen(d time.Duration) uint64 {
 	v := clamp(d)
 	atomic.StoreUint64(&s.min, min(atomic.LoadUint64(&s.min), v))
@@ -96,7 +96,7 @@ func (s *shard) widen(d time.Duration) uint64 {
 	return v
 }
 
-// grow adds shards for Ps that have none.
+// grow adds the missing shards of new Ps.
 func (r *Recorder) grow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,8 +109,8 @@ func (r *Recorder) grow() {
 	r.table.Store(&grown)
 }
 
-// Reset forgets everything recorded before it. A Record that runs beside Reset
-// is forgotten or kept, as a whole. Reset allocates new shards.
+// Reset forgets everything recorded before it. A concurrent Record is kept or
+// forgotten as a whole. Reset allocates new shards.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,10 +118,9 @@ func (r *Recorder) Reset() {
 	r.table.Store(&shards)
 }
 
-// Snapshot returns all that was recorded since NewRecorder or the last Reset.
-// A Record that runs beside Snapshot may be in it or not; where such a one is
-// caught half done, the mean may miss it by as much as the buckets' width
-// allows.
+// Snapshot returns everything recorded since NewRecorder or the last Reset. It
+// may or may not include a concurrent Record; if it catches one half done, the
+// mean may be off by that value's bucket width.
 func (r *Recorder) Snapshot() *Histogram {
 	shards := *r.table.Load()
 	if h := exactSnapshot(shards); h != nil {
@@ -140,8 +139,7 @@ func (r *Recorder) Snapshot() *Histogram {
 	return h
 }
 
-// exactSnapshot returns the values as they were recorded, or nil if there are
-// too many for that.
+// exactSnapshot returns the exact values, or nil if there are too many.
 func exactSnapshot(shards []*shard) *Histogram {
 	h := new(Histogram)
 	for _, s := range shards {

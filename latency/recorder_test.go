@@ -16,8 +16,8 @@ func TestRecordAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Many goroutines record while another takes snapshots: snapshots are
-// consistent and do not lose what earlier ones had, and the last one holds every record.
+// Many goroutines record while another takes snapshots. Snapshots are consistent, include everything in earlier ones,
+// and the last one holds every record.
 func TestConcurrentRecordsAreAllCounted(t *testing.T) {
 	const goroutines = 8
 	records := 200_000
@@ -42,7 +42,7 @@ func TestConcurrentRecordsAreAllCounted(t *testing.T) {
 	reader.Go(func() {
 		for last := uint64(0); ; {
 			h := r.Snapshot()
-			// One record a P may be among the exact values, not yet in a bucket.
+			// One record per P may be among the exact values but not yet in a bucket.
 			if h.Count()+4 < last {
 				t.Errorf("a snapshot of %d records after one of %d", h.Count(), last)
 			}
@@ -84,7 +84,7 @@ func consistent(t *testing.T, h *Histogram) {
 	}
 }
 
-// The limit of exact values holds over all shards together.
+// The limit of exact values applies to all shards together.
 func TestExactAcrossShards(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, n := range []int{exactLimit, exactLimit + 4} {
@@ -145,7 +145,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Records beside Reset are kept or forgotten, never more than were made.
+// Records concurrent with Reset are kept or forgotten, never duplicated.
 func TestResetBesideRecord(t *testing.T) {
 	r := NewRecorder()
 	var writers sync.WaitGroup

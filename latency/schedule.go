@@ -8,20 +8,20 @@ import (
 
 // A Schedule says when operations are due. One goroutine uses it.
 type Schedule interface {
-	// Next returns when the next operation is due, counted from the start;
-	// due times must not decrease. ok is false when there is none left.
-	// Pacer.Run calls Next right before it waits for and runs that operation,
-	// never ahead, so Next may prepare it.
+	// Next returns when the next operation is due, counted from the start; due
+	// times must not decrease. ok is false if there are none left. Pacer.Run calls
+	// Next right before it waits for and runs that operation, never ahead, so Next
+	// may prepare it.
 	Next() (due time.Duration, ok bool)
 }
 
-// Every returns the schedule of count operations at a constant rate per
-// second: operation i is due at i/rate, rounded down to a nanosecond, for i
-// from 0. Each due time is computed from i, so rounding does not add up. Every
+// Every returns the schedule of count operations at a constant rate per second:
+// operation i is due at i/rate, rounded down to a nanosecond, for i from 0.
+// Each due time is computed from i, so rounding errors do not accumulate. Every
 // panics unless 0 < rate <= 1e9 and count >= 0.
 func Every(rate float64, count int64) Schedule {
 	if !(rate > 0 && rate <= 1e9) || count < 0 {
-		panic(fmt.Sprintf("latency: Every: rate %v, count %d: want a rate above 0 and up to 1e9 per second, and a count of 0 or more", rate, count))
+		panic(fmt.Sprintf("latency: Every: rate %v, count %d; want a rate above 0 and up to 1e9 per second, and a count of 0 or more", rate, count))
 	}
 	// rate is numerator/2^shift, exactly: a float64 has 53 bits.
 	numerator, shift := rate, 0

@@ -2,8 +2,8 @@ package latency
 
 import "math/bits"
 
-// uint128 is a sum of nanoseconds. 64 bits hold 584 years, which a service
-// with many waiting requests collects in days.
+// uint128 is a sum of nanoseconds. 64 bits hold 584 years, which a service with
+// many waiting requests accumulates in days.
 type uint128 struct{ hi, lo uint64 }
 
 func mul128(a, b uint64) uint128 {
@@ -21,7 +21,7 @@ func (a uint128) less(b uint128) bool {
 	return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo
 }
 
-// between returns a, or the nearest of the bounds if a is beyond them.
+// between returns a limited to the range from least to most.
 func (a uint128) between(least, most uint128) uint128 {
 	switch {
 	case a.less(least):
@@ -39,7 +39,7 @@ func (a uint128) div(n uint64) uint64 {
 	return q
 }
 
-// len returns the number of bits that a needs.
+// len returns the number of significant bits in a.
 func (a uint128) len() int {
 	if a.hi > 0 {
 		return 64 + bits.Len64(a.hi)
@@ -47,7 +47,7 @@ func (a uint128) len() int {
 	return bits.Len64(a.lo)
 }
 
-// shl returns a shifted left by n bits; what leaves at the top is lost.
+// shl returns a shifted left by n bits; overflow is lost.
 func (a uint128) shl(n int) uint128 {
 	if n >= 64 {
 		return uint128{a.lo << (n - 64), 0}

@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// A Window tells what a [Recorder] got since it was asked last, over and over
-// again and without allocating: what a monitor shows of a program that goes on.
-// Create one with [Recorder.Window]. Its methods must not run beside each other;
-// they may run beside those of the Recorder.
+// A Window reports what a [Recorder] recorded since the last call, repeatedly
+// and without allocating: for a monitor of a running program. Create one with
+// [Recorder.Window]; it must not be copied. Its methods must not run
+// concurrently with each other, but may with those of the Recorder.
 type Window struct {
 	r    *Recorder
-	seen [numBuckets]uint64 // as of the last time
-	now  [numBuckets]uint64 // what was added since, while Next runs
+	seen [numBuckets]uint64 // at the last call
+	now  [numBuckets]uint64 // added since, while Next runs
 	// from and to bound the buckets that ever had a count.
 	from, to int
 }
 
-// Window returns a window that begins now. It takes about 530 KB.
+// Window returns a window that begins now. It occupies about 530 KB.
 func (r *Recorder) Window() *Window {
 	w := &Window{r: r, from: numBuckets}
 	w.turn()
 	return w
 }
 
-// Next stores in to, for each of the shares q (0.99 for the 99th percentile,
-// ascending), the value below which that share of the durations lies that were
-// recorded since the last call, or since the window began; and returns their
-// number. Where it is 0, to is left as it is. Values are known to 1 part in
-// 2,048 of themselves. What is recorded beside Next belongs to this window or
-// to the next. Next panics unless every q is from 0 to 1 and to is as long as q.
+// Next stores in to, for each fraction in q (0.99 for the 99th percentile,
+// ascending), the value below which that fraction of the durations since the
+// last call lies, and returns the number of durations. The first window begins
+// at Recorder.Window. If the number is 0, to is unchanged. Values are accurate
+// to 1 part in 2,048. A Record concurrent with Next belongs to this window or
+// the next. Next panics unless every q is from 0 to 1 and to is as long as q.
 func (w *Window) Next(q []float64, to []time.Duration) (count uint64) {
 	if len(q) != len(to) {
-		panic("latency: Window.Next: as many shares as places for them are needed")
+		panic("latency: Window.Next: q and to differ in length; want one place for each fraction")
 	}
 	for i, share := range q {
 		if !(share >= 0 && share <= 1) || i > 0 && share < q[i-1] {
-			panic("latency: Window.Next: shares from 0 to 1 are needed, in ascending order")
+			panic("latency: Window.Next: want fractions from 0 to 1, in ascending order")
 		}
 	}
 	count = w.turn()
@@ -55,8 +55,8 @@ func (w *Window) Next(q []float64, to []time.Duration) (count uint64) {
 	return count
 }
 
-// turn closes the window and begins the next. After a Reset the counts of the
-// Recorder are smaller than before; all of them are new then.
+// turn closes the window and begins the next. After a Reset the Recorder's
+// counts are smaller than before; then all of them are new.
 func (w *Window) turn() (count uint64) {
 	shards := *w.r.table.Load()
 	for _, s := range shards {
@@ -65,7 +65,7 @@ func (w *Window) turn() (count uint64) {
 		}
 	}
 	if w.from >= w.to {
-		return 0 // nothing ever
+		return 0 // nothing was ever recorded
 	}
 	now, seen := w.now[w.from:w.to], w.seen[w.from:w.to]
 	clear(now)

@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// TestWindow: each window has what was recorded since the one before, within
-// the width of a bucket of the exact quantiles.
+// TestWindow checks that each window has the durations recorded since the
+// previous one, with quantiles within a bucket's width of the exact ones.
 func TestWindow(t *testing.T) {
 	r := NewRecorder()
 	r.Record(time.Hour) // before the window
@@ -47,7 +47,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowLosesNothing: what is recorded beside Next is in one window.
+// TestWindowLosesNothing checks that a record concurrent with Next is in
+// exactly one window.
 func TestWindowLosesNothing(t *testing.T) {
 	r := NewRecorder()
 	w := r.Window()

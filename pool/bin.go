@@ -7,25 +7,25 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A bin holds up to 64 objects. The P whose id is its index, its owner, fills
-// and empties it pinned; one other goroutine at a time, the thief, may take from
-// it.
+// A bin holds up to 64 objects. Its owner, the P whose id is its index, fills
+// and empties it while pinned. One other goroutine at a time, the thief, may
+// take from it.
 //
 // A set bit of full says that the slot holds an object. Whoever clears the bit
-// has the object, and then empties the slot. For the owner this happens before
-// its next push. The thief may be slower: it marks the slot in taken before it
-// clears full, and clears taken when it is done. The owner fills a slot that is
-// in neither, and reads full first: so it cannot miss both marks of the thief.
+// has the object and then empties the slot. The owner does so before its next
+// push. The thief may be slower: it marks the slot in taken before it clears
+// full, and clears taken when it is done. The owner fills a slot that is in
+// neither, and reads full first, so it cannot miss both of the thief's marks.
 type bin[T any] struct {
 	_     [cacheLine]byte
-	full  atomic.Uint64 // publishes slots to who clears their bit
+	full  atomic.Uint64 // publishes slots to whoever clears their bit
 	taken atomic.Uint64 // stored by the thief; publishes the emptied slot to the owner
 	count
 	slots [64]*T
 }
 
-// push keeps x, unless the first depth slots are in use. The caller is pinned
-// to the owner.
+// push keeps x unless the first depth slots are in use. The caller is pinned to
+// the owner.
 func (b *bin[T]) push(x *T, depth int) bool {
 	used := b.full.Load()
 	used |= b.taken.Load()
@@ -38,8 +38,8 @@ func (b *bin[T]) push(x *T, depth int) bool {
 	return true
 }
 
-// pop takes an object. It returns nil if there is none, and may do so if a
-// thief interferes. The caller is pinned to the owner.
+// pop takes an object, or returns nil if there is none; it may also return nil
+// if a thief interferes. The caller is pinned to the owner.
 func (b *bin[T]) pop() *T {
 	full := b.full.Load()
 	i := bits.Len64(full) - 1
@@ -49,12 +49,12 @@ func (b *bin[T]) pop() *T {
 	x := b.slots[i&63]
 	b.slots[i&63] = nil
 	if invariant.Race {
-		b.taken.Or(0) // shows the detector that the owner's next push comes after
+		b.taken.Or(0) // shows the race detector that the owner's next push comes after
 	}
 	return x
 }
 
-// steal takes an object, or returns nil. The caller holds what makes it the
+// steal takes an object, or returns nil. The caller must ensure that it is the
 // only thief.
 func (b *bin[T]) steal() *T {
 	for {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBinConserves lets thieves at a bin while its owner fills and empties it:
-// every object is in one place at a time, and all are there in the end.
+// TestBinConserves runs thieves against a bin while its owner fills and empties
+// it. Every object is in one place at a time, and none is missing at the end.
 func TestBinConserves(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const objects, rounds, thieves = 100, 30000, 3 // the thieves take turns
@@ -73,13 +73,13 @@ func TestBinConserves(t *testing.T) {
 	}
 }
 
-// FuzzPool replays a schedule of operations on each kind against a model: the
-// sets of objects that are held and that may be idle.
+// FuzzPool replays a schedule of operations on each kind of pool against a
+// model: the sets of objects that are held and that may be idle.
 func FuzzPool(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 2, 0, 3, 0, 4, 0, 1})
 	f.Add([]byte("get put discard warm collect"))
 	f.Fuzz(func(t *testing.T, schedule []byte) {
-		schedule = schedule[:min(len(schedule), 2000)] // more would only take long
+		schedule = schedule[:min(len(schedule), 2000)] // more only takes longer
 		for name, cfg := range kinds(20) {
 			p := New(cfg)
 			var held []*owned

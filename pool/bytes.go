@@ -9,8 +9,8 @@ import (
 )
 
 // The size classes of [Bytes] are the powers of two from MinBytes to MaxBytes
-// with three steps between neighbours: 64, 80, 96, 112, 128, 160, and so on. A
-// buffer above 64 bytes wastes less than a fifth of itself.
+// with three steps in between: 64, 80, 96, 112, 128, 160, and so on. A buffer
+// above 64 bytes wastes less than a fifth of its size.
 const (
 	MinBytes = 64
 	MaxBytes = 32 << 20
@@ -21,14 +21,13 @@ const (
 	maxShift   = 25 // log2 of MaxBytes
 	numClasses = (maxShift-minShift)*4 + 1
 
-	// cachedBytes bounds what one P keeps of a class at hand, if that leaves
-	// it more than two buffers.
+	// cachedBytes bounds the bytes of one class in a P's stack, but always allows
+	// two buffers.
 	cachedBytes = 4 << 20
 )
 
-// Bytes is a pool of byte buffers in size classes. Idle buffers are kept as
-// those of a Cached pool are. It is made by [NewBytes], used through the
-// pointer, and not copied.
+// Bytes is a pool of byte buffers in size classes. It keeps idle buffers like a
+// Cached pool. Make one with [NewBytes]; it must not be copied.
 type Bytes struct {
 	// Set up by NewBytes; each synchronizes what it holds.
 	classes  [numClasses]bytesClass
@@ -54,9 +53,8 @@ func NewBytes() *Bytes {
 	return p
 }
 
-// Get returns a buffer of length n, whose contents are unspecified and whose
-// capacity is that of the smallest class that holds n. Above MaxBytes it is an
-// ordinary allocation.
+// Get returns a buffer of length n with unspecified contents. Its capacity is
+// the smallest class that holds n. Above MaxBytes it is an ordinary allocation.
 func (p *Bytes) Get(n int) []byte {
 	if uint(n) > MaxBytes {
 		return p.getOversize(n)
@@ -103,10 +101,10 @@ func (p *Bytes) getOversize(n int) []byte {
 	return make([]byte, n)
 }
 
-// Put gives b back, which is what Get returned or b[:n] of it. Anything else is
-// misuse, such as b[n:] or what append made of b: debug and race builds panic,
-// others discard it if its capacity is no class. Oversize buffers are left to
-// the collector.
+// Put gives b back; b must be a buffer that Get returned, or b[:n] of one.
+// Anything else is misuse, such as b[n:] or the result of append to b: debug
+// and race builds panic, others discard it if its capacity is not that of a
+// class. Oversize buffers are left to the collector.
 func (p *Bytes) Put(b []byte) {
 	if cap(b) > MaxBytes {
 		return
@@ -150,8 +148,7 @@ func (p *Bytes) Warm(n, count int) {
 	}
 }
 
-// Held lists the buffers that were taken and not given back, as [Pool.Held]
-// does.
+// Held lists the buffers that were taken and not given back, like [Pool.Held].
 func (p *Bytes) Held() []Held {
 	if !invariant.Enabled {
 		return nil
@@ -177,7 +174,7 @@ func classOf(n int) int {
 	if n <= MinBytes {
 		return 0
 	}
-	// The two bits below the leading one of n-1 tell the step.
+	// The two bits below the leading one of n-1 select the step.
 	m := uint(n - 1)
 	shift := bits.Len(m) - 3
 	return (shift+2-minShift)*4 + int(m>>shift)&3 + 1

@@ -26,7 +26,7 @@ func TestClasses(t *testing.T) {
 				t.Errorf("classOf(%d) = %d, want %d", size+1, got, i+1)
 			}
 			if next := classSize(i + 1); (next-size)*5 > next {
-				t.Errorf("from %d to %d is more than a fifth", size, next)
+				t.Errorf("from %d to %d wastes more than a fifth", size, next)
 			}
 		}
 	}
@@ -37,7 +37,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestBytesNeverShares fills every buffer with its holder's number.
+// TestBytesNeverShares fills every buffer with its holder's number and checks
+// that nobody else writes to it.
 func TestBytesNeverShares(t *testing.T) {
 	p := NewBytes()
 	var wg sync.WaitGroup

@@ -10,18 +10,18 @@ import (
 )
 
 // A cache holds the idle objects of a Cached pool: a stack for each P, and a
-// depot for what the stacks cannot hold.
+// depot for objects that do not fit on the stacks.
 //
 // Each garbage collection ages it: the stacks in use become the victims, the
-// victims of the collection before are dropped with all they hold, and the
-// depot drops what nobody needed in between. Only the P that owns a stack
-// touches it, and only pinned, whether it is in use or a victim; so nothing
-// waits for anybody. A pinned section cannot span a collection, which stops
-// the world: it sees at most one aging. Therefore a generation that became
-// victims at one aging is no longer counted in when the next one begins.
+// victims of the previous collection are dropped with all they hold, and the
+// depot drops objects that nobody needed since. Only the P that owns a stack
+// touches it, and only while pinned, whether the stack is in use or a victim;
+// so nobody waits. A pinned section cannot span a collection, which stops the
+// world, so it sees at most one aging. Therefore nobody still counts in a
+// generation that became victims at one aging when the next one begins.
 //
-// In race builds depth is 0 and the depot holds everything, as the detector
-// cannot see that a P hands its stack on to the next goroutine it runs.
+// In race builds depth is 0 and the depot holds everything, because the
+// detector cannot see that a P hands its stack to the next goroutine it runs.
 type cache[T any] struct {
 	depth uintptr // objects a stack may hold; set by init
 	procs int     // stacks in a generation, 1 or more; set by init
@@ -29,8 +29,8 @@ type cache[T any] struct {
 	depot[T]
 	armed bool // guarded by mu: a collection will call age
 
-	// A generation is an array of procs stacks; these are the first stacks of
-	// two. Both are written under mu and read by anyone pinned.
+	// A generation is an array of procs stacks; these point to the first stack of
+	// two generations. Both are written under mu and read by anyone pinned.
 	local  atomic.Pointer[stack[T]]
 	victim atomic.Pointer[stack[T]]
 }
@@ -39,7 +39,7 @@ type cache[T any] struct {
 const maxDepth = 64
 
 // A stack is owned by the P whose id is its index. Other goroutines read the
-// counts, private and n, for statistics, and get some value that was written.
+// counts, private and n for statistics, and get some value that was written.
 type stack[T any] struct {
 	_       [cacheLine]byte
 	private *T // one more idle object, for a Get that follows a Put (BenchmarkCached/burst=1)
@@ -48,8 +48,8 @@ type stack[T any] struct {
 	slots [maxDepth]*T // slots[:n] hold idle objects, the rest is nil
 }
 
-// cacheLine separates what different Ps write: two lines of 64 bytes, as
-// processors fetch them in pairs.
+// cacheLine separates fields that different Ps write: two lines of 64 bytes,
+// because processors fetch them in pairs.
 const cacheLine = 128
 
 func (c *cache[T]) init(depth int) {
@@ -60,8 +60,8 @@ func (c *cache[T]) init(depth int) {
 	}
 }
 
-// procs is the number of Ps to provide for. Should GOMAXPROCS be raised beyond
-// it later, the additional Ps use the depot.
+// procs is the number of Ps to provide for. If GOMAXPROCS later rises beyond
+// it, the additional Ps use the depot.
 func procs() int { return max(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }
 
 // mine returns the stack of the P with the given id, or nil if there is none.
@@ -89,8 +89,8 @@ func (s *stack[T]) pop() *T {
 	return x
 }
 
-// push keeps x, unless there are depth objects in slots already. The caller is
-// pinned to the owner.
+// push keeps x unless slots already holds depth objects. The caller is pinned
+// to the owner.
 func (s *stack[T]) push(x *T, depth uintptr) bool {
 	if s.private == nil {
 		s.private = x
@@ -105,8 +105,8 @@ func (s *stack[T]) push(x *T, depth uintptr) bool {
 	return true
 }
 
-// get returns an idle object, or nil. Pool.Get and Bytes.Get begin as it does,
-// to save a call.
+// get returns an idle object, or nil. Pool.Get and Bytes.Get start with the
+// same code, to save a call.
 func (c *cache[T]) get() *T {
 	pid := procpin.Pin()
 	if s := c.mine(pid); s != nil {
@@ -120,8 +120,8 @@ func (c *cache[T]) get() *T {
 	return c.refill()
 }
 
-// refill is get with an empty stack: it looks into the victims, then fetches a
-// batch from the depot.
+// refill is get with an empty stack: it tries the victims, then fetches a batch
+// from the depot.
 func (c *cache[T]) refill() *T {
 	if c.victim.Load() != nil {
 		if x := c.revive(); x != nil {
@@ -158,15 +158,15 @@ func (c *cache[T]) revive() *T {
 	if x == nil {
 		return nil
 	}
-	// Not counted in the victim: it may be dropped this moment.
+	// Do not count it in the victim, which may be dropped at this moment.
 	c.mu.Lock()
 	c.hit()
 	c.mu.Unlock()
 	return x
 }
 
-// settle puts items from the depot on the P's stack, and back into the depot
-// what does not fit. They are idle before and after and count for nothing.
+// settle puts items from the depot on the P's stack and returns the rest to the
+// depot. They stay idle, so no counter changes.
 func (c *cache[T]) settle(items []*T) {
 	pid := procpin.Pin()
 	if s := c.mine(pid); s != nil {
@@ -183,7 +183,7 @@ func (c *cache[T]) settle(items []*T) {
 	}
 }
 
-// spill is put with a full stack: it moves half of it to the depot.
+// spill is put with a full stack: it moves half of the stack to the depot.
 func (c *cache[T]) spill(x *T) {
 	if c.local.Load() == nil && c.depth > 0 {
 		c.start()
@@ -238,8 +238,8 @@ func (c *cache[T]) start() {
 // arm makes the next garbage collection call age. The caller holds mu.
 //
 // The sentinel is unreachable at once. A collection that is marking when it is
-// allocated spares it; so between two agings at least one marking phase begins,
-// which stops the world.
+// allocated spares it, so at least one marking phase, which stops the world,
+// begins between two agings.
 func (c *cache[T]) arm() {
 	if c.armed {
 		return
@@ -253,7 +253,7 @@ func (c *cache[T]) arm() {
 }
 
 // A sentinel holds a pointer so that it is not allocated together with other
-// tiny objects, which would keep it alive.
+// tiny objects, which could keep it alive.
 type sentinel struct{ _ *byte }
 
 // age runs after a garbage collection.
@@ -274,7 +274,7 @@ func (c *cache[T]) age() {
 	}
 }
 
-// addTo adds the figures of c, whose objects have size bytes, to s.
+// addTo adds the figures of c, whose objects are size bytes each, to s.
 func (c *cache[T]) addTo(s *Stats, t *tally, size int64) {
 	c.mu.Lock()
 	sum, idle := c.count, len(c.items)

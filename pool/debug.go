@@ -11,12 +11,13 @@ import (
 
 // Held is an object that was taken from a pool and not given back.
 type Held struct {
-	Where string        // who took it: the calling functions, one a line, innermost first, at most three
+	Where string        // who took it: up to three calling functions, one a line, innermost first
 	Age   time.Duration // how long ago
 	Lost  bool          // it became unreachable and can no longer be given back
 }
 
-// String returns one line: how long ago and the innermost function.
+// String returns one line: how long the object has been held and the innermost
+// function.
 func (h Held) String() string {
 	what := "held for"
 	if h.Lost {
@@ -27,7 +28,8 @@ func (h Held) String() string {
 }
 
 // A tracker knows every object of a pool, whether it is held or idle, and who
-// did that. It does not keep objects alive. It exists in debug and race builds.
+// took it or gave it back. It does not keep objects alive. It exists in debug
+// and race builds.
 type tracker[T any] struct {
 	name   string // of the type with Get and Put, for messages; set by init
 	layout layout // of T; set by init
@@ -47,7 +49,7 @@ type record[T any] struct {
 	poisoned bool
 	at       time.Time
 	callers  [3]uintptr
-	saved    T // what the object was before it was poisoned
+	saved    T // the object as it was before poisoning
 }
 
 func (r *record[T]) where() string {
@@ -71,7 +73,7 @@ func (t *tracker[T]) init(name string) {
 	t.layout.fill(view(&t.mask))
 }
 
-// create takes note of a new object of size bytes, which is idle until take.
+// create records a new object of size bytes, which is idle until take.
 func (t *tracker[T]) create(x *T, size int) {
 	key, r := address(x), &record[T]{size: size}
 	t.mu.Lock()
@@ -91,8 +93,8 @@ func (t *tracker[T]) create(x *T, size int) {
 	}, r)
 }
 
-// gone keeps the record of an object that was held when it was collected. The
-// caller holds mu.
+// gone keeps the record of an object that was collected while held. The caller
+// holds mu.
 func (t *tracker[T]) gone(r *record[T]) {
 	if !r.held {
 		return
@@ -103,8 +105,8 @@ func (t *tracker[T]) gone(r *record[T]) {
 	t.lost = append(t.lost, r)
 }
 
-// take checks that nobody wrote to x since it was given back, undoes the
-// poisoning and notes the holder. buf is the memory of a byte buffer.
+// take checks that nobody wrote to x since it was given back, removes the
+// poison and records the holder. buf is the memory of a byte buffer.
 func (t *tracker[T]) take(x *T, buf []byte) {
 	t.mu.Lock()
 	r := t.known[address(x)]
@@ -126,7 +128,7 @@ func (t *tracker[T]) take(x *T, buf []byte) {
 	t.mu.Unlock()
 }
 
-// giveBack checks that x is held, and has size bytes as it had when created.
+// giveBack checks that x is held and still has its original size of size bytes.
 func (t *tracker[T]) giveBack(x *T, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,16 +144,16 @@ func (t *tracker[T]) giveBack(x *T, size int) {
 	t.note(r)
 }
 
-// note records the caller of the exported method three frames up. The caller
-// holds mu.
+// note records the caller of the exported method three frames up. The caller of
+// note holds mu.
 func (t *tracker[T]) note(r *record[T]) {
 	r.at = time.Now()
 	r.callers = [3]uintptr{}
 	runtime.Callers(4, r.callers[:])
 }
 
-// poison makes an idle object unusable until take. The poisoned buf may be
-// anything; a T loses its pointers and gets improbable numbers.
+// poison makes an idle object unusable until take. buf may get any bytes; a T
+// loses its pointers and gets improbable numbers.
 func (t *tracker[T]) poison(x *T, buf []byte) {
 	t.mu.Lock()
 	r := t.known[address(x)]
@@ -165,8 +167,7 @@ func (t *tracker[T]) poison(x *T, buf []byte) {
 	r.poisoned = true
 }
 
-// damage returns the offset of the first byte that is not as poison left it,
-// or -1.
+// damage returns the offset of the first byte that changed since poison, or -1.
 func (t *tracker[T]) damage(x *T, buf []byte) int {
 	if buf != nil {
 		return slices.IndexFunc(buf, func(c byte) bool { return c != poisonByte })
@@ -174,7 +175,7 @@ func (t *tracker[T]) damage(x *T, buf []byte) int {
 	return t.layout.differ(view(x), view(&t.mask))
 }
 
-// list returns what Held promises.
+// list implements Held.
 func (t *tracker[T]) list() []Held {
 	t.mu.Lock()
 	defer t.mu.Unlock()

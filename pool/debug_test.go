@@ -63,7 +63,7 @@ func TestUseAfterPutIsDetected(t *testing.T) {
 	buf := b.Get(100)
 	b.Put(buf)
 	buf[99] = 1
-	// Any P's stack may hold it; take until it comes.
+	// Any P's stack may hold it: take until it comes.
 	mustPanic(t, func() {
 		for range 1000 {
 			b.Get(100)
@@ -109,7 +109,7 @@ func TestLeakIsDetected(t *testing.T) {
 		p.Get().n = 1 // and forget it
 	}
 	x = nil
-	eventually(t, "lost objects are noticed", func() bool {
+	eventually(t, "lost objects are reported", func() bool {
 		held = p.Held()
 		lost := 0
 		for _, h := range held {

@@ -23,7 +23,8 @@ func Example() {
 	// 0 in use
 }
 
-// A Bounded pool is back-pressure: no more work begins than it has objects for.
+// A Bounded pool applies back-pressure: work starts only when an object is
+// free.
 func ExamplePool_GetContext() {
 	type job struct{ Scratch [1024]byte }
 	jobs := pool.New(pool.Config[job]{Kind: pool.Bounded, Limit: 1})

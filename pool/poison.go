@@ -2,7 +2,7 @@ package pool
 
 import "reflect"
 
-// poisonByte fills what holds no pointers. Eight of them are an improbable
+// poisonByte fills memory without pointers. Eight of them make an improbable
 // number and, as an address, one that no system maps.
 const poisonByte = 0xdb
 
@@ -12,7 +12,7 @@ func fillPoison(b []byte) {
 	}
 }
 
-// A span is a run of bytes that are all inside fields, without padding.
+// A span is a run of bytes that all belong to fields, without padding.
 type span struct {
 	offset, size uintptr
 	pointers     bool // part of a pointer, string, slice or the like: poisoned to zero
@@ -68,8 +68,8 @@ func (l layout) fill(b []byte) {
 	}
 }
 
-// differ returns the offset of the first byte inside a field in which a and b,
-// the memory of two Ts, differ, or -1.
+// differ returns the offset of the first field byte in which a and b, the
+// memory of two Ts, differ, or -1.
 func (l layout) differ(a, b []byte) int {
 	for _, s := range l {
 		for i := s.offset; i < s.offset+s.size; i++ {

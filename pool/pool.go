@@ -1,27 +1,26 @@
 // Package pool keeps objects and byte buffers for reuse.
 //
-// A [Pool] holds objects of one type; its [Kind] says what becomes of idle
-// ones. Cached objects are given back to the garbage collector when they stay
-// unused for a collection or two, as those of sync.Pool are. Retained ones
-// survive collections, bounded by number and bytes, until they have been idle
-// too long. A bounded pool never has more than a fixed number of objects in
-// existence, and Get waits for one to come back. [Bytes] holds buffers in size
-// classes.
+// A [Pool] holds objects of one type; its [Kind] says what happens to idle ones.
+// Cached objects go back to the garbage collector when they stay unused for a
+// collection or two, like those of sync.Pool. Retained ones survive collections,
+// bounded by number and bytes, until they have been idle too long. A bounded
+// pool never has more than a fixed number of objects in existence, and Get waits
+// for one to come back. [Bytes] holds buffers in size classes.
 //
-// All methods may be called by any number of goroutines. A call to Put
-// synchronizes before the Get that returns the same object. An object belongs
-// to its holder between Get and Put and to the pool afterwards: touching it
-// after Put, putting it twice, or putting what the pool did not hand out is
-// a bug of the caller. Builds with the isobar_debug tag and race builds detect
-// these: they poison idle objects, check the poison before they hand an object
-// out again, panic where Put is wrong, and list who holds what ([Pool.Held]).
-// Other builds do not look.
+// Any number of goroutines may call all methods. A call to Put synchronizes
+// before the Get that returns the same object. An object belongs to its holder
+// between Get and Put and to the pool afterwards: touching it after Put, putting
+// it twice, or putting an object that the pool did not hand out is a bug in the
+// caller. Builds with the isobar_debug tag and race builds detect these bugs:
+// they poison idle objects, check the poison before they hand an object out
+// again, panic on a wrong Put, and list who holds what ([Pool.Held]). Other
+// builds do not check.
 //
 // Statistics are counted per P without synchronization; the isobar_nostats tag
 // compiles the counting out.
 //
 // The package does not free memory by hand, run finalizers on the objects, or
-// pool values: a T is always handled by pointer, so that nothing is boxed.
+// pool values: a T is always handled by pointer, so nothing is boxed.
 package pool
 
 import (
@@ -33,18 +32,18 @@ import (
 	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
-// Kind says what becomes of a pool's idle objects.
+// Kind says what happens to a pool's idle objects.
 type Kind int
 
 const (
 	// Cached objects are evicted when two garbage collections find them
 	// unused. Their number is unbounded.
 	Cached Kind = iota
-	// Retaining keeps up to MaxIdle objects whatever the collector does, and
+	// Retaining keeps up to MaxIdle objects, whatever the collector does, and
 	// evicts those that stay idle for IdleAge.
 	Retaining
-	// Bounded allows at most Limit objects to exist, idle or in use. With all
-	// of them in use, Get waits; whoever waits longest is served first.
+	// Bounded allows at most Limit objects to exist, idle or in use. When all are
+	// in use, Get waits; whoever has waited longest is served first.
 	Bounded
 )
 
@@ -55,18 +54,17 @@ const DefaultMaxIdle = 1024
 type Config[T any] struct {
 	Kind Kind
 
-	// New makes an object when none is idle; nil means new(T). It must not
-	// return nil and must return memory of the Go heap, a different object
-	// each time.
+	// New makes an object when none is idle; nil means new(T). It must return a
+	// different object in the Go heap each time, never nil.
 	New func() *T
 
-	// Reset is called by Put and readies the object for its next holder. Nil
-	// leaves objects as they are put. It must not panic.
+	// Reset is called by Put and prepares the object for its next holder. With
+	// nil, objects stay as they are. It must not panic.
 	Reset func(*T)
 
-	// MaxIdle bounds the idle objects of a Retaining pool; 0 means
-	// DefaultMaxIdle. Part of it is divided among the Ps: when a single P puts
-	// everything, fewer are kept, but not fewer than three quarters.
+	// MaxIdle bounds the idle objects of a Retaining pool; 0 means DefaultMaxIdle.
+	// Part of it is divided among the Ps: if a single P puts everything, the pool
+	// keeps fewer objects, but at least three quarters of MaxIdle.
 	MaxIdle int
 
 	// MaxIdleBytes bounds the memory of a Retaining pool's idle objects; 0
@@ -74,29 +72,28 @@ type Config[T any] struct {
 	// MaxIdleBytes/MaxIdle.
 	MaxIdleBytes int64
 
-	// Size returns the bytes an object occupies, for MaxIdleBytes. Nil means
-	// the size of T itself, without what it points to.
+	// Size returns the bytes an object occupies, for MaxIdleBytes. Nil means the
+	// size of T itself, without the memory it points to.
 	Size func(*T) int64
 
-	// IdleAge is the time after which a Retaining or Bounded pool evicts an
-	// object that nobody took, at the latest after twice as long; 0 means never.
+	// IdleAge is the time after which a Retaining or Bounded pool evicts an object
+	// that nobody took; eviction may take up to twice as long. 0 means never.
 	IdleAge time.Duration
 
-	// Limit is the number of objects that a Bounded pool may have in
-	// existence.
+	// Limit is the number of objects that a Bounded pool may have in existence.
 	Limit int
 }
 
-// A Pool keeps objects of type T for reuse. It is made by [New], used through
-// the pointer, and not copied.
+// A Pool keeps objects of type T for reuse. Make one with [New]; the zero value
+// is not usable. It must not be copied.
 type Pool[T any] struct {
-	// All fields are set by New and only read afterwards; cache, stock and
-	// tally synchronize what they hold.
+	// New sets all fields, which are only read afterwards; cache, stock and tally
+	// synchronize their own contents.
 	kind  Kind
 	fresh func() *T
 	reset func(*T)
 	size  func(*T) int64
-	share int64 // largest object that Put keeps, by size; used if size is set
+	share int64 // size of the largest object that Put keeps; used if size is set
 	cache cache[T]
 	stock stock[T]
 	tally tally
@@ -141,7 +138,7 @@ func New[T any](cfg Config[T]) *Pool[T] {
 func (cfg *Config[T]) check() {
 	bad := func(format string, args ...any) { panic("pool: New: " + fmt.Sprintf(format, args...)) }
 	if sizeof[T]() == 0 {
-		bad("%T has size zero; use the value, it needs no pool", *new(T))
+		bad("%T has size zero and needs no pool; use the value", *new(T))
 	}
 	switch cfg.Kind {
 	case Cached:
@@ -182,8 +179,8 @@ func (cfg *Config[T]) check() {
 // from overflow.
 const maxObjects = 1 << 30
 
-// Get returns an idle object, or a new one. On a Bounded pool it waits as long
-// as all objects are in use.
+// Get returns an idle object, or a new one. On a Bounded pool it waits while
+// all objects are in use.
 func (p *Pool[T]) Get() *T {
 	if !invariant.Enabled {
 		pid := procpin.Pin()
@@ -211,9 +208,9 @@ func (p *Pool[T]) Get() *T {
 	return x
 }
 
-// GetContext is Get, but gives up when ctx is done while it waits, which only
-// happens on a Bounded pool. The error wraps ctx.Err(). As long as an object
-// can be had without waiting, ctx is not looked at.
+// GetContext is Get, but gives up if ctx is done while it waits, which only
+// happens on a Bounded pool. The error wraps ctx.Err(). It ignores ctx if it
+// gets an object without waiting.
 func (p *Pool[T]) GetContext(ctx context.Context) (*T, error) {
 	x, err := p.get(ctx)
 	if err != nil {
@@ -225,8 +222,8 @@ func (p *Pool[T]) GetContext(ctx context.Context) (*T, error) {
 	return x, nil
 }
 
-// get returns an idle object or makes one, on a Bounded pool after waiting for
-// permission to or for an object to come back.
+// get returns an idle object or makes one. On a Bounded pool it first waits for
+// a permit or for an object to come back.
 func (p *Pool[T]) get(ctx context.Context) (*T, error) {
 	var x *T
 	if p.kind == Cached {
@@ -247,8 +244,8 @@ func (p *Pool[T]) get(ctx context.Context) (*T, error) {
 	return x, nil
 }
 
-// make calls New. On a Bounded pool the caller holds permission for one more
-// object, which goes back if New does not return one.
+// make calls New. On a Bounded pool the caller holds a permit for one more
+// object, which is returned if New does not return one.
 func (p *Pool[T]) make(op string) *T {
 	made := false
 	if p.kind == Bounded {
@@ -269,7 +266,7 @@ func (p *Pool[T]) make(op string) *T {
 	return x
 }
 
-// Put gives x back to the pool, which x came from and which now owns it.
+// Put gives x, which must come from this pool, back to it. The pool now owns x.
 func (p *Pool[T]) Put(x *T) {
 	if x == nil {
 		panic("pool: Put: nil object; put only what Get returned")
@@ -308,9 +305,8 @@ func (p *Pool[T]) Put(x *T) {
 	p.tally.discarded.Add(uint64(p.stock.spill(x)))
 }
 
-// Discard ends the holder's possession of x without giving it back, for
-// objects that are no longer usable. On a Bounded pool this makes room for
-// another.
+// Discard gives up x without returning it, for objects that are no longer
+// usable. On a Bounded pool this makes room for another.
 func (p *Pool[T]) Discard(x *T) {
 	if x == nil {
 		panic("pool: Discard: nil object; discard only what Get returned")
@@ -324,8 +320,8 @@ func (p *Pool[T]) Discard(x *T) {
 	}
 }
 
-// Warm makes n new objects and leaves them idle, and returns how many it made:
-// fewer than n where the pool's bounds allow no more.
+// Warm makes n new objects, leaves them idle and returns how many it made:
+// fewer than n if the pool's bounds allow no more.
 func (p *Pool[T]) Warm(n int) int {
 	if n < 0 || n > maxObjects {
 		panic(fmt.Sprintf("pool: Warm: %d objects; want 0 to %d", n, maxObjects))
@@ -353,9 +349,9 @@ func (p *Pool[T]) Warm(n int) int {
 	return n
 }
 
-// Held lists the objects that were taken and not given back, the longest-held
-// first, and those among them that became unreachable (at most the latest
-// 100). It is empty unless the build is a debug or race build.
+// Held lists the objects that were taken and not given back, longest-held
+// first, and those of them that became unreachable (at most the latest 100). It
+// is empty except in debug and race builds.
 func (p *Pool[T]) Held() []Held {
 	if !invariant.Enabled {
 		return nil
@@ -363,8 +359,8 @@ func (p *Pool[T]) Held() []Held {
 	return p.track.list()
 }
 
-// Stats returns what the pool counted. Taken while others use the pool it is
-// approximate by the operations under way.
+// Stats returns the pool's counts. While others use the pool, operations under
+// way make it approximate.
 func (p *Pool[T]) Stats() Stats {
 	var s Stats
 	if p.kind == Cached {

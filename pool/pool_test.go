@@ -103,8 +103,8 @@ func TestPutThenGetReturnsTheObjectReset(t *testing.T) {
 		x := p.Get()
 		x.id, x.text = 7, "kept"
 		p.Put(x)
-		// Another P would not find an object of a Cached pool; most attempts
-		// stay on one.
+		// Another P would not find an object of a Cached pool; most attempts stay on
+		// one P.
 		for range 1000 {
 			y := p.Get()
 			if y.id != 0 {
@@ -112,7 +112,7 @@ func TestPutThenGetReturnsTheObjectReset(t *testing.T) {
 			}
 			found := y == x
 			if found && y.text != "kept" {
-				t.Fatalf("%s: what Reset leaves is lost: %q", name, y.text)
+				t.Fatalf("%s: a field that Reset leaves alone is lost: %q", name, y.text)
 			}
 			p.Put(y)
 			if found {
@@ -143,7 +143,7 @@ func TestOneHolder(t *testing.T) {
 						held[n] = held[len(held)-1]
 						held = held[:len(held)-1]
 						if !x.holder.CompareAndSwap(int64(w+1), 0) {
-							t.Errorf("%s: a held object changed its holder", name)
+							t.Errorf("%s: a held object changed hands", name)
 							return
 						}
 						if rng.IntN(50) == 0 {
@@ -176,7 +176,7 @@ func TestOneHolder(t *testing.T) {
 			t.Errorf("%s: Misses+Warmed = %d, made %d", name, got, made.Load())
 		}
 		if s.Warmed != uint64(warmed) || warmed != 10 {
-			t.Errorf("%s: Warmed = %d, Warm returned %d, want 10", name, s.Warmed, warmed)
+			t.Errorf("%s: Warmed = %d, Warm returned %d; want 10", name, s.Warmed, warmed)
 		}
 		if !counting {
 			continue
@@ -295,7 +295,7 @@ func TestCachedObjectsAreEvicted(t *testing.T) {
 
 func TestCachedObjectsSurviveOneCollection(t *testing.T) {
 	if invariant.Race {
-		t.Skip("the depot evicts by need")
+		t.Skip("the depot evicts by demand")
 	}
 	p := New(Config[owned]{})
 	for range 10 {

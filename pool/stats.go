@@ -8,27 +8,26 @@ import (
 
 // Stats are a pool's figures since it was made.
 //
-// Made by New or Warm, an object is in use, idle, evicted or discarded:
-// Misses + Warmed = InUse + Idle + Evicted + Discarded, where objects that
-// were taken and never given back stay in use for good. Under the
-// isobar_nostats tag Hits, InUse and Evicted are 0, and on 32-bit platforms
-// Hits wraps around.
+// An object made by New or Warm is in use, idle, evicted or discarded: Misses +
+// Warmed = InUse + Idle + Evicted + Discarded. Objects that are never given
+// back count as in use forever. Under the isobar_nostats tag Hits, InUse and
+// Evicted are 0. On 32-bit platforms Hits wraps around.
 type Stats struct {
 	Hits      uint64 // Gets served by an idle object
 	Misses    uint64 // Gets served by a new object
 	Warmed    uint64 // objects made by Warm
 	InUse     int64  // objects taken and not given back
 	Idle      int64  // objects ready to be taken
-	IdleBytes int64  // their memory: of a Pool's objects the T alone, not what it points to
+	IdleBytes int64  // their memory; for a Pool the T alone, without the memory it points to
 	Evicted   uint64 // idle objects dropped by collections or age
 	Discarded uint64 // objects given back and not kept
-	Oversize  uint64 // Gets of Bytes beyond the largest class, served by the heap and counted nowhere else
+	Oversize  uint64 // Gets of Bytes beyond the largest class, served by the heap and not counted elsewhere
 
 	puts uint64
 }
 
-// HitRate is the fraction of Gets served by an idle object, 0 to 1; 0 before
-// the first.
+// HitRate is the fraction of Gets served by an idle object, 0 to 1. It is 0
+// before the first Get.
 func (s Stats) HitRate() float64 {
 	if s.Hits+s.Misses == 0 {
 		return 0
@@ -37,8 +36,8 @@ func (s Stats) HitRate() float64 {
 }
 
 // Figures calls add for each figure that a page of package monitor shows, in a
-// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
-// chart share one; a counter only grows.
+// fixed order. The key ends with the unit, as in runtime/metrics. Figures with
+// the same chart share one chart; a counter only grows.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	add("/pool/hits:gets", "Pool", "Gets served by an idle object.", true, float64(s.Hits))
 	add("/pool/misses:gets", "Pool", "Gets served by a new object.", true, float64(s.Misses))
@@ -46,7 +45,7 @@ func (s Stats) Figures(add func(key, chart, help string, counter bool, value flo
 	add("/pool/idle:objects", "Pool: objects", "Objects ready to be taken.", false, float64(s.Idle))
 }
 
-// derive computes what follows from the counts.
+// derive computes the fields that follow from the counts.
 func (s *Stats) derive() {
 	if !counting {
 		s.Hits = 0
@@ -64,13 +63,13 @@ func (s *Stats) addIdle(c count, idle int, size int64) {
 	s.IdleBytes += int64(idle) * size
 }
 
-// A tally counts what is rare, and may be shared by all Ps.
+// A tally counts rare events, and may be shared by all Ps.
 type tally struct {
 	misses, warmed, discarded, dropped atomic.Uint64
 }
 
-// drop counts n objects given back by a holder that the pool did not even look
-// at: discarded, and part of no other count of Puts.
+// drop counts n objects that a holder gave back and the pool did not examine:
+// they are discarded, and no other count of Puts includes them.
 func (t *tally) drop(n uint64) {
 	t.discarded.Add(n)
 	t.dropped.Add(n)
@@ -83,10 +82,10 @@ func (t *tally) addTo(s *Stats) {
 	s.puts += t.dropped.Load()
 }
 
-// A count is written by the P that owns it, pinned, with plain stores: a
-// machine word, so a concurrent reader gets some value that was written (see
-// "Programs containing data races" in the Go memory model). Race builds use
-// atomic operations instead.
+// A count is written with plain stores by the P that owns it, while pinned. It
+// is a machine word, so a concurrent reader gets some value that was written
+// (see "Programs containing data races" in the Go memory model). Race builds
+// use atomic operations instead.
 type count struct {
 	hits, puts uintptr
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // A stock holds the idle objects of a Retaining or Bounded pool: a bin for each
-// P, and a depot for what the bins cannot hold. Unlike a cache's stacks, bins
-// may be emptied by whoever holds mu. So no object is out of reach of a
-// goroutine that runs on another P, which a Bounded pool depends on.
+// P, and a depot for objects that do not fit in the bins. Unlike a cache's
+// stacks, bins may be emptied by whoever holds mu. A goroutine on any P can
+// therefore reach every object, which a Bounded pool depends on.
 //
-// Objects move between bins and depot under mu, so that who holds mu sees every
-// idle object. Only Put into the P's own bin does without mu; it looks at
-// waiting afterwards, and whoever waits raises waiting before it looks at the
-// bins: one of the two sees the other.
+// Objects move between bins and depot under mu, so whoever holds mu sees every
+// idle object. Only Put into the P's own bin does not take mu; it checks
+// waiting afterwards, and a waiter raises waiting before it checks the bins, so
+// one of the two sees the other.
 type stock[T any] struct {
 	depth int      // objects a bin may hold; set by init
 	room  int      // objects the depot may hold; set by init
@@ -30,11 +30,11 @@ type stock[T any] struct {
 	queue   list.List    // of *waiter[T]; guarded by mu
 	waiting atomic.Int64 // queue.Len(), stored under mu
 
-	made atomic.Int64 // objects in existence and permissions to make one; if limit > 0
+	made atomic.Int64 // objects in existence plus permits to make one; if limit > 0
 }
 
-// A waiter is a Get that waits. What it receives is the object it gets, or nil
-// for the permission to make one.
+// A waiter is a Get that waits. It receives an object, or nil as the permit to
+// make one.
 type waiter[T any] struct {
 	ready chan *T // capacity 1; sent to under mu by whoever takes it off the queue
 }
@@ -60,8 +60,8 @@ func (s *stock[T]) mine(pid int) *bin[T] {
 	return nil
 }
 
-// get returns an idle object, or nil. Pool.Get begins as it does, to save a
-// call.
+// get returns an idle object, or nil. Pool.Get starts with the same code, to
+// save a call.
 func (s *stock[T]) get() *T {
 	pid := procpin.Pin()
 	if b := s.mine(pid); b != nil {
@@ -98,7 +98,7 @@ func (s *stock[T]) refill(pid int) *T {
 	return x
 }
 
-// find takes an object from the depot or out of any bin, from the given one on.
+// find takes an object from the depot or any bin, starting at the given one.
 // The caller holds mu.
 func (s *stock[T]) find(from int) *T {
 	var one [1]*T
@@ -113,8 +113,8 @@ func (s *stock[T]) find(from int) *T {
 	return nil
 }
 
-// spill is put with a full bin: it moves half of it to the depot. It returns
-// how many objects it had to drop.
+// spill is put with a full bin: it moves half of the bin to the depot and
+// returns how many objects it had to drop.
 func (s *stock[T]) spill(x *T) (dropped int) {
 	batch := [maxDepth/2 + 1]*T{x}
 	n := 1
@@ -138,8 +138,8 @@ func (s *stock[T]) spill(x *T) (dropped int) {
 	return dropped
 }
 
-// store adds to the depot those items that it has room for, and returns how
-// many it has not. The caller holds mu.
+// store adds items to the depot while it has room, and returns how many did not
+// fit. The caller holds mu.
 func (s *stock[T]) store(items []*T) (dropped int) {
 	n := min(len(items), s.room-len(s.items))
 	s.add(items[:n]...)
@@ -156,7 +156,7 @@ func (s *stock[T]) stow(x *T) bool {
 	return dropped == 0
 }
 
-// permit takes the permission to make an object, if there is one.
+// permit takes a permit to make an object, if there is one.
 func (s *stock[T]) permit() bool {
 	for {
 		n := s.made.Load()
@@ -169,14 +169,14 @@ func (s *stock[T]) permit() bool {
 	}
 }
 
-// forget takes note that n objects are gone, and others may be made.
+// forget records that n objects are gone, so others may be made.
 func (s *stock[T]) forget(n int) {
 	s.made.Add(-int64(n))
 	s.notify()
 }
 
-// wait returns an object, or nil for the permission to make one, as soon as
-// there is either.
+// wait returns an object, or nil for the permit to make one, as soon as either
+// is available.
 func (s *stock[T]) wait(ctx context.Context) (*T, error) {
 	if s.waiting.Load() == 0 && s.permit() {
 		return nil, nil
@@ -204,15 +204,15 @@ func (s *stock[T]) wait(ctx context.Context) (*T, error) {
 	return nil, ctx.Err()
 }
 
-// notify serves those who wait, if anyone does.
+// notify serves the waiters, if there are any.
 func (s *stock[T]) notify() {
 	if s.waiting.Load() > 0 {
 		s.serve()
 	}
 }
 
-// serve hands objects, or permissions to make them, to those who wait, in the
-// order in which they came, as long as there are both.
+// serve hands objects, or permits to make them, to the waiters in order of
+// arrival, until it runs out of either.
 func (s *stock[T]) serve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,8 +230,8 @@ func (s *stock[T]) serve() {
 	}
 }
 
-// trimEvery evicts, every age, what nobody took since the last time, as long
-// as the stock is reachable.
+// trimEvery evicts, every age, the objects that nobody took since the last
+// time, as long as the stock is reachable.
 func (s *stock[T]) trimEvery(age time.Duration) {
 	w := weak.Make(s)
 	time.AfterFunc(age, func() {
@@ -242,8 +242,8 @@ func (s *stock[T]) trimEvery(age time.Duration) {
 	})
 }
 
-// age evicts what stayed in the depot since the last call, and moves the
-// contents of the bins there, so that the next call finds them.
+// age evicts the objects that stayed in the depot since the last call, and
+// moves the contents of the bins to the depot for the next call.
 func (s *stock[T]) age() {
 	s.mu.Lock()
 	evicted := s.trim()
@@ -263,7 +263,7 @@ func (s *stock[T]) age() {
 	}
 }
 
-// addTo adds the figures of s, whose objects have size bytes, to st.
+// addTo adds the figures of s, whose objects are size bytes each, to st.
 func (s *stock[T]) addTo(st *Stats, t *tally, size int64) {
 	s.mu.Lock()
 	sum, idle := s.count, len(s.items)

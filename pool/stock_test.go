@@ -28,14 +28,14 @@ func TestRetainedObjectsSurviveCollections(t *testing.T) {
 	for range 6 {
 		runtime.GC()
 	}
-	// Taken by goroutines of their own, so from any P.
+	// Take them in separate goroutines, so from any P.
 	var wg sync.WaitGroup
 	for i := range held {
 		wg.Go(func() { held[i] = p.Get() })
 	}
 	wg.Wait()
 	if made.Load() != n {
-		t.Errorf("%d objects were made anew", made.Load()-n)
+		t.Errorf("%d new objects were made", made.Load()-n)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestRetainingBounds(t *testing.T) {
 	if s := put(p); s.IdleBytes > bound*size || s.IdleBytes < bound*size*3/4 {
 		t.Errorf("MaxIdleBytes %d: %+v", bound*size, s)
 	}
-	// A third of the objects exceeds its share of 10 bytes.
+	// A third of the objects exceed their share of 10 bytes.
 	p = New(Config[owned]{Kind: Retaining, MaxIdle: 3 * n, MaxIdleBytes: 30 * n, Size: func(x *owned) int64 { return 9 + x.id%3 }})
 	if s := put(p); s.Discarded != n/3 || counting && s.InUse != 0 {
 		t.Errorf("Size: %+v", s)
@@ -130,7 +130,7 @@ func TestBoundedWaitsInOrder(t *testing.T) {
 		if len(order) != 0 {
 			t.Fatalf("%d got an object beyond the limit", len(order))
 		}
-		p.Put(held[0]) // from now on one at a time
+		p.Put(held[0]) // from now on, one at a time
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(order) != waiters {
@@ -159,7 +159,7 @@ func TestBoundedGivesUp(t *testing.T) {
 			t.Errorf("GetContext = %v, %v", y, err)
 		}
 		p.Put(x)
-		// The one who gave up must not swallow it.
+		// The waiter that gave up must not swallow it.
 		if y, err = p.GetContext(ctx); y != x || err != nil {
 			t.Errorf("GetContext = %v, %v; want the idle object whatever ctx says", y, err)
 		}
@@ -193,11 +193,11 @@ func TestBoundedSurvivesPanicInNew(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.GetContext(ctx); err != nil {
-		t.Errorf("the permission is lost: %v", err)
+		t.Errorf("the permit is lost: %v", err)
 	}
 }
 
-// TestBoundedNeverSleepsForever has far more goroutines than objects; a lost
+// TestBoundedNeverSleepsForever has far more goroutines than objects. A lost
 // wake-up would end in a deadlock.
 func TestBoundedNeverSleepsForever(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))

@@ -7,9 +7,9 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// TestValuesSurviveCollections holds values with pointers in the objects of
-// each kind of pool. Those in use must survive. So must idle ones, unless a
-// Cached pool has given them up, or a checking build has poisoned them.
+// TestValuesSurviveCollections stores values with pointers in the objects of
+// each kind of pool. Objects in use must keep them. Idle ones must too, unless
+// a Cached pool has dropped them or a checking build has poisoned them.
 func TestValuesSurviveCollections(t *testing.T) {
 	gctest.Survive(t, func(collect func()) {
 		const objects = 200
@@ -28,7 +28,7 @@ func TestValuesSurviveCollections(t *testing.T) {
 			take := func(i int) {
 				inUse[i] = p.Get()
 				if !invariant.Enabled {
-					inUse[i].Check(t, inUse[i].N) // what it was before it was idle
+					inUse[i].Check(t, inUse[i].N) // its value from before it was idle
 				}
 				*inUse[i] = gctest.New(i + 1)
 			}
