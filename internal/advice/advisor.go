@@ -5,6 +5,8 @@
 // The checks themselves are in package advise; this one knows the go command,
 // files and formats. Packages are checked one after another, from source, with
 // what they import taken from export data; none stays in memory.
+//
+// Imports: base, advise, lab, show.
 package advice
 
 import (

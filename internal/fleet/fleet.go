@@ -28,6 +28,8 @@
 //
 // A Fleet is a connection; its methods may be called concurrently. A Worker and
 // a sweep belong to one goroutine each.
+//
+// Imports: base, kit, lab.
 package fleet
 
 import (

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +27,8 @@ var wings = []struct{ prefix, wing string }{
 	{"gcctl", "kit"}, {"http11", "kit"}, {"memtest", "kit"}, {"monitor", "kit"}, {"advise", "advise"},
 }
 
-// below lists the wings that a wing may import, beside itself. docs/design.md
-// has the picture.
+// below lists the wings that a wing may import, beside itself; kit is the public
+// libraries. docs/design.md has the picture.
 var below = map[string][]string{
 	"base":    {},
 	"kit":     {"base"},
@@ -49,7 +50,8 @@ var below = map[string][]string{
 // wingOf returns the wing of a package.
 func wingOf(pkg string) (string, bool) {
 	for _, w := range wings {
-		if pkg == w.prefix || strings.HasPrefix(pkg, strings.TrimSuffix(w.prefix, "/")+"/") {
+		root := strings.TrimSuffix(w.prefix, "/")
+		if pkg == root || strings.HasPrefix(pkg, root+"/") {
 			return w.wing, true
 		}
 	}
@@ -140,6 +142,39 @@ func TestImportsGoOneWay(t *testing.T) {
 	})
 	if seen < 50 {
 		t.Errorf("only %d imports seen: is the module root right?", seen)
+	}
+}
+
+// TestWingsSayWhatTheyImport compares the line Imports in the package documentation
+// of each wing with the table below.
+func TestWingsSayWhatTheyImport(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^Imports: (.*)\.$`)
+	for _, w := range wings {
+		if !strings.HasPrefix(w.prefix, "internal/") || w.wing == "layout" {
+			continue
+		}
+		dir := filepath.Join("..", "..", filepath.FromSlash(w.prefix))
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := []string{}
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := line.FindStringSubmatch(f.Doc.Text()); m != nil {
+				said = append(said, m[1])
+			}
+		}
+		want := strings.Join(below[w.wing], ", ")
+		if want == "" {
+			want = "none"
+		}
+		if len(said) != 1 || said[0] != want {
+			t.Errorf("%s: its documentation has the lines Imports %q, want one: %s", w.prefix, said, want)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@
 // its world for a moment, as runtime.ReadMemStats does.
 //
 // A Feed belongs to one goroutine.
+//
+// Imports: base, kit, gc, show.
 package live
 
 import (

@@ -23,4 +23,6 @@
 // All functions compute; only the function that is handed to [Search.Find] and
 // [Tune] runs anything. Models and pilots are not changed once made and may be
 // shared between goroutines.
+//
+// Imports: base, gc, lab, show.
 package tune

@@ -26,6 +26,8 @@
 // # Concurrency
 //
 // A Server may be used by any number of goroutines. It must not be copied.
+//
+// Imports: base, kit, lab, study, show, advice, live, fleet.
 package web
 
 import (
