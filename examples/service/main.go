@@ -7,11 +7,13 @@
 //	GET    /api/notes/ID     one note
 //	DELETE /api/notes/ID     removes it
 //	GET    /files/NAME       a file under -files, with ranges
-//	POST   /upload           counts and hashes a body of any length
+//	POST   /upload           counts and hashes a body
+//	GET    /echo…            the request target as it came
 //	GET    /stats            what the server and its memory have done
 //	GET    /ws               WebSocket: every message comes back
 //
-// Usage: go run ./service [-listen ADDRESS] [-memory MODE] [-files DIR]
+// Usage: go run ./service [-listen ADDRESS] [-engine goroutines|readiness] [-memory MODE] [-max-body BYTES]
+// [-files DIR] [-quiet]
 //
 // On SIGINT or SIGTERM it answers what has begun, and ends.
 package main
@@ -53,6 +55,8 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("service", flag.ExitOnError)
 	listen := flags.String("listen", "127.0.0.1:8080", "address")
 	memory := flags.String("memory", http11.Pooled.String(), "request memory: "+modes())
+	engine := flags.String("engine", "goroutines", "goroutines, or readiness (Linux)")
+	maxBody := flags.Int64("max-body", 1<<30, "longest request body in bytes; more is answered by 413")
 	files := flags.String("files", ".", "directory with the files to serve")
 	quiet := flags.Bool("quiet", false, "write no access log")
 	if err := flags.Parse(args); err != nil {
@@ -61,6 +65,11 @@ func run(args []string) error {
 	mode, err := http11.ParseMemoryMode(*memory)
 	if err != nil {
 		return fmt.Errorf("-memory: %w", err)
+	}
+	engines := map[string]http11.Engine{"goroutines": http11.Goroutines, "readiness": http11.Readiness}
+	chosen, ok := engines[*engine]
+	if !ok {
+		return fmt.Errorf("-engine %s: choose goroutines or readiness", *engine)
 	}
 	root, err := os.OpenRoot(*files)
 	if err != nil {
@@ -73,7 +82,9 @@ func run(args []string) error {
 	}
 	defer gc.Close()
 
-	server := &http11.Server{Memory: http11.Memory{Mode: mode}, Name: "service", MaxBodyBytes: 1 << 30, Idle: gc.Idle}
+	server := &http11.Server{
+		Engine: chosen, Memory: http11.Memory{Mode: mode}, Name: "service", MaxBodyBytes: *maxBody, Idle: gc.Idle,
+	}
 	server.Handler = newService(root, server.Stats)
 	if !*quiet {
 		server.Access = http11.LogTo(slog.Default())

@@ -52,6 +52,9 @@ func (s *service) ServeHTTP11(c *http11.Context) {
 		s.files.ServeHTTP11(c)
 	case path == "/upload":
 		upload(c)
+	case strings.HasPrefix(path, "/echo"):
+		c.SetHeader("Content-Type", "text/plain; charset=utf-8")
+		c.Write(c.Target().UnsafeBytes()) // collected: it cannot fail here
 	case path == "/stats":
 		answer(c, 200, s.stats())
 	case path == "/ws":

@@ -83,6 +83,7 @@ func TestAPI(t *testing.T) {
 			{"GET", "/api/notes", "", 200, `[{"id":2,"text":"b"}]`},
 			{"PUT", "/api/notes/2", "x", 405, "the method is not allowed\n"},
 			{"GET", "/api/notesx", "", 404, "not found\n"},
+			{"GET", `/echo/a%2Fb[1]?q="é"`, "", 200, `/echo/a%2Fb[1]?q="é"`},
 			{"GET", "/", "", 404, "not found\n"},
 		} {
 			status, got := do(t, step.method, base+step.path, step.body)

@@ -1,4 +1,4 @@
-"""Uses Python's http.client on one keep-alive connection; prints ok."""
+"""Files and uploads by Python's http.client on one keep-alive connection; prints ok."""
 
 import hashlib
 import http.client
