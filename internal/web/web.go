@@ -27,7 +27,7 @@
 //
 // A Server may be used by any number of goroutines. It must not be copied.
 //
-// Imports: base, kit, lab, study, show, advice, live, fleet.
+// Imports: base, kit, lab, study, show, advice, live, fleet, session.
 package web
 
 import (
