@@ -75,8 +75,12 @@ A finding is silenced by a comment on its line or the one above:
 	f := cmd.Flags()
 	opts.proof.flags(f)
 	f.StringSliceVar(&opts.checks, "check", nil, "run only these checks")
-	f.StringSliceVar(&opts.profiles, "profile", nil, "join the samples of these pprof `FILES` to the findings; or URLs of a running program, such as http://localhost:6060/debug/pprof/")
-	f.StringSliceVar(&opts.coverage, "coverage", nil, "take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench counts by itself")
+	f.StringSliceVar(&opts.profiles, "profile", nil,
+		"join the samples of these pprof `FILES` to the findings; or URLs of a running program, such as "+
+			"http://localhost:6060/debug/pprof/")
+	f.StringSliceVar(&opts.coverage, "coverage", nil,
+		"take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench "+
+			"counts by itself")
 	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
@@ -96,8 +100,10 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	if err := opts.proof.check(); err != nil {
 		return err
 	}
-	if len(opts.proof.patches) > 0 && (opts.sarif || opts.gate || len(opts.profiles)+len(opts.coverage)+len(opts.checks) > 0) {
-		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile, --coverage and --check"))
+	if len(opts.proof.patches) > 0 &&
+		(opts.sarif || opts.gate || len(opts.profiles)+len(opts.coverage)+len(opts.checks) > 0) {
+		return usage(errors.New("--patch looks for no findings: leave out --sarif, --gate, --profile, --coverage and " +
+			"--check"))
 	}
 	config := advice.Config{Patterns: patterns, Checks: checks, Profiles: opts.profiles, Coverage: opts.coverage}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -126,13 +132,15 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	case len(shown) > 0:
 		return &exitError{code: exitRegression}
 	case len(result.Skipped) > 0:
-		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; mend them or name others", many(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
+		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; mend them or name others",
+			many(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
 	}
 	return nil
 }
 
 // found returns the result, what of it is shown, and how much is folded.
-func (a *app) found(ctx context.Context, opts *adviseOptions, c advice.Config) (r *advice.Result, shown []advice.Finding, folded int, err error) {
+func (a *app) found(ctx context.Context, opts *adviseOptions,
+	c advice.Config) (r *advice.Result, shown []advice.Finding, folded int, err error) {
 	if len(opts.proof.patches) > 0 {
 		r, shown, err = a.judgePatches(ctx, &opts.proof, c)
 		return r, shown, 0, err
@@ -178,7 +186,8 @@ func unknownCheck(name string) error {
 	for _, c := range advise.All() {
 		names = append(names, c.Name)
 	}
-	return usage(fmt.Errorf("unknown check %q%s; 'isobar advise checks' lists them", name, workload.DidYouMean(name, names)))
+	return usage(fmt.Errorf("unknown check %q%s; 'isobar advise checks' lists them", name,
+		workload.DidYouMean(name, names)))
 }
 
 // noEvidence is the share of a profile below which a finding is folded: hardly
@@ -261,10 +270,12 @@ func printLines(b *strings.Builder, e *advice.Evidence) {
 				}
 				cause += ")"
 			}
-			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s%s\n", 100*l.Share.Bytes, 100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source, cause)
+			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s%s\n", 100*l.Share.Bytes,
+				100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source, cause)
 		}
 	}
-	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n", 100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n", 100*e.Outside.Bytes,
+		100*e.Outside.Objects, 100*e.Outside.CPU)
 	if e.Total.CPU > 0 {
 		fmt.Fprintf(b, "the collector: %.1f %% of CPU\n", 100*float64(e.Total.GC)/float64(e.Total.CPU))
 	}
@@ -295,7 +306,8 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 					number = fmt.Sprint(c.Exercise)
 				}
 				short, _, _ := strings.Cut(c.Doc, "\n")
-				if _, err := fmt.Fprintf(a.Out, "%2s  %-16s %-7s %-14s %s\n", number, c.Name, c.Severity, c.Versions(), short); err != nil {
+				if _, err := fmt.Fprintf(a.Out, "%2s  %-16s %-7s %-14s %s\n", number, c.Name, c.Severity, c.Versions(),
+					short); err != nil {
 					return err
 				}
 			}
@@ -323,7 +335,8 @@ func (a *app) adviseWhyCommand() *cobra.Command {
 				fmt.Fprintln(a.Out, f)
 			}
 			if len(facts) == 0 {
-				fmt.Fprintln(a.Out, "the compiler reports nothing here: no variable declared or value made on this line escapes by itself, as far as it says")
+				fmt.Fprintln(a.Out, "the compiler reports nothing here: no variable declared or value made on this line escapes "+
+					"by itself, as far as it says")
 			}
 			return nil
 		},

@@ -41,11 +41,14 @@ type proofOptions struct {
 }
 
 func (o *proofOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with --verify, only they judge fixes")
+	f.StringVar(&o.bench, "bench", "", "run the benchmarks that match `REGEX` under profiles and join these; with "+
+		"--verify, only they judge fixes")
 	f.BoolVar(&o.fix, "fix", false, "print the fixes as a patch")
-	f.BoolVar(&o.verify, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in benchmarks, tried one by one in a copy")
+	f.BoolVar(&o.verify, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in "+
+		"benchmarks, tried one by one in a copy")
 	f.BoolVar(&o.write, "write", false, "with --fix: apply the patch to the files, all of it or nothing")
-	f.StringArrayVar(&o.patches, "patch", nil, "with --verify: try the patch in `FILE`, a fix made by hand, instead of looking for findings; may be repeated")
+	f.StringArrayVar(&o.patches, "patch", nil, "with --verify: try the patch in `FILE`, a fix made by hand, instead of "+
+		"looking for findings; may be repeated")
 	f.StringVar(&o.output, "output", "", "with --fix or --patch: write the patch of what is kept to `FILE`")
 	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
 	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4")
@@ -64,11 +67,13 @@ func (o *proofOptions) check() error {
 	case err != nil:
 		return usage(fmt.Errorf("--bench: %w", err))
 	case o.fix && len(o.patches) > 0:
-		return usage(errors.New("--fix and --patch: choose one; --patch tries a patch that is there, --output FILE says where --fix writes its own"))
+		return usage(errors.New("--fix and --patch: choose one; --patch tries a patch that is there, --output FILE says " +
+			"where --fix writes its own"))
 	case len(o.patches) > 0 && !o.verify:
 		return usage(errors.New("--patch needs --verify; to apply a patch as it is, use git apply"))
 	case len(o.patches) > 0 && (o.write || o.newFrom != "" || o.top > 0):
-		return usage(errors.New("--patch looks for no findings and changes no files: leave out --write, --new-from and --top"))
+		return usage(errors.New("--patch looks for no findings and changes no files: leave out --write, --new-from " +
+			"and --top"))
 	case !o.fix && len(o.patches) == 0 && (o.verify || o.write || o.output != ""):
 		return usage(errors.New("--verify, --write and --output need --fix, or --verify --patch FILE"))
 	case o.blocks < 4:
@@ -79,7 +84,8 @@ func (o *proofOptions) check() error {
 
 // judgePatches tries the patches that --patch names. What it returns stands for
 // them as findings do.
-func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advice.Config) (*advice.Result, []advice.Finding, error) {
+func (a *app) judgePatches(ctx context.Context, o *proofOptions,
+	c advice.Config) (*advice.Result, []advice.Finding, error) {
 	show := a.status()
 	v, err := advice.VerifyPatches(ctx, o.verifyConfig(c, show), o.patches)
 	show("")
@@ -105,7 +111,8 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions, c advice.Config
 
 func (o *proofOptions) verifyConfig(c advice.Config, show func(string)) advice.VerifyConfig {
 	return advice.VerifyConfig{
-		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime, AcceptTime: o.acceptTime, Progress: show,
+		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
+		AcceptTime: o.acceptTime, Progress: show,
 	}
 }
 
@@ -140,7 +147,8 @@ func (a *app) status() func(string) {
 }
 
 // prove narrows the findings down to new ones and mends what is to be mended.
-func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) ([]advice.Finding, error) {
+func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
+	shown []advice.Finding) ([]advice.Finding, error) {
 	var err error
 	if o.newFrom != "" {
 		if shown, err = advice.NewFrom(ctx, c, o.newFrom, shown); err != nil {
@@ -161,7 +169,8 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 }
 
 // mend makes the patch, proves it where asked to, and puts it where it belongs.
-func (a *app) mend(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result, shown []advice.Finding) error {
+func (a *app) mend(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
+	shown []advice.Finding) error {
 	if o.top > 0 {
 		shown = slices.DeleteFunc(slices.Clone(shown), func(f advice.Finding) bool { return !f.Fix })
 		shown = shown[:min(o.top, len(shown))]
@@ -211,10 +220,12 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 		if len(o.patches) > 0 {
 			what += " " + f.Finding.Message
 		}
-		fmt.Fprintf(&b, "%-8s  %s:%d %s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, what, strings.ReplaceAll(f.Reason, "\n", "\n          "))
+		fmt.Fprintf(&b, "%-8s  %s:%d %s\n          %s\n", f.Outcome, f.Finding.File, f.Finding.Line, what,
+			strings.ReplaceAll(f.Reason, "\n", "\n          "))
 	}
 	if o.verify {
-		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advice.Kept), v.Count(advice.Dropped), v.Count(advice.Unproven))
+		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advice.Kept), v.Count(advice.Dropped),
+			v.Count(advice.Unproven))
 	}
 	changed := many(len(v.Patch.Files()), "file")
 	switch {
@@ -241,7 +252,8 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 		return err
 	}
 	var b bytes.Buffer
-	meta := advice.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "), Version: host.Version()}
+	meta := advice.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "),
+		Version: host.Version()}
 	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err
 	}

@@ -109,8 +109,10 @@ and memory strategies relieve it.
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.PersistentFlags().StringVar(&a.Store, "store", "", "the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
-	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
+	root.PersistentFlags().StringVar(&a.Store, "store", "",
+		"the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
+	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(),
+		a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	return root
 }
 
@@ -124,5 +126,6 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	return usage(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), workload.DidYouMean(args[0], names)))
+	return usage(fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(),
+		workload.DidYouMean(args[0], names)))
 }

@@ -82,7 +82,8 @@ status 3 means that there are findings.`,
 func (a *app) diagnose(ctx context.Context, runs int) (*diagnosis, error) {
 	d := &diagnosis{Machine: host.Fingerprint(), GOMAXPROCS: runtime.GOMAXPROCS(0), Runs: runs}
 	r := runner.New(runner.Config{Log: io.Discard})
-	c := cell.Cell{Config: cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "60000"}, GC: cell.DefaultGC},
+	c := cell.Cell{Config: cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "60000"},
+		GC: cell.DefaultGC},
 		Seed: 1, Timeout: time.Minute, MemoryBytes: runner.DefaultMemoryCap(d.Machine.MemoryBytes)}
 	bar := session.NewProgress(a.Err, runs, 0)
 	defer bar.Clear()
@@ -141,7 +142,8 @@ func newSpread(values []float64) spread {
 		off = append(off, math.Abs(v-middle))
 	}
 	half := len(values) / 2
-	s := spread{Deviation: 1.4826 * medianOf(off) / middle, Drift: medianOf(values[half:]) / medianOf(values[:half]), Detectable: map[string]float64{}}
+	s := spread{Deviation: 1.4826 * medianOf(off) / middle, Drift: medianOf(values[half:]) / medianOf(values[:half]),
+		Detectable: map[string]float64{}}
 	for _, pairs := range []int{6, 10, 20, 50} {
 		// A two-sided test of 5 % that finds the effect in 80 %, of the median
 		// of ratios, which has 1.25 times the deviation of a mean.
@@ -162,7 +164,8 @@ func (d *diagnosis) examine() {
 		find("%s", w)
 	}
 	if q := d.Machine.CPUQuota; q > 0 && float64(d.GOMAXPROCS) > math.Ceil(q) {
-		find("GOMAXPROCS is %d and the control group allows %.3g CPUs: bursts of collection are throttled; set GOMAXPROCS=%d", d.GOMAXPROCS, q, int(math.Ceil(q)))
+		find("GOMAXPROCS is %d and the control group allows %.3g CPUs: bursts of collection are throttled; set GOMAXPROCS=%d",
+			d.GOMAXPROCS, q, int(math.Ceil(q)))
 	}
 	if d.Noise.Steal > 0.02 {
 		find("the hypervisor took %.1f %% of the CPU time for others: compare CPU time, not wall time", 100*d.Noise.Steal)
@@ -177,10 +180,12 @@ func (d *diagnosis) examine() {
 		find("other processes used %.2f CPUs: stop them", d.Noise.OtherCPU)
 	}
 	if drift := max(d.Wall.Drift, 1/d.Wall.Drift); drift > 1+max(0.03, 2*d.Wall.Deviation) {
-		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts, trust paired comparisons only", d.Wall.Drift)
+		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts, trust paired "+
+			"comparisons only", d.Wall.Drift)
 	}
 	if d.Wall.Deviation > 0.10 {
-		find("equal runs differ by %.0f %%: fewer than 50 pairs tell no difference below %.0f %% here", 100*d.Wall.Deviation, 100*(d.Wall.Detectable["50"]-1))
+		find("equal runs differ by %.0f %%: fewer than 50 pairs tell no difference below %.0f %% here", 100*d.Wall.Deviation,
+			100*(d.Wall.Detectable["50"]-1))
 	}
 }
 
@@ -202,13 +207,16 @@ func (d *diagnosis) write(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "limits\tcontrol group %s, %s, GOMAXPROCS %d, memory %s\n", group, quota, d.GOMAXPROCS, memory)
 	fmt.Fprintf(t, "meanwhile\tsteal %s, CPU pressure %s, memory pressure %s, other processes %s CPUs\n",
-		known(100*d.Noise.Steal, " %"), known(100*d.Noise.CPUPressure, " %"), known(100*d.Noise.MemoryPressure, " %"), known(d.Noise.OtherCPU, ""))
+		known(100*d.Noise.Steal, " %"), known(100*d.Noise.CPUPressure, " %"), known(100*d.Noise.MemoryPressure, " %"),
+		known(d.Noise.OtherCPU, ""))
 	for _, s := range []struct {
 		name string
 		spread
 	}{{"wall time", d.Wall}, {"CPU time", d.CPU}} {
-		fmt.Fprintf(t, "%s\tequal runs differ by %.1f %% (%d runs, drift %.3f); told apart: %.1f %% in 6 pairs, %.1f %% in 10, %.1f %% in 20, %.1f %% in 50\n", s.name,
-			100*s.Deviation, d.Runs, s.Drift, percentAbove(s.Detectable["6"]), percentAbove(s.Detectable["10"]), percentAbove(s.Detectable["20"]), percentAbove(s.Detectable["50"]))
+		fmt.Fprintf(t, "%s\tequal runs differ by %.1f %% (%d runs, drift %.3f); told apart: %.1f %% in 6 pairs, %.1f %% in "+
+			"10, %.1f %% in 20, %.1f %% in 50\n", s.name,
+			100*s.Deviation, d.Runs, s.Drift, percentAbove(s.Detectable["6"]), percentAbove(s.Detectable["10"]),
+			percentAbove(s.Detectable["20"]), percentAbove(s.Detectable["50"]))
 	}
 	t.Flush()
 	for _, f := range d.Findings {

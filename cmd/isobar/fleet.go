@@ -44,7 +44,8 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one", o.prefix))
 	}
 	return fleet.Options{
-		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert, Key: o.key,
+		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert,
+		Key: o.key,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) },
 	}, nil
 }
@@ -105,7 +106,8 @@ have it started again.`,
 	f.StringVar(&o.config.Listen, "listen", "127.0.0.1:4222", "`HOST:PORT` for clients; port 0 for any")
 	f.StringVar(&o.config.Dir, "dir", "", "`DIR` for the streams (default: fleet, beside the store)")
 	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` that holds the token (default: DIR/token, which is made)")
-	f.StringSliceVar(&o.config.NKeys, "nkey", nil, "public key (U...) of a user who may connect; several; there is no token then")
+	f.StringSliceVar(&o.config.NKeys, "nkey", nil,
+		"public key (U...) of a user who may connect; several; there is no token then")
 	f.StringVar(&o.config.Cert, "cert", "", "PEM `FILE` of the server's certificate")
 	f.StringVar(&o.config.Key, "key", "", "PEM `FILE` of its key")
 	f.StringVar(&o.config.CA, "ca", "", "PEM `FILE` of the authority that clients' certificates must be signed by")
@@ -155,7 +157,8 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 		metrics = url
 	}
 	if o.json {
-		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir, "metrics": metrics})
+		err = writeJSON(a.Out, map[string]string{"url": s.URL(), "token_file": o.tokenFile, "dir": o.config.Dir,
+			"metrics": metrics})
 	} else {
 		fmt.Fprintf(a.Out, "serving    %s\nstreams    %s\n", s.URL(), o.config.Dir)
 		if metrics != "" {
@@ -178,7 +181,8 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 			return nil
 		case <-tick.C:
 			if s.Failed() {
-				return fmt.Errorf("fleet serve: the streams in %s cannot be written any more, most likely because the disk is full: make room and start it again: no record is lost", o.config.Dir)
+				return fmt.Errorf("fleet serve: the streams in %s cannot be written any more, most likely because the disk is "+
+					"full: make room and start it again: no record is lost", o.config.Dir)
 			}
 		}
 	}
@@ -199,7 +203,8 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 {
-		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file at all, to have one made", file, len(token))
+		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file at all, to have one made", file,
+			len(token))
 	}
 	return token, nil
 }

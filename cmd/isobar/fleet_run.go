@@ -33,20 +33,25 @@ func (o *sweepOptions) fleet(a *app) (*session.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session.Fleet{Connect: connect, Require: o.require, Platforms: o.platforms, Patience: o.ackWait, Attempts: o.attempts}, nil
+	return &session.Fleet{Connect: connect, Require: o.require, Platforms: o.platforms, Patience: o.ackWait,
+		Attempts: o.attempts}, nil
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	o.addJoinFlags(f)
-	f.StringSliceVar(&o.platforms, "fleet-platform", nil, "of a Go package that travels: build it for this `OS/ARCH`; several (default: this machine's)")
+	f.StringSliceVar(&o.platforms, "fleet-platform", nil,
+		"of a Go package that travels: build it for this `OS/ARCH`; several (default: this machine's)")
 }
 
 // addJoinFlags adds those of every command that measures by a fleet.
 func (o *sweepOptions) addJoinFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "fleet", "", "have it measured by the workers of the fleet at `URL`; local for a worker in this process")
+	f.StringVar(&o.url, "fleet", "", "have it measured by the workers of the fleet at `URL`; local for a worker in this "+
+		"process")
 	o.connect.addFlags(f, "fleet-")
-	f.StringSliceVar(&o.require, "fleet-require", nil, "only by workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
-	f.DurationVar(&o.ackWait, "fleet-patience", 30*time.Second, "give a block to another worker when its worker has been silent for so long")
+	f.StringSliceVar(&o.require, "fleet-require", nil,
+		"only by workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
+	f.DurationVar(&o.ackWait, "fleet-patience", 30*time.Second,
+		"give a block to another worker when its worker has been silent for so long")
 	f.IntVar(&o.attempts, "fleet-attempts", 10, "give a block up when so many workers did not finish it")
 }
 
@@ -71,7 +76,8 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 		}
 		for i, p := range w.Params {
 			if p.Path && slices.ContainsFunc(study.Params[i].Levels, func(level string) bool { return level != "" }) {
-				return usage(fmt.Errorf("--%s names a file of this machine, which workers do not have: leave it out with --fleet", p.Name))
+				return usage(fmt.Errorf("--%s names a file of this machine, which workers do not have: leave it out with --fleet",
+					p.Name))
 			}
 		}
 	}

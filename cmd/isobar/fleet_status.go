@@ -70,14 +70,16 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 		if m.Floor > 0 {
 			floor = fmt.Sprintf("%.2fx", m.Floor)
 		}
-		fmt.Fprintf(t, "%s\t%s %s/%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", m.Name, m.Machine.CPU, m.Machine.OS, m.Machine.Arch, m.Machine.CPUs,
+		fmt.Fprintf(t, "%s\t%s %s/%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", m.Name, m.Machine.CPU, m.Machine.OS, m.Machine.Arch,
+			m.Machine.CPUs,
 			strings.Join(m.Allow, ","), floor, m.CellsDone, m.CellsFailed, m.Retries, m.LostHeartbeats, state)
 	}
 	if len(s.Sweeps) > 0 {
 		fmt.Fprintln(t, "\nSWEEP\tNEEDS\tQUEUED\tRUNNING\tRETRIED\tUNSTORED\tTROUBLE")
 	}
 	for _, sweep := range s.Sweeps {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(sweepNeeds(sweep), " "), sweep.Queued, sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(sweepNeeds(sweep), " "), sweep.Queued,
+			sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
 	}
 	return t.Flush()
 }

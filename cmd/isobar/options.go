@@ -47,9 +47,13 @@ func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget ti
 	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks that hold every configuration once")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
 	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
-	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), or none")
-	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends all of it on time and CPU per operation")
-	f.StringSliceVar(&o.profiles, "profile", nil, "keep profiles of every cell: cpu, heap, allocs, trace; phases, and trace too, say what the collector did during the slowest operations")
+	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), "+
+		"or none")
+	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends all "+
+		"of it on time and CPU per operation")
+	f.StringSliceVar(&o.profiles, "profile", nil,
+		"keep profiles of every cell: cpu, heap, allocs, trace; phases, and trace too, say what the collector did during "+
+			"the slowest operations")
 	f.DurationVar(&o.budget, "budget", budget, "begin no block that would likely end later than this; 0 for all blocks")
 	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
 	o.output.addFlags(f)
@@ -67,7 +71,8 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 		return spec, usage(fmt.Errorf("--latency %q: %w", o.latency, err))
 	}
 	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.profiles, "phases") {
-		return spec, usage(errors.New("--latency off has no slow operations that --profile phases could explain: leave one of them out"))
+		return spec, usage(errors.New("--latency off has no slow operations that --profile phases could explain: leave one " +
+			"of them out"))
 	}
 	if o.timeout < 0 {
 		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))
@@ -98,11 +103,16 @@ type factorFlags struct {
 }
 
 func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.gc, "gc", []string{"default"}, "GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
-	fs.StringSliceVar(&f.procs, "gomaxprocs", nil, "GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
-	fs.StringSliceVar(&f.collectors, "collector", nil, "collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (the others are built with GOEXPERIMENT)")
+	fs.StringSliceVar(&f.gc, "gc", []string{"default"},
+		"GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
+	fs.StringSliceVar(&f.procs, "gomaxprocs", nil,
+		"GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
+	fs.StringSliceVar(&f.collectors, "collector", nil,
+		"collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (the others are built "+
+			"with GOEXPERIMENT)")
 	fs.StringSliceVar(&f.versions, "go", nil,
-		"versions of Go that build the program, such as 1.26.8,1.27.4; several make a factor (fetched where they are missing)")
+		"versions of Go that build the program, such as 1.26.8,1.27.4; several make a factor (fetched where they are "+
+			"missing)")
 }
 
 // apply parses the flags into study.

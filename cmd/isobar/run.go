@@ -112,9 +112,11 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 				return err
 			}
 			if w.NeedsCommand && len(opts.profiles) > 0 {
-				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs; have the program write its own, or use its net/http/pprof", w.Name))
+				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs; have the program "+
+					"write its own, or use its net/http/pprof", w.Name))
 			}
-			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, studies[0].Command...), " "))
+			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, studies[0].Command...),
+				" "))
 		},
 	}
 	if w.NeedsCommand {

@@ -48,7 +48,8 @@ func listRuns(w io.Writer, runs []store.Run) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTARTED\tCELLS\tSTATUS\tNAME")
 	for _, r := range runs {
-		fmt.Fprintf(t, "%d\t%s\t%d/%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04"), r.Finished+r.Failed, r.Total, r.Status(), r.Name)
+		fmt.Fprintf(t, "%d\t%s\t%d/%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04"), r.Finished+r.Failed,
+			r.Total, r.Status(), r.Name)
 	}
 	return t.Flush()
 }
@@ -119,7 +120,8 @@ machines are not compared.`,
 			}
 			comparisons := stat.CompareRuns(sides[0], sides[1])
 			if len(comparisons) == 0 {
-				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0], ids[1])
+				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0],
+					ids[1])
 			}
 			if asJSON {
 				err = text.ComparisonsJSON(a.Out, comparisons)
@@ -168,7 +170,8 @@ func gateError(comparisons []stat.Comparison) error {
 	case worse > 0:
 		return &exitError{exitRegression, fmt.Errorf("%d of %d figures got worse", worse, len(comparisons))}
 	case inconclusive == len(comparisons):
-		return &exitError{exitInconclusive, errors.New("no verdict on any figure: the reasons say why; too few pairs take more --reps on one machine")}
+		return &exitError{exitInconclusive,
+			errors.New("no verdict on any figure: the reasons say why; too few pairs take more --reps on one machine")}
 	}
 	return nil
 }

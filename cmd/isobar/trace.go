@@ -128,7 +128,8 @@ func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 func (a *app) showPhases(line *phase.Timeline, kinds []tracedKind) error {
 	fmt.Fprintf(a.Out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
 	if len(kinds) == 0 {
-		_, err := fmt.Fprintln(a.Out, "no operation in it: no region or task of the program, and no goroutine waited for a CPU")
+		_, err := fmt.Fprintln(a.Out, "no operation in it: no region or task of the program, and no goroutine waited "+
+			"for a CPU")
 		return err
 	}
 	for _, k := range kinds {

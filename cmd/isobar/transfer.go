@@ -87,7 +87,8 @@ func (a *app) importCommand() *cobra.Command {
 			if name == "" {
 				name = filepath.Base(file)
 			}
-			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Imported: true})
+			id, err := s.Import(in, file, store.Run{Name: name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(),
+				Imported: true})
 			if err != nil {
 				return err
 			}
@@ -158,9 +159,11 @@ func onlyProfile(s *store.Store, run int64, index int) (string, error) {
 		case slices.Contains(kinds, "cpu"):
 			return "cpu", nil
 		}
-		return "", usage(fmt.Errorf("cell %d of run %d kept several profiles: name one with --kind (%s)", index, run, strings.Join(kinds, ", ")))
+		return "", usage(fmt.Errorf("cell %d of run %d kept several profiles: name one with --kind (%s)", index, run,
+			strings.Join(kinds, ", ")))
 	}
-	return "", fmt.Errorf("run %d has no finished cell %d: 'isobar lab export --format csv %d' lists the cells", run, index, run)
+	return "", fmt.Errorf("run %d has no finished cell %d: 'isobar lab export --format csv %d' lists the cells", run,
+		index, run)
 }
 
 // openProfile gives the profile to the Go toolchain in a temporary file.
@@ -193,9 +196,10 @@ func (a *app) openProfile(cmd *cobra.Command, kind string, data []byte, args []s
 func (a *app) ticksCommand() *cobra.Command {
 	var cfg tick.GenerateConfig
 	cmd := &cobra.Command{
-		Use:   "ticks FILE",
-		Short: "Write a file of generated market ticks for 'lab run market --input' (gzip'd if it ends in .gz, - for standard output)",
-		Args:  cobra.ExactArgs(1),
+		Use: "ticks FILE",
+		Short: "Write a file of generated market ticks for 'lab run market --input' (gzip'd if it ends in .gz, - for " +
+			"standard output)",
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := args[0]
 			if name == "-" {

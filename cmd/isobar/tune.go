@@ -42,23 +42,32 @@ SIGTERM.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.build.main, "build", "", "build the program of `PACKAGE`, and give it the arguments behind --")
-	f.StringVar(&o.build.bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its tests are compiled once")
+	f.StringVar(&o.build.bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its tests are "+
+		"compiled once")
 	f.StringVar(&o.build.run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
 	f.StringVar(&o.build.time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
 	o.server.addFlags(f)
 	o.fleet.addJoinFlags(f)
-	f.StringVar(&o.objective, "objective", "", "what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
+	f.StringVar(&o.objective, "objective", "",
+		"what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; "+
+			"min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
 	f.DurationVar(&o.maxP99, "max-p99", 0, "server: no setting whose 99th percentile of response time is above this")
-	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB; also tries GOMEMLIMIT")
-	f.StringVar(&o.memory, "memory", "auto", "kill a run that occupies more: a size, auto (70 % of what is usable), or none")
-	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, off, or GOGC:LIMIT such as 200:512MiB (default: 100 to 3200, off)")
+	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB; also tries "+
+		"GOMEMLIMIT")
+	f.StringVar(&o.memory, "memory", "auto", "kill a run that occupies more: a size, auto (70 % of what is usable), "+
+		"or none")
+	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, off, or GOGC:LIMIT such as 200:512MiB (default: "+
+		"100 to 3200, off)")
 	f.StringSliceVar(&o.procs, "gomaxprocs", nil, "also try these values of GOMAXPROCS with the best setting")
-	f.StringSliceVar(&o.collectors, "collector", nil, "with --build or --bench: also try builds with these collectors (greentea, classic)")
-	f.StringSliceVar(&o.versions, "go", nil, "with --build or --bench: also try builds by these versions of Go, such as 1.27.4")
+	f.StringSliceVar(&o.collectors, "collector", nil,
+		"with --build or --bench: also try builds with these collectors (greentea, classic)")
+	f.StringSliceVar(&o.versions, "go", nil, "with --build or --bench: also try builds by these versions of Go, such "+
+		"as 1.27.4")
 	f.DurationVar(&o.budget, "budget", 3*time.Minute, "time to run the program for, in all")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "kill a run that takes longer")
 	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 6 to 10, as the budget allows)")
-	f.Float64Var(&o.tolerance, "tolerance", 2, "percent: of the settings this near to the best, take the one of least memory")
+	f.Float64Var(&o.tolerance, "tolerance", 2,
+		"percent: of the settings this near to the best, take the one of least memory")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, which --check reads")
 	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
@@ -84,7 +93,8 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		return err
 	}
 	if v := os.Getenv("GOGC"); v != "" && v != "100" {
-		fmt.Fprintf(a.Err, "isobar: GOGC=%s in the environment is not used: settings are compared with the default, GOGC=100\n", v)
+		fmt.Fprintf(a.Err, "isobar: GOGC=%s in the environment is not used: settings are compared with the default, "+
+			"GOGC=100\n", v)
 	}
 	c, err := o.config(args)
 	if err != nil {

@@ -67,14 +67,16 @@ func (a *app) prepare(ctx context.Context, o *tuneOptions, args []string) (built
 	}
 	dir, name := where[:strings.LastIndexByte(where, ' ')], where[strings.LastIndexByte(where, ' ')+1:]
 	if o.build.main != "" && name != "main" {
-		return built{}, usage(fmt.Errorf("tune: --build %s: package %s is no program: name a main package, or --bench", pkg, name))
+		return built{}, usage(fmt.Errorf("tune: --build %s: package %s is no program: name a main package, or --bench", pkg,
+			name))
 	}
 	if o.resume && o.build.bench != "" && o.build.time == "" {
 		o.build.time = storedTime(a.Store)
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, dir, o.build.bench != "")
-	b := built{dir: filepath.Join(filepath.Dir(a.Store), "built", fmt.Sprintf("%x", h.Sum64())), options: o.build, args: args, variants: map[string][]string{}}
+	b := built{dir: filepath.Join(filepath.Dir(a.Store), "built", fmt.Sprintf("%x", h.Sum64())), options: o.build,
+		args: args, variants: map[string][]string{}}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return built{}, fmt.Errorf("tune: %w", err)
 	}
@@ -139,7 +141,8 @@ func (b *built) fixTime(ctx context.Context, binary string) (err error) {
 		return err
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]*x$`).MatchString(b.options.time) {
-		return usage(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: by time, a faster setting would do more work", b.options.time))
+		return usage(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: by time, a faster "+
+			"setting would do more work", b.options.time))
 	}
 	return nil
 }
@@ -217,7 +220,8 @@ func withStderr(err error) error {
 	if !errors.As(err, &exit) {
 		return err
 	}
-	lines := slices.DeleteFunc(strings.Split(string(exit.Stderr), "\n"), func(s string) bool { return strings.TrimSpace(s) == "" })
+	lines := slices.DeleteFunc(strings.Split(string(exit.Stderr), "\n"),
+		func(s string) bool { return strings.TrimSpace(s) == "" })
 	if len(lines) == 0 {
 		return err
 	}

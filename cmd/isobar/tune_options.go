@@ -85,7 +85,8 @@ func (o *serverOptions) params() (workload.Params, error) {
 	}
 	switch {
 	case !o.set() && len(given) > 0:
-		return nil, fmt.Errorf("--%s is for servers: give --url (the built-in load) or --load COMMAND", slices.Sorted(maps.Keys(given))[0])
+		return nil, fmt.Errorf("--%s is for servers: give --url (the built-in load) or --load COMMAND",
+			slices.Sorted(maps.Keys(given))[0])
 	case given["load"] != "" && given["ready"] == "" && given["url"] == "":
 		return nil, errors.New("--load: say with --ready what answers when the server is ready: a URL, or host:port")
 	}
@@ -194,7 +195,8 @@ func parsePercent(s string) (float64, error) {
 func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	c := tune.Config{
 		Base:      cell.Config{Workload: "exec", Command: command, GC: cell.DefaultGC},
-		Objective: tune.Throughput, Tolerance: o.tolerance / 100, Budget: o.budget, Pairs: o.rounds, Seed: o.seed, MaxP99: o.maxP99,
+		Objective: tune.Throughput, Tolerance: o.tolerance / 100, Budget: o.budget, Pairs: o.rounds, Seed: o.seed,
+		MaxP99: o.maxP99,
 	}
 	var err error
 	if o.server.set() {
@@ -260,7 +262,8 @@ func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*ses
 	if err != nil {
 		return nil, err
 	}
-	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout, Fleet: by}, c)
+	return a.OpenTuneLog(ctx, session.TuneRun{Name: o.name(c.Base.Command), Resume: o.resume, Timeout: o.timeout,
+		Fleet: by}, c)
 }
 
 // tuneFailed gives the error that ended tuning its exit code.

@@ -53,7 +53,8 @@ on another one, a token in the printed address is needed.`,
 	f.BoolVar(&o.json, "json", false, "print the address as JSON")
 	f.StringVar(&o.fleet, "fleet", "", "show what the fleet at `URL` is doing")
 	o.connect.addFlags(f, "fleet-")
-	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, as 'isobar watch --web' does: `URL|PID|FILE`; several")
+	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, as 'isobar watch --web' does: "+
+		"`URL|PID|FILE`; several")
 	return cmd
 }
 
@@ -66,7 +67,8 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	if err != nil {
 		return err
 	}
-	config := web.Config{Store: path, Version: host.Version(), Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
+	config := web.Config{Store: path, Version: host.Version(),
+		Ledger: func() (*text.Ledger, error) { return a.Ledger(claims) }, Advice: savedAdvice, AdviceStyle: advice.Style()}
 	if o.fleet != "" {
 		options, err := o.connect.options(a, o.fleet, "isobar ui")
 		if err != nil {
@@ -133,8 +135,9 @@ func serveUI(ctx context.Context, listener net.Listener, config web.Config) erro
 	pages := web.New(config)
 	defer pages.Close()
 	server := &http.Server{
-		Handler: pages, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: pages, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -48,7 +48,8 @@ func fleetPage(s *fleet.Status) *web.Fleet {
 	for _, m := range s.Workers {
 		w := web.FleetWorker{
 			Name: m.Name, Machine: m.Machine, Allow: m.Allow, State: m.State, Cell: m.Cell, Done: m.Done, Cells: m.Cells,
-			CellsDone: m.CellsDone, CellsFailed: m.CellsFailed, Retries: m.Retries, LostHeartbeats: m.LostHeartbeats, Floor: m.Floor,
+			CellsDone: m.CellsDone, CellsFailed: m.CellsFailed, Retries: m.Retries, LostHeartbeats: m.LostHeartbeats,
+			Floor: m.Floor,
 		}
 		if m.Sweep != "" {
 			w.Doing = fmt.Sprintf("%s block %d", m.Sweep, m.Block)

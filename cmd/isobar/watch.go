@@ -59,7 +59,8 @@ restarts is followed; one watched by its number ends the command when it ends.`,
 	}
 	f := cmd.Flags()
 	f.DurationVar(&o.interval, "interval", time.Second, "time between samples; a process with package monitor has its own")
-	f.DurationVar(&o.wait, "wait", 10*time.Second, "give up when there is no sample for so long at the beginning; 0 waits on")
+	f.DurationVar(&o.wait, "wait", 10*time.Second,
+		"give up when there is no sample for so long at the beginning; 0 waits on")
 	f.BoolVar(&o.once, "once", false, "print the present state and end; a file is read to its end")
 	f.IntVar(&o.count, "count", 0, "end after so many samples; 0 goes on")
 	f.BoolVar(&o.json, "json", false, "print an object a sample")
@@ -138,7 +139,8 @@ const maxBackoff = 5 * time.Second
 // eachSample calls each for every sample until it returns false, or the feed
 // has ended. A feed that fails before the first sample is an error; later it is
 // tried again.
-func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status func(string), each func(live.Sample) bool) error {
+func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status func(string),
+	each func(live.Sample) bool) error {
 	first := ctx
 	if o.wait > 0 {
 		var cancel context.CancelFunc
@@ -167,7 +169,8 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 		case errors.Is(err, io.EOF):
 			return nil
 		case !seen && first.Err() != nil:
-			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program's, and does it collect? Wait longer with --wait", feed.Source(), o.wait)
+			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program's, and does it collect? Wait longer "+
+				"with --wait", feed.Source(), o.wait)
 		case !seen || o.once:
 			return err
 		}

@@ -19,7 +19,8 @@ import (
 func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) error {
 	host, _, err := net.SplitHostPort(o.address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usage(fmt.Errorf("--address %q: want an address of this machine's loopback interface, such as 127.0.0.1:8090: the page asks for no password; from elsewhere reach it through ssh -L", o.address))
+		return usage(fmt.Errorf("--address %q: want an address of this machine's loopback interface, such as "+
+			"127.0.0.1:8090: the page asks for no password; from elsewhere reach it through ssh -L", o.address))
 	}
 	listener, err := net.Listen("tcp", o.address)
 	if err != nil {

@@ -59,10 +59,12 @@ one gives the block back. --drain NAME tells a running worker the same.`,
 	f := cmd.Flags()
 	o.connect.addFlags(f, "")
 	f.StringVar(&o.name, "name", "", "name in reports (default: made of the machine's digest)")
-	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and machine are there already")
+	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and "+
+		"machine are there already")
 	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "what may run here: lab, exec")
 	f.StringVar(&o.user, "user", "", "user that cells run as; needs root, and root needs it for exec")
-	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories (default: isobar/worker in the user's cache directory); one worker each")
+	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories (default: isobar/worker in the user's cache "+
+		"directory); one worker each")
 	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "no cell runs longer; 0 for no limit")
 	f.StringVar(&o.memory, "max-memory", "auto", "no cell occupies more: a size, auto (70 % of what is usable), or none")
 	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
@@ -151,8 +153,9 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 // config checks the flags.
 func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 	config := fleet.WorkerConfig{
-		Name: o.name, Machine: host.Fingerprint(), Labels: map[string]string{}, Allow: o.allow, Dir: o.dir, MaxTimeout: o.timeout,
-		Log: func(format string, args ...any) { fmt.Fprintf(log, "isobar: worker: "+format+"\n", args...) },
+		Name: o.name, Machine: host.Fingerprint(), Labels: map[string]string{}, Allow: o.allow, Dir: o.dir,
+		MaxTimeout: o.timeout,
+		Log:        func(format string, args ...any) { fmt.Fprintf(log, "isobar: worker: "+format+"\n", args...) },
 	}
 	for _, label := range o.labels {
 		key, value, ok := strings.Cut(label, "=")

@@ -34,7 +34,8 @@ type Config struct {
 
 // A Result is what the checks found, and where they looked.
 type Result struct {
-	Findings  []Finding `json:"findings"` // by caveat and by share where there is a profile, then by severity, then by place
+	// by caveat and by share where there is a profile, then by severity, then by place
+	Findings  []Finding `json:"findings"`
 	Packages  int       `json:"packages"`
 	Files     int       `json:"files"`
 	Lines     int       `json:"lines"`

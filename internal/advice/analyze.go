@@ -127,7 +127,8 @@ func diagnoses(p *packages.Package, checks []*check.Check) (found []diagnosis, e
 		analyzers = append(analyzers, ch.Analyzer)
 		byName[ch.Name] = ch
 	}
-	graph, err := checker.Analyze(analyzers, []*packages.Package{p}, &checker.Options{Sequential: true}) // so that a panic comes here
+	// so that a panic comes here
+	graph, err := checker.Analyze(analyzers, []*packages.Package{p}, &checker.Options{Sequential: true})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,8 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
 			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
 		},
-		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d), Grows: c.Grows,
+		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d),
+		Grows: c.Grows,
 	}
 	first := &out.Spans[0]
 	if c.Own {

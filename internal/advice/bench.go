@@ -27,7 +27,8 @@ type testPackage struct {
 // imports reports whether the tests of p may run code of pkg: it is p, or
 // something that p or its tests import.
 func (p *testPackage) imports(pkg string) bool {
-	return p.ImportPath == pkg || slices.Contains(p.Deps, pkg) || slices.Contains(p.TestImports, pkg) || slices.Contains(p.XTestImports, pkg)
+	return p.ImportPath == pkg || slices.Contains(p.Deps, pkg) || slices.Contains(p.TestImports, pkg) ||
+		slices.Contains(p.XTestImports, pkg)
 }
 
 var benchmarkDecl = regexp.MustCompile(`(?m)^func Benchmark\w*\(`)
@@ -37,7 +38,8 @@ func (c command) testPackages(ctx context.Context, patterns []string) ([]*testPa
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	out, err := c.run(ctx, "go", append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
+	out, err := c.run(ctx, "go", append([]string{"list",
+		"-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports", "--"}, patterns...)...)
 	if err != nil {
 		return nil, fmt.Errorf("advise: bench: %w", err)
 	}
@@ -98,7 +100,8 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 			"-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
 		os.Remove(base + ".test")
 		if err != nil {
-			return nil, fmt.Errorf("advise: bench: %s: %w; mend the benchmarks, or choose others with --bench", p.ImportPath, err)
+			return nil, fmt.Errorf("advise: bench: %s: %w; mend the benchmarks, or choose others with --bench",
+				p.ImportPath, err)
 		}
 		if !bytes.Contains(out, []byte("\nBenchmark")) {
 			continue
@@ -106,14 +109,16 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		ran = true
 		for _, name := range []string{cpu, mem} {
 			if err := whole(name); err != nil {
-				progress(fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more than once?", p.ImportPath, err))
+				progress(fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more than once?",
+					p.ImportPath, err))
 				continue
 			}
 			names = append(names, name)
 		}
 	}
 	if !ran {
-		return nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them", strings.Join(c.Patterns, " "), bench)
+		return nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them",
+			strings.Join(c.Patterns, " "), bench)
 	}
 	return names, nil
 }

@@ -26,7 +26,8 @@ func (j *joiner) program(name string, p *profile.Profile) {
 	if err != nil || now == "" || now == m.BuildID {
 		return
 	}
-	note := fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may have moved since", name, filepath.Base(m.File), m.BuildID, now)
+	note := fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may have moved since", name,
+		filepath.Base(m.File), m.BuildID, now)
 	if !slices.Contains(j.notes, note) {
 		j.notes = append(j.notes, note)
 	}
@@ -96,6 +97,7 @@ func (j *joiner) compare() error {
 	}
 	name := slices.Sorted(maps.Keys(j.moved))[0]
 	at := j.moved[name]
-	return fmt.Errorf("advise: profile: it is of another build: %s began at %s:%d there, and %d of %d functions elsewhere than here; take a profile of this source, or check out the one it was taken of",
+	return fmt.Errorf("advise: profile: it is of another build: %s began at %s:%d there, and %d of %d functions "+
+		"elsewhere than here; take a profile of this source, or check out the one it was taken of",
 		name, filepath.Base(at.file), at.line, len(j.moved), len(j.moved)+len(j.still))
 }

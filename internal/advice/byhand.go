@@ -117,7 +117,8 @@ func (v *verifier) patched(name, file, pkg string, lines []int) Finding {
 		}
 	}
 	return Finding{
-		File: relative(base, file), Line: first, Column: 1, EndLine: last, Check: "patch", Severity: check.Advice.String(), Message: name, Fix: true,
+		File: relative(base, file), Line: first, Column: 1, EndLine: last, Check: "patch", Severity: check.Advice.String(),
+		Message: name, Fix: true,
 		pkg: pkg, spans: []span{{File: file, From: first, To: last, Column: 1}},
 	}
 }
@@ -157,9 +158,11 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 		file := filepath.Join(base, rel)
 		switch _, inside := v.at(file); {
 		case !inside:
-			return nil, fmt.Errorf("%s is outside the module at %s; a patch is proven in the one module that it changes", file, v.root)
+			return nil, fmt.Errorf("%s is outside the module at %s; a patch is proven in the one module that it changes", file,
+				v.root)
 		case strings.HasSuffix(rel, "_test.go") || slices.Contains(strings.Split(filepath.ToSlash(rel), "/"), "testdata"):
-			return nil, fmt.Errorf("%s is part of the tests, which have to stay the same on both sides; make that change first, and the patch without it", rel)
+			return nil, fmt.Errorf("%s is part of the tests, which have to stay the same on both sides; make that change "+
+				"first, and the patch without it", rel)
 		}
 		p.files = append(p.files, file)
 	}
@@ -192,7 +195,8 @@ func (v *verifier) basis(rels []string) (string, error) {
 
 // git runs git as if the copy were in no repository.
 func (v *verifier) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return command{dir, append(slices.Clone(v.env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(v.tmp), "LC_ALL=C")}.run(ctx, "git", args...)
+	return command{dir, append(slices.Clone(v.env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(v.tmp), "LC_ALL=C")}.run(ctx,
+		"git", args...)
 }
 
 // gitApply makes a patch in the copy, all of it or nothing, and returns what

@@ -11,7 +11,8 @@ import (
 // which CPU time is spent on collection: marking in the background and in
 // assists, sweeping, scavenging, and what begins and ends a cycle.
 var collector = []string{
-	"runtime.gcBgMarkWorker", "runtime.gcDrain", "runtime.gcAssistAlloc", "runtime.gcStart", "runtime.gcMarkDone", "runtime.gcMarkTermination",
+	"runtime.gcBgMarkWorker", "runtime.gcDrain", "runtime.gcAssistAlloc", "runtime.gcStart", "runtime.gcMarkDone",
+	"runtime.gcMarkTermination",
 	"runtime.wbBufFlush", "runtime.bgsweep", "runtime.sweepone", "runtime.(*sweepLocked).", "runtime.bgscavenge",
 }
 

@@ -89,7 +89,8 @@ func counted(names []string, units []*unit) (reach, error) {
 			return nil, fmt.Errorf("advise: coverage: %w", err)
 		}
 		if mode, _, _ := strings.Cut(string(text), "\n"); mode != "mode: count" && mode != "mode: atomic" {
-			return nil, fmt.Errorf("advise: coverage: %s: the first line is %.40q; want a profile that counts, of -covermode=count or atomic", name, mode)
+			return nil, fmt.Errorf("advise: coverage: %s: the first line is %.40q; want a profile that counts, of "+
+				"-covermode=count or atomic", name, mode)
 		}
 		if err := reached.read(name, benchmark{}); err != nil {
 			return nil, err
@@ -101,12 +102,14 @@ func counted(names []string, units []*unit) (reach, error) {
 		within = within || ok
 		for _, b := range blocks {
 			if ok && b.toLine > lines {
-				return nil, fmt.Errorf("advise: coverage: %s has no line %d; take a profile of this source, or check out the one it was taken of", file, b.toLine)
+				return nil, fmt.Errorf("advise: coverage: %s has no line %d; take a profile of this source, or check out the one "+
+					"it was taken of", file, b.toLine)
 			}
 		}
 	}
 	if !within {
-		return nil, fmt.Errorf("advise: coverage: nothing of %s lies in the packages named; take a profile with -coverpkg=./..., or name others", strings.Join(names, ", "))
+		return nil, fmt.Errorf("advise: coverage: nothing of %s lies in the packages named; take a profile with "+
+			"-coverpkg=./..., or name others", strings.Join(names, ", "))
 	}
 	return reached, nil
 }

@@ -21,7 +21,8 @@ func Docs(w io.Writer, checks []*check.Check) error {
 			number = fmt.Sprint(c.Exercise)
 		}
 		short, _ := cut(c)
-		fmt.Fprintf(&b, "| %s | [%s](#%s) | %s | %s | %s |\n", number, c.Name, c.Name, c.Severity, c.Versions(), escape(short))
+		fmt.Fprintf(&b, "| %s | [%s](#%s) | %s | %s | %s |\n", number, c.Name, c.Name, c.Severity, c.Versions(),
+			escape(short))
 	}
 	for _, c := range checks {
 		short, rest := cut(c)
@@ -33,7 +34,8 @@ func Docs(w io.Writer, checks []*check.Check) error {
 		if c.Exercise > 0 {
 			fmt.Fprintf(&b, "- Repeat: `isobar lab run exercises --exercise %d --variant before,after`\n", c.Exercise)
 		}
-		fmt.Fprintf(&b, "- Go versions: %s; severity: %s\n- Silence a line: `//isobar:ignore %s REASON`\n", c.Versions(), c.Severity, c.Name)
+		fmt.Fprintf(&b, "- Go versions: %s; severity: %s\n- Silence a line: `//isobar:ignore %s REASON`\n", c.Versions(),
+			c.Severity, c.Name)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

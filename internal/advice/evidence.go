@@ -17,7 +17,8 @@ type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
 	CPU     float64 `json:"cpu"`
-	GC      float64 `json:"gc_cpu"` // of CPU, too: an estimate of what its collection takes; 0 without both kinds of profile
+	// of CPU, too: an estimate of what its collection takes; 0 without both kinds of profile
+	GC float64 `json:"gc_cpu"`
 }
 
 // String is the shares in percent; that of collection where it is known.
@@ -122,7 +123,8 @@ type joiner struct {
 // join reads the profiles and gives each finding its share.
 func join(ctx context.Context, names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
-		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{}, votes: map[place]vote{},
+		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{},
+		votes:  map[place]vote{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: map[string]*timing{}, dirs: map[string]string{},
 	}
@@ -143,24 +145,29 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 		}
 	}
 	if j.beyond > j.within/20 { // the compiler itself misplaces a few
-		return nil, fmt.Errorf("advise: profile: %d samples are at lines that the files do not have; take a profile of this source, or check out the one it was taken of", j.beyond)
+		return nil, fmt.Errorf("advise: profile: %d samples are at lines that the files do not have; take a profile of "+
+			"this source, or check out the one it was taken of", j.beyond)
 	}
 	if err := j.compare(); err != nil {
 		return nil, err
 	}
 	if len(j.charged) == 0 && j.before != (Totals{}) {
-		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that they time; give the packages that these run")
+		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that " +
+			"they time; give the packages that these run")
 	}
 	if len(j.charged) == 0 {
-		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled program is built of")
+		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled " +
+			"program is built of")
 	}
-	all := Totals{Bytes: j.total.Bytes + j.before.Bytes, Objects: j.total.Objects + j.before.Objects, CPU: j.total.CPU + j.before.CPU}
+	all := Totals{Bytes: j.total.Bytes + j.before.Bytes, Objects: j.total.Objects + j.before.Objects,
+		CPU: j.total.CPU + j.before.CPU}
 	if j.before.Bytes > 0 { // which is collected as well
 		j.total.GC = int64(float64(j.total.GC) * float64(j.total.Bytes) / float64(all.Bytes))
 	}
 	e := &Evidence{Total: j.total, Outside: j.outside.of(j.total), Before: j.before, Notes: j.notes}
 	if s := j.before.of(all); max(s.Bytes, s.Objects) >= 0.01 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
+		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what "+
+			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
 	found := map[place]bool{}
 	for i := range findings {
@@ -170,7 +177,8 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 		e.Lines = append(e.Lines, Line{File: relative(base, at.file), Line: at.line, Share: t.of(j.total), Found: found[at]})
 	}
 	slices.SortFunc(e.Lines, func(a, b Line) int {
-		if x, y := a.Share.weight(), b.Share.weight(); x > y || x == y && a.File+fmt.Sprint(a.Line) < b.File+fmt.Sprint(b.Line) {
+		if x, y := a.Share.weight(), b.Share.weight(); x > y ||
+			x == y && a.File+fmt.Sprint(a.Line) < b.File+fmt.Sprint(b.Line) {
 			return -1
 		}
 		return 1
@@ -216,7 +224,8 @@ func (j *joiner) read(ctx context.Context, name string) error {
 		}
 	}
 	if !known {
-		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile", name)
+		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile",
+			name)
 	}
 	return nil
 }

@@ -65,7 +65,8 @@ func open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := bufio.NewReader(io.LimitReader(resp.Body, 200)).ReadString('\n')
-		return nil, fmt.Errorf("advise: profile: %s: %s: %q; give an endpoint of net/http/pprof, such as http://localhost:6060/debug/pprof/allocs", name, resp.Status, strings.TrimSpace(said))
+		return nil, fmt.Errorf("advise: profile: %s: %s: %q; give an endpoint of net/http/pprof, such as "+
+			"http://localhost:6060/debug/pprof/allocs", name, resp.Status, strings.TrimSpace(said))
 	}
 	return resp.Body, nil
 }

@@ -27,7 +27,8 @@ func Style() template.CSS {
 func FragmentOf(page []byte) (*Fragment, error) {
 	var parts []byte
 	f := &Fragment{}
-	for _, cut := range []struct{ from, to string }{{"<h1>", "</h1>"}, {`<dl class="facts">`, "</dl>"}, {`<nav aria-label="Contents">`, "</nav>"}, {`<main id="content">`, "</main>"}} {
+	for _, cut := range []struct{ from, to string }{{"<h1>", "</h1>"}, {`<dl class="facts">`, "</dl>"},
+		{`<nav aria-label="Contents">`, "</nav>"}, {`<main id="content">`, "</main>"}} {
 		_, after, ok := bytes.Cut(page, []byte(cut.from))
 		inner, rest, closed := bytes.Cut(after, []byte(cut.to))
 		if !ok || !closed {

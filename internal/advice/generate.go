@@ -113,7 +113,8 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, remedies []*r
 // package.
 func (v *verifier) testReach(ctx context.Context, p *testPackage, tests []testFunc) (reach, error) {
 	binary, profile := filepath.Join(v.tmp, "cover.test"), filepath.Join(v.tmp, "cover.out")
-	if _, err := v.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic", "-coverpkg="+p.ImportPath, p.ImportPath); err != nil {
+	if _, err := v.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic", "-coverpkg="+p.ImportPath,
+		p.ImportPath); err != nil {
 		return nil, ctx.Err() // no test here can judge anything
 	}
 	r, at, began := reach{}, command{p.Dir, v.env}, time.Now()
@@ -160,7 +161,8 @@ func (v *verifier) addBenchmark(ctx context.Context, p *testPackage, t testFunc)
 // benchmark is the body of the test, repeated. Its failures are those of the
 // benchmark.
 func (t *testFunc) benchmark() string {
-	return fmt.Sprintf("\n\nfunc %s%s(benchmark *%s.B) {\n\t%s := benchmark\n\t_ = %[4]s\n\tbenchmark.ReportAllocs()\n\tfor benchmark.Loop() {\n\t\tfunc() %s()\n\t}\n}\n",
+	return fmt.Sprintf("\n\nfunc %s%s(benchmark *%s.B) {\n\t%s := benchmark\n\t_ = %[4]s\n\tbenchmark.ReportAllocs()\n"+
+		"\tfor benchmark.Loop() {\n\t\tfunc() %s()\n\t}\n}\n",
 		generatedPrefix, t.name, t.testing, t.param, t.body)
 }
 

@@ -28,7 +28,8 @@ func load(ctx context.Context, c Config) ([]*packages.Package, error) {
 		Context: ctx,
 		Dir:     c.Dir,
 		Env:     append(os.Environ(), c.Env...),
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedDeps |
 			packages.NeedTypesSizes | packages.NeedModule | packages.NeedExportFile,
 	}
 	pkgs, err := packages.Load(cfg, patterns...)
@@ -61,7 +62,8 @@ func problems(units []*unit) error {
 		return nil
 	}
 	const shown = 10
-	return fmt.Errorf("advise: load: none of %d packages could be checked; mend them first:\n\t%s", len(units), strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
+	return fmt.Errorf("advise: load: none of %d packages could be checked; mend them first:\n\t%s", len(units),
+		strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
 }
 
 // reason is the first of the errors, on one line.
@@ -107,7 +109,8 @@ func (s *session) check(p *packages.Package) (*packages.Package, []packages.Erro
 		ID: p.ID, Name: p.Name, PkgPath: p.PkgPath, Module: p.Module, TypesSizes: p.TypesSizes, Fset: s.fset,
 		TypesInfo: &types.Info{
 			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-			Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+			Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+			Scopes:     map[ast.Node]*types.Scope{},
 			Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 		},
 	}

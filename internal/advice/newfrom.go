@@ -40,7 +40,8 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 		}
 		for _, was := range r.Skipped {
 			if slices.ContainsFunc(findings, func(f Finding) bool { return f.pkg == was.Package }) {
-				return nil, fmt.Errorf("advise: new-from: %s: %s; %s has findings now, and what it had in %s is not known: name a revision where it compiles", was.Package, was.Reason, was.Package, rev)
+				return nil, fmt.Errorf("advise: new-from: %s: %s; %s has findings now, and what it had in %s is not known: name "+
+					"a revision where it compiles", was.Package, was.Reason, was.Package, rev)
 			}
 		}
 		known = r.Findings
@@ -65,10 +66,12 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, ok
 		if ctx.Err() != nil {
 			return base, false, ctx.Err()
 		}
-		return base, false, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and fetch it first in a shallow clone", rev)
+		return base, false, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and "+
+			"fetch it first in a shallow clone", rev)
 	}
 	s := &scratch{tmp: tmp, root: git.dir, copied: filepath.Join(tmp, "tree")}
-	for _, args := range [][]string{{"read-tree", strings.TrimSpace(string(out))}, {"checkout-index", "--all", "--prefix=" + s.copied + "/"}} {
+	for _, args := range [][]string{{"read-tree", strings.TrimSpace(string(out))},
+		{"checkout-index", "--all", "--prefix=" + s.copied + "/"}} {
 		if _, err := git.run(ctx, "git", args...); err != nil {
 			return base, false, fmt.Errorf("advise: new-from: %w", err)
 		}
@@ -79,7 +82,8 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, ok
 	}
 	copied, in := s.at(root)
 	if !in {
-		return base, false, fmt.Errorf("advise: new-from: the module %s is outside the repository %s; run it inside the module's repository", root, git.dir)
+		return base, false, fmt.Errorf("advise: new-from: the module %s is outside the repository %s; run it inside the "+
+			"module's repository", root, git.dir)
 	}
 	if work != "" && !exists(filepath.Join(copied, filepath.Base(work))) {
 		work, root = "", moduleOf(dir)
@@ -117,7 +121,8 @@ func present(patterns []string, dir string) (out []string) {
 		patterns = []string{"."}
 	}
 	for _, p := range patterns {
-		if p != "." && !strings.HasPrefix(p, "./") && !strings.HasPrefix(p, "../") || exists(filepath.Join(dir, strings.TrimSuffix(p, "..."))) {
+		if p != "." && !strings.HasPrefix(p, "./") && !strings.HasPrefix(p, "../") ||
+			exists(filepath.Join(dir, strings.TrimSuffix(p, "..."))) {
 			out = append(out, p)
 		}
 	}
@@ -140,7 +145,8 @@ func unknown(findings, known []Finding) []Finding {
 			f := &findings[i]
 			for j := range known {
 				k := &known[j]
-				if found[i] || used[j] || k.Check != f.Check || f.Share == nil && rank(k.Severity) < rank(f.Severity) || !same(f, k) {
+				if found[i] || used[j] || k.Check != f.Check || f.Share == nil && rank(k.Severity) < rank(f.Severity) ||
+					!same(f, k) {
 					continue
 				}
 				found[i], used[j] = true, true

@@ -69,7 +69,8 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	p := pageBody{
-		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + text.Clean(m.Name), Repeat: text.Clean(m.Repeat), Version: m.Version,
+		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + text.Clean(m.Name),
+		Repeat: text.Clean(m.Repeat), Version: m.Version,
 		Facts: r.facts(len(shown)),
 	}
 	named := map[string]bool{}
@@ -88,7 +89,8 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 			if l.Found {
 				found = "yes"
 			}
-			p.Lines = append(p.Lines, pageLine{text.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes), share(l.Share.Objects), share(l.Share.CPU), found, text.Clean(l.Source)})
+			p.Lines = append(p.Lines, pageLine{text.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes),
+				share(l.Share.Objects), share(l.Share.CPU), found, text.Clean(l.Source)})
 		}
 	}
 	for _, c := range checks {
@@ -109,10 +111,13 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 func (r *Result) facts(shown int) []pageFact {
 	facts := []pageFact{{"Found", fmt.Sprintf("%d shown, in %d lines of %d packages", shown, r.Lines, r.Packages)}}
 	if e := r.Evidence; e != nil {
-		facts = append(facts, pageFact{"Profiles", fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; outside the packages %s of bytes", e.Total.Objects, e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
+		facts = append(facts, pageFact{"Profiles",
+			fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; outside the packages %s of bytes", e.Total.Objects,
+				e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
 	}
 	if v := r.Verification; v != nil && len(v.Fixes) > 0 {
-		facts = append(facts, pageFact{"Fixes", fmt.Sprintf("%d kept, %d dropped, %d unproven", v.Count(Kept), v.Count(Dropped), v.Count(Unproven))})
+		facts = append(facts, pageFact{"Fixes", fmt.Sprintf("%d kept, %d dropped, %d unproven", v.Count(Kept),
+			v.Count(Dropped), v.Count(Unproven))})
 	}
 	return facts
 }
@@ -157,7 +162,8 @@ func (v *Verified) saving() float64 {
 func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 	f := &v.Finding
 	p := pageFinding{
-		ID: id, Check: f.Check, Place: text.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: text.Clean(f.Function), Message: text.Clean(f.Text()),
+		ID: id, Check: f.Check, Place: text.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: text.Clean(f.Function),
+		Message: text.Clean(f.Text()),
 		Outcome: v.Outcome, Reason: text.Clean(v.Reason), Code: excerpt(src, f),
 	}
 	if f.Share != nil {
@@ -212,8 +218,10 @@ func pageFigureOf(f *Figure) pageFigure {
 		return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
 	}
 	p := pageFigure{
-		Benchmark: text.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before), After: f.text(f.After),
-		Change: percent(f.Ratio), Interval: "[" + percent(f.Lo) + ", " + percent(f.Hi) + "]", Floor: fmt.Sprintf("%.2f", f.Floor), Verdict: f.Verdict,
+		Benchmark: text.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before),
+		After:  f.text(f.After),
+		Change: percent(f.Ratio), Interval: "[" + percent(f.Lo) + ", " + percent(f.Hi) + "]",
+		Floor: fmt.Sprintf("%.2f", f.Floor), Verdict: f.Verdict,
 	}
 	if f.Benchmark == "" {
 		p.Benchmark = "all of them, geometric mean"

@@ -86,7 +86,8 @@ func (p *Patch) String() string {
 		case c.new == nil:
 			to, mode = "/dev/null", "deleted file mode 100644\n"
 		}
-		if _, body, ok := bytes.Cut(diff.Diff(from, c.old, to, c.new), []byte("\n")); ok { // the line that names both is not git's
+		// the line that names both is not git's
+		if _, body, ok := bytes.Cut(diff.Diff(from, c.old, to, c.new), []byte("\n")); ok {
 			fmt.Fprintf(&b, "diff --git a/%s b/%s\n%s%s", rel, rel, mode, body)
 		}
 	}
@@ -106,7 +107,8 @@ func (p *Patch) Clean(ctx context.Context, files []string) error {
 		return nil // not a repository: only what the files hold is compared
 	}
 	if text := strings.TrimRight(string(out), "\n"); text != "" {
-		return fmt.Errorf("advise: write: files with fixes have changes that are not committed; commit or stash them first:\n%s", text)
+		return fmt.Errorf("advise: write: files with fixes have changes that are not committed; commit or stash them "+
+			"first:\n%s", text)
 	}
 	return nil
 }

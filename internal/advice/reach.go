@@ -56,7 +56,8 @@ const single = 20 * time.Second
 
 // reaching runs each benchmark of the packages once and records what it ran of
 // the covered packages.
-func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []string, bench, tmp string, progress func(string)) (reach, error) {
+func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []string, bench, tmp string,
+	progress func(string)) (reach, error) {
 	r := reach{}
 	top, sub, _ := strings.Cut(bench, "/")
 	if sub != "" {
@@ -69,7 +70,8 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 	binary, profile := filepath.Join(tmp, "cover.test"), filepath.Join(tmp, "cover.out")
 	for _, p := range pkgs {
 		progress("what the benchmarks of " + p.ImportPath + " reach")
-		if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic", "-coverpkg="+strings.Join(covered, ","), p.ImportPath); err != nil {
+		if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic",
+			"-coverpkg="+strings.Join(covered, ","), p.ImportPath); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -89,7 +91,8 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 				once, cancel := context.WithTimeout(ctx, single)
 				defer cancel()
 				begun := time.Now()
-				if _, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub, fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
+				if _, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub,
+					fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
 					return nil, 0, err
 				}
 				ran := reach{}
@@ -165,7 +168,8 @@ func (r reach) read(name string, by benchmark) error {
 		}
 		b := block{by: by}
 		var statements int
-		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.fromLine, &b.fromColumn, &b.toLine, &b.toColumn, &statements, &b.count); err != nil {
+		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.fromLine, &b.fromColumn, &b.toLine, &b.toColumn, &statements,
+			&b.count); err != nil {
 			return fmt.Errorf("advise: coverage: %s: %q: %w", name, sc.Text(), err)
 		}
 		r[file] = append(r[file], b)

@@ -65,7 +65,8 @@ type (
 
 // SARIF writes the findings in the Static Analysis Results Interchange Format.
 func SARIF(w io.Writer, version string, checks []*check.Check, findings []Finding) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "isobar advise", Version: version, Rules: []sarifRule{}}}, Results: []sarifResult{}}
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "isobar advise", Version: version, Rules: []sarifRule{}}},
+		Results: []sarifResult{}}
 	for _, c := range checks {
 		short, _, _ := strings.Cut(c.Doc, "\n")
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{c.Name, sarifText{short}, sarifText{c.Analyzer.Doc}})

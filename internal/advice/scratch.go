@@ -91,7 +91,8 @@ func moduleRoot(ctx context.Context, dir string) (root, work string, err error) 
 	case env.GOWORK != "" && env.GOWORK != "off":
 		root = filepath.Dir(env.GOWORK)
 		if _, ok := moved(dir, root, "/"); !ok {
-			return "", "", fmt.Errorf("advise: copy: %s is not below its workspace %s; set GOWORK=off, or move the go.work file above both", dir, env.GOWORK)
+			return "", "", fmt.Errorf("advise: copy: %s is not below its workspace %s; set GOWORK=off, or move the go.work "+
+				"file above both", dir, env.GOWORK)
 		}
 		return root, env.GOWORK, nil
 	case env.GOMOD == "" || env.GOMOD == os.DevNull:

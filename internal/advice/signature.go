@@ -45,7 +45,8 @@ var signatures = []signature{
 // recognize returns the signature of a function, or nil.
 func recognize(function string) *signature {
 	for i := range signatures {
-		if s := &signatures[i]; strings.HasPrefix(function, s.frame) && (s.frame != "regexp." || strings.Contains(strings.ToLower(function), "compile")) {
+		if s := &signatures[i]; strings.HasPrefix(function, s.frame) &&
+			(s.frame != "regexp." || strings.Contains(strings.ToLower(function), "compile")) {
 			return s
 		}
 	}

@@ -34,8 +34,10 @@ var buffers = []string{"bytes.Buffer", "strings.Builder"}
 // allocators are the functions of the runtime, by how their names begin, that
 // a CPU profile shows below a line that allocates.
 var allocators = []string{
-	"mallocgc", "newobject", "newarray", "makeslice", "growslice", "makemap", "mapassign", "makechan", "convT", "concatstring", "slicebytetostring",
-	"stringtoslice", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "newproc", "deferproc", "gcWriteBarrier", "gcAssistAlloc",
+	"mallocgc", "newobject", "newarray", "makeslice", "growslice", "makemap", "mapassign", "makechan", "convT",
+	"concatstring", "slicebytetostring",
+	"stringtoslice", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "newproc", "deferproc",
+	"gcWriteBarrier", "gcAssistAlloc",
 }
 
 // site charges a sample to what allocates at a line. below are the functions
@@ -83,7 +85,8 @@ const byLiteral = "func "
 // allocates, without being named there.
 func allocates(function string) bool {
 	name, ok := strings.CutPrefix(function, "runtime.")
-	return ok && slices.ContainsFunc(allocators, func(a string) bool { return strings.HasPrefix(name, a) }) || strings.HasPrefix(function, "internal/runtime/maps.")
+	return ok && slices.ContainsFunc(allocators, func(a string) bool { return strings.HasPrefix(name, a) }) ||
+		strings.HasPrefix(function, "internal/runtime/maps.")
 }
 
 func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name string) {

@@ -159,7 +159,8 @@ func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 	})
 }
 
-var basic = map[string]bool{"int": true, "int32": true, "int64": true, "uint": true, "uint32": true, "uint64": true, "float32": true, "float64": true}
+var basic = map[string]bool{"int": true, "int32": true, "int64": true, "uint": true, "uint32": true, "uint64": true,
+	"float32": true, "float64": true}
 
 // isN reports whether e is b.N.
 func isN(e ast.Expr) bool {

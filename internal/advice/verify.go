@@ -219,7 +219,8 @@ func (v *verifier) examine(ctx context.Context, r *remedy, alone *Patch, got *Ve
 	}
 	marks := r.benchmarks(v.reached)
 	if len(marks) == 0 {
-		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its tests were not run"
+		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its "+
+			"tests were not run"
 		return nil
 	}
 	contests, err := v.contests(ctx, alone, marks)

@@ -132,7 +132,8 @@ func (in *inbox) open(m *nats.Msg, queues []queue) (*delivery, error) {
 			return d, nil
 		}
 	}
-	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not ask for", sweep), d.giveBack(0))
+	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not ask for", sweep),
+		d.giveBack(0))
 }
 
 // deliveries reads the count from a subject of acknowledgement:
@@ -161,7 +162,8 @@ func (d *delivery) beat() error { return d.fleet.nc.Publish(d.reply, []byte("+WP
 
 // giveBack has the block given to another worker after a while.
 func (d *delivery) giveBack(after time.Duration) error {
-	return errors.Join(d.fleet.nc.Publish(d.reply, fmt.Appendf(nil, "-NAK {\"delay\": %d}", after.Nanoseconds())), d.fleet.nc.FlushTimeout(2*time.Second))
+	return errors.Join(d.fleet.nc.Publish(d.reply, fmt.Appendf(nil, "-NAK {\"delay\": %d}", after.Nanoseconds())),
+		d.fleet.nc.FlushTimeout(2*time.Second))
 }
 
 // terminate takes the block out of the queue.

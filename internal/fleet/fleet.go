@@ -127,7 +127,8 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	if f.nc, err = nats.Connect(target, options...); err != nil {
 		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, connectRemedy(err))
 	}
-	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(2*publishBatch), jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
+	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(2*publishBatch),
+		jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
 		err = f.ensure(ctx)
 	}
 	if err != nil {
@@ -143,7 +144,8 @@ func (f *Fleet) Close() { f.nc.Close() }
 
 func (o Options) nats(f *Fleet) ([]nats.Option, error) {
 	options := []nats.Option{
-		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 		nats.Timeout(5 * time.Second), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -194,7 +196,8 @@ func connectRemedy(err error) string {
 	case errors.Is(err, nats.ErrAuthorization):
 		return "the server wants a credential: give --token-file, --nkey or --creds"
 	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "tls:"):
-		return "give the authority that signed the server's certificate with --ca, and this machine's own with --cert and --key"
+		return "give the authority that signed the server's certificate with --ca, and this machine's own with --cert " +
+			"and --key"
 	}
 	return "is 'isobar fleet serve' running there?"
 }
@@ -217,11 +220,13 @@ func (f *Fleet) ensure(ctx context.Context) error {
 	for _, config := range []jetstream.StreamConfig{
 		{
 			Name: workStream, Subjects: []string{"isobar.work.*.*"}, Description: "isobar: blocks to run",
-			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
+			DiscardNewPerSubject: true,
 		},
 		{
 			Name: resultStream, Subjects: []string{"isobar.result.*.*"}, Description: "isobar: records of blocks",
-			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxAge: resultAge,
+			Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
+			DiscardNewPerSubject: true, MaxAge: resultAge,
 		},
 		{
 			Name: deadStream, Subjects: []string{"isobar.dead.*.*"}, Description: "isobar: messages that were given up",

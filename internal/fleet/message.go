@@ -169,7 +169,8 @@ func decodeResult(sweep string, planned []cell.Cell, data []byte) (*Result, erro
 		return nil, fmt.Errorf("malformed: %w", err)
 	}
 	if r.Sweep != sweep || len(r.Records) != len(planned) || r.Profiles != nil && len(r.Profiles) != len(planned) {
-		return nil, fmt.Errorf("malformed: %d records of sweep %q for the %d cells of block %d of %s", len(r.Records), r.Sweep, len(planned), planned[0].Block, sweep)
+		return nil, fmt.Errorf("malformed: %d records of sweep %q for the %d cells of block %d of %s", len(r.Records),
+			r.Sweep, len(planned), planned[0].Block, sweep)
 	}
 	if r.Origin == nil || r.Origin.Attempt == "" || r.Origin.Worker == "" {
 		return nil, errors.New("malformed: no origin")

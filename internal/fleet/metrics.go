@@ -17,19 +17,26 @@ func NewCollector(f *Fleet) *Collector { return &Collector{f} }
 var (
 	worker = []string{"worker", "cpu", "platform"}
 
-	upDesc        = prometheus.NewDesc("isobar_fleet_up", "1 if the fleet answered.", nil, nil)
-	workersDesc   = prometheus.NewDesc("isobar_fleet_workers", "Workers that answered, by state.", []string{"state"}, nil)
-	queuedDesc    = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker has.", []string{"sweep"}, nil)
-	runningDesc   = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker has.", []string{"sweep"}, nil)
-	resultsDesc   = prometheus.NewDesc("isobar_fleet_unstored_results", "Results that the coordinator has not stored yet.", []string{"sweep"}, nil)
-	deadDesc      = prometheus.NewDesc("isobar_fleet_dead_messages", "Messages that were given up.", nil, nil)
-	cellsDesc     = prometheus.NewDesc("isobar_fleet_cells_total", "Cells run since the worker joined.", worker, nil)
-	failedDesc    = prometheus.NewDesc("isobar_fleet_failed_cells_total", "Cells that failed since the worker joined.", worker, nil)
-	retriesDesc   = prometheus.NewDesc("isobar_fleet_retries_total", "Blocks that a worker was given again since it joined.", worker, nil)
-	lostDesc      = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found the connection away.", worker, nil)
-	refusedDesc   = prometheus.NewDesc("isobar_fleet_refused_blocks_total", "Blocks that the worker gave up.", worker, nil)
-	floorDesc     = prometheus.NewDesc("isobar_fleet_noise_floor_ratio", "By how much equal cells differ on the worker: 1 for not at all.", worker, nil)
-	allFleetDescs = []*prometheus.Desc{upDesc, workersDesc, queuedDesc, runningDesc, resultsDesc, deadDesc, cellsDesc, failedDesc, retriesDesc, lostDesc, refusedDesc, floorDesc}
+	upDesc      = prometheus.NewDesc("isobar_fleet_up", "1 if the fleet answered.", nil, nil)
+	workersDesc = prometheus.NewDesc("isobar_fleet_workers", "Workers that answered, by state.", []string{"state"}, nil)
+	queuedDesc  = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker has.",
+		[]string{"sweep"}, nil)
+	runningDesc = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker has.", []string{"sweep"}, nil)
+	resultsDesc = prometheus.NewDesc("isobar_fleet_unstored_results", "Results that the coordinator has not stored yet.",
+		[]string{"sweep"}, nil)
+	deadDesc   = prometheus.NewDesc("isobar_fleet_dead_messages", "Messages that were given up.", nil, nil)
+	cellsDesc  = prometheus.NewDesc("isobar_fleet_cells_total", "Cells run since the worker joined.", worker, nil)
+	failedDesc = prometheus.NewDesc("isobar_fleet_failed_cells_total", "Cells that failed since the worker joined.",
+		worker, nil)
+	retriesDesc = prometheus.NewDesc("isobar_fleet_retries_total",
+		"Blocks that a worker was given again since it joined.", worker, nil)
+	lostDesc = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found the connection away.",
+		worker, nil)
+	refusedDesc = prometheus.NewDesc("isobar_fleet_refused_blocks_total", "Blocks that the worker gave up.", worker, nil)
+	floorDesc   = prometheus.NewDesc("isobar_fleet_noise_floor_ratio",
+		"By how much equal cells differ on the worker: 1 for not at all.", worker, nil)
+	allFleetDescs = []*prometheus.Desc{upDesc, workersDesc, queuedDesc, runningDesc, resultsDesc, deadDesc, cellsDesc,
+		failedDesc, retriesDesc, lostDesc, refusedDesc, floorDesc}
 )
 
 // Describe implements prometheus.Collector.
@@ -68,7 +75,8 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 		named[m.Name] = true
 		labels := []string{m.Name, m.Machine.CPU, m.platform()}
 		for desc, n := range map[*prometheus.Desc]int64{
-			cellsDesc: m.CellsDone, failedDesc: m.CellsFailed, retriesDesc: m.Retries, lostDesc: m.LostHeartbeats, refusedDesc: m.Refused,
+			cellsDesc: m.CellsDone, failedDesc: m.CellsFailed, retriesDesc: m.Retries, lostDesc: m.LostHeartbeats,
+			refusedDesc: m.Refused,
 		} {
 			metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), labels...)
 		}

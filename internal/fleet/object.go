@@ -60,7 +60,8 @@ func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error)
 }
 
 // getObject copies an object and returns the SHA-256 of what it copied.
-func (f *Fleet) getObject(ctx context.Context, store, name string, limit int64, w io.Writer) (digest string, err error) {
+func (f *Fleet) getObject(ctx context.Context, store, name string, limit int64,
+	w io.Writer) (digest string, err error) {
 	bucket, err := f.js.ObjectStore(ctx, store)
 	if err != nil {
 		return "", err

@@ -17,7 +17,8 @@ func (f *Fleet) Pick(ctx context.Context, r Requirement, warn func(reason string
 		}
 		var found *Member
 		for i := range members {
-			if m := &members[i]; r.unmet(m) == "" && m.State != "draining" && (found == nil || found.State != "idle" && m.State == "idle") {
+			if m := &members[i]; r.unmet(m) == "" && m.State != "draining" &&
+				(found == nil || found.State != "idle" && m.State == "idle") {
 				found = m
 			}
 		}

@@ -61,7 +61,8 @@ func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, err
 	if !ok {
 		return "", refusal{fmt.Errorf("refused: no program for %s/%s came with it", runtime.GOOS, runtime.GOARCH)}
 	}
-	if sum, err := hex.DecodeString(p.SHA256); err != nil || len(sum) != sha256.Size || p.Bytes < 1 || p.Bytes > maxProgram {
+	if sum, err := hex.DecodeString(p.SHA256); err != nil || len(sum) != sha256.Size || p.Bytes < 1 ||
+		p.Bytes > maxProgram {
 		return "", refusal{fmt.Errorf("malformed: a program of %d bytes with digest %q", p.Bytes, p.SHA256)}
 	}
 	file := filepath.Join(dir, "program")
@@ -80,7 +81,8 @@ func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, err
 	case err != nil:
 		return "", fmt.Errorf("program %.12s: %w", p.SHA256, err)
 	case sum != p.SHA256:
-		return "", refusal{fmt.Errorf("refused: the program has the digest %.12s, not %.12s: it was tampered with", sum, p.SHA256)}
+		return "", refusal{fmt.Errorf("refused: the program has the digest %.12s, not %.12s: it was tampered with", sum,
+			p.SHA256)}
 	}
 	return file, nil
 }

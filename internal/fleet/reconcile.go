@@ -43,7 +43,8 @@ func (s *sweep) reconcile(ctx context.Context) error {
 		}
 		switch {
 		case b.stuck >= stuckLooks:
-			reason := fmt.Sprintf("given to a worker %d times, and none finished it: the worker's log says why, or its machine died", s.Attempts)
+			reason := fmt.Sprintf("given to a worker %d times, and none finished it: the worker's log says why, or its "+
+				"machine died", s.Attempts)
 			if err := s.fleet.bury(ctx, workSubject(s.ID, b.number), Dead{Reason: reason, Deliveries: s.Attempts}); err != nil {
 				return err
 			}

@@ -71,7 +71,8 @@ func Serve(config ServerConfig) (*Server, error) {
 	s.ns.Start()
 	if !s.ns.ReadyForConnections(20 * time.Second) {
 		s.Close()
-		return nil, fmt.Errorf("fleet: serve: %s: the server does not get ready: is the address in use, or the directory %s?", config.Listen, options.StoreDir)
+		return nil, fmt.Errorf("fleet: serve: %s: the server does not get ready: is the address in use, or the directory %s?",
+			config.Listen, options.StoreDir)
 	}
 	return s, nil
 }
@@ -102,7 +103,8 @@ func (s *Server) Close() {
 
 func (c ServerConfig) options(s *Server) (*server.Options, error) {
 	o := &server.Options{
-		ServerName: c.Name, NoSigs: true, NoLog: true, JetStream: true, DisableJetStreamBanner: true, DontListen: c.Listen == "",
+		ServerName: c.Name, NoSigs: true, NoLog: true, JetStream: true, DisableJetStreamBanner: true,
+		DontListen: c.Listen == "",
 		MaxPayload: 8 << 20, StoreDir: c.Dir, SyncInterval: syncInterval, SyncAlways: c.Sync, WriteDeadline: 10 * time.Second,
 	}
 	if c.Dir == "" {
@@ -138,11 +140,13 @@ func (c ServerConfig) listen(o *server.Options) (err error) {
 		o.Port = server.RANDOM_PORT
 	}
 	if (c.Cert == "") != (c.Key == "") || c.CA != "" && c.Cert == "" {
-		return errors.New("a certificate and its key belong together, and an authority for clients to both: give --cert and --key")
+		return errors.New("a certificate and its key belong together, and an authority for clients to both: give --cert " +
+			"and --key")
 	}
 	if c.Cert == "" {
 		if !c.Plaintext && !loopback(o.Host) {
-			return fmt.Errorf("%s is not a loopback address, and the token would be sent in the clear: give --cert and --key, or --plaintext", c.Listen)
+			return fmt.Errorf("%s is not a loopback address, and the token would be sent in the clear: give --cert and --key, "+
+				"or --plaintext", c.Listen)
 		}
 		return nil
 	}
@@ -171,17 +175,20 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 		return nil
 	}
 	if c.Name == "" || c.Token == "" || c.ClusterListen == "" || len(c.Routes) == 0 {
-		return errors.New("a cluster needs a name for each server, one token for all, an address for the other servers and routes to them")
+		return errors.New("a cluster needs a name for each server, one token for all, an address for the other servers and " +
+			"routes to them")
 	}
 	o.Cluster = server.ClusterOpts{Name: c.Cluster, Username: "isobar", Password: token}
 	if o.Cluster.Host, o.Cluster.Port, err = hostPort(c.ClusterListen); err != nil {
 		return err
 	}
 	if !c.Plaintext && !loopback(o.Cluster.Host) {
-		return fmt.Errorf("%s is not a loopback address, and servers talk in the clear with each other: keep them in a network of their own and give --plaintext, or run nats-server with TLS routes", c.ClusterListen)
+		return fmt.Errorf("%s is not a loopback address, and servers talk in the clear with each other: keep them in "+
+			"a network of their own and give --plaintext, or run nats-server with TLS routes", c.ClusterListen)
 	}
 	for _, route := range c.Routes {
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: strings.TrimPrefix(route, "nats://"), User: url.UserPassword("isobar", token)})
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: strings.TrimPrefix(route, "nats://"),
+			User: url.UserPassword("isobar", token)})
 	}
 	return nil
 }

@@ -151,7 +151,8 @@ func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
 			return nil, err
 		}
 		if len(doc) > min(maxMessage, int(f.nc.MaxPayload()))-4096 {
-			return nil, fmt.Errorf("fleet: sweep: block %d has %d cells, %d bytes: more than a message of this server holds: give fewer levels, or a larger max_payload", b.number, len(b.cells), len(doc))
+			return nil, fmt.Errorf("fleet: sweep: block %d has %d cells, %d bytes: more than a message of this server holds: "+
+				"give fewer levels, or a larger max_payload", b.number, len(b.cells), len(doc))
 		}
 	}
 	return s, nil
@@ -215,7 +216,8 @@ func (s *sweep) begin(ctx context.Context) error {
 	}
 	js := s.fleet.js
 	if _, err := js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.work." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.AckWait, MaxDeliver: s.Attempts,
+		Durable: s.ID, FilterSubject: "isobar.work." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: s.AckWait, MaxDeliver: s.Attempts,
 		MaxAckPending: -1, MaxWaiting: maxWaiting, Metadata: s.Requires.metadata(),
 	}); err != nil {
 		return fmt.Errorf("consumer of work: %w", err)
@@ -225,14 +227,16 @@ func (s *sweep) begin(ctx context.Context) error {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
 	results, err := js.CreateOrUpdateConsumer(ctx, resultStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.result." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute,
+		Durable: s.ID, FilterSubject: "isobar.result." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait:       time.Minute,
 		MaxAckPending: 4 * fetchBatch, InactiveThreshold: resultAge,
 	})
 	if err != nil {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
 	if s.dead, err = js.CreateOrUpdateConsumer(ctx, deadStream, jetstream.ConsumerConfig{
-		Durable: s.ID, FilterSubject: "isobar.dead." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy, InactiveThreshold: resultAge,
+		Durable: s.ID, FilterSubject: "isobar.dead." + s.ID + ".*", AckPolicy: jetstream.AckExplicitPolicy,
+		InactiveThreshold: resultAge,
 	}); err != nil {
 		return fmt.Errorf("consumer of dead messages: %w", err)
 	}
@@ -366,7 +370,8 @@ func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 func (s *sweep) fail(b *block, reason string) *Result {
 	r := &Result{Sweep: s.ID, Block: b.number}
 	for _, c := range b.cells {
-		r.Records = append(r.Records, cell.Record{Cell: c, Started: time.Now(), Err: &cell.Failure{Kind: cell.FailFleet, Message: reason}})
+		r.Records = append(r.Records, cell.Record{Cell: c, Started: time.Now(),
+			Err: &cell.Failure{Kind: cell.FailFleet, Message: reason}})
 	}
 	return r
 }

@@ -120,7 +120,8 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 		return err
 	}
 	w.update(func(m *Member) {
-		m.State, m.Sweep, m.Block, m.Done, m.Cells, m.Started = stateOf(m.State, "running"), job.Sweep, job.Block, 0, len(job.Cells), time.Now()
+		m.State, m.Sweep, m.Block, m.Done, m.Cells, m.Started = stateOf(m.State, "running"), job.Sweep, job.Block, 0,
+			len(job.Cells), time.Now()
 	})
 	defer w.update(func(m *Member) { m.State, m.Sweep, m.Cell, m.Started = stateOf(m.State, "idle"), "", "", time.Time{} })
 	origin := &cell.Origin{Machine: w.config.Machine, Worker: w.config.Name, Attempt: nuid.Next()}
@@ -233,7 +234,8 @@ func (w *Worker) check(job *Job) error {
 			kind = KindExec
 		}
 		if !slices.Contains(w.config.Allow, kind) {
-			return fmt.Errorf("refused: cell %d runs a program, which the operator of worker %s does not allow (--allow %s)", c.Index, w.config.Name, strings.Join(w.config.Allow, ","))
+			return fmt.Errorf("refused: cell %d runs a program, which the operator of worker %s does not allow (--allow %s)",
+				c.Index, w.config.Name, strings.Join(w.config.Allow, ","))
 		}
 		if kind == KindExec && (len(c.Command) == 0 || len(job.Programs) == 0) {
 			return fmt.Errorf("refused: cell %d runs a program, but none came with it", c.Index)
@@ -256,7 +258,8 @@ func (w *Worker) check(job *Job) error {
 // path or one with "..".
 func leaves(arg string) bool {
 	for _, part := range []string{arg, arg[strings.Index(arg, "=")+1:]} {
-		if filepath.IsAbs(part) || strings.HasPrefix(part, "/") || slices.Contains(strings.FieldsFunc(part, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		if filepath.IsAbs(part) || strings.HasPrefix(part, "/") ||
+			slices.Contains(strings.FieldsFunc(part, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
 			return true
 		}
 	}

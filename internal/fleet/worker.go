@@ -131,7 +131,8 @@ func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
 		config.Log = func(string, ...any) {}
 	}
 	m := config.Machine
-	labels := map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.CPUs), "os": m.OS, "arch": m.Arch, "kernel": m.Kernel, "machine": m.Hostname}
+	labels := map[string]string{"cpu": m.CPU, "cores": strconv.Itoa(m.CPUs), "os": m.OS, "arch": m.Arch,
+		"kernel": m.Kernel, "machine": m.Hostname}
 	maps.Copy(labels, config.Labels)
 	w := &Worker{fleet: f, config: config, news: make(chan queue, 64), draining: make(chan struct{})}
 	w.drain = sync.OnceFunc(func() { close(w.draining) })
@@ -188,7 +189,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("fleet: worker: %w", context.Cause(ctx))
 		case <-w.fleet.lost.Done():
-			return fmt.Errorf("fleet: worker: the servers closed the connection: %w", errors.Join(w.fleet.nc.LastError(), nats.ErrConnectionClosed))
+			return fmt.Errorf("fleet: worker: the servers closed the connection: %w",
+				errors.Join(w.fleet.nc.LastError(), nats.ErrConnectionClosed))
 		case q := <-w.news:
 			queues = w.learn(queues, q)
 		default:
@@ -224,7 +226,8 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // learn adds a queue to those of a worker, if it is fit for it.
 func (w *Worker) learn(queues []queue, q queue) []queue {
-	if self := w.Member(); q.Requires.unmet(&self) != "" || slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
+	if self := w.Member(); q.Requires.unmet(&self) != "" ||
+		slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
 		return queues
 	}
 	return append(queues, q)
@@ -303,7 +306,8 @@ func (w *Worker) queues(ctx context.Context) ([]queue, error) {
 	err := w.fleet.consumers(ctx, workStream, func(info *jetstream.ConsumerInfo) {
 		r, err := parseRequirement(info.Config.Metadata)
 		if err == nil && r.unmet(&self) == "" {
-			queues = append(queues, queue{Sweep: info.Name, Requires: r, AckWait: info.Config.AckWait, MaxDeliver: info.Config.MaxDeliver})
+			queues = append(queues, queue{Sweep: info.Name, Requires: r, AckWait: info.Config.AckWait,
+				MaxDeliver: info.Config.MaxDeliver})
 		}
 	})
 	slices.SortFunc(queues, func(a, b queue) int { return strings.Compare(a.Sweep, b.Sweep) })

@@ -19,14 +19,20 @@ var traceFigures = []monitor.Figure{
 	{Key: "/heap/live:bytes", Help: "Objects that the last collection marked.", Chart: "Heap"},
 	{Key: "/heap/goal:bytes", Help: "Size of the heap at which the collection should have ended.", Chart: "Heap"},
 	{Key: "/memory/stacks:bytes", Help: "Stacks that were scanned.", Chart: "Memory of the process"},
-	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for collections since the sample before: the longest.", Chart: "Pauses of the world for collections"},
-	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that allocate and must help.", Counter: true, Chart: "CPU time of the collector"},
-	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers that have a CPU, or a part of one, to themselves.", Counter: true, Chart: "CPU time of the collector"},
-	{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on CPUs that had nothing else to do.", Counter: true, Chart: "CPU time of the collector"},
-	{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted for every CPU.", Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for collections since the sample before: the longest.",
+		Chart: "Pauses of the world for collections"},
+	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that allocate and must help.", Counter: true,
+		Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers that have a CPU, or a part of one, to themselves.",
+		Counter: true, Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on CPUs that had nothing else to do.", Counter: true,
+		Chart: "CPU time of the collector"},
+	{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted for every CPU.", Counter: true,
+		Chart: "CPU time of the collector"},
 	{Key: "/alloc/size:bytes", Help: "Bytes allocated, from the sizes of the heap.", Counter: true, Chart: "Allocation"},
 	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
-	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true, Chart: "Collections"},
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true,
+		Chart: "Collections"},
 }
 
 // A traceFeed makes samples of gctrace lines: one for all collections of an
@@ -149,7 +155,8 @@ func (f *traceFeed) take(e traceEvent) {
 
 // nothing is the error of a stream that ended without a line.
 func (f *traceFeed) nothing() error {
-	return fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its standard error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
+	return fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its standard "+
+		"error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
 }
 
 // catchUp gives out the samples of the past; the last one is as old as the file.
@@ -201,7 +208,8 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 		s[2] = math.NaN()
 	}
 	s[4] = max(s[4], c.SweepTermination.Seconds(), c.MarkTermination.Seconds())
-	for i, d := range []time.Duration{c.AssistCPU, c.DedicatedCPU, c.IdleCPU, c.SweepTerminationCPU + c.MarkTerminationCPU} {
+	for i, d := range []time.Duration{c.AssistCPU, c.DedicatedCPU, c.IdleCPU,
+		c.SweepTerminationCPU + c.MarkTerminationCPU} {
 		s[5+i] += d.Seconds()
 	}
 	s[9] += float64(max(c.EndBytes-f.live, 0)) // what marking found includes what was allocated meanwhile
@@ -236,7 +244,8 @@ func (f *traceFeed) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%d collections of processes that began before this one are left out", f.others))
 	}
 	if f.result.Gaps > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines do not follow in number: some were lost among the program's own output", f.result.Gaps))
+		notes = append(notes, fmt.Sprintf("%d lines do not follow in number: some were lost among the program's own output",
+			f.result.Gaps))
 	}
 	return notes
 }

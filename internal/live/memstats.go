@@ -26,18 +26,27 @@ const noGoal = 1 << 50
 var statsFigures = []monitor.Figure{
 	{Key: "/heap/objects:bytes", Help: "Objects, live and not yet swept.", Chart: "Heap"},
 	{Key: "/heap/goal:bytes", Help: "Size of the heap at which a collection should end.", Chart: "Heap"},
-	{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, what it has released included.", Chart: "Memory of the process"},
-	{Key: "/memory/released:bytes", Help: "Mapped memory that has been released to the system.", Chart: "Memory of the process"},
+	{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, what it has released included.",
+		Chart: "Memory of the process"},
+	{Key: "/memory/released:bytes", Help: "Mapped memory that has been released to the system.",
+		Chart: "Memory of the process"},
 	{Key: "/memory/stacks:bytes", Help: "Stacks of goroutines.", Chart: "Memory of the process"},
-	{Key: "/gc/cpu/share:percent", Help: "Share of the available CPU time that the collector took since the program began.", Chart: "Share of the collector since the start"},
+	{Key: "/gc/cpu/share:percent",
+		Help:  "Share of the available CPU time that the collector took since the program began.",
+		Chart: "Share of the collector since the start"},
 	{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: "Allocation"},
 	{Key: "/alloc/all:objects", Help: "Objects allocated.", Counter: true, Chart: "Objects allocated"},
 	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
-	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true, Chart: "Collections"},
-	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for a collection, both of it added up, since the sample before: the longest.", Chart: "Pauses of the world for collections"},
-	{Key: "/gc/pause/total:seconds", Help: "Pauses of the world for collections, added up.", Counter: true, Chart: "Share of time in pauses"},
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true,
+		Chart: "Collections"},
+	{Key: "/gc/pause/max:seconds",
+		Help:  "Pauses of the world for a collection, both of it added up, since the sample before: the longest.",
+		Chart: "Pauses of the world for collections"},
+	{Key: "/gc/pause/total:seconds", Help: "Pauses of the world for collections, added up.", Counter: true,
+		Chart: "Share of time in pauses"},
 	{Key: "/sched/goroutines:goroutines", Help: "Goroutines that exist.", Chart: "Goroutines"},
-	{Key: "/memory/resident-max:bytes", Help: "The most resident memory that the process had.", Chart: "Memory of the process"},
+	{Key: "/memory/resident-max:bytes", Help: "The most resident memory that the process had.",
+		Chart: "Memory of the process"},
 }
 
 // A reading is what an answer of expvar or pprof says.
@@ -67,8 +76,10 @@ func (r *reading) values(seen uint32) []float64 {
 	if m.PauseTotalNs == 0 && m.NumGC > 0 { // pprof does not say
 		total = math.NaN()
 	}
-	return []float64{float64(m.HeapAlloc), goal, float64(m.Sys), float64(m.HeapReleased), float64(m.StackInuse), m.GCCPUFraction * 100,
-		float64(m.TotalAlloc), float64(m.Mallocs), float64(m.NumGC), float64(m.NumForcedGC), longest, total, r.goroutines, r.maxRSS}
+	return []float64{float64(m.HeapAlloc), goal, float64(m.Sys), float64(m.HeapReleased), float64(m.StackInuse),
+		m.GCCPUFraction * 100,
+		float64(m.TotalAlloc), float64(m.Mallocs), float64(m.NumGC), float64(m.NumForcedGC), longest, total, r.goroutines,
+		r.maxRSS}
 }
 
 // A poll asks for runtime.MemStats again and again.
@@ -82,7 +93,8 @@ type poll struct {
 	at     time.Time // of last
 }
 
-func openPoll(ctx context.Context, client *http.Client, url string, read func(context.Context, *http.Client, string) (*reading, error), c Config) (sampler, error) {
+func openPoll(ctx context.Context, client *http.Client, url string,
+	read func(context.Context, *http.Client, string) (*reading, error), c Config) (sampler, error) {
 	p := &poll{url: url, client: client, read: read, config: c}
 	var err error
 	p.first, err = read(ctx, client, url)
@@ -117,7 +129,8 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 func (p *poll) describe() string { return p.url }
 
 func (p *poll) notes() []string {
-	return []string{"runtime.MemStats has no CPU time of the collector by kind, no scheduler latency and no memory limit: mount monitor.Handler() in the program for those; each look stops its world for a moment"}
+	return []string{"runtime.MemStats has no CPU time of the collector by kind, no scheduler latency and no memory " +
+		"limit: mount monitor.Handler() in the program for those; each look stops its world for a moment"}
 }
 
 func (p *poll) close() {}
@@ -176,7 +189,8 @@ func parseHeap(body []byte) (*reading, error) {
 	r := &reading{goroutines: math.NaN(), maxRSS: math.NaN()}
 	m := &r.MemStats
 	fields := map[string]*uint64{
-		"HeapAlloc": &m.HeapAlloc, "NextGC": &m.NextGC, "Sys": &m.Sys, "TotalAlloc": &m.TotalAlloc, "Mallocs": &m.Mallocs, "HeapReleased": &m.HeapReleased,
+		"HeapAlloc": &m.HeapAlloc, "NextGC": &m.NextGC, "Sys": &m.Sys, "TotalAlloc": &m.TotalAlloc, "Mallocs": &m.Mallocs,
+		"HeapReleased": &m.HeapReleased,
 	}
 	found := 0
 	lines := bufio.NewScanner(bytes.NewReader(stats))

@@ -50,11 +50,14 @@ func openProcess(pid int, c Config) (Feed, error) {
 	info, err := buildinfo.ReadFile(executable(pid))
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the URL of its page", pid, err)
+		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the "+
+			"URL of its page", pid, err)
 	case err != nil:
-		return nil, fmt.Errorf("watch: process %d (%s) is no Go program, or has lost its build information: %w; if it runs one, name the process of that", pid, k.name, err)
+		return nil, fmt.Errorf("watch: process %d (%s) is no Go program, or has lost its build information: %w; if it runs "+
+			"one, name the process of that", pid, k.name, err)
 	}
-	f := &processFeed{pid: pid, started: k.started, config: c, of: monitor.Process{Program: k.name, PID: pid, Go: info.GoVersion}}
+	f := &processFeed{pid: pid, started: k.started, config: c,
+		of: monitor.Process{Program: k.name, PID: pid, Go: info.GoVersion}}
 	f.of.Host, _ = os.Hostname()
 	if path, err := os.Readlink(executable(pid)); err == nil {
 		f.of.Program = filepath.Base(path)
@@ -67,9 +70,13 @@ func openProcess(pid int, c Config) (Feed, error) {
 	switch {
 	case f.web != nil:
 	case len(ports) > 0:
-		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures: only what the kernel knows is shown; mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error", ports)
+		f.note = fmt.Sprintf("none of the ports that it listens on (%v) has figures: only what the kernel knows is shown; "+
+			"mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its "+
+			"standard error", ports)
 	case f.note == "":
-		f.note = "it listens on no port of the loopback interface: only what the kernel knows is shown; mount monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its standard error"
+		f.note = "it listens on no port of the loopback interface: only what the kernel knows is shown; mount " +
+			"monitor.Handler() in the program, import net/http/pprof, or start it with GODEBUG=gctrace=1 and watch its " +
+			"standard error"
 	}
 	return f, nil
 }

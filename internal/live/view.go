@@ -87,16 +87,20 @@ var rows = []row{
 		return words("", h, ":bytes", "goal", "/heap/goal:bytes", "live", "/heap/live:bytes", "limit", "/memory/limit:bytes")
 	}},
 	{"resident", ":bytes", figure("/memory/resident:bytes"), nil, func(h *History) string {
-		return words("", h, ":bytes", "most", "/memory/resident-max:bytes", "mapped", "/memory/mapped:bytes", "stacks", "/memory/stacks:bytes")
+		return words("", h, ":bytes", "most", "/memory/resident-max:bytes", "mapped", "/memory/mapped:bytes", "stacks",
+			"/memory/stacks:bytes")
 	}},
 	{"longest pause", ":seconds", figure("/gc/pause/max:seconds"), nil, func(h *History) string {
 		return words("", h, ":seconds", "p99", "/gc/pause/p99:seconds")
 	}},
 	{"GC CPU", ":ratio", gcCPU, nil, func(h *History) string {
-		return words("of a CPU", h, ":ratio", "assist", "/gc/cpu/assist:cpu-seconds", "dedicated", "/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds")
+		return words("of a CPU", h, ":ratio", "assist", "/gc/cpu/assist:cpu-seconds", "dedicated",
+			"/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds")
 	}},
-	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, nil, func(h *History) string { return "of the CPU time available since the start" }},
-	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), nil, func(h *History) string { return words("of a CPU", h, ":count", "threads", "/process/threads:threads") }},
+	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, nil,
+		func(h *History) string { return "of the CPU time available since the start" }},
+	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), nil,
+		func(h *History) string { return words("of a CPU", h, ":count", "threads", "/process/threads:threads") }},
 	{"allocation", ":bytes/s", figure("/alloc/size:bytes"), nil, func(*History) string { return "" }},
 	{"collections", ":count/s", figure("/gc/cycles:gc-cycles"), nil, func(h *History) string {
 		return words("", h, ":count/s", "forced", "/gc/cycles-forced:gc-cycles")
@@ -271,7 +275,8 @@ type Document struct {
 
 // Document returns the newest sample.
 func (h *History) Document(source string) Document {
-	d := Document{Time: h.last.At, Process: h.last.Process, Source: source, Epoch: h.last.Epoch, Figures: map[string]float64{}, Rates: map[string]float64{}}
+	d := Document{Time: h.last.At, Process: h.last.Process, Source: source, Epoch: h.last.Epoch,
+		Figures: map[string]float64{}, Rates: map[string]float64{}}
 	for i, f := range h.last.Figures {
 		if v := h.last.Values[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
 			d.Figures[f.Key] = v

@@ -95,7 +95,8 @@ func Open(target string, c Config) (Feed, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("watch: %w", err)
 	}
-	return nil, fmt.Errorf("watch: %q: there is no such file; want a URL such as http://localhost:6060, host:port, the number of a process, a file with gctrace lines, or - for standard input", target)
+	return nil, fmt.Errorf("watch: %q: there is no such file; want a URL such as http://localhost:6060, host:port, the "+
+		"number of a process, a file with gctrace lines, or - for standard input", target)
 }
 
 // parseURL returns where to look for figures at a URL or host:port: below the
@@ -135,7 +136,8 @@ func parseURL(target string) ([]probe, bool) {
 
 // usual are the places where a server has its figures, best first.
 func usual(base string) []probe {
-	return []probe{{pagePlace, base + "/debug/isobar/"}, {varsPlace, base + "/debug/vars"}, {pprofPlace, base + "/debug/pprof/"}}
+	return []probe{{pagePlace, base + "/debug/isobar/"}, {varsPlace, base + "/debug/vars"},
+		{pprofPlace, base + "/debug/pprof/"}}
 }
 
 func newClient() *http.Client {

@@ -96,7 +96,9 @@ func (f *webFeed) connect(ctx context.Context) error {
 		}
 		tried = append(tried, strings.TrimPrefix(err.Error(), errNotHere.Error()+": "))
 	}
-	return fmt.Errorf("watch: %s answers, but not with figures (%s); have the program import net/http/pprof or expvar, mount monitor.Handler() at /debug/isobar/, or name the path that they are mounted at", f.target, strings.Join(tried, ", "))
+	return fmt.Errorf("watch: %s answers, but not with figures (%s); have the program import net/http/pprof or expvar, "+
+		"mount monitor.Handler() at /debug/isobar/, or name the path that they are mounted at", f.target,
+		strings.Join(tried, ", "))
 }
 
 func remedy(err error) string {
@@ -117,7 +119,8 @@ func remedy(err error) string {
 // noHTTP reports whether err is what a server of another protocol leads to: an
 // answer that is none, one before the request, or the end of the connection.
 func noHTTP(err error) bool {
-	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} { // package net/http has no values for them
+	// package net/http has no values for them
+	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} {
 		if strings.Contains(err.Error(), part) {
 			return true
 		}
@@ -251,7 +254,8 @@ func (p *page) take(rows [][]*float64) error {
 		if len(row) != len(p.figures)+1 || row[0] == nil {
 			return fmt.Errorf("%s: a sample of %d values, of %d figures", p.url, len(row)-1, len(p.figures))
 		}
-		s := Sample{At: time.UnixMilli(int64(*row[0])), Process: p.process, Figures: p.figures, Values: make([]float64, len(p.figures))}
+		s := Sample{At: time.UnixMilli(int64(*row[0])), Process: p.process, Figures: p.figures,
+			Values: make([]float64, len(p.figures))}
 		for i, v := range row[1:] {
 			s.Values[i] = math.NaN()
 			if v != nil {

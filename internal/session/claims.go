@@ -83,7 +83,8 @@ func (se *Session) measureClaims(ctx context.Context, s *store.Store, session *c
 	session.took[e] = time.Since(start)
 	session.failed += failed
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(se.Err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n", map[claim.Size]string{claim.Quick: " --quick"}[session.size])
+		fmt.Fprintf(se.Err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n",
+			map[claim.Size]string{claim.Quick: " --quick"}[session.size])
 		return ErrInterrupted
 	}
 	return err
@@ -143,7 +144,8 @@ const quickTime = 11*time.Minute + 30*time.Second
 // newClaimRuns begins a session, or with resume goes on with the latest one
 // of the size.
 func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, error) {
-	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{}, took: map[claim.Experiment]time.Duration{}}
+	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{},
+		took: map[claim.Experiment]time.Duration{}}
 	if !resume {
 		return session, nil
 	}
@@ -202,7 +204,8 @@ func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, erro
 	}
 	c.passes[e]++
 	if id == 0 {
-		id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: e.Args(c.size), Version: host.Version(), Machine: host.Fingerprint(), Seed: c.seed}, cells)
+		id, err = s.CreateRun(store.Run{Name: name, Created: time.Now(), Args: e.Args(c.size), Version: host.Version(),
+			Machine: host.Fingerprint(), Seed: c.seed}, cells)
 		c.have[name] = id
 		return id, cells, err
 	}

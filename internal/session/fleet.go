@@ -104,7 +104,8 @@ func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err er
 	}
 	for block, n := range left {
 		if n != planned[block] {
-			return nil, 0, fmt.Errorf("run %d: block %d was begun on this machine, and a block is measured on one: resume it without --fleet", id, block+1)
+			return nil, 0, fmt.Errorf("run %d: block %d was begun on this machine, and a block is measured on one: resume it "+
+				"without --fleet", id, block+1)
 		}
 	}
 	return pending, len(cells), nil
@@ -112,7 +113,8 @@ func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err er
 
 // sweepID names the run for the fleet: the same when it is resumed.
 func sweepID(run store.Run) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %q", run.ID, run.Created.UnixNano(), run.Seed, run.Machine.Hostname, run.Args))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %q", run.ID, run.Created.UnixNano(), run.Seed, run.Machine.Hostname,
+		run.Args))
 	return fmt.Sprintf("run%d-%s", run.ID, hex.EncodeToString(sum[:6]))
 }
 

@@ -143,7 +143,8 @@ func (se *Session) finish(execute execution, s *store.Store, id int64, file stri
 // execute runs the pending cells in the order of the plan and stores each
 // record before it begins the next cell. With a budget it does not begin a
 // block that would likely end later. It returns how many cells failed.
-func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store, id int64, budget time.Duration) (failed int, err error) {
+func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store, id int64,
+	budget time.Duration) (failed int, err error) {
 	cells, err := s.Pending(id)
 	if err != nil {
 		return 0, err
@@ -161,7 +162,8 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 	for _, c := range cells {
 		if !blocks.allows(c.Block, time.Now()) {
 			bar.Clear()
-			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have gone beyond --budget %v. %s\n", c.Block+1, budget, resumeHint(s, id))
+			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have gone beyond --budget %v. %s\n", c.Block+1,
+				budget, resumeHint(s, id))
 			break
 		}
 		bar.Begin(c)
@@ -187,7 +189,8 @@ func resumeHint(s *store.Store, id int64) string {
 	if err != nil {
 		return fmt.Sprintf("Resume with: isobar lab run --resume %d", id)
 	}
-	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d", run.Finished+run.Failed, run.Total, id, id)
+	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d",
+		run.Finished+run.Failed, run.Total, id, id)
 }
 
 // A blockBudget decides whether there is time for another block, which takes

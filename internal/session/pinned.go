@@ -49,11 +49,13 @@ func (se *Session) pin(ctx context.Context, o *Fleet, program, machine string) (
 // String names the machine.
 func (p *pinned) String() string {
 	m := p.member.Machine
-	return fmt.Sprintf("worker %s on machine %s (%s, %d CPUs, %s/%s)", p.member.Name, m.Hostname, m.CPU, m.CPUs, m.OS, m.Arch)
+	return fmt.Sprintf("worker %s on machine %s (%s, %d CPUs, %s/%s)", p.member.Name, m.Hostname, m.CPU, m.CPUs, m.OS,
+		m.Arch)
 }
 
 func (p *pinned) requires(programs map[string]fleet.Program, machine string) fleet.Requirement {
-	r := fleet.Requirement{Kind: fleet.KindExec, Version: host.Version(), Labels: slices.Clone(p.options.Require), Platforms: slices.Sorted(maps.Keys(programs))}
+	r := fleet.Requirement{Kind: fleet.KindExec, Version: host.Version(), Labels: slices.Clone(p.options.Require),
+		Platforms: slices.Sorted(maps.Keys(programs))}
 	if machine != "" {
 		r.Labels = append(r.Labels, "machine="+machine)
 	}
@@ -80,8 +82,9 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	}
 	var entry cell.Record
 	err = p.fleet.Sweep(ctx, fleet.SweepConfig{
-		ID: fmt.Sprintf("%s-%d", p.id, c.Index), Cells: []cell.Cell{c}, Programs: programs, Requires: p.requires(programs, p.member.Machine.Hostname),
-		AckWait: p.options.Patience, Attempts: p.options.Attempts,
+		ID: fmt.Sprintf("%s-%d", p.id, c.Index), Cells: []cell.Cell{c}, Programs: programs,
+		Requires: p.requires(programs, p.member.Machine.Hostname),
+		AckWait:  p.options.Patience, Attempts: p.options.Attempts,
 		Warn: func(format string, args ...any) { fmt.Fprintf(p.session.Err, "isobar: fleet: "+format+"\n", args...) },
 		Store: func(results []*fleet.Result) error {
 			entry = results[0].Records[0]
@@ -94,7 +97,8 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	case entry.Err != nil && entry.Err.Kind == cell.FailFleet:
 		return cell.Record{}, nil, fmt.Errorf("fleet: %s", entry.Err.Message) // no failure of the program
 	case entry.Origin == nil || entry.Origin.Machine.Hostname != p.member.Machine.Hostname:
-		return cell.Record{}, nil, fmt.Errorf("fleet: cell %d was not measured on machine %s", c.Index, p.member.Machine.Hostname)
+		return cell.Record{}, nil, fmt.Errorf("fleet: cell %d was not measured on machine %s", c.Index,
+			p.member.Machine.Hostname)
 	}
 	return entry, nil, nil
 }
@@ -108,7 +112,8 @@ func pinnedMachine(records []*cell.Record, o *Fleet) (machine string, err error)
 		case rec.Origin == nil && o != nil:
 			return "", misuse(errors.New("--resume: the runs so far were made on this machine: leave out --fleet"))
 		case rec.Origin != nil && o == nil:
-			return "", misuse(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet", rec.Origin.Machine.Hostname))
+			return "", misuse(fmt.Errorf("--resume: the runs so far were made on machine %s of a fleet: give the same --fleet",
+				rec.Origin.Machine.Hostname))
 		case rec.Origin != nil:
 			machine = rec.Origin.Machine.Hostname
 		}

@@ -16,7 +16,8 @@ import (
 
 // putPrograms has a program travel: a file for the platform that it was built
 // for, or a directory with a Go package for each platform of --fleet-platform.
-func (se *Session) putPrograms(ctx context.Context, f *fleet.Fleet, o *Fleet, name string) (map[string]fleet.Program, error) {
+func (se *Session) putPrograms(ctx context.Context, f *fleet.Fleet, o *Fleet,
+	name string) (map[string]fleet.Program, error) {
 	files := map[string]string{}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		dir, err := os.MkdirTemp("", "isobar-programs-")

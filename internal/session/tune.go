@@ -49,7 +49,8 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 	if err != nil {
 		return nil, err
 	}
-	l := &TuneLog{session: se, ctx: ctx, runner: runner.New(runner.Config{Log: se.Err}), store: s, path: path, unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes}
+	l := &TuneLog{session: se, ctx: ctx, runner: runner.New(runner.Config{Log: se.Err}), store: s, path: path,
+		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes}
 	machine := host.Fingerprint()
 	if o.Resume {
 		err = l.resume(o.Name, c)
@@ -63,7 +64,8 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		if c.Seed == 0 {
 			c.Seed = plan.NewSeed()
 		}
-		l.ID, err = s.CreateRun(store.Run{Name: o.Name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(), Machine: machine, Seed: c.Seed}, nil)
+		l.ID, err = s.CreateRun(store.Run{Name: o.Name, Created: time.Now(), Args: os.Args[1:], Version: host.Version(),
+			Machine: machine, Seed: c.Seed}, nil)
 	}
 	if err == nil && l.Fleet != nil {
 		var run store.Run
@@ -84,7 +86,8 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 		return err
 	}
 	if run.Name != name {
-		return misuse(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume", run.Name, name))
+		return misuse(fmt.Errorf("tune: --resume: the latest run is %q, not %q: give the same command, or leave out --resume",
+			run.Name, name))
 	}
 	l.ID, c.Seed = run.ID, run.Seed
 	records, err := l.store.Records(run.ID)
@@ -123,13 +126,15 @@ func (l *TuneLog) Close() {
 
 // Measure is the tuner's Runner.
 func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
-	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout, MemoryBytes: l.memory}
+	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
+		MemoryBytes: l.memory}
 	l.next++
 	known := c.Index < len(l.records)
 	if known && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
 		if rec.Cell.Key() != c.Key() {
-			return nil, misuse(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
+			return nil, misuse(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or "+
+				"leave out --resume", l.ID, c.Index, rec.Cell.Key()))
 		}
 		return rec, nil
 	}
@@ -177,7 +182,8 @@ func (l *TuneLog) Report(out string, result *tune.Result) (string, error) {
 
 // Failed explains why tuning ended early.
 func (l *TuneLog) Failed(err error) error {
-	kept := fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume goes on", max(l.next-1, 0), l.ID)
+	kept := fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume "+
+		"goes on", max(l.next-1, 0), l.ID)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)
 		return ErrInterrupted

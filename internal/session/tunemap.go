@@ -35,7 +35,8 @@ func procsMap(result *tune.Result, run store.Run) *plot.ProcsMap {
 	}
 	switch {
 	case slices.Contains(result.Base.Command, "scaling"):
-		m.Hint, m.Command = "A map of goroutines, which this workload of the lab has as a parameter:", "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off"
+		m.Hint, m.Command = "A map of goroutines, which this workload of the lab has as a parameter:",
+			"isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off"
 	case len(result.Rows) == 1:
 		m.Hint, m.Command = "Only one value of GOMAXPROCS was measured; with more rows:", moreProcs(run, result.Rows[0].Ran)
 	}

@@ -33,7 +33,8 @@ func WorkerAccount(name string, allow []string) (*runner.Account, error) {
 	root := os.Geteuid() == 0
 	if name == "" {
 		if root && slices.Contains(allow, fleet.KindExec) {
-			return nil, misuse(errors.New("worker: programs of others would run as root: name a user with --user, such as nobody"))
+			return nil, misuse(errors.New("worker: programs of others would run as root: name a user with --user, such as " +
+				"nobody"))
 		}
 		return nil, nil
 	}

@@ -31,7 +31,8 @@ func settingText(c cell.Config) string {
 
 var metricNames = map[string]string{
 	cell.WallTime: "wall time", cell.TotalCPU: "CPU time", cell.RSSPeak: "peak memory",
-	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum", P99.metric(true): "p99 response", P999.metric(true): "p99.9 response",
+	cell.GCCPUTotal: "GC CPU time", cell.GCPauseTotal: "GC pauses, sum", P99.metric(true): "p99 response",
+	P999.metric(true):      "p99.9 response",
 	"1/" + cell.Throughput: "time a request",
 }
 
@@ -62,7 +63,8 @@ func (r *Result) Write(w io.Writer) error {
 	r.writeRace(&b)
 	r.writeFrontier(&b)
 	if r.CliffBytes > 0 {
-		fmt.Fprintf(&b, "\ncliff: a GOMEMLIMIT below about %s makes collection take nearly half of the CPU time, and the program crawl", bytesText(float64(r.CliffBytes)))
+		fmt.Fprintf(&b, "\ncliff: a GOMEMLIMIT below about %s makes collection take nearly half of the CPU time, and the "+
+			"program crawl", bytesText(float64(r.CliffBytes)))
 		if limit := r.Setting.GC.LimitBytes; limit > 0 {
 			fmt.Fprintf(&b, "; the limit here is %.1f times that", float64(limit)/float64(r.CliffBytes))
 		} else if peak := r.Expected.PeakBytes.Mid; peak > 0 {
@@ -88,11 +90,13 @@ func (r *Result) writeGains(b *strings.Builder) {
 	if len(r.Gains) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nmeasured in %d fresh paired rounds, %s against the default:\n", r.Gains[0].Pairs, settingText(r.Setting))
+	fmt.Fprintf(b, "\nmeasured in %d fresh paired rounds, %s against the default:\n", r.Gains[0].Pairs,
+		settingText(r.Setting))
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tdefault\ttuned\tratio\tinterval\tequal runs\t")
 	for _, g := range r.Gains {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default), valueText(g.Metric, g.Tuned),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default),
+			valueText(g.Metric, g.Tuned),
 			g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
 	}
 	t.Flush()
@@ -106,7 +110,8 @@ func (r *Result) writeRace(b *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the default\n", nameOf(r.Objective.costName(isServed(r.Base))))
+			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the default\n",
+				nameOf(r.Objective.costName(isServed(r.Base))))
 			first = false
 		}
 		line := fmt.Sprintf("  %-14s %.3f [%.3f, %.3f]  %s", c.GC, c.Cost.Mid, c.Cost.Lo, c.Cost.Hi, c.Out)
@@ -160,7 +165,8 @@ func (r *Result) writeFrontier(b *strings.Builder) {
 			p.Wall.Mid, p.Wall.Lo, p.Wall.Hi, 100*p.GCShare.Mid, 100*p.GCShare.Lo, 100*p.GCShare.Hi, strings.Join(marks, ", "))
 	}
 	t.Flush()
-	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: no other needs less of both (the report and --json have all)\n", len(r.Frontier), len(r.Predicted))
+	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: no other needs less of both (the report and "+
+		"--json have all)\n", len(r.Frontier), len(r.Predicted))
 }
 
 // writeApply says how to put the setting into force.
@@ -181,7 +187,8 @@ func (r *Result) writeApply(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	if c.GC.LimitBytes > 0 {
-		b.WriteString("              (the downward API gives the whole limit of the container: set that about a tenth above the GOMEMLIMIT measured here)\n")
+		b.WriteString("              (the downward API gives the whole limit of the container: set that about a tenth " +
+			"above the GOMEMLIMIT measured here)\n")
 	}
 	if c.GC.Percent > 0 {
 		fmt.Fprintf(b, "  in Go       gcctl.Start(gcctl.Config{Mode: gcctl.Percent(%d)})\n", c.GC.Percent)

@@ -21,7 +21,8 @@ type Checked struct {
 }
 
 // Check runs the recommended setting beside the default again, in paired
-// rounds; c.Base is the default, and recorded.Setting what to set against it. The recommendation is lost if the whole interval of the ratio lies
+// rounds; c.Base is the default, and recorded.Setting what to set against it. The recommendation is
+// lost if the whole interval of the ratio lies
 // above the recorded one by more than the gate (a share), and holds if none of
 // it does.
 func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, error) {
@@ -57,7 +58,8 @@ func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, erro
 		case g.Ratio.Hi <= bound:
 			out.Outcome = Holds
 		}
-		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the default's in %d pairs; it was %.3f, and %.3f is allowed",
+		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the default's in %d pairs; it was %.3f, and %.3f is "+
+			"allowed",
 			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
 	}
 	return out, nil

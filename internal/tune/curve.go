@@ -29,7 +29,8 @@ func NewCurve(points []CurvePoint) (Curve, error) {
 	c := Curve{least: math.MaxInt}
 	for _, p := range points {
 		if p.Percent < 1 || p.Throughput <= 0 {
-			return Curve{}, fmt.Errorf("tune: curve: %v at GOGC=%d: want a rate above 0 at a GOGC of 1 or more", p.Throughput, p.Percent)
+			return Curve{}, fmt.Errorf("tune: curve: %v at GOGC=%d: want a rate above 0 at a GOGC of 1 or more", p.Throughput,
+				p.Percent)
 		}
 		x, y := 1/float64(p.Percent), 1/p.Throughput
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
@@ -41,7 +42,8 @@ func NewCurve(points []CurvePoint) (Curve, error) {
 	c.b = (n*sxy - sx*sy) / (n*sxx - sx*sx)
 	c.a = (sy - c.b*sx) / n
 	if c.b < 0 || c.a <= 0 {
-		return Curve{}, errors.New("tune: curve: throughput falls with GOGC: collection is not what limits it; measure instead")
+		return Curve{}, errors.New("tune: curve: throughput falls with GOGC: collection is not what limits it; measure " +
+			"instead")
 	}
 	return c, nil
 }
@@ -53,14 +55,18 @@ const extrapolate = 4
 // curve does not tell.
 func (c Curve) Predict(gc cell.GC) (float64, error) {
 	if gc.LimitBytes > 0 {
-		return 0, errors.New("tune: curve: a memory limit needs the live heap, which points of a curve do not tell: run the program")
+		return 0, errors.New("tune: curve: a memory limit needs the live heap, which points of a curve do not tell: run " +
+			"the program")
 	}
 	if gc.Percent < 0 {
-		return 0, fmt.Errorf("tune: curve: GOGC=off: without collection memory is touched for the first time over and over, at a cost that points with collection do not show (the law alone would say %.6g): run the program", 1/c.a)
+		return 0, fmt.Errorf("tune: curve: GOGC=off: without collection memory is touched for the first time over and "+
+			"over, at a cost that points with collection do not show (the law alone would say %.6g): run the program", 1/c.a)
 	}
 	x := c.b / float64(gc.Percent)
 	if share := x / (c.a + x); share > 0.33 && gc.Percent*extrapolate < c.least {
-		return 0, fmt.Errorf("tune: curve: GOGC=%d is %.0f times below the least point, and collections would take %.0f %% of the time: so close together they contend for locks and CPUs, which the law does not contain (it would say %.6g): run the program",
+		return 0, fmt.Errorf("tune: curve: GOGC=%d is %.0f times below the least point, and collections would take %.0f %% "+
+			"of the time: so close together they contend for locks and CPUs, which the law does not contain (it would say "+
+			"%.6g): run the program",
 			gc.Percent, float64(c.least)/float64(gc.Percent), 100*share, 1/(c.a+x))
 	}
 	return 1 / (c.a + x), nil

@@ -34,7 +34,8 @@ func curveSettings(candidates []cell.GC, cliff, roof int64) []cell.GC {
 	slices.SortStableFunc(out, func(a, b cell.GC) int {
 		return cmp.Or(cmp.Compare(a.LimitBytes, b.LimitBytes), cmp.Compare(uint(a.Percent), uint(b.Percent)))
 	})
-	return slices.CompactFunc(out, func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
+	return slices.CompactFunc(out,
+		func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
 }
 
 // roundUp gives a size five significant bits at most, and whole MiB.

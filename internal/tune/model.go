@@ -106,7 +106,8 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	for _, p := range pilots {
 		x := vector{1, p.GCSeconds, p.PeakBytes}
 		if p.CPU <= 0 || p.Wall <= 0 {
-			return nil, fmt.Errorf("tune: model: a pilot with %v s of wall and %v s of CPU time: the platform does not account programs", p.Wall, p.CPU)
+			return nil, fmt.Errorf("tune: model: a pilot with %v s of wall and %v s of CPU time: the platform does not "+
+				"account programs", p.Wall, p.CPU)
 		}
 		walls = append(walls, observation{x, p.Wall})
 		cpus = append(cpus, observation{x, p.CPU})
@@ -117,7 +118,8 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	m.cpu = newFit(cpus, [terms]prior{work, {secondCosts, secondCostsSpread}, {byteCosts, byteCostsSpread}}, noise)
 	// Wall time is spared what CPUs do that the program leaves idle.
 	busy := max(usage, procs/2)
-	m.wall = newFit(walls, [terms]prior{work, {secondDelays / busy, secondDelaysSpread / busy}, {byteCosts / usage, byteCostsSpread / usage}}, noise)
+	m.wall = newFit(walls, [terms]prior{work, {secondDelays / busy, secondDelaysSpread / busy},
+		{byteCosts / usage, byteCostsSpread / usage}}, noise)
 	// Whatever a second of collection may cost: what do the runs alone say?
 	free := newFit(cpus, [terms]prior{work, {secondCosts, 1e3}, {byteCosts, byteCostsSpread}}, noise)
 	beyond := (free.mean[1] - secondCosts) / math.Hypot(math.Sqrt(free.cov[1][1]), secondCostsSpread)
@@ -174,9 +176,11 @@ func (m *Model) doubt() {
 	}
 	switch {
 	case m.idle:
-		m.doubts = append(m.doubts, "the runs differ by so much that nothing would be left for the program's own work: the machine is busy, or what was traced is not what takes the time")
+		m.doubts = append(m.doubts, "the runs differ by so much that nothing would be left for the program's own work: the "+
+			"machine is busy, or what was traced is not what takes the time")
 	case m.misfit:
-		m.doubts = append(m.doubts, "CPU time grows with collections by more than what these cost any program: others that it starts may collect too, untraced")
+		m.doubts = append(m.doubts, "CPU time grows with collections by more than what these cost any program: others that "+
+			"it starts may collect too, untraced")
 	}
 }
 
@@ -217,7 +221,8 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	if share := r.seconds / cpu; r.starving || share > maxGCShare || cpu <= 0 {
 		// The limiter gives the program half of the time, and lets the heap grow.
 		p.crawls = true
-		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how slowly is not predicted")
+		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how "+
+			"slowly is not predicted")
 		p.x[1] = max(min(r.seconds, dot(m.cpu.mean, vector{1, 0, rss})), 0)
 		cpu = dot(m.cpu.mean, p.x)
 	}
@@ -241,7 +246,8 @@ func (m *Model) time(f *fit, x vector, far, costSpread float64) Interval {
 // doubtSetting adds what is doubtful about this setting alone.
 func (m *Model) doubtSetting(p *Prediction, r replay) {
 	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
-		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was measured its cost is no longer in proportion")
+		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was "+
+			"measured its cost is no longer in proportion")
 	}
 	m.doubtMemory(p, r)
 	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
@@ -259,7 +265,8 @@ func (m *Model) doubtMemory(p *Prediction, r replay) {
 	}
 	above := p.GoalBytes.Mid > 1.05*minimumHeap*float64(p.GC.Percent)/100 // what is live matters
 	if cpus, runs := m.parallel(); above && cpus > manyCPUs && runs < enoughRuns {
-		doubt("the program keeps %.1f CPUs busy: which goroutine is ahead, and so what is live, differs from run to run, by how much %d cannot show", cpus, runs)
+		doubt("the program keeps %.1f CPUs busy: which goroutine is ahead, and so what is live, differs from run to run, "+
+			"by how much %d cannot show", cpus, runs)
 	}
 	if wide := max(p.GoalBytes.wide(), p.PeakBytes.wide()); wide > wideMemory {
 		doubt("the interval is ±%.0f %%: chance, or what the runs differ by in what is live", 100*wide)

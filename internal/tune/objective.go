@@ -42,7 +42,8 @@ func ParseObjective(s string) (Objective, error) {
 	case prefixed && (how == "min" || how == "max") && name != "":
 	case !prefixed && strings.Contains(s, "/"):
 	default:
-		return "", fmt.Errorf("tune: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
+		return "", fmt.Errorf("tune: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines "+
+			"such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
 	}
 	return o, nil
 }
@@ -70,7 +71,8 @@ func (o Objective) metric(served bool) string {
 
 // rises reports whether more of the metric is better.
 func (o Objective) rises(served bool) bool {
-	return strings.HasPrefix(string(o), "max:") || !strings.HasPrefix(string(o), "min:") && cell.HigherIsBetter(o.metric(served))
+	return strings.HasPrefix(string(o), "max:") || !strings.HasPrefix(string(o), "min:") &&
+		cell.HigherIsBetter(o.metric(served))
 }
 
 // modelled reports whether the model predicts the objective.
@@ -138,5 +140,6 @@ func p99Of(rec *cell.Record) (time.Duration, error) {
 			return time.Duration(v), nil
 		}
 	}
-	return 0, fmt.Errorf("tune: no run reports a 99th percentile to hold to the bound: use the built-in load, or print one with the unit p99-ns; what is reported: %s", figuresOf(all))
+	return 0, fmt.Errorf("tune: no run reports a 99th percentile to hold to the bound: use the built-in load, or print "+
+		"one with the unit p99-ns; what is reported: %s", figuresOf(all))
 }

@@ -70,7 +70,8 @@ type point struct {
 }
 
 // errNoCycles says that a program printed nothing about collections.
-var errNoCycles = errors.New("tune: the program printed no gctrace line: it is not a Go program, or does not allocate 4 MB, or a wrapper discards its standard error")
+var errNoCycles = errors.New("tune: the program printed no gctrace line: it is not a Go program, or does not " +
+	"allocate 4 MB, or a wrapper discards its standard error")
 
 // NewPilot reads the record of an exec cell.
 func NewPilot(rec *cell.Record) (Pilot, error) {
@@ -78,7 +79,8 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		return Pilot{}, fmt.Errorf("tune: pilot: %w", rec.Err)
 	}
 	p := Pilot{
-		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU], System: rec.Metrics[cell.SystemCPU],
+		GC: rec.Cell.GC, Wall: rec.Metrics[cell.WallTime], CPU: rec.Metrics[cell.TotalCPU],
+		System:    rec.Metrics[cell.SystemCPU],
 		PeakBytes: rec.Metrics[cell.RSSPeak], Faults: rec.Metrics[cell.MinorFaults],
 	}
 	if len(rec.Cycles) == 0 {
@@ -199,7 +201,8 @@ func (t *trajectory) fitCost(cycles []cell.Cycle) {
 		if c.Forced || i == 0 && len(cycles) > 5 {
 			continue
 		}
-		x := max(float64(c.LiveBytes)+mib/2-max(float64(c.EndBytes-c.StartBytes), 0), mib/4) + float64(c.StackBytes+c.GlobalBytes)
+		x := max(float64(c.LiveBytes)+mib/2-max(float64(c.EndBytes-c.StartBytes), 0), mib/4) +
+			float64(c.StackBytes+c.GlobalBytes)
 		y := float64(c.CPUNs) / 1e9
 		xs, ys = append(xs, x), append(ys, y)
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y

@@ -148,7 +148,8 @@ func (t *tuning) retest(best cell.Config, pairs int) error {
 		if c.Pairs == 0 {
 			continue
 		}
-		t.result.Gains = append(t.result.Gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue, Tuned: c.BValue,
+		t.result.Gains = append(t.result.Gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue,
+			Tuned: c.BValue,
 			Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor})
 	}
 	t.result.Outcome, t.result.Reason = verdict(t.Objective, t.Tolerance, compare(costMetric), compare(t.guard()))
@@ -169,7 +170,8 @@ func (t *tuning) bound(base, tuned []*cell.Record) error {
 	case is != "" && t.result.Outcome == Recommended:
 		t.result.Outcome, t.result.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
 	case is == "" && was != "":
-		t.result.Outcome, t.result.Reason = Recommended, "it keeps within what is allowed, which the default does not: "+was+"; "+t.result.Reason
+		t.result.Outcome, t.result.Reason = Recommended,
+			"it keeps within what is allowed, which the default does not: "+was+"; "+t.result.Reason
 	}
 	return nil
 }
@@ -204,7 +206,8 @@ func verdict(o Objective, tolerance float64, main, guard stat.Comparison) (outco
 	case main.Verdict == stat.Better && o == RSS && guard.Lo > 1+tolerance:
 		return DefaultGood, "it saves memory, and is slower by more than the tolerance: " + guard.Reason
 	case main.Verdict == stat.Better && o == RSS && guard.Hi > 1+tolerance:
-		return Inconclusive, fmt.Sprintf("it saves memory, but may be slower by more than the tolerance: time %.3f [%.3f, %.3f] of the default's", guard.Ratio, guard.Lo, guard.Hi)
+		return Inconclusive, fmt.Sprintf("it saves memory, but may be slower by more than the tolerance: time %.3f [%.3f, "+
+			"%.3f] of the default's", guard.Ratio, guard.Lo, guard.Hi)
 	case main.Verdict == stat.Better:
 		return Recommended, main.Reason
 	case main.Verdict == stat.Worse:

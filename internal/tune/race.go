@@ -162,7 +162,8 @@ func (r *racer) beyond(o *racer, level float64) (mean, half float64) {
 func studentQuantile(p, degrees float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(2*p-1)
 	z3, z5 := z*z*z, z*z*z*z*z
-	return z + (z3+z)/(4*degrees) + (5*z5+16*z3+3*z)/(96*degrees*degrees) + (3*math.Pow(z, 7)+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3))
+	return z + (z3+z)/(4*degrees) + (5*z5+16*z3+3*z)/(96*degrees*degrees) +
+		(3*math.Pow(z, 7)+19*z5+17*z3-15*z)/(384*math.Pow(degrees, 3))
 }
 
 // best is the racer of least mean cost of those that are in.
@@ -232,17 +233,20 @@ func (t *tuning) choose(racers []*racer) cell.Config {
 		if top == nil || r.out != "" {
 			continue
 		}
-		if mean, _ := r.beyond(top, 0.05); mean <= math.Log(1+t.Tolerance) && (chosen == nil || median(r.peaks) < median(chosen.peaks)) {
+		if mean, _ := r.beyond(top, 0.05); mean <= math.Log(1+t.Tolerance) &&
+			(chosen == nil || median(r.peaks) < median(chosen.peaks)) {
 			chosen = r
 		}
 	}
 	if chosen == nil {
 		t.result.Outcome = Inconclusive
-		t.result.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99, seconds(median(racers[0].p99s)))
+		t.result.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99,
+			seconds(median(racers[0].p99s)))
 		return t.Base
 	}
 	t.result.Expected = chosen.predicted
-	t.result.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the default by more than %.0f %%", len(racers), 100*t.Tolerance)
+	t.result.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the default by more than "+
+		"%.0f %%", len(racers), 100*t.Tolerance)
 	return chosen.config
 }
 

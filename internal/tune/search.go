@@ -107,7 +107,8 @@ var ErrInfeasible = errors.New("tune: the program does not run under this settin
 
 func (s *Search) drop(gc cell.GC) {
 	out := func(other cell.GC) bool {
-		return other == gc || gc.Percent >= 100 && percent(other) >= percent(gc) && other.LimitBytes == 0 || gc.Percent < 0 && other.Percent < 0
+		return other == gc || gc.Percent >= 100 && percent(other) >= percent(gc) && other.LimitBytes == 0 ||
+			gc.Percent < 0 && other.Percent < 0
 	}
 	s.Settings = slices.DeleteFunc(slices.Clone(s.Settings), out)
 	s.Anchors = slices.DeleteFunc(slices.Clone(s.Anchors), func(other cell.GC) bool { return other == gc })
@@ -124,7 +125,8 @@ func (s *Search) anchors(m *Model) []cell.GC {
 		if gc.LimitBytes > 0 || s.MaxPeakBytes > 0 && p.PeakBytes.Hi > s.MaxPeakBytes {
 			continue
 		}
-		if share := p.GCShare.Mid; len(p.Doubts) == len(m.doubts) && share < 0.35 && gc.Percent > 0 && share > low.GCShare.Mid {
+		if share := p.GCShare.Mid; len(p.Doubts) == len(m.doubts) && share < 0.35 && gc.Percent > 0 &&
+			share > low.GCShare.Mid {
 			low = p
 		}
 		if gc.Percent > 100 && gc.Percent <= 800 && (high.GC.Percent == 0 || p.GCShare.Mid < high.GCShare.Mid) {
@@ -197,7 +199,8 @@ func (s *Search) judge(c *Choice) {
 		cand := Candidate{Prediction: p, Within: probable[i]}
 		switch {
 		case chosen >= 0 && fresh[chosen].Within > 1-bonferroni:
-			cand.Out = fmt.Sprintf("uses more memory than %s, which is within %.0f %% of the best", fresh[chosen].GC, 100*s.Tolerance)
+			cand.Out = fmt.Sprintf("uses more memory than %s, which is within %.0f %% of the best", fresh[chosen].GC,
+				100*s.Tolerance)
 		case cand.Within < bonferroni:
 			cand.Out = fmt.Sprintf("slower than the best by more than %.0f %%", 100*s.Tolerance)
 		default:

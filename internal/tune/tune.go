@@ -98,8 +98,9 @@ type Result struct {
 	Gains      []Gain       `json:"gains,omitempty"`
 	Expected   Prediction   `json:"expected"` // of Setting
 	Candidates []Candidate  `json:"candidates,omitempty"`
-	Predicted  []Prediction `json:"predicted,omitempty"`   // the whole curve: by GOGC, then by GOMEMLIMIT
-	Frontier   []Prediction `json:"frontier,omitempty"`    // of it, what none beats in both CPU time and peak memory; by ascending memory
+	Predicted  []Prediction `json:"predicted,omitempty"` // the whole curve: by GOGC, then by GOMEMLIMIT
+	// of it, what none beats in both CPU time and peak memory; by ascending memory
+	Frontier   []Prediction `json:"frontier,omitempty"`
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`
@@ -123,7 +124,8 @@ type Built struct {
 type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
-var ErrShort = errors.New("tune: a run takes less than 50 ms: starting it outweighs what settings change; tune a command that does more")
+var ErrShort = errors.New("tune: a run takes less than 50 ms: starting it outweighs what settings change; tune " +
+	"a command that does more")
 
 // leastWall is the shortest run worth tuning.
 const leastWall = 0.05
@@ -132,7 +134,8 @@ const leastWall = 0.05
 // default is an error; under another setting it takes that one out.
 func Tune(c Config, run Runner) (*Result, error) {
 	c.Fill()
-	t := &tuning{Config: c, run: run, result: &Result{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
+	t := &tuning{Config: c, run: run,
+		result: &Result{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
 	first, err := t.measure(c.Base, 0)
 	if err != nil {
 		return t.result, err
@@ -149,7 +152,8 @@ func Tune(c Config, run Runner) (*Result, error) {
 	runs := affordable - 3*pairs
 	if runs < 3 {
 		need := time.Duration(float64(3+3*pairs) * (wall + overheadSeconds) * float64(time.Second)).Round(time.Second)
-		return t.result, fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, or a shorter command", wall, 3+3*pairs, need)
+		return t.result, fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, "+
+			"or a shorter command", wall, 3+3*pairs, need)
 	}
 	best, err := t.best(first, runs)
 	if err != nil || t.result.Outcome != "" {
@@ -190,7 +194,8 @@ func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
 		return t.Base, err
 	}
 	if len(choice.Candidates) == 0 || choice.Best.GC.Percent == 0 {
-		t.result.Outcome, t.result.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or reduce what is live"
+		t.result.Outcome, t.result.Reason = Inconclusive,
+			"no setting keeps within the memory allowed: allow more, or reduce what is live"
 		return t.Base, nil
 	}
 	if m := choice.Model; m.misfit && t.Objective != RSS {
@@ -198,10 +203,13 @@ func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
 			t.result.Candidates = nil
 			return t.race(m, left)
 		}
-		t.result.Outcome, t.result.Reason = Inconclusive, "what was measured does not fit the model, and the budget leaves too few runs to race settings instead: give a larger --budget"
+		t.result.Outcome, t.result.Reason = Inconclusive,
+			"what was measured does not fit the model, and the budget leaves too few runs to race settings instead: give a "+
+				"larger --budget"
 		return t.Base, nil
 	}
-	t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d runs)", 100*t.Tolerance, choice.Best.Within, len(choice.Pilots))
+	t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d "+
+		"runs)", 100*t.Tolerance, choice.Best.Within, len(choice.Pilots))
 	t.result.Expected = choice.Best.Prediction
 	best := t.Base
 	best.GC = choice.Best.GC
@@ -211,7 +219,9 @@ func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
 // doubtMargin says how little a memory limit leaves for growth.
 func (t *tuning) doubtMargin(gc cell.GC) {
 	if margin := float64(gc.LimitBytes) / float64(max(t.result.CliffBytes, 1)); gc.LimitBytes > 0 && margin < 1.5 {
-		t.result.Doubts = append(t.result.Doubts, fmt.Sprintf("the memory limit is %.2f times the cliff: should the live heap grow by %.0f %%, the program crawls", margin, 100*(margin-1)))
+		t.result.Doubts = append(t.result.Doubts,
+			fmt.Sprintf("the memory limit is %.2f times the cliff: should the live heap grow by %.0f %%, the program crawls",
+				margin, 100*(margin-1)))
 	}
 }
 
@@ -253,7 +263,8 @@ func panicLine(stderr string) string {
 }
 
 func (t *tuning) newSearch(runs int) Search {
-	s := Search{Objective: t.Objective, Served: isServed(t.Base), Settings: t.Settings, Anchors: []cell.GC{setting(25, 0), setting(35, 0), setting(50, 0), setting(75, 0)},
+	s := Search{Objective: t.Objective, Served: isServed(t.Base), Settings: t.Settings,
+		Anchors:   []cell.GC{setting(25, 0), setting(35, 0), setting(50, 0), setting(75, 0)},
 		Tolerance: t.Tolerance, MaxPeakBytes: t.MaxPeakBytes, Runs: runs, Noise: t.Noise, Seed: t.Seed}
 	if t.MemoryBytes > 0 { // leave room for an error of the prediction
 		allowed := 0.8 * float64(t.MemoryBytes)

@@ -19,7 +19,8 @@ type Advice struct {
 
 func (s *Server) advicePage(*http.Request) (*frame, error) {
 	f := &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
-		"Advice on the lines that allocate is about a module. Nothing of it has been saved in this store yet: run this in the module. The second command tries each fix in a copy and measures it.",
+		"Advice on the lines that allocate is about a module. Nothing of it has been saved in this store yet: run this in " +
+			"the module. The second command tries each fix in a copy and measures it.",
 		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
 	if s.config.Advice == nil {
 		return f, nil

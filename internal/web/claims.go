@@ -54,7 +54,8 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 	}
 	body := &ledgerBody{Ledger: known.page}
 	if known.empty {
-		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine: nothing of it has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
+		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine: " +
+			"nothing of it has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
 			[]string{"isobar claims run --quick"}}
 	}
 	return &frame{Section: "claims", Title: "Claims", main: templates["claims"], Body: body}, nil

@@ -122,16 +122,21 @@ func (b *fleetBody) fill(f *Fleet) {
 			doing = fmt.Sprintf("%s: %s, cell %d of %d %s", w.State, w.Doing, min(w.Done+1, w.Cells), w.Cells, w.Cell)
 		}
 		m := w.Machine
-		b.Workers = append(b.Workers, []fleetCell{words(w.Name), words(doing), words(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
-			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats), words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname), words(w.Labels)})
+		b.Workers = append(b.Workers, []fleetCell{words(w.Name), words(doing),
+			words(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
+			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats),
+			words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname), words(w.Labels)})
 	}
 	for _, s := range f.Sweeps {
 		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Unstored
-		b.Sweeps = append(b.Sweeps, []fleetCell{words(s.ID), number(s.Queued), number(s.Running), number(s.Retried), number(s.Unstored), words(s.Needs), words(cmp.Or(s.Unmet, "–"))})
+		b.Sweeps = append(b.Sweeps, []fleetCell{words(s.ID), number(s.Queued), number(s.Running), number(s.Retried),
+			number(s.Unstored), words(s.Needs), words(cmp.Or(s.Unmet, "–"))})
 	}
 	b.Counts = []fleetCount{
-		{"Workers", fmt.Sprint(len(f.Workers))}, {"Cells that run", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)}, {"Blocks that run", fmt.Sprint(running)},
-		{"Of those, retried", fmt.Sprint(retried)}, {"Results not stored", fmt.Sprint(unstored)}, {"Retries of workers", fmt.Sprint(retries)},
+		{"Workers", fmt.Sprint(len(f.Workers))}, {"Cells that run", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)},
+		{"Blocks that run", fmt.Sprint(running)},
+		{"Of those, retried", fmt.Sprint(retried)}, {"Results not stored", fmt.Sprint(unstored)},
+		{"Retries of workers", fmt.Sprint(retries)},
 		{"Lost heartbeats", fmt.Sprint(lost)}, {"Messages given up", fmt.Sprint(f.Dead)},
 	}
 }
@@ -139,8 +144,10 @@ func (b *fleetBody) fill(f *Fleet) {
 func (s *Server) fleetPage(*http.Request) (*frame, error) {
 	f := &frame{Section: "fleet", Title: "Fleet", main: templates["fleet"]}
 	if s.fleet == nil {
-		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their noise floor, the queue and what runs, when isobar ui is told where the fleet is.",
-			[]string{"isobar fleet serve --listen 127.0.0.1:4222", "isobar worker nats://127.0.0.1:4222 --token-file FILE", "isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE"}}}
+		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their " +
+			"noise floor, the queue and what runs, when isobar ui is told where the fleet is.",
+			[]string{"isobar fleet serve --listen 127.0.0.1:4222", "isobar worker nats://127.0.0.1:4222 --token-file FILE",
+				"isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE"}}}
 		return f, nil
 	}
 	f.Body = s.fleet.get()

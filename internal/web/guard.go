@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // NewToken returns a token that cannot be guessed.
 func NewToken() string { return rand.Text() }
@@ -29,7 +30,8 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "isobar ui: only GET and HEAD: nothing here changes anything", http.StatusMethodNotAllowed)
 	case s.config.Token == "" && !loopbackName(r.Host):
-		http.Error(w, fmt.Sprintf("isobar ui: this server is for this machine, not for the host %q; use localhost or the printed address", r.Host), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("isobar ui: this server is for this machine, not for the host %q; use localhost or the "+
+			"printed address", r.Host), http.StatusForbidden)
 	case foreign(r):
 		http.Error(w, "isobar ui: a page of another site asked for this; open the address yourself", http.StatusForbidden)
 	case s.config.Token != "" && r.URL.Query().Has("token"):
@@ -86,11 +88,13 @@ func cookie(r *http.Request) string {
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !s.isToken(query.Get("token")) {
-		http.Error(w, "isobar ui: the token is not right: it is another one each time; open the address that 'isobar ui' printed last", http.StatusUnauthorized)
+		http.Error(w, "isobar ui: the token is not right: it is another one each time; open the address that 'isobar ui' "+
+			"printed last", http.StatusUnauthorized)
 		return
 	}
 	query.Del("token")
-	http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.config.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.config.Token, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }

@@ -26,8 +26,10 @@ type liveBody struct {
 func (s *Server) livePage(*http.Request) (*frame, error) {
 	body := &liveBody{Watched: s.watchedLines()}
 	if len(body.Watched) == 0 {
-		body.Process = &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, allocation, goroutines. Have it shown here, by itself, or mount it in the program.",
-			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060", `mux.Handle("/debug/isobar/", monitor.Handler())`}}
+		body.Process = &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, " +
+			"allocation, goroutines. Have it shown here, by itself, or mount it in the program.",
+			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060",
+				`mux.Handle("/debug/isobar/", monitor.Handler())`}}
 	}
 	f := &frame{Section: "live", Title: "Live", main: templates["live"], Body: body}
 	from, err := s.source.get()
@@ -80,7 +82,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	for {
 		if done := run.Finished + run.Failed; done != last {
 			last, sent = done, time.Now()
-			if !send(fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed, run.Total)) {
+			if !send(fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed,
+				run.Total)) {
 				return
 			}
 		} else if time.Since(sent) >= aliveInterval {

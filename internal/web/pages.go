@@ -36,7 +36,8 @@ type runLine struct {
 }
 
 func lineOf(r store.Run) runLine {
-	return runLine{ID: r.ID, Name: text.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"), Done: r.Finished + r.Failed, Total: r.Total,
+	return runLine{ID: r.ID, Name: text.Clean(r.Name), Started: r.Created.UTC().Format("2006-01-02 15:04 UTC"),
+		Done: r.Finished + r.Failed, Total: r.Total,
 		Cells: fmt.Sprintf("%d of %d", r.Finished+r.Failed, r.Total), Status: r.Status()}
 }
 
@@ -111,7 +112,8 @@ func noRuns() *empty {
 func number(what, text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("web: %s %q: %w: want a number from 1 upwards, as the list of runs shows it", what, text, errBadRequest)
+		return 0, fmt.Errorf("web: %s %q: %w: want a number from 1 upwards, as the list of runs shows it", what, text,
+			errBadRequest)
 	}
 	return n, nil
 }
@@ -204,12 +206,15 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	base := fmt.Sprintf("/run/%d", stored.ID)
-	body := &runBody{runLine: lineOf(stored), Links: []link{units(r, v), {"Compare with another run", fmt.Sprintf("/compare?b=%d", stored.ID)}, {"Save as one file", base + "/report.html"}}}
+	body := &runBody{runLine: lineOf(stored),
+		Links: []link{units(r, v), {"Compare with another run", fmt.Sprintf("/compare?b=%d", stored.ID)},
+			{"Save as one file", base + "/report.html"}}}
 	if body.Status == "unfinished" {
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates["run"], Report: page.New(page.Run{Meta: run.Meta}, analysis, v), Body: body, Back: &link{"Runs", "/"}}, nil
+	return &frame{Section: "runs", main: templates["run"], Report: page.New(page.Run{Meta: run.Meta}, analysis, v),
+		Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
 func cellLinks(run session.Run) (lines []configLine, more int) {
@@ -300,7 +305,8 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	body := &compareBody{A: query.Get("a"), B: query.Get("b")}
 	f := &frame{Section: "compare", Title: "Compare two runs", main: templates["compare"], Body: body}
 	if body.A == "" || body.B == "" {
-		body.Empty = &empty{"Choose two runs by their numbers. Configurations that both have are compared, paired by repetition: a difference counts where the interval, a rank test and the noise floor of both runs agree.",
+		body.Empty = &empty{"Choose two runs by their numbers. Configurations that both have are compared, paired by " +
+			"repetition: a difference counts where the interval, a rank test and the noise floor of both runs agree.",
 			[]string{"isobar lab list", "isobar lab compare A B"}}
 		return f, nil
 	}
@@ -322,6 +328,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	f.Title = f.Report.Name
 	swapped := url.Values{"a": {body.B}, "b": {body.A}}
 	body.Links = []link{units(r, v), {"Change sides", "/compare?" + swapped.Encode()},
-		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)}, {metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
+		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)},
+		{metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
 	return f, nil
 }

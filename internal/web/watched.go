@@ -38,7 +38,8 @@ func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
 	watched := s.config.Watched[n-1]
 	page := watched.Page()
 	if page == nil {
-		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"}, main: templates["error"], status: http.StatusServiceUnavailable,
+		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},
+			main: templates["error"], status: http.StatusServiceUnavailable,
 			Body: text.Clean("No sample so far. " + watched.State() + " Load this page again when the process runs.")})
 		return
 	}

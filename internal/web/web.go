@@ -149,7 +149,8 @@ func (f *frame) CurrentIs(section string) template.HTMLAttr {
 // Site is the navigation.
 func (f *frame) Site() []struct{ Section, Name, Href string } {
 	return []struct{ Section, Name, Href string }{
-		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"}, {"advice", "Advice", "/advice"}, {"live", "Live", "/live"}, {"fleet", "Fleet", "/fleet"},
+		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"},
+		{"advice", "Advice", "/advice"}, {"live", "Live", "/live"}, {"fleet", "Fleet", "/fleet"},
 	}
 }
 
@@ -164,7 +165,8 @@ func parse() map[string]*template.Template {
 		panic(err) // the pattern is valid
 	}
 	for _, name := range names {
-		all[name[len("assets/page-"):len(name)-len(".tmpl")]] = template.Must(template.Must(base.Clone()).ParseFS(assets, name))
+		all[name[len("assets/page-"):len(name)-len(".tmpl")]] = template.Must(template.Must(base.Clone()).ParseFS(assets,
+			name))
 	}
 	return all
 }
@@ -214,7 +216,8 @@ var errBadRequest = errors.New("the address is not right")
 
 // errorFrame is the page that says what went wrong and what to do.
 func errorFrame(err error) *frame {
-	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError, Body: text.Clean(err.Error())}
+	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
+		Body: text.Clean(err.Error())}
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):
 		f.Title, f.status = "There is no such page", http.StatusNotFound
@@ -226,7 +229,8 @@ func errorFrame(err error) *frame {
 
 // kinds are the types of the assets that are served.
 var kinds = map[string]string{
-	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "advice.css": "text/css; charset=utf-8", "ui.js": "text/javascript; charset=utf-8",
+	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "advice.css": "text/css; charset=utf-8",
+	"ui.js": "text/javascript; charset=utf-8",
 }
 
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {

@@ -34,7 +34,8 @@ const (
 	phases
 )
 
-var names = [phases]string{"none", "sweep", "mark", "mark, idle workers", "mark, dedicated workers", "mark assist", "other stop of the world", "stop of the world"}
+var names = [phases]string{"none", "sweep", "mark", "mark, idle workers", "mark, dedicated workers", "mark assist",
+	"other stop of the world", "stop of the world"}
 
 func (p Phase) String() string { return names[p] }
 

@@ -37,8 +37,10 @@ func Read(r io.Reader) (*Timeline, error) {
 		return nil, fmt.Errorf("phase: %w; want a trace of Go 1.22 or later", err)
 	}
 	d := decoder{
-		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{}, sweeps: map[exptrace.ProcID]bool{},
-		stops: map[exptrace.GoID]string{}, ready: map[exptrace.GoID]int64{}, tasks: map[exptrace.TaskID]named{}, regions: map[exptrace.GoID][]named{},
+		line: &Timeline{Ops: map[string][]Op{}}, workers: map[exptrace.GoID]*worker{}, assists: map[exptrace.GoID]bool{},
+		sweeps: map[exptrace.ProcID]bool{},
+		stops:  map[exptrace.GoID]string{}, ready: map[exptrace.GoID]int64{}, tasks: map[exptrace.TaskID]named{},
+		regions: map[exptrace.GoID][]named{},
 	}
 	any := false
 	for {

@@ -65,11 +65,12 @@ const (
 	decimal = `([0-9]{1,9}(?:\.[0-9]{1,3})?)`
 )
 
-var linePattern = regexp.MustCompile(`^gc ` + number + ` @` + decimal + `s (-?[0-9]{1,9})%( \(checking for goroutine leaks\))?: ` +
-	decimal + `\+` + decimal + `\+` + decimal + ` ms clock, ` +
-	decimal + `\+` + decimal + `/` + decimal + `/` + decimal + `\+` + decimal + ` ms cpu, ` +
-	number + `->` + number + `->` + number + ` MB, ` + number + ` MB goal, ` +
-	number + ` MB stacks, ` + number + ` MB globals, ` + number + ` P( \(forced\))?$`)
+var linePattern = regexp.MustCompile(
+	`^gc ` + number + ` @` + decimal + `s (-?[0-9]{1,9})%( \(checking for goroutine leaks\))?: ` +
+		decimal + `\+` + decimal + `\+` + decimal + ` ms clock, ` +
+		decimal + `\+` + decimal + `/` + decimal + `/` + decimal + `\+` + decimal + ` ms cpu, ` +
+		number + `->` + number + `->` + number + ` MB, ` + number + ` MB goal, ` +
+		number + ` MB stacks, ` + number + ` MB globals, ` + number + ` P( \(forced\))?$`)
 
 // ParseLine reads one line, without its end. It accepts exactly what the
 // runtime prints.

@@ -42,7 +42,8 @@ func ParseGC(s string) (GC, error) {
 	default:
 		n, err := strconv.Atoi(percent)
 		if err != nil || n < 1 || n > math.MaxInt32 {
-			return GC{}, fmt.Errorf("cell: GC setting %q: want default, tuned, disabled, a GOGC percentage of 1 or more, or GOGC:LIMIT such as 200:512MiB", s)
+			return GC{}, fmt.Errorf("cell: GC setting %q: want default, tuned, disabled, a GOGC percentage of 1 or more, or "+
+				"GOGC:LIMIT such as 200:512MiB", s)
 		}
 		gc = GC{Percent: n}
 	}

@@ -61,11 +61,13 @@ func fingerprint(fsys fs.FS, cpus int) cell.Machine {
 	if m.Governor != "" && m.Governor != "performance" {
 		warn("the CPU frequency governor is " + m.Governor + ": clock speed follows load, and figures with it")
 	}
-	if m.Clocksource != "" && m.Clocksource != "tsc" && m.Clocksource != "kvm-clock" && m.Clocksource != "arch_sys_counter" {
+	if m.Clocksource != "" && m.Clocksource != "tsc" && m.Clocksource != "kvm-clock" &&
+		m.Clocksource != "arch_sys_counter" {
 		warn("the clock source is " + m.Clocksource + ": reading the clock is a system call")
 	}
 	if m.CPUQuota > 0 && m.CPUQuota < float64(cpus) {
-		warn("the cgroup allows " + strconv.FormatFloat(m.CPUQuota, 'g', 3, 64) + " of " + strconv.Itoa(cpus) + " CPUs: bursts are throttled")
+		warn("the cgroup allows " + strconv.FormatFloat(m.CPUQuota, 'g', 3, 64) + " of " + strconv.Itoa(cpus) +
+			" CPUs: bursts are throttled")
 	}
 	return m
 }

@@ -198,7 +198,8 @@ func (c *client) head(want string) (length int, closing bool, err error) {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				return 0, false, fmt.Errorf("Content-Length %q: %w", value, err)
 			}
-		case len(name) == len("transfer-encoding") && bytes.EqualFold(name, []byte("transfer-encoding")) && bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")):
+		case len(name) == len("transfer-encoding") && bytes.EqualFold(name, []byte("transfer-encoding")) &&
+			bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked")):
 			length = chunked
 		case len(name) == len("connection") && bytes.EqualFold(name, []byte("connection")):
 			closing = bytes.EqualFold(bytes.TrimSpace(value), []byte("close"))

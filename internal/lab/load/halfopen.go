@@ -28,7 +28,8 @@ func (r *run) openHalf(n int) (*halfOpen, error) {
 	for range n {
 		nc, err := h.begin()
 		if err != nil {
-			return h, fmt.Errorf("load: half-open connections: %w; raise the limit of open files (ulimit -n), or ask for fewer", err)
+			return h, fmt.Errorf("load: half-open connections: %w; raise the limit of open files (ulimit -n), or ask for "+
+				"fewer", err)
 		}
 		h.wg.Go(func() { h.hold(nc) })
 	}

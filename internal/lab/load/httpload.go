@@ -81,7 +81,8 @@ func (c Config) check() error {
 	switch {
 	case c.Duration <= 0:
 		return errors.New("load: no Duration")
-	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 || c.Pipeline < 0 || c.HalfOpen < 0:
+	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 ||
+		c.Pipeline < 0 || c.HalfOpen < 0:
 		return errors.New("load: a negative setting")
 	case c.Upgrade && (c.BodyBytes == 0 || c.Pipeline > 1):
 		return errors.New("load: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")

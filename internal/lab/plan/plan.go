@@ -140,7 +140,8 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		return nil, fmt.Errorf("plan: nothing to measure: give at least one study")
 	}
 	if len(configs) > MaxCells/s.Repetitions {
-		return nil, fmt.Errorf("plan: %d configurations x %d repetitions, at most %d cells: give fewer levels or repetitions", len(configs), s.Repetitions, MaxCells)
+		return nil, fmt.Errorf("plan: %d configurations x %d repetitions, at most %d cells: give fewer levels or repetitions",
+			len(configs), s.Repetitions, MaxCells)
 	}
 	seen := make(map[string]bool, len(configs))
 	for _, c := range configs {

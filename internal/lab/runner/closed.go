@@ -20,7 +20,8 @@ const batchTime = 2 * time.Millisecond
 func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	ops, limit := task.Budget()
 	if ops <= 0 && limit <= 0 || task.Workers() < 1 {
-		return fmt.Errorf("runner: workload %s: a budget of %d operations and %v for %d workers: want a bound and 1 worker or more",
+		return fmt.Errorf("runner: workload %s: a budget of %d operations and %v for %d workers: want a bound and 1 worker "+
+			"or more",
 			rec.Cell.Workload, ops, limit, task.Workers())
 	}
 	bulk := loop{task: task, bounded: ops > 0, ops: ops - ops/2, limit: limit / 2}
@@ -128,7 +129,8 @@ func batches(l *loop, worker int, share int64, began time.Time) (done int64, sum
 
 // timed performs the worker's share one by one. What recording takes is not in
 // any service time.
-func timed(l *loop, worker int, share int64, began time.Time, service *latency.Recorder, slow *opRecorder) (done int64, sum uint64) {
+func timed(l *loop, worker int, share int64, began time.Time, service *latency.Recorder,
+	slow *opRecorder) (done int64, sum uint64) {
 	for !l.bounded || done < share {
 		start := time.Since(began)
 		sum += l.task.Loop(worker, 1)

@@ -21,8 +21,9 @@ func (e ending) record(c cell.Cell) cell.Record {
 	case len(e.output) > maxRecord:
 		rec = crash("the child's standard output is not a record: it exceeds %d MiB", maxRecord>>20)
 	case signaled(e.state):
-		rec = cell.Record{Err: &cell.Failure{Kind: cell.FailKilled, Message: "the child was ended by a signal that the runner did not send: " +
-			e.state.String() + " (the kernel sends SIGKILL when memory runs out)"}}
+		rec = cell.Record{Err: &cell.Failure{Kind: cell.FailKilled,
+			Message: "the child was ended by a signal that the runner did not send: " +
+				e.state.String() + " (the kernel sends SIGKILL when memory runs out)"}}
 	case e.stderr.crash != "":
 		rec = cell.Record{Err: &cell.Failure{Kind: crashKind(e.stderr.crash), Message: e.stderr.crash}}
 	case e.state.ExitCode() != 0:

@@ -93,7 +93,8 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 	}
 	defer os.RemoveAll(work)
 	fmt.Fprintf(log, "isobar: building %s (once)\n", build)
-	cmd := exec.CommandContext(ctx, goTool, "build", "-buildvcs=false", "-o", work+string(filepath.Separator), "./cmd/isobar")
+	cmd := exec.CommandContext(ctx, goTool, "build", "-buildvcs=false", "-o", work+string(filepath.Separator),
+		"./cmd/isobar")
 	cmd.Dir = dir
 	cmd.Env = append(Toolchain(os.Environ(), build), "GOWORK=off")
 	if dir == "" { // the published module
@@ -143,10 +144,12 @@ func source() (dir, digest string, err error) {
 			return dir, digest, err
 		}
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty") {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath &&
+		strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty") {
 		return "", info.Main.Version, nil
 	}
-	return "", "", fmt.Errorf("neither the source that this program was built from nor its version is known: run it from a checkout, or install it with go install %s/cmd/isobar@latest", modulePath)
+	return "", "", fmt.Errorf("neither the source that this program was built from nor its version is known: run it "+
+		"from a checkout, or install it with go install %s/cmd/isobar@latest", modulePath)
 }
 
 // digestOf is a digest of the files that a build of cmd/isobar may use.
@@ -158,7 +161,8 @@ func digestOf(fsys fs.FS) (string, error) {
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || name == "bench" || name == "docs") {
+			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules" || name == "bench" ||
+				name == "docs") {
 				return fs.SkipDir
 			}
 			return nil

@@ -43,7 +43,8 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 		rec.Set(cell.Throughput, float64(result.Done)/result.Elapsed.Seconds())
 	}
 	if result.Backlog > 0 {
-		rec.Warn("backlog", "%d of %d operations had not begun when the time was over: the rate is more than this configuration does", result.Backlog, result.Due)
+		rec.Warn("backlog", "%d of %d operations had not begun when the time was over: the rate is more than this "+
+			"configuration does", result.Backlog, result.Due)
 	} else if s.err == nil {
 		rec.Check = fmt.Sprintf("%016x", sum)
 	}

@@ -82,7 +82,8 @@ func (s *slowOps) done(name string, h *latency.Histogram) {
 // attribute reads the trace and records what the slowest operations overlapped.
 func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	if s.all == nil || s.all.Count() == 0 {
-		rec.Warn("phases", "workload %s has no operations that this process times: nothing is attributed to phases of the collector", rec.Cell.Workload)
+		rec.Warn("phases", "workload %s has no operations that this process times: nothing is attributed to phases of the "+
+			"collector", rec.Cell.Workload)
 		return nil
 	}
 	f, err := os.Open(trace)
@@ -110,7 +111,8 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
 	rec.Phases = &p
 	if line.Cut != nil {
-		rec.Warn("phases-cut", "the trace ends after %v: slow operations after that are not attributed", time.Duration(p.WindowNs).Round(time.Millisecond))
+		rec.Warn("phases-cut", "the trace ends after %v: slow operations after that are not attributed",
+			time.Duration(p.WindowNs).Round(time.Millisecond))
 	}
 	return nil
 }

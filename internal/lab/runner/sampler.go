@@ -44,7 +44,8 @@ type sampler struct {
 }
 
 func startSampler(began time.Time, interval time.Duration) *sampler {
-	s := &sampler{began: began, interval: interval, done: make(chan struct{}), stopped: make(chan struct{}), page: int64(os.Getpagesize())}
+	s := &sampler{began: began, interval: interval, done: make(chan struct{}), stopped: make(chan struct{}),
+		page: int64(os.Getpagesize())}
 	for i, name := range []string{heapMetric, goalMetric, sysMetric, cyclesMetric} {
 		s.values[i].Name = name
 	}

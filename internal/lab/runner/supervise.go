@@ -55,7 +55,8 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 		return ending{}, err
 	}
 	p, err := start(&exec.Cmd{
-		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir), Dir: r.config.Dir, SysProcAttr: attr,
+		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir), Dir: r.config.Dir,
+		SysProcAttr: attr,
 	})
 	if err != nil {
 		return ending{}, err
@@ -116,7 +117,8 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 			return nil, context.Cause(ctx)
 		case <-timeout:
 			killTree(p, exited)
-			return &cell.Failure{Kind: cell.FailTimeout, Message: fmt.Sprintf("killed after %v: give it longer with --timeout", c.Timeout)}, nil
+			return &cell.Failure{Kind: cell.FailTimeout,
+				Message: fmt.Sprintf("killed after %v: give it longer with --timeout", c.Timeout)}, nil
 		case <-poll:
 			var total int64
 			for _, pid := range host.Descendants(p.Pid) {
@@ -126,7 +128,8 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 			if total > c.MemoryBytes {
 				killTree(p, exited)
 				return &cell.Failure{Kind: cell.FailMemory, Message: fmt.Sprintf(
-					"killed when its processes occupied %d MiB, more than the cap of %d MiB: allow more with --memory", total>>20, c.MemoryBytes>>20)}, nil
+					"killed when its processes occupied %d MiB, more than the cap of %d MiB: allow more with --memory", total>>20,
+					c.MemoryBytes>>20)}, nil
 			}
 		}
 	}

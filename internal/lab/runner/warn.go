@@ -21,10 +21,12 @@ func warnNoise(rec *cell.Record) {
 		rec.Warn("steal", "the hypervisor took %.1f %% of the CPU time for others: wall times are too long", 100*n.Steal)
 	}
 	if n.CPUPressure > maxPressure {
-		rec.Warn("cpu-pressure", "in %.0f %% of the time some task waited for a CPU: latency contains waiting", 100*n.CPUPressure)
+		rec.Warn("cpu-pressure", "in %.0f %% of the time some task waited for a CPU: latency contains waiting",
+			100*n.CPUPressure)
 	}
 	if n.MemoryPressure > maxPressure {
-		rec.Warn("memory-pressure", "in %.0f %% of the time some task waited for memory: the machine was short of it", 100*n.MemoryPressure)
+		rec.Warn("memory-pressure", "in %.0f %% of the time some task waited for memory: the machine was short of it",
+			100*n.MemoryPressure)
 	}
 	if n.OtherCPU > maxOtherCPU {
 		rec.Warn("other-cpu", "other processes used %.2f CPUs meanwhile", n.OtherCPU)
@@ -47,9 +49,11 @@ func warnCycles(rec *cell.Record) {
 func warnClock(rec *cell.Record, mean time.Duration) {
 	cost, step := clockCost()
 	if mean < 2*cost {
-		rec.Warn("clock", "an operation takes %v and reading the clock %v: service times are mostly the clock, %s is not", mean, cost, cell.OpTime)
+		rec.Warn("clock", "an operation takes %v and reading the clock %v: service times are mostly the clock, %s is not",
+			mean, cost, cell.OpTime)
 	} else if step > mean/2 {
-		rec.Warn("clock", "the clock advances in steps of %v and an operation takes %v: service times are whole steps", step, mean)
+		rec.Warn("clock", "the clock advances in steps of %v and an operation takes %v: service times are whole steps", step,
+			mean)
 	}
 }
 

@@ -52,7 +52,8 @@ func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Anal
 			continue
 		}
 		for _, metric := range compared(base, g) {
-			a.Comparisons = append(a.Comparisons, compare(base, g, metric, func(machine string) float64 { return floors.of(g, metric, machine) }))
+			a.Comparisons = append(a.Comparisons, compare(base, g, metric,
+				func(machine string) float64 { return floors.of(g, metric, machine) }))
 		}
 	}
 	a.Warnings = warnings(a, recs)
@@ -63,7 +64,8 @@ func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Anal
 // group sorts records into the configurations of the plan, in its order. Twins
 // come by the key of what they are the twin of. machineOf returns nil where all
 // records are of one machine.
-func group(cells []cell.Cell, recs []*cell.Record, machineOf func(*cell.Record) *Machine) (groups []*Group, twins map[string]*Group, err error) {
+func group(cells []cell.Cell, recs []*cell.Record,
+	machineOf func(*cell.Record) *Machine) (groups []*Group, twins map[string]*Group, err error) {
 	ordered := slices.Clone(cells)
 	slices.SortStableFunc(ordered, func(a, b cell.Cell) int { return a.Order - b.Order })
 	byKey := make(map[string]*Group)
@@ -198,7 +200,8 @@ func (f floors) of(g *Group, metric, machine string) float64 {
 func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	var out []CountedWarning
 	if a.Missing > 0 {
-		out = append(out, CountedWarning{cell.Warning{Code: "missing", Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
+		out = append(out, CountedWarning{cell.Warning{Code: "missing",
+			Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
 	}
 	failures := make(map[cell.FailureKind]int)
 	var doubts gather
@@ -211,7 +214,8 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(failures)) {
-		out = append(out, CountedWarning{cell.Warning{Code: "failed", Text: fmt.Sprintf("cells failed (%s): their figures are left out", kind)}, failures[kind]})
+		out = append(out, CountedWarning{cell.Warning{Code: "failed",
+			Text: fmt.Sprintf("cells failed (%s): their figures are left out", kind)}, failures[kind]})
 	}
 	out = append(out, machineWarnings(a)...)
 	var noisy []string
@@ -221,7 +225,8 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 		}
 	}
 	if len(noisy) > 0 {
-		out = append(out, CountedWarning{cell.Warning{Code: "a/a", Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
+		out = append(out, CountedWarning{cell.Warning{Code: "a/a",
+			Text: "two equal configurations differed in " + strings.Join(noisy, ", ") + ": mistrust smaller effects"}, 0})
 	}
 	own := doubts.all()
 	sort.Slice(own, func(i, j int) bool {
@@ -257,7 +262,8 @@ func machineWarnings(a *Analysis) (out []CountedWarning) {
 			if len(shown) < len(kind.what) {
 				shown = append(slices.Clone(shown), "more")
 			}
-			out = append(out, CountedWarning{cell.Warning{Code: "machines", Text: fmt.Sprintf(kind.text, len(kind.what), len(a.Comparisons), strings.Join(shown, ", "))}, 0})
+			out = append(out, CountedWarning{cell.Warning{Code: "machines",
+				Text: fmt.Sprintf(kind.text, len(kind.what), len(a.Comparisons), strings.Join(shown, ", "))}, 0})
 		}
 	}
 	return out

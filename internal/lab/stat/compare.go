@@ -26,7 +26,8 @@ const allMachines = "\x00"
 
 // compare is Compare with the noise floor of each machine.
 func compare(a, b *Group, metric string, floor func(machine string) float64) Comparison {
-	c := Comparison{Metric: metric, A: a.Key, B: b.Key, AValue: value(a, metric), BValue: value(b, metric), Floor: max(1, floor(allMachines)), P: 1, Verdict: Inconclusive}
+	c := Comparison{Metric: metric, A: a.Key, B: b.Key, AValue: value(a, metric), BValue: value(b, metric),
+		Floor: max(1, floor(allMachines)), P: 1, Verdict: Inconclusive}
 	pairs := paired(a.Series[metric], b.Series[metric])
 	if !c.check(pairs) {
 		return c
@@ -116,17 +117,20 @@ func judge(c Comparison) (Verdict, string) {
 	case c.Heterogeneity != nil && c.Heterogeneity.Opposed:
 		return Disagreement, c.Heterogeneity.Text
 	case c.Lo <= 1 && c.Hi >= 1:
-		return NoDifference, fmt.Sprintf("the interval [%s, %s] of %d pairs%s includes 1", times(c.Lo), times(c.Hi), c.Pairs, where)
+		return NoDifference, fmt.Sprintf("the interval [%s, %s] of %d pairs%s includes 1", times(c.Lo), times(c.Hi), c.Pairs,
+			where)
 	case !(c.P < alpha):
 		return NoDifference, fmt.Sprintf("the rank test does not agree: p = %.3f in %d pairs%s", c.P, c.Pairs, where)
 	case effect <= c.Floor:
-		return NoDifference, fmt.Sprintf("%sx is within the noise floor: equal configurations differed by up to %sx", times(c.Ratio), times(c.Floor))
+		return NoDifference, fmt.Sprintf("%sx is within the noise floor: equal configurations differed by up to %sx",
+			times(c.Ratio), times(c.Floor))
 	}
 	verdict := Worse
 	if (c.Ratio > 1) == cell.HigherIsBetter(c.Metric) {
 		verdict = Better
 	}
-	return verdict, fmt.Sprintf("%sx [%s, %s] in %d pairs%s, p = %.3f, noise floor %sx", times(c.Ratio), times(c.Lo), times(c.Hi), c.Pairs, where, c.P, times(c.Floor))
+	return verdict, fmt.Sprintf("%sx [%s, %s] in %d pairs%s, p = %.3f, noise floor %sx", times(c.Ratio), times(c.Lo),
+		times(c.Hi), c.Pairs, where, c.P, times(c.Floor))
 }
 
 // CompareRuns sets the configurations of b against the equal ones of a, paired

@@ -61,7 +61,8 @@ type study struct {
 func (s study) findings() []finding {
 	name := s.base.Config.Title()
 	if len(s.base.Records) == 0 && len(s.base.Failures) > 0 {
-		return []finding{{fmt.Sprintf("%s: every cell of the baseline failed (%s): nothing can be compared.", name, s.base.Failures[0].Err.Kind), true}}
+		return []finding{{fmt.Sprintf("%s: every cell of the baseline failed (%s): nothing can be compared.", name,
+			s.base.Failures[0].Err.Kind), true}}
 	}
 	var out []finding
 	var factors []string
@@ -72,7 +73,8 @@ func (s study) findings() []finding {
 		case !ok:
 			continue
 		case len(g.Records) == 0 && len(g.Failures) > 0:
-			out = append(out, finding{fmt.Sprintf("%s: with %s every cell failed (%s).", name, level(g.Config, factor), g.Failures[0].Err.Kind), true})
+			out = append(out, finding{fmt.Sprintf("%s: with %s every cell failed (%s).", name, level(g.Config, factor),
+				g.Failures[0].Err.Kind), true})
 			continue
 		case len(g.Records) == 0:
 			continue
@@ -86,7 +88,8 @@ func (s study) findings() []finding {
 		return out
 	}
 	if n := len(s.base.Records); n < minPairs {
-		return append(out, finding{fmt.Sprintf("%s: nothing is proven: %d repetitions are too few for a verdict (--reps %d or more).", name, n, minPairs), false})
+		return append(out, finding{fmt.Sprintf("%s: nothing is proven: %d repetitions are too few for a verdict (--reps %d "+
+			"or more).", name, n, minPairs), false})
 	}
 	for _, factor := range factors {
 		if len(levels[factor]) > 1 && factor != "gc" {
@@ -180,7 +183,8 @@ func (s study) effect(factor string, g *Group) finding {
 		parts = []string{"proved nothing: no figure to compare"}
 	}
 	return finding{
-		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Title(), subject, list(parts, "and"), level(s.base.Config, factor)),
+		fmt.Sprintf("%s: %s %s (against %s).", s.base.Config.Title(), subject, list(parts, "and"),
+			level(s.base.Config, factor)),
 		len(costs)+len(gains)+len(mixed) > 0,
 	}
 }

@@ -142,11 +142,13 @@ func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
 	h.Opposed = h.Differ && (better+worse > 0 && !oneSide || above > 0 && below > 0)
 	extremes := fmt.Sprintf("%s on %s, %s on %s", low.text(), low.Machine.Name, high.text(), high.Machine.Name)
 	if n := len(c.Machines); n > 2 {
-		extremes = fmt.Sprintf("from %s on %s to %s on %s, of %d machines", low.text(), low.Machine.Name, high.text(), high.Machine.Name, n)
+		extremes = fmt.Sprintf("from %s on %s to %s on %s, of %d machines", low.text(), low.Machine.Name, high.text(),
+			high.Machine.Name, n)
 	}
 	switch {
 	case !h.Tested:
-		h.Text = fmt.Sprintf("whether %d machines agree cannot be told: it takes two pairs on each of two of them", len(c.Machines))
+		h.Text = fmt.Sprintf("whether %d machines agree cannot be told: it takes two pairs on each of two of them",
+			len(c.Machines))
 	case h.Opposed:
 		h.Text = "the machines disagree: " + extremes + "; " + h.figures()
 	case h.Differ:
@@ -219,7 +221,8 @@ func fTail(f, d1, d2 float64) float64 { return mathx.BetaInc(d2/(d2+d1*f), d2/2,
 // so that two runs of a fleet, whose blocks fell to its machines as it came, have
 // the first block of a machine in common, and the second.
 func (a *Analysis) align(g *Group) *Group {
-	out := &Group{Key: g.Key, Config: g.Config, Records: g.Records, Latency: g.Latency, Series: make(map[string]Series, len(g.Series))}
+	out := &Group{Key: g.Key, Config: g.Config, Records: g.Records, Latency: g.Latency,
+		Series: make(map[string]Series, len(g.Series))}
 	for metric, s := range g.Series {
 		next := Series{Metric: s.Metric, Values: s.Values}
 		for i, block := range s.Blocks {
@@ -246,11 +249,13 @@ func strangers(a, b *Analysis) string {
 			if m.ID == "" {
 				return ""
 			}
-			if other := [2]*Analysis{b, a}[side]; slices.ContainsFunc(other.Machines, func(o *Machine) bool { return o.ID == m.ID }) {
+			if other := [2]*Analysis{b, a}[side]; slices.ContainsFunc(other.Machines,
+				func(o *Machine) bool { return o.ID == m.ID }) {
 				return ""
 			}
 			names[side] = append(names[side], m.Name)
 		}
 	}
-	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one", list(names[0], "and"), list(names[1], "and"))
+	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one",
+		list(names[0], "and"), list(names[1], "and"))
 }

@@ -43,7 +43,8 @@ func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
 		return 0, fmt.Errorf("store: save advice: %w", err)
 	}
 	err = s.update("save advice", func(tx *sql.Tx) error {
-		result, err := tx.Exec("INSERT INTO advice (created, name, page) VALUES (?, ?, ?)", a.Created.UnixNano(), a.Name, buf.Bytes())
+		result, err := tx.Exec("INSERT INTO advice (created, name, page) VALUES (?, ?, ?)", a.Created.UnixNano(), a.Name,
+			buf.Bytes())
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,8 @@ func (s *Store) Advice() (Advice, error) {
 	var a Advice
 	var created int64
 	var data []byte
-	err = s.db.QueryRow("SELECT id, created, name, page FROM advice ORDER BY id DESC LIMIT 1").Scan(&a.ID, &created, &a.Name, &data)
+	err = s.db.QueryRow("SELECT id, created, name, page FROM advice ORDER BY id DESC LIMIT 1").Scan(&a.ID, &created,
+		&a.Name, &data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Advice{}, none
 	}

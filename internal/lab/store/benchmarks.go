@@ -276,7 +276,8 @@ func parseMark(text string) (*mark, error) {
 	if len(fields) < 3 || len(fields)%2 != 1 {
 		return nil, fmt.Errorf("want %s block=N order=N workload=NAME and pairs of value and unit", markPrefix)
 	}
-	if _, err := fmt.Sscanf(strings.Join(fields[:2], " "), "block=%d order=%d", &m.block, &m.order); err != nil || m.block < 0 || m.order < 0 {
+	if _, err := fmt.Sscanf(strings.Join(fields[:2], " "), "block=%d order=%d", &m.block, &m.order); err != nil ||
+		m.block < 0 || m.order < 0 {
 		return nil, fmt.Errorf("%q %q: want block=N order=N", fields[0], fields[1])
 	}
 	names, ok := strings.CutPrefix(fields[2], "workload=")

@@ -43,7 +43,8 @@ func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 		order = "ASC"
 	}
 	err = s.view("list runs", func(tx *sql.Tx) error {
-		rows, err := tx.Query(selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64), slice.After, slice.Filter, max(slice.Limit, 1))
+		rows, err := tx.Query(selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64),
+			slice.After, slice.Filter, max(slice.Limit, 1))
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,8 @@ func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 		if err := rows.Err(); err != nil || len(runs) == 0 {
 			return err
 		}
-		const exists = "SELECT EXISTS (SELECT 1 FROM run WHERE id %s ?1 AND (?2 = '' OR instr(lower(name || ' ' || args), lower(?2))))"
+		const exists = "SELECT EXISTS (SELECT 1 FROM run WHERE id %s ?1 AND (?2 = '' OR instr(lower(name || ' ' || args), " +
+			"lower(?2))))"
 		if err := tx.QueryRow(fmt.Sprintf(exists, "<"), runs[len(runs)-1].ID, slice.Filter).Scan(&older); err != nil {
 			return err
 		}
@@ -99,13 +101,15 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 			return err
 		}
 		if rec, err = decodeDocument(data); err != nil {
-			return fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index, run, err)
+			return fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index,
+				run, err)
 		}
 		rec.Cell = c
 		return readCellSamples(tx, run, rec)
 	})
 	if errors.Is(err, errNoCell) {
-		return cell.Cell{}, nil, absence(fmt.Sprintf("store: %s: run %d has no cell %d: its page lists the cells", s.path, run, index))
+		return cell.Cell{}, nil, absence(fmt.Sprintf("store: %s: run %d has no cell %d: its page lists the cells", s.path,
+			run, index))
 	}
 	return c, rec, err
 }

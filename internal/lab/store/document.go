@@ -106,7 +106,8 @@ func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
 		return c, nil, err
 	}
 	if rec, err = decodeDocument(r.data); err != nil {
-		return c, nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", r.index, run, err)
+		return c, nil, fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w",
+			r.index, run, err)
 	}
 	rec.Cell = c
 	return c, rec, nil

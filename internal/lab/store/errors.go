@@ -27,7 +27,8 @@ func (a absence) Unwrap() error { return ErrNotFound }
 // Reasons to refuse a file, see explain.
 var (
 	errForeign = errors.New("an SQLite file of another program: choose another with --store FILE or ISOBAR_STORE")
-	errNewer   = errors.New("written by a newer version of isobar: update isobar, or choose another file with --store FILE or ISOBAR_STORE")
+	errNewer   = errors.New("written by a newer version of isobar: update isobar, or choose another file with --store " +
+		"FILE or ISOBAR_STORE")
 )
 
 // SQLite's primary result codes (https://www.sqlite.org/rescode.html).
@@ -53,13 +54,16 @@ func (s *Store) explain(operation string, err error) error {
 	prefix := fmt.Sprintf("store: %s: %s", operation, s.path)
 	switch {
 	case isCode(err, codeFull), isCode(err, codeIOError) && diskFull(s.path):
-		return fmt.Errorf("%s: %w: make room there, or choose another place with --store FILE: what was stored before is kept (%w)", prefix, ErrFull, err)
+		return fmt.Errorf("%s: %w: make room there, or choose another place with --store FILE: what was stored before is "+
+			"kept (%w)", prefix, ErrFull, err)
 	case isCode(err, codeCorrupt), isCode(err, codeNotADB):
-		return fmt.Errorf("%s: the store is damaged: restore it from a copy, or move it away to begin a new one (%w)", prefix, err)
+		return fmt.Errorf("%s: the store is damaged: restore it from a copy, or move it away to begin a new one (%w)",
+			prefix, err)
 	case isCode(err, codeReadOnly), isCode(err, codeCantOpen):
 		return fmt.Errorf("%s: cannot be written: choose another place with --store FILE or ISOBAR_STORE (%w)", prefix, err)
 	case isCode(err, codeBusy):
-		return fmt.Errorf("%s: another process kept the store for more than %v: try again when it is done (%w)", prefix, busyTimeout, err)
+		return fmt.Errorf("%s: another process kept the store for more than %v: try again when it is done (%w)", prefix,
+			busyTimeout, err)
 	}
 	return fmt.Errorf("%s: %w", prefix, err)
 }

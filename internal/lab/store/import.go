@@ -96,7 +96,8 @@ func readBenchmarks(data []byte, file string) (*imported, error) {
 		return nil, fmt.Errorf("%s: no benchmark results: want the output of go test -bench, or of isobar lab export", file)
 	}
 	im := &imported{orders: make(map[string]int), taken: make(map[string]bool)}
-	im.machine.OS, im.machine.Arch, im.machine.CPU = results[0].GetConfig("goos"), results[0].GetConfig("goarch"), results[0].GetConfig("cpu")
+	im.machine.OS, im.machine.Arch, im.machine.CPU = results[0].GetConfig("goos"), results[0].GetConfig("goarch"),
+		results[0].GetConfig("cpu")
 	for _, result := range results {
 		_, line := result.Pos()
 		if err := im.add(result, marks[line], reader.Units()); err != nil {
@@ -129,7 +130,9 @@ func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMet
 	im.taken[fmt.Sprint(c.Block, key)] = true
 	rec := &cell.Record{Cell: c}
 	if worker := result.GetConfig(machineKey); m != nil && worker != "" {
-		rec.Origin = &cell.Origin{Worker: worker, Machine: cell.Machine{Hostname: result.GetConfig(hostKey), OS: result.GetConfig("goos"), Arch: result.GetConfig("goarch"), CPU: result.GetConfig("cpu")}}
+		rec.Origin = &cell.Origin{Worker: worker,
+			Machine: cell.Machine{Hostname: result.GetConfig(hostKey), OS: result.GetConfig("goos"),
+				Arch: result.GetConfig("goarch"), CPU: result.GetConfig("cpu")}}
 	}
 	if m == nil {
 		rec.Set(cell.Ops, float64(result.Iters))
@@ -233,7 +236,8 @@ func setFactor(c *cell.Config, name, value string, ours bool) error {
 	case name == "command" && ours:
 		c.Command = strings.Split(value, " ")
 	default:
-		if reserved := []string{"workload", "gc", "gomaxprocs", "collector", "go", "twin", "command"}; slices.Contains(reserved, name) {
+		if reserved := []string{"workload", "gc", "gomaxprocs", "collector", "go", "twin",
+			"command"}; slices.Contains(reserved, name) {
 			name = "own." + name
 		}
 		if c.Params == nil {

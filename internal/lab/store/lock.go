@@ -32,7 +32,8 @@ func Lock(path string) (unlock func(), err error) {
 		if pid, err := io.ReadAll(io.LimitReader(f, 20)); err == nil && len(pid) > 0 {
 			holder = "process " + strings.TrimSpace(string(pid))
 		}
-		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or it would disturb both", name, holder)
+		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or it would "+
+			"disturb both", name, holder)
 	}
 	err = f.Truncate(0)
 	if err == nil {

@@ -57,7 +57,8 @@ func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err erro
 				continue
 			}
 			if have > 0 {
-				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole", have, len(entries), entries[0].Record.Cell.Block, run)
+				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole",
+					have, len(entries), entries[0].Record.Cell.Block, run)
 			}
 			for i := range entries {
 				if err := a.append(&entries[i].Record, entries[i].Profiles); err != nil {
@@ -87,7 +88,8 @@ func newAppender(tx *sql.Tx, run int64) (*appender, error) {
 		text      string
 	}{
 		{&a.exists, "SELECT EXISTS (SELECT 1 FROM record WHERE run = ? AND cell = ?)"},
-		{&a.record, "INSERT INTO record (run, cell, failed) SELECT run, cell, ? FROM cell WHERE run = ? AND cell = ? ON CONFLICT DO NOTHING"},
+		{&a.record, "INSERT INTO record (run, cell, failed) SELECT run, cell, ? FROM cell WHERE run = ? AND cell = ? ON " +
+			"CONFLICT DO NOTHING"},
 		{&a.sample, "INSERT INTO sample (run, cell, metric, value) VALUES (?, ?, ?, ?)"},
 		{&a.documents, "INSERT INTO document (run, cell, data) VALUES (?, ?, ?)"},
 	} {
@@ -135,7 +137,8 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 		return err
 	}
 	for kind, data := range profiles {
-		if _, err := a.tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", a.run, index, kind, data); err != nil {
+		if _, err := a.tx.Exec("INSERT INTO profile (run, cell, kind, data) VALUES (?, ?, ?, ?)", a.run, index, kind,
+			data); err != nil {
 			return err
 		}
 	}
@@ -149,7 +152,8 @@ func (a *appender) refused(index int) error {
 	case err != nil:
 		return err
 	case has:
-		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index, a.run)
+		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index,
+			a.run)
 	}
 	return fmt.Errorf("run %d has no cell %d: create the run with its plan first", a.run, index)
 }
@@ -256,7 +260,8 @@ func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
 			i++
 		}
 		if i == len(records) || records[i].Cell.Index != set.index {
-			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove run %d", set.index, run)
+			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove "+
+				"run %d", set.index, run)
 		}
 		records[i].Metrics = set.metrics
 	}
@@ -268,7 +273,8 @@ func (s *Store) Profile(run int64, index int, kind string) ([]byte, error) {
 	var data []byte
 	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = ? AND kind = ?", run, index, kind).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("store: %s: cell %d of run %d kept no %s profile: measure with --profile %s", s.path, index, run, kind, kind)
+		return nil, fmt.Errorf("store: %s: cell %d of run %d kept no %s profile: measure with --profile %s", s.path, index,
+			run, kind, kind)
 	}
 	if err != nil {
 		return nil, s.explain("read profile", err)

@@ -48,8 +48,10 @@ func createRun(tx *sql.Tx, r Run, cells []cell.Cell) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := tx.Exec("INSERT INTO run (name, created, args, version, machine, seed, cells, imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Name, r.Created.UnixNano(), string(args), r.Version, string(machine), strconv.FormatUint(r.Seed, 10), len(cells), r.Imported)
+	result, err := tx.Exec("INSERT INTO run (name, created, args, version, machine, seed, cells, imported) VALUES (?, "+
+		"?, ?, ?, ?, ?, ?, ?)",
+		r.Name, r.Created.UnixNano(), string(args), r.Version, string(machine), strconv.FormatUint(r.Seed, 10), len(cells),
+		r.Imported)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +86,8 @@ func (s *Store) Cells(run int64) ([]cell.Cell, error) {
 
 // Pending returns the cells of a run that have no record, in plan order.
 func (s *Store) Pending(run int64) ([]cell.Cell, error) {
-	return s.cells(run, "SELECT doc FROM cell WHERE run = ? AND cell NOT IN (SELECT cell FROM record WHERE record.run = cell.run) ORDER BY cell")
+	return s.cells(run, "SELECT doc FROM cell WHERE run = ? AND cell NOT IN (SELECT cell FROM record WHERE record.run = "+
+		"cell.run) ORDER BY cell")
 }
 
 func (s *Store) cells(run int64, query string) ([]cell.Cell, error) {
@@ -176,7 +179,8 @@ func (s *Store) Remove(run int64) error {
 	}); err != nil {
 		return err
 	}
-	if _, err := s.db.Exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil && !isCode(err, codeBusy) {
+	if _, err := s.db.Exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)"); err != nil &&
+		!isCode(err, codeBusy) {
 		return s.explain("remove run", err)
 	}
 	return nil
@@ -190,7 +194,8 @@ func scanRun(row interface{ Scan(...any) error }) (Run, error) {
 	var r Run
 	var created int64
 	var args, machine, seed string
-	err := row.Scan(&r.ID, &r.Name, &created, &args, &r.Version, &machine, &seed, &r.Imported, &r.Total, &r.Finished, &r.Failed)
+	err := row.Scan(&r.ID, &r.Name, &created, &args, &r.Version, &machine, &seed, &r.Imported, &r.Total, &r.Finished,
+		&r.Failed)
 	if err != nil {
 		return Run{}, err
 	}

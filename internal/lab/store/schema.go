@@ -103,7 +103,8 @@ func (s *Store) prepare() error {
 			return fmt.Errorf("migrate to version %d: %w", version+1, err)
 		}
 	}
-	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version)); err != nil {
+	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID,
+		version)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -133,7 +134,8 @@ func (s *Store) version(ctx context.Context) (int, error) {
 
 func readVersion(queryRow func(string, ...any) *sql.Row) (int, error) {
 	var id, version, tables int
-	err := queryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").Scan(&id, &version, &tables)
+	err := queryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM "+
+		"pragma_application_id, pragma_user_version").Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
 		return 0, err

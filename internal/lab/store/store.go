@@ -80,7 +80,8 @@ func OpenReadOnly(path string) (*Store, error) {
 		return nil, fmt.Errorf("store: open: %w", err)
 	}
 	if err := checkFile(path); errors.Is(err, os.ErrNotExist) {
-		return nil, absence(fmt.Sprintf("store: no store at %s: 'isobar lab' measures and creates it; --store FILE or ISOBAR_STORE name another", path))
+		return nil, absence(fmt.Sprintf("store: no store at %s: 'isobar lab' measures and creates it; --store FILE or "+
+			"ISOBAR_STORE name another", path))
 	} else if err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, err)
 	}
@@ -157,7 +158,8 @@ func checkFile(path string) error {
 	header := make([]byte, 100)
 	if n, err := io.ReadFull(f, header); err != nil || string(header[:len(magic)]) != magic {
 		if n >= len(magic) && bytes.HasPrefix(header, []byte(magic)) {
-			return fmt.Errorf("the store is truncated to %d bytes: restore it from a copy, or move it away to begin a new one", n)
+			return fmt.Errorf("the store is truncated to %d bytes: restore it from a copy, or move it away to begin a "+
+				"new one", n)
 		}
 		return errors.New("not a store (not an SQLite file): choose another with --store FILE or ISOBAR_STORE")
 	}
@@ -169,7 +171,8 @@ func checkFile(path string) error {
 	}
 	pages := int64(header[28])<<24 | int64(header[29])<<16 | int64(header[30])<<8 | int64(header[31])
 	if want := page * pages; info.Size() < want && !hasWAL(path) {
-		return fmt.Errorf("the store is truncated: %d of %d bytes are there: restore it from a copy, or move it away to begin a new one", info.Size(), want)
+		return fmt.Errorf("the store is truncated: %d of %d bytes are there: restore it from a copy, or move it away to "+
+			"begin a new one", info.Size(), want)
 	}
 	return nil
 }

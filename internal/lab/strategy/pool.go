@@ -8,13 +8,15 @@ func init() {
 		name, summary string
 		config        func(workers int) pool.Config[[]byte]
 	}{
-		{"pool", "package pool, cached: idle buffers go to the collector", func(int) pool.Config[[]byte] { return pool.Config[[]byte]{} }},
+		{"pool", "package pool, cached: idle buffers go to the collector",
+			func(int) pool.Config[[]byte] { return pool.Config[[]byte]{} }},
 		{"pool-retaining", "package pool, retaining: idle buffers survive collections", func(int) pool.Config[[]byte] {
 			return pool.Config[[]byte]{Kind: pool.Retaining}
 		}},
-		{"pool-bounded", "package pool, bounded: as many buffers as workers, Get waits", func(workers int) pool.Config[[]byte] {
-			return pool.Config[[]byte]{Kind: pool.Bounded, Limit: workers}
-		}},
+		{"pool-bounded", "package pool, bounded: as many buffers as workers, Get waits",
+			func(workers int) pool.Config[[]byte] {
+				return pool.Config[[]byte]{Kind: pool.Bounded, Limit: workers}
+			}},
 	} {
 		Register(&Kind{
 			Name:    k.name,

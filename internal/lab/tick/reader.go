@@ -120,7 +120,8 @@ func (r *Reader) readHeader() error {
 		}
 	}
 	if len(missing) > 0 {
-		return r.faultError(fault{text: "the header lacks " + strings.Join(missing, ", ") + ", want " + strings.Join(columns[:], ",") + " in any order"})
+		return r.faultError(fault{text: "the header lacks " + strings.Join(missing, ", ") + ", want " +
+			strings.Join(columns[:], ",") + " in any order"})
 	}
 	return nil
 }
@@ -179,11 +180,13 @@ func (r *Reader) next() (line []byte, f fault, err error) {
 		if err != nil && err != io.EOF {
 			return nil, fault{}, r.sourceError(err, maxLineBytes)
 		}
-		return nil, fault{column: maxLineBytes, text: fmt.Sprintf("the line has more than %d bytes, is the file CSV?", maxLineBytes)}, nil
+		return nil, fault{column: maxLineBytes, text: fmt.Sprintf("the line has more than %d bytes, is the file CSV?",
+			maxLineBytes)}, nil
 	case err == io.EOF && len(line) == 0:
 		return nil, fault{}, io.EOF
 	case err == io.EOF:
-		return nil, fault{column: len(line), text: "the last line has no end: the file may be truncated, get it anew or end it with a newline"}, nil
+		return nil, fault{column: len(line),
+			text: "the last line has no end: the file may be truncated, get it anew or end it with a newline"}, nil
 	}
 	return nil, fault{}, r.sourceError(err, len(line))
 }
@@ -201,7 +204,8 @@ func (r *Reader) parse(line []byte, t *Tick) fault {
 		}
 		if index := r.columns[count]; index >= 0 && !r.set(t, index, field) {
 			if index == colSymbol && validSymbol(field) {
-				return fault{column: pos, fatal: true, text: fmt.Sprintf("more than %d different symbols, is the right column named symbol?", MaxSymbols)}
+				return fault{column: pos, fatal: true,
+					text: fmt.Sprintf("more than %d different symbols, is the right column named symbol?", MaxSymbols)}
 			}
 			return fault{column: pos, field: field, text: columns[index] + " %q, " + wants[index]}
 		}

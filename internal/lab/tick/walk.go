@@ -39,7 +39,8 @@ func NewWalk(symbols int, rate float64, seed uint64) (*Walk, error) {
 	if !(rate >= 1e-3 && rate <= 1e9) {
 		return nil, fmt.Errorf("tick: walk: rate %v: want 0.001 to 1e9 ticks a second", rate)
 	}
-	w := &Walk{rng: rand.New(rand.NewPCG(seed, 0x7469636b)), symbols: make([]string, symbols), prices: make([]float64, symbols), rate: rate}
+	w := &Walk{rng: rand.New(rand.NewPCG(seed, 0x7469636b)), symbols: make([]string, symbols),
+		prices: make([]float64, symbols), rate: rate}
 	for i := range symbols {
 		w.symbols[i] = fmt.Sprintf("SYM%04d", i)
 		w.prices[i] = 100 + float64(w.rng.Float64()*900)
@@ -102,7 +103,8 @@ func Generate(w io.Writer, config GenerateConfig) error {
 	}
 	const century = 100 * 365 * 86400
 	if config.Ticks < 0 || float64(config.Ticks)/config.Rate > century {
-		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more that span less than a century", config.Ticks, config.Rate)
+		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more that span less than a century",
+			config.Ticks, config.Rate)
 	}
 	if config.Gzip {
 		z := gzip.NewWriter(w)

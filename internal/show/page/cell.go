@@ -20,7 +20,8 @@ func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
-	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")), Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a),
+	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")),
+		Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a),
 		Version: text.Clean(m.Version), Output: cleanLines(rec.Stderr)}
 	for _, w := range rec.Warnings {
 		p.Warnings = append(p.Warnings, text.Clean(w.Text+" ("+w.Code+")"))
@@ -36,9 +37,11 @@ func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 	s.SetExact(v.Exact)
 	pauses := plot.Pauses(s, "cell")
 	if pauses != nil {
-		pauses.Title, pauses.Caption = "Pauses by length", "How long the world was stopped. The height of a column is relative to the highest."
+		pauses.Title, pauses.Caption = "Pauses by length",
+			"How long the world was stopped. The height of a column is relative to the highest."
 	}
-	for _, plot := range []*plot.Plot{plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec), plot.Latency(s, "cell"), pauses} {
+	for _, plot := range []*plot.Plot{plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec),
+		plot.Latency(s, "cell"), pauses} {
 		if plot != nil {
 			plot.Section = "this cell"
 			p.Plots = append(p.Plots, *plot)
@@ -87,8 +90,11 @@ func cellFacts(rec *cell.Record) []fact {
 		twin = "the second copy of the baseline, for the noise floor"
 	}
 	return present([]fact{
-		{"Configuration", text.Clean(rec.Cell.Key())}, {"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin}, {"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
-		{"Measured", at}, {"Outcome", outcome}, {"Built with", text.Clean(strings.TrimSpace(rec.GoVersion + " " + rec.Experiments))}, {"Checksum", text.Clean(rec.Check)},
+		{"Configuration", text.Clean(rec.Cell.Key())}, {"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin},
+		{"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
+		{"Measured", at}, {"Outcome", outcome},
+		{"Built with", text.Clean(strings.TrimSpace(rec.GoVersion + " " + rec.Experiments))},
+		{"Checksum", text.Clean(rec.Check)},
 	})
 }
 
@@ -96,7 +102,8 @@ func cellFacts(rec *cell.Record) []fact {
 func samplesTable(rec *cell.Record) *plot.Table {
 	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "is", "value", "all digits"}}
 	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {
-		t.Add(text.Clean(metric), text.Heading(metric), text.Format(metric, rec.Metrics[metric]), text.Clean(text.Exact(metric, rec.Metrics[metric])))
+		t.Add(text.Clean(metric), text.Heading(metric), text.Format(metric, rec.Metrics[metric]),
+			text.Clean(text.Exact(metric, rec.Metrics[metric])))
 	}
 	return t
 }

@@ -25,8 +25,10 @@ type collectionList struct {
 	Table       *plot.Table // nil for none
 }
 
-var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far", "sweep termination", "marking", "mark termination", "pause",
-	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU", "CPU of pauses", "Ps"}
+var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far", "sweep termination", "marking",
+	"mark termination", "pause",
+	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU",
+	"CPU of pauses", "Ps"}
 
 // collectionsOf lists the collections of a record that began in a stretch of
 // its time; nil if the record has none.
@@ -47,7 +49,8 @@ func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.St
 			h.Table.Add(collectionCells(s, c, i, processes)...)
 		}
 	}
-	h.Note = "What the gctrace lines say. Sizes are whole MiB, rounded down; assists, dedicated and idle workers are CPU time of marking, over all CPUs; the world stands still during both terminations."
+	h.Note = "What the gctrace lines say. Sizes are whole MiB, rounded down; assists, dedicated and idle workers are " +
+		"CPU time of marking, over all CPUs; the world stands still during both terminations."
 	if part != whole {
 		h.Note += fmt.Sprintf(" From %s to %s.", text.Duration(part.From), text.Duration(part.To))
 	}
@@ -89,10 +92,13 @@ func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []str
 		share = fmt.Sprintf("%d %%", c.Percent)
 	}
 	return []string{name, kind, s.Format(":ns", float64(c.AtNs)), share,
-		known(full, ":ns", c.SweepNs), s.Format(":ns", float64(c.MarkNs)), known(full, ":ns", c.TerminationNs), known(full, ":ns", c.SweepNs+c.TerminationNs),
-		s.Format(":bytes", float64(c.StartBytes)), s.Format(":bytes", float64(c.EndBytes)), s.Format(":bytes", float64(c.LiveBytes)), known(c.GoalBytes > 0, ":bytes", c.GoalBytes),
+		known(full, ":ns", c.SweepNs), s.Format(":ns", float64(c.MarkNs)), known(full, ":ns", c.TerminationNs),
+		known(full, ":ns", c.SweepNs+c.TerminationNs),
+		s.Format(":bytes", float64(c.StartBytes)), s.Format(":bytes", float64(c.EndBytes)),
+		s.Format(":bytes", float64(c.LiveBytes)), known(c.GoalBytes > 0, ":bytes", c.GoalBytes),
 		s.Format(":bytes", float64(c.StackBytes)), s.Format(":bytes", float64(c.GlobalBytes)),
-		known(full, ":ns", c.AssistNs), known(full, ":ns", c.DedicatedNs), s.Format(":ns", float64(c.IdleNs)), known(full, ":ns", c.CPUNs-c.AssistNs-c.DedicatedNs),
+		known(full, ":ns", c.AssistNs), known(full, ":ns", c.DedicatedNs), s.Format(":ns", float64(c.IdleNs)),
+		known(full, ":ns", c.CPUNs-c.AssistNs-c.DedicatedNs),
 		strconv.Itoa(c.Procs)}
 }
 

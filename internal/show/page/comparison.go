@@ -11,7 +11,8 @@ import (
 // NewComparison returns the page of run b against run a. onlyA and onlyB
 // are the configurations that the other run has not, by key.
 func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
-	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: text.VerdictCounts(comparisons), Contents: []content{{"verdicts", "Verdicts"}}}
+	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: text.VerdictCounts(comparisons),
+		Contents: []content{{"verdicts", "Verdicts"}}}
 	if p.Verdicts == "" {
 		p.Verdicts = "The two runs have no configuration in common: there is nothing to compare."
 	}
@@ -31,7 +32,8 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 	ids := newIdentifiers()
 	for _, s := range pairSections(comparisons) {
 		s.SetExact(v.Exact)
-		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s), Compared: "All metrics"}
+		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s),
+			Compared: "All metrics"}
 		for _, plot := range []*plot.Plot{plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID)} {
 			if plot != nil {
 				h.Plots = append(h.Plots, *plot)

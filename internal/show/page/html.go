@@ -91,14 +91,16 @@ func (ids identifiers) unique(name string) string {
 }
 
 func sectionOf(s *text.Section, id string) section {
-	h := section{ID: id, Name: s.Name, Fixed: s.Fixed, Verdicts: text.VerdictCounts(s.Comparisons), Compared: "All comparisons with the baseline"}
+	h := section{ID: id, Name: s.Name, Fixed: s.Fixed, Verdicts: text.VerdictCounts(s.Comparisons),
+		Compared: "All comparisons with the baseline"}
 	if len(s.Rows) > 1 {
 		h.Baseline = s.Baseline().Label
 	}
 	if g, ok := s.Grid(); ok {
 		h.Grid = gridOf(g, id)
 	}
-	for _, plot := range []*plot.Plot{plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id), plot.Latency(s, id), plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id)} {
+	for _, plot := range []*plot.Plot{plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id), plot.Latency(s, id),
+		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id)} {
 		if plot != nil {
 			plot.Section = s.Name
 			h.Plots = append(h.Plots, *plot)
@@ -119,7 +121,8 @@ func facts(m text.Meta, machines []*stat.Machine) []fact {
 	if machines == nil {
 		return present(append(facts, fact{"Machine", text.MachineLine(m.Machine)}))
 	}
-	return present(append(facts, fact{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " + text.MachinesNote}))
+	return present(append(facts, fact{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " +
+		text.MachinesNote}))
 }
 
 func fingerprint(m cell.Machine) []fact {
@@ -130,10 +133,14 @@ func fingerprint(m cell.Machine) []fact {
 		return ""
 	}
 	return present([]fact{
-		{"CPU", text.Clean(m.CPU)}, {"CPUs", number(float64(m.CPUs), fmt.Sprint(m.CPUs))}, {"CPU limit", number(m.CPUQuota, text.Digits(m.CPUQuota)+" CPUs")},
-		{"Memory", number(float64(m.MemoryBytes), text.Bytes(float64(m.MemoryBytes)))}, {"System", text.Clean(strings.Trim(m.OS+"/"+m.Arch, "/"))},
-		{"Kernel", text.Clean(m.Kernel)}, {"Control groups", text.Clean(m.Cgroup)}, {"Virtualization", text.Clean(m.Virtual)}, {"Frequency governor", text.Clean(m.Governor)},
-		{"Huge pages", text.Clean(m.HugePages)}, {"Clock source", text.Clean(m.Clocksource)}, {"Go", text.Clean(m.GoVersion)}, {"Isobar", text.Clean(m.Isobar)},
+		{"CPU", text.Clean(m.CPU)}, {"CPUs", number(float64(m.CPUs), fmt.Sprint(m.CPUs))},
+		{"CPU limit", number(m.CPUQuota, text.Digits(m.CPUQuota)+" CPUs")},
+		{"Memory", number(float64(m.MemoryBytes), text.Bytes(float64(m.MemoryBytes)))},
+		{"System", text.Clean(strings.Trim(m.OS+"/"+m.Arch, "/"))},
+		{"Kernel", text.Clean(m.Kernel)}, {"Control groups", text.Clean(m.Cgroup)}, {"Virtualization", text.Clean(m.Virtual)},
+		{"Frequency governor", text.Clean(m.Governor)},
+		{"Huge pages", text.Clean(m.HugePages)}, {"Clock source", text.Clean(m.Clocksource)}, {"Go", text.Clean(m.GoVersion)},
+		{"Isobar", text.Clean(m.Isobar)},
 		{"Host (digest)", text.Clean(m.Hostname)},
 	})
 }

@@ -41,10 +41,14 @@ func NewLedger(l *text.Ledger) *Ledger {
 		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
 	}
 	for _, d := range l.Documents {
-		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title), Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured"}, Left: 4}}
+		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title),
+			Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured"},
+				Left: 4}}
 		for _, c := range d.Claims {
 			doc.Claims = append(doc.Claims, claimOf(&c, d))
-			doc.Table.Rows = append(doc.Table.Rows, []plot.Cell{{Text: c.ID, Class: "text"}, {Text: c.Word(), Class: "text " + claimClass(c.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"}, {Text: text.Clean(c.Measured()), Class: "text"}})
+			doc.Table.Rows = append(doc.Table.Rows, []plot.Cell{{Text: c.ID, Class: "text"},
+				{Text: c.Word(), Class: "text " + claimClass(c.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"},
+				{Text: text.Clean(c.Measured()), Class: "text"}})
 		}
 		page.Documents = append(page.Documents, doc)
 	}

@@ -15,10 +15,12 @@ func machinesTable(all []*stat.Machine) *plot.Table {
 	if all == nil {
 		return nil
 	}
-	t := &plot.Table{Label: "Machines that measured", Left: 6, Head: []string{"Machine", "CPU", "System", "Kernel", "Go", "Host (digest)", "CPUs", "memory", "blocks", "cells"}}
+	t := &plot.Table{Label: "Machines that measured", Left: 6,
+		Head: []string{"Machine", "CPU", "System", "Kernel", "Go", "Host (digest)", "CPUs", "memory", "blocks", "cells"}}
 	for _, m := range all {
 		f := m.Fingerprint
-		t.Add(text.Clean(m.Name), text.Clean(f.CPU), text.Clean(strings.Trim(f.OS+"/"+f.Arch, "/")), text.Clean(f.Kernel), text.Clean(f.GoVersion), text.Clean(f.Hostname),
+		t.Add(text.Clean(m.Name), text.Clean(f.CPU), text.Clean(strings.Trim(f.OS+"/"+f.Arch, "/")), text.Clean(f.Kernel),
+			text.Clean(f.GoVersion), text.Clean(f.Hostname),
 			strconv.Itoa(f.CPUs), text.Bytes(float64(f.MemoryBytes)), strconv.Itoa(len(m.Blocks)), strconv.Itoa(m.Records))
 	}
 	return t
@@ -44,7 +46,8 @@ func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	}
 	rows = 0
 	for _, c := range all {
-		if h := c.Heterogeneity; (h.Differ || c.Verdict == stat.Better || c.Verdict == stat.Worse) && rows+1+len(c.Machines) <= tableRows {
+		if h := c.Heterogeneity; (h.Differ || c.Verdict == stat.Better || c.Verdict == stat.Worse) &&
+			rows+1+len(c.Machines) <= tableRows {
 			shown, rows = append(shown, c), rows+1+len(c.Machines)
 		}
 	}
@@ -54,11 +57,13 @@ func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 // byMachineTable has the comparisons on every machine; nil where one measured.
 func byMachineTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "By machine, " + s.Name, Left: 4,
-		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "why"}}
+		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p",
+			"pairs", "why"}}
 	shown, left := shownByMachine(s)
 	for _, c := range shown {
 		add := func(machine string, c stat.Comparison, why string) {
-			t.Add(s.LabelOf(c), text.Heading(c.Metric), machine, string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
+			t.Add(s.LabelOf(c), text.Heading(c.Metric), machine, string(c.Verdict), s.Format(c.Metric, c.AValue),
+				s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
 				text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs), text.Clean(why))
 			row := t.Rows[len(t.Rows)-1]
 			row[3].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
@@ -69,7 +74,8 @@ func byMachineTable(s *text.Section) *plot.Table {
 		}
 	}
 	if left > 0 {
-		t.Add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all", text.Plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
+		t.Add(fmt.Sprintf("%s without a difference, or beyond %d rows: isobar lab show --json has all",
+			text.Plural(left, "comparison"), tableRows), "", "", "", "", "", "", "", "", "", "")
 	}
 	if len(t.Rows) == 0 {
 		return nil

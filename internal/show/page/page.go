@@ -72,8 +72,10 @@ type Run struct {
 func New(r Run, a *stat.Analysis, v View) *Page {
 	m := text.Measured(r.Meta, a)
 	p := &Page{
-		CSS: StyleSheet(), Name: m.Name(), Facts: facts(m, text.Several(a)), Repeat: text.Clean(m.Repeat), Version: text.Clean(m.Version),
-		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings), Noise: text.NoiseLine(a), Findings: text.CleanAll(a.Findings),
+		CSS: StyleSheet(), Name: m.Name(), Facts: facts(m, text.Several(a)), Repeat: text.Clean(m.Repeat),
+		Version:     text.Clean(m.Version),
+		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings), Noise: text.NoiseLine(a),
+		Findings: text.CleanAll(a.Findings),
 	}
 	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
 		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that handed the cells out
@@ -114,7 +116,8 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 // newIdentifiers returns the ids that pages use themselves.
 func newIdentifiers() identifiers {
 	ids := identifiers{}
-	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots", "samples", "collections", "output", "verdicts",
+	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots",
+		"samples", "collections", "output", "verdicts",
 		"theme-auto", "theme-light", "theme-dark", "progress"} {
 		ids[id] = true
 	}

@@ -11,7 +11,8 @@ import (
 
 // phasesTable is the same for a page; nil if nothing was looked at.
 func phasesTable(s *text.Section) *plot.Table {
-	t := &plot.Table{Label: "What the collector did during the slowest operations, " + s.Name, Left: 2, Head: append([]string{"Configuration"}, text.PhaseHead...)}
+	t := &plot.Table{Label: "What the collector did during the slowest operations, " + s.Name, Left: 2,
+		Head: append([]string{"Configuration"}, text.PhaseHead...)}
 	for _, r := range s.Rows {
 		if sum := r.Phases(); sum != nil {
 			for _, cells := range text.PhaseCells(sum) {
@@ -43,7 +44,8 @@ type gridCell struct {
 }
 
 func gridOf(g *text.Grid, id string) *grid {
-	h := &grid{ID: id + "-table", Label: "Table of " + text.Heading(g.Metric) + ", " + g.Section.Name, Metric: text.Heading(g.Metric),
+	h := &grid{ID: id + "-table", Label: "Table of " + text.Heading(g.Metric) + ", " + g.Section.Name,
+		Metric:   text.Heading(g.Metric),
 		Baseline: g.Section.Baseline().Label, Columns: g.GCs}
 	h.Title = "Configuration × GC setting"
 	if _, ok := g.Section.Baseline().Config.Factor("strategy"); ok {
@@ -70,7 +72,8 @@ func gridCellOf(g *text.Grid, rest, gc string) gridCell {
 		out.Verdict = "baseline"
 	}
 	if c, ok := g.Section.Compared(r, g.Metric); ok {
-		out.Ratio, out.Interval, out.Verdict, out.Class = text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), string(c.Verdict), verdictClass(c.Verdict)
+		out.Ratio, out.Interval, out.Verdict, out.Class = text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), string(c.Verdict),
+			verdictClass(c.Verdict)
 	}
 	return out
 }
@@ -115,9 +118,11 @@ func comparisonsTable(s *text.Section) *plot.Table {
 		return nil
 	}
 	t := &plot.Table{Label: "Comparisons, " + s.Name, Left: 3,
-		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs", "noise floor", "why"}}
+		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs",
+			"noise floor", "why"}}
 	for _, c := range s.Comparisons {
-		t.Add(s.LabelOf(c), text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
+		t.Add(s.LabelOf(c), text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue),
+			s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
 			text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs), text.Ratio(c.Floor), whyText(c))
 		row := t.Rows[len(t.Rows)-1]
 		row[2].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
@@ -135,9 +140,11 @@ func floorsTable(s *text.Section) *plot.Table {
 	if len(s.Floors) == 0 {
 		return nil
 	}
-	t := &plot.Table{Label: "Noise floor, " + s.Name, Left: 1, Head: []string{"Metric", "first", "second", "ratio", "95 % interval", "pairs"}}
+	t := &plot.Table{Label: "Noise floor, " + s.Name, Left: 1,
+		Head: []string{"Metric", "first", "second", "ratio", "95 % interval", "pairs"}}
 	for _, c := range s.Floors {
-		t.Add(text.Heading(c.Metric), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
+		t.Add(text.Heading(c.Metric), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
+			text.Interval(c.Lo, c.Hi), strconv.Itoa(c.Pairs))
 	}
 	return t
 }

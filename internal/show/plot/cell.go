@@ -19,10 +19,12 @@ func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		return nil
 	}
 	whole := Whole(rec)
-	p := &Plot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), From: part.From / 1e6, To: part.To / 1e6, Whole: whole.To / 1e6,
+	p := &Plot{ID: "heap", Title: "Heap over time", Legend: heapLegend(), From: part.From / 1e6, To: part.To / 1e6,
+		Whole:   whole.To / 1e6,
 		Caption: "Ticks on the time axis are GC pauses."}
 	if part != whole {
-		p.Caption += fmt.Sprintf(" From %s to %s of %s.", text.Duration(part.From), text.Duration(part.To), text.Duration(whole.To))
+		p.Caption += fmt.Sprintf(" From %s to %s of %s.", text.Duration(part.From), text.Duration(part.To),
+			text.Duration(whole.To))
 	}
 	p.Panels = []Panel{{"", heapChart("heap-0", heapText(rec), rec, part)}}
 	p.Table = Table{Label: "Heap over time", Left: 0, Head: []string{"at", "heap", "goal", "cycles so far"}}
@@ -52,9 +54,11 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		return nil
 	}
 	p := &Plot{ID: "stops", Title: "Pauses over time",
-		Caption: "Each line is a stop of the world; its height is how long it lasted. The list may lack some: the histogram is complete."}
+		Caption: "Each line is a stop of the world; its height is how long it lasted. The list may lack some: the " +
+			"histogram is complete."}
 	f := frame{left: 72, top: 10, right: 464, bottom: 160}
-	d := newDrawing("stops-0", "Pauses over time", fmt.Sprintf("%s, longest %s.", text.Plural(len(pauses), "pause"), text.Duration(top)), 186)
+	d := newDrawing("stops-0", "Pauses over time", fmt.Sprintf("%s, longest %s.", text.Plural(len(pauses), "pause"),
+		text.Duration(top)), 186)
 	x, y := part.axis(f), linearScale(":ns", top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
@@ -95,10 +99,13 @@ func Utilization(s *text.Section, rec *cell.Record) *Plot {
 	windows, marked = append(windows, time.Duration(duration)), append(marked, time.Duration(duration))
 	shares := stat.MMU(rec.Pauses, time.Duration(duration), windows)
 	p := &Plot{ID: "mmu", Title: "Minimum mutator utilization",
-		Caption: "In the worst stretch of that length, the share of time in which the world was not stopped. Computed from the listed pauses; assists and workers of the collector are not in it."}
+		Caption: "In the worst stretch of that length, the share of time in which the world was not stopped. Computed from " +
+			"the listed pauses; assists and workers of the collector are not in it."}
 	f := frame{left: 66, top: 10, right: 464, bottom: 160}
-	d := newDrawing("mmu-0", "Minimum mutator utilization", fmt.Sprintf("Rises from %s in windows of %s to %s over all of it.",
-		text.Format(":ratio", shares[0]), text.Duration(float64(windows[0])), text.Format(":ratio", shares[len(shares)-1])), 204)
+	d := newDrawing("mmu-0", "Minimum mutator utilization",
+		fmt.Sprintf("Rises from %s in windows of %s to %s over all of it.",
+			text.Format(":ratio", shares[0]), text.Duration(float64(windows[0])),
+			text.Format(":ratio", shares[len(shares)-1])), 204)
 	x := logScale(":ns", float64(windows[0]), duration, f.left, f.right)
 	y := scale{metric: ":ratio", hi: 1, from: f.bottom, to: f.top}
 	d.vertical(f, y, []float64{0, 0.25, 0.5, 0.75, 1})

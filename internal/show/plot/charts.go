@@ -112,7 +112,8 @@ func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
 // lines must tell them apart.
 func bothTimes(s *text.Section) bool {
 	has := func(hist string) bool {
-		return slices.ContainsFunc(s.Rows, func(r *text.Row) bool { return r.Latency[hist] != nil && r.Latency[hist].Count() > 0 })
+		return slices.ContainsFunc(s.Rows,
+			func(r *text.Row) bool { return r.Latency[hist] != nil && r.Latency[hist].Count() > 0 })
 	}
 	return has(cell.HistResponse) && has(cell.HistService)
 }
@@ -165,7 +166,8 @@ func describeCurves(s *text.Section, curves []curve) string {
 	for _, c := range curves {
 		_, name := lookOf(s, c.row)
 		words += fmt.Sprintf(" %s, %s time: median %s, 99th percentile %s, largest %s.", name, c.hist,
-			text.Format(":ns", float64(c.h.Quantile(0.5))), text.Format(":ns", float64(c.h.Quantile(0.99))), text.Format(":ns", float64(c.h.Max())))
+			text.Format(":ns", float64(c.h.Quantile(0.5))), text.Format(":ns", float64(c.h.Quantile(0.99))),
+			text.Format(":ns", float64(c.h.Max())))
 	}
 	return words
 }

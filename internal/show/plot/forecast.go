@@ -54,9 +54,12 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-forecast", Title: "Predicted and measured", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "Lines are the model, vertical bars its 90 % intervals. Markers are medians of what was measured. Left: what CPU time costs in memory. Right: time against GOGC, off at the right end.",
-		Legend:  []Legend{{swatch(0, "curve plain dashed", false), "predicted, by GOGC"}}}
-	p.Table = Table{Label: "Predicted figures, " + s.Name, Left: 3, Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high", "wall time", "low", "high"}}
+		Caption: "Lines are the model, vertical bars its 90 % intervals. Markers are medians of what was measured. Left: " +
+			"what CPU time costs in memory. Right: time against GOGC, off at the right end.",
+		Legend: []Legend{{swatch(0, "curve plain dashed", false), "predicted, by GOGC"}}}
+	p.Table = Table{Label: "Predicted figures, " + s.Name, Left: 3,
+		Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high",
+			"wall time", "low", "high"}}
 	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s1 dashed"}
 	frontier := forecastLine{class: "curve plain"}
 	percent := map[string]float64{}
@@ -92,7 +95,8 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 	if len(frontier.forecasts) > 0 {
 		lines = append(lines, frontier)
 		p.Legend = append(p.Legend, Legend{swatch(0, frontier.class, false), "Pareto frontier"})
-		p.Caption += " The frontier joins the settings that no other beats in both; the table says which they are, and where the model is unsure."
+		p.Caption += " The frontier joins the settings that no other beats in both; the table says which they are, and " +
+			"where the model is unsure."
 		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })
 	}
 	p.Legend = append(p.Legend, Legend{swatch(0, "curve s0", true), "measured"})
@@ -114,7 +118,8 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 	return p
 }
 
-func forecastChart(id, title, metric string, lines []forecastLine, measured []point, of func(Forecast) (float64, [3]float64)) Panel {
+func forecastChart(id, title, metric string, lines []forecastLine, measured []point,
+	of func(Forecast) (float64, [3]float64)) Panel {
 	lo, hi, top := math.Inf(1), 0.0, 0.0
 	settings := map[cell.GC]bool{}
 	for _, line := range lines {
@@ -128,7 +133,8 @@ func forecastChart(id, title, metric string, lines []forecastLine, measured []po
 		lo, hi, top = min(lo, m.x), max(hi, m.x), max(top, m.y)
 	}
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings), len(measured)), 226)
+	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings),
+		len(measured)), 226)
 	x, y := logScale(metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string {

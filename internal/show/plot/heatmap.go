@@ -138,22 +138,27 @@ func HeatMap(s *text.Section, id string) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-heat", Title: "Goroutines × GC setting", Wide: true, Pairs: true,
-		Caption: "Left: throughput, in percent of the best of the map; fuller is more. Right: throughput of each goroutine, by how many there are; one line for a GC setting."}
-	p.Table = Table{Label: "Goroutines and GC setting, " + s.Name, Left: 2, Head: []string{"Configuration", "GC setting", "goroutines", "throughput", "low", "high", "of the best", "each goroutine"}}
+		Caption: "Left: throughput, in percent of the best of the map; fuller is more. Right: throughput of each " +
+			"goroutine, by how many there are; one line for a GC setting."}
+	p.Table = Table{Label: "Goroutines and GC setting, " + s.Name, Left: 2,
+		Head: []string{"Configuration", "GC setting", "goroutines", "throughput", "low", "high", "of the best",
+			"each goroutine"}}
 	for i, h := range heats {
 		p.Panels = append(p.Panels,
 			Panel{strings.TrimSpace(h.title + " throughput"), h.drawMap(fmt.Sprintf("%s-map-%d", p.ID, i))},
 			Panel{strings.TrimSpace(h.title + " for each goroutine"), h.drawEach(fmt.Sprintf("%s-each-%d", p.ID, i))})
 		for k, gc := range h.gcs {
 			if i == 0 {
-				p.Legend = append(p.Legend, Legend{swatch(k, fmt.Sprintf("curve s%d", k%looks), true), "gc=" + text.Clean(gc.String())})
+				p.Legend = append(p.Legend, Legend{swatch(k, fmt.Sprintf("curve s%d", k%looks), true),
+					"gc=" + text.Clean(gc.String())})
 			}
 			for _, n := range h.values {
 				f := h.cells[n][gc.String()]
 				if f.N == 0 {
 					continue
 				}
-				p.Table.Add(cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n), f.Value(), s.Format(f.Metric, f.Lo), s.Format(f.Metric, f.Hi),
+				p.Table.Add(cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n), f.Value(), s.Format(f.Metric, f.Lo),
+					s.Format(f.Metric, f.Hi),
 					text.Digits(100*h.share(f.Median))+" %", s.Format(f.Metric, f.Median/float64(n)))
 			}
 		}
@@ -177,7 +182,8 @@ func (h *heat) drawMap(id string) template.HTML {
 	f.bottom = f.top + row*float64(len(h.values))
 	figure := text.Heading(h.Metric)
 	d := newDrawing(id, strings.TrimSpace(figure+" by "+h.axisName()+" and GC setting "+h.title),
-		fmt.Sprintf("A cell for each value of %s (rows) and GC setting (columns), with %s in percent of the best; the table below has the figures.", h.axisName(), figure), f.bottom+24)
+		fmt.Sprintf("A cell for each value of %s (rows) and GC setting (columns), with %s in percent of the best; the "+
+			"table below has the figures.", h.axisName(), figure), f.bottom+24)
 	for k, name := range names {
 		d.text("tick", "middle", f.left+(float64(k)+0.5)*width, f.top-8-18*float64((len(names)-1-k)%lines), name)
 	}
@@ -236,7 +242,8 @@ func heatStep(share float64) int {
 
 func (h *heat) drawEach(id string) template.HTML {
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(id, "Throughput of each goroutine "+h.title, "A line for each GC setting over the number of goroutines; the table below has the figures.", 244)
+	d := newDrawing(id, "Throughput of each goroutine "+h.title,
+		"A line for each GC setting over the number of goroutines; the table below has the figures.", 244)
 	top := 0.0
 	for n, row := range h.cells {
 		for _, cell := range row {

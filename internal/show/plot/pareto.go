@@ -32,7 +32,8 @@ func tradeoffsOf(s *text.Section) []tradeoff {
 	for i := range out {
 		a := &out[i]
 		a.best = !slices.ContainsFunc(out, func(b tradeoff) bool {
-			return b.memory.Median <= a.memory.Median && b.own.Median <= a.own.Median && (b.memory.Median < a.memory.Median || b.own.Median < a.own.Median)
+			return b.memory.Median <= a.memory.Median && b.own.Median <= a.own.Median &&
+				(b.memory.Median < a.memory.Median || b.own.Median < a.own.Median)
 		})
 	}
 	return out
@@ -46,9 +47,11 @@ func Pareto(s *text.Section, id string) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-pareto", Title: "Memory against " + text.Heading(s.Primary()),
-		Caption: "Medians with their intervals; left and low is better. The line joins the Pareto frontier, whose configurations no other beats in both. The table says which they are."}
+		Caption: "Medians with their intervals; left and low is better. The line joins the Pareto frontier, whose " +
+			"configurations no other beats in both. The table says which they are."}
 	p.Table = Table{Label: "Memory against " + text.Heading(s.Primary()) + ", " + s.Name, Left: 2,
-		Head: []string{"Configuration", "on the frontier", text.Heading(cell.RSSPeak), "low", "high", text.Heading(s.Primary()), "low", "high"}}
+		Head: []string{"Configuration", "on the frontier", text.Heading(cell.RSSPeak), "low", "high",
+			text.Heading(s.Primary()), "low", "high"}}
 	var rows []*text.Row
 	for _, t := range all {
 		rows = append(rows, t.row)
@@ -56,7 +59,8 @@ func Pareto(s *text.Section, id string) *Plot {
 		if t.best {
 			best = "yes"
 		}
-		p.Table.Add(t.row.Label, best, t.memory.Value(), s.Format(t.memory.Metric, t.memory.Lo), s.Format(t.memory.Metric, t.memory.Hi),
+		p.Table.Add(t.row.Label, best, t.memory.Value(), s.Format(t.memory.Metric, t.memory.Lo),
+			s.Format(t.memory.Metric, t.memory.Hi),
 			t.own.Value(), s.Format(t.own.Metric, t.own.Lo), s.Format(t.own.Metric, t.own.Hi))
 	}
 	p.Panels = []Panel{{"", paretoChart(s, p.ID+"-0", all)}}

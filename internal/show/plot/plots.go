@@ -50,12 +50,14 @@ func Latency(s *text.Section, id string) *Plot {
 		}
 	}
 	for i, curves := range panels {
-		svg := latencyChart(s, fmt.Sprintf("%s-%d", p.ID, i), titles[i], curves, lo, hi, max(1, math.Ceil(math.Log10(count)-0.01)))
+		svg := latencyChart(s, fmt.Sprintf("%s-%d", p.ID, i), titles[i], curves, lo, hi,
+			max(1, math.Ceil(math.Log10(count)-0.01)))
 		p.Panels = append(p.Panels, Panel{titles[i], svg})
 	}
 	p.Legend = legendOf(s, rows)
 	if bothTimes(s) {
-		p.Legend = append(p.Legend, Legend{swatch(0, "curve plain", false), "response time"}, Legend{swatch(0, "curve plain dashed", false), "service time"})
+		p.Legend = append(p.Legend, Legend{swatch(0, "curve plain", false), "response time"},
+			Legend{swatch(0, "curve plain dashed", false), "service time"})
 		p.Caption += " Response time counts from when an operation was due, service time from when it began."
 	}
 	if len(panels) > 1 {
@@ -103,8 +105,10 @@ func Figures(s *text.Section, id string) *Plot {
 // whose primary figure is nearest to the median.
 func Heap(s *text.Section, id string) *Plot {
 	p := &Plot{ID: id + "-heap", Title: "Heap over time", Wide: true,
-		Caption: "One repetition of each configuration, the one nearest to the median. Ticks on the time axis are GC pauses. Every panel has its own scale."}
-	p.Table = Table{Label: "Heap over time, " + s.Name, Left: 1, Head: []string{"Configuration", "at", "heap", "goal", "cycles so far"}}
+		Caption: "One repetition of each configuration, the one nearest to the median. Ticks on the time axis are GC " +
+			"pauses. Every panel has its own scale."}
+	p.Table = Table{Label: "Heap over time, " + s.Name, Left: 1,
+		Head: []string{"Configuration", "at", "heap", "goal", "cycles so far"}}
 	for i, r := range s.Rows {
 		rec := r.Representative(s.Primary())
 		if rec == nil {
@@ -125,7 +129,8 @@ func Heap(s *text.Section, id string) *Plot {
 }
 
 func heapLegend() []Legend {
-	return []Legend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"}, {swatch(0, "pause-key", false), "GC pause"}}
+	return []Legend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"},
+		{swatch(0, "pause-key", false), "GC pause"}}
 }
 
 // heapCells is a row of a timeline in a table: time, heap, goal, cycles.
@@ -146,7 +151,8 @@ func Pauses(s *text.Section, id string) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-pauses", Title: "GC pauses",
-		Caption: "How long the world was stopped, all repetitions together. The height of a column is relative to the highest of its configuration."}
+		Caption: "How long the world was stopped, all repetitions together. The height of a column is relative to the " +
+			"highest of its configuration."}
 	for i, part := range facetsOf(s) {
 		p.Panels = append(p.Panels, Panel{part.title, pauseChart(s, fmt.Sprintf("%s-%d", p.ID, i), b, part)})
 	}

@@ -35,8 +35,10 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	}
 	figures := []MapFigure{{metric, cell.HigherIsBetter(metric)}}
 	p := &Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "How near a cell is to the best of its map, in percent; fuller is better. default is a program whose GOMAXPROCS is left to the runtime."}
-	p.Table = Table{Label: "GC setting and GOMAXPROCS, " + s.Name, Left: 5, Head: []string{"Configuration", "figure", "GC setting", "GOMAXPROCS", "from", "value", "low", "high", "of the best"}}
+		Caption: "How near a cell is to the best of its map, in percent; fuller is better. default is a program whose " +
+			"GOMAXPROCS is left to the runtime."}
+	p.Table = Table{Label: "GC setting and GOMAXPROCS, " + s.Name, Left: 5,
+		Head: []string{"Configuration", "figure", "GC setting", "GOMAXPROCS", "from", "value", "low", "high", "of the best"}}
 	if m != nil {
 		figures = m.Figures
 		p.Hint, p.Command = m.Hint, m.Command
@@ -66,12 +68,14 @@ func (h *heat) predict(forecasts []Forecast) {
 		if !ok || three[0] <= 0 {
 			continue
 		}
-		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]}, true, f.Unsure})
+		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]}, true,
+			f.Unsure})
 	}
 }
 
 func addProcs(s *text.Section, p *Plot, h *heat) {
-	p.Panels = append(p.Panels, Panel{strings.TrimSpace(h.title + " " + text.Heading(h.Metric)), h.drawMap(fmt.Sprintf("%s-%d", p.ID, len(p.Panels)))})
+	p.Panels = append(p.Panels, Panel{strings.TrimSpace(h.title + " " + text.Heading(h.Metric)),
+		h.drawMap(fmt.Sprintf("%s-%d", p.ID, len(p.Panels)))})
 	for _, n := range h.values {
 		for _, gc := range h.gcs {
 			c := h.cells[n][gc.String()]
@@ -79,12 +83,14 @@ func addProcs(s *text.Section, p *Plot, h *heat) {
 				continue
 			}
 			p.Table.Add(cmp.Or(h.title, s.Name), text.Heading(h.Metric), text.Clean(gc.String()), valueName(n), c.from(),
-				s.Format(h.Metric, c.Median), s.Format(h.Metric, c.Lo), s.Format(h.Metric, c.Hi), text.Digits(100*h.share(c.Median))+" %")
+				s.Format(h.Metric, c.Median), s.Format(h.Metric, c.Lo), s.Format(h.Metric, c.Hi),
+				text.Digits(100*h.share(c.Median))+" %")
 		}
 	}
 	if h.mixed() && len(p.Legend) == 0 {
 		p.Legend = []Legend{{cellSwatch(true), "measured"}, {cellSwatch(false), "predicted"}}
-		p.Caption += " What is predicted comes from runs of the same GOMAXPROCS; the table has its 90 % intervals, and says where the model is unsure."
+		p.Caption += " What is predicted comes from runs of the same GOMAXPROCS; the table has its 90 % intervals, and " +
+			"says where the model is unsure."
 	}
 }
 

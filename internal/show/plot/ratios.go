@@ -13,7 +13,8 @@ import (
 )
 
 // verdictLook gives a verdict a colour and a shape.
-var verdictLook = map[stat.Verdict]int{stat.Better: 0, stat.Worse: 1, stat.NoDifference: 6, stat.Inconclusive: 3, stat.Disagreement: 2}
+var verdictLook = map[stat.Verdict]int{stat.Better: 0, stat.Worse: 1, stat.NoDifference: 6, stat.Inconclusive: 3,
+	stat.Disagreement: 2}
 
 // A ratioRow is a comparison in a chart of ratios.
 type ratioRow struct {
@@ -25,7 +26,8 @@ type ratioRow struct {
 // verdictLegend explains the verdicts, that of machines only where it occurs.
 func verdictLegend(shown []ratioRow) (legend []Legend) {
 	for _, verdict := range stat.Verdicts {
-		if verdict == stat.Disagreement && !slices.ContainsFunc(shown, func(r ratioRow) bool { return r.c.Verdict == verdict }) {
+		if verdict == stat.Disagreement &&
+			!slices.ContainsFunc(shown, func(r ratioRow) bool { return r.c.Verdict == verdict }) {
 			continue
 		}
 		look := verdictLook[verdict]
@@ -64,12 +66,15 @@ func Ratios(s *text.Section, id string) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-ratios", Title: "Ratios of B to A", Section: s.Name,
-		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.", Legend: verdictLegend(shown)}
+		Caption: "The bar is the interval, the dashed line is no change. The table has every metric.",
+		Legend:  verdictLegend(shown)}
 	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios of B to A, "+s.Name, shown, lo, hi)}}
-	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2, Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
+	p.Table = Table{Label: "Ratios of B to A, " + s.Name, Left: 2,
+		Head: []string{"Metric", "Verdict", "A", "B", "ratio", "95 % interval"}}
 	for _, r := range shown {
 		c := r.c
-		p.Table.Add(text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi))
+		p.Table.Add(text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue),
+			text.Ratio(c.Ratio), text.Interval(c.Lo, c.Hi))
 	}
 	return p
 }
@@ -114,7 +119,8 @@ func ByMachine(s *text.Section, id string) *Plot {
 	}
 	for _, want := range []string{primary, ""} {
 		for _, c := range s.Comparisons {
-			if c.Heterogeneity == nil || metric != "" && c.Metric != metric || want != "" && c.Metric != want || len(shown)+1+len(c.Machines) > machineRows {
+			if c.Heterogeneity == nil || metric != "" && c.Metric != metric || want != "" && c.Metric != want ||
+				len(shown)+1+len(c.Machines) > machineRows {
 				continue
 			}
 			metric = c.Metric
@@ -137,12 +143,15 @@ func ByMachine(s *text.Section, id string) *Plot {
 	if len(finite) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name, Legend: verdictLegend(finite),
+	p := &Plot{ID: id + "-machines", Title: "By machine: " + text.Heading(metric), Section: s.Name,
+		Legend:  verdictLegend(finite),
 		Caption: "Ratio to the baseline, paired within each machine. The bar is the interval, the dashed line is no change."}
 	p.Panels = []Panel{{"", ratioChart(p.ID+"-0", "Ratios by machine, "+s.Name, finite, lo, hi)}}
-	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2, Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
+	p.Table = Table{Label: "Ratios by machine, " + s.Name, Left: 2,
+		Head: []string{"Configuration and machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "pairs"}}
 	for _, r := range finite {
-		p.Table.Add(r.name+r.note, string(r.c.Verdict), s.Format(metric, r.c.AValue), s.Format(metric, r.c.BValue), text.Ratio(r.c.Ratio), text.Interval(r.c.Lo, r.c.Hi), strconv.Itoa(r.c.Pairs))
+		p.Table.Add(r.name+r.note, string(r.c.Verdict), s.Format(metric, r.c.AValue), s.Format(metric, r.c.BValue),
+			text.Ratio(r.c.Ratio), text.Interval(r.c.Lo, r.c.Hi), strconv.Itoa(r.c.Pairs))
 	}
 	return p
 }

@@ -24,7 +24,8 @@ func Noise(a *stat.Analysis) *Plot {
 	}
 	slices.SortStableFunc(records, func(a, b *cell.Record) int { return a.Started.Compare(b.Started) })
 	p := &Plot{ID: "noise", Title: "Noise over the run", Section: "machine", Wide: true, Pairs: true,
-		Caption: "A column for each cell, in the order of measurement; of many cells, the noisiest of several. Every panel has its own scale."}
+		Caption: "A column for each cell, in the order of measurement; of many cells, the noisiest of several. Every panel " +
+			"has its own scale."}
 	p.Table = Table{Label: "Noise over the run", Left: 1, Head: []string{"Cells from"}}
 	columns := stretches(len(records), stripColumns)
 	var shown [][]float64
@@ -44,7 +45,8 @@ func Noise(a *stat.Analysis) *Plot {
 		}
 		f := frame{left: 72, top: 8, right: 464, bottom: 78}
 		most := text.Format(kind.Metric, top) + kind.After
-		d := newDrawing(fmt.Sprintf("noise-%d", len(shown)), kind.Name+" over the run", fmt.Sprintf("%d cells, at most %s.", len(records), most), 104)
+		d := newDrawing(fmt.Sprintf("noise-%d", len(shown)), kind.Name+" over the run",
+			fmt.Sprintf("%d cells, at most %s.", len(records), most), 104)
 		y := linearScale(kind.Metric, top, f.bottom, f.top)
 		d.vertical(f, y, y.ticks(2))
 		d.line("axis", f.left, f.bottom, f.right, f.bottom)

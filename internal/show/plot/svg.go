@@ -26,7 +26,8 @@ const drawingWidth = 480.0
 func newDrawing(id, title, description string, height float64) *drawing {
 	d := &drawing{}
 	id = html.EscapeString(id)
-	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="%s-title %s-desc"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %.0f %.0f" role="img" aria-labelledby="%s-title %s-desc">`+
+		`<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		drawingWidth, height, id, id, id, html.EscapeString(title), id, html.EscapeString(description))
 	return d
 }
@@ -46,7 +47,8 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 
 // text writes s with its baseline at y; anchor is start, middle or end.
 func (d *drawing) text(class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%.1f" y="%.1f">%s</text>`, class, anchor, x, y, html.EscapeString(s))
+	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%.1f" y="%.1f">%s</text>`, class, anchor, x, y,
+		html.EscapeString(s))
 }
 
 // captionRunes is how many letters fit beside each other in a drawing, at the
@@ -105,7 +107,8 @@ var marks = [looks]string{
 
 // mark draws the marker of a series.
 func (d *drawing) mark(look int, at point) {
-	fmt.Fprintf(&d.b, `<path class="mark s%d" transform="translate(%.1f %.1f)" d="%s"/>`, look%looks, at.x, at.y, marks[look%looks])
+	fmt.Fprintf(&d.b, `<path class="mark s%d" transform="translate(%.1f %.1f)" d="%s"/>`, look%looks, at.x, at.y,
+		marks[look%looks])
 }
 
 // A frame is the rectangle that data is drawn in, with an axis left and below.

@@ -61,7 +61,8 @@ func heapChart(id, name string, rec *cell.Record, part Stretch) template.HTML {
 			top = max(top, float64(line.HeapBytes[i]), goalAt(line, i))
 		}
 	}
-	d := newDrawing(id, "Heap over time, "+name, fmt.Sprintf("%s over %s, reaching %s.", heapText(rec), text.Duration(part.To-part.From), text.Bytes(top)), 186)
+	d := newDrawing(id, "Heap over time, "+name, fmt.Sprintf("%s over %s, reaching %s.", heapText(rec),
+		text.Duration(part.To-part.From), text.Bytes(top)), 186)
 	x, y := part.axis(f), linearScale(":bytes", top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })

@@ -76,7 +76,8 @@ func appendTo(path, kind string, records int, finish int64) error {
 	defer s.Close()
 	m, id, have := made.meta, finish, 0
 	if finish == 0 {
-		id, err = s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version, Machine: m.Machine, Seed: m.Seed}, made.cells)
+		id, err = s.CreateRun(store.Run{Name: m.Title, Created: m.Created, Args: m.Args, Version: m.Version,
+			Machine: m.Machine, Seed: m.Seed}, made.cells)
 	} else {
 		var run store.Run
 		run, err = s.Run(finish)
@@ -112,7 +113,8 @@ func keepAdvice(path, page string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.SaveAdvice(store.Advice{Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Name: "sample", Page: data})
+	_, err = s.SaveAdvice(store.Advice{Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Name: "sample",
+		Page: data})
 	return errors.Join(err, s.Close())
 }
 

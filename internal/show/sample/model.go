@@ -31,7 +31,8 @@ const (
 func (m model) record(c cell.Cell, rng *rand.Rand) *cell.Record {
 	noise := func(share float64) float64 { return 1 + share*rng.NormFloat64() }
 	rec := &cell.Record{Cell: c, Started: time.Date(2026, 3, 14, 9, 27, c.Index, 0, time.UTC), GoVersion: "go1.26.8"}
-	rec.Noise = cell.Noise{Steal: 0.004 * rng.ExpFloat64(), CPUPressure: 0.02 * rng.ExpFloat64(), MemoryPressure: 0, OtherCPU: 0.03 * rng.ExpFloat64()}
+	rec.Noise = cell.Noise{Steal: 0.004 * rng.ExpFloat64(), CPUPressure: 0.02 * rng.ExpFloat64(), MemoryPressure: 0,
+		OtherCPU: 0.03 * rng.ExpFloat64()}
 	if rec.Noise.Steal > 0.015 {
 		rec.Warn("steal", "the hypervisor gave more than 1.5 %% of CPU time to others: times may be too long")
 	}

@@ -35,11 +35,13 @@ func kindNames() string { return strings.Join(slices.Sorted(maps.Keys(kinds)), "
 
 func meta(title string) page.Run {
 	return page.Run{Meta: text.Meta{
-		RunID: 7, Title: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"}, Version: "v0.1.0",
-		Seed: 20260314, Repeat: "isobar lab --seed 20260314",
+		RunID: 7, Title: title, Created: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Args: []string{"lab"},
+		Version: "v0.1.0",
+		Seed:    20260314, Repeat: "isobar lab --seed 20260314",
 		Machine: cell.Machine{
 			Hostname: "5f1d7a84e2c0", OS: "linux", Arch: "amd64", Kernel: "6.1.0-18-amd64", CPU: "AMD EPYC 7B13", CPUs: 2,
-			MemoryBytes: 8324423680, Cgroup: "v2", Virtual: "kvm", HugePages: "madvise", Clocksource: "tsc", GoVersion: "go1.26.8", Isobar: "v0.1.0",
+			MemoryBytes: 8324423680, Cgroup: "v2", Virtual: "kvm", HugePages: "madvise", Clocksource: "tsc",
+			GoVersion: "go1.26.8", Isobar: "v0.1.0",
 			Warnings: []string{"the CPU frequency governor cannot be read: the frequency may have changed during the run"},
 		},
 	}}
@@ -72,13 +74,16 @@ func study() *sampleRun {
 	s := &sampleRun{meta: meta("quick study")}
 	for _, gc := range modes {
 		k := collection[gc.String()]
-		m := model{opNs: 5200 * k.time, opBytes: 10240, opAllocs: 3, tail: 2.2, heap: 24e6 * k.heap, cycles: k.cycles, share: k.share}
-		s.addTwinned(cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "200_000", "retain": "0.05"}, GC: gc}, m)
+		m := model{opNs: 5200 * k.time, opBytes: 10240, opAllocs: 3, tail: 2.2, heap: 24e6 * k.heap, cycles: k.cycles,
+			share: k.share}
+		s.addTwinned(cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "200_000", "retain": "0.05"},
+			GC: gc}, m)
 	}
 	for _, gc := range modes {
 		for _, pool := range []string{"off", "on"} {
 			k := collection[gc.String()]
-			m := model{opNs: 640, open: 100_000, opBytes: 96, opAllocs: 1, tail: 2.8, heap: 9e6 * k.heap / 2, cycles: k.cycles / 8, share: k.share / 4}
+			m := model{opNs: 640, open: 100_000, opBytes: 96, opAllocs: 1, tail: 2.8, heap: 9e6 * k.heap / 2,
+				cycles: k.cycles / 8, share: k.share / 4}
 			if pool == "on" {
 				m.opNs, m.opBytes, m.opAllocs, m.heap, m.cycles = 560, 0, 0, 4e6, m.cycles/40
 			}
@@ -110,8 +115,10 @@ func briefly(blocks int) *sampleRun {
 	for _, gc := range modes {
 		k := collection[gc.String()]
 		for _, strategy := range strategies[:3] {
-			m := model{opNs: strategy.ns * k.time, opBytes: strategy.bytes, tail: 1.6, heap: 4.2e6 * k.heap, cycles: k.cycles, share: k.share}
-			s.add(cell.Config{Workload: "strategies", Params: map[string]string{"size": "1024", "strategy": strategy.name}, GC: gc}, blocks, m)
+			m := model{opNs: strategy.ns * k.time, opBytes: strategy.bytes, tail: 1.6, heap: 4.2e6 * k.heap, cycles: k.cycles,
+				share: k.share}
+			s.add(cell.Config{Workload: "strategies", Params: map[string]string{"size": "1024", "strategy": strategy.name},
+				GC: gc}, blocks, m)
 		}
 	}
 	twin := s.cells[0].Config
@@ -120,7 +127,8 @@ func briefly(blocks int) *sampleRun {
 	for _, gc := range modes {
 		for i, goroutines := range []string{"1", "2", "4"} {
 			k := collection[gc.String()]
-			m := model{opNs: 700 * k.time / float64(i+1), opBytes: 512, opAllocs: 2, tail: 2, heap: 2e7 * k.heap, cycles: k.cycles, share: k.share}
+			m := model{opNs: 700 * k.time / float64(i+1), opBytes: 512, opAllocs: 2, tail: 2, heap: 2e7 * k.heap,
+				cycles: k.cycles, share: k.share}
 			s.add(cell.Config{Workload: "scaling", Params: map[string]string{"goroutines": goroutines}, GC: gc}, blocks/2, m)
 		}
 	}
@@ -158,7 +166,8 @@ var strategies = []struct {
 	name      string
 	ns, bytes float64
 }{
-	{"plain", 905, 1024}, {"arena", 522, 3}, {"chanpool", 611, 0}, {"slab", 529, 0}, {"syncpool", 515, 0}, {"syncpool-slice", 561, 24},
+	{"plain", 905, 1024}, {"arena", 522, 3}, {"chanpool", 611, 0}, {"slab", 529, 0}, {"syncpool", 515, 0},
+	{"syncpool-slice", 561, 24},
 }
 
 // addTwinned adds a configuration, and its twin if it is the first of its
@@ -172,7 +181,8 @@ func (s *sampleRun) addTwinned(c cell.Config, m model) {
 	}
 }
 
-const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">"'&\` + "\x1b[31m\u202e"
+const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">"'&\` +
+	"\x1b[31m\u202e"
 
 // hostile puts what a user could pass as a title, a parameter, a command or a
 // message where a careless report would execute it, beside values that are
@@ -183,7 +193,8 @@ func hostile() *sampleRun {
 	s.meta.Machine.CPU = attack
 	m := model{opNs: 5e17, tail: 3, heap: 8e17, cycles: 5, share: 0.5}
 	for _, gc := range modes {
-		s.add(cell.Config{Workload: "exec", Params: map[string]string{attack: strings.Repeat("long", 200) + attack}, Command: []string{"sh", "-c", attack, gc.String()}, GC: gc}, 2, m)
+		s.add(cell.Config{Workload: "exec", Params: map[string]string{attack: strings.Repeat("long", 200) + attack},
+			Command: []string{"sh", "-c", attack, gc.String()}, GC: gc}, 2, m)
 	}
 	s.add(cell.Config{Workload: attack, Params: map[string]string{"strategy": attack}, GC: cell.DefaultGC}, 1, m)
 	for i, rec := range s.records {
@@ -202,7 +213,8 @@ func failed() *sampleRun {
 	s := &sampleRun{meta: meta("nothing finished")}
 	s.add(cell.Config{Workload: "alloc", GC: cell.DisabledGC}, 3, model{})
 	for _, rec := range s.records {
-		*rec = cell.Record{Cell: rec.Cell, Err: &cell.Failure{Kind: cell.FailMemory, Message: "the cell occupied 2.1 GiB, allowed were 2 GiB"}}
+		*rec = cell.Record{Cell: rec.Cell,
+			Err: &cell.Failure{Kind: cell.FailMemory, Message: "the cell occupied 2.1 GiB, allowed were 2 GiB"}}
 	}
 	return s
 }
@@ -214,7 +226,8 @@ func tuned() *sampleRun {
 	three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
 	for i, percent := range []int{10, 15, 25, 35, 50, 75} {
 		cpu := 5.2 - 0.45*float64(i)
-		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: percent}, CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
+		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: percent}, CPU: three(cpu),
+			Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
 	}
 	s.meta.Procs = &plot.ProcsMap{
 		Figures: []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
@@ -227,14 +240,16 @@ func tuned() *sampleRun {
 		}
 		for _, procs := range []int{0, 1} {
 			cpu := 2.4 - 0.08*float64(i)
-			f := plot.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)), Bytes: three(4e7 * float64(i+1)), Unsure: i == 10, UnsureMemory: i == 9, Best: i < 2}
+			f := plot.Forecast{GC: gc, Procs: procs, CPU: three(cpu), Wall: three(cpu / 1.6 * float64(procs+1)),
+				Bytes: three(4e7 * float64(i+1)), Unsure: i == 10, UnsureMemory: i == 9, Best: i < 2}
 			s.meta.Procs.Forecasts = append(s.meta.Procs.Forecasts, f)
 			if procs == 0 {
 				s.meta.Forecasts = append(s.meta.Forecasts, f)
 			}
 			if procs == 0 && i%4 == 0 || i == 4 {
 				at := len(s.records)
-				s.add(cell.Config{Workload: "exec", Command: []string{"./batch", "input.csv"}, GC: gc, GOMAXPROCS: procs}, 4, model{opNs: 1e6, heap: f.Bytes[0], cycles: 8, share: 0.1, tail: 1})
+				s.add(cell.Config{Workload: "exec", Command: []string{"./batch", "input.csv"}, GC: gc, GOMAXPROCS: procs}, 4,
+					model{opNs: 1e6, heap: f.Bytes[0], cycles: 8, share: 0.1, tail: 1})
 				for _, rec := range s.records[at:] {
 					rec.Set(cell.WallTime, f.Wall[0]*(1+0.01*float64(rec.Cell.Block)))
 					rec.Set(cell.TotalCPU, f.CPU[0]*(1+0.01*float64(rec.Cell.Block)))
@@ -243,10 +258,12 @@ func tuned() *sampleRun {
 			}
 		}
 	}
-	s.meta.Traced = []page.Traced{{Name: "the default", Key: s.records[0].Cell.Key()}, {Name: "the recommendation", Key: s.records[len(s.records)-1].Cell.Key()}}
+	s.meta.Traced = []page.Traced{{Name: "the default", Key: s.records[0].Cell.Key()},
+		{Name: "the recommendation", Key: s.records[len(s.records)-1].Cell.Key()}}
 	for i, limit := range []int64{64, 80, 96, 128, 192, 256, 384, 512} {
 		cpu := 2.6 - 0.14*float64(i)
-		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: -1, LimitBytes: limit << 20}, CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
+		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: -1, LimitBytes: limit << 20},
+			CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
 	}
 	return s
 }
@@ -255,8 +272,10 @@ func tuned() *sampleRun {
 func collections(n int) []cell.Cycle {
 	out := make([]cell.Cycle, n)
 	for i := range out {
-		out[i] = cell.Cycle{N: uint64(i + 1), Percent: 7, AtNs: int64(i+1) * 4e6, SweepNs: 31e3, MarkNs: 1.4e6, TerminationNs: 52e3, CPUNs: 9e5, AssistNs: 1e5, DedicatedNs: 6e5, IdleNs: 2e5,
-			StartBytes: 30 << 20, EndBytes: 32 << 20, LiveBytes: 15 << 20, GoalBytes: 32 << 20, StackBytes: 1 << 20, Procs: 2, Forced: i%50 == 49}
+		out[i] = cell.Cycle{N: uint64(i + 1), Percent: 7, AtNs: int64(i+1) * 4e6, SweepNs: 31e3, MarkNs: 1.4e6,
+			TerminationNs: 52e3, CPUNs: 9e5, AssistNs: 1e5, DedicatedNs: 6e5, IdleNs: 2e5,
+			StartBytes: 30 << 20, EndBytes: 32 << 20, LiveBytes: 15 << 20, GoalBytes: 32 << 20, StackBytes: 1 << 20, Procs: 2,
+			Forced: i%50 == 49}
 	}
 	return out
 }

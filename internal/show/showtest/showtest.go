@@ -19,7 +19,8 @@ import (
 
 func FixtureMeta() text.Meta {
 	return text.Meta{
-		RunID: 3, Title: "golden", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Args: []string{"lab", "run"}, Version: "v1.2.3",
+		RunID: 3, Title: "golden", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Args: []string{"lab", "run"},
+		Version: "v1.2.3",
 		Machine: cell.Machine{OS: "linux", Arch: "amd64", CPU: "A CPU", CPUs: 2, MemoryBytes: 8 << 30, GoVersion: "go1.26.8"},
 		Seed:    1<<64 - 1, Repeat: "isobar lab run --seed 18446744073709551615", Finished: 30, Total: 32, Failed: 1,
 	}
@@ -35,7 +36,8 @@ func Series(metric string, values ...float64) stat.Series {
 
 // Group makes a configuration with six repetitions whose figures are known.
 func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
-	g := &stat.Group{Config: cell.Config{Workload: workload, Params: map[string]string{"size": "1024", "strategy": strategy}, GC: gc}}
+	g := &stat.Group{Config: cell.Config{Workload: workload,
+		Params: map[string]string{"size": "1024", "strategy": strategy}, GC: gc}}
 	g.Key = g.Config.Key()
 	g.Series = map[string]stat.Series{
 		cell.OpTime:          Series(cell.OpTime, ns-2, ns-1, ns, ns, ns+1, ns+3),
@@ -53,11 +55,13 @@ func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 		metric := stat.LatencyMetric(cell.HistService, q.Name)
 		g.Series[metric] = Series(metric, float64(h.Quantile(q.Q)))
 	}
-	g.Buckets = map[string]cell.Buckets{cell.HistPause: {Lower: []float64{0, 1e-5, 2e-5}, Upper: []float64{1e-6, 2e-5, 4e-5}, Count: []uint64{1, 40, 9}}}
+	g.Buckets = map[string]cell.Buckets{cell.HistPause: {Lower: []float64{0, 1e-5, 2e-5},
+		Upper: []float64{1e-6, 2e-5, 4e-5}, Count: []uint64{1, 40, 9}}}
 	for block := range 6 {
 		rec := &cell.Record{Cell: cell.Cell{Config: g.Config, Block: block}, Metrics: map[string]float64{cell.GCCycles: 4}}
 		rec.Noise = cell.Noise{Steal: 0.001 * float64(block), CPUPressure: -1, MemoryPressure: -1, OtherCPU: 0.1}
-		rec.Timeline = cell.Timeline{AtNs: []int64{0, 5e8, 1e9}, HeapBytes: []int64{1 << 20, 4 << 20, 2 << 20}, GoalBytes: []int64{4 << 20, 4 << 20, math.MaxInt64}}
+		rec.Timeline = cell.Timeline{AtNs: []int64{0, 5e8, 1e9}, HeapBytes: []int64{1 << 20, 4 << 20, 2 << 20},
+			GoalBytes: []int64{4 << 20, 4 << 20, math.MaxInt64}}
 		rec.Pauses = []cell.Pause{{AtNs: 5e8, Ns: 30000}}
 		g.Records = append(g.Records, rec)
 	}
@@ -66,10 +70,13 @@ func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 
 func Fixture() *stat.Analysis {
 	base, pooled := Group("strategies", "plain", cell.DefaultGC, 900), Group("strategies", "syncpool", cell.DefaultGC, 500)
-	off, pooledOff := Group("strategies", "plain", cell.DisabledGC, 940), Group("strategies", "syncpool", cell.DisabledGC, 498)
-	off.Failures = []*cell.Record{{Cell: cell.Cell{Config: off.Config, Block: 4}, Err: &cell.Failure{Kind: cell.FailMemory, Message: "2.1 GiB"}}}
+	off, pooledOff := Group("strategies", "plain", cell.DisabledGC, 940),
+		Group("strategies", "syncpool", cell.DisabledGC, 498)
+	off.Failures = []*cell.Record{{Cell: cell.Cell{Config: off.Config, Block: 4},
+		Err: &cell.Failure{Kind: cell.FailMemory, Message: "2.1 GiB"}}}
 	compare := func(b *stat.Group, metric string, ratio float64, v stat.Verdict) stat.Comparison {
-		return stat.Comparison{Metric: metric, A: base.Key, B: b.Key, AValue: 900, BValue: 900 * ratio, Ratio: ratio, Lo: ratio * 0.98, Hi: ratio * 1.02,
+		return stat.Comparison{Metric: metric, A: base.Key, B: b.Key, AValue: 900, BValue: 900 * ratio, Ratio: ratio,
+			Lo: ratio * 0.98, Hi: ratio * 1.02,
 			P: 0.002, Pairs: 6, Floor: 1.02, Verdict: v, Reason: "made up"}
 	}
 	undecided := compare(off, cell.OpTime, 1.02, stat.NoDifference)
@@ -77,14 +84,18 @@ func Fixture() *stat.Analysis {
 	floor := compare(base, cell.OpTime, 1.005, stat.NoDifference)
 	floor.B += "/twin=aa"
 	return &stat.Analysis{
-		Groups: []*stat.Group{base, pooled, off, pooledOff, Group("single", "plain", cell.GC{Percent: 50, LimitBytes: 1 << 30}, 12)},
+		Groups: []*stat.Group{base, pooled, off, pooledOff,
+			Group("single", "plain", cell.GC{Percent: 50, LimitBytes: 1 << 30}, 12)},
 		Comparisons: []stat.Comparison{
-			compare(pooled, cell.OpTime, 0.5556, stat.Better), undecided, compare(off, cell.RSSPeak, 4.1, stat.Worse), compare(pooledOff, cell.OpTime, 0.553, stat.Better),
+			compare(pooled, cell.OpTime, 0.5556, stat.Better), undecided, compare(off, cell.RSSPeak, 4.1, stat.Worse),
+			compare(pooledOff, cell.OpTime, 0.553, stat.Better),
 		},
-		Floors:   []stat.Comparison{floor},
-		Warnings: []stat.CountedWarning{{Warning: cell.Warning{Code: "steal", Text: "others had the CPU"}, Records: 2}, {Warning: cell.Warning{Code: "run", Text: "a doubt about all of it"}}},
-		Findings: []string{"strategies: syncpool needs 0.56× [0.54, 0.57] of the time of plain.", "strategies: disabling the GC cost 4.1× the memory and bought nothing that could be shown."},
-		Missing:  1,
+		Floors: []stat.Comparison{floor},
+		Warnings: []stat.CountedWarning{{Warning: cell.Warning{Code: "steal", Text: "others had the CPU"}, Records: 2},
+			{Warning: cell.Warning{Code: "run", Text: "a doubt about all of it"}}},
+		Findings: []string{"strategies: syncpool needs 0.56× [0.54, 0.57] of the time of plain.",
+			"strategies: disabling the GC cost 4.1× the memory and bought nothing that could be shown."},
+		Missing: 1,
 	}
 }
 
@@ -102,7 +113,8 @@ func ScalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
 					if err != nil {
 						t.Fatal(err)
 					}
-					c := cell.Cell{Config: cell.Config{Workload: "scaling", Params: map[string]string{"goroutines": n, "profile": profile}, GC: gc}, Index: len(cells), Block: block}
+					c := cell.Cell{Config: cell.Config{Workload: "scaling",
+						Params: map[string]string{"goroutines": n, "profile": profile}, GC: gc}, Index: len(cells), Block: block}
 					rec := &cell.Record{Cell: c}
 					rec.Set(cell.Throughput, float64((i+1)*(k+1))*1000)
 					rec.Set(cell.OpTime, 1e6/float64((i+1)*(k+1)))

@@ -146,8 +146,10 @@ func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
 	d := Document{
 		Schema: Schema,
 		Run: DocumentRun{
-			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version, Seed: strconv.FormatUint(m.Seed, 10),
-			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing, Machine: finiteMachine(m.Machine),
+			ID: m.RunID, Title: m.Title, Created: m.Created, Args: list(m.Args), Version: m.Version,
+			Seed:   strconv.FormatUint(m.Seed, 10),
+			Repeat: m.Repeat, Total: m.Total, Finished: m.Finished, Failed: m.Failed, Missing: a.Missing,
+			Machine:  finiteMachine(m.Machine),
 			Machines: documentMachines(Several(a)),
 		},
 		Findings: list(a.Findings), Warnings: []DocumentWarning{}, Groups: []DocumentGroup{},
@@ -210,7 +212,8 @@ func documentGroup(g *stat.Group) DocumentGroup {
 		}
 	}
 	for name, h := range g.Latency {
-		l := DocumentLatency{Count: h.Count(), MinNs: int64(h.Min()), MeanNs: int64(h.Mean()), MaxNs: int64(h.Max()), Quantiles: map[string]int64{}}
+		l := DocumentLatency{Count: h.Count(), MinNs: int64(h.Min()), MeanNs: int64(h.Mean()), MaxNs: int64(h.Max()),
+			Quantiles: map[string]int64{}}
 		for _, q := range Quantiles {
 			if q.Q < 1 {
 				l.Quantiles[q.Name] = int64(h.Quantile(q.Q))

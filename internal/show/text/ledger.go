@@ -211,8 +211,10 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 		measured = c.Measured() + ": " + c.Reason
 	}
 	rows := [][2]string{
-		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure}, {"predicts", c.Predicts},
-		{"measured", measured}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
+		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure},
+		{"predicts", c.Predicts},
+		{"measured", measured}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run},
+		{"repeat", c.Repeat},
 	}
 	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
 	for i := range rows {
@@ -256,15 +258,18 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 func LedgerMarkdown(w io.Writer, l *Ledger) error {
 	var b strings.Builder
 	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.Counts(), l.Created.UTC().Format("2006-01-02"), MachineLine(l.Machine))
+	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.Counts(), l.Created.UTC().Format("2006-01-02"),
+		MachineLine(l.Machine))
 	l.summary(&b)
 	for _, line := range LedgerReading {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	for _, d := range l.Documents {
-		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
+		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n"+
+			"| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
 		for _, c := range d.Claims {
-			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Word())
+			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section),
+				cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Word())
 		}
 		fmt.Fprintf(&b, "\n")
 		for _, c := range d.Claims {
@@ -307,6 +312,12 @@ func (c *LedgerClaim) untestable() string {
 
 // LedgerReading says how to read a ledger.
 var LedgerReading = []string{
-	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where the effect is on the claimed side by more than half of the figure; it is **weaker** where it is there but less than that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, and **reversed** where it goes the other way by more than that quarter. The verdict is that of the estimate: it is tentative (**?**) where the interval reaches into the verdict next to it, and **open** where it reaches farther. Nothing finer than what two equal configurations of the same run differed by counts as an effect.",
-	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with its samples.",
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where the " +
+		"effect is on the claimed side by more than half of the figure; it is **weaker** where it is there but less than " +
+		"that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, and **reversed** " +
+		"where it goes the other way by more than that quarter. The verdict is that of the estimate: it is tentative " +
+		"(**?**) where the interval reaches into the verdict next to it, and **open** where it reaches farther. Nothing " +
+		"finer than what two equal configurations of the same run differed by counts as an effect.",
+	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with " +
+		"its samples.",
 }

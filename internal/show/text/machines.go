@@ -38,18 +38,22 @@ func MachineLines(all []*stat.Machine) (lines []string) {
 // byMachine prints what each machine showed of the comparisons that were decided
 // or that machines differ in.
 func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comparison) string) {
-	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"}, left: 3}
+	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"},
+		left: 3}
 	var agreement []string
 	for _, c := range comparisons {
 		h := c.Heterogeneity
 		if h == nil || !h.Differ && c.Verdict != stat.Better && c.Verdict != stat.Worse {
 			continue
 		}
-		table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{"all", bold}, entry{Ratio(c.Ratio), plainInk},
+		table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{"all", bold},
+			entry{Ratio(c.Ratio), plainInk},
 			entry{Interval(c.Lo, c.Hi), dim}, entry{strconv.Itoa(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
 		for _, m := range c.Machines {
-			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{Clean(m.Machine.Name), plainInk}, entry{Ratio(m.Ratio), plainInk},
-				entry{Interval(m.Lo, m.Hi), dim}, entry{strconv.Itoa(m.Pairs), dim}, entry{string(m.Verdict), verdictInk(m.Verdict)})
+			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{Clean(m.Machine.Name), plainInk},
+				entry{Ratio(m.Ratio), plainInk},
+				entry{Interval(m.Lo, m.Hi), dim}, entry{strconv.Itoa(m.Pairs), dim},
+				entry{string(m.Verdict), verdictInk(m.Verdict)})
 		}
 		agreement = append(agreement, label(c)+", "+Heading(c.Metric)+": "+Clean(h.Text))
 	}
@@ -100,7 +104,8 @@ type DocumentHeterogeneity struct {
 
 func documentMachines(all []*stat.Machine) (out []DocumentMachine) {
 	for _, m := range all {
-		out = append(out, DocumentMachine{m.Name, m.ID, list(m.Workers), m.Records, list(m.Blocks), finiteMachine(m.Fingerprint)})
+		out = append(out, DocumentMachine{m.Name, m.ID, list(m.Workers), m.Records, list(m.Blocks),
+			finiteMachine(m.Fingerprint)})
 	}
 	return out
 }

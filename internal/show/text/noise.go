@@ -31,7 +31,8 @@ func NoiseLine(a *stat.Analysis) string {
 			parts = append(parts, kind.Name+" none")
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.Name, Format(kind.Metric, middle), kind.After, Format(kind.Metric, most), kind.After))
+		parts = append(parts, fmt.Sprintf("%s %s%s (at most %s%s)", kind.Name, Format(kind.Metric, middle), kind.After,
+			Format(kind.Metric, most), kind.After))
 	}
 	return strings.Join(parts, "; ")
 }

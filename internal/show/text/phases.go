@@ -31,7 +31,8 @@ func PhasesLine(p *cell.Phases) string {
 	var parts []string
 	for _, row := range p.Rows {
 		if row.Ops > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s by chance)", share(float64(row.Ops), float64(p.Ops)), phaseWords(row.Phase), share(row.Chance, float64(p.Ops))))
+			parts = append(parts, fmt.Sprintf("%s %s (%s by chance)", share(float64(row.Ops), float64(p.Ops)),
+				phaseWords(row.Phase), share(row.Chance, float64(p.Ops))))
 		}
 	}
 	what := "at least "
@@ -59,14 +60,16 @@ func PhaseCells(p *cell.Phases) [][]string {
 		if row.Ops == 0 && row.TimeNs == 0 {
 			continue
 		}
-		rows = append(rows, []string{Clean(row.Phase), fmt.Sprint(row.Ops), share(float64(row.Ops), float64(p.Ops)), share(row.Chance, float64(p.Ops)), share(float64(row.TimeNs), float64(p.WindowNs))})
+		rows = append(rows, []string{Clean(row.Phase), fmt.Sprint(row.Ops), share(float64(row.Ops), float64(p.Ops)),
+			share(row.Chance, float64(p.Ops)), share(float64(row.TimeNs), float64(p.WindowNs))})
 	}
 	return rows
 }
 
 var PhaseHead = []string{"phase of the collector", "operations", "share", "by chance", "share of time"}
 
-const phaseNote = "Each operation and each moment counts once, for the most severe phase that it overlaps. By chance: the same operations at random times of the same run."
+const phaseNote = "Each operation and each moment counts once, for the most severe phase that it overlaps. By " +
+	"chance: the same operations at random times of the same run."
 
 // phases prints what the collector did during the slowest operations.
 func (p *terminal) phases(s *Section) {

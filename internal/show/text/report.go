@@ -118,7 +118,8 @@ func (p *terminal) comparisons(s *Section) {
 		return
 	}
 	p.title("Compared with " + s.Baseline().Label)
-	table := table{head: []string{"configuration", "metric", "baseline", "here", "ratio", "95 % interval", "p", "verdict"}, left: 2}
+	table := table{head: []string{"configuration", "metric", "baseline", "here", "ratio", "95 % interval", "p", "verdict"},
+		left: 2}
 	var undecided []string
 	for _, r := range s.Rows {
 		var rest []string
@@ -269,7 +270,8 @@ func PairName(c stat.Comparison) string {
 func (p *terminal) pair(comparisons []stat.Comparison) {
 	table := table{head: []string{"metric", "A", "B", "ratio", "95 % interval", "p", "pairs", "verdict"}, left: 1}
 	notes := map[string]bool{}
-	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference, stat.Inconclusive} {
+	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better, stat.Disagreement, stat.NoDifference,
+		stat.Inconclusive} {
 		for _, c := range comparisons {
 			if c.Verdict != verdict {
 				continue
@@ -280,7 +282,8 @@ func (p *terminal) pair(comparisons []stat.Comparison) {
 			for _, warning := range c.Warnings {
 				notes[warning] = true
 			}
-			table.add(entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk}, entry{Format(c.Metric, c.BValue), plainInk},
+			table.add(entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk},
+				entry{Format(c.Metric, c.BValue), plainInk},
 				entry{Ratio(c.Ratio), plainInk}, entry{Interval(c.Lo, c.Hi), dim}, entry{PValue(c.P), dim},
 				entry{fmt.Sprint(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
 		}

@@ -226,7 +226,8 @@ func (r *Row) Figure(metric string) Figure {
 		return Figure{Metric: metric}
 	}
 	sum := stat.Summarize(series)
-	f := Figure{Metric: metric, Exact: r.exact, N: sum.N, Median: sum.Median, Lo: sum.Lo, Hi: sum.Hi, isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
+	f := Figure{Metric: metric, Exact: r.exact, N: sum.N, Median: sum.Median, Lo: sum.Lo, Hi: sum.Hi,
+		isRange: len(sum.Warnings) > 0, warnings: sum.Warnings}
 	if v, ok := r.merged(metric); ok {
 		f.Median = v
 		f.Lo, f.Hi = min(f.Lo, v), max(f.Hi, v)
@@ -300,8 +301,10 @@ type theme struct {
 
 // headings are the metrics that have a name of their own in reports.
 var headings = map[string]string{
-	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time", cell.TotalCPU: "CPU time",
-	cell.MaxBacklog: "max backlog", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op", cell.RSSPeak: "peak RSS", cell.HeapMax: "heap max",
+	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time",
+	cell.TotalCPU:   "CPU time",
+	cell.MaxBacklog: "max backlog", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op", cell.RSSPeak: "peak RSS",
+	cell.HeapMax: "heap max",
 	cell.GoalMax: "heap goal", cell.MinorFaults: "page faults", cell.GCCycles: "GC cycles", cell.GCCPUShare: "GC CPU",
 	cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
 }
@@ -313,7 +316,8 @@ func (s *Section) Themes() []theme {
 	all := []theme{
 		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU, cell.MaxBacklog}},
 		{"Latency", latencyMetrics()},
-		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.MinorFaults, cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax}},
+		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.MinorFaults, cell.GCCycles,
+			cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax}},
 		{"Other figures", s.others()},
 	}
 	var out []theme
@@ -356,8 +360,10 @@ func known(metric string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		cell.Ops, cell.Scheduled, cell.Done, cell.UserCPU, cell.SystemCPU, cell.HeapEnd, cell.HeapLive, cell.SysMax, cell.MajorFaults,
-		cell.GCForced, cell.GCPauseLast, cell.GCCPUAssist, cell.GCCPUDedicated, cell.GCCPUIdle, cell.GCCPUPause, cell.GCCPUTotal,
+		cell.Ops, cell.Scheduled, cell.Done, cell.UserCPU, cell.SystemCPU, cell.HeapEnd, cell.HeapLive, cell.SysMax,
+		cell.MajorFaults,
+		cell.GCForced, cell.GCPauseLast, cell.GCCPUAssist, cell.GCCPUDedicated, cell.GCCPUIdle, cell.GCCPUPause,
+		cell.GCCPUTotal,
 		cell.GCCPUScavenge, cell.GCRelayed, cell.ExitStatus,
 	}, metric)
 }

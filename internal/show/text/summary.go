@@ -80,7 +80,8 @@ func (s *Section) headline() *table {
 		cells := []entry{{r.Label, plainInk}}
 		for _, metric := range metrics {
 			i := plainInk
-			if c, ok := s.Compared(r, metric); ok && (c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement) {
+			if c, ok := s.Compared(r, metric); ok &&
+				(c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement) {
 				i = verdictInk(c.Verdict)
 			}
 			cells = append(cells, entry{r.Figure(metric).String(), i})
