@@ -66,7 +66,7 @@ type conn struct {
 	broken   bool     // nothing more can be written
 	drained  bool     // the last read left nothing behind
 	later    bool     // a request is incomplete, and the loop waits for the rest
-	owing    bool     // listed by the watch
+	debt     *debt    // nil until requests were pipelined
 	patient  *patient // what is below nc with TLS, else nil
 	first    [1]byte
 

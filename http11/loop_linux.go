@@ -456,7 +456,7 @@ func (l *loop) fetch() {
 		l.arm()
 		err := l.set.Wait(l.tryFetch)
 		l.parked.Store(false)
-		l.srv.watch.rouse(asleep)
+		l.srv.watch.rouse()
 		if err != nil { // a poke, or the deadline
 			l.armed = 0
 			l.set.SetDeadline(time.Time{}) // an error shows in the next read

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,7 @@ import (
 )
 
 // dial sends a request and returns the connection and a reader of the answers.
-func dial(t *testing.T, addr, send string) (net.Conn, *bufio.Reader) {
+func dial(t testing.TB, addr, send string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -30,7 +31,7 @@ func dial(t *testing.T, addr, send string) (net.Conn, *bufio.Reader) {
 }
 
 // answer reads an answer whole.
-func answer(t *testing.T, r *bufio.Reader) (*http.Response, string) {
+func answer(t testing.TB, r *bufio.Reader) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -252,4 +253,36 @@ func TestAccessSaysHowRequestsEnd(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkFinishedLeaves reports how long a finished response waits for a later
+// handler that takes 20 ms: from the call of that handler until the client has the
+// response.
+func BenchmarkFinishedLeaves(b *testing.B) {
+	for _, e := range engines {
+		b.Run("engine="+e.String(), func(b *testing.B) {
+			engine = e
+			defer func() { engine = Goroutines }()
+			called := make(chan time.Time, 1)
+			addr := serve(b, &Server{Handler: HandlerFunc(func(c *Context) {
+				if c.Path().Equal("/wait") {
+					called <- time.Now()
+					time.Sleep(20 * time.Millisecond)
+				}
+				c.WriteString("done")
+			})})
+			nc, r := dial(b, addr, "")
+			var waits []float64
+			for b.Loop() {
+				io.WriteString(nc, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+				answer(b, r)
+				waits = append(waits, float64(time.Since(<-called)))
+				answer(b, r)
+			}
+			slices.Sort(waits)
+			b.ReportMetric(waits[len(waits)/2], "p50-ns")
+			b.ReportMetric(waits[len(waits)*99/100], "p99-ns")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
