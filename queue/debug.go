@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A guard finds two goroutines in a part that is for one. It is used where
+// A guard detects two goroutines in code that allows one. It is used if
 // invariant.Enabled.
 type guard struct {
 	busy atomic.Bool
@@ -20,12 +20,12 @@ func (g *guard) enter(operation, role string) {
 
 func (g *guard) leave() { g.busy.Store(false) }
 
-// yield is replaced by tests, before they start goroutines, to choose what runs
-// next.
+// yield lets tests choose which thread runs next. They replace it before they
+// start goroutines.
 var yield = func() {}
 
-// step stands between two atomic steps of an algorithm. It does nothing unless
-// invariant.Enabled.
+// step marks the gap between two atomic steps of an algorithm. It does nothing
+// unless invariant.Enabled.
 func step() {
 	if invariant.Enabled {
 		yield()

@@ -7,28 +7,28 @@
 //   - [SPSCRing]: bounded, one producer. Push reports a full ring.
 //
 // All are first in, first out, lose nothing and overwrite nothing. Memory is
-// allocated by the constructors and, where unbounded, when the backlog grows; a
-// chunk that has been drained is used again. Unbounded queues can be closed:
-// Push reports false then, and Close how many values were accepted. Single values go in with Push and
-// out with Pop; PushBatch and Drain move many for the price of one handover.
+// allocated by the constructors and, in unbounded queues, when the backlog grows;
+// drained chunks are reused. Unbounded queues can be closed: Push then reports
+// false, and Close returns how many values were accepted. Push and Pop move
+// single values; PushBatch and Drain move many for the price of one handover.
 //
 // # Concurrency
 //
 // Push and PushBatch belong to the producers: any number of goroutines, but one
-// for an SPSC or SPSCRing. Pop, Drain and Len belong to the consumer: one goroutine at a
-// time, handed over with synchronization (a mutex, a channel) if it changes.
-// A second consumer, or a second producer where one is allowed, is a bug in the
-// caller; builds with the race detector or the isobar_debug tag panic on it.
+// for an SPSC or SPSCRing. Pop, Drain and Len belong to the consumer: one
+// goroutine at a time. To change the consumer, synchronize the handover (a mutex,
+// a channel). A second consumer, or a second producer where one is allowed, is a
+// bug in the caller; builds with the race detector or the isobar_debug tag panic
+// on it.
 //
-// A push happens before the pop that returns its value. A value becomes
-// visible once every value before it is: while a producer is held up inside
-// Push, later values wait behind its own, and Pop reports false although Len
-// is not 0. That producer needs no help to finish, and the consumer none to go
-// on with other work.
+// A push happens before the pop that returns its value. A value becomes visible
+// once every earlier value is: while a producer is held up inside Push, later
+// values wait behind its own, and Pop reports false although Len is not 0. That
+// producer needs no help to finish, and the consumer can do other work meanwhile.
 //
 // # What it does not do
 //
-// Nothing here blocks, spins or wakes: a caller that wants to sleep
-// until there is work adds its own signal after Push. There is no queue for
-// several consumers; a Go channel is one.
+// Nothing here blocks, spins or wakes: a caller that wants to sleep until there
+// is work adds its own signal after Push. There is no queue for several
+// consumers; use a Go channel.
 package queue

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The queues in this file are wrong, each in a way that has been seen in the
-// wild. They show that the checker finds such faults.
+// Each queue in this file is wrong in a way that has been seen in the wild.
+// They show that the checker finds such faults.
 
 // indexFirst publishes the index before the slot.
 type indexFirst struct {
@@ -32,7 +32,7 @@ func (q *indexFirst) Pop() (uint64, bool) {
 	return v, true
 }
 
-// overwriting takes positions in a ring without asking whether they are free.
+// overwriting takes positions in a ring without checking that they are free.
 type overwriting struct {
 	values [4]atomic.Uint64
 	ready  [4]atomic.Bool
@@ -57,7 +57,7 @@ func (q *overwriting) Pop() (uint64, bool) {
 }
 
 // recycling is a list of one-slot chunks that reuses a chunk as soon as it is
-// drained, while pushes that loaded it as the tail are still on their way.
+// drained, while pushes that loaded it as the tail are still in progress.
 type recycling struct {
 	head  *recycled
 	tail  atomic.Pointer[recycled]
@@ -80,7 +80,7 @@ func (q *recycling) Push(v uint64) bool {
 	for {
 		t := q.tail.Load()
 		q.pause()
-		if t.next.CompareAndSwap(nil, n) { // t may be another chunk by now
+		if t.next.CompareAndSwap(nil, n) { // t may have been reused by now
 			q.pause()
 			q.tail.CompareAndSwap(t, n)
 			return true
@@ -101,7 +101,7 @@ func (q *recycling) Pop() (uint64, bool) {
 	return next.value, true
 }
 
-// checkFirst asks whether it is closed and then takes a place, in two steps.
+// checkFirst checks whether it is closed and then takes a place, in two steps.
 type checkFirst struct {
 	*MPSC[uint64]
 	closed atomic.Bool
@@ -129,7 +129,7 @@ func (q *checkFirst) Close() uint64 {
 	return q.Pushed()
 }
 
-// single gives Push and Pop the other methods.
+// single adds the remaining methods to a type with Push and Pop.
 type single struct {
 	pushPop
 }
@@ -183,7 +183,7 @@ func TestCheckerFindsFaults(t *testing.T) {
 					return
 				}
 			}
-			t.Error("no schedule of 5000 shows the fault")
+			t.Error("none of 5000 schedules shows the fault")
 		})
 	}
 }

@@ -12,20 +12,21 @@ type op struct {
 	push      bool
 	end       bool     // Close
 	values    []uint64 // pushed or popped
-	done      int      // push: how many of values were accepted; end: how many ever
+	done      int      // push: how many of values were accepted; end: how many values in total
 	rest      bool     // pop: everything that was left
 	call, ret int
 }
 
-// A checker searches an order of the effects of a history that a FIFO queue
-// allows (Wing and Gong, "Testing and verifying concurrent objects", JPDC
-// 1993, with the states that led nowhere remembered). Effects lie within the
-// interval of their operation. A push has two, it takes its place and it
-// becomes visible, which fall together if there is one producer alone; a pop
-// has one and fails only while the value at the front is not visible; a push
-// fails only while all places are taken or when the queue is closed. A ring may
-// accept a batch in part, and a Drain may return less than there is, but not
-// nothing. Close knows how many values were accepted before it, and none is after.
+// A checker searches for an order of a history's effects that a FIFO queue
+// allows (Wing and Gong, "Testing and verifying concurrent objects", JPDC 1993,
+// with failed states remembered). Effects lie within the interval of their
+// operation. A push has two effects: it takes its place, and it becomes
+// visible. They coincide if there is a single producer. A pop has one effect
+// and fails only while the front value is not visible. A push fails only while
+// all places are taken or once the queue is closed. A ring may accept part of a
+// batch, and a Drain may return fewer values than there are, but not zero.
+// Close knows how many values were accepted before it, and none is accepted
+// after.
 type checker struct {
 	variant
 	history [][]op
@@ -33,10 +34,10 @@ type checker struct {
 }
 
 type state struct {
-	next     []int    // by thread: the operation that is not complete
-	placed   []bool   // by thread: it has taken its place
+	next     []int    // by thread: the operation that is not yet complete
+	placed   []bool   // by thread: whether it has taken its place
 	queue    []uint64 // values, oldest first
-	hidden   []uint64 // those of them that are not visible
+	hidden   []uint64 // the ones among them that are not visible
 	accepted int
 	closed   bool
 }
@@ -51,7 +52,7 @@ func (c *checker) search(s state) bool {
 	if c.dead[key] {
 		return false
 	}
-	horizon, complete := int(^uint(0)>>1), true // the first return among operations that are not complete
+	horizon, complete := int(^uint(0)>>1), true // the earliest return among incomplete operations
 	for thread, ops := range c.history {
 		if s.next[thread] < len(ops) {
 			horizon, complete = min(horizon, ops[s.next[thread]].ret), false

@@ -11,81 +11,82 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// DefaultRetain is the retention of an MPSC whose config gives none.
+// DefaultRetain is the Retain of an MPSC whose config sets none.
 const DefaultRetain = 16384
 
 // MPSCConfig configures an [MPSC]. The zero value is ready to use.
 type MPSCConfig struct {
-	// Retain is how many values the memory that stays with an empty queue
-	// can hold, rounded up to whole chunks. Backlogs up to half of it come and go
-	// without allocation; memory beyond it goes to the garbage collector
-	// as the backlog is drained. 0 means [DefaultRetain].
+	// Retain is how many values the memory kept by an empty queue can hold,
+	// rounded up to whole chunks. Backlogs of up to half of it come and go without
+	// allocation. Memory beyond it goes to the garbage collector as the backlog is
+	// drained. 0 means [DefaultRetain].
 	Retain int
 }
 
 // MPSC is an unbounded queue for many producers and one consumer.
 //
-// Values lie in chunks, linked in order. A push takes a ticket, the position
-// of its value, by one atomic addition; the ticket alone decides the order, and
-// its highest bit whether the queue was closed before. Then the push finds the
-// chunk of that position, stores the value and marks the slot as ready.
+// Values lie in linked chunks. A push takes a ticket, the position of its
+// value, by one atomic addition. The ticket alone decides the order, and its
+// highest bit tells whether the queue was closed before. The push then finds
+// the chunk of that position, stores the value and marks the slot as ready.
 //
 // Linearization points: a push takes its place in the order, or is refused, at
-// the addition to tail and becomes visible at the store to ready (PushBatch: of
-// its first slot, so that a batch appears whole and in one piece). A pop takes
-// effect at its load of ready, whether it finds a value or not, and Close where
-// it sets the bit. Pushes are lock-free: no step waits for another goroutine.
+// the addition to tail, and becomes visible at the store to ready (for
+// PushBatch, that of its first slot, so a batch appears whole and contiguous).
+// A pop takes effect at its load of ready, whether it finds a value or not, and
+// Close where it sets the bit. Pushes are lock-free: no step waits for another
+// goroutine.
 //
-// Reclamation is safe by construction: a chunk is linked anew only when all
-// pushes that could still refer to it have finished. See [MPSC.advance].
+// Reclamation is safe by construction: a chunk is reused only when all pushes
+// that could still refer to it have finished. See [MPSC.advance].
 //
 // The zero value is not usable and an MPSC must not be copied: use [NewMPSC].
 type MPSC[T any] struct {
 	// Producers' side.
 
 	tail atomic.Uint64            // the next ticket, below closedBit, which Close sets; all producers add
-	hint atomic.Pointer[chunk[T]] // where the search for a ticket's chunk begins; moves forward, by producers and by the consumer
+	hint atomic.Pointer[chunk[T]] // where a search for a ticket's chunk starts; all sides move it forward
 	_    cpu.CacheLinePad         // BenchmarkPadding
 
 	// Consumer's side: plain fields, owned by the consumer.
 
 	head     uint64    // the next position to read
 	chunk    *chunk[T] // the chunk of head; at its end until the next chunk is linked
-	oldest   *chunk[T] // [oldest, chunk) along next are drained, and may still be referred to
-	last     *chunk[T] // the last chunk, as far as the consumer knows
+	oldest   *chunk[T] // [oldest, chunk) along next are drained but may still be referred to
+	last     *chunk[T] // the last chunk known to the consumer
 	retain   uint64
 	start    uint64 // constant: the first position
 	consumer guard
 
 	closing sync.Mutex    // held by Close
-	end     atomic.Uint64 // what tail was when it was closed; stored under closing before that, published by closedBit
+	end     atomic.Uint64 // the value of tail at closing; stored under closing beforehand, published by closedBit
 }
 
-// closedBit says in the word that producers advance that the queue is closed.
+// closedBit marks the queue as closed, in the word that producers advance.
 // Positions do not reach it: 2^63 pushes take centuries.
 const closedBit = 1 << 63
 
 // A chunk is a stretch of consecutive positions.
 //
-// Its fields other than next are written while no producer can reach it and
+// All fields but next are written while no producer can reach the chunk, and
 // published by the compare-and-swap of its predecessor's next.
 type chunk[T any] struct {
 	base  uint64                   // position of slots[0], a multiple of len(slots)
-	prev  *chunk[T]                // predecessor; nil once that is drained
+	prev  *chunk[T]                // predecessor; nil once the predecessor is drained
 	next  atomic.Pointer[chunk[T]] // successor; set once per use, by whoever links it
-	until uint64                   // owned by the consumer: see advance
+	until uint64                   // owned by the consumer; see advance
 	slots []slot[T]                // each owned by its ticket's producer until ready, then by the consumer
 }
 
 type slot[T any] struct {
 	value T
-	ready uint32 // publishes value; atomic, but cleared plainly by the consumer, its owner then
+	ready uint32 // publishes value; atomic, except that the consumer clears it plainly while it owns the slot
 }
 
 // NewMPSC returns an empty queue.
 func NewMPSC[T any](config MPSCConfig) *MPSC[T] {
 	if config.Retain < 0 {
-		panic("queue: NewMPSC: negative Retain; want how many values to keep memory for, or 0 for the default")
+		panic("queue: NewMPSC: negative Retain; want the number of values to keep memory for, or 0 for the default")
 	}
 	if config.Retain == 0 {
 		config.Retain = DefaultRetain
@@ -93,8 +94,8 @@ func NewMPSC[T any](config MPSCConfig) *MPSC[T] {
 	return newMPSC[T](config.Retain, chunkLen(reflect.TypeFor[slot[T]]().Size()), 0)
 }
 
-// chunkLen returns how many slots of size bytes make a chunk: about 8 KiB,
-// within [16, 512], a power of two.
+// chunkLen returns how many slots of size bytes make a chunk of about 8 KiB: a
+// power of two within [16, 512].
 func chunkLen(size uintptr) int {
 	n := 512
 	for n > 16 && uintptr(n)*size > 8<<10 {
@@ -114,7 +115,7 @@ func newMPSC[T any](retain, n int, start uint64) *MPSC[T] {
 }
 
 // Push appends v and reports true; after Close it reports false. It never
-// waits; it allocates when the backlog has outgrown the memory that the queue has.
+// waits. It allocates when the backlog outgrows the queue's memory.
 func (q *MPSC[T]) Push(v T) bool {
 	t := q.tail.Add(1) - 1
 	if t&closedBit != 0 {
@@ -137,9 +138,9 @@ func (q *MPSC[T]) Push(v T) bool {
 	return true
 }
 
-// PushBatch appends the values in order, with nothing in between them, and
-// returns how many those were: all, or none after Close. The consumer sees
-// none of them before it can see all.
+// PushBatch appends the values in order and contiguously, and returns how many
+// it appended: all, or none after Close. The consumer sees none of them before
+// it can see all.
 func (q *MPSC[T]) PushBatch(values []T) int {
 	if len(values) == 0 {
 		return 0
@@ -174,9 +175,9 @@ func (q *MPSC[T]) PushBatch(values []T) int {
 	return all
 }
 
-// Close ends pushes: those that have their place by now are finished, later
-// ones are refused. It returns how many values were accepted since the queue
-// was made. It may be called by any goroutine, and again, with the same result.
+// Close ends pushes: those that have a place finish, later ones are refused. It
+// returns how many values were accepted since the queue was made. Any goroutine
+// may call it, repeatedly, with the same result.
 func (q *MPSC[T]) Close() (accepted uint64) {
 	if q.hint.Load() == nil {
 		notMade("Close", "MPSC")
@@ -196,7 +197,7 @@ func (q *MPSC[T]) Close() (accepted uint64) {
 	}
 }
 
-// taken returns how many tickets were given out, refused ones excepted.
+// taken returns how many tickets were given out, not counting refused ones.
 func (q *MPSC[T]) taken() uint64 {
 	t := q.tail.Load()
 	if t&closedBit != 0 {
@@ -205,7 +206,7 @@ func (q *MPSC[T]) taken() uint64 {
 	return t
 }
 
-// copyIn stores values in slots that an earlier slot will publish.
+// copyIn stores values in slots that a store to an earlier slot will publish.
 func copyIn[T any](slots []slot[T], values []T) int {
 	n := min(len(slots), len(values))
 	slots, values = slots[:n], values[:n]
@@ -216,12 +217,12 @@ func copyIn[T any](slots []slot[T], values []T) int {
 	return n
 }
 
-// find returns the chunk of ticket t, which the caller holds, starting at from,
-// which it loaded from hint after taking the ticket. It links chunks that are
-// not there yet.
+// find returns the chunk of the caller's ticket t. The search starts at from,
+// which the caller loaded from hint after taking the ticket. find links missing
+// chunks.
 func (q *MPSC[T]) find(from *chunk[T], t uint64) *chunk[T] {
 	c := from
-	for int64(t-c.base) < 0 { // others, with later tickets, have moved the hint past t
+	for int64(t-c.base) < 0 { // holders of later tickets have moved the hint past t
 		c = c.prev
 	}
 	for t-c.base >= uint64(len(c.slots)) {
@@ -249,7 +250,7 @@ func (c *chunk[T]) link(fresh *chunk[T]) {
 		if c.next.CompareAndSwap(nil, fresh) {
 			return
 		}
-		c = c.next.Load() // another push was first: fresh will serve a later one
+		c = c.next.Load() // another push linked first; fresh will serve a later one
 	}
 }
 
@@ -283,8 +284,8 @@ func (q *MPSC[T]) Pop() (v T, ok bool) {
 	return v, true
 }
 
-// Drain removes up to len(dst) of the oldest values into dst and returns how
-// many there were, 0 in the cases where Pop reports false.
+// Drain moves up to len(dst) of the oldest values into dst and returns how many
+// it moved, 0 where Pop would report false.
 func (q *MPSC[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		q.consumer.enter("Drain", "consumer")
@@ -328,31 +329,31 @@ func moveOut[T any](dst []T, slots []slot[T]) int {
 	return n
 }
 
-// Len returns how many values are in the queue, those of unfinished pushes
-// included: once the queue is closed, 0 says that nothing will come any more.
-// Like Pop it is for the consumer alone.
+// Len returns how many values are in the queue, including those of unfinished
+// pushes: once the queue is closed, 0 means that nothing more will come. Like
+// Pop it is for the consumer only.
 func (q *MPSC[T]) Len() int {
 	return int(min(q.taken()-q.head, math.MaxInt))
 }
 
-// Pushed returns how many values were accepted since the queue was made. It is
-// for any goroutine.
+// Pushed returns how many values were accepted since the queue was made. Any
+// goroutine may call it.
 func (q *MPSC[T]) Pushed() uint64 { return q.taken() - q.start }
 
 // advance moves the consumer from its drained chunk to the next, if there is one.
 //
-// The chunk stays linked, and untouched, until head reaches until. This makes
-// its reuse safe: a push with a ticket of until or later took the ticket after
-// the chunk had become unreachable from the hint, so it never sees the chunk;
-// a push with an earlier ticket may, but head has passed its slot by then, so
-// it has marked its slot ready, and that is the last it does.
+// The chunk stays linked and untouched until head reaches until, which makes
+// its reuse safe. A push with a ticket at or above until took it after the
+// chunk had become unreachable from the hint, so it never sees the chunk. A
+// push with an earlier ticket may see it, but head has passed its slot by then,
+// so it has marked the slot ready, which is its last access.
 func (q *MPSC[T]) advance() bool {
 	c := q.chunk
 	next := c.next.Load()
 	if next == nil {
 		return false
 	}
-	next.prev = nil // only pushes into c or before it follow prev, and all of those have finished
+	next.prev = nil // only pushes into c or earlier chunks follow prev, and all of them have finished
 	step()
 	q.hint.CompareAndSwap(c, next)
 	step()
@@ -361,8 +362,8 @@ func (q *MPSC[T]) advance() bool {
 	return true
 }
 
-// reclaim links the drained chunks that no push refers to behind the last one,
-// for use again, and drops those that exceed the retention.
+// reclaim links the drained chunks that no push refers to behind the last chunk
+// for reuse, and drops those that exceed the retention.
 func (q *MPSC[T]) reclaim() {
 	for q.oldest != q.chunk && int64(q.head-q.oldest.until) >= 0 {
 		c := q.oldest

@@ -16,11 +16,11 @@ import (
 // once per Pop, once per Drain.
 //
 // Linearization points: a push takes its place at the compare-and-swap of tail
-// and becomes visible at the store to ready (PushBatch: of its first slot). A
-// push into a full ring takes effect at its load of head, when Cap positions
-// were taken and not released. A pop removes its value for the producers at
-// the store to head; one that finds nothing takes effect at its load of ready.
-// A push fails to take a position only because another one took it.
+// and becomes visible at the store to ready (for PushBatch, that of its first
+// slot). A push into a full ring takes effect at its load of head, when Cap
+// positions were taken and not released. For the producers, a pop removes its
+// value at the store to head; a pop that finds nothing takes effect at its load
+// of ready. A push fails to take a position only because another push took it.
 //
 // The zero value is not usable and an MPSCRing must not be copied: use
 // [NewMPSCRing].
@@ -32,7 +32,7 @@ type MPSCRing[T any] struct {
 	// Producers' side.
 
 	tail  atomic.Uint64 // the next position; producers advance it
-	limit atomic.Uint64 // a value that head+capacity had: below it a position is known to be free
+	limit atomic.Uint64 // an earlier value of head+capacity: positions below it are known to be free
 	_     cpu.CacheLinePad
 
 	// Consumer's side. Positions in [head, tail) are taken.
@@ -56,7 +56,8 @@ func newMPSCRing[T any](capacity int, start uint64) *MPSCRing[T] {
 	return r
 }
 
-// take takes up to n consecutive positions and returns the first and how many.
+// take takes up to n consecutive positions and returns the first one and their
+// number.
 func (r *MPSCRing[T]) take(n uint64) (pos, taken uint64) {
 	for {
 		pos = r.tail.Load()
@@ -96,9 +97,9 @@ func (r *MPSCRing[T]) Push(v T) bool {
 	return true
 }
 
-// PushBatch appends the values for which there is room, in order and with
-// nothing in between them, and returns how many those were. The consumer sees
-// none of them before it can see all.
+// PushBatch appends as many of the values as fit, in order and contiguously,
+// and returns how many it appended. The consumer sees none of them before it
+// can see all.
 func (r *MPSCRing[T]) PushBatch(values []T) int {
 	pos, taken := r.take(uint64(len(values)))
 	if taken == 0 {
@@ -136,8 +137,8 @@ func (r *MPSCRing[T]) Pop() (v T, ok bool) {
 	return v, true
 }
 
-// Drain removes up to len(dst) of the oldest values into dst and returns how
-// many there were, 0 in the cases where Pop reports false.
+// Drain moves up to len(dst) of the oldest values into dst and returns how many
+// it moved, 0 where Pop would report false.
 func (r *MPSCRing[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		r.consumer.enter("Drain", "consumer")
@@ -159,8 +160,8 @@ func (r *MPSCRing[T]) Drain(dst []T) int {
 	return n
 }
 
-// Len returns how many positions are taken: the values in the ring, those of
-// unfinished pushes included. It is for the consumer alone; to any other
+// Len returns how many positions are taken: the values in the ring, including
+// those of unfinished pushes. It is for the consumer only; for any other
 // goroutine the answer is out of date.
 func (r *MPSCRing[T]) Len() int {
 	head := r.head.Load()

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A layout holds what the sides of a queue write, with P between them.
+// A layout holds the fields that the sides of a queue write, with P between
+// them.
 type layout[P any] struct {
 	slots [1024]atomic.Uint64
 	_     P
@@ -43,7 +44,8 @@ func (l *layout[P]) spsc(n uint64) {
 	}
 }
 
-// sides lets each side write its own index n times: all that padding is about.
+// sides lets each side write its own index n times, which isolates the effect
+// of padding.
 func (l *layout[P]) sides(n uint64) {
 	ready, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -60,10 +62,10 @@ func (l *layout[P]) sides(n uint64) {
 	<-done
 }
 
-// BenchmarkPadding tells what the padding between the producers' and the
-// consumer's fields is for: the same work without padding, with a cache line,
-// and with two, which a prefetcher of line pairs would ask for. An operation
-// is one value, or one write by each side.
+// BenchmarkPadding measures the padding between the producers' and the
+// consumer's fields: the same work without padding, with one cache line, and
+// with two, for prefetchers that fetch pairs of lines. An operation is one
+// value, or one write by each side.
 func BenchmarkPadding(b *testing.B) {
 	b.Run("work=spsc/pad=none", func(b *testing.B) { new(layout[struct{}]).spsc(uint64(b.N)) })
 	b.Run("work=spsc/pad=line", func(b *testing.B) { new(layout[cpu.CacheLinePad]).spsc(uint64(b.N)) })

@@ -8,8 +8,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// fifo is what the types have in common, for tests over all of them and over
-// faulty ones.
+// fifo is the interface that the types share, for tests over all of them and
+// over faulty ones.
 type fifo interface {
 	Push(uint64) bool
 	PushBatch([]uint64) int
@@ -18,7 +18,7 @@ type fifo interface {
 	Len() int
 }
 
-// closer is what unbounded queues have as well.
+// closer has the additional methods of unbounded queues.
 type closer interface {
 	fifo
 	Close() uint64
@@ -28,13 +28,13 @@ type closer interface {
 type variant struct {
 	name      string
 	make      func() fifo
-	producers int    // the most it allows; 0 is any number
-	capacity  uint64 // 0 is unbounded
+	producers int    // the most it allows; 0 means any number
+	capacity  uint64 // 0 means unbounded
 }
 
-// variants covers each type with chunks and rings small enough that every
-// boundary is met often, starting at 0, before positions leave 32 bits, and
-// right before those of rings wrap around.
+// variants covers each type with chunks and rings small enough to cross every
+// boundary often. Positions start at 0, just below 2^32, and, for rings, just
+// before they wrap around.
 var variants = []variant{
 	{"MPSC/chunk=2", func() fifo { return newMPSC[uint64](4, 2, 0) }, 0, 0},
 	{"MPSC/chunk=2/retain=1", func() fifo { return newMPSC[uint64](1, 2, 1<<32-4) }, 0, 0},
@@ -57,8 +57,8 @@ func forEach(t *testing.T, test func(t *testing.T, v variant)) {
 	}
 }
 
-// script runs the operations that data encodes, one after the other, on q and
-// on a slice, and reports the first difference.
+// script runs the operations encoded in data, one after another, on q and on a
+// slice, and reports the first difference.
 func script(t *testing.T, v variant, data []byte) {
 	q := v.make()
 	var model []uint64
@@ -129,8 +129,8 @@ func FuzzAgainstSlice(f *testing.F) {
 	})
 }
 
-// TestKeepsNothingAlive tells that a drained queue holds no reference to what
-// went through it.
+// TestKeepsNothingAlive checks that a drained queue holds no reference to the
+// values that went through it.
 func TestKeepsNothingAlive(t *testing.T) {
 	type payload struct{ _ [64]byte }
 	type queue interface {
@@ -200,8 +200,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// TestMemoryReturns pushes 10^6 values, drains them, and wants all memory back
-// but what the retention says.
+// TestMemoryReturns pushes 10^6 values, drains them, and expects all memory
+// back except the retention.
 func TestMemoryReturns(t *testing.T) {
 	for name, make := range map[string]func() fifo{
 		"MPSC": func() fifo { return NewMPSC[uint64](MPSCConfig{Retain: 1024}) },
@@ -228,7 +228,7 @@ func memoryReturns(t *testing.T, make func() fifo) {
 			q.Push(i)
 		}
 		if peak := heap() - before; round == 0 && peak < 8*burst {
-			t.Errorf("the backlog of %d words occupies %d bytes: the measurement is wrong", burst, peak)
+			t.Errorf("the backlog of %d words occupies %d bytes; the measurement is wrong", burst, peak)
 		}
 		for got := 0; got < burst; {
 			got += q.Drain(buf[:])
@@ -261,8 +261,8 @@ func TestBacklogBoundsMemory(t *testing.T) {
 	}
 }
 
-// TestClose accepts until Close and nothing after it, counts what it accepted,
-// and leaves that to the consumer.
+// TestClose checks that the queue accepts values until Close and none after it,
+// counts those it accepted, and leaves them to the consumer.
 func TestClose(t *testing.T) {
 	forEach(t, func(t *testing.T, v variant) {
 		q, ok := v.make().(closer)
@@ -294,7 +294,7 @@ func TestClose(t *testing.T) {
 			}
 		}
 		if got, ok := q.Pop(); ok || q.Len() != 0 {
-			t.Errorf("Pop = %d, %v and Len = %d behind the end", got, ok, q.Len())
+			t.Errorf("Pop = %d, %v and Len = %d past the end", got, ok, q.Len())
 		}
 	})
 }
@@ -338,7 +338,7 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
-// TestSecondConsumerPanics holds a consumer inside each operation, where checks
+// TestSecondConsumerPanics holds a consumer inside each operation, if checks
 // are compiled in, and lets another one in.
 func TestSecondConsumerPanics(t *testing.T) {
 	if !invariant.Enabled {
@@ -374,7 +374,7 @@ func TestSecondConsumerPanics(t *testing.T) {
 				tc.do()
 			}()
 			tc.guard.leave()
-			tc.do() // alone again: fine
+			tc.do() // alone again: no panic
 		})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// maxCapacity is the largest capacity of a ring: 2^30, so that the slots of a
-// ring are a power of two on every platform.
+// maxCapacity is the largest capacity of a ring, 2^30, so that its slots are a
+// power of two on every platform.
 const maxCapacity = 1 << 30
 
 // slotsFor returns how many slots hold capacity values: the next power of two.

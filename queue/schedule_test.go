@@ -19,12 +19,12 @@ func randomBytes(seed uint64, n int) []byte {
 }
 
 // A scheduler runs threads one at a time and chooses at every step which one
-// goes on, so that a seed stands for one interleaving of atomic steps. Steps
-// are the calls of yield: those between operations that the test makes, and
-// where invariant.Enabled those inside the operations.
+// continues, so a seed stands for one interleaving of atomic steps. Steps are
+// the calls of yield: between operations, made by the test, and inside
+// operations if invariant.Enabled.
 type scheduler struct {
 	choose  func(n int) int // returns a number in [0, n)
-	limit   int             // end the threads after so many steps; 0 is no limit
+	limit   int             // end the threads after this many steps; 0 means no limit
 	wake    []chan struct{} // by thread; the one that receives runs
 	running int
 	live    []int         // threads that have not ended
@@ -32,7 +32,7 @@ type scheduler struct {
 	expired bool          // threads end at their next step
 }
 
-// run runs the threads to their ends and reports whether they got there within
+// run runs the threads to their ends and reports whether they finished within
 // the limit.
 func (s *scheduler) run(threads []func()) bool {
 	s.yielded = make(chan struct{})
@@ -82,7 +82,7 @@ type episode struct {
 }
 
 // run runs the episode under the scheduler and returns what each thread did,
-// and whether all came to an end within the limit.
+// and whether all ended within the limit.
 func (e episode) run() (history [][]op, ended bool) {
 	producers := 1
 	if e.producers != 1 {
@@ -162,7 +162,7 @@ func (e episode) run() (history [][]op, ended bool) {
 	if !ended {
 		return history, false
 	}
-	// What is left comes out when all is quiet.
+	// Drain the rest when all threads have ended.
 	buf := make([]uint64, 64)
 	o := op{call: clock + 1, ret: clock + 2, rest: true}
 	for n := q.Drain(buf); n > 0 && len(o.values) < 1000; n = q.Drain(buf) {
@@ -172,8 +172,8 @@ func (e episode) run() (history [][]op, ended bool) {
 	return history, true
 }
 
-// biased prefers to stay with one choice for a while: long delays of a thread
-// in the middle of an operation are what reclamation goes wrong by.
+// biased prefers to repeat a choice for a while: reclamation breaks when a
+// thread is delayed for long in the middle of an operation.
 func biased(rng *rand.Rand) func(n int) int {
 	stay, last := rng.IntN(8), 0
 	return func(n int) int {
@@ -195,7 +195,7 @@ func TestLinearizable(t *testing.T) {
 	case soaking:
 		episodes = 20_000
 		if invariant.Enabled {
-			episodes = 1 << 62 // as many as the budget allows
+			episodes = 1 << 62 // as many as time allows
 		}
 	case invariant.Race || testing.Short():
 		episodes = 800

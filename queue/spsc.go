@@ -11,21 +11,22 @@ import (
 
 // SPSC is an unbounded queue for one producer and one consumer.
 //
-// Values lie in chunks, linked in order. The producer fills a slot and hands it
-// over by moving tail forward, with a compare-and-swap that fails only when the
-// queue has been closed; so the same step decides the order and whether the
-// value is accepted. The consumer looks at tail when it has emptied what it
-// knows of, and hands empty chunks back through a ring.
+// Values lie in linked chunks. The producer fills a slot and hands it over by
+// moving tail forward, with a compare-and-swap that fails only if the queue has
+// been closed. The same step thus decides the order and whether the value is
+// accepted. The consumer looks at tail when it has emptied every slot it knows
+// of, and returns empty chunks through a ring.
 //
 // Linearization points: a push takes effect at its compare-and-swap of tail
-// (PushBatch: all values at once), Close where it sets the highest bit of tail,
-// a pop that finds nothing at its load of tail. No operation waits or retries.
+// (for PushBatch, all values at once), Close where it sets the highest bit of
+// tail, and a pop that finds nothing at its load of tail. No operation waits or
+// retries.
 //
 // The zero value is not usable and an SPSC must not be copied: use [NewSPSC].
 type SPSC[T any] struct {
 	// Producer's side.
 
-	tail     atomic.Uint64 // how many values were pushed, and closedBit; publishes their slots, and the links to their chunks
+	tail     atomic.Uint64 // values pushed, and closedBit; publishes their slots and the links to their chunks
 	pushed   uint64        // tail without closedBit; owned by the producer, as are the fields below
 	filling  []T           // the slots of the last chunk
 	at       int           // filling[at:] are free
@@ -45,19 +46,19 @@ type SPSC[T any] struct {
 	free *SPSCRing[*stretch[T]] // empty chunks, from the consumer back to the producer
 }
 
-// A stretch is a chunk. Slots that tail has passed are the consumer's, the
-// others the producer's.
+// A stretch is a chunk. The consumer owns the slots that tail has passed, the
+// producer the others.
 type stretch[T any] struct {
 	slots []T
 	next  *stretch[T] // set by the producer; published by tail together with the first slot of next
 }
 
-// NewSPSC returns an empty queue. The memory that stays with it when it is
-// empty can hold about retain values, 0 meaning [DefaultRetain]; backlogs up to
-// that come and go without allocation.
+// NewSPSC returns an empty queue. Retain is about how many values the memory
+// kept by an empty queue can hold; 0 means [DefaultRetain]. Backlogs up to that
+// come and go without allocation.
 func NewSPSC[T any](retain int) *SPSC[T] {
 	if retain < 0 {
-		panic("queue: NewSPSC: negative retain; want how many values to keep memory for, or 0 for the default")
+		panic("queue: NewSPSC: negative retain; want the number of values to keep memory for, or 0 for the default")
 	}
 	if retain == 0 {
 		retain = DefaultRetain
@@ -73,7 +74,7 @@ func newSPSC[T any](retain, n int) *SPSC[T] {
 }
 
 // Push appends v and reports true; after Close it reports false. It never
-// waits; it allocates when the backlog has outgrown the memory that the queue has.
+// waits. It allocates when the backlog outgrows the queue's memory.
 func (q *SPSC[T]) Push(v T) bool {
 	if invariant.Enabled {
 		q.producer.enter("Push", "producer")
@@ -95,7 +96,7 @@ func (q *SPSC[T]) Push(v T) bool {
 	return true
 }
 
-// PushBatch appends the values in order and returns how many those were: all,
+// PushBatch appends the values in order and returns how many it appended: all,
 // or none after Close. The consumer sees all of them at once.
 func (q *SPSC[T]) PushBatch(values []T) int {
 	if invariant.Enabled {
@@ -139,7 +140,7 @@ func (q *SPSC[T]) extend(operation string) {
 }
 
 // Close ends pushes and returns how many values were accepted since the queue
-// was made. It may be called by any goroutine, and again, with the same result.
+// was made. Any goroutine may call it, repeatedly, with the same result.
 func (q *SPSC[T]) Close() (accepted uint64) {
 	if q.free == nil {
 		notMade("Close", "SPSC")
@@ -167,7 +168,7 @@ func (q *SPSC[T]) Pop() (v T, ok bool) {
 	return v, true
 }
 
-// look finds out how far the consumer may go, and reports whether there is a
+// look updates how far the consumer may go, and reports whether there is a
 // value.
 func (q *SPSC[T]) look(operation string) bool {
 	if q.first == nil {
@@ -177,8 +178,8 @@ func (q *SPSC[T]) look(operation string) bool {
 	return q.seen != q.head
 }
 
-// Drain removes up to len(dst) of the oldest values into dst and returns how
-// many there were.
+// Drain moves up to len(dst) of the oldest values into dst and returns how many
+// it moved.
 func (q *SPSC[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		q.consumer.enter("Drain", "consumer")
@@ -202,9 +203,9 @@ func (q *SPSC[T]) Drain(dst []T) int {
 	return len(dst)
 }
 
-// advance moves the consumer to the next chunk, which is there because a value
-// in it is, and hands the empty one back. What does not fit into the ring is
-// more than to be retained, and goes to the garbage collector.
+// advance moves the consumer to the next chunk, which exists because it holds a
+// value, and returns the empty one. A chunk that does not fit into the ring
+// exceeds the retention and goes to the garbage collector.
 func (q *SPSC[T]) advance() {
 	c := q.first
 	q.first, q.from = c.next, 0
@@ -214,9 +215,9 @@ func (q *SPSC[T]) advance() {
 }
 
 // Len returns how many values are in the queue: once the queue is closed, 0
-// says that nothing will come any more. It is for the consumer alone.
+// means that nothing more will come. It is for the consumer only.
 func (q *SPSC[T]) Len() int { return int(q.tail.Load()&^closedBit - q.head) }
 
-// Pushed returns how many values were accepted since the queue was made. It is
-// for any goroutine.
+// Pushed returns how many values were accepted since the queue was made. Any
+// goroutine may call it.
 func (q *SPSC[T]) Pushed() uint64 { return q.tail.Load() &^ closedBit }

@@ -11,18 +11,18 @@ import (
 // SPSCRing is a bounded queue for one producer and one consumer.
 //
 // The producer fills slots and hands them over by storing tail; the consumer
-// empties them and hands them back by storing head. Each side keeps the last
-// value of the other's index that it saw and looks again only when that leaves
-// it nothing to do. No operation waits or retries.
+// empties them and returns them by storing head. Each side keeps the last value
+// it saw of the other's index and looks again only when that leaves it nothing
+// to do. No operation waits or retries.
 //
-// Linearization points: a push takes effect at its store to tail (PushBatch:
-// all values at once); a push into a full ring at its load of head; a pop at
-// its store to head, and one that finds nothing at its load of tail.
+// Linearization points: a push takes effect at its store to tail (for
+// PushBatch, all values at once), or at its load of head if the ring is full; a
+// pop at its store to head, or at its load of tail if it finds nothing.
 //
 // The zero value is not usable and an SPSCRing must not be copied: use
 // [NewSPSCRing].
 type SPSCRing[T any] struct {
-	slots    []T // slots of positions [head, tail) are the consumer's, the others the producer's
+	slots    []T // the consumer owns the slots of positions [head, tail), the producer the others
 	capacity uint64
 	_        cpu.CacheLinePad // BenchmarkPadding
 
@@ -76,8 +76,8 @@ func (r *SPSCRing[T]) Push(v T) bool {
 	return true
 }
 
-// PushBatch appends the values for which there is room, in order, and returns
-// how many those were. The consumer sees all of them at once.
+// PushBatch appends as many of the values as fit, in order, and returns how
+// many it appended. The consumer sees all of them at once.
 func (r *SPSCRing[T]) PushBatch(values []T) int {
 	if invariant.Enabled {
 		r.producer.enter("PushBatch", "producer")
@@ -126,8 +126,8 @@ func (r *SPSCRing[T]) Pop() (v T, ok bool) {
 	return v, true
 }
 
-// Drain removes up to len(dst) of the oldest values into dst and returns how
-// many there were.
+// Drain moves up to len(dst) of the oldest values into dst and returns how many
+// it moved.
 func (r *SPSCRing[T]) Drain(dst []T) int {
 	if invariant.Enabled {
 		r.consumer.enter("Drain", "consumer")
@@ -154,7 +154,7 @@ func (r *SPSCRing[T]) Drain(dst []T) int {
 }
 
 // Len returns how many values are in the ring. It is for the producer and the
-// consumer; to any other goroutine the answer is out of date.
+// consumer; for any other goroutine the answer is out of date.
 func (r *SPSCRing[T]) Len() int {
 	head := r.head.Load()
 	return int(r.tail.Load() - head)

@@ -13,12 +13,12 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// soaking asks for the long versions of the tests.
+// soaking selects the long versions of the tests.
 var soaking = os.Getenv("ISOBAR_SOAK") != ""
 
-// budgets returns when each of the variants has to end that share a time budget:
-// of d in all when soaking with the checks of a race or debug build, which take
-// too long to count on; otherwise none, until is zero and the test ends by a count.
+// budgets shares out a time budget of d among the variants: until returns when the next one must end. This applies
+// when soaking with the checks of a race or debug build, which are too slow to run by count. Otherwise until returns
+// zero and the test ends by count.
 func budgets(d time.Duration) (until func() time.Time) {
 	if !soaking || !invariant.Enabled {
 		return func() time.Time { return time.Time{} }
@@ -28,8 +28,8 @@ func budgets(d time.Duration) (until func() time.Time) {
 
 func over(until time.Time) bool { return !until.IsZero() && time.Now().After(until) }
 
-// stressOps returns how many values a stress test moves in all: 10^9 when
-// soaking, or what ISOBAR_SOAK_OPS says.
+// stressOps returns how many values a stress test moves in total: 10^9 when soaking, or the number in
+// ISOBAR_SOAK_OPS.
 func stressOps(t *testing.T) int {
 	if s := os.Getenv("ISOBAR_SOAK_OPS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -47,12 +47,12 @@ func stressOps(t *testing.T) int {
 	return 2_000_000
 }
 
-// maxBacklog bounds what producers of an unbounded queue let pile up.
+// maxBacklog bounds the backlog that producers of an unbounded queue build up.
 const maxBacklog = 1 << 16
 
-// TestNothingLostNothingTwice moves values through each kind of queue with
-// producers and a consumer that stall at random, and checks that each value came exactly once and each
-// producer's in order. A value is producer<<40 | sequence.
+// TestNothingLostNothingTwice moves values through each kind of queue, with producers and a consumer that stall at
+// random. It checks that each value arrives exactly once and each producer's values in order. A value is producer<<40
+// | sequence.
 func TestNothingLostNothingTwice(t *testing.T) {
 	total, until := stressOps(t), budgets(6*time.Minute)
 	forEach(t, func(t *testing.T, v variant) {
@@ -114,8 +114,8 @@ func move(t *testing.T, q fifo, producers, each int) {
 		for _, v := range buf[:n] {
 			p := v >> 40
 			if p >= uint64(producers) || v&(1<<40-1) != next[p] {
-				t.Errorf("value %d of producer %d, want its value %d", v&(1<<40-1), p, next[min(p, uint64(producers-1))])
-				os.Exit(1) // producers would wait for ever
+				t.Errorf("value %d of producer %d, want %d", v&(1<<40-1), p, next[min(p, uint64(producers-1))])
+				os.Exit(1) // producers would wait forever
 			}
 			next[p]++
 		}
@@ -128,7 +128,7 @@ func move(t *testing.T, q fifo, producers, each int) {
 	}
 }
 
-// send pushes the values singly or at once, and stalls now and then.
+// send pushes the values one by one or as a batch, and sometimes stalls.
 func send(q fifo, values []uint64, rng *rand.Rand) {
 	for len(values) > 0 {
 		n := 0

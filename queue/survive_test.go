@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/gctest"
 )
 
-// TestValuesSurviveCollections holds values with pointers in each kind of
+// TestValuesSurviveCollections keeps values with pointers in each kind of
 // queue, in slots of every age.
 func TestValuesSurviveCollections(t *testing.T) {
 	type queue interface {
