@@ -24,7 +24,7 @@ type submitting interface {
 }
 
 // ways are the ways into a loop: through each ingress, and through a producer
-// for each goroutine.
+// per goroutine.
 var ways = []struct {
 	name string
 	make func() ingress
@@ -50,7 +50,8 @@ type tally struct{ n atomic.Int64 }
 
 func (t *tally) Run() { t.n.Add(1) }
 
-// plain is a tally that only the loop touches, but for every window-th value.
+// plain is a tally that only the loop touches, except for every window-th
+// value.
 type plain struct {
 	_    cpu.CacheLinePad
 	n    int64
@@ -80,11 +81,11 @@ func startLoop(tb testing.TB, l *Loop) {
 	})
 }
 
-// window is about how many tasks wait at most.
+// window is about the largest number of waiting tasks.
 const window = 8192
 
-// pace lets the others go on while too many tasks wait. It is called every 256
-// tasks of a producer; given is shared by all producers.
+// pace yields while too many tasks wait. It is called every 256 tasks of a
+// producer; all producers share given.
 func pace(given, seen *atomic.Int64) {
 	for given.Add(256)-seen.Load() > window {
 		given.Add(-256)
@@ -92,8 +93,8 @@ func pace(given, seen *atomic.Int64) {
 	}
 }
 
-// submitAll submits n tasks from some producers and returns when all are on
-// their way. kind is task, func, or batch64.
+// submitAll submits n tasks from the given number of producers and returns when
+// all are on their way. kind is task, func, or batch64.
 func submitAll(tb testing.TB, l *Loop, to func(*Loop) submitting, kind string, producers, n int) {
 	var given, seen atomic.Int64
 	p := &plain{seen: &seen}
@@ -136,8 +137,8 @@ func submitAll(tb testing.TB, l *Loop, to func(*Loop) submitting, kind string, p
 	wg.Wait()
 }
 
-// BenchmarkSubmit is Submit and run, per task, by ingress, or with a handle for
-// each producer, and by producers.
+// BenchmarkSubmit measures Submit and run, per task, by ingress (or with a
+// handle per producer) and by number of producers.
 func BenchmarkSubmit(b *testing.B) {
 	for _, way := range ways {
 		for _, producers := range []int{1, 2, 8} {
@@ -161,7 +162,7 @@ type ping struct{ reply chan struct{} }
 
 func (p *ping) Run() { p.reply <- struct{}{} }
 
-// BenchmarkRoundTrip is Submit to run to reply, one at a time.
+// BenchmarkRoundTrip measures Submit to run to reply, one at a time.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, in := range ingresses {
 		b.Run("ingress="+in.name, func(b *testing.B) {

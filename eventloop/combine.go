@@ -6,7 +6,7 @@ import (
 )
 
 // All returns a promise of all values, in the order of the promises. It is
-// rejected when the first of them is. All promises must belong to l.
+// rejected as soon as one of them is. All promises must belong to l.
 func All[T any](l *Loop, promises ...*Promise[T]) *Promise[[]T] {
 	d, resolve, reject := NewPromise[[]T](l)
 	values, left := make([]T, len(promises)), len(promises)
@@ -51,8 +51,8 @@ func AllSettled[T any](l *Loop, promises ...*Promise[T]) *Promise[[]Settled[T]] 
 	return d
 }
 
-// Race returns a promise with the outcome of the promise that settles first. It
-// stays pending if there are none.
+// Race returns a promise that takes the outcome of the first promise to settle.
+// With no promises it stays pending.
 func Race[T any](l *Loop, promises ...*Promise[T]) *Promise[T] {
 	d, resolve, reject := NewPromise[T](l)
 	for _, p := range promises {
@@ -62,7 +62,7 @@ func Race[T any](l *Loop, promises ...*Promise[T]) *Promise[T] {
 	return d
 }
 
-// Any returns a promise of the value of the promise that is fulfilled first. If
+// Any returns a promise of the value of the first promise to be fulfilled. If
 // none is, the reason wraps ErrNoPromise and all reasons, in order.
 func Any[T any](l *Loop, promises ...*Promise[T]) *Promise[T] {
 	d, resolve, reject := NewPromise[T](l)

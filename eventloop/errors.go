@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// The errors that callers may want to tell apart; what is returned wraps them.
+// Errors that callers may want to tell apart; returned errors wrap them.
 var (
 	ErrClosed    = errors.New("the loop is closed; make a new one")
 	ErrProducer  = errors.New("the producer is closed; get another one from Loop.Producer")
 	ErrRunning   = errors.New("the loop is running on another goroutine; run it once at a time")
-	ErrReentrant = errors.New("called on the loop, which would wait for itself; call it from another goroutine")
-	ErrFull      = errors.New("as many tasks as Config.Limit are waiting; retry later or use SubmitWait")
+	ErrReentrant = errors.New("called on the loop, which would deadlock; call it from another goroutine")
+	ErrFull      = errors.New("Config.Limit tasks are waiting; retry later or use SubmitWait")
 	ErrNilTask   = errors.New("the task is nil; pass a function or a Task")
 	ErrInterval  = errors.New("the interval is not positive; use After for a single run")
 	ErrConfig    = errors.New("a bound is negative; use 0 for none")
@@ -19,13 +19,13 @@ var (
 	ErrOtherLoop = errors.New("the promise belongs to another loop; hand its value over with Submit")
 	ErrNilReason = errors.New("rejected with a nil error; give a reason")
 	ErrNoPromise = errors.New("none of the promises was fulfilled")
-	ErrSettled   = errors.New("the promise was resolved or rejected before; only the first call counts")
+	ErrSettled   = errors.New("the promise was already resolved or rejected; only the first call counts")
 	ErrGoexit    = errors.New("runtime.Goexit was called on the loop; return instead")
 )
 
-// A PanicError is a panic that became the reason of a rejection.
+// A PanicError is a panic that became a rejection's reason.
 type PanicError struct {
-	Value any    // what was passed to panic
+	Value any    // the value passed to panic
 	Stack []byte // of the panic
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/isobar-go/isobar/eventloop"
 )
 
-// An echoServer sends every line back to who sent it. All of it belongs to the
-// loop, so it needs no lock.
+// An echoServer sends every line back to its sender. The loop owns all of it,
+// so it needs no lock.
 type echoServer struct {
 	loop   *eventloop.Loop
 	listen int // the listener's descriptor
@@ -25,21 +25,21 @@ type echoServer struct {
 	open   map[*echoConn]bool
 }
 
-// An echoConn is a connection: descriptors are non-blocking, so a read takes
-// what is there and a write what there is room for.
+// An echoConn is a connection. Descriptors are non-blocking: a read takes what
+// has arrived, and a write what fits.
 type echoConn struct {
 	server *echoServer
 	fd     int
 	reg    *eventloop.Registration
 	wants  eventloop.Interest
 	in     []byte // the beginning of a line
-	out    []byte // lines that were not sent yet
-	ended  bool   // the client sends no more; it may still read
+	out    []byte // lines not yet sent
+	ended  bool   // the client sends no more, but may still read
 }
 
 const (
 	maxLine = 64 << 10  // a longer one ends the connection
-	maxOut  = 256 << 10 // with more to send, nothing is read
+	maxOut  = 256 << 10 // with more to send, the server stops reading
 )
 
 func serveEcho(loop *eventloop.Loop, listen int) (s *echoServer, err error) {
@@ -51,7 +51,7 @@ func serveEcho(loop *eventloop.Loop, listen int) (s *echoServer, err error) {
 func (s *echoServer) connect(eventloop.Readiness) {
 	fd, _, err := unix.Accept(s.listen)
 	if err != nil {
-		return // the client has gone again, or the next call will succeed
+		return // the client has gone, or the next call will succeed
 	}
 	unix.CloseOnExec(fd)
 	c := &echoConn{server: s, fd: fd, wants: eventloop.Read}
@@ -101,7 +101,7 @@ func (c *echoConn) read(is eventloop.Readiness) error {
 		return nil
 	case err != nil:
 		return err
-	case n == 0: // what is left is a line, too
+	case n == 0: // the rest is a line too
 		c.ended = true
 		c.out = append(c.out, c.in...)
 		c.in = nil
@@ -112,7 +112,7 @@ func (c *echoConn) read(is eventloop.Readiness) error {
 	c.out = append(c.out, c.in[:end]...)
 	c.in = append(c.in[:0], c.in[end:]...)
 	if len(c.in) > maxLine {
-		return errors.New("the line is too long")
+		return errors.New("line too long")
 	}
 	return nil
 }
@@ -145,8 +145,8 @@ func (s *echoServer) close() {
 	}
 }
 
-// talk is one client. The second line goes out in two parts, and the last one has no
-// end but that of the connection, of which this client closes its half.
+// talk is one client. It sends the second line in two parts, and ends the last
+// line only by closing its half of the connection.
 func talk(address string, id int) (string, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -165,7 +165,7 @@ func talk(address string, id int) (string, error) {
 	return string(echo) + string(rest), err
 }
 
-// A server that echoes lines, and clients that check it.
+// Example_echo runs a server that echoes lines, and clients that check it.
 func Example_echo() {
 	loop, err := eventloop.New(eventloop.Config{})
 	if err != nil {

@@ -21,7 +21,7 @@ type trade struct {
 // Run is called on the loop.
 func (t *trade) Run() { t.market.quotes[t.symbol].add(t) }
 
-// A market is owned by its loop: no lock.
+// A market is owned by its loop and needs no lock.
 type market struct{ quotes []quote }
 
 type quote struct{ trades, volume, turnover int64 }
@@ -33,9 +33,9 @@ func (q *quote) add(t *trade) {
 }
 
 // Three feeds send trades in bursts; one loop keeps the volume-weighted prices.
-// Between bursts the loop has nothing to do and says so to the GC controller,
-// which collects then rather than in the next burst. The timer stands for the
-// next session: the time until it is due is what the controller gets to know.
+// Between bursts the loop is idle and tells the GC controller, which then
+// collects instead of during the next burst. The timer stands for the next
+// session: it tells the controller how long the loop expects to be idle.
 func Example_marketFeed() {
 	gc, err := gcctl.Start(gcctl.Config{Mode: gcctl.Idle})
 	if err != nil {
@@ -77,7 +77,7 @@ func Example_marketFeed() {
 			})
 		}
 		feeds.Wait()
-		read := make(chan quote, 1) // the loop must not wait for the reader
+		read := make(chan quote, 1) // buffered: the loop must not wait for the reader
 		if err := loop.Submit(func() { read <- m.quotes[0] }); err != nil {
 			fmt.Println(err)
 		}

@@ -49,8 +49,7 @@ func (t *tick) Run() {
 	t.book.n++
 }
 
-// Producers feed one loop, which lets the collector run while it has nothing to
-// do.
+// Producers feed one loop, which lets the collector run while it is idle.
 func ExampleLoop_SubmitTask() {
 	gc, err := gcctl.Start(gcctl.Config{Mode: gcctl.Idle})
 	if err != nil {

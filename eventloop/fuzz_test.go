@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A model is what the loop should do, written down one event after another.
+// A model logs what the loop should do, event by event.
 type model struct {
 	log    []string
 	timers []modelTimer // pending, in the order they were set
@@ -159,7 +159,7 @@ func runScript(t *testing.T, script []byte, in ingress) {
 				m.log = append(m.log, "unhandled")
 			}
 		case 7:
-			l.Submit(func() {}) // the loop must see that got has been cut
+			l.Submit(func() {}) // the loop must notice that got has been cut
 			time.Sleep(time.Duration(arg) * time.Millisecond)
 			m.advance(arg)
 		}

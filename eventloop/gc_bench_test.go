@@ -11,10 +11,10 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// BenchmarkForcedGC is Submit and run with a collection every 1,000 tasks, by
-// way and producers, in ns per task: all of it, what runtime.GC took, and the
-// rest. The clock is read around runtime.GC alone. With ISOBAR_SOAK=1 it is
-// repeated beside 1 GB of live heap.
+// BenchmarkForcedGC measures Submit and run with a collection every 1,000
+// tasks, by way and producers, in ns per task: the total, the time in
+// runtime.GC, and the rest. The clock is read around runtime.GC only. With
+// ISOBAR_SOAK=1 it runs again beside 1 GB of live heap.
 func BenchmarkForcedGC(b *testing.B) {
 	heaps := []int{0}
 	if os.Getenv("ISOBAR_SOAK") != "" {
@@ -52,7 +52,7 @@ func BenchmarkForcedGC(b *testing.B) {
 	}
 }
 
-// A collector collects before some of the tasks of one producer, which owns it.
+// A collector collects before some tasks of one producer, which owns it.
 type collector struct {
 	submitting
 	every, n int
@@ -69,8 +69,8 @@ func (c *collector) SubmitTask(t Task) error {
 	return c.submitting.SubmitTask(t)
 }
 
-// BenchmarkSubmitTail is Submit alone under a collection every 1,000 tasks, by
-// way and producers, with at most window tasks waiting; it reports its percentiles.
+// BenchmarkSubmitTail reports percentiles of Submit alone with a collection
+// every 1,000 tasks, by way and producers, with at most window tasks waiting.
 func BenchmarkSubmitTail(b *testing.B) {
 	for _, way := range ways {
 		for _, producers := range []int{1, 2, 8} {

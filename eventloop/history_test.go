@@ -13,15 +13,16 @@ import (
 // all goroutines share.
 type attempt struct {
 	call, ret int64
-	lane      int // submissions over the same lane have an order
+	lane      int // submissions on the same lane are ordered
 	accepted  bool
-	ran       int64 // which task of all it was, from 1; 0 if it did not run
+	ran       int64 // its position among all tasks that ran, from 1; 0 if it did not run
 }
 
-// explain tells why a history cannot be that of a queue that is closed once:
-// every task that was accepted runs once, those of a lane in an order in which
-// they can have been submitted, and there is an instant during Shutdown that
-// no refusal ends before and no acceptance begins after. It returns "" if it can.
+// explain says why a history cannot be that of a queue that is closed once, or
+// returns "" if it can. Every accepted task runs once; tasks of a lane run in
+// an order in which they can have been submitted; and some instant during
+// Shutdown lies before the end of every refusal and after the start of every
+// acceptance.
 func explain(history []attempt, shutdown attempt) string {
 	firstRefusal, lastAccept := shutdown.ret, shutdown.call
 	byLane := map[int][]attempt{}
@@ -41,7 +42,7 @@ func explain(history []attempt, shutdown attempt) string {
 	}
 	for _, events := range byLane {
 		slices.SortFunc(events, func(a, b attempt) int { return int(a.ran - b.ran) })
-		begun := int64(0) // the last call among those that ran before
+		begun := int64(0) // the latest call among those that ran before
 		for _, e := range events {
 			if e.ret < begun {
 				return "run after one that was submitted after it had returned"
@@ -93,9 +94,9 @@ func record(t *testing.T, make func() submitter, to func(submitter, int) func(f 
 	return all, down
 }
 
-// TestSubmitAndShutdownAreLinearizable checks what happened in many rounds, by
-// way into the loop; and that the check finds what a loop does wrong that
-// first asks whether it is open.
+// TestSubmitAndShutdownAreLinearizable checks many rounds for each way into the
+// loop. It also checks that explain finds the fault of a loop that first asks
+// whether it is open.
 func TestSubmitAndShutdownAreLinearizable(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -123,7 +124,7 @@ func TestSubmitAndShutdownAreLinearizable(t *testing.T) {
 				}
 			}
 			if t.Logf("%d of %d rounds", both, rounds); both < rounds/10 {
-				t.Errorf("Shutdown fell among submissions in %d of %d rounds", both, rounds)
+				t.Errorf("Shutdown overlapped submissions in %d of %d rounds", both, rounds)
 			}
 		})
 	}
@@ -133,7 +134,7 @@ func TestSubmitAndShutdownAreLinearizable(t *testing.T) {
 				func() submitter {
 					l := &checkFirst{in: newIngress(), done: newSignal()}
 					var held atomic.Bool
-					l.pause = func() { // one submission stays between the two until the loop has ended
+					l.pause = func() { // one submission waits between the two steps until the loop has ended
 						if held.CompareAndSwap(false, true) {
 							<-l.done
 						}

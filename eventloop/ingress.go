@@ -2,15 +2,15 @@ package eventloop
 
 import "github.com/isobar-go/isobar/queue"
 
-// An ingress is a queue from the producers to the loop. It loses nothing, and
-// keeps the order of each producer. It decides in one step whether a task comes
-// before Close, and its place.
+// An ingress is a queue from the producers to the loop. It loses nothing and
+// keeps each producer's order. One step decides a task's place and whether it
+// comes before Close.
 type ingress interface {
-	Push(t Task) bool          // by any goroutine; false after Close
-	PushBatch(ts []Task) int   // by any goroutine: all, or none after Close; keeps none of ts
-	Close() (accepted uint64)  // by any goroutine, any number of times; how many tasks came before
-	Pushed() (accepted uint64) // by any goroutine; how many tasks have come
-	Drain(dst []Task) int      // by the loop; 0 if nothing is there, or not yet
+	Push(t Task) bool          // any goroutine; false after Close
+	PushBatch(ts []Task) int   // any goroutine: all, or none after Close; does not keep ts
+	Close() (accepted uint64)  // any goroutine, any number of times; how many tasks came before
+	Pushed() (accepted uint64) // any goroutine; how many tasks have come
+	Drain(dst []Task) int      // the loop only; 0 if nothing is there yet
 }
 
 // newIngress returns the lock-free queue. docs/adr/0005-ingress.md compares it

@@ -7,42 +7,43 @@ import (
 	"sync/atomic"
 )
 
-// The errors of descriptors; what is returned wraps them.
+// Errors of descriptors; returned errors wrap them.
 var (
-	ErrFD           = errors.New("the descriptor is not open, or was closed while it was registered; unregister it before it is closed")
-	ErrFDKind       = errors.New("the kernel does not tell when such a descriptor is ready, as for a regular file; read or write it on another goroutine")
-	ErrRegistered   = errors.New("the descriptor is registered with this loop already; use Modify")
+	ErrFD           = errors.New("the descriptor is not open, or was closed while it was registered; call Unregister before closing it")
+	ErrFDKind       = errors.New("the kernel does not report readiness for this kind of descriptor, such as a regular file; read or write it on another goroutine")
+	ErrRegistered   = errors.New("the descriptor is already registered with this loop; use Modify")
 	ErrUnregistered = errors.New("the registration has ended; register the descriptor again")
 	ErrInterest     = errors.New("the interest has unknown bits; combine Read, Write and Edge")
 )
 
-// Interest is what a registration wants to be told.
+// Interest is the set of events a registration waits for.
 type Interest uint8
 
 const (
-	Read  Interest = 1 << iota // that there is something to read
-	Write                      // that there is room to write
-	Edge                       // each of these once when it becomes so, instead of in each turn for as long as it is so
+	Read  Interest = 1 << iota // there is something to read
+	Write                      // there is room to write
+	Edge                       // report each of these once when it starts to hold, instead of in every turn while it holds
 )
 
-// Readiness is what a callback is told: what the interest asks for, and failures.
+// Readiness is what a callback receives: the events in its interest, and
+// failures.
 type Readiness uint8
 
 const (
 	Readable Readiness = 1 << iota // a read will not block; it may find the end or an error
 	Writable                       // a write will not block; it may find an error
 	HangUp                         // the peer will send no more, or the connection has ended both ways
-	Failed                         // there is an error, which the next read or write returns
+	Failed                         // there is an error, which the next read or write will return
 )
 
-// A Registration is a descriptor for whose readiness a callback waits. It is
-// made by [Loop.Register].
+// A Registration ties a descriptor to a callback for its readiness. Make one
+// with [Loop.Register].
 type Registration struct {
 	// Constant.
 	loop *Loop
 	run  func(Readiness)
 	fd   int32
-	gen  uint32 // tells registrations of one number apart; never 0
+	gen  uint32 // distinguishes registrations with the same number; never 0
 
 	interest atomic.Uint32 // publishes the Interest to the loop; stored under descriptors.mu
 }
@@ -52,26 +53,25 @@ type descriptors struct {
 	poller atomic.Pointer[poller] // publishes the poller, from the first Register until the loop has ended
 	count  atomic.Int64           // publishes how many are registered
 
-	mu     sync.Mutex // guards what follows, and all changes of the poller's table and kernel
-	closed bool       // there will be no further registration
+	mu     sync.Mutex // guards the fields below, and all changes of the poller's table and kernel
+	closed bool       // no further registrations
 	gen    uint32     // of the last registration
 }
 
-// Register calls f on the loop when fd is ready for what the interest says, until
-// the registration is ended by Unregister or with the loop. Without Read and
-// Write f hears of failures alone, which are told in any case; as long as one
-// lasts, in each turn, unless Edge is set. Read or write until EAGAIN where
-// Edge is set, because the next call comes only when there is more.
+// Register calls f on the loop when fd is ready as interest requests, until
+// Unregister or the end of the loop. Failures are always reported; without Read
+// and Write f gets nothing else. A condition is reported in every turn while it
+// lasts, or once if Edge is set. With Edge, read or write until EAGAIN, because
+// the next call comes only when there is more.
 //
-// The descriptor should be non-blocking, stays the caller's, and is to be
-// closed after Unregister. A callback is for the loop what a task is. Callbacks
-// do not count for Shutdown: whatever is registered when the last task has run
-// is dropped.
+// The descriptor should be non-blocking. It stays the caller's, to be closed
+// after Unregister. A callback runs like a task, but Shutdown does not wait for
+// callbacks: registrations that remain after the last task are dropped.
 //
-// Register may be called by any goroutine. It fails with ErrNilTask,
-// ErrInterest, ErrFD, ErrFDKind, ErrRegistered, with ErrClosed after Shutdown
-// or Close, with errors.ErrUnsupported where there is neither epoll nor kqueue, or
-// with an error of the system.
+// Any goroutine may call Register. It fails with ErrNilTask, ErrInterest,
+// ErrFD, ErrFDKind, ErrRegistered, ErrClosed after Shutdown or Close,
+// errors.ErrUnsupported if the system has neither epoll nor kqueue, or an error
+// of the system.
 func (l *Loop) Register(fd int, interest Interest, f func(Readiness)) (*Registration, error) {
 	switch {
 	case f == nil:
@@ -107,7 +107,7 @@ func (d *descriptors) add(l *Loop, r *Registration, interest Interest) error {
 	}
 	slot := p.table.slot(r.fd)
 	if old := slot.Load(); old != nil {
-		// Still there, or was it closed without Unregister? The kernel knows.
+		// Is it still open, or was it closed without Unregister? The kernel knows.
 		if p.kernel.modify(old.fd, old.gen, Interest(old.interest.Load())) == nil {
 			return ErrRegistered
 		}
@@ -116,7 +116,7 @@ func (d *descriptors) add(l *Loop, r *Registration, interest Interest) error {
 	}
 	d.gen = max(d.gen+1, 1)
 	r.gen = d.gen
-	slot.Store(r) // before the kernel can tell of it
+	slot.Store(r) // before the kernel can report it
 	if err := p.kernel.add(r.fd, r.gen, interest); err != nil {
 		slot.Store(nil)
 		return err
@@ -139,16 +139,16 @@ func (d *descriptors) change(r *Registration, f func(p *poller) error) error {
 	return f(p)
 }
 
-// Modify changes the interest. What is ready already is told again. It fails
-// with ErrInterest, ErrUnregistered, ErrFD if the descriptor was closed, and with
-// ErrClosed when the loop has ended.
+// Modify changes the interest. Conditions that already hold are reported again.
+// It fails with ErrInterest, ErrUnregistered, ErrFD if the descriptor was
+// closed, or ErrClosed if the loop has ended.
 func (r *Registration) Modify(interest Interest) error {
 	if interest > Read|Write|Edge {
 		return fail("Modify", ErrInterest)
 	}
 	err := r.loop.io.change(r, func(p *poller) error {
-		// First for the loop: it may fetch what the kernel tells of at once, and
-		// would drop what nobody wants yet.
+		// Update the loop's copy first: it may fetch the kernel's events at once, and
+		// would drop those nobody wants yet.
 		old := r.interest.Swap(uint32(interest))
 		err := p.kernel.modify(r.fd, r.gen, interest)
 		if err != nil {
@@ -162,11 +162,11 @@ func (r *Registration) Modify(interest Interest) error {
 	return nil
 }
 
-// Unregister ends the registration. Called on the loop, there is no callback
-// after it; called elsewhere, one that has begun may still be in progress, and
-// a task submitted now runs after that. It fails with ErrUnregistered, with ErrClosed when the
-// loop has ended, and with ErrFD if the descriptor was closed before; then it has
-// ended all the same.
+// Unregister ends the registration. If it is called on the loop, no callback
+// follows; elsewhere, a callback that has begun may still be in progress, and a
+// task submitted now runs after it. It fails with ErrUnregistered, with
+// ErrClosed if the loop has ended, and with ErrFD if the descriptor was closed
+// before; in that case too the registration has ended.
 func (r *Registration) Unregister() error {
 	err := r.loop.io.change(r, func(p *poller) error {
 		p.table.slot(r.fd).Store(nil)
@@ -179,14 +179,14 @@ func (r *Registration) Unregister() error {
 	return nil
 }
 
-// refuse ends registering.
+// refuse ends registration.
 func (d *descriptors) refuse() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 }
 
-// release gives back what the poller has of the system. The loop has ended.
+// release frees the poller's system resources. The loop has ended.
 func (d *descriptors) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

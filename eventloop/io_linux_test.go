@@ -63,7 +63,7 @@ func TestRegisterMisuse(t *testing.T) {
 	}
 	beyond := math.MaxInt32
 	if beyond < math.MaxInt {
-		beyond++ // of an int of 64 bits
+		beyond++ // beyond a 64-bit int
 	}
 	for _, test := range []struct {
 		name string
@@ -162,7 +162,7 @@ func TestRegisterMisuse(t *testing.T) {
 	}
 }
 
-// What a callback is told, for each thing that can happen to a connection.
+// TestReadiness checks what a callback receives for each event on a connection.
 func TestReadiness(t *testing.T) {
 	write := func(fd int) { unix.Write(fd, []byte("x")) }
 	for _, test := range []struct {
@@ -195,7 +195,7 @@ func TestReadiness(t *testing.T) {
 						if err := reg.Unregister(); err != nil {
 							t.Error(err)
 						}
-						told <- is // the last: the test then closes the descriptor
+						told <- is // the last one: the test then closes the descriptor
 					})
 				})
 				if is := <-told; is != test.want {
@@ -233,8 +233,8 @@ func turnsOf(t *testing.T, l *Loop, n int) {
 	}
 }
 
-// Level: in each turn as long as there is data. Edge: once, and again with more
-// data or a new interest.
+// A level-triggered callback runs in each turn while there is data; an
+// edge-triggered one runs once, and again with more data or a new interest.
 func TestLevelAndEdge(t *testing.T) {
 	l := mustNew(t, Config{})
 	startLoop(t, l)
@@ -288,8 +288,8 @@ func TestLevelAndEdge(t *testing.T) {
 	}
 }
 
-// As TestStaleEvents, with the kernel: the number is taken by another file
-// between the fetch and the call.
+// TestNumberUsedAgain is TestStaleEvents with the real kernel: another file
+// takes the number between the fetch and the call.
 func TestNumberUsedAgain(t *testing.T) {
 	l := mustNew(t, Config{})
 	other, _ := pipe(t)
@@ -304,7 +304,7 @@ func TestNumberUsedAgain(t *testing.T) {
 		unix.Write(b, []byte("x"))
 		regs[i] = mustRegister(t, l, a, Read, func(Readiness) {
 			told++
-			for j, reg := range regs { // both are ready; whoever is first takes the other's place
+			for j, reg := range regs { // both are ready; the first one takes the other's place
 				if err := reg.Unregister(); err != nil {
 					t.Error(err)
 				}

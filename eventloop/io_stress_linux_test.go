@@ -25,7 +25,7 @@ func descriptorLimit(tb testing.TB) int {
 	return int(min(limit.Cur, 1<<20)) - 200
 }
 
-// eventfds returns n descriptors and closes them in the end.
+// eventfds returns n descriptors and closes them when the test ends.
 func eventfds(tb testing.TB, n int) []int {
 	tb.Helper()
 	fds := make([]int, n)
@@ -49,7 +49,7 @@ func signalEvent(tb testing.TB, fd int) {
 func TestManyDescriptors(t *testing.T) {
 	fds := eventfds(t, min(10_000, descriptorLimit(t)))
 	if len(fds) < 10_000 {
-		t.Logf("only %d descriptors may be open", len(fds))
+		t.Logf("limited to %d open descriptors", len(fds))
 	}
 	l := mustNew(t, Config{})
 	startLoop(t, l)
@@ -92,11 +92,11 @@ func openDescriptors(tb testing.TB) int {
 	return len(entries)
 }
 
-// However a loop ends, its poller leaves no descriptor and no goroutine.
+// However a loop ends, its poller leaves no descriptors or goroutines behind.
 func TestDescriptorsReleased(t *testing.T) {
 	r, w := pipe(t)
 	unix.Write(w, []byte("x"))
-	l := mustNew(t, Config{}) // the runtime's own descriptors come with the first one
+	l := mustNew(t, Config{}) // the first one opens the runtime's own descriptors
 	withPoller(t, l)
 	l.Close()
 	before, goroutines := openDescriptors(t), runtime.NumGoroutine()
@@ -117,7 +117,7 @@ func TestDescriptorsReleased(t *testing.T) {
 			t.Error(err)
 		}
 
-		// Released by the goroutine of Run.
+		// Released by the goroutine in Run.
 		l = mustNew(t, Config{})
 		mustRegister(t, l, r, Read, func(Readiness) { l.Close() })
 		if err := l.Run(context.Background()); err != nil {
@@ -127,7 +127,7 @@ func TestDescriptorsReleased(t *testing.T) {
 	if after := openDescriptors(t); after != before {
 		t.Errorf("%d descriptors are open, %d before", after, before)
 	}
-	for i := 0; runtime.NumGoroutine() > goroutines; i++ { // one that has ended may still be counted
+	for i := 0; runtime.NumGoroutine() > goroutines; i++ { // an ended one may still be counted
 		if i > 1_000_000 {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
 		}
@@ -135,8 +135,8 @@ func TestDescriptorsReleased(t *testing.T) {
 	}
 }
 
-// Connections come and go on several goroutines, while others submit: no byte
-// is lost, and nothing is told after Unregister on the loop.
+// Connections come and go on several goroutines while others submit. No byte is
+// lost, and no callback follows Unregister on the loop.
 func TestIOStress(t *testing.T) {
 	rounds := 2000
 	switch {
@@ -197,8 +197,8 @@ type conn struct {
 	ended bool
 }
 
-// round writes what is wanted in two parts, waits until it has been read, and
-// ends the registration in one of three ways.
+// round writes its data in two parts, waits until it has been read, and ends
+// the registration in one of three ways.
 func (c *conn) round(how int, interest Interest) {
 	a, b := sockets(c.t)
 	defer unix.Close(b)
@@ -213,14 +213,14 @@ func (c *conn) round(how int, interest Interest) {
 		}
 	}
 	switch how % 3 {
-	case 0: // on the loop, with something left to tell of
+	case 0: // on the loop, with an event still to report
 		unix.Write(b, []byte("more"))
 		inLoop(c.t, c.l, func() {
 			unregister()
 			c.ended = true
 		})
 		unix.Close(a)
-	case 1: // elsewhere; a callback that has begun is done before the task
+	case 1: // elsewhere; a callback that has begun finishes before the task
 		unregister()
 		inLoop(c.t, c.l, func() { c.ended = true })
 		unix.Close(a)
@@ -254,7 +254,7 @@ func (c *conn) read(fd int) {
 }
 
 // atRest runs a loop with descriptors that are never ready and timers that are
-// due later. It calls counted with the number of each when they are there.
+// due later. It calls counted with the number of each once they exist.
 func atRest(tb testing.TB, fds []int, timers int, counted func(n int)) *Loop {
 	tb.Helper()
 	l := mustNew(tb, Config{})
@@ -279,15 +279,15 @@ func atRest(tb testing.TB, fds []int, timers int, counted func(n int)) *Loop {
 func TestRest(t *testing.T) {
 	l := atRest(t, eventfds(t, min(10_000, descriptorLimit(t))), 100_000, func(int) {})
 	before := l.Stats()
-	time.Sleep(50 * time.Millisecond) // descriptors keep synctest from working
+	time.Sleep(50 * time.Millisecond) // descriptors rule out synctest
 	if after := l.Stats(); after != before {
 		t.Errorf("at rest, %+v became %+v", before, after)
 	}
 }
 
-// BenchmarkRest is an idle second of a loop with 10,000 descriptors and 100,000
-// timers. It reports the CPU time of the process in it beside that without the
-// loop, and the heap that a descriptor and a timer take.
+// BenchmarkRest measures an idle second of a loop with 10,000 descriptors and
+// 100,000 timers. It reports the CPU time of the process with and without the
+// loop, and the heap per descriptor and per timer.
 func BenchmarkRest(b *testing.B) {
 	cpuTime := func() time.Duration {
 		var u unix.Rusage
@@ -308,7 +308,7 @@ func BenchmarkRest(b *testing.B) {
 	without := cpuTime() - start
 	fds := eventfds(b, 10_000)
 	last := heap()
-	var bytes []float64 // of each descriptor, of each timer
+	var bytes []float64 // per descriptor, per timer
 	l := atRest(b, fds, 100_000, func(n int) {
 		now := heap()
 		bytes = append(bytes, float64(now-last)/float64(n))
@@ -319,7 +319,7 @@ func BenchmarkRest(b *testing.B) {
 	for b.Loop() {
 		time.Sleep(time.Second)
 	}
-	b.ReportMetric(bytes[0], "B/descriptor") // after the loop, which forgets what was reported before
+	b.ReportMetric(bytes[0], "B/descriptor") // after the loop, which discards earlier metrics
 	b.ReportMetric(bytes[1], "B/timer")
 	b.ReportMetric(float64(cpuTime()-start)/float64(b.N)/1e3, "cpu-µs/op")
 	b.ReportMetric(float64(without)/1e3, "cpu-µs-without")

@@ -2,8 +2,8 @@ package eventloop
 
 import "sync"
 
-// A locked is the simplest ingress there is, a slice under a mutex: what the
-// tests hold the queue of the library against.
+// A locked is the simplest ingress, a slice under a mutex. The tests compare
+// the library's queue with it.
 type locked struct {
 	mu       sync.Mutex // guards everything below
 	tasks    []Task

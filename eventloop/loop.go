@@ -13,47 +13,47 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A Task is something to run. Its method is called once for each submission;
-// a Task may be submitted again, also while it is queued.
+// A Task is something to run. Run is called once for each submission; a Task
+// may be submitted again, even while it is queued.
 type Task interface{ Run() }
 
-// call makes a Task of a function without allocation, because a function value
-// is a pointer. BenchmarkSubmit shows that it and a Task cost the same.
+// call makes a function a Task without allocation, because a function value is
+// a pointer. BenchmarkSubmit shows that it costs the same as a Task.
 type call func()
 
 func (f call) Run() { f() }
 
 // Config configures a loop. The zero value is ready to use.
 type Config struct {
-	// Limit is how many tasks may wait to be started. Beyond it Submit returns
-	// ErrFull and SubmitWait waits. 0 means no limit. Timers, microtasks and
-	// the reactions of promises do not count.
+	// Limit is how many tasks may wait to start. Beyond it Submit returns ErrFull
+	// and SubmitWait waits. 0 means no limit. Timers, microtasks and promise
+	// reactions do not count.
 	Limit int
 
-	// Idle is called on the loop before it goes to sleep, with the time until
-	// the next timer is due, 0 if there is none. Its result is not used. It is
-	// made for the method Idle of a gcctl.Controller.
+	// Idle is called on the loop before it sleeps, with the time until the next
+	// timer is due, or 0 if there is none. Its result is ignored; the signature
+	// fits the method Idle of a gcctl.Controller.
 	Idle func(expect time.Duration) bool
 
-	// Latency gets the time from the submission of each task to its start. It
-	// costs two clock readings a task.
+	// Latency records the time from each task's submission to its start. It costs
+	// two clock readings a task.
 	Latency *latency.Recorder
 
-	// OnPanic is called on the loop with what a task, timer or microtask
-	// panicked with and its stack; with ErrGoexit if it called runtime.Goexit.
-	// Nil means an error of slog.Default.
+	// OnPanic is called on the loop with the panic value of a task, timer or
+	// microtask and its stack, or with ErrGoexit if it called runtime.Goexit. Nil
+	// logs an error to slog.Default.
 	OnPanic func(value any, stack []byte)
 
-	// OnUnhandled is called on the loop with the reason of a rejected promise
-	// that had no reaction when the microtasks were done. Nil means an error
-	// of slog.Default.
+	// OnUnhandled is called on the loop with the reason of a rejected promise that
+	// still has no reaction when the microtasks are done. Nil logs an error to
+	// slog.Default.
 	OnUnhandled func(reason error)
 }
 
-// A Loop runs tasks one after another. It is made by [New] and must not be
-// copied.
+// A Loop runs tasks one after another. Make one with [New]; the zero value is
+// not usable, and a Loop must not be copied.
 type Loop struct {
-	// Set by New and constant since.
+	// Set by New and constant afterwards.
 	config Config
 	in     ingress
 	start  time.Time
@@ -64,11 +64,11 @@ type Loop struct {
 	room   room
 	io     descriptors
 
-	// What a submission or a turn reads, and only sleeping, closing and new
-	// producers write.
+	// Read by submissions and turns; written only by sleeping, closing and new
+	// producers.
 
 	_       cpu.CacheLinePad
-	leaving atomic.Int32            // how many of the lanes are closed by their producer. Changed by the holder of mu
+	leaving atomic.Int32            // how many lanes their producers have closed. Changed by the holder of mu
 	lanes   atomic.Pointer[laneSet] // publishes the producers' lanes; nil if there never was one. Replaced by the holder of mu
 	parked  atomic.Uint64           // asleep, and the number of sleeps. Stored by the loop; asleep is cleared by whoever then sends the token, or by the loop
 	signals atomic.Uint32           // publishes requests to the loop: the bits of signal
@@ -82,13 +82,14 @@ type Loop struct {
 	closed   bool   // guarded by mu: submissions have ended
 	accepted uint64 // written once under mu before closing is signalled: how many submissions there were
 
-	// Owned by the loop's goroutine; by the holder of mu while none runs it.
+	// Owned by the loop's goroutine, or by the holder of mu while none runs the
+	// loop.
 	batch        [batchLen]Task
-	next, filled int    // batch[next:filled] is to be run
+	next, filled int    // batch[next:filled] remains to run
 	ran          uint64 // tasks started
-	published    uint64 // what of ran is published
+	published    uint64 // the part of ran that is published
 	sleeps       uint64
-	rotation     int // where gather goes on
+	rotation     int // where gather continues
 	turnCount    uint64
 	asked        bool // Config.Idle has been called since the last sleep
 	ticks, micro fifo
@@ -112,8 +113,8 @@ const (
 	dropAll                     // Close: end after the task in progress
 )
 
-// New returns a loop, which does nothing until it is run. Tasks may be
-// submitted and timers set before that.
+// New returns a loop, which does nothing until it runs. Tasks may be submitted
+// and timers set before that.
 func New(config Config) (*Loop, error) {
 	if config.Limit < 0 {
 		return nil, fail("New", ErrConfig)
@@ -144,12 +145,13 @@ func newLoop(config Config, in ingress) *Loop {
 func (l *Loop) now() int64 { return int64(time.Since(l.start)) + 1 }
 
 // Run runs the loop on the calling goroutine. It returns nil after Shutdown or
-// Close, and the cause of ctx when that ends: the task in progress is finished
-// first, everything else stays queued, and Run may be called again.
+// Close, or the cause of ctx when ctx ends: the current task finishes first,
+// everything else stays queued, and Run may be called again.
 //
 // If a task calls runtime.Goexit, which ends the goroutine and cannot be
-// prevented, the loop goes on elsewhere; Run holds the calling goroutine until
-// the loop is done, and then does not return but lets it end.
+// prevented, the loop continues on another one. Run then holds the calling
+// goroutine until the loop is done, and does not return but lets the goroutine
+// end.
 func (l *Loop) Run(ctx context.Context) (err error) {
 	if err := l.begin(); err != nil {
 		return err
@@ -186,7 +188,7 @@ func (l *Loop) begin() error {
 	return nil
 }
 
-// watch makes the end of ctx a signal, until stop is called.
+// watch turns the end of ctx into a signal, until stop is called.
 func (l *Loop) watch(ctx context.Context) (stop func()) {
 	fired := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -201,14 +203,13 @@ func (l *Loop) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// runAll runs until the loop is to stop. Only Goexit cuts it short.
+// runAll runs until the loop should stop. Only Goexit cuts it short.
 func (l *Loop) runAll() {
 	for !l.contained() {
 	}
 }
 
-// contained runs turns and reports whether they came to their end: not if
-// something panicked.
+// contained runs turns and reports whether they finished without a panic.
 func (l *Loop) contained() (end bool) {
 	defer func() {
 		if !end {
@@ -219,9 +220,9 @@ func (l *Loop) contained() (end bool) {
 	return true
 }
 
-// replace runs the loop to its end after a task has called Goexit: on fresh
-// goroutines, since this one is past saving. Its stack stays as deep as it is
-// however often that happens.
+// replace runs the loop to its end after a task has called Goexit. It uses
+// fresh goroutines, since this one cannot be saved. However often that happens,
+// its stack does not grow.
 func (l *Loop) replace() {
 	for end := false; !end; {
 		gone := make(chan struct{})
@@ -235,7 +236,7 @@ func (l *Loop) replace() {
 	}
 }
 
-// end gives the loop back and reports whether it has ended for good.
+// end gives up the loop and reports whether it has ended for good.
 func (l *Loop) end() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,7 +246,7 @@ func (l *Loop) end() bool {
 	return l.settle()
 }
 
-// settle ends an idle loop for good if it was closed and nothing is left to do.
+// settle ends an idle loop for good if it was closed and nothing remains to do.
 // The caller holds mu.
 func (l *Loop) settle() bool {
 	if l.state == idle && l.finished(l.signals.Load()) {
@@ -256,7 +257,7 @@ func (l *Loop) settle() bool {
 	return l.state == ended
 }
 
-// close ends submissions, and signals why. The caller holds mu.
+// close ends submissions and signals why. The caller holds mu.
 func (l *Loop) close(why uint32) {
 	if !l.closed {
 		l.closed = true
@@ -270,8 +271,8 @@ func (l *Loop) close(why uint32) {
 }
 
 // Shutdown ends submissions and timers, and waits until everything that was
-// submitted has run, microtasks included. It returns the cause of ctx if that
-// ends first: the loop goes on draining. It returns ErrClosed if Close ended
+// submitted has run, including microtasks. If ctx ends first it returns the
+// cause, and the loop continues to drain. It returns ErrClosed if Close ended
 // the loop instead. A loop that is not running keeps its tasks until Run or
 // Close. Called on the loop, Shutdown returns nil without waiting.
 func (l *Loop) Shutdown(ctx context.Context) error {
@@ -296,10 +297,10 @@ func (l *Loop) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the loop after the task in progress, which it waits for, unless
-// it is called on the loop. It returns how many submitted tasks had not been
-// started and will not be; timers and microtasks do not count. A second Close,
-// and one after Shutdown has finished, returns ErrClosed.
+// Close ends the loop after the current task and waits for that task, unless it
+// is called on the loop. It returns how many submitted tasks will never start,
+// not counting timers and microtasks. It returns ErrClosed if the loop was
+// closed before or Shutdown has finished.
 func (l *Loop) Close() (dropped int, err error) {
 	l.mu.Lock()
 	if l.state == ended || l.signals.Load()&dropAll != 0 {
@@ -323,9 +324,9 @@ func (l *Loop) onLoop() bool {
 	return r != 0 && r == goroutine()
 }
 
-// goroutine returns the id of the calling goroutine, which the runtime tells
-// only in the first line of a stack: "goroutine 12 [running]:". It takes about a
-// microsecond and is called only before something slow or in debug builds.
+// goroutine returns the id of the calling goroutine, which the runtime reveals
+// only in the first line of a stack: "goroutine 12 [running]:". It takes about
+// a microsecond and is called only before slow operations or in debug builds.
 func goroutine() uint64 {
 	var buf [40]byte
 	var id uint64

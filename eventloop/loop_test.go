@@ -25,7 +25,8 @@ func mustNew(tb testing.TB, c Config) *Loop {
 	return l
 }
 
-// drained runs what f submits and sets up on a fresh loop, until all of it is done.
+// drained runs what f submits and sets up on a fresh loop until everything is
+// done.
 func drained(tb testing.TB, c Config, f func(l *Loop)) *Loop {
 	tb.Helper()
 	l := mustNew(tb, c)
@@ -117,7 +118,7 @@ func TestMisuse(t *testing.T) {
 		})
 	}
 	if (Timer{}).Cancel() || (Timer{}).Missed() != 0 {
-		t.Error("the zero Timer is something")
+		t.Error("the zero Timer is pending")
 	}
 	for name, f := range map[string]func(*Loop, func()){"NextTick": (*Loop).NextTick, "QueueMicrotask": (*Loop).QueueMicrotask} {
 		func() {
@@ -312,7 +313,7 @@ func TestLimit(t *testing.T) {
 		end := make(chan error)
 		go func() { end <- l.Run(context.Background()) }()
 		synctest.Wait()
-		slices.Sort(order[3:]) // places are given in order; then it is up to the scheduler
+		slices.Sort(order[3:]) // places are granted in order; after that the scheduler decides
 		if want := []int{0, 1, 2, 3, 4, 5}; !slices.Equal(order, want) {
 			t.Errorf("ran %v, want %v", order, want)
 		}
@@ -342,7 +343,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// Waiting producers all get their turn, and never more tasks wait than may.
+// Waiting producers all get their turn, and the limit of waiting tasks holds.
 func TestLimitUnderLoad(t *testing.T) {
 	l := mustNew(t, Config{Limit: 4})
 	startLoop(t, l)
@@ -403,9 +404,9 @@ func TestIdleWakeLatencyAndStats(t *testing.T) {
 		}, OnPanic: func(any, []byte) {}})
 		startLoop(t, l)
 		synctest.Wait()
-		l.After(time.Second, func() {}) // wakes the loop: it is the first
+		l.After(time.Second, func() {}) // wakes the loop: it is the first timer
 		synctest.Wait()
-		l.After(time.Hour, func() {}) // does not
+		l.After(time.Hour, func() {}) // does not wake it
 		synctest.Wait()
 		time.Sleep(2 * time.Second)
 		l.Wake()

@@ -3,22 +3,22 @@ package eventloop
 import "sync/atomic"
 
 // A kernel is a set of descriptors whose readiness the system watches: an epoll
-// or kqueue descriptor, or the fake of the tests.
+// or kqueue descriptor, or the tests' fake.
 type kernel interface {
 	add(fd int32, gen uint32, i Interest) error
 	modify(fd int32, gen uint32, i Interest) error // an error if fd is not in the set
 	remove(fd int32) error
 
-	// fetch returns what is ready, as far as there is room, without waiting.
+	// fetch returns ready descriptors, as many as fit, without waiting.
 	fetch(dst []fdEvent) (int, error)
 
-	// watch waits, and calls ready each time that a descriptor becomes
-	// ready, until the set is closed. It may call it too often.
+	// watch waits, and calls ready each time a descriptor becomes ready, until the
+	// set is closed. Spurious calls are allowed.
 	watch(ready func())
 	close()
 }
 
-// An fdEvent says that the descriptor of a registration is ready.
+// An fdEvent reports that the descriptor of a registration is ready.
 type fdEvent struct {
 	fd  int32
 	gen uint32
@@ -32,26 +32,28 @@ const (
 
 // A poller calls the callbacks of registrations.
 //
-// The loop never waits for descriptors: it sleeps on its channel, as without
-// them. Another goroutine watches the set, and when a descriptor becomes ready
-// it stores that and wakes the loop if it is parked, as a producer does that has stored
-// a task. So the wake-up of Submit is the same with descriptors, and
-// nobody who is awake is woken. On Linux the watcher waits in the runtime's
-// own poller, which takes no thread. docs/adr/0004-io-readiness.md has the
-// alternatives and their figures.
+// The loop never waits for descriptors: it sleeps on its channel, as it does
+// without them. Another goroutine watches the set. When a descriptor becomes
+// ready, it records that and wakes the loop if it is parked, just like a
+// producer that has stored a task. So descriptors do not change the wake-up of
+// Submit, and nobody wakes a loop that is awake. On Linux the watcher waits in
+// the runtime's own poller, which takes no thread.
+// docs/adr/0004-io-readiness.md has the alternatives and their figures.
 type poller struct {
 	// Constant.
 	kernel kernel
 	gone   chan struct{} // closed when the watcher has ended
 
 	table table
-	ready atomic.Bool // publishes that there may be events. Set by the watcher before it looks whether the loop is parked, cleared by the loop before it fetches
+	// ready publishes that there may be events. The watcher sets it before it checks
+	// whether the loop is parked; the loop clears it before it fetches.
+	ready atomic.Bool
 
 	// Owned by the loop's goroutine.
 	events       [eventsLen]fdEvent
-	next, filled int    // events[next:filled] are to be told
-	again        bool   // there may be more than was fetched
-	told         uint64 // callbacks begun
+	next, filled int    // events[next:filled] remain to be delivered
+	again        bool   // there may be more events than were fetched
+	told         uint64 // callbacks started
 }
 
 func newPoller(k kernel) *poller { return &poller{kernel: k, gone: make(chan struct{})} }
@@ -66,17 +68,17 @@ func (p *poller) watch(l *Loop) {
 	})
 }
 
-// due reports whether there is something to tell, or may be.
+// due reports whether there is, or may be, something to deliver.
 func (p *poller) due() bool { return p.next < p.filled || p.again || p.ready.Load() }
 
-// ioDue reports whether there may be callbacks to call.
+// ioDue reports whether there may be callbacks to run.
 func (l *Loop) ioDue() bool {
 	p := l.io.poller.Load()
 	return p != nil && p.due()
 }
 
-// runIO calls the callbacks of what is ready. A loop that never sleeps may keep
-// the watcher from a CPU, so it looks by itself every now and then.
+// runIO runs the callbacks of ready descriptors. A loop that never sleeps may
+// keep the watcher from getting a CPU, so it also polls from time to time.
 func (l *Loop) runIO(p *poller) {
 	if !p.due() && l.turnCount%lookEvery != 0 {
 		return
@@ -109,7 +111,8 @@ func (l *Loop) runIO(p *poller) {
 	}
 }
 
-// fill fetches events. What becomes ready after ready was cleared sets it again.
+// fill fetches events. A descriptor that becomes ready after ready was cleared
+// sets it again.
 func (p *poller) fill() {
 	if p.ready.Load() {
 		p.ready.Store(false)
@@ -117,20 +120,20 @@ func (p *poller) fill() {
 	p.next, p.filled, p.again = 0, 0, false
 	n, err := p.kernel.fetch(p.events[:])
 	if err != nil {
-		panic(fail("fetch", err)) // contained, as that of a task
+		panic(fail("fetch", err)) // contained, like a task's panic
 	}
 	p.filled, p.again = n, n == len(p.events)
 }
 
-// A table finds registrations by descriptor, in pages that stay where they are:
-// the loop reads it without a lock while others register.
+// A table finds registrations by descriptor, in pages that never move: the loop
+// reads it without a lock while others register.
 type table struct {
-	dir atomic.Pointer[[]*page] // publishes the pages; stored under descriptors.mu, the slice is never written again
+	dir atomic.Pointer[[]*page] // publishes the pages; stored under descriptors.mu; a stored slice is never written again
 }
 
 const pageLen = 512
 
-// page holds registrations; an element publishes its registration, and is stored
+// page holds registrations. An element publishes its registration and is stored
 // under descriptors.mu.
 type page [pageLen]atomic.Pointer[Registration]
 

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sleeper is a way to wait that another goroutine can end. It is what
-// docs/adr/0004-io-readiness.md compares.
+// A sleeper is a way to wait that another goroutine can end.
+// docs/adr/0004-io-readiness.md compares them.
 type sleeper interface {
 	sleep()
 	wake()
 	close()
 }
 
-// parkedChannel is what the loop does.
+// parkedChannel waits the way the loop does.
 type parkedChannel struct {
 	parked atomic.Uint32
 	token  chan struct{}
@@ -28,7 +28,7 @@ type parkedChannel struct {
 
 func (s *parkedChannel) sleep() { s.parked.Store(1); <-s.token }
 func (s *parkedChannel) wake() {
-	for !s.parked.CompareAndSwap(1, 0) { // here each wake is to end a sleep
+	for !s.parked.CompareAndSwap(1, 0) { // here each wake must end a sleep
 		runtime.Gosched()
 	}
 	s.token <- struct{}{}
@@ -65,7 +65,7 @@ func (s epollSet) fetch(timeout int) bool {
 	return n > 0
 }
 
-// blockingEpoll waits in the system, on a thread of its own if locked.
+// blockingEpoll waits in the system, on its own thread if locked.
 type blockingEpoll struct {
 	epollSet
 	locked, once bool
@@ -81,8 +81,8 @@ func (s *blockingEpoll) sleep() {
 }
 func (s *blockingEpoll) close() { unix.Close(s.epfd); unix.Close(s.event) }
 
-// polledEpoll waits in the runtime's poller for the set, and is woken by the
-// eventfd or by a deadline.
+// polledEpoll waits for the set in the runtime's poller. The eventfd or a
+// deadline wakes it.
 type polledEpoll struct {
 	epollSet
 	file     *os.File
@@ -118,7 +118,7 @@ func (s *polledEpoll) wake() {
 }
 func (s *polledEpoll) close() { s.file.Close(); unix.Close(s.event) }
 
-// BenchmarkWakeup is one wake-up of a goroutine that sleeps, and its answer.
+// BenchmarkWakeup measures one wake-up of a sleeping goroutine and its answer.
 func BenchmarkWakeup(b *testing.B) {
 	for _, v := range []struct {
 		name string
@@ -150,9 +150,9 @@ func BenchmarkWakeup(b *testing.B) {
 	}
 }
 
-// BenchmarkReadiness is a byte written to a pipe, read by who waits for it, and an
-// answer by channel: the loop beside a goroutine that waits in epoll_wait, and
-// one that reads from a file of package os.
+// BenchmarkReadiness measures a byte written to a pipe, read by its waiter, and
+// answered on a channel. It compares the loop with a goroutine that waits in
+// epoll_wait, and one that reads from a file of package os.
 func BenchmarkReadiness(b *testing.B) {
 	b.Run("wait=loop", func(b *testing.B) {
 		l := mustNew(b, Config{})
@@ -217,8 +217,8 @@ func BenchmarkReadiness(b *testing.B) {
 	})
 }
 
-// BenchmarkReadinessBusy is BenchmarkReadiness of a loop that always has a task to
-// run, which takes a microsecond, so that it never sleeps. With one P the
+// BenchmarkReadinessBusy is BenchmarkReadiness for a loop that never sleeps,
+// because it always has a task, of a microsecond, to run. With one P the
 // watcher seldom gets a turn. It reports how many turns of the loop pass.
 func BenchmarkReadinessBusy(b *testing.B) {
 	for _, procs := range []int{1, 2} {
@@ -262,7 +262,8 @@ func BenchmarkReadinessBusy(b *testing.B) {
 	}
 }
 
-// pipe returns the ends of a non-blocking pipe, which are closed in the end.
+// pipe returns the ends of a non-blocking pipe, which are closed when the test
+// ends.
 func pipe(tb testing.TB) (r, w int) {
 	tb.Helper()
 	var p [2]int
@@ -273,7 +274,7 @@ func pipe(tb testing.TB) (r, w int) {
 	return p[0], p[1]
 }
 
-// withPoller makes l have a poller, with one descriptor that is never ready.
+// withPoller gives l a poller, with one descriptor that is never ready.
 func withPoller(tb testing.TB, l *Loop) {
 	tb.Helper()
 	r, _ := pipe(tb)
@@ -303,8 +304,9 @@ func BenchmarkRoundTripIO(b *testing.B) {
 	}
 }
 
-// BenchmarkDispatch is one event of as many as are ready at the same time, with
-// a callback that does nothing: level-triggered, so that they stay ready.
+// BenchmarkDispatch measures one event by the number of descriptors ready at
+// the same time, with a callback that does nothing. They are level-triggered
+// and thus stay ready.
 func BenchmarkDispatch(b *testing.B) {
 	for _, ready := range []int{1, 64, 1000} {
 		b.Run(fmt.Sprintf("ready=%d", ready), func(b *testing.B) {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kqueue is a kernel for macOS and the BSDs. A set is a queue, which the runtime's
-// poller does not take; so the watcher waits in the system, with a thread, for
-// a second queue that is told when the first becomes ready.
+// kqueue is a kernel for macOS and the BSDs. A set is a queue, which the
+// runtime's poller does not accept. So the watcher waits in the system, on a
+// thread, for a second queue that is notified when the first becomes ready.
 //
-// A descriptor in the set always has a filter for reading, which is disabled
-// if nobody wants it.
+// A descriptor in the set always has a read filter, which is disabled if nobody
+// wants it.
 type kqueue struct {
 	set, outer int
 	end        [2]int // a pipe; its writing end is closed to end the watcher
@@ -88,7 +88,7 @@ func (k *kqueue) modify(fd int32, gen uint32, i Interest) error {
 
 func (k *kqueue) remove(fd int32) error {
 	err := k.change(fd, 0, unix.EVFILT_READ, unix.EV_DELETE)
-	_ = k.change(fd, 0, unix.EVFILT_WRITE, unix.EV_DELETE) // there may be none
+	_ = k.change(fd, 0, unix.EVFILT_WRITE, unix.EV_DELETE) // it may not exist
 	return fdError("kevent", err)
 }
 

@@ -20,7 +20,7 @@ func newKernel() (kernel, error) {
 	return &epoll{Set: set}, nil
 }
 
-// event is what the kernel is told of a registration. It returns the last 64
+// event is a registration as the kernel gets it. The kernel returns the last 64
 // bits as they are.
 func event(fd int32, gen uint32, i Interest) unix.EpollEvent {
 	e := unix.EpollEvent{Fd: fd, Pad: int32(gen)}
@@ -55,8 +55,8 @@ func (k *epoll) fetch(dst []fdEvent) (int, error) {
 	return n, err
 }
 
-// readiness translates what epoll says. What ends a connection makes it readable
-// and writable too, as reads and writes return at once.
+// readiness translates epoll's events. The end of a connection makes it
+// readable and writable too, since reads and writes return at once.
 func readiness(events uint32) (is Readiness) {
 	const ends = unix.EPOLLHUP | unix.EPOLLERR
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|ends) != 0 {
@@ -74,10 +74,10 @@ func readiness(events uint32) (is Readiness) {
 	return is
 }
 
-// watch stays in one Wait, in between which the runtime would forget what it was
-// told. It is told when a descriptor becomes ready, not that it still is.
+// watch stays in one Wait, because the runtime drops notifications between two.
+// A notification says that a descriptor became ready, not that it still is.
 func (k *epoll) watch(ready func()) {
-	_ = k.Wait(func(uintptr) bool { // ends when the set is closed
+	_ = k.Wait(func(uintptr) bool { // returns when the set is closed
 		ready()
 		return false
 	})

@@ -2,5 +2,5 @@
 
 package eventloop
 
-// isOpen leaves it to Register to fail.
+// isOpen always succeeds, and Register fails instead.
 func isOpen(int) bool { return true }

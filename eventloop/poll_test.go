@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// A fakeKernel tells what the test says, of descriptors that need not exist.
+// A fakeKernel reports what the test says, for descriptors that need not exist.
 type fakeKernel struct {
 	mu     sync.Mutex
 	set    map[int32]uint32 // the generation by descriptor
 	events []fdEvent
 	err    error         // what the next fetch returns
 	edge   chan struct{} // capacity 1
-	deaf   bool          // the watcher is never told
+	deaf   bool          // the watcher is never notified
 
 	modified func(fd int32) // unless nil, called before modify returns
 }
@@ -162,8 +162,8 @@ func TestDescriptorsOfAnyNumber(t *testing.T) {
 	}
 }
 
-// An event that was fetched for one registration of a number must not reach the
-// next one. The faulty variant gives both the same generation.
+// An event fetched for one registration of a number must not reach the next
+// one. The faulty variant gives both the same generation.
 func TestStaleEvents(t *testing.T) {
 	for _, faulty := range []bool{false, true} {
 		l := mustNew(t, Config{})
@@ -186,14 +186,15 @@ func TestStaleEvents(t *testing.T) {
 		k.fire(1, 2)
 		startLoop(t, l)
 		<-told
-		inLoop(t, l, func() {}) // after all that was fetched together
+		inLoop(t, l, func() {}) // after everything that was fetched together
 		if want := map[bool]int{false: 0, true: 1}[faulty]; old != 0 || renewed != want {
 			t.Errorf("faulty %v: the registration that ended was told %d times, its successor %d times, want 0 and %d", faulty, old, renewed, want)
 		}
 	}
 }
 
-// What the kernel tells of while Modify is still in it belongs to the new interest.
+// An event that the kernel reports before Modify returns belongs to the new
+// interest.
 func TestToldBeforeModifyReturns(t *testing.T) {
 	l := mustNew(t, Config{})
 	k := fake(l)
@@ -208,7 +209,7 @@ func TestToldBeforeModifyReturns(t *testing.T) {
 		for fetched := false; !fetched; {
 			inLoop(t, l, func() {
 				k.mu.Lock()
-				fetched = len(k.events) == 0 // and what was fetched has been told
+				fetched = len(k.events) == 0 // and what was fetched has been delivered
 				k.mu.Unlock()
 			})
 		}
@@ -223,7 +224,7 @@ func TestToldBeforeModifyReturns(t *testing.T) {
 	})
 }
 
-// A loop that never sleeps, on the only CPU, looks for events by itself.
+// A loop that never sleeps, on the only CPU, polls for events itself.
 func TestBusyLoopLooksForEvents(t *testing.T) {
 	l := mustNew(t, Config{})
 	k := fake(l)
@@ -251,8 +252,8 @@ func TestBusyLoopLooksForEvents(t *testing.T) {
 	}
 }
 
-// Neither a panic, nor Goexit, nor the end of Run loses the events fetched with
-// the one in progress.
+// A panic, Goexit or the end of Run does not lose the events fetched with the
+// current one.
 func TestEventsSurvive(t *testing.T) {
 	l := mustNew(t, Config{OnPanic: func(any, []byte) {}})
 	k := fake(l)

@@ -15,7 +15,7 @@ func isOpen(fd int) bool {
 	return err == nil
 }
 
-// fdError names the errors of a descriptor.
+// fdError wraps errors of a descriptor.
 func fdError(call string, err error) error {
 	switch err {
 	case nil:

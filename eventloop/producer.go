@@ -9,31 +9,32 @@ import (
 	"github.com/isobar-go/isobar/queue"
 )
 
-// A Producer submits tasks to a loop over a lane of its own, which it shares
-// with the loop alone: for one goroutine that submits much. It is made by
-// [Loop.Producer]; at any time one goroutine may submit with it, and
-// builds with the race detector or the isobar_debug tag panic on a second one.
+// A Producer submits tasks to a loop over its own lane, for one goroutine that
+// submits much. Make one with [Loop.Producer]; it must not be copied. Only one
+// goroutine at a time may submit with it; builds with the race detector or the
+// isobar_debug tag panic on a second one.
 //
-// The tasks of a producer run in the order they were submitted; between them
-// and tasks that came another way there is no order. All that is said about
-// Submit, Shutdown and the limit holds here as well. A loop looks at the lane
-// of each open producer in each turn and serves them in rotation, so a producer
-// that is not needed any more should be closed.
+// The tasks of a producer run in the order they were submitted; they have no
+// order relative to other tasks. Everything said about Submit, Shutdown and the
+// limit holds here too. The loop checks the lane of each open producer in each
+// turn and serves lanes in rotation, so close a producer that is no longer
+// needed.
 type Producer struct {
-	_    cpu.CacheLinePad // what lies beside a Producer may be written to with each task
+	_    cpu.CacheLinePad // a Producer's neighbours in memory may be written with each task
 	loop *Loop
 	lane *queue.SPSC[Task]
-	over atomic.Bool // publishes that lane was closed by Close and not with the loop; stored under Loop.mu
+	over atomic.Bool // publishes that Close, not the end of the loop, closed lane; stored under Loop.mu
 	_    cpu.CacheLinePad
 }
 
-// A laneSet is constant.
+// A laneSet is immutable.
 type laneSet struct {
-	open    []*Producer // those whose lanes the loop looks at
-	retired uint64      // how many tasks came over lanes that are gone
+	open    []*Producer // producers whose lanes the loop checks
+	retired uint64      // how many tasks came over dropped lanes
 }
 
-// close ends submissions over the lanes and returns how many there ever were.
+// close ends submissions over the lanes and returns how many there were in
+// total.
 func (s *laneSet) close() uint64 {
 	if s == nil {
 		return 0
@@ -45,7 +46,7 @@ func (s *laneSet) close() uint64 {
 	return n
 }
 
-// pushed returns how many submissions over the lanes there were.
+// pushed returns how many submissions came over the lanes.
 func (s *laneSet) pushed() uint64 {
 	if s == nil {
 		return 0
@@ -75,8 +76,8 @@ func (l *Loop) Producer() (*Producer, error) {
 	return p, nil
 }
 
-// Submit is [Loop.Submit] over the lane of p. The error may be ErrProducer as
-// well.
+// Submit is [Loop.Submit] over the lane of p. The error may also be
+// ErrProducer.
 func (p *Producer) Submit(f func()) error {
 	if f == nil {
 		return errSubmitNil
@@ -84,8 +85,8 @@ func (p *Producer) Submit(f func()) error {
 	return p.submit(call(f))
 }
 
-// SubmitTask is [Loop.SubmitTask] over the lane of p. The error may be
-// ErrProducer as well.
+// SubmitTask is [Loop.SubmitTask] over the lane of p. The error may also be
+// ErrProducer.
 func (p *Producer) SubmitTask(t Task) error {
 	if t == nil {
 		return errSubmitNil
@@ -112,8 +113,8 @@ func (p *Producer) submit(t Task) error {
 	return nil
 }
 
-// SubmitBatch is [Loop.SubmitBatch] over the lane of p. The error may be
-// ErrProducer as well.
+// SubmitBatch is [Loop.SubmitBatch] over the lane of p. The error may also be
+// ErrProducer.
 func (p *Producer) SubmitBatch(tasks []Task) error {
 	if p.over.Load() {
 		return errProducer
@@ -125,7 +126,7 @@ func (p *Producer) SubmitBatch(tasks []Task) error {
 	return err
 }
 
-// refused is the end of a submission over a lane that is closed.
+// refused ends a submission over a closed lane.
 func (p *Producer) refused(n int) error {
 	if p.over.Load() {
 		p.loop.release(n)
@@ -134,8 +135,8 @@ func (p *Producer) refused(n int) error {
 	return p.loop.refused(n)
 }
 
-// Close ends the producer. What it submitted will run; then the loop drops the
-// lane. It may be called by any goroutine. A second Close returns ErrProducer.
+// Close ends the producer. Its submissions still run; then the loop drops the
+// lane. Any goroutine may call it. A second Close returns ErrProducer.
 func (p *Producer) Close() error {
 	l := p.loop
 	l.mu.Lock()
@@ -151,8 +152,8 @@ func (p *Producer) Close() error {
 }
 
 // gather moves tasks from the ingress and the lanes to the batch, and returns
-// how many. Each gets a share of the batch, and another if the batch is not full
-// then; where one gathering ends the next goes on.
+// how many. Each source gets a share of the batch, and another if the batch is
+// not yet full. The next gathering continues where the last one ended.
 func (l *Loop) gather(s *laneSet) int {
 	if l.leaving.Load() != 0 {
 		s = l.retire()
@@ -183,7 +184,8 @@ func (l *Loop) gather(s *laneSet) int {
 	return n
 }
 
-// retire drops the lanes that are closed and empty, and returns the others.
+// retire drops the lanes that are closed and empty, and returns the remaining
+// set.
 func (l *Loop) retire() *laneSet {
 	l.mu.Lock()
 	defer l.mu.Unlock()

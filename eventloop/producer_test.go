@@ -58,7 +58,7 @@ func TestProducerMisuse(t *testing.T) {
 	check("both closed", p.Submit(nop), ErrProducer)
 }
 
-// Of a producer that is closed everything runs, and then nothing of it is left.
+// Everything from a closed producer runs, and then its lane is gone.
 func TestProducerCloseReleasesItsLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})
@@ -89,7 +89,7 @@ func TestProducerCloseReleasesItsLane(t *testing.T) {
 	})
 }
 
-// A producer that is used while the loop is asleep wakes it once.
+// A producer that submits while the loop is asleep wakes it once.
 func TestProducerWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})

@@ -5,19 +5,19 @@ import (
 	"runtime/debug"
 )
 
-// A Promise is a value of type T, or a reason why there is none, that will be
-// known later. It settles at most once and on its loop; its reactions run as
-// microtasks, in the order they were added. Promises belong to the loop, except
-// for Await. Reactions take as many microtasks as those of JavaScript do.
+// A Promise is a value of type T that will be known later, or the reason why
+// there is none. It settles at most once and on its loop. Its reactions run as
+// microtasks, in the order they were added, and take as many microtasks as in
+// JavaScript. Promises belong to the loop, except for Await.
 type Promise[T any] struct {
 	loop      *Loop
 	state     outcome
-	handled   bool // somebody looks at a rejection
+	handled   bool // somebody handles a rejection
 	locked    bool // resolved, perhaps to the outcome of another promise
 	value     T
 	reason    error
 	reactions []func()    // what to queue when it settles
-	follows   *Promise[T] // whose outcome it will take
+	follows   *Promise[T] // the promise whose outcome it will take
 }
 
 type outcome uint8
@@ -28,12 +28,13 @@ const (
 	rejected
 )
 
-// rejection is a promise of any type that may be rejected for nobody.
+// rejection is a promise of any type that may be rejected without a handler.
 type rejection interface{ unhandledReason() error }
 
-// NewPromise returns a pending promise and the functions that settle it, which
-// belong to the loop: from elsewhere submit a call of them, or use [Go]. Only the
-// first call of either counts, as in JavaScript; the others return ErrSettled.
+// NewPromise returns a pending promise and the functions that settle it. They
+// belong to the loop: elsewhere, submit a call of them or use [Go]. As in
+// JavaScript only the first call of either counts; the others return
+// ErrSettled.
 func NewPromise[T any](l *Loop) (p *Promise[T], resolve func(T) error, reject func(error) error) {
 	p = &Promise[T]{loop: l}
 	resolve = func(v T) error {
@@ -67,9 +68,9 @@ func Rejected[T any](l *Loop, reason error) *Promise[T] {
 	return p
 }
 
-// Go runs f on a goroutine of its own and returns a promise of its result. A
-// panic of f is the reason of a rejection. The promise stays pending if the
-// loop is closed before f returns. Go may be called by any goroutine.
+// Go runs f on a new goroutine and returns a promise of its result. A panic of
+// f rejects the promise. The promise stays pending if the loop is closed before
+// f returns. Any goroutine may call Go.
 func Go[T any](l *Loop, f func() (T, error)) *Promise[T] {
 	p := &Promise[T]{loop: l}
 	go func() {
@@ -89,8 +90,8 @@ func Go[T any](l *Loop, f func() (T, error)) *Promise[T] {
 	return p
 }
 
-// protect runs f and makes a panic an error. If f calls Goexit, protect does not
-// return; its caller's deferred functions run.
+// protect runs f and turns a panic into an error. If f calls Goexit, protect
+// does not return; its caller's deferred functions run.
 func protect[T any](f func() (T, error)) (v T, err error) {
 	normal := false
 	defer func() {
@@ -136,7 +137,7 @@ func (p *Promise[T]) unhandledReason() error {
 	return p.reason
 }
 
-// tellUnhandled tells of the rejections that nobody handles.
+// tellUnhandled reports the rejections that nobody handled.
 func (l *Loop) tellUnhandled() {
 	for len(l.unhandled) > 0 {
 		reason := l.unhandled[0].unhandledReason()
@@ -167,7 +168,7 @@ func (p *Promise[T]) react(onFulfilled func(T), onRejected func(error)) {
 	}
 }
 
-// run settles p with what f returns.
+// run settles p with the result of f.
 func (p *Promise[T]) run(f func() (T, error)) {
 	settled := false
 	defer func() {
@@ -184,8 +185,9 @@ func (p *Promise[T]) run(f func() (T, error)) {
 	p.fulfil(v)
 }
 
-// adopt makes p take the outcome of q, which the function f returns. As in
-// JavaScript that takes a microtask to look at q and one when q is settled.
+// adopt makes p take the outcome of the promise that f returns. As in
+// JavaScript that takes one microtask to look at it and another when it is
+// settled.
 func (p *Promise[T]) adopt(f func() *Promise[T]) {
 	settled := false
 	defer func() {
@@ -220,8 +222,8 @@ func (p *Promise[T]) adopt(f func() *Promise[T]) {
 
 func zero[T any]() (v T) { return v }
 
-// Then returns a promise of what f makes of p's value. If p is rejected, so is
-// the promise; if f returns an error or panics, that is the reason.
+// Then returns a promise of the result of f for p's value. If p is rejected, so
+// is the promise; if f returns an error or panics, that is the reason.
 func Then[T, U any](p *Promise[T], f func(T) (U, error)) *Promise[U] {
 	d := &Promise[U]{loop: p.loop}
 	p.react(
@@ -231,8 +233,8 @@ func Then[T, U any](p *Promise[T], f func(T) (U, error)) *Promise[U] {
 	return d
 }
 
-// Chain is Then for an f that returns a promise, whose outcome is taken. If that
-// would mean waiting for itself, the reason is ErrCycle.
+// Chain is Then for an f that returns a promise, whose outcome it takes. If the
+// promise would wait for itself, the reason is ErrCycle.
 func Chain[T, U any](p *Promise[T], f func(T) *Promise[U]) *Promise[U] {
 	d := &Promise[U]{loop: p.loop}
 	p.react(
@@ -242,8 +244,8 @@ func Chain[T, U any](p *Promise[T], f func(T) *Promise[U]) *Promise[U] {
 	return d
 }
 
-// Catch returns a promise of p's value or, if p is rejected, of what f makes of
-// the reason.
+// Catch returns a promise of p's value or, if p is rejected, of the result of f
+// for the reason.
 func (p *Promise[T]) Catch(f func(reason error) (T, error)) *Promise[T] {
 	d := &Promise[T]{loop: p.loop}
 	p.react(
@@ -254,7 +256,7 @@ func (p *Promise[T]) Catch(f func(reason error) (T, error)) *Promise[T] {
 }
 
 // Finally returns a promise with p's outcome, which settles after f has run. If
-// f panics, that is the reason of a rejection.
+// f panics, that becomes the reason for rejection.
 func (p *Promise[T]) Finally(f func()) *Promise[T] {
 	d := &Promise[T]{loop: p.loop}
 	after := func(result func(struct{}) (T, error)) {
@@ -270,8 +272,8 @@ func (p *Promise[T]) Finally(f func()) *Promise[T] {
 	return d
 }
 
-// Await waits on another goroutine until p settles, and returns its outcome. The
-// error is the reason of a rejection, the cause of ctx if that ends first,
+// Await waits on another goroutine until p settles, and returns its outcome.
+// The error is the reason for rejection, the cause of ctx if that ends first,
 // ErrClosed if the loop ends with p pending, or ErrReentrant on the loop.
 func (p *Promise[T]) Await(ctx context.Context) (T, error) {
 	l := p.loop
@@ -287,7 +289,7 @@ func (p *Promise[T]) Await(ctx context.Context) (T, error) {
 			func(r error) { reason = r; close(settled) },
 		)
 	}
-	l.post(call(look)) // if the loop is closed, its end tells
+	l.post(call(look)) // if the loop is closed, done reports its end
 	select {
 	case <-settled:
 		return value, reason
@@ -295,7 +297,7 @@ func (p *Promise[T]) Await(ctx context.Context) (T, error) {
 		return zero[T](), fail("Await", context.Cause(ctx))
 	case <-l.done:
 	}
-	// The loop runs no more; what it left may be read.
+	// The loop no longer runs, so its state may be read.
 	switch p.state {
 	case fulfilled:
 		return p.value, nil

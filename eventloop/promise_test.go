@@ -11,14 +11,13 @@ import (
 	"testing/synctest"
 )
 
-// onLoop runs f as a task and returns when all that followed is done.
+// onLoop runs f as a task and returns when everything that follows from it is done.
 func onLoop(t *testing.T, c Config, f func(l *Loop)) {
 	t.Helper()
 	drained(t, c, func(l *Loop) { l.Submit(func() { f(l) }) })
 }
 
-// The expected orders are what Node.js prints for the same programs, quoted
-// beside them.
+// The expected orders are what Node.js prints for the programs quoted in the comments.
 func TestOrderIsThatOfJavaScript(t *testing.T) {
 	type env struct {
 		l   *Loop

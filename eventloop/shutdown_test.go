@@ -17,14 +17,14 @@ type submitter interface {
 	Shutdown(ctx context.Context) error
 }
 
-// checkFirst decides in two steps, as the loop of the seed study does: is it
-// open, and then a place in the queue. A task whose producer is between the
-// two is lost.
+// checkFirst decides in two steps, like the loop of the seed study: it checks
+// that it is open, then takes a place in the queue. A task whose producer is
+// between the two is lost.
 type checkFirst struct {
 	in     ingress
 	closed atomic.Bool
 	done   chan struct{}
-	pause  func() // between the two, if it is not nil
+	pause  func() // between the two steps, if not nil
 }
 
 func (l *checkFirst) Submit(f func()) error {
@@ -60,8 +60,8 @@ func (l *checkFirst) Shutdown(context.Context) error {
 	return nil
 }
 
-// delaying holds a push up when it has been counted and before the loop can
-// see its task, until held is closed. It is for one push.
+// delaying holds one push, after it has been counted and before the loop can
+// see its task, until held is closed.
 type delaying struct {
 	ingress
 	arrived, held chan struct{}
@@ -78,9 +78,9 @@ func (d *delaying) Push(t Task) bool {
 func (d *delaying) Close() uint64  { return d.pushed.Load() }
 func (d *delaying) Pushed() uint64 { return d.pushed.Load() }
 
-// lost submits a task whose producer is held up between the decision that
-// the loop is open and the queue, shuts the loop down meanwhile, and reports
-// whether the task was accepted and never run.
+// lost submits a task whose producer is held up between the decision that the
+// loop is open and the queue, shuts the loop down meanwhile, and reports
+// whether the task was accepted but never ran.
 func lost(t *testing.T, make func(ingress) submitter, in ingress) bool {
 	d := &delaying{ingress: in, arrived: newSignal(), held: newSignal()}
 	l := make(d)
@@ -114,13 +114,13 @@ func TestShutdownWaitsForAProducerOnItsWay(t *testing.T) {
 			t.Errorf("%s: an accepted task was lost", in.name)
 		}
 		if !lost(t, func(i ingress) submitter { return &checkFirst{in: i, done: newSignal()} }, in.make()) {
-			t.Errorf("%s: the test does not find the loss of a loop that checks first", in.name)
+			t.Errorf("%s: the test misses the lost task of a loop that checks first", in.name)
 		}
 	}
 }
 
-// Every task that was accepted runs, however Shutdown falls among the producers;
-// and after one refusal there is no success.
+// Every accepted task runs, however Shutdown interleaves with the producers,
+// and after one refusal no submission succeeds.
 func TestShutdownRace(t *testing.T) {
 	rounds := 400
 	if os.Getenv("ISOBAR_SOAK") != "" {
@@ -128,7 +128,7 @@ func TestShutdownRace(t *testing.T) {
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			raced := 0 // rounds in which Shutdown fell among submissions
+			raced := 0 // rounds in which Shutdown overlapped submissions
 			for round := range rounds {
 				l := newLoop(Config{}, way.make())
 				end := newError()
@@ -167,7 +167,7 @@ func TestShutdownRace(t *testing.T) {
 				}
 				wg.Wait()
 				if err := <-end; err != nil && accepted.Load() > 0 {
-					t.Fatal(err) // a loop may be closed before it is first run
+					t.Fatal(err) // a loop may be closed before it first runs
 				}
 				if accepted.Load() != ran.Load() {
 					t.Fatalf("round %d: %d accepted, %d run", round, accepted.Load(), ran.Load())
@@ -177,7 +177,7 @@ func TestShutdownRace(t *testing.T) {
 				}
 			}
 			if t.Logf("%d of %d rounds", raced, rounds); raced < rounds/2 {
-				t.Errorf("Shutdown fell among submissions in %d of %d rounds", raced, rounds)
+				t.Errorf("Shutdown overlapped submissions in %d of %d rounds", raced, rounds)
 			}
 		})
 	}

@@ -8,23 +8,23 @@ const (
 	sleepUnit = 1 << 1 // the bits above count the sleeps
 )
 
-// sleep waits for something to do. docs/models/wakeup.pml is the model of it.
+// sleep waits for something to do. docs/models/wakeup.pml models it.
 //
-// A producer stores its task and then looks whether the loop is parked; the
-// loop says that it is parked and then looks whether there are tasks. At least
-// one of the two sees the other. Whoever clears asleep in parked sends the
-// token, unless it is the loop; so there is at most one, it is sent only to a
-// loop that waits or is about to, and the loop takes it before it parks again.
+// A producer stores its task and then checks whether the loop is parked; the
+// loop announces that it is parked and then checks for tasks. At least one of
+// the two sees the other. Whoever clears asleep in parked sends the token,
+// unless it is the loop. So there is at most one token, it goes only to a loop
+// that waits or is about to, and the loop takes it before it parks again.
 //
-// It neither spins nor yields before. A yield puts the loop behind all other
-// goroutines, for whole time slices if the CPUs are busy; spinning takes the CPU
-// from the goroutine that is to submit, as BenchmarkRoundTrip shows.
+// sleep neither spins nor yields first. A yield puts the loop behind all other
+// goroutines, for whole time slices if the CPUs are busy; spinning takes the
+// CPU from the goroutine that is about to submit, as BenchmarkRoundTrip shows.
 func (l *Loop) sleep() {
 	if l.ioDue() {
 		return
 	}
 	if l.config.Idle != nil && !l.asked {
-		l.asked = true // also if Idle panics
+		l.asked = true // even if Idle panics
 		expect := int64(0)
 		if due, ok := l.timers.next(); ok {
 			expect = max(1, due-l.now())
@@ -38,7 +38,7 @@ func (l *Loop) sleep() {
 		return
 	}
 	var due int64
-	timed := l.timers.live.Load() != 0 // whoever adds the first one after this sees that the loop is parked
+	timed := l.timers.live.Load() != 0 // whoever adds the first timer after this sees that the loop is parked
 	if timed {
 		due, timed = l.timers.next()
 	}
@@ -71,7 +71,7 @@ func (l *Loop) sleep() {
 	}
 }
 
-// stay ends the state parked before a wait, which does not count then; if a
+// stay cancels a parked state before its wait, which then does not count. If a
 // wake-up is on its way, it takes it.
 func (l *Loop) stay() {
 	l.asked = false
@@ -83,7 +83,7 @@ func (l *Loop) stay() {
 	}
 }
 
-// unpark wakes the loop if it is parked and nobody else does.
+// unpark wakes the loop if it is parked and nobody else has woken it.
 func (l *Loop) unpark() {
 	if p := l.parked.Load(); p&asleep != 0 && l.parked.CompareAndSwap(p, p&^asleep) {
 		l.wake <- struct{}{}
@@ -96,6 +96,6 @@ func (l *Loop) signal(s uint32) {
 	l.unpark()
 }
 
-// Wake makes the loop do a turn if it is asleep, and nothing if it is awake.
-// Submissions and timers wake the loop by themselves.
+// Wake makes the loop run a turn if it is asleep; otherwise it does nothing.
+// Submissions and timers wake the loop themselves.
 func (l *Loop) Wake() { l.unpark() }

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A stamped task records how long it waited before it runs. It is used where
+// A stamped task records how long it waited before it runs. It is used if
 // Config.Latency is set.
 type stamped struct {
 	loop *Loop
 	task Task
-	at   int64 // when it was submitted, by Loop.now
+	at   int64 // time of submission, by Loop.now
 }
 
 func (s *stamped) Run() {

@@ -7,34 +7,34 @@ import (
 
 // Stats are a loop's figures since it was made.
 type Stats struct {
-	Queued  uint64        // tasks submitted and not started
+	Queued  uint64        // tasks submitted but not started
 	Tasks   uint64        // tasks started, as of the last turn
 	Turns   uint64        // turns of the loop, less up to 63 of the last; Tasks/Turns is how many tasks a turn runs
-	Sleeps  uint64        // times the loop had nothing to do and waited, a wait in progress included
-	Wakeups uint64        // times a sleeping loop was woken by another goroutine
-	Panics  uint64        // panics and calls of Goexit that were contained
+	Sleeps  uint64        // times the loop waited for work, including a wait in progress
+	Wakeups uint64        // times another goroutine woke the sleeping loop
+	Panics  uint64        // panics and Goexit calls that were contained
 	Timers  int           // timers pending
 	FDs     int           // descriptors registered
-	Events  uint64        // callbacks of descriptors begun, as of the last time the loop looked for events
-	Missed  uint64        // runs of intervals left out because the loop was late
-	Lag     time.Duration // how late the last timer was run
+	Events  uint64        // descriptor callbacks started, as of the last time the loop checked for events
+	Missed  uint64        // runs of intervals skipped because the loop was late
+	Lag     time.Duration // how late the last timer ran
 	MaxLag  time.Duration // the largest Lag
 }
 
 // Figures calls add for each figure that a page of package monitor shows, in a
-// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
-// chart share one; a counter only grows.
+// fixed order. The key ends with the unit, as in runtime/metrics. Figures with
+// the same chart share one chart; a counter only grows.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	const wakeups = "Loop: wake-ups"
 	add("/loop/tasks:tasks", "Loop", "Tasks started.", true, float64(s.Tasks))
-	add("/loop/queued:tasks", "Loop: queue", "Tasks submitted and not started.", false, float64(s.Queued))
-	add("/loop/lag:seconds", "Loop: lag", "How late the last timer was run.", false, s.Lag.Seconds())
+	add("/loop/queued:tasks", "Loop: queue", "Tasks submitted but not started.", false, float64(s.Queued))
+	add("/loop/lag:seconds", "Loop: lag", "How late the last timer ran.", false, s.Lag.Seconds())
 	add("/loop/wakeups:events", wakeups, "Wake-ups of the sleeping loop.", true, float64(s.Wakeups))
 	add("/loop/panics:events", wakeups, "Panics in tasks.", true, float64(s.Panics))
 	add("/loop/turns:turns", "Loop: turns", "Turns of the loop, less up to 63 of the last.", true, float64(s.Turns))
 }
 
-// counters publish the loop's counts; each by itself.
+// counters publish the loop's counts, each independently.
 type counters struct {
 	ran, turns  atomic.Uint64 // stored by the loop
 	alarms      atomic.Uint64 // added by the loop: sleeps that a timer ended
@@ -45,8 +45,8 @@ type counters struct {
 
 const turnsApart = 64 // how many turns are published at once
 
-// publish is called with each turn. An atomic store costs as much as a queue
-// does, so what has not changed is not stored.
+// publish is called in every turn. An atomic store costs as much as a queue
+// operation, so it stores only what has changed.
 func (l *Loop) publish() {
 	if l.ran != l.published {
 		l.published = l.ran
@@ -57,8 +57,8 @@ func (l *Loop) publish() {
 	}
 }
 
-// Stats returns the loop's figures. They are read one after another, while the
-// loop goes on.
+// Stats returns the loop's figures. It reads them one after another while the
+// loop runs.
 func (l *Loop) Stats() Stats {
 	alarms := l.public.alarms.Load() // before the sleeps that they ended
 	p := l.parked.Load()
@@ -74,7 +74,7 @@ func (l *Loop) Stats() Stats {
 	return s
 }
 
-// submitted returns how many submissions there were.
+// submitted returns how many submissions there have been.
 func (l *Loop) submitted() uint64 {
 	select {
 	case <-l.shut:

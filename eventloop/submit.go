@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Submit hands f to the loop, to be run once. The error is ErrClosed after
-// Shutdown or Close, ErrFull beyond the limit, ErrNilTask, or nil.
+// Submit hands f to the loop to run once. The error is ErrClosed after Shutdown
+// or Close, ErrFull beyond the limit, ErrNilTask, or nil.
 func (l *Loop) Submit(f func()) error {
 	if f == nil {
 		return errSubmitNil
@@ -16,8 +16,8 @@ func (l *Loop) Submit(f func()) error {
 	return l.submit(call(f))
 }
 
-// SubmitTask is Submit for a Task: a method together with its argument, for
-// which no closure is needed.
+// SubmitTask is Submit for a Task: a method together with its argument, which
+// needs no closure.
 func (l *Loop) SubmitTask(t Task) error {
 	if t == nil {
 		return errSubmitNil
@@ -51,16 +51,16 @@ func (l *Loop) post(t Task) bool {
 	return true
 }
 
-// refused is the end of a submission of n tasks to a loop that is closed. It
-// waits until all ways into the loop are: after one refusal there is no success.
+// refused ends a submission of n tasks to a closed loop. It waits until all
+// ways into the loop are closed: after one refusal no submission succeeds.
 func (l *Loop) refused(n int) error {
 	<-l.shut
 	l.release(n)
 	return errSubmitClosed
 }
 
-// SubmitBatch submits all of the tasks, in order and with nothing in between
-// them, or with an error none.
+// SubmitBatch submits all of the tasks, in order and contiguously, or, on
+// error, none.
 func (l *Loop) SubmitBatch(tasks []Task) error {
 	ok, err := l.offer(l.in, tasks)
 	if err == nil && !ok {
@@ -72,8 +72,8 @@ func (l *Loop) SubmitBatch(tasks []Task) error {
 // pusher is the producers' side of an ingress or a lane.
 type pusher interface{ PushBatch([]Task) int }
 
-// offer reports whether the tasks were accepted; if not, and without an error,
-// they have their places.
+// offer reports whether the tasks were accepted. If not, and without an error,
+// they have places.
 func (l *Loop) offer(to pusher, tasks []Task) (ok bool, err error) {
 	if slices.Contains(tasks, nil) {
 		return false, errSubmitNil
@@ -98,10 +98,10 @@ func (l *Loop) offer(to pusher, tasks []Task) (ok bool, err error) {
 	return true, nil
 }
 
-// SubmitWait is SubmitTask that waits for room instead of returning ErrFull.
-// Those who wait get a place in order. It returns the cause of ctx if that ends
-// first, ErrClosed if the loop is closed, and ErrReentrant if it would have to
-// wait on the loop.
+// SubmitWait is SubmitTask, but waits for room instead of returning ErrFull.
+// Waiters get places in order. It returns the cause of ctx if that ends first,
+// ErrClosed if the loop is closed, and ErrReentrant if it would have to wait on
+// the loop.
 func (l *Loop) SubmitWait(ctx context.Context, t Task) error {
 	if t == nil {
 		return errSubmitNil
@@ -139,16 +139,16 @@ func (l *Loop) release(n int) {
 	}
 }
 
-// room counts the tasks that wait, where they are limited.
+// room counts the waiting tasks of a loop with a limit.
 type room struct {
-	limit   int64        // constant; 0 means that nothing is counted
-	used    atomic.Int64 // tasks that wait and places granted; publishes nothing else
-	waiting atomic.Int32 // len(waiters), for give to see without the mutex
+	limit   int64        // constant; 0 means nothing is counted
+	used    atomic.Int64 // waiting tasks and granted places; publishes nothing else
+	waiting atomic.Int32 // len(waiters), so that give can check it without the mutex
 	mu      sync.Mutex
 	waiters []chan struct{} // guarded by mu; closed when granted a place, in order
 }
 
-// take takes n places if there are that many and nobody waits for one.
+// take takes n places if that many are free and nobody waits for one.
 func (r *room) take(n int) bool {
 	return r.waiting.Load() == 0 && r.grab(int64(n))
 }
@@ -165,10 +165,10 @@ func (r *room) grab(n int64) bool {
 	}
 }
 
-// give gives n places back, and to those who wait.
+// give returns n places and serves the waiters.
 //
-// A place cannot be missed: wait announces itself before it looks for a place,
-// and give returns places before it looks for who waits.
+// No place is missed: wait announces itself before it looks for a place, and
+// give returns places before it looks for waiters.
 func (r *room) give(n int) {
 	r.used.Add(int64(-n))
 	if r.waiting.Load() != 0 {
@@ -178,7 +178,7 @@ func (r *room) give(n int) {
 	}
 }
 
-// grant serves those who wait as far as there is room. The caller holds mu.
+// grant serves the waiters as far as there is room. The caller holds mu.
 func (r *room) grant() {
 	for len(r.waiters) > 0 && r.grab(1) {
 		close(r.waiters[0])

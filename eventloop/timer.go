@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A Timer stands for one call of After or Every. It may be copied; the zero
+// A Timer identifies one call of After or Every. It may be copied; the zero
 // value is a timer that is not pending.
 type Timer struct {
 	t   *timer
-	use uint64 // which use of t it is
+	use uint64 // the use of t it identifies
 }
 
 // After runs f on the loop once d has passed. It fails with ErrClosed after
@@ -22,10 +22,9 @@ func (l *Loop) After(d time.Duration, f func()) (Timer, error) {
 	return l.setTimer("After", d, 0, f)
 }
 
-// Every runs f on the loop each time that a multiple of d has passed since the
-// call. Runs for which the loop was too late are left out and counted, so that
-// an interval neither drifts nor piles up. It fails as After does, and
-// with ErrInterval unless d is positive.
+// Every runs f on the loop at each multiple of d after the call. A late loop
+// skips and counts runs, so an interval neither drifts nor piles up. It fails
+// like After, and with ErrInterval unless d is positive.
 func (l *Loop) Every(d time.Duration, f func()) (Timer, error) {
 	if d <= 0 {
 		return Timer{}, fail("Every", ErrInterval)
@@ -46,17 +45,18 @@ func (l *Loop) setTimer(operation string, d, every time.Duration, f func()) (Tim
 		return Timer{}, fail(operation, ErrClosed)
 	}
 	if first && l.parked.Load()&asleep != 0 {
-		l.unpark() // it sleeps for too long
+		l.unpark() // it would sleep too long
 	}
 	return t, nil
 }
 
-// Cancel keeps the timer from running, again if it is an interval. It reports
-// whether that was of use: false if the timer has run, has been cancelled, or
-// the loop is closed. A run that has begun is not stopped.
+// Cancel prevents the timer from running, or from running again if it is an
+// interval. It reports whether it had an effect: false if the timer has run or
+// has been cancelled, or if the loop is closed. It does not stop a run that has
+// begun.
 func (t Timer) Cancel() bool { return t.t != nil && t.t.owner.cancel(t) }
 
-// Missed returns how many runs of an interval were left out.
+// Missed returns how many runs of an interval were skipped.
 func (t Timer) Missed() uint64 {
 	if t.t == nil {
 		return 0
@@ -64,36 +64,36 @@ func (t Timer) Missed() uint64 {
 	return t.t.missed.Load()
 }
 
-// A timer that runs once is used again when it is out of the heap. Those that
-// stand for an earlier use see from use that they are over. Intervals are not
-// used again, so that Missed can be asked for ever.
+// A timer that runs once is reused when it is out of the heap. Timers of an
+// earlier use see from use that they are over. Intervals are not reused, so
+// that Missed stays valid.
 type timer struct {
 	run    func()
 	every  int64 // 0, or the interval; constant
 	owner  *timers
 	missed atomic.Uint64 // added by the loop
-	use    uint64        // how many uses have ended; guarded by owner.mu, as are the fields below
+	use    uint64        // how many uses have ended; guarded by owner.mu, like the fields below
 	over   bool          // has run or been cancelled
 	next   *timer        // in owner.free
 }
 
 // timers are the pending timers: a heap in which every node has four children,
-// with the earliest on top. A cancelled timer stays where it is until it gets
-// to the top, or until half of the heap is such garbage and all of it is swept
-// out: so cancelling takes constant time on average. A hierarchical wheel takes
-// half of the time among a million timers (BenchmarkTimer), but it has a
-// resolution, a millisecond there, does not keep the order within it, and must
-// turn or search to know until when the loop may sleep.
+// with the earliest on top. A cancelled timer stays in place until it reaches
+// the top, or until half of the heap is garbage and swept out: so cancelling
+// takes constant time on average. A hierarchical wheel takes half the time with
+// a million timers (BenchmarkTimer), but it has a limited resolution (a
+// millisecond there), loses the order within it, and must turn or search to
+// know how long the loop may sleep.
 type timers struct {
 	live   atomic.Int64  // publishes how many are pending
-	missed atomic.Uint64 // added by the loop: runs left out
+	missed atomic.Uint64 // added by the loop: runs skipped
 
 	mu     sync.Mutex // guards everything below
 	heap   []node
 	dead   int    // nodes whose timer is over
 	seq    uint64 // of the next node
-	free   *timer // to be used again, along next
-	spare  int    // how many
+	free   *timer // for reuse, along next
+	spare  int    // length of free
 	closed bool
 }
 
@@ -105,7 +105,7 @@ type node struct {
 
 func (a *node) before(b *node) bool { return a.due < b.due || a.due == b.due && a.seq < b.seq }
 
-// add returns the sum, or the latest time there is.
+// add returns the sum, or the latest possible time on overflow.
 func add(at, d int64) int64 {
 	if at > math.MaxInt64-d {
 		return math.MaxInt64
@@ -113,9 +113,9 @@ func add(at, d int64) int64 {
 	return at + d
 }
 
-// add adds a timer and reports whether the loop, if it sleeps, sleeps for too
-// long: whether the timer is the only one or the first to become due. The Timer is
-// zero if the loop is closed.
+// add adds a timer. first reports whether a sleeping loop now sleeps too long:
+// the timer is the only one or the earliest. The Timer is zero if the loop is
+// closed.
 func (q *timers) add(due, every int64, run func()) (added Timer, first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -140,8 +140,8 @@ func (q *timers) add(due, every int64, run func()) (added Timer, first bool) {
 
 const maxSpareTimers = 1024
 
-// release makes a timer that is over and out of the heap ready to be used again.
-// The caller holds mu.
+// release readies a timer that is over and out of the heap for reuse. The
+// caller holds mu.
 func (q *timers) release(t *timer) {
 	if t.every == 0 && q.spare < maxSpareTimers {
 		t.use++
@@ -167,7 +167,7 @@ func (q *timers) cancel(c Timer) bool {
 	return true
 }
 
-// sweep removes what is over. The caller holds mu.
+// sweep removes timers that are over. The caller holds mu.
 func (q *timers) sweep() {
 	q.heap = slices.DeleteFunc(q.heap, func(n node) bool {
 		if n.t.over {
@@ -184,7 +184,7 @@ func (q *timers) sweep() {
 	}
 }
 
-// close drops all timers and takes no more.
+// close drops all timers and accepts no more.
 func (q *timers) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -211,7 +211,7 @@ func (q *timers) next() (due int64, ok bool) {
 	return q.heap[0].due, true
 }
 
-// trim removes what is over from the top. The caller holds mu.
+// trim removes timers that are over from the top. The caller holds mu.
 func (q *timers) trim() {
 	for len(q.heap) > 0 && q.heap[0].t.over {
 		t := q.heap[0].t
@@ -222,8 +222,8 @@ func (q *timers) trim() {
 }
 
 // due takes the first timer that is due at now and was set before the mark, and
-// returns its function, with how late it is. An interval goes back into the heap
-// at once: it goes on if its function panics.
+// returns its function and how late it is. An interval goes back into the heap
+// at once, so it continues even if its function panics.
 func (q *timers) due(now int64, mark uint64) (run func(), lag int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

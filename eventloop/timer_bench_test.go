@@ -7,8 +7,8 @@ import (
 )
 
 // A wheel is the alternative to the heap: a hierarchical timing wheel (Varghese
-// and Lauck, 1987) with 256 slots a level and a resolution of one
-// millisecond. It is here for BenchmarkTimer.
+// and Lauck, 1987) with 256 slots a level and a resolution of one millisecond.
+// BenchmarkTimer compares the two.
 type wheel struct {
 	now   int64 // in ticks
 	slots [4][256]*wheelTimer
@@ -51,7 +51,7 @@ func (w *wheel) cancel(t *wheelTimer) {
 	}
 }
 
-// advance moves the wheel by one tick and returns what is due.
+// advance moves the wheel by one tick and returns the due timers.
 func (w *wheel) advance() (due *wheelTimer) {
 	w.now++
 	for level := 3; level > 0; level-- {
@@ -72,8 +72,8 @@ func (w *wheel) advance() (due *wheelTimer) {
 }
 
 // BenchmarkTimer sets, cancels and runs timers among a million pending ones, in
-// the heap and in a wheel. An operation of churn is setting one timer and
-// cancelling another, of drain the run of one timer.
+// the heap and in a wheel. An operation of churn sets one timer and cancels
+// another; an operation of drain runs one timer.
 func BenchmarkTimer(b *testing.B) {
 	const pendingTimers = 1 << 20
 	const span = int64(100 * time.Second)

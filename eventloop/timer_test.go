@@ -76,9 +76,9 @@ func TestIntervalsDoNotDrift(t *testing.T) {
 			at = append(at, time.Since(start)/time.Millisecond)
 			switch len(at) {
 			case 1:
-				time.Sleep(3 * time.Millisecond) // late by nothing
+				time.Sleep(3 * time.Millisecond) // not late
 			case 2:
-				time.Sleep(35 * time.Millisecond) // from 20 to 55: 30 is late, 40 and 50 are one run with it
+				time.Sleep(35 * time.Millisecond) // from 20 to 55: 30 is late, 40 and 50 collapse into that run
 			case 4:
 				panic("goes on")
 			case 6:
@@ -104,7 +104,7 @@ func TestIntervalsDoNotDrift(t *testing.T) {
 	})
 }
 
-// A timer that sets itself again at once does not keep tasks from running.
+// A timer that sets itself again at once does not starve tasks.
 func TestTimersDoNotStarveTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})
@@ -125,7 +125,7 @@ func TestTimersDoNotStarveTasks(t *testing.T) {
 	})
 }
 
-// The heap gives what a sorted list gives, and keeps its garbage within bounds.
+// The heap returns what a sorted list returns, and bounds its garbage.
 func TestHeapAgainstASortedList(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -136,7 +136,7 @@ func TestHeapAgainstASortedList(t *testing.T) {
 			t   Timer
 		}
 		var model []item
-		var old []Timer // all there ever were
+		var old []Timer // every timer ever made
 		got := -1
 		for id := range 1000 {
 			switch {
@@ -161,7 +161,7 @@ func TestHeapAgainstASortedList(t *testing.T) {
 				now := r.Int64N(50)
 				run, lag := q.due(now, math.MaxUint64)
 				if (run != nil) != (model[i].due <= now) {
-					t.Fatalf("due(%d) where the first is due at %d", now, model[i].due)
+					t.Fatalf("due(%d) but the first is due at %d", now, model[i].due)
 				}
 				if run != nil {
 					run()
@@ -184,8 +184,8 @@ func TestHeapAgainstASortedList(t *testing.T) {
 	}
 }
 
-// A timer that has run or been cancelled is used again, and what stands for its
-// earlier use means nothing then.
+// A timer that has run or been cancelled is reused, and the Timer of its
+// earlier use has no effect then.
 func TestTimersAreUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})
@@ -203,7 +203,7 @@ func TestTimersAreUsedAgain(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		second := after()
-		synctest.Wait() // the loop sleeps again: it does not look at what is cancelled
+		synctest.Wait() // the loop sleeps again: it ignores cancelled timers
 		if ran != 1 || second.t != first.t || first.Cancel() || !second.Cancel() || first.Missed() != 0 {
 			t.Errorf("%d ran, %+v, %+v", ran, first, second)
 		}
@@ -269,7 +269,7 @@ func TestTimersFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// A loop that went to sleep beside a cancelled timer is woken for a later one.
+// A loop that went to sleep beside a cancelled timer wakes for a later one.
 func TestTimerAfterCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mustNew(t, Config{})

@@ -6,8 +6,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// turns runs the loop until it is to stop. What a panic left half done is in
-// the fields of the loop, and goes on with the next call.
+// turns runs the loop until it should stop. Work that a panic interrupted is in
+// the loop's fields and continues with the next call.
 func (l *Loop) turns() {
 	l.checkpoint()
 	for !l.stopped() {
@@ -27,17 +27,17 @@ func (l *Loop) turns() {
 	}
 }
 
-// stopped reports whether Run is to return.
+// stopped reports whether Run should return.
 func (l *Loop) stopped() bool {
 	s := l.signals.Load()
 	return s != 0 && (s&stopRun != 0 || l.finished(s))
 }
 
-// cutShort reports whether Run is to return, whatever is left.
+// cutShort reports whether Run should return with work left.
 func (l *Loop) cutShort() bool { return l.signals.Load()&(stopRun|dropAll) != 0 }
 
-// finished reports whether the loop is to end for good: it was closed, and told
-// to drop what is left, or nothing is left.
+// finished reports whether the loop should end for good: it was closed, and
+// told to drop the rest or has nothing left.
 func (l *Loop) finished(signals uint32) bool {
 	return signals&dropAll != 0 ||
 		signals&drainAll != 0 && l.ran == l.accepted && l.ticks.len() == 0 && l.micro.len() == 0
@@ -55,7 +55,7 @@ func (l *Loop) fill() bool {
 	return n > 0
 }
 
-// runBatch runs the tasks of the batch, each with what follows from it.
+// runBatch runs the tasks of the batch, each with what it queues.
 func (l *Loop) runBatch() {
 	for l.next < l.filled {
 		t := l.batch[l.next]
@@ -73,7 +73,7 @@ func (l *Loop) runBatch() {
 	}
 }
 
-// runTimers runs the timers that are due now; those that they set wait for the
+// runTimers runs the timers that are due now; timers set meanwhile wait for the
 // next turn.
 func (l *Loop) runTimers() {
 	now := l.now()
@@ -95,16 +95,16 @@ func (l *Loop) runTimers() {
 	}
 }
 
-// after runs what follows a task: the next-tick queue, then the microtasks.
+// after runs the next-tick queue, then the microtasks, after a task.
 func (l *Loop) after() {
 	if l.ticks.len()+l.micro.len()+len(l.unhandled) != 0 {
 		l.checkpoint()
 	}
 }
 
-// checkpoint runs next-tick functions until there is none, then microtasks
-// until there is none, and starts again if those left next-tick functions;
-// then it tells of rejections that nobody handled, as Node.js does.
+// checkpoint runs next-tick functions until none is left, then microtasks until
+// none is left, and starts again if those queued next-tick functions. Then it
+// reports rejections that nobody handled, as Node.js does.
 func (l *Loop) checkpoint() {
 	for l.ticks.len()+l.micro.len()+len(l.unhandled) != 0 {
 		for l.ticks.len() != 0 {
@@ -125,8 +125,8 @@ func (l *Loop) checkpoint() {
 	}
 }
 
-// NextTick queues f to be run after the task in progress, before its
-// microtasks. It belongs to the loop. It panics if f is nil.
+// NextTick queues f to run after the current task, before its microtasks. It
+// belongs to the loop. It panics if f is nil.
 func (l *Loop) NextTick(f func()) {
 	l.mustOwn("NextTick")
 	if f == nil {
@@ -135,8 +135,8 @@ func (l *Loop) NextTick(f func()) {
 	l.ticks.push(f)
 }
 
-// QueueMicrotask queues f to be run after the task in progress and the
-// next-tick queue. It belongs to the loop. It panics if f is nil.
+// QueueMicrotask queues f to run after the current task and the next-tick
+// queue. It belongs to the loop. It panics if f is nil.
 func (l *Loop) QueueMicrotask(f func()) {
 	l.mustOwn("QueueMicrotask")
 	if f == nil {
@@ -149,19 +149,19 @@ func (l *Loop) QueueMicrotask(f func()) {
 func (l *Loop) mustOwn(operation string) {
 	if invariant.Enabled {
 		if r := l.runner.Load(); r != 0 && r != goroutine() {
-			panic("eventloop: " + operation + ": called beside the loop; call it from a task, or hand it over with Submit")
+			panic("eventloop: " + operation + ": called off the loop; call it from a task, or hand it over with Submit")
 		}
 	}
 }
 
-// report hands a panic to Config.OnPanic. Nil stands for Goexit.
+// report passes a panic to Config.OnPanic. Nil means Goexit.
 func (l *Loop) report(value any) {
 	if value == nil {
 		value = fail("task", ErrGoexit)
 	}
 	l.public.panics.Add(1)
 	stack := debug.Stack()
-	defer func() { _ = recover() }() // a hook that panics has been told already
+	defer func() { _ = recover() }() // the panic has already been passed to the hook
 	l.config.OnPanic(value, stack)
 }
 
@@ -171,7 +171,7 @@ type fifo struct {
 	head int // buf[head:] is in the queue
 }
 
-const fifoKeep = 4096 // how many places an empty fifo keeps
+const fifoKeep = 4096 // capacity that an empty fifo keeps
 
 func (q *fifo) len() int      { return len(q.buf) - q.head }
 func (q *fifo) push(f func()) { q.buf = append(q.buf, f) }
