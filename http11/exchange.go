@@ -62,11 +62,11 @@ func (c *exchange) request() Request { return Request{c.r, c.r.epoch()} }
 // be taken for another.
 func (c *exchange) open() *Context {
 	r := c.r
-	if len(r.handles) == 0 {
-		r.handles = make([]Context, handlesAtOnce)
+	if r.handles == nil || r.handed == handlesAtOnce {
+		r.handles, r.handed = new([handlesAtOnce]Context), 0
 	}
-	h := &r.handles[0]
-	r.handles = r.handles[1:]
+	h := &r.handles[r.handed%handlesAtOnce]
+	r.handed++
 	if faults.reuseContexts {
 		if c.last != nil {
 			h = c.last

@@ -37,7 +37,8 @@ type region struct {
 	// under the turn; its last decrement hands the region to whoever releases it.
 	refs atomic.Int32
 
-	handles []Context // fresh ones: see exchange.open
+	handed  int32                   // how many of handles were handed out
+	handles *[handlesAtOnce]Context // see exchange.open
 }
 
 // A slot is a region as the pool has it. What has been handed out refers to the
