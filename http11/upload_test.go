@@ -88,7 +88,10 @@ func sendThenRead(t *testing.T, addr, request string) (status int, resp *http.Re
 // A response to a request whose body will not be read says that the connection
 // ends: else a client sends its next request on it.
 func TestAnswerBeforeTheEndOfABody(t *testing.T) {
-	const large = "Content-Length: 1000000\r\n\r\n"
+	const (
+		large   = "Content-Length: 1000000\r\n\r\n"
+		chunked = "Read: 300000\r\nTransfer-Encoding: chunked\r\n\r\n7a120\r\n"
+	)
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
 			n, _ := strconv.ParseInt(c.Header("Read").String(), 10, 64) // 0 if there is none
@@ -103,7 +106,7 @@ func TestAnswerBeforeTheEndOfABody(t *testing.T) {
 			{"small, to come", "Content-Length: 3\r\n\r\n", false},
 			{"chunked, arrived", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", false},
 			{"chunked, to come", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", false},
-			{"chunked, read in part", "Read: 300000\r\nTransfer-Encoding: chunked\r\n\r\n7a120\r\n" + strings.Repeat("x", 400_000), true},
+			{"chunked, read in part", chunked + strings.Repeat("x", 400_000), true},
 			{"large", large, true},
 			{"large, begun", large + "abc", true},
 			{"waiting for 100", "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n", true},
