@@ -18,7 +18,8 @@
 // it would not ([Test.Suppose]): a test of this package feeds both to every
 // claim and sees the verdict change. A claim that could not fail is a defect.
 //
-// A new document is one new file that calls [Register].
+// A new document is docNNN.go, which calls [Register], and docNNN.txt with the
+// words of its claims.
 package claim
 
 import (
@@ -84,6 +85,13 @@ func Register(d *Document) {
 		if have.ID == d.ID {
 			panic("claim: Register: document " + d.ID + " is registered twice")
 		}
+	}
+	text, err := words.ReadFile("doc" + d.ID + ".txt")
+	if err == nil {
+		err = readWords(string(text), d.Claims)
+	}
+	if err != nil {
+		panic("claim: Register: doc" + d.ID + ".txt: " + err.Error())
 	}
 	seen := make(map[string]bool, len(d.Claims))
 	for i := range d.Claims {

@@ -152,16 +152,20 @@ func TestEffectVerdicts(t *testing.T) {
 func TestRangeVerdicts(t *testing.T) {
 	const sure, tentative = false, true
 	side := Side{Metric: "a"}
-	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"}, Test: Range{Of: side, Min: 1, Max: 2}}
+	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"},
+		Test: Range{Of: side, Min: 1, Max: 2}}
 	for _, test := range []struct {
 		value, spread float64
 		want          Verdict
 		tentative     bool
 	}{
-		{1.5, 0.01, Holds, sure}, {1.9, 0.2, Holds, tentative}, {2.4, 0.2, Refuted, tentative}, {3, 0.01, Refuted, sure}, {0.5, 0.01, Refuted, sure},
+		{1.5, 0.01, Holds, sure}, {1.9, 0.2, Holds, tentative}, {2.4, 0.2, Refuted, tentative}, {3, 0.01, Refuted, sure},
+		{0.5, 0.01, Refuted, sure},
 	} {
-		if r, _ := c.Judge(madeUp(t, c, World{side: test.value}, test.spread)); r.Verdict != test.want || r.Tentative != test.tentative {
-			t.Errorf("%v give or take %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative, r.Estimate, test.want, test.tentative)
+		if r, _ := c.Judge(madeUp(t, c, World{side: test.value}, test.spread)); r.Verdict != test.want ||
+			r.Tentative != test.tentative {
+			t.Errorf("%v give or take %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative,
+				r.Estimate, test.want, test.tentative)
 		}
 	}
 }
@@ -173,13 +177,15 @@ func TestShareVerdicts(t *testing.T) {
 		hits, n float64
 		want    Verdict
 	}{
-		{none, 0, 100, Holds}, {none, 100, 100, Refuted}, {none, 1, 20, Open}, {all, 60, 60, Holds}, {all, 0, 60, Refuted}, {all, 30, 60, Refuted},
+		{none, 0, 100, Holds}, {none, 100, 100, Refuted}, {none, 1, 20, Open}, {all, 60, 60, Holds}, {all, 0, 60, Refuted},
+		{all, 30, 60, Refuted},
 	} {
 		test.share.Hits, test.share.Trials = Side{Metric: "/trial/hits:trials"}, Side{Metric: "/trial/count:trials"}
 		c := &Claim{Experiment: Experiment{Run: "trial --kind x", Quick: "--reps 1", Full: "--reps 1"}, Test: test.share}
 		r, _ := c.Judge(madeUp(t, c, World{test.share.Hits: test.hits, test.share.Trials: test.n}, 0))
 		if r.Verdict != test.want {
-			t.Errorf("%v of %v in %v to %v: %s (%s), want %s", test.hits, test.n, test.share.Min, test.share.Max, r.Verdict, r.Text, test.want)
+			t.Errorf("%v of %v in %v to %v: %s (%s), want %s", test.hits, test.n, test.share.Min, test.share.Max, r.Verdict,
+				r.Text, test.want)
 		}
 	}
 }
@@ -230,7 +236,8 @@ func TestExperiment(t *testing.T) {
 	if e.Name(Quick) == e.Name(Full) {
 		t.Error("the two sizes have one name")
 	}
-	for _, bad := range []string{"", "alloc --gc", "alloc size 3", "alloc --gc nonsense", "alloc --gomaxprocs many", "alloc --reps none", "alloc --size 1,1"} {
+	for _, bad := range []string{"", "alloc --gc", "alloc size 3", "alloc --gc nonsense", "alloc --gomaxprocs many",
+		"alloc --reps none", "alloc --size 1,1"} {
 		if _, err := (Experiment{Run: bad, Quick: "--reps 4"}).Spec(Quick, 1); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}

@@ -124,5 +124,6 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 // trials is an experiment of the workload trial, of so many in each of a few
 // repetitions.
 func trials(kind, quick, full string) Experiment {
-	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 5", Full: "--trials " + full + " --reps 6"}
+	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 5",
+		Full: "--trials " + full + " --reps 6"}
 }

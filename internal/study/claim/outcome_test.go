@@ -72,8 +72,10 @@ func TestPassesAndDoubt(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := out[0]
-			if o.Verdict != test.verdict || o.Doubtful != test.doubtful || o.Repetitions != test.reps || (len(InDoubt(out)) == 1) != test.doubtful {
-				t.Errorf("%s %+v of %d repetitions, doubtful %v, %d in doubt", o.Verdict, o.Estimate, o.Repetitions, o.Doubtful, len(InDoubt(out)))
+			if o.Verdict != test.verdict || o.Doubtful != test.doubtful || o.Repetitions != test.reps ||
+				(len(InDoubt(out)) == 1) != test.doubtful {
+				t.Errorf("%s %+v of %d repetitions, doubtful %v, %d in doubt", o.Verdict, o.Estimate, o.Repetitions, o.Doubtful,
+					len(InDoubt(out)))
 			}
 		})
 	}
@@ -84,9 +86,11 @@ func TestPassesAndDoubt(t *testing.T) {
 func TestDoubtNeeds(t *testing.T) {
 	e := Experiment{Run: "alloc --gc default,tuned,off,400", Quick: "--reps 5", Full: "--reps 5"}
 	effect := func(gc string) *Claim {
-		return &Claim{ID: "x/" + gc, Experiment: e, Test: Effect{Of: Side{cell.OpCPU, "gc=" + gc}, Over: Side{cell.OpCPU, "gc=default"}, Says: 2}}
+		return &Claim{ID: "x/" + gc, Experiment: e,
+			Test: Effect{Of: Side{cell.OpCPU, "gc=" + gc}, Over: Side{cell.OpCPU, "gc=default"}, Says: 2}}
 	}
-	doubts := InDoubt([]Outcome{{Claim: effect("off"), Doubtful: true}, {Claim: effect("tuned")}, {Claim: effect("400"), Doubtful: true}})
+	doubts := InDoubt([]Outcome{{Claim: effect("off"), Doubtful: true}, {Claim: effect("tuned")},
+		{Claim: effect("400"), Doubtful: true}})
 	if len(doubts) != 1 || len(doubts[0].Claims) != 2 {
 		t.Fatalf("%+v, want one experiment with two claims", doubts)
 	}

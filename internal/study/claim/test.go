@@ -110,7 +110,8 @@ func judgeEffect(est Estimate, says float64) Result {
 		if other == verdict(x) {
 			other = high
 		}
-		return Result{Verdict: verdict(x), Tentative: true, Text: fmt.Sprintf("%s; the interval reaches to where it would be %s", effectTexts[verdict(x)], other)}
+		return Result{Verdict: verdict(x), Tentative: true,
+			Text: fmt.Sprintf("%s; the interval reaches to where it would be %s", effectTexts[verdict(x)], other)}
 	}
 	return Result{Verdict: verdict(x), Text: effectTexts[verdict(x)]}
 }
@@ -336,5 +337,6 @@ var inf = math.Inf(1)
 
 // hits is a Share over the trials of an experiment that trials returns.
 func hits(low, high float64) Share {
-	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low, Max: high}
+	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low,
+		Max: high}
 }
