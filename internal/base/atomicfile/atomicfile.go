@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are whole or absent: whoever opens the
-// name finds all of the old content or all of the new one.
+// Package atomicfile writes files atomically: whoever opens the name finds
+// either all of the old content or all of the new.
 package atomicfile
 
 import (
@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Prefix begins the names of files that are being written. One that is old was
-// abandoned, by a process that was killed.
+// Prefix begins the names of files that are being written. An old one was
+// abandoned by a process that was killed.
 const Prefix = ".isobar-"
 
-// Write replaces the file name by what write writes.
+// Write replaces the file name with the output of write.
 func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 	staged, err := Stage(name, perm, write)
 	if err != nil {
@@ -25,7 +25,7 @@ func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// Bytes replaces the file name by data.
+// Bytes replaces the file name with data.
 func Bytes(name string, perm os.FileMode, data []byte) error {
 	return Write(name, perm, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -34,8 +34,8 @@ func Bytes(name string, perm os.FileMode, data []byte) error {
 }
 
 // Stage writes a file beside name, on disk when it returns, and returns its
-// name: renaming it to name is all that is left to do. After an error there is
-// none.
+// name. The caller only has to rename it to name. After an error no file is
+// left.
 func Stage(name string, perm os.FileMode, write func(io.Writer) error) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), Prefix+"*")
 	if err != nil {

@@ -18,7 +18,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 		if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
-			t.Errorf("%v, %v: something was left beside the file", all, err)
+			t.Errorf("%v, %v: a temporary file was left behind", all, err)
 		}
 	}
 	for _, content := range []string{"one", "two"} {
@@ -56,6 +56,6 @@ func TestWriteRefuses(t *testing.T) {
 		t.Error("replaced a directory")
 	}
 	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
-		t.Errorf("%v, %v: something was left", all, err)
+		t.Errorf("%v, %v: a temporary file was left behind", all, err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package block takes memory in chunks, from the Go heap or off it, within a
-// limit. Packages arena, slab and http11 cut what they hand out from such
-// chunks; how they cut, and which chunks they keep, is theirs: docs/adr/0008
-// has the reasons.
+// Package block takes memory in chunks, on or off the Go heap, within a limit.
+// Packages arena, slab and http11 cut their allocations from such chunks. How
+// they cut, and which chunks they keep, is up to them; docs/adr/0008 has the
+// reasons.
 package block
 
 import (
@@ -11,27 +11,27 @@ import (
 	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
-// ErrLimit says that a chunk does not fit within LimitBytes.
+// ErrLimit reports that a chunk does not fit within LimitBytes.
 var ErrLimit = errors.New("memory limit reached")
 
 // A Config says where chunks come from.
 type Config struct {
-	// LimitBytes bounds the chunks together; 0 is no bound.
+	// LimitBytes bounds the total size of the chunks; 0 means no bound.
 	LimitBytes int64
 	// OnHeap makes chunks with make. Without it they are mapped from the
 	// operating system and counted under Purpose.
 	OnHeap  bool
 	Purpose string
-	// HugePages maps whole huge pages and asks for them.
+	// HugePages maps whole huge pages and asks the system for them.
 	HugePages bool
-	// KeepAddresses leaves the addresses of mapped chunks that go back readable,
-	// for the next ones of their size: see offheap.Account.Decommit. The
-	// contents of a chunk are unspecified then. It excludes HugePages.
+	// KeepAddresses keeps the addresses of returned mapped chunks readable, for
+	// the next chunks of the same size; see offheap.Account.Decommit. The contents
+	// of a new chunk are then unspecified. It excludes HugePages.
 	KeepAddresses bool
 }
 
 // A Source takes chunks and gives them back. It is for one goroutine at a time.
-// The zero Source takes them from the heap, without a limit.
+// The zero Source takes chunks from the heap, without a limit.
 type Source struct {
 	account *offheap.Account // nil on the heap
 	huge    bool
@@ -40,7 +40,7 @@ type Source struct {
 	taken   int64
 }
 
-// NewSource returns a source of which nothing is taken.
+// NewSource returns a source with no chunks taken.
 func NewSource(c Config) Source {
 	s := Source{huge: c.HugePages, keep: c.KeepAddresses, limit: c.LimitBytes}
 	if !c.OnHeap {
@@ -49,14 +49,14 @@ func NewSource(c Config) Source {
 	return s
 }
 
-// OnHeap tells that chunks are of the Go heap.
+// OnHeap reports whether chunks come from the Go heap.
 func (s *Source) OnHeap() bool { return s.account == nil }
 
-// Bytes are the chunks that are taken.
+// Bytes returns the total size of the chunks taken.
 func (s *Source) Bytes() int64 { return s.taken }
 
-// Round returns the size of the chunk that Take(size) returns: whole words or
-// whole pages.
+// Round returns the size of the chunk that Take(size) returns: a whole number
+// of words or pages.
 func (s *Source) Round(size int) int {
 	if s.account == nil {
 		return (size + 7) &^ 7
@@ -64,9 +64,9 @@ func (s *Source) Round(size int) int {
 	return offheap.RoundUp(size, s.huge)
 }
 
-// Take returns a chunk of Round(size) bytes, aligned to 8 and zeroed unless
-// KeepAddresses says otherwise. The error wraps [ErrLimit] or says what the
-// operating system refused.
+// Take returns a chunk of Round(size) bytes, aligned to 8 and, unless
+// KeepAddresses is set, zeroed. The error wraps [ErrLimit] or is that of the
+// operating system.
 func (s *Source) Take(size int) ([]byte, error) {
 	size = s.Round(size)
 	if err := s.Claim(size); err != nil {
@@ -89,7 +89,7 @@ func (s *Source) Take(size int) ([]byte, error) {
 	return mem, nil
 }
 
-// Claim counts bytes that the caller takes from the heap by itself. The error
+// Claim counts bytes that the caller takes from the heap itself. The error
 // wraps [ErrLimit].
 func (s *Source) Claim(bytes int) error {
 	if s.limit > 0 && int64(bytes) > s.limit-s.taken {
@@ -99,12 +99,12 @@ func (s *Source) Claim(bytes int) error {
 	return nil
 }
 
-// Give gives back a chunk, the whole of what Take returned. Nobody may use it
+// Give gives back a whole chunk that Take returned. Nobody may use it
 // afterwards.
 func (s *Source) Give(mem []byte) {
 	s.taken -= int64(len(mem))
 	switch {
-	case s.account == nil: // the garbage collector takes it
+	case s.account == nil: // the garbage collector frees it
 	case s.keep:
 		s.account.Decommit(mem)
 	default:

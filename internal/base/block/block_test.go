@@ -80,7 +80,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A chunk that went back comes again where it was.
+// A returned chunk comes back at the same address.
 func TestAddressesAreKept(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("checking builds unmap, so that stale pointers are found")

@@ -1,9 +1,9 @@
-// Package cgroup reads what the control groups of this process, version 1 or
-// 2, allow it. Files that are missing or cannot be read count as no limit, as
-// on systems that have no control groups.
+// Package cgroup reads the limits that control groups, version 1 or 2, set for
+// this process. Missing or unreadable files count as no limit, as on systems
+// without control groups.
 //
-// It is the one reader of these files: the machine's fingerprint and the
-// memory budget of the GC controller go by the same figures.
+// It is the only reader of these files, so the machine's fingerprint and the
+// memory budget of the GC controller use the same figures.
 package cgroup
 
 import (
@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// Limits are what the control groups of this process allow it. The limits of
-// all ancestors apply, so each value is the lowest on the way to the root.
+// Limits are what the control groups allow this process. The limits of all
+// ancestors apply, so each value is the lowest on the way to the root.
 type Limits struct {
 	Version         string  // "v1", "v2", "hybrid" (v1 controllers beside a v2 tree) or ""
-	CPUs            float64 // quota; 0 for none
-	MemoryBytes     int64   // 0 for none
+	CPUs            float64 // quota; 0 means none
+	MemoryBytes     int64   // 0 means none
 	MemoryUsedBytes int64   // in the group that sets MemoryBytes
 }
 
-// unlimited is the least value of memory.limit_in_bytes that stands for no
-// limit: version 1 writes the largest multiple of the page size instead.
+// unlimited is the least value of memory.limit_in_bytes that means no limit:
+// version 1 writes the largest multiple of the page size instead.
 const unlimited = 1 << 60
 
-// Read reads the limits from a file system that is, or stands for, the root.
+// Read reads the limits from fsys, which is the root file system or a stand-in.
 func Read(fsys fs.FS) Limits {
 	paths := pathsOf(fsys)
 	mounts := mountsOf(fsys)
@@ -89,12 +89,12 @@ func pathsOf(fsys fs.FS) map[string]string {
 	return paths
 }
 
-// A mount is where a hierarchy is mounted and which of its groups is the root
-// of what is visible there.
+// A mount says where a hierarchy is mounted and which of its groups is the root
+// of the visible part.
 type mount struct{ dir, root string }
 
 // mountsOf returns the mounted hierarchies by controller; "" is version 2.
-// Hierarchies without a controller, such as systemd's, count by their name.
+// Hierarchies without a controller, such as systemd's, are listed by name.
 func mountsOf(fsys fs.FS) map[string]mount {
 	mounts := map[string]mount{}
 	data, _ := fs.ReadFile(fsys, "proc/self/mountinfo")
@@ -125,9 +125,9 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// upward yields the directories of the group and its ancestors that are
-// visible at the mount. Inside a container without a namespace of its own the
-// group's path is the host's: then the mount's own directory stands for it.
+// upward yields the visible directories of the group and its ancestors at the
+// mount. In a container without its own namespace the group's path is the
+// host's; the mount's own directory then stands in for it.
 func (m mount) upward(group string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if m.dir == "" || group == "" {

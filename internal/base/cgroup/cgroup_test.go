@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// tree builds a file system from path and content pairs.
+// tree builds a file system from pairs of path and content.
 func tree(files ...string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {
@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Whatever the machine, limits are none or positive.
+// On any machine, a limit is either absent or positive.
 func TestReadHere(t *testing.T) {
 	if got := Read(os.DirFS("/")); got.MemoryBytes < 0 || got.CPUs < 0 {
 		t.Errorf("%+v", got)

@@ -1,5 +1,5 @@
-// Package gctest holds what the tests of the memory kit share: values that hold
-// pointers of every kind, and collections under which they must survive.
+// Package gctest has helpers shared by the tests of the memory kit: values with
+// pointers of every kind, and collections that they must survive.
 package gctest
 
 import (
@@ -23,7 +23,7 @@ type Value struct {
 	call  func() int
 }
 
-// New returns the value that n stands for.
+// New returns the value for n.
 func New(n int) Value {
 	name := fmt.Sprint("value ", n)
 	own := new(int)
@@ -34,7 +34,7 @@ func New(n int) Value {
 	}
 }
 
-// Check fails the test unless v is what New(n) returned.
+// Check fails the test unless v equals New(n).
 func (v *Value) Check(t *testing.T, n int) {
 	t.Helper()
 	name := fmt.Sprint("value ", n)
@@ -44,9 +44,9 @@ func (v *Value) Check(t *testing.T, n int) {
 	}
 }
 
-// Survive calls body in a child process, in which the garbage collector
-// checks its own marking (GODEBUG=gccheckmark=1). collect reuses the memory of
-// whatever the collector takes for garbage.
+// Survive calls body in a child process in which the garbage collector checks
+// its own marking (GODEBUG=gccheckmark=1). collect reuses the memory of
+// everything the collector considers garbage.
 func Survive(t *testing.T, body func(collect func())) {
 	t.Helper()
 	const child = "ISOBAR_GCTEST_CHILD"

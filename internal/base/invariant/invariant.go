@@ -1,7 +1,7 @@
-// Package invariant tells whether internal checks are compiled in.
+// Package invariant reports whether internal checks are compiled in.
 //
-// [Enabled] is a constant, so that `if invariant.Enabled { … }` costs nothing
-// when it is false: the compiler removes the branch. It is true under the
-// isobar_debug build tag and in race builds; [Race] is true in race builds
-// alone.
+// [Enabled] is a constant, so `if invariant.Enabled { … }` costs nothing when
+// it is false: the compiler removes the branch. It is true under the
+// isobar_debug build tag and in race builds; [Race] is true only in race
+// builds.
 package invariant

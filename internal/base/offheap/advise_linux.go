@@ -2,12 +2,12 @@ package offheap
 
 import "golang.org/x/sys/unix"
 
-// adviseHuge asks for huge pages. A kernel that has none refuses, and ordinary
-// pages serve.
+// adviseHuge asks for huge pages. A kernel without them refuses, and ordinary
+// pages are used.
 func adviseHuge(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }
 
-// decommitPages gives the pages of b back; what reads there next finds zeros.
-// The kernel refuses pages that are locked (mlockall), which stay.
+// decommitPages gives the pages of b back; later reads find zeros. The kernel
+// refuses locked pages (mlockall), which stay.
 func decommitPages(b []byte) error {
 	err := unix.Madvise(b, unix.MADV_DONTNEED)
 	if err == unix.EINVAL && aligned(b) {

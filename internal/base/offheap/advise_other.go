@@ -4,9 +4,9 @@ package offheap
 
 import "golang.org/x/sys/unix"
 
-// adviseHuge does nothing: there is no such advice here.
+// adviseHuge does nothing: this system has no such advice.
 func adviseHuge([]byte) {}
 
 // decommitPages lets the system take the pages of b when it needs memory; until
-// then they hold what they held.
+// then they keep their contents.
 func decommitPages(b []byte) error { return unix.Madvise(b, unix.MADV_FREE) }

@@ -11,19 +11,19 @@ import (
 type ranges struct {
 	mu     sync.Mutex
 	bySize map[int][][]byte // guarded by mu
-	bytes  int64            // of all; guarded by mu
+	bytes  int64            // total; guarded by mu
 }
 
-// Decommit gives the memory of b back, the whole of what Map or Recommit
-// returned, and keeps its addresses for Recommit. Unlike after Unmap, whoever
-// still reads there does not fault: it finds zeros, old bytes, or those of the
-// next owner, and has to throw them away.
+// Decommit gives back the memory of b, which must be the whole result of Map or
+// Recommit, and keeps its addresses for Recommit. Unlike after Unmap, a stale
+// reader does not fault: it finds zeros, old bytes, or those of the next owner,
+// and must discard them.
 //
-// Linux takes the pages at once, macOS, FreeBSD and Windows when they need
-// memory. What stays is address space and its page tables, 1/512 of it: for
-// each size, as much as the account had mapped of that size at its peak. Under
-// isobar_debug Decommit is Unmap, so that a stale pointer is found; in race
-// builds the garbage collector takes the memory when nobody refers to it.
+// Linux takes the pages at once; macOS, FreeBSD and Windows take them when they
+// need memory. What remains is address space and its page tables, 1/512 of it:
+// for each size, as much as the account's peak mapping of that size. Under
+// isobar_debug Decommit is Unmap, so that a stale pointer is found. In race
+// builds the garbage collector frees the memory when nobody refers to it.
 func (a *Account) Decommit(b []byte) {
 	if invariant.Race || guarded {
 		a.Unmap(b)
@@ -43,8 +43,8 @@ func (a *Account) Decommit(b []byte) {
 	k.bytes += int64(len(b))
 }
 
-// Recommit returns size bytes of unspecified contents at addresses that
-// Decommit has kept, or maps them as Map does.
+// Recommit returns size bytes with unspecified contents at addresses kept by
+// Decommit, or maps them like Map.
 func (a *Account) Recommit(size int) ([]byte, error) {
 	if b := a.kept.take(size); b != nil {
 		a.bytes.Add(int64(size))
@@ -68,8 +68,8 @@ func (k *ranges) take(size int) []byte {
 	return b
 }
 
-// KeptBytes is the address space that Decommit has kept and Recommit has not
-// used again.
+// KeptBytes returns the size of the address space that Decommit has kept and
+// Recommit has not reused.
 func (a *Account) KeptBytes() int64 {
 	a.kept.mu.Lock()
 	defer a.kept.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// keeps tells that Decommit keeps addresses in this build.
+// keeps reports whether Decommit keeps addresses in this build.
 const keeps = !invariant.Race && !guarded
 
 func TestDecommittedMemoryIsReadable(t *testing.T) {
 	if !keeps {
-		t.Skip("checking builds let stale pointers fault, or the collector take the memory")
+		t.Skip("in checking builds stale pointers fault, or the collector frees the memory")
 	}
 	a := For("kept")
 	b, err := a.Recommit(4 * pageBytes)
@@ -41,16 +41,16 @@ func TestDecommittedMemoryIsReadable(t *testing.T) {
 	}
 	again, err := a.Recommit(len(b))
 	if err != nil || unsafe.SliceData(again) != unsafe.SliceData(b) {
-		t.Fatalf("the addresses were not used again: %v", err)
+		t.Fatalf("the addresses were not reused: %v", err)
 	}
 	again[0] = 1
 	a.Decommit(again)
 }
 
-// A reader goes on while the memory goes back and comes again.
+// A reader continues while the memory is given back and reused.
 func TestStaleReadersDoNotFault(t *testing.T) {
 	if !keeps {
-		t.Skip("checking builds let stale pointers fault, or the collector take the memory")
+		t.Skip("in checking builds stale pointers fault, or the collector frees the memory")
 	}
 	a := For("stale")
 	b, err := a.Recommit(16 * pageBytes)
@@ -65,7 +65,7 @@ func TestStaleReadersDoNotFault(t *testing.T) {
 			copy(into, b)
 			for _, c := range into {
 				if c > 100 {
-					t.Errorf("read %d, which nobody has written", c)
+					t.Errorf("read %d, which nobody wrote", c)
 					stop.Store(true)
 				}
 			}
@@ -89,7 +89,7 @@ func TestStaleReadersDoNotFault(t *testing.T) {
 	a.Decommit(b)
 }
 
-// Address space is bounded by what was mapped of each size at its peak.
+// Kept address space is bounded by the peak mapping of each size.
 func TestKeptAddressesAreBounded(t *testing.T) {
 	if !keeps {
 		t.Skip("addresses are not kept in checking builds")
@@ -132,7 +132,7 @@ func TestKeptAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkGiveBack maps 64 KiB, touches them and gives them back.
+// BenchmarkGiveBack maps 64 KiB, touches it and gives it back.
 func BenchmarkGiveBack(b *testing.B) {
 	a := For("bench")
 	size := RoundUp(64<<10, false)

@@ -1,16 +1,14 @@
 // Package offheap hands out memory that the garbage collector does not see,
-// counted per purpose.
+// counted by purpose.
 //
-// Memory comes from the operating system in whole pages, zeroed, and goes back
-// when it is unmapped, or decommitted, which keeps the addresses readable.
-// Nothing in it is scanned: it must not hold the only pointer to anything in
-// the Go heap.
+// Memory comes from the operating system in whole zeroed pages. It goes back when
+// it is unmapped, or decommitted, which keeps the addresses readable. Nothing in
+// it is scanned: it must not hold the only pointer to anything in the Go heap.
 //
-// Two kinds of builds differ. Under isobar_debug an unmapped range stays
-// reserved and inaccessible for a while, so that a stale pointer into it
-// faults rather than reading what was mapped there next. Race builds take the
-// memory from the Go heap instead, because the race detector does not watch
-// addresses outside of it.
+// Two kinds of builds differ. Under isobar_debug an unmapped range stays reserved
+// and inaccessible for a while, so that a stale pointer into it faults rather
+// than reading a newer mapping. Race builds take the memory from the Go heap
+// instead, because the race detector does not watch addresses outside it.
 package offheap
 
 import (
@@ -24,21 +22,21 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// HugePageBytes is the size of a huge page, to which mappings that ask for
-// huge pages are aligned.
+// HugePageBytes is the size of a huge page. Mappings that ask for huge pages
+// are aligned to it.
 const HugePageBytes = 2 << 20
 
-// guarded tells that unmapped ranges are made inaccessible and kept back.
+// guarded reports whether unmapped ranges are made inaccessible and held back.
 const guarded = invariant.Enabled && !invariant.Race
 
-// quarantineBytes bounds the address space, not the memory, that unmapped
-// ranges keep reserved.
+// quarantineBytes bounds the address space (not the memory) reserved for
+// unmapped ranges.
 const quarantineBytes = 256 << 20
 
 var pageBytes = os.Getpagesize()
 
-// An Account counts the bytes mapped for one purpose. It is safe for use by
-// several goroutines.
+// An Account counts the bytes mapped for one purpose. Get one from For; it must
+// not be copied. Any number of goroutines may use it.
 type Account struct {
 	purpose string
 	bytes   atomic.Int64
@@ -50,7 +48,7 @@ var accounts struct {
 	byPurpose map[string]*Account // guarded by Mutex; entries are never removed
 }
 
-// For returns the account of that purpose.
+// For returns the account for purpose.
 func For(purpose string) *Account {
 	accounts.Lock()
 	defer accounts.Unlock()
@@ -65,8 +63,8 @@ func For(purpose string) *Account {
 	return a
 }
 
-// Usage returns the bytes mapped now, by purpose. Purposes with none are left
-// out; so are addresses that Decommit keeps.
+// Usage returns the bytes currently mapped, by purpose. It omits purposes
+// without any, and addresses that Decommit keeps.
 func Usage() map[string]int64 {
 	accounts.Lock()
 	defer accounts.Unlock()
@@ -78,7 +76,7 @@ func Usage() map[string]int64 {
 	return usage
 }
 
-// RoundUp returns size rounded up to what a mapping occupies.
+// RoundUp returns the size of a mapping that holds size bytes.
 func RoundUp(size int, huge bool) int {
 	unit := pageBytes
 	if huge {
@@ -87,11 +85,11 @@ func RoundUp(size int, huge bool) int {
 	return (size + unit - 1) / unit * unit
 }
 
-// Map returns size bytes of zeroed memory, page-aligned; size is 1 or more and
-// a multiple of what RoundUp rounds to. With huge the range is aligned to huge
-// pages and the operating system is asked to use them; where it has none that
-// can be asked for, ordinary pages serve. The error of a platform without
-// anonymous mappings wraps errors.ErrUnsupported.
+// Map returns size bytes of zeroed, page-aligned memory; size must be positive
+// and a multiple of RoundUp's unit. With huge, the range is aligned to huge
+// pages and the operating system is asked to use them; ordinary pages are used
+// if it cannot. The error of a platform without anonymous mappings wraps
+// errors.ErrUnsupported.
 func (a *Account) Map(size int, huge bool) ([]byte, error) {
 	if size <= 0 || size != RoundUp(size, huge) {
 		panic(fmt.Sprintf("offheap: Map: size %d is not a whole number of pages; round it with RoundUp", size))
@@ -114,10 +112,10 @@ func (a *Account) Map(size int, huge bool) ([]byte, error) {
 	return b, nil
 }
 
-// Unmap gives back what Map returned, the whole of it. No pointer into it may
-// be used afterwards. It panics if b is not such a mapping, where that can be
-// told: under isobar_debug and in race builds always, else when the operating
-// system refuses.
+// Unmap gives back the whole of a mapping returned by Map. No pointer into it
+// may be used afterwards. It panics if b is not such a mapping and this can be
+// detected: always under isobar_debug and in race builds, otherwise if the
+// operating system refuses.
 func (a *Account) Unmap(b []byte) {
 	if invariant.Enabled {
 		live.remove(b)
@@ -125,7 +123,7 @@ func (a *Account) Unmap(b []byte) {
 	a.bytes.Add(-int64(len(b)))
 	var err error
 	switch {
-	case invariant.Race: // the garbage collector takes it
+	case invariant.Race: // the garbage collector frees it
 	case guarded:
 		err = quarantined.add(b)
 	default:
@@ -136,7 +134,7 @@ func (a *Account) Unmap(b []byte) {
 	}
 }
 
-// mappings is the set of ranges now mapped, kept in checking builds only.
+// mappings is the set of currently mapped ranges, kept in checking builds only.
 type mappings struct {
 	mu   sync.Mutex
 	size map[*byte]int // guarded by mu

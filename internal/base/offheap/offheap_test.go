@@ -47,7 +47,7 @@ func TestMapRefusesWhatIsNoWholeNumberOfPages(t *testing.T) {
 
 func TestUnmapTwicePanics(t *testing.T) {
 	if !invariant.Enabled {
-		t.Skip("told only under isobar_debug and in race builds")
+		t.Skip("detected only under isobar_debug and in race builds")
 	}
 	b, err := For("test").Map(pageBytes, false)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestAccessAfterUnmapFaults(t *testing.T) {
 
 func TestQuarantineIsBounded(t *testing.T) {
 	if !guarded {
-		t.Skip("ranges are kept back only under isobar_debug")
+		t.Skip("ranges are held back only under isobar_debug")
 	}
 	for range 4 {
 		b, err := For("test").Map(quarantineBytes/2, false)
@@ -83,7 +83,7 @@ func TestQuarantineIsBounded(t *testing.T) {
 		For("test").Unmap(b)
 	}
 	if quarantined.bytes > quarantineBytes {
-		t.Errorf("%d bytes kept back, want at most %d", quarantined.bytes, quarantineBytes)
+		t.Errorf("%d bytes held back, want at most %d", quarantined.bytes, quarantineBytes)
 	}
 }
 

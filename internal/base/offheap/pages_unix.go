@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ranges handled here come from mmap and lie outside of the Go heap, so
-// that the garbage collector neither moves nor frees them, and arithmetic on
-// pointers to them stays inside a range that this file mapped.
+// The ranges handled here come from mmap and lie outside the Go heap. The
+// garbage collector neither moves nor frees them, and pointer arithmetic stays
+// inside a range that this file mapped.
 
 func mapPages(size int, huge bool) ([]byte, error) {
 	if huge {
@@ -23,8 +23,8 @@ func mapPages(size int, huge bool) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), size), nil
 }
 
-// mapHuge maps a huge page more than is needed and gives back the two ends,
-// which leaves an aligned range.
+// mapHuge maps one huge page more than needed and gives back both ends, which
+// leaves an aligned range.
 func mapHuge(size int) ([]byte, error) {
 	p, err := mapAnonymous(size + HugePageBytes)
 	if err != nil {

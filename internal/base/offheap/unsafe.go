@@ -4,7 +4,7 @@ import "unsafe"
 
 // onHeap returns size bytes of the Go heap, aligned to 8.
 //
-// The words hold no pointers, and the slice that is returned keeps them alive.
+// The words hold no pointers, and the returned slice keeps them alive.
 func onHeap(size int) []byte {
 	words := make([]uint64, (size+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)

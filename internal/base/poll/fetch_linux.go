@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fetch fills events with what is ready, without waiting, and returns how many
-// there are. events is not empty.
+// Fetch fills events with ready descriptors, without waiting, and returns how
+// many there are. events must not be empty.
 //
-// Such a call copies and returns, so that the scheduler need not be told about
-// it (RawSyscall).
+// The call only copies and returns, so the scheduler need not know about it
+// (RawSyscall).
 //
 // unsafe: events stays alive and in place during the call because its pointer
 // is converted in the call's argument list.

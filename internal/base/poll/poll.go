@@ -1,7 +1,7 @@
-// Package poll waits for descriptors with epoll, as goroutines wait: in the
+// Package poll waits for descriptors with epoll like goroutines do: in the
 // runtime's own poller, which takes no thread. Packages eventloop and http11
 // build their loops on it. It is for Linux; elsewhere the package is empty.
 //
-// What an event means, who is told and who owns a descriptor is the caller's:
-// the events are those of the kernel. docs/adr/0008 has the reasons.
+// The caller decides what an event means, who is notified and who owns a
+// descriptor: the events are the kernel's. docs/adr/0008 has the reasons.
 package poll

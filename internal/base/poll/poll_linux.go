@@ -9,8 +9,8 @@ import (
 )
 
 // A Set is an epoll descriptor that is itself in the set of the runtime's
-// poller. It is made by [Open] and must not be copied. All methods are safe for
-// use by several goroutines, but one at a time may Wait.
+// poller. Make one with [Open]; it must not be copied. Several goroutines may
+// call its methods, but only one at a time may Wait.
 type Set struct {
 	fd   int             // valid until file is closed
 	file *os.File        // owns fd
@@ -24,14 +24,14 @@ func Open() (*Set, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // what os.NewFile wants to see
+	if err := unix.SetNonblock(fd, true); err != nil { // os.NewFile requires it
 		unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	file := os.NewFile(uintptr(fd), "epoll")
 	conn, err := file.SyscallConn()
 	if err == nil {
-		err = file.SetReadDeadline(time.Time{}) // fails if the runtime did not take it
+		err = file.SetReadDeadline(time.Time{}) // fails if the runtime did not accept it
 	}
 	if err != nil {
 		file.Close()
@@ -41,7 +41,7 @@ func Open() (*Set, error) {
 }
 
 // Add puts a descriptor into the set. Fetch returns the last 64 bits of the
-// event as they are. The error is that of the system call, a [syscall.Errno].
+// event unchanged. The error is that of the system call, a [syscall.Errno].
 func (s *Set) Add(fd int, e unix.EpollEvent) error {
 	return unix.EpollCtl(s.fd, unix.EPOLL_CTL_ADD, fd, &e)
 }
@@ -51,22 +51,21 @@ func (s *Set) Modify(fd int, e unix.EpollEvent) error {
 	return unix.EpollCtl(s.fd, unix.EPOLL_CTL_MOD, fd, &e)
 }
 
-// Remove takes a descriptor out of the set. Closing its last copy does too.
+// Remove takes a descriptor out of the set, as does closing its last copy.
 func (s *Set) Remove(fd int) error {
 	return unix.EpollCtl(s.fd, unix.EPOLL_CTL_DEL, fd, new(unix.EpollEvent))
 }
 
-// Wait calls try, and again each time that a descriptor becomes ready, until try
-// returns true. It may call it too often. It fails with
-// [os.ErrDeadlineExceeded] when the deadline has passed, with another error when
-// the set is closed. Between two Waits the runtime forgets what it was told, so
-// that try must Fetch before it lets Wait wait. What try is passed is the
-// descriptor of the set.
+// Wait calls try, and again each time a descriptor becomes ready, until try
+// returns true. Spurious calls are possible. Wait fails with
+// [os.ErrDeadlineExceeded] when the deadline has passed, and with another error
+// when the set is closed. The runtime drops notifications between two Waits, so
+// try must Fetch before it lets Wait wait. try gets the descriptor of the set.
 func (s *Set) Wait(try func(fd uintptr) bool) error { return s.conn.Read(try) }
 
-// SetDeadline has Wait fail from t on; the zero time is none. One in the past
-// ends a Wait at once, which is how another goroutine wakes it. It fails only
-// when the set is closed.
+// SetDeadline makes Wait fail from t on; the zero time means no deadline. A
+// deadline in the past ends a Wait at once, so another goroutine can wake it.
+// SetDeadline fails only when the set is closed.
 func (s *Set) SetDeadline(t time.Time) error { return s.file.SetReadDeadline(t) }
 
 // Close ends a Wait. Descriptors stay open.

@@ -19,7 +19,7 @@ func open(t *testing.T) *Set {
 	return s
 }
 
-// pipe returns a pipe that does not block.
+// pipe returns a non-blocking pipe.
 func pipe(t *testing.T) (r, w int) {
 	t.Helper()
 	var p [2]int
@@ -57,7 +57,7 @@ func TestFetchReturnsWhatIsReady(t *testing.T) {
 		t.Error(err)
 	}
 	if n, err := s.Fetch(events); n != 0 || err != nil {
-		t.Errorf("fetched %d events, %v, of which nobody wants to know", n, err)
+		t.Errorf("fetched %d events, %v, that nobody asked for", n, err)
 	}
 	if err := s.Remove(r); err != nil {
 		t.Error(err)
@@ -110,7 +110,7 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// A set whose Wait was ended by a deadline waits again.
+// A set whose Wait ended at a deadline can wait again.
 func TestDeadlinesAreTakenBack(t *testing.T) {
 	s := open(t)
 	defer s.Close()
