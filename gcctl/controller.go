@@ -128,11 +128,13 @@ func (c *Controller) SetMode(m Mode) error {
 	return c.ask(m, false)
 }
 
-var errUnlimited = errors.New("mode off without a memory limit grows until the process is killed; set LimitBytes or GOMEMLIMIT")
+var errUnlimited = errors.New("mode off without a memory limit grows until the process is killed; " +
+	"set LimitBytes or GOMEMLIMIT")
 
 // Fallback returns to standard behaviour until SetMode is called: the GOGC
 // that was found, under the memory limit. Critical sections hold nothing back.
-func (c *Controller) Fallback() { _ = c.ask(Default, true) } // no fallback from a closed controller: it has restored everything
+// A closed controller has restored everything already.
+func (c *Controller) Fallback() { _ = c.ask(Default, true) }
 
 func (c *Controller) ask(m Mode, fallback bool) error {
 	select {

@@ -88,7 +88,8 @@ func (l *loop) begin() error {
 			l.rt.read(&l.s)
 		}
 		if need() > l.budget {
-			return fmt.Errorf("gcctl: Start: limit %d is below the %d bytes that are in use after a collection; raise LimitBytes, GOMEMLIMIT or the group's limit", l.budget, need())
+			return fmt.Errorf("gcctl: Start: limit %d is below the %d bytes that are in use after a collection; "+
+				"raise LimitBytes, GOMEMLIMIT or the group's limit", l.budget, need())
 		}
 	} else if l.cfg.Mode == Off {
 		return fmt.Errorf("gcctl: Start: %w", errUnlimited)
@@ -161,7 +162,8 @@ func (l *loop) adopt() {
 			percent = l.base.percent
 		}
 		l.st = l.law.start(percent)
-		if limit := l.law.room(float64(l.s.live), lawSample{roots: l.s.stacks + l.s.globals, overhead: int64(l.overhead)}); limit < l.st.percent {
+		now := lawSample{roots: l.s.stacks + l.s.globals, overhead: int64(l.overhead)}
+		if limit := l.law.room(float64(l.s.live), now); limit < l.st.percent {
 			l.st = l.law.start(int(limit))
 		}
 	}

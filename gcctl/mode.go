@@ -45,7 +45,9 @@ var (
 // Percent sets GOGC to n, which must be at least 1.
 func Percent(n int) Mode { return Mode{kind: percentage, percent: n} }
 
-var kindNames = [...]string{standard: "default", off: "off", hybrid: "hybrid", idle: "idle", adaptive: "adaptive", percentage: "percent"}
+var kindNames = [...]string{
+	standard: "default", off: "off", hybrid: "hybrid", idle: "idle", adaptive: "adaptive", percentage: "percent",
+}
 
 // String returns the mode as ParseMode reads it.
 func (m Mode) String() string {

@@ -100,7 +100,8 @@ func newRuntime() (*realRuntime, error) {
 			want = metrics.KindFloat64
 		}
 		if r.samples[i].Value.Kind() != want {
-			return nil, fmt.Errorf("gcctl: Start: this Go runtime does not have the metric %s; update the module", metricNames[i])
+			return nil, fmt.Errorf("gcctl: Start: this Go runtime does not have the metric %s; update the module",
+				metricNames[i])
 		}
 	}
 	return r, nil

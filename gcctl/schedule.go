@@ -268,6 +268,7 @@ func (l *loop) emit(kind EventKind, format string, args ...any) {
 		level = slog.LevelInfo
 	}
 	l.cfg.Logger.Log(context.Background(), level, "gcctl: "+kind.String(),
-		"message", e.Message, "mode", e.Mode.String(), "gogc", e.Percent, "limit_bytes", e.LimitBytes, "budget_bytes", e.BudgetBytes,
+		"message", e.Message, "mode", e.Mode.String(), "gogc", e.Percent,
+		"limit_bytes", e.LimitBytes, "budget_bytes", e.BudgetBytes,
 		"heap_bytes", e.HeapBytes, "live_bytes", e.LiveBytes, "cycles", e.Cycles, "sections", e.Sections, "gc_cpu", e.GCCPU)
 }

@@ -15,11 +15,19 @@ func init() {
 		Name:    "batches",
 		Summary: "process batches of ticks under the controller of seed document 000, or without",
 		Params: workload.WithBudget("0", "2s",
-			workload.Param{Name: "toggle", Default: "off", Help: "on: the collector is off during a batch and forced at intervals, as in the document", Check: workload.OnOff},
-			workload.Param{Name: "interval", Default: "5s", Help: "between forced collections", Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
+			workload.Param{Name: "toggle", Default: "off",
+				Help:  "on: the collector is off during a batch and forced at intervals, as in the document",
+				Check: workload.OnOff},
+			workload.Param{Name: "interval", Default: "5s",
+				Help:  "between forced collections",
+				Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
 			workload.Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: workload.IntRange(1, 1_000_000)},
-			workload.Param{Name: "garbage", Default: "0", Help: "bytes that each tick allocates beside the pool", Check: workload.BytesRange(0, 1<<20)},
-			workload.Param{Name: "live", Default: "10MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: workload.BytesRange(1<<16, 1<<40)},
+			workload.Param{Name: "garbage", Default: "0",
+				Help:  "bytes that each tick allocates beside the pool",
+				Check: workload.BytesRange(0, 1<<20)},
+			workload.Param{Name: "live", Default: "10MB",
+				Help:  "live heap, in objects of 128 bytes linked to trees",
+				Check: workload.BytesRange(1<<16, 1<<40)},
 		),
 		New: newBatches,
 	})
@@ -48,7 +56,9 @@ func newBatches(env workload.Env) (workload.Task, error) {
 		return nil, fmt.Errorf("workload: batches: %w", err)
 	}
 	p := env.Params
-	t := &batches{Budgeted: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage")}
+	t := &batches{
+		Budgeted: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage"),
+	}
 	trees := max(p.Bytes("live")/workload.TreeBytes, 1)
 	t.store = workload.NewTreeStore(trees, trees, t.processor.rng)
 	if p.Bool("toggle") {

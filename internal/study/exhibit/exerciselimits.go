@@ -22,7 +22,9 @@ func init() {
 		Name:    "exercise-limits",
 		Summary: "where the allocation exercises end: their trade-offs, and when not to",
 		Params: workload.WithBudget("0", "1s",
-			workload.Param{Name: "limit", Default: "concat3", Help: "what to do: " + strings.Join(limitNames(), ", "), Check: workload.OneOf(limitNames()...)},
+			workload.Param{Name: "limit", Default: "concat3",
+				Help:  "what to do: " + strings.Join(limitNames(), ", "),
+				Check: workload.OneOf(limitNames()...)},
 		),
 		New: newExerciseLimits,
 	})

@@ -13,7 +13,10 @@ func init() {
 		Name:    "gccost",
 		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
 		Params: workload.WithBudget("60", "0",
-			workload.Param{Name: "beside", Default: "nothing", Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 slots for tasks)", Check: workload.OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
+			workload.Param{Name: "beside", Default: "nothing",
+				Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 " +
+					"slots for tasks)",
+				Check: workload.OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
 			workload.Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: workload.IntRange(1, 100_000_000)},
 		),
 		New: newGCCost,

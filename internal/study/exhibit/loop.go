@@ -17,9 +17,13 @@ import (
 // loopSwitches are the switches of the ingress strategy ablation.
 var loopSwitches = []workload.Param{
 	{Name: "arena", Default: "off", Help: "ablation: tasks in a task arena", Check: workload.OnOff},
-	{Name: "lockfree", Default: "off", Help: "ablation: a lock-free list instead of chunks under a mutex", Check: workload.OnOff},
+	{Name: "lockfree", Default: "off",
+		Help:  "ablation: a lock-free list instead of chunks under a mutex",
+		Check: workload.OnOff},
 	{Name: "clearing", Default: "off", Help: "ablation: clear only what was in use, once", Check: workload.OnOff},
-	{Name: "padding", Default: "off", Help: "ablation: a cache line for each field that is written often", Check: workload.OnOff},
+	{Name: "padding", Default: "off",
+		Help:  "ablation: a cache line for each field that is written often",
+		Check: workload.OnOff},
 	{Name: "batching", Default: "off", Help: "ablation: the loop takes many tasks at once", Check: workload.OnOff},
 }
 
@@ -31,13 +35,23 @@ func init() {
 		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
 			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress knows which there are
-			{Name: "mode", Default: "submit", Help: "submit: as many as may be in flight; pingpong: one, whose reply is awaited", Check: workload.OneOf("submit", "pingpong")},
+			{Name: "mode", Default: "submit",
+				Help:  "submit: as many as may be in flight; pingpong: one, whose reply is awaited",
+				Check: workload.OneOf("submit", "pingpong")},
 			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: workload.IntRange(1, 16)},
-			{Name: "inflight", Default: "8192", Help: "most tasks submitted and not run, over all producers", Check: workload.IntRange(1, 100_000_000)},
-			{Name: "burst", Default: "0", Help: "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task", Check: workload.IntRange(0, 10_000_000)},
+			{Name: "inflight", Default: "8192",
+				Help:  "most tasks submitted and not run, over all producers",
+				Check: workload.IntRange(1, 100_000_000)},
+			{Name: "burst", Default: "0",
+				Help:  "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task",
+				Check: workload.IntRange(0, 10_000_000)},
 			{Name: "batch", Default: "1", Help: "tasks in a submission", Check: workload.IntRange(1, 64)},
-			{Name: "gc-every", Default: "0", Help: "the first producer calls runtime.GC with every so many of its tasks; 0: never", Check: workload.IntRange(0, 1_000_000_000)},
-			{Name: "live", Default: "0", Help: "live heap beside, in objects of 128 bytes linked to trees", Check: workload.BytesRange(0, 1<<40)},
+			{Name: "gc-every", Default: "0",
+				Help:  "the first producer calls runtime.GC with every so many of its tasks; 0: never",
+				Check: workload.IntRange(0, 1_000_000_000)},
+			{Name: "live", Default: "0",
+				Help:  "live heap beside, in objects of 128 bytes linked to trees",
+				Check: workload.BytesRange(0, 1<<40)},
 		}, loopSwitches...)...),
 		New: newLoop,
 	})
@@ -116,7 +130,8 @@ func newLoop(env workload.Env) (workload.Task, error) {
 	}
 	p := env.Params
 	l := &loop{
-		Budgeted: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong", burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
+		Budgeted: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong",
+		burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
 		submits: latency.NewRecorder(), starts: latency.NewRecorder(),
 	}
 	name, switches := p.String("ingress"), map[string]bool{}
@@ -132,7 +147,8 @@ func newLoop(env workload.Env) (workload.Task, error) {
 	}
 	producers := p.Int("producers")
 	if p.Int("batch") > 1 && p.Int("inflight") < 2*stride*producers {
-		return nil, fmt.Errorf("workload: loop: --inflight %d is too little for batches: want %d for each producer", p.Int("inflight"), 2*stride)
+		return nil, fmt.Errorf("workload: loop: --inflight %d is too little for batches: want %d for each producer",
+			p.Int("inflight"), 2*stride)
 	}
 	if l.in, err = ingress.New(name, ingress.Config{Producers: producers, Switches: switches}); err != nil {
 		return nil, fmt.Errorf("workload: loop: %w", err)
@@ -152,7 +168,10 @@ func newLoop(env workload.Env) (workload.Task, error) {
 }
 
 func newLoopProducer(l *loop, number int, window, step int64, batch int) *loopProducer {
-	p := &loopProducer{loop: l, number: number, window: window, step: step, nextGC: l.gcEvery, batch: make([]func(), batch), reply: make(chan struct{}, 1)}
+	p := &loopProducer{
+		loop: l, number: number, window: window, step: step, nextGC: l.gcEvery,
+		batch: make([]func(), batch), reply: make(chan struct{}, 1),
+	}
 	p.count = func() {
 		p.ran++
 		if p.ran%step == 0 {
@@ -307,7 +326,8 @@ func (p *loopProducer) await(n int64) {
 		if now := p.public.Load(); now != seen {
 			seen, since = now, time.Now()
 		} else if time.Since(since) > stalled {
-			panic(fmt.Sprintf("workload: loop: producer %d submitted %d tasks, and for %v no more than %d have run: the ingress lost some", p.number, p.given, stalled, now))
+			panic(fmt.Sprintf("workload: loop: producer %d submitted %d tasks, and for %v no more than %d have run: "+
+				"the ingress lost some", p.number, p.given, stalled, now))
 		}
 	}
 }
@@ -354,7 +374,8 @@ func (l *loop) Close() error {
 	}
 	for _, p := range l.producers {
 		if p.ran != p.given || p.wrong > 0 {
-			return fmt.Errorf("workload: loop: producer %d: %d of %d tasks ran, %d of them out of turn: the ingress lost or reordered some", p.number, p.ran, p.given, p.wrong)
+			return fmt.Errorf("workload: loop: producer %d: %d of %d tasks ran, %d of them out of turn: "+
+				"the ingress lost or reordered some", p.number, p.ran, p.given, p.wrong)
 		}
 	}
 	if l.live != nil {

@@ -28,9 +28,14 @@ func init() {
 		Name:    "loop-trials",
 		Summary: "parts of the event loop in seed document 004, as it has them: tasks lost, objects evicted, counted",
 		Params: []workload.Param{
-			{Name: "trial", Default: "wrap", Help: "eviction (pooled objects left after collections), recycle (pooled nodes of a lock-free list), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)", Check: workload.OneOf("eviction", "recycle", "ring", "shutdown", "sizes", "wrap")},
+			{Name: "trial", Default: "wrap",
+				Help: "eviction (pooled objects left after collections), recycle (pooled nodes of a lock-free list), ring " +
+					"(its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
+				Check: workload.OneOf("eviction", "recycle", "ring", "shutdown", "sizes", "wrap")},
 			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: workload.IntRange(1, 100_000_000)},
-			{Name: "producers", Default: "4", Help: "goroutines that submit, in recycle, ring and shutdown", Check: workload.IntRange(1, 64)},
+			{Name: "producers", Default: "4",
+				Help:  "goroutines that submit, in recycle, ring and shutdown",
+				Check: workload.IntRange(1, 64)},
 		},
 		New: func(env workload.Env) (workload.Task, error) {
 			p := env.Params

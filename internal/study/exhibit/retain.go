@@ -12,8 +12,12 @@ func init() {
 		Name:    "retain",
 		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
 		Params: workload.WithBudget("100_000", "0",
-			workload.Param{Name: "remove", Default: "shift", Help: "shift: close the gap; swap: the last takes its place", Check: workload.OneOf("shift", "swap")},
-			workload.Param{Name: "retained", Default: "10_000", Help: "objects in the list", Check: workload.IntRange(2000, 10_000_000)},
+			workload.Param{Name: "remove", Default: "shift",
+				Help:  "shift: close the gap; swap: the last takes its place",
+				Check: workload.OneOf("shift", "swap")},
+			workload.Param{Name: "retained", Default: "10_000",
+				Help:  "objects in the list",
+				Check: workload.IntRange(2000, 10_000_000)},
 		),
 		New: newRetain,
 	})
@@ -40,7 +44,9 @@ func newRetain(env workload.Env) (workload.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload: retain: %w", err)
 	}
-	t := &retain{Budgeted: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461))}
+	t := &retain{
+		Budgeted: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461)),
+	}
 	n := env.Params.Int("retained")
 	t.list = make([]*listed, 0, n+1)
 	for i := range n {

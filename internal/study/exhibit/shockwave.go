@@ -19,9 +19,16 @@ func init() {
 		Name:    "shockwave",
 		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
 		Params: workload.WithBudget("0", "2s",
-			workload.Param{Name: "mode", Default: "pooled", Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena", Check: workload.OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
-			workload.Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: workload.OneOf("typical", "headers", "large", "line")},
-			workload.Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: workload.IntRange(1, 1_000_000)},
+			workload.Param{Name: "mode", Default: "pooled",
+				Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for " +
+					"each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena",
+				Check: workload.OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
+			workload.Param{Name: "shape", Default: "typical",
+				Help:  "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)",
+				Check: workload.OneOf("typical", "headers", "large", "line")},
+			workload.Param{Name: "held", Default: "1",
+				Help:  "requests that a worker holds at a time",
+				Check: workload.IntRange(1, 1_000_000)},
 			workload.Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: workload.IntRange(0, 1024)},
 		),
 		New: newShockwave,
@@ -31,10 +38,10 @@ func init() {
 // shockwave holds what seed document 001 measured beside what it says that it
 // measured. Its "standard pool" benchmarks (mode alias) take nothing from a pool
 // and copy no request: strings that exist already are assigned, a body is made
-// and never filled; with many headers each string is made by +. Its slab (mode slab) copies each part into a slab of 256
-// KB, which is taken from a sync.Pool for each request and put back. The other
-// modes are those of httpmem, which do what the slab does: copy and look at each
-// part.
+// and never filled; with many headers each string is made by +. Its slab (mode
+// slab) copies each part into a slab of 256 KB, which is taken from a sync.Pool for
+// each request and put back. The other modes are those of httpmem, which do what
+// the slab does: copy and look at each part.
 type shockwave struct {
 	workload.Closed
 	baseHeap, baseSys uint64

@@ -20,8 +20,14 @@ func init() {
 		Name:    "shockwave-trials",
 		Summary: "what the servers of seed document 001 do, counted: pools warmed up, pipelined requests answered",
 		Params: []workload.Param{
-			{Name: "trial", Default: "warmup", Help: "warmup (objects taken and put back one by one, as the document's WarmupPools has it), warmup-together (all taken, then all put back), pipelined (a reader from a pool for each request) or pipelined-connection (a reader for each connection)", Check: workload.OneOf("warmup", "warmup-together", "pipelined", "pipelined-connection")},
-			{Name: "count", Default: "10_000", Help: "objects to warm up, or requests to send in one go", Check: workload.IntRange(1, 1_000_000)},
+			{Name: "trial", Default: "warmup",
+				Help: "warmup (objects taken and put back one by one, as the document's WarmupPools has it), warmup-together " +
+					"(all taken, then all put back), pipelined (a reader from a pool for each request) or pipelined-connection " +
+					"(a reader for each connection)",
+				Check: workload.OneOf("warmup", "warmup-together", "pipelined", "pipelined-connection")},
+			{Name: "count", Default: "10_000",
+				Help:  "objects to warm up, or requests to send in one go",
+				Check: workload.IntRange(1, 1_000_000)},
 		},
 		New: func(env workload.Env) (workload.Task, error) {
 			return &shockwaveTrials{env.Params.String("trial"), env.Params.Int("count")}, nil

@@ -16,7 +16,9 @@ func init() {
 		Summary: "process market ticks that a time.Ticker delivers, and count those that it drops",
 		Params: []workload.Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: workload.IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "5s", Help: "how long", Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
+			{Name: "duration", Default: "5s",
+				Help:  "how long",
+				Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: workload.OnOff},
 		},
 		New: newTicker,
@@ -37,7 +39,8 @@ func newTicker(env workload.Env) (workload.Task, error) {
 	p := env.Params
 	interval := time.Second / time.Duration(p.Int("tickrate"))
 	if interval <= 0 {
-		return nil, fmt.Errorf("workload: ticker: a ticker cannot have %s ticks a second: lower --tickrate", p.String("tickrate"))
+		return nil, fmt.Errorf("workload: ticker: a ticker cannot have %s ticks a second: lower --tickrate",
+			p.String("tickrate"))
 	}
 	return &ticker{interval, p.Duration("duration"), newSeedProcessor(p.Bool("pool"), env.Seed)}, nil
 }
@@ -87,7 +90,9 @@ type seedStats struct {
 }
 
 func newSeedProcessor(pool bool, seed uint64) *seedProcessor {
-	p := &seedProcessor{symbols: make([]string, 1000), stats: make(map[string]*seedStats), rng: rand.New(rand.NewPCG(seed, 0x7469636b))}
+	p := &seedProcessor{
+		symbols: make([]string, 1000), stats: make(map[string]*seedStats), rng: rand.New(rand.NewPCG(seed, 0x7469636b)),
+	}
 	for i := range p.symbols {
 		p.symbols[i] = fmt.Sprintf("SYM%04d", i)
 		p.stats[p.symbols[i]] = new(seedStats)

@@ -12,7 +12,9 @@ func init() {
 		Name:    "tickpool",
 		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
 		Params: workload.WithBudget("500_000", "0",
-			workload.Param{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: workload.OnOff},
+			workload.Param{Name: "pool", Default: "off",
+				Help:  "on: take ticks from a pool; off: allocate each",
+				Check: workload.OnOff},
 		),
 		New: newTickpool,
 	})

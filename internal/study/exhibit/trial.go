@@ -16,7 +16,8 @@ func init() {
 		Name:    "trial",
 		Summary: "do one thing many times and count how often it came out in a certain way",
 		Params: []workload.Param{
-			{Name: "kind", Default: "gc-while-off", Help: "what is tried; an unknown one lists them"}, // trialKinds is complete after init
+			// trialKinds is complete after init
+			{Name: "kind", Default: "gc-while-off", Help: "what is tried; an unknown one lists them"},
 			{Name: "trials", Default: "60", Help: "how often", Check: workload.IntRange(1, 100_000_000)},
 		},
 		New: newTrial,
@@ -42,7 +43,8 @@ func newTrial(env workload.Env) (workload.Task, error) {
 	kind := trialKinds[name]
 	if kind == nil {
 		names := slices.Sorted(maps.Keys(trialKinds))
-		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)", name, workload.DidYouMean(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)",
+			name, workload.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	return &trialTask{kind, env.Params.Int("trials")}, nil
 }
