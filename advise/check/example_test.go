@@ -1,0 +1,91 @@
+package check_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// A check is one value. It says how hot a line is, and Report says no more than
+// that deserves: nothing on the cold line of init.
+func Example() {
+	madeMaps := check.New(check.Check{
+		Name:     "mademaps",
+		Severity: check.Advice,
+		Doc:      "a map that is made in a loop",
+		When:     "the loop is hot.",
+		WhenNot:  "init, main, tests.",
+		Measured: "1 allocation -> 0",
+		Run: func(p *check.Pass) {
+			for cur := range p.Root.Preorder((*ast.CompositeLit)(nil)) {
+				if _, ok := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Map); ok {
+					p.Report(cur.Node(), p.HeatOfPath(cur), "a map each time; clear one")
+				}
+			}
+		},
+	})
+	pkg, err := parsed("maps.go", `package maps
+
+var made int
+
+func count(lines []string) {
+	for _, line := range lines {
+		made += len(map[string]int{line: 1})
+	}
+}
+
+func init() {
+	made = len(map[string]int{"one": 1})
+}
+`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	graph, err := checker.Analyze([]*analysis.Analyzer{madeMaps.Analyzer}, []*packages.Package{pkg}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, action := range graph.Roots {
+		for _, d := range action.Diagnostics {
+			fmt.Printf("%s: %s: %s\n", pkg.Fset.Position(d.Pos), d.Category, d.Message)
+		}
+	}
+	// Output:
+	// maps.go:7:15: advice: a map each time; clear one
+}
+
+// parsed makes a package of one file that imports nothing. packages.Load makes
+// packages of a module.
+func parsed(name, src string) (*packages.Package, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}
+	sizes := types.SizesFor("gc", "amd64")
+	config := types.Config{Sizes: sizes, GoVersion: "go1.26"}
+	pkg, err := config.Check(file.Name.Name, fset, []*ast.File{file}, info)
+	if err != nil {
+		return nil, err
+	}
+	return &packages.Package{
+		ID: pkg.Path(), PkgPath: pkg.Path(), Name: pkg.Name(), Fset: fset, Syntax: []*ast.File{file},
+		Types: pkg, TypesInfo: info, TypesSizes: sizes,
+	}, nil
+}

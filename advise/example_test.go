@@ -1,0 +1,76 @@
+package advise_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise"
+)
+
+// Analyzers runs under any driver of go/analysis. Lookup says what a check is
+// about.
+func Example() {
+	const src = `package names
+
+func join(names []string) string {
+	all := ""
+	for _, name := range names {
+		all += name + ","
+	}
+	return all
+}
+`
+	pkg, err := parsed("names.go", src)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	graph, err := checker.Analyze(advise.Analyzers(), []*packages.Package{pkg}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, action := range graph.Roots {
+		for _, d := range action.Diagnostics {
+			fmt.Printf("%s: %s: %s\n", pkg.Fset.Position(d.Pos), action.Analyzer.Name, d.Message)
+		}
+	}
+	summary, _, _ := strings.Cut(advise.Lookup("concatloop").Doc, "\n")
+	fmt.Println(summary)
+	// Output:
+	// names.go:6:3: concatloop: all is copied whole each time it grows; collect it in a strings.Builder (exercise 4)
+	// a string that grows by += in a loop
+}
+
+// parsed makes a package of one file that imports nothing. packages.Load makes
+// packages of a module.
+func parsed(name, src string) (*packages.Package, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}
+	sizes := types.SizesFor("gc", "amd64")
+	config := types.Config{Sizes: sizes, GoVersion: "go1.26"}
+	pkg, err := config.Check(file.Name.Name, fset, []*ast.File{file}, info)
+	if err != nil {
+		return nil, err
+	}
+	return &packages.Package{
+		ID: pkg.Path(), PkgPath: pkg.Path(), Name: pkg.Name(), Fset: fset, Syntax: []*ast.File{file},
+		Types: pkg, TypesInfo: info, TypesSizes: sizes,
+	}, nil
+}
