@@ -52,7 +52,7 @@ var (
 	ex17 = exercise(17, "before,after,cleanup", 20_000, 200_000)
 	ex18 = exercise(18, "before,after,inlined", 500_000, 5_000_000)
 
-	smallLimits    = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,"+
+	smallLimits = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,"+
 		"buffer32,buffer32-pool,box-small", 100_000, 1_000_000)
 	callbackLimits = limits("predicate,predicate-typed", 20_000, 200_000)
 	jsonLimits     = limits("json-marshal,json-written", 30_000, 300_000)
