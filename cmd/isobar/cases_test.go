@@ -58,15 +58,18 @@ func TestCases(t *testing.T) {
 	if configs != 48 {
 		t.Errorf("%d configurations, want 48: is a variant left out?", configs)
 	}
-	if some := casesOf(t, map[string]string{"exercise": "3,15"}); len(some) != 2 || some[1].Name != "exercises 15 errorsnew" {
+	if some := casesOf(t, map[string]string{"exercise": "3,15"}); len(some) != 2 ||
+		some[1].Name != "exercises 15 errorsnew" {
 		t.Errorf("of 3 and 15: %+v", some)
 	}
-	if chosen := casesOf(t, map[string]string{"exercise": "3,15", "variant": "before,after"}); len(chosen) != 1 || chosen[0].Name != "" {
+	if chosen := casesOf(t, map[string]string{"exercise": "3,15", "variant": "before,after"}); len(chosen) != 1 ||
+		chosen[0].Name != "" {
 		t.Errorf("with variants: %+v", chosen)
 	}
 	w, _ := workload.Lookup("exercises")
 	for _, levels := range [][]string{{"19"}, {"3", "19"}, {"3", "3"}, {""}} {
-		bad := plan.Study{Workload: w.Name, Params: []plan.Factor{{Name: "exercise", Levels: levels}, {Name: "variant", Levels: []string{"before"}}}}
+		bad := plan.Study{Workload: w.Name, Params: []plan.Factor{{Name: "exercise", Levels: levels},
+			{Name: "variant", Levels: []string{"before"}}}}
 		if _, err := split(w, bad, func(flag string) bool { return flag == "exercise" }); err == nil {
 			t.Errorf("exercises %q, and no error", levels)
 		}
@@ -84,7 +87,8 @@ func TestSaid(t *testing.T) {
 	var records []*cell.Record
 	for i, c := range cells {
 		rec := &cell.Record{Cell: c}
-		took := map[string]float64{"1 before": 850, "1 after": 100, "15 before": 10, "15 after": 10, "15 inlined": 10}[c.Params["exercise"]+" "+c.Params["variant"]]
+		took := map[string]float64{"1 before": 850, "1 after": 100, "15 before": 10, "15 after": 10,
+			"15 inlined": 10}[c.Params["exercise"]+" "+c.Params["variant"]]
 		rec.Set(cell.OpCPU, took*(1+float64(i%7)/1000))
 		records = append(records, rec)
 	}

@@ -39,7 +39,8 @@ func TestGate(t *testing.T) {
 		for _, v := range tc.verdicts {
 			c := stat.Comparison{Verdict: v}
 			if v == stat.Disagreement {
-				c.Machines = []stat.MachineComparison{{Comparison: stat.Comparison{Verdict: stat.Better}}, {Comparison: stat.Comparison{Verdict: stat.Worse}}}
+				c.Machines = []stat.MachineComparison{{Comparison: stat.Comparison{Verdict: stat.Better}},
+					{Comparison: stat.Comparison{Verdict: stat.Worse}}}
 			}
 			comparisons = append(comparisons, c)
 		}

@@ -42,7 +42,8 @@ func TestDeployFlags(t *testing.T) {
 		}
 	}
 	for where, least := range map[string]int{
-		"kubernetes.yaml serve": 6, "kubernetes.yaml worker": 5, "isobar-fleet.service serve": 2, "isobar-worker.service worker": 2,
+		"kubernetes.yaml serve": 6, "kubernetes.yaml worker": 5, "isobar-fleet.service serve": 2,
+		"isobar-worker.service worker": 2,
 	} {
 		if found[where] < least {
 			t.Errorf("%s: found %d flags, want %d or more: does the test still read the file?", where, found[where], least)

@@ -1,45 +1,10 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"runtime"
-	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/isobar-go/isobar/internal/lab/cell"
-	"github.com/isobar-go/isobar/internal/lab/host"
-	"github.com/isobar-go/isobar/internal/lab/runner"
-	"github.com/isobar-go/isobar/internal/lab/stat"
-	"github.com/isobar-go/isobar/internal/session"
 )
-
-// A diagnosis is what 'isobar doctor' found out about this machine.
-type diagnosis struct {
-	Machine    cell.Machine `json:"machine"`
-	GOMAXPROCS int          `json:"gomaxprocs"`
-	Noise      cell.Noise   `json:"noise"` // means over the runs; -1 where unknown
-	Runs       int          `json:"runs"`
-	Wall       spread       `json:"wall"`
-	CPU        spread       `json:"cpu"`
-	Findings   []string     `json:"findings,omitempty"`
-}
-
-// A spread is how much equal runs differ.
-type spread struct {
-	Deviation float64 `json:"deviation"` // of one run, relative, by the median absolute deviation
-	Drift     float64 `json:"drift"`     // second half of the runs over the first
-	// Detectable is the least ratio that a comparison of so many pairs would
-	// tell from 1, four times of five.
-	Detectable map[string]float64 `json:"detectable"`
-}
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
@@ -59,14 +24,14 @@ status 3 means that there are findings.`,
 			return usage(cobra.NoArgs(cmd, args))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := a.diagnose(cmd.Context(), runs)
+			d, err := a.Diagnose(cmd.Context(), runs)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				err = writeJSON(a.Out, d)
 			} else {
-				err = d.write(a.Out)
+				err = d.Write(a.Out)
 			}
 			if err == nil && len(d.Findings) > 0 {
 				err = &exitError{code: exitRegression}
@@ -77,164 +42,4 @@ status 3 means that there are findings.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the diagnosis as JSON")
 	cmd.Flags().IntVar(&runs, "runs", 20, "equal runs, of about half a second each")
 	return cmd
-}
-
-func (a *app) diagnose(ctx context.Context, runs int) (*diagnosis, error) {
-	d := &diagnosis{Machine: host.Fingerprint(), GOMAXPROCS: runtime.GOMAXPROCS(0), Runs: runs}
-	r := runner.New(runner.Config{Log: io.Discard})
-	c := cell.Cell{Config: cell.Config{Workload: "alloc", Params: map[string]string{"iterations": "60000"},
-		GC: cell.DefaultGC},
-		Seed: 1, Timeout: time.Minute, MemoryBytes: runner.DefaultMemoryCap(d.Machine.MemoryBytes)}
-	bar := session.NewProgress(a.Err, runs, 0)
-	defer bar.Clear()
-	var records []*cell.Record
-	for i := range runs {
-		c.Index = i
-		bar.Begin(c)
-		rec, _, err := r.Run(ctx, c)
-		if errors.Is(err, context.Canceled) {
-			return nil, &exitError{code: exitInterrupted}
-		}
-		if err == nil && rec.Err != nil {
-			err = rec.Err
-		}
-		if err != nil {
-			return nil, fmt.Errorf("doctor: %w", err)
-		}
-		records = append(records, &rec)
-		bar.End()
-	}
-	d.measure(records)
-	d.examine()
-	return d, nil
-}
-
-func (d *diagnosis) measure(records []*cell.Record) {
-	values := func(of func(*cell.Record) float64) (out []float64) {
-		for _, rec := range records {
-			out = append(out, of(rec))
-		}
-		return out
-	}
-	d.Wall = newSpread(values(func(r *cell.Record) float64 { return r.Metrics[cell.WallTime] }))
-	d.CPU = newSpread(values(func(r *cell.Record) float64 { return r.Metrics[cell.TotalCPU] }))
-	for _, n := range []struct {
-		to *float64
-		of func(cell.Noise) float64
-	}{
-		{&d.Noise.Steal, func(n cell.Noise) float64 { return n.Steal }},
-		{&d.Noise.CPUPressure, func(n cell.Noise) float64 { return n.CPUPressure }},
-		{&d.Noise.MemoryPressure, func(n cell.Noise) float64 { return n.MemoryPressure }},
-		{&d.Noise.OtherCPU, func(n cell.Noise) float64 { return n.OtherCPU }},
-	} {
-		sum := 0.0
-		for _, rec := range records {
-			sum += n.of(rec.Noise)
-		}
-		*n.to = sum / float64(len(records))
-	}
-}
-
-func newSpread(values []float64) spread {
-	middle := medianOf(values)
-	var off []float64
-	for _, v := range values {
-		off = append(off, math.Abs(v-middle))
-	}
-	half := len(values) / 2
-	s := spread{Deviation: 1.4826 * medianOf(off) / middle, Drift: medianOf(values[half:]) / medianOf(values[:half]),
-		Detectable: map[string]float64{}}
-	for _, pairs := range []int{6, 10, 20, 50} {
-		// A two-sided test of 5 % that finds the effect in 80 %, of the median
-		// of ratios, which has 1.25 times the deviation of a mean.
-		const z = 1.96 + 0.84
-		s.Detectable[fmt.Sprint(pairs)] = math.Exp(z * 1.25 * math.Sqrt2 * s.Deviation / math.Sqrt(float64(pairs)))
-	}
-	return s
-}
-
-func medianOf(values []float64) float64 {
-	return stat.Summarize(stat.Series{Values: slices.Clone(values)}).Median
-}
-
-// examine lists what makes figures doubtful here.
-func (d *diagnosis) examine() {
-	find := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
-	for _, w := range d.Machine.Warnings {
-		find("%s", w)
-	}
-	if q := d.Machine.CPUQuota; q > 0 && float64(d.GOMAXPROCS) > math.Ceil(q) {
-		find("GOMAXPROCS is %d and the control group allows %.3g CPUs: bursts of collection are throttled; set GOMAXPROCS=%d",
-			d.GOMAXPROCS, q, int(math.Ceil(q)))
-	}
-	if d.Noise.Steal > 0.02 {
-		find("the hypervisor took %.1f %% of the CPU time for others: compare CPU time, not wall time", 100*d.Noise.Steal)
-	}
-	if d.Noise.CPUPressure > 0.10 {
-		find("in %.0f %% of the time some task waited for a CPU: stop what else runs here", 100*d.Noise.CPUPressure)
-	}
-	if d.Noise.MemoryPressure > 0.10 {
-		find("in %.0f %% of the time some task waited for memory: free some", 100*d.Noise.MemoryPressure)
-	}
-	if d.Noise.OtherCPU > 0.10 {
-		find("other processes used %.2f CPUs: stop them", d.Noise.OtherCPU)
-	}
-	if drift := max(d.Wall.Drift, 1/d.Wall.Drift); drift > 1+max(0.03, 2*d.Wall.Deviation) {
-		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts, trust paired "+
-			"comparisons only", d.Wall.Drift)
-	}
-	if d.Wall.Deviation > 0.10 {
-		find("equal runs differ by %.0f %%: fewer than 50 pairs tell no difference below %.0f %% here", 100*d.Wall.Deviation,
-			100*(d.Wall.Detectable["50"]-1))
-	}
-}
-
-func (d *diagnosis) write(w io.Writer) error {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	m := d.Machine
-	fmt.Fprintf(t, "machine\t%s, %d CPUs, %s %s, %s\n", m.CPU, m.CPUs, m.OS, m.Arch, m.GoVersion)
-	quota, memory := "no quota", "unknown"
-	if m.CPUQuota > 0 {
-		quota = fmt.Sprintf("a quota of %.3g CPUs", m.CPUQuota)
-	}
-	if m.MemoryBytes > 0 {
-		memory = fmt.Sprintf("%.1f GiB", float64(m.MemoryBytes)/(1<<30))
-	}
-	group := m.Cgroup
-	if group == "" {
-		group = "none"
-	}
-	fmt.Fprintf(t, "limits\tcontrol group %s, %s, GOMAXPROCS %d, memory %s\n", group, quota, d.GOMAXPROCS, memory)
-	fmt.Fprintf(t, "meanwhile\tsteal %s, CPU pressure %s, memory pressure %s, other processes %s CPUs\n",
-		known(100*d.Noise.Steal, " %"), known(100*d.Noise.CPUPressure, " %"), known(100*d.Noise.MemoryPressure, " %"),
-		known(d.Noise.OtherCPU, ""))
-	for _, s := range []struct {
-		name string
-		spread
-	}{{"wall time", d.Wall}, {"CPU time", d.CPU}} {
-		fmt.Fprintf(t, "%s\tequal runs differ by %.1f %% (%d runs, drift %.3f); told apart: %.1f %% in 6 pairs, %.1f %% in "+
-			"10, %.1f %% in 20, %.1f %% in 50\n", s.name,
-			100*s.Deviation, d.Runs, s.Drift, percentAbove(s.Detectable["6"]), percentAbove(s.Detectable["10"]),
-			percentAbove(s.Detectable["20"]), percentAbove(s.Detectable["50"]))
-	}
-	t.Flush()
-	for _, f := range d.Findings {
-		fmt.Fprintf(&b, "finding: %s\n", f)
-	}
-	if len(d.Findings) == 0 {
-		b.WriteString("nothing found that makes figures doubtful\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func percentAbove(ratio float64) float64 { return 100 * (ratio - 1) }
-
-// known writes a figure, or that it is unknown: then it is negative.
-func known(v float64, unit string) string {
-	if v < 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.2g%s", v, unit)
 }

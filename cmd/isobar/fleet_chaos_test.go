@@ -83,7 +83,8 @@ func TestFleetChaos(t *testing.T) {
 		return c.count() == 5*reps && c.ended(c.lab)
 	})
 	attempts := checkChaos(t, c.db, 5*reps)
-	t.Logf("%d kills %v: %d cells, %d records, %d blocks of %d attempts in the store", kills, killed, 5*reps, c.count(), reps, attempts)
+	t.Logf("%d kills %v: %d cells, %d records, %d blocks of %d attempts in the store", kills, killed, 5*reps, c.count(),
+		reps, attempts)
 }
 
 // smallDisk gives the server a file system of its own, where this is allowed.
@@ -135,7 +136,8 @@ func (c *chaos) revive() {
 	address := c.url[len("nats://"):]
 	token := filepath.Join(c.dir, "token")
 	if c.ended(c.server) {
-		c.server = startCommand(c.t, c.isobar, "fleet", "serve", "--listen", address, "--dir", filepath.Join(c.dir, "server"), "--token-file", token)
+		c.server = startCommand(c.t, c.isobar, "fleet", "serve", "--listen", address, "--dir", filepath.Join(c.dir, "server"),
+			"--token-file", token)
 		for range 500 { // it may fail on what the last one left: revive is called again
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
@@ -149,15 +151,18 @@ func (c *chaos) revive() {
 	}
 	for i, w := range c.workers {
 		if c.ended(w) {
-			c.workers[i] = startCommand(c.t, c.isobar, "worker", c.url, "--token-file", token, "--name", fmt.Sprintf("w%d", i), "--dir", filepath.Join(c.dir, fmt.Sprintf("w%d", i)))
+			c.workers[i] = startCommand(c.t, c.isobar, "worker", c.url, "--token-file", token, "--name", fmt.Sprintf("w%d", i),
+				"--dir", filepath.Join(c.dir, fmt.Sprintf("w%d", i)))
 		}
 	}
 	if c.ended(c.lab) && c.count() < 5*c.reps {
-		args := []string{"--store", c.db, "lab", "run", "strategies", "--strategy", "plain,syncpool,chanpool,arena", "--duration", "4ms", "--reps", strconv.Itoa(c.reps), "--name", "chaos"}
+		args := []string{"--store", c.db, "lab", "run", "strategies", "--strategy", "plain,syncpool,chanpool,arena",
+			"--duration", "4ms", "--reps", strconv.Itoa(c.reps), "--name", "chaos"}
 		if c.count() >= 0 {
 			args = []string{"--store", c.db, "lab", "run", "--resume"}
 		}
-		c.lab = startCommand(c.t, c.isobar, append(args, "--fleet", c.url, "--fleet-token-file", token, "--fleet-patience", "2s", "--fleet-attempts", "1000")...)
+		c.lab = startCommand(c.t, c.isobar, append(args, "--fleet", c.url, "--fleet-token-file", token, "--fleet-patience",
+			"2s", "--fleet-attempts", "1000")...)
 	}
 }
 

@@ -48,7 +48,8 @@ func newNetwork(t *testing.T, hosts int) (server string, all []*site) {
 	}
 	ip(t, "-n", server, "link", "set", "lo", "up")
 	for i := range hosts {
-		h := &site{t: t, name: fmt.Sprintf("isobar-%s-%d", id, i), link: fmt.Sprintf("host%d", i), far: fmt.Sprintf("10.99.%d.1", i)}
+		h := &site{t: t, name: fmt.Sprintf("isobar-%s-%d", id, i), link: fmt.Sprintf("host%d", i),
+			far: fmt.Sprintf("10.99.%d.1", i)}
 		if err := add(h.name); err != nil {
 			t.Fatal(err)
 		}
@@ -96,15 +97,19 @@ func TestFleetPartition(t *testing.T) {
 	isobar, dir := fleetBinary(t), t.TempDir()
 	server, hosts := newNetwork(t, 3)
 	db, token := filepath.Join(dir, "store.db"), filepath.Join(dir, "token")
-	serve := startCommand(t, "ip", within(server, isobar, "fleet", "serve", "--listen", "0.0.0.0:4222", "--plaintext", "--dir", filepath.Join(dir, "server"), "--token-file", token, "--json")...)
+	serve := startCommand(t, "ip", within(server, isobar, "fleet", "serve", "--listen", "0.0.0.0:4222", "--plaintext",
+		"--dir", filepath.Join(dir, "server"), "--token-file", token, "--json")...)
 	serve.served(t)
 	for i := range 2 {
 		name := fmt.Sprint("w", i)
-		w := startCommand(t, "ip", within(hosts[i].name, isobar, "worker", hosts[i].url(), "--token-file", token, "--name", name, "--dir", filepath.Join(dir, name))...)
+		w := startCommand(t, "ip", within(hosts[i].name, isobar, "worker", hosts[i].url(), "--token-file", token, "--name",
+			name, "--dir", filepath.Join(dir, name))...)
 		eventually(t, "the worker has joined", func() bool { return strings.Contains(w.err.String(), "has joined") })
 	}
-	lab := startCommand(t, "ip", within(hosts[2].name, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool,chanpool,arena", "--duration", "4ms",
-		"--reps", strconv.Itoa(reps), "--fleet", hosts[2].url(), "--fleet-token-file", token, "--fleet-patience", "1s", "--fleet-attempts", "1000")...)
+	lab := startCommand(t, "ip", within(hosts[2].name, isobar, "--store", db, "lab", "run", "strategies", "--strategy",
+		"plain,syncpool,chanpool,arena", "--duration", "4ms",
+		"--reps", strconv.Itoa(reps), "--fleet", hosts[2].url(), "--fleet-token-file", token, "--fleet-patience", "1s",
+		"--fleet-attempts", "1000")...)
 	stored := func() (n int, workers map[string]int) {
 		s, err := store.OpenReadOnly(db)
 		if err != nil {
@@ -166,7 +171,8 @@ func TestFleetPartition(t *testing.T) {
 		}
 	}
 	n, workers := stored()
-	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, by worker %v, %d of the one that was away after that; %v records arrived meanwhile",
+	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, "+
+		"by worker %v, %d of the one that was away after that; %v records arrived meanwhile",
 		cut, 5*reps, n, reps, attempts, workers, back, during)
 	if back == 0 && os.Getenv("ISOBAR_SOAK") != "" { // the short run may end first
 		t.Error("the worker that was away did not come back")

@@ -68,7 +68,8 @@ func startCommand(t *testing.T, isobar string, args ...string) *process {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-5*time.Second))
 		t.Cleanup(cancel)
 	}
-	p := &process{Cmd: exec.CommandContext(ctx, isobar, args...), out: &syncBuffer{}, err: &syncBuffer{}, exited: make(chan struct{})}
+	p := &process{Cmd: exec.CommandContext(ctx, isobar, args...), out: &syncBuffer{}, err: &syncBuffer{},
+		exited: make(chan struct{})}
 	p.Stdout, p.Stderr = p.out, p.err
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -134,7 +135,8 @@ func TestFleetCommands(t *testing.T) {
 	}
 	isobar, dir := fleetBinary(t), t.TempDir()
 	db := filepath.Join(dir, "store.db")
-	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"), "--metrics", "127.0.0.1:0", "--json")
+	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"),
+		"--metrics", "127.0.0.1:0", "--json")
 	where := server.served(t)
 
 	for _, refused := range [][]string{
@@ -148,20 +150,23 @@ func TestFleetCommands(t *testing.T) {
 		}
 	}
 
-	worker := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--name", "w1", "--dir", filepath.Join(dir, "w1"), "--label", "rack=7")
+	worker := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--name", "w1", "--dir",
+		filepath.Join(dir, "w1"), "--label", "rack=7")
 	eventually(t, "the worker has joined", func() bool { return strings.Contains(worker.err.String(), "has joined") })
 	second := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--dir", filepath.Join(dir, "w1"))
 	if code := second.exit(t); code != exitFailure || !strings.Contains(second.err.String(), "in use") {
 		t.Errorf("a second worker in the same directory: status %d, %s", code, second.err)
 	}
 
-	run := startCommand(t, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool", "--duration", "10ms", "--reps", "4",
+	run := startCommand(t, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool", "--duration",
+		"10ms", "--reps", "4",
 		"--fleet", where.URL, "--fleet-token-file", where.Token, "--fleet-require", "rack=7")
 	if code := run.exit(t); code != exitOK {
 		t.Fatalf("lab run --fleet: status %d\n%s%s", code, run.out, run.err)
 	}
 	for _, rec := range fleetRecords(t, db, 12) {
-		if rec.Err != nil || rec.Origin == nil || rec.Origin.Worker != "w1" || rec.Origin.Machine.CPUs < 1 || rec.Metrics[cell.OpTime] <= 0 {
+		if rec.Err != nil || rec.Origin == nil || rec.Origin.Worker != "w1" || rec.Origin.Machine.CPUs < 1 ||
+			rec.Metrics[cell.OpTime] <= 0 {
 			t.Errorf("record %d: %v, origin %+v", rec.Cell.Index, rec.Err, rec.Origin)
 		}
 	}
@@ -171,7 +176,8 @@ func TestFleetCommands(t *testing.T) {
 	if code := status.exit(t); code != exitOK || json.Unmarshal([]byte(status.out.String()), &got) != nil {
 		t.Fatalf("fleet status: status %d\n%s%s", code, status.out, status.err)
 	}
-	if len(got.Workers) != 1 || got.Workers[0].CellsDone != 12 || got.Workers[0].Labels["rack"] != "7" || got.Workers[0].Floor < 1 || len(got.Sweeps) != 0 {
+	if len(got.Workers) != 1 || got.Workers[0].CellsDone != 12 || got.Workers[0].Labels["rack"] != "7" ||
+		got.Workers[0].Floor < 1 || len(got.Sweeps) != 0 {
 		t.Errorf("fleet status = %+v", got)
 	}
 	response, err := http.Get(where.Metrics)
@@ -180,7 +186,8 @@ func TestFleetCommands(t *testing.T) {
 	}
 	metrics, err := io.ReadAll(response.Body)
 	response.Body.Close()
-	if err != nil || !strings.Contains(string(metrics), `isobar_fleet_workers{state="idle"} 1`) || !strings.Contains(string(metrics), "isobar_fleet_cells_total") {
+	if err != nil || !strings.Contains(string(metrics), `isobar_fleet_workers{state="idle"} 1`) ||
+		!strings.Contains(string(metrics), "isobar_fleet_cells_total") {
 		t.Errorf("metrics: %v\n%s", err, metrics)
 	}
 
@@ -227,10 +234,12 @@ func TestWorkerFinishesItsBlock(t *testing.T) {
 	}
 	isobar, dir := fleetBinary(t), t.TempDir()
 	db := filepath.Join(dir, "store.db")
-	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"), "--json")
+	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"),
+		"--json")
 	where := server.served(t)
 	worker := startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--dir", filepath.Join(dir, "w"))
-	run := startCommand(t, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool", "--duration", "300ms", "--reps", "1",
+	run := startCommand(t, isobar, "--store", db, "lab", "run", "strategies", "--strategy", "plain,syncpool", "--duration",
+		"300ms", "--reps", "1",
 		"--fleet", where.URL, "--fleet-token-file", where.Token)
 	f, err := fleet.Connect(t.Context(), fleet.Options{URL: where.URL, TokenFile: where.Token})
 	if err != nil {

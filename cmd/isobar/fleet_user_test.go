@@ -66,10 +66,13 @@ func TestWorkerUser(t *testing.T) {
 	program := filepath.Join(dir, "program")
 	writeProgram(t, program, fmt.Sprintf(leaver, secret, filepath.Join(open, "left")))
 	db := filepath.Join(dir, "store.db")
-	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"), "--json")
+	server := startCommand(t, isobar, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", filepath.Join(dir, "server"),
+		"--json")
 	where := server.served(t)
-	startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--dir", filepath.Join(open, "worker"), "--allow", "lab,exec", "--user", "nobody")
-	run := startCommand(t, isobar, "--store", db, "lab", "run", "exec", "--reps", "2", "--fleet", where.URL, "--fleet-token-file", where.Token, "--", program)
+	startCommand(t, isobar, "worker", where.URL, "--token-file", where.Token, "--dir", filepath.Join(open, "worker"),
+		"--allow", "lab,exec", "--user", "nobody")
+	run := startCommand(t, isobar, "--store", db, "lab", "run", "exec", "--reps", "2", "--fleet", where.URL,
+		"--fleet-token-file", where.Token, "--", program)
 	if code := run.exit(t); code != exitOK {
 		t.Fatalf("lab run: status %d\n%s%s", code, run.out, run.err)
 	}
@@ -90,7 +93,8 @@ func TestWorkerUser(t *testing.T) {
 		}
 		stat := info.Sys().(*syscall.Stat_t)
 		if strconv.Itoa(int(stat.Uid)) != nobody.Uid || strconv.Itoa(int(stat.Gid)) != nobody.Gid {
-			t.Errorf("a file of the program is of user %d and group %d, want %s and %s", stat.Uid, stat.Gid, nobody.Uid, nobody.Gid)
+			t.Errorf("a file of the program is of user %d and group %d, want %s and %s", stat.Uid, stat.Gid, nobody.Uid,
+				nobody.Gid)
 		}
 	}
 	refusedWithoutRoot(t, open, nobody)
@@ -161,10 +165,13 @@ func refusedWithoutRoot(t *testing.T, open string, as *user.User) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, isobar, "worker", "nats://127.0.0.1:1", "--user", "nobody", "--dir", filepath.Join(open, "left", "worker"))
-	cmd.Dir, cmd.SysProcAttr = open, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	cmd := exec.CommandContext(ctx, isobar, "worker", "nats://127.0.0.1:1", "--user", "nobody", "--dir",
+		filepath.Join(open, "left", "worker"))
+	cmd.Dir, cmd.SysProcAttr = open,
+		&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	output, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(output), "only root") {
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitUsage ||
+		!strings.Contains(string(output), "only root") {
 		t.Errorf("--user without root: %v\n%s", err, output)
 	}
 }

@@ -99,7 +99,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 			}
 			if build != "" {
 				for i := range studies {
-					if studies[i].Command, err = a.buildProgram(cmd.Context(), build, studies[i], args); err != nil {
+					if studies[i].Command, err = a.BuildProgram(cmd.Context(), build, studies[i], args); err != nil {
 						return err
 					}
 				}

@@ -43,14 +43,17 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errw bytes.Buffer
-	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out, &errw); code != exitOK {
+	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out,
+		&errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
-	if !strings.Contains(out.String(), "region collect: of the 5 operations above p0") || !strings.Contains(out.String(), "100 % overlapped stop of the world") {
+	if !strings.Contains(out.String(), "region collect: of the 5 operations above p0") ||
+		!strings.Contains(out.String(), "100 % overlapped stop of the world") {
 		t.Errorf("printed:\n%s", out.String())
 	}
 	out.Reset()
-	if code := run(t.Context(), []string{"trace", name, "--above", "0", "--json"}, strings.NewReader(""), &out, &errw); code != exitOK {
+	if code := run(t.Context(), []string{"trace", name, "--above", "0", "--json"}, strings.NewReader(""), &out,
+		&errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
 	var kinds []tracedKind
@@ -68,7 +71,8 @@ func TestTraceFromAProcess(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	var out, errw bytes.Buffer
-	if code := run(t.Context(), []string{"trace", srv.URL + "/debug/pprof/trace?seconds=0.2"}, strings.NewReader(""), &out, &errw); code != exitOK {
+	if code := run(t.Context(), []string{"trace", srv.URL + "/debug/pprof/trace?seconds=0.2"}, strings.NewReader(""), &out,
+		&errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
 	if !strings.Contains(out.String(), "a trace of ") {
@@ -82,12 +86,13 @@ func TestTraceOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http11.Server{OnPanic: func(http11.Request, any, []byte) {}, Handler: http11.HandlerFunc(func(c *http11.Context) {
-		if runtime.GC(); string(c.Path().Clone()) == "/fails" {
-			panic("a handler that fails")
-		}
-		c.WriteString("ok")
-	})}
+	server := &http11.Server{OnPanic: func(http11.Request, any, []byte) {},
+		Handler: http11.HandlerFunc(func(c *http11.Context) {
+			if runtime.GC(); string(c.Path().Clone()) == "/fails" {
+				panic("a handler that fails")
+			}
+			c.WriteString("ok")
+		})}
 	go server.Serve(l)
 	defer server.Close()
 	var b bytes.Buffer
@@ -108,7 +113,8 @@ func TestTraceOfRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errw bytes.Buffer
-	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out, &errw); code != exitOK {
+	if code := run(t.Context(), []string{"trace", name, "--above", "0"}, strings.NewReader(""), &out,
+		&errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
 	if !strings.Contains(out.String(), "region http11 request: of the 3 operations above p0") {
@@ -118,7 +124,8 @@ func TestTraceOfRequests(t *testing.T) {
 
 // The flight recording that package monitor keeps at an alarm.
 func TestTraceOfAnAlarm(t *testing.T) {
-	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond, Alarms: []monitor.Alarm{{Key: "/sched/goroutines:goroutines", Above: 1}}})
+	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond,
+		Alarms: []monitor.Alarm{{Key: "/sched/goroutines:goroutines", Above: 1}}})
 	if err != nil {
 		t.Skip(err) // somebody else records
 	}
@@ -130,7 +137,8 @@ func TestTraceOfAnAlarm(t *testing.T) {
 		runtime.GC()
 		out.Reset()
 		errw.Reset()
-		return run(t.Context(), []string{"trace", srv.URL + "/flight", "--json"}, strings.NewReader(""), &out, &errw) == exitOK
+		return run(t.Context(), []string{"trace", srv.URL + "/flight", "--json"}, strings.NewReader(""), &out,
+			&errw) == exitOK
 	})
 	var kinds []tracedKind
 	if err := json.Unmarshal(out.Bytes(), &kinds); err != nil || len(kinds) == 0 {
@@ -161,7 +169,8 @@ func TestTraceRefuses(t *testing.T) {
 		{[]string{"trace", name, "--above", "1"}, exitUsage, "want a quantile"},
 	} {
 		var out, errw bytes.Buffer
-		if code := run(t.Context(), c.args, strings.NewReader(""), &out, &errw); code != c.code || !strings.Contains(errw.String(), c.want) {
+		if code := run(t.Context(), c.args, strings.NewReader(""), &out, &errw); code != c.code ||
+			!strings.Contains(errw.String(), c.want) {
 			t.Errorf("%v: exit %d, %q; want %d and %q", c.args, code, errw.String(), c.code, c.want)
 		}
 	}

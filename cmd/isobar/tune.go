@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -41,11 +42,11 @@ SIGTERM.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.build.main, "build", "", "build the program of `PACKAGE`, and give it the arguments behind --")
-	f.StringVar(&o.build.bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its tests are "+
+	f.StringVar(&o.build.Main, "build", "", "build the program of `PACKAGE`, and give it the arguments behind --")
+	f.StringVar(&o.build.Bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its tests are "+
 		"compiled once")
-	f.StringVar(&o.build.run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
-	f.StringVar(&o.build.time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
+	f.StringVar(&o.build.Run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
+	f.StringVar(&o.build.Time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
 	o.server.addFlags(f)
 	o.fleet.addJoinFlags(f)
 	f.StringVar(&o.objective, "objective", "",
@@ -81,14 +82,14 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if o.check != "" {
 		return a.tuneCheck(ctx, o)
 	}
-	var prepared built
-	if o.build.main != "" || o.build.bench != "" {
+	prepared := &session.Built{}
+	if o.build.Main != "" || o.build.Bench != "" {
 		var err error
-		if prepared, err = a.prepare(ctx, o, args); err != nil {
+		if prepared, err = a.Prepare(ctx, o.build, o.resume, o.builds(), args); err != nil {
 			return err
 		}
-		defer prepared.remove()
-		args = prepared.command
+		defer prepared.Remove()
+		args = prepared.Command
 	} else if err := checkProgram(args[0]); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.Variants = prepared.variants
+	c.Variants = prepared.Variants
 	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if err != nil {
 		return tuneFailed(log.Failed(err))
 	}
-	result.Built = prepared.from
+	result.Built = prepared.From
 	page, err := log.Report(o.out, result)
 	switch {
 	case err != nil:

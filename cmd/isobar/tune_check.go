@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/session"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -38,7 +39,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		if err != nil {
 			return err
 		}
-		defer prepared.remove()
+		defer prepared.Remove()
 		base = recorded.Base
 	} else if err := checkProgram(base.Command[0]); err != nil {
 		return err
@@ -76,22 +77,22 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 
 // rebuild builds what a result was measured with again, from the sources as they
 // are now, and puts the new binaries into the result.
-func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Result) (built, error) {
+func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Result) (*session.Built, error) {
 	from := r.Built
-	o.build = buildOptions{main: from.Package}
+	o.build = session.Program{Main: from.Package}
 	if from.Bench != "" {
-		o.build = buildOptions{bench: from.Package, run: from.Bench, time: from.Time}
+		o.build = session.Program{Bench: from.Package, Run: from.Bench, Time: from.Time}
 	}
 	if r.Variant != "" {
 		o.variants = []cell.Build{cell.ParseBuild(r.Variant)}
 	}
-	b, err := a.prepare(ctx, o, from.Args)
+	b, err := a.Prepare(ctx, o.build, o.resume, o.builds(), from.Args)
 	if err != nil {
 		return b, err
 	}
-	r.Base.Command, r.Setting.Command = b.command, b.command
+	r.Base.Command, r.Setting.Command = b.Command, b.Command
 	if r.Variant != "" {
-		r.Setting.Command = b.variants[r.Variant]
+		r.Setting.Command = b.Variants[r.Variant]
 	}
 	return b, nil
 }

@@ -21,7 +21,7 @@ import (
 
 // tuneOptions are the flags of 'isobar tune'.
 type tuneOptions struct {
-	build      buildOptions
+	build      session.Program
 	server     serverOptions
 	fleet      sweepOptions
 	objective  string
@@ -113,7 +113,7 @@ func (o *tuneOptions) validate(args []string) error {
 func (o *tuneOptions) checkProgram(args []string) error {
 	given := 0
 	for _, is := range []bool{
-		len(args) > 0 && o.build.main == "", o.build.main != "", o.build.bench != "", o.check != "",
+		len(args) > 0 && o.build.Main == "", o.build.Main != "", o.build.Bench != "", o.check != "",
 	} {
 		if is {
 			given++
@@ -126,7 +126,7 @@ func (o *tuneOptions) checkProgram(args []string) error {
 	if _, err := o.server.params(); err != nil {
 		return err
 	}
-	if o.server.set() && o.build.bench != "" {
+	if o.server.set() && o.build.Bench != "" {
 		return errors.New("--bench is no server: leave out --url and --load")
 	}
 	return nil
@@ -150,7 +150,7 @@ func (o *tuneOptions) checkFigures() error {
 
 // checkBuilds refuses what cannot be built.
 func (o *tuneOptions) checkBuilds() error {
-	if len(o.collectors)+len(o.versions) > 0 && o.build.bench == "" && o.build.main == "" {
+	if len(o.collectors)+len(o.versions) > 0 && o.build.Bench == "" && o.build.Main == "" {
 		return errors.New("--collector, --go: these are built in: they need --build or --bench, which build")
 	}
 	for _, v := range o.versions {
@@ -248,10 +248,10 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 // name is what the run is called in the store.
 func (o *tuneOptions) name(command []string) string {
 	switch {
-	case o.build.bench != "":
-		return "tune --bench " + o.build.bench
-	case o.build.main != "":
-		return strings.Join(append([]string{"tune --build " + o.build.main}, command[1:]...), " ")
+	case o.build.Bench != "":
+		return "tune --bench " + o.build.Bench
+	case o.build.Main != "":
+		return strings.Join(append([]string{"tune --build " + o.build.Main}, command[1:]...), " ")
 	}
 	return "tune " + strings.Join(command, " ")
 }
@@ -272,4 +272,18 @@ func tuneFailed(err error) error {
 		return &exitError{exitInconclusive, err}
 	}
 	return err
+}
+
+// builds lists what to build beside the program as the go command builds it.
+func (o *tuneOptions) builds() []cell.Build {
+	if o.variants != nil {
+		return o.variants
+	}
+	var all []cell.Build
+	for _, collector := range append([]string{""}, o.collectors...) {
+		for _, version := range append([]string{""}, o.versions...) {
+			all = append(all, cell.Build{Collector: collector, Go: version})
+		}
+	}
+	return all[1:]
 }

@@ -35,7 +35,8 @@ func watched(t *testing.T) *httptest.Server {
 func TestWatchJSON(t *testing.T) {
 	srv := watched(t)
 	var out, errw bytes.Buffer
-	if code := run(t.Context(), []string{"watch", srv.URL, "--json", "--count", "3"}, strings.NewReader(""), &out, &errw); code != exitOK {
+	if code := run(t.Context(), []string{"watch", srv.URL, "--json", "--count", "3"}, strings.NewReader(""), &out,
+		&errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
 	d := json.NewDecoder(&out)

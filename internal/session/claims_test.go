@@ -75,7 +75,8 @@ func TestClaimOrder(t *testing.T) {
 		took:   map[claim.Experiment]time.Duration{short: time.Second, long: time.Minute, often: time.Millisecond},
 	}
 	next := func(spent time.Duration) (out []claim.Experiment) {
-		for _, d := range session.next([]claim.Doubt{{Experiment: long}, {Experiment: often}, {Experiment: short}}, time.Now().Add(-spent)) {
+		for _, d := range session.next([]claim.Doubt{{Experiment: long}, {Experiment: often}, {Experiment: short}},
+			time.Now().Add(-spent)) {
 			out = append(out, d.Experiment)
 		}
 		return out

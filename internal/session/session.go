@@ -2,7 +2,7 @@
 //
 // In: a [Session] (where to read and write, which store), plans, claims, a tuner.
 // Out: runs in the store, measured here or by a fleet, with progress on a
-// terminal; the report of a run; the ledger of claims. Errors tell the command
+// terminal; the report of a run; the ledger of claims; a diagnosis of the machine. Errors tell the command
 // its exit code: a [Misuse], [ErrInterrupted]; any other is a failure.
 //
 // Imports: base, kit, lab, study, show, tune, fleet. Commands and the pages of

@@ -17,7 +17,8 @@ func TestDataDir(t *testing.T) {
 	}{
 		{"linux", map[string]string{"HOME": "h"}, filepath.Join("h", ".local", "share", "isobar")},
 		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": abs}, filepath.Join(abs, "isobar")},
-		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": "relative"}, filepath.Join("h", ".local", "share", "isobar")},
+		{"linux", map[string]string{"HOME": "h", "XDG_DATA_HOME": "relative"},
+			filepath.Join("h", ".local", "share", "isobar")},
 		{"darwin", map[string]string{"HOME": "h"}, filepath.Join("h", "Library", "Application Support", "isobar")},
 		{"windows", map[string]string{"LocalAppData": "l"}, filepath.Join("l", "isobar")},
 	} {

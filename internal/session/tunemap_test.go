@@ -13,22 +13,26 @@ func TestProcsMapHint(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"./prog", "a b"}, GC: cell.DefaultGC}
 	lab := base
 	lab.Command = []string{"isobar", "lab", "run", "scaling"}
-	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}}, {GC: cell.GC{Percent: 400}}}}
+	row := tune.Row{Ran: 8, Settings: []tune.Prediction{{GC: cell.DefaultGC, Doubts: []string{"a doubt"}},
+		{GC: cell.GC{Percent: 400}}}}
 	run := store.Run{Args: []string{"--store", "s.db", "tune", "--resume", "--", "./prog", "a b", "--resume"}, Seed: 3}
 	for name, tc := range map[string]struct {
 		result tune.Result
 		want   string // the command
 		cells  int
 	}{
-		"one row":   {tune.Result{Base: base, Rows: []tune.Row{row}}, "isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
-		"two rows":  {tune.Result{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
-		"goroutine": {tune.Result{Base: lab, Rows: []tune.Row{row}}, "isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
+		"one row": {tune.Result{Base: base, Rows: []tune.Row{row}},
+			"isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
+		"two rows": {tune.Result{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
+		"goroutine": {tune.Result{Base: lab, Rows: []tune.Row{row}},
+			"isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
 	} {
 		m := procsMap(&tc.result, run)
 		if m.Command != tc.want || (m.Hint == "") != (tc.want == "") || len(m.Forecasts) != tc.cells || len(m.Figures) != 2 {
 			t.Errorf("%s: %+v, want the command %q", name, m, tc.want)
 		}
-		if !m.Forecasts[0].Unsure || m.Forecasts[1].Unsure || m.Forecasts[tc.cells-1].Procs != tc.result.Rows[len(tc.result.Rows)-1].Procs {
+		if !m.Forecasts[0].Unsure || m.Forecasts[1].Unsure ||
+			m.Forecasts[tc.cells-1].Procs != tc.result.Rows[len(tc.result.Rows)-1].Procs {
 			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
 		}
 	}

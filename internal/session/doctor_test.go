@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"math"
@@ -17,14 +17,15 @@ func TestSpread(t *testing.T) {
 	if !(s.Detectable["6"] > s.Detectable["10"] && s.Detectable["10"] > s.Detectable["50"] && s.Detectable["50"] > 1) {
 		t.Errorf("more pairs must tell finer differences: %v", s.Detectable)
 	}
-	if equal := newSpread([]float64{2, 2, 2, 2, 2, 2}); equal.Deviation != 0 || equal.Drift != 1 || equal.Detectable["6"] != 1 {
+	if equal := newSpread([]float64{2, 2, 2, 2, 2, 2}); equal.Deviation != 0 || equal.Drift != 1 ||
+		equal.Detectable["6"] != 1 {
 		t.Errorf("equal values: %+v", equal)
 	}
 }
 
 func TestExamine(t *testing.T) {
 	quiet := spread{Deviation: 0.01, Drift: 1, Detectable: map[string]float64{"50": 1.01}}
-	for want, d := range map[string]diagnosis{
+	for want, d := range map[string]Diagnosis{
 		"":                  {GOMAXPROCS: 2, Machine: cell.Machine{CPUQuota: 2}},
 		"set GOMAXPROCS=2":  {GOMAXPROCS: 8, Machine: cell.Machine{CPUQuota: 1.5}},
 		"hypervisor":        {Noise: cell.Noise{Steal: 0.05}},

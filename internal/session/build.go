@@ -1,0 +1,274 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+// A Program is what to build: the program of package Main, or the tests of
+// package Bench, of whose benchmarks Run selects some. Time is their iterations.
+type Program struct {
+	Main, Bench, Run, Time string
+}
+
+func (o Program) pkg() string {
+	if o.Main != "" {
+		return o.Main
+	}
+	return o.Bench
+}
+
+// A Built is a program and how to run it.
+type Built struct {
+	dir      string // of the binaries: the same for the same package, so that runs can be resumed
+	options  Program
+	args     []string
+	Command  []string
+	Variants map[string][]string // commands of other builds, by name
+	From     *tune.Built         // nil if nothing was built
+}
+
+// Remove removes the binaries.
+func (b *Built) Remove() { os.RemoveAll(b.dir) }
+
+// Prepare builds the program. For benchmarks it chooses a fixed number of
+// iterations, so that every run does the same work, and moves to the package's
+// directory, as go test does.
+func (se *Session) Prepare(
+	ctx context.Context, p Program, resume bool, variants []cell.Build, args []string,
+) (*Built, error) {
+	path, err := se.StorePath()
+	if err != nil {
+		return nil, err
+	}
+	if se.Store, err = filepath.Abs(path); err != nil { // the directory may change below
+		return nil, err
+	}
+	pkg := p.pkg()
+	dir, name, err := onePackage(ctx, pkg)
+	if err != nil {
+		return nil, fmt.Errorf("tune: %w", err)
+	}
+	if p.Main != "" && name != "main" {
+		return nil, misuse(fmt.Errorf("tune: --build %s: package %s is no program: name a main package, or --bench", pkg,
+			name))
+	}
+	if resume && p.Bench != "" && p.Time == "" {
+		p.Time = storedTime(se.Store)
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, dir, p.Bench != "")
+	b := &Built{dir: filepath.Join(filepath.Dir(se.Store), "built", fmt.Sprintf("%x", h.Sum64())), options: p,
+		args: args, Variants: map[string][]string{}}
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("tune: %w", err)
+	}
+	if err := b.build(ctx, dir, variants); err != nil {
+		b.Remove()
+		return nil, err
+	}
+	return b, nil
+}
+
+// build compiles each variant. Only a benchmark changes the directory: a
+// program runs where the user stands, as one that is built by hand.
+func (b *Built) build(ctx context.Context, dir string, variants []cell.Build) error {
+	pkg := b.options.pkg()
+	binary, err := b.compile(ctx, pkg, cell.Build{})
+	if err != nil {
+		return err
+	}
+	if b.options.Bench != "" {
+		if err := os.Chdir(dir); err != nil {
+			return err
+		}
+		pkg = "."
+		if err := b.fixTime(ctx, binary); err != nil {
+			return err
+		}
+		b.args = []string{"-test.run=^$", "-test.bench=" + b.options.Run, "-test.benchtime=" + b.options.Time}
+	}
+	b.Command = append([]string{binary}, b.args...)
+	for _, variant := range variants {
+		binary, err := b.compile(ctx, pkg, variant)
+		if err != nil {
+			return err
+		}
+		b.Variants[variant.String()] = append([]string{binary}, b.args...)
+	}
+	b.From = &tune.Built{Package: dir, Args: b.args}
+	if b.options.Bench != "" {
+		b.From = &tune.Built{Package: dir, Bench: b.options.Run, Time: b.options.Time}
+	}
+	return nil
+}
+
+// fixTime chooses the number of iterations where none is given.
+func (b *Built) fixTime(ctx context.Context, binary string) (err error) {
+	if b.options.Time == "" {
+		b.options.Time, err = iterations(ctx, binary, b.options.Run)
+		return err
+	}
+	if !regexp.MustCompile(`^[1-9][0-9]*x$`).MatchString(b.options.Time) {
+		return misuse(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: by time, a faster "+
+			"setting would do more work", b.options.Time))
+	}
+	return nil
+}
+
+// storedTime is the number of iterations that the latest run was made with, ""
+// if it was of no benchmark: resuming must do the same work.
+func storedTime(path string) string {
+	s, err := store.OpenReadOnly(path)
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	run, err := s.Last()
+	if err != nil {
+		return ""
+	}
+	cells, err := s.Cells(run.ID)
+	if err != nil || len(cells) == 0 {
+		return ""
+	}
+	for _, arg := range cells[0].Command {
+		if n, ok := strings.CutPrefix(arg, "-test.benchtime="); ok {
+			return n
+		}
+	}
+	return ""
+}
+
+func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (string, error) {
+	binary := filepath.Join(b.dir, variant.String(), "program")
+	args := []string{"build", "-o", binary, pkg}
+	if b.options.Bench != "" {
+		binary = filepath.Join(b.dir, variant.String(), "bench.test")
+		args = []string{"test", "-c", "-o", binary, pkg}
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = runner.Toolchain(os.Environ(), variant)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("tune: go %s %s: %w: %s", args[0], pkg, err, strings.TrimSpace(string(out)))
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("tune: package %s has no tests: name one with benchmarks", pkg)
+	}
+	return binary, nil
+}
+
+var benchLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+([0-9]+)\s+([0-9.e+]+) ns/op`)
+
+// iterations is how often the benchmarks must run to take about 2 s together.
+func iterations(ctx context.Context, binary, run string) (string, error) {
+	const seconds = 2
+	var output bytes.Buffer
+	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench="+run, "-test.benchtime=200ms")
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(output.String())
+		return "", fmt.Errorf("tune: the benchmarks fail: %w: %s", err, text[max(len(text)-300, 0):])
+	}
+	var each float64 // ns that one iteration of all benchmarks takes
+	for _, m := range benchLine.FindAllStringSubmatch(output.String(), -1) {
+		v, err := strconv.ParseFloat(m[2], 64)
+		if err == nil {
+			each += v
+		}
+	}
+	if each == 0 {
+		return "", fmt.Errorf("tune: no benchmark matches --run %s", run)
+	}
+	return strconv.Itoa(max(int(seconds*1e9/each), 1)) + "x", nil
+}
+
+// withStderr adds the last line that a command wrote before it failed.
+func withStderr(err error) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err
+	}
+	lines := slices.DeleteFunc(strings.Split(string(exit.Stderr), "\n"),
+		func(s string) bool { return strings.TrimSpace(s) == "" })
+	if len(lines) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+}
+
+// onePackage finds the directory and the name of a package.
+func onePackage(ctx context.Context, pkg string) (dir, name string, err error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}} {{.Name}}", pkg).Output()
+	if err != nil {
+		return "", "", fmt.Errorf("go list %s: %w: name one package that builds here", pkg, withStderr(err))
+	}
+	where := strings.TrimSpace(string(out))
+	if strings.Contains(where, "\n") {
+		return "", "", misuse(fmt.Errorf("%s: that is several packages: name one", pkg))
+	}
+	i := strings.LastIndexByte(where, ' ')
+	return where[:i], where[i+1:], nil
+}
+
+// BuildProgram builds the program of a package for each build of the study, and
+// returns the command with cell.BuildDir in place of the build. The binaries
+// stay beside the store, so that the run can be resumed.
+func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Study, args []string) ([]string, error) {
+	dir, name, err := onePackage(ctx, pkg)
+	if wrong := new(Misuse); errors.As(err, &wrong) || err == nil && name != "main" {
+		return nil, misuse(fmt.Errorf("lab run: --build %s: name one main package", pkg))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lab run: %w", err)
+	}
+	path, err := se.StorePath()
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, dir+" "+name)
+	root := filepath.Join(filepath.Dir(path), "built", fmt.Sprintf("%x", h.Sum64()))
+	configs, err := study.Configs()
+	if err != nil {
+		return nil, misuse(err)
+	}
+	file := "program"
+	if runtime.GOOS == "windows" {
+		file += ".exe"
+	}
+	done := map[cell.Build]bool{}
+	for _, c := range configs {
+		if done[c.Build()] {
+			continue
+		}
+		done[c.Build()] = true
+		fmt.Fprintf(se.Err, "isobar: building %s (%s)\n", pkg, c.Build())
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(root, c.Build().String(), file), pkg)
+		cmd.Env = runner.Toolchain(os.Environ(), c.Build())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("lab run: go build %s (%s): %w: %s", pkg, c.Build(), err, strings.TrimSpace(string(out)))
+		}
+	}
+	return append([]string{filepath.Join(root, cell.BuildDir, file)}, args...), nil
+}
