@@ -218,7 +218,8 @@ func (c *exchange) begin(n int) {
 	if n == 0 {
 		end = len(c.buf)
 	}
-	r.base = [numBases][]byte{baseHead: c.buf[c.next:end:end]}
+	r.base = [numBases][]byte{} // in place, as in head.reset
+	r.base[baseHead] = c.buf[c.next:end:end]
 	r.trailers = r.trailers[:0]
 	c.next = end
 	c.beginBody(n > 0)

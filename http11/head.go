@@ -31,7 +31,11 @@ type head struct {
 }
 
 // reset readies h for the next request; fields keeps its memory.
-func (h *head) reset() { *h = head{fields: h.fields[:0]} }
+func (h *head) reset() {
+	fields := h.fields[:0]
+	*h = head{} // in place: a literal with a field would be made elsewhere, and copied
+	h.fields = fields
+}
 
 // lookup returns the index of the first field from start on that has that name.
 // seen has the bit of each known name that occurs.

@@ -50,12 +50,16 @@ type response struct {
 }
 
 func (c *exchange) beginResponse() {
-	m := c.r.head.method
 	clear(c.onStream)
-	c.response = response{
-		out: c.out, mark: len(c.out), status: 200, declared: -1, trailer: c.trailer[:0], onStream: c.onStream[:0],
-		head:    m.len == 4 && string(m.of(c.r.base[baseHead])) == "HEAD",
-		connect: m.len == 7 && string(m.of(c.r.base[baseHead])) == "CONNECT",
+	out, trailer, onStream := c.out, c.trailer[:0], c.onStream[:0]
+	c.response = response{} // in place, as in head.reset
+	c.out, c.trailer, c.onStream = out, trailer, onStream
+	c.mark, c.status, c.declared = len(out), 200, -1
+	switch m := c.r.head.method; m.len {
+	case 4:
+		c.head = string(m.of(c.r.base[baseHead])) == "HEAD"
+	case 7:
+		c.connect = string(m.of(c.r.base[baseHead])) == "CONNECT"
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *conn) write(p []byte) error {
 	}
 	c.rest, c.writeErrno = p, 0
 	err := c.raw.Write(c.tryWrite)
-	for errors.Is(err, os.ErrDeadlineExceeded) && c.stillServed() && c.progressed() {
+	for err != nil && errors.Is(err, os.ErrDeadlineExceeded) && c.stillServed() && c.progressed() {
 		err = c.raw.Write(c.tryWrite)
 	}
 	x := &c.cx
