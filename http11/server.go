@@ -204,7 +204,9 @@ func (s *Server) check() error {
 	idle := s.timeouts[phaseIdle]
 	s.keepsIdle = s.Memory.Mode.Info().Keeps && (idle == 0 || idle > slabIdle)
 	s.exchanges.New = func() any { return &exchange{srv: s} }
+	s.mu.Lock() // Stats may be asked meanwhile
 	s.conns = map[*conn]struct{}{}
+	s.mu.Unlock()
 	s.done = make(chan struct{})
 	s.drained = make(chan struct{})
 	if s.Idle != nil {
