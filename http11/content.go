@@ -11,7 +11,7 @@ const smallBytes = 1 << 10
 
 // collects reports whether n more bytes of content are only collected.
 func (c *exchange) collects(n int) bool {
-	return n <= smallBytes && c.state <= stateBody && c.filter == nil && len(c.out)-c.mark+n <= collectBytes
+	return n <= smallBytes && c.state <= stateBody && c.filter == nil && c.written+int64(n) <= collectBytes
 }
 
 func writeContent[T string | []byte](c *exchange, p T) (int, error) {
