@@ -12,10 +12,13 @@ func init() {
 		Name:    "buffers",
 		Summary: "moving average and volatility over column buffers, pooled in several ways",
 		Params: WithBudget("0", "10s",
-			Param{Name: "pool", Default: "mutex", Help: "none: new buffers each time; mutex: one list, one lock; sharded: a list for each P; syncpool: sync.Pool", Check: OneOf("none", "mutex", "sharded", "syncpool")},
+			Param{Name: "pool", Default: "mutex",
+				Help:  "none: new buffers each time; mutex: one list, one lock; sharded: a list for each P; syncpool: sync.Pool",
+				Check: OneOf("none", "mutex", "sharded", "syncpool")},
 			Param{Name: "rows", Default: "1_000", Help: "ticks that an operation analyses", Check: IntRange(2, 10_000_000)},
 			Param{Name: "window", Default: "20", Help: "ticks in the moving average", Check: IntRange(1, 10_000_000)},
-			Param{Name: "capacity", Default: "100", Help: "buffers that a pool (mutex, sharded) makes beforehand and holds at most", Check: IntRange(0, 1_000_000)},
+			Param{Name: "capacity", Default: "100",
+				Help: "buffers that a pool (mutex, sharded) makes beforehand and holds at most", Check: IntRange(0, 1_000_000)},
 			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
 		),
 		New: newBuffers,
@@ -55,7 +58,8 @@ func newBuffers(env Env) (Task, error) {
 		workers:  make([]buffersWorker, p.Int("goroutines")),
 	}
 	if t.window > t.rows {
-		return nil, fmt.Errorf("workload: buffers: a window of %d is wider than the %d rows: lower --window or raise --rows", t.window, t.rows)
+		return nil, fmt.Errorf("workload: buffers: a window of %d is wider than the %d rows: lower --window or raise --rows",
+			t.window, t.rows)
 	}
 	walk, err := tick.NewWalk(1, 100_000, env.Seed)
 	if err != nil {

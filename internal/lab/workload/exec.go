@@ -143,7 +143,8 @@ func (s *started) finish(rec *cell.Record) error {
 	s.output.SetReadDeadline(time.Now().Add(grace))
 	s.readers.Wait()
 	if errors.Is(s.traceErr, os.ErrDeadlineExceeded) {
-		rec.Warn("left-behind", "the program left processes behind that hold its standard error; what they do is not in the figures")
+		rec.Warn("left-behind", "the program left processes behind that hold its standard error; what they do is not in "+
+			"the figures")
 	} else if s.traceErr != nil {
 		return s.traceErr
 	}
@@ -152,7 +153,8 @@ func (s *started) finish(rec *cell.Record) error {
 	s.figures.record(rec)
 	setUsage(rec, s.cmd.ProcessState, s.before, polled)
 	if !s.packets {
-		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's own output split are missing")
+		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's "+
+			"own output split are missing")
 	}
 	setTrace(rec, s.trace)
 	return nil
@@ -187,7 +189,8 @@ func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
 	if polled > 0 {
 		rec.Set(cell.RSSPeak, float64(polled))
 	}
-	rec.Warn("rss-polled", "the program occupies less than the process that started it: its peak was polled and may miss the end")
+	rec.Warn("rss-polled", "the program occupies less than the process that started it: its peak was polled and may "+
+		"miss the end")
 }
 
 // exitFailure says how the program ended, nil if well.

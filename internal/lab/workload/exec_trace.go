@@ -19,10 +19,12 @@ const noGoal = 1 << 50
 func setTrace(rec *cell.Record, t trace.Trace) {
 	rec.Set(cell.GCRelayed, float64(t.Relayed))
 	if t.Relayed > 0 {
-		rec.Warn("gctrace-relayed", "%d gctrace lines arrived in one piece: a subprocess printed them through its parent, or the program made them up; they are not counted", t.Relayed)
+		rec.Warn("gctrace-relayed", "%d gctrace lines arrived in one piece: a subprocess printed them through its parent, "+
+			"or the program made them up; they are not counted", t.Relayed)
 	}
 	if t.Gaps > 0 {
-		rec.Warn("gctrace-gaps", "%d gctrace lines do not follow in number: some are missing, so cycle count and GC figures are too low", t.Gaps)
+		rec.Warn("gctrace-gaps", "%d gctrace lines do not follow in number: some are missing, so cycle count and GC "+
+			"figures are too low", t.Gaps)
 	}
 	if t.Streams > 1 {
 		rec.Warn("gctrace-streams", "the lines of %d processes are added up; heap figures are of the largest", t.Streams)
@@ -81,7 +83,8 @@ const maxCycles = 1 << 14
 
 func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 	if len(cycles) > maxCycles {
-		rec.Warn("cycles-cut", "%d collections are too many to be listed: the record has the first %d", len(cycles), maxCycles)
+		rec.Warn("cycles-cut", "%d collections are too many to be listed: the record has the first %d", len(cycles),
+			maxCycles)
 		cycles = cycles[:maxCycles]
 	}
 	rec.Cycles = make([]cell.Cycle, len(cycles))
@@ -93,7 +96,8 @@ func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 		rec.Cycles[i] = cell.Cycle{
 			Stream: c.Stream, N: c.N, Percent: c.Percent, AtNs: int64(c.At), MarkNs: int64(c.Marking),
 			SweepNs: int64(c.SweepTermination), TerminationNs: int64(c.MarkTermination),
-			CPUNs: int64(c.CPU() - c.IdleCPU), AssistNs: int64(c.AssistCPU), DedicatedNs: int64(c.DedicatedCPU), IdleNs: int64(c.IdleCPU),
+			CPUNs: int64(c.CPU() - c.IdleCPU), AssistNs: int64(c.AssistCPU), DedicatedNs: int64(c.DedicatedCPU),
+			IdleNs:     int64(c.IdleCPU),
 			StartBytes: c.StartBytes, EndBytes: c.EndBytes, LiveBytes: c.LiveBytes, GoalBytes: goal,
 			StackBytes: c.StackBytes, GlobalBytes: c.GlobalBytes, Procs: int(c.Procs), Forced: c.Forced, Leaks: c.Leaks,
 		}

@@ -14,8 +14,11 @@ func init() {
 		Name:    "exercises",
 		Summary: "the eighteen allocation exercises: what a pattern costs, and what its remedy costs",
 		Params: WithBudget("0", "300ms",
-			Param{Name: "exercise", Default: "1", Help: "number of the exercise (without --variant: all of them, or of those named, every variant): " + exerciseList(), Check: IntRange(1, len(exerciseCases))},
-			Param{Name: "variant", Default: "before", Help: "before, after, or another that the exercise has: " + exerciseVariants(), Check: checkVariant},
+			Param{Name: "exercise", Default: "1",
+				Help: "number of the exercise (without --variant: all of them, or of those named, every variant): " +
+					exerciseList(), Check: IntRange(1, len(exerciseCases))},
+			Param{Name: "variant", Default: "before",
+				Help: "before, after, or another that the exercise has: " + exerciseVariants(), Check: checkVariant},
 		),
 		New:   newExercises,
 		Cases: &Cases{Of: "exercise", Over: "variant", All: everyExercise()},
@@ -62,23 +65,34 @@ type exerciseCase struct {
 // exerciseCases are the exercises in the order of the document.
 var exerciseCases = [...]exerciseCase{
 	{"sprintf", nil, map[string]func(*exerciseInput) uint64{"before": sprintfBefore, "after": sprintfAfter}},
-	{"byteconv", nil, map[string]func(*exerciseInput) uint64{"before": byteconvBefore, "after": byteconvAfter, "unsafe": byteconvUnsafe, "kept": byteconvKept}},
+	{"byteconv", nil, map[string]func(*exerciseInput) uint64{"before": byteconvBefore, "after": byteconvAfter,
+		"unsafe": byteconvUnsafe, "kept": byteconvKept}},
 	{"stringconv", nil, map[string]func(*exerciseInput) uint64{"before": stringconvBefore, "after": stringconvAfter}},
-	{"concatloop", nil, map[string]func(*exerciseInput) uint64{"before": concatBefore, "after": concatAfter, "nogrow": concatNoGrow}},
-	{"prealloc", nil, map[string]func(*exerciseInput) uint64{"before": preallocBefore, "after": preallocAfter, "index": preallocIndex}},
-	{"bufferpercall", nil, map[string]func(*exerciseInput) uint64{"before": bufferBefore, "after": bufferAfter, "pool": bufferPool}},
+	{"concatloop", nil, map[string]func(*exerciseInput) uint64{"before": concatBefore, "after": concatAfter,
+		"nogrow": concatNoGrow}},
+	{"prealloc", nil, map[string]func(*exerciseInput) uint64{"before": preallocBefore, "after": preallocAfter,
+		"index": preallocIndex}},
+	{"bufferpercall", nil, map[string]func(*exerciseInput) uint64{"before": bufferBefore, "after": bufferAfter,
+		"pool": bufferPool}},
 	{"closurecapture", nil, map[string]func(*exerciseInput) uint64{"before": closureBefore, "after": closureAfter}},
-	{"boxing", nil, map[string]func(*exerciseInput) uint64{"before": boxingBefore, "after": boxingAfter, "slog": boxingSlog}},
+	{"boxing", nil, map[string]func(*exerciseInput) uint64{"before": boxingBefore, "after": boxingAfter,
+		"slog": boxingSlog}},
 	{"optionalpointer", nil, map[string]func(*exerciseInput) uint64{"before": optionalBefore, "after": optionalAfter}},
 	{"timeafter", nil, map[string]func(*exerciseInput) uint64{"before": timeAfterBefore, "after": timeAfterAfter}},
 	{"jsonloop", nil, map[string]func(*exerciseInput) uint64{"before": jsonBefore, "after": jsonAfter}},
-	{"regexpcompile", nil, map[string]func(*exerciseInput) uint64{"before": regexpBefore, "after": regexpAfter, "lazy": regexpLazy}},
+	{"regexpcompile", nil, map[string]func(*exerciseInput) uint64{"before": regexpBefore, "after": regexpAfter,
+		"lazy": regexpLazy}},
 	{"pointerkey", prepareKeys, map[string]func(*exerciseInput) uint64{"before": keyBefore, "after": keyAfter}},
-	{"deferloop", nil, map[string]func(*exerciseInput) uint64{"before": deferBefore, "after": deferAfter, "explicit": deferExplicit}},
-	{"errorsnew", nil, map[string]func(*exerciseInput) uint64{"before": errorsBefore, "after": errorsAfter, "inlined": errorsInlined}},
-	{"resultslice", nil, map[string]func(*exerciseInput) uint64{"before": resultBefore, "after": resultAfter, "iterator": resultIterator}},
-	{"finalizer", nil, map[string]func(*exerciseInput) uint64{"before": finalizerBefore, "after": finalizerAfter, "cleanup": finalizerCleanup}},
-	{"pointerwrapper", nil, map[string]func(*exerciseInput) uint64{"before": wrapperBefore, "after": wrapperAfter, "inlined": wrapperInlined}},
+	{"deferloop", nil, map[string]func(*exerciseInput) uint64{"before": deferBefore, "after": deferAfter,
+		"explicit": deferExplicit}},
+	{"errorsnew", nil, map[string]func(*exerciseInput) uint64{"before": errorsBefore, "after": errorsAfter,
+		"inlined": errorsInlined}},
+	{"resultslice", nil, map[string]func(*exerciseInput) uint64{"before": resultBefore, "after": resultAfter,
+		"iterator": resultIterator}},
+	{"finalizer", nil, map[string]func(*exerciseInput) uint64{"before": finalizerBefore, "after": finalizerAfter,
+		"cleanup": finalizerCleanup}},
+	{"pointerwrapper", nil, map[string]func(*exerciseInput) uint64{"before": wrapperBefore, "after": wrapperAfter,
+		"inlined": wrapperInlined}},
 }
 
 func exerciseList() string {
@@ -138,7 +152,8 @@ func newExercises(env Env) (Task, error) {
 	c := &exerciseCases[n-1]
 	op := c.variants[variant]
 	if op == nil {
-		return nil, fmt.Errorf("workload: exercises: exercise %d (%s) has no variant %q: it has %s", n, c.name, variant, strings.Join(variantNames(c), ", "))
+		return nil, fmt.Errorf("workload: exercises: exercise %d (%s) has no variant %q: it has %s", n, c.name, variant,
+			strings.Join(variantNames(c), ", "))
 	}
 	t := &exercises{Budgeted: b, in: newExerciseInput(env.Seed), op: op}
 	if c.prepare != nil {
@@ -192,7 +207,8 @@ func newExerciseInput(seed uint64) *exerciseInput {
 		return string(b)
 	}
 	in := &exerciseInput{
-		turn: rng.Uint64N(1 << 30), seed: seed, level: "INFO" + word(2), msg: word(40), token: word(180), line: []byte(word(200)),
+		turn: rng.Uint64N(1 << 30), seed: seed, level: "INFO" + word(2), msg: word(40), token: word(180),
+		line: []byte(word(200)),
 		tags: []string{word(10), word(10), word(10)}, buf: make([]byte, 0, 1024), tokens: make([]string, 0, 32),
 	}
 	for range 50 {

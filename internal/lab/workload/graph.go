@@ -13,7 +13,9 @@ func init() {
 		Summary: "build, walk and drop a binary tree beside another one that stays",
 		Params: WithBudget("0", "10s",
 			Param{Name: "nodes", Default: "1_000_000", Help: "nodes of each tree", Check: IntRange(1, 100_000_000)},
-			Param{Name: "layout", Default: "pointers", Help: "pointers: a heap object a node; arena: typed chunks on the heap, freed at once; slab: handles into memory that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
+			Param{Name: "layout", Default: "pointers",
+				Help: "pointers: a heap object a node; arena: typed chunks on the heap, freed at once; slab: handles into memory " +
+					"that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
 		),
 		New: newGraph,
 	})

@@ -52,13 +52,20 @@ func init() {
 	own := []Param{
 		{Name: "server", Default: http11.Pooled.String(), Check: OneOf(append(servers, netHTTP)...),
 			Help: "http11 with that request memory: " + strings.Join(servers, ", ") + "; or " + netHTTP},
-		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness", Check: OneOf("goroutines", "readiness")},
-		{Name: "answer", Default: "text", Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
-		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else", Check: DurationRange(0, MaxDuration)},
+		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness",
+			Check: OneOf("goroutines", "readiness")},
+		{Name: "answer", Default: "text",
+			Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as " +
+				"a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
+		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else",
+			Check: DurationRange(0, MaxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
-		{Name: "from", Default: "request", Help: "where that comes from: request memory (Context.UnsafeAlloc), or the heap; net/http has the heap only", Check: OneOf("request", "heap")},
+		{Name: "from", Default: "request",
+			Help:  "where that comes from: request memory (Context.UnsafeAlloc), or the heap; net/http has the heap only",
+			Check: OneOf("request", "heap")},
 		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
-		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
+		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees",
+			Check: BytesRange(0, 1<<40)},
 	}
 	Register(&Workload{
 		Name:    "http",
@@ -90,7 +97,8 @@ func newHTTP(env Env) (Task, error) {
 		return nil, errors.New("workload: http: there is no runner to start the load with")
 	}
 	if p.String("answer") == "upgrade" && (p.Bytes("body") == 0 || p.Int("pipeline") > 1) {
-		return nil, errors.New("workload: http: --answer upgrade with messages of 0 bytes, or several at a time: raise --body, leave --pipeline out")
+		return nil, errors.New("workload: http: --answer upgrade with messages of 0 bytes, or several at a time: raise " +
+			"--body, leave --pipeline out")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -118,7 +126,8 @@ func newHTTP(env Env) (Task, error) {
 }
 
 func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
-	load := cell.Cell{Config: cell.Config{Workload: "httpload", GC: cell.GC{Percent: 400}, Params: map[string]string{"address": t.address}}}
+	load := cell.Cell{Config: cell.Config{Workload: "httpload", GC: cell.GC{Percent: 400},
+		Params: map[string]string{"address": t.address}}}
 	if t.params.String("answer") == "upgrade" {
 		load.Params["upgrade"] = "on"
 	}
@@ -153,7 +162,8 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 func (t *httpServer) Report(rec *cell.Record) {
 	ops := rec.Metrics[cell.Done]
 	if ops < rec.Metrics[cell.Scheduled] {
-		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does", rec.Metrics[cell.Scheduled]-ops, rec.Metrics[cell.Scheduled])
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does",
+			rec.Metrics[cell.Scheduled]-ops, rec.Metrics[cell.Scheduled])
 	}
 	if cpu, ok := rec.Metrics[cell.TotalCPU]; ok && ops > 0 {
 		rec.Set(cell.OpCPU, cpu/ops*1e9)

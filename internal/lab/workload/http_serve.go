@@ -105,7 +105,8 @@ func (t *httpServer) netHTTPHandler() http.HandlerFunc {
 // size come back, until the client closes it. early is what has come already.
 func upgraded(nc net.Conn, early []byte, size int) {
 	defer nc.Close()
-	if _, err := io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"+
+		"\r\n"); err != nil {
 		return
 	}
 	message := make([]byte, size)

@@ -16,7 +16,8 @@ func init() {
 		Params: append([]Param{
 			{Name: "address", Default: "127.0.0.1:8080", Help: "host:port of the server, a loopback address"},
 			{Name: "path", Default: "/load?item=42", Help: "request target"},
-			{Name: "upgrade", Default: "off", Help: "on: connections ask for the protocol echo first, then carry messages of --body bytes", Check: OnOff},
+			{Name: "upgrade", Default: "off",
+				Help: "on: connections ask for the protocol echo first, then carry messages of --body bytes", Check: OnOff},
 		}, loadParams...),
 		New: func(env Env) (Task, error) {
 			c := loadConfig(env.Params)
@@ -28,15 +29,22 @@ func init() {
 
 // loadParams are the parameters of httpload that http has as well.
 var loadParams = []Param{
-	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as they are answered", Check: IntRange(0, 10_000_000)},
-	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request under way", Check: IntRange(1, 100_000)},
-	{Name: "pipeline", Default: "1", Help: "requests that a connection sends at a time, due together", Check: IntRange(1, 1000)},
-	{Name: "halfopen", Default: "0", Help: "further connections that begin a request and send no more", Check: IntRange(0, 100_000)},
+	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as they are answered",
+		Check: IntRange(0, 10_000_000)},
+	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request under way",
+		Check: IntRange(1, 100_000)},
+	{Name: "pipeline", Default: "1", Help: "requests that a connection sends at a time, due together",
+		Check: IntRange(1, 1000)},
+	{Name: "halfopen", Default: "0", Help: "further connections that begin a request and send no more",
+		Check: IntRange(0, 100_000)},
 	{Name: "body", Default: "0", Help: "bytes of a POST's body; 0: GET", Check: BytesRange(0, 1<<30)},
 	{Name: "headers", Default: "8", Help: "header fields of a request besides Host", Check: IntRange(0, 100)},
-	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle", Check: DurationRange(time.Microsecond, MaxDuration)},
-	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none", Check: DurationRange(0, MaxDuration)},
-	{Name: "duration", Default: "5s", Help: "requests due later are not sent", Check: DurationRange(time.Millisecond, MaxDuration)},
+	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle",
+		Check: DurationRange(time.Microsecond, MaxDuration)},
+	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none",
+		Check: DurationRange(0, MaxDuration)},
+	{Name: "duration", Default: "5s", Help: "requests due later are not sent",
+		Check: DurationRange(time.Millisecond, MaxDuration)},
 }
 
 func loadConfig(p Params) load.Config {
@@ -64,7 +72,8 @@ func (t *httpLoad) Drive(ctx context.Context) (Driving, error) {
 
 func (t *httpLoad) Report(rec *cell.Record) {
 	if done, due := rec.Metrics[cell.Done], rec.Metrics[cell.Scheduled]; done+float64(t.result.Failed) < due {
-		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does", due-done, due)
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration does",
+			due-done, due)
 	}
 	if t.HalfOpen > 0 {
 		rec.Set(halfOpenMetric, float64(t.result.HalfOpen))

@@ -32,8 +32,11 @@ func init() {
 			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
 				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
 					", or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)"},
-			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " outside of the Go heap", Check: OnOff},
-			Param{Name: "shape", Default: "typical", Help: "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)", Check: OneOf("typical", "headers", "large", "line")},
+			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " outside of the Go heap",
+				Check: OnOff},
+			Param{Name: "shape", Default: "typical",
+				Help:  "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)",
+				Check: OneOf("typical", "headers", "large", "line")},
 			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
 			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
 		),
@@ -280,7 +283,8 @@ func (t *httpMem) Close() error {
 	}
 	t.requests.Close()
 	if s := t.requests.Stats(); s.Requests != 0 || s.InUse != 0 {
-		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after the end; this is a bug", s.Requests, s.InUse)
+		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after the end; this is a bug", s.Requests,
+			s.InUse)
 	}
 	return nil
 }

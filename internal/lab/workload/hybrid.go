@@ -21,11 +21,15 @@ func init() {
 			{Name: "tickrate", Default: "40_000", Help: "ticks due each second of a burst", Check: IntRange(1, 100_000_000)},
 			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, MaxDuration)},
 			{Name: "idle", Default: "80ms", Help: "time without ticks after each burst", Check: DurationRange(0, MaxDuration)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed", Check: DurationRange(time.Millisecond, MaxDuration)},
-			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees", Check: BytesRange(1<<16, 1<<40)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed",
+				Check: DurationRange(time.Millisecond, MaxDuration)},
+			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees",
+				Check: BytesRange(1<<16, 1<<40)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
-			{Name: "on", Default: "goroutine", Help: "who processes the ticks: the goroutine that they are due on, or an eventloop.Loop that tells the controller when it is idle", Check: OneOf("goroutine", "loop")},
+			{Name: "on", Default: "goroutine",
+				Help: "who processes the ticks: the goroutine that they are due on, or an eventloop.Loop that tells the " +
+					"controller when it is idle", Check: OneOf("goroutine", "loop")},
 		}, controllerParams("hybrid")...),
 		New: newHybrid,
 	})
@@ -79,7 +83,8 @@ func newHybrid(env Env) (Task, error) {
 	rate := p.Int("tickrate")
 	h.burst = int64(float64(rate) * h.busy.Seconds())
 	if h.burst < 1 {
-		return nil, fmt.Errorf("workload: hybrid: %d ticks a second are none in a burst of %v: raise --tickrate or --busy", rate, h.busy)
+		return nil, fmt.Errorf("workload: hybrid: %d ticks a second are none in a burst of %v: raise --tickrate or --busy",
+			rate, h.busy)
 	}
 	var err error
 	if h.walk, err = tick.NewWalk(p.Int("symbols"), float64(rate), env.Seed); err != nil {
@@ -181,9 +186,12 @@ const noController = "none"
 // controller. The memory limit is not called budget: that is a flag of the lab.
 func controllerParams(mode string) []Param {
 	return []Param{
-		{Name: "controller", Default: mode, Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
-		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: what it finds (GOMEMLIMIT, cgroup)", Check: BytesRange(0, 1<<50)},
-		{Name: "target-cpu", Default: "0", Help: "adaptive: share of CPU for the collector; 0: the controller's default", Check: FloatRange(0, 0.5)},
+		{Name: "controller", Default: mode,
+			Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
+		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: what it finds (GOMEMLIMIT, cgroup)",
+			Check: BytesRange(0, 1<<50)},
+		{Name: "target-cpu", Default: "0", Help: "adaptive: share of CPU for the collector; 0: the controller's default",
+			Check: FloatRange(0, 0.5)},
 	}
 }
 
@@ -207,7 +215,8 @@ func startController(workload string, p Params, shed func(gcctl.Shed)) (*gcctl.C
 	if err == nil {
 		var c *gcctl.Controller
 		runtime.GC()
-		c, err = gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: int64(p.Bytes("limit")), TargetCPU: p.Float("target-cpu"), OnShed: shed})
+		c, err = gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: int64(p.Bytes("limit")), TargetCPU: p.Float("target-cpu"),
+			OnShed: shed})
 		if err == nil {
 			return c, nil
 		}

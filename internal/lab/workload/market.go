@@ -18,14 +18,19 @@ func init() {
 		Summary: "process market ticks that arrive at a given rate, generated or from a file",
 		Params: append([]Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it", Check: DurationRange(0, MaxDuration)},
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it",
+				Check: DurationRange(0, MaxDuration)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
-			{Name: "pace", Default: "fixed", Help: "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say", Check: OneOf("fixed", "recorded")},
-			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast", Check: FloatRange(1e-3, 1e9)},
-			{Name: "monitor", Default: noMonitor, Help: "none, or the interval of a live monitor that runs beside, such as 1s: what it costs", Check: checkMonitor},
+			{Name: "pace", Default: "fixed",
+				Help:  "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say",
+				Check: OneOf("fixed", "recorded")},
+			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast",
+				Check: FloatRange(1e-3, 1e9)},
+			{Name: "monitor", Default: noMonitor,
+				Help: "none, or the interval of a live monitor that runs beside, such as 1s: what it costs", Check: checkMonitor},
 			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
 		}, controllerParams(noController)...),
 		New: newMarket,
@@ -213,10 +218,12 @@ func (m *market) Report(rec *cell.Record) {
 	}
 	if m.unordered > 0 {
 		rec.Set("/market/unordered:ticks", float64(m.unordered))
-		rec.Warn("unordered-ticks", "%d ticks of %s are older than ones before them; they were due with those", m.unordered, m.name)
+		rec.Warn("unordered-ticks", "%d ticks of %s are older than ones before them; they were due with those", m.unordered,
+			m.name)
 	}
 	if m.cut {
-		rec.Warn("input-cut", "%s holds ticks due after %v, which were not processed; --duration 0 replays all", m.name, m.duration)
+		rec.Warn("input-cut", "%s holds ticks due after %v, which were not processed; --duration 0 replays all", m.name,
+			m.duration)
 	}
 }
 

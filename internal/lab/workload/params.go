@@ -48,8 +48,10 @@ func (b Budgeted) Budget() (ops int64, d time.Duration) { return b.ops, b.d }
 // WithBudget appends the two parameters of a budget, with their defaults.
 func WithBudget(iterations, duration string, params ...Param) []Param {
 	return append(params,
-		Param{Name: "iterations", Default: iterations, Help: "operations, over all goroutines; 0 for as many as the duration allows", Check: IntRange(0, math.MaxInt)},
-		Param{Name: "duration", Default: duration, Help: "longest time; 0 for as long as the iterations take", Check: DurationRange(0, MaxDuration)})
+		Param{Name: "iterations", Default: iterations,
+			Help: "operations, over all goroutines; 0 for as many as the duration allows", Check: IntRange(0, math.MaxInt)},
+		Param{Name: "duration", Default: duration, Help: "longest time; 0 for as long as the iterations take",
+			Check: DurationRange(0, MaxDuration)})
 }
 
 // NewBudget reads the two parameters; it is an error if both are 0.

@@ -25,9 +25,14 @@ func init() {
 		Name:    "scaling",
 		Summary: "work of one allocation profile on 1 to N goroutines: throughput against goroutines and GOGC",
 		Params: WithBudget("0", "4s",
-			Param{Name: "kind", Default: "json", Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: digests written as text; regexp: lines searched; mix: all in turn", Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
-			Param{Name: "goroutines", Default: "0", Help: "that many, more than CPUs too; 0 for GOMAXPROCS", Check: IntRange(0, maxWorkers)},
-			Param{Name: "live", Default: "0", Help: "live heap beside the work, in objects of 128 bytes linked to trees", Check: BytesRange(0, 1<<40)},
+			Param{Name: "kind", Default: "json",
+				Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: " +
+					"digests written as text; regexp: lines searched; mix: all in turn",
+				Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
+			Param{Name: "goroutines", Default: "0", Help: "that many, more than CPUs too; 0 for GOMAXPROCS",
+				Check: IntRange(0, maxWorkers)},
+			Param{Name: "live", Default: "0", Help: "live heap beside the work, in objects of 128 bytes linked to trees",
+				Check: BytesRange(0, 1<<40)},
 		),
 		New: newScaling,
 	})
@@ -146,7 +151,8 @@ type orderLine struct {
 
 // scaleJSON reads an order of about 1 KB and writes it again.
 func scaleJSON() (func(w *scalingWorker) uint64, error) {
-	o := order{Customer: "Hypatia of Alexandria", Tags: map[string]string{"region": "south", "channel": "post", "note": strings.Repeat("x", 100)}}
+	o := order{Customer: "Hypatia of Alexandria",
+		Tags: map[string]string{"region": "south", "channel": "post", "note": strings.Repeat("x", 100)}}
 	for i := range 12 {
 		o.Lines = append(o.Lines, orderLine{Item: "article " + strconv.Itoa(i), Quantity: i + 1, Price: 1.25 * float64(i)})
 	}
@@ -194,7 +200,8 @@ var logLine = regexp.MustCompile(`(\w+)=("[^"]*"|\d+)`)
 // scaleRegexp finds the pairs of a log line.
 func scaleRegexp() (func(w *scalingWorker) uint64, error) {
 	return func(w *scalingWorker) (sum uint64) {
-		line := `level="info" msg="request served" status=200 bytes=` + strconv.FormatUint(w.rng.Uint64()%1e6, 10) + ` path="/a/b/c" took=1234`
+		line := `level="info" msg="request served" status=200 bytes=` + strconv.FormatUint(w.rng.Uint64()%1e6, 10) +
+			` path="/a/b/c" took=1234`
 		for _, pair := range logLine.FindAllStringSubmatch(line, -1) {
 			sum = sum*31 + uint64(len(pair[1])) + uint64(pair[2][0])
 		}

@@ -28,16 +28,25 @@ func init() {
 		Summary:      "start any unmodified server, put it under load, stop it",
 		NeedsCommand: true,
 		Params: []Param{
-			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address", Check: checkURL},
-			{Name: "rate", Default: "1000", Help: "requests a second, due whether or not earlier ones are answered; 0 sends one after another", Check: FloatRange(0, 1e7)},
+			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address",
+				Check: checkURL},
+			{Name: "rate", Default: "1000",
+				Help:  "requests a second, due whether or not earlier ones are answered; 0 sends one after another",
+				Check: FloatRange(0, 1e7)},
 			{Name: "connections", Default: "16", Help: "connections", Check: IntRange(1, 10_000)},
 			{Name: "body", Default: "0", Help: "bytes that each request posts; 0 for GET", Check: BytesRange(0, 1<<26)},
 			{Name: "for", Default: "3s", Help: "how long the load lasts", Check: DurationRange(10*time.Millisecond, time.Hour)},
-			{Name: "warmup", Default: "500ms", Help: "load before that, which is not recorded", Check: DurationRange(0, time.Hour)},
-			{Name: "load", Default: "", Help: "a command of the shell that loads the server, in place of the built-in load; its output is read for figures"},
-			{Name: "ready", Default: "", Help: "the server is ready when this answers: an http URL, or host:port (default: the URL)", Check: checkReady},
-			{Name: "ready-within", Default: "15s", Help: "time that the server may take for that", Check: DurationRange(time.Millisecond, time.Hour)},
-			{Name: "stop-within", Default: "5s", Help: "time that it may take to end after SIGTERM, before it is killed", Check: DurationRange(time.Millisecond, time.Hour)},
+			{Name: "warmup", Default: "500ms", Help: "load before that, which is not recorded",
+				Check: DurationRange(0, time.Hour)},
+			{Name: "load", Default: "",
+				Help: "a command of the shell that loads the server, in place of the built-in load; its output is read for " +
+					"figures"},
+			{Name: "ready", Default: "",
+				Help: "the server is ready when this answers: an http URL, or host:port (default: the URL)", Check: checkReady},
+			{Name: "ready-within", Default: "15s", Help: "time that the server may take for that",
+				Check: DurationRange(time.Millisecond, time.Hour)},
+			{Name: "stop-within", Default: "5s", Help: "time that it may take to end after SIGTERM, before it is killed",
+				Check: DurationRange(time.Millisecond, time.Hour)},
 		},
 		New: newServed,
 	})
@@ -104,7 +113,8 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if t.answers(ctx) == nil {
-		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or give another port", t.readyText())
+		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or give "+
+			"another port", t.readyText())
 	}
 	s, err := startProgram(ctx, t.command, t.gc)
 	if err != nil {
@@ -132,7 +142,8 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	}
 	rec.Set(cell.ExitStatus, float64(s.cmd.ProcessState.ExitCode()))
 	if byItself {
-		return &cell.Failure{Kind: cell.FailExit, Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()}
+		return &cell.Failure{Kind: cell.FailExit,
+			Message: "the server ended before it was told to: " + s.cmd.ProcessState.String()}
 	}
 	if loadErr != nil {
 		return fmt.Errorf("workload: serve: %w", loadErr)
@@ -211,8 +222,9 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 	if command := t.p.String("load"); command != "" {
 		return t.loadCommand(ctx, rec, command)
 	}
-	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.p.Bytes("body"), Connections: t.p.Int("connections"),
-		Rate: t.p.Float("rate"), Duration: t.p.Duration("warmup")}
+	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.p.Bytes("body"),
+		Connections: t.p.Int("connections"),
+		Rate:        t.p.Float("rate"), Duration: t.p.Duration("warmup")}
 	if c.Duration > 0 {
 		if _, err := load.Run(ctx, c); err != nil {
 			return err
@@ -246,7 +258,8 @@ func recordLoad(rec *cell.Record, r load.Result) error {
 		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)
 	}
 	if left := r.Due - r.Done - r.Failed; left > 0 {
-		rec.Warn("overload", "%d of %d requests were due and not begun in time: the server cannot keep up with this rate", left, r.Due)
+		rec.Warn("overload", "%d of %d requests were due and not begun in time: the server cannot keep up with this rate",
+			left, r.Due)
 	}
 	return nil
 }

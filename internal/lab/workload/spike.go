@@ -20,9 +20,12 @@ func init() {
 		Params: append([]Param{
 			{Name: "low", Default: "50MB", Help: "live heap in the first and the third phase", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
-			{Name: "phase", Default: "5s", Help: "length of each of the three phases", Check: DurationRange(time.Millisecond, MaxDuration)},
+			{Name: "phase", Default: "5s", Help: "length of each of the three phases",
+				Check: DurationRange(time.Millisecond, MaxDuration)},
 			{Name: "reads", Default: "8", Help: "kept objects that an operation walks", Check: IntRange(0, 10_000)},
-			{Name: "shed", Default: "off", Help: "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase", Check: OnOff},
+			{Name: "shed", Default: "off",
+				Help:  "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase",
+				Check: OnOff},
 		}, controllerParams("none")...),
 		New: newSpike,
 	})
@@ -159,7 +162,8 @@ func (t *spike) Report(rec *cell.Record) {
 		}
 	}
 	if wall := time.Duration(rec.Metrics[cell.WallTime] * 1e9); wall > 0 && wall < spikePhases*t.phase {
-		rec.Warn("spike-cut", "the phases take %v and the measurement was over after %v: the figures of the last phase are too low", spikePhases*t.phase, wall)
+		rec.Warn("spike-cut", "the phases take %v and the measurement was over after %v: the figures of the last phase are "+
+			"too low", spikePhases*t.phase, wall)
 	}
 	rec.Set("/spike/shed:calls", float64(t.sheds.Load()))
 	reportController(rec, t.ctl)

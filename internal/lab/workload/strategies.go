@@ -7,7 +7,8 @@ func init() {
 		Name:    "strategies",
 		Summary: "fill and sum a buffer that comes from a memory strategy",
 		Params: WithBudget("0", "10s",
-			Param{Name: "strategy", Default: "plain", Help: "how an operation comes by its buffer"}, // Env.Strategy knows which there are
+			// Env.Strategy knows which there are
+			Param{Name: "strategy", Default: "plain", Help: "how an operation comes by its buffer"},
 			Param{Name: "size", Default: "1024", Help: "size of a buffer", Check: BytesRange(1, 1<<28)},
 			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
 		),

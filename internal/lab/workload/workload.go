@@ -5,7 +5,8 @@
 // of task it is shows in the interface that the task implements: [Closed] for
 // operations that follow one another as fast as they can, [Open] for
 // operations that are due at given times, [Driven] for tasks that bring their
-// own load, [Whole] for programs that are run once from start to end. The harness (package runner) drives the task, reads
+// own load, [Whole] for programs that are run once from start to end. The harness (package runner)
+// drives the task, reads
 // the clocks and collects the figures; a workload only does the work. It runs
 // in a child process of its own and may therefore use globals and exit.
 //
@@ -208,7 +209,8 @@ func Lookup(name string) (*Workload, error) {
 	for _, w := range All() {
 		names = append(names, w.Name)
 	}
-	return nil, fmt.Errorf("workload: unknown workload %q%s (there are: %s)", name, DidYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("workload: unknown workload %q%s (there are: %s)", name, DidYouMean(name, names),
+		strings.Join(names, ", "))
 }
 
 // Resolve fills in defaults and checks every parameter against w's
@@ -231,7 +233,8 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 	}
 	for name := range given {
 		if _, ok := p[name]; !ok {
-			return nil, fmt.Errorf("workload: %s has no parameter %q%s (it has: %s)", w.Name, name, DidYouMean(name, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("workload: %s has no parameter %q%s (it has: %s)", w.Name, name, DidYouMean(name, names),
+				strings.Join(names, ", "))
 		}
 	}
 	return p, nil

@@ -15,7 +15,8 @@ const (
 )
 
 func init() {
-	Register(&Kind{Name: ablation, Summary: "the five differences that the document names, each on or off", New: newAblation})
+	Register(&Kind{Name: ablation, Summary: "the five differences that the document names, each on or off",
+		New: newAblation})
 }
 
 func newAblation(c Config) (Loop, error) {

@@ -3,7 +3,9 @@ package ingress
 import "sync/atomic"
 
 func init() {
-	Register(&Kind{Name: "alternate-two", Summary: "the document's AlternateTwo: a lock-free list, a task arena, little clearing, padding, epoll on a locked thread",
+	Register(&Kind{Name: "alternate-two",
+		Summary: "the document's AlternateTwo: a lock-free list, a task arena, little clearing, padding, epoll on " +
+			"a locked thread",
 		New: func(c Config) (Loop, error) {
 			s, err := newEpoll()
 			if err != nil {

@@ -106,7 +106,8 @@ type celled struct {
 }
 
 func newCelled(q fifo[*cell], producers int) *celled {
-	return &celled{queue: q, cells: newArena[cell](segmentLen), batches: make([][]*cell, producers), scratch: make([]*cell, batchLen)}
+	return &celled{queue: q, cells: newArena[cell](segmentLen), batches: make([][]*cell, producers),
+		scratch: make([]*cell, batchLen)}
 }
 
 func (c *celled) cell(t Task) *cell {

@@ -3,8 +3,9 @@ package ingress
 import "sync"
 
 func init() {
-	Register(&Kind{Name: "chunked", Summary: "blocks under a mutex that the queue keeps for itself, emptied many tasks at once",
-		New: func(Config) (Loop, error) { return start(new(chunked), options{}), nil }})
+	Register(&Kind{Name: "chunked",
+		Summary: "blocks under a mutex that the queue keeps for itself, emptied many tasks at once",
+		New:     func(Config) (Loop, error) { return start(new(chunked), options{}), nil }})
 }
 
 // chunked is what is left of the document's Main if blocks stay with the queue

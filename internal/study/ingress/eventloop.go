@@ -7,8 +7,9 @@ import (
 )
 
 func init() {
-	Register(&Kind{Name: "eventloop", Summary: "eventloop.Loop through Submit and SubmitBatch, with all that it does beside",
-		New: func(c Config) (Loop, error) { return startEventLoop(c) }})
+	Register(&Kind{Name: "eventloop",
+		Summary: "eventloop.Loop through Submit and SubmitBatch, with all that it does beside",
+		New:     func(c Config) (Loop, error) { return startEventLoop(c) }})
 }
 
 // A real is the loop of package eventloop.

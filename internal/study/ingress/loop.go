@@ -57,10 +57,11 @@ type queued struct {
 	eager  bool
 	done   chan struct{} // closed when the loop has ended
 
-	_       cpu.CacheLinePad
-	parked  atomic.Uint32 // 1: the loop sleeps or is about to, and wants a signal; cleared by whoever then sends it, or by the loop
-	closing atomic.Bool   // publishes that all submissions have been made
-	sleeps  atomic.Int64  // stored by the loop
+	_ cpu.CacheLinePad
+	// 1: the loop sleeps or is about to, and wants a signal; cleared by whoever then sends it, or by the loop
+	parked  atomic.Uint32
+	closing atomic.Bool  // publishes that all submissions have been made
+	sleeps  atomic.Int64 // stored by the loop
 	_       cpu.CacheLinePad
 
 	batch []Task // owned by the loop

@@ -3,7 +3,8 @@ package ingress
 import "sync/atomic"
 
 func init() {
-	Register(&Kind{Name: "main-threshold", Summary: "the document's second option for Main: an arena while the queue is short, chunks alone beyond",
+	Register(&Kind{Name: "main-threshold",
+		Summary: "the document's second option for Main: an arena while the queue is short, chunks alone beyond",
 		New: func(c Config) (Loop, error) {
 			return start(newThreshold(c.Producers), options{eager: true}), nil
 		}})
