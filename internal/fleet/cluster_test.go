@@ -17,11 +17,11 @@ import (
 )
 
 // TestCluster runs a sweep on a cluster of three nats-server processes, built
-// from the module that the embedded server is from, and kills the leader of the
-// work queue in the middle.
+// from the same module as the embedded server, and kills the leader of the work
+// queue midway.
 func TestCluster(t *testing.T) {
 	if invariant.Race {
-		t.Skip("the servers are processes of their own, which the race detector does not see")
+		t.Skip("the servers are separate processes, which the race detector cannot see")
 	}
 	binary := filepath.Join(t.TempDir(), "nats-server")
 	if output, err := exec.Command("go", "build", "-o", binary, "github.com/nats-io/nats-server/v2").CombinedOutput(); err != nil {
@@ -130,7 +130,7 @@ cluster { name: isobar, listen: "127.0.0.1:%d", routes: [%s] }
 	return nodes
 }
 
-// freePorts are ports of loopback that nobody listens on.
+// freePorts returns n loopback ports that nobody listens on.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

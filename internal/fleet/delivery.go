@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A queue is the work of a sweep, as workers know it.
+// A queue is the work of a sweep, as seen by workers.
 type queue struct {
 	Sweep      string        `json:"sweep"`
 	Requires   Requirement   `json:"requires"`
@@ -20,22 +20,21 @@ type queue struct {
 	MaxDeliver int           `json:"max_deliver"`
 }
 
-// A delivery is a block that was given to this worker. It speaks JetStream's
-// protocol of acknowledgements by itself: with a thousand workers at a server,
-// the client library's fetch, which subscribes and unsubscribes for each
-// message, and its requests for the consumer's configuration are what the server
-// spends its time on.
+// A delivery is a block given to this worker. It speaks JetStream's
+// acknowledgement protocol itself. The client library's fetch subscribes and
+// unsubscribes for each message and requests the consumer's configuration; with
+// a thousand workers the server would spend its time on that.
 type delivery struct {
 	fleet   *Fleet
 	queue   queue
 	subject string
 	data    []byte
 	reply   string // where acknowledgements go
-	number  int    // of deliveries of this block so far, this one counted
+	number  int    // deliveries of this block so far, including this one
 }
 
-// An inbox is where the server delivers blocks to a worker: one subscription for
-// all its requests. It belongs to the worker's goroutine.
+// An inbox is where the server delivers blocks to a worker: one subscription
+// for all its requests. It belongs to the worker's goroutine.
 type inbox struct {
 	fleet   *Fleet
 	prefix  string
@@ -45,8 +44,9 @@ type inbox struct {
 }
 
 func newInbox(f *Fleet) (*inbox, error) {
-	// One request is out at a time, and few come late. The client library's own
-	// buffer takes half a megabyte, which counts with many workers in a process.
+	// One request is out at a time, and few answers come late. The client
+	// library's default buffer takes half a megabyte, which adds up with many
+	// workers in a process.
 	in := &inbox{fleet: f, prefix: nats.NewInbox() + ".", arrived: make(chan *nats.Msg, 64)}
 	subscription, err := f.nc.ChanSubscribe(in.prefix+"*", in.arrived)
 	if err != nil {
@@ -56,25 +56,25 @@ func newInbox(f *Fleet) (*inbox, error) {
 	return in, nil
 }
 
-// maxWaiting bounds the requests that wait at a queue. The server looks at each
-// of them whenever something happens to the queue.
+// maxWaiting bounds the requests that wait at a queue. The server checks each
+// of them whenever the queue changes.
 const maxWaiting = 64
 
-// errCrowded says that enough workers wait for a block of the queue.
+// errCrowded reports that enough workers already wait for a block of the queue.
 var errCrowded = errors.New("pull: enough workers wait already")
 
-// A goneError says that the queue of a sweep is not there, now at least.
+// A goneError reports that the queue of a sweep does not exist, at least now.
 type goneError struct{ sweep string }
 
 func (e *goneError) Error() string { return "pull: the queue of sweep " + e.sweep + " is gone" }
 
-// grace is how long an answer may take beyond the time that was asked for.
+// grace is how much longer than requested an answer may take.
 const grace = time.Second
 
-// pull asks for the next block of a queue and waits for it as long as given.
-// nil for none; the error is errCrowded where it cannot wait, a goneError where
-// there is no such queue. A block that comes too late for one request is the
-// answer to the next.
+// pull asks a queue for its next block and waits up to the given time. It
+// returns nil if there is none, errCrowded if it cannot wait, and a goneError
+// if the queue does not exist. A block that arrives too late for one request
+// answers the next.
 func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Duration) (*delivery, error) {
 	request := struct {
 		Batch   int           `json:"batch"`
@@ -118,7 +118,7 @@ func (in *inbox) pull(ctx context.Context, queues []queue, q queue, wait time.Du
 	}
 }
 
-// open makes a delivery of a message, whose queue is one of those given.
+// open turns a message into a delivery. Its queue is one of those given.
 func (in *inbox) open(m *nats.Msg, queues []queue) (*delivery, error) {
 	d := &delivery{fleet: in.fleet, subject: m.Subject, data: m.Data, reply: m.Reply}
 	var err error
@@ -132,12 +132,12 @@ func (in *inbox) open(m *nats.Msg, queues []queue) (*delivery, error) {
 			return d, nil
 		}
 	}
-	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not ask for", sweep),
+	return nil, errors.Join(fmt.Errorf("pull: a block of sweep %s, which this worker did not request", sweep),
 		d.giveBack(0))
 }
 
-// deliveries reads the count from a subject of acknowledgement:
-// $JS.ACK.STREAM.CONSUMER.COUNT..., with the domain and the account ahead of the
+// deliveries reads the count from an acknowledgement subject:
+// $JS.ACK.STREAM.CONSUMER.COUNT..., with the domain and the account before the
 // stream since its second version.
 func deliveries(reply string) (int, error) {
 	tokens := strings.Split(reply, ".")
@@ -146,25 +146,25 @@ func deliveries(reply string) (int, error) {
 		at = 6
 	}
 	if len(tokens) < 9 || tokens[0] != "$JS" || tokens[1] != "ACK" {
-		return 0, fmt.Errorf("pull: %q is no subject of acknowledgement", reply)
+		return 0, fmt.Errorf("pull: %q is not an acknowledgement subject", reply)
 	}
 	return strconv.Atoi(tokens[at])
 }
 
-// ack acknowledges the block and waits until the server has noted it.
+// ack acknowledges the block and waits until the server has recorded it.
 func (d *delivery) ack(ctx context.Context) error {
 	_, err := d.fleet.nc.RequestWithContext(ctx, d.reply, []byte("+ACK"))
 	return err
 }
 
-// beat says that the block is being run.
+// beat tells the server that the block is running.
 func (d *delivery) beat() error { return d.fleet.nc.Publish(d.reply, []byte("+WPI")) }
 
-// giveBack has the block given to another worker after a while.
+// giveBack returns the block, for another worker to get after a while.
 func (d *delivery) giveBack(after time.Duration) error {
 	return errors.Join(d.fleet.nc.Publish(d.reply, fmt.Appendf(nil, "-NAK {\"delay\": %d}", after.Nanoseconds())),
 		d.fleet.nc.FlushTimeout(2*time.Second))
 }
 
-// terminate takes the block out of the queue.
+// terminate removes the block from the queue.
 func (d *delivery) terminate() error { return d.fleet.nc.Publish(d.reply, []byte("+TERM")) }

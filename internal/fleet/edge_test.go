@@ -47,11 +47,12 @@ func TestRequirement(t *testing.T) {
 	}
 }
 
-// TestLargeResults has results that no message holds, with profiles.
+// TestLargeResults sends results, with profiles, that do not fit into a
+// message.
 func TestLargeResults(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 3, 3)
-	profile := make([]byte, 1<<20) // of noise, which does not compress
+	profile := make([]byte, 1<<20) // noise, which does not compress
 	rng := rand.NewChaCha8([32]byte{1})
 	rng.Read(profile)
 	startWorker(t, Options{Server: server}, workerConfig(t, "w", func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
@@ -87,7 +88,7 @@ func TestLargeResults(t *testing.T) {
 	}
 }
 
-// TestInterruptAndResume withdraws a sweep and goes on with it.
+// TestInterruptAndResume withdraws a sweep and resumes it.
 func TestInterruptAndResume(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 3, 30)
@@ -103,7 +104,7 @@ func TestInterruptAndResume(t *testing.T) {
 		t.Fatalf("interrupted: %v", err)
 	}
 	status, err := f.Status(t.Context(), 100*time.Millisecond)
-	for end := time.Now().Add(time.Minute); err == nil && len(status.Workers) == 0 && time.Now().Before(end); { // it may take longer to answer
+	for end := time.Now().Add(time.Minute); err == nil && len(status.Workers) == 0 && time.Now().Before(end); { // answering may take longer
 		status, err = f.Status(t.Context(), 100*time.Millisecond)
 	}
 	if err != nil || len(status.Sweeps) != 0 || len(status.Workers) != 1 {
@@ -117,8 +118,9 @@ func TestInterruptAndResume(t *testing.T) {
 	}
 }
 
-// TestPartition cuts workers off, without a word, for longer than a block may be
-// silent: the block is given to another, and the late result changes nothing.
+// TestPartition silently cuts workers off for longer than a block may be
+// silent: the block goes to another worker, and the late result changes
+// nothing.
 func TestPartition(t *testing.T) {
 	server := serve(t, ServerConfig{Listen: "127.0.0.1:0"})
 	s := newStore(t, 4, 20)
@@ -135,7 +137,7 @@ func TestPartition(t *testing.T) {
 	}
 	startWorker(t, Options{URL: "nats://" + proxy.address, Token: server.Token()}, workerConfig(t, "cut", slow))
 	startWorker(t, Options{Server: server}, workerConfig(t, "near", func(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
-		time.Sleep(5 * time.Millisecond) // leave the other some
+		time.Sleep(5 * time.Millisecond) // leave some for the other
 		return noop(ctx, c)
 	}))
 	if err := connect(t, Options{Server: server}).Sweep(t.Context(), s.sweep(t)); err != nil {
@@ -148,7 +150,7 @@ func TestPartition(t *testing.T) {
 	t.Logf("blocks by worker: %v", workers)
 }
 
-// A proxy forwards connections, or swallows what they send while it is cut.
+// A proxy forwards connections, or holds back their data while it is cut.
 type proxy struct {
 	address string
 	mu      sync.Mutex
@@ -185,8 +187,8 @@ func newProxy(t *testing.T, target string) *proxy {
 	return p
 }
 
-// copy forwards until the connection ends. What arrives while the proxy is cut
-// waits, as it would in a network that loses packets.
+// copy forwards until the connection ends. Data that arrives while the proxy is
+// cut waits, as in a network that loses packets.
 func (p *proxy) copy(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()

@@ -1,30 +1,29 @@
 // Package fleet measures a plan on many machines, over NATS JetStream.
 //
-// The unit of work is a block: all cells of one repetition, run one after
-// another in the plan's order by one worker. What is compared with each other
-// is therefore always measured on one machine. A coordinator ([Fleet.Sweep])
-// publishes blocks to a work queue; workers ([Worker]) take one at a time, run
-// its cells with a [Runner], and publish all its records as one result; the
-// coordinator hands results to a function that stores them, and acknowledges
-// them then. There are three streams:
+// The unit of work is a block: all cells of one repetition, run in plan order by
+// one worker. So cells that are compared are always measured on one machine. A
+// coordinator ([Fleet.Sweep]) publishes blocks to a work queue. Workers
+// ([Worker]) take one at a time, run its cells with a [Runner], and publish all
+// its records as one result. The coordinator passes results to a function that
+// stores them, and then acknowledges them. There are three streams:
 //
 //	ISOBAR_WORK     isobar.work.SWEEP.BLOCK     blocks to run: a work queue
-//	ISOBAR_RESULT   isobar.result.SWEEP.BLOCK   what came of them: a work queue
-//	ISOBAR_DEAD     isobar.dead.SWEEP.BLOCK     messages that were given up, with the reason
+//	ISOBAR_RESULT   isobar.result.SWEEP.BLOCK   their results: a work queue
+//	ISOBAR_DEAD     isobar.dead.SWEEP.BLOCK     messages given up, with the reason
 //
-// and two object stores, for programs and for results that no message holds.
+// and two object stores, for programs and for results too large for a message.
 //
-// The truth is the coordinator's store. A block is done when it is stored; the
-// streams are a means, and may lose anything: the coordinator publishes again
-// what is neither stored nor in a stream. Both work queues hold one message a
-// block and refuse a second. A block that two workers ran all the same, because
-// one seemed dead, has two results; the first is stored, as a whole. So however
+// The coordinator's store is the truth. A block is done when it is stored. The
+// streams are only a means and may lose anything: the coordinator republishes
+// every block that is neither stored nor in a stream. Both work queues hold one
+// message a block and refuse a second. If two workers run a block, because one
+// seemed dead, it has two results; the first is stored, as a whole. So however
 // often a process, a server or a connection dies, each cell has one record, and
 // the records of a block come from one attempt on one machine.
 //
-// A worker trusts no message: it checks a block against its subject, against
-// what its operator allows, and against paths that leave its directory, and
-// publishes what it refuses to ISOBAR_DEAD with the reason.
+// A worker trusts no message. It checks that a block matches its subject, that
+// its operator allows it, and that no path leaves its directory. It publishes
+// refused blocks to ISOBAR_DEAD with the reason.
 //
 // A Fleet is a connection; its methods may be called concurrently. A Worker and
 // a sweep belong to one goroutine each.
@@ -55,57 +54,56 @@ const (
 )
 
 const (
-	// maxMessage bounds messages: a larger one is refused by the streams.
+	// maxMessage bounds messages: the streams refuse larger ones.
 	maxMessage = 4 << 20
-	// inlineBytes is the largest result that travels in a message. The servers
-	// of others accept 1 MB by default.
+	// inlineBytes is the largest result sent in a message. Third-party servers
+	// accept 1 MB by default.
 	inlineBytes = 512 << 10
-	// resultAge is how long results wait for a coordinator to come back.
+	// resultAge is how long results wait for a coordinator to return.
 	resultAge = 7 * 24 * time.Hour
 	// programAge is how long programs are kept.
 	programAge = 90 * 24 * time.Hour
-	// deadAge and deadMessages bound what was given up. A bound in bytes would
-	// reserve them on the server's disk.
+	// deadAge and deadMessages bound the dead messages. A bound in bytes would
+	// reserve that much of the server's disk.
 	deadAge      = 30 * 24 * time.Hour
 	deadMessages = 10_000
 )
 
 // Options say where the servers are and who is calling. The zero value is not
-// usable: give URL or Server.
+// usable: set URL or Server.
 type Options struct {
-	// URL of a server, nats://HOST:PORT or tls://HOST:PORT, or several
-	// separated by commas.
+	// URL of a server, nats://HOST:PORT or tls://HOST:PORT, or several separated
+	// by commas.
 	URL string
-	// Server is a server of this process, in place of URL.
+	// Server is a server in this process, in place of URL.
 	Server *Server
-	// Name tells connections apart in the server's own monitoring.
+	// Name distinguishes connections in the server's own monitoring.
 	Name string
-	// At most one of: a file that holds the token, the seed of an nkey, or a
+	// Set at most one: a file that holds the token, the seed of an nkey, or a
 	// user's JWT with its seed.
 	TokenFile, NKeyFile, CredsFile string
-	// Token is the token itself, where no file is given.
+	// Token is the token itself, if no file is given.
 	Token string
-	// PEM files: the authorities that signed the servers' certificates, and the
-	// certificate that this client shows.
+	// PEM files: the authorities that signed the servers' certificates, and this
+	// client's certificate and key.
 	CA, Cert, Key string
-	// Log receives one line where the connection is lost or found again; nil
+	// Log receives one line whenever the connection is lost or restored; nil
 	// discards it.
 	Log func(format string, args ...any)
 }
 
-// A Fleet is a connection to the servers. Connect returns one; it must not be
+// A Fleet is a connection to the servers. Make one with Connect; it must not be
 // copied.
 type Fleet struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	log    func(format string, args ...any)
-	lost   context.Context // ends when the connection is closed for good
+	lost   context.Context // ends when the connection is closed permanently
 	closed context.CancelFunc
 }
 
-// Connect connects and creates the streams where they are missing. Later the
-// connection repairs itself, for as long as it takes, unless the servers refuse
-// the credential.
+// Connect connects and creates missing streams. Later the connection repairs
+// itself, however long that takes, unless the servers refuse the credential.
 func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{log: o.Log}
 	if f.log == nil {
@@ -133,13 +131,13 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("fleet: connect: %s: %w: the server needs JetStream ('isobar fleet serve' has it)", where, err)
+		return nil, fmt.Errorf("fleet: connect: %s: %w: is JetStream enabled? 'isobar fleet serve' has it", where, err)
 	}
 	return f, nil
 }
 
-// Close closes the connection. A block that a worker was running is given to
-// another one later.
+// Close closes the connection. A block that a worker is running goes to another
+// worker later.
 func (f *Fleet) Close() { f.nc.Close() }
 
 func (o Options) nats(f *Fleet) ([]nats.Option, error) {
@@ -152,7 +150,7 @@ func (o Options) nats(f *Fleet) ([]nats.Option, error) {
 				f.log("connection lost: %v", err)
 			}
 		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) { f.log("connected again to %s", nc.ConnectedUrlRedacted()) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) { f.log("reconnected to %s", nc.ConnectedUrlRedacted()) }),
 		nats.ClosedHandler(func(*nats.Conn) { f.closed() }),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // operations report their errors
 	}
@@ -190,14 +188,13 @@ func (o Options) nats(f *Fleet) ([]nats.Option, error) {
 	return options, nil
 }
 
-// connectRemedy says what to do about an error of connecting.
+// connectRemedy says how to fix a connection error.
 func connectRemedy(err error) string {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return "the server wants a credential: give --token-file, --nkey or --creds"
+		return "the server requires a credential: give --token-file, --nkey or --creds"
 	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "tls:"):
-		return "give the authority that signed the server's certificate with --ca, and this machine's own with --cert " +
-			"and --key"
+		return "give the authority that signed the server's certificate with --ca, and this machine's with --cert and --key"
 	}
 	return "is 'isobar fleet serve' running there?"
 }
@@ -215,7 +212,7 @@ func redact(urls string) []string {
 	return out
 }
 
-// ensure creates the streams and object stores that are not there.
+// ensure creates missing streams and object stores.
 func (f *Fleet) ensure(ctx context.Context) error {
 	for _, config := range []jetstream.StreamConfig{
 		{
@@ -264,14 +261,14 @@ func (f *Fleet) ensureStream(ctx context.Context, config jetstream.StreamConfig)
 	}
 	config.Replicas = f.replicas()
 	_, err = f.js.CreateStream(ctx, config)
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created meanwhile by another
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created meanwhile by another process
 		return nil
 	}
 	return err
 }
 
-// replicas is how many servers keep a copy of a new stream: three where the
-// servers form a cluster of so many.
+// replicas is how many servers keep a copy of a new stream: three if the
+// servers form a cluster of at least that size.
 func (f *Fleet) replicas() int {
 	if f.nc.ConnectedClusterName() != "" && len(f.nc.Servers()) >= 3 {
 		return 3

@@ -16,7 +16,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// serve starts a server of this process.
+// serve starts a server in this process.
 func serve(t testing.TB, config ServerConfig) *Server {
 	t.Helper()
 	if config.Dir == "" {
@@ -40,7 +40,7 @@ func connect(t testing.TB, o Options) *Fleet {
 	return f
 }
 
-// testStore is a run of that many configurations and blocks.
+// testStore is a run with that many configurations and blocks.
 type testStore struct {
 	*store.Store
 	run   int64
@@ -50,7 +50,7 @@ type testStore struct {
 
 func newStore(t testing.TB, configs, blocks int) *testStore {
 	t.Helper()
-	levels := make([]string, max(configs-1, 2)) // the twin is one
+	levels := make([]string, max(configs-1, 2)) // the twin is one of them
 	for i := range levels {
 		levels[i] = fmt.Sprint(i + 1)
 	}
@@ -77,7 +77,7 @@ func newStore(t testing.TB, configs, blocks int) *testStore {
 	return &testStore{Store: s, run: id, cells: cells}
 }
 
-// sweep is what is left of the run.
+// sweep returns the rest of the run.
 func (s *testStore) sweep(t testing.TB) SweepConfig {
 	t.Helper()
 	pending, err := s.Pending(s.run)
@@ -99,8 +99,8 @@ func (s *testStore) sweep(t testing.TB) SweepConfig {
 	}
 }
 
-// check fails the test unless every cell has one record, and each block is of
-// one attempt. It returns how many records are failures, and the workers.
+// check fails the test unless every cell has one record and each block comes
+// from one attempt. It returns the number of failed records, and the workers.
 func (s *testStore) check(t testing.TB) (failures int, workers map[string]int) {
 	t.Helper()
 	records, err := s.Records(s.run)
@@ -142,12 +142,12 @@ func (f runFunc) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	return f(ctx, c)
 }
 
-// noop runs a cell without doing anything; its figure tells which it was.
+// noop runs a cell without doing anything; its figure identifies the cell.
 func noop(_ context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
 	return cell.Record{Cell: c, Started: time.Now(), Metrics: map[string]float64{cell.Ops: float64(c.Index)}}, nil, nil
 }
 
-// workerConfig is a worker of the given name, on a machine of that name.
+// workerConfig describes a worker of the given name, on a machine of that name.
 func workerConfig(t testing.TB, name string, run runFunc) WorkerConfig {
 	return WorkerConfig{
 		Name: name, Machine: cell.Machine{Hostname: "machine-" + name, Isobar: "test", CPUs: 2}, Dir: t.TempDir(),
@@ -177,7 +177,7 @@ func startWorker(t testing.TB, o Options, config WorkerConfig) *Worker {
 
 // TestWorkersDie runs 200 cells with workers that lose their connection at
 // random points: while a cell runs, between cells, and between the publication
-// of a result and its acknowledgement. Each is replaced by another.
+// of a result and its acknowledgement. Another worker replaces each.
 func TestWorkersDie(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 10, 20)
@@ -203,7 +203,7 @@ func TestWorkersDie(t *testing.T) {
 					die(0.05)
 					return noop(ctx, c)
 				})
-				config.Log = nil // it may speak after the test has ended
+				config.Log = nil // it may log after the test has ended
 				config.published = func() { die(0.3) }
 				w, err := NewWorker(f, config)
 				if err != nil {
@@ -230,8 +230,8 @@ func TestWorkersDie(t *testing.T) {
 	}
 }
 
-// TestCoordinatorDies ends coordinators at random points; each goes on with
-// what its predecessors left.
+// TestCoordinatorDies ends coordinators at random points; each continues where
+// its predecessors stopped.
 func TestCoordinatorDies(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 5, 40)
@@ -265,7 +265,7 @@ func TestCoordinatorDies(t *testing.T) {
 	}
 }
 
-// TestStreamsAreLost has the server lose everything that it keeps.
+// TestStreamsAreLost makes the server lose all its data.
 func TestStreamsAreLost(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 5, 20)
@@ -291,7 +291,7 @@ func TestStreamsAreLost(t *testing.T) {
 	}
 }
 
-// TestPoisonedBlock has a block that no worker survives: it ends as failures,
+// TestPoisonedBlock has a block that no worker survives. It ends as failures;
 // the others are measured.
 func TestPoisonedBlock(t *testing.T) {
 	server := serve(t, ServerConfig{})
@@ -314,8 +314,8 @@ func TestPoisonedBlock(t *testing.T) {
 	}
 }
 
-// TestStuckBlock has a block that makes every worker fall silent: it uses up its
-// attempts without anybody saying so.
+// TestStuckBlock has a block that silences every worker: it uses up its
+// attempts without a report.
 func TestStuckBlock(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	s := newStore(t, 3, 4)

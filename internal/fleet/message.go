@@ -22,10 +22,10 @@ import (
 type Job struct {
 	Sweep string `json:"sweep"`
 	Block int    `json:"block"`
-	// Cells are run in this order, all of them.
+	// Cells are all run, in this order.
 	Cells []cell.Cell `json:"cells"`
-	// Programs are what the cells' commands run in place of their first word,
-	// by platform (OS/ARCH). Empty for cells without a command.
+	// Programs replace the first word of the cells' commands, by platform
+	// (OS/ARCH). Empty for cells without a command.
 	Programs map[string]Program `json:"programs,omitempty"`
 }
 
@@ -35,28 +35,28 @@ type Program struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// A Result is all that came of one attempt at a block.
+// A Result is everything from one attempt at a block.
 type Result struct {
 	Sweep string `json:"sweep"`
 	Block int    `json:"block"`
-	// Origin is that of all records, which travel without one.
+	// Origin belongs to all records, which travel without one.
 	Origin  *cell.Origin  `json:"origin"`
 	Records []cell.Record `json:"records"` // in the order of the job's cells
-	// Profiles holds those of each record by kind; nil if no cell kept any.
+	// Profiles holds each record's profiles by kind; nil if no cell kept any.
 	Profiles []map[string][]byte `json:"profiles,omitempty"`
 }
 
 // A Dead is a message that was given up.
 type Dead struct {
 	Reason string `json:"reason"`
-	// Worker that gave up; "" for the coordinator.
+	// Worker is who gave up; "" for the coordinator.
 	Worker     string `json:"worker,omitempty"`
 	Deliveries int    `json:"deliveries,omitempty"`
-	// Message is the beginning of what was given up.
+	// Message is the beginning of the message.
 	Message []byte `json:"message,omitempty"`
 }
 
-// deadSample is how much of a message is kept when it is given up.
+// deadSample is how much of a dead message is kept.
 const deadSample = 16 << 10
 
 func sample(data []byte) []byte { return data[:min(len(data), deadSample)] }
@@ -68,7 +68,7 @@ func blockSubject(kind, sweep string, block int) string {
 	return "isobar." + kind + "." + sweep + "." + strconv.Itoa(block)
 }
 
-// subjectBlock is the inverse of blockSubject: the last two tokens.
+// subjectBlock is the inverse of blockSubject: it parses the last two tokens.
 func subjectBlock(subject string) (sweep string, block int, err error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 4 {
@@ -81,13 +81,14 @@ func subjectBlock(subject string) (sweep string, block int, err error) {
 	return tokens[2], block, nil
 }
 
-// deadSubject is where a message of the given subject goes when it is given up.
+// deadSubject is where a message with the given subject goes when it is given
+// up.
 func deadSubject(subject string) string {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(subject, "isobar."), ".")
 	return "isobar.dead." + rest
 }
 
-// decodeJob decodes and checks what every worker must be able to rely on.
+// decodeJob decodes a job and checks everything that every worker relies on.
 func decodeJob(subject string, data []byte) (Job, error) {
 	var job Job
 	if len(data) > maxMessage {
@@ -125,14 +126,14 @@ func decodeStrict(r io.Reader, v any) error {
 	return nil
 }
 
-// maxResult bounds what a result may decompress to.
+// maxResult bounds the size of a decompressed result.
 const maxResult = 1 << 30
 
 // deflaters and inflaters hold idle *gzip.Writer and *gzip.Reader: making one
 // takes more memory than most results.
 var (
 	deflaters = sync.Pool{New: func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 		return z
 	}}
 	inflaters = sync.Pool{New: func() any { return new(gzip.Reader) }}
@@ -185,7 +186,7 @@ func decodeResult(sweep string, planned []cell.Cell, data []byte) (*Result, erro
 }
 
 func checkRecord(rec *cell.Record, planned *cell.Cell) error {
-	// Two cells that are written alike are the same: nil and empty lists are.
+	// Cells with the same encoding are equal, as nil and empty lists are.
 	if !reflect.DeepEqual(&rec.Cell, planned) {
 		got, err1 := json.Marshal(rec.Cell)
 		want, err2 := json.Marshal(planned)
@@ -193,11 +194,11 @@ func checkRecord(rec *cell.Record, planned *cell.Cell) error {
 			return err
 		}
 		if !bytes.Equal(got, want) {
-			return fmt.Errorf("of another cell than planned (%s)", planned.Key())
+			return fmt.Errorf("not of the planned cell (%s)", planned.Key())
 		}
 		rec.Cell = *planned
 	}
-	for metric, value := range rec.Metrics { // what the store would refuse
+	for metric, value := range rec.Metrics { // values that the store would refuse
 		if metric == "" || strings.ContainsFunc(metric, unicode.IsSpace) || math.IsNaN(value) || math.IsInf(value, 0) {
 			return fmt.Errorf("metric %q = %v", metric, value)
 		}
@@ -205,7 +206,7 @@ func checkRecord(rec *cell.Record, planned *cell.Cell) error {
 	return nil
 }
 
-// Entries returns the records with their profiles, as the store takes them.
+// Entries returns the records with their profiles, in the form the store takes.
 func (r *Result) Entries() []store.Entry {
 	entries := make([]store.Entry, len(r.Records))
 	for i := range r.Records {

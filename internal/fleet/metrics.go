@@ -8,7 +8,7 @@ import (
 )
 
 // A Collector exposes a fleet's Status as Prometheus metrics. It asks the fleet
-// at each scrape, which takes a quarter of a second.
+// at each scrape, which takes a quarter of a second. NewCollector makes one.
 type Collector struct{ fleet *Fleet }
 
 // NewCollector returns a Collector of the fleet.
@@ -19,9 +19,9 @@ var (
 
 	upDesc      = prometheus.NewDesc("isobar_fleet_up", "1 if the fleet answered.", nil, nil)
 	workersDesc = prometheus.NewDesc("isobar_fleet_workers", "Workers that answered, by state.", []string{"state"}, nil)
-	queuedDesc  = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker has.",
+	queuedDesc  = prometheus.NewDesc("isobar_fleet_queued_blocks", "Published blocks that no worker holds.",
 		[]string{"sweep"}, nil)
-	runningDesc = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker has.", []string{"sweep"}, nil)
+	runningDesc = prometheus.NewDesc("isobar_fleet_running_blocks", "Blocks that a worker holds.", []string{"sweep"}, nil)
 	resultsDesc = prometheus.NewDesc("isobar_fleet_unstored_results", "Results that the coordinator has not stored yet.",
 		[]string{"sweep"}, nil)
 	deadDesc   = prometheus.NewDesc("isobar_fleet_dead_messages", "Messages that were given up.", nil, nil)
@@ -29,12 +29,12 @@ var (
 	failedDesc = prometheus.NewDesc("isobar_fleet_failed_cells_total", "Cells that failed since the worker joined.",
 		worker, nil)
 	retriesDesc = prometheus.NewDesc("isobar_fleet_retries_total",
-		"Blocks that a worker was given again since it joined.", worker, nil)
-	lostDesc = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found the connection away.",
+		"Blocks given to the worker, since it joined, that had been given out before.", worker, nil)
+	lostDesc = prometheus.NewDesc("isobar_fleet_lost_heartbeats_total", "Heartbeats that found no connection.",
 		worker, nil)
 	refusedDesc = prometheus.NewDesc("isobar_fleet_refused_blocks_total", "Blocks that the worker gave up.", worker, nil)
 	floorDesc   = prometheus.NewDesc("isobar_fleet_noise_floor_ratio",
-		"By how much equal cells differ on the worker: 1 for not at all.", worker, nil)
+		"Ratio between equal cells on the worker: 1 means no difference.", worker, nil)
 	allFleetDescs = []*prometheus.Desc{upDesc, workersDesc, queuedDesc, runningDesc, resultsDesc, deadDesc, cellsDesc,
 		failedDesc, retriesDesc, lostDesc, refusedDesc, floorDesc}
 )

@@ -12,14 +12,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Headers of a result that is kept in the object store because no message
-// holds it.
+// Headers of a result that is in the object store because it does not fit into
+// a message.
 const (
 	objectHeader = "Isobar-Object"
 	digestHeader = "Isobar-Sha256"
 )
 
-// errBadObject is wrapped by errors of objects that no later try will get.
+// errBadObject marks errors of objects for which a retry is useless.
 var errBadObject = errors.New("bad object")
 
 // maxObject bounds a result in the object store.
@@ -41,8 +41,8 @@ func (f *Fleet) putResult(ctx context.Context, name string, data []byte) (digest
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// resultData returns a result's bytes, from the message or from the object
-// that it names.
+// resultData returns a result's bytes, from the message or from the object it
+// names.
 func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error) {
 	name := m.Headers().Get(objectHeader)
 	if name == "" {
@@ -51,7 +51,7 @@ func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error)
 	var data bytes.Buffer
 	sum, err := f.getObject(ctx, resultStore, name, maxObject, &data)
 	if err == nil && sum != m.Headers().Get(digestHeader) {
-		err = fmt.Errorf("%w: its digest is another than the message says", errBadObject)
+		err = fmt.Errorf("%w: its digest is not the one in the message", errBadObject)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("object %s: %w", name, err)
@@ -59,7 +59,7 @@ func (f *Fleet) resultData(ctx context.Context, m jetstream.Msg) ([]byte, error)
 	return data.Bytes(), nil
 }
 
-// getObject copies an object and returns the SHA-256 of what it copied.
+// getObject copies an object to w and returns the SHA-256 of the copied bytes.
 func (f *Fleet) getObject(ctx context.Context, store, name string, limit int64,
 	w io.Writer) (digest string, err error) {
 	bucket, err := f.js.ObjectStore(ctx, store)
@@ -85,8 +85,8 @@ func (f *Fleet) getObject(ctx context.Context, store, name string, limit int64,
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// removeObject removes the object that a stored result was in. Where that fails
-// the object ages out.
+// removeObject removes the object of a stored result. If that fails the object
+// ages out.
 func (f *Fleet) removeObject(m jetstream.Msg) {
 	name := m.Headers().Get(objectHeader)
 	if name == "" {

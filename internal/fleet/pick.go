@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Pick returns a worker that meets the requirement, one that is idle if there
-// is one, the first by name. It waits until there is one; warn, which may be
-// nil, is told once why it waits.
+// Pick returns a worker that meets the requirement: the first by name,
+// preferring idle ones. It waits until there is one; warn, which may be nil, is
+// told once why it waits.
 func (f *Fleet) Pick(ctx context.Context, r Requirement, warn func(reason string)) (Member, error) {
 	for {
 		members, err := f.Members(ctx, 500*time.Millisecond)
@@ -28,7 +28,7 @@ func (f *Fleet) Pick(ctx context.Context, r Requirement, warn func(reason string
 		if warn != nil {
 			reason := unfit(r, members)
 			if reason == "" {
-				reason = "those that could are leaving"
+				reason = "the workers that could are leaving"
 			}
 			warn(reason)
 			warn = nil

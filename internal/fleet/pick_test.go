@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestPick chooses a machine and has it run one cell after another, while
-// another one that would do as well waits.
+// TestPick chooses a machine and runs one cell after another on it, while
+// another suitable one waits.
 func TestPick(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})

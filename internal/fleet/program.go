@@ -17,8 +17,8 @@ import (
 // maxProgram bounds programs.
 const maxProgram = 1 << 30
 
-// PutProgram puts a file into the object store, under its digest. A file that
-// is there already is not sent again.
+// PutProgram puts a file into the object store, under its digest. It does not
+// send a file that is already there.
 func (f *Fleet) PutProgram(ctx context.Context, file string) (Program, error) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -50,9 +50,9 @@ func (f *Fleet) PutProgram(ctx context.Context, file string) (Program, error) {
 	return p, nil
 }
 
-// program brings the block's program into dir and returns its path; "" for a
-// block without one. A file whose digest is not the one that the block names is
-// refused.
+// program copies the block's program into dir and returns its path, or "" for a
+// block without one. It refuses a file whose digest differs from the one in the
+// block.
 func (w *Worker) program(ctx context.Context, job *Job, dir string) (string, error) {
 	if len(job.Programs) == 0 {
 		return "", nil

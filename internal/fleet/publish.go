@@ -13,11 +13,11 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// more reports whether there is a block to publish, and room for it.
+// more reports whether there is a block to publish and room for it.
 func (s *sweep) more() bool { return s.sent < s.Ahead && len(s.order) > 0 }
 
-// publish publishes blocks in plan order, a batch of as many as may be ahead, and
-// tells the workers where more were published than were there.
+// publish publishes blocks in plan order, as many as may be ahead, and tells
+// the workers if it published more than were there.
 func (s *sweep) publish(ctx context.Context) error {
 	batch := s.order[:min(len(s.order), max(s.Ahead-s.sent, 0), publishBatch)]
 	futures := make([]jetstream.PubAckFuture, len(batch))
@@ -46,7 +46,7 @@ func (s *sweep) publish(ctx context.Context) error {
 		s.fresh++
 	}
 	if !s.silent && (s.more() || s.fresh <= max(s.sent-s.fresh, maxWaiting/2)) {
-		return nil // those that wait at the queue do for the fresh ones
+		return nil // workers that wait at the queue take the new ones
 	}
 	s.silent, s.fresh = false, 0
 	return s.announce()
@@ -73,15 +73,15 @@ func (s *sweep) announce() error {
 	return s.fleet.nc.Publish(newsSubject, news)
 }
 
-// withdraw removes what the streams hold of the sweep and nobody will want.
-// Results stay: a sweep with the same ID takes them over.
+// withdraw removes what the streams hold of the sweep and nobody needs. Results
+// stay: a sweep with the same ID takes them over.
 func (s *sweep) withdraw() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	s.fleet.remove(ctx, s.ID, len(s.pending) == 0)
 }
 
-// remove removes a sweep's work and, where the sweep is finished, its results.
+// remove removes a sweep's work and, if the sweep is finished, its results.
 func (f *Fleet) remove(ctx context.Context, id string, results bool) error {
 	var errs []error
 	purge := func(stream, subject string) {

@@ -10,15 +10,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// stuckLooks is after how many looks in a row a block counts as stuck.
+// stuckLooks is after how many checks in a row a block counts as stuck.
 const stuckLooks = 3
 
-// reconcile compares the blocks that are pending with what the streams hold.
-// A block that is in neither stream was lost and is published again. A block
-// that is in the work queue, but which its consumer will not deliver any more,
-// has used up its attempts and is given up.
+// reconcile compares the pending blocks with the streams. A block in neither
+// stream was lost and is published again. A block in the work queue that its
+// consumer will no longer deliver has used up its attempts and is given up.
 func (s *sweep) reconcile(ctx context.Context) error {
-	// A block goes from the work queue to the results: look in this order.
+	// A block moves from the work queue to the results, so check them in this
+	// order.
 	work, err := s.blocksIn(ctx, workStream, "isobar.work."+s.ID+".*")
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *sweep) reconcile(ctx context.Context) error {
 	return s.store(lost)
 }
 
-// blocksIn returns the numbers of the blocks that a stream holds.
+// blocksIn returns the numbers of the blocks in a stream.
 func (s *sweep) blocksIn(ctx context.Context, stream, subjects string) (map[int]bool, error) {
 	st, err := s.fleet.js.Stream(ctx, stream)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *sweep) collectDead() error {
 	return nil
 }
 
-// bury publishes a message that is given up.
+// bury publishes a message that was given up.
 func (f *Fleet) bury(ctx context.Context, subject string, dead Dead) error {
 	doc, err := json.Marshal(dead)
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Kinds of work that a worker's operator allows.
+// Kinds of work that a worker's operator may allow.
 const (
 	KindLab  = "lab"  // the lab's own workloads
 	KindExec = "exec" // programs that travel with the cells
 )
 
-// A Requirement is what a worker must be to run the blocks of a sweep. It
-// travels as metadata of the sweep's consumer, where workers read it.
+// A Requirement says which workers may run the blocks of a sweep. It travels as
+// metadata of the sweep's consumer, where workers read it.
 type Requirement struct {
-	// Kind is KindLab, or KindExec where some cell runs a program.
+	// Kind is KindLab, or KindExec if some cell runs a program.
 	Kind string `json:"kind"`
-	// Version of isobar: records of two versions are not compared.
+	// Version of isobar: records from different versions are not compared.
 	Version string `json:"version"`
-	// Platforms (OS/ARCH) that the programs were built for; empty for any.
+	// Platforms (OS/ARCH) that the programs were built for; empty means any.
 	Platforms []string `json:"platforms,omitempty"`
 	// Labels that the worker must have, as KEY=PATTERN (see path.Match) or
 	// KEY>=NUMBER.
@@ -46,7 +46,7 @@ func parseRequirement(metadata map[string]string) (Requirement, error) {
 	return r, err
 }
 
-// CheckLabels reports the first of the label requirements that is malformed.
+// CheckLabels reports the first malformed label requirement.
 func CheckLabels(labels []string) error {
 	for _, label := range labels {
 		if _, _, _, err := parseLabel(label); err != nil {
@@ -74,7 +74,7 @@ func parseLabel(s string) (key, pattern string, least float64, err error) {
 	return key, pattern, 0, nil
 }
 
-// unmet says why a worker is not fit; "" if it is.
+// unmet says why a worker does not qualify; "" if it does.
 func (r Requirement) unmet(w *Member) string {
 	switch {
 	case !slices.Contains(w.Allow, r.Kind):

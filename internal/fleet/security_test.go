@@ -90,7 +90,8 @@ func TestListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// A job that a stranger published, who has a credential, and what must come of it.
+// TestRefusals lists jobs published by a stranger with a credential, and the
+// expected refusals.
 func TestRefusals(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})
@@ -166,7 +167,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// offer publishes a job as block 0 of a sweep and returns what was given up.
+// offer publishes a job as block 0 of a sweep and returns the dead message.
 func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -178,7 +179,7 @@ func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 			t.Fatal(err)
 		}
 	}
-	if len(raw) > maxMessage { // of a stream that somebody else made, which takes them
+	if len(raw) > maxMessage { // the stream was made by somebody else and accepts them
 		if _, err := f.js.Publish(ctx, workSubject(id, 0), raw); err == nil {
 			t.Error("the stream took an oversized message")
 		}
@@ -225,8 +226,8 @@ func offer(t *testing.T, f *Fleet, id, kind string, job Job, raw []byte) Dead {
 	return got
 }
 
-// TestMalformedResults has a stranger publish results before a worker does: each
-// is given up with its reason, and the block is run.
+// TestMalformedResults has a stranger publish results before a worker does:
+// each is given up with its reason, and the block runs.
 func TestMalformedResults(t *testing.T) {
 	server := serve(t, ServerConfig{})
 	f := connect(t, Options{Server: server})

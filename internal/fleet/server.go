@@ -17,38 +17,39 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerConfig says how a server of this process runs. The zero value is a
-// server that no other process can reach, in a temporary directory.
+// ServerConfig configures a server in this process. The zero value is a server
+// that no other process can reach, in a temporary directory.
 type ServerConfig struct {
-	// Dir is where streams are kept; "" stands for a temporary directory that
-	// Close removes.
+	// Dir is where streams are kept; "" means a temporary directory that Close
+	// removes.
 	Dir string
-	// Listen is the address for others, HOST:PORT; "" for none, port 0 for any.
+	// Listen is the address for others, HOST:PORT; "" means none, port 0 any.
 	Listen string
-	// Token is what others must show; "" draws one, see Server.Token. With
-	// NKeys it is not accepted: these are public keys of users (U...).
+	// Token is the token that clients must show; "" generates one, see
+	// Server.Token. With NKeys, the public keys of users (U...), it is not
+	// accepted.
 	Token string
 	NKeys []string
-	// PEM files. With CA, clients must show a certificate that it signed.
+	// PEM files. With CA, clients must show a certificate signed by it.
 	Cert, Key, CA string
-	// Plaintext allows to listen on other addresses than loopback without Cert.
+	// Plaintext allows listening on non-loopback addresses without Cert.
 	Plaintext bool
-	// Name of this server, and of its cluster; routes to the others, and where
-	// this one listens for them. Servers of a cluster have the same Token.
+	// Name of this server and of its cluster; routes to the other servers, and where
+	// this one listens for them. Servers of a cluster share one Token.
 	Name, Cluster, ClusterListen string
 	Routes                       []string
-	// Sync has every message on the disk before it is confirmed. Without it a
-	// loss of power, not a crash, loses what is younger than SyncInterval: the
-	// coordinator then has those blocks run again.
+	// Sync writes every message to disk before it is confirmed. Without it a power
+	// failure (but not a crash) loses messages younger than SyncInterval; the
+	// coordinator then reruns those blocks.
 	Sync bool
 }
 
-// A Server is a NATS server with JetStream in this process. Serve returns one;
-// it must not be copied.
+// A Server is a NATS server with JetStream in this process. Make one with
+// Serve; it must not be copied.
 type Server struct {
 	ns    *server.Server
 	token string
-	temp  string // the temporary directory, if there is one
+	temp  string // the temporary directory, if any
 }
 
 // syncInterval is how often files are synced.
@@ -71,16 +72,16 @@ func Serve(config ServerConfig) (*Server, error) {
 	s.ns.Start()
 	if !s.ns.ReadyForConnections(20 * time.Second) {
 		s.Close()
-		return nil, fmt.Errorf("fleet: serve: %s: the server does not get ready: is the address in use, or the directory %s?",
+		return nil, fmt.Errorf("fleet: serve: %s: the server does not start: is the address in use, or the directory %s?",
 			config.Listen, options.StoreDir)
 	}
 	return s, nil
 }
 
-// Token is what clients must show.
+// Token returns the token that clients must show.
 func (s *Server) Token() string { return s.token }
 
-// URL is where others reach the server; "" where they do not.
+// URL returns where others reach the server; "" if they cannot.
 func (s *Server) URL() string {
 	if s.ns.Addr() == nil {
 		return ""
@@ -88,8 +89,8 @@ func (s *Server) URL() string {
 	return s.ns.ClientURL()
 }
 
-// Failed reports whether the server lost its streams, which it does when the
-// disk is full: it has to be started again once there is room.
+// Failed reports whether the server lost its streams, as it does when the disk
+// is full. Restart it once there is room.
 func (s *Server) Failed() bool { return !s.ns.JetStreamEnabled() }
 
 // Close stops the server.
@@ -131,7 +132,7 @@ func (c ServerConfig) options(s *Server) (*server.Options, error) {
 	return o, c.cluster(o, s.token)
 }
 
-// listen fills in where clients connect, and with what certificates.
+// listen sets where clients connect, and with which certificates.
 func (c ServerConfig) listen(o *server.Options) (err error) {
 	if o.Host, o.Port, err = hostPort(c.Listen); err != nil {
 		return err
@@ -140,8 +141,7 @@ func (c ServerConfig) listen(o *server.Options) (err error) {
 		o.Port = server.RANDOM_PORT
 	}
 	if (c.Cert == "") != (c.Key == "") || c.CA != "" && c.Cert == "" {
-		return errors.New("a certificate and its key belong together, and an authority for clients to both: give --cert " +
-			"and --key")
+		return errors.New("a certificate needs its key, and an authority for clients needs both: give --cert and --key")
 	}
 	if c.Cert == "" {
 		if !c.Plaintext && !loopback(o.Host) {
@@ -163,13 +163,13 @@ func (c ServerConfig) listen(o *server.Options) (err error) {
 		}
 		o.TLSConfig.ClientCAs, o.TLSConfig.ClientAuth, o.TLSVerify = x509.NewCertPool(), tls.RequireAndVerifyClientCert, true
 		if !o.TLSConfig.ClientCAs.AppendCertsFromPEM(data) {
-			return fmt.Errorf("%s holds no certificate in PEM", c.CA)
+			return fmt.Errorf("%s holds no PEM certificate", c.CA)
 		}
 	}
 	return nil
 }
 
-// cluster fills in the other servers.
+// cluster sets the other servers.
 func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 	if c.Cluster == "" {
 		return nil
@@ -183,8 +183,8 @@ func (c ServerConfig) cluster(o *server.Options, token string) (err error) {
 		return err
 	}
 	if !c.Plaintext && !loopback(o.Cluster.Host) {
-		return fmt.Errorf("%s is not a loopback address, and servers talk in the clear with each other: keep them in "+
-			"a network of their own and give --plaintext, or run nats-server with TLS routes", c.ClusterListen)
+		return fmt.Errorf("%s is not a loopback address, and servers talk to each other in the clear: keep them in "+
+			"a private network and give --plaintext, or run nats-server with TLS routes", c.ClusterListen)
 	}
 	for _, route := range c.Routes {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: strings.TrimPrefix(route, "nats://"),

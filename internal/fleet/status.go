@@ -12,30 +12,30 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Status is what a fleet is doing at one moment.
+// A Status is a snapshot of what a fleet is doing.
 type Status struct {
 	Server  string        `json:"server"`
 	Cluster string        `json:"cluster,omitempty"`
 	Workers []Member      `json:"workers"` // those that answered, by name
 	Sweeps  []SweepStatus `json:"sweeps"`  // by ID
-	Dead    uint64        `json:"dead"`    // messages that were given up
+	Dead    uint64        `json:"dead"`    // messages given up
 }
 
-// A SweepStatus is what the streams hold of a sweep. A coordinator publishes a
+// A SweepStatus is a sweep's part of the streams. A coordinator publishes a
 // part of its plan at a time.
 type SweepStatus struct {
 	ID       string      `json:"id"`
 	Requires Requirement `json:"requires"`
-	Queued   uint64      `json:"queued"`  // blocks that no worker has
-	Running  int         `json:"running"` // blocks that a worker has
+	Queued   uint64      `json:"queued"`  // blocks that no worker holds
+	Running  int         `json:"running"` // blocks that a worker holds
 	Retried  int         `json:"retried"` // of those, given to a worker more than once
-	Results  uint64      `json:"results"` // blocks that are not stored yet
-	// Unmet says why no worker that answered is fit; "" where one is.
+	Results  uint64      `json:"results"` // blocks not yet stored
+	// Unmet says why no worker that answered qualifies; "" if one does.
 	Unmet string `json:"unmet,omitempty"`
 }
 
-// Status asks workers and servers. It waits for the answers of workers for as
-// long as given.
+// Status asks workers and servers. It waits for workers' answers for the given
+// time.
 func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error) {
 	s := &Status{Server: f.nc.ConnectedServerName(), Cluster: f.nc.ConnectedClusterName(), Sweeps: []SweepStatus{}}
 	var err error
@@ -52,7 +52,7 @@ func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error)
 	err = f.consumers(ctx, workStream, func(info *jetstream.ConsumerInfo) {
 		r, err := parseRequirement(info.Config.Metadata)
 		if err != nil {
-			return // not one of ours
+			return // not ours
 		}
 		s.Sweeps = append(s.Sweeps, SweepStatus{
 			ID: info.Name, Requires: r, Queued: info.NumPending, Running: info.NumAckPending, Retried: info.NumRedelivered,
@@ -84,7 +84,7 @@ func (f *Fleet) consumers(ctx context.Context, stream string, visit func(*jetstr
 	return list.Err()
 }
 
-// unfit says why none of the workers meets the requirement; "" where one does.
+// unfit says why no worker meets the requirement; "" if one does.
 func unfit(r Requirement, workers []Member) string {
 	if len(workers) == 0 {
 		return "no worker has joined"
@@ -102,8 +102,7 @@ func unfit(r Requirement, workers []Member) string {
 	return strings.Join(reasons, "; ")
 }
 
-// Members returns what the workers that answer within the given time tell about
-// themselves, by name.
+// Members returns the members that answer within the given time, by name.
 func (f *Fleet) Members(ctx context.Context, wait time.Duration) ([]Member, error) {
 	inbox := nats.NewInbox()
 	answers, err := f.nc.SubscribeSync(inbox)

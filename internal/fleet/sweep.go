@@ -15,26 +15,26 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A SweepConfig is a plan, or what is left of one, to be run by a fleet.
+// A SweepConfig is a plan, or the rest of one, for a fleet to run.
 type SweepConfig struct {
-	// ID names the sweep: the same for a coordinator that goes on with it, and
-	// for no other. Letters, digits, - and _.
+	// ID names the sweep. A coordinator that resumes a sweep uses the same ID; no
+	// other sweep may. Letters, digits, - and _.
 	ID       string
 	Cells    []cell.Cell // those without a record, in plan order, whole blocks
 	Requires Requirement
 	Programs map[string]Program
-	// AckWait is how long a worker may be silent before its block is given to
-	// another; 0 stands for 30 s. Workers speak up three times as often.
+	// AckWait is how long a worker may be silent before its block goes to another;
+	// 0 means 30 s. Workers send heartbeats three times as often.
 	AckWait time.Duration
-	// Attempts is how often a block is given to a worker; 0 stands for 10.
+	// Attempts is how often a block is given to a worker; 0 means 10.
 	Attempts int
-	// Ahead bounds the blocks that are published and not stored; 0 stands for
-	// 16,384, which is to be more than there are workers.
+	// Ahead bounds the blocks that are published but not stored; 0 means 16,384.
+	// It should exceed the number of workers.
 	Ahead int
-	// Store stores the results of whole blocks, each of which may be stored
-	// already, before it returns. An error ends the sweep.
+	// Store must store the results, of whole blocks, before it returns. Each block
+	// may already be stored. An error ends the sweep.
 	Store func(results []*Result) error
-	// Warn receives what the user should know; nil discards it.
+	// Warn receives messages for the user; nil discards them.
 	Warn func(format string, args ...any)
 }
 
@@ -50,16 +50,16 @@ type sweep struct {
 	SweepConfig
 	fleet   *Fleet
 	pending map[int]*block // by number; deleted when stored
-	order   []*block       // those that were never published, in plan order
-	sent    int            // blocks of pending that are published
-	fresh   int            // blocks published since workers were told last
-	silent  bool           // workers were not told of it since it began
+	order   []*block       // never published, in plan order
+	sent    int            // pending blocks that are published
+	fresh   int            // blocks published since workers were last told
+	silent  bool           // workers have not been told of it since it began
 	results jetstream.MessagesContext
 	dead    jetstream.Consumer
-	lastAt  time.Time // of the last result, or of the last look at the streams
-	deadAt  time.Time // of the last look for dead messages
-	fitAt   time.Time // of the next look whether a worker is fit
-	warned  string    // the last error that was told
+	lastAt  time.Time // of the last result or check of the streams
+	deadAt  time.Time // of the last check for dead messages
+	fitAt   time.Time // of the next check that a worker qualifies
+	warned  string    // the last error reported
 }
 
 type block struct {
@@ -67,14 +67,14 @@ type block struct {
 	cells  []cell.Cell
 	sent   bool
 	bad    int // malformed results
-	stuck  int // looks in a row at which nobody could get the block
+	stuck  int // checks in a row at which nobody could get the block
 }
 
-// Sweep runs the cells on the fleet and returns when the records of all of them
-// are stored. Servers and workers may come and go meanwhile. When ctx ends,
-// what no worker has begun is withdrawn; a later sweep with the same ID takes
-// over results that arrive until then. The error is ctx's, one of Store, or
-// that the servers closed the connection for good.
+// Sweep runs the cells on the fleet and returns when all their records are
+// stored. Servers and workers may come and go meanwhile. When ctx ends, Sweep
+// withdraws the blocks that no worker has begun; a later sweep with the same ID
+// takes over results that arrive until then. The error is ctx's, one from
+// Store, or that the servers closed the connection permanently.
 func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 	s, err := newSweep(f, config)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 			if errors.As(err, &storing) {
 				return storing.err
 			}
-			if err.Error() != s.warned { // the streams may be away: once is enough
+			if err.Error() != s.warned { // the streams may be away: warn once
 				s.warned = err.Error()
 				s.Warn("the fleet does not answer: %v; trying again", err)
 			}
@@ -106,7 +106,7 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 	return nil
 }
 
-// stop stops receiving results; step begins again.
+// stop stops receiving results; the next step starts again.
 func (s *sweep) stop() {
 	if s.results != nil {
 		s.results.Stop()
@@ -151,7 +151,7 @@ func newSweep(f *Fleet, config SweepConfig) (*sweep, error) {
 			return nil, err
 		}
 		if len(doc) > min(maxMessage, int(f.nc.MaxPayload()))-4096 {
-			return nil, fmt.Errorf("fleet: sweep: block %d has %d cells, %d bytes: more than a message of this server holds: "+
+			return nil, fmt.Errorf("fleet: sweep: block %d has %d cells, %d bytes: more than this server accepts in a message: "+
 				"give fewer levels, or a larger max_payload", b.number, len(b.cells), len(doc))
 		}
 	}
@@ -162,7 +162,7 @@ func (s *sweep) document(b *block) ([]byte, error) {
 	return json.Marshal(Job{Sweep: s.ID, Block: b.number, Cells: b.cells, Programs: s.Programs})
 }
 
-// step takes in what has arrived and publishes what there is room for.
+// step processes what has arrived and publishes as much as fits.
 func (s *sweep) step(ctx context.Context) error {
 	if s.results == nil {
 		if err := s.begin(ctx); err != nil {
@@ -196,20 +196,20 @@ func (s *sweep) step(ctx context.Context) error {
 	return nil
 }
 
-// checkFit warns where nobody can run the sweep.
+// checkFit warns if nobody can run the sweep.
 func (s *sweep) checkFit(ctx context.Context) error {
 	members, err := s.fleet.Members(ctx, 500*time.Millisecond)
 	if err != nil {
 		return err
 	}
 	if reason := unfit(s.Requires, members); reason != "" {
-		s.Warn("no worker of the fleet can run this now, it waits: %s", reason)
+		s.Warn("no worker of the fleet can run this now; waiting: %s", reason)
 	}
 	return nil
 }
 
-// begin creates the sweep's consumers where they are missing, and looks at what
-// the streams hold of it.
+// begin creates the sweep's missing consumers and reads its state from the
+// streams.
 func (s *sweep) begin(ctx context.Context) error {
 	if err := s.fleet.ensure(ctx); err != nil {
 		return err
@@ -222,7 +222,8 @@ func (s *sweep) begin(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("consumer of work: %w", err)
 	}
-	// What the last coordinator had fetched and not stored is to come at once.
+	// Results that the last coordinator fetched but did not store must arrive at
+	// once.
 	if err := js.DeleteConsumer(ctx, resultStream, s.ID); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return fmt.Errorf("consumer of results: %w", err)
 	}
@@ -250,8 +251,8 @@ func (s *sweep) begin(ctx context.Context) error {
 	return nil
 }
 
-// collect stores the results that have arrived, waiting for the first for a
-// moment, and returns how many there were.
+// collect stores the results that have arrived, waiting briefly for the first,
+// and returns how many there were.
 func (s *sweep) collect(ctx context.Context) (int, error) {
 	messages, err := s.fetch()
 	if err != nil {
@@ -280,8 +281,8 @@ func (s *sweep) collect(ctx context.Context) (int, error) {
 	return len(done), ctx.Err()
 }
 
-// fetch waits a moment for one result, unless there is something to publish, and
-// takes what else has arrived.
+// fetch waits briefly for one result, unless there is something to publish, and
+// takes all others that have arrived.
 func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	var messages []jetstream.Msg
 	const tick = 50 * time.Microsecond
@@ -306,7 +307,7 @@ func (s *sweep) fetch() ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-// store stores results of pending blocks and takes the blocks from the list.
+// store stores results of pending blocks and removes the blocks from the list.
 func (s *sweep) store(results []*Result) error {
 	if len(results) == 0 {
 		return nil
@@ -333,9 +334,9 @@ func (s *sweep) forget(number int) {
 	}
 }
 
-// open decodes a result; nil for one that is of no use: of a block that is
-// stored, or malformed, which is run again. The error is for one that cannot be
-// had now.
+// open decodes a result. It returns nil for a useless one: of a block that is
+// already stored, or malformed, in which case the block runs again. It returns
+// an error for one that is unavailable now.
 func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 	_, number, bad := subjectBlock(m.Subject())
 	b := s.pending[number]
@@ -366,7 +367,7 @@ func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 	return nil, nil
 }
 
-// fail makes the records of a block that nobody brings back.
+// fail makes failed records for a block that nobody completes.
 func (s *sweep) fail(b *block, reason string) *Result {
 	r := &Result{Sweep: s.ID, Block: b.number}
 	for _, c := range b.cells {

@@ -33,8 +33,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign returns PEM files of a new certificate and its key. The first is the
-// authority's own.
+// sign returns PEM files of a new certificate and its key. The first
+// certificate is the authority's own.
 func (a *authority) sign(template *x509.Certificate) (certFile, keyFile string) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,7 +71,7 @@ func (a *authority) sign(template *x509.Certificate) (certFile, keyFile string) 
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", private)
 }
 
-// server returns a certificate for a server at an address.
+// server returns a certificate for a server at the given address.
 func (a *authority) server(address string) (certFile, keyFile string) {
 	return a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "server"}, IPAddresses: []net.IP{net.ParseIP(address)},
@@ -86,9 +86,9 @@ func (a *authority) client() (certFile, keyFile string) {
 	})
 }
 
-// TestTLS has clients with and without what they need meet servers with
-// certificates: one that is what it says, one that wants certificates of clients
-// too, and one whose certificate is for another address.
+// TestTLS connects clients with and without the right credentials to three
+// servers with certificates: a correct one, one that also requires client
+// certificates, and one whose certificate is for another address.
 func TestTLS(t *testing.T) {
 	ours, strangers := newAuthority(t), newAuthority(t)
 	cert, key := ours.server("127.0.0.1")

@@ -24,12 +24,12 @@ type Account struct{ UID, GID int }
 // refusal is an error of a block that no worker like this one will ever run.
 type refusal struct{ error }
 
-// handle runs a block to its end: a result is published and the block
-// acknowledged, or it is refused, or given back.
+// handle runs a block to its end: it publishes a result and acknowledges the
+// block, refuses the block, or gives it back.
 func (w *Worker) handle(ctx context.Context, d *delivery) {
 	if d.number > 1 {
 		w.update(func(m *Member) { m.Retries++ })
-		if w.hasResult(ctx, d.subject) { // its worker died before it could say so
+		if w.hasResult(ctx, d.subject) { // its worker died before it could acknowledge
 			ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
 			d.ack(ackCtx)
@@ -66,7 +66,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	d.terminate()
 }
 
-// hasResult reports whether a result of the block waits to be stored.
+// hasResult reports whether a result of the block is waiting to be stored.
 func (w *Worker) hasResult(ctx context.Context, subject string) bool {
 	stream, err := w.fleet.js.Stream(ctx, resultStream)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *Worker) hasResult(ctx context.Context, subject string) bool {
 	return err == nil
 }
 
-// heartbeat tells the server that the block is being run, until stop is called.
+// heartbeat tells the server that the block is running, until stop is called.
 func (w *Worker) heartbeat(ctx context.Context, d *delivery) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -101,7 +101,7 @@ func (w *Worker) heartbeat(ctx context.Context, d *delivery) (stop func()) {
 	}
 }
 
-// run runs the cells of a block in order and publishes what came of them.
+// run runs the cells of a block in order and publishes the result.
 func (w *Worker) run(ctx context.Context, d *delivery) error {
 	job, err := decodeJob(d.subject, d.data)
 	if err == nil {
@@ -147,7 +147,7 @@ func (w *Worker) run(ctx context.Context, d *delivery) error {
 	return w.deliver(ctx, d, result, origin.Attempt)
 }
 
-// stateOf keeps a worker draining that drains.
+// stateOf keeps a draining worker draining.
 func stateOf(now, next string) string {
 	if now == "draining" {
 		return now
@@ -166,7 +166,8 @@ func (r *Result) add(rec cell.Record, profiles map[string][]byte) {
 }
 
 // deliver publishes the result until a server has it, then acknowledges the
-// block. A result that is there already came first: this one is not needed.
+// block. If there already is a result, it came first and this one is not
+// needed.
 func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attempt string) error {
 	data, err := result.encode()
 	if err != nil {
@@ -198,7 +199,7 @@ func (w *Worker) deliver(ctx context.Context, d *delivery, result *Result, attem
 	}
 	ackCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := d.ack(ackCtx); err != nil { // it will be given to another, which finds the result
+	if err := d.ack(ackCtx); err != nil { // another worker will get it and find the result
 		w.config.Log("block %d of %s is finished, but not acknowledged: %v", result.Block, result.Sweep, err)
 	}
 	return nil
@@ -254,8 +255,8 @@ func (w *Worker) check(job *Job) error {
 	return nil
 }
 
-// leaves reports whether an argument, or what follows a = in it, is an absolute
-// path or one with "..".
+// leaves reports whether an argument, or its part after =, is an absolute path
+// or contains "..".
 func leaves(arg string) bool {
 	for _, part := range []string{arg, arg[strings.Index(arg, "=")+1:]} {
 		if filepath.IsAbs(part) || strings.HasPrefix(part, "/") ||
@@ -266,7 +267,7 @@ func leaves(arg string) bool {
 	return false
 }
 
-// limit returns the cell as it is run: within the operator's limits, with the
+// limit returns the cell as it will run: within the operator's limits, with the
 // program that came with it.
 func (w *Worker) limit(c cell.Cell, program string) cell.Cell {
 	if most := w.config.MaxTimeout; most > 0 && (c.Timeout == 0 || c.Timeout > most) {
@@ -303,8 +304,8 @@ func (w *Worker) workDir() (string, error) {
 	return w.dir, err
 }
 
-// tidy removes the directory, unless it is as good as new: no program of others
-// ran in it, and it is empty.
+// tidy removes the directory, unless it is empty and no foreign program ran in
+// it.
 func (w *Worker) tidy(foreign bool) {
 	if entries, err := os.ReadDir(w.dir); foreign || err != nil || len(entries) > 0 {
 		os.RemoveAll(w.dir)
@@ -312,7 +313,7 @@ func (w *Worker) tidy(foreign bool) {
 	}
 }
 
-// noteFloor notes by how much the baseline and its twin of a block differed.
+// noteFloor records how much a block's baseline and its twin differed.
 func (w *Worker) noteFloor(r *Result) {
 	for i := range r.Records {
 		twin := &r.Records[i]

@@ -21,63 +21,64 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Subjects outside the streams: what is lost there is not missed.
+// Subjects outside the streams, where losing a message does no harm.
 const (
 	newsSubject  = "isobar.news"  // a sweep has begun
 	drainSubject = "isobar.drain" // with the name of a worker
 	pingSubject  = "isobar.ping"  // every worker answers with a Member
 )
 
-// A Runner runs one cell. *runner.Runner is one.
+// A Runner runs one cell. *runner.Runner implements it.
 type Runner interface {
 	Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error)
 }
 
-// A WorkerConfig says what a worker is and what it may do.
+// A WorkerConfig says who a worker is and what it may do.
 type WorkerConfig struct {
-	// Name tells workers apart in reports; "" stands for one made of the
-	// machine's digest and a number.
+	// Name distinguishes workers in reports; "" means one made of the machine's
+	// digest and a number.
 	Name    string
 	Machine cell.Machine
 	// Labels are the operator's own; cpu, cores, os, arch, kernel and machine (the
 	// digest of its name) are added.
 	Labels map[string]string
-	// Allow lists the kinds of work: KindLab, KindExec. Empty for KindLab.
+	// Allow lists the kinds of work: KindLab, KindExec. Empty means KindLab.
 	Allow []string
-	// Runner returns what runs cells in the given working directory.
+	// Runner returns a runner for cells in the given working directory.
 	Runner func(dir string) Runner
 	// Dir is where working directories and programs are kept.
 	Dir string
-	// Account owns working directories: it is what the Runner runs cells as.
-	// nil for this process's.
+	// Account owns working directories and is the user the Runner runs cells as.
+	// nil means this process's.
 	Account *Account
 	// MaxTimeout and MaxMemoryBytes bound every cell, whatever it asks for; 0
-	// for no bound.
+	// means no bound.
 	MaxTimeout     time.Duration
 	MaxMemoryBytes int64
-	// Log receives what the operator should know; nil discards it.
+	// Log receives messages for the operator; nil discards them.
 	Log func(format string, args ...any)
 
 	// published is called between the publication of a result and its
-	// acknowledgement, where tests end the worker.
+	// acknowledgement, so that tests can end the worker there.
 	published func()
 }
 
-// A Worker takes blocks from a fleet and runs them, one at a time. NewWorker
-// returns one; Run belongs to one goroutine, Drain may be called by any.
+// A Worker takes blocks from a fleet and runs them, one at a time. Make one
+// with NewWorker; it must not be copied. Run belongs to one goroutine; any
+// goroutine may call Drain.
 type Worker struct {
 	fleet    *Fleet
 	config   WorkerConfig
 	inbox    *inbox        // of Run
 	dir      string        // of Run: an empty directory for blocks; "" for none
-	news     chan queue    // sweeps that have begun since the last look
+	news     chan queue    // sweeps that have begun since the last check
 	draining chan struct{} // closed by Drain
 	drain    func()
 	mu       sync.Mutex
 	member   Member // guarded by mu
 }
 
-// A Member is what a worker tells about itself.
+// A Member is a worker's description of itself.
 type Member struct {
 	Name    string            `json:"name"`
 	Machine cell.Machine      `json:"machine"`
@@ -86,25 +87,24 @@ type Member struct {
 	Since   time.Time         `json:"since"`
 	// State is "idle", "running" or "draining".
 	State string `json:"state"`
-	// What it is running: cell Cell of block Block, Done of Cells finished.
+	// The current work: cell Cell of block Block, Done of Cells finished.
 	Sweep   string    `json:"sweep,omitempty"`
 	Block   int       `json:"block"`
 	Cell    string    `json:"cell,omitempty"`
 	Done    int       `json:"done"`
 	Cells   int       `json:"cells"`
 	Started time.Time `json:"started,omitzero"` // of the block
-	// Totals since Since. Retries are blocks that another worker, or this one,
-	// had been given before; LostHeartbeats are heartbeats that found the
-	// connection away.
+	// Totals since Since. Retries are blocks that had been given to a worker
+	// before; LostHeartbeats are heartbeats that found no connection.
 	BlocksDone     int64 `json:"blocks_done"`
 	CellsDone      int64 `json:"cells_done"`
 	CellsFailed    int64 `json:"cells_failed"`
 	Retries        int64 `json:"retries"`
 	LostHeartbeats int64 `json:"lost_heartbeats"`
 	Refused        int64 `json:"refused"`
-	// Floor is by how much equal cells (a baseline and its twin) of the blocks
-	// it ran differed, as a ratio of 1 or more: the median of the latest. 0
-	// while it has run none.
+	// Floor is the ratio, 1 or more, by which equal cells (a baseline and its
+	// twin) of this worker's blocks differed: the median of the latest. It is 0
+	// until the worker has run one.
 	Floor  float64   `json:"noise_floor"`
 	floors []float64 // the latest ratios, at most 64
 }
@@ -143,13 +143,13 @@ func NewWorker(f *Fleet, config WorkerConfig) (*Worker, error) {
 	return w, nil
 }
 
-// Drain has Run return when the block that is running, if any, is finished.
+// Drain makes Run return when the current block, if any, is finished.
 func (w *Worker) Drain() {
 	w.drain()
 	w.update(func(m *Member) { m.State = "draining" })
 }
 
-// Member returns what the worker tells about itself.
+// Member returns the worker's description of itself.
 func (w *Worker) Member() Member {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +163,7 @@ func (w *Worker) update(f func(*Member)) {
 }
 
 // Run takes and runs blocks until Drain is called (nil), the connection is
-// closed for good, or ctx ends, which gives the block that is running back.
+// closed permanently, or ctx ends, which gives the current block back.
 func (w *Worker) Run(ctx context.Context) error {
 	subscriptions, err := w.subscribe()
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.inbox.close()
 	defer w.tidy(true)
 	var queues []queue
-	var look time.Time // when to look for queues
+	var look time.Time // when to check for queues
 	turn := 0
 	for {
 		select {
@@ -212,7 +212,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errCrowded):
 			queues = w.wait(ctx, queues, crowdedInterval+rand.N(crowdedInterval))
-		case errors.As(err, &gone): // the sweep has ended; where not, the next look tells
+		case errors.As(err, &gone): // the sweep has ended; if not, the next check finds it
 			queues = slices.DeleteFunc(queues, func(q queue) bool { return q.Sweep == gone.sweep })
 			look = time.Now().Add(rand.N(lookInterval / 3))
 		case err != nil: // the servers are away
@@ -224,7 +224,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// learn adds a queue to those of a worker, if it is fit for it.
+// learn adds a queue to a worker's, if the worker qualifies.
 func (w *Worker) learn(queues []queue, q queue) []queue {
 	if self := w.Member(); q.Requires.unmet(&self) != "" ||
 		slices.ContainsFunc(queues, func(have queue) bool { return have.Sweep == q.Sweep }) {
@@ -233,15 +233,15 @@ func (w *Worker) learn(queues []queue, q queue) []queue {
 	return append(queues, q)
 }
 
-// crowdedInterval is how long, at least, a worker leaves a queue alone at which
-// enough others wait, unless it is told of blocks; at most twice as long.
+// crowdedInterval is the least time, and half the longest, that a worker leaves
+// a crowded queue alone, unless it hears of blocks.
 const crowdedInterval = time.Second
 
-// lookInterval is how often, at least, a worker looks for sweeps that it was not
-// told of; at most twice as often.
+// lookInterval is how often, at least, a worker checks for sweeps that it was
+// not told of; at most twice as often.
 const lookInterval = 15 * time.Second
 
-// wait waits for news, at most d, and returns the queues that are known then.
+// wait waits for news, at most d, and returns the queues known afterwards.
 func (w *Worker) wait(ctx context.Context, queues []queue, d time.Duration) []queue {
 	select {
 	case <-ctx.Done():
@@ -263,7 +263,7 @@ func (w *Worker) subscribe() ([]*nats.Subscription, error) {
 		}
 		select {
 		case w.news <- q:
-		default: // it will look
+		default: // it will check
 		}
 	})
 	if err != nil {
@@ -286,8 +286,7 @@ func (w *Worker) subscribe() ([]*nats.Subscription, error) {
 	return []*nats.Subscription{news, pings, drains}, err
 }
 
-// Drain tells the worker of that name to finish the block that it runs, and to
-// leave.
+// Drain tells the named worker to finish its current block and leave.
 func (f *Fleet) Drain(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -297,7 +296,7 @@ func (f *Fleet) Drain(ctx context.Context, name string) error {
 	return nil
 }
 
-// queues returns the queues of the sweeps that this worker is fit for.
+// queues returns the queues of the sweeps that this worker qualifies for.
 func (w *Worker) queues(ctx context.Context) ([]queue, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -314,8 +313,9 @@ func (w *Worker) queues(ctx context.Context) ([]queue, error) {
 	return queues, err
 }
 
-// take takes one block: of the queue whose turn it is or else of the next that
-// has one. Where none has, it waits a moment at the first. nil for none.
+// take takes one block, starting at the queue whose turn it is and trying the
+// others in order. If none has one, it waits briefly at the first. It returns
+// nil for none.
 func (w *Worker) take(ctx context.Context, queues []queue, turn int) (*delivery, error) {
 	if len(queues) > 1 {
 		for i := range queues {
