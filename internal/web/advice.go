@@ -17,6 +17,10 @@ type Advice struct {
 	Parts   template.HTML // facts, contents and what stands in main
 }
 
+func init() {
+	register(sitePage{"/advice", (*Server).advicePage, nav{40, "advice", "Advice", "/advice"}})
+}
+
 func (s *Server) advicePage(*http.Request) (*frame, error) {
 	f := &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
 		"Advice on the lines that allocate is about a module. Nothing of it has been saved in this store yet: run this in " +

@@ -17,6 +17,13 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
+func init() {
+	register(sitePage{"/{$}", (*Server).runsPage, nav{10, "runs", "Runs", "/"}})
+	register(sitePage{"/compare", (*Server).comparePage, nav{20, "compare", "Compare", "/compare"}})
+	register(sitePage{"/run/{run}", (*Server).runPage, nav{}})
+	register(sitePage{"/run/{run}/cell/{cell}", (*Server).cellPage, nav{}})
+}
+
 // pageRuns is how many runs a page of the list has.
 const pageRuns = 50
 

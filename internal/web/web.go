@@ -39,6 +39,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -91,19 +92,8 @@ func New(c Config) *Server {
 	if c.Fleet != nil {
 		s.fleet = &fleetSource{ask: c.Fleet}
 	}
-	for pattern, page := range map[string]func(*http.Request) (*frame, error){
-		"GET /{$}":                     s.runsPage,
-		"GET /run/{run}":               s.runPage,
-		"GET /run/{run}/cell/{cell}":   s.cellPage,
-		"GET /compare":                 s.comparePage,
-		"GET /claims":                  s.claimsPage,
-		"GET /advice":                  s.advicePage,
-		"GET /live":                    s.livePage,
-		"GET /fleet":                   s.fleetPage,
-		"GET /{anything...}":           func(*http.Request) (*frame, error) { return nil, errNoPage },
-		"GET /run/{run}/{anything...}": func(*http.Request) (*frame, error) { return nil, errNoPage },
-	} {
-		s.mux.HandleFunc(pattern, s.serve(page))
+	for _, p := range sitePages {
+		s.mux.HandleFunc("GET "+p.pattern, s.serve(func(r *http.Request) (*frame, error) { return p.serve(s, r) }))
 	}
 	s.mux.HandleFunc("GET /run/{run}/events", s.serveEvents)
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
@@ -146,12 +136,50 @@ func (f *frame) CurrentIs(section string) template.HTMLAttr {
 	return ""
 }
 
-// Site is the navigation.
-func (f *frame) Site() []struct{ Section, Name, Href string } {
-	return []struct{ Section, Name, Href string }{
-		{"runs", "Runs", "/"}, {"compare", "Compare", "/compare"}, {"claims", "Claims", "/claims"},
-		{"advice", "Advice", "/advice"}, {"live", "Live", "/live"}, {"fleet", "Fleet", "/fleet"},
+// A sitePage is a page of the site. The file that has it registers it.
+type sitePage struct {
+	pattern string // of its address, as http.ServeMux takes it, without the method
+	serve   func(*Server, *http.Request) (*frame, error)
+	nav     nav // its link in the navigation; the zero value for none
+}
+
+// A nav is a link in the navigation. Its section is that of the frames for which
+// it is the current one.
+type nav struct {
+	Place               int // from left to right
+	Section, Name, Href string
+}
+
+// sitePages are all pages. Init functions fill it; nothing changes it afterwards.
+var sitePages []sitePage
+
+// register adds a page. It is called from init functions and panics if the
+// navigation has its section or place already; New does so for its pattern.
+func register(p sitePage) {
+	for _, have := range sitePages {
+		if p.nav.Name != "" && (have.nav.Section == p.nav.Section || have.nav.Place == p.nav.Place) {
+			panic("web: register: " + p.nav.Name + " and " + have.nav.Name + " have one section or place in the navigation")
+		}
 	}
+	sitePages = append(sitePages, p)
+}
+
+func init() {
+	register(sitePage{pattern: "/{anything...}", serve: noPage})
+	register(sitePage{pattern: "/run/{run}/{anything...}", serve: noPage})
+}
+
+func noPage(*Server, *http.Request) (*frame, error) { return nil, errNoPage }
+
+// Site is the navigation.
+func (f *frame) Site() (links []nav) {
+	for _, p := range sitePages {
+		if p.nav.Name != "" {
+			links = append(links, p.nav)
+		}
+	}
+	slices.SortFunc(links, func(a, b nav) int { return a.Place - b.Place })
+	return links
 }
 
 var templates = parse()

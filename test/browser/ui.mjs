@@ -25,6 +25,14 @@ const pages = {
   'no-advice': `${nothing}/advice`, 'no-fleet': `${nothing}/fleet`,
 };
 
+// Pages that the navigation has and the list above lacks are looked at, too.
+const front = await browser.newPage();
+await front.goto(address + '/');
+for (const path of await front.locator('nav[aria-label="Isobar"] a').evaluateAll((all) => all.map((a) => a.getAttribute('href')))) {
+  if (!Object.values(pages).includes(path)) pages[path.slice(1)] = path;
+}
+await front.close();
+
 // open shows a page and collects what must not happen on it. The pages' policy
 // is in force, except where axe must be loaded into them.
 async function open(path, { colorScheme = 'light', width = 1440, bypassCSP = false, reducedMotion = 'no-preference', javaScriptEnabled = true } = {}) {

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNavigation follows each link of the navigation, without a store: it leads
+// to a page that says what brings something to show, and is marked there as the
+// current one.
+func TestNavigation(t *testing.T) {
+	server := newServer(t, Config{Store: filepath.Join(t.TempDir(), "none.db")})
+	links := new(frame).Site()
+	if len(links) < 6 || links[0].Href != "/" {
+		t.Fatalf("navigation %+v", links)
+	}
+	for _, link := range links {
+		t.Run(link.Section, func(t *testing.T) {
+			status, body, h := get(t, server, link.Href)
+			if status != 200 || h.Get("Content-Security-Policy") != policy {
+				t.Errorf("status %d, headers %v: %.300s", status, h, body)
+			}
+			current := `<a href="` + link.Href + `" aria-current="page">` + link.Name + `</a>`
+			if n := strings.Count(body, current); n != 1 || strings.Count(body, "<h1>") != 1 {
+				t.Errorf("%s is in the page %d times: %.600s", current, n, body)
+			}
+			if !strings.Contains(body, `<pre class="command"`) {
+				t.Error("no command that brings something to show")
+			}
+		})
+	}
+}
+
+func TestPlacesAreTakenOnce(t *testing.T) {
+	for name, n := range map[string]nav{
+		"section": {99, "runs", "More runs", "/more"},
+		"place":   {10, "more", "More runs", "/more"},
+	} {
+		before := len(sitePages)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a second page has the %s of the runs", name)
+				}
+			}()
+			register(sitePage{pattern: "/more", serve: noPage, nav: n})
+		}()
+		sitePages = sitePages[:before]
+	}
+}
