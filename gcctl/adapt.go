@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// The law of Adaptive mode. It is a function of its state and a sample, and
-// knows neither the clock nor the runtime.
+// The law of Adaptive mode: a function of its state and a sample that knows
+// neither the clock nor the runtime.
 //
-// With f the collector's share of the CPU time under GOGC G, what it slows the
-// program down by included, f/(1-f) = k/G,
-// because the work of a collection does not depend on G and their number
-// falls with it. So k = f/(1-f)·G follows from what was measured under any G,
-// and want = k·(1-u)/u is the GOGC with a share of u. The budget caps it: a
-// heap that ends at live + (live+stacks+globals)·G/100 leaves a reserve, even
-// if all of it turns out to be live. A heap that fills the budget anyway is left
-// to the runtime's limit, which goes by the heap as it is and not by samples.
-// Lowering for memory happens at once, also where only the reserve for what is
-// allocated while all of it is marked has become short. Raising is bounded to a factor a
-// sample, since live heaps grow as a rule while they are being filled.
+// Let f be the collector's share of the CPU time under GOGC G, including what
+// it slows the program down by. Then f/(1-f) = k/G, because the work of one
+// collection does not depend on G and the number of collections falls with it.
+// So a measurement under any G gives k = f/(1-f)·G, and want = k·(1-u)/u is the
+// GOGC with a share of u. The budget caps it: a heap that ends at live +
+// (live+stacks+globals)·G/100 leaves a reserve, even if all of it turns out to
+// be live. If a heap fills the budget anyway, the runtime's limit takes over:
+// it follows the heap itself, not samples. The law lowers GOGC for memory at
+// once, even if only the reserve for allocation during a full mark runs short.
+// It raises GOGC by at most a factor per sample, since live heaps usually grow
+// while they fill.
 type law struct {
 	target float64
-	budget int64 // 0 for none
+	budget int64 // bytes; 0 for none
 }
 
-// A lawSample is what one or more collections have shown.
+// A lawSample describes one or more collections.
 type lawSample struct {
-	at          time.Duration // since any moment
-	cycles      int           // collections since the sample before, at least 1
+	at          time.Duration // since any fixed moment
+	cycles      int           // collections since the previous sample, at least 1
 	gc, mutator float64       // CPU seconds since then
 	live, roots int64
 	overhead    int64
-	surge       float64 // bytes allocated while one is marked that was not expected to be live
+	surge       float64 // bytes allocated during one mark phase that was not expected to be live
 }
 
 type lawState struct {
 	percent float64 // in force
-	k       float64 // average; 0 before anything was measured
+	k       float64 // average; 0 before the first measurement
 	seen    int     // collections measured
 
-	live float64 // largest live heap, but for what fades
-	last float64 // live heap, as the last sample has it; 0 before there was one
+	live float64 // largest live heap, fading
+	last float64 // live heap in the last sample; 0 before the first
 
 	changed  time.Duration // when percent changed last
-	lower    bool          // which way
+	lower    bool          // the last change lowered percent
 	squeezed bool          // memory and not cost determines percent
-	rapid    bool          // raising may use every sample: nothing is known yet, or memory has become free
-	freed    bool          // raising goes back to where percent was before memory was short
+	rapid    bool          // every sample may raise: nothing is known yet, or memory has become free
+	freed    bool          // raising returns to where percent was before memory ran short
 }
 
 // cap returns the largest GOGC that keeps the expected heap within share of
@@ -58,10 +58,10 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 	return 100 * (share*float64(l.budget) - float64(s.overhead) - live) / max(live+float64(s.roots), policy.leastLive)
 }
 
-// room is the cap to plan with: if all that is allocated until the next
+// room is the cap to plan with. Even if everything allocated until the next
 // collection turned out to be live, what is allocated while that is marked
-// would still fit. The runtime paces a collection for what it expects to mark,
-// and lets it take longer when there is more.
+// would still fit. The runtime paces a collection for the live heap it expects,
+// and takes longer if there is more.
 func (l law) room(live float64, s lawSample) float64 {
 	return l.cap(policy.reserve, live, s) / (1 + s.surge)
 }
@@ -84,7 +84,7 @@ func (l law) next(st lawState, s lawSample) lawState {
 	live := float64(s.live)
 	st = st.remember(live, s.cycles)
 	expected := st.live
-	if st.last > 0 && live*policy.gone > st.last { // it is being filled: as much again may follow
+	if st.last > 0 && live*policy.gone > st.last { // filling: expect as much growth again
 		expected += live - st.last
 	}
 	st.last = live
@@ -106,7 +106,7 @@ func (l law) next(st lawState, s lawSample) lawState {
 		st.rapid, st.freed = true, true
 	}
 	st.squeezed = room < want
-	if st.rapid && ratio < policy.band { // there
+	if st.rapid && ratio < policy.band { // arrived
 		st.rapid, st.freed = false, false
 	}
 	if !st.may(ratio, s.at) {
@@ -119,18 +119,17 @@ func (l law) next(st lawState, s lawSample) lawState {
 	return st.move(min(goal, largest*st.percent), s.at)
 }
 
-// remember takes a live heap into account. It counts as what it has been,
-// lately: what is allocated while a collection marks counts as live, and that
-// differs from one to the next.
+// remember records a live heap. The recent maximum counts: objects allocated
+// during marking count as live, and their number varies between collections.
 func (st lawState) remember(live float64, cycles int) lawState {
-	if live < policy.gone*st.live { // what was there then is not
+	if live < policy.gone*st.live { // that load is gone
 		st.live = live
 	}
 	st.live = max(live, live+(st.live-live)*math.Pow(1-policy.fading, float64(cycles)))
 	return st
 }
 
-// may says whether a move by ratio is worth it and its time has come.
+// may reports whether a move by ratio is worthwhile and due.
 func (st lawState) may(ratio float64, at time.Duration) bool {
 	size, lower, since := ratio, false, at-st.changed
 	if ratio < 1 {
@@ -163,16 +162,16 @@ func (st lawState) move(percent float64, at time.Duration) lawState {
 	return st
 }
 
-// fit follows whether the budget leaves the collector room at all.
+// fit tracks whether the budget leaves the collector any room.
 type fit struct {
 	alarm  bool
-	cycles int // in a row that speak for a change; since the alarm's start while it lasts
+	cycles int // consecutive cycles that call for a change; during an alarm, since its start
 	clear  int
 }
 
-// next takes a sample into account and returns the bytes by which the live
-// heap is too large. Making just enough room for the alarm's end would leave a
-// program that mostly collects.
+// next records a sample and returns by how many bytes the live heap is too
+// large. Room just enough to end the alarm would leave a program that mostly
+// collects.
 func (f fit) next(l law, s lawSample) (fit, int64) {
 	room := l.cap(policy.fitting, float64(s.live), s)
 	switch {
@@ -182,7 +181,7 @@ func (f fit) next(l law, s lawSample) (fit, int64) {
 		return fit{}, 0
 	case !f.alarm:
 		f.cycles += s.cycles
-		if room < 0 { // not even what is live fits
+		if room < 0 { // not even the live heap fits
 			f.cycles += s.cycles
 		}
 		f.alarm = f.cycles >= policy.alarmCycles

@@ -31,7 +31,7 @@ func BenchmarkPauseEndParallel(b *testing.B) {
 	})
 }
 
-// Idle when it decides against a collection.
+// BenchmarkIdle measures an Idle that decides against a collection.
 func BenchmarkIdle(b *testing.B) {
 	c, err := Start(Config{Mode: Idle, LimitBytes: 1 << 30})
 	if err != nil {
@@ -44,7 +44,8 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// One look at the runtime: times polls a second, what control costs.
+// BenchmarkPoll measures one look at the runtime: times polls per second, this
+// is the cost of control.
 func BenchmarkPoll(b *testing.B) {
 	r, err := newRuntime()
 	if err != nil {

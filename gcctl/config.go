@@ -15,37 +15,37 @@ var (
 	ErrClosed = errors.New("gcctl: the controller is closed; start another one")
 )
 
-// Config describes a controller. Its zero value leaves GOGC as it is and
-// enforces the memory limit that the environment sets.
+// Config describes a controller. The zero value keeps GOGC and enforces the
+// memory limit set by the environment.
 type Config struct {
 	Mode Mode
 
-	// LimitBytes is the memory budget of the process, in the runtime's sense:
-	// all memory the runtime has mapped and not released, as for GOMEMLIMIT.
-	// 0 means the least of GOMEMLIMIT and 90 % of the control group's memory
-	// limit; without either there is no budget.
+	// LimitBytes is the memory budget of the process. As for GOMEMLIMIT, it covers
+	// all memory that the runtime has mapped and not released. 0 means the lower
+	// of GOMEMLIMIT and 90 % of the control group's memory limit; with neither
+	// there is no budget.
 	LimitBytes int64
 
-	// TargetCPU is the collector's share of the CPU time that the process
-	// uses, for Adaptive; 0 means 0.07. It includes what marking slows the
-	// program down by, taken as half of what the runtime accounts to the
-	// collector: Stats.GCCPU, without that, settles at two thirds of it.
+	// TargetCPU is the share of the process's CPU time that the collector may take
+	// in Adaptive mode; 0 means 0.07. It includes how much marking slows the
+	// program down, estimated at half of the CPU time that the runtime accounts to
+	// the collector. Stats.GCCPU leaves the slowdown out and settles at two thirds
+	// of TargetCPU.
 	TargetCPU float64
 
-	// MaxSection is how long a critical section may last before the watchdog
-	// cuts it; 0 means one second. It is noticed up to a quarter later.
+	// MaxSection is how long a critical section may last before the watchdog cuts
+	// it; 0 means one second. The cut may come up to 25 % late.
 	MaxSection time.Duration
 
-	// Interval is the longest time between collections in Hybrid mode; 0
-	// means that only the growth of the heap makes one due.
+	// Interval is the longest time between collections in Hybrid mode; 0 means
+	// that only heap growth triggers one.
 	Interval time.Duration
 
 	Logger  *slog.Logger // receives events; nil for none
 	OnEvent func(Event)  // receives events; must not block
-	OnShed  func(Shed)   // asked to shed load when nothing can fit the budget; must not block
+	OnShed  func(Shed)   // asked to shed load when the live heap leaves the collector no room; must not block
 
-	// FallbackSignals make the controller fall back to standard behaviour,
-	// as Fallback does.
+	// FallbackSignals trigger a Fallback.
 	FallbackSignals []os.Signal
 }
 
@@ -78,19 +78,19 @@ type EventKind uint8
 const (
 	EventCycle         EventKind = iota // one or more collections have ended
 	EventModeChange                     // a mode was set
-	EventCut                            // collections are allowed in spite of critical sections
-	EventAlarm                          // the budget leaves the collector no room, or does so again
+	EventCut                            // collections may run despite critical sections
+	EventAlarm                          // the budget leaves the collector no room, or leaves room again
 	EventShed                           // OnShed was called
-	EventForeignChange                  // somebody else changed GOGC or the memory limit
-	EventFallback                       // control has fallen back to standard behaviour
+	EventForeignChange                  // someone else changed GOGC or the memory limit
+	EventFallback                       // control fell back to standard behaviour
 )
 
 var eventNames = [...]string{"cycle", "mode change", "cut", "alarm", "shed", "foreign change", "fallback"}
 
 func (k EventKind) String() string { return eventNames[k] }
 
-// An Event is something that happened to the collector or to its control. The
-// figures are those of the moment.
+// An Event reports something that happened to the collector or the controller.
+// Its figures are those of that moment.
 type Event struct {
 	Time    time.Time
 	Kind    EventKind
@@ -104,43 +104,43 @@ type Event struct {
 	LiveBytes   int64 // marked by the last collection
 	Cycles      uint64
 	Sections    int     // open and not cut
-	GCCPU       float64 // the collector's share of used CPU time over the last collections
+	GCCPU       float64 // the collector's share of used CPU time over recent collections
 }
 
-// A Shed asks the program to hold less memory.
+// A Shed asks the program to free memory.
 type Shed struct {
 	LiveBytes   int64
 	BudgetBytes int64
-	ExcessBytes int64 // how much less should be live, for the collector to have ample room
+	ExcessBytes int64 // by how much the live heap should shrink to give the collector ample room
 	Cycles      int   // collections since the alarm began
 }
 
-// Stats are a controller's gauges and counters. Gauges of the heap are as of
-// the controller's last look at it.
+// Stats are a controller's gauges and counters. Heap gauges are as of the
+// controller's last look at the heap.
 type Stats struct {
 	Mode     Mode
 	Fallback bool // fallen back to standard behaviour
-	Alarm    bool // the budget leaves the collector no room; sections do not hold
+	Alarm    bool // the budget leaves the collector no room; sections hold nothing back
 	Holding  bool // the runtime's GOGC is off and the controller starts collections
 
 	Percent         int // GOGC in force, -1 for off
-	GoalPercent     int // what collections of the controller go by, -1 for the budget only
+	GoalPercent     int // GOGC that the controller collects by, -1 for the budget only
 	LimitBytes      int64
 	FoundPercent    int // what Close restores
 	FoundLimitBytes int64
 
 	BudgetBytes int64 // 0 for none
-	MemoryBytes int64 // what the budget is compared with
+	MemoryBytes int64 // compared with the budget
 	HeapBytes   int64
 	LiveBytes   int64
 	TimeToLimit time.Duration // at the present rate; -1 for never
 	GCCPU       float64
 
-	Open         int    // critical sections, cut ones included
+	Open         int    // critical sections, including cut ones
 	Begun        uint64 // critical sections
 	Cut          uint64
 	Cycles       uint64 // collections, whoever started them
-	RuntimeStart uint64 // by the runtime's limit while sections were held
+	RuntimeStart uint64 // started by the runtime's limit despite sections
 
 	// Collections started by the controller, by cause.
 	Scheduled, Idle, Forced, Watchdog uint64
@@ -151,5 +151,5 @@ type Stats struct {
 	Alarms         uint64
 	Sheds          uint64
 	Polls          uint64
-	PollTime       time.Duration // wall time that reading the runtime's metrics took
+	PollTime       time.Duration // wall time spent reading the runtime's metrics
 }

@@ -23,7 +23,7 @@ func testShed(t *testing.T, mode Mode) {
 	live := 100.0 * mb
 	var grownAt, alarmAt uint64 // collections
 	f.live = func(time.Duration) float64 { return live }
-	var sheds int // under f.mu, as are live and alarmAt
+	var sheds int // under f.mu, like live and alarmAt
 	c := control(t, Config{Mode: mode, LimitBytes: 600 * mb, OnShed: func(s Shed) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -36,7 +36,7 @@ func testShed(t *testing.T, mode Mode) {
 	time.Sleep(20 * time.Second)
 	f.mu.Lock()
 	if sheds != 0 {
-		t.Error("asked to shed while all is well")
+		t.Error("asked to shed load without need")
 	}
 	live, grownAt = 560*mb, f.cycles
 	f.mu.Unlock()
@@ -47,7 +47,7 @@ func testShed(t *testing.T, mode Mode) {
 	if sheds == 0 || st.Alarms == 0 || st.Alarm {
 		t.Fatalf("%d sheds, stats %+v", sheds, st)
 	}
-	if n := alarmAt - grownAt; n > 6 { // the one under way when it grew, and five
+	if n := alarmAt - grownAt; n > 6 { // the one running when it grew, and five more
 		t.Errorf("alarm after %d collections", n)
 	}
 }
@@ -68,7 +68,7 @@ func TestWatchdogCutsLongSections(t *testing.T) {
 			t.Fatalf("%d collections, stats %+v", cycles, st)
 		}
 		long.End()
-		mustPanic(t, "ended already", long.End)
+		mustPanic(t, "already ended", long.End)
 		if st := c.Stats(); st.Open != 0 {
 			t.Fatalf("%d open", st.Open)
 		}
@@ -102,7 +102,8 @@ func TestWatchdogCutsWhenMemoryNearsTheBudget(t *testing.T) {
 	}
 }
 
-// Sections of two goroutines that overlap for ever, without a budget.
+// TestOverlappingSectionsEndByTime: sections of two goroutines overlap forever,
+// without a budget.
 func TestOverlappingSectionsEndByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(50*mb, 500*mb)
@@ -122,7 +123,8 @@ func TestOverlappingSectionsEndByTime(t *testing.T) {
 	})
 }
 
-// In every mode sections hold collections back, and the settings come back.
+// TestSectionsHold: in every mode sections hold collections back, and Close
+// restores the settings.
 func TestSectionsHold(t *testing.T) {
 	for _, mode := range []Mode{Default, Hybrid, Idle, Adaptive, Percent(300)} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -236,7 +238,7 @@ func TestForceWaitsForSections(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n, _, _ := f.collections(); n != 1 || c.Stats().Forced != 1 { // one serves all
+		if n, _, _ := f.collections(); n != 1 || c.Stats().Forced != 1 { // one serves all callers
 			t.Errorf("stats %+v, %d collections", c.Stats(), n)
 		}
 		s = c.Pause()
@@ -270,7 +272,7 @@ func TestForeignChanges(t *testing.T) {
 		if st := c.Stats(); len(events) != 2 || percent != 300 || limit != 500*mb || st.BudgetBytes != 500*mb || st.FoundPercent != 70 {
 			t.Errorf("events %q, GOGC %d, limit %d, stats %+v", events, percent, limit, st)
 		}
-		f.setPercent(80) // too late to be noticed before
+		f.setPercent(80) // too late for the controller to notice
 		c.Close()
 		if percent, limit, _, _ := f.state(); percent != 80 || limit != 500*mb {
 			t.Errorf("closed: GOGC %d, limit %d", percent, limit)

@@ -12,44 +12,43 @@ import (
 	"time"
 )
 
-// A Controller controls the process's garbage collector. It must not be
-// copied.
+// A Controller controls the process's garbage collector. It must not be copied.
 //
-// It is what its callers share with the controller's goroutine, a loop.
+// It holds what callers share with the controller's goroutine, a loop.
 type Controller struct {
 	gate gate
 	idle idleState
 
 	born time.Time // constant
 
-	wake    chan struct{} // holds one: there is something to look at
+	wake    chan struct{} // buffers one signal: there is something to look at
 	quit    chan struct{} // closed by Close
 	done    chan struct{} // closed when control has ended
 	once    sync.Once     // of Close
-	release func()        // ends the claim on the process
+	release func()        // gives up the claim on the process
 
 	budgeted atomic.Bool // there is a budget; written by the controller's goroutine
 
 	mu     sync.Mutex
-	want   wanted // under mu; what the controller's goroutine is to adopt
+	want   wanted // under mu; settings for the controller's goroutine to adopt
 	stats  Stats  // under mu; written by the controller's goroutine
-	forced *batch // under mu; whom the next collection serves, nil for nobody
+	forced *batch // under mu; callers that the next collection serves, nil for none
 }
 
-// wanted is what callers have last asked for.
+// wanted is what callers last asked for.
 type wanted struct {
 	mode     Mode
 	fallback bool
 	serial   uint64 // of SetMode and Fallback
 }
 
-// active says that a controller has claimed the process.
+// active is set while a controller has claimed the process.
 var active atomic.Bool
 
-// Start begins control of the process's collector. The settings of the mode
-// are in force when it returns. It fails with ErrRunning while another
-// controller is running, and when what is live already exceeds the budget; to
-// find that out it may collect.
+// Start begins control of the process's collector. The mode's settings are in
+// force when it returns. It fails with ErrRunning while another controller is
+// running. It also fails if the live heap already exceeds the budget, and may
+// collect to find out.
 func Start(cfg Config) (*Controller, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -72,8 +71,8 @@ func Start(cfg Config) (*Controller, error) {
 	return c, nil
 }
 
-// start is Start for any engine; detect returns the environment's budget for
-// a limit of the runtime.
+// start is Start for any engine; detect turns the runtime's limit into the
+// environment's budget.
 func start(cfg Config, rt engine, detect func(int64) int64) (*Controller, error) {
 	c := &Controller{
 		born: time.Now(), release: func() {},
@@ -91,13 +90,13 @@ func start(cfg Config, rt engine, detect func(int64) int64) (*Controller, error)
 		l.signals = make(chan os.Signal, 1)
 		signal.Notify(l.signals, cfg.FallbackSignals...)
 	}
-	go collector(rt, l.jobs, l.finished) // the first turn may have work for it
+	go collector(rt, l.jobs, l.finished) // the first turn may hand it work
 	go l.run(l.turn())
 	return c, nil
 }
 
-// collector runs the collections that a loop hands over: each blocks until it has
-// ended.
+// collector runs the collections that a loop hands over. Each blocks until it
+// has ended.
 func collector(rt engine, jobs <-chan struct{}, finished chan<- time.Duration) {
 	for range jobs {
 		began := time.Now()
@@ -106,18 +105,18 @@ func collector(rt engine, jobs <-chan struct{}, finished chan<- time.Duration) {
 	}
 }
 
-// Close ends control and restores the settings that were found, or those that
-// somebody else has made meanwhile. Sections that are open may still be ended,
-// and hold nothing back. It waits for a collection that the controller has
-// started. Closing twice does nothing.
+// Close ends control and restores the settings that Start found, or later ones
+// made by someone else. It waits for a collection that the controller has
+// started. Open sections may still be ended but hold nothing back. Closing
+// twice does nothing.
 func (c *Controller) Close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.done
 	return nil
 }
 
-// SetMode changes the mode; the controller's goroutine puts it in force
-// without the caller waiting. It also ends a fallback.
+// SetMode changes the mode and ends a fallback. The controller's goroutine
+// applies the mode; SetMode does not wait for that.
 func (c *Controller) SetMode(m Mode) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("gcctl: SetMode: %w", err)
@@ -128,12 +127,12 @@ func (c *Controller) SetMode(m Mode) error {
 	return c.ask(m, false)
 }
 
-var errUnlimited = errors.New("mode off without a memory limit grows until the process is killed; " +
+var errUnlimited = errors.New("in mode off without a memory limit the heap grows until the process is killed; " +
 	"set LimitBytes or GOMEMLIMIT")
 
-// Fallback returns to standard behaviour until SetMode is called: the GOGC
-// that was found, under the memory limit. Critical sections hold nothing back.
-// A closed controller has restored everything already.
+// Fallback returns to standard behaviour until SetMode is called: the GOGC that
+// Start found, under the memory limit. Critical sections hold nothing back. A
+// closed controller has already restored everything.
 func (c *Controller) Fallback() { _ = c.ask(Default, true) }
 
 func (c *Controller) ask(m Mode, fallback bool) error {
@@ -149,7 +148,7 @@ func (c *Controller) ask(m Mode, fallback bool) error {
 	return nil
 }
 
-// Mode returns the mode last set; Default after a fallback.
+// Mode returns the mode last set, or Default after a fallback.
 func (c *Controller) Mode() Mode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +165,7 @@ func (c *Controller) Stats() Stats {
 	return s
 }
 
-// nudge makes the controller's goroutine look.
+// nudge tells the controller's goroutine to look.
 func (c *Controller) nudge() {
 	select {
 	case c.wake <- struct{}{}:
@@ -174,19 +173,19 @@ func (c *Controller) nudge() {
 	}
 }
 
-// A batch is the calls of Force that one collection serves.
+// A batch is a set of Force calls served by one collection.
 type batch struct {
 	callers int           // under Controller.mu
 	done    chan struct{} // closed when the collection has ended
 }
 
-// Force collects when no critical section is open, or when the watchdog must,
-// and returns when a collection has ended that began after the call. Sections
-// that begin once the collection has started do not wait for it. If sections
-// overlap without end, it is ctx that ends the call.
+// Force collects once no critical section is open, or once the watchdog must.
+// It returns after a collection that began after the call. Sections that begin
+// after the collection has started do not wait for it. If sections overlap
+// forever, only ctx ends the call.
 func (c *Controller) Force(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("gcctl: Force: not begun: %w", err)
+		return fmt.Errorf("gcctl: Force: not started: %w", err)
 	}
 	select {
 	case <-c.quit:
@@ -235,26 +234,28 @@ func (c *Controller) takeBatch() *batch {
 	return b
 }
 
-// idleState is what Idle decides by. Times are nanoseconds since the
-// controller was born.
+// idleState is what Idle decides by. Times are nanoseconds since the controller
+// was created.
 type idleState struct {
-	from  atomic.Int64 // when a collection is worth its cost; written by the controller
+	from  atomic.Int64 // when a collection becomes worth its cost; written by the controller
 	late  atomic.Int64 // when the runtime or the schedule would start one; written by the controller
-	cost  atomic.Int64 // expected duration of one; written by the controller
+	cost  atomic.Int64 // expected duration of a collection; written by the controller
 	last  atomic.Int64 // when Idle was last called; written by its callers
 	gap   atomic.Int64 // average time between calls; written by callers, a lost update is harmless
-	asked atomic.Bool  // a caller has asked for a collection; the controller clears it when it has ended
+	asked atomic.Bool  // a caller has requested a collection; the controller clears it when it has ended
 }
 
 const never = math.MaxInt64
 
-// Idle tells the controller that the caller has nothing to do for about
-// expect, 0 for unknown. Event loops call it before they wait, servers between
-// requests, batches at their end. In modes Idle, Hybrid and Adaptive the
-// controller then starts a collection, and Idle returns true, if one fits into
-// the gap and half of the way to the heap goal is used up, or if the goal
-// is expected before the next gap; but none while one of the runtime is marking.
-// Idle does not wait for the collection.
+// Idle tells the controller that the caller has nothing to do for about expect,
+// 0 if unknown. Event loops call it before they wait, servers between requests,
+// batch jobs at their end.
+//
+// In modes Idle, Hybrid and Adaptive, Idle has the controller start a
+// collection and returns true in two cases: a collection fits into the gap and
+// the heap is halfway to its goal, or the heap will reach the goal before the
+// next gap. While a collection of the runtime is marking, Idle starts none. It
+// does not wait for the collection.
 func (c *Controller) Idle(expect time.Duration) bool {
 	i := &c.idle
 	now := int64(time.Since(c.born))
@@ -263,8 +264,8 @@ func (c *Controller) Idle(expect time.Duration) bool {
 		gap += (now - last - gap) / policy.gapWeight
 		i.gap.Store(gap)
 	}
-	// One that begins now does at least part of its work in idle time; one
-	// that the goal forces later does none of it there.
+	// A collection that begins now does at least part of its work in idle time;
+	// one that the goal forces later does none of it there.
 	soon := now+gap >= i.late.Load()
 	if now < i.from.Load() && !soon {
 		return false

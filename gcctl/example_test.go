@@ -25,7 +25,7 @@ func Example() {
 	// hybrid with 0 open
 }
 
-// An event loop collects while it has nothing to do.
+// An event loop collects while it is idle.
 func ExampleController_Idle() {
 	c, err := gcctl.Start(gcctl.Config{Mode: gcctl.Idle})
 	if err != nil {
@@ -41,7 +41,7 @@ func ExampleController_Idle() {
 	close(work)
 	for {
 		if len(work) == 0 {
-			c.Idle(0) // nothing waits, for how long nobody knows
+			c.Idle(0) // nothing waiting; unknown for how long
 		}
 		i, ok := <-work
 		if !ok {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// fake is a garbage collector in the time of a synctest bubble: a program on
-// one of two CPUs allocates at a rate, some of what it allocates is live, and
-// a collection costs CPU time by the byte that is live. It advances when it is
-// looked at.
+// fake simulates a garbage collector on the clock of a synctest bubble. A
+// program on one of two CPUs allocates at a rate, some of that stays live, and
+// a collection costs CPU time per live byte. Reading it advances it.
 type fake struct {
 	mu      sync.Mutex
 	began   time.Time
 	at      time.Duration
-	live    func(time.Duration) float64 // bytes really live
+	live    func(time.Duration) float64 // bytes that are really live
 	rate    func(time.Duration) float64 // bytes a second
 	noise   *rand.Rand                  // nil for none
 	perByte float64                     // CPU seconds of a collection
@@ -26,9 +25,9 @@ type fake struct {
 	allocs            float64
 	marking           bool
 	forced            bool
-	left, black       float64 // of the mark phase: CPU seconds to go, bytes allocated in it
+	left, black       float64 // in the mark phase: CPU seconds left, bytes allocated so far
 	gc, total, idle   float64
-	seenGC            [3]float64 // gc, total, idle as of the last cycle's end
+	seenGC            [3]float64 // gc, total, idle at the end of the last cycle
 	peak              float64
 	collects, sets    int
 	lastStart         time.Duration
@@ -80,7 +79,7 @@ func (f *fake) step(dt float64) {
 	grown := speed * f.rate(f.at) * dt
 	f.heap += grown
 	f.allocs += grown
-	if f.heap < live { // what is live was allocated
+	if f.heap < live { // live bytes were allocated
 		f.allocs += live - f.heap
 		f.heap = live
 	}
@@ -122,7 +121,7 @@ func (f *fake) read(s *sample) {
 	}
 }
 
-// await runs until a collection has ended that is the n-th or later.
+// await runs until collection number n or later has ended.
 func (f *fake) await(n uint64) {
 	for {
 		f.mu.Lock()
@@ -187,8 +186,8 @@ func (f *fake) state() (percent int, limit int64, cycles uint64, peak float64) {
 	return f.percent, f.limit, f.cycles, f.peak
 }
 
-// collections returns how many the controller has asked for, how many the
-// runtime started, and when the last one began.
+// collections returns how many collections the controller requested, how many
+// the runtime started, and when the last one began.
 func (f *fake) collections() (asked int, automatic uint64, lastStart time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

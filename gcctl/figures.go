@@ -2,10 +2,9 @@ package gcctl
 
 import "math"
 
-// Figures calls add for each figure that a page of package monitor shows, in a
-// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
-// chart share one; a counter only grows, and
-// NaN is a value that there is not.
+// Figures calls add for each figure on a page of package monitor, in a fixed
+// order. The key ends with the unit, as in runtime/metrics; figures of one
+// chart share a unit; counters only grow; NaN means no value.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	const budget, actions = "GC controller: memory budget", "GC controller"
 	gauge := func(key, chart, help string, value float64, exists bool) {
@@ -16,16 +15,16 @@ func (s Stats) Figures(add func(key, chart, help string, counter bool, value flo
 	}
 	count := func(key, help string, n uint64) { add(key, actions, help, true, float64(n)) }
 	gauge("/gcctl/budget:bytes", budget, "Memory budget.", float64(s.BudgetBytes), s.BudgetBytes > 0)
-	gauge("/gcctl/memory:bytes", budget, "What the budget is compared with.", float64(s.MemoryBytes), true)
-	gauge("/gcctl/gogc:percent", "GOGC", "GOGC in force; nothing if it is off.", float64(s.Percent), s.Percent >= 0)
+	gauge("/gcctl/memory:bytes", budget, "Memory that counts against the budget.", float64(s.MemoryBytes), true)
+	gauge("/gcctl/gogc:percent", "GOGC", "GOGC in force; no value if off.", float64(s.Percent), s.Percent >= 0)
 	gauge("/gcctl/time-to-limit:seconds", "Time to limit",
-		"Until memory reaches the budget at the present rate; nothing for never.",
+		"Time until memory reaches the budget at the present rate; no value for never.",
 		s.TimeToLimit.Seconds(), s.TimeToLimit >= 0)
-	count("/gcctl/collections:events", "Collections that the controller started.",
+	count("/gcctl/collections:events", "Collections started by the controller.",
 		s.Scheduled+s.Idle+s.Forced+s.Watchdog)
-	count("/gcctl/mode-changes:events", "Changes of mode.", s.ModeChanges)
-	count("/gcctl/cuts:events", "Critical sections that were cut.", s.Cut)
-	count("/gcctl/alarms:events", "Alarms: the budget left the collector no room.", s.Alarms)
-	count("/gcctl/sheds:events", "Calls that asked the program to shed load.", s.Sheds)
-	count("/gcctl/foreign-changes:events", "Changes of GOGC or the limit by somebody else.", s.ForeignChanges)
+	count("/gcctl/mode-changes:events", "Mode changes.", s.ModeChanges)
+	count("/gcctl/cuts:events", "Critical sections cut by the watchdog.", s.Cut)
+	count("/gcctl/alarms:events", "Times the budget left the collector no room.", s.Alarms)
+	count("/gcctl/sheds:events", "Requests to the program to shed load.", s.Sheds)
+	count("/gcctl/foreign-changes:events", "Changes of GOGC or the limit by someone else.", s.ForeignChanges)
 }

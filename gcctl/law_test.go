@@ -25,7 +25,7 @@ func control(t *testing.T, cfg Config, f *fake) *Controller {
 }
 
 func TestLawReachesTheTargetShare(t *testing.T) {
-	for _, k := range []float64{1, 10, 39, 100} { // GOGC at which half the time goes to the collector
+	for _, k := range []float64{1, 10, 39, 100} { // GOGC at which the collector takes half the time
 		l := law{target: 0.05}
 		st := l.start(100)
 		for i := range 200 {
@@ -85,7 +85,7 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 	}
 	beyond := lawSample{cycles: 1, live: 590 * mb}
 	if f, _ := (fit{}).next(l, beyond); f.alarm {
-		t.Fatal("alarm after one cycle, in which what was allocated counts as live")
+		t.Fatal("alarm after one cycle, where new objects count as live")
 	} else if f, _ = f.next(l, beyond); !f.alarm {
 		t.Fatal("no alarm after two cycles that do not fit at all")
 	}
@@ -95,12 +95,12 @@ func TestFitNeedsConsecutiveCycles(t *testing.T) {
 		}
 	}
 	if f, _ = f.next(l, roomy); f.alarm {
-		t.Fatal("alarm goes on after three roomy cycles")
+		t.Fatal("alarm continues after three roomy cycles")
 	}
 }
 
-// The whole controller against the simulated collector: a live heap that steps
-// up and down under a budget, with noise.
+// TestAdaptiveStaysWithinBudgetAndSettles runs the whole controller against the simulated collector: a live heap
+// steps up and down under a budget, with noise.
 func TestAdaptiveStaysWithinBudgetAndSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(50*mb, 400*mb)
@@ -109,7 +109,7 @@ func TestAdaptiveStaysWithinBudgetAndSettles(t *testing.T) {
 			switch {
 			case at < 2*time.Minute:
 				return 50 * mb
-			case at < 2*time.Minute+10*time.Second: // it takes time to fill
+			case at < 2*time.Minute+10*time.Second: // filling takes time
 				return (50 + 350*(at-2*time.Minute).Seconds()/10) * mb
 			case at < 5*time.Minute:
 				return 400 * mb
@@ -169,8 +169,8 @@ func TestAdaptiveFollowsTheRate(t *testing.T) {
 	})
 }
 
-// Memory that objects are allocated in while more is marked than was expected
-// is set aside, in proportion to the rate.
+// TestLawSetsAsideForGrowth: the law sets memory aside for objects allocated while more is marked than expected, in
+// proportion to the rate.
 func TestLawSetsAsideForGrowth(t *testing.T) {
 	l := law{target: 0.05, budget: 600 * mb}
 	s := lawSample{live: 50 * mb, overhead: 20 * mb}
@@ -179,15 +179,15 @@ func TestLawSetsAsideForGrowth(t *testing.T) {
 	if got := l.room(50*mb, s); math.Abs(got-calm/1.5) > 1e-9 {
 		t.Errorf("room for GOGC %v, want two thirds of %v", got, calm)
 	}
-	// With that GOGC, half of what is allocated on top of it still fits.
+	// With that GOGC, half of what is allocated on top still fits.
 	end := 50 * mb * (1 + l.room(50*mb, s)/100)
 	if peak := end + 0.5*(end-50*mb); peak > policy.reserve*600*mb-20*mb+1 {
 		t.Errorf("peak %v", peak/mb)
 	}
 }
 
-// A live heap that has begun to grow leaves less room at once, before it is known that it
-// is being filled, and before there is none.
+// TestLawKeepsTheReserveForGrowth: a live heap that starts to grow leaves less room at once, before the law knows
+// that the heap is filling, and before room runs out.
 func TestLawKeepsTheReserveForGrowth(t *testing.T) {
 	l := law{target: 0.01, budget: 600 * mb}
 	at := time.Duration(0)
@@ -208,8 +208,8 @@ func TestLawKeepsTheReserveForGrowth(t *testing.T) {
 	}
 }
 
-// A live heap that is being filled is expected to go on; one that was large for
-// one collection is forgotten.
+// TestLawExpectsGrowthAndForgetsPeaks: a live heap that is filling is expected to go on; one that was large for a
+// single collection is forgotten.
 func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
 	l := law{target: 0.05, budget: 600 * mb}
 	at := time.Duration(0)
@@ -227,7 +227,7 @@ func TestLawExpectsGrowthAndForgetsPeaks(t *testing.T) {
 	}
 	filling := feed(small, 200*mb, 1) // 320 MB may be next
 	if most := l.cap(policy.reserve, 320*mb, lawSample{overhead: 20 * mb}) * 320 / 200; filling.percent > most {
-		t.Errorf("GOGC %v while the heap is being filled, want at most %v", filling.percent, most)
+		t.Errorf("GOGC %v while the heap fills, want at most %v", filling.percent, most)
 	}
 	peak := feed(filling, 450*mb, 1)
 	if peak.percent != policy.minPercent {

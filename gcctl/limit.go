@@ -8,7 +8,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/cgroup"
 )
 
-// detectLimit returns the budget that the environment sets, 0 for none.
+// detectLimit returns the budget set by the environment, 0 for none.
 func detectLimit(fromRuntime int64) int64 {
 	var group int64
 	if runtime.GOOS == "linux" {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the controller's goroutine learns when it looks at the runtime.
+// Updates from a look at the runtime, made by the controller's goroutine.
 
 func (l *loop) poll() {
 	before := l.s
@@ -46,9 +46,9 @@ func (l *loop) cyclesEnded(cycles int) {
 	}
 	if automatic := l.s.automatic - l.last.automatic; automatic > 0 && l.holding() && l.c.gate.open() > 0 {
 		l.counters.RuntimeStart += automatic
-		l.emit(EventCut, "the runtime's limit started a collection in spite of %d sections", l.c.gate.open())
+		l.emit(EventCut, "the runtime's limit started a collection despite %d sections", l.c.gate.open())
 	}
-	l.emit(EventCycle, "%d collections have ended", cycles)
+	l.emit(EventCycle, "%d collections ended", cycles)
 	if l.adopted.mode == Adaptive {
 		was := l.st.percent
 		if l.st = l.law.next(l.st, ls); l.st.percent != was {
@@ -60,9 +60,9 @@ func (l *loop) cyclesEnded(cycles int) {
 	l.alarm(ls)
 }
 
-// watchMarking finds out whether a collection is running. The runtime starts
-// none before the heap has come most of the way to its goal: what the pauses
-// are then beyond two for each is their normal number.
+// watchMarking detects whether a collection is running. The runtime starts none
+// before the heap is most of the way to its goal, so pauses counted until then
+// beyond two per collection are normal.
 func (l *loop) watchMarking() {
 	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
 	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*float64(l.s.goal-l.s.live) {
@@ -71,9 +71,9 @@ func (l *loop) watchMarking() {
 	l.marking = over > l.extra
 }
 
-// fullOverhead returns the overhead to expect when the heap is full next. A
-// sweep leaves free slots between objects, which objects will fill: what was
-// least lately is what they cannot.
+// fullOverhead returns the overhead to expect when the heap is next full. A
+// sweep leaves free slots between objects that later objects fill; the recent
+// minimum is the part they cannot fill.
 func (l *loop) fullOverhead(cycles int) int64 {
 	least := float64(l.least)
 	l.overhead = min(least, least+(l.overhead-least)*math.Pow(1-policy.fading, float64(cycles)))
@@ -82,7 +82,7 @@ func (l *loop) fullOverhead(cycles int) int64 {
 }
 
 // learn updates how long collections take: from one of ours that had the
-// runtime to itself, or from the CPU time of others until there was one.
+// runtime to itself or, until there is one, from the CPU time of others.
 func (l *loop) learn(cycles int) {
 	live := max(float64(l.s.live), policy.leastLive)
 	switch {
@@ -109,12 +109,12 @@ func (l *loop) alarm(ls lawSample) {
 		l.counters.Alarms++
 		l.emit(EventAlarm, "a live heap of %d bytes leaves the collector no room in %d", l.s.live, l.budget)
 	case was && !l.fit.alarm:
-		l.emit(EventAlarm, "there is room again: the alarm is over")
+		l.emit(EventAlarm, "the collector has room again: the alarm is over")
 	}
 	if l.fit.alarm && l.cfg.OnShed != nil && (!was || l.now-l.shed >= policy.shedPause) {
 		l.shed = l.now
 		l.counters.Sheds++
-		l.emit(EventShed, "%d bytes too much are live", excess)
+		l.emit(EventShed, "the live heap is %d bytes too large", excess)
 		l.cfg.OnShed(Shed{LiveBytes: l.s.live, BudgetBytes: l.budget, ExcessBytes: excess, Cycles: l.fit.cycles})
 	}
 }
@@ -133,12 +133,12 @@ func (l *loop) noticeForeign() {
 func (l *loop) foreignPercent(percent int) {
 	l.base.percent = percent
 	l.counters.ForeignChanges++
-	l.emit(EventForeignChange, "somebody else has set GOGC to %d; Close will leave it so", percent)
+	l.emit(EventForeignChange, "someone else set GOGC to %d; Close will keep that", percent)
 }
 
 func (l *loop) foreignLimit(limit int64) {
 	l.base.limit = limit
 	l.counters.ForeignChanges++
 	l.findBudget()
-	l.emit(EventForeignChange, "somebody else has set the memory limit to %d; Close will leave it so", limit)
+	l.emit(EventForeignChange, "someone else set the memory limit to %d; Close will keep that", limit)
 }

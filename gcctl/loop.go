@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// A loop is the controller's goroutine: it looks at the runtime as often as
-// the growth of the heap demands, and does everything that can be slow.
-// Setting GOGC to off, for one, waits for a running mark phase. All its fields
-// belong to that goroutine.
+// A loop is the controller's goroutine. It looks at the runtime as often as
+// heap growth demands, and does everything that can be slow: setting GOGC to
+// off, for one, waits for a running mark phase. That goroutine owns all fields.
 type loop struct {
-	c      *Controller // what callers see and ask for
+	c      *Controller // what callers read and request
 	cfg    Config
 	rt     engine
 	detect func(int64) int64
 
-	jobs     chan struct{}      // to the collecting goroutine: start a collection
-	finished chan time.Duration // from it: how long the collection took
+	jobs     chan struct{}      // to the collector goroutine: start a collection
+	finished chan time.Duration // from the collector goroutine: how long the collection took
 	signals  chan os.Signal     // nil without FallbackSignals
 
-	now      time.Duration // since born
-	s        sample        // the last one
+	now      time.Duration // since creation
+	s        sample        // the latest
 	readAt   time.Duration
 	cost     time.Duration // of reading a sample
-	counters Stats         // the counters in it
+	counters Stats         // the counters in that sample
 
 	adopted wanted
 	base    settings // what Close restores
@@ -34,33 +33,33 @@ type loop struct {
 
 	rate     float64       // bytes allocated a second, average
 	peakRate float64       // the larger of that and the latest
-	last     sample        // as of the last collection
-	cycleAt  time.Duration // when its end was seen
-	liveRate float64       // bytes a second that the live heap grows by
-	overhead float64       // of a full heap: the least seen, but for what fades
+	last     sample        // at the last collection
+	cycleAt  time.Duration // when its end was noticed
+	liveRate float64       // growth of the live heap, bytes a second
+	overhead float64       // of a full heap: the lowest seen, fading
 	least    int64         // since the last collection
 	gcCPU    float64
-	perByte  float64       // seconds a collection takes for a byte that is live, average
-	took     time.Duration // by a collection of ours that is not in perByte yet; 0 for none
-	measured bool          // one is
+	perByte  float64       // seconds of collection per live byte, average
+	took     time.Duration // time of a collection of ours not yet in perByte; 0 for none
+	measured bool          // perByte includes a collection of ours
 
-	marking bool  // a collection was running at the last look, whoever started it
-	extra   int64 // pauses beyond two for each collection, while none is running: some stop the world more often
+	marking bool  // a collection was running at the last look, no matter who started it
+	extra   int64 // pauses beyond two per collection with none running: some stop the world more often
 
 	law  law
 	st   lawState
 	fit  fit
 	shed time.Duration // when OnShed was last called
 
-	held      bool          // sections were seen not long ago
-	heldAt    time.Duration // when one was last seen
+	held      bool          // sections were seen recently
+	heldAt    time.Duration // when a section was last seen
 	begunSeen uint32
 	scanAt    time.Duration
 	notes     []note        // by slot
-	due       time.Duration // since when a collection is due that sections hold back; 0 for not
+	due       time.Duration // since when sections have held back a due collection; 0 for none
 
-	running bool   // a collection of ours
-	serving *batch // by it
+	running bool   // a collection of ours is running
+	serving *batch // the callers it serves
 }
 
 type settings struct {
@@ -68,13 +67,14 @@ type settings struct {
 	limit   int64
 }
 
-// A note says since when a slot has been seen to hold the same section.
+// A note says since when a slot has held the same section.
 type note struct {
 	word  uint32
 	since time.Duration
 }
 
-// begin looks at what is found, and refuses a budget that is exceeded already.
+// begin records the current settings and refuses a budget that is already
+// exceeded.
 func (l *loop) begin() error {
 	l.rt.read(&l.s)
 	l.base = settings{l.s.percent, l.s.limit}
@@ -88,7 +88,7 @@ func (l *loop) begin() error {
 			l.rt.read(&l.s)
 		}
 		if need() > l.budget {
-			return fmt.Errorf("gcctl: Start: limit %d is below the %d bytes that are in use after a collection; "+
+			return fmt.Errorf("gcctl: Start: limit %d is below the %d bytes in use after a collection; "+
 				"raise LimitBytes, GOMEMLIMIT or the group's limit", l.budget, need())
 		}
 	} else if l.cfg.Mode == Off {
@@ -121,7 +121,7 @@ func (l *loop) run(wait time.Duration) {
 		case took := <-l.finished:
 			l.ended(took)
 		case sig := <-l.signals:
-			l.emit(EventFallback, "asked for by signal %v", sig)
+			l.emit(EventFallback, "requested by signal %v", sig)
 			l.c.Fallback()
 		case <-l.c.wake:
 		case <-timer.C:
@@ -130,7 +130,7 @@ func (l *loop) run(wait time.Duration) {
 	}
 }
 
-// turn looks, decides and acts once, and returns when to do so again.
+// turn looks, decides and acts once, and returns when to look next.
 func (l *loop) turn() time.Duration {
 	l.now = time.Since(l.c.born)
 	fresh := l.counters.Polls == 0 || l.now-l.readAt >= policy.fresh
@@ -169,14 +169,14 @@ func (l *loop) adopt() {
 	}
 	switch {
 	case want.fallback:
-		l.emit(EventFallback, "back to the settings that were found")
+		l.emit(EventFallback, "restored the settings found by Start")
 	case !first:
 		l.counters.ModeChanges++
 		l.emit(EventModeChange, "mode %v", want.mode)
 	}
 }
 
-// holding says whether GOGC is off and the controller starts collections.
+// holding reports whether GOGC is off and the controller starts collections.
 func (l *loop) holding() bool {
 	if l.adopted.fallback || l.fit.alarm {
 		return false
@@ -184,8 +184,8 @@ func (l *loop) holding() bool {
 	return l.adopted.mode == Hybrid || l.adopted.mode == Off || l.held
 }
 
-// goalPercent is the GOGC that collections go by, in the mode and whether or
-// not sections hold them back; -1 for the budget only.
+// goalPercent is the GOGC that the mode collects by, whether or not sections
+// hold collections back; -1 for the budget only.
 func (l *loop) goalPercent() int {
 	switch m := l.adopted.mode; m.kind {
 	case percentage:
@@ -216,8 +216,8 @@ func (l *loop) desired() settings {
 	return want
 }
 
-// apply puts the settings in force. What the runtime says was there before
-// shows a change that somebody else made after the last look.
+// apply puts the settings in force. The previous value from the runtime reveals
+// a change by someone else since the last look.
 func (l *loop) apply() {
 	for l.set != l.desired() {
 		want := l.desired()
@@ -238,7 +238,7 @@ func (l *loop) apply() {
 	}
 }
 
-// end restores the settings and lets go.
+// end restores the settings and gives up the claim.
 func (l *loop) end() {
 	defer close(l.c.done)
 	defer l.c.release()

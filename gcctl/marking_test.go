@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// While a collection of the runtime marks, Idle asks for none: it would follow
-// directly, and do the work again.
+// TestIdleLeavesARunningCollectionAlone: while a collection of the runtime
+// marks, Idle requests none. It would follow directly and repeat the work.
 func TestIdleLeavesARunningCollectionAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(100*mb, 100*mb)
@@ -39,12 +39,13 @@ func TestIdleLeavesARunningCollectionAlone(t *testing.T) {
 			}
 		}
 		if asked == 0 || refused == 0 {
-			t.Errorf("%d collections asked for, %d times left alone: want both", asked, refused)
+			t.Errorf("%d requests, %d refusals: want both above 0", asked, refused)
 		}
 	})
 }
 
-// The pauses of the real runtime say whether a collection is running.
+// TestPausesTellMarking: the pauses of the real runtime reveal whether a
+// collection is running.
 func TestPausesTellMarking(t *testing.T) {
 	r, err := newRuntime()
 	if err != nil {
@@ -70,7 +71,7 @@ func TestPausesTellMarking(t *testing.T) {
 			switch n := over(); {
 			case n == normal+1:
 				seen++
-			case n < normal-1: // the collection is counted before its last pause is
+			case n < normal-1: // the runtime counts the collection before its last pause
 				t.Fatalf("%d pauses less than two for each collection", normal-n)
 			}
 			select {
@@ -80,7 +81,7 @@ func TestPausesTellMarking(t *testing.T) {
 			}
 		}
 		n := over()
-		if n < normal-1 || n > normal+1 { // the world may be stopped once more for the end
+		if n < normal-1 || n > normal+1 { // the end may stop the world once more
 			t.Fatalf("%d pauses more than before after a collection", n-normal)
 		}
 		normal = max(normal, n)

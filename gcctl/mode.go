@@ -25,20 +25,21 @@ const (
 )
 
 var (
-	// Default leaves GOGC as it was found.
+	// Default keeps the GOGC that Start found.
 	Default = Mode{}
-	// Off switches GOGC off: the runtime collects when memory nears the
+	// Off switches GOGC off: the runtime collects only when memory nears the
 	// budget. It needs a budget.
 	Off = Mode{kind: off}
-	// Hybrid collects when no critical section is open: when the heap has
-	// grown as far as the GOGC that was found allows, and every Interval.
+	// Hybrid collects while no critical section is open: when the heap has grown
+	// as far as the GOGC found by Start allows, and every Interval.
 	Hybrid = Mode{kind: hybrid}
-	// Idle leaves GOGC as it was found, and collects earlier than that when
-	// a caller of [Controller.Idle] has time for it.
+	// Idle keeps the GOGC that Start found, and collects earlier when a caller of
+	// [Controller.Idle] has time.
 	Idle = Mode{kind: idle}
-	// Adaptive moves GOGC so that the collector takes TargetCPU of the CPU
-	// time and memory stays within the budget. The runtime's limit is 96 % of
-	// the budget: the runtime neither counts all memory nor promises its limit.
+	// Adaptive adjusts GOGC so that the collector takes TargetCPU of the CPU time
+	// and memory stays within the budget. It sets the runtime's limit to 96 % of
+	// the budget, because the runtime neither counts all memory nor guarantees its
+	// limit.
 	Adaptive = Mode{kind: adaptive}
 )
 
@@ -63,7 +64,7 @@ func ParseMode(s string) (Mode, error) {
 	if n, ok := strings.CutPrefix(s, "percent="); ok {
 		percent, err := strconv.Atoi(n)
 		if err != nil {
-			return Mode{}, fmt.Errorf("gcctl: ParseMode: %q is not a percentage; write it like percent=200", n)
+			return Mode{}, fmt.Errorf("gcctl: ParseMode: %q is not a percentage; write percent=200, say", n)
 		}
 		m := Percent(percent)
 		if err := m.check(); err != nil {

@@ -26,7 +26,7 @@ func inForce() settings {
 	return settings{int(int32(s[0].Value.Uint64())), int64(s[1].Value.Uint64())}
 }
 
-// eventually waits for what happens soon but at no known time.
+// eventually waits for a condition that soon becomes true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
@@ -84,10 +84,10 @@ func TestRefusals(t *testing.T) {
 	}
 	s := c.Pause()
 	s.End()
-	mustPanic(t, "ended already", s.End)
+	mustPanic(t, "already ended", s.End)
 	mustPanic(t, "zero Section", Section{}.End)
-	again := c.Pause() // has the slot of the one above
-	mustPanic(t, "ended already", s.End)
+	again := c.Pause() // reuses the slot of the one above
+	mustPanic(t, "already ended", s.End)
 	again.End()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -105,8 +105,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestStartFindsWork starts when a collection is due at once; with nobody to
-// do it, Start would not return.
+// TestStartFindsWork starts with a collection due at once; without a collector
+// goroutine Start would not return.
 func TestStartFindsWork(t *testing.T) {
 	c, err := Start(Config{Mode: Hybrid, Interval: time.Nanosecond})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestStartFindsWork(t *testing.T) {
 	}
 	defer c.Close()
 	for c.Stats().Scheduled == 0 {
-		time.Sleep(time.Millisecond) // the test binary's time-out is the limit
+		time.Sleep(time.Millisecond) // the test binary's timeout is the limit
 	}
 }
 
@@ -190,8 +190,8 @@ func TestManySections(t *testing.T) {
 	eventually(t, "all are counted", func() bool { return c.Stats().Begun == 10_000 })
 }
 
-// Random calls from eight goroutines, panics among them; MaxSection is short,
-// so that the watchdog cuts all the time.
+// TestStorm makes random calls from eight goroutines, including panics;
+// MaxSection is short, so the watchdog cuts all the time.
 func TestStorm(t *testing.T) {
 	calls := 1_000_000
 	if testing.Short() || invariant.Race {
@@ -298,7 +298,7 @@ func list(n int) *node {
 	return head
 }
 
-// Off under a limit: garbage far beyond the limit does not exceed it.
+// TestLimitHoldsOff: in Off, garbage far beyond the limit does not exceed it.
 func TestLimitHoldsOff(t *testing.T) {
 	c := begin(t, Config{Mode: Off, LimitBytes: 100 << 20, MaxSection: time.Hour})
 	var s sample
@@ -322,7 +322,8 @@ func TestLimitHoldsOff(t *testing.T) {
 
 var sink *node
 
-// Pause does not wait for a running mark phase, which SetGCPercent(-1) does.
+// TestPauseDoesNotWaitForMarking: Pause does not wait for a running mark phase;
+// SetGCPercent(-1) does.
 func TestPauseDoesNotWaitForMarking(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a large heap")
@@ -331,11 +332,11 @@ func TestPauseDoesNotWaitForMarking(t *testing.T) {
 	defer runtime.KeepAlive(heap)
 	found := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(found)
-	// marking calls f while a collection is running, and returns how long it took.
+	// marking calls f during a collection and returns how long f took.
 	marking := func(f func()) time.Duration {
 		done := make(chan struct{})
 		go func() { runtime.GC(); close(done) }()
-		time.Sleep(5 * time.Millisecond) // a mark of this heap takes longer
+		time.Sleep(5 * time.Millisecond) // marking this heap takes longer
 		began := time.Now()
 		f()
 		took := time.Since(began)

@@ -8,20 +8,20 @@ import (
 	"runtime/metrics"
 )
 
-// An engine is the garbage collector that is controlled. Only the
-// controller's goroutines call it.
+// An engine is the garbage collector under control. Only the controller's
+// goroutines call it.
 type engine interface {
 	read(*sample)
-	setPercent(int) int   // as debug.SetGCPercent
-	setLimit(int64) int64 // as debug.SetMemoryLimit
-	collect()             // as runtime.GC
+	setPercent(int) int   // like debug.SetGCPercent
+	setLimit(int64) int64 // like debug.SetMemoryLimit
+	collect()             // like runtime.GC
 }
 
-// A sample is what the runtime says of itself at one moment. The CPU times
-// are as of the end of the last collection.
+// A sample is the runtime's state at one moment. The CPU times are as of the
+// end of the last collection.
 type sample struct {
 	cycles, automatic     uint64
-	pauses                uint64 // of the world for collections: one when it starts, one when it ends
+	pauses                uint64 // of the world for collections: one at the start, one at the end
 	heap, live, goal      int64
 	stacks, globals       int64
 	allocs                int64 // bytes ever allocated
@@ -35,25 +35,25 @@ type sample struct {
 // memory is what the runtime's limit applies to.
 func (s *sample) memory() int64 { return s.total - s.released }
 
-// overhead is the memory that is not for objects: it counts against the
-// limit, and collecting does not reduce it. Free spans do not count, since
-// the runtime releases them when it needs to. Free slots between objects do:
-// what they take is least when the heap is full, before a sweep.
+// overhead is the memory that does not hold objects: it counts against the
+// limit, and collecting does not reduce it. Free spans do not count, because
+// the runtime releases them on demand. Free slots between objects do count;
+// they are fewest when the heap is full, before a sweep.
 func (s *sample) overhead() int64 { return max(0, s.total-s.released-s.free-s.heap) }
 
-// collectorCPU and usedCPU leave out marking on otherwise idle Ps.
+// collectorCPU and usedCPU exclude marking on otherwise idle Ps.
 func (s *sample) collectorCPU() float64 { return s.gcCPU - s.markIdleCPU }
 func (s *sample) usedCPU() float64      { return s.totalCPU - s.idleCPU - s.markIdleCPU }
 
 // realRuntime is the engine of this process.
 //
-// It is polled. A finalizer or cleanup that runs after each collection, which
-// other controllers use, runs late on a busy program, because its goroutine
-// waits for a P like any other; it says nothing between collections, when a
-// watchdog must look; and metrics.Read, which the CPU times come from anyway,
-// has the count of collections in the same read. That a collection is running
-// no metric says; but the world has then been stopped for one more time than
-// twice for each that has ended.
+// It is polled. Other controllers use a finalizer or cleanup that runs after
+// each collection. On a busy program that runs late, because its goroutine
+// waits for a P like any other, and it says nothing between collections, when a
+// watchdog must look. metrics.Read is needed for the CPU times anyway and
+// returns the number of collections in the same read. No metric says that a
+// collection is running; but by then the world has been stopped once more than
+// twice per completed collection.
 type realRuntime struct {
 	samples []metrics.Sample // owned by the caller of read
 }
@@ -81,7 +81,7 @@ var metricNames = [...]string{
 
 // Indexes in metricNames.
 const (
-	firstFloat  = 13 // of the first that is a float
+	firstFloat  = 13 // of the first float
 	pauseMetric = 17 // a histogram
 )
 
@@ -100,7 +100,7 @@ func newRuntime() (*realRuntime, error) {
 			want = metrics.KindFloat64
 		}
 		if r.samples[i].Value.Kind() != want {
-			return nil, fmt.Errorf("gcctl: Start: this Go runtime does not have the metric %s; update the module",
+			return nil, fmt.Errorf("gcctl: Start: this Go runtime lacks the metric %s; update the module",
 				metricNames[i])
 		}
 	}
@@ -121,7 +121,7 @@ func (r *realRuntime) read(s *sample) {
 	for _, n := range r.samples[pauseMetric].Value.Float64Histogram().Counts {
 		s.pauses += n
 	}
-	if s.goal < 0 { // GOGC is off and there is no limit
+	if s.goal < 0 { // GOGC is off and no limit is set
 		s.goal = math.MaxInt64
 	}
 }

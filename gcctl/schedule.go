@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// watchSections follows which sections are open, and cuts those that last too
-// long.
+// watchSections tracks open sections and cuts those that last too long.
 func (l *loop) watchSections() {
 	begun := l.c.gate.begun()
 	delta := begun - l.begunSeen
@@ -22,7 +21,7 @@ func (l *loop) watchSections() {
 		l.held = false
 	}
 	l.c.gate.set(quiet, l.held || idle || l.holding())
-	if !l.held && l.c.gate.open() > 0 { // one began before quiet was cleared, and woke nobody
+	if !l.held && l.c.gate.open() > 0 { // one began before quiet was cleared and woke nobody
 		l.held, l.heldAt = true, l.now
 		l.c.gate.set(quiet, true)
 	}
@@ -60,8 +59,8 @@ func (l *loop) scan(all bool) int {
 	return cut
 }
 
-// goals returns the heap at which the next collection should have ended by
-// the mode and the budget together, and by the budget alone.
+// goals returns the heap size at which the next collection should have ended,
+// by mode and budget together and by the budget alone.
 func (l *loop) goals() (goal, ceiling float64) {
 	goal, ceiling = math.Inf(1), math.Inf(1)
 	live := float64(l.s.live)
@@ -74,8 +73,8 @@ func (l *loop) goals() (goal, ceiling float64) {
 	return min(goal, ceiling), ceiling
 }
 
-// trigger returns the heap at which a collection must begin to end by goal,
-// at the latest that part of the way to it.
+// trigger returns the heap size at which a collection must start to end by
+// goal, no later than the share latest of the way there.
 func (l *loop) trigger(goal, latest float64) float64 {
 	live := float64(l.s.live)
 	way := goal - live
@@ -89,7 +88,7 @@ func (l *loop) cycleTime() time.Duration {
 	return time.Duration(max(float64(l.s.live), policy.leastLive) * l.perByte * float64(time.Second))
 }
 
-// decide starts a collection if there is a reason to and nothing against it.
+// decide starts a collection if one is due and nothing stands against it.
 func (l *loop) decide() {
 	if l.running {
 		l.c.gate.set(awaited, false)
@@ -114,7 +113,7 @@ func (l *loop) decide() {
 		l.collect()
 		return
 	case due && l.due > 0 && l.now-l.due >= l.cfg.MaxSection && l.budget == 0:
-		l.emit(EventCut, "%d sections: they overlap, and no budget says how long they may", l.scan(true))
+		l.emit(EventCut, "%d sections: they overlap endlessly, and there is no budget to end them", l.scan(true))
 	}
 	if !due {
 		l.due = 0
@@ -137,7 +136,7 @@ func (l *loop) decide() {
 	l.collect()
 }
 
-// collect hands a collection over; the gate says so already.
+// collect hands over a collection; the gate is already closed.
 func (l *loop) collect() {
 	l.c.gate.set(awaited, false)
 	l.running, l.due = true, 0
@@ -157,12 +156,12 @@ func (l *loop) ended(took time.Duration) {
 	l.took = took
 }
 
-// pause returns when to look next: half the way to the next event.
+// pause returns when to look next: halfway to the next event.
 func (l *loop) pause() time.Duration {
 	wait, least := policy.slowPoll, policy.plainPoll
 	holding, open := l.holding(), l.c.gate.open() > 0
 	switch {
-	case l.adopted.mode == Idle: // its callers go by what was last seen
+	case l.adopted.mode == Idle: // its callers go by the last look
 		wait = policy.holdPoll
 	case l.rate < policy.resting && l.adopted.mode != Adaptive:
 		wait = policy.restingPoll
@@ -192,7 +191,7 @@ func (l *loop) pause() time.Duration {
 	return max(wait, least, policy.pollShare*l.cost)
 }
 
-// publish hands out what Stats and Idle go by.
+// publish stores what Stats and Idle read.
 func (l *loop) publish() {
 	goal, ceiling := l.goals()
 	holding := l.holding()
@@ -232,7 +231,7 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 		live := float64(l.s.live)
 		reach := func(part float64) int64 {
 			left := (live + part*(goal-live) - float64(l.s.heap)) / max(l.rate, 1)
-			if !(left < 1e9) { // seconds: for ever
+			if !(left < 1e9) { // seconds: forever
 				return never
 			}
 			return int64(l.now) + int64(left*1e9)
@@ -244,7 +243,7 @@ func (l *loop) publishIdle(goal float64, holding bool) {
 	l.c.idle.cost.Store(int64(l.cycleTime()))
 }
 
-// emit reports an event, if anybody listens.
+// emit reports an event to any listeners.
 func (l *loop) emit(kind EventKind, format string, args ...any) {
 	if l.cfg.Logger == nil && l.cfg.OnEvent == nil {
 		return

@@ -6,22 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// A gate counts the open critical sections and knows each by a slot. Pause
-// and End are lock-free; the slots' memory grows under a lock and is reused.
+// A gate counts the open critical sections and gives each a slot. Pause and End
+// are lock-free; slot memory grows under a lock and is reused.
 type gate struct {
-	// state holds the number of open sections that are not cut in its low 32
-	// bits, and flags. Any goroutine changes it. Its compare-and-swap from "no
-	// section is open" publishes that a collection starts: sections that begin
-	// later are later than that start.
+	// state holds the number of open, uncut sections in its low 32 bits, and
+	// flags. Any goroutine changes it. Its compare-and-swap from "no section is
+	// open" publishes the start of a collection: sections that begin later come
+	// after that start.
 	state atomic.Uint64
 	_     [56]byte
-	// free is the head of the list of free slots: a 1-based index in the low
-	// half, the number of sections ever begun in the high half, which keeps a
-	// late pop from succeeding (ABA). It publishes the slots' next fields.
+	// free heads the list of free slots: a 1-based index in the low half, the
+	// number of sections ever begun in the high half, which makes a stale pop fail
+	// (ABA). It publishes the slots' next fields.
 	free atomic.Uint64
 	_    [56]byte
 
-	cutOpen atomic.Int64 // sections that are cut and have not ended; a gauge
+	cutOpen atomic.Int64 // cut sections that have not ended; a gauge
 
 	chunks [maxChunks]atomic.Pointer[[]slot] // written under mu, once each; publishes the slots
 	mu     sync.Mutex
@@ -45,9 +45,9 @@ const (
 
 // A slot stands for one section at a time.
 type slot struct {
-	// word is generation<<2 with the slot's condition below. Who takes the
-	// slot from the free list makes it open; the controller cuts; End frees
-	// and steps the generation. It publishes nothing else.
+	// word is generation<<2 with the slot's state below. Whoever takes the slot
+	// from the free list opens it; the controller cuts it; End frees it and
+	// increments the generation. It publishes nothing else.
 	word atomic.Uint32
 	next atomic.Uint32 // 1-based index of the next free slot; valid while free
 }
@@ -58,15 +58,15 @@ const (
 	slotMask = 3
 )
 
-// A Section is an open critical section. It is ended exactly once, by any
-// goroutine. Copies are the same section; the zero Section is none.
+// A Section is an open critical section. End it exactly once, from any
+// goroutine. Copies refer to the same section; the zero Section is none.
 type Section struct {
 	c     *Controller
 	index uint32
 	word  uint32
 }
 
-// Pause begins a critical section. It does not wait for anything.
+// Pause begins a critical section. It never waits.
 func (c *Controller) Pause() Section {
 	state := c.gate.state.Add(1)
 	index, s := c.gate.take()
@@ -78,10 +78,10 @@ func (c *Controller) Pause() Section {
 	return Section{c: c, index: index, word: word}
 }
 
-// End ends the section. It panics if the section has ended before.
+// End ends the section. It panics if the section has already ended.
 func (s Section) End() {
 	if s.c == nil {
-		panic("gcctl: End: the zero Section was never begun; end what Pause returned")
+		panic("gcctl: End: the zero Section was never begun; call End on what Pause returned")
 	}
 	g := &s.c.gate
 	slot := g.slot(s.index)
@@ -95,13 +95,13 @@ func (s Section) End() {
 		return
 	}
 	if !slot.word.CompareAndSwap(s.word^slotMask, freed) { // cut
-		panic("gcctl: End: the section has ended already; end what Pause returned exactly once")
+		panic("gcctl: End: the section has already ended; call End exactly once")
 	}
 	g.cutOpen.Add(-1)
 	g.put(s.index, slot)
 }
 
-// During calls f in a critical section, which also ends when f panics or
+// During calls f in a critical section. The section also ends if f panics or
 // calls runtime.Goexit.
 func (c *Controller) During(f func()) {
 	defer c.Pause().End()
@@ -130,8 +130,7 @@ func (g *gate) take() (uint32, *slot) {
 
 func (g *gate) put(index uint32, s *slot) { g.link(index, s) }
 
-// link puts the free slots from index to last, which are linked already, on
-// the list.
+// link puts the free slots from index to last, already linked, on the list.
 func (g *gate) link(index uint32, last *slot) {
 	for {
 		head := g.free.Load()
@@ -174,7 +173,7 @@ func (g *gate) set(flag uint64, on bool) {
 	}
 }
 
-// close marks that a collection starts, unless a section is open.
+// close marks the start of a collection, unless a section is open.
 func (g *gate) close() bool {
 	for {
 		state := g.state.Load()
@@ -187,8 +186,8 @@ func (g *gate) close() bool {
 	}
 }
 
-// cut stops the section in a slot from holding collections back, if it is
-// still the one that word stands for.
+// cut stops a slot's section from holding collections back, if word still
+// matches.
 func (g *gate) cut(s *slot, word uint32) bool {
 	g.cutOpen.Add(1)
 	if !s.word.CompareAndSwap(word, word^slotMask) {

@@ -2,11 +2,11 @@
 //
 //	prometheus.MustRegister(gcctlprom.New(controller))
 //
-// It is a package of its own so that gcctl needs no more than the standard
-// library. Each scrape calls Stats once; nothing runs between scrapes. Names
-// begin with isobar_gcctl_ and end with their unit. A collector may be used by
-// any number of goroutines, and goes on reporting the last state after the
-// controller is closed.
+// It is a separate package so that gcctl needs only the standard library. Each
+// scrape calls Stats once; nothing runs between scrapes. Names begin with
+// isobar_gcctl_ and end with their unit. Any number of goroutines may use a
+// collector. After the controller is closed, the collector keeps reporting its
+// last state.
 package gcctlprom
 
 import (
@@ -43,7 +43,7 @@ func flag(b bool) float64 {
 	return 0
 }
 
-// seconds is +Inf for what never happens.
+// seconds is +Inf for a time that never comes.
 func seconds(d time.Duration) float64 {
 	if d < 0 {
 		return math.Inf(1)
@@ -51,8 +51,8 @@ func seconds(d time.Duration) float64 {
 	return d.Seconds()
 }
 
-// causeDesc is of the collections that the controller started, by cause.
-var causeDesc = prometheus.NewDesc(prefix+"collections_total", "Collections that the controller started, by cause.", []string{"cause"}, nil)
+// causeDesc describes the collections started by the controller, by cause.
+var causeDesc = prometheus.NewDesc(prefix+"collections_total", "Collections started by the controller, by cause.", []string{"cause"}, nil)
 
 var causes = []struct {
 	name  string
@@ -71,26 +71,26 @@ var metrics = []metric{
 	gauge("alarm", "1 while the budget leaves the collector no room.", func(s *gcctl.Stats) float64 { return flag(s.Alarm) }),
 	gauge("holding", "1 while GOGC is off and the controller starts collections.", func(s *gcctl.Stats) float64 { return flag(s.Holding) }),
 	gauge("gogc_percent", "GOGC in force, -1 for off.", func(s *gcctl.Stats) float64 { return float64(s.Percent) }),
-	gauge("goal_percent", "GOGC that collections go by, -1 for the budget only.", func(s *gcctl.Stats) float64 { return float64(s.GoalPercent) }),
+	gauge("goal_percent", "GOGC that the controller collects by, -1 for the budget only.", func(s *gcctl.Stats) float64 { return float64(s.GoalPercent) }),
 	gauge("limit_bytes", "The runtime's memory limit in force.", func(s *gcctl.Stats) float64 { return float64(s.LimitBytes) }),
 	gauge("budget_bytes", "Memory budget, 0 for none.", func(s *gcctl.Stats) float64 { return float64(s.BudgetBytes) }),
-	gauge("memory_bytes", "What the budget is compared with.", func(s *gcctl.Stats) float64 { return float64(s.MemoryBytes) }),
+	gauge("memory_bytes", "Memory that counts against the budget.", func(s *gcctl.Stats) float64 { return float64(s.MemoryBytes) }),
 	gauge("heap_bytes", "Live and dead objects.", func(s *gcctl.Stats) float64 { return float64(s.HeapBytes) }),
-	gauge("live_bytes", "Objects that the last collection marked.", func(s *gcctl.Stats) float64 { return float64(s.LiveBytes) }),
-	gauge("time_to_limit_seconds", "Until memory reaches the budget at the present rate, +Inf for never.", func(s *gcctl.Stats) float64 { return seconds(s.TimeToLimit) }),
-	gauge("gc_cpu_ratio", "Share of the used CPU time that the collector took over the last collections.", func(s *gcctl.Stats) float64 { return s.GCCPU }),
-	gauge("sections_open", "Critical sections that are open, cut ones included.", func(s *gcctl.Stats) float64 { return float64(s.Open) }),
+	gauge("live_bytes", "Objects marked by the last collection.", func(s *gcctl.Stats) float64 { return float64(s.LiveBytes) }),
+	gauge("time_to_limit_seconds", "Time until memory reaches the budget at the present rate, +Inf for never.", func(s *gcctl.Stats) float64 { return seconds(s.TimeToLimit) }),
+	gauge("gc_cpu_ratio", "The collector's share of used CPU time over recent collections.", func(s *gcctl.Stats) float64 { return s.GCCPU }),
+	gauge("sections_open", "Open critical sections, including cut ones.", func(s *gcctl.Stats) float64 { return float64(s.Open) }),
 	counter("sections_total", "Critical sections.", func(s *gcctl.Stats) uint64 { return s.Begun }),
-	counter("sections_cut_total", "Critical sections that the watchdog cut.", func(s *gcctl.Stats) uint64 { return s.Cut }),
-	counter("cycles_total", "Collections, whoever started them.", func(s *gcctl.Stats) uint64 { return s.Cycles }),
-	counter("limit_collections_total", "Collections that the runtime's limit started while sections were held.", func(s *gcctl.Stats) uint64 { return s.RuntimeStart }),
-	counter("gogc_changes_total", "Changes of GOGC by the adaptive mode.", func(s *gcctl.Stats) uint64 { return s.PercentChanges }),
-	counter("mode_changes_total", "Modes that were set.", func(s *gcctl.Stats) uint64 { return s.ModeChanges }),
-	counter("foreign_changes_total", "Changes of GOGC or the memory limit by somebody else.", func(s *gcctl.Stats) uint64 { return s.ForeignChanges }),
+	counter("sections_cut_total", "Critical sections cut by the watchdog.", func(s *gcctl.Stats) uint64 { return s.Cut }),
+	counter("cycles_total", "Collections, no matter who started them.", func(s *gcctl.Stats) uint64 { return s.Cycles }),
+	counter("limit_collections_total", "Collections started by the runtime's limit despite sections.", func(s *gcctl.Stats) uint64 { return s.RuntimeStart }),
+	counter("gogc_changes_total", "GOGC changes by the adaptive mode.", func(s *gcctl.Stats) uint64 { return s.PercentChanges }),
+	counter("mode_changes_total", "Mode changes.", func(s *gcctl.Stats) uint64 { return s.ModeChanges }),
+	counter("foreign_changes_total", "Changes of GOGC or the memory limit by someone else.", func(s *gcctl.Stats) uint64 { return s.ForeignChanges }),
 	counter("alarms_total", "Alarms.", func(s *gcctl.Stats) uint64 { return s.Alarms }),
-	counter("sheds_total", "Calls that asked the program to shed load.", func(s *gcctl.Stats) uint64 { return s.Sheds }),
-	counter("polls_total", "Looks at the runtime's metrics.", func(s *gcctl.Stats) uint64 { return s.Polls }),
-	{prometheus.NewDesc(prefix+"poll_seconds_total", "Wall time that reading the runtime's metrics took.", nil, nil), prometheus.CounterValue,
+	counter("sheds_total", "Requests to the program to shed load.", func(s *gcctl.Stats) uint64 { return s.Sheds }),
+	counter("polls_total", "Reads of the runtime's metrics.", func(s *gcctl.Stats) uint64 { return s.Polls }),
+	{prometheus.NewDesc(prefix+"poll_seconds_total", "Wall time spent reading the runtime's metrics.", nil, nil), prometheus.CounterValue,
 		func(s *gcctl.Stats) float64 { return s.PollTime.Seconds() }},
 }
 

@@ -31,19 +31,19 @@ func TestCollector(t *testing.T) {
 # HELP isobar_gcctl_budget_bytes Memory budget, 0 for none.
 # TYPE isobar_gcctl_budget_bytes gauge
 isobar_gcctl_budget_bytes 1.073741824e+09
-# HELP isobar_gcctl_collections_total Collections that the controller started, by cause.
+# HELP isobar_gcctl_collections_total Collections started by the controller, by cause.
 # TYPE isobar_gcctl_collections_total counter
 isobar_gcctl_collections_total{cause="forced"} 1
 isobar_gcctl_collections_total{cause="idle"} 0
 isobar_gcctl_collections_total{cause="schedule"} 0
 isobar_gcctl_collections_total{cause="watchdog"} 0
-# HELP isobar_gcctl_goal_percent GOGC that collections go by, -1 for the budget only.
+# HELP isobar_gcctl_goal_percent GOGC that the controller collects by, -1 for the budget only.
 # TYPE isobar_gcctl_goal_percent gauge
 isobar_gcctl_goal_percent 200
 # HELP isobar_gcctl_mode_info Always 1; the label is the mode last set.
 # TYPE isobar_gcctl_mode_info gauge
 isobar_gcctl_mode_info{mode="percent=200"} 1
-# HELP isobar_gcctl_sections_open Critical sections that are open, cut ones included.
+# HELP isobar_gcctl_sections_open Open critical sections, including cut ones.
 # TYPE isobar_gcctl_sections_open gauge
 isobar_gcctl_sections_open 1
 `), "isobar_gcctl_budget_bytes", "isobar_gcctl_collections_total", "isobar_gcctl_goal_percent", "isobar_gcctl_mode_info", "isobar_gcctl_sections_open")
@@ -52,8 +52,8 @@ isobar_gcctl_sections_open 1
 	}
 }
 
-// TestEveryFigureIsExposed sets one field of Stats after the other and wants
-// a figure to change, except for those that only Close is concerned with.
+// TestEveryFigureIsExposed sets the fields of Stats one at a time and expects a
+// figure to change, except for those that only Close uses.
 func TestEveryFigureIsExposed(t *testing.T) {
 	figures := func(s *gcctl.Stats) (all []float64) {
 		for _, m := range metrics {
