@@ -51,11 +51,7 @@ tentative: the interval reaches into the verdict next to it.
 			if err != nil {
 				return err
 			}
-			ledger, err := a.Ledger(claims)
-			if err != nil {
-				return err
-			}
-			return a.printLedger(ledger, opts.json)
+			return a.showLedger(claims, opts.json)
 		},
 	}
 	opts.addFlags(cmd)
@@ -88,11 +84,7 @@ goes on with the latest call of the same size.`,
 			if err := a.RunClaims(cmd.Context(), claims, size, resume); err != nil {
 				return err
 			}
-			ledger, err := a.Ledger(claims)
-			if err != nil {
-				return err
-			}
-			return a.printLedger(ledger, opts.json)
+			return a.showLedger(claims, opts.json)
 		},
 	}
 	opts.addFlags(cmd)
@@ -165,6 +157,15 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&html, "html", "", "write one self-contained HTML page to `FILE`")
 	cmd.Flags().StringVar(&markdown, "markdown", "", "write Markdown to `FILE`")
 	return cmd
+}
+
+// showLedger prints what the store says about the claims.
+func (a *app) showLedger(claims []*claim.Claim, asJSON bool) error {
+	ledger, err := a.Ledger(claims)
+	if err != nil {
+		return err
+	}
+	return a.printLedger(ledger, asJSON)
 }
 
 func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
