@@ -13,46 +13,47 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// traceFigures are what gctrace lines tell. The runtime rounds sizes down to MiB.
+// traceFigures are the figures in gctrace lines. The runtime rounds sizes down
+// to MiB.
 var traceFigures = []monitor.Figure{
-	{Key: "/heap/objects:bytes", Help: "The largest heap since the sample before, at the end of marking.", Chart: "Heap"},
-	{Key: "/heap/live:bytes", Help: "Objects that the last collection marked.", Chart: "Heap"},
-	{Key: "/heap/goal:bytes", Help: "Size of the heap at which the collection should have ended.", Chart: "Heap"},
-	{Key: "/memory/stacks:bytes", Help: "Stacks that were scanned.", Chart: "Memory of the process"},
-	{Key: "/gc/pause/max:seconds", Help: "Pauses of the world for collections since the sample before: the longest.",
+	{Key: "/heap/objects:bytes", Help: "Largest heap at the end of marking since the last sample.", Chart: "Heap"},
+	{Key: "/heap/live:bytes", Help: "Objects marked by the last collection.", Chart: "Heap"},
+	{Key: "/heap/goal:bytes", Help: "Heap size at which the collection should have ended.", Chart: "Heap"},
+	{Key: "/memory/stacks:bytes", Help: "Scanned stacks.", Chart: "Memory of the process"},
+	{Key: "/gc/pause/max:seconds", Help: "Longest stop-the-world pause for a collection since the last sample.",
 		Chart: "Pauses of the world for collections"},
-	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that allocate and must help.", Counter: true,
+	{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that must help while they allocate.", Counter: true,
 		Chart: "CPU time of the collector"},
-	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers that have a CPU, or a part of one, to themselves.",
+	{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers with a CPU, or part of one, to themselves.",
 		Counter: true, Chart: "CPU time of the collector"},
 	{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on CPUs that had nothing else to do.", Counter: true,
 		Chart: "CPU time of the collector"},
-	{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted for every CPU.", Counter: true,
+	{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted on every CPU.", Counter: true,
 		Chart: "CPU time of the collector"},
 	{Key: "/alloc/size:bytes", Help: "Bytes allocated, from the sizes of the heap.", Counter: true, Chart: "Allocation"},
 	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
-	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true,
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections forced by the program.", Counter: true,
 		Chart: "Collections"},
 }
 
-// A traceFeed makes samples of gctrace lines: one for all collections of an
-// interval, by the clock of the program.
+// A traceFeed turns gctrace lines into samples: one for all collections of an
+// interval, by the program's clock.
 type traceFeed struct {
 	name   string
 	config Config
-	in     io.Closer // nil if it is not ours to close
+	in     io.Closer // nil if not ours to close
 	events chan traceEvent
 	stop   context.CancelFunc
 
-	// All below belongs to the goroutine that calls Next.
-	stream   int // the process that is shown: the one that began last
-	others   int // collections of those before it
+	// The fields below belong to the goroutine that calls Next.
+	stream   int // the process shown: the latest to start
+	others   int // collections of earlier processes
 	epoch    int
 	base     time.Time     // of the process's clock
-	emitted  time.Duration // time of the program up to which samples were given out
-	latest   time.Duration // of the newest collection in the sample to come
-	sums     [12]float64   // what the sample will be
-	live     int64         // of the cycle before
+	emitted  time.Duration // program time up to which samples were emitted
+	latest   time.Duration // of the newest collection in the next sample
+	sums     [12]float64   // the next sample
+	live     int64         // of the previous cycle
 	pending  bool
 	caughtUp bool
 	backlog  []Sample // until then
@@ -61,15 +62,16 @@ type traceFeed struct {
 	result   trace.Followed
 }
 
-// A traceEvent is a cycle, or that all was read that there was, or the end.
+// A traceEvent is a cycle, the point where all available input was read, or the
+// end.
 type traceEvent struct {
 	cycle  trace.Cycle
-	caught time.Time // the last change of what was read
+	caught time.Time // when the input last changed
 	ended  error     // io.EOF for the end without error
 	result trace.Followed
 }
 
-// maxBacklog is how many samples of the past are kept: what the page shows.
+// maxBacklog is how many past samples are kept: those the page shows.
 const maxBacklog = 600
 
 func newTraceFeed(name string, r io.Reader, c Config) *traceFeed {
@@ -115,7 +117,7 @@ func (f *traceFeed) Next(ctx context.Context) (Sample, error) {
 		select {
 		case e := <-f.events:
 			f.take(e)
-		case <-timer.C: // the program pauses: show what there is
+		case <-timer.C: // the program pauses: show what has arrived
 			timer.Reset(f.config.Interval)
 			if f.caughtUp && f.pending {
 				f.emit()
@@ -153,13 +155,13 @@ func (f *traceFeed) take(e traceEvent) {
 	}
 }
 
-// nothing is the error of a stream that ended without a line.
+// nothing returns the error for a stream that ended without a gctrace line.
 func (f *traceFeed) nothing() error {
 	return fmt.Errorf("watch: %s: no gctrace line in it; start the program with GODEBUG=gctrace=1 and give its standard "+
 		"error here, as in: GODEBUG=gctrace=1 PROGRAM 2>&1 | isobar watch -", f.name)
 }
 
-// catchUp gives out the samples of the past; the last one is as old as the file.
+// catchUp emits the past samples; the last one is as old as the file.
 func (f *traceFeed) catchUp(at time.Time) {
 	if f.caughtUp {
 		return
@@ -177,8 +179,8 @@ func (f *traceFeed) catchUp(at time.Time) {
 	f.ready, f.backlog = append(f.ready, f.backlog...), nil
 }
 
-// cycle adds a collection to the sample to come, which is given out first if it
-// has an interval of the program's time already.
+// cycle adds a collection to the next sample. If that sample already covers an
+// interval of the program's time, cycle emits it first.
 func (f *traceFeed) cycle(c trace.Cycle) {
 	switch {
 	case c.Stream < f.stream:
@@ -212,7 +214,7 @@ func (f *traceFeed) cycle(c trace.Cycle) {
 		c.SweepTerminationCPU + c.MarkTerminationCPU} {
 		s[5+i] += d.Seconds()
 	}
-	s[9] += float64(max(c.EndBytes-f.live, 0)) // what marking found includes what was allocated meanwhile
+	s[9] += float64(max(c.EndBytes-f.live, 0)) // marking also found objects allocated meanwhile
 	f.live = c.LiveBytes
 	s[10] = float64(c.N)
 	if c.Forced {
@@ -239,12 +241,12 @@ func (f *traceFeed) emit() {
 func (f *traceFeed) Source() string { return "gctrace lines of " + f.name }
 
 func (f *traceFeed) Notes() []string {
-	notes := []string{"gctrace lines tell of the heap at collections only, in whole MiB"}
+	notes := []string{"gctrace lines describe the heap at collections only, in whole MiB"}
 	if f.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d collections of processes that began before this one are left out", f.others))
+		notes = append(notes, fmt.Sprintf("%d collections of earlier processes are left out", f.others))
 	}
 	if f.result.Gaps > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines do not follow in number: some were lost among the program's own output",
+		notes = append(notes, fmt.Sprintf("%d gaps in the line numbers: some lines were lost among the program's own output",
 			f.result.Gaps))
 	}
 	return notes
@@ -258,7 +260,7 @@ func (f *traceFeed) Close() error {
 	return nil
 }
 
-// openFile follows a file, from its beginning.
+// openFile follows a file from its beginning.
 func openFile(name string, c Config) (Feed, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -267,26 +269,26 @@ func openFile(name string, c Config) (Feed, error) {
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() || c.Once {
 		f := newTraceFeed(name, file, c)
 		if err == nil && info.Mode().IsRegular() {
-			f.caughtUp = false // all of it is the past
+			f.caughtUp = false // all of it is in the past
 		}
 		return f, nil
 	}
-	c.Own = nil // they are in the file
+	c.Own = nil // the file has the program's own lines
 	return newTraceFeed(name, &tail{name: name, file: file}, c), nil
 }
 
-// A tail reads a file that grows, and goes on with the next of that name when it
-// is replaced or cut.
+// A tail reads a growing file. When the file is replaced or truncated, it
+// continues with the new one.
 type tail struct {
 	name   string
 	file   *os.File
 	offset int64
 	ctx    context.Context
-	caught func(changed time.Time) // called when all was read that there was
+	caught func(changed time.Time) // called when all available input was read
 	told   bool
 }
 
-// tailPoll is how often a tail looks whether there is more.
+// tailPoll is how often a tail checks for more.
 const tailPoll = 200 * time.Millisecond
 
 func (t *tail) Read(b []byte) (int, error) {
@@ -313,7 +315,7 @@ func (t *tail) Read(b []byte) (int, error) {
 	}
 }
 
-// follow begins anew if the file is shorter than it was, or another one.
+// follow starts over if the file is shorter than it was, or a different one.
 func (t *tail) follow() error {
 	here, err := t.file.Stat()
 	if err != nil {
@@ -337,6 +339,6 @@ func (t *tail) follow() error {
 	return nil
 }
 
-// Close does nothing: the reader's own goroutine has the file, and ends with
+// Close does nothing: the reader's own goroutine owns the file and ends with
 // the feed.
 func (t *tail) Close() error { return nil }

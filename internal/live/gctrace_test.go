@@ -35,7 +35,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("longest pause %v, want 20 µs", got)
 	}
 	if got := b.At.Sub(a.At); got != 1200*time.Millisecond {
-		t.Errorf("samples %v apart, want 1.2 s: the clock is the program's", got)
+		t.Errorf("samples %v apart, want 1.2 s by the program's clock", got)
 	}
 	if got := b.value(t, "/gc/cpu/assist:cpu-seconds"); math.Abs(got-3e-3) > 1e-9 {
 		t.Errorf("assist %v, want 3 ms", got)
@@ -51,11 +51,11 @@ func TestStream(t *testing.T) {
 func TestStreamOfNothing(t *testing.T) {
 	f := openTest(t, "-", Config{Stdin: strings.NewReader("no such thing\n")})
 	if _, err := f.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "GODEBUG=gctrace=1") {
-		t.Errorf("%v, want the remedy", err)
+		t.Errorf("%v, want a remedy", err)
 	}
 }
 
-// A stream in which a process begins anew shows that one.
+// If a new process starts within a stream, the feed shows that one.
 func TestStreamOfTwoProcesses(t *testing.T) {
 	in := traceLine(1, "0.1", 4, 6, 2) + traceLine(2, "5.1", 4, 6, 2) + traceLine(1, "0.2", 4, 7, 2) + traceLine(3, "9.9", 4, 6, 2)
 	f := openTest(t, "-", Config{Interval: time.Second, Stdin: strings.NewReader(in)})
@@ -73,12 +73,12 @@ func TestStreamOfTwoProcesses(t *testing.T) {
 	if !slices.Equal(epochs, []int{1, 1, 2}) {
 		t.Errorf("epochs %v, want 1, 1, 2", epochs)
 	}
-	if !slices.ContainsFunc(f.Notes(), func(n string) bool { return strings.Contains(n, "1 collections of processes that began before") }) {
+	if !slices.ContainsFunc(f.Notes(), func(n string) bool { return strings.Contains(n, "1 collections of earlier processes") }) {
 		t.Errorf("notes %q", f.Notes())
 	}
 }
 
-// A file is followed as it grows, is cut, and is replaced.
+// A file is followed as it grows, is truncated, and is replaced.
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "gc.log")
 	write := func(flag int, text string) {
@@ -108,7 +108,7 @@ func TestFile(t *testing.T) {
 	}
 	write(os.O_TRUNC, traceLine(1, "0.1", 4, 6, 1))
 	if s := next(t, f); s.value(t, "/heap/live:bytes") != 1<<20 || s.Epoch != 2 {
-		t.Errorf("live %v, epoch %d after it was cut", s.value(t, "/heap/live:bytes"), s.Epoch)
+		t.Errorf("live %v, epoch %d after it was truncated", s.value(t, "/heap/live:bytes"), s.Epoch)
 	}
 	if err := os.Rename(name, name+".1"); err != nil {
 		t.Fatal(err)

@@ -18,47 +18,48 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// noGoal is the least goal that stands for none.
+// noGoal is the least goal that means none.
 const noGoal = 1 << 50
 
-// Keys and charts that runtime.MemStats has in common with package monitor, and
-// some that only it has.
+// Keys and charts that runtime.MemStats shares with package monitor, and some
+// of its own.
 var statsFigures = []monitor.Figure{
 	{Key: "/heap/objects:bytes", Help: "Objects, live and not yet swept.", Chart: "Heap"},
-	{Key: "/heap/goal:bytes", Help: "Size of the heap at which a collection should end.", Chart: "Heap"},
-	{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, what it has released included.",
+	{Key: "/heap/goal:bytes", Help: "Heap size at which a collection should end.", Chart: "Heap"},
+	{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, including released memory.",
 		Chart: "Memory of the process"},
-	{Key: "/memory/released:bytes", Help: "Mapped memory that has been released to the system.",
+	{Key: "/memory/released:bytes", Help: "Mapped memory released to the system.",
 		Chart: "Memory of the process"},
-	{Key: "/memory/stacks:bytes", Help: "Stacks of goroutines.", Chart: "Memory of the process"},
+	{Key: "/memory/stacks:bytes", Help: "Goroutine stacks.", Chart: "Memory of the process"},
 	{Key: "/gc/cpu/share:percent",
-		Help:  "Share of the available CPU time that the collector took since the program began.",
+		Help:  "Share of the available CPU time that the collector has taken since the program started.",
 		Chart: "Share of the collector since the start"},
 	{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: "Allocation"},
 	{Key: "/alloc/all:objects", Help: "Objects allocated.", Counter: true, Chart: "Objects allocated"},
 	{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: "Collections"},
-	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true,
+	{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections forced by the program.", Counter: true,
 		Chart: "Collections"},
 	{Key: "/gc/pause/max:seconds",
-		Help:  "Pauses of the world for a collection, both of it added up, since the sample before: the longest.",
+		Help:  "Longest stop-the-world time for a collection, its two pauses added up, since the last sample.",
 		Chart: "Pauses of the world for collections"},
-	{Key: "/gc/pause/total:seconds", Help: "Pauses of the world for collections, added up.", Counter: true,
+	{Key: "/gc/pause/total:seconds", Help: "Total stop-the-world time for collections.", Counter: true,
 		Chart: "Share of time in pauses"},
-	{Key: "/sched/goroutines:goroutines", Help: "Goroutines that exist.", Chart: "Goroutines"},
-	{Key: "/memory/resident-max:bytes", Help: "The most resident memory that the process had.",
+	{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: "Goroutines"},
+	{Key: "/memory/resident-max:bytes", Help: "Peak resident memory of the process.",
 		Chart: "Memory of the process"},
 }
 
-// A reading is what an answer of expvar or pprof says.
+// A reading is an answer from expvar or pprof.
 type reading struct {
 	runtime.MemStats
 	program    string
-	goroutines float64 // NaN if unknown, as
+	goroutines float64 // NaN if unknown, as are
 	maxRSS     float64
 }
 
-// values are those of statsFigures. The longest pause is of the collections
-// after the first seen ones, as far as the ring of 256 still has them.
+// values returns the values of statsFigures. The longest pause covers the
+// collections after the first seen ones, as far as the ring of 256 still has
+// them.
 func (r *reading) values(seen uint32) []float64 {
 	m := &r.MemStats
 	goal := float64(m.NextGC)
@@ -82,13 +83,13 @@ func (r *reading) values(seen uint32) []float64 {
 		r.maxRSS}
 }
 
-// A poll asks for runtime.MemStats again and again.
+// A poll reads runtime.MemStats repeatedly.
 type poll struct {
 	url    string
 	client *http.Client
 	read   func(ctx context.Context, client *http.Client, url string) (*reading, error)
 	config Config
-	first  *reading // of openPoll, not yet a sample
+	first  *reading // from openPoll, not yet a sample
 	last   *reading
 	at     time.Time // of last
 }
@@ -129,13 +130,13 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 func (p *poll) describe() string { return p.url }
 
 func (p *poll) notes() []string {
-	return []string{"runtime.MemStats has no CPU time of the collector by kind, no scheduler latency and no memory " +
+	return []string{"runtime.MemStats has no collector CPU time by kind, no scheduler latency and no memory " +
 		"limit: mount monitor.Handler() in the program for those; each look stops its world for a moment"}
 }
 
 func (p *poll) close() {}
 
-// readVars reads what expvar publishes.
+// readVars reads the values published by expvar.
 func readVars(ctx context.Context, client *http.Client, url string) (*reading, error) {
 	body, err := get(ctx, client, url)
 	if err != nil {
@@ -180,7 +181,7 @@ func readPprof(ctx context.Context, client *http.Client, url string) (*reading, 
 	return r, nil
 }
 
-// parseHeap reads the comment that ends a heap profile in text form.
+// parseHeap parses the comment at the end of a heap profile in text form.
 func parseHeap(body []byte) (*reading, error) {
 	_, stats, ok := bytes.Cut(body, []byte("\n# runtime.MemStats\n"))
 	if !ok {
@@ -209,7 +210,7 @@ func parseHeap(body []byte) (*reading, error) {
 			continue
 		}
 		switch name {
-		case "Stack": // in use / obtained
+		case "Stack": // in use / obtained from the system
 			used, _, _ := strings.Cut(value, " / ")
 			m.StackInuse, _ = strconv.ParseUint(used, 10, 64)
 		case "NumGC":
@@ -230,7 +231,7 @@ func parseHeap(body []byte) (*reading, error) {
 			}
 		}
 	}
-	if found < len(fields)-1 || m.Sys == 0 { // HeapReleased is not in every version
+	if found < len(fields)-1 || m.Sys == 0 { // not every version has HeapReleased
 		return nil, fmt.Errorf("%w: a heap profile without runtime.MemStats", errNotHere)
 	}
 	return r, nil

@@ -14,31 +14,31 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// kernelFigures are what the kernel knows of a process.
+// kernelFigures are the kernel's figures for a process.
 var kernelFigures = []monitor.Figure{
 	{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: "Memory of the process"},
 	{Key: "/process/cpu:cpu-seconds", Help: "CPU time of the process.", Counter: true, Chart: "CPU time of the process"},
 	{Key: "/process/threads:threads", Help: "Threads of the process.", Chart: "Threads"},
 }
 
-// errNoProcess is what look fails with once the process has ended.
+// errNoProcess is look's error once the process has ended.
 var errNoProcess = errors.New("no such process")
 
-// A processFeed shows a process of this machine: what the kernel knows, and what
-// one of the ports that it listens on answers.
+// A processFeed shows a process of this machine: the kernel's figures, and
+// those from one of the ports it listens on.
 type processFeed struct {
 	pid     int
-	started string // tells the process from a later one of the same number
+	started string // distinguishes the process from a later one with the same number
 	of      monitor.Process
 	config  Config
 	web     Feed // nil if no port has figures
 	figures []monitor.Figure
-	own     []int // of kernelFigures, those that web has not
+	own     []int // the kernelFigures that web lacks
 	last    time.Time
 	note    string
 }
 
-// openProcess finds out what the process offers.
+// openProcess finds out which figures the process offers.
 func openProcess(pid int, c Config) (Feed, error) {
 	k, err := look(pid)
 	if err != nil {
@@ -53,7 +53,7 @@ func openProcess(pid int, c Config) (Feed, error) {
 		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the "+
 			"URL of its page", pid, err)
 	case err != nil:
-		return nil, fmt.Errorf("watch: process %d (%s) is no Go program, or has lost its build information: %w; if it runs "+
+		return nil, fmt.Errorf("watch: process %d (%s) is not a Go program, or has lost its build information: %w; if it runs "+
 			"one, name the process of that", pid, k.name, err)
 	}
 	f := &processFeed{pid: pid, started: k.started, config: c,
@@ -64,7 +64,7 @@ func openProcess(pid int, c Config) (Feed, error) {
 	}
 	ports, err := listening(pid)
 	if err != nil {
-		f.note = fmt.Sprintf("its ports could not be found out: %v", err)
+		f.note = fmt.Sprintf("its ports could not be determined: %v", err)
 	}
 	f.web = firstWithFigures(ports, c)
 	switch {
@@ -124,7 +124,7 @@ func (f *processFeed) Next(ctx context.Context) (Sample, error) {
 	return s, nil
 }
 
-// look is look, for this process: io.EOF when it has ended.
+// look reads the kernel's figures; io.EOF when the process has ended.
 func (f *processFeed) look() (kernelReading, error) {
 	k, err := look(f.pid)
 	if errors.Is(err, errNoProcess) || err == nil && k.started != f.started {
@@ -133,7 +133,7 @@ func (f *processFeed) look() (kernelReading, error) {
 	return k, err
 }
 
-// join adds what the kernel knows to what the process says.
+// join adds the kernel's figures to the process's own.
 func (f *processFeed) join(s *Sample, k kernelReading) {
 	if f.figures == nil || len(f.figures) != len(s.Figures)+len(f.own) {
 		have := map[string]bool{}
@@ -182,7 +182,7 @@ func (f *processFeed) Close() error {
 	return nil
 }
 
-// A kernelReading is what the kernel says of a process.
+// A kernelReading is the kernel's figures for a process.
 type kernelReading struct {
 	name, started          string
 	resident, cpu, threads float64

@@ -17,8 +17,8 @@ import (
 
 func executable(pid int) string { return fmt.Sprintf("/proc/%d/exe", pid) }
 
-// clockTicks is how many the kernel counts a second in /proc: USER_HZ, which is
-// 100 on every architecture that Go runs on.
+// clockTicks is how many ticks a second the kernel counts in /proc: USER_HZ,
+// which is 100 on every architecture that Go supports.
 const clockTicks = 100
 
 // look reads /proc/PID/stat.
@@ -30,12 +30,12 @@ func look(pid int) (kernelReading, error) {
 		}
 		return kernelReading{}, err
 	}
-	// PID (name) state ...: the name may hold anything.
+	// PID (name) state ...: the name may contain anything.
 	from, to := strings.IndexByte(string(b), '('), strings.LastIndexByte(string(b), ')')
 	if from < 0 || to < from {
 		return kernelReading{}, fmt.Errorf("unexpected /proc/%d/stat", pid)
 	}
-	fields := strings.Fields(string(b[to+1:])) // from field 3 on, in the numbering of proc(5)
+	fields := strings.Fields(string(b[to+1:])) // from field 3 on, as numbered in proc(5)
 	if len(fields) < 22 {
 		return kernelReading{}, fmt.Errorf("unexpected /proc/%d/stat", pid)
 	}
@@ -52,9 +52,9 @@ func look(pid int) (kernelReading, error) {
 	}, nil
 }
 
-// listening returns the addresses on which the process can be reached from this
-// machine: those of its listening TCP sockets that are on a loopback interface or
-// on all.
+// listening returns the addresses at which this machine can reach the process:
+// those of its listening TCP sockets on a loopback interface or on all
+// interfaces.
 func listening(pid int) ([]string, error) {
 	sockets, err := socketsOf(pid)
 	if err != nil {
@@ -64,7 +64,7 @@ func listening(pid int) ([]string, error) {
 	for _, table := range []string{"tcp", "tcp6"} {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, table))
 		if err != nil {
-			continue // no such protocol
+			continue // the protocol is not available
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
@@ -83,7 +83,7 @@ func listening(pid int) ([]string, error) {
 	return found, nil
 }
 
-// socketsOf returns the inodes of the sockets that the process has open.
+// socketsOf returns the inodes of the process's open sockets.
 func socketsOf(pid int) (map[string]bool, error) {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
@@ -94,7 +94,7 @@ func socketsOf(pid int) (map[string]bool, error) {
 	for _, e := range entries {
 		target, err := os.Readlink(filepath.Join(dir, e.Name()))
 		if err != nil {
-			continue // it is closed by now
+			continue // closed meanwhile
 		}
 		if inode, ok := strings.CutPrefix(target, "socket:["); ok {
 			sockets[strings.TrimSuffix(inode, "]")] = true
@@ -103,8 +103,8 @@ func socketsOf(pid int) (map[string]bool, error) {
 	return sockets, nil
 }
 
-// reachable turns an address of /proc/net, in words of the machine's byte order,
-// into one to connect to; ok is false for those that are not local.
+// reachable turns an address from /proc/net, in words of the machine's byte
+// order, into one to connect to; ok is false for non-local addresses.
 func reachable(s string) (address string, ok bool) {
 	host, port, _ := strings.Cut(s, ":")
 	words, err := hex.DecodeString(host)
@@ -130,7 +130,7 @@ func reachable(s string) (address string, ok bool) {
 	return net.JoinHostPort(ip.String(), strconv.Itoa(int(n))), true
 }
 
-// localTransport reaches this machine and no proxy.
+// localTransport reaches this machine only and uses no proxy.
 func localTransport() *http.Transport {
 	t := newClient().Transport.(*http.Transport)
 	t.Proxy = nil

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// This process, which listens, shows the figures of its port and of the kernel.
+// This process listens, so its feed shows the figures of its port and of the
+// kernel.
 func TestProcessThatListens(t *testing.T) {
 	serve(t, prefix("/debug/vars", expvar.Handler()))
 	f := openTest(t, strconv.Itoa(os.Getpid()), Config{})
@@ -38,7 +39,7 @@ func TestProcessThatDoesNot(t *testing.T) {
 	}
 	defer shell.Wait()
 	defer shell.Process.Kill()
-	if _, err := Open(strconv.Itoa(shell.Process.Pid), Config{Interval: short}); err == nil || !strings.Contains(err.Error(), "no Go program") {
+	if _, err := Open(strconv.Itoa(shell.Process.Pid), Config{Interval: short}); err == nil || !strings.Contains(err.Error(), "not a Go program") {
 		t.Errorf("sleep: %v", err)
 	}
 }

@@ -11,14 +11,15 @@ import (
 )
 
 // A History keeps the samples that a terminal shows, and turns counters into
-// rates. The zero value is ready to use, by one goroutine.
+// rates. The zero value is ready to use. It must not be copied and is for one
+// goroutine.
 type History struct {
 	last, before Sample // of the same epoch; before is zero if there is none
 	columns      map[string]int
-	lines        [][]float64 // what the rows show, oldest first; one list for each of rows
+	lines        [][]float64 // the values in each of rows, oldest first
 }
 
-// width is how many samples a spark-line shows.
+// sparkWidth is how many samples a spark-line shows.
 const sparkWidth = 40
 
 // Add takes the next sample.
@@ -42,15 +43,14 @@ func (h *History) Add(s Sample) {
 	}
 }
 
-// Ready reports whether there are two samples of one process, so that there are
-// rates.
+// Ready reports whether there are two samples of one process, as rates require.
 func (h *History) Ready() bool { return h.before.Values != nil }
 
 // Last returns the newest sample.
 func (h *History) Last() Sample { return h.last }
 
-// Value returns a figure of the newest sample, a counter as its rate per second;
-// NaN where there is none.
+// Value returns a figure of the newest sample, or the rate per second of a
+// counter; NaN if there is none.
 func (h *History) Value(key string) float64 {
 	i, ok := h.columns[key]
 	if !ok {
@@ -67,13 +67,13 @@ func (h *History) Value(key string) float64 {
 	return (v - h.before.Values[i]) / elapsed
 }
 
-// A row is a line of the terminal: what its spark-line shows, and in words.
+// A row is a line of the terminal: a spark-line and a text.
 type row struct {
 	name  string
-	unit  string // of the value, as a metric
+	unit  string // of the value, named as in a metric
 	value func(*History) float64
-	// ceiling is what the full height of the spark-line stands for, besides the
-	// largest value shown; nil for that alone.
+	// ceiling raises the value at the full height of the spark-line, which is at
+	// least the largest value shown; nil does not.
 	ceiling func(*History) float64
 	text    func(*History) string // "" if there is nothing to say
 }
@@ -98,7 +98,7 @@ var rows = []row{
 			"/gc/cpu/dedicated:cpu-seconds", "idle", "/gc/cpu/idle:cpu-seconds")
 	}},
 	{"GC CPU in all", ":ratio", func(h *History) float64 { return h.Value("/gc/cpu/share:percent") / 100 }, nil,
-		func(h *History) string { return "of the CPU time available since the start" }},
+		func(h *History) string { return "of the available CPU time since the start" }},
 	{"CPU", ":ratio", figure("/process/cpu:cpu-seconds"), nil,
 		func(h *History) string { return words("of a CPU", h, ":count", "threads", "/process/threads:threads") }},
 	{"allocation", ":bytes/s", figure("/alloc/size:bytes"), nil, func(*History) string { return "" }},
@@ -113,7 +113,7 @@ var rows = []row{
 
 func heapTop(h *History) float64 { return h.Value("/heap/goal:bytes") }
 
-// gcCPU is the CPU time of the collector, in CPUs.
+// gcCPU is the collector's CPU time, in CPUs.
 func gcCPU(h *History) float64 {
 	sum, any := 0.0, false
 	for _, kind := range []string{"assist", "dedicated", "idle", "pause"} {
@@ -127,7 +127,7 @@ func gcCPU(h *History) float64 {
 	return sum
 }
 
-// words writes figures behind their names, those that there are.
+// words writes the figures that exist, each after its name.
 func words(before string, h *History, unit string, pairs ...string) string {
 	parts := []string{}
 	if before != "" {
@@ -141,7 +141,7 @@ func words(before string, h *History, unit string, pairs ...string) string {
 	return strings.Join(parts, "  ")
 }
 
-// show writes a value of a row.
+// show formats a value of a row.
 func show(unit string, v float64) string {
 	if unit, ok := strings.CutSuffix(unit, "/s"); ok {
 		return text.Format(unit, v) + "/s"
@@ -149,8 +149,8 @@ func show(unit string, v float64) string {
 	return text.Format(unit, v)
 }
 
-// Screen returns what a terminal of so many columns shows: a heading, then a line
-// for each row that has a figure.
+// Screen returns the text for a terminal with the given number of columns: a
+// heading, then a line for each row that has a figure.
 func (h *History) Screen(source string, columns int) []string {
 	lines := []string{clip(h.heading(source), columns)}
 	for i, r := range rows {
@@ -220,7 +220,7 @@ func anyNumber(values []float64) bool {
 	return false
 }
 
-// clip cuts a line to so many columns.
+// clip cuts a line to the given number of columns.
 func clip(s string, columns int) string {
 	r := []rune(s)
 	if len(r) <= columns {
@@ -231,8 +231,8 @@ func clip(s string, columns int) string {
 
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// Spark draws the last values in so many columns, from 0 to the largest of them
-// and of ceiling; a value that there is not is a space.
+// Spark draws the last values, as many as fit the columns, on a scale from 0 to
+// the larger of their maximum and ceiling. A missing value is a space.
 func Spark(values []float64, ceiling float64, columns int) string {
 	if len(values) > columns {
 		values = values[len(values)-columns:]
@@ -262,14 +262,14 @@ func Spark(values []float64, ceiling float64, columns int) string {
 	return string(line)
 }
 
-// A Document is a sample as JSON: what is not a number is left out.
+// A Document is a sample as JSON, without values that are not numbers.
 type Document struct {
 	Time    time.Time          `json:"time"`
 	Process monitor.Process    `json:"process"`
 	Source  string             `json:"source"`
-	Epoch   int                `json:"epoch"` // counts the processes that were watched
+	Epoch   int                `json:"epoch"` // counts the watched processes
 	Figures map[string]float64 `json:"figures"`
-	// Rates are the counters, per second since the sample before.
+	// Rates are the counters' rates per second since the last sample.
 	Rates map[string]float64 `json:"rates"`
 }
 

@@ -40,7 +40,7 @@ func TestView(t *testing.T) {
 	}
 	h.Add(Sample{At: at, Figures: figures, Values: []float64{1, 1, 1, 1}, Epoch: 2})
 	if h.Ready() || !math.IsNaN(h.Value("/alloc/size:bytes")) {
-		t.Error("a rate between two processes")
+		t.Error("a rate across two processes")
 	}
 }
 

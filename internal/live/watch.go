@@ -1,14 +1,14 @@
-// Package live takes the figures of another process, whatever it has to offer:
-// the page of package monitor, expvar, net/http/pprof, its gctrace lines, or no
-// more than what the kernel knows of it.
+// Package live reads the figures of another process from whatever it offers: the
+// page of package monitor, expvar, net/http/pprof, its gctrace lines, or only
+// what the kernel knows.
 //
-// [Open] decides by the form of the target what it is and returns a [Feed], whose
-// samples name their figures as package monitor does. A feed comes back by itself
-// after a failure: Next may be called again after any error but io.EOF. Figures
-// that a process does not offer are not in its samples.
+// [Open] recognizes a target by its form and returns a [Feed], whose samples name
+// their figures like package monitor. A feed recovers from failures: Next may be
+// called again after any error but io.EOF. Samples lack the figures that a
+// process does not offer.
 //
-// A feed reads; it changes nothing in the process. Reading expvar or pprof stops
-// its world for a moment, as runtime.ReadMemStats does.
+// A feed only reads; it changes nothing in the process. Reading expvar or pprof
+// stops its world for a moment, as runtime.ReadMemStats does.
 //
 // A Feed belongs to one goroutine.
 //
@@ -35,28 +35,28 @@ import (
 type Sample struct {
 	At      time.Time
 	Process monitor.Process
-	// Figures say what Values are. They stay the same within an epoch.
+	// Figures describe Values. They stay the same within an epoch.
 	Figures []monitor.Figure
-	Values  []float64 // NaN where there is none
-	// Epoch counts the processes, or the ways to watch them, that the feed has
-	// seen: counters of different epochs have nothing in common.
+	Values  []float64 // NaN if missing
+	// Epoch counts the processes, or ways to watch them, that the feed has seen.
+	// Counters of different epochs are unrelated.
 	Epoch int
-	// Past is set for a sample that was taken before the feed looked, and is
-	// not the newest.
+	// Past is set if the sample was taken before the feed looked and is not the
+	// newest.
 	Past bool
 }
 
-// A Feed gives the samples of a process.
+// A Feed returns the samples of a process.
 type Feed interface {
-	// Next waits for the next sample. io.EOF means that there will be none: the
+	// Next waits for the next sample. io.EOF means that no more will come: the
 	// stream or the process has ended. After another error Next may be called
 	// again.
 	Next(ctx context.Context) (Sample, error)
-	// Source says in a few words where the figures come from. It is known after
-	// the first sample.
+	// Source says briefly where the figures come from. It is known after the first
+	// sample.
 	Source() string
-	// Notes are what a person should know about the samples, such as what is
-	// missing and the remedy.
+	// Notes tell the user about the samples, such as what is missing and how to
+	// get it.
 	Notes() []string
 	Close() error
 }
@@ -64,17 +64,18 @@ type Feed interface {
 // Config configures a feed.
 type Config struct {
 	Interval time.Duration // between samples
-	// Once is set where the present state is wanted and nothing that is still to
-	// come: a file is read to its end and not followed.
+	// Once requests the present state only: a file is read to its end and not
+	// followed.
 	Once bool
-	// Stdin is what the target "-" stands for.
+	// Stdin is the input for the target "-".
 	Stdin io.Reader
-	// Own gets the lines of a stream that are not the runtime's; nil drops them.
+	// Own gets the lines of a stream that do not come from the runtime; nil drops
+	// them.
 	Own io.Writer
 }
 
 // Open returns the feed of a target: "-" for standard input, a number for a
-// process, a file that exists, or else a URL or host:port.
+// process, an existing file, or else a URL or host:port.
 func Open(target string, c Config) (Feed, error) {
 	if target == "-" {
 		return newTraceFeed("standard input", c.Stdin, c), nil
@@ -99,8 +100,8 @@ func Open(target string, c Config) (Feed, error) {
 		"number of a process, a file with gctrace lines, or - for standard input", target)
 }
 
-// parseURL returns where to look for figures at a URL or host:port: below the
-// path that is given, then at the usual places.
+// parseURL returns the places to look for figures at a URL or host:port: under
+// the given path, then at the usual places.
 func parseURL(target string) ([]probe, bool) {
 	if !strings.Contains(target, "://") {
 		host, port, err := net.SplitHostPort(strings.SplitN(target, "/", 2)[0])
@@ -134,7 +135,7 @@ func parseURL(target string) ([]probe, bool) {
 	return append(probes, usual(u.Scheme+"://"+u.Host)...), true
 }
 
-// usual are the places where a server has its figures, best first.
+// usual returns the places where servers usually have figures, best first.
 func usual(base string) []probe {
 	return []probe{{pagePlace, base + "/debug/isobar/"}, {varsPlace, base + "/debug/vars"},
 		{pprofPlace, base + "/debug/pprof/"}}
@@ -152,7 +153,7 @@ func newClient() *http.Client {
 	}
 }
 
-// await waits until d has passed; false when ctx has ended.
+// await waits for d; it returns false if ctx ended.
 func await(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -69,14 +69,14 @@ func newMonitor(t *testing.T) *monitor.Monitor {
 	return m
 }
 
-// serve ends the server after the feeds that are opened later.
+// serve starts a server that outlives the feeds opened later.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv
 }
 
-// The three kinds of server tell the same of the same process.
+// The three kinds of server agree about the same process.
 func TestServers(t *testing.T) {
 	m := newMonitor(t)
 	index := http.NewServeMux()
@@ -154,7 +154,7 @@ func TestComesBack(t *testing.T) {
 			first := next(t, f)
 			srv.CloseClientConnections()
 			srv.Close()
-			for { // what was on its way still comes
+			for { // samples under way still arrive
 				if _, err := f.Next(t.Context()); err != nil {
 					break
 				}
@@ -176,9 +176,9 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// Counters that fall are those of another process.
+// Counters that fall belong to another process.
 func TestRestartBehindTheSameAddress(t *testing.T) {
-	var total atomic.Int64 // what the server says
+	var total atomic.Int64 // the server's answer
 	total.Store(1000)
 	srv := serve(t, prefix("/debug/vars", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"cmdline":["/bin/x"],"memstats":{"Sys":1,"TotalAlloc":%d}}`, total.Load())
@@ -188,7 +188,7 @@ func TestRestartBehindTheSameAddress(t *testing.T) {
 	total.Store(10)
 	c := next(t, f)
 	if a.Epoch != b.Epoch || c.Epoch == b.Epoch {
-		t.Errorf("epochs %d, %d, %d: want the third to be another", a.Epoch, b.Epoch, c.Epoch)
+		t.Errorf("epochs %d, %d, %d: want a different third", a.Epoch, b.Epoch, c.Epoch)
 	}
 }
 

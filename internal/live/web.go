@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// A probe is a place where a process may have its figures.
+// A probe is a place where a process may offer figures.
 type probe struct {
 	place place
 	url   string
@@ -32,14 +32,14 @@ const (
 	pprofPlace              // net/http/pprof
 )
 
-// maxBody bounds an answer: a heap profile of a large program has some MiB.
+// maxBody bounds an answer: the heap profile of a large program takes some MiB.
 const maxBody = 64 << 20
 
-// errNotHere says that a place has no figures, where another may have.
+// errNotHere reports that a place has no figures; another may have some.
 var errNotHere = errors.New("no figures here")
 
-// A webFeed asks a server. It connects again after an error, to whatever is
-// there then.
+// A webFeed reads from a server. After an error it connects again, to whatever
+// is there then.
 type webFeed struct {
 	client *http.Client
 	target string
@@ -49,9 +49,9 @@ type webFeed struct {
 	sampler
 }
 
-// A sampler asks at one place, until its first error.
+// A sampler reads from one place until its first error.
 type sampler interface {
-	// next waits for the next sample; epochs are counted by the feed.
+	// next waits for the next sample; the feed counts epochs.
 	next(ctx context.Context) (Sample, error)
 	describe() string
 	notes() []string
@@ -80,9 +80,9 @@ func (f *webFeed) Next(ctx context.Context) (Sample, error) {
 }
 
 // errRestarted comes with the first sample of a new process.
-var errRestarted = errors.New("the process is another one")
+var errRestarted = errors.New("a different process answers")
 
-// connect finds the best of the places that has figures.
+// connect finds the best place that has figures.
 func (f *webFeed) connect(ctx context.Context) error {
 	var tried []string
 	for _, p := range f.probes {
@@ -116,8 +116,8 @@ func remedy(err error) string {
 	return ""
 }
 
-// noHTTP reports whether err is what a server of another protocol leads to: an
-// answer that is none, one before the request, or the end of the connection.
+// noHTTP reports whether err comes from a server of another protocol: from a
+// malformed answer, one before the request, or the end of the connection.
 func noHTTP(err error) bool {
 	// package net/http has no values for them
 	for _, part := range []string{"malformed HTTP", "readLoopPeekFail", "server closed idle connection"} {
@@ -196,21 +196,21 @@ func open(ctx context.Context, client *http.Client, url string) (*http.Response,
 	return resp, nil
 }
 
-// A page is the page of package monitor: its history, then its stream.
+// A page is the page of package monitor: first its history, then its stream.
 type page struct {
 	url     string
 	process monitor.Process
 	figures []monitor.Figure
-	pending []Sample // of the history and of the event that came last
-	id      string   // what the ids of the process's events begin with
+	pending []Sample // from the history and the latest event
+	id      string   // the common prefix of the process's event ids
 	body    io.Closer
 	in      *bufio.Reader
-	stall   time.Duration // a stream that is silent for so long is dead
+	stall   time.Duration // a stream silent for this long is dead
 	cancel  context.CancelFunc
 }
 
-// longEvent bounds an event of the stream: it has the samples that the page
-// missed, each some hundred bytes.
+// longEvent bounds an event of the stream, which holds the samples that the
+// page missed, some hundred bytes each.
 const longEvent = 8 << 20
 
 func openPage(ctx context.Context, client *http.Client, url string) (sampler, error) {
@@ -226,7 +226,7 @@ func openPage(ctx context.Context, client *http.Client, url string) (sampler, er
 		Next     string
 	}
 	if err := json.Unmarshal(body, &history); err != nil || len(history.Figures) == 0 || history.Next == "" {
-		return nil, fmt.Errorf("%w: %s: not the page of package monitor", errNotHere, url)
+		return nil, fmt.Errorf("%w: %s: not a page of package monitor", errNotHere, url)
 	}
 	p := &page{url: url, process: history.Process, figures: history.Figures}
 	p.id, _, _ = strings.Cut(history.Next, "-")
@@ -236,7 +236,7 @@ func openPage(ctx context.Context, client *http.Client, url string) (sampler, er
 	for i := range len(p.pending) - 1 {
 		p.pending[i].Past = true
 	}
-	// The request outlives the call: its own context ends it.
+	// The request outlives this call, so it ends by its own context.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	resp, err := open(life, client, url+"stream?from="+history.Next)
 	if err != nil {
@@ -248,7 +248,7 @@ func openPage(ctx context.Context, client *http.Client, url string) (sampler, er
 	return p, nil
 }
 
-// take adds rows to what is pending.
+// take adds rows to the pending samples.
 func (p *page) take(rows [][]*float64) error {
 	for _, row := range rows {
 		if len(row) != len(p.figures)+1 || row[0] == nil {
@@ -298,7 +298,7 @@ func (p *page) event() error {
 			return nil
 		case len(line) == 0:
 			if start, _, _ := bytes.Cut(id, []byte("-")); string(start) != p.id {
-				return fmt.Errorf("watch: %s: another process answers", p.url)
+				return fmt.Errorf("watch: %s: a different process answers", p.url)
 			}
 			var rows [][]*float64
 			if err := json.Unmarshal(data, &rows); err != nil {
