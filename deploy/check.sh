@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the units with systemd's own verifier, the manifest against the schemas
-# of Kubernetes' API, and the Containerfile with hadolint. Installs what is
-# missing: systemd where apt-get can, the others in a virtual environment of
-# Python (requirements.txt).
+# of the Kubernetes API, and the Containerfile with hadolint. Installs missing
+# tools: systemd with apt-get if possible, the others in a Python virtual
+# environment (requirements.txt).
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -24,7 +24,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/faulty"
 
-unit() { # the verifier wants the program to be there
+unit() { # the verifier requires the program to exist
 	sed 's#/usr/local/bin/isobar#/bin/true#' "$1" >"$work/$(basename "$1")"
 	local output
 	output=$(systemd-analyze verify --man=no "$work/$(basename "$1")" 2>&1) || { echo "$output"; return 1; }
@@ -37,7 +37,7 @@ passes() { # CHECK FILE
 	output=$("$1" "$2" 2>&1) || { echo "$2: $output"; exit 1; }
 	echo "ok    $2"
 }
-# A check that finds nothing wrong with a faulty file checks nothing.
+# A check that passes a faulty file checks nothing.
 fails() { # CHECK WHAT, with the file on standard input
 	cat >"$work/faulty/file.service"
 	if "$1" "$work/faulty/file.service" >/dev/null 2>&1; then
@@ -57,4 +57,4 @@ sed 's/secretName: isobar-fleet-tls/name: isobar-fleet-tls/' kubernetes.yaml | f
 sed 's/^        - name: tmp$/        - name: temp/' kubernetes.yaml | fails manifest "a mount without a volume"
 sed '0,/cpu: "4"/s//cpu: "3"/' kubernetes.yaml | fails manifest "requests below limits"
 sed '0,/app: isobar-worker/s//app: worker/' kubernetes.yaml | fails manifest "a selector that selects nothing"
-printf 'FROM debian\nRUN cd /tmp && apt-get install curl\n' | fails containerfile "an image of no version"
+printf 'FROM debian\nRUN cd /tmp && apt-get install curl\n' | fails containerfile "an image without a version"
