@@ -10,11 +10,11 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// An Advice is a page about a module, drawn by who knows of advice.
+// An Advice is a page about a module, drawn by the owner of the advice.
 type Advice struct {
 	Title   string
 	Created time.Time
-	Parts   template.HTML // facts, contents and what stands in main
+	Parts   template.HTML // facts, contents and main part
 }
 
 func init() {
@@ -23,7 +23,7 @@ func init() {
 
 func (s *Server) advicePage(*http.Request) (*frame, error) {
 	f := &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
-		"Advice on the lines that allocate is about a module. Nothing of it has been saved in this store yet: run this in " +
+		"Advice is about the lines of a module that allocate. This store has none yet: run this in " +
 			"the module. The second command tries each fix in a copy and measures it.",
 		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
 	if s.config.Advice == nil {

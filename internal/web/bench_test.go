@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/page"
 )
 
-// largeRun stores one run of those that TestLargeStore has many of: 100 records
-// with 12 figures of their own.
+// largeRun stores one of the many runs of TestLargeStore: 100 records, each
+// with 12 figures.
 func largeRun(t testing.TB, s *store.Store) int64 {
 	t.Helper()
 	plan := testPlan(34)[:100]
@@ -33,9 +33,8 @@ func largeRun(t testing.TB, s *store.Store) int64 {
 	return id
 }
 
-// BenchmarkRunPage measures what the page of a run is made of: reading and decoding
-// its rows, statistics, drawings, and all of it as a reader sees it the first
-// time.
+// BenchmarkRunPage measures the parts of a run's page: reading and decoding its
+// rows, statistics, drawings, and the whole page on a reader's first visit.
 func BenchmarkRunPage(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "s.db")
 	s := testStore(b, path)

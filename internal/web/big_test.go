@@ -15,15 +15,15 @@ import (
 )
 
 // TestLargeStore compares the pages of a store of 10,000 runs and 1,000,000
-// records with the sqlite3 shell reading the same rows, in turn. The store is
-// made at ISOBAR_LARGE_STORE, or used if it is there.
+// records with the sqlite3 shell reading the same rows, alternately. It creates
+// the store at ISOBAR_LARGE_STORE, or uses an existing one.
 func TestLargeStore(t *testing.T) {
 	if os.Getenv("ISOBAR_SOAK") == "" {
-		t.Skip("makes a store of some gigabytes: set ISOBAR_SOAK")
+		t.Skip("makes a store of several gigabytes: set ISOBAR_SOAK")
 	}
 	shell, err := exec.LookPath("sqlite3")
 	if err != nil {
-		t.Skip("compares with the sqlite3 shell, which is not here")
+		t.Skip("needs the sqlite3 shell, which is not installed")
 	}
 	path := os.Getenv("ISOBAR_LARGE_STORE")
 	if path == "" {
@@ -74,7 +74,7 @@ func TestLargeStore(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		ours, shells []time.Duration
-		most         float64 // times the shell
+		most         float64 // multiple of the shell's time
 	}{{"open and list", open, openShell, 5}, {"a page of the list", list, listShell, 5}, {"the rows of a run, decoded", rows, rowsShell, 5}, {"the page of a run", page, rowsShell, 8}} { // 4 on an idle machine
 		ours, shells := median(c.ours), median(c.shells)
 		ratio := float64(ours) / float64(shells)
@@ -90,7 +90,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// makeLargeStore makes one run of 100 records and has the shell copy it.
+// makeLargeStore makes one run of 100 records and copies it with the shell.
 func makeLargeStore(t *testing.T, shell, path string, runs int) {
 	s, err := store.Open(path)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 // A ledgerBody is the body of the page of claims.
 type ledgerBody struct {
 	Ledger *page.Ledger
-	Empty  *empty // where none has been measured
+	Empty  *empty // if none has been measured
 }
 
-// A ledgerState is the ledger as it was when the store had that newest run.
+// A ledgerState is the ledger as of the newest run in the store.
 type ledgerState struct {
 	from    *store.Store
 	newest  int64
@@ -58,8 +58,8 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 	}
 	body := &ledgerBody{Ledger: known.page}
 	if known.empty {
-		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine: " +
-			"nothing of it has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
+		body.Empty = &empty{"What the source documents say about the collector and its remedies, tested on this machine. " +
+			"Nothing has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
 			[]string{"isobar claims run --quick"}}
 	}
 	return &frame{Section: "claims", Title: "Claims", main: templates["claims"], Body: body}, nil

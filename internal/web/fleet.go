@@ -15,12 +15,12 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Fleet is what a fleet is doing at one moment.
+// A Fleet is a snapshot of what a fleet is doing.
 type Fleet struct {
 	Server, Cluster string
 	Workers         []FleetWorker
 	Sweeps          []FleetSweep
-	Dead            uint64 // messages that were given up
+	Dead            uint64 // messages given up
 }
 
 // A FleetWorker is a worker that answered.
@@ -29,29 +29,29 @@ type FleetWorker struct {
 	Machine cell.Machine
 	Labels  string
 	Allow   []string
-	// State is "idle", "running" or "draining"; where it runs something, Doing is
-	// the sweep and block, Cell the cell, and Done of Cells are finished.
+	// State is "idle", "running" or "draining". For a running worker, Doing is the
+	// sweep and block, Cell the cell, and Done of Cells are finished.
 	State, Doing, Cell string
 	Done, Cells        int
 	// Totals since it joined.
 	CellsDone, CellsFailed, Retries, LostHeartbeats int64
-	Floor                                           float64 // its noise floor; 0 where unknown
+	Floor                                           float64 // its noise floor; 0 if unknown
 }
 
-// A FleetSweep is what the streams hold of a sweep, in blocks.
+// A FleetSweep is a sweep's part of the streams, in blocks.
 type FleetSweep struct {
 	ID, Needs, Unmet         string
 	Queued, Running, Retried int
 	Unstored                 int
 }
 
-// fleetAge is how long an answer of a fleet serves others who ask.
+// fleetAge is how long a fleet's answer is reused for other readers.
 const fleetAge = 1500 * time.Millisecond
 
-// fleetWait bounds how long a fleet is waited for.
+// fleetWait bounds the wait for a fleet.
 const fleetWait = 10 * time.Second
 
-// A fleetSource asks a fleet, on behalf of all who look at once.
+// A fleetSource asks a fleet on behalf of all current readers.
 type fleetSource struct {
 	ask func(context.Context) (*Fleet, error)
 
@@ -60,8 +60,8 @@ type fleetSource struct {
 	last *fleetBody
 }
 
-// get returns the page's body as it is now. It does not fail: what is wrong
-// stands in it, above what was known last.
+// get returns the page's current body. It does not fail: the body shows an
+// error above the last known state.
 func (f *fleetSource) get() *fleetBody {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *fleetSource) get() *fleetBody {
 	}
 	body.Trouble = ""
 	if err != nil {
-		body.Trouble = text.Clean(err.Error()) + "; asking again"
+		body.Trouble = text.Clean(err.Error()) + "; retrying"
 	} else {
 		body.fill(now)
 	}
@@ -133,8 +133,8 @@ func (b *fleetBody) fill(f *Fleet) {
 			number(s.Unstored), words(s.Needs), words(cmp.Or(s.Unmet, "–"))})
 	}
 	b.Counts = []fleetCount{
-		{"Workers", fmt.Sprint(len(f.Workers))}, {"Cells that run", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)},
-		{"Blocks that run", fmt.Sprint(running)},
+		{"Workers", fmt.Sprint(len(f.Workers))}, {"Running cells", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)},
+		{"Running blocks", fmt.Sprint(running)},
 		{"Of those, retried", fmt.Sprint(retried)}, {"Results not stored", fmt.Sprint(unstored)},
 		{"Retries of workers", fmt.Sprint(retries)},
 		{"Lost heartbeats", fmt.Sprint(lost)}, {"Messages given up", fmt.Sprint(f.Dead)},
@@ -149,7 +149,7 @@ func (s *Server) fleetPage(*http.Request) (*frame, error) {
 	f := &frame{Section: "fleet", Title: "Fleet", main: templates["fleet"]}
 	if s.fleet == nil {
 		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their " +
-			"noise floor, the queue and what runs, when isobar ui is told where the fleet is.",
+			"noise floor, the queue and the running cells, once isobar ui knows where the fleet is.",
 			[]string{"isobar fleet serve --listen 127.0.0.1:4222", "isobar worker nats://127.0.0.1:4222 --token-file FILE",
 				"isobar ui --fleet nats://127.0.0.1:4222 --fleet-token-file FILE"}}}
 		return f, nil
@@ -158,8 +158,8 @@ func (s *Server) fleetPage(*http.Request) (*frame, error) {
 	return f, nil
 }
 
-// serveFleetEvents sends the parts of the page of the fleet that have changed, by
-// the names of their elements, until the client leaves.
+// serveFleetEvents sends the parts of the fleet page that have changed, keyed
+// by element ID, until the client leaves.
 func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 	if s.fleet == nil {
 		http.Error(w, "isobar ui: no fleet was named; give --fleet URL", http.StatusNotFound)
@@ -189,7 +189,7 @@ func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 				text = "data: " + string(data) + "\n\n"
 			}
 		}
-		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
 		if err == nil {
 			_, err = fmt.Fprint(w, text)
 		}
@@ -204,8 +204,7 @@ func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parts draws what changes of the page, by the names of the elements that hold
-// it.
+// parts renders the changing parts of the page, keyed by element ID.
 func (b *fleetBody) parts() (map[string]string, error) {
 	out := map[string]string{}
 	for _, name := range []string{"trouble", "server", "counts", "workers", "sweeps"} {

@@ -41,7 +41,7 @@ func TestFleetPage(t *testing.T) {
 	server := newServer(t, Config{Store: store, Fleet: func(context.Context) (*Fleet, error) { return testFleet(), nil }})
 	status, body, _ := get(t, server, "/fleet")
 	for _, want := range []string{
-		"srv of cluster c1", "<dt>Workers</dt><dd>2</dd>", "<dt>Cells that run</dt><dd>1</dd>", "<dt>Blocks queued</dt><dd>17</dd>", "<dt>Of those, retried</dt><dd>2</dd>",
+		"srv of cluster c1", "<dt>Workers</dt><dd>2</dd>", "<dt>Running cells</dt><dd>1</dd>", "<dt>Blocks queued</dt><dd>17</dd>", "<dt>Of those, retried</dt><dd>2</dd>",
 		"<dt>Lost heartbeats</dt><dd>9</dd>", "<dt>Retries of workers</dt><dd>6</dd>", "<dt>Messages given up</dt><dd>3</dd>", "<dt>Results not stored</dt><dd>9</dd>",
 		"w&lt;script&gt;", "running: run1 block 4, cell 3 of 7 alloc/gc=default", "a CPU linux/arm64", "<td>1.03x</td>", "<td>41</td>", "lab cores&gt;=8", "no worker has 8 cores", `aria-current="page">Fleet`,
 	} {
@@ -54,7 +54,7 @@ func TestFleetPage(t *testing.T) {
 	}
 }
 
-// A fleet that fails keeps what was known last, with the reason above it.
+// A fleet that fails keeps its last known state, with the reason above it.
 func TestFleetTrouble(t *testing.T) {
 	var fails atomic.Bool
 	var asked atomic.Int32
@@ -74,12 +74,12 @@ func TestFleetTrouble(t *testing.T) {
 	fails.Store(true)
 	server.fleet.at = time.Time{}
 	status, body, _ := get(t, server, "/fleet")
-	if status != 200 || !strings.Contains(body, "it is gone &lt;b&gt;; asking again") || !strings.Contains(body, "run1 block 4") {
+	if status != 200 || !strings.Contains(body, "it is gone &lt;b&gt;; retrying") || !strings.Contains(body, "run1 block 4") {
 		t.Errorf("%d: %.2000s", status, body)
 	}
 }
 
-// Events hold the parts that changed, and those alone.
+// Events hold only the parts that changed.
 func TestFleetEvents(t *testing.T) {
 	var dead atomic.Uint64
 	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*Fleet, error) {
@@ -158,7 +158,7 @@ func TestWatchedPages(t *testing.T) {
 	if _, body, _ := get(t, server, "/live"); !strings.Contains(body, "nothing listens there") || strings.Contains(body, "isobar ui --watch") {
 		t.Errorf("live: %s", body)
 	}
-	// What guards the store guards the pages of processes.
+	// The store's guard also protects the pages of processes.
 	guarded := newServer(t, Config{Store: "none.db", Token: "secret", Watched: server.config.Watched})
 	if status, _, _ := get(t, guarded, "/live/1/history", "Host", "192.0.2.1:8080"); status != 401 {
 		t.Errorf("without the token: %d", status)

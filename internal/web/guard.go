@@ -16,7 +16,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // NewToken returns a token that cannot be guessed.
 func NewToken() string { return rand.Text() }
 
-// guard refuses what must not be served and hands the rest on.
+// guard refuses forbidden requests and passes the rest on.
 func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -28,23 +28,23 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request, next http.Handler
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "isobar ui: only GET and HEAD: nothing here changes anything", http.StatusMethodNotAllowed)
+		http.Error(w, "isobar ui: only GET and HEAD are allowed; this server is read-only", http.StatusMethodNotAllowed)
 	case s.config.Token == "" && !loopbackName(r.Host):
-		http.Error(w, fmt.Sprintf("isobar ui: this server is for this machine, not for the host %q; use localhost or the "+
+		http.Error(w, fmt.Sprintf("isobar ui: this server serves this machine, not the host %q; use localhost or the "+
 			"printed address", r.Host), http.StatusForbidden)
 	case foreign(r):
-		http.Error(w, "isobar ui: a page of another site asked for this; open the address yourself", http.StatusForbidden)
+		http.Error(w, "isobar ui: the request comes from another site; open the address yourself", http.StatusForbidden)
 	case s.config.Token != "" && r.URL.Query().Has("token"):
 		s.admit(w, r)
 	case s.config.Token != "" && !s.admitted(r):
-		http.Error(w, "isobar ui: a token is needed; open the address that 'isobar ui' printed", http.StatusUnauthorized)
+		http.Error(w, "isobar ui: token required; open the address that 'isobar ui' printed", http.StatusUnauthorized)
 	default:
 		next.ServeHTTP(w, r)
 	}
 }
 
 // loopbackName reports whether a Host can only mean this machine. The port may
-// differ: it does behind ssh -L.
+// differ, as it does behind ssh -L.
 func loopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -58,7 +58,8 @@ func loopbackName(host string) bool {
 }
 
 // foreign reports whether a page of another origin makes the request. Following
-// a link from one is allowed: the answer is for the reader, not for that page.
+// a link from one is allowed, because the reader gets the answer, not that
+// page.
 func foreign(r *http.Request) bool {
 	if origin, ok := r.Header["Origin"]; ok {
 		u, err := url.Parse(origin[0])
@@ -73,7 +74,7 @@ func foreign(r *http.Request) bool {
 	return false
 }
 
-// cookie names the cookie with the token. Cookies know no ports, so that two
+// cookie returns the name of the token's cookie. Cookies ignore ports, so two
 // servers on a host need two names.
 func cookie(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
@@ -83,12 +84,12 @@ func cookie(r *http.Request) string {
 	return "isobar-ui-" + port
 }
 
-// admit exchanges the token in the address for a cookie and leads to the same
-// page without it, so that it does not stay in the history.
+// admit exchanges the token in the address for a cookie and redirects to the
+// same page without it, so that the token does not stay in the history.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !s.isToken(query.Get("token")) {
-		http.Error(w, "isobar ui: the token is not right: it is another one each time; open the address that 'isobar ui' "+
+		http.Error(w, "isobar ui: wrong token: each start makes a new one; open the address that 'isobar ui' "+
 			"printed last", http.StatusUnauthorized)
 		return
 	}

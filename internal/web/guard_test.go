@@ -47,8 +47,7 @@ func TestGuardOnLoopback(t *testing.T) {
 	}
 }
 
-// TestNothingChanges holds that only reading methods are answered, whatever the
-// page.
+// TestNothingChanges checks that every page answers reading methods only.
 func TestNothingChanges(t *testing.T) {
 	for _, config := range []Config{{}, {Token: "secret"}} {
 		config.Store = filepath.Join(t.TempDir(), "none.db")
@@ -108,7 +107,7 @@ func TestToken(t *testing.T) {
 		if status, body, _ := get(t, server, "/", append(host, header...)...); status != 200 {
 			t.Errorf("%v: %d %s", header, status, body)
 		}
-		// A token is no reason to serve other sites.
+		// A token does not let other sites in.
 		if status, _, _ := get(t, server, "/", append(append(host, "Origin", "https://evil.example"), header...)...); status != 403 {
 			t.Errorf("a foreign page with %v: %d", header, status)
 		}

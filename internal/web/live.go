@@ -12,15 +12,15 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// liveRuns is how many of the newest runs the live page looks at.
+// liveRuns is how many of the newest runs the live page checks.
 const liveRuns = 20
 
 // A liveBody is the body of the live page.
 type liveBody struct {
 	Runs    []runLine
-	Lab     *empty // where no run is unfinished
+	Lab     *empty // if no run is unfinished
 	Watched []watchedLine
-	Process *empty // where no process is watched
+	Process *empty // if no process is watched
 }
 
 func init() {
@@ -30,8 +30,8 @@ func init() {
 func (s *Server) livePage(*http.Request) (*frame, error) {
 	body := &liveBody{Watched: s.watchedLines()}
 	if len(body.Watched) == 0 {
-		body.Process = &empty{"A running Go program has a live page of its own: heap, pauses, CPU time of the collector, " +
-			"allocation, goroutines. Have it shown here, by itself, or mount it in the program.",
+		body.Process = &empty{"A running Go program has its own live page: heap, pauses, CPU time of the collector, allocation, " +
+			"goroutines. Show it here, serve it separately, or mount it in the program.",
 			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060",
 				`mux.Handle("/debug/isobar/", monitor.Handler())`}}
 	}
@@ -50,13 +50,13 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 		return nil, err
 	}
 	if len(body.Runs) == 0 {
-		body.Lab = &empty{"No run is under way. One that begins now appears here, cell by cell.", []string{"isobar lab"}}
+		body.Lab = &empty{"No run is in progress. A new one appears here, cell by cell.", []string{"isobar lab"}}
 	}
 	return f, nil
 }
 
-// pollInterval is how often the progress of a run is read for those who follow
-// it, and aliveInterval how often they are told that it has not changed.
+// pollInterval is how often a run's progress is read for its followers, and
+// aliveInterval how often they hear that it has not changed.
 const (
 	pollInterval  = time.Second
 	aliveInterval = 15 * time.Second
@@ -76,7 +76,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	out := http.NewResponseController(w)
 	send := func(text string) bool {
-		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
 		_, err := fmt.Fprint(w, text)
 		return err == nil && out.Flush() == nil
 	}

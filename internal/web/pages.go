@@ -24,11 +24,11 @@ func init() {
 	register(sitePage{"/run/{run}/cell/{cell}", (*Server).cellPage, nav{}})
 }
 
-// pageRuns is how many runs a page of the list has.
+// pageRuns is how many runs a page of the list shows.
 const pageRuns = 50
 
-// An empty is the body of a page that has nothing to show yet: what would be
-// here and the commands that bring it.
+// An empty is the body of a page with nothing to show yet: what it will show,
+// and the commands that get there.
 type empty struct {
 	Text     string
 	Commands []string
@@ -115,7 +115,7 @@ func noRuns() *empty {
 		[]string{"isobar lab", "isobar lab run exec --gc default,400,off -- ./yourprogram"}}
 }
 
-// number reads a number of a run, or of something else that counts from 1.
+// number parses the number of a run, or of anything else that counts from 1.
 func number(what, text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
@@ -125,7 +125,7 @@ func number(what, text string) (int64, error) {
 	return n, nil
 }
 
-// find returns the store and the run that an address names by number, or as
+// find returns the store and the run with the given number, or the newest for
 // "last".
 func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	from, err := s.source.get()
@@ -144,7 +144,7 @@ func (s *Server) find(id string) (*store.Store, store.Run, error) {
 	return from, run, err
 }
 
-// view reads how the reader wants to see a page.
+// view reads how the reader wants the page shown.
 func view(r *http.Request) (page.View, error) {
 	query := r.URL.Query()
 	v := page.View{Exact: query.Get("units") == "base"}
@@ -162,26 +162,26 @@ func view(r *http.Request) (page.View, error) {
 	return v, nil
 }
 
-// units is the link that changes between units that suit the size and all
-// digits in base units.
+// units returns the link that switches between scaled units and all digits in
+// base units.
 func units(r *http.Request, v page.View) link {
 	query := r.URL.Query()
 	name := "All digits, in base units"
 	if query.Set("units", "base"); v.Exact {
-		name = "Units that suit the size"
+		name = "Scaled units"
 		query.Del("units")
 	}
 	to := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
 	return link{name, to.String()}
 }
 
-// A runBody is what the page of a run has beside the report.
+// A runBody is what a run's page has beside the report.
 type runBody struct {
 	runLine
 	Links  []link
 	Resume string
 	Cells  []configLine
-	More   int // cells that are not listed
+	More   int // cells not listed
 }
 
 // A configLine is a configuration with its cells.
@@ -192,11 +192,11 @@ type configLine struct {
 
 type cellLink struct {
 	Index, Repetition int
-	State             string // "" for finished
+	State             string // "" if finished
 	Current           bool
 }
 
-// listedCells is the most cells that a page of a run links to.
+// listedCells is the most cells that a run's page links to.
 const listedCells = 4000
 
 func (s *Server) runPage(r *http.Request) (*frame, error) {
@@ -250,7 +250,7 @@ func cellLinks(run session.Run) (lines []configLine, more int) {
 	return lines, 0
 }
 
-// A cellBody is what the page of a cell has beside the report.
+// A cellBody is what a cell's page has beside the report.
 type cellBody struct {
 	Run            int64
 	Previous, Next *link
@@ -296,7 +296,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	return f, err
 }
 
-// A compareBody is what the page of a comparison has beside the report.
+// A compareBody is what a comparison's page has beside the report.
 type compareBody struct {
 	A, B  string
 	Links []link
@@ -312,8 +312,8 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	body := &compareBody{A: query.Get("a"), B: query.Get("b")}
 	f := &frame{Section: "compare", Title: "Compare two runs", main: templates["compare"], Body: body}
 	if body.A == "" || body.B == "" {
-		body.Empty = &empty{"Choose two runs by their numbers. Configurations that both have are compared, paired by " +
-			"repetition: a difference counts where the interval, a rank test and the noise floor of both runs agree.",
+		body.Empty = &empty{"Choose two runs by their numbers. The comparison covers the configurations that both have, " +
+			"paired by repetition. A difference counts if the interval, a rank test and the noise floor of both runs agree.",
 			[]string{"isobar lab list", "isobar lab compare A B"}}
 		return f, nil
 	}
@@ -334,7 +334,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 	f.Report = page.NewComparison(metas[0], metas[1], stat.CompareRuns(sides[0], sides[1]), onlyA, onlyB, v)
 	f.Title = f.Report.Name
 	swapped := url.Values{"a": {body.B}, "b": {body.A}}
-	body.Links = []link{units(r, v), {"Change sides", "/compare?" + swapped.Encode()},
+	body.Links = []link{units(r, v), {"Swap A and B", "/compare?" + swapped.Encode()},
 		{metas[0].Title + " (A)", fmt.Sprintf("/run/%d", metas[0].RunID)},
 		{metas[1].Title + " (B)", fmt.Sprintf("/run/%d", metas[1].RunID)}}
 	return f, nil

@@ -9,8 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// A source opens the store when it is first asked for, and again when another
-// file has taken its place.
+// A source opens the store on first use, and again when another file has replaced it.
 type source struct {
 	path string
 
@@ -49,7 +48,7 @@ func (o *source) close() error {
 	return err
 }
 
-// A loaded run is kept as long as the store has nothing newer of it.
+// A loaded run is kept until the store has something newer of it.
 type loaded struct {
 	from     *store.Store
 	records  int
@@ -60,8 +59,7 @@ type loaded struct {
 // keepLoaded is how many runs are kept.
 const keepLoaded = 4
 
-// load is [session.Load] for a run that was perhaps looked at a moment ago. The result is
-// shared: nobody may change it.
+// load is [session.Load] with a cache of recent runs. The result is shared: nobody may change it.
 func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis, error) {
 	now, err := from.Run(id)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 
 // A Watched is a running process that has a live page.
 type Watched struct {
-	Name string // what it was named by
-	// Page returns what serves the live page, at any path that ends with a slash,
-	// and what that needs below it; nil while there is no sample. State says what
-	// is wrong; "" for nothing. Calls may be concurrent.
+	Name string // its name on the command line
+	// Page returns the handler of the live page, at any path that ends with a
+	// slash, and of the files it needs below that; nil until there is a sample.
+	// State says what is wrong, "" for nothing. Calls may be concurrent.
 	Page  func() http.Handler
 	State func() string
 }
@@ -40,7 +40,7 @@ func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
 	if page == nil {
 		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},
 			main: templates["error"], status: http.StatusServiceUnavailable,
-			Body: text.Clean("No sample so far. " + watched.State() + " Load this page again when the process runs.")})
+			Body: text.Clean("No sample so far. " + watched.State() + " Reload this page when the process runs.")})
 		return
 	}
 	page.ServeHTTP(w, r)

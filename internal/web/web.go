@@ -1,31 +1,30 @@
 // Package web is the local user interface: pages over the store, for a browser
 // on this machine.
 //
-// A [Server] is an http.Handler. It shows the runs of a store, a run with all
-// its plots, a cell, two runs side by side, claims and advice, and what a fleet
-// and running processes do now. What a page says of a run is
-// drawn by package report, as the self-contained file is: there is one
-// renderer. The store is opened for reading only, and whoever measures may
-// write to it meanwhile: pages of a run that is not complete follow its
-// progress by server-sent events.
+// A [Server] is an http.Handler. It shows the runs of a store, a run with all its
+// plots, a cell, two runs side by side, claims and advice, and the current state
+// of a fleet and of running processes. Package report draws a run's page as well
+// as the self-contained file: there is one renderer. The store is opened
+// read-only, so measurements may write to it meanwhile: pages of an incomplete
+// run follow its progress by server-sent events.
 //
 // # Security
 //
-// Nothing that the server answers changes anything: it takes GET and HEAD. On
-// a loopback address it refuses requests that name another host (a web page
-// can rebind its own name to this address) and those that a page of another
-// origin makes. With a Token it serves only those that bring it: once in the
-// address, then in a cookie that other sites cannot make a browser send. Its
-// pages have a policy that allows no script, style or request of elsewhere.
+// No request changes anything: the server takes GET and HEAD only. On a loopback
+// address it refuses requests that name another host (a web page can rebind its
+// own name to this address) and requests from pages of another origin. With a
+// Token it serves only requests that carry it: once in the address, then in a
+// cookie that other sites cannot make a browser send. Its pages have a policy
+// that allows no external script, style or request.
 //
 // # Links
 //
-// An address holds what is shown: the run, the cell, ?units=base for all digits
-// in base units, ?from= and ?to= (milliseconds) for a stretch of a cell's time.
+// An address says what is shown: the run, the cell, ?units=base for all digits in
+// base units, ?from= and ?to= (milliseconds) for a part of a cell's time.
 //
 // # Concurrency
 //
-// A Server may be used by any number of goroutines. It must not be copied.
+// Any number of goroutines may use a Server. It must not be copied.
 //
 // Imports: base, kit, lab, study, show, advice, live, fleet, session.
 package web
@@ -56,37 +55,37 @@ var assets embed.FS
 type Config struct {
 	Store   string // the store file; it need not exist yet
 	Version string // of the program
-	// Token is what requests must bring; "" lets in everybody on this machine,
-	// which is right for a loopback address alone.
+	// Token must accompany requests; "" admits everybody on this machine, which is
+	// right only for a loopback address.
 	Token string
-	// Ledger returns the claims with what the store says about them; nil where
-	// there are none. Calls may be concurrent.
+	// Ledger returns the claims with the store's evidence; nil if there are none.
+	// Calls may be concurrent.
 	Ledger func() (*text.Ledger, error)
-	// Fleet asks a fleet what it is doing; nil where none was named. Calls do not
+	// Fleet asks a fleet what it is doing; nil if none was named. Calls do not
 	// overlap.
 	Fleet func(context.Context) (*Fleet, error)
-	// Watched are the running processes that have a live page.
+	// Watched are the running processes with a live page.
 	Watched []Watched
-	// Advice returns the newest advice in the store; nil, or a nil Advice, where
-	// there is none. AdviceStyle is its style, beyond that of reports.
+	// Advice returns the newest advice in the store; nil, or a nil Advice, if
+	// there is none. AdviceStyle is its style, in addition to that of reports.
 	Advice      func(*store.Store) (*Advice, error)
 	AdviceStyle template.CSS
 }
 
-// A Server serves the pages of one store. New returns one.
+// A Server serves the pages of one store. Make one with New.
 type Server struct {
 	config Config
 	mux    *http.ServeMux
 	source source
 	poll   time.Duration // pollInterval, except in tests
-	fleet  *fleetSource  // nil where there is none
+	fleet  *fleetSource  // nil if there is none
 
 	mu     sync.Mutex
 	loaded []loaded    // the runs looked at last; owned by mu
 	ledger ledgerState // the claims looked at last; owned by mu
 }
 
-// New returns a Server. Close releases what it holds.
+// New returns a Server. Close releases its resources.
 func New(c Config) *Server {
 	s := &Server{config: c, mux: http.NewServeMux(), source: source{path: c.Store}, poll: pollInterval}
 	if c.Fleet != nil {
@@ -103,15 +102,15 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close closes the store. Requests that are under way may fail.
+// Close closes the store. Requests in progress may fail.
 func (s *Server) Close() error { return s.source.close() }
 
-// ServeHTTP serves a request that the guard lets through.
+// ServeHTTP serves a request that passes the guard.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.guard(w, r, s.mux)
 }
 
-// A frame is a page: what surrounds it and what is in it.
+// A frame is a page: its surroundings and its content.
 type frame struct {
 	Section string // of the site's navigation
 	Title   string
@@ -125,10 +124,10 @@ type frame struct {
 	status int // 0 is 200
 }
 
-// A link has a name and leads somewhere.
+// A link has a name and a target.
 type link struct{ Name, Href string }
 
-// CurrentIs returns the attribute of the navigation's link to a section.
+// CurrentIs returns the attribute for the navigation's link to a section.
 func (f *frame) CurrentIs(section string) template.HTMLAttr {
 	if f.Section == section {
 		return `aria-current="page"`
@@ -237,12 +236,12 @@ func (s *Server) write(w http.ResponseWriter, f *frame) {
 	w.Write(buf.Bytes())
 }
 
-var errNoPage = errors.New("web: there is no page at this address; the navigation leads to all there are")
+var errNoPage = errors.New("web: there is no page at this address; the navigation lists all pages")
 
-// errBadRequest is wrapped by errors about an address that cannot be right.
-var errBadRequest = errors.New("the address is not right")
+// errBadRequest is wrapped by errors about an invalid address.
+var errBadRequest = errors.New("invalid address")
 
-// errorFrame is the page that says what went wrong and what to do.
+// errorFrame is a page that says what went wrong and what to do.
 func errorFrame(err error) *frame {
 	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
 		Body: text.Clean(err.Error())}
@@ -250,12 +249,12 @@ func errorFrame(err error) *frame {
 	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):
 		f.Title, f.status = "There is no such page", http.StatusNotFound
 	case errors.Is(err, errBadRequest):
-		f.Title, f.status = "The address is not right", http.StatusBadRequest
+		f.Title, f.status = "Invalid address", http.StatusBadRequest
 	}
 	return f
 }
 
-// kinds are the types of the assets that are served.
+// kinds are the types of the served assets.
 var kinds = map[string]string{
 	"ui.css": "text/css; charset=utf-8", "report.css": "text/css; charset=utf-8", "advice.css": "text/css; charset=utf-8",
 	"ui.js": "text/javascript; charset=utf-8",
@@ -274,7 +273,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {
 	case "advice.css":
 		data = []byte(s.config.AdviceStyle)
 	default:
-		data, _ = assets.ReadFile("assets/" + name) // kinds lists what is there
+		data, _ = assets.ReadFile("assets/" + name) // kinds lists existing files only
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Write(data)

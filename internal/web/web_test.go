@@ -21,7 +21,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// testPlan has two configurations and a twin in that many blocks.
+// testPlan returns two configurations and a twin in the given number of blocks.
 func testPlan(blocks int) []cell.Cell {
 	var cells []cell.Cell
 	for block := range blocks {
@@ -33,7 +33,7 @@ func testPlan(blocks int) []cell.Cell {
 	return cells
 }
 
-// testRecord is a record with all that pages show.
+// testRecord returns a record with everything that pages show.
 func testRecord(c cell.Cell) *cell.Record {
 	rng := rand.New(rand.NewPCG(uint64(c.Index), 1))
 	var h latency.Histogram
@@ -48,7 +48,7 @@ func testRecord(c cell.Cell) *cell.Record {
 	}
 	data, err := h.MarshalBinary()
 	if err != nil {
-		panic(err) // a histogram that was just recorded is encodable
+		panic(err) // a freshly recorded histogram is encodable
 	}
 	rec.Latency = map[string][]byte{cell.HistService: data}
 	rec.Set(cell.OpTime, 100+10*float64(c.Order)+rng.Float64())
@@ -67,7 +67,7 @@ func testStore(t testing.TB, path string) *store.Store {
 	return s
 }
 
-// addRun stores a run and that many of its records.
+// addRun stores a run and the given number of its records.
 func addRun(t testing.TB, s *store.Store, blocks, records int) int64 {
 	t.Helper()
 	plan := testPlan(blocks)
@@ -91,7 +91,7 @@ func newServer(t testing.TB, c Config) *Server {
 	return s
 }
 
-// get asks for a page as a browser on this machine does.
+// get requests a page like a browser on this machine.
 func get(t testing.TB, s http.Handler, target string, header ...string) (status int, body string, h http.Header) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)
@@ -121,10 +121,10 @@ func TestPages(t *testing.T) {
 	}{
 		"/":                             {200, []string{"a &lt;b&gt;run&lt;/b&gt;", "18 of 18", "unfinished", `name="a"`}},
 		"/?q=STRATEGIES&before=3":       {200, []string{`href="/run/2"`, "Newer"}},
-		"/?q=nothing":                   {200, []string{"No run of 3 fits"}},
+		"/?q=nothing":                   {200, []string{"None of 3 runs matches"}},
 		"/?before=x":                    {400, []string{"want a number"}},
 		"/run/1":                        {200, []string{"arena", "Speed and memory", "Noise over the run", "isobar lab run strategies --seed 7", `href="/run/1/cell/0"`}},
-		"/run/1?units=base":             {200, []string{"33", " bytes</td>", "Units that suit the size"}},
+		"/run/1?units=base":             {200, []string{"33", " bytes</td>", "Scaled units"}},
 		"/run/last":                     {200, []string{"5 of 12 cells", "isobar lab run --resume 3", "have no record", "pending"}},
 		"/run/9":                        {404, []string{"no run 9", "All runs"}},
 		"/run/x":                        {400, []string{"want a number"}},
@@ -160,14 +160,14 @@ func TestPages(t *testing.T) {
 		if h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: headers %v", target, h)
 		}
-		// The policy would have the browser ignore them.
+		// The policy would make the browser ignore them.
 		if inline := regexp.MustCompile(`(?i)<style|<script>|<script [^>]*></script>.+<script|[\s"]style=|\son[a-z]+=|javascript:|<b>run`).FindString(body); inline != "" && strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %q in the page", target, inline)
 		}
 	}
 }
 
-// TestOneRenderer holds that a run's page has the very drawings and tables of
+// TestOneRenderer checks that a run's page has the very drawings and tables of
 // the self-contained file.
 func TestOneRenderer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
@@ -215,7 +215,7 @@ func TestNoStore(t *testing.T) {
 	if status, body, _ := get(t, server, "/run/1"); status != 404 || !strings.Contains(body, "no store at") {
 		t.Errorf("a run of no store: %d %s", status, body)
 	}
-	// The first lab creates it; later another file takes its place.
+	// The first lab creates it; later another file replaces it.
 	first := testStore(t, path)
 	if status, body, _ := get(t, server, "/"); status != 200 || !strings.Contains(body, ">isobar lab</pre>") {
 		t.Errorf("an empty store: %d %s", status, body)
@@ -234,7 +234,7 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// TestBadStores shows files that are no whole stores.
+// TestBadStores opens files that are not whole stores.
 func TestBadStores(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole.db")
 	s := testStore(t, whole)
@@ -268,7 +268,7 @@ func TestBadStores(t *testing.T) {
 	}
 }
 
-// TestWhileMeasuring looks at a store while a lab writes to it.
+// TestWhileMeasuring reads a store while a lab writes to it.
 func TestWhileMeasuring(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
@@ -315,8 +315,8 @@ func TestWhileMeasuring(t *testing.T) {
 	}
 }
 
-// TestClaims shows the ledger, and asks for it again only when the store has
-// something new.
+// TestClaims shows the ledger, and checks that it is computed again only if the
+// store has something new.
 func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
@@ -329,13 +329,13 @@ func TestClaims(t *testing.T) {
 			ledger.Created = time.Unix(1700000000, 0)
 		}
 		status, body, _ := get(t, server, "/claims")
-		if status != 200 || asked != want || !strings.Contains(body, "000/one") || strings.Contains(body, "<b>document") || strings.Contains(body, "nothing of it has been measured") != (i < 2) {
+		if status != 200 || asked != want || !strings.Contains(body, "000/one") || strings.Contains(body, "<b>document") || strings.Contains(body, "Nothing has been measured") != (i < 2) {
 			t.Errorf("look %d: %d, asked %d times, want %d: %.2000s", i, status, asked, want, body)
 		}
 	}
 }
 
-// TestEvents follows a run to its end, and leaves in the middle.
+// TestEvents follows a run to its end, and also leaves midway.
 func TestEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)

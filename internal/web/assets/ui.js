@@ -1,6 +1,6 @@
-// What the pages cannot do without a script: keep the theme, follow a run that
-// is measured, and choose a stretch of a timeline with the pointer. Everything
-// else, the same stretch by numbers too, works without.
+// Features that need a script: keep the theme, follow a run in progress, and
+// choose a range of a timeline with the pointer. Everything else works without,
+// including the same range by numbers.
 'use strict';
 
 const root = document.documentElement;
@@ -15,13 +15,13 @@ function keepTheme() {
     input.checked = name === (root.dataset.theme || 'auto');
     input.addEventListener('change', () => {
       if (name === 'auto') delete root.dataset.theme; else root.dataset.theme = name;
-      try { localStorage.setItem('isobar-theme', name); } catch { /* it lasts as long as the page */ }
+      try { localStorage.setItem('isobar-theme', name); } catch { /* the theme lasts until the page closes */ }
     });
   }
 }
 
-// follow shows the progress of a run. When all of it is there the page is
-// loaded anew; before, the reader chooses when.
+// follow shows the progress of a run. It reloads the page when the run is
+// complete; before that, the reader decides.
 function follow(element) {
   const shown = Number(element.dataset.done);
   const bar = element.querySelector('progress');
@@ -51,20 +51,20 @@ function follow(element) {
   });
 }
 
-// followFleet replaces the parts of the page of the fleet that have changed. The
-// server draws them, names escaped; regions that scroll stay where they are.
+// followFleet replaces the changed parts of the fleet page. The server renders
+// them, with names escaped; scrolling regions stay where they are.
 function followFleet(section) {
   const events = new EventSource('/fleet/events');
   events.onmessage = (event) => {
     for (const [id, html] of Object.entries(JSON.parse(event.data))) document.getElementById(id).innerHTML = html;
   };
   const trouble = section.querySelector('.trouble');
-  events.onerror = () => { trouble.textContent = 'isobar ui does not answer; asking again'; };
+  events.onerror = () => { trouble.textContent = 'isobar ui does not answer; retrying'; };
   events.onopen = () => { trouble.textContent = ''; };
 }
 
-// zoom lets the pointer choose a stretch of the timeline. Drawings are 480 units
-// wide; the frame of this one is from 72 to 464.
+// zoom lets the pointer choose a range of the timeline. Drawings are 480 units
+// wide; the frame of this one spans 72 to 464.
 function zoom(form) {
   const svg = document.querySelector(`#${form.dataset.plot}`).closest('.plot').querySelector('.panel svg');
   const [left, right] = [72, 464];
@@ -105,7 +105,7 @@ function zoom(form) {
   svg.addEventListener('pointercancel', () => { begin = null; mark.remove(); });
 }
 
-// unfold opens what the address names.
+// unfold opens the section that the address names.
 function unfold() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target && target.tagName === 'DETAILS') target.open = true;
