@@ -17,8 +17,8 @@ import (
 // depot drops objects that nobody needed since. Only the P that owns a stack
 // touches it, and only while pinned, whether the stack is in use or a victim;
 // so nobody waits. A pinned section cannot span a collection, which stops the
-// world, so it sees at most one aging. Therefore nobody still counts in a
-// generation that became victims at one aging when the next one begins.
+// world, so it sees at most one aging. Therefore, when an aging begins, nobody
+// still updates the counts of a generation that an earlier one made victims.
 //
 // In race builds depth is 0 and the depot holds everything, because the
 // detector cannot see that a P hands its stack to the next goroutine it runs.

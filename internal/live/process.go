@@ -53,8 +53,8 @@ func openProcess(pid int, c Config) (Feed, error) {
 		return nil, fmt.Errorf("watch: process %d belongs to another user: %w; run as that user or as root, or name the "+
 			"URL of its page", pid, err)
 	case err != nil:
-		return nil, fmt.Errorf("watch: process %d (%s) is not a Go program, or has lost its build information: %w; if it runs "+
-			"one, name the process of that", pid, k.name, err)
+		return nil, fmt.Errorf("watch: process %d (%s) is not a Go program, or has lost its build information: %w; if it "+
+			"runs one, name that process", pid, k.name, err)
 	}
 	f := &processFeed{pid: pid, started: k.started, config: c,
 		of: monitor.Process{Program: k.name, PID: pid, Go: info.GoVersion}}

@@ -30,8 +30,8 @@ func init() {
 func (s *Server) livePage(*http.Request) (*frame, error) {
 	body := &liveBody{Watched: s.watchedLines()}
 	if len(body.Watched) == 0 {
-		body.Process = &empty{"A running Go program has its own live page: heap, pauses, CPU time of the collector, allocation, " +
-			"goroutines. Show it here, serve it separately, or mount it in the program.",
+		body.Process = &empty{"A running Go program has its own live page: heap, pauses, CPU time of the collector, " +
+			"allocation, goroutines. Show it here, serve it separately, or mount it in the program.",
 			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060",
 				`mux.Handle("/debug/isobar/", monitor.Handler())`}}
 	}

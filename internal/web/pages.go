@@ -175,7 +175,7 @@ func units(r *http.Request, v page.View) link {
 	return link{name, to.String()}
 }
 
-// A runBody is what a run's page has beside the report.
+// A runBody is what a run's page adds to the report.
 type runBody struct {
 	runLine
 	Links  []link
@@ -250,7 +250,7 @@ func cellLinks(run session.Run) (lines []configLine, more int) {
 	return lines, 0
 }
 
-// A cellBody is what a cell's page has beside the report.
+// A cellBody is what a cell's page adds to the report.
 type cellBody struct {
 	Run            int64
 	Previous, Next *link
@@ -296,7 +296,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	return f, err
 }
 
-// A compareBody is what a comparison's page has beside the report.
+// A compareBody is what a comparison's page adds to the report.
 type compareBody struct {
 	A, B  string
 	Links []link
