@@ -299,8 +299,8 @@ func (l *Loop) Shutdown(ctx context.Context) error {
 
 // Close ends the loop after the current task and waits for that task, unless it
 // is called on the loop. It returns how many submitted tasks will never start,
-// not counting timers and microtasks. It returns ErrClosed if the loop was
-// closed before or Shutdown has finished.
+// not counting timers and microtasks. A second Close, or one after Shutdown has
+// finished, returns ErrClosed.
 func (l *Loop) Close() (dropped int, err error) {
 	l.mu.Lock()
 	if l.state == ended || l.signals.Load()&dropAll != 0 {
