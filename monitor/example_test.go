@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/pool"
 )
 
-// A page with the figures of the runtime, those of a pool, and a flight
-// recording of the seconds before the first long wait for a CPU.
+// A page with the runtime's figures and a pool's, and a flight recording of the
+// seconds before the first long wait for a CPU.
 func Example() {
 	orders := pool.New(pool.Config[[64]int]{New: func() *[64]int { return new([64]int) }})
 	m, err := monitor.New(monitor.Config{

@@ -11,14 +11,14 @@ type Figure struct {
 	// /gc/heap/goal:bytes.
 	Key  string
 	Help string
-	// Counter is set for a number that only grows. Pages show its rate.
+	// Counter is set if the number only grows. Pages show its rate.
 	Counter bool
-	// Chart is the title of the chart that the figure belongs to. Figures of a
-	// chart have the same unit.
+	// Chart is the title of the figure's chart. All figures of a chart have the
+	// same unit.
 	Chart string
 }
 
-// Unit is what follows the colon of the key.
+// Unit returns the part of the key after the colon.
 func (f Figure) Unit() string {
 	_, unit, _ := strings.Cut(f.Key, ":")
 	return unit
@@ -32,11 +32,11 @@ func (f Figure) check() error {
 	return nil
 }
 
-// A Source is a set of figures that are read together.
+// A Source is a set of figures read together.
 type Source struct {
 	Figures []Figure
-	// Read stores the present values, in the order of Figures; NaN is a value
-	// that there is not. It is called by one goroutine at a time, should take
-	// microseconds and should not allocate.
+	// Read stores the current values in the order of Figures; NaN means no value.
+	// One goroutine at a time calls it. It should take microseconds and not
+	// allocate.
 	Read func(values []float64)
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// An Alarm is a condition of a figure. While a Monitor has alarms the runtime's
-// flight recorder runs, and the first sample that fulfils one of them keeps its
-// recording of the seconds before, for the page to offer. The next is kept
-// when the condition has ended and a minute has passed.
+// An Alarm is a condition on a figure. While a Monitor has alarms, the
+// runtime's flight recorder runs. The first sample that meets a condition saves
+// the recording of the seconds before it, and the page offers it for download.
+// The Monitor saves the next one once the condition has ended and a minute has
+// passed.
 type Alarm struct {
 	Key   string  // of a figure that is not a counter
 	Above float64 // in the unit of the figure
 }
 
-// A recording is what the flight recorder had at an alarm.
+// A recording is the flight recorder's content at an alarm.
 type recording struct {
 	at    time.Time
 	why   string
@@ -30,17 +31,17 @@ const (
 	flightBytes = 8 << 20
 )
 
-// flight watches for alarms.
+// flight watches for alarms and saves recordings.
 type flight struct {
 	alarms   []Alarm
-	columns  []int // of the alarms
+	columns  []int // index of each alarm's figure
 	recorder *trace.FlightRecorder
-	ringing  bool // owned by the goroutine that samples
+	ringing  bool // owned by the sampling goroutine
 	again    time.Time
 
 	mu   sync.Mutex
-	last *recording // guarded by mu; the recording itself does not change
-	err  error      // guarded by mu: of the last recording that failed
+	last *recording // guarded by mu; the recording itself never changes
+	err  error      // guarded by mu: error of the last failed recording
 }
 
 func newFlight(alarms []Alarm, index map[string]int) (*flight, error) {
@@ -48,17 +49,17 @@ func newFlight(alarms []Alarm, index map[string]int) (*flight, error) {
 	for _, a := range alarms {
 		column, ok := index[a.Key]
 		if !ok {
-			return nil, fmt.Errorf("alarm on %q: there is no such figure", a.Key)
+			return nil, fmt.Errorf("alarm on %q: no such figure", a.Key)
 		}
 		f.columns = append(f.columns, column)
 	}
 	if err := f.recorder.Start(); err != nil {
-		return nil, fmt.Errorf("flight recorder: %w; stop the other one, or leave Alarms out", err)
+		return nil, fmt.Errorf("flight recorder: %w; stop the other recorder or leave out Alarms", err)
 	}
 	return f, nil
 }
 
-// look keeps a recording if a figure of the row is beyond its alarm.
+// look saves a recording if a figure in the row exceeds its alarm.
 func (f *flight) look(now time.Time, row []float64) {
 	for i, a := range f.alarms {
 		if !(row[f.columns[i]] > a.Above) {

@@ -19,7 +19,7 @@ var assets embed.FS
 
 var page = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
 
-// static lists what is served as it is.
+// static lists files served unchanged.
 var static = map[string]string{
 	"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8",
 	"uplot.js": "text/javascript; charset=utf-8", "uplot.css": "text/css; charset=utf-8",
@@ -29,9 +29,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 var standard = sync.OnceValues(func() (*Monitor, error) { return New(Config{}) })
 
-// Handler returns the page of one Monitor with the zero Config, which all
-// callers share and which is never closed. Mount it under a path that ends
-// with a slash.
+// Handler returns the page of a Monitor with the zero Config. All callers share
+// that Monitor, and it is never closed. Mount it under a path that ends with a
+// slash.
 func Handler() http.Handler {
 	m, err := standard()
 	if err != nil {
@@ -40,8 +40,8 @@ func Handler() http.Handler {
 	return m
 }
 
-// ServeHTTP serves the page at the path that it is mounted under, which must end
-// with a slash, and what the page needs below it.
+// ServeHTTP serves the page and its files under the path where it is mounted,
+// which must end with a slash.
 func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -50,11 +50,11 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "monitor: only GET and HEAD: nothing here changes the process", http.StatusMethodNotAllowed)
+		http.Error(w, "monitor: only GET and HEAD are allowed: this handler is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	if !hostAllowed(r) {
-		http.Error(w, fmt.Sprintf("monitor: Host %q on a loopback address; use localhost or the address itself", r.Host), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("monitor: Host %q on a loopback address; use localhost or the IP address", r.Host), http.StatusForbidden)
 		return
 	}
 	name := path.Base(r.URL.Path)
@@ -78,8 +78,8 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hostAllowed refuses foreign names on loopback addresses. Elsewhere what
-// stands in front decides.
+// hostAllowed refuses foreign host names on loopback addresses. On other
+// addresses that is up to the proxy in front.
 func hostAllowed(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !local.IP.IsLoopback() {
@@ -112,7 +112,7 @@ func (m *Monitor) servePage(w http.ResponseWriter) {
 	}{m.process(), recorded, m.begun.Format(time.DateTime)})
 }
 
-// serveHistory serves the figures and all samples that are kept.
+// serveHistory serves the figures and all samples still kept.
 func (m *Monitor) serveHistory(w http.ResponseWriter) {
 	type figure struct {
 		Key     string `json:"key"`
@@ -141,14 +141,14 @@ func (m *Monitor) serveHistory(w http.ResponseWriter) {
 	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
 }
 
-// appendID appends what names the place before sample k: the process's start,
-// so that the page notices another process, and k.
+// appendID appends the id of the position before sample k: the start time of
+// the process, so that the page notices a restart, and k.
 func (m *Monitor) appendID(b []byte, k uint64) []byte {
 	b = strconv.AppendInt(b, m.begun.UnixMilli(), 36)
 	return strconv.AppendUint(append(b, '-'), k, 10)
 }
 
-// parseID returns the k of an id of this process.
+// parseID returns k if the id belongs to this process.
 func (m *Monitor) parseID(id string) (k uint64, ok bool) {
 	start, number, _ := strings.Cut(id, "-")
 	if start != strconv.FormatInt(m.begun.UnixMilli(), 36) {
@@ -159,8 +159,8 @@ func (m *Monitor) parseID(id string) (k uint64, ok bool) {
 }
 
 // serveStream sends new samples as server-sent events until the client leaves
-// or the monitor is closed. An event's id is the place after it: a client that
-// comes back with it misses nothing that is still kept.
+// or the monitor is closed. An event's id is the position after it: a client
+// that reconnects with it misses nothing still kept.
 func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	m.mu.Lock()
@@ -189,7 +189,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 		} else {
 			b = append(b[:0], ": open\n\n"...)
 		}
-		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if there is such a thing
+		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if supported
 		if _, err := w.Write(b); err != nil {
 			return
 		}
@@ -206,7 +206,7 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 
 func (m *Monitor) serveFlight(w http.ResponseWriter) {
 	if m.flight == nil {
-		http.Error(w, "monitor: no flight recorder: Config has no Alarms; net/http/pprof has a trace without: /debug/pprof/trace?seconds=5", http.StatusNotFound)
+		http.Error(w, "monitor: no flight recorder, because Config has no Alarms; net/http/pprof traces without them: /debug/pprof/trace?seconds=5", http.StatusNotFound)
 		return
 	}
 	rec, err := m.flight.recording()
@@ -218,11 +218,11 @@ func (m *Monitor) serveFlight(w http.ResponseWriter) {
 	case err != nil:
 		http.Error(w, "monitor: flight recorder: "+err.Error(), http.StatusInternalServerError)
 	default:
-		http.Error(w, "monitor: no alarm so far", http.StatusNotFound)
+		http.Error(w, "monitor: no alarm yet", http.StatusNotFound)
 	}
 }
 
-// appendRow appends a sample as a JSON array; what is no number is null.
+// appendRow appends a sample as a JSON array; NaN and infinities become null.
 func appendRow(b []byte, ms int64, values []float64) []byte {
 	b = strconv.AppendInt(append(b, '['), ms, 10)
 	for _, v := range values {

@@ -10,18 +10,18 @@ import (
 
 // Config configures a [Monitor]. The zero value is ready to use.
 type Config struct {
-	// Interval is the time between samples; 0 is a second, and less than 100 ms
-	// an error.
+	// Interval is the time between samples. 0 means one second; less than 100 ms
+	// is an error.
 	Interval time.Duration
-	// History is how far back the page goes; 0 is ten minutes.
+	// History is how far back the page goes; 0 means ten minutes.
 	History time.Duration
-	// Sources are figures besides those of the runtime.
+	// Sources provide figures in addition to the runtime's.
 	Sources []Source
-	// Alarms are the conditions under which a flight recording is kept.
+	// Alarms are the conditions that save a flight recording.
 	Alarms []Alarm
 }
 
-// maxHistoryBytes bounds the table of samples.
+// maxHistoryBytes limits the size of the sample table.
 const maxHistoryBytes = 16 << 20
 
 // A Monitor samples the process until it is closed. Make one with [New]; it
@@ -31,23 +31,23 @@ type Monitor struct {
 	sources  []Source
 	figures  []Figure // constant
 	flight   *flight  // nil without alarms
-	relay    *Process // constant: whose figures these are; nil for this process
+	relay    *Process // constant: the process shown; nil for this process
 	end      chan struct{}
 	done     chan struct{}
 	once     sync.Once
 	begun    time.Time
 
-	row []float64 // owned by the goroutine that samples
+	row []float64 // owned by the sampling goroutine
 
 	mu      sync.Mutex // guards everything below
-	times   []int64    // ms since 1970, of sample k at k % len(times)
+	times   []int64    // ms since 1970; sample k is at k % len(times)
 	values  []float64  // rows of len(figures), in the same order
-	samples uint64     // taken; the last one is number samples-1
+	samples uint64     // number taken; the last one is samples-1
 	viewers map[chan struct{}]struct{}
 	closed  bool
 }
 
-// New starts to sample.
+// New returns a Monitor and starts sampling.
 func New(c Config) (*Monitor, error) {
 	c.Interval, c.History = defaults(c.Interval, c.History)
 	m := &Monitor{
@@ -56,7 +56,7 @@ func New(c Config) (*Monitor, error) {
 	}
 	for _, s := range m.sources {
 		if s.Read == nil || len(s.Figures) == 0 {
-			return nil, errors.New("monitor: New: a source without Read or without figures")
+			return nil, errors.New("monitor: New: a source has no Read or no figures")
 		}
 		m.figures = append(m.figures, s.Figures...)
 	}
@@ -75,7 +75,7 @@ func New(c Config) (*Monitor, error) {
 	return m, nil
 }
 
-// table makes the table of samples, and returns the columns of the figures.
+// table makes the sample table and returns each figure's column.
 func (m *Monitor) table(history time.Duration) (index map[string]int, err error) {
 	index = make(map[string]int, len(m.figures))
 	for i, f := range m.figures {
@@ -83,19 +83,19 @@ func (m *Monitor) table(history time.Duration) (index map[string]int, err error)
 			return nil, err
 		}
 		if _, twice := index[f.Key]; twice {
-			return nil, fmt.Errorf("two figures with the key %s; give the sources different names", f.Key)
+			return nil, fmt.Errorf("two figures share the key %s; give the sources different names", f.Key)
 		}
 		index[f.Key] = i
 	}
 	if m.interval < 100*time.Millisecond {
-		return nil, fmt.Errorf("an Interval of %v; want at least 100ms", m.interval)
+		return nil, fmt.Errorf("Interval %v is too short; want at least 100ms", m.interval)
 	}
 	kept := int64(history / m.interval)
 	switch {
 	case kept < 2:
-		return nil, fmt.Errorf("a History of %v; want at least two intervals of %v", history, m.interval)
+		return nil, fmt.Errorf("History %v is too short; want at least two intervals of %v", history, m.interval)
 	case kept*int64(len(m.figures)+1)*8 > maxHistoryBytes:
-		return nil, fmt.Errorf("a History of %v every %v with %d figures needs more than %d MiB; shorten it or sample less often", history, m.interval, len(m.figures), maxHistoryBytes>>20)
+		return nil, fmt.Errorf("History of %v every %v with %d figures needs more than %d MiB; shorten it or sample less often", history, m.interval, len(m.figures), maxHistoryBytes>>20)
 	}
 	m.times = make([]int64, kept)
 	m.values = make([]float64, int(kept)*len(m.figures))
@@ -116,7 +116,7 @@ func (m *Monitor) run() {
 	}
 }
 
-// sample takes one sample and tells the viewers.
+// sample takes one sample and notifies the viewers.
 func (m *Monitor) sample(now time.Time) {
 	rest := m.row
 	for _, s := range m.sources {
@@ -130,7 +130,7 @@ func (m *Monitor) sample(now time.Time) {
 	}
 }
 
-// add keeps a sample.
+// add stores a sample.
 func (m *Monitor) add(now time.Time, row []float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,12 +141,12 @@ func (m *Monitor) add(now time.Time, row []float64) {
 	for v := range m.viewers {
 		select {
 		case v <- struct{}{}:
-		default: // it has not read the last one yet, and will read both
+		default: // a notice is still pending; the viewer will read both samples
 		}
 	}
 }
 
-// Close ends sampling and the streams to viewers. The page goes on to show the
+// Close ends sampling and the streams to viewers. The page still shows the
 // history. Close may be called again.
 func (m *Monitor) Close() error {
 	m.once.Do(func() {
@@ -166,28 +166,28 @@ func (m *Monitor) Close() error {
 	return nil
 }
 
-// Figures returns what a sample consists of: the runtime's figures, then those
-// of the sources. The caller must not change it.
+// Figures returns the figures of a sample: the runtime's, then those of the
+// sources. The caller must not change the slice.
 func (m *Monitor) Figures() []Figure { return m.figures }
 
 // Last stores the newest sample in values, one for each of Figures, and returns
 // when it was taken.
 func (m *Monitor) Last(values []float64) (time.Time, error) {
 	if len(values) != len(m.figures) {
-		return time.Time{}, fmt.Errorf("monitor: Last: %d values; want one for each of %d figures", len(values), len(m.figures))
+		return time.Time{}, fmt.Errorf("monitor: Last: got %d values; want one for each of %d figures", len(values), len(m.figures))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.samples == 0 { // of a Relay
-		return time.Time{}, errors.New("monitor: Last: no sample so far")
+	if m.samples == 0 { // in a Relay
+		return time.Time{}, errors.New("monitor: Last: no sample yet")
 	}
 	k := int((m.samples - 1) % uint64(len(m.times)))
 	copy(values, m.values[k*len(m.figures):])
 	return time.UnixMilli(m.times[k]), nil
 }
 
-// from returns the rows with numbers from k on that are still there, as JSON
-// arrays that begin with the time, appended to b; and the number after the last.
+// from appends to b the rows still kept from number k on, as JSON arrays that
+// begin with the time, and returns the number after the last one.
 func (m *Monitor) from(k uint64, b []byte, separator string) ([]byte, uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,8 +206,8 @@ func (m *Monitor) from(k uint64, b []byte, separator string) ([]byte, uint64) {
 	return b, m.samples
 }
 
-// watch registers a viewer, which is sent something when there are new samples
-// until leave is called. The channel is closed with the monitor.
+// watch registers a viewer: news receives a value when there are new samples,
+// until leave is called. Closing the monitor closes the channel.
 func (m *Monitor) watch() (news chan struct{}, leave func()) {
 	news = make(chan struct{}, 1)
 	m.mu.Lock()
@@ -224,5 +224,5 @@ func (m *Monitor) watch() (news chan struct{}, leave func()) {
 	}
 }
 
-// Quantiles of nothing and limits that there are not are NaN.
+// Quantiles of an empty histogram and missing limits are NaN.
 func number(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -32,7 +32,7 @@ func start(t testing.TB, c Config) *Monitor {
 	return m
 }
 
-// value returns a figure of the newest sample.
+// value returns a figure from the newest sample.
 func value(t *testing.T, m *Monitor, key string) float64 {
 	t.Helper()
 	values := make([]float64, len(m.Figures()))
@@ -79,13 +79,13 @@ func TestFiguresFollowTheProcess(t *testing.T) {
 		t.Errorf("%v bytes allocated, want 1,300,000 or more", n)
 	}
 	if n := gained("/alloc/to-512:objects"); n < 1000 || n > 20_000 {
-		t.Errorf("%v objects of up to 512 bytes, want the 1000 and few more", n)
+		t.Errorf("%v objects of up to 512 bytes, want at least 1000 and few more", n)
 	}
 	if n := gained("/alloc/larger:objects"); n < 10 || n > 100 {
-		t.Errorf("%v large objects, want the 10 and few more", n)
+		t.Errorf("%v large objects, want at least 10 and few more", n)
 	}
-	if n := gained("/sched/goroutines:goroutines"); n < 400 { // those of other tests may end meanwhile
-		t.Errorf("%v goroutines more, want 500", n)
+	if n := gained("/sched/goroutines:goroutines"); n < 400 { // other tests' goroutines may end meanwhile
+		t.Errorf("%v more goroutines, want 500", n)
 	}
 	close(stop)
 	if live, goal, objects := value(t, m, "/heap/live:bytes"), value(t, m, "/heap/goal:bytes"), value(t, m, "/heap/objects:bytes"); live < 1_300_000 || goal <= live || objects < live/2 {
@@ -105,7 +105,7 @@ func TestFiguresFollowTheProcess(t *testing.T) {
 
 func live(t *testing.T, m *Monitor) float64 { return value(t, m, "/heap/live:bytes") }
 
-// TestSizes compares the classes with a count by hand.
+// TestSizes compares the classes with a hand count.
 func TestSizes(t *testing.T) {
 	samples := []metrics.Sample{{Name: bySize}}
 	metrics.Read(samples)
@@ -115,7 +115,7 @@ func TestSizes(t *testing.T) {
 	var want, all float64
 	for i, n := range h.Counts {
 		all += float64(n)
-		if low := h.Buckets[i]; low > 32 && low <= 128 { // buckets begin at a size
+		if low := h.Buckets[i]; low > 32 && low <= 128 { // buckets start at a size
 			want += float64(n)
 		}
 	}
@@ -124,7 +124,7 @@ func TestSizes(t *testing.T) {
 		sum += n
 	}
 	if got[1] != want || sum != all {
-		t.Errorf("%v objects of 33 to 128 bytes, want %v; %v in all, want %v", got[1], want, sum, all)
+		t.Errorf("%v objects of 33 to 128 bytes, want %v; %v in total, want %v", got[1], want, sum, all)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestSamplingDoesNotAllocate(t *testing.T) {
 	select {
 	case <-news:
 	default:
-		t.Error("the viewer was not told")
+		t.Error("the viewer was not notified")
 	}
 	if got := value(t, m, "/mine:widgets"); got != n || n < 100 {
 		t.Errorf("the source's figure is %v, want %v", got, n)
@@ -160,11 +160,11 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// TestQuantiles compares with sorted values.
+// TestQuantiles compares quantiles with sorted values.
 func TestQuantiles(t *testing.T) {
 	d := delta{bounds: []float64{math.Inf(-1), 1, 2, 3, 4, math.Inf(1)}, gained: make([]uint64, 5), counts: make([]uint64, 5)}
 	if q := d.quantile(0.5); !math.IsNaN(q) {
-		t.Errorf("the median of nothing is %v", q)
+		t.Errorf("the median of no values is %v", q)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
@@ -189,7 +189,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded: old samples make room, in order.
+// TestHistoryIsBounded: new samples replace the oldest, in order.
 func TestHistoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0.0
@@ -205,11 +205,11 @@ func TestHistoryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(rows) != 10 || next != 25 {
-			t.Fatalf("%d rows up to sample %d, want 10 up to 25", len(rows), next)
+			t.Fatalf("%d rows ending before sample %d, want 10 up to 25", len(rows), next)
 		}
 		for i, row := range rows {
 			if got := *row[len(row)-1]; got != float64(16+i) {
-				t.Errorf("row %d is of sample %v, want %d", i, got, 16+i)
+				t.Errorf("row %d holds sample %v, want %d", i, got, 16+i)
 			}
 			if i > 0 && *row[0]-*rows[i-1][0] != 1000 {
 				t.Errorf("row %d is %v ms after the one before", i, *row[0]-*rows[i-1][0])
@@ -224,7 +224,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestMemory: ten minutes every second stay below 2 MB.
+// TestMemory: ten minutes of samples, one per second, stay below 1 MiB.
 func TestMemory(t *testing.T) {
 	m := start(t, Config{})
 	if bytes := 8 * (len(m.values) + len(m.times)); bytes > 1<<20 || len(m.times) != 600 {
@@ -253,7 +253,8 @@ func event(t *testing.T, in *bufio.Reader) (rows [][]*float64, id string) {
 	}
 }
 
-// TestStream follows the samples, leaves, and comes back without missing one.
+// TestStream follows the samples, disconnects, and reconnects without missing
+// one.
 func TestStream(t *testing.T) {
 	m := start(t, Config{Interval: time.Hour, History: 20 * time.Hour})
 	srv := httptest.NewServer(http.StripPrefix("/debug", m))
@@ -276,7 +277,7 @@ func TestStream(t *testing.T) {
 	place := func(k uint64) string { return string(m.appendID(nil, k)) }
 	in, leave := open(place(0))
 	if rows, id := event(t, in); len(rows) != 1 || id != place(1) || len(rows[0]) != 1+len(m.Figures()) {
-		t.Errorf("%d rows up to %s, want what was there", len(rows), id)
+		t.Errorf("%d rows up to %s, want the existing rows", len(rows), id)
 	}
 	m.sample(time.Now())
 	rows, id := event(t, in)
@@ -290,12 +291,12 @@ func TestStream(t *testing.T) {
 	in, leave = open(id)
 	defer leave()
 	if rows, id = event(t, in); len(rows) != 3 || id != place(5) {
-		t.Errorf("after coming back %d rows up to %s, want 3 up to 5", len(rows), id)
+		t.Errorf("after reconnecting: %d rows up to %s, want 3 up to 5", len(rows), id)
 	}
 	if k, ok := m.parseID("1-0"); ok {
-		t.Errorf("place %d of another process is taken for one of this", k)
+		t.Errorf("position %d of another process was accepted", k)
 	}
-	for i := range 100 { // who has left is forgotten
+	for i := range 100 { // viewers that left are forgotten
 		m.mu.Lock()
 		n := len(m.viewers)
 		m.mu.Unlock()
@@ -309,7 +310,7 @@ func TestStream(t *testing.T) {
 	}
 	m.Close()
 	if _, err := io.ReadAll(in); err != nil {
-		t.Errorf("the stream of a closed monitor does not end: %v", err)
+		t.Errorf("closing the monitor did not end the stream: %v", err)
 	}
 }
 
@@ -356,7 +357,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: policy %q", test.path, csp)
 		}
 	}
-	// Behind another address the one in front decides.
+	// Behind another address the proxy in front decides.
 	r := httptest.NewRequest("GET", "/x/", nil)
 	r.Host = "service.example"
 	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}))
@@ -368,7 +369,7 @@ func TestPages(t *testing.T) {
 
 func TestHandlerIsShared(t *testing.T) {
 	if Handler() != Handler() {
-		t.Error("two monitors")
+		t.Error("Handler made two monitors")
 	}
 }
 
@@ -376,13 +377,13 @@ func TestNewRefuses(t *testing.T) {
 	figure := Figure{Key: "/mine:widgets", Help: "Widgets.", Chart: "Mine"}
 	source := Source{Figures: []Figure{figure}, Read: func([]float64) {}}
 	for want, c := range map[string]Config{
-		"at least 100ms":          {Interval: time.Millisecond},
-		"at least two intervals":  {History: time.Second},
-		"needs more than":         {History: 1000 * time.Hour},
-		"without Read":            {Sources: []Source{{Figures: []Figure{figure}}}},
-		"want a key as":           {Sources: []Source{{Figures: []Figure{{Key: "widgets", Help: "x", Chart: "y"}}, Read: source.Read}}},
-		"two figures":             {Sources: []Source{source, source}},
-		"there is no such figure": {Alarms: []Alarm{{Key: "/nothing:bytes"}}},
+		"at least 100ms":         {Interval: time.Millisecond},
+		"at least two intervals": {History: time.Second},
+		"needs more than":        {History: 1000 * time.Hour},
+		"no Read or no figures":  {Sources: []Source{{Figures: []Figure{figure}}}},
+		"want a key as":          {Sources: []Source{{Figures: []Figure{{Key: "widgets", Help: "x", Chart: "y"}}, Read: source.Read}}},
+		"two figures":            {Sources: []Source{source, source}},
+		"no such figure":         {Alarms: []Alarm{{Key: "/nothing:bytes"}}},
 	} {
 		if m, err := New(c); err == nil {
 			m.Close()
@@ -393,11 +394,12 @@ func TestNewRefuses(t *testing.T) {
 	}
 	m := start(t, Config{})
 	if _, err := m.Last(nil); err == nil {
-		t.Error("Last stores in nothing")
+		t.Error("Last accepted an empty slice")
 	}
 }
 
-// TestAlarm: a recording is kept when the condition begins, one per begin and minute.
+// TestAlarm: a recording is saved when the condition begins, at most one per
+// minute.
 func TestAlarm(t *testing.T) {
 	level := 0.0
 	m := start(t, Config{Interval: time.Hour, History: 20 * time.Hour,
@@ -429,7 +431,7 @@ func TestAlarm(t *testing.T) {
 		t.Errorf("after an alarm: %d %.50q, want a trace", code, body)
 	}
 	if got := at(100, 7); got != first {
-		t.Error("recorded twice while the alarm lasts")
+		t.Error("recorded twice during one alarm")
 	}
 	at(101, 0)
 	if got := at(102, 6); !got.After(first) {

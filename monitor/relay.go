@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Process says whose figures a page shows. What is not known is zero.
+// A Process identifies the process that a page shows. Unknown fields are zero.
 type Process struct {
 	Program string `json:"program"`
 	Host    string `json:"host"`
@@ -22,13 +22,13 @@ type Process struct {
 type RelayConfig struct {
 	Process Process
 	Figures []Figure
-	// Interval is the usual time between samples, History how far back the page
-	// goes; 0 is as in [Config].
+	// Interval is the usual time between samples, and History is how far back the
+	// page goes; 0 is as in [Config].
 	Interval, History time.Duration
 }
 
-// NewRelay returns a Monitor that does not sample: it shows what [Monitor.Add]
-// gives it, the figures of another process.
+// NewRelay returns a Monitor that does not sample. It shows the figures of
+// another process, passed to it through [Monitor.Add].
 func NewRelay(c RelayConfig) (*Monitor, error) {
 	c.Interval, c.History = defaults(c.Interval, c.History)
 	if len(c.Figures) == 0 {
@@ -45,20 +45,20 @@ func NewRelay(c RelayConfig) (*Monitor, error) {
 	return m, nil
 }
 
-// Add gives a relay its next sample, one value for each of Figures; NaN is a
-// value that there is not. It is an error for a Monitor of this process.
+// Add gives a relay its next sample, one value for each of Figures; NaN means
+// no value. On a Monitor of this process it returns an error.
 func (m *Monitor) Add(at time.Time, values []float64) error {
 	switch {
 	case m.relay == nil:
 		return errors.New("monitor: Add: this Monitor samples its own process; make one with NewRelay")
 	case len(values) != len(m.figures):
-		return fmt.Errorf("monitor: Add: %d values; want one for each of %d figures", len(values), len(m.figures))
+		return fmt.Errorf("monitor: Add: got %d values; want one for each of %d figures", len(values), len(m.figures))
 	}
 	m.add(at, values)
 	return nil
 }
 
-// process says whose figures these are.
+// process returns the process that the figures describe.
 func (m *Monitor) process() Process {
 	if m.relay != nil {
 		return *m.relay

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// BenchmarkRest is the cost of a monitor in a process that does nothing else,
-// sampled each second: the CPU time of the whole process as a share of one CPU,
-// and its memory, heap and stacks, beyond that of a process without. Run it with
-// -benchtime 1x: an operation is twenty seconds.
+// BenchmarkRest measures what a monitor that samples every second costs an
+// otherwise idle process: the CPU time of the whole process as a share of one
+// CPU, and its memory, heap and stacks, beyond that of a process without a
+// monitor. Run it with -benchtime 1x: one operation takes twenty seconds.
 func BenchmarkRest(b *testing.B) {
 	b.Run("monitor=none", func(b *testing.B) { rest(b, func(testing.TB) {}) })
 	b.Run("monitor=1s", func(b *testing.B) { rest(b, func(tb testing.TB) { start(tb, Config{Interval: time.Second}) }) })
@@ -45,7 +45,7 @@ func rest(b *testing.B, begin func(testing.TB)) {
 	b.ReportMetric(float64(bytes), "held-B")
 }
 
-// held is the memory of heap and stacks, garbage excepted.
+// held returns the memory of heap and stacks, without garbage.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.GC()

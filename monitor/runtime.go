@@ -19,33 +19,33 @@ const (
 	chartCycles  = "Collections"
 )
 
-// A reading is a figure that runtime/metrics has as a number.
+// A reading is a figure that runtime/metrics reports as a number.
 type reading struct {
 	metric string
 	Figure
 }
 
 var readings = []reading{
-	{"/memory/classes/heap/objects:bytes", Figure{Key: "/heap/objects:bytes", Help: "Objects, live and not yet swept.", Chart: chartHeap}},
-	{"/gc/heap/live:bytes", Figure{Key: "/heap/live:bytes", Help: "Objects that the last collection marked.", Chart: chartHeap}},
-	{"/gc/heap/goal:bytes", Figure{Key: "/heap/goal:bytes", Help: "Size of the heap at which a collection should end.", Chart: chartHeap}},
-	{"/memory/classes/total:bytes", Figure{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, what it has released included.", Chart: chartMapped}},
-	{"/memory/classes/heap/released:bytes", Figure{Key: "/memory/released:bytes", Help: "Mapped memory that has been released to the system.", Chart: chartMapped}},
-	{"/memory/classes/heap/stacks:bytes", Figure{Key: "/memory/stacks:bytes", Help: "Stacks of goroutines.", Chart: chartMapped}},
-	{"/gc/gomemlimit:bytes", Figure{Key: "/memory/limit:bytes", Help: "The memory limit of the runtime; none if nothing is shown.", Chart: chartMapped}},
-	{"/cpu/classes/gc/mark/assist:cpu-seconds", Figure{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: goroutines that allocate and must help.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/mark/dedicated:cpu-seconds", Figure{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers that have a CPU, or a part of one, to themselves.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/mark/idle:cpu-seconds", Figure{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on CPUs that had nothing else to do.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/pause:cpu-seconds", Figure{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted for every CPU.", Counter: true, Chart: chartGCCPU}},
+	{"/memory/classes/heap/objects:bytes", Figure{Key: "/heap/objects:bytes", Help: "Objects: live, or dead and not yet swept.", Chart: chartHeap}},
+	{"/gc/heap/live:bytes", Figure{Key: "/heap/live:bytes", Help: "Objects marked by the last collection.", Chart: chartHeap}},
+	{"/gc/heap/goal:bytes", Figure{Key: "/heap/goal:bytes", Help: "Heap size at which a collection should end.", Chart: chartHeap}},
+	{"/memory/classes/total:bytes", Figure{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, including released memory.", Chart: chartMapped}},
+	{"/memory/classes/heap/released:bytes", Figure{Key: "/memory/released:bytes", Help: "Mapped memory released to the system.", Chart: chartMapped}},
+	{"/memory/classes/heap/stacks:bytes", Figure{Key: "/memory/stacks:bytes", Help: "Goroutine stacks.", Chart: chartMapped}},
+	{"/gc/gomemlimit:bytes", Figure{Key: "/memory/limit:bytes", Help: "The runtime's memory limit; no value if there is none.", Chart: chartMapped}},
+	{"/cpu/classes/gc/mark/assist:cpu-seconds", Figure{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: allocating goroutines that must help mark.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/mark/dedicated:cpu-seconds", Figure{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers with a CPU, or part of one, to themselves.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/mark/idle:cpu-seconds", Figure{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on otherwise idle CPUs.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/pause:cpu-seconds", Figure{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted on every CPU.", Counter: true, Chart: chartGCCPU}},
 	{"/cpu/classes/scavenge/total:cpu-seconds", Figure{Key: "/gc/cpu/scavenge:cpu-seconds", Help: "Returning memory to the system.", Counter: true, Chart: chartGCCPU}},
 	{"/gc/heap/allocs:bytes", Figure{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: chartBytes}},
 	{"/gc/cycles/total:gc-cycles", Figure{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: chartCycles}},
-	{"/gc/cycles/forced:gc-cycles", Figure{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections that the program asked for.", Counter: true, Chart: chartCycles}},
-	{"/sched/goroutines:goroutines", Figure{Key: "/sched/goroutines:goroutines", Help: "Goroutines that exist.", Chart: chartRoutine}},
+	{"/gc/cycles/forced:gc-cycles", Figure{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections requested by the program.", Counter: true, Chart: chartCycles}},
+	{"/sched/goroutines:goroutines", Figure{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: chartRoutine}},
 }
 
-// sizes are the upper bounds of the classes that objects are counted in; the
-// last class has no bound.
+// sizes are the upper bounds of the object size classes; the last class has
+// none.
 var sizes = []struct {
 	upTo float64
 	Figure
@@ -55,10 +55,11 @@ var sizes = []struct {
 	{512, Figure{Key: "/alloc/to-512:objects", Help: "Objects of 129 to 512 bytes allocated.", Counter: true, Chart: chartSizes}},
 	{2048, Figure{Key: "/alloc/to-2048:objects", Help: "Objects of 513 bytes to 2 KiB allocated.", Counter: true, Chart: chartSizes}},
 	{32768, Figure{Key: "/alloc/to-32768:objects", Help: "Objects of 2 to 32 KiB allocated.", Counter: true, Chart: chartSizes}},
-	{math.Inf(1), Figure{Key: "/alloc/larger:objects", Help: "Objects beyond 32 KiB allocated.", Counter: true, Chart: chartSizes}},
+	{math.Inf(1), Figure{Key: "/alloc/larger:objects", Help: "Objects above 32 KiB allocated.", Counter: true, Chart: chartSizes}},
 }
 
-// times are the histograms of which a sample has quantiles since the one before.
+// times are histograms. A sample has quantiles of what each gained since the
+// previous sample.
 var times = []struct {
 	metric   string
 	p50      bool
@@ -66,12 +67,12 @@ var times = []struct {
 	chart    string
 }{
 	{"/sched/pauses/total/gc:seconds", false, "/gc/pause", "Pauses of the world for collections", chartPauses},
-	{"/sched/latencies:seconds", true, "/sched/latency", "Time that goroutines were ready and had no CPU", chartSched},
+	{"/sched/latencies:seconds", true, "/sched/latency", "Time that ready goroutines waited for a CPU", chartSched},
 }
 
 const (
 	bySize = "/gc/heap/allocs-by-size:bytes"
-	noMore = math.MaxInt64 // the runtime's way to say that there is no limit
+	noMore = math.MaxInt64 // the runtime's value for no limit
 )
 
 // newRuntime returns the source of the runtime's figures.
@@ -91,21 +92,20 @@ func newRuntime() Source {
 		r.samples = append(r.samples, metrics.Sample{Name: t.metric})
 		r.times = append(r.times, delta{median: t.p50})
 		if t.p50 {
-			figures = append(figures, Figure{Key: t.name + "/p50:seconds", Help: t.of + " since the sample before: median.", Chart: t.chart})
+			figures = append(figures, Figure{Key: t.name + "/p50:seconds", Help: t.of + " since the previous sample: median.", Chart: t.chart})
 		}
 		figures = append(figures,
-			Figure{Key: t.name + "/p99:seconds", Help: t.of + " since the sample before: 99th percentile.", Chart: t.chart},
-			Figure{Key: t.name + "/max:seconds", Help: t.of + " since the sample before: the longest.", Chart: t.chart})
+			Figure{Key: t.name + "/p99:seconds", Help: t.of + " since the previous sample: 99th percentile.", Chart: t.chart},
+			Figure{Key: t.name + "/max:seconds", Help: t.of + " since the previous sample: longest.", Chart: t.chart})
 	}
 	figures = append(figures, Figure{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: chartMapped})
-	r.statm, _ = os.Open("/proc/self/statm") // elsewhere nil, and the figure NaN
+	r.statm, _ = os.Open("/proc/self/statm") // nil elsewhere, and the figure is NaN
 	metrics.Read(r.samples)
-	r.read(make([]float64, len(figures))) // the quantiles begin here
+	r.read(make([]float64, len(figures))) // the quantiles count from here
 	return Source{Figures: figures, Read: r.read}
 }
 
-// runtimeReader reads the runtime's figures. It belongs to the goroutine that
-// samples.
+// runtimeReader reads the runtime's figures. The sampling goroutine owns it.
 type runtimeReader struct {
 	samples []metrics.Sample // of readings, bySize, times
 	sizes   int              // index of bySize
@@ -149,7 +149,7 @@ func (r *runtimeReader) read(values []float64) {
 	put(r.resident())
 }
 
-// countSizes adds up the objects of each class.
+// countSizes counts the objects of each class.
 func countSizes(values []float64, v metrics.Value) {
 	clear(values)
 	if v.Kind() != metrics.KindFloat64Histogram {
@@ -160,7 +160,7 @@ func countSizes(values []float64, v metrics.Value) {
 	}
 	h, class := v.Float64Histogram(), 0
 	for i, count := range h.Counts {
-		for h.Buckets[i+1] > sizes[class].upTo+1 { // buckets end where the next size begins
+		for h.Buckets[i+1] > sizes[class].upTo+1 { // a bucket ends where the next size starts
 			class++
 		}
 		values[class] += float64(count)
@@ -187,10 +187,10 @@ func (r *runtimeReader) resident() float64 {
 
 var pageSize = float64(os.Getpagesize())
 
-// A delta is what a histogram has gained since it was looked at last.
+// A delta is what a histogram gained between two looks.
 type delta struct {
 	median bool
-	counts []uint64 // as of the last look
+	counts []uint64 // at the last look
 	gained []uint64 // between the last look and the one before
 	bounds []float64
 	total  uint64
@@ -213,8 +213,8 @@ func (d *delta) advance(v metrics.Value) {
 	}
 }
 
-// quantile returns the upper bound of the bucket that the quantile is in, and
-// NaN if nothing was gained.
+// quantile returns the upper bound of the bucket that holds the quantile, or
+// NaN if the histogram gained nothing.
 func (d *delta) quantile(q float64) float64 {
 	if d.total == 0 {
 		return math.NaN()

@@ -36,12 +36,12 @@ func compare(t *testing.T, s Source, want map[string]float64) {
 	for key, v := range want {
 		have, ok := got[key]
 		if !ok || have != v && !(math.IsNaN(v) && math.IsNaN(have)) {
-			t.Errorf("%s = %v (there: %t), want %v", key, have, ok, v)
+			t.Errorf("%s = %v (found: %t), want %v", key, have, ok, v)
 		}
 	}
 }
 
-// controlled starts a controller with a budget; 0 for none.
+// controlled starts a controller with a budget in bytes; 0 for none.
 func controlled(t *testing.T, limit int64, mode gcctl.Mode) *gcctl.Controller {
 	t.Helper()
 	c, err := gcctl.Start(gcctl.Config{LimitBytes: limit, Mode: mode})
@@ -73,11 +73,11 @@ func TestControllerSource(t *testing.T) {
 			t.Errorf("memory %v, want some, within the budget", n)
 		}
 		if n := got["/gcctl/mode-changes:events"]; n < 1 {
-			t.Errorf("%v changes of mode, want the one to Hybrid", n)
+			t.Errorf("%v mode changes, want the one to Hybrid", n)
 		}
 	})
 	said := func(s gcctl.Stats) Source { return Of("", func() gcctl.Stats { return s }) }
-	// The moment in which it matters most is no time at all.
+	// At the limit the time to it is zero, a value and not "none".
 	t.Run("at the limit", func(t *testing.T) {
 		compare(t, said(gcctl.Stats{BudgetBytes: 1 << 30, Percent: 100}), map[string]float64{
 			"/gcctl/budget:bytes": 1 << 30, "/gcctl/gogc:percent": 100, "/gcctl/time-to-limit:seconds": 0,
@@ -119,7 +119,7 @@ func TestLoopSource(t *testing.T) {
 			l.Submit(func() {})
 		}
 		compare(t, s, map[string]float64{"/loop/orders/queued:tasks": 3, "/loop/orders/tasks:tasks": 0})
-		l.Submit(func() { panic("a task that panics") })
+		l.Submit(func() { panic("task panics") })
 		l.After(10*time.Millisecond, func() {})
 		l.Submit(func() { time.Sleep(35 * time.Millisecond) }) // so the timer is 25 ms late
 		go l.Run(context.Background())
@@ -173,16 +173,16 @@ func TestServerSource(t *testing.T) {
 		"/http11/front/utilization:ratio": m.Utilization(), "/http11/front/made:chunks": float64(m.ChunksMade), "/http11/front/freed:chunks": float64(m.ChunksFreed),
 	})
 	if m.Hits+m.Misses == 0 {
-		t.Error("two requests had no memory")
+		t.Error("two requests used no memory")
 	}
 	got := read(s)
 	if got["/http11/front/held:bytes"] < got["/http11/front/in-use:bytes"] {
-		t.Errorf("%v: more in use than held", got)
+		t.Errorf("%v: more memory in use than held", got)
 	}
 }
 
-// TestSourcesDoNotAllocate: they are read every second in a process that may
-// have been built to allocate nothing.
+// TestSourcesDoNotAllocate: a monitor reads them every second, possibly in a
+// program built to allocate nothing.
 func TestSourcesDoNotAllocate(t *testing.T) {
 	if invariant.Race {
 		t.Skip("the race detector allocates")

@@ -11,7 +11,7 @@ let rows = []; // samples: [ms, values ...]
 let keep = 0;
 let paused = false;
 
-// Figures of a number are shown with three significant digits and its unit.
+// Numbers are shown with three significant digits and their unit.
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 function show(v, unit) {
   if (v === null || v === undefined) return '–';
@@ -31,11 +31,11 @@ function show(v, unit) {
 }
 const brief = (v, unit) => show(v, unit).replace(/ % of a CPU$/, ' %').replace(/ (goroutines|objects|events|gc-cycles|tasks|gets|connections|requests)(\/s)?$/, '');
 
-// Axes of bytes have round binary numbers.
+// Byte axes use round binary numbers.
 const powers = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
-// series turns the kept samples into what a chart shows: numbers as they are,
-// counters as rates.
+// series turns the kept samples into chart data: numbers as they are, counters
+// as rates.
 function series(chart) {
   const from = Number(range.value);
   const shown = from ? rows.filter((r) => r[0] >= rows[rows.length - 1][0] - from * 1000) : rows;
@@ -51,7 +51,7 @@ function series(chart) {
   return out;
 }
 
-// Canvas knows no light-dark(): an element resolves it.
+// Canvas does not support light-dark(); an element resolves it.
 function color(name) {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;
@@ -166,7 +166,7 @@ function listen(from) {
   stream.onerror = () => { state.textContent = 'Connection lost; trying again'; };
   stream.onmessage = (e) => {
     const fresh = JSON.parse(e.data);
-    if (e.lastEventId.split('-')[0] !== from.split('-')[0]) { // another process answers now
+    if (e.lastEventId.split('-')[0] !== from.split('-')[0]) { // the process has restarted
       stream.close();
       start();
       return;
@@ -180,7 +180,7 @@ function listen(from) {
 button.addEventListener('click', () => {
   paused = !paused;
   button.setAttribute('aria-pressed', String(paused));
-  button.textContent = paused ? 'Go on' : 'Pause';
+  button.textContent = paused ? 'Resume' : 'Pause';
   refresh();
 });
 range.addEventListener('change', () => charts.forEach(update));

@@ -9,9 +9,9 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// Dashboard writes a Grafana dashboard, for import, with a panel for each chart
-// of the figures. dashboard.json is that of the runtime's own figures; that of
-// a Monitor with sources of its own has those, too:
+// Dashboard writes a Grafana dashboard, ready for import, with one panel per
+// chart of the figures. dashboard.json covers the runtime's own figures; for a
+// Monitor with other sources, write one that has those, too:
 //
 //	monitorprom.Dashboard(file, m.Figures())
 func Dashboard(w io.Writer, figures []monitor.Figure) error {
@@ -49,7 +49,7 @@ func Dashboard(w io.Writer, figures []monitor.Figure) error {
 	return nil
 }
 
-// query is what a panel shows of a figure: a counter's rate.
+// query returns what a panel shows of a figure; for a counter, its rate.
 func query(f monitor.Figure) string {
 	selector := name(f) + `{instance=~"$instance"}`
 	if f.Counter {
@@ -58,14 +58,14 @@ func query(f monitor.Figure) string {
 	return selector
 }
 
-// label is the last two parts of a key, as on the page.
+// label returns the last two parts of a key, as on the page.
 func label(f monitor.Figure) string {
 	path, _, _ := strings.Cut(f.Key, ":")
 	parts := strings.Split(path, "/")
 	return strings.Join(parts[max(len(parts)-2, 1):], " ")
 }
 
-// grafanaUnit is Grafana's name for the unit of a figure, or of its rate.
+// grafanaUnit returns Grafana's name for the unit of a figure or of its rate.
 func grafanaUnit(f monitor.Figure) string {
 	switch unit := f.Unit(); {
 	case unit == "bytes" && f.Counter:
@@ -74,7 +74,7 @@ func grafanaUnit(f monitor.Figure) string {
 		return "bytes"
 	case unit == "seconds":
 		return "s"
-	case unit == "cpu-seconds" && f.Counter: // seconds a second: CPUs
+	case unit == "cpu-seconds" && f.Counter: // seconds per second: CPUs
 		return "percentunit"
 	case unit == "percent":
 		return "percent"
@@ -84,7 +84,7 @@ func grafanaUnit(f monitor.Figure) string {
 	return "short"
 }
 
-// What follows is as much of Grafana's dashboard model as is needed.
+// The part of Grafana's dashboard model that we need.
 
 type dashboard struct {
 	Title      string   `json:"title"`
@@ -94,7 +94,7 @@ type dashboard struct {
 	Refresh    string   `json:"refresh"`
 	Time       span     `json:"time"`
 	Editable   bool     `json:"editable"`
-	Tooltip    int      `json:"graphTooltip"` // 1: a crosshair over all panels
+	Tooltip    int      `json:"graphTooltip"` // 1: crosshair over all panels
 	Templating struct {
 		List []variable `json:"list"`
 	} `json:"templating"`

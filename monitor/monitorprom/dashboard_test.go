@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write dashboard.json")
 
-// TestDashboardFile holds dashboard.json to the runtime's figures.
+// TestDashboardFile checks dashboard.json against the runtime's figures.
 func TestDashboardFile(t *testing.T) {
 	m, err := monitor.New(monitor.Config{})
 	if err != nil {
@@ -36,11 +36,12 @@ func TestDashboardFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, b.Bytes()) {
-		t.Error("dashboard.json is not what Dashboard writes: go test ./monitor/monitorprom -update")
+		t.Error("dashboard.json is out of date; run go test ./monitor/monitorprom -update")
 	}
 }
 
-// Every metric of a collector is on its dashboard, those of other sources too.
+// TestDashboardHasAll: the dashboard has every metric of a collector, including
+// those of other sources.
 func TestDashboardHasAll(t *testing.T) {
 	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{{
 		Figures: []monitor.Figure{{Key: "/pool/orders/hits:gets", Help: "Hits.", Counter: true, Chart: "Pool orders"}},

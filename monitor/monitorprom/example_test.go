@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/pool"
 )
 
-// The figures of a pool, beside those of the runtime.
+// A pool's figures beside the runtime's.
 func Example() {
 	orders := pool.New(pool.Config[[64]int]{New: func() *[64]int { return new([64]int) }})
 	orders.Put(orders.Get())
@@ -32,7 +32,7 @@ func Example() {
 	for _, f := range families {
 		if strings.HasPrefix(f.GetName(), "isobar_pool_orders_") {
 			m := f.GetMetric()[0]
-			fmt.Println(f.GetName(), m.GetCounter().GetValue()+m.GetGauge().GetValue()) // it is one of them
+			fmt.Println(f.GetName(), m.GetCounter().GetValue()+m.GetGauge().GetValue()) // one of the pool's
 		}
 	}
 	// Output:

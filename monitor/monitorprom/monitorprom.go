@@ -3,9 +3,9 @@
 //	prometheus.MustRegister(monitorprom.New(m))
 //
 // A scrape reports the newest sample and reads nothing itself. Names follow
-// from the keys: /gc/heap/goal:bytes is isobar_gc_heap_goal_bytes, counters end
-// with _total. A figure without a value is left out. A collector may be used by any
-// number of goroutines.
+// from the keys: /gc/heap/goal:bytes becomes isobar_gc_heap_goal_bytes, and
+// counters end with _total. A figure without a value is left out. Any number of
+// goroutines may use a collector.
 package monitorprom
 
 import (
@@ -31,7 +31,7 @@ func New(m *monitor.Monitor) prometheus.Collector {
 	return c
 }
 
-// name makes a metric's name of a key.
+// name turns a figure's key into a metric name.
 func name(f monitor.Figure) string {
 	path, unit, _ := strings.Cut(f.Key, ":")
 	path = strings.TrimPrefix(path, "/")
@@ -59,7 +59,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	values := make([]float64, len(c.descs))
 	if _, err := c.monitor.Last(values); err != nil {
-		return // as many values as figures are right
+		return // values and figures always match in number
 	}
 	for i, f := range c.monitor.Figures() {
 		kind := prometheus.GaugeValue

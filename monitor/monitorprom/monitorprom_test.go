@@ -15,7 +15,7 @@ func TestCollector(t *testing.T) {
 	m, err := monitor.New(monitor.Config{Sources: []monitor.Source{{
 		Figures: []monitor.Figure{
 			{Key: "/pool/my-orders/hits:gets", Help: "Gets served by an idle object.", Counter: true, Chart: "Pool"},
-			{Key: "/nothing:bytes", Help: "A value that there is not.", Chart: "Nothing"},
+			{Key: "/nothing:bytes", Help: "No value.", Chart: "Nothing"},
 		},
 		Read: func(v []float64) { v[0], v[1] = 42, math.NaN() },
 	}}})
