@@ -1,0 +1,3 @@
+package after
+
+func clever() {}

@@ -1,0 +1,3 @@
+package before
+
+func dummy() {} // want `a function named dummy`

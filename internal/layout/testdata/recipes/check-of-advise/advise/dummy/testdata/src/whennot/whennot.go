@@ -1,0 +1,3 @@
+package whennot
+
+func clever() {}
