@@ -1,10 +1,10 @@
-// Package gc is the wing that tells what the collector of a program did.
+// Package gc is the wing that finds out what a program's collector did.
 //
 // In: the gctrace lines that a program prints, or its execution trace. Out:
-// package trace has each collection with its times and heaps; package phase has
-// which phase of the collector was on at any moment, and what operations
-// overlapped. Nothing here runs a program or knows of the lab: records are made of
-// these figures elsewhere.
+// package trace returns each collection with its times and heap sizes; package
+// phase returns the collector's phase at any moment and which operations
+// overlapped it. Nothing here runs a program or knows the lab, which turns
+// these figures into records.
 //
 // Imports: base.
 package gc

@@ -1,13 +1,13 @@
-// Package phase tells from an execution trace what the collector did when,
-// and what it did while given operations ran.
+// Package phase finds out from an execution trace what the collector did when,
+// and during which operations.
 //
-// [Read] turns a trace of package runtime/trace, whole or as the flight recorder
-// keeps it, into a [Timeline]: at every moment the most severe [Phase] that the
-// program is in. [Timeline.Attribute] says for operations, each of which is an
-// interval, how many overlapped which phase, and how many would by chance.
+// [Read] turns a trace of package runtime/trace, whole or from the flight
+// recorder, into a [Timeline]: the most severe [Phase] of the program at every
+// moment. [Timeline.Attribute] counts for operations, each an interval, how
+// many overlapped each phase and how many would by chance.
 //
-// An overlap is no proof of a cause. Where far more operations overlap a phase
-// than chance has it, the two have to do with each other.
+// An overlap does not prove a cause. If far more operations overlap a phase
+// than chance predicts, the two are related.
 //
 // Nothing here is safe for concurrent use.
 package phase
@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// A Phase is what the collector does, as far as it concerns the program.
-// Greater phases are more severe.
+// A Phase is what the collector does, as far as it affects the program. Greater
+// phases are more severe.
 type Phase int
 
 const (
 	None      Phase = iota // nothing
 	Sweep                  // a goroutine sweeps before it allocates, or in the background
-	Mark                   // marking is on, no worker runs: write barriers alone
-	Idle                   // marking by workers on CPUs that had nothing to do
-	Dedicated              // marking by workers that have a CPU, or a part of one, to themselves
-	Assist                 // a goroutine that allocates marks first
-	OtherStop              // the world is stopped for something else than a collection
+	Mark                   // marking is on, no worker runs: write barriers only
+	Idle                   // marking by workers on otherwise idle CPUs
+	Dedicated              // marking by workers with a CPU, or part of one, to themselves
+	Assist                 // an allocating goroutine must mark first
+	OtherStop              // the world is stopped, but not for a collection
 	Stop                   // the world is stopped for a collection
 	phases
 )
@@ -41,14 +41,14 @@ func (p Phase) String() string { return names[p] }
 
 // A Timeline is what the collector did during a trace.
 type Timeline struct {
-	// Start and End bound it. Times are nanoseconds of the trace's own clock.
+	// Start and End are its bounds, in nanoseconds of the trace's own clock.
 	Start, End int64
-	// Anchor is when the event was logged that Mark logs; 0 without one.
+	// Anchor is the time of the event that [Anchor] logged; 0 without one.
 	Anchor int64
-	// Ops are the operations that the trace itself knows, by kind: regions and
-	// tasks of the program, and the waits of ready goroutines for a CPU.
+	// Ops are the operations found in the trace itself, by kind: the program's
+	// regions and tasks, and the waits of ready goroutines for a CPU.
 	Ops map[string][]Op
-	// Cut is why the trace could not be read to its end; nil if it could.
+	// Cut is why the trace could not be read to its end; nil if it was.
 	Cut error
 
 	at    []int64 // when a phase began; ascending
@@ -58,13 +58,13 @@ type Timeline struct {
 // An Op is an operation, on the clock of the trace.
 type Op struct{ Start, End int64 }
 
-// begin notes that a phase begins.
+// begin records the start of a phase.
 func (t *Timeline) begin(at int64, p Phase) {
 	n := len(t.at)
 	switch {
 	case n > 0 && t.phase[n-1] == p:
 		return
-	case n > 0 && t.at[n-1] == at: // the one before took no time
+	case n > 0 && t.at[n-1] == at: // the previous phase took no time
 		t.phase[n-1] = p
 		return
 	}
@@ -84,7 +84,7 @@ func (t *Timeline) During(start, end int64) Phase {
 	return worst
 }
 
-// shifts is how often all operations are moved to learn what chance does.
+// shifts is how often all operations are shifted to estimate chance.
 const shifts = 100
 
 // An Attribution says what the collector did during operations.
@@ -94,17 +94,17 @@ type Attribution struct {
 	Rows     []Row // the phases, the most severe first
 }
 
-// A Row is a phase. Every operation and every moment counts once, for the most
+// A Row is a phase. Each operation and each moment counts once, for the most
 // severe phase that it overlaps.
 type Row struct {
 	Phase  string
 	Ops    int64
-	Chance float64 // operations that would fall on it by chance
+	Chance float64 // operations expected to overlap it by chance
 	TimeNs int64
 }
 
-// Attribute says which phases the operations overlapped; those that are not
-// within the timeline are left out. The seed is that of the random shifts.
+// Attribute counts which phases the operations overlapped, leaving out
+// operations outside the timeline. seed is for the random shifts.
 func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	var in []Op
 	for _, op := range ops {
@@ -144,8 +144,8 @@ func (t *Timeline) Attribute(ops []Op, seed uint64) Attribution {
 	return result
 }
 
-// shifted is During, for an operation moved by so much; what leaves the end
-// comes back at the beginning.
+// shifted is During for an operation shifted by the given time; what passes the
+// end wraps around.
 func (t *Timeline) shifted(op Op, by int64) Phase {
 	start, end := op.Start+by, op.End+by
 	switch window := t.End - t.Start; {
@@ -157,5 +157,5 @@ func (t *Timeline) shifted(op Op, by int64) Phase {
 	return t.During(start, end)
 }
 
-// At returns the time of the trace's clock that is so long after its anchor.
+// At returns the time on the trace's clock that is d after the anchor.
 func (t *Timeline) At(d time.Duration) int64 { return t.Anchor + int64(d) }

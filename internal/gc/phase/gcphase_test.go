@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tree is something to mark.
+// tree is a structure to mark.
 type tree struct{ left, right *tree }
 
 func grow(depth int) *tree {
@@ -25,15 +25,15 @@ func grow(depth int) *tree {
 	return &tree{grow(depth - 1), grow(depth - 1)}
 }
 
-// TestKnownCause runs operations of which every fifth collects, while no other
-// collection happens: those must be attributed to it and no other.
+// TestKnownCause runs operations of which every fifth collects, with no other
+// collections: only those must be attributed to one.
 func TestKnownCause(t *testing.T) {
 	live := grow(16)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
 	var b bytes.Buffer
 	if err := trace.Start(&b); err != nil {
-		t.Skip(err) // somebody else traces this test
+		t.Skip(err) // another trace is running
 	}
 	began := Anchor()
 	type timed struct {
@@ -74,7 +74,7 @@ func TestKnownCause(t *testing.T) {
 	if hit.Ops != 10 || missed.Ops != 40 {
 		t.Fatalf("%d and %d operations within the trace, want 10 and 40", hit.Ops, missed.Ops)
 	}
-	// Every collection stops the world, which is the most severe phase.
+	// Every collection stops the world, the most severe phase.
 	if hit.Rows[0].Phase != Stop.String() || hit.Rows[0].Ops != 10 {
 		t.Errorf("operations that collect: %+v", hit.Rows)
 	}
@@ -95,7 +95,7 @@ func TestKnownCause(t *testing.T) {
 	}
 }
 
-// TestAssist has goroutines allocate far beyond the goal.
+// TestAssist lets goroutines allocate far beyond the goal.
 func TestAssist(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	live := grow(18)
@@ -113,7 +113,7 @@ func TestAssist(t *testing.T) {
 		})
 		if n, assist := collected(); n > cycles+3 && assist > before+0.001 {
 			break
-		} else if n <= cycles+1 { // CPU time is known at the end of a cycle
+		} else if n <= cycles+1 { // CPU times appear at the end of a cycle
 			before = assist
 		}
 	}
@@ -140,8 +140,8 @@ func TestAssist(t *testing.T) {
 	}
 }
 
-// TestReference compares During with a search by hand, and chance with what it
-// must be.
+// TestReference compares During with a brute-force search, and chance with its
+// known value.
 func TestReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	line := &Timeline{Start: 0, End: 10_000}
@@ -162,11 +162,11 @@ func TestReference(t *testing.T) {
 			t.Fatalf("%d to %d: %v, want %v", start, end, got, want)
 		}
 	}
-	// An operation as long as everything overlaps all of it wherever it begins;
+	// An operation as long as the timeline overlaps all of it wherever it begins;
 	// chance for moments is the share of time.
 	whole := line.Attribute([]Op{{0, line.End}}, 3)
 	if whole.Rows[0].Ops != 1 || whole.Rows[0].Chance != 1 {
-		t.Errorf("an operation of all the time: %+v", whole.Rows)
+		t.Errorf("an operation as long as the timeline: %+v", whole.Rows)
 	}
 	var moments []Op
 	for i := range line.End - 1 {
@@ -177,7 +177,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s: chance %v, share of time %v", r.Phase, r.Chance/float64(len(moments)), share)
 		}
 	}
-	line.Start, line.End = 1000, 9000 // as after an anchor
+	line.Start, line.End = 1000, 9000 // as with an anchor
 	var sum int64
 	for _, r := range line.Attribute(nil, 3).Rows {
 		sum += r.TimeNs
@@ -187,7 +187,7 @@ func TestReference(t *testing.T) {
 	}
 	line.Start, line.End = 0, 10_000
 	if out := line.Attribute([]Op{{-5, 10}, {9000, 10_001}, {5, 4}}, 3); out.Ops != 0 {
-		t.Errorf("%d operations outside", out.Ops)
+		t.Errorf("%d operations counted outside the timeline", out.Ops)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestSlowest(t *testing.T) {
 	}
 	slices.Sort(all)
 	if n := len(s.Above(all[len(all)-51])); n != 50 {
-		t.Errorf("%d operations above the 51st longest, want 50", n)
+		t.Errorf("%d operations longer than the 51st longest, want 50", n)
 	}
 	if n := len(s.Above(-1)); n != 100 {
 		t.Errorf("%d operations kept, want 100", n)
@@ -230,8 +230,8 @@ func TestBadTraces(t *testing.T) {
 
 var sink *tree
 
-// collected returns how many collections there were and how many seconds of
-// CPU time goroutines assisted.
+// collected returns the number of collections and the seconds of CPU time that
+// goroutines spent assisting.
 func collected() (cycles uint64, assist float64) {
 	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/cpu/classes/gc/mark/assist:cpu-seconds"}}
 	metrics.Read(s)

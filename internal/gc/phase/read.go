@@ -12,25 +12,26 @@ import (
 	exptrace "golang.org/x/exp/trace"
 )
 
-// anchor is the category of the event that joins the trace's clock to another.
+// anchor is the category of the event that aligns the trace's clock with
+// another.
 const anchor = "isobar/anchor"
 
-// Anchor logs an event in the trace that is being taken and returns its time.
+// Anchor logs an event in the running trace and returns its time.
 func Anchor() time.Time {
 	now := time.Now()
 	trace.Log(context.Background(), anchor, "")
 	return now
 }
 
-// Waits names the operations of Timeline.Ops that are not the program's own:
-// how long goroutines were ready and had no CPU.
+// Waits is the key in Timeline.Ops for operations that are not the program's
+// own: how long goroutines were ready without a CPU.
 const Waits = "waiting for a CPU"
 
-// maxOps bounds the operations of one kind.
+// maxOps limits the operations of one kind.
 const maxOps = 4 << 20
 
-// Read reads a trace. A trace that is damaged or ends too early has a Timeline
-// as far as it could be read, with Cut set; without any event that is an error.
+// Read reads a trace. For a damaged or truncated trace it returns the Timeline
+// up to there, with Cut set; a trace without any event is an error.
 func Read(r io.Reader) (*Timeline, error) {
 	in, err := exptrace.NewReader(r)
 	if err != nil {
@@ -52,7 +53,7 @@ func Read(r io.Reader) (*Timeline, error) {
 			if !any {
 				return nil, fmt.Errorf("phase: %w", err)
 			}
-			d.line.Cut = fmt.Errorf("phase: the trace is damaged or ends too early: %w", err)
+			d.line.Cut = fmt.Errorf("phase: the trace is damaged or truncated: %w", err)
 			break
 		}
 		at := int64(e.Time())
@@ -71,19 +72,19 @@ func Read(r io.Reader) (*Timeline, error) {
 	return d.line, nil
 }
 
-// A decoder knows what is going on at the present event.
+// A decoder tracks the state at the current event.
 type decoder struct {
 	line    *Timeline
 	marking bool
 	assists map[exptrace.GoID]bool
 	sweeps  map[exptrace.ProcID]bool
-	stops   map[exptrace.GoID]string // the goroutine that stopped the world, and why
+	stops   map[exptrace.GoID]string // goroutines that stopped the world, and why
 	workers map[exptrace.GoID]*worker
-	running [phases]int // workers, by what they count for
+	running [phases]int // workers, by the phase that they count as
 
 	ready   map[exptrace.GoID]int64 // since when
 	tasks   map[exptrace.TaskID]named
-	regions map[exptrace.GoID][]named // open ones, the innermost last
+	regions map[exptrace.GoID][]named // open ones, innermost last
 }
 
 // A worker is a goroutine that marks.
@@ -97,7 +98,7 @@ type named struct {
 	start int64
 }
 
-// now is the most severe phase at the present event.
+// now returns the most severe phase at the current event.
 func (d *decoder) now() Phase {
 	worst := None
 	for _, why := range d.stops {
@@ -106,7 +107,7 @@ func (d *decoder) now() Phase {
 		}
 		worst = OtherStop
 	}
-	switch { // a worker that still runs when the mark phase is over does not mark
+	switch { // a worker still running after the mark phase does not mark
 	case worst == OtherStop:
 		return worst
 	case len(d.assists) > 0:
@@ -159,7 +160,7 @@ func (d *decoder) event(e exptrace.Event, at int64) {
 	}
 }
 
-// ranged notes the beginning or the end of a range of the runtime's.
+// ranged records the start or end of one of the runtime's ranges.
 func (d *decoder) ranged(r exptrace.Range, begins bool) {
 	switch {
 	case r.Name == "GC concurrent mark phase":
@@ -183,7 +184,7 @@ func set[K comparable](m map[K]bool, k K, in bool) {
 	}
 }
 
-// label notes what a worker of the collector is about to do; it runs.
+// label records what a running worker of the collector is about to do.
 func (d *decoder) label(l exptrace.Label) {
 	var kind Phase
 	switch l.Label {
@@ -207,7 +208,7 @@ func (d *decoder) label(l exptrace.Label) {
 	d.running[kind]++
 }
 
-// moved notes that a goroutine starts or stops to run.
+// moved records that a goroutine starts or stops running.
 func (d *decoder) moved(g exptrace.GoID, from, to exptrace.GoState, at int64) {
 	if w := d.workers[g]; w != nil {
 		if runs := to.Executing(); runs != w.running {

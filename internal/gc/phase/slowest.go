@@ -2,21 +2,21 @@ package phase
 
 import "container/heap"
 
-// Slowest keeps the slowest operations of a goroutine, in bounded memory. Make
-// one with [NewSlowest].
+// Slowest keeps a goroutine's slowest operations in bounded memory. Make one
+// with [NewSlowest].
 type Slowest struct {
 	ops  slowest
 	kept int
 }
 
-// Kept is how many operations a Slowest keeps by default: those above the 99.9th
+// Kept is the default number of operations in a Slowest: those above the 99.9th
 // percentile of 16 million.
 const Kept = 1 << 14
 
-// NewSlowest returns a Slowest that keeps so many.
+// NewSlowest returns a Slowest that keeps up to kept operations.
 func NewSlowest(kept int) *Slowest { return &Slowest{ops: make(slowest, 0, kept), kept: kept} }
 
-// Add takes an operation.
+// Add records an operation.
 func (s *Slowest) Add(op Op) {
 	if len(s.ops) < s.kept {
 		s.ops = append(s.ops, op)
@@ -31,7 +31,7 @@ func (s *Slowest) Add(op Op) {
 	}
 }
 
-// Above returns those of the operations kept that took longer, in no order.
+// Above returns the kept operations that took longer than ns, in no order.
 func (s *Slowest) Above(ns int64) []Op {
 	var ops []Op
 	for _, op := range s.ops {
@@ -42,7 +42,7 @@ func (s *Slowest) Above(ns int64) []Op {
 	return ops
 }
 
-// slowest is a heap with the fastest on top.
+// slowest is a heap with the fastest operation on top.
 type slowest []Op
 
 func (s slowest) Len() int           { return len(s) }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// BenchmarkSource shows what CPU time it costs a program to know what its
-// collector does, by where that is known from: the same work, allocation beside
-// a live heap so that collections follow one another, with the source and
-// without it in turn. It reports the median of the ratios and its quartiles;
-// source=none is the noise.
+// BenchmarkSource measures the CPU time that a program spends on observing its
+// collector, for each source of that knowledge. It runs the same work,
+// allocation beside a live heap so that collections follow one another,
+// alternately with and without the source. It reports the median of the ratios
+// and its quartiles; source=none is the noise.
 func BenchmarkSource(b *testing.B) {
 	for _, s := range []struct {
 		name  string
@@ -65,7 +65,7 @@ func BenchmarkSource(b *testing.B) {
 	}
 }
 
-// cpuTime is the CPU time of the process in seconds.
+// cpuTime returns the CPU time of the process in seconds.
 func cpuTime(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -74,7 +74,7 @@ func cpuTime(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// pollMetrics reads the CPU time of the collector again and again.
+// pollMetrics repeatedly reads the collector's CPU time.
 func pollMetrics(every time.Duration) (stop func()) {
 	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/assist:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
 		{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}, {Name: "/sched/pauses/total/gc:seconds"}}

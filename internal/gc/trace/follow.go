@@ -9,21 +9,21 @@ import (
 // A Followed counts what [Follow] read.
 type Followed struct {
 	Cycles  int
-	Streams int // processes, as far as the numbering tells them apart
-	// Mended counts the lines that the program's own output had split or
-	// preceded, and that could be put together; Gaps the lines that do not follow
-	// in number, because those before them were lost or made up.
+	Streams int // processes, as far as the numbering distinguishes them
+	// Mended counts the lines that Follow reassembled because the program's own
+	// output had split or preceded them. Gaps counts the lines out of sequence,
+	// because earlier lines were lost or the program made them up.
 	Mended, Gaps int
 }
 
-// Follow reads r to its end where writes cannot be told apart, and calls each
-// for every cycle as soon as its line is complete. What is not the runtime's
-// goes to own, line by line; of a line that is not finished nothing goes there
-// until it is, or until it is longer than any of the runtime's.
+// Follow reads r to its end on platforms where single writes cannot be
+// distinguished. It calls each for every cycle as soon as its line is complete.
+// Other output goes to own, line by line; an unfinished line is held back until
+// it is complete, or longer than any line of the runtime.
 //
-// The runtime writes a line in pieces. Where lines of the program fall between
-// two of them, or an unfinished line of the program precedes them, Follow puts
-// the line together if exactly that makes it one of the format.
+// The runtime writes a line in pieces. If lines of the program fall between two
+// pieces, or an unfinished line of the program precedes them, Follow
+// reassembles the line if exactly that gives one of the format.
 func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
 	f := follower{own: own, each: each}
 	err := readAll(r, f.write)
@@ -34,19 +34,19 @@ func Follow(r io.Reader, own io.Writer, each func(Cycle)) (Followed, error) {
 	return f.Followed, errors.Join(err, f.err)
 }
 
-// patience is how many lines of the program may fall into one of the runtime.
+// patience is how many lines of the program may interrupt one of the runtime.
 const patience = 8
 
 type follower struct {
 	Followed
 	own   io.Writer
 	each  func(Cycle)
-	err   error // the first of own's
-	trace Trace // numbers the streams; its cycles are dropped
+	err   error // the first error of own
+	trace Trace // numbers the streams; its cycles are discarded
 
-	rest   []byte // of the line that is not finished
-	long   bool   // it is longer than any of the runtime's, and its beginning was passed on
-	broken []byte // a line that began like one of the runtime's, without its end
+	rest   []byte // of the unfinished line
+	long   bool   // longer than any runtime line; its beginning was passed on
+	broken []byte // starts like a runtime line but has no end
 	waited int    // lines since then
 }
 
@@ -68,7 +68,7 @@ func (f *follower) write(b []byte) {
 	}
 }
 
-// line takes a whole line with its end, or what there is of the last one.
+// line takes a whole line including its end, or the rest of the last one.
 func (f *follower) line(b []byte) {
 	switch {
 	case len(b) == 0:
@@ -83,7 +83,7 @@ func (f *follower) line(b []byte) {
 		return
 	}
 	if at := beginning(text); at >= 0 && ok {
-		if f.found(text[at:]) { // behind an unfinished line of the program
+		if f.found(text[at:]) { // after an unfinished line of the program
 			f.Mended++
 			f.pass(text[:at])
 			return
@@ -100,8 +100,7 @@ func (f *follower) line(b []byte) {
 	}
 }
 
-// beginning returns where a line of the runtime seems to begin in text; -1 for
-// nowhere.
+// beginning returns where a runtime line seems to start in text, or -1.
 func beginning(text []byte) int {
 	for from := 0; ; {
 		at := bytes.Index(text[from:], []byte("gc "))
@@ -117,8 +116,8 @@ func beginning(text []byte) int {
 	}
 }
 
-// mend tries whether text ends the broken line: what of that does not belong to
-// the runtime is the program's.
+// mend checks whether text completes the broken line; whatever else text holds
+// belongs to the program.
 func (f *follower) mend(text []byte) bool {
 	if !ends(text) {
 		return false
@@ -134,7 +133,7 @@ func (f *follower) mend(text []byte) bool {
 	return false
 }
 
-// release gives up a broken line: it is the program's own.
+// release gives up on a broken line: it belongs to the program.
 func (f *follower) release() {
 	if len(f.broken) > 0 {
 		f.pass(append(f.broken, '\n'))
@@ -142,13 +141,13 @@ func (f *follower) release() {
 	f.broken = f.broken[:0]
 }
 
-// ends reports whether text ends like a line of the runtime's. That is quickly
-// said of most lines that are none.
+// ends reports whether text ends like a runtime line, a quick way to reject
+// most others.
 func ends(text []byte) bool {
 	return bytes.HasSuffix(text, []byte(" P")) || bytes.HasSuffix(text, []byte(" P (forced)"))
 }
 
-// maxLine is more than the runtime's longest line.
+// maxLine exceeds the runtime's longest line.
 const maxLine = 512
 
 func (f *follower) found(text []byte) bool {

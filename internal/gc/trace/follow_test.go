@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Nothing that is not the runtime's is ever lost, whatever the input.
+// FuzzFollow: Follow loses none of the program's output, whatever the input.
 func FuzzFollow(f *testing.F) {
 	one := traceLine(1)
 	f.Add([]byte(one + "hello\n" + one[:20] + "x\n" + one[20:]))
@@ -62,7 +62,7 @@ func FuzzFollow(f *testing.F) {
 		if err != nil || got.Cycles != cycles {
 			t.Fatalf("%d cycles, %+v, %v", cycles, got, err)
 		}
-		if cycles == 0 && own.Len() != len(in) { // a broken line is passed on late: the order may differ
+		if cycles == 0 && own.Len() != len(in) { // a broken line comes late: the order may differ
 			t.Fatalf("%q became %q", in, own.String())
 		}
 	})

@@ -1,22 +1,22 @@
-// Package trace reads what a Go program prints under GODEBUG=gctrace=1 and
-// tells it from the program's own standard error.
+// Package trace parses the output of GODEBUG=gctrace=1 and separates it from
+// the program's own standard error.
 //
-// The runtime prints one line a collection, but not in one piece: it writes a
-// line as some forty fragments ("gc ", "1", " @", "0.012", "s ", ...), between
-// which other threads of the program may write. Read as lines, such a stream
+// The runtime prints one line per collection, but not in one piece. It writes
+// some forty fragments ("gc ", "1", " @", "0.012", "s ", ...), and other
+// threads of the program may write between them. Read as lines, such a stream
 // loses cycles and garbles the program's output. [ReadPackets] therefore reads
-// from a pipe in packet mode, where every write arrives by itself, and
+// from a pipe in packet mode, where every write arrives separately, and
 // recognises runtime lines by their sequence of fragments. [ReadLines] is for
 // platforms without such pipes.
 //
-// A whole line that arrives in one piece was not printed by a runtime that
-// writes to this stream: a subprocess printed it and its parent passed it on
-// (as the go command does with its compilers), or the program made it up. Such
-// lines are counted, not believed.
+// A line that arrives whole does not come from a runtime that writes to this
+// stream. Either a subprocess printed it and its parent relayed it, as the go
+// command does for its compilers, or the program made it up. Such lines are
+// counted but not trusted.
 //
 // The format is that of Go 1.19 and later (package runtime, "Environment
-// Variables"). Times have two or three significant digits: the runtime cuts
-// the rest off. Nothing here is safe for concurrent use.
+// Variables"). Times have two or three significant digits, because the runtime
+// truncates the rest. Nothing here is safe for concurrent use.
 package trace
 
 import (
@@ -27,35 +27,35 @@ import (
 	"time"
 )
 
-// A Cycle is one collection as its line reports it. The zero value is no
+// A Cycle is one collection as reported by its line. The zero value is no
 // cycle; copies are independent.
 type Cycle struct {
 	N  uint64        // number within the process, from 1
-	At time.Duration // its beginning, since the process began
-	// Percent is the share of the available CPU that collection has taken
-	// since the process began.
+	At time.Duration // when it began, since process start
+	// Percent is the share of the available CPU time that collections have taken
+	// since process start.
 	Percent int64
 	// Wall time of the three phases. The first and the last stop the world.
 	SweepTermination, Marking, MarkTermination time.Duration
 	// CPU time, over all Ps.
 	SweepTerminationCPU, AssistCPU, DedicatedCPU, IdleCPU, MarkTerminationCPU time.Duration
-	// The heap when the cycle began, when it ended, and what of it was marked
-	// live, in bytes rounded down to a MiB; and the goal of the cycle.
+	// The heap at the start and end of the cycle, the part marked live, and the
+	// cycle's goal, all in bytes rounded down to a MiB.
 	StartBytes, EndBytes, LiveBytes, GoalBytes int64
-	// What had to be scanned besides the heap.
+	// Roots scanned besides the heap.
 	StackBytes, GlobalBytes int64
 	Procs                   int64 // GOMAXPROCS
-	Forced                  bool  // by runtime.GC
+	Forced                  bool  // started by runtime.GC
 	Leaks                   bool  // the cycle looked for leaked goroutines
-	// Stream numbers the process that printed the cycle, from 0, as far as
-	// the sequence of N tells processes apart.
+	// Stream is the number of the process that printed the cycle, from 0, as far
+	// as the sequence of N distinguishes processes.
 	Stream int
 }
 
-// Pause is the wall time for which the cycle stopped the world.
+// Pause is the wall time that the cycle stopped the world.
 func (c Cycle) Pause() time.Duration { return c.SweepTermination + c.MarkTermination }
 
-// CPU is the CPU time that the cycle took, idle time included.
+// CPU is the CPU time of the cycle, including idle-time marking.
 func (c Cycle) CPU() time.Duration {
 	return c.SweepTerminationCPU + c.AssistCPU + c.DedicatedCPU + c.IdleCPU + c.MarkTerminationCPU
 }
@@ -72,12 +72,12 @@ var linePattern = regexp.MustCompile(
 		number + `->` + number + `->` + number + ` MB, ` + number + ` MB goal, ` +
 		number + ` MB stacks, ` + number + ` MB globals, ` + number + ` P( \(forced\))?$`)
 
-// ParseLine reads one line, without its end. It accepts exactly what the
+// ParseLine parses one line without its line end. It accepts exactly what the
 // runtime prints.
 func ParseLine(line string) (Cycle, error) {
 	m := linePattern.FindStringSubmatch(line)
 	if m == nil {
-		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a line as Go 1.19 or later prints it", line)
+		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a gctrace line of Go 1.19 or later", line)
 	}
 	p := lineParser{fields: m[1:]}
 	c := Cycle{N: uint64(p.int(1)), At: p.time(time.Second), Percent: p.int(1), Leaks: p.text() != ""}
@@ -97,8 +97,8 @@ func ParseLine(line string) (Cycle, error) {
 	return c, nil
 }
 
-// lineParser takes the fields of a matched line one after another and keeps
-// the first error.
+// lineParser reads the fields of a matched line in order and keeps the first
+// error.
 type lineParser struct {
 	fields []string
 	err    error
@@ -110,8 +110,8 @@ func (p *lineParser) text() string {
 	return s
 }
 
-// int reads a whole number. What does not fit becomes the largest that does:
-// with collection turned off, the goal is close to it.
+// int reads a whole number. On overflow it returns the largest int64: with
+// collection turned off, the goal is close to it.
 func (p *lineParser) int(unit int64) int64 {
 	s := p.text()
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -121,8 +121,8 @@ func (p *lineParser) int(unit int64) int64 {
 	return min(n, math.MaxInt64/unit) * unit
 }
 
-// time reads a number with up to three decimals, in units of at least a
-// microsecond, exactly.
+// time reads a number with up to three decimals exactly, in units of at least a
+// microsecond.
 func (p *lineParser) time(unit time.Duration) time.Duration {
 	s := p.text()
 	thousandths, decimals, seen := int64(0), 0, false

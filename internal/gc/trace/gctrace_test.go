@@ -54,7 +54,7 @@ func TestParseLineRefuses(t *testing.T) {
 	}
 }
 
-// fragments returns c as the runtime writes it.
+// fragments returns c in the pieces that the runtime writes.
 func fragments(c Cycle) []string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1e6) }
 	mb := func(n int64) string { return fmt.Sprint(n >> 20) }
@@ -84,7 +84,7 @@ func randomCycle(r *rand.Rand, n uint64) Cycle {
 	}
 }
 
-// packets is a reader that returns one packet a Read.
+// packets is a reader that returns one packet per Read.
 type packets []string
 
 func (p *packets) Read(b []byte) (int, error) {
@@ -96,8 +96,8 @@ func (p *packets) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestReadPacketsSeparates lays the program's writes between the fragments of
-// the runtime's lines at random and expects both back whole.
+// TestReadPacketsSeparates puts the program's writes between the fragments of
+// runtime lines at random and expects both back whole.
 func TestReadPacketsSeparates(t *testing.T) {
 	texts := []string{"hello\n", "gc is a word, 1 of many\n", "no end", " @", "panic: x\n", "7 apples\n", sample + "\n", "gc 1 @0.1s\n", "%: "}
 	for seed := range uint64(300) {
@@ -115,7 +115,7 @@ func TestReadPacketsSeparates(t *testing.T) {
 				for r.IntN(8) == 0 {
 					s := texts[r.IntN(len(texts))]
 					if i == 0 && s == " @" || i == 1 && s == " @" || i == 5 && s == "%: " {
-						continue // would be a fragment of the runtime's
+						continue // looks like a runtime fragment
 					}
 					stream = append(stream, s)
 					if s == sample+"\n" && atLineStart {
@@ -210,8 +210,8 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// FuzzReadPackets cuts the input into packets at zero bytes: no byte may be
-// lost or made up.
+// FuzzReadPackets cuts the input into packets at zero bytes: ReadPackets must
+// neither lose nor invent a byte.
 func FuzzReadPackets(f *testing.F) {
 	f.Add([]byte(strings.Join(fragments(Cycle{N: 1, Procs: 4}), "\x00")))
 	f.Add([]byte("gc \x00gc \x001\x00" + sample + "\n"))

@@ -11,19 +11,19 @@ import (
 // A Trace is what a stream held besides the program's own output.
 type Trace struct {
 	Cycles []Cycle // in the order in which their lines ended
-	// Relayed counts the lines of the gctrace format that arrived whole.
+	// Relayed counts the gctrace lines that arrived whole.
 	Relayed int
 	// Streams is the number of processes that printed cycles, as far as the
-	// numbering tells them apart.
+	// numbering distinguishes them.
 	Streams int
-	// Gaps counts the cycles whose number does not follow any before: lines
-	// before them were lost, or the program made these up.
+	// Gaps counts the cycles with an out-of-sequence number: earlier lines were
+	// lost, or the program made these up.
 	Gaps int
 
-	last []uint64 // by stream: its latest N
+	last []uint64 // latest N of each stream
 }
 
-// add appends c and finds out which process it belongs to.
+// add appends c and determines the process it belongs to.
 func (t *Trace) add(c Cycle) {
 	c.Stream = slices.Index(t.last, c.N-1)
 	if c.Stream < 0 {
@@ -38,31 +38,32 @@ func (t *Trace) add(c Cycle) {
 	t.Cycles = append(t.Cycles, c)
 }
 
-// PacketBytes is the size of the largest packet that a pipe in packet mode
-// delivers: longer writes arrive as several packets.
+// PacketBytes is the largest packet that a pipe in packet mode delivers: longer
+// writes arrive as several packets.
 const PacketBytes = 4096
 
-// ReadPackets reads r to its end. Each Read must return what one write wrote,
-// as a pipe opened with O_DIRECT does on Linux. Everything that is not part of
-// a gctrace line goes to own, line by line.
+// ReadPackets reads r to its end. Each Read must return exactly one write, as a
+// pipe opened with O_DIRECT does on Linux. Everything outside gctrace lines
+// goes to own, line by line.
 //
-// A program that itself writes the runtime's fragments, each by itself and in
-// their order, cannot be told from the runtime.
+// If a program itself writes the runtime's fragments, one by one and in order,
+// ReadPackets cannot distinguish it from the runtime.
 func ReadPackets(r io.Reader, own io.Writer) (Trace, error) {
 	var t Trace
 	var open []*partial
 	rest := ownWriter{w: own, found: func(Cycle) { t.Relayed++ }}
 	err := readAll(r, func(packet []byte) { open = t.packet(open, packet, &rest) })
-	for _, p := range open { // began like a line and never became one
+	for _, p := range open { // started like a line and never became one
 		rest.Write(p.text)
 	}
 	rest.flush()
 	return t, errors.Join(err, rest.err)
 }
 
-// ReadLines reads r to its end where writes cannot be told apart. Every line
-// of the format counts as a cycle, whoever printed it; a line that the
-// program's own output split is lost, which shows as a gap.
+// ReadLines reads r to its end on platforms where single writes cannot be
+// distinguished. Every line of the format counts as a cycle, no matter who
+// printed it. A line split by the program's own output is lost and shows as a
+// gap.
 func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
 	var t Trace
 	rest := ownWriter{w: own, found: t.add}
@@ -71,7 +72,7 @@ func ReadLines(r io.Reader, own io.Writer) (Trace, error) {
 	return t, errors.Join(err, rest.err)
 }
 
-// readAll calls each with what every Read returned.
+// readAll calls each with the result of every Read.
 func readAll(r io.Reader, each func([]byte)) error {
 	buf := make([]byte, PacketBytes)
 	for {
@@ -88,7 +89,7 @@ func readAll(r io.Reader, each func([]byte)) error {
 	}
 }
 
-// packet takes one packet and returns the lines that are still unfinished.
+// packet processes one packet and returns the lines still unfinished.
 func (t *Trace) packet(open []*partial, packet []byte, rest *ownWriter) []*partial {
 	for i, p := range open {
 		if !p.take(packet) {
@@ -105,8 +106,8 @@ func (t *Trace) packet(open []*partial, packet []byte, rest *ownWriter) []*parti
 		}
 		return open
 	}
-	// A bound on unfinished lines keeps a program that writes "gc " over and
-	// over from growing the list: what would be too much is its own output.
+	// This limit keeps a program that repeatedly writes "gc " from growing the
+	// list; any excess is its own output.
 	const most = 64
 	p := &partial{}
 	if len(open) < most && p.take(packet) {
@@ -116,13 +117,13 @@ func (t *Trace) packet(open []*partial, packet []byte, rest *ownWriter) []*parti
 	return open
 }
 
-// A partial is a line of which the fragments up to step have arrived.
+// A partial is a line whose fragments have arrived up to step.
 type partial struct {
 	text []byte
 	step int
 }
 
-// take adds the packet if it is the fragment that comes next.
+// take adds the packet if it is the next fragment.
 func (p *partial) take(packet []byte) bool {
 	for step := p.step; step < len(grammar); step++ {
 		f := grammar[step]
@@ -130,7 +131,7 @@ func (p *partial) take(packet []byte) bool {
 			p.text = append(p.text, packet...)
 			p.step = step + 1
 			if f.text == "%" && bytes.Equal(packet, []byte("%: ")) {
-				p.step += 2 // Go before 1.26 writes the sign and the colon at once
+				p.step += 2 // Go before 1.26 writes sign and colon together
 			}
 			return true
 		}
@@ -141,7 +142,7 @@ func (p *partial) take(packet []byte) bool {
 	return false
 }
 
-// A fragment is one write of the runtime's: a fixed text, or a number.
+// A fragment is one write of the runtime: a fixed text or a number.
 type fragment struct {
 	text     string // "" for a number
 	optional bool
@@ -169,7 +170,7 @@ func isNumber(packet []byte) bool {
 	return true
 }
 
-// grammar is the sequence of fragments of a line; see gcMarkTermination in
+// grammar is the fragment sequence of a line; see gcMarkTermination in
 // runtime/mgc.go.
 var grammar = func() []fragment {
 	n := fragment{}
@@ -185,17 +186,17 @@ var grammar = func() []fragment {
 	}
 }()
 
-// ownWriter passes the program's own output on by lines and holds back those
-// of the gctrace format.
+// ownWriter passes on the program's own output by lines and holds back gctrace
+// lines.
 type ownWriter struct {
 	w     io.Writer
 	found func(Cycle) // called for each line held back
-	line  []byte      // what of the current line was not passed on yet
-	begun bool        // some of it was
-	err   error       // the first of w's
+	line  []byte      // part of the current line not passed on yet
+	begun bool        // part of it was passed on
+	err   error       // the first error of w
 }
 
-// longLine is more than any gctrace line has.
+// longLine exceeds the length of any gctrace line.
 const longLine = 1024
 
 func (o *ownWriter) Write(b []byte) {
@@ -215,7 +216,7 @@ func (o *ownWriter) Write(b []byte) {
 	}
 }
 
-// flush ends the line.
+// flush ends the current line.
 func (o *ownWriter) flush() {
 	if !o.begun && bytes.HasPrefix(o.line, []byte("gc ")) && len(o.line) <= longLine {
 		if c, err := ParseLine(string(bytes.TrimSuffix(o.line, []byte("\n")))); err == nil {
