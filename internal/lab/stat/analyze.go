@@ -13,15 +13,15 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// Analyze computes everything that reports show of a run: its plan and the
-// records that it has so far. It fails only on a record that is not of the plan
-// or whose histograms are damaged.
+// Analyze computes everything that reports show about a run from its plan and
+// its records so far. It fails only on a record that is not in the plan or has
+// damaged histograms.
 func Analyze(cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 	return AnalyzeOn(cell.Machine{}, cells, recs)
 }
 
-// AnalyzeOn is Analyze for a run of this machine: that of the records without an
-// origin.
+// AnalyzeOn is Analyze for a run of machine home, which measured the records
+// without an origin.
 func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Analysis, error) {
 	machines, machineOf := findMachines(home, recs)
 	if len(machines) == 1 {
@@ -61,9 +61,9 @@ func AnalyzeOn(home cell.Machine, cells []cell.Cell, recs []*cell.Record) (*Anal
 	return a, nil
 }
 
-// group sorts records into the configurations of the plan, in its order. Twins
-// come by the key of what they are the twin of. machineOf returns nil where all
-// records are of one machine.
+// group sorts records into the configurations of the plan, in plan order. Twins
+// are returned by the key of their original. machineOf returns nil if all
+// records come from one machine.
 func group(cells []cell.Cell, recs []*cell.Record,
 	machineOf func(*cell.Record) *Machine) (groups []*Group, twins map[string]*Group, err error) {
 	ordered := slices.Clone(cells)
@@ -101,7 +101,7 @@ func group(cells []cell.Cell, recs []*cell.Record,
 	return groups, twins, nil
 }
 
-// decodeAll decodes the histograms of the records that finished, on all CPUs.
+// decodeAll decodes the histograms of the finished records on all CPUs.
 func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
 	out, errs := make([]map[string]*latency.Histogram, len(recs)), make([]error, len(recs))
 	workers := min(runtime.GOMAXPROCS(0), len(recs))
@@ -124,8 +124,8 @@ func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
 	return out, nil
 }
 
-// add adds a record to its group, with its histograms. Records come in order of
-// blocks.
+// add adds a record and its histograms to its group. Records come in block
+// order.
 func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram, on *Machine) {
 	if rec.Err != nil {
 		g.Failures = append(g.Failures, rec)
@@ -158,17 +158,16 @@ func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram, 
 	}
 }
 
-// floors holds the noise floor by workload, metric and machine, and over all
+// floors holds the noise floor by workload, metric and machine, and across
 // machines.
 type floors map[[3]string]float64
 
-// maxFloor bounds a noise floor. Where a figure was 0 in one of two equal
-// cells and not in the other, as counts are, the floor would be infinite and
-// forbid every verdict.
+// maxFloor limits a noise floor. If a count is 0 in one of two equal cells and
+// not in the other, the floor would be infinite and forbid every verdict.
 const maxFloor = 10
 
-// floors collects the floors of a run: the farther end of the interval that an
-// A/A comparison showed, the largest of a workload.
+// floors collects the noise floors of a run: for each A/A comparison the
+// farther end of its interval, and of those the largest of a workload.
 func (a *Analysis) floors() floors {
 	workload := make(map[string]string, len(a.Groups))
 	for _, g := range a.Groups {
@@ -195,13 +194,13 @@ func (f floors) of(g *Group, metric, machine string) float64 {
 	return max(1, f[[3]string{g.Config.Title(), metric, machine}])
 }
 
-// warnings collects the doubts: those of the run first, then those of the
-// records, the most frequent first.
+// warnings collects the doubts: first those about the run, then those about
+// records, most frequent first.
 func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	var out []CountedWarning
 	if a.Missing > 0 {
 		out = append(out, CountedWarning{cell.Warning{Code: "missing",
-			Text: fmt.Sprintf("%d planned cells have no record: the run is not complete", a.Missing)}, 0})
+			Text: fmt.Sprintf("%d planned cells have no record: the run is incomplete", a.Missing)}, 0})
 	}
 	failures := make(map[cell.FailureKind]int)
 	var doubts gather
@@ -238,7 +237,7 @@ func warnings(a *Analysis, recs []*cell.Record) []CountedWarning {
 	return append(out, own...)
 }
 
-// machineWarnings says what machines disagree about.
+// machineWarnings lists where machines disagree.
 func machineWarnings(a *Analysis) (out []CountedWarning) {
 	var opposed, sizes []string
 	for _, c := range a.Comparisons {
@@ -254,8 +253,8 @@ func machineWarnings(a *Analysis) (out []CountedWarning) {
 		what []string
 		text string
 	}{
-		{opposed, "the machines disagree about %d of %d comparisons, which so have no verdict: %s"},
-		{sizes, "the machines agree about the direction of %d of %d comparisons, not about the size: %s"},
+		{opposed, "the machines disagree about %d of %d comparisons, which therefore have no verdict: %s"},
+		{sizes, "the machines agree on the direction but not the size of %d of %d comparisons: %s"},
 	} {
 		if len(kind.what) > 0 {
 			shown := kind.what[:min(len(kind.what), 4)]

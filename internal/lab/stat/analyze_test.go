@@ -107,7 +107,7 @@ func TestAnalyze(t *testing.T) {
 	text := strings.Join(a.Findings, "\n")
 	for _, want := range []string{
 		"strategies: disabling the GC cost 4.1x the memory [4.",
-		"bought nothing that could be shown in time per operation or p99.9 service time here (against gc=default).",
+		"brought no measurable change in time per operation or p99.9 service time here (against gc=default).",
 		"strategies: under gc=default arena relieved most: 0.40x the time per operation of plain [0.",
 		"; worse: chanpool 1.",
 	} {
@@ -167,20 +167,20 @@ func TestFindings(t *testing.T) {
 				return map[string]float64{response: 50, cell.RSSPeak: 1}
 			}
 			return map[string]float64{response: 100, cell.RSSPeak: 1}
-		}}, []string{"market: pool=on cut the p99.9 response time to 0.5", "and made no difference that could be shown in memory (against pool=off)."}},
+		}}, []string{"market: pool=on cut the p99.9 response time to 0.5", "and made no measurable difference in memory (against pool=off)."}},
 		{"nothing", model{configs: market("off", "on"), blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{response: 100, cell.RSSPeak: 1}
-		}}, []string{"market: pool=on made no difference that could be shown in memory or p99.9 response time (against pool=off)."}},
+		}}, []string{"market: pool=on made no measurable difference in memory or p99.9 response time (against pool=off)."}},
 		{"ranking without a winner", model{configs: strategies("plain", "arena", "slab"), blocks: 8, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
-		}}, []string{"strategies: under gc=default nothing is proven to need less time per operation than plain; no difference shown: arena and slab."}},
+		}}, []string{"strategies: under gc=default nothing provably needs less time per operation than plain; no difference shown: arena and slab."}},
 		{"time is noise, CPU is not", model{configs: strategies("plain", "arena", "slab"), blocks: 8, noise: 0.01, figures: func(c cell.Config) map[string]float64 {
 			f := map[string]float64{cell.OpTime: 100, cell.OpCPU: 100}
 			if c.Params["strategy"] == "arena" {
 				f[cell.OpCPU] = 30
 			}
 			return f
-		}}, []string{"strategies: under gc=default arena relieved most: 0.3", "x the CPU time per operation of plain [0.", "; no difference shown: slab; in time per operation nothing is proven."}},
+		}}, []string{"strategies: under gc=default arena relieved most: 0.3", "x the CPU time per operation of plain [0.", "; no difference shown: slab; nothing is proven for time per operation."}},
 		{"too few blocks", model{configs: gcs, blocks: 3, noise: 0.01, figures: func(cell.Config) map[string]float64 {
 			return map[string]float64{cell.OpTime: 100}
 		}}, []string{"alloc: nothing is proven: 3 repetitions are too few for a verdict (--reps 4 or more)."}},

@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// bootstrapMedian returns the percentile interval of the median of sorted
-// values under the bootstrap, that is when n of them are drawn with
-// replacement. Efron (1979) noted that this distribution need not be simulated:
-// for the median it can be written down. The result is what a number of
-// resamples without bound would give, and needs no random numbers.
+// bootstrapMedian returns the percentile interval of the median under the
+// bootstrap, which draws n of the n sorted values with replacement. For the
+// median this distribution has a closed form (Efron 1979). The result is the
+// limit of infinitely many resamples and needs no random numbers.
 //
-// Of up to 5 values the interval is their range.
+// For up to 5 values the interval is their range.
 func bootstrapMedian(sorted []float64) (lo, hi float64) {
 	support := bootstrapDistribution(len(sorted))
 	type point struct{ value, p float64 }
@@ -40,8 +39,8 @@ func bootstrapMedian(sorted []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// An outcome says that the median of a resample is the mean of the values
-// number i and j, in ascending order from 0, with probability p.
+// An outcome: with probability p, the median of a resample is the mean of
+// values i and j, in ascending order from 0.
 type outcome struct {
 	i, j int
 	p    float64
@@ -50,16 +49,16 @@ type outcome struct {
 // distributions holds the results of bootstrapDistribution by n.
 var distributions sync.Map
 
-// bootstrapDistribution returns the outcomes for n values, without those of a
-// probability that cannot matter.
+// bootstrapDistribution returns the outcomes for n values, except those of
+// negligible probability.
 func bootstrapDistribution(n int) []outcome {
 	if known, ok := distributions.Load(n); ok {
 		return known.([]outcome)
 	}
 	const negligible = 1e-9
 	lower := (n + 1) / 2 // the rank, from 1, of the lower middle value
-	// atMost[k] is the probability that the lower middle value is among the
-	// first k.
+	// atMost[k] is the probability that the lower middle value is among the first
+	// k.
 	atMost := make([]float64, n+1)
 	for k := 1; k <= n; k++ {
 		atMost[k] = binomialTail(n, lower, float64(k)/float64(n))
@@ -71,7 +70,7 @@ func bootstrapDistribution(n int) []outcome {
 			continue
 		}
 		if n%2 == 0 {
-			// Half of the draws up to i, the largest of them i, half from j on,
+			// Half of the draws are up to i, the largest of them i; half are from j on,
 			// the smallest of them j.
 			m := float64(n / 2)
 			ways := logChoose(n, n/2)
@@ -90,7 +89,7 @@ func bootstrapDistribution(n int) []outcome {
 	return out
 }
 
-// binomialTail is the probability of at least k successes of n.
+// binomialTail is the probability of at least k successes in n trials.
 func binomialTail(n, k int, p float64) float64 {
 	if p >= 1 {
 		return 1

@@ -9,22 +9,23 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Compare sets b against a in one metric, paired by block, and by machine where
-// there are several. floor is the noise floor, 1 where it is unknown. The
-// verdict is as the package documentation says; with fewer than 4 pairs, or 6 of
+// Compare compares b with a in one metric, paired by block, and by machine if
+// there are several. floor is the noise floor, 1 if unknown. The package
+// documentation defines the verdict. With fewer than 4 pairs, or 6 across
 // several machines, it is Inconclusive.
 //
-// A pair of zeros has the ratio 1. A value above zero against zero has an
-// infinite one. Negative values have none: the verdict is Inconclusive.
-// Without any pair, Ratio and its interval are NaN.
+// A pair of zeros has the ratio 1, and a value above zero against zero an
+// infinite one. Negative values have none: the verdict is Inconclusive. Without
+// any pair, Ratio and its interval are NaN.
 func Compare(a, b *Group, metric string, floor float64) Comparison {
 	return compare(a, b, metric, func(string) float64 { return floor })
 }
 
-// allMachines in place of a machine's ID asks for the noise floor over all.
+// allMachines, in place of a machine's ID, requests the noise floor across
+// machines.
 const allMachines = "\x00"
 
-// compare is Compare with the noise floor of each machine.
+// compare is Compare with a noise floor per machine.
 func compare(a, b *Group, metric string, floor func(machine string) float64) Comparison {
 	c := Comparison{Metric: metric, A: a.Key, B: b.Key, AValue: value(a, metric), BValue: value(b, metric),
 		Floor: max(1, floor(allMachines)), P: 1, Verdict: Inconclusive}
@@ -65,7 +66,7 @@ func compare(a, b *Group, metric string, floor func(machine string) float64) Com
 	return c
 }
 
-// check reports whether the pairs have ratios, and says in c if not, or which
+// check reports whether the pairs have ratios. In c it notes why not, or which
 // are infinite.
 func (c *Comparison) check(pairs []pair) bool {
 	c.Pairs = len(pairs)
@@ -90,7 +91,7 @@ func (c *Comparison) check(pairs []pair) bool {
 	return true
 }
 
-// estimate fills in what pairs of one machine show.
+// estimate fills in the result of one machine's pairs.
 func (c *Comparison) estimate(pairs []pair) {
 	c.Pairs = len(pairs)
 	var as, bs, ratios []float64
@@ -104,16 +105,16 @@ func (c *Comparison) estimate(pairs []pair) {
 	c.Verdict, c.Reason = judge(*c)
 }
 
-// judge gives the verdict on a comparison whose figures are known.
+// judge returns the verdict on a comparison with known figures.
 func judge(c Comparison) (Verdict, string) {
 	least, where := minPairs, ""
 	if n := len(c.Machines); n > 1 {
-		// The signed-rank test alone knows of pairs, and so of machines.
+		// Only the signed-rank test uses pairs, and so machines.
 		least, where = minSignedPairs, fmt.Sprintf(" on %d machines", n)
 	}
 	switch effect := max(c.Ratio, 1/c.Ratio); {
 	case c.Pairs < least:
-		return Inconclusive, fmt.Sprintf("%d pairs%s are too few for a verdict: it takes %d", c.Pairs, where, least)
+		return Inconclusive, fmt.Sprintf("%d pairs%s are too few for a verdict: need %d", c.Pairs, where, least)
 	case c.Heterogeneity != nil && c.Heterogeneity.Opposed:
 		return Disagreement, c.Heterogeneity.Text
 	case c.Lo <= 1 && c.Hi >= 1:
@@ -133,11 +134,11 @@ func judge(c Comparison) (Verdict, string) {
 		times(c.Hi), c.Pairs, where, c.P, times(c.Floor))
 }
 
-// CompareRuns sets the configurations of b against the equal ones of a, paired
-// by block; where a fleet measured one of them, by machine and the order of its
-// blocks. Runs without a machine in common have no pairs. The noise floor is the
-// higher one of the two runs. Unmatched lists the configurations that are left
-// out.
+// CompareRuns compares the configurations of b with the equal ones of a, paired
+// by block; if a fleet measured either run, by machine and the order of the
+// machine's blocks. Runs without a common machine have no pairs. The noise
+// floor is the higher one of the two runs. Unmatched lists the configurations
+// left out.
 func CompareRuns(a, b *Analysis) []Comparison {
 	floorsA, floorsB := a.floors(), b.floors()
 	foreign := strangers(a, b)
@@ -165,8 +166,8 @@ func CompareRuns(a, b *Analysis) []Comparison {
 	return out
 }
 
-// Unmatched returns the keys of the configurations that only one of two runs
-// has, in its order.
+// Unmatched returns the keys of configurations that only one of the two runs
+// has, in that run's order.
 func Unmatched(a, b *Analysis) (onlyA, onlyB []string) {
 	only := func(x, y *Analysis) (keys []string) {
 		for _, g := range x.Groups {
@@ -187,8 +188,7 @@ func find(groups []*Group, key string) *Group {
 	return groups[i]
 }
 
-// paired returns the values of the blocks that both series have, of the same
-// machine.
+// paired returns the values of blocks in both series, on the same machine.
 func paired(a, b Series) (pairs []pair) {
 	type place struct {
 		block   int
@@ -227,7 +227,7 @@ func byMachine(pairs []pair) (strata [][]pair) {
 	return strata
 }
 
-// medians are those of both sides.
+// medians returns the medians of both sides.
 func medians(pairs []pair) (a, b float64) {
 	var as, bs []float64
 	for _, p := range pairs {
@@ -248,8 +248,8 @@ func ratio(a, b float64) float64 {
 	return b / a
 }
 
-// value is the figure of a group: from the merged histogram where the metric
-// is one of its figures, otherwise the median.
+// value returns a group's figure: from the merged histogram if the metric is
+// one of its figures, otherwise the median.
 func value(g *Group, metric string) float64 {
 	for name, h := range g.Latency {
 		switch {
@@ -269,7 +269,8 @@ func value(g *Group, metric string) float64 {
 	return Summarize(g.Series[metric]).Median
 }
 
-// thinTails warns of quantiles that fewer than 10 values a record lie above.
+// thinTails warns about quantiles with fewer than 10 values per record above
+// them.
 func thinTails(a, b *Group, metric string) []string {
 	for _, g := range []*Group{a, b} {
 		for name, h := range g.Latency {
@@ -286,7 +287,7 @@ func thinTails(a, b *Group, metric string) []string {
 	return nil
 }
 
-// times writes a ratio so that its distance from 1 can be read.
+// times formats a ratio with enough digits to show its distance from 1.
 func times(r float64) string {
 	switch {
 	case math.IsInf(r, 1):

@@ -9,15 +9,15 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A finding is a sentence, and whether it rests on a verdict.
+// A finding is a sentence and whether a verdict supports it.
 type finding struct {
 	text   string
 	proven bool
 }
 
-// findings says what the comparisons of a run show: what each other GC setting
-// cost and brought, and what each other factor did, with the baseline of the
-// workload in all else. Sentences that rest on a verdict come first.
+// findings describes what the comparisons of a run show: the cost and gain of
+// each other GC setting, and the effect of each other factor, with everything
+// else at the workload's baseline. Sentences supported by a verdict come first.
 func findings(a *Analysis) []string {
 	verdicts := make(map[[2]string]Comparison, len(a.Comparisons))
 	for _, c := range a.Comparisons {
@@ -35,7 +35,7 @@ func findings(a *Analysis) []string {
 	return texts
 }
 
-// byWorkload splits the configurations of a plan by workload, in its order.
+// byWorkload groups the configurations of a plan by workload, in plan order.
 func byWorkload(groups []*Group) [][]*Group {
 	var out [][]*Group
 	at := make(map[string]int)
@@ -103,7 +103,7 @@ func (s study) findings() []finding {
 	return out
 }
 
-// An aspect is what a sentence speaks of.
+// An aspect is a metric as a sentence names it.
 type aspect struct{ name, metric string }
 
 var (
@@ -116,7 +116,8 @@ var (
 	service  = aspect{"p99.9 service time", LatencyMetric(cell.HistService, "p99.9")}
 )
 
-// first returns the first aspect that the baseline has figures for, or the last.
+// first returns the first aspect for which the baseline has figures, or the
+// last.
 func (s study) first(aspects ...aspect) aspect {
 	for _, a := range aspects {
 		if len(s.base.Series[a.metric].Values) > 0 {
@@ -126,7 +127,7 @@ func (s study) first(aspects ...aspect) aspect {
 	return aspects[len(aspects)-1]
 }
 
-// speed is what relief is measured by.
+// speed returns the aspect that measures relief.
 func (s study) speed() aspect { return s.first(work, response, wall) }
 
 // compare returns the comparison of g with the baseline in an aspect.
@@ -135,7 +136,7 @@ func (s study) compare(g *Group, a aspect) (Comparison, bool) {
 	return c, ok
 }
 
-// effect says what one level did, compared with the baseline.
+// effect describes what one level did compared with the baseline.
 func (s study) effect(factor string, g *Group) finding {
 	var costs, gains, none, unproven, mixed []string
 	aspects := []aspect{s.first(memory, heap), s.speed(), s.first(response, service)}
@@ -166,18 +167,18 @@ func (s study) effect(factor string, g *Group) finding {
 	case len(gains) > 0:
 		parts = append(parts, "cut "+list(gains, "and"))
 		if len(none) > 0 {
-			parts = append(parts, "made no difference that could be shown in "+list(none, "or"))
+			parts = append(parts, "made no measurable difference in "+list(none, "or"))
 		}
 	case len(costs) > 0 && len(none) > 0:
-		parts = append(parts, "bought nothing that could be shown in "+list(none, "or")+" here")
+		parts = append(parts, "brought no measurable change in "+list(none, "or")+" here")
 	case len(none) > 0:
-		parts = append(parts, "made no difference that could be shown in "+list(none, "or"))
+		parts = append(parts, "made no measurable difference in "+list(none, "or"))
 	}
 	if len(unproven) > 0 {
 		parts = append(parts, "proved nothing about "+list(unproven, "or"))
 	}
 	if len(mixed) > 0 {
-		parts = append(parts, "did not do the same on all machines to the "+list(mixed, "and the"))
+		parts = append(parts, "had different effects across machines on the "+list(mixed, "and the"))
 	}
 	if len(parts) == 0 {
 		parts = []string{"proved nothing: no figure to compare"}
@@ -189,13 +190,13 @@ func (s study) effect(factor string, g *Group) finding {
 	}
 }
 
-// ranking says which of several levels relieved most. Where the machine was too
+// ranking says which of several levels relieved most. If the machine was too
 // noisy for a verdict on time, CPU time per operation may still have one.
 func (s study) ranking(factor string, groups []*Group) finding {
 	first := s.ranked(factor, groups, s.speed())
 	if !first.proven {
 		if second := s.ranked(factor, groups, cpu); second.proven {
-			second.text = strings.TrimSuffix(second.text, ".") + fmt.Sprintf("; in %s nothing is proven.", s.speed().name)
+			second.text = strings.TrimSuffix(second.text, ".") + fmt.Sprintf("; nothing is proven for %s.", s.speed().name)
 			return second
 		}
 	}
@@ -238,7 +239,7 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 			text += "; then " + list(order[1:], "and")
 		}
 	} else {
-		text += fmt.Sprintf("nothing is proven to need less %s than %s", speed.name, base)
+		text += fmt.Sprintf("nothing provably needs less %s than %s", speed.name, base)
 	}
 	if len(worse) > 0 {
 		text += "; worse: " + list(inOrder(worse), "and")
@@ -252,7 +253,8 @@ func (s study) ranked(factor string, groups []*Group, speed aspect) finding {
 	return finding{text + ".", len(better)+len(worse)+len(mixed) > 0}
 }
 
-// byMachine lists what machines showed: the extremes where there are many.
+// byMachine lists the results of the machines: only the extremes if there are
+// many.
 func (c *Comparison) byMachine() string {
 	shown := slices.Clone(c.Machines)
 	if len(shown) > 4 {
@@ -266,13 +268,13 @@ func (c *Comparison) byMachine() string {
 	return strings.Join(parts, ", ")
 }
 
-// factorOf writes a ratio, of something or by itself, with its interval: "4.1x
-// the memory [3.9, 4.4]".
+// factorOf formats a ratio with its interval, with or without a noun: "4.1x the
+// memory [3.9, 4.4]".
 func factorOf(c Comparison, of string) string {
 	return fmt.Sprintf("%sx%s [%s, %s]", times(c.Ratio), of, times(c.Lo), times(c.Hi))
 }
 
-// difference returns the only factor in which two configurations differ.
+// difference returns the single factor in which two configurations differ.
 func difference(a, b cell.Config) (factor string, ok bool) {
 	names := append(a.Factors(), b.Factors()...)
 	for _, name := range names {
@@ -289,7 +291,7 @@ func difference(a, b cell.Config) (factor string, ok bool) {
 	return factor, factor != ""
 }
 
-// level names the level of a factor, for a comparison with another.
+// level names the level of a factor, for comparison with another.
 func level(c cell.Config, factor string) string {
 	value, ok := c.Factor(factor)
 	if !ok {
@@ -319,7 +321,7 @@ func label(c cell.Config, factor string) string {
 	return "GOGC=" + c.GC.GOGC() + limit
 }
 
-// list joins items as prose does.
+// list joins items as in prose.
 func list(items []string, word string) string {
 	switch n := len(items); n {
 	case 0:

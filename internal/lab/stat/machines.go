@@ -12,49 +12,47 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Machine is one of those that a run was measured on.
+// A Machine is one that measured part of a run.
 type Machine struct {
-	// ID tells it from others in whatever run it measures: the digest of its
-	// host name, or else the name of its worker; "" where nothing is known.
+	// ID identifies the machine across runs: the digest of its host name or,
+	// failing that, the name of its worker; "" if unknown.
 	ID string
-	// Name is for people: its workers, or else its ID.
+	// Name is for display: its workers, or else its ID.
 	Name        string
 	Fingerprint cell.Machine
 	Workers     []string // of a fleet; nil for the machine of the run itself
-	Records     int      // that finished
-	// Blocks that it measured, ascending. A block is measured on one machine.
+	Records     int      // finished ones
+	// Blocks that it measured, ascending. Each block is measured on one machine.
 	Blocks []int
 }
 
-// A MachineComparison is a comparison of what one machine measured.
+// A MachineComparison is a comparison within one machine.
 type MachineComparison struct {
 	Machine *Machine
 	Comparison
 }
 
-// Heterogeneity says whether the machines of a comparison agree about the
-// ratio. Q is Cochran's statistic (The combination of estimates from different
-// experiments, Biometrics 10, 1954) of the mean logarithms of the paired ratios,
-// each weighted by the inverse of its variance, and I2 the share of their
-// variation that is more than chance (Higgins and Thompson, Statistics in
-// Medicine 21, 2002). Variances of a few pairs are estimates themselves, so P
-// is that of Welch's test (Biometrika 38, 1951), which is Q with the correction
-// for that.
+// Heterogeneity says whether the machines of a comparison agree on the ratio. Q
+// is Cochran's statistic (The combination of estimates from different
+// experiments, Biometrics 10, 1954) of the mean logarithms of the paired
+// ratios, each weighted by the inverse of its variance. I2 is the share of
+// their variation beyond chance (Higgins and Thompson, Statistics in Medicine
+// 21, 2002). Variances from a few pairs are estimates themselves, so P comes
+// from Welch's test (Biometrika 38, 1951), which corrects Q for that.
 type Heterogeneity struct {
 	Q      float64
 	DF     int
 	P      float64
 	I2     float64
-	Tested bool // whether two machines or more have two pairs or more, of finite ratios
-	// Differ is whether the machines differ: P below 0.05 and ratios farther
-	// apart than the noise floor. Opposed is whether they differ so that no
-	// verdict holds for all of them.
+	Tested bool // at least two machines have two or more pairs with finite ratios
+	// Differ: P is below 0.05 and the ratios are farther apart than the noise
+	// floor. Opposed: they differ so much that no verdict holds for all machines.
 	Differ, Opposed bool
-	Text            string // what is so, one sentence
+	Text            string // the result in one sentence
 }
 
-// findMachines returns the machines of the records that finished, in the order of
-// their first block; home is that of records without an origin.
+// findMachines returns the machines of the finished records, in the order of
+// their first block; home measured the records without an origin.
 func findMachines(home cell.Machine, recs []*cell.Record) (all []*Machine, of func(*cell.Record) *Machine) {
 	type place struct {
 		machine string
@@ -108,8 +106,8 @@ func machineID(home cell.Machine, rec *cell.Record) string {
 	return cmp.Or(rec.Origin.Machine.Hostname, rec.Origin.Worker)
 }
 
-// heterogeneity tests whether the machines of c agree; logs are the logarithms of
-// the ratios of each.
+// heterogeneity tests whether the machines of c agree; logs holds the
+// logarithms of each machine's ratios.
 func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
 	h := &Heterogeneity{P: 1}
 	if !slices.ContainsFunc(c.Machines, func(m MachineComparison) bool { return math.IsInf(m.Ratio, 0) || m.Ratio == 0 }) {
@@ -147,14 +145,14 @@ func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
 	}
 	switch {
 	case !h.Tested:
-		h.Text = fmt.Sprintf("whether %d machines agree cannot be told: it takes two pairs on each of two of them",
+		h.Text = fmt.Sprintf("cannot tell whether %d machines agree: that takes two pairs on each of two machines",
 			len(c.Machines))
 	case h.Opposed:
 		h.Text = "the machines disagree: " + extremes + "; " + h.figures()
 	case h.Differ:
-		h.Text = "the machines agree about the direction, not about the size: " + extremes + "; " + h.figures()
+		h.Text = "the machines agree on the direction but not on the size: " + extremes + "; " + h.figures()
 	default:
-		h.Text = fmt.Sprintf("no difference between the %d machines shown: %s", len(c.Machines), h.figures())
+		h.Text = fmt.Sprintf("no difference shown between the %d machines: %s", len(c.Machines), h.figures())
 	}
 	return h
 }
@@ -171,11 +169,12 @@ func (h *Heterogeneity) figures() string {
 	return fmt.Sprintf("Cochran's Q = %.3g, I² = %.0f %%, %s", h.Q, 100*h.I2, p)
 }
 
-// leastSpread is the least standard deviation of the logarithm of a ratio that is
-// believed: counts can be equal in all pairs, which says nothing of how they vary.
+// leastSpread is the smallest credible standard deviation of a ratio's
+// logarithm: counts can be equal in all pairs, which says nothing about how
+// they vary.
 const leastSpread = 1e-4
 
-// test computes Q, I² and P of those with two values or more.
+// test computes Q, I² and P of the machines with two or more values.
 func (h *Heterogeneity) test(logs [][]float64) {
 	var means, weights, sizes []float64
 	var weight, weighted float64
@@ -213,13 +212,13 @@ func (h *Heterogeneity) test(logs [][]float64) {
 	h.P = fTail(f, k-1, (k*k-1)/(3*lambda))
 }
 
-// fTail is the probability that a value of the F distribution with these degrees
-// of freedom is above f.
+// fTail is the probability that a value of the F distribution with d1 and d2
+// degrees of freedom exceeds f.
 func fTail(f, d1, d2 float64) float64 { return mathx.BetaInc(d2/(d2+d1*f), d2/2, d1/2) }
 
-// align returns the group with its blocks renumbered, on each machine by itself,
-// so that two runs of a fleet, whose blocks fell to its machines as it came, have
-// the first block of a machine in common, and the second.
+// align returns the group with its blocks renumbered per machine. A fleet
+// assigns blocks to machines as they come; after renumbering, two of its runs
+// share the first block of a machine, the second, and so on.
 func (a *Analysis) align(g *Group) *Group {
 	out := &Group{Key: g.Key, Config: g.Config, Records: g.Records, Latency: g.Latency,
 		Series: make(map[string]Series, len(g.Series))}
@@ -238,7 +237,7 @@ func (a *Analysis) align(g *Group) *Group {
 	return out
 }
 
-// strangers says why two runs have no machine in common; "" where they may have.
+// strangers says why two runs have no common machine; "" if they may have one.
 func strangers(a, b *Analysis) string {
 	names := [2][]string{}
 	for side, x := range []*Analysis{a, b} {
@@ -256,6 +255,6 @@ func strangers(a, b *Analysis) string {
 			names[side] = append(names[side], m.Name)
 		}
 	}
-	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one",
+	return fmt.Sprintf("measured on different machines (%s; %s), which are never compared: measure both on one machine",
 		list(names[0], "and"), list(names[1], "and"))
 }

@@ -75,7 +75,7 @@ func TestMachinesAgree(t *testing.T) {
 		t.Errorf("interval [%v, %v], want a narrow one around 0.8 although the machines differ by 9x in speed", c.Lo, c.Hi)
 	}
 	h := c.Heterogeneity
-	if !h.Tested || h.Differ || h.P < alpha || h.DF != 1 || !strings.Contains(h.Text, "no difference between the 2 machines shown") {
+	if !h.Tested || h.Differ || h.P < alpha || h.DF != 1 || !strings.Contains(h.Text, "no difference shown between the 2 machines") {
 		t.Errorf("heterogeneity %+v", h)
 	}
 	for i, m := range c.Machines {
@@ -109,7 +109,7 @@ func TestMachinesDisagree(t *testing.T) {
 		}
 	}
 	text := strings.Join(a.Findings, "\n")
-	if !strings.Contains(text, "did not do the same on all machines to the time per operation (0.") {
+	if !strings.Contains(text, "had different effects across machines on the time per operation (0.") {
 		t.Errorf("findings: %s", text)
 	}
 	if !slices.ContainsFunc(a.Warnings, func(w CountedWarning) bool {
@@ -127,23 +127,23 @@ func TestMachinesHalf(t *testing.T) {
 	}
 }
 
-// All gain, one more than the other: better, and said that it is not by as much.
+// TestMachinesDifferInSize: all machines gain, but not equally; the verdict is better, with a warning.
 func TestMachinesDifferInSize(t *testing.T) {
 	a := fleetModel{speeds: []float64{100, 100, 50}, effects: []float64{0.5, 0.8, 0.7}, blocks: 18, noise: 0.01}.analyze(t, 1)
 	c := only(t, a)
-	if c.Verdict != Better || !c.Heterogeneity.Differ || c.Heterogeneity.Opposed || !strings.Contains(strings.Join(c.Warnings, "\n"), "not about the size: from 0.50x") {
+	if c.Verdict != Better || !c.Heterogeneity.Differ || c.Heterogeneity.Opposed || !strings.Contains(strings.Join(c.Warnings, "\n"), "but not on the size: from 0.50x") {
 		t.Errorf("%s: %s, %v, %+v", c.Verdict, c.Reason, c.Warnings, c.Heterogeneity)
 	}
-	if !slices.ContainsFunc(a.Warnings, func(w CountedWarning) bool { return strings.Contains(w.Text, "not about the size") }) {
+	if !slices.ContainsFunc(a.Warnings, func(w CountedWarning) bool { return strings.Contains(w.Text, "but not the size") }) {
 		t.Errorf("warnings: %+v", a.Warnings)
 	}
 }
 
-// One pair a machine shows what is so on the whole, not whether machines agree.
+// One pair per machine gives a verdict overall, but cannot show whether machines agree.
 func TestMachinesWithOnePairEach(t *testing.T) {
 	speeds := []float64{10, 20, 30, 40, 50, 60, 70, 80}
 	c := only(t, fleetModel{speeds: speeds, effects: slices.Repeat([]float64{0.5}, 8), blocks: 8, noise: 0.01}.analyze(t, 1))
-	if c.Verdict != Better || c.Heterogeneity.Tested || !strings.Contains(strings.Join(c.Warnings, "\n"), "cannot be told") {
+	if c.Verdict != Better || c.Heterogeneity.Tested || !strings.Contains(strings.Join(c.Warnings, "\n"), "cannot tell whether 8 machines agree") {
 		t.Errorf("%s: %s, %v", c.Verdict, c.Reason, c.Warnings)
 	}
 }
@@ -151,7 +151,7 @@ func TestMachinesWithOnePairEach(t *testing.T) {
 // With 4 or 5 pairs the rank test would not know of machines.
 func TestFewPairsOfMachines(t *testing.T) {
 	c := only(t, fleetModel{speeds: []float64{100, 900}, effects: []float64{0.5, 0.5}, blocks: 5, noise: 0.001}.analyze(t, 1))
-	if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "5 pairs on 2 machines are too few for a verdict: it takes 6") {
+	if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "5 pairs on 2 machines are too few for a verdict: need 6") {
 		t.Errorf("%s: %s", c.Verdict, c.Reason)
 	}
 }

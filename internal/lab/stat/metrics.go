@@ -14,9 +14,9 @@ import (
 )
 
 // LatencyMetric names a figure of a histogram, for example
-// "/latency/response/p99.9:ns". Of the histograms in Record.Latency there are
-// mean, min, p50, p90, p99, p99.9, p99.99 and max; of those in Record.Buckets
-// all but mean and min. All are in nanoseconds.
+// "/latency/response/p99.9:ns". Histograms in Record.Latency have mean, min,
+// p50, p90, p99, p99.9, p99.99 and max; those in Record.Buckets have all but
+// mean and min. All are in nanoseconds.
 func LatencyMetric(hist, quantile string) string {
 	return "/latency/" + hist + "/" + quantile + ":ns"
 }
@@ -27,9 +27,9 @@ var quantiles = []struct {
 	q    float64
 }{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1}}
 
-// Headline lists the metrics that are compared by default. Metrics that
-// workloads and imported files add under names of their own, which do not begin
-// with a slash, are compared too.
+// Headline lists the metrics compared by default. Metrics that workloads and
+// imported files add under their own names, without a leading slash, are
+// compared too.
 var Headline = []string{
 	cell.OpTime, cell.OpCPU, cell.WallTime, cell.TotalCPU, cell.Throughput,
 	LatencyMetric(cell.HistResponse, "p50"), LatencyMetric(cell.HistResponse, "p99"),
@@ -40,8 +40,8 @@ var Headline = []string{
 	cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax,
 }
 
-// Metrics returns the metrics of one record: those that were measured and those
-// that LatencyMetric names.
+// Metrics returns one record's metrics: the measured ones and those named by
+// LatencyMetric.
 func Metrics(rec *cell.Record) (map[string]float64, error) {
 	histograms, err := decodeLatency(rec)
 	if err != nil {
@@ -107,7 +107,7 @@ func bucketQuantile(b cell.Buckets, q float64) (seconds float64, ok bool) {
 	return 0, false
 }
 
-// mergeBuckets adds up buckets with equal bounds.
+// mergeBuckets adds buckets with equal bounds.
 func mergeBuckets(a, b cell.Buckets) cell.Buckets {
 	type bounds struct{ lower, upper float64 }
 	counts := make(map[bounds]uint64, len(a.Count))
@@ -127,8 +127,8 @@ func mergeBuckets(a, b cell.Buckets) cell.Buckets {
 	return out
 }
 
-// compared lists the metrics to compare a and b in: Headline, and what has no
-// leading slash, as far as both have it.
+// compared lists the metrics in which to compare a and b: Headline and those
+// without a leading slash, if both have them.
 func compared(a, b *Group) []string {
 	both := func(metric string) bool {
 		return len(a.Series[metric].Values) > 0 && len(b.Series[metric].Values) > 0

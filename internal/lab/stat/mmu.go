@@ -9,17 +9,17 @@ import (
 )
 
 // MMU returns the minimum mutator utilization for each window (Cheng and
-// Blelloch, PLDI 2001): of all stretches of that length within duration, the
-// smallest share in which no pause of the list stopped the program. It is 1
-// for no pauses. Windows beyond duration count as duration. Only stopping the
-// world counts: assists and workers that take a CPU do not.
+// Blelloch, PLDI 2001): over all intervals of that length within duration, the
+// smallest share not stopped by any pause. Without pauses it is 1. Windows
+// longer than duration count as duration. Only stops of the world count;
+// assists and workers that take a CPU do not.
 func MMU(pauses []cell.Pause, duration time.Duration, windows []time.Duration) []float64 {
 	stops := merge(pauses, int64(duration))
-	before := make([]int64, len(stops)+1) // stopped before stop i began
+	before := make([]int64, len(stops)+1) // time stopped before stop i began
 	for i, s := range stops {
 		before[i+1] = before[i] + s.end - s.begin
 	}
-	// until is how long the program was stopped in [0, t).
+	// until returns how long the program was stopped in [0, t).
 	until := func(t int64) int64 {
 		i := sort.Search(len(stops), func(i int) bool { return stops[i].end > t })
 		if i == len(stops) {
@@ -31,7 +31,7 @@ func MMU(pauses []cell.Pause, duration time.Duration, windows []time.Duration) [
 	for k, window := range windows {
 		w := max(1, min(int64(window), int64(duration)))
 		worst := int64(0)
-		// The worst stretch begins with a stop or ends with one.
+		// The worst interval begins with a stop or ends with one.
 		for _, s := range stops {
 			for _, from := range [2]int64{s.begin, s.end - w} {
 				from = max(0, min(from, int64(duration)-w))
@@ -43,11 +43,10 @@ func MMU(pauses []cell.Pause, duration time.Duration, windows []time.Duration) [
 	return out
 }
 
-// A stop is a stretch of time, in nanoseconds.
+// A stop is an interval in nanoseconds.
 type stop struct{ begin, end int64 }
 
-// merge turns pauses into stops within [0, duration) that are in order and do
-// not touch.
+// merge turns pauses into ordered, disjoint stops within [0, duration).
 func merge(pauses []cell.Pause, duration int64) []stop {
 	var all []stop
 	for _, p := range pauses {

@@ -8,20 +8,19 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// minPairs is the least number of pairs for a verdict: with 3 against 3 values
-// no rank test can give a p below 0.1.
+// minPairs is the smallest number of pairs for a verdict: with 3 against 3
+// values no rank test can reach a p below 0.1.
 const minPairs = 4
 
-// minSignedPairs is the least number of pairs for the signed-rank test: with 5 it
-// cannot give a p below 0.0625.
+// minSignedPairs is the smallest number of pairs for the signed-rank test: with
+// 5 it cannot reach a p below 0.0625.
 const minSignedPairs = 6
 
 // rankTest returns the two-sided p of paired values. From 6 pairs it is
-// Wilcoxon's signed-rank test on the logarithms of the ratios, which sees
-// through what changes from block to block. Below that this test cannot give
-// less than 2/2^5 = 0.0625 whatever the data, so it is the Mann-Whitney U test
-// of benchmath, which does not know of pairs and goes down to 0.029 with 4 and
-// 0.008 with 5.
+// Wilcoxon's signed-rank test on the logarithms of the ratios, which is immune
+// to changes between blocks. With fewer, that test cannot get below 2/2^5 =
+// 0.0625 whatever the data, so it is benchmath's Mann-Whitney U test, which
+// ignores pairing and reaches 0.029 with 4 and 0.008 with 5.
 func rankTest(a, b, ratios []float64) float64 {
 	if len(ratios) < minSignedPairs {
 		return benchmath.AssumeNothing.Compare(
@@ -35,8 +34,8 @@ func rankTest(a, b, ratios []float64) float64 {
 	return signedRank(differences)
 }
 
-// signedRank is Wilcoxon's signed-rank test (1945): differences of 0 are left
-// out, equal ones share their ranks. The distribution is exact up to 50
+// signedRank is Wilcoxon's signed-rank test (1945): zero differences are
+// dropped, equal ones share their ranks. The distribution is exact up to 50
 // differences, normal above.
 func signedRank(differences []float64) float64 {
 	var d []float64
@@ -77,8 +76,8 @@ func signedRank(differences []float64) float64 {
 		z := (float64(smaller) - float64(total)/2 + 1) / math.Sqrt(variance) // 1: half a doubled rank
 		return min(1, math.Erfc(-z/math.Sqrt2))
 	}
-	// ways[s] is the share of the 2^n choices of signs whose positive ranks sum
-	// up to s, as far as it is asked for.
+	// ways[s] is the share of the 2^n sign choices whose positive ranks sum to s,
+	// for the sums that matter here.
 	ways := make([]float64, smaller+1)
 	ways[0] = 1
 	for _, r := range ranks {

@@ -5,22 +5,22 @@ import (
 	"sort"
 )
 
-// A pair is what both configurations have of one block on one machine.
+// A pair is the values of two configurations in one block on one machine.
 type pair struct {
 	a, b    float64
-	machine *Machine // nil where all are of one
+	machine *Machine // nil if there is only one
 }
 
 func (p pair) ratio() float64 { return ratio(p.a, p.b) }
 
 // stratifiedMedian returns an interval of the median of all ratios under a
-// bootstrap that draws with replacement on each machine by itself, as many as it
-// has: the machines are what they are, their repetitions are chance. As with
-// bootstrapMedian the distribution is written down, not simulated: how many of
-// a machine's draws are at most x is binomial, and over the machines a sum of
-// such. Of an even number of ratios, whose median lies between the two middle
-// ones, the interval is from a quantile of the lower to one of the upper: never
-// narrower than that of the median.
+// bootstrap that draws within each machine, with replacement, as many as it
+// has: machines are fixed, repetitions are chance. As in bootstrapMedian the
+// distribution is exact, not simulated: the number of a machine's draws that
+// are at most x is binomial, and the total over machines is a sum of such
+// numbers. With an even number of ratios, whose median lies between the two
+// middle ones, the interval reaches from a quantile of the lower to one of the
+// upper: never narrower than that of the median.
 func stratifiedMedian(strata [][]float64) (lo, hi float64) {
 	var all []float64
 	for _, s := range strata {
@@ -28,8 +28,8 @@ func stratifiedMedian(strata [][]float64) (lo, hi float64) {
 	}
 	sort.Float64s(all)
 	n := len(all)
-	// reach returns the least of the ratios up to which at least rank draws lie
-	// with probability p.
+	// reach returns the smallest ratio such that, with probability p, at least
+	// rank draws do not exceed it.
 	reach := func(rank int, p float64) float64 {
 		i := sort.Search(n-1, func(i int) bool { return atLeast(strata, all[i], rank) >= p })
 		return all[i]
@@ -40,7 +40,7 @@ func stratifiedMedian(strata [][]float64) (lo, hi float64) {
 
 // atLeast is the probability that at least rank draws are at most x.
 func atLeast(strata [][]float64, x float64, rank int) float64 {
-	counts := []float64{1} // counts[k] is the probability of k draws so far
+	counts := []float64{1} // probability of k draws so far
 	for _, s := range strata {
 		n, below := len(s), 0
 		for _, v := range s {
@@ -65,7 +65,8 @@ func atLeast(strata [][]float64, x float64, rank int) float64 {
 	return sum
 }
 
-// powLog is the logarithm of p to the power of k, with 0 to the power of 0 as 1.
+// powLog is the logarithm of p to the power of k, where 0 to the power of 0 is
+// 1.
 func powLog(p float64, k int) float64 {
 	if k == 0 {
 		return 0

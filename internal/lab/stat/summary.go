@@ -13,8 +13,8 @@ const (
 	alpha      = 0.05
 )
 
-// Summarize returns the median of a series with its confidence interval. Of an
-// empty series all figures are 0.
+// Summarize returns the median of a series with its confidence interval; all
+// figures are 0 for an empty series.
 func Summarize(s Series) Summary {
 	if len(s.Values) == 0 {
 		return Summary{Warnings: []string{"no values"}}
@@ -37,7 +37,7 @@ func median(sorted []float64) float64 {
 	return middle(sorted[(n-1)/2], sorted[n/2])
 }
 
-// middle is the mean of x and y, which may be infinite.
+// middle returns the mean of x and y, which may be infinite.
 func middle(x, y float64) float64 {
 	if x == y {
 		return x

@@ -10,12 +10,12 @@ import (
 
 var number = regexp.MustCompile(`\d+(\.\d+)?`)
 
-// A kindred collects warnings of one code whose texts differ in their numbers
-// alone, so that fifty cells with fifty values of steal make one line.
+// A kindred collects warnings with one code whose texts differ only in their
+// numbers, so that fifty cells with fifty values of steal make one line.
 type kindred struct {
 	code     string
-	between  []string // the text around the numbers, one more than those
-	low      []string // the least and the greatest of each number, as written
+	between  []string // text around the numbers, one more than those
+	low      []string // smallest and largest of each number, as written
 	high     []string
 	lowValue []float64
 	topValue []float64
@@ -38,7 +38,7 @@ func (g *gather) add(w cell.Warning) {
 	}
 	k.records++
 	for i, n := range numbers {
-		v, _ := strconv.ParseFloat(n, 64) // the pattern admits nothing else
+		v, _ := strconv.ParseFloat(n, 64) // the pattern admits only numbers
 		if i == len(k.low) {
 			k.low, k.high = append(k.low, n), append(k.high, n)
 			k.lowValue, k.topValue = append(k.lowValue, v), append(k.topValue, v)

@@ -94,7 +94,7 @@ func Fixture() *stat.Analysis {
 		Warnings: []stat.CountedWarning{{Warning: cell.Warning{Code: "steal", Text: "others had the CPU"}, Records: 2},
 			{Warning: cell.Warning{Code: "run", Text: "a doubt about all of it"}}},
 		Findings: []string{"strategies: syncpool needs 0.56× [0.54, 0.57] of the time of plain.",
-			"strategies: disabling the GC cost 4.1× the memory and bought nothing that could be shown."},
+			"strategies: disabling the GC cost 4.1× the memory and brought no measurable change."},
 		Missing: 1,
 	}
 }
