@@ -17,22 +17,22 @@ import (
 	"time"
 )
 
-// Adapt returns a Handler that has h answer, so that a route of net/http can
-// stay as it is. Requests and header maps are made anew for each request, as
-// net/http does. The body and the writer may be used by two goroutines at a
-// time; after h has returned they refuse, with http.ErrBodyReadAfterClose and an
-// error that wraps ErrEnded, and whoever waits in them is made to leave. The
-// context of the request is that of Context.Context. http.ResponseController can
+// Adapt returns a Handler that calls h, so that a net/http route can stay as it
+// is. Like net/http, it allocates a new request and header maps per request.
+// Two goroutines may use the body and the writer concurrently. After h has
+// returned, the body fails with http.ErrBodyReadAfterClose and the writer with
+// an error that wraps ErrEnded, and calls that still wait in them return. The
+// request's context is that of Context.Context. http.ResponseController can
 // flush, hijack and set deadlines.
 func Adapt(h http.Handler) Handler { return adapted{h} }
 
 type adapted struct{ h http.Handler }
 
 func (a adapted) ServeHTTP11(c *Context) {
-	c.MayBlock() // as handlers of net/http may
+	c.MayBlock() // handlers of net/http may block
 	r, err := c.httpRequest()
 	if err != nil {
-		c.Error(400, "the request target is not a URL") // nothing was sent before
+		c.Error(400, "the request target is not a URL") // nothing was sent yet
 		return
 	}
 	w := &adaptedWriter{bridge: c.bridge(), header: http.Header{}}
@@ -40,10 +40,10 @@ func (a adapted) ServeHTTP11(c *Context) {
 	w.finish()
 }
 
-// A bridge is how what net/http handlers are given gets at the request.
+// A bridge connects what net/http handlers receive to the request.
 type bridge struct {
 	own  Context
-	from *exchange // for a fault that tests set
+	from *exchange // for a fault set by tests
 }
 
 func (c *Context) bridge() bridge {
@@ -63,7 +63,7 @@ func (b *bridge) c() *Context {
 	return &b.own
 }
 
-// httpRequest makes the request that net/http's server would.
+// httpRequest builds the request as net/http's server would.
 func (c *Context) httpRequest() (*http.Request, error) {
 	h := &c.r.head
 	r := &http.Request{
@@ -108,7 +108,7 @@ func (c *Context) httpRequest() (*http.Request, error) {
 	return r.WithContext(c.describe(r)), nil
 }
 
-// describe sets what r says of the connection, and returns the context.
+// describe fills in the connection's part of r and returns the context.
 func (c *Context) describe(r *http.Request) context.Context {
 	x := c.must(c.enter(), "Adapt")
 	defer x.exit()
@@ -148,7 +148,7 @@ func (b *adaptedBody) Read(p []byte) (int, error) {
 }
 
 func (b *adaptedBody) takeTrailers(c *Context) {
-	defer func() { recover() }() // the request has ended meanwhile: nobody reads trailers then
+	defer func() { recover() }() // the request has ended meanwhile: nobody will read trailers
 	for name, value := range c.Trailers() {
 		key := textproto.CanonicalMIMEHeaderKey(name.String())
 		if _, announced := b.request.Trailer[key]; announced {
@@ -168,17 +168,17 @@ type adaptedWriter struct {
 	header http.Header // the handler's
 
 	mu       sync.Mutex
-	ended    bool        // the handler has returned; guarded by mu, as what follows
-	status   int         // as of WriteHeader; 0 before
-	frozen   http.Header // header as it was then
-	wrote    bool        // the head went to the Context
+	ended    bool        // the handler has returned; mu guards it and the fields below
+	status   int         // set by WriteHeader; 0 before
+	frozen   http.Header // header at that time
+	wrote    bool        // the head was passed to the Context
 	hijacked bool
-	announce []string // trailer fields, by the field Trailer
+	announce []string // trailer names from the field Trailer
 }
 
 func (w *adaptedWriter) Header() http.Header { return w.header }
 
-// enter takes the writer, or says why it cannot be used any more.
+// enter locks the writer, or returns why it is no longer usable.
 func (w *adaptedWriter) enter(op string) error {
 	w.mu.Lock()
 	switch {
@@ -233,7 +233,7 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
 	return n, err
 }
 
-// finish completes the response when the handler has returned.
+// finish completes the response after the handler has returned.
 func (w *adaptedWriter) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -245,20 +245,19 @@ func (w *adaptedWriter) finish() {
 	w.trailers()
 }
 
-// bodyFailed reports whether the body could not be read, which the server then
-// answers.
+// bodyFailed reports whether reading the body failed; the server then answers.
 func (w *adaptedWriter) bodyFailed() bool {
 	x := w.own.must(w.own.enter(), "Adapt")
 	defer x.exit()
 	return x.bodyErr != nil
 }
 
-// Flush is for http.Flusher.
+// Flush implements http.Flusher.
 func (w *adaptedWriter) Flush() {
-	w.FlushError() // http.Flusher has no error
+	w.FlushError() // http.Flusher returns no error
 }
 
-// FlushError is for http.ResponseController.
+// FlushError is used by http.ResponseController.
 func (w *adaptedWriter) FlushError() error {
 	if err := w.enter("Flush"); err != nil {
 		return err
@@ -268,17 +267,18 @@ func (w *adaptedWriter) FlushError() error {
 	return w.c().Flush()
 }
 
-// SetReadDeadline is for http.ResponseController.
+// SetReadDeadline is used by http.ResponseController.
 func (w *adaptedWriter) SetReadDeadline(t time.Time) error { return w.c().SetReadDeadline(t) }
 
-// SetWriteDeadline is for http.ResponseController.
+// SetWriteDeadline is used by http.ResponseController.
 func (w *adaptedWriter) SetWriteDeadline(t time.Time) error { return w.c().SetWriteDeadline(t) }
 
-// EnableFullDuplex is for http.ResponseController: it is so in any case.
+// EnableFullDuplex is used by http.ResponseController; full duplex is always
+// on.
 func (w *adaptedWriter) EnableFullDuplex() error { return nil }
 
-// Hijack is for http.Hijacker. A head that was set before is sent: libraries for
-// WebSockets change the protocol so.
+// Hijack implements http.Hijacker. It sends a head that was set before:
+// WebSocket libraries switch protocols that way.
 func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err := w.enter("Hijack"); err != nil {
 		return nil, nil, err
@@ -297,7 +297,7 @@ func (w *adaptedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(buffered), nc), max(4096, len(buffered)))
 	if len(buffered) > 0 {
-		if _, err := r.Peek(len(buffered)); err != nil { // cannot fail: the bytes are there
+		if _, err := r.Peek(len(buffered)); err != nil { // cannot fail: the bytes are buffered
 			return nil, nil, err
 		}
 	}

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// writeHeader keeps the head as the handler has set it so far.
+// writeHeader saves the head as set so far.
 func (w *adaptedWriter) writeHeader(status int) {
 	if w.status == 0 {
 		w.status, w.frozen = status, w.header.Clone()
 	}
 }
 
-// inform sends an informational response with the fields that are set.
+// inform sends an informational response with the current fields.
 func (w *adaptedWriter) inform(status int) {
-	if status == http.StatusContinue || w.status != 0 { // 100 is sent when the body is read
+	if status == http.StatusContinue || w.status != 0 { // reading the body sends 100
 		return
 	}
 	var fields []string
@@ -28,10 +28,10 @@ func (w *adaptedWriter) inform(status int) {
 			}
 		}
 	}
-	w.c().Inform(status, fields...) // http.ResponseWriter has no error for it
+	w.c().Inform(status, fields...) // http.ResponseWriter returns no error
 }
 
-// writeHead hands the head to the Context; content is what is written first.
+// writeHead passes the head to the Context; content is the first write.
 func (w *adaptedWriter) writeHead(content []byte) {
 	if w.wrote {
 		return
@@ -78,19 +78,20 @@ func (c *Context) mayHaveContent() bool {
 	return x.mayHaveContent()
 }
 
-// streamTrailers has the response sent in chunks, which trailer fields need.
+// streamTrailers switches to a chunked response, which trailer fields require.
 func (c *Context) streamTrailers() {
 	x := c.respond()
 	if x == nil {
-		return // a write will say so
+		return // a write will report it
 	}
 	defer x.exit()
 	if !x.head {
-		x.stream() // an error shows in the next write
+		x.stream() // the next write reports an error
 	}
 }
 
-// cleanValue makes a field value of whatever a handler sets, as net/http does.
+// cleanValue turns any handler's value into a valid field value, as net/http
+// does.
 var cleanValue = func() *strings.Replacer {
 	var pairs []string
 	for c := range byte(0x80) {
@@ -110,7 +111,7 @@ func token(name string) bool {
 	return name != ""
 }
 
-// trailers sends the trailer fields that the handler has set.
+// trailers passes on the trailer fields the handler set.
 func (w *adaptedWriter) trailers() {
 	for _, name := range slices.Sorted(maps.Keys(w.header)) {
 		key, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
@@ -123,7 +124,7 @@ func (w *adaptedWriter) trailers() {
 	}
 }
 
-// plainHead returns the head as it was set, without what frames content.
+// plainHead returns the head as set, without the fields that frame content.
 func (w *adaptedWriter) plainHead() []byte {
 	head := appendStatusLine(nil, w.status)
 	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {

@@ -12,20 +12,22 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A Context is a request and the response to it. It is its handler's until the
-// handler returns: afterwards its methods return an error that wraps ErrEnded, or
-// panic where they return none, and touch nothing. It must not be copied. Several
-// goroutines may use it while the handler runs; each call is done by itself.
+// A Context is a request and its response. It belongs to its handler until the
+// handler returns. After that, methods return an error that wraps ErrEnded, or
+// panic if they return no error, and touch nothing. A Context must not be
+// copied. Several goroutines may use it while the handler runs; their calls are
+// serialized.
 //
-// What is written is collected and sent when the handler has returned, with its
-// Content-Length; together with the responses to pipelined requests where there
-// are some. A response that grows beyond 64 KB, or that is flushed, is sent as
+// Content is collected and sent with its Content-Length when the handler
+// returns, together with the responses to pipelined requests. A response that
+// exceeds 64 KB or is flushed is streamed instead: in chunks, unless the
+// handler set Content-Length.
 // it is written: in chunks, unless the handler set Content-Length.
 type Context struct{ Request }
 
-// enter takes the turn; nil if the request has ended. Whoever has it ends it even
-// when a panic passes: by a defer, unless what is done meanwhile cannot panic, as
-// in the methods that most handlers call.
+// enter takes the turn; nil if the request has ended. The caller must end the
+// turn even on a panic: with a defer, or without one if nothing in between can
+// panic, as in the most frequent methods.
 func (c *Context) enter() *exchange {
 	open := c.epoch << turnShift
 	if c.r.turn.CompareAndSwap(open, open|turnBusy) || c.r.enter(c.epoch, false) {
@@ -34,8 +36,8 @@ func (c *Context) enter() *exchange {
 	return nil
 }
 
-// respond is enter for what is about the response: it waits until what another
-// goroutine sends has been sent.
+// respond is enter for operations on the response: it first waits for another
+// goroutine's send to finish.
 func (c *Context) respond() *exchange {
 	x := c.enter()
 	for x != nil && x.writing {
@@ -44,8 +46,8 @@ func (c *Context) respond() *exchange {
 	return x
 }
 
-// receive is enter for what is about the body: it waits until what another
-// goroutine reads has been read.
+// receive is enter for operations on the body: it first waits for another
+// goroutine's read to finish.
 func (c *Context) receive() *exchange {
 	x := c.enter()
 	for x != nil && x.reading {
@@ -54,7 +56,8 @@ func (c *Context) receive() *exchange {
 	return x
 }
 
-// again lets who waits for the client go on, and takes the turn after that.
+// again releases the turn for goroutines that wait for the client, then takes
+// it again.
 func (c *Context) again(x *exchange) *exchange {
 	quiet := x.nextQuiet()
 	x.exit()
@@ -62,7 +65,7 @@ func (c *Context) again(x *exchange) *exchange {
 	return c.enter()
 }
 
-// must panics for an operation that has no error to return.
+// must panics for an operation that returns no error.
 func (c *Context) must(x *exchange, op string) *exchange {
 	if x == nil {
 		panic(c.r.late(op).Error())
@@ -73,24 +76,25 @@ func (c *Context) must(x *exchange, op string) *exchange {
 // exit ends the turn that enter took.
 func (c *exchange) exit() { c.r.pass() }
 
-// done is exit where checking builds, whose checks panic, have a defer.
+// done is exit, except in checking builds: their checks panic, so they defer
+// it.
 func (c *exchange) done() {
 	if !invariant.Enabled {
 		c.r.pass()
 	}
 }
 
-// RemoteAddr returns the address of the client, nil if it is not known.
+// RemoteAddr returns the client's address, or nil if unknown.
 func (c *Context) RemoteAddr() net.Addr {
 	x := c.must(c.enter(), "RemoteAddr")
 	defer x.exit()
 	return x.remoteAddr()
 }
 
-// Conn returns the connection for its addresses, its socket options by
-// SyscallConn and, by a method ConnectionState, the state of TLS. It cannot be
-// read, written or closed; Hijack is for that. It is nil if the request did not
-// come by a connection of this server, and of use until the handler returns.
+// Conn returns the connection for its addresses, its socket options through
+// SyscallConn and its TLS state through a method ConnectionState. It cannot be
+// read, written or closed; use Hijack for that. It is nil if the request did
+// not arrive on a connection of this server. Valid until the handler returns.
 func (c *Context) Conn() net.Conn {
 	x := c.must(c.enter(), "Conn")
 	defer x.exit()
@@ -100,9 +104,10 @@ func (c *Context) Conn() net.Conn {
 	return &settings{c: *c}
 }
 
-// Hijack takes the connection over from the server: nothing is answered, and
-// the caller reads, writes and closes it. buffered is what the client has sent
-// beyond the head. Memory of the request is valid until the handler returns.
+// Hijack takes the connection over from the server: the server sends no
+// response, and the caller reads, writes and closes it. buffered is what the
+// client has sent beyond the head. Request memory stays valid until the handler
+// returns.
 func (c *Context) Hijack() (nc net.Conn, buffered []byte, err error) {
 	x := c.respond()
 	if x == nil {
@@ -139,10 +144,10 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 		if nc, err = c.sock.hijack(); err != nil {
 			return nil, nil, fmt.Errorf("http11: Hijack: %w; answer instead", err)
 		}
-		c.nc = nc // for its addresses: the descriptor of the socket is closed
+		c.nc = nc // for its addresses; the socket's descriptor is closed
 	} else {
-		c.srv.forget(c)            // first, as Shutdown sets deadlines of those it knows
-		nc.SetDeadline(noDeadline) // an error shows in what the caller does
+		c.srv.forget(c)            // first: Shutdown sets deadlines of registered connections
+		nc.SetDeadline(noDeadline) // the caller's next read or write shows an error
 		if c.patient != nil {
 			c.patient.fixed.Store(true) // deadlines are the caller's
 		}
@@ -154,23 +159,23 @@ func (c *conn) hijack() (net.Conn, []byte, error) {
 	return nc, append([]byte(nil), x.buf[x.next:]...), nil
 }
 
-// timedOut tells a time-out of reading.
+// timedOut reports whether err is a read time-out.
 func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // Context returns a context that ends when the handler returns, when the client
-// has gone (it has closed the connection, or its side of it), and when the server
-// is closed. To know, Readiness leaves the loop as MayBlock does, and Goroutines
-// waits for the client in a goroutine once the body was read to its end; both
-// only if Done or Err of the context is called.
+// closes the connection or its side of it, and when the server is closed. To
+// detect a gone client, Readiness leaves the loop as MayBlock does, and
+// Goroutines waits for the client in a goroutine once the body has been read to
+// its end. Both happen only if Done or Err of the context is called.
 func (c *Context) Context() context.Context {
 	x := c.must(c.enter(), "Context")
 	defer x.exit()
 	return x.context(c, context.Background())
 }
 
-// SetReadDeadline has reads of the body fail after t, in place of
-// Server.ReadBodyTimeout; never for the zero Time. It is also for a read that
-// waits on another goroutine.
+// SetReadDeadline makes reads of the body fail after t, overriding
+// Server.ReadBodyTimeout. The zero Time means never. It also applies to a read
+// in progress on another goroutine.
 func (c *Context) SetReadDeadline(t time.Time) error {
 	x := c.enter()
 	if x == nil {
@@ -188,9 +193,9 @@ func (c *Context) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline has writes of the response fail after t, in place of
-// Server.WriteTimeout; never for the zero Time. It is also for a write that waits
-// on another goroutine.
+// SetWriteDeadline makes writes of the response fail after t, overriding
+// Server.WriteTimeout. The zero Time means never. It also applies to a write in
+// progress on another goroutine.
 func (c *Context) SetWriteDeadline(t time.Time) error {
 	x := c.enter()
 	if x == nil {
@@ -208,10 +213,10 @@ func (c *Context) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// SetMaxBodyBytes bounds the body of this request, in place of
-// Server.MaxBodyBytes; a larger one makes reading it fail. It returns an error
-// once reading has begun. A body that is announced as larger than Server.MaxBody
-// or MaxBodyBytes allow is refused before the handler is called.
+// SetMaxBodyBytes bounds the body of this request, overriding
+// Server.MaxBodyBytes. Reading a larger body fails. It returns an error once
+// reading has begun. If the announced length exceeds Server.MaxBody or
+// MaxBodyBytes, the server refuses the request before it calls the handler.
 func (c *Context) SetMaxBodyBytes(n int64) error {
 	x := c.receive()
 	if x == nil {
@@ -225,10 +230,10 @@ func (c *Context) SetMaxBodyBytes(n int64) error {
 	return nil
 }
 
-// Body reads the rest of the body into memory of the request and returns it.
-// An error means that the body is malformed, too large, late or cut off; a
-// handler that has written nothing then returns, and the server answers.
-// A client that waits for 100 (Continue) is told to go on.
+// Body reads the rest of the body into request memory and returns it. An error
+// means that the body is malformed, too large, late or cut off; a handler that
+// has written nothing should then return, and the server answers. A client that
+// waits for 100 (Continue) receives it.
 func (c *Context) Body() (View, error) {
 	x := c.receive()
 	if invariant.Enabled || x == nil || !x.arrived() {
@@ -239,8 +244,8 @@ func (c *Context) Body() (View, error) {
 	return v, err
 }
 
-// readWhole is Body after receive; asForm refuses what is no form before anything
-// is read.
+// readWhole is Body after receive. With asForm, it refuses a body that is not a
+// form before it reads anything.
 func (c *Context) readWhole(x *exchange, op string, asForm bool) (View, error) {
 	if x == nil {
 		return View{}, c.r.late(op)
@@ -259,9 +264,9 @@ func (c *Context) readWhole(x *exchange, op string, asForm bool) (View, error) {
 	return v, err
 }
 
-// BodyReader returns a reader of the body, or of what is left of it. Reading
-// after the handler has returned is an error that wraps ErrEnded. Its other
-// errors are those of Body.
+// BodyReader returns a reader of the rest of the body. Reads after the handler
+// has returned fail with an error that wraps ErrEnded. Other errors are those
+// of Body.
 func (c *Context) BodyReader() io.Reader { return (*bodyReader)(c) }
 
 type bodyReader Context

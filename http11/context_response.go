@@ -9,14 +9,14 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// Status returns the status of the response, 200 if none was set.
+// Status returns the response status, 200 if none was set.
 func (c *Context) Status() int {
 	x := c.must(c.enter(), "Status")
 	defer x.exit()
 	return x.status
 }
 
-// SetStatus sets the status. The error is ErrHeadWritten once content was
+// SetStatus sets the status. It returns ErrHeadWritten once content was
 // written. It panics unless code is a final status, 200 to 999.
 func (c *Context) SetStatus(code int) error {
 	x := c.respond()
@@ -27,11 +27,11 @@ func (c *Context) SetStatus(code int) error {
 	return x.setStatus(code)
 }
 
-// SetHeader sets a field of the response, in place of those of that name. The
-// error is ErrHeadWritten once content was written. It panics when the name is
-// not a token, when the value has a control character, and for
-// Transfer-Encoding, which the server decides. Content-Length declares how much
-// will be written; Connection: close ends the connection after the response.
+// SetHeader sets a response field and replaces fields of that name. It returns
+// ErrHeadWritten once content was written. It panics if the name is not a
+// token, if the value contains a control character, and for Transfer-Encoding,
+// which the server decides. Content-Length declares how many bytes will be
+// written; Connection: close closes the connection after the response.
 func (c *Context) SetHeader(name, value string) error {
 	id, wrong := checkField(name, value)
 	if wrong != "" {
@@ -67,7 +67,8 @@ func (c *Context) AddHeader(name, value string) error {
 	return err
 }
 
-// misused panics for a field that must not be set, if one could be.
+// misused panics for a field that is not allowed, if the head could still be
+// changed.
 func (c *Context) misused(op, wrong string) error {
 	x := c.respond()
 	if x == nil {
@@ -80,8 +81,9 @@ func (c *Context) misused(op, wrong string) error {
 	panic("http11: " + op + ": " + wrong)
 }
 
-// RemoveHeader removes the fields of that name, and for Content-Length takes back
-// what was declared. The error is ErrHeadWritten once content was written.
+// RemoveHeader removes the fields of that name; for Content-Length it also
+// withdraws the declared length. It returns ErrHeadWritten once content was
+// written.
 func (c *Context) RemoveHeader(name string) error {
 	x := c.respond()
 	if x == nil {
@@ -92,16 +94,16 @@ func (c *Context) RemoveHeader(name string) error {
 }
 
 // ResponseHeader returns the value of the first field of that name as it was
-// set, and whether there is one; none once the head was sent. It is for what
-// wraps handlers.
+// set, and whether it exists. Once the head was sent it finds none. It is meant
+// for middleware.
 func (c *Context) ResponseHeader(name string) (value string, ok bool) {
 	x := c.must(c.respond(), "ResponseHeader")
 	defer x.exit()
 	return x.header(name)
 }
 
-// SetContentLength declares how many bytes of content will be written. The error
-// is ErrHeadWritten once content was written.
+// SetContentLength declares how many bytes of content will be written. It
+// returns ErrHeadWritten once content was written.
 func (c *Context) SetContentLength(n int64) error {
 	x := c.respond()
 	if x == nil {
@@ -111,10 +113,10 @@ func (c *Context) SetContentLength(n int64) error {
 	return x.setContentLength(n)
 }
 
-// SetTrailer adds a field after the content. It is sent if the response is
-// sent in chunks: to an HTTP/1.1 client, by Flush or beyond 64 KB, without
-// Content-Length. It panics as SetHeader does, and for fields that would change
-// how the response is framed.
+// SetTrailer adds a trailer field. It is sent only with a chunked response: to
+// an HTTP/1.1 client, after Flush or beyond 64 KB, without Content-Length. It
+// panics as SetHeader does, and for fields that would change the framing of the
+// response.
 func (c *Context) SetTrailer(name, value string) error {
 	x := c.respond()
 	if x == nil {
@@ -125,9 +127,10 @@ func (c *Context) SetTrailer(name, value string) error {
 	return nil
 }
 
-// Inform sends an informational response at once, 103 (Early Hints) say, with the
-// fields of a list of names and values. It sends nothing to a client of HTTP/1.0.
-// It panics for another status than 1xx, and for 101, which Hijack is for.
+// Inform immediately sends an informational response, such as 103 (Early
+// Hints), with fields given as a list of names and values. It sends nothing to
+// an HTTP/1.0 client. It panics if status is not 1xx, and for 101: use Hijack
+// instead.
 func (c *Context) Inform(status int, fields ...string) error {
 	x := c.respond()
 	if x == nil {
@@ -137,17 +140,17 @@ func (c *Context) Inform(status int, fields ...string) error {
 	return x.inform(status, fields)
 }
 
-// Reset discards the response as far as it was not sent, and reports whether
-// nothing was.
+// Reset discards the unsent part of the response and reports whether nothing
+// was sent.
 func (c *Context) Reset() bool {
 	x := c.must(c.respond(), "Reset")
 	defer x.exit()
 	return x.reset()
 }
 
-// Write adds content. The response is sent when the handler has returned, or
-// is streamed; then an error says that the client is gone. A response to HEAD
-// is made in the same way, and sent without its content.
+// Write adds content. The server sends the response when the handler returns,
+// or streams it; in a stream an error means that the client is gone. A response
+// to HEAD is built the same way and sent without its content.
 func (c *Context) Write(p []byte) (int, error) {
 	x := c.respond()
 	if x == nil {
@@ -175,22 +178,22 @@ func (c *Context) WriteString(s string) (int, error) {
 	return n, err
 }
 
-// writeGuarded is writeContent where that may call functions of others, or read
-// memory that is not there: it ends the turn even if it panics.
+// writeGuarded is writeContent for cases that may call foreign functions or
+// read unmapped memory: it ends the turn even on a panic.
 func writeGuarded[T string | []byte](x *exchange, p T) (int, error) {
 	defer x.exit()
 	return writeContent(x, p)
 }
 
-// Written returns how many bytes of content the handler has written so far. It is
-// for what wraps handlers.
+// Written returns how many bytes of content the handler has written so far. It
+// is meant for middleware.
 func (c *Context) Written() int64 {
 	x := c.must(c.respond(), "Written")
 	defer x.exit()
 	return x.written
 }
 
-// Flush sends what was written. From now on the response is streamed.
+// Flush sends pending content. The response is streamed from now on.
 func (c *Context) Flush() error {
 	x := c.respond()
 	if x == nil {
@@ -200,8 +203,8 @@ func (c *Context) Flush() error {
 	return x.flush()
 }
 
-// Error answers with a status and a text, in place of what was written. It
-// returns an error if a part of the response was sent already.
+// Error replaces pending content with a status and a text. It returns an error
+// if part of the response was already sent.
 func (c *Context) Error(status int, text string) error {
 	x := c.respond()
 	if x == nil {
@@ -211,12 +214,12 @@ func (c *Context) Error(status int, text string) error {
 	return x.error(status, text)
 }
 
-// SendFile answers with the file of that name; with 404 if there is none or it
-// is not a regular one. See SendOpen.
+// SendFile answers with the named file, or with 404 if it does not exist or is
+// not regular. See SendOpen.
 func (c *Context) SendFile(name string) error {
 	f, err := os.OpenFile(name, openFlags, 0)
 	if err != nil {
-		if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() { // a socket, say
+		if info, statErr := os.Stat(name); statErr == nil && !info.Mode().IsRegular() { // such as a socket
 			err = fs.ErrNotExist
 		}
 	}
@@ -235,7 +238,7 @@ func (c *Context) sendOpened(f *os.File, err error) error {
 	return x.sendOpened(f, err)
 }
 
-// sendStat is SendOpen for a file whose information is at hand.
+// sendStat is SendOpen with the file's info already at hand.
 func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
 	x := c.respond()
 	if x == nil {
@@ -246,12 +249,11 @@ func (c *Context) sendStat(f *os.File, info fs.FileInfo) error {
 }
 
 // SendOpen answers with the content of an open file, from its beginning. The
-// type is that of the name's extension unless Content-Type is set; the entity
-// tag is made of size and modification time. Conditional requests are answered
-// by 304 or 412, and a range by 206 or 416 (RFC 9110, sections 13 and 14). A
-// request for several ranges gets the whole file, which section 14.2 allows.
-// Only GET and HEAD are answered so, others by 405. Over TCP the kernel copies
-// the file.
+// type follows the name's extension unless Content-Type is set; the entity tag
+// combines size and modification time. Conditional requests get 304 or 412,
+// ranges 206 or 416 (RFC 9110, sections 13 and 14). A request for several
+// ranges gets the whole file, as section 14.2 allows. Methods other than GET
+// and HEAD get 405. Over TCP the kernel copies the file.
 func (c *Context) SendOpen(f *os.File) error {
 	x := c.respond()
 	if x == nil {
@@ -261,29 +263,31 @@ func (c *Context) SendOpen(f *os.File) error {
 	return x.sendOpen(f)
 }
 
-// Recall takes back the content that was written, and with it the length that was
-// declared, if nothing of the response was sent, and reports whether it did:
-// status and fields can be set again, and the content, or another, written. It is
-// for what wraps handlers: to compress, or to compute an entity tag. content is
-// valid until the handler returns. Of a response to HEAD, content beyond 64 KB is
-// not kept; such a response cannot be recalled.
+// Recall takes back the content written so far and any declared length, and
+// reports whether it could: it cannot once part of the response was sent. Then
+// the caller can change status and fields and write the same or other content.
+// It is meant for middleware that compresses or computes an entity tag. content
+// is valid until the handler returns. For HEAD, content beyond 64 KB is not
+// kept, and such a response cannot be recalled.
 func (c *Context) Recall() (content View, ok bool) {
 	x := c.must(c.respond(), "Recall")
 	defer x.exit()
 	return x.recall()
 }
 
-// OnStream has f called when the response is about to be streamed, before its
-// head is sent. f may look at and set status and fields, and returns what the
-// content is written to from then on, that which was collected first; nil for no
-// change. What that writes to w, during calls of its methods only, is sent; it is
-// dropped where the response has no content: to HEAD, 204, 304. When the handler
-// has returned, the writer is closed; a method Flush() error is called by
-// Context.Flush. The writer must not use the Context.
+// OnStream registers f, to be called when the response is about to be streamed,
+// before its head is sent. f may read and set status and fields. It returns the
+// writer for all content, starting with what was collected, or nil to change
+// nothing. The returned writer sends by writing to w, only during calls of its
+// methods; the bytes are dropped if the response has no content: to HEAD, 204,
+// 304. The server closes the writer when the handler has returned;
+// Context.Flush calls its method Flush() error, if any. The writer must not use
+// the Context.
 //
-// Where several handlers wrap each other, the one that called OnStream last is the
-// innermost: its f is called first, and its writer writes to that of the one
-// before. OnStream returns an error when the response is streamed already.
+// If several handlers wrap each other, the last to call OnStream is the
+// innermost: its f is called first, and its writer writes to that of the
+// previous caller. OnStream returns an error if the response is already
+// streamed.
 func (c *Context) OnStream(f func(w io.Writer) io.WriteCloser) error {
 	x := c.respond()
 	if x == nil {

@@ -6,60 +6,60 @@ import (
 	"time"
 )
 
-// An exchange is what answers the requests of a connection, one after the
-// other: the request that is being read and the response to it. Handlers have a
-// Context that refers to it for the time of one request. Only whoever has the
-// turn of its region touches it (turn.go).
+// An exchange answers the requests of a connection one after the other: it
+// holds the current request and its response. Each handler has a Context that
+// refers to it for one request. Only the holder of its region's turn touches it
+// (turn.go).
 type exchange struct {
 	srv  *Server
-	conn *conn   // nil for a request that came by net/http
+	conn *conn   // nil for a request from net/http
 	r    *region // nil while there is no request
 
-	buf  []byte // what was read, in memory of the region
-	next int    // buf[next:] follows what has been parsed
+	buf  []byte // bytes read, in memory of the region
+	next int    // buf[next:] is not parsed yet
 
 	bodyState bodyState
-	bodyAsked bool  // somebody has begun to read
-	bodyLeft  int64 // of a body with Content-Length
-	body      View  // once it was read as a whole
+	bodyAsked bool  // someone has begun to read
+	bodyLeft  int64 // bytes, with Content-Length
+	body      View  // once read as a whole
 	bodyErr   error
 	chunks    chunkedBody
 
-	spare   []byte    // for the rest of a body: the read buffer after the first
-	source  io.Reader // of the body, where there is no conn
-	mount   mounted   // where there is no conn
-	taken   int64     // of the body, in bytes that source or the connection had
+	spare   []byte    // read buffer for the rest of a body, after the first
+	source  io.Reader // of the body, if there is no conn
+	mount   mounted   // if there is no conn
+	taken   int64     // body bytes read from source or the connection
 	began   time.Time // for Access
 	sent    int64     // conn.sent when the request began
 	aborted bool
-	failed  error // of the first write that failed
-	close   bool  // the connection ends after this response
+	failed  error // of the first failed write
+	close   bool  // the connection closes after this response
 	maxBody int64
 
 	epoch            uint64   // of the request; see region.turn
 	served           bool     // the handler has the request
-	last             *Context // of the request before; used by a fault that tests set
-	reading, writing bool     // by somebody who waits without the turn
-	calling          bool     // a function of the handler's runs without the turn
+	last             *Context // of the previous request; used by a fault set by tests
+	reading, writing bool     // by a goroutine that waits without the turn
+	calling          bool     // a function of the handler runs without the turn
 	quiet            chan struct{}
-	ctx              *requestContext // nil unless it was asked for
+	ctx              *requestContext // nil unless requested
 	readBy, writeBy  deadline
 
 	response
 }
 
-// A deadline is one that a handler has set, as a time by the server's clock.
+// A deadline is set by a handler, as a time of the server's clock.
 type deadline struct {
 	set bool
 	at  time.Duration // 0 for none
 }
 
-// request returns the request, in the epoch that it has.
+// request returns the request, with its current epoch.
 func (c *exchange) request() Request { return Request{c.r, c.r.epoch()} }
 
-// open hands the request to a handler and ends the server's turn. Each request
-// has a Context of its own, which is never used again: one that is kept cannot
-// be taken for another.
+// open passes the request to a handler and ends the server's turn. Each request
+// has its own Context, never reused: one that a handler kept cannot be mistaken
+// for another.
 func (c *exchange) open() *Context {
 	r := c.r
 	if r.handles == nil || r.handed == handlesAtOnce {
@@ -82,19 +82,19 @@ func (c *exchange) open() *Context {
 	return h
 }
 
-// faults are two defects that this package once had. Tests set them, to see that
-// they would be found.
+// faults are two defects that this package once had. Tests set them to check
+// that they would be found.
 var faults struct {
-	keepAdapted   bool // the body and writer of Adapt act on whatever request the connection has
+	keepAdapted   bool // the body and writer of Adapt act on the connection's current request, whichever it is
 	reuseContexts bool // a connection uses one Context for all its requests
 }
 
-// handlesAtOnce is how many Contexts are allocated together.
+// handlesAtOnce is how many Contexts are allocated at once.
 const handlesAtOnce = 128
 
-// end takes the request back when its handler has returned: whatever refers to
-// it is refused from now on, except what is retained may be read. Whoever waits
-// in a method of the request is made to leave.
+// end takes the request back when its handler has returned. All references to
+// it are refused from now on; a retained request can still be read. Goroutines
+// that wait in a method of the request are made to leave.
 func (c *exchange) end() {
 	r := c.r
 	open := c.epoch << turnShift
@@ -116,8 +116,8 @@ func (c *exchange) end() {
 	}
 }
 
-// cutOff has those who wait for the client in a method of the request leave it.
-// They take the turn once more to do so.
+// cutOff makes goroutines that wait for the client in a method of the request
+// leave it. They take the turn once more to do so.
 func (c *exchange) cutOff() {
 	for c.occupied() {
 		if c.conn != nil {
@@ -137,12 +137,12 @@ func (c *exchange) cutOff() {
 	}
 }
 
-// occupied reports whether somebody is in a method of the request without the
-// turn, and will take it again.
+// occupied reports whether a goroutine is in a method of the request without
+// the turn and will take it again.
 func (c *exchange) occupied() bool { return c.reading || c.writing || c.calling }
 
-// nextQuiet is closed when somebody who was in a method without the turn has
-// taken it again.
+// nextQuiet is closed when a goroutine in a method without the turn has taken
+// it again.
 func (c *exchange) nextQuiet() <-chan struct{} {
 	if c.quiet == nil {
 		c.quiet = make(chan struct{})
@@ -150,7 +150,8 @@ func (c *exchange) nextQuiet() <-chan struct{} {
 	return c.quiet
 }
 
-// awaitWriter waits, in an operation on the body, until nobody else sends.
+// awaitWriter waits, in an operation on the body, until no other goroutine
+// sends.
 func (c *exchange) awaitWriter() error {
 	for c.writing && c.served {
 		c.reading = true // so that end waits for this goroutine
@@ -167,8 +168,8 @@ func (c *exchange) awaitWriter() error {
 }
 
 // pause ends the turn before a handler's goroutine waits for the client. Others
-// may then use the request, though not read or write as well. It does nothing
-// when it is the server that waits, which keeps the turn.
+// may then use the request, but not read or write too. It does nothing if the
+// server itself waits: the server keeps the turn.
 func (c *exchange) pause(waiting *bool) bool {
 	if !c.served {
 		return false
@@ -178,14 +179,14 @@ func (c *exchange) pause(waiting *bool) bool {
 	return true
 }
 
-// resume takes the turn again after pause, and reports whether the request goes
-// on. If it does not, the exchange is the server's: the caller leaves.
+// resume takes the turn again after pause and reports whether the request is
+// still live. If not, the exchange belongs to the server and the caller leaves.
 func (c *exchange) resume() bool {
 	c.r.reclaim()
 	return c.served
 }
 
-// settled ends the waiting that pause began. The caller has the turn again.
+// settled ends the wait that pause began. The caller has the turn again.
 func (c *exchange) settled(waiting *bool) {
 	*waiting = false
 	if c.quiet != nil {
@@ -194,7 +195,7 @@ func (c *exchange) settled(waiting *bool) {
 	}
 }
 
-// space returns where to read to.
+// space returns where to read into.
 func (c *exchange) space() []byte {
 	if c.r == nil {
 		c.r = c.srv.memory.acquire()
@@ -206,11 +207,11 @@ func (c *exchange) space() []byte {
 	return c.buf[len(c.buf):cap(c.buf)]
 }
 
-// got takes note of n bytes that were read into space.
+// got records n bytes read into space.
 func (c *exchange) got(n int) { c.buf = c.buf[:len(c.buf)+n] }
 
-// begin begins the request whose head is the next n bytes; 0 if it is not
-// known how many.
+// begin begins the request whose head is the next n bytes; 0 if the size is
+// unknown.
 func (c *exchange) begin(n int) {
 	r := c.r
 	c.buf = r.trim(c.buf)
@@ -254,7 +255,7 @@ func (c *exchange) recycle() {
 	c.buf, c.next, c.out = nil, 0, nil
 }
 
-// drop gives the memory back.
+// drop releases the memory.
 func (c *exchange) drop() {
 	c.r.drop()
 	c.r, c.buf, c.next, c.out = nil, nil, 0, nil
@@ -266,7 +267,7 @@ func (c *exchange) take(n int) []byte {
 	return c.r.alloc(n)
 }
 
-// remoteAddr returns the address of the client, nil if it is not known.
+// remoteAddr returns the client's address, or nil if unknown.
 func (c *exchange) remoteAddr() net.Addr {
 	if c.conn == nil {
 		return nil

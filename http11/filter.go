@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// A filter is what handlers put between their content and the client; see
-// Context.OnStream. It is used by whoever has the turn.
-type filter []stage // the innermost first, which content comes to first
+// A filter holds the writers that handlers put between their content and the
+// client; see Context.OnStream. The turn guards it.
+type filter []stage // innermost first; content enters there
 
-// A stage is what one function of a handler's returned.
+// A stage is what one function passed to OnStream returned.
 type stage struct {
 	to   io.WriteCloser
 	sink *sink // what it writes to
 }
 
-// A sink passes on what a stage writes. It is for the stage only while the filter
-// is used.
+// A sink forwards what a stage writes. The stage may use it only while the
+// filter runs.
 type sink struct {
 	mu   sync.Mutex
 	open bool      // guarded by mu
@@ -40,7 +40,7 @@ func (f filter) open(open bool) {
 	}
 }
 
-// toClient is where the last stage writes to.
+// toClient is the destination of the last stage.
 type toClient struct{ x *exchange }
 
 func (c toClient) Write(p []byte) (int, error) {
@@ -50,7 +50,7 @@ func (c toClient) Write(p []byte) (int, error) {
 	return streamContent(c.x, p)
 }
 
-// streamFiltered is stream where handlers want to filter content.
+// streamFiltered is stream with handlers that filter content.
 func (c *exchange) streamFiltered() error {
 	var collected []byte
 	written := c.written
@@ -66,7 +66,7 @@ func (c *exchange) streamFiltered() error {
 		return ErrEnded
 	}
 	if len(f) > 0 {
-		c.declared = -1 // the handler does not know the length
+		c.declared = -1 // the handler cannot know the filtered length
 		c.filter = f
 	}
 	if err := c.stream(); err != nil {
@@ -84,13 +84,13 @@ func (c *exchange) streamFiltered() error {
 	return err
 }
 
-// callOut calls functions of handlers without the turn, so that they may use the
-// Context: the last first, which is that of the innermost handler.
+// callOut calls functions of handlers without the turn, so that they may use
+// the Context. It starts with the last, which belongs to the innermost handler.
 func (c *exchange) callOut(served bool, functions []func(io.Writer) io.WriteCloser) filter {
 	if served {
 		c.calling = true
 		c.r.pass()
-		defer func() { // also when a function panics
+		defer func() { // even if a function panics
 			c.r.reclaim()
 			c.settled(&c.calling)
 		}()

@@ -10,18 +10,18 @@ import (
 	"strconv"
 )
 
-// mounted is a request that came by net/http.
+// mounted is a request that arrived through net/http.
 type mounted struct {
 	w    http.ResponseWriter
 	r    *http.Request
-	sent bool // the head was
+	sent bool // the head was sent
 }
 
 // ServeHTTP makes a Server an http.Handler: its Handler can be mounted under a
-// net/http mux, one route at a time. The request is given the same checks and
-// memory as one that comes by a connection. Hijack is not there, time-outs and
-// panics are those of the http.Server, Access is not called. It panics when the
-// fields of s are not valid.
+// net/http mux, one route at a time. The request gets the same checks and
+// memory as one from a connection. Hijack is unavailable, the http.Server
+// handles time-outs and panics, and Access is not called. It panics if the
+// fields of s are invalid.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.configure(); err != nil {
 		panic(err)
@@ -29,7 +29,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := s.exchanges.Get().(*exchange)
 	c.mount = mounted{w: w, r: r}
 	c.r = s.memory.acquire()
-	defer func() { // also when the handler panics
+	defer func() { // even if the handler panics
 		c.drop()
 		c.mount, c.source = mounted{}, nil
 		s.exchanges.Put(c)
@@ -37,7 +37,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.buf = appendHead(c.r.room(nil, readRoom), r)
 	c.r.head.scanned = 0
 	n, err := parseHead(&c.r.head, c.buf, &s.lim)
-	if err == nil && n < len(c.buf) { // a line end in a method or target
+	if err == nil && n < len(c.buf) { // line break in a method or target
 		err = errTarget
 	}
 	c.begin(n)
@@ -61,28 +61,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	whole := c.finish()
 	if c.send() != nil || !whole {
-		panic(http.ErrAbortHandler) // so that the client notices
+		panic(http.ErrAbortHandler) // so that the client notices the failure
 	}
 }
 
-// callMounted calls the handler. A panic of it is net/http's.
+// callMounted calls the handler. net/http handles its panics.
 func (c *exchange) callMounted() {
 	h := c.open()
 	defer c.end()
 	c.srv.Handler.ServeHTTP11(h)
 }
 
-// refuseMounted answers a request that is malformed or beyond a limit.
+// refuseMounted answers a malformed request or one over a limit.
 func (c *exchange) refuseMounted(err error) {
 	c.srv.stats.refused.Add(1)
 	refusal := &protocolError{Status: 400, Reason: "the request is malformed"}
 	errors.As(err, &refusal)
 	c.fail(refusal.Status, refusal.Reason)
 	c.finish()
-	c.send() // nothing is left to do if the client is gone
+	c.send() // nothing to do if the client is gone
 }
 
-// appendHead appends r as the head of an HTTP/1.1 request without body.
+// appendHead appends r as the head of an HTTP/1.1 request without a body.
 func appendHead(dst []byte, r *http.Request) []byte {
 	dst = append(dst, r.Method...)
 	dst = append(dst, ' ')
@@ -97,7 +97,7 @@ func appendHead(dst []byte, r *http.Request) []byte {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		switch knownID(name) {
 		case idHost, idTransferEncoding, idContentLength, idConnection, idExpect:
-			continue // these are about the connection to net/http
+			continue // these concern the connection to net/http
 		}
 		for _, value := range r.Header[name] {
 			dst = appendField(dst, name, value)
@@ -106,7 +106,7 @@ func appendHead(dst []byte, r *http.Request) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// readSource reads from the body that net/http has.
+// readSource reads from net/http's body.
 func (c *exchange) readSource(p []byte) (int, error) {
 	away := c.pause(&c.reading)
 	n, err := c.source.Read(p)
@@ -133,7 +133,7 @@ func (c *exchange) readSource(p []byte) (int, error) {
 	return n, err
 }
 
-// takeTrailers copies the trailer fields into memory of the request.
+// takeTrailers copies the trailer fields into request memory.
 func (c *exchange) takeTrailers() {
 	for _, name := range slices.Sorted(maps.Keys(c.mount.r.Trailer)) {
 		for _, value := range c.mount.r.Trailer[name] {
@@ -150,23 +150,23 @@ func (c *exchange) takeTrailers() {
 
 func (m *mounted) control() *http.ResponseController { return http.NewResponseController(m.w) }
 
-// interrupt has those who wait in net/http wait no longer, where it can.
+// interrupt wakes goroutines that wait in net/http, where possible.
 func (m *mounted) interrupt(reading, writing bool) {
 	if reading {
-		m.control().SetReadDeadline(longAgo) // an error leaves it to the client
+		m.control().SetReadDeadline(longAgo) // on an error, it waits for the client
 	}
 	if writing {
 		m.control().SetWriteDeadline(longAgo)
 	}
 }
 
-// interrupted follows interrupt when nobody waits any more.
+// interrupted undoes interrupt once nobody waits.
 func (m *mounted) interrupted() {
-	m.control().SetReadDeadline(noDeadline) // an error shows in net/http
+	m.control().SetReadDeadline(noDeadline) // net/http reports an error
 	m.control().SetWriteDeadline(noDeadline)
 }
 
-// inform sends an informational response by net/http.
+// inform sends an informational response through net/http.
 func (m *mounted) inform(status int, fields []string) error {
 	header := m.w.Header()
 	before := maps.Clone(header)
@@ -180,7 +180,7 @@ func (m *mounted) inform(status int, fields []string) error {
 	return nil
 }
 
-// send is sendOut without the turn, where a handler has called it.
+// send is sendOut without the turn, if a handler called it.
 func (m *mounted) send(c *exchange, out []byte) error {
 	if !c.served {
 		return m.sendOut(c, out)
@@ -195,7 +195,7 @@ func (m *mounted) send(c *exchange, out []byte) error {
 	return err
 }
 
-// sendOut hands out to net/http: the head first, which it frames by itself.
+// sendOut passes out to net/http: the head first, which net/http frames itself.
 func (m *mounted) sendOut(c *exchange, out []byte) error {
 	if !m.sent {
 		m.sent = true

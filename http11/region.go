@@ -6,43 +6,44 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// keeping says which block a region keeps when its requests have ended.
+// keeping says which block a region keeps after its requests have ended.
 type keeping uint8
 
 const (
-	keepNone  keeping = iota // all go back
+	keepNone  keeping = iota // none
 	keepFirst                // the first
 	keepLast                 // the last, which is the largest
 )
 
-// A region is the memory of one request, or of several in a row: a bump pointer
-// over a list of blocks. Only whoever has the turn changes it.
+// A region is the memory of one request, or of several in a row: a bump
+// allocator over a list of blocks. Only the holder of the turn changes it.
 type region struct {
-	turn   atomic.Uint64 // see turn.go; publishes the rest to who takes the turn
-	x      *exchange     // what the request is answered by; nil when it is only kept, and outside of servers
+	turn   atomic.Uint64 // see turn.go; publishes the rest to whoever takes the turn
+	x      *exchange     // answers the request; nil if it is only retained, and outside of servers
 	cur    []byte        // the last block
-	off    int           // how much of cur is handed out
+	off    int           // used bytes of cur
 	blocks []block       // none before the first allocation
 	memory *memory
 	slot   *slot    // of memory.regions
-	first  [2]block // what blocks begins in
+	first  [2]block // initial array of blocks
 
 	head head
 
-	// What views refer to: see the constants of view.go.
+	// What views refer to, indexed by the constants in view.go.
 	base     [numBases][]byte
 	trailers []field // spans of base[baseTrailer]
 
-	// refs counts the connection and the Retained that hold the region. It rises
-	// under the turn; its last decrement hands the region to whoever releases it.
+	// refs counts the holders: the connection and each Retained. It increases
+	// under the turn; the last decrement passes the region to its caller, who
+	// releases it.
 	refs atomic.Int32
 
-	handed  int32                   // how many of handles were handed out
+	handed  int32                   // used entries of handles
 	handles *[handlesAtOnce]Context // see exchange.open
 }
 
-// A slot is a region as the pool has it. What has been handed out refers to the
-// region itself, which says so while it is idle too: nothing may be made of it.
+// A slot is the pool's record of a region. References handed out point to the
+// region itself, whose word must reject them even while it is idle.
 type slot struct{ r *region }
 
 func (m *memory) newRegion() *slot {
@@ -54,7 +55,7 @@ func (m *memory) newRegion() *slot {
 	return r.slot
 }
 
-// alloc returns n bytes of unspecified contents, aligned to 8.
+// alloc returns n bytes of unspecified contents, 8-byte aligned.
 func (r *region) alloc(n int) []byte {
 	at := (r.off + 7) &^ 7
 	if uint(n) > uint(len(r.cur)-at) {
@@ -65,8 +66,8 @@ func (r *region) alloc(n int) []byte {
 	return r.cur[at:r.off:r.off]
 }
 
-// extra is alloc for a request that has begun: its response may be the last
-// allocation, with room to grow.
+// extra is alloc for a request that has begun: the last allocation may be its
+// response, with spare capacity.
 func (r *region) extra(n int) []byte {
 	if r.x != nil {
 		return r.x.take(n)
@@ -74,8 +75,8 @@ func (r *region) extra(n int) []byte {
 	return r.alloc(n)
 }
 
-// grow makes a new block with at least n bytes the current one. Each is twice
-// as large as the one before, up to a bound.
+// grow starts a new block of at least n bytes. Each block is twice as large as
+// the one before, up to a bound.
 func (r *region) grow(n int) {
 	if n < 0 {
 		panic("http11: UnsafeAlloc: the size is negative")
@@ -89,9 +90,9 @@ func (r *region) grow(n int) {
 	r.cur, r.off = b.mem, 0
 }
 
-// room returns b with a capacity for at least n more bytes. If b is what was
-// allocated last, it is extended over the rest of its block where that is
-// enough; otherwise it is copied. Until trim the whole capacity is taken.
+// room returns b with capacity for at least n more bytes. If b is the last
+// allocation and the rest of its block suffices, b grows in place; otherwise it
+// is copied. The whole capacity is taken until trim.
 func (r *region) room(b []byte, n int) []byte {
 	at := r.off
 	if r.isLast(b) {
@@ -111,8 +112,8 @@ func (r *region) room(b []byte, n int) []byte {
 	return moved
 }
 
-// trim returns b without spare capacity, which can be allocated again if b was
-// allocated last.
+// trim returns b without spare capacity. If b is the last allocation, that
+// capacity becomes free again.
 func (r *region) trim(b []byte) []byte {
 	if r.isLast(b) {
 		r.off -= cap(b) - len(b)
@@ -126,8 +127,8 @@ func (r *region) isLast(b []byte) bool {
 	return cap(b) > 0 && r.off > 0 && &b[:cap(b)][cap(b)-1] == &r.cur[r.off-1]
 }
 
-// next ends the epoch: whatever refers to it is stale from now on. The caller
-// has the turn, and keeps it.
+// next ends the epoch: all references to it become stale. The caller has the
+// turn, and keeps it.
 func (r *region) next() {
 	release(&r.turn, (r.epoch()+1)<<turnShift|turnBusy)
 	if invariant.Enabled {
@@ -135,9 +136,9 @@ func (r *region) next() {
 	}
 }
 
-// carry ends all requests: everything handed out before is invalid, but for rest,
-// which is memory of r. It is moved to where the first allocation after carry
-// would be, and returned as the last allocation.
+// carry ends all requests. It invalidates everything handed out before except
+// rest, which is memory of r. rest moves to where the first allocation after
+// carry would be, and is returned as the last allocation.
 func (r *region) carry(rest []byte) []byte {
 	r.next()
 	r.base, r.trailers = [numBases][]byte{}, r.trailers[:0]
@@ -176,9 +177,9 @@ func (r *region) carry(rest []byte) []byte {
 	return r.cur[:len(rest):len(rest)]
 }
 
-// detach is carry for a connection, which has the turn: where the request was
-// retained, its memory is left to who retained it and the connection goes on
-// with another region.
+// detach is carry for a connection, which has the turn. If the request was
+// retained, its holders keep its memory and the connection continues with
+// another region.
 func (r *region) detach(rest []byte) (*region, []byte) {
 	if r.refs.Load() == 1 {
 		return r, r.carry(rest)
@@ -192,18 +193,18 @@ func (r *region) detach(rest []byte) (*region, []byte) {
 	return fresh, rest
 }
 
-// drop ends the holding of a connection, and its turn.
+// drop releases a connection's hold on the region, and its turn.
 func (r *region) drop() {
 	if r.refs.Load() == 1 {
-		r.release() // nobody can retain it any more
+		r.release() // nobody can retain it any longer
 		return
 	}
-	r.x = nil // it serves others
+	r.x = nil // it serves other requests
 	r.pass()
 	r.leave()
 }
 
-// leave ends one holding of the region, without the turn.
+// leave releases one hold on the region, without the turn.
 func (r *region) leave() {
 	if r.refs.Add(-1) == 0 {
 		r.reclaim()

@@ -8,31 +8,30 @@ import (
 	"strconv"
 )
 
-// A respState says how far a response is.
+// A respState is the progress of a response.
 type respState uint8
 
 const (
-	stateNone     respState = iota // nothing is in out yet
-	stateHead                      // status line and fields; they can be changed
-	stateBody                      // the head is complete, nothing was sent
+	stateNone     respState = iota // out is still empty
+	stateHead                      // status line and fields, still changeable
+	stateBody                      // the head is complete, nothing is sent
 	stateStreamed                  // the head was sent, or is about to be
 	stateDone
 )
 
-// collectBytes is the most content that is collected before it is sent in
-// chunks.
+// collectBytes is how much content is collected before the response is
+// streamed.
 const collectBytes = 64 << 10
 
-// A response is the part of an exchange that is about the response. out holds
-// responses to earlier requests up to mark, then this one. Positions count
-// from mark.
+// A response is the response part of an exchange. out holds responses to
+// earlier requests up to mark, then this one. Positions are relative to mark.
 type response struct {
 	out       []byte // memory of the region
 	mark      int
 	statusEnd int // end of the status line
-	framing   int // begin of the fields that the server adds last
-	digits    int // begin of the value of Content-Length
-	content   int // begin of the content
+	framing   int // start of the fields that the server adds last
+	digits    int // start of the Content-Length value
+	content   int // start of the content
 
 	state     respState
 	touched   bool // the handler has set a status
@@ -42,7 +41,7 @@ type response struct {
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
-	announced int64 // Content-Length as it stands in out
+	announced int64 // Content-Length as written in out
 	trailer   []byte
 
 	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
@@ -63,12 +62,12 @@ func (c *exchange) beginResponse() {
 	}
 }
 
-// tunnels reports whether what follows the head of the response belongs to a
-// tunnel, and so is no content (RFC 9110, section 9.3.6).
+// tunnels reports whether everything after the response head belongs to a
+// tunnel and so is not content (RFC 9110, section 9.3.6).
 func (c *exchange) tunnels() bool { return c.connect && c.status/100 == 2 }
 
-// mayHaveContent reports whether a response of that status to this request may
-// have content, and so fields that frame it.
+// mayHaveContent reports whether a response with this status to this request
+// may have content, and so fields that frame it.
 func (c *exchange) mayHaveContent() bool { return hasBody(c.status) && !c.tunnels() }
 
 // reserve makes room for n more bytes.
@@ -108,7 +107,7 @@ func (c *exchange) reset() bool {
 	return true
 }
 
-// beginHead appends the status line and the fields that every response has.
+// beginHead appends the status line and the fields common to all responses.
 func (c *exchange) beginHead() {
 	var date []byte
 	if c.conn != nil {
@@ -126,7 +125,7 @@ func (c *exchange) beginHead() {
 	c.state = stateHead
 }
 
-// setHeader sets a field that checkField has found right, and whose number it has
+// setHeader sets a field that checkField accepted; id is the number it
 // returned.
 func (c *exchange) setHeader(id uint8, name, value string) error {
 	if c.state > stateHead {
@@ -150,7 +149,7 @@ func (c *exchange) addHeader(id uint8, name, value string) error {
 	return nil
 }
 
-// set is setHeader for fields that the server sets.
+// set is setHeader for fields set by the server.
 func (c *exchange) set(name, value string) error {
 	id, wrong := checkField(name, value)
 	if wrong != "" {
@@ -192,7 +191,7 @@ func (c *exchange) header(name string) (string, bool) {
 	if c.state > stateHead {
 		end = c.framing
 	}
-	if c.state >= stateStreamed || end < c.statusEnd { // the head is gone
+	if c.state >= stateStreamed || end < c.statusEnd { // the head was sent
 		return "", false
 	}
 	for line := range bytes.Lines(c.out[c.mark+c.statusEnd : c.mark+end]) {
@@ -218,7 +217,7 @@ func (c *exchange) recall() (View, bool) {
 	}
 	c.out = c.out[:c.mark+c.framing]
 	kept := c.take(n)
-	copy(kept, collected) // they may overlap
+	copy(kept, collected) // the two may overlap
 	c.r.base[baseContent] = kept
 	c.state, c.written, c.declared, c.announced = stateHead, 0, -1, 0
 	return c.r.part(c.epoch, baseContent, span{0, uint32(n)}), true
@@ -256,7 +255,7 @@ func (c *exchange) inform(status int, fields []string) error {
 	return c.conn.write(message)
 }
 
-// special takes the fields that frame the response.
+// special handles the fields that frame the response.
 func (c *exchange) special(id uint8, value string) (taken bool) {
 	if c.state == stateNone {
 		c.beginHead()
@@ -264,7 +263,7 @@ func (c *exchange) special(id uint8, value string) (taken bool) {
 	switch id {
 	case idContentLength:
 		n, err := strconv.ParseUint(value, 10, 63)
-		if err == nil { // as checkField has seen
+		if err == nil { // checkField has checked it
 			c.declared = int64(n)
 		}
 		return true
@@ -290,8 +289,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// checkField returns the number of a field's name, and what is wrong with the
-// field as one that a handler sets; nothing if wrong is empty.
+// checkField returns the number of a field name, and why a handler may not set
+// the field; wrong is empty if it may.
 func checkField(name, value string) (id uint8, wrong string) {
 	b := bytesOf(name)
 	switch {
@@ -311,7 +310,7 @@ func checkField(name, value string) (id uint8, wrong string) {
 	return id, ""
 }
 
-// withdrawHeader removes the fields of that name, and what frames the response.
+// withdrawHeader removes the fields of that name and the framing they declared.
 func (c *exchange) withdrawHeader(name string) error {
 	switch {
 	case c.state > stateHead:
@@ -356,8 +355,8 @@ func (c *exchange) splice(from, to int, with []byte) {
 	copy(c.out[from:], with)
 }
 
-// freeze completes the head. With streaming, the length is known only if the
-// handler declared it; else it is n, which finish corrects.
+// freeze completes the head. When streaming, the length is known only if the
+// handler declared it. Otherwise it is n, which finish corrects.
 func (c *exchange) freeze(n int, streaming bool) {
 	if c.state == stateNone {
 		c.beginHead()
@@ -375,13 +374,13 @@ func (c *exchange) freeze(n int, streaming bool) {
 }
 
 // appendFraming appends the fields that say where the response ends and whether
-// the connection does.
+// the connection closes.
 func (c *exchange) appendFraming(n int64, streaming bool) {
 	if c.declared >= 0 {
 		n, streaming = c.declared, false
 	}
 	c.announced = -1
-	c.close = c.close || c.tunnels() // only who hijacks can speak on
+	c.close = c.close || c.tunnels() // only a hijacker can go on
 	switch {
 	case !c.mayHaveContent():
 	case !streaming:
@@ -409,13 +408,13 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	c.content = len(c.out) - c.mark
 }
 
-// The fields that say whether the connection ends.
+// The fields that say whether the connection closes.
 const (
 	closeLine     = "Connection: close\r\n"
 	keepAliveLine = "Connection: keep-alive\r\n"
 )
 
-// announceClose adds to a head that is complete that the connection ends.
+// announceClose adds to a complete head that the connection closes.
 func (c *exchange) announceClose() {
 	var old string
 	switch fields := c.out[c.mark+c.framing:]; {

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// A Handler answers requests. ServeHTTP11 may be called by many goroutines at
-// once, each with a Context of its own.
+// A Handler answers requests. Many goroutines may call ServeHTTP11 at once,
+// each with its own Context.
 type Handler interface{ ServeHTTP11(*Context) }
 
-// HandlerFunc is a function as a Handler.
+// HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(*Context)
 
 // ServeHTTP11 calls f.
 func (f HandlerFunc) ServeHTTP11(c *Context) { f(c) }
 
-// ErrServerClosed is returned by Serve and ListenAndServe after Shutdown or
-// Close, at once and not when they are done.
+// Serve and ListenAndServe return ErrServerClosed as soon as Shutdown or Close
+// is called, before those are done.
 var ErrServerClosed = errors.New("http11: Serve: the server is closed; make a new one")
 
-// The time-outs and limits that zero stands for.
+// Default time-outs and limits, used for zero.
 const (
 	DefaultReadHeaderTimeout = 10 * time.Second
 	DefaultReadBodyTimeout   = time.Minute
@@ -36,29 +36,28 @@ const (
 )
 
 // A Server answers HTTP/1.0 and HTTP/1.1 requests. Its fields must not change
-// once it serves, and it must not be copied. A server that has been shut down
-// is not used again.
+// once it serves, and it must not be copied. A server cannot be reused after
+// Shutdown or Close.
 type Server struct {
 	Handler Handler // must be set
 
-	// Memory says where the memory of requests comes from. The zero value is
-	// Pooled.
+	// Memory selects where request memory comes from. The zero value is Pooled.
 	Memory Memory
 
-	// Engine says what runs handlers. The zero value is Goroutines.
+	// Engine selects what runs handlers. The zero value is Goroutines.
 	Engine Engine
 
-	// TLS, if it is set, is the configuration of TLS for all connections.
+	// TLS, if set, is the TLS configuration for all connections.
 	TLS *tls.Config
 
-	// Name is sent as the field Server; nothing is sent when it is empty.
+	// Name is sent as the field Server; empty sends none.
 	Name string
 
-	// A time-out of 0 is the default of that name, a negative one is none. It
-	// comes at most an eighth late. ReadHeaderTimeout runs from the first byte
-	// of a request that is incomplete, ReadBodyTimeout from the first wait for
-	// the body, WriteTimeout from the last byte that the client took,
-	// IdleTimeout from the end of the last response.
+	// Time-outs: 0 is the default of that name, negative is none. They may fire up
+	// to 12.5 % late. ReadHeaderTimeout runs from the first byte of an incomplete
+	// request, ReadBodyTimeout from the first wait for the body, WriteTimeout from
+	// the last byte the client took, IdleTimeout from the end of the last
+	// response.
 	ReadHeaderTimeout time.Duration
 	ReadBodyTimeout   time.Duration
 	WriteTimeout      time.Duration
@@ -70,60 +69,60 @@ type Server struct {
 	MaxHeaders     int   // number of header fields; 128. More is answered by 431
 	MaxBodyBytes   int64 // 4 MB. More is answered by 413
 
-	// StrictTargets refuses what RFC 3986 does not allow in the path or query of
-	// a request target. Otherwise both may have any bytes but controls, space,
-	// DEL and "#", because clients in wide use send them; nothing is decoded.
+	// StrictTargets refuses path or query bytes that RFC 3986 does not allow.
+	// Otherwise both may contain any bytes except controls, space, DEL and "#",
+	// because clients in wide use send them. Nothing is decoded.
 	StrictTargets bool
 
-	// MaxBody, if it is set, says how large the body of a request with one may
-	// be, in place of MaxBodyBytes. It is called when the head has been read, and
+	// MaxBody, if set, returns the maximum body size in bytes for a request with a
+	// body, overriding MaxBodyBytes. It is called once the head has been read, and
 	// may read the request during the call.
 	MaxBody func(Request) int64
 
-	// Limits on connections; 0 is none. At MaxConns open connections no more
-	// are accepted; they wait in the listener's queue. The response to request
-	// number MaxRequests of a connection closes it.
+	// Limits on connections; 0 is none. At MaxConns open connections the server
+	// stops accepting; new ones wait in the listener's queue. The response to
+	// request number MaxRequests of a connection closes it.
 	MaxConns    int
 	MaxRequests int
 
-	// Access is called once for each request that has begun, when it has ended, on
-	// the goroutine of its connection. Each response is then sent by itself.
+	// Access is called once at the end of each request that has begun, on the
+	// goroutine of its connection. Each response is then sent separately.
 	Access func(*Access)
 
-	// OnPanic is called with what a handler panicked with and its stack. The
-	// request may be read during the call. Nil means an error of slog.Default.
+	// OnPanic receives the value a handler panicked with and the stack. It may
+	// read the request during the call. Nil logs an error to slog.Default.
 	// http.ErrAbortHandler is not reported.
 	OnPanic func(request Request, value any, stack []byte)
 
-	// OnConnError is called when a TLS handshake or accepting a connection has
-	// failed; remote is nil for the latter. It is also counted in Stats.
+	// OnConnError is called when a TLS handshake or an accept fails; remote is nil
+	// for accept. Stats counts these errors too.
 	OnConnError func(remote net.Addr, err error)
 
-	// Idle is called when no request has been in progress for 2 ms, with 0 for
-	// the unknown time until the next; once for each such time. Its result is
-	// not used. It is made for the method Idle of a gcctl.Controller.
+	// Idle is called once whenever no request has been in progress for 2 ms.
+	// expect is 0: the time until the next request is unknown. Its result is
+	// ignored. It fits the method Idle of a gcctl.Controller.
 	Idle func(expect time.Duration) bool
 
-	// Set once, by configure, and constant since.
+	// Set once by configure, constant since.
 	once      sync.Once
 	initErr   error
 	lim       limits
 	timeouts  [phases]time.Duration
 	memory    *memory
 	exchanges sync.Pool // of *exchange, for ServeHTTP
-	watch     *watch    // set when the server begins to serve
-	watchTest           // set by a test that measures the cost of the watch
+	watch     *watch    // set when serving begins
+	watchTest           // set by a test that measures the watch's cost
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 
-	// configured publishes what configure has set, to Stats.
+	// configured publishes the results of configure to Stats.
 	configured atomic.Bool
-	// closing is set by Shutdown and Close. Connections look at it before they
-	// wait for a request and when they answer one.
+	// closing is set by Shutdown and Close. Connections check it before they wait
+	// for a request and when they answer one.
 	closing atomic.Bool
 	idle    idleness
 	stats   serverStats
-	// lingering counts goroutines as of linger; it publishes nothing.
+	// lingering counts goroutines running linger; it publishes nothing.
 	lingering atomic.Int64
 	// broken is set by Close, before it closes connections.
 	broken atomic.Bool
@@ -133,14 +132,14 @@ type Server struct {
 	conns     map[*conn]struct{} // guarded by mu
 	loops     *loops             // guarded by mu until the first connection; set once
 	sockets   int                // connections of loops; guarded by mu
-	looping   int                // loops that have not ended; guarded by mu
+	looping   int                // running loops; guarded by mu
 	clock     *clock             // guarded by mu until the first connection; set once
 	done      chan struct{}      // closed by Shutdown or Close; guarded by mu
-	drained   chan struct{}      // closed when closing and the last connection ends
+	drained   chan struct{}      // closed when closing is set and the last connection has ended
 }
 
-// ListenAndServe listens on an address of a network as of net.Listen, such as
-// "tcp" or "unix", and serves.
+// ListenAndServe listens on an address of a net.Listen network, such as "tcp"
+// or "unix", and serves.
 func (s *Server) ListenAndServe(network, address string) error {
 	if err := s.configure(); err != nil {
 		return err
@@ -155,7 +154,7 @@ func (s *Server) ListenAndServe(network, address string) error {
 	return s.Serve(l)
 }
 
-// configure checks the fields and makes what they say, once.
+// configure checks the fields and builds what they specify, once.
 func (s *Server) configure() error {
 	s.once.Do(func() { s.initErr = s.check() })
 	return s.initErr
@@ -194,7 +193,7 @@ func (s *Server) check() error {
 		s.slots = make(chan struct{}, s.MaxConns)
 	}
 	if s.MaxBody != nil {
-		s.lim.bodyBytes = math.MaxInt64 - 1 // MaxBody decides; MaxInt64 stands for what is beyond any limit
+		s.lim.bodyBytes = math.MaxInt64 - 1 // MaxBody decides; MaxInt64 means beyond any limit
 	}
 	var err error
 	s.memory, err = newMemory(s.Memory)
@@ -204,7 +203,7 @@ func (s *Server) check() error {
 	idle := s.timeouts[phaseIdle]
 	s.keepsIdle = s.Memory.Mode.Info().Keeps && (idle == 0 || idle > slabIdle)
 	s.exchanges.New = func() any { return &exchange{srv: s} }
-	s.mu.Lock() // Stats may be asked meanwhile
+	s.mu.Lock() // Stats may run concurrently
 	s.conns = map[*conn]struct{}{}
 	s.mu.Unlock()
 	s.done = make(chan struct{})
@@ -216,8 +215,8 @@ func (s *Server) check() error {
 	return nil
 }
 
-// Serve accepts connections from l, which it closes, until Shutdown or Close.
-// It may be called for several listeners. The error is never nil.
+// Serve accepts connections from l until Shutdown or Close, and closes l. It
+// may be called for several listeners. The error is never nil.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if err := s.configure(); err != nil {
@@ -251,7 +250,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if !temporary(err) {
 			return fmt.Errorf("http11: Serve: %w; serve a new listener", err)
 		}
-		// No descriptors or no memory: connections that end give some back.
+		// Out of descriptors or memory: connections that end free some.
 		s.stats.acceptErrors.Add(1)
 		s.connError(nil, fmt.Errorf("http11: Serve: accept: %w; it is tried again", err))
 		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
@@ -290,7 +289,7 @@ func (s *Server) removeListener(l net.Listener) {
 	s.drain()
 }
 
-// start has a connection served by a loop or a goroutine of its own.
+// start serves a connection on a loop or a goroutine of its own.
 func (s *Server) start(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	if s.loops != nil && s.TLS == nil {
@@ -317,7 +316,7 @@ func (s *Server) start(nc net.Conn) {
 	go c.serve()
 }
 
-// connError reports an error of a connection without a request.
+// connError reports a connection error outside any request.
 func (s *Server) connError(remote net.Addr, err error) {
 	if s.OnConnError != nil {
 		s.OnConnError(remote, err)
@@ -354,8 +353,8 @@ func (s *Server) loopEnded() {
 	s.drain()
 }
 
-// drain says that the server is closed and nothing is left, when it is so; s.mu
-// is held. A listener may still bring a connection until its Serve ends.
+// drain closes drained once the server is closed and nothing is left; s.mu is
+// held. A listener may still deliver a connection until its Serve ends.
 func (s *Server) drain() {
 	if !s.closing.Load() || len(s.conns) > 0 || s.sockets > 0 || len(s.listeners) > 0 {
 		return
@@ -376,7 +375,7 @@ func (s *Server) drain() {
 	}
 }
 
-// Warm makes memory for n requests in progress at a time, so that they need not.
+// Warm preallocates memory for n concurrent requests.
 func (s *Server) Warm(n int) error {
 	if err := s.configure(); err != nil {
 		return err
@@ -397,17 +396,16 @@ func (s *Server) stop() error {
 	}
 	close(s.done)
 	for _, l := range s.listeners {
-		l.Close() // an error leaves nothing to do
+		l.Close() // nothing to do on an error
 	}
 	s.drain()
 	return nil
 }
 
-// Shutdown stops accepting, lets every request that has begun to arrive be
-// answered, closes each connection after its last response, and returns when
-// all are closed. When ctx ends first it returns the error of ctx and leaves
-// the connections as they are: call Close then. Hijacked connections are not
-// waited for.
+// Shutdown stops accepting, answers every request that has begun to arrive,
+// closes each connection after its last response, and returns when all are
+// closed. If ctx ends first, it returns the error of ctx and leaves the
+// connections open: call Close then. It does not wait for hijacked connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
@@ -445,7 +443,7 @@ func (s *Server) Close() error {
 		if t, ok := nc.(*tls.Conn); ok {
 			nc = t.NetConn() // closing t would wait for the client to read
 		}
-		nc.Close() // ends its reads and writes, whatever this returns
+		nc.Close() // ends its reads and writes even on an error
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 var errConnUse = errors.New("http11: Conn: it is not for reading, writing and closing; use Hijack")
 
-// A settings is what Context.Conn returns: a connection without its data.
+// A settings is what Context.Conn returns: a connection without data transfer.
 type settings struct{ c Context }
 
 func (s *settings) Read([]byte) (int, error)         { return 0, errConnUse }
@@ -32,7 +32,7 @@ func (s *settings) RemoteAddr() net.Addr {
 	return x.conn.nc.RemoteAddr()
 }
 
-// ConnectionState returns the state of TLS, zero without TLS.
+// ConnectionState returns the TLS state, zero without TLS.
 func (s *settings) ConnectionState() tls.ConnectionState {
 	x := s.c.must(s.c.enter(), "Conn.ConnectionState")
 	defer x.exit()
@@ -42,12 +42,12 @@ func (s *settings) ConnectionState() tls.ConnectionState {
 	return tls.ConnectionState{}
 }
 
-// SyscallConn is for socket options.
+// SyscallConn gives access to socket options.
 func (s *settings) SyscallConn() (syscall.RawConn, error) { return (*rawSettings)(s), nil }
 
 type rawSettings settings
 
-// Control calls f with the descriptor of the connection.
+// Control calls f with the connection's descriptor.
 func (s *rawSettings) Control(f func(fd uintptr)) error {
 	x := s.c.enter()
 	if x == nil {

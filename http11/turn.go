@@ -9,24 +9,24 @@ import (
 )
 
 // The word region.turn says which request its memory belongs to and who may
-// touch it: the epoch, two bits below.
+// touch it: the epoch, shifted left by two bits, and two flags.
 //
-// A request has an epoch of its own, which no other request in the same region
-// ever has. Every way back into a request (a Context, a Request, a View, a body
-// reader) carries the epoch it was made in, and is refused when the word has
-// another. The bit turnBusy excludes: whoever sets it has the turn, and nobody
-// else changes the region, its exchange or the word until it is cleared. The
-// server keeps the turn while no handler runs. Reading needs no turn: a reader
-// copies and then looks whether the epoch is still the same.
+// Each request has its own epoch, never reused in the same region. Every
+// reference to a request (a Context, a Request, a View, a body reader) carries
+// the epoch it was made in, and is refused if the word has another. The bit
+// turnBusy excludes others: whoever sets it has the turn, and nobody else
+// changes the region, its exchange or the word until it is cleared. The server
+// keeps the turn while no handler runs. Reading needs no turn: a reader copies,
+// then checks that the epoch is unchanged.
 //
-// Nobody waits for a client while having the turn: see exchange.pause.
+// Nobody holds the turn while waiting for a client: see exchange.pause.
 const (
-	turnBusy  = 1 // somebody has the turn
+	turnBusy  = 1 // someone has the turn
 	turnKept  = 2 // the handler has returned; a Retained keeps the request
 	turnShift = 2
 )
 
-// epoch returns the present epoch.
+// epoch returns the current epoch.
 func (r *region) epoch() uint64 { return r.turn.Load() >> turnShift }
 
 // open begins an epoch and ends the server's turn.
@@ -39,7 +39,7 @@ func (r *region) open() uint64 {
 // pass ends a turn.
 func (r *region) pass() { release(&r.turn, r.turn.Load()&^turnBusy) }
 
-// reclaim waits for the turn, in whatever epoch.
+// reclaim waits for the turn, in any epoch.
 func (r *region) reclaim() {
 	for i := 0; ; i++ {
 		if w := r.turn.Load(); w&turnBusy == 0 && r.turn.CompareAndSwap(w, w|turnBusy) {
@@ -49,14 +49,14 @@ func (r *region) reclaim() {
 	}
 }
 
-// tryReclaim takes the turn if nobody has it.
+// tryReclaim takes the turn if it is free.
 func (r *region) tryReclaim() bool {
 	w := r.turn.Load()
 	return w&turnBusy == 0 && r.turn.CompareAndSwap(w, w|turnBusy)
 }
 
-// enter waits for the turn in that epoch, and reports false when the epoch has
-// ended. A request that is only kept counts as ended unless kept.
+// enter waits for the turn in that epoch and reports false if the epoch has
+// ended. A request that is only retained counts as ended unless kept.
 func (r *region) enter(epoch uint64, kept bool) bool {
 	for i := 0; ; i++ {
 		w := r.turn.Load()
@@ -70,7 +70,7 @@ func (r *region) enter(epoch uint64, kept bool) bool {
 	}
 }
 
-// backOff lets whoever has the turn end it, which takes nanoseconds as a rule.
+// backOff lets the holder of the turn finish, which usually takes nanoseconds.
 func backOff(i int) {
 	switch {
 	case i < 4:
@@ -81,7 +81,7 @@ func backOff(i int) {
 	}
 }
 
-// late counts a use of a request that has ended and returns the error for it.
+// late counts a use of an ended request and returns the error for it.
 func (r *region) late(op string) error {
 	r.memory.late.Add(1)
 	where := ""

@@ -8,34 +8,35 @@ import (
 
 // A View is a part of a request: the method, the path, the value of a header
 // field. It is valid until the handler returns, or until the retained request
-// is released; String, Clone and AppendTo copy out of it. Using it afterwards
-// panics; it never shows bytes of another request. The zero View is empty.
-// Views may be copied, and used by several goroutines at once.
+// is released. Later use panics and never shows bytes of another request.
+// String, Clone and AppendTo copy out of it. The zero View is empty. Views may
+// be copied, and used by several goroutines at once.
 type View struct {
 	r   *region
 	tag uint64 // epoch and base
 	span
 }
 
-// What a View is a part of: an index into region.base.
+// The parts of a request that a View can refer to: indexes into region.base.
 const (
 	baseHead    = iota
-	baseBody    // the body, in memory as a whole
+	baseBody    // the whole body in memory
 	baseTrailer // the trailer section
-	baseQuery   // a copy of the query in which names and values are decoded; see values.go
-	baseForm    // the same of the body
-	baseContent // content of the response, recalled
+	baseQuery   // a copy of the query for decoding names and values; see values.go
+	baseForm    // the same for the body
+	baseContent // recalled response content
 	numBases
 )
 
 const baseBits = 3
 
-// part returns a view of the epoch.
+// part returns a view of span s of base, valid during epoch.
 func (r *region) part(epoch uint64, base uint64, s span) View {
 	return View{r: r, tag: epoch<<baseBits | base, span: s}
 }
 
-// bytes returns what v refers to. The caller calls still when it has read them.
+// bytes returns what v refers to. Once it has read them, the caller calls
+// still.
 func (v View) bytes(op string) []byte {
 	if v.r == nil {
 		return nil
@@ -44,22 +45,22 @@ func (v View) bytes(op string) []byte {
 		v.stale(op)
 	}
 	b := v.r.base[v.tag&(1<<baseBits-1)]
-	// The slice is whole if the epoch is ours after it was read, too.
+	// The slice is consistent if the epoch is still ours after the read.
 	if loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits || uint64(v.off)+uint64(v.len) > uint64(len(b)) {
 		v.stale(op)
 	}
 	return v.of(b)
 }
 
-// still panics when the request has ended since bytes: what was read may be of
-// another one.
+// still panics if the request has ended since bytes: the bytes read may be
+// another request's.
 func (v View) still(op string) {
 	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
 		v.stale(op)
 	}
 }
 
-// stale panics. It is for views whose request has ended.
+// stale panics for a view whose request has ended.
 func (v View) stale(op string) {
 	v.r.memory.late.Add(1)
 	where := ""
@@ -92,7 +93,7 @@ func (v View) AppendTo(dst []byte) []byte {
 	n := len(dst)
 	dst = append(dst, v.bytes("View.AppendTo")...)
 	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
-		clear(dst[n:]) // it may be of another request
+		clear(dst[n:]) // may be another request's
 		v.stale("View.AppendTo")
 	}
 	return dst
@@ -105,16 +106,15 @@ func (v View) Equal(s string) bool {
 	return equal
 }
 
-// EqualFold reports whether the view has these bytes, ASCII letters of either
-// case being equal.
+// EqualFold reports whether the view has these bytes, ignoring ASCII case.
 func (v View) EqualFold(s string) bool {
 	equal := sameName(v.bytes("View.EqualFold"), s)
 	v.still("View.EqualFold")
 	return equal
 }
 
-// WriteTo writes the bytes to w, which must not keep them. It copies a part at a
-// time, so that w never sees memory of the request itself.
+// WriteTo writes the bytes to w, which must not keep them. It copies piecewise,
+// so that w never sees request memory.
 func (v View) WriteTo(w io.Writer) (int64, error) {
 	var buf [1 << 10]byte
 	done := 0
@@ -130,7 +130,7 @@ func (v View) WriteTo(w io.Writer) (int64, error) {
 	return int64(done), nil
 }
 
-// UnsafeBytes returns the memory of the request itself. Nothing checks that it
-// is used only while the request lasts: afterwards it holds another request.
-// It must not be written to.
+// UnsafeBytes returns the request memory itself. Nothing checks that it is used
+// only during the request; afterwards it holds another request. Do not write to
+// it.
 func (v View) UnsafeBytes() []byte { return v.bytes("View.UnsafeBytes") }
