@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// temporary tells the errors of accept that pass.
+// temporary reports whether an accept error is transient.
 func temporary(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && (errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ECONNRESET || errno == syscall.ECONNABORTED)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// temporary tells the errors of accept that pass (accept(2)).
+// temporary reports whether an accept error is transient (accept(2)).
 func temporary(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -21,6 +21,6 @@ func temporary(err error) bool {
 	return false
 }
 
-// openFlags open a file for reading, without waiting for the other end of a FIFO
-// or for a device.
+// openFlags open a file for reading, without waiting for a device or the other
+// end of a FIFO.
 const openFlags = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// An Access is what an access log may say about a request that has begun and how
-// it ended. Its request may be read during the call that it is passed to.
+// An Access describes a request that has begun and how it ended, for an access
+// log. The function it is passed to may read the request during the call.
 type Access struct {
 	Request  Request
 	Remote   net.Addr
 	Status   int
-	Bytes    int64         // of content that the handler wrote
-	Sent     int64         // of the response, its head included, that the kernel took
+	Bytes    int64         // of content written by the handler
+	Sent     int64         // of the response with its head, as taken by the kernel
 	Duration time.Duration // from the end of the head to the end of the response
 	End      End
-	Err      error // why the response or the body is not whole; nil if they are
+	Err      error // why the response or the body is incomplete; nil if both are complete
 }
 
 // An End says how a request ended.
 type End uint8
 
 const (
-	EndAnswered End = iota // the handler returned, and the response is whole
+	EndAnswered End = iota // the handler returned and the response is complete
 	EndRefused             // malformed, beyond a limit, or late: the server answered
 	EndPanicked            // the handler panicked
 	EndAborted             // the handler panicked with http.ErrAbortHandler
 	EndHijacked            // the handler took the connection over
-	EndCut                 // the response or the body could not be transferred whole
+	EndCut                 // the response or the body was cut off
 )
 
 func (e End) String() string {
@@ -42,8 +42,8 @@ func (e End) String() string {
 	return fmt.Sprintf("End(%d)", uint8(e))
 }
 
-// LogTo returns a function for Server.Access that writes a record at level Info
-// for each request.
+// LogTo returns a function for Server.Access that logs each request at level
+// Info.
 func LogTo(log *slog.Logger) func(*Access) {
 	return func(a *Access) {
 		attrs := []slog.Attr{
@@ -69,7 +69,7 @@ var errShort = errors.New("http11: the handler wrote less than the declared Cont
 
 // logSent sends the response and calls the access log.
 func (c *conn) logSent(ok, whole bool) {
-	c.flush() // an error is in failed
+	c.flush() // failed keeps an error
 	end := EndAnswered
 	switch {
 	case !ok:
@@ -108,7 +108,7 @@ func (c *exchange) lend(f func(Request)) {
 	r := c.r
 	kept := r.turn.Load()&turnKept != 0
 	r.pass()
-	defer func() { // also when f panics
+	defer func() { // even if f panics
 		r.reclaim()
 		if !kept {
 			r.next()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// batch answers the requests that have arrived, and waits for the rest of one
-// that has begun. It reports whether the connection goes on.
+// batch answers the requests that have arrived, and waits for the rest of a
+// partial one. It reports whether the connection continues.
 func (c *conn) batch() bool {
 	if c.srv.Idle != nil {
 		c.srv.enter()
@@ -28,7 +28,7 @@ func (c *conn) answerAll() bool {
 		n, err := parseHead(&cx.r.head, cx.buf[cx.next:], &c.srv.lim)
 		switch {
 		case err != nil:
-			if err != errBodyLong { // where others end is not known
+			if err != errBodyLong { // the next request cannot be found
 				n = 0
 			}
 			cx.begin(n)
@@ -80,8 +80,8 @@ func (c *conn) answerAll() bool {
 	}
 }
 
-// askMaxBody asks how large the body may be. A panic of Server.MaxBody costs the
-// connection, as one of a handler does.
+// askMaxBody asks for the body limit. A panic in Server.MaxBody closes the
+// connection, like one in a handler.
 func (c *conn) askMaxBody() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -92,25 +92,25 @@ func (c *conn) askMaxBody() (err error) {
 	return c.cx.askMaxBody()
 }
 
-// headLate refuses a request whose head did not arrive in time.
+// headLate refuses a request whose head arrived too late.
 func (c *conn) headLate() bool {
 	c.srv.stats.timeouts.Add(1)
 	c.cx.begin(0)
 	return c.refuse(errHeadSlow)
 }
 
-// idle ends what batch began.
+// idle undoes the enter of batch.
 func (c *conn) idle() { c.srv.leave(c.later) }
 
-// These errors are not the parser's: time and handlers are not of its matter.
+// Errors that the parser cannot detect: they concern time and handlers.
 var (
 	errHandler  = &protocolError{500, "9110 15.6.1", "the handler failed"}
 	errHeadSlow = &protocolError{408, "9110 15.5.9", "the header section did not arrive in time"}
 	errBodySlow = &protocolError{408, "9110 15.5.9", "the body did not arrive in time"}
 )
 
-// answer has the handler answer the request that has begun, and reports whether
-// the connection goes on.
+// answer lets the handler answer the current request, and reports whether the
+// connection continues.
 func (c *conn) answer() bool {
 	cx := &c.cx
 	c.requests++
@@ -123,7 +123,7 @@ func (c *conn) answer() bool {
 		c.log(EndHijacked)
 		return false
 	case !ok && (cx.state >= stateStreamed || cx.aborted):
-		c.abandon() // the client notices that the response is incomplete
+		c.abandon() // the client sees that the response is incomplete
 		if cx.aborted {
 			c.log(EndAborted)
 		} else {
@@ -160,12 +160,12 @@ func (c *conn) answer() bool {
 	return true
 }
 
-// abandon sends the responses to earlier requests before the connection ends
-// without one to this.
+// abandon sends the responses to earlier requests before the connection closes
+// without one to this request.
 func (c *conn) abandon() {
 	if c.cx.mark > 0 {
 		c.cx.out = c.cx.out[:c.cx.mark]
-		c.flush() // nothing is left to do if it fails
+		c.flush() // nothing to do if it fails
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *conn) panicked(v any) {
 	logPanic(v, stack)
 }
 
-// refuse answers a request that is malformed, beyond a limit or late, and ends
+// refuse answers a request that is malformed, over a limit or late, and closes
 // the connection.
 func (c *conn) refuse(err error) bool {
 	c.srv.stats.refused.Add(1)
@@ -226,11 +226,11 @@ func (c *conn) refuse(err error) bool {
 	return c.last(unread)
 }
 
-// hearOut reads a body before it is refused for the length that it announces, and
-// reports whether it has. Many clients look for an answer when they have sent the
-// request, and a proxy that is answered earlier may reset its connection to such
-// a client. One that waits for 100 (Continue) sends nothing, and a body of more
-// than lingerBytes is not waited for.
+// hearOut reads a body before refusing it for its announced length, and reports
+// whether it did. Many clients look for a response only after sending the whole
+// request, and a proxy that is answered earlier may reset its connection to
+// such a client. A client that waits for 100 (Continue) sends nothing, and a
+// body over lingerBytes is not read.
 func (c *conn) hearOut() bool {
 	cx := &c.cx
 	h, arrived := &cx.r.head, len(cx.buf)-cx.next
@@ -241,19 +241,20 @@ func (c *conn) hearOut() bool {
 	return cx.sendEarlier() == nil && c.drop(left)
 }
 
-// drop reads and drops n bytes, and reports whether they came while lingering.
+// drop reads and discards n bytes, and reports whether they came while
+// lingering.
 func (c *conn) drop(n int64) bool {
 	if n <= 0 {
 		return true
 	}
-	if c.sock != nil { // waiting takes a goroutine, which the connection has not had
+	if c.sock != nil { // waiting needs a goroutine, and the connection has none yet
 		if !c.srv.linger() {
 			return false
 		}
 		defer c.srv.lingering.Add(-1)
 		c.sock.leave()
 	}
-	c.phase, c.waiting = phaseBody, true // the deadline stays as it is set here
+	c.phase, c.waiting = phaseBody, true // keep the deadline set here
 	c.cx.readBy = deadline{}
 	c.armed = c.srv.clock.now(0) + lingering
 	if c.nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
@@ -270,9 +271,9 @@ func (c *conn) drop(n int64) bool {
 	return true
 }
 
-// last sends what has been answered before the connection ends. With unread,
-// the client may have more to say: closing then would reset the connection, and
-// the client might lose the response (RFC 9112, section 9.6).
+// last sends finished responses before the connection closes. With unread, the
+// client may still be sending: closing then would reset the connection, and the
+// client might lose the response (RFC 9112, section 9.6).
 func (c *conn) last(unread bool) bool {
 	if !c.flush() || !unread {
 		return false
@@ -284,20 +285,19 @@ func (c *conn) last(unread bool) bool {
 	if !c.drop(lingerBytes) {
 		return false
 	}
-	// It sends on and on: the time that is left is for it to see the answer.
+	// The client keeps sending: leave it the remaining time to see the response.
 	c.pauseBeforeReset()
 	return false
 }
 
-// How long, and for how many bytes, a body that is too large is read before it is
-// refused, and a connection that is about to be closed reads on; and how long it
-// then stays open without being read, so that the client sees the response before
-// the reset.
+// Bounds in time and bytes for reading an oversized body before refusing it and
+// for reading on before a close; and how long the connection then stays open
+// unread, so that the client sees the response before the reset.
 const (
 	lingering   = 5 * time.Second
 	lingerBytes = 16 << 20
 	beforeReset = 500 * time.Millisecond
-	// maxLingering is how many goroutines of a server do so at a time.
+	// maxLingering is how many goroutines of a server may do so at once.
 	maxLingering = 128
 )
 
@@ -312,9 +312,9 @@ func (c *conn) pauseBeforeReset() {
 	time.Sleep(beforeReset)
 }
 
-// linger reports whether one more goroutine may be kept for a connection that is
-// about to be closed. One beyond that is closed at once, and its client may see a
-// reset in place of the response.
+// linger reports whether another goroutine may stay with a connection about to
+// close. Over the limit the connection closes at once, and its client may see a
+// reset instead of the response.
 func (s *Server) linger() bool {
 	if s.lingering.Add(1) <= maxLingering {
 		return true

@@ -7,25 +7,24 @@ import (
 
 var noDeadline time.Time
 
-// bodyState says how much of the request's body has been read.
+// bodyState says how much of the request body has been read.
 type bodyState uint8
 
 const (
-	bodyNone    bodyState = iota // nothing yet
+	bodyNone    bodyState = iota // nothing
 	bodyPartly                   // something
-	bodyDone                     // all, or there is no body
-	bodyWrecked                  // all that can be read
+	bodyDone                     // everything, or there is no body
+	bodyWrecked                  // as much as is readable
 )
 
-// skipBytes is how much of a body is read that the handler did not read. For
-// more the connection is closed.
+// skipBytes is how much unread body the server reads after the handler. If more
+// is left, it closes the connection.
 const skipBytes = 256 << 10
 
-// shareBytes is how much of a body is read by the leader of a loop.
+// shareBytes is how much of a body the leader of a loop reads.
 const shareBytes = 256 << 10
 
-// firstBodyBytes is the most that is allocated for a body before its bytes
-// have arrived.
+// firstBodyBytes bounds the allocation for a body before its bytes arrive.
 const firstBodyBytes = 64 << 10
 
 func (c *exchange) beginBody(parsed bool) {
@@ -43,17 +42,16 @@ func (c *exchange) beginBody(parsed bool) {
 	}
 }
 
-// limitBody bounds the body, of which nothing was read.
+// limitBody bounds a body that is still unread.
 func (c *exchange) limitBody(n int64) {
 	n = max(n, 0)
 	c.maxBody, c.chunks.max = n, n
 }
 
-// bodyTooLong reports whether the body, of which nothing was read, is announced
-// as longer than it may be.
+// bodyTooLong reports whether an unread body announces more than its limit.
 func (c *exchange) bodyTooLong() bool { return c.bodyState == bodyNone && c.r.head.length > c.maxBody }
 
-// askBody begins to read the body.
+// askBody starts reading the body.
 func (c *exchange) askBody() error {
 	if !c.bodyAsked && c.bodyTooLong() {
 		c.wreck(errBodyLong)
@@ -62,8 +60,8 @@ func (c *exchange) askBody() error {
 	return c.bodyErr
 }
 
-// askMaxBody asks the server how large the body may be, and refuses it if it is
-// announced as larger.
+// askMaxBody asks the server for the body limit, and refuses a body that
+// announces more.
 func (c *exchange) askMaxBody() (err error) {
 	c.lend(func(q Request) {
 		n := c.srv.MaxBody(q)
@@ -100,14 +98,14 @@ func (c *exchange) wholeBody() (View, error) {
 	return c.body, nil
 }
 
-// arrived reports whether the body is in the read buffer as it is to be, and
-// nobody wants to know when it was read.
+// arrived reports whether the whole body is in the read buffer, needs no
+// decoding, and nobody needs to know when it was read.
 func (c *exchange) arrived() bool {
 	return c.bodyState == bodyNone && c.bodyLeft > 0 && c.bodyLeft <= int64(len(c.buf)-c.next) && c.ctx == nil
 }
 
-// whole reads the rest of a body with Content-Length. What fits stays in the
-// read buffer.
+// whole reads the rest of a body with Content-Length. It stays in the read
+// buffer if it fits.
 func (c *exchange) whole() ([]byte, error) {
 	left := c.bodyLeft
 	if left <= int64(len(c.buf)-c.next) {
@@ -151,8 +149,8 @@ func (c *exchange) wholeChunked() ([]byte, error) {
 	}
 }
 
-// readBody reads some of the body; with io.EOF it has been read to its end,
-// maybe by this call.
+// readBody reads some of the body; io.EOF means that it has been read to its
+// end, perhaps by this call.
 func (c *exchange) readBody(p []byte) (int, error) {
 	switch {
 	case c.bodyErr != nil:
@@ -174,7 +172,7 @@ func (c *exchange) readBody(p []byte) (int, error) {
 		if err := c.fill(p); err != nil {
 			return 0, err
 		}
-		if c.conn.dst != nil { // it was read to where it belongs
+		if c.conn.dst != nil { // it was read directly into its destination
 			n := c.conn.n
 			c.conn.dst = nil
 			c.bodyLeft -= int64(n)
@@ -187,7 +185,7 @@ func (c *exchange) readBody(p []byte) (int, error) {
 	}
 }
 
-// decode takes body from the read buffer.
+// decode takes body bytes from the read buffer.
 func (c *exchange) decode(p []byte) (int, error) {
 	src := c.buf[c.next:]
 	if !c.r.head.chunked {
@@ -215,14 +213,15 @@ func (c *exchange) decode(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill waits for more of the body: into p, where nothing needs to be decoded
-// and p is no smaller than the read buffer would be, else into the read buffer.
+// fill waits for more of the body. It reads into p if nothing needs decoding
+// and p is at least as large as the read buffer would be, otherwise into the
+// read buffer.
 func (c *exchange) fill(p []byte) error {
 	cn := c.conn
 	if err := c.awaitWriter(); err != nil {
 		return err
 	}
-	if err := c.sendEarlier(); err != nil { // what is finished does not wait for this body
+	if err := c.sendEarlier(); err != nil { // finished responses do not wait for this body
 		return c.wreck(err)
 	}
 	if c.bodyState == bodyNone {
@@ -235,7 +234,7 @@ func (c *exchange) fill(p []byte) error {
 	if cn.raw != nil && !c.r.head.chunked && (len(p) >= readRoom || int64(len(p)) >= c.bodyLeft) {
 		cn.dst = p[:min(int64(len(p)), c.bodyLeft)]
 	} else if c.next == len(c.buf) {
-		// All that was read is used: the buffer begins anew behind it.
+		// Everything read is consumed: a new buffer begins behind it.
 		c.out = c.r.trim(c.out)
 		c.buf, c.next = nil, 0
 		if cap(c.spare) > 0 {
@@ -247,7 +246,7 @@ func (c *exchange) fill(p []byte) error {
 	err := cn.read()
 	if err == nil {
 		if c.taken += int64(cn.n); c.taken > shareBytes && cn.sock != nil {
-			cn.sock.leave() // the loop's other connections are to have their turn
+			cn.sock.leave() // let the loop's other connections proceed
 		}
 		return nil
 	}
@@ -265,10 +264,10 @@ func (c *exchange) fill(p []byte) error {
 	return c.wreck(err)
 }
 
-// wreck ends the reading of a body that has no end.
+// wreck stops reading a body whose end cannot be found.
 func (c *exchange) wreck(err error) error {
 	if err == ErrEnded {
-		return err // what is left of the body is the server's
+		return err // the server handles the rest of the body
 	}
 	c.bodyState = bodyWrecked
 	c.close = true
@@ -284,8 +283,8 @@ func (c *exchange) goOn() error {
 	return c.conn.write([]byte(continueLine))
 }
 
-// skipBody reads what the handler did not read of the body, so that the next
-// request can be found, and reports whether it did.
+// skipBody reads the part of the body that the handler left, to find the next
+// request, and reports whether it did.
 func (c *exchange) skipBody() bool {
 	if c.bodyState == bodyDone {
 		return true
@@ -293,7 +292,7 @@ func (c *exchange) skipBody() bool {
 	if c.bodyState == bodyWrecked || c.unanswered() || c.bodyLeft > skipBytes {
 		return false
 	}
-	if c.readBy.set && c.readBy.at == 0 { // the handler waits as long as it likes, the server does not
+	if c.readBy.set && c.readBy.at == 0 { // the handler may wait forever, the server may not
 		c.readBy = deadline{}
 		c.conn.newReadBy()
 	}
@@ -317,8 +316,8 @@ func (c *exchange) skipBody() bool {
 	return false
 }
 
-// skips reports whether skipBody is likely to: a chunked body of which much has
-// been read is taken for a large one.
+// skips predicts whether skipBody will succeed: a chunked body with much
+// already read counts as large.
 func (c *exchange) skips() bool {
 	switch {
 	case c.bodyState == bodyDone:
@@ -331,8 +330,8 @@ func (c *exchange) skips() bool {
 	return c.bodyLeft <= skipBytes
 }
 
-// unanswered reports whether the client still waits for 100 (Continue), so
-// that it is not known whether the body will come.
+// unanswered reports whether the client still waits for 100 (Continue), so that
+// the body may never come.
 func (c *exchange) unanswered() bool {
 	return c.r.head.expect && c.bodyState == bodyNone && c.next == len(c.buf)
 }

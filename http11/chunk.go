@@ -2,35 +2,35 @@ package http11
 
 import "bytes"
 
-// chunkState is what the next byte of a chunked body is.
+// chunkState is what the next byte of a chunked body can be.
 type chunkState uint8
 
 const (
-	chunkSize       chunkState = iota // a digit of the size, or what follows it
-	chunkExt                          // white space or the name of an extension, after ";"
-	chunkExtName                      // more of a name, or what follows it
-	chunkExtNameWS                    // ";" or "=", after white space behind a name
+	chunkSize       chunkState = iota // a digit of the size, or the byte after it
+	chunkExt                          // white space or an extension name, after ";"
+	chunkExtName                      // more of a name, or the byte after it
+	chunkExtNameWS                    // ";" or "=", after white space following a name
 	chunkExtEqual                     // white space or a value, after "="
-	chunkExtToken                     // more of a value, or what follows it
-	chunkExtQuoted                    // inside of a quoted value
+	chunkExtToken                     // more of a value, or the byte after it
+	chunkExtQuoted                    // inside a quoted value
 	chunkExtEscaped                   // the byte after a backslash
-	chunkExtValue                     // what follows a quoted value
-	chunkExtValueWS                   // ";", after white space behind a value
+	chunkExtValue                     // the byte after a quoted value
+	chunkExtValueWS                   // ";", after white space following a value
 	chunkSizeLF                       // the LF after size and extensions
 	chunkData                         // data
 	chunkDataCR                       // the CR after data
 	chunkDataLF                       // the LF after data
 	chunkTrailer                      // trailer fields, or the last empty line
-	chunkFinished                     // nothing
+	chunkFinished                     // none
 )
 
-// maxExtensionBytes bounds the chunk extensions of a body together. They are
+// maxExtensionBytes bounds all chunk extensions of a body together. They are
 // checked and skipped.
 const maxExtensionBytes = 4 << 10
 
-// A chunkedBody decodes the chunked transfer coding (RFC 9112, section 7.1) as
-// it comes in. It is readied by start. The zero value has no limits and must
-// not be used.
+// A chunkedBody decodes the chunked transfer coding (RFC 9112, section 7.1)
+// incrementally. Call start first. The zero value has no limits and must not be
+// used.
 type chunkedBody struct {
 	raw    []byte // the trailer section, in memory of mem
 	mem    *region
@@ -38,22 +38,22 @@ type chunkedBody struct {
 	left   uint64 // of the chunk: its size so far, then data still to come
 	body   int64  // data before this chunk
 	max    int64  // of data
-	ext    int    // bytes of extensions
-	line   int    // where in raw the current trailer line begins
+	ext    int    // bytes of extensions so far
+	line   int    // start of the current trailer line in raw
 	digits uint8
 	state  chunkState
 }
 
-// start readies c for a body. Trailers become those of mem.
+// start prepares c for a body. mem receives the trailers.
 func (c *chunkedBody) start(mem *region, lim *limits) {
 	*c = chunkedBody{mem: mem, lim: lim, max: lim.bodyBytes}
 	mem.trailers = mem.trailers[:0]
 }
 
-// decode decodes from src into dst, as much as there is and fits. It wrote nd
-// bytes and used ns; once done is true the body is complete and what follows in
-// src is another message. dst may be memory of src that was used already. The
-// error is a *protocolError, depends on the bytes alone, and is final.
+// decode decodes as much of src into dst as possible. It wrote nd bytes and
+// consumed ns; once done is true the body is complete and the rest of src is
+// another message. dst may overlap consumed bytes of src. The error is a
+// *protocolError, depends on the bytes alone, and is final.
 func (c *chunkedBody) decode(dst, src []byte) (nd, ns int, done bool, err error) {
 	for ns < len(src) && c.state != chunkFinished {
 		switch c.state {
@@ -81,7 +81,7 @@ func (c *chunkedBody) decode(dst, src []byte) (nd, ns int, done bool, err error)
 	return nd, ns, c.state == chunkFinished, nil
 }
 
-// step takes one byte of the framing around the data.
+// step consumes one framing byte.
 func (c *chunkedBody) step(b byte) error {
 	switch c.state {
 	case chunkSize:
@@ -107,8 +107,8 @@ func (c *chunkedBody) step(b byte) error {
 	return nil
 }
 
-// size takes a byte of a chunk's size, or the one after it. White space there is
-// refused, as net/http does: RFC 9112, section 7.1.1, has it parsed before an
+// size consumes a byte of a chunk's size, or the one after it. Like net/http,
+// it refuses white space there: RFC 9112, section 7.1.1, allows it before an
 // extension, but parsers disagree about it.
 func (c *chunkedBody) size(b byte) error {
 	if classOf[b]&isHex != 0 {
@@ -136,10 +136,10 @@ func (c *chunkedBody) size(b byte) error {
 // hexValue is the value of a hexadecimal digit.
 func hexValue(c byte) byte { return c&15 + c>>6*9 }
 
-// extension takes a byte of the extensions, after the first ";", or the CR that
-// ends them.
+// extension consumes a byte of the extensions, after the first ";", or the CR
+// that ends them.
 func (c *chunkedBody) extension(b byte) error {
-	if c.ext++; c.ext > maxExtensionBytes+1 { // the CR is none of theirs
+	if c.ext++; c.ext > maxExtensionBytes+1 { // the CR does not count
 		return errChunkExtension
 	}
 	c.state = afterExtension[c.state][extensionClass(b)]
@@ -152,9 +152,9 @@ func (c *chunkedBody) extension(b byte) error {
 	return nil
 }
 
-// What a byte is to the grammar of chunk extensions.
+// Byte classes in the grammar of chunk extensions.
 const (
-	extControl = iota // and others that are nowhere allowed
+	extControl = iota // and others that are never allowed
 	extToken
 	extBlank
 	extSemicolon
@@ -162,7 +162,7 @@ const (
 	extQuote
 	extBackslash
 	extCR
-	extText // further ones that are allowed in quotes
+	extText // others allowed in quotes
 	extClasses
 )
 
@@ -188,12 +188,12 @@ func extensionClass(b byte) int {
 	return extText
 }
 
-// afterExtension is the grammar of RFC 9112, section 7.1.1, but for white space
-// directly after the size:
+// afterExtension is the grammar of RFC 9112, section 7.1.1, except for white
+// space directly after the size:
 //
 //	chunk-ext = *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )
 //
-// What it does not name is chunkSize, to which no byte of an extension leads.
+// Missing entries are chunkSize, which no byte of an extension leads to.
 var afterExtension = [chunkSizeLF][extClasses]chunkState{
 	chunkExt: {extBlank: chunkExt, extToken: chunkExtName},
 	chunkExtName: {extToken: chunkExtName, extBlank: chunkExtNameWS, extEqual: chunkExtEqual,
@@ -209,7 +209,7 @@ var afterExtension = [chunkSizeLF][extClasses]chunkState{
 	chunkExtValueWS: {extBlank: chunkExtValueWS, extSemicolon: chunkExt},
 }
 
-// begin follows the line with the size.
+// begin handles the end of the size line.
 func (c *chunkedBody) begin() error {
 	if c.left == 0 {
 		c.state = chunkTrailer
@@ -223,8 +223,8 @@ func (c *chunkedBody) begin() error {
 	return nil
 }
 
-// trailer takes one line of the trailer section, or as much of it as there is,
-// and returns how much that was.
+// trailer consumes one line of the trailer section, or the available part of
+// it, and returns its length.
 func (c *chunkedBody) trailer(src []byte) (int, error) {
 	if len(c.raw) == 0 && len(src) >= 2 && src[0] == '\r' && src[1] == '\n' {
 		c.state = chunkFinished
@@ -256,7 +256,7 @@ func (c *chunkedBody) trailer(src []byte) (int, error) {
 	switch {
 	case err != nil:
 		return n, err
-	case next != len(c.raw): // not reached: a field ends at the first LF
+	case next != len(c.raw): // unreachable: a field ends at the first LF
 		return n, errLineEnd
 	case !trailing(f.id):
 		return n, errTrailerFraming

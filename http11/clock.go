@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A clock keeps the Date field and a coarse time for the connections of a
-// server, so that a request reads no clock. It ticks once a second while the
-// server serves.
+// A clock keeps the Date field and a coarse time for a server's connections, so
+// that a request reads no clock. It ticks once a second while the server
+// serves.
 type clock struct {
-	// date publishes the bytes of a whole Date field, made by the ticking
-	// goroutine and never changed after.
+	// date publishes the bytes of a whole Date field. The ticking goroutine
+	// creates them; they never change.
 	date atomic.Pointer[[]byte]
-	// seconds publishes the time of the last tick, since start.
+	// coarse publishes the time of the last tick, since start.
 	coarse atomic.Int64
 	start  time.Time
 	stop   chan struct{}
@@ -50,11 +50,10 @@ func (c *clock) tick(now time.Time) {
 // dateFormat is IMF-fixdate (RFC 9110, section 5.6.7).
 const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// fine is a timeout for which a second is too coarse.
+// A timeout below fine needs more precision than a second.
 const fine = 16 * time.Second
 
-// now returns the time since the start of the clock, exact enough for a
-// timeout.
+// now returns the time since the clock's start, precise enough for timeout.
 func (c *clock) now(timeout time.Duration) time.Duration {
 	if timeout >= fine {
 		return time.Duration(c.coarse.Load())
@@ -62,7 +61,7 @@ func (c *clock) now(timeout time.Duration) time.Duration {
 	return time.Since(c.start)
 }
 
-// when returns the time of day at such a time; the zero Time for 0.
+// when converts at to the time of day; 0 becomes the zero Time.
 func (c *clock) when(at time.Duration) time.Time {
 	if at == 0 {
 		return time.Time{}
@@ -70,7 +69,7 @@ func (c *clock) when(at time.Duration) time.Time {
 	return c.start.Add(at)
 }
 
-// deadlineAt is the deadline that a handler sets; none for the zero Time.
+// deadlineAt is a handler's deadline at t; none for the zero Time.
 func (c *clock) deadlineAt(t time.Time) deadline {
 	if t.IsZero() {
 		return deadline{set: true}

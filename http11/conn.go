@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A phase is what a connection is waiting for.
+// A phase is what a connection waits for.
 type phase uint8
 
 const (
@@ -24,50 +24,51 @@ const (
 )
 
 const (
-	// readRoom is the least room for a read.
+	// readRoom is the minimum room for a read.
 	readRoom = 512
-	// flushBytes is how much of responses to pipelined requests is collected.
+	// flushBytes bounds the collected responses to pipelined requests.
 	flushBytes = 32 << 10
 	// slabIdle is how long a connection keeps its slab block.
 	slabIdle = time.Second
-	// graceful is how long a connection without any request may take to send
-	// one once the server is closing.
+	// graceful is how long a connection without any request may take to send one
+	// once the server is closing.
 	graceful = 500 * time.Millisecond
 )
 
-// A conn is one connection, with the engine Readiness a changing one. Its fields
-// belong to whoever has the turn of cx, which is its goroutine while no handler
-// runs; Shutdown sets read deadlines of nc and Close closes it.
+// A conn is one connection; with the engine Readiness it serves changing
+// connections. Its fields belong to the holder of cx's turn, which is its
+// goroutine while no handler runs. Shutdown sets read deadlines of nc, and
+// Close closes it.
 type conn struct {
 	srv  *Server
 	nc   net.Conn
-	sock looped          // nc with the engine Readiness, else nil
-	raw  syscall.RawConn // nil when nc is read and written by its methods
+	sock looped          // nc with the engine Readiness, otherwise nil
+	raw  syscall.RawConn // nil if conn uses the methods of nc
 
-	// The callbacks of raw, made once, and what they work on: dst is where to
-	// read to, nil for the read buffer; n and errno are the result.
+	// The callbacks of raw, created once, with their operands: dst is the
+	// destination, nil for the read buffer; n and errno are the result.
 	tryRead, tryWrite   func(fd uintptr) bool
 	dst, rest           []byte
 	n                   int
 	readErrno           syscall.Errno
 	writeErrno          syscall.Errno
-	readAway, writeAway bool // waiting without the turn; owned by who waits
+	readAway, writeAway bool // waiting without the turn; owned by the waiting goroutine
 
-	sent   int64 // bytes that the kernel took
-	queued int   // of them not yet acknowledged when the write time-out was set
+	sent   int64 // bytes taken by the kernel
+	queued int   // how many of them were unacknowledged when the write time-out was set
 
 	phase    phase
 	waiting  bool          // armed for this phase
-	armed    time.Duration // read deadline by the server's clock, 0 for none
+	armed    time.Duration // read deadline on the server's clock, 0 for none
 	stalled  time.Duration // write deadline, 0 for none
 	kept     bool          // an idle connection keeps its memory for now
 	requests int
 	hijacked bool
-	broken   bool     // nothing more can be written
-	drained  bool     // the last read left nothing behind
+	broken   bool     // writing is no longer possible
+	drained  bool     // the last read left nothing unread
 	later    bool     // a request is incomplete, and the loop waits for the rest
-	debt     *debt    // nil until requests were pipelined
-	patient  *patient // what is below nc with TLS, else nil
+	debt     *debt    // nil until requests are pipelined
+	patient  *patient // the connection below nc with TLS, otherwise nil
 	first    [1]byte
 
 	cx exchange // its region is nil while there is no request
@@ -89,8 +90,8 @@ func newConn(s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// serve answers the requests of a connection. It ends with the connection, or
-// when it is hijacked.
+// serve answers the requests of a connection. It returns when the connection
+// ends or is hijacked.
 func (c *conn) serve() {
 	defer c.end()
 	if !c.handshake() {
@@ -100,13 +101,13 @@ func (c *conn) serve() {
 	}
 }
 
-// end is deferred, so that it is reached by runtime.Goexit too.
+// end is deferred, so that runtime.Goexit reaches it too.
 func (c *conn) end() {
 	if c.cx.r != nil {
 		c.cx.drop()
 	}
 	if !c.hijacked {
-		c.nc.Close() // nothing is owed to the client
+		c.nc.Close() // no pending response
 		c.srv.forget(c)
 	}
 }
@@ -117,7 +118,7 @@ func (c *conn) handshake() bool {
 		return true
 	}
 	if limit := c.srv.timeouts[phaseHead]; limit > 0 {
-		t.SetDeadline(time.Now().Add(limit)) // an error shows in the handshake
+		t.SetDeadline(time.Now().Add(limit)) // the handshake shows an error
 	}
 	err := t.HandshakeContext(context.Background())
 	t.SetDeadline(time.Time{})
@@ -133,12 +134,12 @@ func (c *conn) handshake() bool {
 	return false
 }
 
-// answerPlain answers a client that speaks plain HTTP on a port for TLS, and reads
-// on for a while, because closing with bytes unread would reset the connection
-// before the client sees the answer.
+// answerPlain answers a client that speaks plain HTTP on a TLS port. It then
+// keeps reading for a while, because closing with bytes unread would reset the
+// connection before the client sees the answer.
 func answerPlain(nc net.Conn) {
 	if _, err := io.WriteString(nc, plainOnTLS); err != nil {
-		return // the connection ends in any case
+		return // the connection closes anyway
 	}
 	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || nc.SetReadDeadline(time.Now().Add(lingering)) != nil {
@@ -150,7 +151,7 @@ func answerPlain(nc net.Conn) {
 const plainOnTLS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 	"the port is for HTTPS, and the request is plain HTTP\n"
 
-// looksLikeHTTP tells the begin of a request from a TLS record.
+// looksLikeHTTP distinguishes the start of a request from a TLS record.
 func looksLikeHTTP(begin [5]byte) bool {
 	switch string(begin[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH", "CONNE", "TRACE":
@@ -160,7 +161,7 @@ func looksLikeHTTP(begin [5]byte) bool {
 }
 
 // await waits for the first byte of a request. Meanwhile the connection holds
-// no request memory, except a slab's block for a while.
+// no request memory, except a slab block for a while.
 func (c *conn) await() bool {
 	c.phase, c.waiting = phaseIdle, false
 	c.kept = c.requests > 0 && c.raw != nil && c.srv.keepsIdle
@@ -178,7 +179,7 @@ func (c *conn) await() bool {
 		if c.srv.closing.Load() {
 			continue
 		}
-		if !c.kept { // the idle time-out
+		if !c.kept { // idle time-out
 			return false
 		}
 		c.kept = false
@@ -186,14 +187,14 @@ func (c *conn) await() bool {
 	}
 }
 
-// lastChance serves a request that has arrived when the server closes, or the
-// first one of a connection if it arrives soon.
+// lastChance serves a request that has arrived when the server closes, or a
+// connection's first one if it arrives soon.
 func (c *conn) lastChance() bool {
 	wait := time.Millisecond
 	if c.requests == 0 {
 		wait = graceful
 	}
-	c.waiting = true // the deadline stays as it is set here
+	c.waiting = true // keep the deadline set here
 	c.armed = c.srv.clock.now(0) + wait
 	if c.nc.SetReadDeadline(time.Now().Add(wait)) != nil {
 		return false
@@ -204,11 +205,11 @@ func (c *conn) lastChance() bool {
 // nudge wakes a connection that waits for a request, so that it sees that the
 // server is closing.
 func (c *conn) nudge() {
-	c.nc.SetReadDeadline(time.Unix(1, 0)) // a connection that has ended needs no waking
+	c.nc.SetReadDeadline(time.Unix(1, 0)) // an ended connection needs no wake-up
 }
 
-// read reads once, into dst or the read buffer. It is nil after at least one
-// byte.
+// read reads once, into dst or the read buffer. It returns nil after at least
+// one byte.
 func (c *conn) read() error {
 	for {
 		err := c.readOnce()
@@ -218,8 +219,8 @@ func (c *conn) read() error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) || c.phase == phaseIdle && c.srv.closing.Load() {
 			return err
 		}
-		// The deadline may be of an earlier phase, or Shutdown's nudge, which is
-		// meant for idle connections.
+		// The deadline may come from an earlier phase, or from Shutdown's nudge,
+		// which targets idle connections.
 		if c.waiting && c.armed != 0 && c.srv.clock.now(0) >= c.armed {
 			return err
 		}
@@ -236,7 +237,7 @@ func (c *conn) readOnce() error {
 	}
 	c.readErrno = 0
 	err := c.raw.Read(c.tryRead)
-	if x := &c.cx; x.reading { // it has waited
+	if x := &c.cx; x.reading { // this read has waited
 		if c.readAway {
 			c.readAway = false
 			x.resume()
@@ -288,8 +289,8 @@ func (c *conn) readFD(fd uintptr) bool {
 	return false
 }
 
-// readConn is readOnce by the methods of nc, which do not tell that they are
-// about to wait. An idle connection waits with a buffer of one byte.
+// readConn is readOnce with the methods of nc, which cannot tell in advance
+// that they will wait. An idle connection waits with a one-byte buffer.
 func (c *conn) readConn() error {
 	c.park()
 	x := &c.cx
@@ -306,7 +307,7 @@ func (c *conn) readConn() error {
 		x.resume()
 		x.settled(&x.reading)
 	}
-	if c.n = n; n > 0 && c.dst == nil { // what has been read is not lost, even if the request has ended
+	if c.n = n; n > 0 && c.dst == nil { // keep the bytes even if the request has ended
 		if x.r == nil {
 			copy(x.space(), c.first[:])
 		}
@@ -323,7 +324,7 @@ func (c *conn) readConn() error {
 	return err
 }
 
-// park is called before the connection waits for bytes.
+// park runs before the connection waits for bytes.
 func (c *conn) park() {
 	t := c.srv.timeouts[c.phase]
 	if c.phase != phaseIdle {
@@ -331,7 +332,7 @@ func (c *conn) park() {
 			c.waiting = true
 			if by := c.cx.readBy; c.phase == phaseBody && by.set {
 				c.armed = by.at
-				c.nc.SetReadDeadline(c.srv.clock.when(by.at)) // an error shows in the read
+				c.nc.SetReadDeadline(c.srv.clock.when(by.at)) // the read shows an error
 				return
 			}
 			c.arm(t)
@@ -349,15 +350,15 @@ func (c *conn) park() {
 	}
 }
 
-// newReadBy has the body read until the deadline that the handler has set, also by
-// somebody who waits for it.
+// newReadBy applies the handler's read deadline to the body, including reads
+// that already wait.
 func (c *conn) newReadBy() {
 	if !c.cx.reading || c.phase != phaseBody {
 		c.waiting = false // the next wait sets it
 		return
 	}
 	c.waiting, c.armed = true, c.cx.readBy.at
-	c.nc.SetReadDeadline(c.srv.clock.when(c.armed)) // an error shows in the read
+	c.nc.SetReadDeadline(c.srv.clock.when(c.armed)) // the read shows an error
 	if c.sock != nil {
 		c.sock.look()
 	}
@@ -377,14 +378,14 @@ func (c *conn) newWriteBy() {
 	}
 }
 
-// arm makes sure that a read fails between t and t·9/8 from now; 0 is never.
-// A deadline that does so already is left alone, because setting one costs
-// more than a small request.
+// arm ensures that a read fails between t and t·9/8 from now; 0 means never. It
+// keeps an existing deadline in that range, because setting one costs more than
+// a small request.
 func (c *conn) arm(t time.Duration) {
 	if t <= 0 {
 		if c.armed != 0 {
 			c.armed = 0
-			c.nc.SetReadDeadline(time.Time{}) // an error shows in the read
+			c.nc.SetReadDeadline(time.Time{}) // the read shows an error
 		}
 		return
 	}
@@ -395,33 +396,33 @@ func (c *conn) arm(t time.Duration) {
 	c.armed = now + t + t/8
 	c.nc.SetReadDeadline(c.srv.clock.start.Add(c.armed))
 	if c.phase == phaseIdle && c.srv.closing.Load() {
-		c.nudge() // Shutdown's was overwritten
+		c.nudge() // Shutdown's deadline was overwritten
 	}
 }
 
-// interrupt has those who wait for the client in a method of the request wait no
-// longer.
+// interrupt wakes goroutines that wait for the client in a method of the
+// request.
 func (c *conn) interrupt(reading, writing bool) {
 	if c.sock != nil {
 		c.sock.interrupt(reading, writing)
 		return
 	}
 	if reading {
-		c.nc.SetReadDeadline(longAgo) // an error says that the connection has ended
+		c.nc.SetReadDeadline(longAgo) // an error means that the connection has ended
 	}
 	if writing {
 		c.nc.SetWriteDeadline(longAgo)
 	}
 }
 
-// interrupted follows interrupt when nobody waits any more.
+// interrupted undoes interrupt once nobody waits.
 func (c *conn) interrupted() {
 	c.waiting, c.armed, c.stalled = false, 0, 0
 	if c.sock != nil {
 		c.sock.interrupted()
 		return
 	}
-	c.nc.SetDeadline(noDeadline) // an error shows in the next read or write
+	c.nc.SetDeadline(noDeadline) // the next read or write shows an error
 }
 
 var longAgo = time.Unix(1, 0)

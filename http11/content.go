@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// smallBytes is how much a handler writes at once as a rule. More may be memory
-// that faults, as a mapped file does that has been cut.
+// smallBytes is the usual size of a handler's write. A larger source may fault,
+// such as a mapped file that was truncated.
 const smallBytes = 1 << 10
 
 // collects reports whether n more bytes of content are only collected.
@@ -38,7 +38,7 @@ func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 		if err := c.stream(); err != nil {
 			return 0, err
 		}
-		if err := c.mayWrite(len(p)); err != nil { // the status may be another one
+		if err := c.mayWrite(len(p)); err != nil { // the status may have changed
 			return 0, err
 		}
 		c.written += int64(len(p))
@@ -56,7 +56,7 @@ func (c *exchange) mayWrite(n int) error {
 	switch {
 	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
-	case c.filter != nil: // which says what is sent
+	case c.filter != nil: // the filter decides what is sent
 	case !c.mayHaveContent() && n > 0:
 		return ErrBodyNotAllowed
 	case c.declared >= 0 && c.written+int64(n) > c.declared:
@@ -65,8 +65,8 @@ func (c *exchange) mayWrite(n int) error {
 	return nil
 }
 
-// stream goes over from collecting to sending. The error is ErrEnded, or that of
-// a filter.
+// stream switches from collecting to sending. The error is ErrEnded or a
+// filter's.
 func (c *exchange) stream() error {
 	if len(c.onStream) > 0 && c.state < stateStreamed {
 		return c.streamFiltered()
@@ -78,7 +78,7 @@ func (c *exchange) stream() error {
 	case c.state == stateBody && (c.declared >= 0 || c.announced < 0):
 	case c.state == stateBody:
 		collected := len(c.out) - c.mark - c.content
-		// The new fields are made behind the content and put in place.
+		// Build the new fields behind the content, then move them into place.
 		end := len(c.out) - c.mark
 		old := c.content
 		c.reserve(128)
@@ -100,7 +100,7 @@ func (c *exchange) stream() error {
 	return nil
 }
 
-// dropHeads drops the content that was collected for a response to HEAD.
+// dropHeads drops content collected for a response to HEAD.
 func (c *exchange) dropHeads() {
 	if c.head && c.state == stateBody {
 		c.out = c.out[:c.mark+c.content]
@@ -137,7 +137,7 @@ func streamContent[T string | []byte](c *exchange, p T) (int, error) {
 	return sent, nil
 }
 
-// send sends what is in out, after which positions in it have no meaning.
+// send sends out; positions in it are then invalid.
 func (c *exchange) send() error {
 	out := c.out
 	c.out, c.mark = out[:0], 0
@@ -176,7 +176,7 @@ func (c *exchange) flush() error {
 }
 
 // finish completes the response, which stays in out, and reports whether it is
-// whole. If it is not, the connection has to end.
+// complete. If not, the connection must close.
 func (c *exchange) finish() bool {
 	if c.filter != nil && !c.filter.close() {
 		return false
@@ -207,8 +207,8 @@ func (c *exchange) finish() bool {
 	return whole
 }
 
-// fail replaces the response by an error, if nothing of it was sent, and has
-// the connection end after it.
+// fail replaces the response by an error, if none of it was sent, and closes
+// the connection afterwards.
 func (c *exchange) fail(status int, reason string) {
 	if c.state != stateDone && !c.reset() {
 		return

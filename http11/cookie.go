@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// Cookie returns the value of the first cookie of that name, and whether there
-// is one. See Cookies.
+// Cookie returns the value of the first cookie of that name, and whether it
+// exists. See Cookies.
 func (q Request) Cookie(name string) (value View, ok bool) {
 	if name == "" { // all cookies, for eachCookie
 		q.check("Cookie")
@@ -19,16 +19,17 @@ func (q Request) Cookie(name string) (value View, ok bool) {
 	return value, ok
 }
 
-// Cookies returns names and values of the cookies, in order: parts of the request
-// as it was sent. They equal those of net/http's Request.Cookies: a cookie is left
-// out if its name is not a token, or its value has a control, a quote, a backslash
-// or a byte beyond ASCII; quotes around a value are taken off; nothing is decoded.
-// Unlike there, only Server.MaxHeaderBytes bounds the number of cookies.
+// Cookies returns the names and values of the cookies, in order, as parts of
+// the request as sent. They equal those of net/http's Request.Cookies: a cookie
+// is skipped if its name is not a token, or its value contains a control, a
+// quote, a backslash or a byte beyond ASCII; enclosing quotes are removed;
+// nothing is decoded. Unlike net/http, only Server.MaxHeaderBytes bounds the
+// number of cookies.
 func (q Request) Cookies() iter.Seq2[View, View] {
 	return func(yield func(name, value View) bool) { q.eachCookie("Cookies", "", yield) }
 }
 
-// eachCookie yields the cookies of that name, all if it is empty.
+// eachCookie yields the cookies of that name, or all if it is empty.
 func (q Request) eachCookie(op, only string, yield func(name, value View) bool) {
 	for line, i, ok := q.lookup(op, "cookie", 0); ok; line, i, ok = q.lookup(op, "cookie", i+1) {
 		v := q.r.part(q.epoch, baseHead, line)
@@ -44,8 +45,8 @@ func (q Request) eachCookie(op, only string, yield func(name, value View) bool) 
 	}
 }
 
-// parseCookie reports false for a cookie that is left out, or has another name
-// than only, if that is not empty.
+// parseCookie reports false for a cookie that is skipped or whose name differs
+// from a non-empty only.
 func parseCookie(line []byte, part span, only string) (name, value span, ok bool) {
 	name, value = splitPart(line, part.trim(line))
 	name = name.trim(line)
@@ -64,14 +65,14 @@ func parseCookie(line []byte, part span, only string) (name, value span, ok bool
 		text = text[1 : n-1]
 	}
 	for _, c := range text {
-		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' { // no part has a semicolon
+		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' { // parts contain no semicolon
 			return name, value, false
 		}
 	}
 	return name, value, true
 }
 
-// trim returns s without white space around it.
+// trim returns s without surrounding white space.
 func (s span) trim(buf []byte) span {
 	text := bytes.TrimLeft(s.of(buf), " \t")
 	s.off, s.len = s.off+s.len-uint32(len(text)), uint32(len(text))

@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// Finished responses wait for the rest of their batch, but no longer than
-// debtWait for a handler that takes its time. A client that does not read
-// stretches that to debtRetry.
+// Finished responses wait for the rest of their batch, but at most debtWait for
+// a slow handler. A client that does not read stretches that to debtRetry.
 const (
 	debtWait  = 250 * time.Microsecond
 	debtRetry = 8 * time.Millisecond
 )
 
-// A debt sends the finished responses of a connection while a later handler runs.
-// Its timer is armed once a batch, and rarely fires.
+// A debt sends a connection's finished responses while a later handler runs.
+// Its timer is armed once per batch and rarely fires.
 type debt struct {
 	c *conn
 
-	// armed says that the timer will look at what is finished by now. The
-	// connection sets it; fire clears it while it has the turn of r.
+	// armed says that the timer will check the responses finished by now. The
+	// connection sets it; fire clears it while it holds the turn of r.
 	armed atomic.Bool
 
 	mu    sync.Mutex
-	r     *region // of the handler; nil while none runs; written by the connection under mu
+	r     *region // the handler's; nil while none runs; written by the connection under mu
 	timer *time.Timer
 	wait  time.Duration
 }
 
-// owe takes note that a handler is called while finished responses wait. Where
-// they cannot be sent beside the handler, they are sent now; it reports false if
-// that fails.
+// owe records that a handler is called while finished responses wait. If they
+// cannot be sent while it runs, owe sends them now, and reports false if that
+// fails.
 func (c *conn) owe() bool {
 	if c.raw == nil {
 		return c.cx.sendEarlier() == nil
@@ -57,7 +56,7 @@ func (d *debt) arm() {
 	}
 }
 
-// paid follows owe when no handler runs.
+// paid undoes owe once no handler runs.
 func (c *conn) paid() {
 	d := c.debt
 	if d == nil || d.r == nil {
@@ -70,11 +69,11 @@ func (c *conn) paid() {
 	d.mu.Unlock()
 }
 
-// fire sends what is finished, unless somebody is at work on it; then it comes
-// again.
+// fire sends the finished responses, unless someone is using them; then it
+// retries.
 func (d *debt) fire() {
 	d.mu.Lock()
-	defer d.mu.Unlock() // the exchange stays what it is until paid
+	defer d.mu.Unlock() // the exchange cannot change before paid
 	if d.r == nil {
 		return
 	}
@@ -93,8 +92,8 @@ func (d *debt) fire() {
 	}
 }
 
-// sendSome sends as much of the finished responses as there is room for. The
-// caller has the turn.
+// sendSome sends as many finished bytes as there is room for. The caller has
+// the turn.
 func (c *conn) sendSome() {
 	x := &c.cx
 	if x.mark == 0 || c.broken || c.hijacked {
@@ -108,7 +107,7 @@ func (c *conn) sendSome() {
 		}
 	})
 	if err != nil || n <= 0 {
-		return // the connection finds out by itself
+		return // the connection will notice
 	}
 	c.sent += int64(n)
 	x.out = x.out[:copy(x.out, x.out[n:])]

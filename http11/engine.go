@@ -6,24 +6,23 @@ import (
 	"net"
 )
 
-// An Engine says what runs handlers.
+// An Engine selects what runs handlers.
 type Engine uint8
 
 const (
 	// Goroutines gives each connection a goroutine.
 	Goroutines Engine = iota
 
-	// Readiness has as many loops as GOMAXPROCS says wait for all connections,
-	// and call handlers. A connection that waits for a request has no
-	// goroutine. A handler that waits for its client (for a body, for room to
-	// write), sends a file or hijacks leaves the loop by itself: another
-	// goroutine goes on with the other connections. One that waits for anything
-	// else must call [Context.MayBlock] first, or the other connections of its
-	// loop wait too.
+	// Readiness runs GOMAXPROCS loops that wait for all connections and call
+	// handlers. A connection that waits for a request has no goroutine. A handler
+	// that waits for its client (for a body, for room to write), sends a file or
+	// hijacks leaves the loop automatically: another goroutine continues with the
+	// other connections. A handler that waits for anything else must call
+	// [Context.MayBlock] first, or the other connections of its loop wait too.
 	//
-	// Connections of TLS, and such as are not of package net, have a goroutine
-	// each. The connections of Context.Conn are no *net.TCPConn, those of Hijack
-	// are. It is for Linux; elsewhere Serve fails with errors.ErrUnsupported.
+	// TLS connections, and those not of package net, have a goroutine each.
+	// Context.Conn does not return a *net.TCPConn; Hijack does. Linux only;
+	// elsewhere Serve fails with errors.ErrUnsupported.
 	Readiness
 )
 
@@ -37,12 +36,12 @@ func (e Engine) String() string {
 	return fmt.Sprintf("Engine(%d)", uint8(e))
 }
 
-// MayBlock says that the handler may wait from now on for something that is
-// not its client. With Readiness its goroutine leaves the loop, once for each
-// call of the handler; otherwise it does nothing. A handler that waits, or
-// computes, for longer than 10 ms without having called it is made to leave, is
-// counted in Stats.Held, and logged once for each place. On Linux that is put off
-// while the process has less CPU than it could use.
+// MayBlock announces that the handler may wait from now on for something other
+// than its client. With Readiness its goroutine leaves the loop, once per call
+// of the handler; otherwise it does nothing. A handler that waits or computes
+// for longer than 10 ms without calling it is forced to leave, counted in
+// Stats.Held, and logged once per place. On Linux this is postponed while the
+// process has less CPU than it could use.
 func (c *Context) MayBlock() {
 	x := c.must(c.enter(), "MayBlock")
 	defer x.exit()
@@ -51,23 +50,23 @@ func (c *Context) MayBlock() {
 	}
 }
 
-// A looped is a connection of the engine Readiness as conn sees it.
+// A looped is a connection of the engine Readiness, as conn sees it.
 type looped interface {
 	net.Conn
-	// leave makes this goroutine one that may wait.
+	// leave makes this a goroutine that may wait.
 	leave()
-	// look has those who wait look at their deadlines.
+	// look makes waiting goroutines check their deadlines.
 	look()
 	// hijack takes the connection from the loop.
 	hijack() (net.Conn, error)
-	// interrupt has those who wait, or are about to, wait no longer; interrupted
-	// follows when they do not.
+	// interrupt wakes goroutines that wait or are about to; interrupted undoes it
+	// once none waits.
 	interrupt(reading, writing bool)
 	interrupted()
-	// watchEnd has a function called when the client sends no more.
+	// watchEnd registers a function to call when the client stops sending.
 	watchEnd(*func())
 }
 
-// errLater says that a request has begun to arrive and the rest is not there
-// yet. The loop will tell when there is more.
+// errLater says that a request has begun to arrive but is incomplete. The loop
+// reports when there is more.
 var errLater = errors.New("http11: the rest of the head is not there yet; wait for it")

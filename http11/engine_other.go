@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// loops are for Linux.
+// loops exist on Linux only.
 type loops struct{}
 
 func newLoops(*Server) (*loops, error) { return nil, errors.ErrUnsupported }

@@ -2,8 +2,8 @@ package http11
 
 import "errors"
 
-// The errors that handlers may want to tell apart; what is returned wraps them
-// or is one of them.
+// Errors that handlers may want to distinguish. Returned errors are these or
+// wrap them.
 var (
 	ErrEnded          = errors.New("the request has ended; use it before the handler returns, copy what is needed, or Retain it")
 	ErrHeadWritten    = errors.New("http11: the head is complete; set status and header before the first Write, or Reset")

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// copiedBytes is the size up to which a file is sent in one piece with its
-	// head.
+	// copiedBytes is the largest file size sent together with its head.
 	copiedBytes = 16 << 10
 	// filePiece is how much of a file is sent under one write time-out.
 	filePiece = 1 << 20
@@ -45,7 +44,7 @@ func (c *exchange) sendOpen(f *os.File) error {
 // reads reports whether the method is GET or HEAD.
 func (c *exchange) reads() bool { return c.head || c.request().Method().Equal("GET") }
 
-// sendStat is SendOpen for a file whose information is at hand.
+// sendStat is SendOpen with the file's info already at hand.
 func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return c.error(404, "not found")
@@ -95,8 +94,8 @@ func (c *exchange) sendStat(f *os.File, info fs.FileInfo) error {
 	return c.sendPart(f, from, n)
 }
 
-// precondition evaluates the conditions of the request in the order of RFC
-// 9110, section 13.2.2, and returns the status to answer with, or 0.
+// precondition evaluates the request's conditions in the order of RFC 9110,
+// section 13.2.2, and returns the status to answer with, or 0.
 func (c *exchange) precondition(tag string, changed time.Time) int {
 	changed = changed.Truncate(time.Second)
 	if match := c.request().Header("If-Match"); match.Len() > 0 {
@@ -125,8 +124,8 @@ func (c *exchange) joined(name string) string {
 	return strings.Join(values, ",")
 }
 
-// hasTag looks for a strong entity tag in a list; a weak one in the list counts
-// unless strong.
+// hasTag looks for a strong entity tag in a list. Weak tags in the list match
+// too, unless strong is set.
 func hasTag(list, tag string, strong bool) bool {
 	for list = strings.TrimSpace(list); list != ""; {
 		if list == "*" {
@@ -158,8 +157,8 @@ func parseDate(v View) (time.Time, bool) {
 	return t, err == nil
 }
 
-// rangeApplies reports whether there is a Range to be looked at (RFC 9110,
-// section 13.1.5).
+// rangeApplies reports whether there is a Range to evaluate (RFC 9110, section
+// 13.1.5).
 func (c *exchange) rangeApplies(tag string, changed time.Time) bool {
 	if c.request().Header("Range").Len() == 0 {
 		return false
@@ -172,8 +171,8 @@ func (c *exchange) rangeApplies(tag string, changed time.Time) bool {
 	return ok && changed.Truncate(time.Second).Equal(t)
 }
 
-// parseRange parses a Range of one part. ok is false for everything else, which
-// is to be ignored.
+// parseRange parses a Range with one part. ok is false for anything else, which
+// must be ignored.
 func parseRange(value string, size int64) (from, n int64, ok, satisfiable bool) {
 	unit, spec, found := strings.Cut(value, "=")
 	first, last, dash := strings.Cut(strings.TrimSpace(spec), "-")
@@ -224,7 +223,7 @@ func (c *exchange) sendPart(f *os.File, from, n int64) error {
 	if err := c.stream(); err != nil {
 		return err
 	}
-	if c.filter != nil { // which has to see the content
+	if c.filter != nil { // it must see the content
 		_, err := io.CopyBuffer(contentOf{c}, struct{ io.Reader }{io.NewSectionReader(f, from, n)}, c.take(copiedBytes))
 		return err
 	}
@@ -246,12 +245,12 @@ func (c *exchange) sendPart(f *os.File, from, n int64) error {
 	return c.conn.sendFile(to, f, n)
 }
 
-// contentOf writes content for whoever has the turn.
+// contentOf writes content for the holder of the turn.
 type contentOf struct{ c *exchange }
 
 func (w contentOf) Write(p []byte) (int, error) { return writeContent(w.c, p) }
 
-// sendFile has the kernel copy n bytes of f.
+// sendFile lets the kernel copy n bytes of f.
 func (c *conn) sendFile(to io.ReaderFrom, f *os.File, n int64) error {
 	x := &c.cx
 	for n > 0 {

@@ -8,36 +8,37 @@ import (
 	"strings"
 )
 
-// A FileTree is a Handler that serves the regular files under Root, as SendOpen
-// does, by the path of the request without Prefix; "index.html" for a path that
-// ends with a slash. Everything else is answered by 404, but for a directory
-// that is asked for without a slash: 301 sends the client to the path with one.
+// A FileTree is a Handler that serves the regular files under Root as SendOpen
+// does, by the request path without Prefix; a path that ends with a slash means
+// its "index.html". A directory requested without a slash gets 301 to the path
+// with one. Everything else gets 404.
 //
-// What a path names cannot lie outside Root, also by symbolic links. Elements
-// are percent-decoded; one that is then "." or ".." or has a slash or NUL names
+// A path cannot reach outside Root, even through symbolic links. Path elements
+// are percent-decoded; one that then is "." or ".." or contains a slash or NUL
+// matches nothing.
 // nothing.
 type FileTree struct {
 	Root   *os.Root // must be set
-	Prefix string   // of decoded paths, with or without the last slash
+	Prefix string   // of decoded paths, with or without the trailing slash
 
-	// Dotfiles serves files whose path has an element that begins with a dot,
-	// such as /.well-known/security.txt, but also /.git/config. (On Windows the
-	// short 8.3 name of such a file, if it has one, is served in any case.)
+	// Dotfiles serves files whose path has an element that begins with a dot, such
+	// as /.well-known/security.txt, but also /.git/config. (On Windows a file's
+	// short 8.3 name, if it has one, is always served.)
 	Dotfiles bool
 }
 
-// Files is FileTree{Root: root, Prefix: prefix}.
+// Files returns FileTree{Root: root, Prefix: prefix}.
 func Files(root *os.Root, prefix string) Handler { return FileTree{Root: root, Prefix: prefix} }
 
 // ServeHTTP11 answers with a file.
 func (t FileTree) ServeHTTP11(c *Context) {
 	sent := c.Path().String()
 	if err := t.serve(c, sent); err != nil {
-		c.Error(404, "not found") // nothing was sent before
+		c.Error(404, "not found") // nothing was sent yet
 	}
 }
 
-// serve answers, or returns an error if there is nothing to answer with.
+// serve answers, or returns an error if there is no file.
 func (t FileTree) serve(c *Context, sent string) error {
 	name, err := t.name(sent)
 	if err != nil {
@@ -61,12 +62,11 @@ func (t FileTree) serve(c *Context, sent string) error {
 		c.SetHeader("Location", withSlash(sent, c.Query().String()))
 		return nil
 	}
-	c.sendStat(f, info) // an error shows in the response
+	c.sendStat(f, info) // the response shows an error
 	return nil
 }
 
-// name returns the name under Root of what a path names, as the operating
-// system has it.
+// name converts a path to a name under Root, in the operating system's form.
 func (t FileTree) name(sent string) (string, error) {
 	decoded, err := url.PathUnescape(sent)
 	rest, ok := strings.CutPrefix(decoded, strings.TrimSuffix(t.Prefix, "/"))
@@ -83,16 +83,15 @@ func (t FileTree) name(sent string) (string, error) {
 		}
 	}
 	name := path.Clean("." + rest)
-	if filepath.Separator == '/' { // a name may be of any other bytes
+	if filepath.Separator == '/' { // all other bytes are allowed in names
 		return name, nil
 	}
 	return filepath.Localize(name)
 }
 
-// withSlash returns a reference to the path as it was sent with a slash behind
-// it. It is relative to the last element: that cannot name another host, as
-// "//host/" or "/\host/" would, and is right behind a proxy that has cut off
-// the begin of the path.
+// withSlash returns a reference to the path as sent, followed by a slash. It is
+// relative to the last element: it cannot name another host, as "//host/" or
+// "/\host/" would, and stays correct behind a proxy that strips a path prefix.
 func withSlash(sent, query string) string {
 	reference := "./" + sent[strings.LastIndexByte(sent, '/')+1:] + "/"
 	if query != "" {

@@ -2,25 +2,25 @@ package http11
 
 import "fmt"
 
-// A head is the parsed head of one request. Its spans refer to the buffer that
-// was parsed. It is used again for the next request.
+// A head is the parsed head of one request. Its spans refer to the parsed
+// buffer. It is reused for the next request.
 type head struct {
 	method, target span
-	// path and query are parts of the target; both are empty for CONNECT and
-	// for an OPTIONS request whose absolute target has no path.
+	// path and query are parts of the target; both are empty for CONNECT and for
+	// OPTIONS with an absolute target without path.
 	path, query span
-	// authority is the host and port of the target if it names them, else the
-	// value of Host (RFC 9112, section 3.3).
+	// authority is the host and port of the target if present, otherwise the value
+	// of Host (RFC 9112, section 3.3).
 	authority span
 	minor     uint8   // HTTP/1.minor: 0 or 1
-	fields    []field // header fields in order; values without leading and trailing white space
-	length    int64   // Content-Length; 0 if there is none, -1 with chunked
+	fields    []field // header fields in order; values without surrounding white space
+	length    int64   // Content-Length; 0 if absent, -1 with chunked
 	chunked   bool
-	close     bool // the connection ends after this request
+	close     bool // the connection closes after this request
 	expect    bool // the client waits for 100 (Continue)
-	upgrade   bool // the client asks to change the protocol
+	upgrade   bool // the client asks to switch protocols
 
-	scanned   int  // what of an incomplete head need not be looked at again
+	scanned   int  // bytes of an incomplete head that need no second look
 	absolute  bool // the target names the authority
 	keepAlive bool // Connection: keep-alive
 	option    bool // Connection: upgrade
@@ -30,15 +30,15 @@ type head struct {
 	seen      uint64
 }
 
-// reset readies h for the next request; fields keeps its memory.
+// reset prepares h for the next request and keeps the memory of fields.
 func (h *head) reset() {
 	fields := h.fields[:0]
-	*h = head{} // in place: a literal with a field would be made elsewhere, and copied
+	*h = head{} // in place: a literal with a field would be built elsewhere and copied
 	h.fields = fields
 }
 
-// lookup returns the index of the first field from start on that has that name.
-// seen has the bit of each known name that occurs.
+// lookup returns the index of the first field of that name at start or later.
+// seen has a bit for each known name that occurs.
 func lookup(fields []field, seen uint64, buf []byte, name string, start int) (int, bool) {
 	if id := knownID(name); id != idNone {
 		if seen&(1<<id) == 0 {
@@ -60,7 +60,8 @@ func lookup(fields []field, seen uint64, buf []byte, name string, start int) (in
 	return 0, false
 }
 
-// limits bound what a client may send. The parser expects all to be set.
+// limits bound what a client may send. The parser expects all of them to be
+// set.
 type limits struct {
 	targetBytes int   // request target: 414 (URI Too Long) beyond
 	headBytes   int   // request line and header fields together: 431 beyond
@@ -77,7 +78,7 @@ const (
 	defaultBodyBytes   = 4 << 20
 )
 
-// withDefaults sets what is zero.
+// withDefaults replaces zeros by defaults.
 func (l limits) withDefaults() limits {
 	if l.targetBytes == 0 {
 		l.targetBytes = defaultTargetBytes
@@ -94,8 +95,8 @@ func (l limits) withDefaults() limits {
 	return l
 }
 
-// A protocolError says why a request is refused. The connection is answered
-// with Status and closed.
+// A protocolError says why a request is refused. The server answers with Status
+// and closes the connection.
 type protocolError struct {
 	Status  int
 	Section string // "9112 6.1" is section 6.1 of RFC 9112
@@ -110,8 +111,8 @@ func malformed(section, reason string) *protocolError {
 	return &protocolError{Status: 400, Section: section, Reason: reason}
 }
 
-// What makes a request malformed, one value each so that refusing allocates
-// nothing.
+// Reasons to call a request malformed, as variables so that refusing does not
+// allocate.
 var (
 	errMethod         = malformed("9110 9.1", "the method is not a token followed by one space")
 	errMethodLong     = &protocolError{501, "9112 3", "the method is longer than any that there is"}

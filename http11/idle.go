@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// idleAfter is how long a server has nothing to do before it says so. Between
-// the requests of a burst it is idle for a moment, again and again: a collection
-// that begins there meets the next request.
+// idleAfter is how long a server must be idle before it reports so. Within a
+// burst it is briefly idle between requests, and a collection started there
+// would hit the next request.
 const idleAfter = 2 * time.Millisecond
 
 // idleness tells Server.Idle that no request has been in progress for
-// idleAfter. It is used when Idle is set.
+// idleAfter. It is used only if Idle is set.
 type idleness struct {
 	// active counts connections with a request in progress. It publishes nothing.
 	active atomic.Int64
-	// since is when active became 0, in nanoseconds since the first time. It is
-	// written by whoever made it so, and read by the timer.
+	// since is when active became 0, in nanoseconds since start. Whoever made it 0
+	// writes since; the timer reads it.
 	since atomic.Int64
-	// armed says that the timer runs. Who sets it starts the timer; the timer
+	// armed says that the timer runs. Whoever sets it starts the timer; the timer
 	// clears it.
 	armed atomic.Bool
 	start time.Time   // set before there are connections
@@ -34,7 +34,7 @@ func (s *Server) initIdle() {
 // enter begins work.
 func (s *Server) enter() { s.idle.active.Add(1) }
 
-// leave ends work. With more, it will go on soon.
+// leave ends work. With more, work resumes soon.
 func (s *Server) leave(more bool) {
 	i := &s.idle
 	if i.active.Add(-1) != 0 || more {
@@ -50,7 +50,7 @@ func (s *Server) leave(more bool) {
 func (s *Server) looked() {
 	i := &s.idle
 	if s.closing.Load() {
-		return // armed stays: nothing starts the timer again
+		return // armed stays set: nothing starts the timer again
 	}
 	passed := time.Duration(int64(time.Since(i.start)) - i.since.Load())
 	if i.active.Load() == 0 && passed < idleAfter {
@@ -58,8 +58,8 @@ func (s *Server) looked() {
 		return
 	}
 	i.armed.Store(false)
-	// What becomes idle from here on starts the timer itself. What did before
-	// found it armed, and is seen here.
+	// From here on, whoever becomes idle starts the timer itself. Whoever did so
+	// before found it armed, and is seen here.
 	passed = time.Duration(int64(time.Since(i.start)) - i.since.Load())
 	switch {
 	case i.active.Load() != 0:

@@ -7,8 +7,8 @@ import (
 )
 
 // ListenReusePort listens on an address that other listeners of the same user
-// listen on too (SO_REUSEPORT), in this process or another; the kernel spreads
-// connections over them. Where the platform has no such thing the error is
+// share (SO_REUSEPORT), in this process or another; the kernel distributes
+// connections among them. On platforms without it the error is
 // errors.ErrUnsupported.
 func ListenReusePort(network, address string) (net.Listener, error) {
 	config := net.ListenConfig{Control: reusePort}

@@ -20,12 +20,12 @@ const (
 )
 
 // A loop waits for its sockets and serves them. One goroutine at a time leads
-// it: it waits, reads, and calls handlers. When what it serves has to wait, it
-// leaves: it starts the next leader, and goes on as the goroutine of that one
-// connection until the response is sent, when it sends the socket back.
+// it: it waits, reads, and calls handlers. If serving a socket has to wait, the
+// leader leaves: it starts the next leader and continues as the goroutine of
+// that one connection until the response is sent, then sends the socket back.
 //
-// Readiness is told once for each time that it begins (EPOLLET), so that a
-// socket that stays with its loop costs no system call but a read and a write
+// Readiness is edge-triggered (EPOLLET): a socket that stays with its loop
+// costs only a read and a write per request and a share of epoll_wait.
 // for each request and a share of epoll_wait.
 type loop struct {
 	// Constant.
@@ -33,33 +33,32 @@ type loop struct {
 	set *poll.Set // closed by the last leader
 
 	mu    sync.Mutex
-	inbox []*socket // new ones, and such as were away; guarded by mu
+	inbox []*socket // new or returning sockets; guarded by mu
 
-	// mail publishes that there is something in inbox or that the server is
-	// closing. It is set before parked is looked at, and looked at after parked
-	// was set.
+	// mail publishes that inbox is not empty or that the server is closing. The
+	// sender sets it, then reads parked; the leader sets parked, then reads mail.
 	mail   atomic.Bool
 	parked atomic.Bool // publishes that the leader is about to wait
-	// turns counts turns of the leader, and at is the socket of the present one.
-	// They are the leader's, and read by the watch.
+	// turns counts the leader's turns; at is the socket of the current one. The
+	// leader writes them, the watch reads them.
 	turns   atomic.Uint64
 	serving atomic.Pointer[socket]
-	label   atomic.Uint32 // of the leader's goroutine: an index of labels
-	ending  atomic.Bool   // publishes that there will be no more sockets
+	label   atomic.Uint32 // of the leader's goroutine: an index into labels
+	ending  atomic.Bool   // publishes that no more sockets will come
 
-	// The rest is owned by the leader; go passes it to the next.
+	// The leader owns the rest; go passes it to the next.
 	tryFetch   func(fd uintptr) bool
 	spare      []*worker
 	table      []*socket // by descriptor
 	events     [loopEvents]unix.EpollEvent
-	at, filled int       // events[at:filled] are to be looked at
+	at, filled int       // events[at:filled] are pending
 	todo       []*socket // to be served without an event
 	wheel      wheel
-	now        time.Duration // by the server's clock, when events were fetched
+	now        time.Duration // on the server's clock, when events were fetched
 	armed      time.Duration // deadline of set; 0 for none
 	told       bool          // a goroutine was woken or started since the last fetch
-	finalAt    time.Duration // when connections without a request are closed; 0 unless the server is closing
-	final      bool          // it has passed
+	finalAt    time.Duration // when connections without a request close; 0 unless the server is closing
+	final      bool          // finalAt has passed
 }
 
 // loops are the loops of a server.
@@ -68,7 +67,7 @@ type loops struct {
 	next atomic.Uint32 // counts connections; publishes nothing
 }
 
-// newLoops makes and starts a loop for each P.
+// newLoops creates and starts a loop for each P.
 func newLoops(s *Server) (*loops, error) {
 	ls := &loops{}
 	for range runtime.GOMAXPROCS(0) {
@@ -107,8 +106,8 @@ func newLoop(s *Server) (*loop, error) {
 	return l, nil
 }
 
-// take has a loop serve nc, whose descriptor it duplicates, because the one of
-// package net is watched by the runtime. It reports whether it did.
+// take gives nc to a loop and reports whether it could. It duplicates the
+// descriptor, because the runtime watches the one of package net.
 func (ls *loops) take(nc net.Conn) bool {
 	source, ok := nc.(syscall.Conn)
 	if !ok {
@@ -125,15 +124,15 @@ func (ls *loops) take(nc net.Conn) bool {
 	}
 	fd := -1
 	if err := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil || fd < 0 {
-		return false // out of descriptors, say
+		return false // for example out of descriptors
 	}
 	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
 	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr()})
-	nc.Close() // the connection stays open by the other descriptor
+	nc.Close() // the other descriptor keeps the connection open
 	return true
 }
 
-// loopList returns the loops of the server, which are made before the watch looks.
+// loopList returns the server's loops, which exist before the watch looks.
 func (s *Server) loopList() []*loop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,14 +142,14 @@ func (s *Server) loopList() []*loop {
 	return s.loops.all
 }
 
-// poke has all loops look whether the server is closing.
+// poke makes all loops check whether the server is closing.
 func (ls *loops) poke() {
 	for _, l := range ls.all {
 		l.poke()
 	}
 }
 
-// end ends the loops, which have no sockets.
+// end ends the loops, which have no sockets left.
 func (ls *loops) end() {
 	for _, l := range ls.all {
 		l.ending.Store(true)
@@ -169,11 +168,11 @@ func (l *loop) send(s *socket) {
 func (l *loop) poke() {
 	l.mail.Store(true)
 	if l.parked.Load() {
-		l.set.SetDeadline(time.Unix(1, 0)) // a loop that has ended needs no waking
+		l.set.SetDeadline(time.Unix(1, 0)) // an ended loop needs no wake-up
 	}
 }
 
-// run leads the loop until it ends or what it serves leaves.
+// run leads the loop until the loop ends or the goroutine leaves it.
 func (l *loop) run() {
 	l.mark()
 	var s *socket
@@ -199,7 +198,7 @@ func (l *loop) run() {
 	returned = true
 }
 
-// abandon ends a connection whose goroutine ends.
+// abandon closes a connection whose goroutine ends.
 func (l *loop) abandon(s *socket) {
 	s.leave()
 	if s.w != nil {
@@ -207,10 +206,10 @@ func (l *loop) abandon(s *socket) {
 	}
 }
 
-// sendBack ends an absence.
+// sendBack returns a socket that was away.
 func (s *socket) sendBack(w *worker, ok bool) {
 	if w.c.hijacked {
-		w.c.cx.drop() // the socket was sent before
+		w.c.cx.drop() // the socket is already back
 		return
 	}
 	s.gone = !ok
@@ -218,8 +217,8 @@ func (s *socket) sendBack(w *worker, ok bool) {
 }
 
 // equip gives s a worker if it has none, and begins a turn of s. It reports
-// whether the deadline of s has passed. From here until the turn ends the leader
-// touches nothing of l: the watch may have another one lead it.
+// whether the deadline of s has passed. From here until the turn ends the
+// leader touches nothing of l: the watch may replace it.
 func (l *loop) equip(s *socket) (w *worker, late bool) {
 	if s.w == nil {
 		if n := len(l.spare) - 1; n >= 0 {
@@ -249,7 +248,7 @@ func newWorker(srv *Server) *worker {
 	return w
 }
 
-// settle follows a turn.
+// settle runs after a turn.
 func (l *loop) settle(s *socket, ok bool) {
 	c := s.w.c
 	switch {
@@ -258,7 +257,7 @@ func (l *loop) settle(s *socket, ok bool) {
 		return
 	case c.later:
 		l.awaitHead(s)
-		if s.ended || !c.drained { // what it was told while away may be the rest
+		if s.ended || !c.drained { // the rest may have been reported while it was away
 			l.again(s)
 		}
 		return
@@ -282,8 +281,7 @@ func (l *loop) settle(s *socket, ok bool) {
 	}
 }
 
-// awaitHead has the deadline of a head watched. It is set by conn, an eighth of
-// the time-out late.
+// awaitHead watches the deadline of a head. conn sets it, up to 12.5 % late.
 func (l *loop) awaitHead(s *socket) {
 	at := s.w.c.armed
 	if at > 0 {
@@ -295,7 +293,7 @@ func (l *loop) awaitHead(s *socket) {
 	}
 }
 
-// strip takes the worker from s.
+// strip removes the worker from s.
 func (l *loop) strip(s *socket) {
 	w := s.w
 	s.w = nil
@@ -307,7 +305,7 @@ func (l *loop) strip(s *socket) {
 	l.spare = append(l.spare, w)
 }
 
-// again has s served without an event.
+// again queues s to be served without an event.
 func (l *loop) again(s *socket) {
 	if !s.queued {
 		s.queued = true
@@ -315,7 +313,7 @@ func (l *loop) again(s *socket) {
 	}
 }
 
-// remove ends a connection.
+// remove closes a connection.
 func (l *loop) remove(s *socket) {
 	l.table[s.fd] = nil
 	l.wheel.unlink(s)
@@ -330,7 +328,7 @@ func (l *loop) remove(s *socket) {
 	l.srv.forgetSocket()
 }
 
-// next returns a socket to be served; nil when the loop has ended.
+// next returns the next socket to serve; nil when the loop has ended.
 func (l *loop) next() *socket {
 	for {
 		if l.mail.Load() {
@@ -371,7 +369,7 @@ func (l *loop) next() *socket {
 	}
 }
 
-// read empties the inbox, and looks whether the server is closing.
+// read empties the inbox and checks whether the server is closing.
 func (l *loop) read() {
 	l.mail.Store(false)
 	l.mu.Lock()
@@ -393,7 +391,7 @@ func (l *loop) read() {
 			switch {
 			case s == nil:
 			case s.state.Load() == away:
-				unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error says that it has ended
+				unix.Shutdown(s.fd, unix.SHUT_RDWR) // an error means that it has ended
 			default:
 				l.remove(s)
 			}
@@ -401,8 +399,8 @@ func (l *loop) read() {
 	}
 }
 
-// lookAtIdle has each idle socket served, so that settle can close it if no
-// request has arrived.
+// lookAtIdle serves each idle socket, so that settle can close it if no request
+// has arrived.
 func (l *loop) lookAtIdle() {
 	for _, s := range l.table {
 		if s != nil && s.state.Load() != away && s.w == nil {
@@ -411,7 +409,7 @@ func (l *loop) lookAtIdle() {
 	}
 }
 
-// receive takes a socket that is new or was away.
+// receive accepts a new or returning socket.
 func (l *loop) receive(s *socket) {
 	if s.state.Load() == away {
 		s.state.Store(resting)
@@ -443,11 +441,11 @@ func (l *loop) receive(s *socket) {
 	}
 }
 
-// fetch asks for events, and waits for them if nothing else is to be done.
+// fetch polls for events, and waits if there is nothing else to do.
 func (l *loop) fetch() {
 	if l.told {
 		l.told = false
-		runtime.Gosched() // whoever was woken has waited for longer
+		runtime.Gosched() // goroutines just woken have waited longer
 	}
 	l.at, l.filled = 0, 0
 	if len(l.todo) > 0 {
@@ -457,9 +455,9 @@ func (l *loop) fetch() {
 		err := l.set.Wait(l.tryFetch)
 		l.parked.Store(false)
 		l.srv.watch.rouse()
-		if err != nil { // a poke, or the deadline
+		if err != nil { // a poke or the deadline
 			l.armed = 0
-			l.set.SetDeadline(time.Time{}) // an error shows in the next read
+			l.set.SetDeadline(time.Time{}) // the next read shows an error
 		}
 	}
 	l.now = l.srv.clock.now(16 * l.wheel.width)
@@ -473,7 +471,7 @@ func (l *loop) fetch() {
 	}
 }
 
-// arm sets the time at which a wait ends without an event.
+// arm sets when a wait ends without an event.
 func (l *loop) arm() {
 	at := l.wheel.wake()
 	if l.finalAt > 0 && !l.final && (at == 0 || l.finalAt < at) {
@@ -487,17 +485,18 @@ func (l *loop) arm() {
 	if at > 0 {
 		deadline = l.srv.clock.start.Add(at)
 	}
-	l.set.SetDeadline(deadline) // an error shows in the next read
+	l.set.SetDeadline(deadline) // the next read shows an error
 }
 
-// poll asks for events without waiting.
+// poll fetches events without waiting.
 func (l *loop) poll() bool {
-	l.filled, _ = l.set.Fetch(l.events[:]) // an error shows in the next Wait
+	l.filled, _ = l.set.Fetch(l.events[:]) // the next Wait shows an error
 	return l.filled > 0
 }
 
-// fetchOrPark is called by the runtime's poller: first, and each time that
-// there may be events. Before it waits, the loop gives request memory back.
+// fetchOrPark is called by the runtime's poller, first directly and then
+// whenever there may be events. Before it waits, the loop releases request
+// memory.
 func (l *loop) fetchOrPark(uintptr) bool {
 	if l.poll() {
 		return true
@@ -519,6 +518,6 @@ func (l *loop) close() {
 		}
 	}
 	l.spare = nil
-	l.set.Close() // nothing is owed to anybody
+	l.set.Close() // no work is pending
 	l.srv.loopEnded()
 }

@@ -8,38 +8,37 @@ import (
 	"github.com/isobar-go/isobar/pool"
 )
 
-// Memory configures request memory: what heads and bodies are read into, and
-// what handlers allocate for the time of a request. The zero value is ready for
-// use.
+// Memory configures request memory: the memory that heads and bodies are read
+// into, and that handlers allocate for the duration of a request. The zero
+// value is ready for use.
 type Memory struct {
 	Mode MemoryMode
-	// OffHeap maps chunks from the operating system; the garbage collector
-	// neither sees nor counts them. It is for modes whose Info says so: the
-	// blocks of Pooled are always on the heap. Memory that goes back leaves its
-	// addresses reserved for the next chunks of that size, of any server: the
-	// process keeps as much address space, and 1/512 of it as page tables, as
-	// chunks took at their peak.
+	// OffHeap maps chunks from the operating system; the garbage collector neither
+	// scans nor counts them. Only modes whose Info allows it support OffHeap:
+	// blocks of Pooled are always on the heap. Released memory keeps its addresses
+	// reserved for the next chunks of that size, of any server. So the process
+	// keeps as much address space as chunks took at their peak, and 1/512 of that
+	// as page tables.
 	OffHeap bool
-	// BlockBytes is the size of a request's first block, a power of two, 4 KiB
-	// by default. What needs more gets larger ones.
+	// BlockBytes is the size of a request's first block, a power of two, 4 KiB by
+	// default. Requests that need more get larger blocks.
 	BlockBytes int
-	// ChunkBytes is the size of the chunks of Slab and Arena, a power of two,
-	// 64 KiB by default. Larger blocks come from pools on the Go heap.
+	// ChunkBytes is the size of the chunks of Slab and Arena, a power of two, 64
+	// KiB by default. Larger blocks come from pools on the Go heap.
 	ChunkBytes int
-	// LimitBytes bounds the chunks together; beyond it blocks come from pools
-	// on the Go heap as well. 0 is no bound.
+	// LimitBytes bounds all chunks together; beyond it blocks come from pools on
+	// the Go heap too. 0 is no bound.
 	LimitBytes int64
-	// IdleBytes bounds the chunks that are kept though no request has memory
-	// of them, 16 MiB by default. Warm raises it to what it makes. While a
-	// server serves, those that were not needed for a second or two go back,
-	// except what Warm has made.
+	// IdleBytes bounds the chunks kept while no request uses them, 16 MiB by
+	// default. Warm raises it to what it allocates. While a server serves, chunks
+	// unused for a second or two are released, except those from Warm.
 	IdleBytes int64
 }
 
 const (
 	defaultBlockBytes = 4 << 10
 	minBlockBytes     = 512
-	maxBlockBytes     = 64 << 10 // of blocks that grow for the next allocation
+	maxBlockBytes     = 64 << 10 // of blocks that leave room for later allocations
 	defaultChunkBytes = 64 << 10
 	maxChunkBytes     = 1 << 20
 	maxChunkBlocks    = 64 // blocks of BlockBytes in a chunk
@@ -81,35 +80,36 @@ func (c Memory) withDefaults() (Memory, error) {
 	return c, nil
 }
 
-// A block is memory that regions are made of. Its length is a multiple of 8.
+// A block is a unit of memory that regions consist of. Its length is a multiple
+// of 8.
 type block struct {
 	mem  []byte
-	home *chunk // what it was cut from; nil for a pooled one
+	home *chunk // the chunk it was cut from; nil if pooled
 }
 
-// A source hands out blocks: what a memory mode is. It is safe for use by
+// A source hands out blocks and implements a memory mode. It is safe for use by
 // several goroutines.
 type source interface {
-	// get returns at least n bytes, of unspecified contents.
+	// get returns at least n bytes with unspecified contents.
 	get(n int) block
-	// put takes back what get returned.
+	// put takes back a block from get.
 	put(block)
-	// warm makes sure that n blocks of BlockBytes are at hand.
+	// warm ensures that n blocks of BlockBytes are ready.
 	warm(n int)
-	// trim gives back what was not needed since the last trim.
+	// trim releases memory that was unused since the last trim.
 	trim()
 	addTo(*MemoryStats)
-	// close gives back what is not in use.
+	// close releases unused memory.
 	close()
 }
 
-// memory makes regions. It is safe for use by several goroutines.
+// memory creates regions. It is safe for use by several goroutines.
 type memory struct {
-	config  Memory // complete
+	config  Memory // with defaults filled in
 	source  source
 	regions *pool.Pool[slot]
 	keep    keeping
-	late    atomic.Uint64 // uses of requests that had ended; publishes nothing
+	late    atomic.Uint64 // uses of ended requests; publishes nothing
 }
 
 func newMemory(config Memory) (*memory, error) {
@@ -126,8 +126,8 @@ func newMemory(config Memory) (*memory, error) {
 	return m, nil
 }
 
-// acquire returns an empty region, and the turn. Its first block is acquired
-// with the first allocation.
+// acquire returns an empty region, with the turn. The first allocation acquires
+// its first block.
 func (m *memory) acquire() *region {
 	r := m.regions.Get().r
 	r.refs.Store(1)
@@ -137,7 +137,7 @@ func (m *memory) acquire() *region {
 	return r
 }
 
-// warm makes sure that n requests at a time find their memory at hand.
+// warm ensures that memory for n concurrent requests is ready.
 func (m *memory) warm(n int) {
 	if n < 0 || n > maxWarm {
 		panic(fmt.Sprintf("http11: Warm: %d requests; want 0 to %d", n, maxWarm))
@@ -146,5 +146,5 @@ func (m *memory) warm(n int) {
 	m.regions.Warm(n)
 }
 
-// close gives back what is not in use. Regions should have been released.
+// close releases unused memory. All regions should have been released before.
 func (m *memory) close() { m.source.close() }

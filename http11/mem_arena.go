@@ -7,9 +7,9 @@ import (
 	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
-// Arena cuts blocks one behind the other from chunks that several requests
-// share. A chunk is used again when all requests with memory of it have ended.
-// Giving memory back does not depend on how much there is of it.
+// Arena cuts blocks consecutively from chunks that several requests share. A
+// chunk is reused once all requests with memory in it have ended. The cost of
+// releasing memory does not depend on its size.
 const Arena MemoryMode = 2
 
 func init() {
@@ -20,22 +20,22 @@ func init() {
 	})
 }
 
-// arenas is the source of mode Arena: each shard cuts blocks from its current
-// chunk, one behind the other. A block goes back by one atomic operation.
+// arenas is the source of mode Arena: each shard cuts consecutive blocks from
+// its current chunk. Returning a block is one atomic operation.
 type arenas struct {
 	chunks
-	pooled *pooled // larger blocks, and what the limit leaves no room for
+	pooled *pooled // larger blocks, and those over the limit
 	shards []arenaShard
 }
 
-// An arenaShard serves the goroutines on one P, which is a matter of speed and
-// not of correctness.
+// An arenaShard serves the goroutines on one P. This affects speed, not
+// correctness.
 type arenaShard struct {
 	mu           sync.Mutex
 	cur          *chunk   // held by the shard; guarded by mu
-	off          int      // how much of cur was handed out; guarded by mu
+	off          int      // used bytes of cur; guarded by mu
 	hits, misses uint64   // guarded by mu
-	_            [64]byte // two shards share no cache line
+	_            [64]byte // keeps shards on separate cache lines
 }
 
 func newArenas(c Memory) *arenas {
@@ -54,7 +54,7 @@ func (a *arenas) get(n int) block {
 	s.mu.Lock()
 	c := s.cur
 	if c != nil && c.used.Load()>>32 == 1 {
-		s.off = 0 // nobody but the shard holds it
+		s.off = 0 // only the shard holds it
 	}
 	if c == nil || n > len(c.mem)-s.off {
 		if c = a.next(s); c == nil {
@@ -71,7 +71,7 @@ func (a *arenas) get(n int) block {
 	return block{mem: b, home: c}
 }
 
-// next gives s another chunk, or returns nil. Called with s.mu held.
+// next gives s another chunk, or returns nil. s.mu is held.
 func (a *arenas) next(s *arenaShard) *chunk {
 	c, fresh := a.chunks.get()
 	if c == nil {
@@ -91,7 +91,7 @@ func (a *arenas) next(s *arenaShard) *chunk {
 	return c
 }
 
-// getWhole returns a block that has a chunk to itself, or a pooled one.
+// getWhole returns a block with a chunk of its own, or a pooled one.
 func (a *arenas) getWhole(n int) block {
 	if n > a.size {
 		return a.pooled.get(n)

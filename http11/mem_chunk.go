@@ -8,17 +8,17 @@ import (
 	blocks "github.com/isobar-go/isobar/internal/base/block"
 )
 
-// A chunk is memory from which Slab and Arena cut blocks. It holds no pointers.
+// A chunk is memory that Slab and Arena cut blocks from. It holds no pointers.
 type chunk struct {
 	mem []byte
 
-	// used counts what is in use: holders in the upper half, bytes in the
-	// lower. The holders of a chunk are its blocks in use and, for an arena,
-	// the shard that cuts from it. The last decrement publishes to the next
-	// user of the chunk that nobody writes to it any more.
+	// used counts holders in the upper half and bytes in use in the lower. The
+	// holders of a chunk are its blocks in use and, for an arena, the shard that
+	// cuts from it. The last decrement publishes to the chunk's next user that
+	// nobody writes to it any longer.
 	used atomic.Int64
 
-	// The rest is for Slab, guarded by the mutex of the class.
+	// The rest is for Slab, guarded by the class's mutex.
 	class *slabClass
 	free  uint64 // bit i: block i is free
 	index int    // in class.partial, or -1
@@ -28,10 +28,10 @@ const oneHolder = 1 << 32
 
 func (c *chunk) take(bytes int) { c.used.Add(oneHolder + int64(bytes)) }
 
-// drop ends a holding of that many bytes and returns how many holders remain.
+// drop releases a hold of that many bytes and returns how many holders remain.
 func (c *chunk) drop(bytes int) int64 { return c.used.Add(-oneHolder-int64(bytes)) >> 32 }
 
-// chunks makes chunks and keeps idle ones.
+// chunks creates chunks and keeps idle ones.
 type chunks struct {
 	size int // of a chunk
 
@@ -39,8 +39,8 @@ type chunks struct {
 	from  blocks.Source       // guarded by mu
 	all   map[*chunk]struct{} // guarded by mu
 	idle  []*chunk            // guarded by mu
-	keep  int                 // idle chunks that are kept; guarded by mu
-	floor int                 // those that trim leaves, as Warm has made them; guarded by mu
+	keep  int                 // how many idle chunks to keep; guarded by mu
+	floor int                 // how many trim keeps, raised by Warm; guarded by mu
 	least int                 // fewest idle since the last trim; guarded by mu
 	made  uint64              // guarded by mu
 	freed uint64              // guarded by mu
@@ -55,8 +55,8 @@ func (s *chunks) init(c Memory) {
 	s.all = make(map[*chunk]struct{})
 }
 
-// get returns a chunk that nobody holds, and whether it had to be made; nil if
-// there is none and the limit or the operating system refuses another.
+// get returns a chunk without holders and whether it is new; nil if none is
+// idle and the limit or the operating system refuses another.
 func (s *chunks) get() (c *chunk, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,11 +68,11 @@ func (s *chunks) get() (c *chunk, fresh bool) {
 	return s.make(), true
 }
 
-// make makes a chunk, or returns nil. Called with mu held.
+// make creates a chunk, or returns nil. mu is held.
 func (s *chunks) make() *chunk {
 	mem, err := s.from.Take(s.size)
 	if err != nil {
-		return nil // the pools serve instead
+		return nil // the pools take over
 	}
 	c := &chunk{mem: mem, index: -1}
 	s.all[c] = struct{}{}
@@ -80,7 +80,7 @@ func (s *chunks) make() *chunk {
 	return c
 }
 
-// put takes back a chunk that nobody holds any more.
+// put takes back a chunk without holders.
 func (s *chunks) put(c *chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,9 +91,9 @@ func (s *chunks) put(c *chunk) {
 	s.release(c)
 }
 
-// release gives a chunk's memory back. Its addresses stay readable: who still
-// copies from an ended request finds other bytes there, and then its epoch
-// gone, but does not fault. Called with mu held.
+// release gives back a chunk's memory. Its addresses stay readable: a reader
+// still copying from an ended request does not fault; it reads other bytes and
+// then finds its epoch gone. mu is held.
 func (s *chunks) release(c *chunk) {
 	delete(s.all, c)
 	s.freed++
@@ -101,7 +101,7 @@ func (s *chunks) release(c *chunk) {
 	c.mem = nil
 }
 
-// trim gives back the chunks that have been idle since the last trim.
+// trim releases the chunks that have been idle since the last trim.
 func (s *chunks) trim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *chunks) trim() {
 	s.least = len(s.idle)
 }
 
-// warm makes sure that n chunks are idle, as far as the limit allows.
+// warm ensures that n chunks are idle, as far as the limit allows.
 func (s *chunks) warm(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ func (s *chunks) close() {
 	s.idle, s.keep, s.floor = nil, 0, 0
 }
 
-// addTo adds the figures of the chunks. holds tells how many holders of a chunk
-// are not blocks.
+// addTo adds the figures of the chunks. shards are the chunks with a holder
+// that is not a block.
 func (s *chunks) addTo(out *MemoryStats, shards map[*chunk]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/offheap"
 )
 
-// What stands here runs in checking builds only (invariant.Enabled).
+// This file's code runs only in checking builds (invariant.Enabled).
 
 // poison fills memory whose request has ended.
 const poison = 0xdb
@@ -18,20 +18,20 @@ const poison = 0xdb
 // quarantineBlocks is how many blocks are kept back.
 const quarantineBlocks = 64
 
-// A quarantine is a source that poisons blocks when they come back, keeps them
-// for a while, and looks whether they were written to meanwhile. Memory off the
-// heap is mapped block by block instead: once unmapped, any access to it
-// faults, for as long as package offheap keeps the addresses reserved.
+// A quarantine is a source that poisons returned blocks, holds them for a
+// while, and checks whether they were written to meanwhile. Off-heap memory is
+// mapped block by block instead: once unmapped, any access faults, as long as
+// package offheap keeps the addresses reserved.
 type quarantine struct {
 	source
-	account *offheap.Account // nil: no block is mapped by itself
-	alone   chunk            // the home of blocks that are mapped by themselves
+	account *offheap.Account // nil: no block has its own mapping
+	alone   chunk            // home of blocks with their own mapping
 
 	mu     sync.Mutex
 	blocks []block // oldest first; guarded by mu
-	mapped int64   // blocks in use that were mapped; guarded by mu
+	mapped int64   // mapped blocks in use; guarded by mu
 	bytes  int64   // their memory; guarded by mu
-	misses uint64  // blocks that were mapped by themselves so far; guarded by mu
+	misses uint64  // blocks given their own mapping so far; guarded by mu
 }
 
 func newQuarantine(s source, c Memory) *quarantine {
@@ -80,7 +80,7 @@ func (q *quarantine) put(b block) {
 	}
 }
 
-// leave gives b back to the source.
+// leave returns b to the source.
 func (q *quarantine) leave(b block) {
 	for i, c := range b.mem {
 		if c != poison {
@@ -103,7 +103,7 @@ func (q *quarantine) close() {
 	q.source.close()
 }
 
-// addTo does not count blocks in quarantine as in use.
+// addTo excludes quarantined blocks from those in use.
 func (q *quarantine) addTo(s *MemoryStats) {
 	q.source.addTo(s)
 	q.mu.Lock()
@@ -124,7 +124,7 @@ func fillPoison(b []byte) {
 	}
 }
 
-// placeTable knows where regions were acquired and where their last request
+// placeTable records where regions were acquired and where their last request
 // ended.
 type placeTable struct {
 	mu sync.Mutex
@@ -151,7 +151,7 @@ func (t *placeTable) note(r *region, i int) {
 	runtime.Callers(4, p[i][:])
 }
 
-// describe tells where r was acquired and where its last request ended.
+// describe says where r was acquired and where its last request ended.
 func (t *placeTable) describe(r *region) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// A MemoryMode says where request memory comes from and when it goes back. The
-// zero value is [Pooled].
+// A MemoryMode selects where request memory comes from and when it is returned.
+// The zero value is [Pooled].
 type MemoryMode uint8
 
 // A ModeInfo describes a memory mode.
 type ModeInfo struct {
-	Name    string // what String returns and ParseMemoryMode takes
-	Summary string // what it is, in a line
-	OffHeap bool   // Memory.OffHeap may be set
+	Name    string // returned by String, accepted by ParseMemoryMode
+	Summary string // one-line description
+	OffHeap bool   // the mode supports Memory.OffHeap
 	// Keeps says that a connection keeps a block while it waits for its next
 	// request.
 	Keeps bool
 }
 
-// A mode is what a memory mode is. Each is registered in a file of its own.
+// A mode implements a memory mode. Each is registered in its own file.
 type mode struct {
 	ModeInfo
-	source func(Memory) source // of a complete configuration
-	keep   keeping             // the block that a region keeps between two requests
+	source func(Memory) source // takes a complete configuration
+	keep   keeping             // which block a region keeps between requests
 }
 
-// registry holds the modes by number. Init functions fill it; nothing changes
-// it afterwards.
+// registry holds the modes by number. Init functions fill it; it never changes
+// afterwards.
 var registry [math.MaxUint8 + 1]*mode
 
-// register makes m the mode of that number.
+// register registers m under that number.
 func register(number MemoryMode, m mode) {
 	if old := registry[number]; old != nil {
 		panic(fmt.Sprintf("http11: memory modes %s and %s both have number %d; give one another", old.Name, m.Name, number))
@@ -81,7 +81,7 @@ func modeNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Info describes the mode. It is the zero ModeInfo if there is no such mode.
+// Info describes the mode. It returns the zero ModeInfo for an unknown mode.
 func (m MemoryMode) Info() ModeInfo {
 	if known := registry[m]; known != nil {
 		return known.ModeInfo

@@ -7,7 +7,7 @@ import (
 )
 
 // Pooled takes blocks from size-classed pools on the Go heap when a request
-// begins, and gives them back before the connection waits for the next one.
+// begins, and returns them before the connection waits for the next one.
 const Pooled MemoryMode = 0
 
 func init() {
@@ -18,12 +18,12 @@ func init() {
 	})
 }
 
-// pooled is the source of mode Pooled, and of what the other modes do not cut
-// from chunks: byte buffers in size classes.
+// pooled is the source of mode Pooled, and of blocks that the other modes do
+// not cut from chunks: byte buffers in size classes.
 type pooled struct {
 	buffers *pool.Bytes
 	first   int // size of the smallest block
-	// large counts the blocks above first in use, and their bytes.
+	// large counts blocks in use above first; largeBytes their bytes.
 	large, largeBytes atomic.Int64
 }
 
@@ -51,7 +51,7 @@ func (p *pooled) put(b block) {
 
 func (p *pooled) warm(n int) { p.buffers.Warm(p.first, n) }
 
-// trim leaves it to the collector, which empties the pools.
+// trim does nothing: the collector empties the pools.
 func (p *pooled) trim() {}
 
 func (p *pooled) close() {}

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Slab gives each connection that has requests one block, cut from chunks of
-// blocks of that size, and uses it again for every request. It goes back when
-// the connection idles.
+// Slab gives each connection with requests one block, cut from chunks of blocks
+// of that size, and reuses it for every request. The block is returned when the
+// connection idles.
 const Slab MemoryMode = 1
 
 func init() {
@@ -21,7 +21,7 @@ func init() {
 // slabs is the source of mode Slab: chunks cut into blocks of one size each.
 type slabs struct {
 	chunks
-	pooled  *pooled // larger blocks, and what the limit leaves no room for
+	pooled  *pooled // larger blocks, and those over the limit
 	first   int     // log2 of the smallest block
 	classes []slabClass
 }
@@ -29,13 +29,13 @@ type slabs struct {
 // A slabClass has the blocks of one size.
 type slabClass struct {
 	size  int
-	whole uint64 // chunk.free when no block is in use
+	whole uint64 // chunk.free if no block is in use
 
 	mu           sync.Mutex
-	partial      []*chunk // those with free blocks; guarded by mu
+	partial      []*chunk // chunks with free blocks; guarded by mu
 	hits, misses uint64   // guarded by mu
 	instead      uint64   // blocks that pooled served; guarded by mu
-	_            [64]byte // two classes share no cache line
+	_            [64]byte // keeps classes on separate cache lines
 }
 
 func newSlabs(c Memory) *slabs {
@@ -106,8 +106,8 @@ func (s *slabs) put(b block) {
 		k.add(c)
 	}
 	c.free |= 1 << (offset(c.mem, b.mem) / k.size)
-	// One chunk stays, so that the class does not take and give back a chunk
-	// for every block.
+	// Keep one chunk, so that the class does not get and return a chunk for every
+	// block.
 	if c.free == k.whole && len(k.partial) > 1 {
 		k.remove(c)
 		s.chunks.put(c)

@@ -3,7 +3,7 @@ package http11
 // Character classes, bits of classOf.
 const (
 	isToken     uint8 = 1 << iota // RFC 9110, section 5.6.2
-	isTarget                      // what clients send in a path or query, except "?": see originForm
+	isTarget                      // sent by clients in a path or query, except "?": see originForm
 	isPchar                       // pchar and slash, RFC 3986, section 3.3, except percent
 	isHost                        // unreserved and sub-delims, RFC 3986, section 3.2.2
 	isHex                         // RFC 5234, appendix B.1
@@ -34,15 +34,14 @@ var classOf = func() (t [256]uint8) {
 	return t
 }()
 
-// maxMethodBytes is more than the longest registered method has.
+// maxMethodBytes exceeds the longest registered method.
 const maxMethodBytes = 32
 
-// parseHead parses the head of a request at the start of buf. With n > 0 it is
-// complete and took n bytes; with n == 0 and no error there is more to come:
-// call again with the same h and a buffer that begins with the same bytes, at
-// the same address or another. The error is a *protocolError and depends on
-// the bytes alone, not on how they were split. lim.headBytes must be below
-// 2^31.
+// parseHead parses a request head at the start of buf. With n > 0 the head is
+// complete and took n bytes. With n == 0 and no error it is incomplete: call
+// again with the same h and a buffer that begins with the same bytes, at any
+// address. The error is a *protocolError and depends on the bytes alone, not on
+// how they were split. lim.headBytes must be below 2^31.
 func parseHead(h *head, buf []byte, lim *limits) (n int, err error) {
 	if len(buf) > lim.headBytes {
 		buf = buf[:lim.headBytes]
@@ -53,7 +52,7 @@ func parseHead(h *head, buf []byte, lim *limits) (n int, err error) {
 	return n, err
 }
 
-// parse goes on at h.scanned.
+// parse resumes at h.scanned.
 func (h *head) parse(buf []byte, lim *limits) (n int, err error) {
 	if h.scanned == 0 {
 		h.reset()
@@ -74,11 +73,11 @@ func (h *head) parse(buf []byte, lim *limits) (n int, err error) {
 	return n, h.finish(lim)
 }
 
-// requestLine parses up to the CR LF of the request line and returns what
-// follows it, or 0 when the line is incomplete.
+// requestLine parses the request line including CR LF and returns the next
+// index, or 0 if the line is incomplete.
 func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
 	i := 0
-	if len(buf) > 0 && buf[0] == '\r' { // one empty line is skipped, RFC 9112, section 2.2
+	if len(buf) > 0 && buf[0] == '\r' { // skip one empty line, RFC 9112, section 2.2
 		switch {
 		case len(buf) == 1:
 			return 0, nil
@@ -111,7 +110,7 @@ func (h *head) requestLine(buf []byte, lim *limits) (int, error) {
 	return h.version(buf, i)
 }
 
-// version parses the version and the CR LF after it.
+// version parses the version and its CR LF.
 func (h *head) version(buf []byte, i int) (int, error) {
 	if len(buf) >= i+10 && loadWord(buf, i) == httpOneOne && buf[i+8] == '\r' && buf[i+9] == '\n' {
 		h.minor = 1
@@ -128,7 +127,7 @@ func (h *head) version(buf []byte, i int) (int, error) {
 				return 0, errVersion
 			}
 			if c != '0' {
-				h.minor = 1 // a higher minor version is served as 1.1, RFC 9110, section 2.5
+				h.minor = 1 // serve a higher minor version as 1.1, RFC 9110, section 2.5
 			}
 		case c == form[j]:
 		case j == 5 && classOf[c]&isDigit != 0:
@@ -142,7 +141,7 @@ func (h *head) version(buf []byte, i int) (int, error) {
 	return i + len(form), nil
 }
 
-// What requests mostly have, as little-endian words.
+// The most frequent methods and versions, as little-endian words.
 const (
 	getWord    = 'G' | 'E'<<8 | 'T'<<16 | ' '<<24
 	httpOneOne = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48 | '1'<<56

@@ -2,8 +2,8 @@ package http11
 
 import "math/bits"
 
-// fieldLines parses header fields up to and including the empty line, from
-// h.scanned on, and returns what follows, or 0 when there is more to come.
+// fieldLines parses header fields from h.scanned through the empty line, and
+// returns the next index, or 0 if they are incomplete.
 func (h *head) fieldLines(buf []byte, lim *limits) (int, error) {
 	i := h.scanned
 	for i < len(buf) {
@@ -43,8 +43,8 @@ func (h *head) fieldLines(buf []byte, lim *limits) (int, error) {
 	return 0, nil
 }
 
-// parseField parses the field line at buf[i:], which is not empty, into f, and
-// returns what follows it, or 0 when the line is incomplete.
+// parseField parses the non-empty field line at buf[i:] into f, and returns the
+// next index, or 0 if the line is incomplete.
 func parseField(f *field, buf []byte, i int) (next int, err error) {
 	colon := nameEnd(buf, i)
 	if colon == len(buf) {
@@ -83,7 +83,7 @@ func parseField(f *field, buf []byte, i int) (next int, err error) {
 	return next, nil
 }
 
-// valueError says what is wrong with c, which ends a value.
+// valueError returns the error for c, which ended a value.
 func valueError(c byte) error {
 	if c == '\n' {
 		return errLineEnd
@@ -91,8 +91,8 @@ func valueError(c byte) error {
 	return errFieldValue
 }
 
-// nameEnd returns the index of the first byte from i on that is no token
-// character, or len(buf).
+// nameEnd returns the index of the first non-token byte at or after i, or
+// len(buf).
 func nameEnd(buf []byte, i int) int {
 	for i+8 <= len(buf) {
 		m := notName(loadWord(buf, i))
@@ -104,7 +104,7 @@ func nameEnd(buf []byte, i int) int {
 		if classOf[buf[i]]&isToken == 0 {
 			return i
 		}
-		i++ // one of the rarer token characters
+		i++ // a less common token character
 	}
 	for i < len(buf) && classOf[buf[i]]&isToken != 0 {
 		i++
@@ -112,8 +112,8 @@ func nameEnd(buf []byte, i int) int {
 	return i
 }
 
-// valueEnd returns the index of the first byte from i on that a field value
-// must not have, or len(buf).
+// valueEnd returns the index of the first byte at or after i that a field value
+// must not contain, or len(buf).
 func valueEnd(buf []byte, i int) int {
 	for i+8 <= len(buf) {
 		m := controls(loadWord(buf, i))
@@ -139,16 +139,17 @@ const (
 )
 
 // controls returns a word whose lowest set bit is in the first byte of w that
-// is below 0x20 or is 0x7f; it is 0 if there is none. Borrows reach only bytes
-// above such a one.
+// is below 0x20 or is 0x7f, or 0 if there is none. Borrows reach only bytes
+// above such a byte.
 func controls(w uint64) uint64 {
 	del := w ^ ones*0x7f
 	return ((w-ones*0x20)&^w | (del-ones)&^del) & highs
 }
 
-// notName returns a word in which the highest bit of each byte is set whose
-// byte in w is no letter, digit or hyphen. No sum carries into another byte,
-// since the summands of each are below 0x80 and end below 0x100.
+// notName returns a word with the highest bit set in each byte whose
+// counterpart in w is not a letter, digit or hyphen. No sum carries into
+// another byte: each byte's summands are below 0x80 and their sum is below
+// 0x100.
 func notName(w uint64) uint64 {
 	c := w &^ highs
 	lower := c | ones*0x20

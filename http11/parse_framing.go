@@ -2,8 +2,8 @@ package http11
 
 import "math"
 
-// framing takes note of a field that decides about the extent of the message
-// or the fate of the connection.
+// framing records a field that determines the message's length or the
+// connection's fate.
 func (h *head) framing(buf []byte, f *field) error {
 	value := f.value.of(buf)
 	switch f.id {
@@ -37,8 +37,8 @@ func (h *head) framing(buf []byte, f *field) error {
 	return nil
 }
 
-// announced checks the value of Trailer: a list of names that may be in a
-// trailer section.
+// announced checks the value of Trailer: a list of names allowed in a trailer
+// section.
 func announced(value []byte) error {
 	for more := true; more; {
 		var name []byte
@@ -56,7 +56,7 @@ func announced(value []byte) error {
 }
 
 // trailing reports whether the field of that number may be in a trailer
-// section: those that frame or route a message, or control the connection, must
+// section. Fields that frame or route a message, or control the connection, may
 // not (RFC 9110, section 6.5.1). Others are kept apart from the header fields.
 func trailing(id uint8) bool { return id == idNone || id > idTE }
 
@@ -79,7 +79,7 @@ func (h *head) contentLength(value []byte) error {
 	return nil
 }
 
-// transferCodings reads a list of codings, which goes on over several fields.
+// transferCodings reads a list of codings, which may continue across fields.
 func (h *head) transferCodings(value []byte) error {
 	for more := true; more; {
 		var coding []byte
@@ -91,8 +91,8 @@ func (h *head) transferCodings(value []byte) error {
 			h.chunked = true
 			continue
 		}
-		// A coding may have parameters; only its name is looked at here, since
-		// the request is refused in any case.
+		// A coding may have parameters; check only its name, since the request is
+		// refused anyway.
 		if len(coding) == 0 || classOf[coding[0]]&isToken == 0 || equalFold(coding[:min(len(coding), 7)], "chunked") {
 			return errCoding
 		}
@@ -121,8 +121,8 @@ func (h *head) connection(value []byte) error {
 	return nil
 }
 
-// nextElement cuts the first element off a comma-separated list, without the
-// white space around it.
+// nextElement cuts the first element, without surrounding white space, off a
+// comma-separated list.
 func nextElement(list []byte) (element, rest []byte, more bool) {
 	i := 0
 	for i < len(list) && list[i] != ',' {
@@ -141,7 +141,7 @@ func nextElement(list []byte) (element, rest []byte, more bool) {
 	return element, rest, more
 }
 
-// finish decides what the fields together mean.
+// finish checks the fields in combination.
 func (h *head) finish(lim *limits) error {
 	if h.hosts == 0 && h.minor > 0 {
 		return errHostMissing

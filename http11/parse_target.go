@@ -1,10 +1,10 @@
 package http11
 
 // parseTarget parses the request target at buf[i:] and the space after it, and
-// returns what follows, or 0 when there is more to come.
+// returns the next index, or 0 if it is incomplete.
 func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
 	start := i
-	long := false // there is more in buf than a target may have
+	long := false // buf holds more than a target may have
 	if len(buf)-start > lim.targetBytes+1 {
 		buf, long = buf[:start+lim.targetBytes+1], true
 	}
@@ -22,8 +22,8 @@ func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
 	return end + 1, nil
 }
 
-// scanTarget returns the index of the space that ends the target at buf[i:],
-// or 0 when there is more to come.
+// scanTarget returns the index of the space that ends the target at buf[i:], or
+// 0 if it is incomplete.
 func (h *head) scanTarget(buf []byte, i int, lim *limits) (int, error) {
 	if i == len(buf) {
 		return 0, nil
@@ -51,11 +51,10 @@ func (h *head) scanTarget(buf []byte, i int, lim *limits) (int, error) {
 	}
 }
 
-// originForm scans an absolute path and a query. Both may have any bytes but
-// controls, space, DEL and "#": clients send most of them as they were given,
-// UTF-8 and a percent sign by itself included, and which client sends what is
-// in docs/http11.md. Nothing is decoded. With strict targets only what RFC 3986
-// allows is accepted.
+// originForm scans an absolute path and a query. Both may contain any bytes
+// except controls, space, DEL and "#": clients send most of them unchanged,
+// including UTF-8 and a lone percent sign; docs/http11.md lists which client
+// sends what. Nothing is decoded. Strict targets allow only what RFC 3986 does.
 func (h *head) originForm(buf []byte, i int, lim *limits) (int, error) {
 	start := i
 	i, err := lim.scanPart(buf, i)
@@ -66,11 +65,11 @@ func (h *head) originForm(buf []byte, i int, lim *limits) (int, error) {
 	return h.targetQuery(buf, i, lim)
 }
 
-// targetQuery scans a query, if buf[i:] begins with one, and the space that ends
-// the target.
+// targetQuery scans a query, if buf[i:] begins with one, and the space that
+// ends the target.
 func (h *head) targetQuery(buf []byte, i int, lim *limits) (int, error) {
 	if start := i + 1; buf[i] == '?' {
-		for buf[i] == '?' { // the others are of the query
+		for buf[i] == '?' { // later ones belong to the query
 			var err error
 			if i, err = lim.scanPart(buf, i+1); i == 0 || err != nil {
 				return 0, err
@@ -87,8 +86,9 @@ func (h *head) targetQuery(buf []byte, i int, lim *limits) (int, error) {
 	return 0, errTarget
 }
 
-// scanPart returns the index of the first byte from i on that neither a path
-// nor, but for "?", a query may have, or 0 when there is more to come.
+// scanPart returns the index of the first byte at or after i that neither a
+// path nor, except for "?", a query may contain, or 0 if the input is
+// incomplete.
 func (l *limits) scanPart(buf []byte, i int) (int, error) {
 	class := isTarget
 	if l.strictTargets {
@@ -101,7 +101,7 @@ func (l *limits) scanPart(buf []byte, i int) (int, error) {
 		if i == len(buf) {
 			return 0, nil
 		}
-		if buf[i] != '%' { // which is of the class unless targets are strict
+		if buf[i] != '%' { // in the class unless targets are strict
 			return i, nil
 		}
 		for range 2 {
@@ -157,11 +157,11 @@ func (h *head) absoluteForm(buf []byte, i int, lim *limits) (int, error) {
 	switch {
 	case buf[i] == '/':
 		return h.originForm(buf, i, lim)
-	case classOf[buf[i]]&isTarget != 0: // the "@" behind a user name, say
+	case classOf[buf[i]]&isTarget != 0: // for example "@" after a user name
 		return 0, errTargetHost
 	}
 	if string(h.method.of(buf)) != "OPTIONS" {
-		h.path = span{uint32(start - 1), 1} // the path "/" of a target without one
+		h.path = span{uint32(start - 1), 1} // the path is "/" if the target has none
 	}
 	return h.targetQuery(buf, i, lim)
 }
@@ -194,7 +194,7 @@ func hostChar(c byte) bool {
 	return classOf[c]&isHost != 0 || c == ':' || c == '[' || c == ']' || c == '%'
 }
 
-// hasPort reports whether a valid host ends with a port of one digit or more.
+// hasPort reports whether a valid host ends with a port of at least one digit.
 func hasPort(host []byte) bool {
 	i := len(host)
 	for i > 0 && classOf[host[i-1]]&isDigit != 0 {
@@ -204,7 +204,7 @@ func hasPort(host []byte) bool {
 }
 
 // validHost reports whether s is uri-host [ ":" port ], RFC 9110, section 7.2.
-// The host may be empty; so may the port (RFC 3986, section 3.2.3).
+// The host may be empty, and so may the port (RFC 3986, section 3.2.3).
 func validHost(s []byte) bool {
 	i := 0
 	if len(s) > 0 && s[0] == '[' {

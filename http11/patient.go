@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A patient is the connection below TLS. A write goes on beyond its deadline
-// as long as the client takes bytes, as conn.progressed has it: TLS itself
-// cannot go on after a time-out.
+// A patient is the connection below TLS. A write continues past its deadline as
+// long as the client takes bytes, as in conn.progressed: TLS itself cannot
+// resume after a time-out.
 type patient struct {
 	net.Conn
 	raw     syscall.RawConn
 	timeout time.Duration
-	fixed   atomic.Bool // the deadline is the handler's, or passed on purpose
+	fixed   atomic.Bool // the deadline is the handler's, or has passed on purpose
 }
 
 func newPatient(nc net.Conn, timeout time.Duration) *patient {
@@ -47,7 +47,7 @@ func (p *patient) Write(b []byte) (int, error) {
 			return done, err
 		}
 		left = now
-		p.Conn.SetWriteDeadline(time.Now().Add(p.timeout)) // an error shows in the write
+		p.Conn.SetWriteDeadline(time.Now().Add(p.timeout)) // the write shows an error
 	}
 }
 
@@ -60,7 +60,7 @@ func (p *patient) unsent() int {
 	return left
 }
 
-// CloseWrite is for what ends TLS.
+// CloseWrite is used by the code that closes TLS.
 func (p *patient) CloseWrite() error {
 	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -68,7 +68,7 @@ func (p *patient) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// SyscallConn is for settings.
+// SyscallConn is used by settings.
 func (p *patient) SyscallConn() (syscall.RawConn, error) {
 	if p.raw == nil {
 		return nil, errors.ErrUnsupported

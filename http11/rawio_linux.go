@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readFD and writeFD do one system call on a descriptor that is in
-// non-blocking mode, as the runtime keeps its sockets. Such a call copies
-// bytes and returns, so that the scheduler need not be told about it.
+// readFD and writeFD do one system call on a non-blocking descriptor, such as
+// the runtime's sockets. The call copies bytes and returns, so the scheduler
+// need not know about it.
 //
-// unsafe: p is not empty, and stays alive and in place during the call
-// because its pointer is converted in the call's argument list.
+// unsafe: p is not empty, and stays alive and in place during the call because
+// its pointer is converted in the call's argument list.
 
 func readFD(fd uintptr, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
@@ -24,13 +24,13 @@ func writeFD(fd uintptr, p []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// again says that the descriptor is not ready.
+// again reports that the descriptor is not ready.
 func again(errno syscall.Errno) bool { return errno == syscall.EAGAIN }
 
 const rawIO = true
 
-// unsent returns how many bytes of the descriptor's socket the other side has not
-// acknowledged; for a Unix socket, those that it has not read.
+// unsent returns how many bytes the peer has not acknowledged; for a Unix
+// socket, how many it has not read.
 func unsent(fd uintptr) int {
 	n, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ)
 	if err != nil {

@@ -4,7 +4,7 @@ package http11
 
 import "syscall"
 
-// Where rawIO is false a connection is read and written by its own methods.
+// If rawIO is false, a connection is read and written with its own methods.
 const rawIO = false
 
 func readFD(uintptr, []byte) (int, syscall.Errno)  { return 0, syscall.ENOSYS }

@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// A requestContext is the context of a request. It looks after the client only
-// when somebody asks whether it has ended.
+// A requestContext is the context of a request. It watches the client only once
+// someone asks whether the context has ended.
 type requestContext struct {
 	context.Context // with a cancel
 	cancel          context.CancelFunc
 	request         Context
 	asked           sync.Once
 
-	// Owned by who has the turn.
-	wanted  bool          // look after the client once the body was read
+	// Owned by the holder of the turn.
+	wanted  bool          // watch the client once the body has been read
 	looking chan struct{} // closed when the look-out has ended; nil if there is none
-	got     int           // bytes that the look-out has read; published by looking
+	got     int           // bytes read by the look-out; published by looking
 }
 
-// context returns the context of the request, and makes it the first time.
+// context returns the request's context, creating it on first use.
 func (c *exchange) context(request *Context, parent context.Context) *requestContext {
 	if c.ctx == nil {
 		if c.conn == nil {
@@ -32,13 +32,13 @@ func (c *exchange) context(request *Context, parent context.Context) *requestCon
 	return c.ctx
 }
 
-// Done has the client looked after.
+// Done starts watching the client.
 func (rc *requestContext) Done() <-chan struct{} {
 	rc.asked.Do(rc.ask)
 	return rc.Context.Done()
 }
 
-// Err has the client looked after.
+// Err starts watching the client.
 func (rc *requestContext) Err() error {
 	rc.asked.Do(rc.ask)
 	return rc.Context.Err()
@@ -47,11 +47,11 @@ func (rc *requestContext) Err() error {
 func (rc *requestContext) ask() {
 	x := rc.request.enter()
 	if x == nil {
-		return // the context has ended, too
+		return // the context has ended too
 	}
 	defer x.exit()
 	switch {
-	case x.conn == nil || x.conn.hijacked || x.ctx != rc: // net/http looks, or nobody can
+	case x.conn == nil || x.conn.hijacked || x.ctx != rc: // net/http watches, or nobody can
 	case x.conn.sock != nil:
 		f := func() { rc.cancel() }
 		x.conn.sock.watchEnd(&f)
@@ -61,7 +61,7 @@ func (rc *requestContext) ask() {
 	}
 }
 
-// lookOut begins to wait for the client in a goroutine, if it was asked for and
+// lookOut starts a goroutine that waits for the client, if requested and if
 // nothing else reads from the connection. The caller has the turn.
 func (rc *requestContext) lookOut(x *exchange) {
 	if !rc.wanted || rc.looking != nil || x.bodyState != bodyDone || x.conn.hijacked {
@@ -70,7 +70,7 @@ func (rc *requestContext) lookOut(x *exchange) {
 	rc.looking = make(chan struct{})
 	c := x.conn
 	c.armed, c.waiting = 0, false
-	c.nc.SetReadDeadline(noDeadline) // an error shows in the read
+	c.nc.SetReadDeadline(noDeadline) // the read shows an error
 	go func() {
 		defer close(rc.looking)
 		n, err := c.nc.Read(c.first[:])
@@ -80,8 +80,8 @@ func (rc *requestContext) lookOut(x *exchange) {
 	}()
 }
 
-// unwatch ends the look-out. A byte that it has read is the first of the next
-// request, or, after Hijack, of what the client sends then.
+// unwatch ends the look-out. A byte it has read is the first of the next
+// request or, after Hijack, of the client's data.
 func (rc *requestContext) unwatch(x *exchange) {
 	rc.wanted = false
 	if x.conn == nil {

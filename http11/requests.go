@@ -1,9 +1,9 @@
 package http11
 
-// Requests makes requests without a connection, with the memory modes and the
-// parser of a Server: for measuring them, and for transports of one's own. It
-// is made by NewRequests and is safe for use by several goroutines; a Request
-// is for one at a time.
+// Requests creates requests without a connection, with the memory modes and the
+// parser of a Server, for measurements and custom transports. Create it with
+// NewRequests; the zero value must not be used. It is safe for use by several
+// goroutines; a Request is for one at a time.
 type Requests struct {
 	memory *memory
 	lim    limits
@@ -18,18 +18,17 @@ func NewRequests(config Memory) (*Requests, error) {
 	return &Requests{m, limits{}.withDefaults()}, nil
 }
 
-// Begin returns an empty request. Its memory is acquired when something is
-// allocated.
+// Begin returns an empty request. The first allocation acquires its memory.
 func (s *Requests) Begin() Request {
 	r := s.memory.acquire()
 	return Request{r, r.open()}
 }
 
 // Parse parses the head at the start of data, which becomes part of the
-// request: it must not change as long as the request lasts. It returns the
-// length of the head, or 0 if there is more to come: call Parse again with data
-// that begin with the same bytes. The error says which rule the head breaks; the
-// request must then be ended. A request that has ended is refused by ErrEnded.
+// request: it must not change during the request. It returns the length of the
+// head, or 0 if it is incomplete: call Parse again with data that begins with
+// the same bytes. The error says which rule the head breaks; the request must
+// then be ended. An ended request is refused with ErrEnded.
 func (s *Requests) Parse(q Request, data []byte) (int, error) {
 	if !q.r.enter(q.epoch, false) {
 		return 0, q.r.late("Parse")
@@ -42,8 +41,8 @@ func (s *Requests) Parse(q Request, data []byte) (int, error) {
 	return n, err
 }
 
-// Next ends the request and begins another in the memory that the mode leaves to
-// a connection. It panics when the request has ended before.
+// Next ends the request and begins another in the memory that the mode leaves
+// to a connection. It panics if the request has already ended.
 func (s *Requests) Next(q Request) Request {
 	if !q.r.enter(q.epoch, false) {
 		panic(q.r.late("Next"))
@@ -52,8 +51,8 @@ func (s *Requests) Next(q Request) Request {
 	return Request{r, r.open()}
 }
 
-// End ends the request and gives its memory back, unless it is retained. It
-// panics when the request has ended before.
+// End ends the request and releases its memory, unless it is retained. It
+// panics if the request has already ended.
 func (s *Requests) End(q Request) {
 	if !q.r.enter(q.epoch, false) {
 		panic(q.r.late("End"))
@@ -61,11 +60,11 @@ func (s *Requests) End(q Request) {
 	q.r.drop()
 }
 
-// Warm makes sure that n requests at a time find their memory at hand.
+// Warm ensures that memory for n concurrent requests is ready.
 func (s *Requests) Warm(n int) { s.memory.warm(n) }
 
-// Stats returns the figures of the memory.
+// Stats returns the memory figures.
 func (s *Requests) Stats() MemoryStats { return s.memory.stats() }
 
-// Close gives back the memory that is kept for further requests.
+// Close releases the memory kept for further requests.
 func (s *Requests) Close() { s.memory.close() }

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the leader of a loop tells a socket that is away.
+// What a loop's leader tells a socket that is away.
 const (
 	pendingIn    = 1 << iota // there is something to read
 	pendingOut               // there is room to write
-	pendingEnd               // the client sends no more; stays
-	pendingGone              // nothing can be sent any more; stays
-	pendingNoIn              // nobody is to wait for bytes
-	pendingNoOut             // nobody is to wait for room
+	pendingEnd               // the client stopped sending; stays set
+	pendingGone              // sending is no longer possible; stays set
+	pendingNoIn              // nobody may wait for bytes
+	pendingNoOut             // nobody may wait for room
 )
 
-// Who serves a socket: the state of socket.state.
+// Who serves a socket: the values of socket.state.
 const (
 	resting int32 = iota // nobody; it belongs to the leader of its loop
-	leading              // the leader, who may leave the loop with it
+	leading              // the leader, which may leave the loop with it
 	away                 // a goroutine that has left the loop
 )
 
@@ -36,47 +36,47 @@ type socket struct {
 	fd     int
 	remote net.Addr
 
-	// Owned by the leader. next, prev and slot are of the wheel.
+	// Owned by the leader. next, prev and slot belong to the wheel.
 	next, prev *socket
 	slot       int8
 	queued     bool // in loop.todo
 	late       bool // its deadline has passed
 
-	// state goes from resting to leading and back by the leader, from leading to
-	// away by whoever has it leave, and from away to resting by the leader, when
-	// the socket was sent back. It publishes what follows to who takes over, and
-	// with leading to away the loop.
+	// state changes from resting to leading and back by the leader, from leading
+	// to away by whoever makes it leave, and from away to resting by the leader
+	// once the socket is sent back. It publishes the fields below to the new owner
+	// and, from leading to away, the loop.
 	state atomic.Int32
 
 	// Owned by whoever has the socket.
 	gone     bool    // to be closed
 	hijacked bool    // gone, and the worker stays with the goroutine
-	ended    bool    // the client sends no more
-	requests int32   // as conn.requests, between two of them
-	w        *worker // nil while no request has begun to arrive; unchanged while away, when the leader uses its channels
+	ended    bool    // the client stopped sending
+	requests int32   // as conn.requests, between requests
+	w        *worker // nil until a request begins to arrive; constant while away, when the leader uses its channels
 	deadline time.Duration
 
-	// pending publishes to the goroutine that has the socket what the leader
-	// was told while it was away.
+	// pending publishes what the leader learned while the socket was away to the
+	// goroutine that has it.
 	pending atomic.Uint32
-	// onEnd publishes what the leader calls once the client is gone; nil or of
-	// the present request.
+	// onEnd publishes what the leader calls once the client is gone; nil or the
+	// current request's.
 	onEnd atomic.Pointer[func()]
 }
 
-// A worker is what a request needs. The leader has one at hand; the others are
-// with sockets whose request is incomplete or away.
+// A worker is what a request needs. The leader keeps a spare; the others are
+// with sockets that are away or whose request is incomplete.
 type worker struct {
 	c       *conn
 	in, out waiter
 }
 
 // A waiter waits for one direction of a socket that is away. One goroutine at a
-// time does.
+// time uses it.
 type waiter struct {
-	wake  chan struct{} // has a token when pending may have changed
+	wake  chan struct{} // has a token if pending may have changed
 	timer *time.Timer
-	by    atomic.Int64 // publishes the deadline, by the server's clock; 0 for none
+	by    atomic.Int64 // publishes the deadline on the server's clock; 0 for none
 }
 
 func (k *waiter) init() {
@@ -84,7 +84,7 @@ func (k *waiter) init() {
 	k.timer.Stop()
 }
 
-// set sets the deadline. Who waits sees it when it is poked.
+// set sets the deadline. A waiting goroutine sees it when poked.
 func (k *waiter) set(by deadline) { k.by.Store(int64(by.at)) }
 
 func (k *waiter) poke() {
@@ -94,13 +94,13 @@ func (k *waiter) poke() {
 	}
 }
 
-// turn reads once and answers what has arrived whole. It reports whether the
-// connection goes on.
+// turn reads once and answers all complete requests. It reports whether the
+// connection continues.
 func (s *socket) turn(late bool) bool {
 	c := s.w.c
 	if late {
 		if c.cx.r == nil || c.phase != phaseHead {
-			return false // the idle time-out
+			return false // idle time-out
 		}
 		return c.headLate()
 	}
@@ -124,15 +124,15 @@ func (s *socket) turn(late bool) bool {
 }
 
 // leave makes the goroutine that serves s one that may wait: another one leads
-// the loop from now on. Anybody may call it.
+// the loop from now on. Any goroutine may call it.
 func (s *socket) leave() {
 	if s.state.CompareAndSwap(leading, away) {
 		go s.loop.run()
 	}
 }
 
-// wait waits for one of the bits of pending, or until it is not to wait. The
-// socket is away then.
+// wait waits for one of bits in pending, or until waiting is forbidden. The
+// socket is away.
 func (s *socket) wait(k *waiter, bits, never uint32) error {
 	s.leave()
 	for s.pending.Load()&(bits|never) == 0 {
@@ -162,7 +162,7 @@ func (s *socket) waitIn() error { return s.wait(&s.w.in, pendingIn|pendingEnd, p
 
 func (s *socket) waitOut() error { return s.wait(&s.w.out, pendingOut|pendingGone, pendingNoOut) }
 
-// tell is called by the leader for a socket that is away.
+// The leader calls tell for a socket that is away.
 func (s *socket) tell(events uint32) {
 	var bits uint32
 	if events&unix.EPOLLIN != 0 {
@@ -187,7 +187,7 @@ func (s *socket) tell(events uint32) {
 	}
 }
 
-// interrupt has those who wait, or are about to, wait no longer.
+// interrupt wakes goroutines that wait or are about to.
 func (s *socket) interrupt(reading, writing bool) {
 	if reading {
 		s.pending.Or(pendingNoIn)
@@ -199,26 +199,26 @@ func (s *socket) interrupt(reading, writing bool) {
 	}
 }
 
-// interrupted follows interrupt when nobody waits any more.
+// interrupted undoes interrupt once nobody waits.
 func (s *socket) interrupted() {
 	s.pending.And(^uint32(pendingNoIn | pendingNoOut))
 	s.SetDeadline(noDeadline)
 }
 
-// look has those who wait look at their deadlines.
+// look makes waiting goroutines check their deadlines.
 func (s *socket) look() {
 	s.w.in.poke()
 	s.w.out.poke()
 }
 
-// watchEnd has f called, on the goroutine of the leader, when the client sends no
-// more or is gone; at once if it is so. With nil it is called no more.
+// watchEnd registers f to be called on the leader's goroutine once the client
+// stops sending or is gone; at once if it already has. Nil unregisters.
 func (s *socket) watchEnd(f *func()) {
 	s.onEnd.Store(f)
 	if f == nil {
 		return
 	}
-	s.leave() // so that the loop looks
+	s.leave() // so that the loop watches it
 	if s.ended || s.pending.Load()&pendingEnd != 0 {
 		(*f)()
 	}
@@ -232,8 +232,8 @@ func (r *rawSocket) Control(f func(fd uintptr)) error {
 	return nil
 }
 
-// Read calls f until it returns true, and waits for bytes in between. The rest
-// of a head is for the leader to wait for.
+// Read calls f until it returns true, and waits for bytes in between. The
+// leader waits for the rest of a head.
 func (r *rawSocket) Read(f func(fd uintptr) bool) error {
 	s := (*socket)(r)
 	for !f(uintptr(s.fd)) {
@@ -259,7 +259,7 @@ func (r *rawSocket) Write(f func(fd uintptr) bool) error {
 
 // The methods of net.Conn, for whoever has the socket.
 
-// SyscallConn is for settings.
+// SyscallConn is used by settings.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return (*rawSocket)(s), nil }
 
 func (s *socket) Read([]byte) (int, error)  { return 0, errConnUse }
@@ -309,7 +309,7 @@ func (s *socket) LocalAddr() net.Addr {
 	return nil
 }
 
-// ReadFrom has the kernel copy from a file, which may take its time.
+// ReadFrom lets the kernel copy from a file, which may take a while.
 func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
 	part, ok := r.(*io.LimitedReader)
 	if !ok {
@@ -348,21 +348,21 @@ func (s *socket) ReadFrom(r io.Reader) (sent int64, err error) {
 	return sent, nil
 }
 
-// hijack returns the connection as package net has it; the socket is no more.
-// Its worker is left to the goroutine.
+// hijack returns the connection as one of package net and ends the socket. The
+// goroutine keeps its worker.
 func (s *socket) hijack() (net.Conn, error) {
 	fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	file := os.NewFile(uintptr(fd), "")
-	defer file.Close() // FileConn has a descriptor of its own
+	defer file.Close() // FileConn duplicates the descriptor
 	nc, err := net.FileConn(file)
 	if err != nil {
 		return nil, err
 	}
 	s.leave()
-	// The set knows the connection as long as any descriptor of it is open.
+	// The set keeps the connection as long as any of its descriptors is open.
 	if err := s.loop.set.Remove(s.fd); err != nil {
 		nc.Close()
 		return nil, os.NewSyscallError("epoll_ctl", err)

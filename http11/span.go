@@ -1,10 +1,10 @@
 package http11
 
-// A span is a part of a buffer. Requests refer to their memory by spans, so
-// that no pointer lies in it.
+// A span is a part of a buffer. Requests refer to their memory with spans, so
+// that it holds no pointers.
 type span struct{ off, len uint32 }
 
-// of returns the part of b that s names.
+// of returns the part of b that s selects.
 func (s span) of(b []byte) []byte { return b[s.off : s.off+s.len : s.off+s.len] }
 
 // A field is one header or trailer field.
@@ -13,8 +13,8 @@ type field struct {
 	id          uint8 // number of a known name, or 0
 }
 
-// Numbers of the field names that the server itself looks for, or that
-// handlers often do.
+// Numbers of the field names that the server itself, or many handlers, look
+// for.
 const (
 	idNone uint8 = iota
 	idHost
@@ -46,7 +46,7 @@ const (
 	idMax
 )
 
-// knownNames holds the names in lower case, by number.
+// knownNames holds the lower-case names by number.
 var knownNames = [idMax]string{
 	"", "host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "trailer", "te",
 	"content-type", "content-encoding", "content-range", "user-agent", "accept", "accept-encoding",
@@ -67,21 +67,20 @@ var knownSlots = func() (slots [64]uint8) {
 	return slots
 }()
 
-// nameHash is for names of one byte or more; it does not tell upper from lower
-// case.
+// nameHash hashes a name of at least one byte, ignoring case.
 func nameHash(n int, first, last byte) uint8 {
 	return uint8(n+int(first|0x20)*2+int(last|0x20)*20) & 63
 }
 
 // folded sets the bit 0x20 of every byte, which turns upper case into lower.
-// Different token characters stay different, but for ^ and ~, of which known
-// names have neither.
+// Different token characters stay different, except ^ and ~, which no known
+// name contains.
 const folded = ones * 0x20
 
-// knownFolded holds the words of the known names that nameID compares, folded:
-// the first eight bytes and the last eight, which may overlap, and those from the
-// eighth on of names longer than 16; or two halves that may overlap; or up to
-// three bytes.
+// knownFolded holds the folded words of the known names that nameID compares:
+// the first eight and the last eight bytes, which may overlap, and for names
+// longer than 16 those from the eighth on; or two halves that may overlap; or
+// up to three bytes.
 var knownFolded = func() (t [idMax][3]uint64) {
 	for id := idHost; id < idMax; id++ {
 		name := []byte(knownNames[id])
@@ -109,8 +108,8 @@ func threeBytes(name []byte) uint64 {
 	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
 }
 
-// nameID returns the number of a field name, or idNone. The name consists of
-// token characters and is not empty.
+// nameID returns the number of a field name, or idNone. The name must consist
+// of token characters and not be empty.
 func nameID(name []byte) uint8 {
 	n := len(name)
 	id := knownSlots[nameHash(n, name[0], name[n-1])]
@@ -148,8 +147,7 @@ func knownID(name string) uint8 {
 	return idNone
 }
 
-// equalFold compares a with lower, which is in lower case, ASCII letters of
-// either case being equal.
+// equalFold compares a with lower, which is lower case, ignoring ASCII case.
 func equalFold[T string | []byte](a T, lower string) bool {
 	if len(a) != len(lower) {
 		return false

@@ -3,28 +3,28 @@ package http11
 import "sync/atomic"
 
 type serverStats struct {
-	// Counters, which publish nothing else.
+	// Counters; they publish nothing else.
 	accepted, acceptErrors, handshakeErrors, panics, refused, timeouts atomic.Uint64
 }
 
-// Stats says what a server has done and holds.
+// Stats describes a server's activity and state.
 type Stats struct {
-	Conns        int    // open now, hijacked ones not included
+	Conns        int    // open now, excluding hijacked ones
 	Accepted     uint64 // connections
-	AcceptErrors uint64 // after which accepting paused
+	AcceptErrors uint64 // each pauses accepting
 	// HandshakeErrors counts connections whose TLS handshake failed.
 	HandshakeErrors uint64
-	Panics          uint64 // of handlers
-	Refused         uint64 // requests that were malformed or beyond a limit
+	Panics          uint64 // in handlers
+	Refused         uint64 // malformed requests or requests over a limit
 	Timeouts        uint64 // of reading a request or writing a response
-	Held            uint64 // handlers that held a loop for more than 10 ms; Readiness only
-	Late            uint64 // uses of a request after it had ended, which were refused
+	Held            uint64 // handlers that held a loop longer than 10 ms; Readiness only
+	Late            uint64 // refused uses of ended requests
 	Memory          MemoryStats
 }
 
-// Figures calls add for each figure that a page of package monitor shows, in a
-// fixed order. The key ends with the unit, as in runtime/metrics; figures of a
-// chart share one; a counter only grows.
+// Figures calls add for each figure that package monitor shows, in a fixed
+// order. The key ends with the unit, as in runtime/metrics; figures of a chart
+// share one unit; a counter never decreases.
 func (s Stats) Figures(add func(key, chart, help string, counter bool, value float64)) {
 	const trouble, memory = "Server: trouble", "Server: request memory"
 	const blocks, chunks = "Server: blocks", "Server: chunks"
@@ -46,8 +46,8 @@ func (s Stats) Figures(add func(key, chart, help string, counter bool, value flo
 	add("/http11/freed:chunks", chunks, "Chunks given back, by slab and arena.", true, float64(m.ChunksFreed))
 }
 
-// Stats returns the statistics of now. They are zero before the server has
-// served or warmed.
+// Stats returns current statistics. They are zero before the server has served
+// or warmed.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	conns := len(s.conns) + s.sockets

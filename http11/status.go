@@ -16,8 +16,8 @@ func statusLine(code int, text string) string {
 	return "HTTP/1.1 " + string([]byte{'0' + byte(code/100), '0' + byte(code/10%10), '0' + byte(code%10)}) + " " + text + "\r\n"
 }
 
-// appendStatusLine appends the first line of a response. A status without a
-// registered reason gets an empty one (RFC 9112, section 4).
+// appendStatusLine appends the status line. A status without a registered
+// reason gets an empty one (RFC 9112, section 4).
 func appendStatusLine(out []byte, code int) []byte {
 	if code < len(statusLines) && statusLines[code] != "" {
 		return append(out, statusLines[code]...)
@@ -25,8 +25,8 @@ func appendStatusLine(out []byte, code int) []byte {
 	return append(out, statusLine(code, "")...)
 }
 
-// hasBody tells whether a response of this status may have content (RFC 9110,
-// section 6.4.1).
+// hasBody reports whether a response with this status may have content (RFC
+// 9110, section 6.4.1).
 func hasBody(code int) bool { return code >= 200 && code != 204 && code != 304 }
 
 const continueLine = "HTTP/1.1 100 Continue\r\n\r\n"

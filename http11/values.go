@@ -8,32 +8,34 @@ import (
 )
 
 // Values are the names and values of a query or a form, in order. Each method
-// scans the pairs; nothing is parsed before. A name or value that needs no
-// decoding is a View of the request as it was sent. The first one that does
-// makes a decoded copy of the whole query or form, in memory of the request.
+// scans the pairs; nothing is parsed in advance. A name or value that needs no
+// decoding is a View of the request as sent. The first one that does creates a
+// decoded copy of the whole query or form in request memory.
 //
 // They equal those of [url.ParseQuery]: a pair with a semicolon, or with a
-// percent sign without two hexadecimal digits, is left out, and Err tells of it;
-// a plus is a space; a name without "=" has an empty value. Unlike there, only
-// the size of the target or body bounds the number of pairs.
+// percent sign without two hexadecimal digits, is skipped, and Err reports it;
+// a plus is a space; a name without "=" has an empty value. Unlike
+// url.ParseQuery, only the size of the target or body bounds the number of
+// pairs.
 //
-// Values last as long as a View, and using them later panics. The zero Values has
-// no pairs. Values may be copied, and used by several goroutines at once.
+// Values are valid as long as a View; later use panics. The zero Values has no
+// pairs. Values may be copied, and used by several goroutines at once.
 type Values struct{ raw View }
 
 // QueryValues returns the names and values of the query.
 func (q Request) QueryValues() Values { return Values{q.headPart("QueryValues", &q.r.head.query)} }
 
-// FormValues reads the rest of the body as Body does, and returns the names and
-// values of the form in it. The error is ErrNotForm, before anything is read,
-// if Content-Type is not application/x-www-form-urlencoded; else one of Body.
+// FormValues reads the rest of the body as Body does and returns the names and
+// values of its form. If Content-Type is not application/x-www-form-urlencoded,
+// it returns ErrNotForm before it reads anything. Other errors are those of
+// Body.
 func (c *Context) FormValues() (Values, error) {
 	body, err := c.readWhole(c.receive(), "FormValues", true)
 	return Values{body}, err
 }
 
-// isForm reports whether Content-Type announces a form. Parameters do not
-// matter. The caller has the turn.
+// isForm reports whether Content-Type announces a form, ignoring parameters.
+// The caller has the turn.
 func (r *region) isForm() bool {
 	at, ok := lookup(r.head.fields, r.head.seen, r.base[baseHead], "content-type", 0)
 	if !ok {
@@ -43,7 +45,7 @@ func (r *region) isForm() bool {
 	return equalFold(bytes.TrimRight(kind, " \t"), "application/x-www-form-urlencoded")
 }
 
-// Get returns the first value of that name, and whether there is one.
+// Get returns the first value of that name, and whether it exists.
 func (v Values) Get(name string) (View, bool) {
 	src := v.raw.bytes("Values.Get")
 	for at := 0; at < len(src); {
@@ -83,9 +85,9 @@ func (v Values) each(yield func(name, value View) bool) {
 
 var errSemicolon = errors.New("http11: Values: a semicolon in a pair; separate pairs by &, or send %3B")
 
-// Err says why pairs are left out, as url.ParseQuery does: by an error about a
-// semicolon if one has it, else by the first [url.EscapeError]. It is nil if none
-// is.
+// Err says why pairs were skipped, as url.ParseQuery does: with an error about
+// a semicolon if a pair has one, otherwise with the first [url.EscapeError]. It
+// is nil if none was skipped.
 func (v Values) Err() error {
 	src := v.raw.bytes("Values.Err")
 	err := firstError(src)
@@ -114,8 +116,7 @@ func firstError(src []byte) error {
 	return nil
 }
 
-// A term is a name or a value: a part of a query or form, and what it has when
-// it is decoded.
+// A term is a name or a value: a part of a query or form, and its decoded form.
 type term struct {
 	span
 	coded   bool // decoding changes it
@@ -135,13 +136,12 @@ func (v View) cut(off, n uint32) View {
 	return v
 }
 
-// decodedBase is where what is decoded of a base lies: each term where it begins
-// in the source, which is no shorter.
+// decodedBase is where decoded terms of a base are stored: each term at its
+// offset in the source, where it is at least as long.
 var decodedBase = [numBases]uint64{baseHead: baseQuery, baseBody: baseForm}
 
-// decode returns the copy in which terms are decoded, and makes it the first
-// time. Whoever refers to it has had the turn since, or got the View from
-// somebody who had.
+// decode returns the copy with decoded terms, creating it on first use. Whoever
+// refers to it has had the turn since, or got the View from someone who had.
 func (v Values) decode(op string) View {
 	r, epoch := v.raw.r, v.raw.tag>>baseBits
 	if !r.enter(epoch, true) {
@@ -157,7 +157,8 @@ func (v Values) decode(op string) View {
 	return r.part(epoch, to, span{})
 }
 
-// decodePairs copies src to dst, which is as long, and decodes every term there.
+// decodePairs copies src to dst of equal length and decodes every term in
+// place.
 func decodePairs(dst, src []byte) []byte {
 	copy(dst, src)
 	for at := 0; at < len(src); {
@@ -171,7 +172,7 @@ func decodePairs(dst, src []byte) []byte {
 	return dst
 }
 
-// decodeTo writes the term to where it begins.
+// decodeTo writes the decoded term at the term's start.
 func (t term) decodeTo(dst, src []byte) {
 	if !t.coded {
 		return
@@ -185,8 +186,8 @@ func (t term) decodeTo(dst, src []byte) {
 	}
 }
 
-// nextPart returns the part at src[at:], which may be empty, up to the separator,
-// and where the next one begins.
+// nextPart returns the part at src[at:] up to the separator, which may be
+// empty, and where the next one begins.
 func nextPart(src []byte, at int, separator byte) (part span, next int) {
 	n := bytes.IndexByte(src[at:], separator)
 	if n < 0 {
@@ -195,18 +196,18 @@ func nextPart(src []byte, at int, separator byte) (part span, next int) {
 	return span{uint32(at), uint32(n)}, at + n + 1
 }
 
-// splitPair returns the terms of a pair.
+// splitPart returns the name and the value of a pair.
 func splitPart(src []byte, part span) (name, value span) {
 	text := part.of(src)
 	n := uint32(len(text))
 	if i := bytes.IndexByte(text, '='); i >= 0 {
 		n = uint32(i)
 	}
-	skip := min(n+1, part.len) // the sign, if there is one
+	skip := min(n+1, part.len) // the "=", if any
 	return span{part.off, n}, span{part.off + skip, part.len - skip}
 }
 
-// parsePair reports false for a pair that is left out.
+// parsePair reports false for a pair that is skipped.
 func parsePair(src []byte, pair span) (name, value term, ok bool) {
 	n, v := splitPart(src, pair)
 	if name, ok = parseTerm(src, n); ok {
@@ -237,8 +238,8 @@ func parseTerm(src []byte, s span) (t term, ok bool) {
 	return t, true
 }
 
-// cutName returns what follows name and "=" in a pair, if it begins with them
-// once decoded.
+// cutName returns the rest of a pair after name and "=", if the decoded pair
+// begins with them.
 func cutName(src []byte, pair span, name string) (rest span, ok bool) {
 	text := pair.of(src)
 	for i := range len(name) {
@@ -260,8 +261,8 @@ func cutName(src []byte, pair span, name string) (rest span, ok bool) {
 	return span{pair.off + pair.len - uint32(len(text)), uint32(len(text))}, true
 }
 
-// decodeByte decodes the first byte of a term, which takes used bytes. It
-// reports false if it makes its pair invalid.
+// decodeByte decodes the first byte of a term, encoded in used bytes. It
+// reports false if the byte makes its pair invalid.
 func decodeByte(text []byte) (c byte, used int, ok bool) {
 	switch c = text[0]; c {
 	case ';':
@@ -277,8 +278,8 @@ func decodeByte(text []byte) (c byte, used int, ok bool) {
 	return c, 1, true
 }
 
-// isEscape reports whether text, which begins with a percent sign, begins with an
-// escape.
+// isEscape reports whether text, which begins with a percent sign, begins with
+// an escape.
 func isEscape(text []byte) bool {
 	return len(text) >= 3 && classOf[text[1]]&classOf[text[2]]&isHex != 0
 }

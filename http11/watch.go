@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// loopTick is how often loops are looked at. Each look costs some microseconds of
-// CPU time.
+// loopTick is how often the watch looks at the loops. Each look costs some
+// microseconds of CPU time.
 const loopTick = 10 * time.Millisecond
 
-// A watch looks after loops of the engine Readiness whose handler takes its time:
-// it has another goroutine serve the other connections. It sleeps while all loops
+// A watch finds loops of the engine Readiness with a slow handler and starts
+// another goroutine to serve the other connections. It sleeps while all loops
 // do.
 type watch struct {
 	srv  *Server
-	rest atomic.Bool   // set by the watch, cleared by who wakes it
-	wake chan struct{} // has a token when rest was cleared
+	rest atomic.Bool   // set by the watch, cleared by whoever wakes it
+	wake chan struct{} // has a token if rest was cleared
 	stop chan struct{} // closed when the server has ended
 
 	held  atomic.Uint64 // loops that were held; publishes nothing
 	loops loopWatch     // owned by the watch
 }
 
-// A watchTest is what a test asks of a watch.
+// A watchTest is how a test controls a watch.
 type watchTest struct {
-	unwatched bool   // it does nothing
-	onWatch   func() // called first on its goroutine, if set
+	unwatched bool   // the watch does nothing
+	onWatch   func() // called first on the watch's goroutine, if set
 }
 
 func newWatch(s *Server) *watch {
@@ -54,7 +54,7 @@ func (w *watch) run() {
 		if rest {
 			timer.Stop()
 			w.rest.Store(true)
-			// Who begins something from here on wakes it.
+			// Whoever begins work from here on wakes it.
 			if w.loops.any(w) && w.rest.CompareAndSwap(true, false) {
 				rest = false
 			}

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// A loopWatch tells loops whose leader has not come back from a turn.
+// A loopWatch finds loops whose leader has not returned from a turn.
 type loopWatch struct {
 	seen   []loopSeen
 	busy   bool            // at the last look
 	last   time.Time       // of the last look
 	logged map[string]bool // places
-	next   time.Time       // when stacks may be looked at again
+	next   time.Time       // when stacks may be examined again
 }
 
-// A loopSeen is a loop as it was at a look.
+// A loopSeen is the state of a loop at a look.
 type loopSeen struct {
 	turns  uint64
 	parked bool
-	stuck  int // looks without another turn
+	stuck  int // looks without a new turn
 }
 
-// patience is how many looks without another turn are enough in any case.
+// patience is how many looks without a new turn suffice in any case.
 const patience = 20
 
-// any reports whether a loop is at work.
+// any reports whether a loop is working.
 func (v *loopWatch) any(w *watch) bool {
 	for _, l := range w.srv.loopList() {
 		if !l.parked.Load() {
@@ -39,10 +39,10 @@ func (v *loopWatch) any(w *watch) bool {
 	return false
 }
 
-// look replaces leaders that have been at one turn since the last look, and reports
-// whether a loop has been at work. It looks once in a loopTick. Where the watch itself
-// was late, or a thread waits for a CPU, loops may have had none either: such a look
-// does not count, unless there are very many.
+// look replaces leaders that have been in one turn since the last look, and
+// reports whether any loop was working. It looks once per loopTick. If the
+// watch itself was late, or a thread waits for a CPU, the loops may have had no
+// CPU either: such a look does not count, up to patience looks.
 func (v *loopWatch) look(w *watch, now time.Time) bool {
 	since := now.Sub(v.last)
 	if since < loopTick {
@@ -68,7 +68,7 @@ func (v *loopWatch) look(w *watch, now time.Time) bool {
 	return v.busy
 }
 
-// held has another goroutine lead the loop.
+// held makes another goroutine lead the loop.
 func (v *loopWatch) held(w *watch, l *loop) {
 	s := l.serving.Load()
 	if s == nil || s.state.Load() != leading {
@@ -83,7 +83,7 @@ func (v *loopWatch) held(w *watch, l *loop) {
 	}
 }
 
-// maxPlaces is how many places are logged.
+// maxPlaces bounds the logged places.
 const maxPlaces = 64
 
 // report logs a place once.
@@ -100,9 +100,8 @@ func (v *loopWatch) report(stack string) {
 		"call MayBlock before what may wait, or use the engine Goroutines", "place", place, "stack", stack)
 }
 
-// labels tell the goroutines that lead a loop apart in a profile. A goroutine
-// that has left keeps its label; by the time a label comes round again it has
-// ended, as a rule.
+// labels distinguish the leaders of loops in a profile. A goroutine that has
+// left keeps its label; it has usually ended before the label is reused.
 var labels = func() (all [256]context.Context) {
 	for i := range all {
 		all[i] = pprof.WithLabels(context.Background(), pprof.Labels(labelKey, strconv.Itoa(i)))
@@ -119,8 +118,8 @@ func (l *loop) mark() {
 	pprof.SetGoroutineLabels(labels[n])
 }
 
-// stackOf returns the stack of the goroutine with that label, as far as it is
-// the handler's; "" if it is in no handler any more.
+// stackOf returns the handler's part of the stack of the goroutine with that
+// label; "" if it is no longer in a handler.
 func stackOf(label uint32) string {
 	var b bytes.Buffer
 	if pprof.Lookup("goroutine").WriteTo(&b, 1) != nil {
@@ -135,8 +134,8 @@ func stackOf(label uint32) string {
 	return ""
 }
 
-// handlerFrames returns the lines of a stack from the innermost to the one that
-// this package called, and "" if it has called none.
+// handlerFrames returns the lines of a stack from the innermost to the function
+// that this package called, and "" if it called none.
 func handlerFrames(block string) string {
 	var lines []string
 	for line := range strings.SplitSeq(block, "\n") {
@@ -150,8 +149,8 @@ func handlerFrames(block string) string {
 	return ""
 }
 
-// placeOf returns the innermost line of a stack that is not of the runtime or of
-// package time: where the handler waits or works.
+// placeOf returns the innermost line of a stack outside the runtime and package
+// time: where the handler waits or works.
 func placeOf(stack string) string {
 	for line := range strings.SplitSeq(stack, "\n") {
 		if !strings.HasPrefix(line, "runtime.") && !strings.HasPrefix(line, "time.") && !strings.HasPrefix(line, "sync.") &&

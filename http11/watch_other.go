@@ -4,7 +4,7 @@ package http11
 
 import "time"
 
-// A loopWatch has no loops here.
+// A loopWatch watches no loops on this platform.
 type loopWatch struct{}
 
 func (*loopWatch) any(*watch) bool             { return false }

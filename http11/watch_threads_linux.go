@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shortWindow is for how long threads are watched.
+// shortWindow is how long threads are observed.
 const shortWindow = 2 * time.Millisecond
 
-// shortOfCPU reports whether a thread of this process could run for shortWindow and
-// hardly did: a leader on it makes no turn although its handler does not hold it.
-// Where /proc is not to be had it reports false.
+// shortOfCPU reports whether a thread of this process could run for shortWindow
+// and hardly did: a leader on it makes no turn although its handler does not
+// hold it. Without /proc it reports false.
 func shortOfCPU() bool {
 	begin, before := time.Now(), readyThreads()
 	time.Sleep(shortWindow)
@@ -28,14 +28,14 @@ func shortOfCPU() bool {
 	return false
 }
 
-// A readying is a thread that runs or could.
+// A readying is a thread that is running or runnable.
 type readying struct {
-	waits string        // how often it has waited for something else than a CPU
+	waits string        // how often it has waited for something other than a CPU
 	ran   time.Duration // its CPU time
 }
 
-// readyThreads returns the threads of this process that run or could, but the
-// one that looks, by number.
+// readyThreads returns the running or runnable threads of this process by
+// number, except the calling one.
 func readyThreads() map[int]readying {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -51,7 +51,7 @@ func readyThreads() map[int]readying {
 		if err != nil || id == own || !ready {
 			continue
 		}
-		// The clock of a thread: see clock_getcpuclockid(3).
+		// The thread's CPU clock: see clock_getcpuclockid(3).
 		var ran unix.Timespec
 		if unix.ClockGettime(int32(^id<<3|6), &ran) == nil { // it has not ended
 			found[id] = readying{waits, time.Duration(ran.Nano())}
@@ -60,8 +60,8 @@ func readyThreads() map[int]readying {
 	return found
 }
 
-// readyThread reports whether a thread runs or could, and how often it could not:
-// see proc_pid_status(5).
+// readyThread reports whether a thread is running or runnable, and how often it
+// was not: see proc_pid_status(5).
 func readyThread(thread string) (waits string, ready bool) {
 	status, err := os.ReadFile("/proc/self/task/" + thread + "/status")
 	if err != nil || !bytes.Contains(status, []byte("\nState:\tR")) {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// wheelSlots is a power of two. At a sixteenth of the shortest time-out each,
-// they reach over four of it.
+// wheelSlots is a power of two. A slot is a sixteenth of the shortest time-out,
+// so the slots span four of it.
 const wheelSlots = 64
 
-// A wheel tells when the deadlines of sockets pass, up to its width late. A
-// socket stays in its slot while its deadline moves away, and is put in the
-// right one when the slot is looked at; a request costs the wheel nothing.
+// A wheel finds sockets whose deadlines have passed, up to its width late. A
+// socket stays in its slot when its deadline moves later, and moves to the
+// right slot when that slot is examined; a request costs the wheel nothing.
 type wheel struct {
-	width time.Duration // of a slot; 0 if there are no time-outs
-	tick  int64         // the slots up to this one were looked at
-	next  int64         // no slot before this one has a socket
+	width time.Duration // of a slot; 0 without time-outs
+	tick  int64         // slots up to this one were examined
+	next  int64         // no socket is in a slot before this one
 	count int           // sockets in slots
 	slots [wheelSlots]*socket
 }
@@ -58,8 +58,8 @@ func (w *wheel) unlink(s *socket) {
 	w.count--
 }
 
-// due calls late for each socket whose deadline has passed; it is in no slot
-// then.
+// due removes each socket whose deadline has passed from its slot and calls
+// late for it.
 func (w *wheel) due(now time.Duration, late func(*socket)) {
 	if w.count == 0 || int64(now/w.width) < w.next {
 		return
@@ -91,7 +91,7 @@ func (w *wheel) due(now time.Duration, late func(*socket)) {
 	}
 }
 
-// wake returns when due has something to look at; 0 is never.
+// wake returns when due next has work; 0 means never.
 func (w *wheel) wake() time.Duration {
 	if w.count == 0 {
 		return 0

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// flush writes the collected responses, and reports whether all that there were
-// have been sent.
+// flush writes the collected responses, and reports whether all have been sent.
 func (c *conn) flush() bool {
 	out := c.cx.out
 	if len(out) == 0 {
@@ -35,11 +34,11 @@ func (c *conn) write(p []byte) error {
 		err = c.raw.Write(c.tryWrite)
 	}
 	x := &c.cx
-	if x.writing { // it has waited
+	if x.writing { // this write has waited
 		c.stillServed()
 		x.settled(&x.writing)
 		if !x.served {
-			c.broken = true // a part was sent
+			c.broken = true // part of the response was sent
 			return ErrEnded
 		}
 	}
@@ -50,8 +49,8 @@ func (c *conn) write(p []byte) error {
 	return c.wrote(err)
 }
 
-// stillServed takes the turn again, where waiting has failed, and reports whether
-// the wait was not cut off.
+// stillServed takes the turn again after a failed wait, and reports whether the
+// request is still live.
 func (c *conn) stillServed() bool {
 	if !c.writeAway {
 		return true
@@ -60,7 +59,7 @@ func (c *conn) stillServed() bool {
 	return c.cx.resume()
 }
 
-// writeConn is write by the methods of nc. They may wait at any time.
+// writeConn is write with the methods of nc. They may wait at any time.
 func (c *conn) writeConn(p []byte) error {
 	if t := c.srv.timeouts[phaseWrite]; t > 0 || c.cx.writeBy.set {
 		c.armWrite(t)
@@ -80,11 +79,11 @@ func (c *conn) writeConn(p []byte) error {
 	return c.wrote(err)
 }
 
-// wrote follows a write.
+// wrote runs after a write.
 func (c *conn) wrote(err error) error {
 	if c.stalled != 0 {
 		c.stalled = 0
-		c.nc.SetWriteDeadline(time.Time{}) // an error shows in the next write
+		c.nc.SetWriteDeadline(time.Time{}) // the next write shows an error
 	}
 	if err == nil {
 		return nil
@@ -128,14 +127,14 @@ func (c *conn) writeFD(fd uintptr) bool {
 	return true
 }
 
-// armWrite makes sure that a write which waits fails between t and t·9/8 from
-// now, or at the deadline that the handler has set.
+// armWrite ensures that a waiting write fails between t and t·9/8 from now, or
+// at the handler's deadline.
 func (c *conn) armWrite(t time.Duration) {
 	if by := c.cx.writeBy; by.set {
 		if c.stalled = by.at; by.at == 0 {
 			c.stalled = 1 // so that wrote resets it
 		}
-		c.nc.SetWriteDeadline(c.srv.clock.when(by.at)) // an error shows in the write
+		c.nc.SetWriteDeadline(c.srv.clock.when(by.at)) // the write shows an error
 		return
 	}
 	now := c.srv.clock.now(t)
@@ -143,13 +142,13 @@ func (c *conn) armWrite(t time.Duration) {
 		return
 	}
 	c.stalled = now + t + t/8
-	c.nc.SetWriteDeadline(c.srv.clock.start.Add(c.stalled)) // an error shows in the write
+	c.nc.SetWriteDeadline(c.srv.clock.start.Add(c.stalled)) // the write shows an error
 }
 
-// progressed reports whether the client has taken bytes since the time-out of
-// writing was set, and sets it again if so. The kernel makes room known only when
-// a third of its buffer is free, which a client that reads slowly but steadily
-// may take longer to free than the time-out. A deadline of the handler stands.
+// progressed reports whether the client has taken bytes since the write
+// time-out was set, and if so sets it again. The kernel reports room only once
+// a third of its buffer is free; a client that reads slowly but steadily may
+// need longer than the time-out for that. A handler's deadline stands.
 func (c *conn) progressed() bool {
 	t := c.srv.timeouts[phaseWrite]
 	if c.cx.writeBy.set || t <= 0 {

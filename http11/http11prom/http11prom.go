@@ -2,12 +2,12 @@
 //
 //	prometheus.MustRegister(http11prom.New(server))
 //
-// It is a package of its own so that http11 needs no more than the standard
-// library. Each scrape calls Stats once; nothing runs between scrapes. Names
-// begin with isobar_http11_ and end with their unit; the label memory is the
-// mode of request memory. For several servers in one registry, wrap it with
-// prometheus.WrapRegistererWith and a label for each. A collector may be used by
-// any number of goroutines, and goes on reporting after the server is closed.
+// It is a separate package so that http11 needs only the standard library. Each
+// scrape calls Stats once; nothing runs between scrapes. Names begin with
+// isobar_http11_ and end with their unit; the label memory is the mode of
+// request memory. To register several servers, wrap the registry with
+// prometheus.WrapRegistererWith and a label for each. A collector is safe for
+// concurrent use, and keeps reporting after the server is closed.
 package http11prom
 
 import (
@@ -29,7 +29,7 @@ func server(kind prometheus.ValueType, name, help string, value func(*http11.Sta
 	return metric{prometheus.NewDesc(prefix+name, help, nil, nil), kind, value}
 }
 
-// memory is a metric of request memory, labelled by its mode.
+// memory is a request memory metric, labelled with its mode.
 func memory(kind prometheus.ValueType, name, help string, value func(*http11.MemoryStats) float64) metric {
 	return metric{prometheus.NewDesc(prefix+"memory_"+name, help, []string{"memory"}, nil), kind,
 		func(s *http11.Stats) float64 { return value(&s.Memory) }}
