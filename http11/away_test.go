@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// The rest of a head is not missed when it arrives while the goroutine of the
-// request before it has the connection, whose handler may block. It has to
-// arrive within microseconds, so there are many tries.
+// A connection must not miss the rest of a head that arrives while a goroutine
+// with a handler that may block still has it from the previous request. The
+// window is microseconds wide, so there are many tries.
 func TestRestOfHead(t *testing.T) { eachEngine(t, testRestOfHead) }
 
 func testRestOfHead(t *testing.T) {
@@ -40,7 +40,7 @@ func testRestOfHead(t *testing.T) {
 				if n := rng.IntN(300); n < 200 {
 					time.Sleep(time.Duration(n) * time.Microsecond) // to hit the moment
 				} else {
-					r.Peek(1) // an error shows below
+					r.Peek(1) // the read below shows an error
 				}
 				io.WriteString(nc, "st: h\r\n\r\n")
 				for range 2 {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// chunkLine is a line with a chunk's size: RFC 9112, sections 7.1 and 7.1.1,
-// with the rules of RFC 9110, section 5.6, but for white space directly after
-// the size. It is for Latin-1, a rune a byte.
+// chunkLine matches a chunk-size line: RFC 9112, sections 7.1 and 7.1.1, with
+// the rules of RFC 9110, section 5.6, except for white space directly after the
+// size. It is for Latin-1, one rune per byte.
 var chunkLine = func() *regexp.Regexp {
 	const (
 		bws    = `[ \t]*`
@@ -31,7 +31,7 @@ func latin1(b []byte) string {
 	return string(runes)
 }
 
-// A chunkedReading is what the grammar makes of a chunked body before its
+// A chunkedReading is the grammar's reading of a chunked body before its
 // trailer section.
 type chunkedReading struct {
 	whole      bool // the last chunk is there
@@ -65,8 +65,7 @@ func referenceChunks(body []byte) (r chunkedReading) {
 	}
 }
 
-// againstReference compares what the decoder makes of a chunked body with the
-// grammar.
+// againstReference compares the decoder with the grammar.
 func againstReference(t *testing.T, m *memory, body []byte) {
 	t.Helper()
 	u, ok, err := ours(m, append([]byte(te), body...), &conformanceLimits)
@@ -79,7 +78,7 @@ func againstReference(t *testing.T, m *memory, body []byte) {
 	}
 }
 
-// everySplit holds that the decoder does not depend on how a body arrives.
+// everySplit checks that decoding does not depend on how a body is split.
 func everySplit(t *testing.T, m *memory, body []byte) {
 	t.Helper()
 	input := te + string(body)
@@ -97,7 +96,7 @@ func everySplit(t *testing.T, m *memory, body []byte) {
 }
 
 // TestExtensionsByTheGrammar tries all extensions of up to six parts, and each
-// byte in each place.
+// byte in each position.
 func TestExtensionsByTheGrammar(t *testing.T) {
 	m := newTestMemory(t)
 	accepted, refused := 0, 0
@@ -137,7 +136,7 @@ func TestExtensionsByTheGrammar(t *testing.T) {
 	}
 }
 
-// The bound on extensions is on their bytes in all chunks together.
+// The limit applies to the extension bytes of all chunks together.
 func TestExtensionBound(t *testing.T) {
 	m := newTestMemory(t)
 	for _, c := range []struct {
@@ -161,8 +160,8 @@ func TestExtensionBound(t *testing.T) {
 	}
 }
 
-// FuzzChunked is FuzzDifferential for chunked bodies and their trailers; it also
-// compares with the grammar, and holds that splits make no difference.
+// FuzzChunked is FuzzDifferential for chunked bodies and their trailers. It
+// also compares with the grammar and checks that splits make no difference.
 func FuzzChunked(f *testing.F) {
 	for _, c := range conformance {
 		if body, ok := strings.CutPrefix(c.input, te); ok && len(body) < 8<<10 {

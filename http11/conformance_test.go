@@ -2,8 +2,8 @@ package http11
 
 import "strings"
 
-// A conformanceCase is what a client sends on a fresh connection, and what it
-// must get. Sections are of RFC 9112 unless they name another RFC.
+// A conformanceCase is a client's input on a fresh connection and the expected
+// result. Sections are of RFC 9112 unless another RFC is named.
 type conformanceCase struct {
 	name    string
 	section string
@@ -14,17 +14,17 @@ type conformanceCase struct {
 	strict  bool // with StrictTargets the first request is refused with 400
 }
 
-// conformanceLimits are those that the table assumes.
+// conformanceLimits are the limits that the table assumes.
 var conformanceLimits = limits{targetBytes: 1 << 10, headBytes: 4 << 10, fields: 32, bodyBytes: 64 << 10}
 
-// strictLimits are those with StrictTargets.
+// strictLimits are the same with StrictTargets.
 var strictLimits = func() limits {
 	l := conformanceLimits
 	l.strictTargets = true
 	return l
 }()
 
-// get is a request line and a Host; further fields and an empty line follow.
+// get is a request line and a Host; other fields and an empty line follow.
 const (
 	get   = "GET / HTTP/1.1\r\nHost: a\r\n"
 	post  = "POST / HTTP/1.1\r\nHost: a\r\n"

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestConnect has CONNECT and its neighbours answered in several ways. The
-// answers are compared as a whole; a request that follows in the same packet
-// must not be answered after a 2xx, where it belongs to the tunnel.
+// TestConnect answers CONNECT and similar requests in several ways and compares
+// whole responses. A request that follows in the same packet must not be
+// answered after a 2xx: it belongs to the tunnel.
 func TestConnect(t *testing.T) {
 	write := func(status int, content string) HandlerFunc {
 		return func(c *Context) {

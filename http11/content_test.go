@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// A response that grows beyond what is collected is sent in chunks, whole.
+// A response over the collection limit is sent in chunks, complete.
 func TestLongResponse(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		for _, piece := range []int{1, 1000, 40_000, 70_000, 1 << 20} {
@@ -40,7 +40,7 @@ func TestLongResponse(t *testing.T) {
 	})
 }
 
-// A body that is streamed arrives whole, in pieces of any size.
+// A streamed body arrives complete, in pieces of any size.
 func TestStreamedBody(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		addr := serve(t, &Server{Memory: m, MaxBodyBytes: 1 << 30, Handler: HandlerFunc(func(c *Context) {
@@ -85,7 +85,7 @@ func TestStreamedBody(t *testing.T) {
 	})
 }
 
-// Requests do not allocate. The client does not either.
+// Neither requests nor the client allocate.
 func TestNoAllocations(t *testing.T) {
 	if raceOrDebug {
 		t.Skip("checks allocate")
@@ -124,8 +124,7 @@ func TestNoAllocations(t *testing.T) {
 	})
 }
 
-// A view that is used after its request panics; one of a retained request does
-// not.
+// Using a view after its request panics, unless the request is retained.
 func TestViewsEnd(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		var view, kept View
@@ -156,8 +155,8 @@ func TestViewsEnd(t *testing.T) {
 	})
 }
 
-// A retained request allocates in memory of its own when what has served it is
-// gone, and when it serves another request.
+// A retained request allocates from its own memory when its server is gone, and
+// when the exchange serves another request.
 func TestRetainedRequestsAllocate(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		kept := make(chan *Retained, 1)
@@ -185,15 +184,14 @@ func TestRetainedRequestsAllocate(t *testing.T) {
 		waitFor(t, "the connection to end", func() bool { return s.Stats().Conns == 0 })
 		talk(t, addr, "GET /"+head, true)
 		(<-kept).Release()
-		for _, path := range []string{"/retain?a=%41", "/"} { // both by the same exchange, as a rule
+		for _, path := range []string{"/retain?a=%41", "/"} { // usually both by the same exchange
 			s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
 		}
 		(<-kept).Release()
 	})
 }
 
-// While one request of a connection is retained, the ones after it get other
-// memory.
+// While one request of a connection is retained, later ones get other memory.
 func TestRetain(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		kept := make(chan *Retained, 100)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A control is how a handler sets what only it knows, natively or by net/http.
+// A control sets what only the handler knows, natively or through net/http.
 type control struct {
 	name    string
 	readBy  func(time.Time) error
@@ -24,8 +24,8 @@ type control struct {
 	flush   func() error
 }
 
-// controlled runs f as a native and as an adapted handler, on each engine, plain
-// and over TLS. ask sends a request to it on a new connection.
+// controlled runs f as a native and as an adapted handler, on each engine,
+// plain and over TLS. ask sends it a request on a new connection.
 func controlled(t *testing.T, body, write time.Duration, f func(control), client func(t *testing.T, name string, ask func(string) net.Conn)) {
 	native := HandlerFunc(func(c *Context) {
 		f(control{"native", c.SetReadDeadline, c.SetWriteDeadline, c.BodyReader(), c.Write, c.Flush})
@@ -73,8 +73,8 @@ func controlled(t *testing.T, body, write time.Duration, f func(control), client
 
 const halfABody = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n12345"
 
-// A deadline of the handler ends the reading of a body, one that waits already
-// too, in place of the server's time-out, which is an hour here.
+// A handler's deadline ends reads of the body, including one in progress, and
+// overrides the server's time-out, here an hour.
 func TestSetReadDeadline(t *testing.T) {
 	for name, set := range map[string]func(c control, in chan<- struct{}) error{
 		"before": func(c control, in chan<- struct{}) error {
@@ -84,7 +84,7 @@ func TestSetReadDeadline(t *testing.T) {
 		"while it waits": func(c control, in chan<- struct{}) error {
 			go func() {
 				defer close(in)
-				time.Sleep(20 * time.Millisecond) // most likely it waits by then
+				time.Sleep(20 * time.Millisecond) // most likely it is waiting by then
 				if err := c.readBy(time.Now()); err != nil {
 					panic(err)
 				}
@@ -124,8 +124,8 @@ func TestSetReadDeadline(t *testing.T) {
 	}
 }
 
-// Never means never, for a handler that reads; what it leaves unread is read under
-// the time-out of the server.
+// Never means never for a reading handler; the server's time-out applies to
+// what it leaves unread.
 func TestNoReadDeadline(t *testing.T) {
 	controlled(t, 50*time.Millisecond, 0, func(c control) {
 		if err := c.readBy(time.Time{}); err != nil {
@@ -152,14 +152,14 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// A deadline of the handler ends writing to a client that does not read, also
-// a write that waits already.
+// A handler's deadline ends writes to a client that does not read, including
+// one in progress.
 func TestSetWriteDeadline(t *testing.T) {
 	for name, set := range map[string]func(c control) error{
 		"before": func(c control) error { return c.writeBy(time.Now().Add(100 * time.Millisecond)) },
 		"while it waits": func(c control) error {
 			go func() {
-				time.Sleep(100 * time.Millisecond) // most likely it waits by then
+				time.Sleep(100 * time.Millisecond) // most likely it is waiting by then
 				if err := c.writeBy(time.Now()); err != nil {
 					panic(err)
 				}
@@ -189,7 +189,7 @@ func TestSetWriteDeadline(t *testing.T) {
 	}
 }
 
-// What a handler has set ends with its request.
+// A handler's settings end with its request.
 func TestDeadlinesEnd(t *testing.T) {
 	controlled(t, 0, 0, func(c control) {
 		body, err := io.ReadAll(c.body)
@@ -212,8 +212,8 @@ func TestDeadlinesEnd(t *testing.T) {
 	})
 }
 
-// MaxBody decides for each request, in place of MaxBodyBytes, and before the
-// handler is called where the length is announced.
+// MaxBody decides for each request, overriding MaxBodyBytes, and before the
+// handler is called if the length is announced.
 func TestMaxBody(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		const small, large = 10, 100
@@ -266,7 +266,7 @@ func TestMaxBody(t *testing.T) {
 	})
 }
 
-// upload sends a body and reads the answer.
+// upload sends a body and reads the response.
 func upload(t *testing.T, addr, path, body string, chunked bool) (*http.Response, string) {
 	t.Helper()
 	framing := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
@@ -277,8 +277,8 @@ func upload(t *testing.T, addr, path, body string, chunked bool) (*http.Response
 	return answer(t, r)
 }
 
-// A handler sets another limit for the body of its request: the last one counts,
-// until reading begins.
+// A handler changes the body limit of its request: the last value counts, until
+// reading begins.
 func TestSetMaxBodyBytes(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		limits := func(c *Context) {
@@ -336,8 +336,8 @@ func TestSetMaxBodyBytes(t *testing.T) {
 	})
 }
 
-// Behind Adapt, http.MaxBytesReader says by its own error that the limit was
-// passed, and the client sees what the handler makes of it.
+// Behind Adapt, http.MaxBytesReader reports an exceeded limit with its own
+// error, and the client sees how the handler responds.
 func TestMaxBytesReader(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

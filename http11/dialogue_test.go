@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A dialogue is what a client sends and what comes back.
+// A dialogue is a client's input and the expected output.
 type dialogue struct {
 	name   string
-	server Server // its Handler is echo unless it is set
+	server Server // its Handler is echo unless set
 	send   string
 	want   []string // what every response must contain, in order
-	never  string   // what must not come back
+	never  string   // what must not be sent
 }
 
 func (c *Context) say(s string) { c.WriteString(s) }
@@ -119,7 +119,7 @@ var dialogues = []dialogue{
 	})}, want: []string{"200 OK", "\r\n\r\nab"}, never: "X:"},
 }
 
-// talkSlowly is talk with pauses at "<wait>", until something comes back or a
+// talkSlowly is talk with pauses at "<wait>", until something arrives or a
 // while has passed.
 func talkSlowly(t *testing.T, addr, send string) string {
 	t.Helper()
@@ -154,7 +154,7 @@ func talkSlowly(t *testing.T, addr, send string) string {
 	return got.String()
 }
 
-// TestDialogues has the same answers in every mode.
+// TestDialogues expects the same responses in every mode.
 func TestDialogues(t *testing.T) {
 	first := map[string]string{}
 	each(t, func(t *testing.T, m Memory) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Handlers that said that they may block do not keep others from being called.
+// Handlers that announced that they may block do not delay others.
 func TestMayBlock(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -43,8 +43,8 @@ func TestMayBlock(t *testing.T) {
 	})
 }
 
-// With Readiness a connection that waits has no goroutine, with a part of a head
-// too; and it is served when the rest arrives.
+// With Readiness a waiting connection has no goroutine, not even with a partial
+// head, and is served when the rest arrives.
 func TestWaitingTakesNoGoroutine(t *testing.T) {
 	if len(engines) == 1 {
 		t.Skip("Readiness is not for this platform")

@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// A transport of one's own reads into memory of the request and parses there.
+// A custom transport reads into request memory and parses there.
 func ExampleRequests() {
 	requests, err := http11.NewRequests(http11.Memory{Mode: http11.Arena})
 	if err != nil {

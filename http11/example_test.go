@@ -49,7 +49,7 @@ func Example() {
 	// http11: Serve: the server is closed; make a new one
 }
 
-// One route of a net/http server moves here, the others stay.
+// Move one route of a net/http server and keep the others.
 func ExampleServer_ServeHTTP() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/old", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "net/http") })
@@ -64,7 +64,7 @@ func ExampleServer_ServeHTTP() {
 	// /new 200 http11
 }
 
-// A handler of net/http answers behind this server.
+// Run a net/http handler behind this server.
 func ExampleAdapt() {
 	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, "hello from", r.URL.Path)

@@ -2,25 +2,25 @@ package http11
 
 import "github.com/isobar-go/isobar/internal/base/invariant"
 
-// Faulting tells builds in which memory off the heap is unmapped when its request
-// ends: a reader in the middle of a copy faults there, as those builds are meant to.
+// Faulting reports a build that unmaps off-heap memory when its request ends: a
+// reader in the middle of a copy faults there, as intended.
 const Faulting = invariant.Enabled && !invariant.Race
 
-// Engines are those of this platform, for tests from outside the package.
+// Engines lists this platform's engines, for tests outside the package.
 var Engines = engines
 
-// The faults that SetFault knows: each makes the server as it must not be, for
-// the test that finds it.
+// The faults that SetFault knows. Each breaks the server in a way that a test
+// must detect.
 const (
 	// FaultKeepAdapted: the body and the writer of Adapt stay usable after the
-	// handler, and act on the request that the connection serves by then.
+	// handler, and act on the connection's current request.
 	FaultKeepAdapted = "keepAdapted"
-	// FaultReuseContexts: a kept Context is that of the next request.
+	// FaultReuseContexts: a kept Context belongs to the next request.
 	FaultReuseContexts = "reuseContexts"
 )
 
-// SetFault switches a fault on, for the whole process and before any server
-// serves. The empty name is none.
+// SetFault enables a fault for the whole process, before any server serves. The
+// empty name means none.
 func SetFault(name string) {
 	switch name {
 	case "":

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// scarceEnv makes the process a server with few descriptors.
+// scarceEnv turns the process into a server with few descriptors.
 const scarceEnv = "ISOBAR_TEST_DESCRIPTORS"
 
-// scarceServer prints its address, and its statistics for each line that it
+// scarceServer prints its address, then its statistics for each line that it
 // reads, until its input ends.
 func scarceServer() error {
 	limit := syscall.Rlimit{Cur: 64, Max: 64}
@@ -41,8 +41,8 @@ func scarceServer() error {
 	return nil
 }
 
-// TestDescriptorsRunOut opens more connections than a server has descriptors
-// for. When some of them close, all others are served.
+// TestDescriptorsRunOut opens more connections than a server has descriptors.
+// When some of them close, all others are served.
 func TestDescriptorsRunOut(t *testing.T) {
 	if os.Getenv(scarceEnv) != "" {
 		t.Fatal(scarceServer())

@@ -26,8 +26,8 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Each phase has its time-out: what comes back, by what the client sends before
-// it falls silent.
+// Each phase has its time-out: the response depends on what the client sent
+// before it fell silent.
 func TestTimeouts(t *testing.T) {
 	const long, short = time.Hour, 30 * time.Millisecond
 	for _, tc := range []struct {
@@ -57,7 +57,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A byte now and then does not put the time-out of a head off.
+// An occasional byte does not postpone the time-out of a head.
 func TestDribbledHead(t *testing.T) { eachEngine(t, testDribbledHead) }
 
 func testDribbledHead(t *testing.T) {
@@ -86,8 +86,8 @@ func testDribbledHead(t *testing.T) {
 	}
 }
 
-// A client that does not read its response is given up, one that reads slowly is
-// not.
+// The server gives up on a client that does not read its response, but not on
+// one that reads slowly.
 func TestWriteTimeout(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		failed := make(chan error, 1)
@@ -115,8 +115,8 @@ func TestWriteTimeout(t *testing.T) {
 	})
 }
 
-// A handler that takes longer than the idle time-out does not lose its
-// connection, whose read deadline has passed meanwhile.
+// A handler slower than the idle time-out does not lose its connection, whose
+// read deadline has passed meanwhile.
 func TestSlowHandler(t *testing.T) { eachEngine(t, testSlowHandler) }
 
 func testSlowHandler(t *testing.T) {
@@ -126,7 +126,8 @@ func testSlowHandler(t *testing.T) {
 		}
 		c.WriteString("done")
 	})})
-	// The server may give up a client that the machine holds up between two requests.
+	// The server may give up on a client that the machine delays between two
+	// requests.
 	var err error
 	for range 5 {
 		if err = askThree(addr); err == nil {
@@ -154,8 +155,8 @@ func askThree(addr string) error {
 	return nil
 }
 
-// Half-open connections hold no request memory but what has arrived, and others
-// are served.
+// Half-open connections hold only the request memory that their bytes need, and
+// others are served.
 func TestSlowloris(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		s := &Server{Memory: m, Handler: HandlerFunc(echo)}
@@ -190,7 +191,7 @@ func TestSlowloris(t *testing.T) {
 }
 
 // Clients that reset the connection in the middle of a body or of a response
-// leave nothing behind, and a handler learns it.
+// leave nothing behind, and the handler sees an error.
 func TestResets(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		before := runtime.NumGoroutine()
@@ -236,7 +237,7 @@ func TestResets(t *testing.T) {
 	})
 }
 
-// No more than MaxConns are open, and the rest is served in turn.
+// At most MaxConns are open; the rest are served in turn.
 func TestMaxConns(t *testing.T) { eachEngine(t, testMaxConns) }
 
 func testMaxConns(t *testing.T) {
@@ -263,7 +264,7 @@ func testMaxConns(t *testing.T) {
 	}
 }
 
-// scarce is a listener that is out of descriptors for a while.
+// scarce is a listener that temporarily has no descriptors.
 type scarce struct {
 	net.Listener
 	failures atomic.Int64

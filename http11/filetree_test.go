@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// newTree makes files, each holding its own name, beside a secret outside of
+// newTree creates files, each holding its own name, next to a secret outside
 // the root.
 func newTree(t *testing.T, names ...string) *os.Root {
 	t.Helper()
@@ -42,7 +42,7 @@ func newTree(t *testing.T, names ...string) *os.Root {
 	return root
 }
 
-// fetch asks for a target as it is given.
+// fetch requests a target verbatim.
 func fetch(t *testing.T, addr, method, target string) (*http.Response, string) {
 	t.Helper()
 	got := talk(t, addr, method+" "+target+" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
@@ -68,7 +68,7 @@ func TestFileTree(t *testing.T) {
 	const none = "not found\n"
 	cases := []struct {
 		target, want string // "301 Location" or the content of the answer
-		dotfiles     string // the same with Dotfiles, if it is another
+		dotfiles     string // the same with Dotfiles, if different
 	}{
 		{"/", "index.html", ""},
 		{"/a.txt", "a.txt", ""},
@@ -161,8 +161,8 @@ func TestFileTree(t *testing.T) {
 	})
 }
 
-// leadsToSlash holds that a client which follows location asks the same host for
-// the target with a slash behind its path.
+// leadsToSlash checks that a client following location asks the same host for
+// the target with a slash after its path.
 func leadsToSlash(t *testing.T, target, location string) {
 	t.Helper()
 	base := &url.URL{Scheme: "http", Host: "h"}
@@ -207,7 +207,7 @@ func TestFileTreePrefix(t *testing.T) {
 			}
 		}
 	}
-	// Mounted behind a prefix that net/http has cut off, the reference is right.
+	// The reference is right when mounted behind a prefix that net/http strips.
 	mounted := http.StripPrefix("/mounted", &Server{Handler: Files(root, "/")})
 	addr := serve(t, &Server{Handler: Adapt(mounted)})
 	if resp, _ := fetch(t, addr, "GET", "/mounted/d?q"); resp.Header.Get("Location") != "./d/?q" {

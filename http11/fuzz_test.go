@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// stricter lists what net/http's ReadRequest accepts and we refuse: the reason
-// of each, whose RFC section is in the error, and an input that shows it.
+// stricter lists what net/http's ReadRequest accepts and we refuse: for each
+// the reason, whose RFC section is in the error, and an example input.
 var stricter = []struct {
 	err   *protocolError
 	input string
@@ -54,7 +54,7 @@ var stricterErrors = func() map[*protocolError]bool {
 	return errs
 }()
 
-// understood is what one of the two makes of the first request of an input.
+// understood is one parser's reading of the first request of an input.
 type understood struct {
 	method, target, host string
 	minor                int
@@ -65,7 +65,7 @@ type understood struct {
 	rest                 int // how many bytes follow
 }
 
-// ours parses the first request of input. ok is false if there is more to come.
+// ours parses the first request of input. ok is false if it is incomplete.
 func ours(m *memory, input []byte, lim *limits) (u understood, ok bool, err error) {
 	r := m.acquire()
 	defer r.drop()
@@ -95,8 +95,8 @@ func ours(m *memory, input []byte, lim *limits) (u understood, ok bool, err erro
 	return u, true, nil
 }
 
-// showField appends a field as net/http would show it. It takes out Host, of
-// which it makes Request.Host, and the framing.
+// showField appends a field as net/http would show it. It omits the framing and
+// Host, which net/http turns into Request.Host.
 func showField(fields []string, name, value string) []string {
 	switch name = http.CanonicalHeaderKey(name); name {
 	case "Host", "Transfer-Encoding", "Trailer", "Content-Length":
@@ -107,8 +107,8 @@ func showField(fields []string, name, value string) []string {
 
 // theirs parses the first request of input with net/http.
 func theirs(input []byte) (u understood, err error) {
-	// RFC 9112, section 2.2, has a server ignore an empty line before the
-	// request line, which net/http does not.
+	// RFC 9112, section 2.2: a server should ignore an empty line before the
+	// request line. net/http does not.
 	input = bytes.TrimPrefix(input, []byte("\r\n"))
 	src := bytes.NewReader(input)
 	br := bufio.NewReaderSize(src, 1<<20)
@@ -140,9 +140,10 @@ func theirs(input []byte) (u understood, err error) {
 	return u, nil
 }
 
-// looser tells what net/http's ReadRequest refuses and we understand, all of it
-// in the target: escapes that are none in a path, unless targets are strict, and
-// escapes in the host of an absolute form, which RFC 3986, section 3.2.2, has.
+// looser identifies what net/http's ReadRequest refuses and we understand, all
+// in the target: invalid escapes in a path, unless targets are strict, and
+// escapes in the host of an absolute form, which RFC 3986, section 3.2.2,
+// allows.
 func looser(u understood, lim *limits, theirErr error) bool {
 	var escape url.EscapeError
 	if !errors.As(theirErr, &escape) {
@@ -155,9 +156,9 @@ func looser(u understood, lim *limits, theirErr error) bool {
 	return strings.Contains(u.host, "%") || !lim.strictTargets && strings.Contains(path, string(escape))
 }
 
-// differ compares what the two make of input. A difference is an error unless we
-// refuse the input for a reason in the table of stricter rules, or accept it by
-// one that looser names.
+// differ compares both readings of input. A difference is an error unless we
+// refuse the input for a reason in the table of stricter rules, or accept it
+// for one that looser names.
 func differ(m *memory, input []byte, lim *limits) error {
 	our, ok, err := ours(m, input, lim)
 	their, theirErr := theirs(input)
@@ -228,8 +229,8 @@ func addConformance(f *testing.F) {
 	}
 }
 
-// FuzzParse holds that the parser neither panics nor depends on how the input
-// is split or on what surrounds it in memory.
+// FuzzParse checks that the parser does not panic and does not depend on how
+// the input is split or on the surrounding memory.
 func FuzzParse(f *testing.F) {
 	addConformance(f)
 	m := newTestMemory(f)
@@ -252,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		if split := converse(m, string(input), &strictLimits, cuts...); !split.equal(strict) {
 			t.Errorf("strict, split at %v: %+v\nwhole: %+v", cuts, split, strict)
 		}
-		// Strictness refuses requests and changes nothing about the others.
+		// Strictness refuses requests and changes nothing else.
 		before, refused := strings.CutSuffix(strict.trace, errTargetStrict.Reason+"\n")
 		if !strict.equal(whole) && !(refused && strict.closes && strings.HasPrefix(whole.trace, before)) {
 			t.Errorf("strict: %+v\nnot strict: %+v", strict, whole)
@@ -270,7 +271,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzDifferential holds that each disagreement with net/http is a refusal in
+// FuzzDifferential checks that each disagreement with net/http is a refusal in
 // the table.
 func FuzzDifferential(f *testing.F) {
 	addConformance(f)

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// lateUses are all ways to a connection that a handler may keep beyond Hijack.
-// Each returns an error, or panics, unless it cannot reach the connection.
+// lateUses are all ways to reach a connection that a handler may keep beyond
+// Hijack. Each returns an error or panics, unless it cannot reach the
+// connection.
 func lateUses(c *Context, body io.Reader, file string) map[string]func() error {
 	const evil = "evil"
 	return map[string]func() error{
@@ -49,8 +50,8 @@ func harmlessUses(c *Context) map[string]func() {
 	}
 }
 
-// abused uses all that a handler has kept, on another goroutine, which may panic
-// once the request has ended, and sees that nothing succeeds.
+// abused uses everything a handler has kept, on another goroutine, which may
+// panic once the request has ended, and checks that nothing succeeds.
 func abused(t *testing.T, c *Context, body io.Reader, file string, ended bool) {
 	guarded := func(name string, f func()) {
 		defer func() {
@@ -80,7 +81,7 @@ func abused(t *testing.T, c *Context, body io.Reader, file string, ended bool) {
 	<-done
 }
 
-// A handler that has hijacked can keep what it likes: nothing of it writes to the
+// A handler that has hijacked may keep anything: none of it writes to the
 // connection or reads from it, before the handler returns or after.
 func TestUseAfterHijack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "evil")
@@ -98,7 +99,7 @@ func TestUseAfterHijack(t *testing.T) {
 }
 
 func testUseAfterHijack(t *testing.T, encrypted, withBody bool, file string, config, trusting *tls.Config) {
-	const n = 8 // round trips that the new owner makes in peace
+	const n = 8 // undisturbed round trips of the new owner
 	returned, abusedOnce, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s := &Server{Handler: HandlerFunc(func(c *Context) {
 		body := c.BodyReader()
@@ -142,7 +143,7 @@ func testUseAfterHijack(t *testing.T, encrypted, withBody bool, file string, con
 	}
 	nc.SetDeadline(time.Now().Add(20 * time.Second))
 	request := "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
-	if withBody { // none of which arrives
+	if withBody { // none of it arrives
 		request = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n"
 	}
 	io.WriteString(nc, request)
@@ -169,7 +170,7 @@ func controlDescriptor(nc net.Conn) error {
 	return raw.Control(func(uintptr) {})
 }
 
-// echoLines sends back what comes.
+// echoLines echoes its input.
 func echoLines(nc io.ReadWriter) error {
 	r := bufio.NewReader(nc)
 	for {
@@ -191,7 +192,7 @@ type readWriter struct {
 	io.Writer
 }
 
-// The writer and the body of Adapt do not reach a connection that was hijacked.
+// The writer and the body of Adapt do not reach a hijacked connection.
 func TestAdaptedUseAfterHijack(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		done := make(chan struct{})
@@ -220,7 +221,7 @@ func TestAdaptedUseAfterHijack(t *testing.T) {
 						t.Error("Flush succeeds")
 					}
 				}
-				if err := echoLines(readWriter{rw, nc}); err != nil { // some may be buffered
+				if err := echoLines(readWriter{rw, nc}); err != nil { // some bytes may be buffered
 					t.Error(err)
 				}
 			}()
@@ -238,8 +239,8 @@ func TestAdaptedUseAfterHijack(t *testing.T) {
 	})
 }
 
-// Hijack is refused while another goroutine, or the function of OnStream, is about
-// to stream the response.
+// Hijack is refused while another goroutine, or the function of OnStream, is
+// about to stream the response.
 func TestHijackWhileStreamingBegins(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
@@ -262,8 +263,8 @@ func TestHijackWhileStreamingBegins(t *testing.T) {
 	})
 }
 
-// Deadlines of a hijacked connection are those of its new owner, over TLS too,
-// where the server itself has patience with slow readers.
+// Deadlines of a hijacked connection belong to its new owner, even over TLS,
+// where the server itself tolerates slow readers.
 func TestHijackedDeadlines(t *testing.T) {
 	config, trusting := secure()
 	eachEngine(t, func(t *testing.T) {
@@ -303,7 +304,7 @@ func TestHijackedDeadlines(t *testing.T) {
 			case <-ctx.Done():
 				t.Fatal("the write deadline is passed over")
 			default:
-				nc.Read(buf) // the writer tells
+				nc.Read(buf) // the writer reports the result
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// OnPanic may read the request, whose end it is, and nobody may afterwards.
+// OnPanic may read the request that it ends; nobody may read it afterwards.
 func TestOnPanicHasTheRequest(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		for _, streamed := range []bool{false, true} {
@@ -45,7 +45,7 @@ func TestOnPanicHasTheRequest(t *testing.T) {
 	})
 }
 
-// refused fails unless f panics, as what has no error to return does when the
+// refused fails unless f panics, as methods without an error result do once the
 // request has ended.
 func refused(t *testing.T, name string, f func()) {
 	t.Helper()
@@ -57,7 +57,8 @@ func refused(t *testing.T, name string, f func()) {
 	f()
 }
 
-// Conn is of use while the handler runs: for addresses and options, not for data.
+// Conn is valid while the handler runs: for addresses and options, not for
+// data.
 func TestConnIsForSettings(t *testing.T) {
 	config, _ := secure()
 	eachEngine(t, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestConnIsForSettings(t *testing.T) {
 	})
 }
 
-// OnConnError is told of accept errors that pass; TestPlainHTTPOnTLS has those of
+// OnConnError reports transient accept errors; TestPlainHTTPOnTLS covers
 // handshakes.
 func TestOnConnErrorOfAccept(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
@@ -144,7 +145,8 @@ func TestOnConnErrorOfAccept(t *testing.T) {
 
 type stateful interface{ ConnectionState() tls.ConnectionState }
 
-// fetched fetches with net/http's client, on a connection that ends.
+// fetched fetches with net/http's client, on a connection of its own that
+// closes.
 func fetched(t *testing.T, url string) string {
 	t.Helper()
 	_, config := secure()

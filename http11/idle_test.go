@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestIdle holds that a server says that it is idle after a while without
-// requests, once, and not in the moments between those of a burst.
+// TestIdle checks that a server reports once that it is idle, after a while
+// without requests and not between the requests of a burst.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

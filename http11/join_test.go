@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// handlers are what Adapt is compared by with net/http's server.
+// handlers are used to compare Adapt with net/http's server.
 var handlers = map[string]http.HandlerFunc{
 	"/empty": func(w http.ResponseWriter, r *http.Request) {},
 	"/echo": func(w http.ResponseWriter, r *http.Request) {
@@ -82,8 +82,8 @@ var handlers = map[string]http.HandlerFunc{
 	"/abort": func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
 }
 
-// exchange sends a request and returns what came back, as far as it does not
-// differ between servers.
+// exchange sends a request and returns the parts of the response that do not
+// vary between servers.
 func ask(t *testing.T, base, method, path string, header http.Header, body string, chunked bool) answered {
 	t.Helper()
 	req, err := http.NewRequest(method, base+path, io.MultiReader(strings.NewReader(body)))
@@ -116,7 +116,7 @@ func ask(t *testing.T, base, method, path string, header http.Header, body strin
 	return answered{resp.StatusCode, string(got), resp.Header, resp.Trailer}
 }
 
-// An adapted handler answers as it does behind net/http.
+// An adapted handler answers as behind net/http.
 func TestAdapt(t *testing.T) {
 	mux := http.NewServeMux()
 	for path, h := range handlers {
@@ -148,7 +148,7 @@ func TestAdapt(t *testing.T) {
 	})
 }
 
-// A mounted server answers as it does on its own.
+// A mounted server answers as it does standalone.
 func TestMount(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		handler := HandlerFunc(func(c *Context) {
@@ -306,8 +306,8 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// TestAdaptTargets has an adapted handler see targets as net/http's server
-// gives them, and 400 for those that net/url cannot parse.
+// TestAdaptTargets checks that an adapted handler sees targets as with
+// net/http's server, and that targets net/url cannot parse get 400.
 func TestAdaptTargets(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%q %q", r.URL.Path, r.URL.RawQuery)

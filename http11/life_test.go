@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// untilClosed sends one request after another on a connection, calls going
-// after a few, and returns how many were answered before the server closed. A
+// untilClosed sends one request after another on a connection and calls going
+// after a few. It returns how many were answered before the server closed. The
 // last one may cross the close of an idle connection.
 func untilClosed(t *testing.T, addr string, going func()) (answered int64) {
 	nc, err := net.Dial("tcp", addr)
@@ -48,8 +48,7 @@ func untilClosed(t *testing.T, addr string, going func()) (answered int64) {
 	}
 }
 
-// Shutdown answers every request that was sent on a connection which was open,
-// and refuses none.
+// Shutdown answers every request sent on an open connection and refuses none.
 func TestShutdownUnderLoad(t *testing.T) {
 	rounds := 20
 	each(t, func(t *testing.T, m Memory) {
@@ -93,7 +92,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 	})
 }
 
-// Shutdown waits for a handler, and gives up when its context ends.
+// Shutdown waits for a handler and gives up when its context ends.
 func TestShutdownWaits(t *testing.T) { eachEngine(t, testShutdownWaits) }
 
 func testShutdownWaits(t *testing.T) {
@@ -117,8 +116,8 @@ func testShutdownWaits(t *testing.T) {
 	}
 }
 
-// Close breaks off connections that are idle, and those whose handler waits for
-// the client.
+// Close breaks off idle connections, and those whose handler waits for the
+// client.
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		reading, failed := make(chan bool), make(chan error, 1)

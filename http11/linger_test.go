@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// A flood of uploads beyond the limit does not take a goroutine for each where
-// connections have none: so many are let see their answer, the rest are closed.
+// A flood of oversized uploads does not cost a goroutine each if connections
+// have none: a limited number linger until they see their response, the rest
+// are closed.
 func TestFloodOfUploads(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		const flood = 3 * maxLingering
 		s := &Server{Handler: HandlerFunc(echo)}
 		addr := serve(t, s)
 		before := runtime.NumGoroutine()
-		bound := before + maxLingering + 20 // loops that change their leader, and such
+		bound := before + maxLingering + 20 // loops that change their leader, and the like
 		if engine == Goroutines {
 			bound = before + flood + 20
 		}

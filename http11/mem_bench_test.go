@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRequestMemory begins a request, takes the memory of a typical one
-// and ends it: alone, and with so many at a time that chunks come and go.
+// BenchmarkRequestMemory begins a request, allocates a typical request's memory
+// and ends it: alone, and with enough concurrent ones that chunks come and go.
 func BenchmarkRequestMemory(b *testing.B) {
 	for _, config := range modes() {
 		for _, held := range []int{1, 64} {

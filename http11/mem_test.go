@@ -15,12 +15,12 @@ import (
 	"github.com/isobar-go/isobar/memtest"
 )
 
-// typical is a request as a browser sends it.
+// typical is a typical browser request.
 var typical = "POST /api/v1/orders?verbose=1 HTTP/1.1\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n" +
 	"Accept: application/json\r\nAccept-Encoding: gzip, deflate, br\r\nContent-Type: application/json\r\nContent-Length: 512\r\n" +
 	"Authorization: Bearer 0123456789abcdef\r\nX-Request-Id: 4bf92f3577b34da6\r\n\r\n" + strings.Repeat("x", 512)
 
-// begin reads and parses a request, as a connection does.
+// begin reads and parses a request as a connection does.
 func begin(t testing.TB, m *memory, text string) Request {
 	r := m.acquire()
 	in := append(r.room(nil, len(text)), text...)
@@ -123,8 +123,8 @@ func TestReleaseBeforeTheHandlerReturns(t *testing.T) {
 	r.drop()
 }
 
-// TestActiveRequestsFit holds the memory of 1,000 typical requests at a time:
-// blocks, chunks and regions, counted.
+// TestActiveRequestsFit counts the memory of 1,000 typical concurrent requests:
+// blocks, chunks and regions.
 func TestActiveRequestsFit(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("blocks in quarantine are held as well")
@@ -188,7 +188,7 @@ func TestChunksAreBounded(t *testing.T) {
 			for range 100 {
 				requests = append(requests, begin(t, m, typical))
 			}
-			spare := uint64(0) // the chunk of each other P may be used in part
+			spare := uint64(0) // each other P may have a partly used chunk
 			if mode == Arena {
 				spare = uint64(runtime.GOMAXPROCS(0) - 1)
 			}
@@ -209,7 +209,7 @@ func TestChunksAreBounded(t *testing.T) {
 	}
 }
 
-// What was not needed between two trims goes back, and nothing else does.
+// Memory unused between two trims is released, and nothing else.
 func TestTrim(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("blocks in quarantine hold chunks")
@@ -273,11 +273,11 @@ func TestWritesAfterTheEndAreFound(t *testing.T) {
 	}
 }
 
-// TestNoMemoryIsSharedByTwo has goroutines fill what they allocate and look
-// whether it stays so.
+// TestNoMemoryIsSharedByTwo has goroutines fill their allocations and checks
+// that nobody else changes them.
 func TestNoMemoryIsSharedByTwo(t *testing.T) {
 	rounds := 2000
-	if invariant.Enabled { // every block is poisoned and looked at
+	if invariant.Enabled { // every block is poisoned and checked
 		rounds = 300
 	}
 	everyMode(t, func(t *testing.T, m *memory) {
@@ -366,7 +366,7 @@ func TestKnownNamesAreFound(t *testing.T) {
 	}
 }
 
-// TestAccessAfterTheEndFaults is for memory off the heap, which checking builds
+// TestAccessAfterTheEndFaults is for off-heap memory, which checking builds
 // unmap block by block.
 func TestAccessAfterTheEndFaults(t *testing.T) {
 	if !invariant.Enabled || invariant.Race {
@@ -392,9 +392,9 @@ func TestAccessAfterTheEndFaults(t *testing.T) {
 	}
 }
 
-// TestMemoryThatWentBackIsReadable holds what the epoch check of a late reader
-// relies on: whatever it finds in memory that went back to the operating
-// system, it finds out without a fault.
+// TestMemoryThatWentBackIsReadable checks what the epoch check of a late reader
+// relies on: it can read memory returned to the operating system, whatever it
+// holds, without a fault.
 func TestMemoryThatWentBackIsReadable(t *testing.T) {
 	if invariant.Enabled && !invariant.Race {
 		t.Skip("memory is unmapped under isobar_debug, block by block")

@@ -29,7 +29,7 @@ func (f *frame) Write(p []byte) (int, error) {
 func (f *frame) Flush() error { _, err := io.WriteString(f.w, "|"+f.name+"|"); return err }
 func (f *frame) Close() error { _, err := io.WriteString(f.w, "</"+f.name+">"); return err }
 
-// framed wraps a handler in a frame, and says in a field what it has seen.
+// framed wraps a handler in a frame and reports in a field what it saw.
 func framed(name string, next HandlerFunc) HandlerFunc {
 	return func(c *Context) {
 		c.OnStream(func(w io.Writer) io.WriteCloser {
@@ -44,7 +44,7 @@ func framed(name string, next HandlerFunc) HandlerFunc {
 	}
 }
 
-// Filters nest as the handlers do.
+// Filters nest like the handlers.
 func TestFiltersNest(t *testing.T) {
 	long := strings.Repeat("x", 3*collectBytes)
 	eachEngine(t, func(t *testing.T) {
@@ -74,15 +74,15 @@ func TestFiltersNest(t *testing.T) {
 	})
 }
 
-// A response that has no content has none that a filter makes, and what follows it
-// on the connection is in its place.
+// A response without content gets none from a filter, and the next response on
+// the connection is in its place.
 func TestFilterWithoutContent(t *testing.T) {
 	next := func(c *Context) {
 		switch c.Path().String() {
 		case "/204":
 			c.SetStatus(204)
 		case "/304", "/plain304":
-			c.OnStream(func(io.Writer) io.WriteCloser { // the outer filter has content all the same
+			c.OnStream(func(io.Writer) io.WriteCloser { // the outer filter writes content anyway
 				c.SetStatus(304)
 				return nil
 			})
@@ -126,8 +126,8 @@ func TestFilterWithoutContent(t *testing.T) {
 	})
 }
 
-// What wraps a handler sees a response to HEAD as it sees that to GET, and the
-// client gets the same fields.
+// Middleware sees a response to HEAD like that to GET, and the client gets the
+// same fields.
 func TestHeadAsGet(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
@@ -154,7 +154,7 @@ func TestHeadAsGet(t *testing.T) {
 				t.Errorf("%s: HEAD %v, GET %v", path, head.header, get.header)
 			}
 		}
-		// Without a filter, the length of a large one is known all the same.
+		// Without a filter, the length of a large response is known anyway.
 		resp, err := http.Head("http://" + addr + "/large")
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestRemoveHeader(t *testing.T) {
 	}
 }
 
-// A handler that gives up because of the body may have set fields.
+// A handler that gives up because of the body may already have set fields.
 func TestRefusedAfterFields(t *testing.T) {
 	s := &Server{MaxBodyBytes: 10, Handler: HandlerFunc(func(c *Context) {
 		c.SetHeader("X-A", "1")

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// An outcome is what the parser makes of the input of a connection.
+// An outcome is the parser's reading of a connection's input.
 type outcome struct {
 	answers []int  // statuses
 	closes  bool   // after the last of them
-	more    bool   // the last request is incomplete and has no answer
-	trace   string // what was understood of each request
+	more    bool   // the last request is incomplete and unanswered
+	trace   string // the reading of each request
 }
 
-// converse plays a connection that gets its input in pieces, which end at the
-// given offsets and at the end of it.
+// converse simulates a connection whose input arrives in pieces that end at the
+// given offsets and at the end of the input.
 func converse(m *memory, input string, lim *limits, cuts ...int) outcome {
 	var out outcome
 	r := m.acquire()
@@ -86,8 +86,8 @@ func converse(m *memory, input string, lim *limits, cuts ...int) outcome {
 	return out
 }
 
-// readBody reads the body that r.head announces from rest and from what fill
-// returns, and returns what follows it.
+// readBody reads the body that r.head announces from rest and then from fill,
+// and returns the bytes after it.
 func readBody(r *region, rest []byte, lim *limits, fill func() ([]byte, bool)) (body, after []byte, done bool, err error) {
 	if r.head.chunked {
 		var c chunkedBody
@@ -124,7 +124,7 @@ func readBody(r *region, rest []byte, lim *limits, fill func() ([]byte, bool)) (
 	return body, rest, true, nil
 }
 
-// describe spells out a head.
+// describe formats a head.
 func describe(h *head, buf []byte) string {
 	var b strings.Builder
 	part := func(s span) string { return fmt.Sprintf("%q ", s.of(buf)) }
@@ -210,8 +210,8 @@ func TestTargetCharacters(t *testing.T) {
 	}
 }
 
-// TestTargetParts holds where path and query begin and end, and that nothing is
-// decoded or normalized.
+// TestTargetParts checks where path and query begin and end, and that nothing
+// is decoded or normalized.
 func TestTargetParts(t *testing.T) {
 	m := newTestMemory(t)
 	for target, want := range map[string][2]string{

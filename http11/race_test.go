@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// raceOrDebug says that checks are compiled in, which allocate.
+// raceOrDebug says that checks, which allocate, are compiled in.
 const raceOrDebug = invariant.Enabled
 
 var dateField = regexp.MustCompile(`Date: [^\r]*`)

@@ -70,7 +70,7 @@ func testReusePort(t *testing.T) {
 	}
 }
 
-// The first bytes of the new protocol may come with the request.
+// The first bytes of the new protocol may arrive with the request.
 func TestHijack(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		addr := serve(t, &Server{Memory: m, IdleTimeout: 100 * time.Millisecond, Handler: HandlerFunc(func(c *Context) {
@@ -126,8 +126,8 @@ func testUnix(t *testing.T) {
 	}
 }
 
-// The access log has every request, refused ones too; Idle is called when the
-// last one is answered.
+// The access log has every request, including refused ones; Idle is called
+// after the last response.
 func TestHooks(t *testing.T) { eachEngine(t, testHooks) }
 
 func testHooks(t *testing.T) {
@@ -148,7 +148,7 @@ func testHooks(t *testing.T) {
 	waitFor(t, "the idle hook", func() bool { return idle.Load() == 1 })
 }
 
-// What Serve refuses to start with.
+// Configurations that Serve refuses.
 func TestBadServers(t *testing.T) {
 	h := HandlerFunc(echo)
 	for _, s := range []*Server{{}, {Handler: h, MaxConns: -1}, {Handler: h, MaxBodyBytes: -1}, {Handler: h, MaxHeaderBytes: 1<<30 + 1}, {Handler: h, Name: "a\r\nb"},

@@ -26,7 +26,8 @@ func modes() []Memory {
 	return all
 }
 
-// engine is that of the servers which serveOn starts. Tests are not parallel.
+// engine is the engine of the servers that serveOn starts. Tests are not
+// parallel.
 var engine Engine
 
 // each runs f on every engine in every memory mode.
@@ -51,8 +52,8 @@ func eachEngine(t *testing.T, f func(t *testing.T)) {
 	engine = Goroutines
 }
 
-// serve starts s on a loopback address and shuts it down when the test ends; by
-// then nothing may be left of it.
+// serve starts s on a loopback address and shuts it down when the test ends;
+// nothing of it may remain by then.
 func serve(t testing.TB, s *Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +80,7 @@ func serveOn(t testing.TB, s *Server, l net.Listener) {
 		if err := <-end; !errors.Is(err, ErrServerClosed) {
 			t.Errorf("Serve returned %v", err)
 		}
-		// Nobody waits for handlers that have hijacked: they give memory back later.
+		// Nobody waits for handlers that have hijacked: they release memory later.
 		st := s.Stats()
 		for range 500 {
 			if st.Memory.InUse == 0 && st.Memory.Requests == 0 {
@@ -95,7 +96,7 @@ func serveOn(t testing.TB, s *Server, l net.Listener) {
 }
 
 // talk sends request on a new connection, closes the sending side with eof, and
-// returns all that comes back until the server closes.
+// returns everything received until the server closes.
 func talk(t testing.TB, addr, request string, eof bool) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -161,7 +162,7 @@ func responses(t testing.TB, data string, methods ...string) (all []answered) {
 	}
 }
 
-// echo answers with what it was asked.
+// echo answers with the request.
 func echo(c *Context) {
 	body, err := c.Body()
 	if err != nil {

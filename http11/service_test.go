@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// dial sends a request and returns the connection and a reader of the answers.
+// dial sends a request and returns the connection and a reader of the
+// responses.
 func dial(t testing.TB, addr, send string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -30,7 +31,7 @@ func dial(t testing.TB, addr, send string) (net.Conn, *bufio.Reader) {
 	return nc, bufio.NewReader(nc)
 }
 
-// answer reads an answer whole.
+// answer reads a complete response.
 func answer(t testing.TB, r *bufio.Reader) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.ReadResponse(r, nil)
@@ -74,7 +75,7 @@ func TestFinishedResponsesLeave(t *testing.T) {
 	}
 }
 
-// Handlers that wait without MayBlock do not keep a server of loops from
+// Handlers that wait without MayBlock do not stop a server of loops from
 // answering.
 func TestHeldLoopsGoOn(t *testing.T) {
 	if len(engines) == 1 {
@@ -128,7 +129,7 @@ func TestContextEndsWithTheClient(t *testing.T) {
 	})
 }
 
-// The byte that looking after the client reads is not lost.
+// The byte read while watching the client is not lost.
 func TestContextKeepsTheNextRequest(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})
@@ -170,8 +171,8 @@ func TestInform(t *testing.T) {
 	})
 }
 
-// What wraps a handler can see and change a response that was collected, and
-// filter one that is streamed.
+// Middleware can see and change a collected response, and filter a streamed
+// one.
 func TestMiddleware(t *testing.T) {
 	long := strings.Repeat("streamed ", 20_000)
 	eachEngine(t, func(t *testing.T) {
@@ -211,7 +212,7 @@ func TestMiddleware(t *testing.T) {
 	})
 }
 
-// upper is a filter that has something to say at its end.
+// upper is a filter with a final message.
 type upper struct{ w io.Writer }
 
 func (u upper) Write(p []byte) (int, error) { return u.w.Write(bytes.ToUpper(p)) }
@@ -255,8 +256,8 @@ func TestAccessSaysHowRequestsEnd(t *testing.T) {
 	})
 }
 
-// BenchmarkFinishedLeaves reports how long a finished response waits for a later
-// handler that takes 20 ms: from the call of that handler until the client has the
+// BenchmarkFinishedLeaves reports how long a finished response waits for a
+// later 20 ms handler: from the call of that handler until the client has the
 // response.
 func BenchmarkFinishedLeaves(b *testing.B) {
 	for _, e := range engines {

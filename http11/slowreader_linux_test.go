@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	slowTimeout = 400 * time.Millisecond // of the servers, for writing
-	slowBytes   = 12 << 20               // more than the buffers of the kernel
+	slowTimeout = 400 * time.Millisecond // write time-out of the servers
+	slowBytes   = 12 << 20               // more than the kernel's buffers
 )
 
-// slowServers starts a server for each engine, plain and over TLS, whose handler
-// sends slowBytes: /write at once, /parts in parts, /file a file.
+// slowServers starts a server for each engine, plain and over TLS. Its handler
+// sends slowBytes: /write at once, /parts in parts, /file from a file.
 func slowServers(t *testing.T, failed func(error)) (servers []*slowServer) {
 	file := filepath.Join(t.TempDir(), "file")
 	content := make([]byte, slowBytes)
@@ -43,7 +43,7 @@ func slowServers(t *testing.T, failed func(error)) (servers []*slowServer) {
 					}
 				case "/file":
 					err = c.SendFile(file)
-				case "/deadline": // that of one request is not that of the next
+				case "/deadline": // one request's deadline does not apply to the next
 					c.SetWriteDeadline(time.Now().Add(time.Hour))
 					c.SetContentLength(0)
 				}
@@ -71,7 +71,7 @@ type slowServer struct {
 	trusting *tls.Config // nil without TLS
 }
 
-// dial connects with a small receive buffer, so that it is the server's that fills.
+// dial connects with a small receive buffer, so that the server's buffer fills.
 func (s *slowServer) dial(t *testing.T) net.Conn {
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
@@ -96,8 +96,8 @@ func (s *slowServer) dial(t *testing.T) net.Conn {
 	return nc
 }
 
-// A client that reads slowly but steadily is not given up, however long that takes
-// in time-outs: they measure progress.
+// The server does not give up on a client that reads slowly but steadily,
+// however many time-outs that takes: they measure progress.
 func TestSlowReader(t *testing.T) {
 	servers := slowServers(t, func(error) {}) // the client sees it
 	var clients sync.WaitGroup
@@ -116,8 +116,8 @@ func TestSlowReader(t *testing.T) {
 	clients.Wait()
 }
 
-// readSlowly reads 400 kB/s for five time-outs, and then the rest. It reports
-// false if the client itself was slower for a while.
+// readSlowly reads 400 kB/s for five time-outs, then the rest. It reports false
+// if the client itself was slower for a while.
 func (s *slowServer) readSlowly(t *testing.T, path string) bool {
 	nc := s.dial(t)
 	if nc == nil {
@@ -137,7 +137,7 @@ func (s *slowServer) readSlowly(t *testing.T, path string) bool {
 		got, steady := int64(0), true
 		began := time.Now()
 		for last := began; time.Since(began) < 5*slowTimeout; last = time.Now() {
-			for range 8 { // 32 KB, after which its kernel has told the server's about room
+			for range 8 { // 32 KB, after which the client's kernel announces room
 				n, err := io.CopyN(io.Discard, resp.Body, 4<<10)
 				if got += n; err != nil {
 					break
@@ -157,7 +157,7 @@ func (s *slowServer) readSlowly(t *testing.T, path string) bool {
 	return true
 }
 
-// A client that reads nothing is given up.
+// The server gives up on a client that reads nothing.
 func TestReaderOfNothing(t *testing.T) {
 	var mu sync.Mutex
 	var errs []error

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// soakHandler answers by the path, in every way that a handler can end.
+// soakHandler answers by path, in every way that a handler can end.
 func soakHandler(c *Context) {
 	switch path := c.Path(); {
 	case path.Equal("/panic"):
@@ -50,7 +50,7 @@ func soakHandler(c *Context) {
 	}
 }
 
-// A soaker is a client that behaves in every way, well and badly.
+// A soaker is a client that behaves in every way, well or badly.
 type soaker struct {
 	t        *testing.T
 	addr     string
@@ -72,7 +72,7 @@ func (k *soaker) round() {
 	case 0: // a body that ends early
 		io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nabc")
 		nc.(*net.TCPConn).SetLinger(k.rng.IntN(2) - 1) // a reset or an end
-	case 1: // a response that nobody reads to its end
+	case 1: // a response not read to its end
 		io.WriteString(nc, "GET /long HTTP/1.1\r\nHost: h\r\n\r\n")
 		io.ReadFull(r, make([]byte, 1000))
 		nc.(*net.TCPConn).SetLinger(0)
@@ -82,7 +82,7 @@ func (k *soaker) round() {
 		k.ask(nc, r, "GET / HTTP/1.1\r\nHost: h\r\nBad Name: x\r\n\r\n", 400, 1)
 	case 4: // half a head
 		io.WriteString(nc, "GET / HTTP/1.1\r\nHo")
-	case 5: // many at a time
+	case 5: // many at once
 		k.ask(nc, r, strings.Repeat("GET /retain HTTP/1.1\r\nHost: h\r\n\r\n", 20), 200, 20)
 	default: // well behaved
 		for range 20 {
@@ -97,7 +97,7 @@ func (k *soaker) round() {
 	}
 }
 
-// ask sends requests and reads n answers.
+// ask sends requests and reads n responses.
 func (k *soaker) ask(nc net.Conn, r *bufio.Reader, requests string, status, n int) {
 	go io.WriteString(nc, requests) // an error shows in the answers
 	for range n {
@@ -142,9 +142,9 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestSoak is a long mix of clients that behave and that do not. Memory and
+// TestSoak runs a long mix of well-behaved and misbehaving clients. Memory and
 // goroutines do not grow, and nothing is in use at the end. Without ISOBAR_SOAK
-// it runs for a few rounds and holds the end only.
+// it runs a few rounds and checks only the end.
 func TestSoak(t *testing.T) {
 	long := soakTime(t)
 	each(t, func(t *testing.T, m Memory) {
@@ -206,8 +206,8 @@ func quarters(series []int64) (medians [4]int64) {
 	return medians
 }
 
-// flat reports whether a series of sizes grows: its last quarter is compared
-// with its second, after the first has filled what is kept.
+// flat reports whether a series of sizes stopped growing: it compares the last
+// quarter with the second, since the first fills what is kept.
 func flat(series []int64) error {
 	if len(series) < 8 {
 		return fmt.Errorf("only %d samples: let it run for longer", len(series))

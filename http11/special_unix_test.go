@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A FIFO, a socket or a device in a tree is not there, and nobody waits for the
-// other end.
+// A FIFO, a socket or a device in a tree counts as missing, and nobody waits
+// for the other end.
 func TestSpecialFiles(t *testing.T) {
 	root := newTree(t, "a.txt", "d/x.txt")
 	for _, name := range []string{"fifo", "d/index.html"} {
@@ -22,7 +22,7 @@ func TestSpecialFiles(t *testing.T) {
 	if err := os.Symlink("fifo", filepath.Join(root.Name(), "link")); err != nil {
 		t.Fatal(err)
 	}
-	// A path of a socket is short: the tree may lie deeper.
+	// Socket paths must be short: the tree may lie deeper.
 	short, err := os.MkdirTemp("", "h")
 	if err != nil {
 		t.Fatal(err)

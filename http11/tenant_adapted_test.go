@@ -15,11 +15,11 @@ import (
 
 const (
 	timedOutText = "timed out"
-	// limitedBytes is what MaxBytesHandler lets through.
+	// limitedBytes is the limit of MaxBytesHandler.
 	limitedBytes = 600
 )
 
-// adaptedRoutes are handlers of ours, and net/http's own over them.
+// adaptedRoutes are our handlers, with net/http's own over them.
 func (w *world) adaptedRoutes() map[string]http.Handler {
 	backend, err := url.Parse(w.backend.URL)
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *world) adaptedRoutes() map[string]http.Handler {
 	}
 }
 
-// counted is for a handler that calls another one which may go on when it has
+// counted wraps a handler whose inner handler may continue after it has
 // returned, and then ends w.busy.
 func (w *world) counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,7 @@ func (w *world) counted(h http.Handler) http.Handler {
 	})
 }
 
-// adapted is the handler of adapted routes. What is kept is what Adapt gave.
+// adapted is the handler of adapted routes. It keeps what Adapt passed it.
 func (w *world) adapted() http.Handler {
 	routes := w.adaptedRoutes()
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -179,7 +179,7 @@ func (w *world) adaptedHijack(rw http.ResponseWriter, r *http.Request) {
 	echo()
 }
 
-// readLate reads its body after the time-out. In the control it does not.
+// readLate reads its body after the time-out, except in the control.
 func (w *world) readLate(rw http.ResponseWriter, r *http.Request) {
 	defer w.busy.Done()
 	s, rng := w.request(r)
@@ -211,7 +211,7 @@ func (w *world) copyBody(rw http.ResponseWriter, r *http.Request) {
 	io.WriteString(rw, s.token)
 }
 
-// bodyOf looks at a body that is written to it.
+// bodyOf checks a body written to it.
 type bodyOf struct {
 	w *world
 	s *sent

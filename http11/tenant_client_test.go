@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// A client is one after another, each on a connection of its own, and checks
-// that every byte that it receives is its own.
+// A client acts as several in turn, each on its own connection, and checks that
+// every byte it receives is its own.
 type client struct {
 	w     *world
 	place *place
 	rng   *rand.Rand
 }
 
-// An exchange is a request and what may answer it.
+// An exchange is a request and its acceptable responses.
 type exchange struct {
 	*sent
 	raw      []byte
@@ -37,13 +37,13 @@ type reply struct {
 
 func (c *client) found(kind, text string) { c.w.found(kind, "client", text) }
 
-// foundOf tells of a finding about an exchange.
+// foundOf reports a finding about an exchange.
 func (c *client) foundOf(kind string, x *exchange, format string, args ...any) {
 	who := fmt.Sprintf("%s %s%s (body %d, racy %v; %s)", x.method, x.route, x.token, x.body, x.racy, c.place.name)
 	c.found(kind, who+": "+fmt.Sprintf(format, args...))
 }
 
-// wanted describes answers.
+// wanted describes responses.
 func wanted(answers []reply) string {
 	var all []string
 	for _, a := range answers {
@@ -61,7 +61,7 @@ type line struct {
 	local string
 }
 
-// dial connects; nil if that failed, which is a finding.
+// dial connects; it returns nil on failure, which is a finding.
 func (c *client) dial() *line {
 	nc, err := net.DialTimeout("tcp", c.place.addr, patience)
 	if err == nil && c.place.tls {
@@ -84,7 +84,7 @@ func (c *client) dial() *line {
 	return l
 }
 
-// reset has closing reset the connection.
+// reset makes closing reset the connection.
 func (l *line) reset() {
 	if t, ok := l.Conn.(*tls.Conn); ok {
 		t.NetConn().(*net.TCPConn).SetLinger(0)
@@ -95,7 +95,7 @@ func (l *line) reset() {
 
 func (c *client) one(routes ...string) string { return routes[c.rng.IntN(len(routes))] }
 
-// any returns a route for a client that behaves.
+// any returns a route for a well-behaved client.
 func (c *client) any() string {
 	if c.place.mounted || c.rng.IntN(2) == 0 {
 		if c.rng.IntN(12) == 0 && !c.place.mounted {
@@ -155,7 +155,7 @@ func (c *client) round() {
 	}
 }
 
-// converse sends n requests, each when the one before is answered, or all.
+// converse sends n requests, each after the previous response, or all at once.
 func (c *client) converse(l *line, n int, pipelined bool) {
 	var xs []*exchange
 	for i := range n {
@@ -183,8 +183,8 @@ func (c *client) converse(l *line, n int, pipelined bool) {
 			}
 		}
 	}()
-	// A server that ends a connection reads on for a while only: then what the
-	// client has not read yet may be lost, with answers from before.
+	// A closing server reads on only for a while. Then the client may lose what it
+	// has not read yet, including earlier responses.
 	mayReset := slices.ContainsFunc(xs, func(x *exchange) bool { return x.mayClose })
 	whole := true
 	for i, x := range xs {
@@ -222,8 +222,8 @@ func (l *line) sendInParts(raw []byte, rng *rand.Rand) error {
 	return err
 }
 
-// receive reads and judges the answer to x. It reports whether the conversation
-// goes on.
+// receive reads and judges the response to x. It reports whether the
+// conversation continues.
 func (c *client) receive(l *line, x *exchange, mayBeClosed, mayReset bool) bool {
 	l.SetReadDeadline(time.Now().Add(patience))
 	if _, err := l.r.Peek(1); mayBeClosed && err != nil && !errors.Is(err, errTimeout) {
@@ -266,7 +266,7 @@ func (c *client) receive(l *line, x *exchange, mayBeClosed, mayReset bool) bool 
 	return true
 }
 
-// finish ends a connection, on which nothing more may come.
+// finish ends a connection, on which nothing more may arrive.
 func (c *client) finish(l *line, xs []*exchange) {
 	l.Conn.(interface{ CloseWrite() error }).CloseWrite() // it may be closed already
 	l.SetReadDeadline(time.Now().Add(patience))
@@ -281,8 +281,8 @@ func (c *client) finish(l *line, xs []*exchange) {
 	}
 }
 
-// leaveAtTimeout sends a part of a body to a handler that reads it late, and is
-// gone when its time is over.
+// leaveAtTimeout sends part of a body to a handler that reads it late, and
+// leaves when its time is over.
 func (c *client) leaveAtTimeout(l *line) {
 	x := c.exchange(l, c.one("/a/timeout/", "/a/copy/"), false, true, true)
 	part := len(x.raw)
@@ -304,8 +304,8 @@ func (c *client) leaveAtTimeout(l *line) {
 	c.w.count(x.route)
 }
 
-// racyNative asks a handler whose Context is used while it returns: what comes
-// may be torn, but it is the client's own.
+// racyNative calls a handler whose Context is used while it returns: the
+// response may be torn, but it is the client's own.
 func (c *client) racyNative(l *line) {
 	x := c.exchange(l, c.one("/n/echo/", "/n/read/", "/n/stream/", "/n/leave/", "/n/long/"), true, false, true)
 	go l.sendInParts(x.raw, rand.New(rand.NewPCG(c.rng.Uint64(), 0)))

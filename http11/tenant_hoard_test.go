@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// A kept is what a handler was given and kept.
+// A kept is what a handler received and kept.
 type kept struct {
 	s *sent
 
@@ -35,8 +35,8 @@ type kept struct {
 	body   io.ReadCloser
 	header http.Header
 
-	// mu is held where one goroutine at a time may use what is kept: a Retained
-	// and a header map.
+	// mu serializes the use of kept things that allow one goroutine at a time: a
+	// Retained and a header map.
 	mu       sync.Mutex
 	released bool // guarded by mu
 }
@@ -60,7 +60,7 @@ func (k *kept) release() {
 // mark is what a late writer writes.
 func (k *kept) mark() string { return lateMark + k.s.token }
 
-// A hoard has what handlers kept. What is in it belongs to requests whose
+// A hoard collects what handlers kept. Its entries belong to requests whose
 // handlers have returned, unless they are racy or cut.
 type hoard struct {
 	mu   sync.Mutex
@@ -89,7 +89,7 @@ func (h *hoard) add(k *kept) {
 	}
 }
 
-// end releases everything, also what is still to come.
+// end releases everything, including later additions.
 func (h *hoard) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +114,7 @@ func (h *hoard) pick(rng *rand.Rand) *kept {
 	return h.kept[(h.next+i)%n]
 }
 
-// publish takes what the handler of s has kept to the hoard, once.
+// publish moves what the handler of s has kept to the hoard, once.
 func (w *world) publish(s *sent) *kept {
 	k := s.kept.Swap(nil)
 	switch {
@@ -128,7 +128,7 @@ func (w *world) publish(s *sent) *kept {
 	return k
 }
 
-// lateUsers use what is kept until stop is closed.
+// lateUsers use kept things until stop is closed.
 func (w *world) lateUsers(n int, stop chan struct{}) {
 	for i := range n {
 		w.busy.Go(func() {
@@ -200,17 +200,17 @@ func (w *world) atReturn(k *kept, rng *rand.Rand) {
 	}
 }
 
-// A use is a way to use what is kept.
+// A use is a way to use a kept thing.
 type use struct {
 	name string
-	// silent says that nothing can tell of misuse, neither an error nor a panic.
+	// silent says that misuse shows neither as an error nor as a panic.
 	silent bool
-	// named is the error that misuse leads to; nil for any.
+	// named is the error that misuse must return; nil for any.
 	named error
 	do    func(*rand.Rand) (data []byte, err error)
 }
 
-// An outcome is what a use led to.
+// An outcome is the result of a use.
 type outcome struct {
 	use
 	data     []byte
@@ -226,11 +226,11 @@ func (u use) run(rng *rand.Rand) (o outcome) {
 	return o
 }
 
-// runNative is run for what a native handler was given. Race reports are told
-// apart by its name.
+// runNative is run for things of a native handler. Its name distinguishes race
+// reports.
 func (u use) runNative(rng *rand.Rand) outcome { return u.run(rng) }
 
-// useLate uses k in a random way, after the handler's return.
+// useLate uses k in a random way after the handler has returned.
 func (w *world) useLate(k *kept, rng *rand.Rand) {
 	over := k.s.over.Load() // before the use
 	w.late.Add(1)
@@ -258,8 +258,8 @@ func (w *world) useLate(k *kept, rng *rand.Rand) {
 	w.judge(k, over, u.runNative(rng))
 }
 
-// judge looks at what a use led to. over says that the server knew by then that
-// the handler had returned.
+// judge checks the outcome of a use. over says that the server knew by then
+// that the handler had returned.
 func (w *world) judge(k *kept, over bool, o outcome) {
 	who := fmt.Sprintf("%s of %s %s%s", o.name, k.s.method, k.s.route, k.s.token)
 	if !k.s.owns(o.data) {
@@ -284,8 +284,8 @@ func (w *world) judge(k *kept, over bool, o outcome) {
 	}
 }
 
-// useRetained looks at a retained request, which must be whole until its
-// release, and releases it now and then. Called with k.mu held.
+// useRetained checks a retained request, which must be intact until its
+// release, and sometimes releases it. k.mu is held.
 func (w *world) useRetained(k *kept, rng *rand.Rand) {
 	if k.released {
 		w.judge(k, true, use{name: "Retained.Request", do: func(*rand.Rand) ([]byte, error) {

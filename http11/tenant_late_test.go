@@ -24,8 +24,8 @@ func do(name string, f func()) use {
 	return use{name: name, do: func(*rand.Rand) ([]byte, error) { f(); return nil, nil }}
 }
 
-// set calls a method that sets something, whether it has an error to return or
-// panics.
+// set calls a method that sets something, whether it reports failure by an
+// error or a panic.
 func set(name string, f any, args ...string) use {
 	return act(name, func() error {
 		switch f := f.(type) {
@@ -57,7 +57,7 @@ func reading(name string, r func() io.Reader) use {
 	}}
 }
 
-// each fails with the first name or value that is not of the request, and
+// each fails with the first name or value that does not belong to the request,
 // otherwise returns one of them.
 func (k *kept) each(fields func(func(name, value http11.View) bool)) (data []byte, err error) {
 	for name, value := range fields {
@@ -103,7 +103,7 @@ func (w *world) requestUses(k *kept) []use {
 	return uses
 }
 
-// racyContext are the uses of a Context that leave the connection where it is.
+// racyContext are the uses of a Context that do not take the connection.
 func (w *world) racyContext(k *kept) []use {
 	c := k.c
 	return []use{
@@ -157,8 +157,8 @@ func (k *kept) stranger(addr net.Addr) []byte {
 	return []byte(addr.String())
 }
 
-// contextUses are the ways to use a Context late. While its handler may be about
-// to return, it is right to take the connection.
+// contextUses are the ways to use a Context late. While its handler may be
+// about to return, taking the connection is legitimate.
 func (w *world) contextUses(k *kept, over bool) []use {
 	uses := w.racyContext(k)
 	if !over {
@@ -183,16 +183,16 @@ func (w *world) contextUses(k *kept, over bool) []use {
 	return uses
 }
 
-// robbed has the client notice that its connection was taken.
+// robbed tells the client that its connection was taken.
 func robbed(nc net.Conn, k *kept) {
 	nc.SetDeadline(time.Now().Add(time.Second))
 	io.WriteString(nc, k.mark())
 	nc.Close()
 }
 
-// adaptedUses are the ways to use what net/http's handlers were given. While its
-// handler may be about to return, a header map is left alone, because no server
-// can protect one.
+// adaptedUses are the ways to use what net/http's handlers received. While the
+// handler may be about to return, they leave header maps alone, because no
+// server can protect one.
 func (w *world) adaptedUses(k *kept, over bool) []use {
 	uses := append(w.racyReader(k), w.racyWriter(k)...)
 	if !over {
@@ -246,7 +246,7 @@ func (w *world) racyReader(k *kept) []use {
 	}
 }
 
-// racyWriter are the uses of a writer that leave the connection where it is.
+// racyWriter are the uses of a writer that do not take the connection.
 func (w *world) racyWriter(k *kept) []use {
 	return []use{
 		act("Write", func() error { _, err := k.w.Write([]byte(k.mark())); return err }),
@@ -263,7 +263,7 @@ func (w *world) racyWriter(k *kept) []use {
 	}
 }
 
-// racyUses are what goroutines do while the handler returns: one goroutine each.
+// racyUses run while the handler returns: one goroutine each.
 func (w *world) racyUses(k *kept) []func(*rand.Rand) outcome {
 	any := func(uses []use, run func(use, *rand.Rand) outcome) func(*rand.Rand) outcome {
 		return func(rng *rand.Rand) outcome { return run(uses[rng.IntN(len(uses))], rng) }

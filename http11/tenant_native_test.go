@@ -14,7 +14,7 @@ import (
 
 var fileContent = strings.Repeat("the content of a file. ", 2000)
 
-// longTokens is how many tokens a long response has besides what is echoed.
+// longTokens is how many tokens a long response has besides the echo.
 const longTokens = 5000
 
 // handler is the handler of all servers: native routes begin with /n/, adapted
@@ -50,7 +50,7 @@ func (w *world) whose(path string) (route string, s *sent, rng *rand.Rand) {
 	return s.route, s, rand.New(rand.NewPCG(w.spec.Seed, n))
 }
 
-// nativeRoutes answer, once the handler has kept what it was given.
+// nativeRoutes answer after the handler has kept what it received.
 var nativeRoutes = map[string]func(*world, *http11.Context, *kept, *rand.Rand) error{
 	"/n/echo/":   (*world).echo,
 	"/n/read/":   (*world).echoByReader,
@@ -124,14 +124,14 @@ func (w *world) native(c *http11.Context, s *sent, rng *rand.Rand) {
 	w.atReturn(k, rng)
 }
 
-// own notes what a handler was given that is not of its request.
+// own records what a handler received that does not belong to its request.
 func (w *world) own(s *sent, what string, data []byte) {
 	if !s.owns(data) {
 		w.found("foreign", "handler", fmt.Sprintf("the %s of %s%s is %.80q", what, s.route, s.token, data))
 	}
 }
 
-// echo answers with every part of the request, its body read as a whole.
+// echo answers with every part of the request, reading its body as a whole.
 func (w *world) echo(c *http11.Context, k *kept, rng *rand.Rand) error {
 	body, err := c.Body()
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *world) answer(c *http11.Context, body string) {
 	c.WriteString(echoed(c.Path().String(), token, c.Query().String(), body, trailer))
 }
 
-// echoByReader is echo by a reader, in small parts.
+// echoByReader is echo with a reader, in small parts.
 func (w *world) echoByReader(c *http11.Context, k *kept, rng *rand.Rand) error {
 	var body strings.Builder
 	buf := make([]byte, 1+rng.IntN(3000))
@@ -198,7 +198,7 @@ func (w *world) stream(c *http11.Context, k *kept, rng *rand.Rand) error {
 	return nil
 }
 
-// answerInParts is answer after the head was sent, in parts.
+// answerInParts is answer after sending the head, in parts.
 func (w *world) answerInParts(c *http11.Context, path, body string) {
 	trailer := ""
 	for _, value := range c.Trailers() {
@@ -211,7 +211,7 @@ func (w *world) answerInParts(c *http11.Context, path, body string) {
 	}
 }
 
-// long is echo and a lot more.
+// long is echo with much more content.
 func (w *world) long(c *http11.Context, k *kept, rng *rand.Rand) error {
 	if err := w.echo(c, k, rng); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (w *world) long(c *http11.Context, k *kept, rng *rand.Rand) error {
 
 const switching = "HTTP/1.1 101 Switching Protocols\r\nX-Token: %s\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
 
-// hijack takes the connection and echoes lines, now or when the handler has
+// hijack takes the connection and echoes lines, now or after the handler has
 // returned.
 func (w *world) hijack(c *http11.Context, k *kept, rng *rand.Rand) error {
 	token := c.Header("X-Token").String()

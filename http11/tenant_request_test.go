@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// isReset tells the end of a connection by a reset.
+// isReset reports whether a connection ended by a reset.
 func isReset(err error) bool {
 	const windows = syscall.Errno(10054) // WSAECONNRESET
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, windows)
 }
 
-// errTimeout is how reads end by a deadline.
+// errTimeout is the error of reads past a deadline.
 var errTimeout = os.ErrDeadlineExceeded
 
-// exchange makes a request and enrolls it. closes has the server end the
-// connection after it.
+// exchange creates a request and registers it. With closes, the server closes
+// the connection after it.
 func (c *client) exchange(l *line, route string, closes, cut bool, racy ...bool) *exchange {
 	s := &sent{
 		token: newToken(c.rng), route: route, method: http.MethodPost, local: l.local, cut: cut,
@@ -55,9 +55,9 @@ func (c *client) exchange(l *line, route string, closes, cut bool, racy ...bool)
 	return x
 }
 
-// bodyBytes is the length of a body, most are short. None is above the 256 KB that
-// this package and net/http skip: a connection goes on after a body that nobody has
-// read.
+// bodyBytes is the length of a body; most are short. None exceeds the 256 KB
+// that this package and net/http skip, so the connection survives a body that
+// nobody has read.
 func (c *client) bodyBytes() int {
 	switch n := c.rng.IntN(100); {
 	case n < 50:
@@ -70,7 +70,7 @@ func (c *client) bodyBytes() int {
 	return 1 + c.rng.IntN(200_000)
 }
 
-// write makes the bytes of the request.
+// write builds the bytes of the request.
 func (c *client) write(x *exchange, name string, closes bool) {
 	s := x.sent
 	var head bytes.Buffer
@@ -112,7 +112,7 @@ func (c *client) write(x *exchange, name string, closes bool) {
 	x.raw = append([]byte(s.head), body...)
 }
 
-// answers are the right ones.
+// answers are the correct responses.
 func (c *client) answers(s *sent, name string) []reply {
 	late := []reply{{http.StatusServiceUnavailable, timedOutText}, {http.StatusOK, s.token}}
 	if !c.w.spec.Adapted {

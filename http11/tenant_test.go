@@ -19,13 +19,13 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// The tenant test: what a handler keeps beyond its return must not act on
-// another client's request. Clients send requests that consist of tokens of
-// their own, handlers keep everything that they were given, and late users use
-// it in every way: on goroutines of their own, in the handlers of other
-// clients, and while the handler returns. No byte may be seen by anybody else,
-// every client is answered, and the process survives. Therefore the workload
-// runs in a child process, one for each engine.
+// The tenant test: what a handler keeps beyond its return must not affect
+// another client's request. Clients send requests made of their own tokens,
+// handlers keep everything they received, and late users use it in every way:
+// on their own goroutines, in the handlers of other clients, and while the
+// handler returns. Nobody else may see a byte, every client gets its response,
+// and the process survives. Therefore the workload runs in a child process, one
+// for each engine.
 //
 //	ISOBAR_SOAK=1                   for 30 minutes
 //	ISOBAR_TENANT_SECONDS=60        for so long
@@ -38,7 +38,7 @@ const (
 	misuseVariable  = "ISOBAR_TENANT_MISUSE"
 )
 
-// stageSeconds is how long a child lives at most.
+// stageSeconds is a child's maximum lifetime.
 const stageSeconds = 120
 
 func TestTenants(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// tenants runs a child and fails with what it finds.
+// tenants runs a child and fails with its findings.
 func tenants(t *testing.T, p spec) {
 	out := startChild(t, p, nil)
 	for _, f := range out.findings {
@@ -99,8 +99,8 @@ func tenants(t *testing.T, p spec) {
 	}
 }
 
-// The faults that the test is there for are found, within a minute, by harm: by
-// more than that nobody noticed the misuse.
+// The test must find its faults within a minute, and by harm: unnoticed misuse
+// is not enough.
 func TestTenantsFindFaults(t *testing.T) {
 	for _, fault := range []string{http11.FaultKeepAdapted, http11.FaultReuseContexts} {
 		for _, e := range http11.Engines {
@@ -120,20 +120,19 @@ func TestTenantsFindFaults(t *testing.T) {
 	}
 }
 
-// harmful tells findings of harm from those of misuse that was not noticed or
-// not named.
+// harmful separates findings of harm from those of unnoticed or unnamed misuse.
 func harmful(f finding) bool {
 	return f.Kind != "unnoticed" && f.Kind != "unnamed" && f.Kind != "panic"
 }
 
-// A told is what a child has told.
+// A told is a child's output.
 type told struct {
 	findings []finding
-	summary  *summary // nil if it did not come to its end
-	ignored  []string // race reports that are no findings
+	summary  *summary // nil if it did not finish
+	ignored  []string // race reports that are not findings
 }
 
-// startChild runs a child to its end, or until a finding is enough.
+// startChild runs a child to its end, or until a finding suffices.
 func startChild(t *testing.T, p spec, enough func(finding) bool) *told {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -169,7 +168,7 @@ func startChild(t *testing.T, p spec, enough func(finding) bool) *told {
 	return out
 }
 
-// listen reads what the child tells. It reports whether a finding was enough.
+// listen reads the child's output. It reports whether a finding sufficed.
 func (o *told) listen(r io.Reader, enough func(finding) bool) bool {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<20)
@@ -194,7 +193,7 @@ func (o *told) listen(r io.Reader, enough func(finding) bool) bool {
 }
 
 // takeRaces reads the reports of the race detector. Native misuse may race, as
-// one goroutine at a time may use a Context. All others are findings.
+// only one goroutine at a time may use a Context. All others are findings.
 func (o *told) takeRaces(prefix string) {
 	files, _ := filepath.Glob(prefix + ".*") // the pattern is good
 	for _, name := range files {
@@ -216,7 +215,7 @@ func (o *told) takeRaces(prefix string) {
 	}
 }
 
-// A head keeps the first part of what is written to it.
+// A head keeps the beginning of what is written to it.
 type head struct{ bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {

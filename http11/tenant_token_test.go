@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// Each request has a token of its own, and consists of it as far as it can. So
-// whoever sees a byte of a request can tell whose it is.
+// Each request has its own token and consists of it as far as possible, so any
+// byte of a request shows whose it is.
 
 const (
 	tokenBytes = 16
-	lateMark   = "!late!" // what a late writer writes, before the token of the request that it kept
+	lateMark   = "!late!" // what a late writer writes before the token of its request
 )
 
 func newToken(rng *rand.Rand) string { return fmt.Sprintf("T%014x.", rng.Uint64()>>8) }
@@ -44,21 +44,21 @@ func repeats(data []byte, token string) bool {
 }
 
 // A sent is a request as its client knows it. Its fields are set before it is
-// enrolled, and constant since.
+// registered, and constant since.
 type sent struct {
 	token, route, method string
 	local                string // the client's address
 	head                 string // as it was sent
 	body                 int    // bytes
 	trailer              bool
-	racy                 bool  // what its handler has started may still write to its own response
+	racy                 bool  // goroutines of its handler may still write to its response
 	cut                  bool  // its client does not wait for the response
 	prev                 *sent // on the same connection
 
-	// kept is what its handler was given, from the handler's end until it goes
-	// to the hoard.
+	// kept is what its handler received, from the handler's end until it moves to
+	// the hoard.
 	kept atomic.Pointer[kept]
-	// over publishes that its handler has returned, and that the server knows.
+	// over publishes that its handler has returned and that the server knows.
 	over atomic.Bool
 }
 
@@ -67,15 +67,15 @@ func (s *sent) owns(data []byte) bool {
 	return repeats(data, s.token) || strings.Contains(s.head, string(data))
 }
 
-// forget gives up what its handler kept.
+// forget releases what its handler kept.
 func (s *sent) forget() {
 	if k := s.kept.Swap(nil); k != nil {
 		k.release()
 	}
 }
 
-// query is what the request has for one: the token twice, as it is and with its
-// first byte encoded.
+// query is the request's query: the token twice, plain and with its first byte
+// encoded.
 func (s *sent) query() string { return fmt.Sprintf("q=%s&c=%%54%s", s.token, s.token[1:]) }
 
 // content is what handlers echo: every part of the request.
@@ -91,14 +91,14 @@ func echoed(path, field, query, body, trailer string) string {
 	return strings.Join([]string{path, field, query, body, trailer}, "|")
 }
 
-// A register knows the requests that were sent lately.
+// A register holds the recently sent requests.
 type register struct {
 	mu  sync.Mutex
 	of  map[string]*sent // guarded by mu
 	old []string         // tokens in order; guarded by mu
 }
 
-// registered is far more than are sent while one is answered.
+// registered far exceeds the requests sent during one response.
 const registered = 1 << 16
 
 func (g *register) enroll(s *sent) {
@@ -112,7 +112,7 @@ func (g *register) enroll(s *sent) {
 	}
 }
 
-// sweep releases what no client has published.
+// sweep releases requests that no client has published.
 func (g *register) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +127,7 @@ func (g *register) find(token string) *sent {
 	return g.of[token]
 }
 
-// A watch reads a connection and looks for tokens that do not belong there.
+// A watch reads a connection and looks for foreign tokens.
 type watch struct {
 	io.Reader
 	own   map[string]*sent // what may arrive
@@ -178,7 +178,7 @@ func (k *watch) tokens() (own []string) {
 	return own
 }
 
-// What judges the workload notices what it is there for.
+// The checks of the workload detect what they are for.
 func TestTenantTokens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	mine, racy, other := newToken(rng), newToken(rng), newToken(rng)

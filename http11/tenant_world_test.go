@@ -24,14 +24,14 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// A spec is what a child process does.
+// A spec describes a child's work.
 type spec struct {
 	Engine  http11.Engine
 	Seconds float64
 	Seed    uint64
 	Fault   string
-	// Native and Adapted say whose things are hoarded and used late; none of
-	// both is the control.
+	// Native and Adapted say whose things are hoarded and used late; neither is
+	// the control.
 	Native, Adapted bool
 }
 
@@ -39,7 +39,7 @@ func (p spec) hoards(part string) bool {
 	return part == "native" && p.Native || part == "adapted" && p.Adapted
 }
 
-// A finding is something that must not be.
+// A finding is a violation.
 type finding struct {
 	Kind string // see harmful
 	Part string // native, adapted or client
@@ -47,14 +47,14 @@ type finding struct {
 	At   float64 // seconds since the first request
 }
 
-// A summary is what a child has done.
+// A summary is what a child did.
 type summary struct {
 	Conns, Answered, Late, Noticed int64
 	Routes                         map[string]int64 // answered
 	Findings                       map[string]int   // by kind and part
 }
 
-// What a child prints: a finding a line, and a summary at the end.
+// A child prints one finding per line and a summary at the end.
 const (
 	findingLine = "tenants: found "
 	summaryLine = "tenants: done "
@@ -75,7 +75,7 @@ type world struct {
 	backend  *httptest.Server
 	tls      *tls.Config
 	trusting *tls.Config // of clients
-	// busy counts the goroutines that handlers have left behind.
+	// busy counts the goroutines that handlers left behind.
 	busy                           sync.WaitGroup
 	conns, answered, late, noticed atomic.Int64
 
@@ -84,7 +84,7 @@ type world struct {
 	routes   map[string]int64 // guarded by mu
 }
 
-// found tells of a finding.
+// found reports a finding.
 func (w *world) found(kind, part, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *world) count(route string) {
 	w.routes[route]++
 }
 
-// A place is where clients go: a server on a listener.
+// A place is a server on a listener, for clients to visit.
 type place struct {
 	name    string
 	addr    string
@@ -122,7 +122,7 @@ func tenantModes() (all []http11.Memory) {
 	return all
 }
 
-// runChild is the workload, after which the process ends.
+// runChild runs the workload, then exits the process.
 func runChild(t *testing.T, p spec) {
 	http11.SetFault(p.Fault)
 	log.SetOutput(io.Discard) // net/http tells there of clients that go away
@@ -158,7 +158,7 @@ func runChild(t *testing.T, p spec) {
 	os.Exit(0) // before package testing judges what the parent does
 }
 
-// play lets the clients of all places live for their time.
+// play runs the clients of all places for their time.
 func (w *world) play(places []*place) {
 	stop := make(chan struct{})
 	w.lateUsers(3, stop)
@@ -179,7 +179,7 @@ func (w *world) play(places []*place) {
 	w.hoard.end()
 }
 
-// end closes the servers, of which nothing may be left.
+// end closes the servers; nothing of them may remain.
 func (w *world) end(places []*place) {
 	var closing sync.WaitGroup
 	for _, pl := range places {
@@ -193,7 +193,7 @@ func (w *world) end(places []*place) {
 	w.within(2*patience, "handlers, or what they have started,", w.busy.Wait)
 }
 
-// within waits for a function; that it takes too long is a finding.
+// within waits for a function; taking too long is a finding.
 func (w *world) within(limit time.Duration, what string, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -257,7 +257,7 @@ func (w *world) mount(m http11.Memory, h http11.Handler) *place {
 	}}
 }
 
-// errDeliberate is what handlers panic with when they are asked to.
+// errDeliberate is what handlers panic with on request.
 var errDeliberate = errors.New("deliberate")
 
 func (w *world) handlerPanicked(v any, stack []byte) {
@@ -266,7 +266,7 @@ func (w *world) handlerPanicked(v any, stack []byte) {
 	}
 }
 
-// shortStack leaves out how the stack was taken.
+// shortStack omits the frames that captured the stack.
 func shortStack(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
 	return strings.Join(lines[:min(len(lines), 24)], "\n")

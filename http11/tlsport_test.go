@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// secure returns configurations of TLS for a server and for its clients.
+// secure returns TLS configurations for a server and its clients.
 func secure() (server, client *tls.Config) {
 	ts := httptest.NewUnstartedServer(nil)
 	ts.StartTLS()
@@ -22,8 +22,8 @@ func secure() (server, client *tls.Config) {
 	return &tls.Config{Certificates: ts.TLS.Certificates}, &tls.Config{InsecureSkipVerify: true}
 }
 
-// A client that speaks plain HTTP on a port for TLS is told so, as net/http does,
-// also when it has sent more than the server reads before it knows.
+// A client that speaks plain HTTP on a TLS port is told so, as with net/http,
+// even if it has sent more than the server reads before it knows.
 func TestPlainHTTPOnTLS(t *testing.T) {
 	std := httptest.NewUnstartedServer(nil)
 	std.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -77,8 +77,8 @@ func TestPlainHTTPOnTLS(t *testing.T) {
 	})
 }
 
-// plainAnswer sends a request and returns the answer, after which the connection
-// has to end.
+// plainAnswer sends a request and returns the response, after which the
+// connection must close.
 func plainAnswer(t *testing.T, addr, request string) (*http.Response, string) {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A client that sends more than the limit sees the answer.
+// A client that sends more than the limit sees the response.
 func TestUploadBeyondTheLimit(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
@@ -33,8 +33,8 @@ func TestUploadBeyondTheLimit(t *testing.T) {
 	})
 }
 
-// So does one that sends its request whole before it looks for the answer, even
-// behind a proxy that closes its connection once there is one.
+// So does a client that sends its whole request before it looks for the
+// response, even behind a proxy that closes its connection once there is one.
 func TestUploadBeyondTheLimitBehindAProxy(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		to := &url.URL{Scheme: "http", Host: serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})}
@@ -49,8 +49,8 @@ func TestUploadBeyondTheLimitBehindAProxy(t *testing.T) {
 	})
 }
 
-// A client that waits for 100 (Continue), or announces more than is waited for,
-// is answered at once.
+// A client that waits for 100 (Continue), or announces more than the server
+// waits for, gets its response at once.
 func TestRefusedWithoutTheBody(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) { c.Body() })})
@@ -65,7 +65,7 @@ func TestRefusedWithoutTheBody(t *testing.T) {
 	})
 }
 
-// sendThenRead posts fields and a body, then reads the answer.
+// sendThenRead posts fields and a body, then reads the response.
 func sendThenRead(t *testing.T, addr, request string) (status int, resp *http.Response) {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -86,7 +86,7 @@ func sendThenRead(t *testing.T, addr, request string) (status int, resp *http.Re
 }
 
 // A response to a request whose body will not be read says that the connection
-// ends: else a client sends its next request on it.
+// closes: otherwise a client sends its next request on it.
 func TestAnswerBeforeTheEndOfABody(t *testing.T) {
 	const (
 		large   = "Content-Length: 1000000\r\n\r\n"

@@ -14,12 +14,12 @@ import (
 	"testing"
 )
 
-// withoutLimits has the references take as many pairs as we do.
+// withoutLimits lets the references take as many pairs as we do.
 func withoutLimits(t testing.TB) {
 	t.Setenv("GODEBUG", "urlmaxqueryparams=0,httpcookiemaxnum=0")
 }
 
-// formOf makes a request that consists of a body, and returns its values.
+// formOf builds a request that consists of a body, and returns its values.
 func formOf(m *memory, body []byte) (Request, Values) {
 	r := m.acquire()
 	q := Request{r, r.open()}
@@ -59,7 +59,7 @@ func agree(t *testing.T, v Values, text string) {
 	}
 }
 
-// some bounds the names to look for, each of which takes its time.
+// some bounds the number of names to look for, since each takes time.
 func some(names []string) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -74,7 +74,7 @@ var someQueries = []string{
 	"a=1&%61=2&%6=3", "++=%2b", "a%=1&a=2", "a=%3d%3D", "=%", ";", "a;", "b&;", "a%=%4&a%4=%",
 }
 
-// FuzzQuery: names, values and errors are those of url.ParseQuery.
+// FuzzQuery compares names, values and errors with url.ParseQuery.
 func FuzzQuery(f *testing.F) {
 	for _, text := range someQueries {
 		f.Add([]byte(text))
@@ -103,7 +103,7 @@ var someCookies = []string{
 	"$Version=1; a=2", "a=1\nb=2", "a=1\nb=2\na=3", "a=(1)\n;\n@=2", strings.Repeat("a=1;", 4000), "a=\x7f; a=\x01; a=\tx\t",
 }
 
-// FuzzCookies: names and values are those of http.Request.Cookies. Lines are
+// FuzzCookies compares names and values with http.Request.Cookies. Lines are
 // fields.
 func FuzzCookies(f *testing.F) {
 	for _, text := range someCookies {
@@ -152,7 +152,7 @@ func FuzzCookies(f *testing.F) {
 const withValues = "POST /?q=plain&n=d%C3%A9cod%C3%A9&two+words=1+2 HTTP/1.1\r\nHost: h\r\nCookie: id=abc; theme=\"dark\"\r\n" +
 	"Content-Type: Application/X-WWW-Form-Urlencoded ; charset=utf-8\r\nContent-Length: 22\r\n\r\nname=J%C3%BCrgen&age=7"
 
-// What needs no decoding is a part of the request as it was sent; what does is
+// Values that need no decoding are parts of the request as sent; others are
 // decoded once.
 func TestValuesAreViews(t *testing.T) {
 	everyMode(t, func(t *testing.T, m *memory) {
@@ -174,8 +174,8 @@ func TestValuesAreViews(t *testing.T) {
 	})
 }
 
-// Values of a retained request stay; those of one that has ended panic, whatever
-// has their memory by then.
+// Values of a retained request stay valid; those of an ended one panic,
+// whatever its memory holds by then.
 func TestStaleValuesPanic(t *testing.T) {
 	everyMode(t, func(t *testing.T, m *memory) {
 		q := begin(t, m, withValues)
@@ -209,8 +209,8 @@ func TestStaleValuesPanic(t *testing.T) {
 	})
 }
 
-// Several goroutines may read values at once, also those that are not decoded
-// yet, while another writes the response.
+// Several goroutines may read values at once, even ones not decoded yet, while
+// another writes the response.
 func TestValuesOnSeveralGoroutines(t *testing.T) {
 	each(t, func(t *testing.T, m Memory) {
 		addr := serve(t, &Server{Memory: m, Handler: HandlerFunc(func(c *Context) {
@@ -249,7 +249,8 @@ func TestValuesOnSeveralGoroutines(t *testing.T) {
 	})
 }
 
-// Reading values allocates nothing, the first time in a request and later.
+// Reading values does not allocate, neither the first time in a request nor
+// later.
 func TestValuesDoNotAllocate(t *testing.T) {
 	if raceOrDebug {
 		t.Skip("checks allocate")
@@ -290,7 +291,7 @@ func TestValuesDoNotAllocate(t *testing.T) {
 	})
 }
 
-// A form is read whole, by length or in chunks; anything else is no form.
+// A form is read whole, by length or in chunks; anything else is not a form.
 func TestFormValues(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		type outcome struct {

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// BenchmarkWatchCost measures what the watch costs a server process: pairs of
-// processes, one with and one without it, have the same load in turns, and their CPU
-// time is compared; and what each does in a second without requests. A ratio takes
-// many pairs to tell half a percent. So a third process has its watch on a thread of
-// its own, whose CPU time the kernel counts: more than the watch costs on the threads
-// of others, because they need not be switched to.
+// BenchmarkWatchCost measures what the watch costs a server process. Pairs of
+// processes, one with and one without it, get the same load in turns; it
+// compares their CPU time, and their activity in a second without requests. A
+// ratio needs many pairs to resolve half a percent. So a third process runs its
+// watch on a thread of its own, whose CPU time the kernel counts: that is more
+// than the watch costs on other threads, which need no switch to it.
 //
 //	go test -run '^$' -bench WatchCost -benchtime 1x ./http11
 func BenchmarkWatchCost(b *testing.B) {
@@ -69,7 +69,7 @@ func BenchmarkWatchCost(b *testing.B) {
 	}
 }
 
-// A process is a server in a process of its own.
+// A process is a server in its own process.
 type process struct {
 	addr    string
 	suffix  string // of metrics
@@ -107,7 +107,7 @@ func newProcess(b *testing.B, engine Engine, suffix string) *process {
 	return p
 }
 
-// TestWatchServer is the process of a server.
+// TestWatchServer is the body of a server process.
 func TestWatchServer(t *testing.T) {
 	name := os.Getenv("HTTP11_WATCH_SERVER")
 	if name == "" {
@@ -147,8 +147,8 @@ func TestWatchServer(t *testing.T) {
 	os.Exit(0)
 }
 
-// usage returns CPU time in seconds, how often threads have waited, and the CPU time
-// of the thread of the watch.
+// usage returns CPU time in seconds, how often threads have waited, and the CPU
+// time of the watch's thread.
 func (p *process) usage(b *testing.B) (cpu float64, waits int, watch float64) {
 	io.WriteString(p.control, "GET /usage HTTP/1.1\r\nHost: h\r\n\r\n")
 	for line := "\n"; line != "\r\n"; {
@@ -163,8 +163,8 @@ func (p *process) usage(b *testing.B) (cpu float64, waits int, watch float64) {
 	return cpu / 1e9, waits, watch / 1e9
 }
 
-// during returns the CPU time that a load costs, that of the watch's thread and how
-// long it took.
+// during returns the CPU time of a load, that of the watch's thread and the
+// elapsed time.
 func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu, watch float64, took time.Duration) {
 	began := time.Now()
 	before, _, own := p.usage(b)
@@ -173,8 +173,8 @@ func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu, watc
 	return after - before, own2 - own, time.Since(began)
 }
 
-// idle reports what the process does in a second with that many connections, each
-// of which has had a request.
+// idle reports what the process does in a second with that many connections,
+// each of which has had a request.
 func (p *process) idle(b *testing.B, conns int) {
 	for range conns {
 		nc, err := net.Dial("tcp", p.addr)
@@ -187,7 +187,7 @@ func (p *process) idle(b *testing.B, conns int) {
 			b.Fatal(err)
 		}
 	}
-	time.Sleep(2 * time.Second) // what follows a load has passed
+	time.Sleep(2 * time.Second) // let the aftermath of a load pass
 	cpu, waits, _ := p.usage(b)
 	time.Sleep(5 * time.Second)
 	cpu2, waits2, _ := p.usage(b)
@@ -197,11 +197,11 @@ func (p *process) idle(b *testing.B, conns int) {
 
 const helloRequest = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-// helloBytes is the length of a response: its date has a constant one.
+// helloBytes is the length of a response: the length of its date is constant.
 const helloBytes = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 13\r\n\r\nHello, World!")
 
-// ask64 sends rounds of pipelined requests on each of 64 connections, one round in
-// every interval, or without a pause.
+// ask64 sends rounds of pipelined requests on each of 64 connections, one round
+// per interval, or without pauses.
 func ask64(b *testing.B, addr string, rounds, pipelined int, every time.Duration) {
 	var wg sync.WaitGroup
 	requests := []byte(strings.Repeat(helloRequest, pipelined))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// busyVariable has the test binary compute: see TestBusy.
+// busyVariable makes the test binary compute: see TestBusy.
 const busyVariable = "ISOBAR_HTTP11_BUSY"
 
 // burn keeps a CPU busy for d.
@@ -20,7 +20,7 @@ func burn(d time.Duration) {
 	}
 }
 
-// crowd has as many processes compute as there are CPUs, three times over.
+// crowd runs three computing processes per CPU.
 func crowd(t *testing.T) {
 	for range 3 * runtime.NumCPU() {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestBusy$")
@@ -39,7 +39,7 @@ func crowd(t *testing.T) {
 	}
 }
 
-// TestBusy is what the processes of crowd run, until their input ends.
+// TestBusy is run by the processes of crowd until their input ends.
 func TestBusy(t *testing.T) {
 	if os.Getenv(busyVariable) == "" {
 		return
@@ -53,8 +53,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// heldUnder returns how many loops a server had to take from its handlers, when
-// clients have sent requests for d, or until one was taken.
+// heldUnder returns how many loops a server took from its handlers while
+// clients sent requests for d, or until one was taken.
 func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
 	engine = Readiness
 	defer func() { engine = Goroutines }()
@@ -78,8 +78,8 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
 	return s.Stats().Held
 }
 
-// A handler that had no CPU did not hold its loop; one that sleeps did, also on a
-// machine that has too few CPUs.
+// A handler without CPU time does not hold its loop; one that sleeps does, even
+// on a machine with too few CPUs.
 func TestHeldLoopsOfABusyMachine(t *testing.T) {
 	quick := func(*Context) { burn(200 * time.Microsecond) }
 	t.Run("within", func(t *testing.T) {

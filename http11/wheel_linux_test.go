@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The wheel tells every deadline after it has passed, by at most a width and
-// what the caller waited, while sockets come, go, and move their deadlines.
+// The wheel reports every deadline after it has passed, late by at most a width
+// plus the caller's wait, while sockets come, go, and move their deadlines.
 func TestWheel(t *testing.T) {
 	const width = 10
 	for seed := range uint64(200) {

@@ -23,7 +23,7 @@ import (
 const farewell = "GET /farewell HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
 // deliver sends the parts one by one over a Unix socket, each when the server
-// has read the one before, and returns all that comes back until the server
+// has read the previous one, and returns everything received until the server
 // closes.
 func deliver(t *testing.T, addr string, parts ...string) string {
 	t.Helper()
@@ -51,8 +51,8 @@ func deliver(t *testing.T, addr string, parts ...string) string {
 		}
 	}
 	answer, err := io.ReadAll(nc)
-	// A part that arrives when the server is about to close, after a response
-	// that says so, has the connection reset (RFC 9112, section 9.6).
+	// A part that arrives when the server is about to close, after a response that
+	// says so, resets the connection (RFC 9112, section 9.6).
 	late := len(parts) > 1 && bytes.Contains(answer, []byte("Connection: close\r\n")) && errors.Is(err, unix.ECONNRESET)
 	if err != nil && !late {
 		t.Errorf("%q: %v", parts, err)
@@ -60,8 +60,8 @@ func deliver(t *testing.T, addr string, parts ...string) string {
 	return string(answer)
 }
 
-// statuses returns the final statuses in data, which answer requests whose
-// responses have no content, or the content of a refusal.
+// statuses returns the final statuses in data. The responses have no content,
+// or the content of a refusal.
 func statuses(t *testing.T, data string) (all []int) {
 	r := bufio.NewReader(strings.NewReader(data))
 	for {
@@ -83,7 +83,7 @@ func statuses(t *testing.T, data string) (all []int) {
 }
 
 // TestConformance sends the table over sockets, split at every offset, in every
-// memory mode. Each split gives the same bytes in answer, in each mode.
+// memory mode. Every split gives the same response bytes in every mode.
 func TestConformance(t *testing.T) {
 	stride := 1
 	if testing.Short() || raceOrDebug || strconv.IntSize == 32 { // system calls of 32 bits may be emulated, and take 25 times as long

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/http11/http11prom"
 )
 
-// Two servers in one registry: a label tells them apart.
+// Two servers in one registry, distinguished by a label.
 func Example() {
 	answer := http11.HandlerFunc(func(c *http11.Context) { c.WriteString("ok") })
 	registry := prometheus.NewRegistry()

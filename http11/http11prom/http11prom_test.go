@@ -71,8 +71,8 @@ isobar_http11_memory_in_use_bytes{memory="arena"} 0
 	}
 }
 
-// TestEveryFigureIsExposed sets one field of Stats after the other and wants a
-// figure to change.
+// TestEveryFigureIsExposed sets one field of Stats after the other and expects
+// a figure to change.
 func TestEveryFigureIsExposed(t *testing.T) {
 	all := append(append([]metric(nil), serverMetrics...), memoryMetrics...)
 	figures := func(s *http11.Stats) (values []float64) {
@@ -104,7 +104,7 @@ func TestEveryFigureIsExposed(t *testing.T) {
 	var s http11.Stats
 	check(&s, reflect.ValueOf(&s).Elem())
 	check(&s, reflect.ValueOf(&s.Memory).Elem())
-	if seen < len(all)-1 { // utilization is of two
+	if seen < len(all)-1 { // utilization depends on two fields
 		t.Errorf("%d fields for %d metrics", seen, len(all))
 	}
 }
