@@ -18,15 +18,15 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// Child is the child process: it reads one cell from stdin, runs it, writes
-// its record to stdout and returns the exit code. stdin must stay open
-// meanwhile: its end means that the parent has died, and ends this process and
-// its group at once. A panic of the workload is not caught: the parent reads
-// it from stderr.
+// Child is the child process: it reads one cell from stdin, runs it, writes its
+// record to stdout and returns the exit code. stdin must stay open: when it
+// closes, the parent has died, and this process and its group end at once.
+// Child does not catch a panic of the workload; the parent reads it from
+// stderr.
 func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 	var c cell.Cell
 	if err := cell.Decode(stdin, &c); err != nil {
-		fmt.Fprintf(stderr, "runner: child: %v: this command is for the lab's own use\n", err)
+		fmt.Fprintf(stderr, "runner: child: %v: this command is internal to the lab\n", err)
 		return 2
 	}
 	go func() {
@@ -35,7 +35,7 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 	}()
 	preferForOOM()
 	profiles := newProfileSet(os.Getenv(profileDirEnv), c.Profiles)
-	os.Unsetenv(profileDirEnv) // not for the program of an exec cell
+	os.Unsetenv(profileDirEnv) // the program of an exec cell must not see it
 	rec := runCell(c, profiles)
 	if err := cell.Encode(stdout, rec); err != nil {
 		fmt.Fprintf(stderr, "runner: child: %v\n", err)
@@ -57,7 +57,7 @@ func runCell(c cell.Cell, profiles profileSet) cell.Record {
 	return rec
 }
 
-// failure is the failure that err holds, or one of the workload.
+// failure returns the failure in err, or one of the workload.
 func failure(err error) *cell.Failure {
 	var f *cell.Failure
 	if errors.As(err, &f) {
@@ -66,8 +66,8 @@ func failure(err error) *cell.Failure {
 	return &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}
 }
 
-// goVersion splits a version of Go, for example "go1.26.8-X:nogreenteagc", into
-// version and experiments.
+// goVersion splits a Go version such as "go1.26.8-X:nogreenteagc" into version
+// and experiments.
 func goVersion(s string) (version, experiments string) {
 	version, experiments, _ = strings.Cut(s, "X:")
 	return strings.TrimRight(version, " -"), experiments
@@ -88,7 +88,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 	})
 }
 
-// runTask measures the task as its kind demands.
+// runTask measures the task according to its kind.
 func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	var err error
 	switch t := task.(type) {
@@ -100,7 +100,7 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 		err = measure(rec, profiles, func() error { return runDriven(rec, t) })
 	case workload.Whole:
 		if len(profiles.kinds) > 0 {
-			rec.Warn("profile", "a program that is run whole is not profiled from outside")
+			rec.Warn("profile", "whole programs are not profiled from outside")
 		}
 		err = t.Run(context.Background(), rec)
 	default:
@@ -110,19 +110,19 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 		timed := maps.Clone(rec.Latency)
 		r.Report(rec)
 		if p := rec.Phases; p != nil && !bytes.Equal(rec.Latency[p.Latency], timed[p.Latency]) {
-			p.Latency = "" // the operations that were timed here are not those of the report
+			p.Latency = "" // operations timed here are not those of the report
 		}
 	}
 	warnCycles(rec)
 	return err
 }
 
-// newMonitor joins package monitor to workload.Env.
+// newMonitor connects package monitor to workload.Env.
 func newMonitor(interval time.Duration) (io.Closer, error) {
 	return monitor.New(monitor.Config{Interval: interval})
 }
 
-// newStrategy joins package strategy to workload.Env.
+// newStrategy connects package strategy to workload.Env.
 func newStrategy(name string, size, workers int) (workload.Strategy, error) {
 	s, err := strategy.New(name, size, workers)
 	return joined{s}, err

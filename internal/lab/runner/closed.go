@@ -10,13 +10,13 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// batchTime is how long a worker operates before it looks at the clock, where
+// batchTime is how long a worker operates between looks at the clock when
 // operations are not timed.
 const batchTime = 2 * time.Millisecond
 
-// runClosed runs a closed loop in two halves of its budget, the first without
-// clocks between operations, the second with each operation timed. An untimed
-// cell has no second half.
+// runClosed runs a closed loop in two halves of its budget: the first without
+// clocks between operations, the second timing each operation. An untimed cell
+// has no second half.
 func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	ops, limit := task.Budget()
 	if ops <= 0 && limit <= 0 || task.Workers() < 1 {
@@ -72,9 +72,9 @@ type loop struct {
 	sum  uint64 // protected by mu
 }
 
-// run releases all workers at once and returns the time until the last one is
-// finished. Each gets an equal share of the operations beforehand, so that
-// what a worker does is the same in every run.
+// run releases all workers at once and returns the time until the last one
+// finishes. Operations are divided equally beforehand, so that each worker does
+// the same work in every run.
 func (l *loop) run(work func(l *loop, worker int, share int64, began time.Time) (int64, uint64)) time.Duration {
 	workers := l.task.Workers()
 	gate := make(chan struct{})
@@ -127,8 +127,8 @@ func batches(l *loop, worker int, share int64, began time.Time) (done int64, sum
 	return done, sum
 }
 
-// timed performs the worker's share one by one. What recording takes is not in
-// any service time.
+// timed performs the worker's share one operation at a time. Service times
+// exclude the cost of recording.
 func timed(l *loop, worker int, share int64, began time.Time, service *latency.Recorder,
 	slow *opRecorder) (done int64, sum uint64) {
 	for !l.bounded || done < share {

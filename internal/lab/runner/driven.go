@@ -12,8 +12,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// runDriven drives a task. It stops when three quarters of the cell's time-out
-// have passed.
+// runDriven drives a task. It stops after three quarters of the cell's timeout.
 func runDriven(rec *cell.Record, task workload.Driven) error {
 	ctx := context.Background()
 	if limit := rec.Cell.Timeout; limit > 0 {
@@ -41,8 +40,7 @@ func runDriven(rec *cell.Record, task workload.Driven) error {
 }
 
 // runBeside runs a cell in a process beside this one, in the same process
-// group: its end comes with the end of this process at the latest. Failures
-// are errors.
+// group, so it ends with this process at the latest. Failures are errors.
 func runBeside(ctx context.Context, c cell.Cell) (cell.Record, error) {
 	fail := func(err error) (cell.Record, error) {
 		return cell.Record{}, fmt.Errorf("runner: %s beside this cell: %w", c.Workload, err)
@@ -59,7 +57,7 @@ func runBeside(ctx context.Context, c cell.Cell) (cell.Record, error) {
 	if err != nil {
 		return fail(err)
 	}
-	defer stdin.Close() // it stays open until then: its end would end the process
+	defer stdin.Close() // closing it would end the process
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return fail(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// record makes a record of how the child ended: its own, if it wrote one, or
-// one that says why it did not.
+// record returns a record of how the child ended: its own, if it wrote one,
+// otherwise one that says why it did not.
 func (e ending) record(c cell.Cell) cell.Record {
 	rec, err := decodeRecord(e.output)
 	switch {
@@ -45,7 +45,7 @@ func crash(format string, args ...any) cell.Record {
 	return cell.Record{Err: &cell.Failure{Kind: cell.FailCrash, Message: fmt.Sprintf(format, args...)}}
 }
 
-// decodeRecord accepts one record and nothing beside it.
+// decodeRecord accepts exactly one record.
 func decodeRecord(output []byte) (cell.Record, error) {
 	r := bytes.NewReader(output)
 	var rec cell.Record
@@ -55,12 +55,12 @@ func decodeRecord(output []byte) (cell.Record, error) {
 	// Decode may have read ahead: look at what follows the line instead.
 	_, rest, _ := bytes.Cut(output, []byte("\n"))
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return cell.Record{}, errors.New("something follows the record")
+		return cell.Record{}, errors.New("unexpected data after the record")
 	}
 	return rec, nil
 }
 
-// crashKind tells a refusal of memory from other crashes.
+// crashKind distinguishes refusals of memory from other crashes.
 func crashKind(line string) cell.FailureKind {
 	if strings.Contains(line, "out of memory") || strings.Contains(line, "cannot allocate memory") {
 		return cell.FailMemory
@@ -69,11 +69,11 @@ func crashKind(line string) cell.FailureKind {
 }
 
 // tail keeps the end of a stream and the first line of a crash in it. One
-// goroutine writes; others read once it is done.
+// goroutine writes; others read after it is done.
 type tail struct {
 	end   []byte
 	line  []byte // the beginning of the current line
-	crash string // the first line that the Go runtime begins a crash with
+	crash string // first line of a Go runtime crash
 }
 
 const (
@@ -108,7 +108,7 @@ func (t *tail) endLine() {
 	t.line = t.line[:0]
 }
 
-// last returns ": " and the last line that is not empty, or "".
+// last returns ": " and the last non-empty line, or "".
 func (t *tail) last() string {
 	text := strings.TrimRight(string(t.end), "\n\r\t ")
 	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])

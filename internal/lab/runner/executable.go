@@ -22,16 +22,16 @@ import (
 
 const modulePath = "github.com/isobar-go/isobar"
 
-// experiments says which GOEXPERIMENT selects a collector, or adds Go's arenas.
-// Green Tea is the default since Go 1.26.
+// experiments maps a collector, or Go's arenas, to its GOEXPERIMENT. Green Tea
+// is the default since Go 1.26.
 var experiments = map[string]string{"greentea": "greenteagc", "classic": "nogreenteagc", "goarenas": "arenas"}
 
 // Executable returns the binary of a build. Its collector is "greentea",
 // "classic", "goarenas" (Go's experimental arenas, with the default collector)
-// or "" for whichever the running binary has. Where the running binary is
-// another, it builds one from the source that this binary was built from or the
-// published module, and keeps it in the user's cache directory. The go command
-// fetches the version of Go that it lacks. Executable tells log before it builds.
+// or "" for the running binary's. If the running binary does not match,
+// Executable builds one from this binary's source or the published module and
+// keeps it in the user's cache directory. The go command downloads missing Go
+// versions. Executable announces a build on log.
 func Executable(ctx context.Context, build cell.Build, log io.Writer) (string, error) {
 	if _, known := experiments[build.Collector]; !known && build.Collector != "" {
 		return "", fmt.Errorf("runner: unknown collector %q: want greentea, classic or goarenas", build.Collector)
@@ -70,7 +70,7 @@ func ownCollector() string {
 func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		return "", errors.New("no Go toolchain: install it from https://go.dev/dl and put go into PATH")
+		return "", errors.New("no Go toolchain: install Go from https://go.dev/dl and add it to PATH")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -106,14 +106,14 @@ func cached(ctx context.Context, build cell.Build, log io.Writer) (string, error
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(output.String()))
 	}
-	// Renaming makes the binary appear whole, also where two labs build it.
+	// Renaming makes the binary appear whole, even if two labs build it at once.
 	if err := os.Rename(filepath.Join(work, "isobar"+exeSuffix()), target); err != nil {
 		return "", err
 	}
 	return target, nil
 }
 
-// Toolchain returns env, in which the go command makes a build.
+// Toolchain returns env changed so that the go command makes the build.
 func Toolchain(env []string, build cell.Build) []string {
 	env = slices.Clip(env)
 	if build.Collector != "" {
@@ -133,7 +133,7 @@ func exeSuffix() string {
 }
 
 // source returns the directory of the module that this binary was built from
-// and a digest of its files. Where the directory is not there, dir is "" and
+// and a digest of its files. If the directory does not exist, dir is "" and
 // digest is the module's published version.
 func source() (dir, digest string, err error) {
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
@@ -148,11 +148,11 @@ func source() (dir, digest string, err error) {
 		strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+dirty") {
 		return "", info.Main.Version, nil
 	}
-	return "", "", fmt.Errorf("neither the source that this program was built from nor its version is known: run it "+
+	return "", "", fmt.Errorf("this program knows neither its source directory nor its version: run it "+
 		"from a checkout, or install it with go install %s/cmd/isobar@latest", modulePath)
 }
 
-// digestOf is a digest of the files that a build of cmd/isobar may use.
+// digestOf is a digest of the files that can affect a build of cmd/isobar.
 func digestOf(fsys fs.FS) (string, error) {
 	hash := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

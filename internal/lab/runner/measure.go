@@ -24,7 +24,7 @@ const (
 	sysMetric    = "/memory/classes/total:bytes"
 )
 
-// cpuMetrics are the classes of CPU time and what a record calls them.
+// cpuMetrics maps the classes of CPU time to their names in a record.
 var cpuMetrics = map[string]string{
 	"/cpu/classes/gc/mark/assist:cpu-seconds":    cell.GCCPUAssist,
 	"/cpu/classes/gc/mark/dedicated:cpu-seconds": cell.GCCPUDedicated,
@@ -34,8 +34,8 @@ var cpuMetrics = map[string]string{
 	"/cpu/classes/scavenge/total:cpu-seconds":    cell.GCCPUScavenge,
 }
 
-// usage is what the kernel has accounted to a process; -1 marks what it does
-// not tell.
+// usage is what the kernel has accounted to a process; -1 marks unknown
+// figures.
 type usage struct {
 	user, system             float64 // seconds
 	minorFaults, majorFaults float64
@@ -53,10 +53,10 @@ func (u usage) since(before usage) usage {
 }
 
 // measure runs the measured phase and records everything that does not depend
-// on the kind of task. CPU classes advance at the end of a GC cycle only: the
-// collection forced before the phase brings them up to date, and the cycle
-// that the end of the phase interrupts is missing. What the phase failed with
-// is returned after the figures are recorded.
+// on the kind of task. CPU classes advance only at the end of a GC cycle: the
+// collection forced before the phase brings them up to date, and they miss the
+// cycle that the end of the phase interrupts. The phase's error is returned
+// after the figures are recorded.
 func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
 	stopProfiles, err := profiles.start(rec)
 	if err != nil {
@@ -76,7 +76,7 @@ func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
 	if ok {
 		rec.Set(cell.RSSPeak, float64(peak))
 		if !peakReset {
-			rec.Warn("rss-whole", "the peak of resident memory includes the set-up before the measured phase")
+			rec.Warn("rss-whole", "peak resident memory includes setup before the measured phase")
 		}
 	}
 	if err := stopProfiles(); err != nil {
@@ -85,7 +85,7 @@ func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
 	return phaseErr
 }
 
-// A snapshot is one look at everything that is reported as a difference.
+// A snapshot is one look at everything reported as a difference.
 type snapshot struct {
 	at     time.Time
 	usage  usage
@@ -113,8 +113,7 @@ func takeSnapshot() *snapshot {
 	return s
 }
 
-// number returns a scalar metric. ok is false where this version of Go has no
-// such metric.
+// number returns a scalar metric. ok is false if this version of Go lacks it.
 func (s *snapshot) number(name string) (v float64, ok bool) {
 	switch v := s.values[name]; v.Kind() {
 	case metrics.KindUint64:
@@ -125,7 +124,7 @@ func (s *snapshot) number(name string) (v float64, ok bool) {
 	return 0, false
 }
 
-// figures records what happened between s and after.
+// figures records the changes between s and after.
 func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	rec.Set(cell.WallTime, after.at.Sub(s.at).Seconds())
 	used := after.usage.since(s.usage)
@@ -161,8 +160,8 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	if heap, ok := after.number(heapMetric); ok {
 		rec.Set(cell.HeapEnd, heap)
 	}
-	// The runtime keeps the sum of all pauses apart from its ring of the
-	// latest 256: it is exact where the histogram has only buckets.
+	// The runtime keeps the sum of all pauses separately from its ring of the
+	// latest 256: it is exact, while the histogram has only buckets.
 	rec.Set(cell.GCPauseTotal, (after.gc.PauseTotal - s.gc.PauseTotal).Seconds())
 	if cycles > 0 && len(after.gc.Pause) > 0 {
 		rec.Set(cell.GCPauseLast, after.gc.Pause[0].Seconds())
@@ -178,7 +177,7 @@ func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	}
 }
 
-// sparse returns what a histogram gained, without the empty buckets.
+// sparse returns what a histogram gained, without empty buckets.
 func sparse(before, after *metrics.Float64Histogram) cell.Buckets {
 	var b cell.Buckets
 	for i, n := range after.Counts {
@@ -200,19 +199,19 @@ func sparse(before, after *metrics.Float64Histogram) cell.Buckets {
 	return b
 }
 
-// allocation counts what was ever allocated on the heap.
+// allocation counts everything ever allocated on the heap.
 type allocation struct{ bytes, objects uint64 }
 
-// allocated reads the counts as package testing does. The same counts in
-// runtime/metrics lag behind by what each P has not reported yet; here the
-// world is stopped for them.
+// allocated reads the counts as package testing does: stopping the world makes
+// them exact. In runtime/metrics the same counts lag by what each P has not
+// reported yet.
 func allocated() allocation {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return allocation{m.TotalAlloc, m.Mallocs}
 }
 
-// setAllocs records what each of the operations since before allocated.
+// setAllocs records the allocation per operation since before.
 func setAllocs(rec *cell.Record, before allocation, ops int64) {
 	if ops > 0 {
 		now := allocated()

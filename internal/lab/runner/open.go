@@ -11,9 +11,9 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// runOpen paces an open loop. It stops when three quarters of the cell's
-// time-out have passed: a loop that cannot keep up reports its backlog instead
-// of being killed without a figure.
+// runOpen paces an open loop. It stops after three quarters of the cell's
+// timeout: a loop that cannot keep up reports its backlog instead of being
+// killed without a figure.
 func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	s := schedule{task: task}
 	pacer := latency.Pacer{
@@ -43,8 +43,8 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 		rec.Set(cell.Throughput, float64(result.Done)/result.Elapsed.Seconds())
 	}
 	if result.Backlog > 0 {
-		rec.Warn("backlog", "%d of %d operations had not begun when the time was over: the rate is more than this "+
-			"configuration does", result.Backlog, result.Due)
+		rec.Warn("backlog", "%d of %d operations had not started when time ran out: the rate is more than this "+
+			"configuration can handle", result.Backlog, result.Due)
 	} else if s.err == nil {
 		rec.Check = fmt.Sprintf("%016x", sum)
 	}

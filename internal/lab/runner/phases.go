@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// phasesAbove is the quantile of the operations that are attributed.
+	// phasesAbove is the quantile above which operations are attributed.
 	phasesAbove = 0.999
-	// maxPhasesTrace bounds a trace that is not kept: what comes after is not
+	// maxPhasesTrace limits a trace that is not kept; later operations are not
 	// attributed.
 	maxPhasesTrace = 256 << 20
 )
 
-// slowOps keeps the slowest operations of a cell until its trace tells what the
+// slowOps keeps a cell's slowest operations until its trace shows what the
 // collector did meanwhile. A nil slowOps keeps none.
 type slowOps struct {
 	began time.Time     // of the phase, as the trace's anchor has it; written before it begins
@@ -31,29 +31,29 @@ type slowOps struct {
 	all     *latency.Histogram
 }
 
-// An opRecorder is the part of one goroutine, which owns it.
+// An opRecorder belongs to one goroutine.
 type opRecorder struct {
 	clock   time.Time // when the goroutine's clock started
 	slowest *phase.Slowest
 }
 
-// begin notes that the measured phase begins: what the trace has before, such as
-// the collection that is forced then, is not looked at.
+// begin marks the start of the measured phase; earlier parts of the trace, such
+// as the forced collection, are ignored.
 func (s *slowOps) begin() {
 	if s != nil {
 		s.began = phase.Anchor()
 	}
 }
 
-// end notes that it has ended.
+// end marks the end of the phase.
 func (s *slowOps) end() {
 	if s != nil {
 		s.took = time.Since(s.began)
 	}
 }
 
-// recorder returns what a goroutine keeps its operations with, by a clock that
-// started then; nil where nothing is to be kept.
+// recorder returns a recorder for a goroutine whose clock started at clock; nil
+// if nothing is to be kept.
 func (s *slowOps) recorder(clock time.Time) *opRecorder {
 	if s == nil {
 		return nil
@@ -65,14 +65,14 @@ func (s *slowOps) recorder(clock time.Time) *opRecorder {
 	return r
 }
 
-// add takes an operation.
+// add records an operation.
 func (r *opRecorder) add(start, end time.Duration) {
 	if r != nil {
 		r.slowest.Add(phase.Op{Start: int64(start), End: int64(end)})
 	}
 }
 
-// done says what the operations were: those of that histogram.
+// done names the histogram that the operations belong to.
 func (s *slowOps) done(name string, h *latency.Histogram) {
 	if s != nil {
 		s.latency, s.all = name, h
@@ -82,7 +82,7 @@ func (s *slowOps) done(name string, h *latency.Histogram) {
 // attribute reads the trace and records what the slowest operations overlapped.
 func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	if s.all == nil || s.all.Count() == 0 {
-		rec.Warn("phases", "workload %s has no operations that this process times: nothing is attributed to phases of the "+
+		rec.Warn("phases", "workload %s has no operations timed by this process: nothing is attributed to phases of the "+
 			"collector", rec.Cell.Workload)
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 		return err
 	}
 	if line.Anchor == 0 {
-		return fmt.Errorf("the trace does not say when it began")
+		return fmt.Errorf("the trace has no anchor, so its start is unknown")
 	}
 	threshold := slowerThan(s.all)
 	var ops []phase.Op
@@ -117,9 +117,9 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	return nil
 }
 
-// slowerThan returns the nanoseconds above which operations are attributed: those
-// of the quantile, or just below its bucket where a stall has put more there than
-// the quantile leaves, so that nothing would be above.
+// slowerThan returns the nanoseconds above which operations are attributed: the
+// quantile or, if a stall put more operations into its bucket than the quantile
+// leaves above, just below that bucket, so that some remain above.
 func slowerThan(h *latency.Histogram) int64 {
 	threshold := h.Quantile(phasesAbove)
 	if threshold < h.Max() {
@@ -133,8 +133,8 @@ func slowerThan(h *latency.Histogram) int64 {
 	return int64(threshold)
 }
 
-// capped is a file that takes no more than so much, without saying so: the
-// tracer has no use for an error.
+// capped is a file that silently stops at a limit, because the tracer has no
+// use for an error.
 type capped struct {
 	f    *os.File
 	left int
@@ -149,8 +149,8 @@ func (c *capped) Write(b []byte) (int, error) {
 	return c.f.Write(b)
 }
 
-// Attribute says which phases of the collector operations overlapped, as records
-// have it. The seed is that of the random shifts that tell what chance does.
+// Attribute returns, in the form of records, which phases of the collector the
+// operations overlapped. seed is for the random shifts that estimate chance.
 func Attribute(line *phase.Timeline, ops []phase.Op, seed uint64) cell.Phases {
 	a := line.Attribute(ops, seed)
 	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs}

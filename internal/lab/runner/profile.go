@@ -13,14 +13,14 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// profileSet is the profiles that a cell asks for, and where they go.
+// profileSet is the profiles that a cell requests and where they go.
 type profileSet struct {
 	dir   string
 	kinds []string
 	slow  *slowOps // of kinds that attribute operations to phases of the collector; else nil
 }
 
-// phasesKind is a trace that is attributed and not kept.
+// phasesKind is a trace that is attributed but not kept.
 const phasesKind = "phases"
 
 func newProfileSet(dir string, kinds []string) profileSet {
@@ -34,14 +34,14 @@ func newProfileSet(dir string, kinds []string) profileSet {
 	return p
 }
 
-// start begins to profile. The function that it returns writes what remains to
-// be written and names the files in rec.
+// start begins profiling. The returned function writes the rest and names the
+// files in rec.
 func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 	if len(p.kinds) == 0 {
 		return func() error { return nil }, nil
 	}
 	rec.Profiles = map[string]string{}
-	rec.Warn("profiled", "profiles were taken: times include what taking them costs")
+	rec.Warn("profiled", "profiles were taken: times include the cost of profiling")
 	var files []*os.File
 	for _, kind := range p.kinds {
 		f, err := os.Create(filepath.Join(p.dir, kind))

@@ -1,24 +1,23 @@
-// Package runner runs cells, each in a child process of its own, and brings
-// back their records.
+// Package runner runs cells, each in its own child process, and returns their
+// records.
 //
-// The parent side is [Runner]: it starts the child with the GC settings in its
-// environment, hands it the cell on standard input, and receives one record on
-// its standard output. It holds the child to the cell's limits of time and
-// memory, and turns every way to fail into a record with Err: no child, however
-// it ends, ends the run. The child side is [Child], which package main calls
-// when its only argument is [ChildArg]: it builds the task and measures it as
-// the task's kind demands.
+// The parent side is [Runner]. It starts the child with the GC settings in its
+// environment, passes it the cell on standard input, and receives one record on
+// its standard output. It enforces the cell's limits of time and memory and
+// turns every failure into a record with Err: no child, however it ends, ends
+// the run. The child side is [Child], which package main calls when its only
+// argument is [ChildArg]: it builds the task and measures it according to the
+// task's kind.
 //
-// What a closed loop costs is measured in two halves: in the first, no clock is
-// read between operations; the second times each one. An open loop is paced by
-// package latency. GC figures cover both halves and begin after a forced
-// collection; none is forced at the end, so the share of an unfinished cycle is
-// missing from them.
+// A closed loop is measured in two halves: the first reads no clock between
+// operations; the second times each one. Package latency paces an open loop. GC
+// figures cover both halves and start after a forced collection; none is forced
+// at the end, so they miss the share of an unfinished cycle.
 //
 // No process outlives the lab: a child ends itself and its process group when
-// its standard input does, and on Linux the kernel ends it with the thread
-// that started it. A program under test that leaves its process group and its
-// parent escapes all this.
+// its standard input closes, and on Linux the kernel ends it with the thread
+// that started it. A program under test that leaves both its process group and
+// its parent escapes this.
 package runner
 
 import (
@@ -39,27 +38,27 @@ const ChildArg = "child"
 
 // Config says how a Runner starts children. The zero value is usable.
 type Config struct {
-	// Executable returns the binary of a build, which it makes if need be; nil
-	// stands for the function Executable.
+	// Executable returns the binary of a build and builds it if necessary; nil
+	// means the function Executable.
 	Executable func(ctx context.Context, build cell.Build) (string, error)
-	// Log receives what children write to standard error, beside the end of
-	// it that each record keeps; nil discards it.
+	// Log receives the children's standard error, in addition to the tail kept in
+	// each record; nil discards it.
 	Log io.Writer
-	// Dir is the working directory of children; "" stands for this process's.
+	// Dir is the working directory of children; "" means this process's.
 	Dir string
-	// Env is the environment of children, apart from the settings of the cell;
-	// nil stands for this process's.
+	// Env is the environment of children, without the cell's settings; nil means
+	// this process's.
 	Env []string
-	// Account is the account that children run as; nil stands for this
-	// process's. Only a process of root on Unix can give another.
+	// Account is the account that children run as; nil means this process's. Only
+	// root on Unix can choose another.
 	Account *Account
 }
 
 // An Account is a user of the operating system.
 type Account struct{ UID, GID uint32 }
 
-// A Runner runs one cell after another. One goroutine uses it; it must not be
-// copied.
+// A Runner runs cells one after another. Only one goroutine may use it; it must
+// not be copied.
 type Runner struct {
 	config      Config
 	executables map[cell.Build]string
@@ -92,8 +91,8 @@ func (r *Runner) Prepare(ctx context.Context, cells []cell.Cell) error {
 	return nil
 }
 
-// executable returns the binary that runs c. One that runs another program need
-// not be of its build.
+// executable returns the binary that runs c. If the cell runs another program,
+// the binary's own build does not matter.
 func (r *Runner) executable(ctx context.Context, c cell.Cell) (string, error) {
 	build := c.Build()
 	if len(c.Command) > 0 {
@@ -109,9 +108,9 @@ func (r *Runner) executable(ctx context.Context, c cell.Cell) (string, error) {
 	return exe, err
 }
 
-// Run runs the cell and returns its record and its profiles by kind. A cell
-// that fails has a record with Err. The error is for cells that were not run:
-// ctx ended (the error wraps its cause), or no child could be started.
+// Run runs the cell and returns its record and its profiles by kind. A failed
+// cell returns a record with Err. An error means that the cell did not run: ctx
+// ended (the error wraps its cause), or no child could be started.
 func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string][]byte, error) {
 	exe, err := r.executable(ctx, c)
 	if err != nil {
@@ -143,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	rec.Noise = noise
 	warnNoise(&rec)
 	if _, ok := host.RSSBytes(os.Getpid()); c.MemoryBytes > 0 && !ok {
-		rec.Warn("no-memory-cap", "this platform does not tell how much memory a process occupies: the cap was not enforced")
+		rec.Warn("no-memory-cap", "this platform does not report the memory of a process: the cap was not enforced")
 	}
 	profiles := map[string][]byte{}
 	for kind, name := range rec.Profiles {
@@ -158,10 +157,10 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	return rec, profiles, nil
 }
 
-// DefaultMemoryCap is the memory that one cell may occupy where the user gives
-// no cap: 70 % of the usable memory of the machine, and no more than what is
-// available now less a reserve for the lab itself. 0, no cap, if the usable
-// memory is unknown (0).
+// DefaultMemoryCap is the memory that one cell may occupy unless the user sets
+// a cap: 70 % of the machine's usable memory, but no more than what is
+// available now less a reserve for the lab itself. It is 0, no cap, if the
+// usable memory is unknown (0).
 func DefaultMemoryCap(usableBytes int64) int64 {
 	const reserve, least = 256 << 20, 64 << 20
 	n := usableBytes / 10 * 7
@@ -171,8 +170,8 @@ func DefaultMemoryCap(usableBytes int64) int64 {
 	return n
 }
 
-// MemoryCap reads what a user gives as the memory that one cell may occupy: a
-// size, auto for [DefaultMemoryCap], or none, which is 0.
+// MemoryCap parses the user's memory cap per cell: a size, auto for
+// [DefaultMemoryCap], or none, which is 0.
 func MemoryCap(value string, usableBytes int64) (int64, error) {
 	switch value {
 	case "auto":

@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	// pollInterval is how often the memory of a child is compared with the
-	// cap.
+	// pollInterval is how often a child's memory is compared with the cap.
 	pollInterval = 20 * time.Millisecond
 	// grace is how long a pipe may stay open after the child's end.
 	grace = 2 * time.Second
-	// maxRecord bounds what is read from a child.
+	// maxRecord limits how much is read from a child.
 	maxRecord = 64 << 20
 )
 
@@ -37,8 +36,8 @@ type ending struct {
 	killed *cell.Failure // why the runner killed it, if it did
 }
 
-// supervise runs one child to its end. The error is for a child that could not
-// be started, or whose ctx ended.
+// supervise runs one child to its end. It fails if the child could not be
+// started or ctx ended.
 func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profileDir string) (ending, error) {
 	if err := context.Cause(ctx); err != nil {
 		return ending{}, err
@@ -67,11 +66,11 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	readers.Go(func() {
 		end.output, _ = io.ReadAll(io.LimitReader(p.stdout, maxRecord+1))
 		if len(end.output) > maxRecord {
-			p.stdout.Close() // ends a child that writes on and on
+			p.stdout.Close() // ends a child that keeps writing
 		}
 	})
 	readers.Go(func() { io.Copy(io.MultiWriter(end.stderr, r.config.Log), p.stderr) })
-	// The child may end before it has read the cell: its end says why.
+	// The child may end before it has read the cell; how it ended says why.
 	go p.stdin.Write(document.Bytes())
 
 	exited := make(chan struct{})
@@ -80,7 +79,7 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 		close(exited)
 	}()
 	end.killed, err = guard(ctx, p.cmd.Process, c, exited)
-	killGroup(p.cmd.Process) // what the child left behind
+	killGroup(p.cmd.Process) // any processes the child left behind
 	if p.cmd.ProcessState == nil {
 		p.cmd.Wait()
 	}
@@ -89,13 +88,13 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	p.stderr.SetReadDeadline(time.Now().Add(grace))
 	readers.Wait()
 	if end.state == nil {
-		return ending{}, fmt.Errorf("the child's end was not seen: another part of this program waits for all processes")
+		return ending{}, fmt.Errorf("missed the child's end: another part of this program waits for all processes")
 	}
 	return end, err
 }
 
-// guard waits for the child's end. It kills the child when it exceeds a limit
-// of the cell, and says so, or when ctx ends, which is the error.
+// guard waits for the child's end. It kills the child if it exceeds a limit of
+// the cell, and reports that, or if ctx ends, which is the error.
 func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct{}) (*cell.Failure, error) {
 	var timeout, poll <-chan time.Time
 	if c.Timeout > 0 {
@@ -118,7 +117,7 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 		case <-timeout:
 			killTree(p, exited)
 			return &cell.Failure{Kind: cell.FailTimeout,
-				Message: fmt.Sprintf("killed after %v: give it longer with --timeout", c.Timeout)}, nil
+				Message: fmt.Sprintf("killed after %v: allow more time with --timeout", c.Timeout)}, nil
 		case <-poll:
 			var total int64
 			for _, pid := range host.Descendants(p.Pid) {
@@ -162,8 +161,8 @@ func (p *process) close() {
 	p.stderr.Close()
 }
 
-// start starts cmd as a child in a process group of its own. Its first argument
-// is the name that this program was called by: a binary may act by it.
+// start starts cmd as a child in its own process group. Its first argument is
+// the name that this program was called by, because a binary may act on it.
 func start(cmd *exec.Cmd) (*process, error) {
 	var files []*os.File
 	pipe := func() (r, w *os.File, err error) {
@@ -197,9 +196,9 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return &process{cmd: cmd, stdin: toChild, stdout: fromChild, stderr: logs}, nil
 }
 
-// childEnv is the environment of the child: the cell's settings, and nothing
-// inherited in their place. GODEBUG keeps all but gctrace, which would write
-// into the child's standard error.
+// childEnv is the environment of the child: the cell's settings, without
+// inherited values for them. GODEBUG keeps everything but gctrace, which would
+// write to the child's standard error.
 func childEnv(environ []string, c cell.Cell, profileDir string) []string {
 	env := make([]string, 0, len(environ)+4)
 	for _, entry := range environ {

@@ -14,18 +14,18 @@ const (
 	fewCycles   = 5
 )
 
-// warnNoise says what on the machine disturbed the cell.
+// warnNoise reports what else disturbed the cell on the machine.
 func warnNoise(rec *cell.Record) {
 	n := rec.Noise
 	if n.Steal > maxSteal {
-		rec.Warn("steal", "the hypervisor took %.1f %% of the CPU time for others: wall times are too long", 100*n.Steal)
+		rec.Warn("steal", "the hypervisor gave %.1f %% of the CPU time to others: wall times are too long", 100*n.Steal)
 	}
 	if n.CPUPressure > maxPressure {
-		rec.Warn("cpu-pressure", "in %.0f %% of the time some task waited for a CPU: latency contains waiting",
+		rec.Warn("cpu-pressure", "some task waited for a CPU %.0f %% of the time: latency includes waiting",
 			100*n.CPUPressure)
 	}
 	if n.MemoryPressure > maxPressure {
-		rec.Warn("memory-pressure", "in %.0f %% of the time some task waited for memory: the machine was short of it",
+		rec.Warn("memory-pressure", "some task waited for memory %.0f %% of the time: the machine was short of memory",
 			100*n.MemoryPressure)
 	}
 	if n.OtherCPU > maxOtherCPU {
@@ -33,19 +33,18 @@ func warnNoise(rec *cell.Record) {
 	}
 }
 
-// warnCycles says that GC figures rest on few cycles, where there should be
-// some.
+// warnCycles warns if GC figures rest on few cycles where there should be more.
 func warnCycles(rec *cell.Record) {
 	gc := rec.Cell.GC
-	// None at all is not few: a program that allocates too little to be
-	// collected has no GC figures but zeros.
+	// No cycles at all are not few: a program that allocates too little to be
+	// collected has only zeros as GC figures.
 	if n := rec.Metrics[cell.GCCycles]; n > 0 && n < fewCycles && (gc.Percent >= 0 || gc.LimitBytes > 0) {
-		rec.Warn("few-gc", "only %.0f GC cycles: GC figures are coarse, a longer run gives better ones", n)
+		rec.Warn("few-gc", "only %.0f GC cycles: GC figures are coarse; use a longer run", n)
 	}
 }
 
-// warnClock says that operations are too short to be timed one by one.
-// Reading the clock twice around an operation adds about one reading to it.
+// warnClock warns if operations are too short to be timed one by one. Reading
+// the clock twice around an operation adds about one reading to it.
 func warnClock(rec *cell.Record, mean time.Duration) {
 	cost, step := clockCost()
 	if mean < 2*cost {
@@ -57,7 +56,7 @@ func warnClock(rec *cell.Record, mean time.Duration) {
 	}
 }
 
-// clockCost measures what one reading of the clock takes and the least step
+// clockCost measures the cost of one clock reading and the smallest step
 // between different readings.
 func clockCost() (cost, step time.Duration) {
 	const readings = 1000

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// An Advice is a page about a module that was saved in the store.
+// An Advice is a page about a module saved in the store.
 type Advice struct {
 	ID      int64
 	Created time.Time
@@ -18,7 +18,7 @@ type Advice struct {
 	Page    []byte // HTML that needs nothing outside it
 }
 
-// keepAdvice is how many pages of advice a store keeps: the newest.
+// keepAdvice is how many pages of advice a store keeps: the newest ones.
 const keepAdvice = 20
 
 const schema2 = `
@@ -31,8 +31,8 @@ CREATE TABLE advice (
 ) STRICT;
 `
 
-// SaveAdvice stores a page of advice and returns its number. Of more than 20 the
-// oldest are deleted.
+// SaveAdvice stores a page of advice and returns its number. It keeps the
+// newest 20 and deletes older ones.
 func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
 	var buf bytes.Buffer
 	z := zlib.NewWriter(&buf)
@@ -57,10 +57,10 @@ func (s *Store) SaveAdvice(a Advice) (id int64, err error) {
 	return id, err
 }
 
-// Advice returns the newest page of advice; an error that wraps ErrNotFound where
-// there is none.
+// Advice returns the newest page of advice, or an error that wraps ErrNotFound
+// if there is none.
 func (s *Store) Advice() (Advice, error) {
-	none := absence(fmt.Sprintf("store: %s: no advice: 'isobar advise --save' keeps it", s.path))
+	none := absence(fmt.Sprintf("store: %s: no advice: save some with 'isobar advise --save'", s.path))
 	version, err := s.version(context.Background())
 	if err != nil {
 		return Advice{}, s.explain("read advice", err)

@@ -20,8 +20,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// Our exports are ordinary files of Go benchmarks with four additions, which
-// benchstat passes over and Import reads:
+// Our exports are ordinary Go benchmark files with four additions, which
+// benchstat ignores and Import reads:
 //
 //   - the configuration line "format: isobar";
 //   - where a fleet measured, configuration lines with the worker ("machine") and
@@ -148,9 +148,9 @@ func (b *benchmarks) head(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// values are the figures of a record: those that benchstat can compare, and those
-// that are mostly 0, of which it takes no ratio. Where there are only such, they
-// are the first.
+// values splits a record's figures into those that benchstat can compare and
+// those that are mostly 0, which have no ratio. If all are of the second kind,
+// they come first.
 func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud, quiet []benchfmt.Value) {
 	key := rec.Cell.Key()
 	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
@@ -160,7 +160,7 @@ func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud,
 			continue
 		}
 		if v.Value == 0 {
-			// The reader does not scale 0, and would take its unit for another one.
+			// The reader does not scale 0 and would mistake its unit for another one.
 			_, v.Unit = benchunit.Tidy(0, v.Unit)
 		}
 		loud = append(loud, v)
@@ -171,7 +171,7 @@ func (b *benchmarks) values(rec *cell.Record, metrics map[string]float64) (loud,
 	return loud, quiet
 }
 
-// writeMark writes the line before a result, which says the cell and has the quiet
+// writeMark writes the line before a result, with its cell and the quiet
 // figures.
 func writeMark(w io.Writer, rec *cell.Record, quiet []benchfmt.Value) {
 	fmt.Fprintf(w, "%s block=%d order=%d workload=%s",
@@ -219,8 +219,8 @@ func (c configuration) change(w io.Writer, lines [][2]string) {
 	}
 }
 
-// benchmarkName is the key with a capital letter, as the format wants it, and
-// GOMAXPROCS behind it where that is known.
+// benchmarkName is the key with the capital letter that the format requires,
+// followed by GOMAXPROCS if known.
 func benchmarkName(c cell.Config, cpus int) []byte {
 	var b strings.Builder
 	for i, r := range c.Key() {
@@ -242,7 +242,7 @@ func benchmarkName(c cell.Config, cpus int) []byte {
 	return fmt.Appendf(nil, "%s-%d", &b, cpus)
 }
 
-// A mark is what a line with markPrefix says about the result behind it.
+// A mark is the content of a line with markPrefix, about the result after it.
 type mark struct {
 	block, order int
 	workload     string

@@ -12,19 +12,18 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Slice says which runs Browse returns: newest first, at most Limit.
+// A Slice selects the runs that Browse returns: newest first, at most Limit.
 type Slice struct {
-	// Before and After bound the numbers of the runs; 0 for no bound. With
-	// After and not Before, the runs next to After come, still newest first.
+	// Before and After bound the run numbers; 0 means no bound. With After and no
+	// Before, the runs next to After come, still newest first.
 	Before, After int64
 	Limit         int
-	// Filter is a text that the name or the command line must contain, in
-	// whatever case; "" for all.
+	// Filter is a text that the name or the command line must contain, ignoring
+	// case; "" for all.
 	Filter string
 }
 
-// The queries of what pages show. All find what they read by its key
-// (TestQueryPlans).
+// The queries behind the pages. All look up rows by key (TestQueryPlans).
 const (
 	browse            = "WHERE id < ?1 AND id > ?2 AND (?3 = '' OR instr(lower(name || ' ' || args), lower(?3))) "
 	selectCells       = "SELECT doc FROM cell WHERE run = ? ORDER BY cell"
@@ -34,9 +33,9 @@ const (
 	selectCellSamples = "SELECT metric, value FROM sample WHERE run = ? AND cell = ?"
 )
 
-// Browse returns a slice of the runs, and whether there are runs of the filter
-// beyond it: older and newer ones. It reads no record, and of the table of
-// records only what belongs to the runs that it returns.
+// Browse returns a slice of the runs and whether older and newer runs match the
+// filter beyond it. It reads no records, and from the record table only rows of
+// the returned runs.
 func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 	order, backwards := "DESC", slice.After > 0 && slice.Before == 0
 	if backwards {
@@ -81,8 +80,8 @@ func (s *Store) Count() (n int, err error) {
 	return n, nil
 }
 
-// Cell returns the plan of one cell of a run, and its record: nil where it has
-// none so far.
+// Cell returns the plan of one cell of a run and its record, nil if it has none
+// yet.
 func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err error) {
 	if _, err := s.Run(run); err != nil {
 		return cell.Cell{}, nil, err
@@ -133,7 +132,7 @@ func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
 	return rows.Err()
 }
 
-// Status says in a word or two how far the run is.
+// Status says in a word or two how far the run has come.
 func (r Run) Status() string {
 	switch {
 	case r.Imported:
@@ -167,7 +166,7 @@ func (r Run) Repeat() string {
 	return strings.Join(words, " ")
 }
 
-// quote makes one word of s for a POSIX shell.
+// quote makes s one word for a POSIX shell.
 func quote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%"
 	if s != "" && strings.Trim(s, plain) == "" {

@@ -186,7 +186,7 @@ func fillUp(s *Store, makeRoom func() error) error {
 	if !errors.Is(err, ErrFull) {
 		return fmt.Errorf("after %d records: %v, want ErrFull", n, err)
 	}
-	for _, want := range []string{s.path, "make room"} {
+	for _, want := range []string{s.path, "free some space"} {
 		if !strings.Contains(err.Error(), want) {
 			return fmt.Errorf("%v: does not say %q", err, want)
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// deflaters holds idle *zlib.Writer: making one takes more memory than most
+// deflaters holds idle *zlib.Writer: creating one takes more memory than most
 // documents.
 var deflaters = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
 
-// encodeDocument compresses what of a record has no table of its own.
+// encodeDocument compresses the parts of a record that have no table.
 func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error) {
 	rest := *rec
 	rest.Cell = cell.Cell{}
@@ -42,12 +42,12 @@ func encodeDocument(rec *cell.Record, profiles map[string][]byte) ([]byte, error
 	return buf.Bytes(), nil
 }
 
-// maxDocument bounds what a damaged document may decompress to.
+// maxDocument limits the decompressed size of a damaged document.
 const maxDocument = 1 << 30
 
-// decodeDocument is the inverse of encodeDocument. Most of a document are the
-// columns of numbers of the timeline and the pauses: they are cut out and read
-// by themselves, which the general decoder takes several times as long for
+// decodeDocument is the inverse of encodeDocument. Most of a document is the
+// number columns of the timeline and the pauses. They are cut out and parsed
+// separately, because the general decoder takes several times as long
 // (BenchmarkDecode).
 func decodeDocument(data []byte) (*cell.Record, error) {
 	text, err := inflate(data)
@@ -69,11 +69,11 @@ func decodeDocument(data []byte) (*cell.Record, error) {
 	return rec, nil
 }
 
-// inflaters holds idle io.ReadCloser that are zlib.Resetter as well.
+// inflaters holds idle io.ReadCloser that are also zlib.Resetter.
 var inflaters sync.Pool
 
-// inflate decompresses a document. The checksum stands at the end of the
-// stream, so all of it is read.
+// inflate decompresses a document. It reads all of it, because the checksum is
+// at the end of the stream.
 func inflate(data []byte) ([]byte, error) {
 	z, _ := inflaters.Get().(io.ReadCloser)
 	var err error
@@ -83,7 +83,7 @@ func inflate(data []byte) ([]byte, error) {
 		err = z.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
 	}
 	if err != nil {
-		return nil, err // a reader that met something damaged is not used again
+		return nil, err // a reader that met damaged data is not reused
 	}
 	var buf bytes.Buffer
 	buf.Grow(8 * len(data))
@@ -94,11 +94,11 @@ func inflate(data []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// A rawRow is a cell as the store has it.
+// A rawRow is a cell as stored.
 type rawRow struct {
 	index int
 	doc   string // its plan
-	data  []byte // the document of its record; nil where there is none
+	data  []byte // document of the record; nil without one
 }
 
 func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
@@ -113,7 +113,7 @@ func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
 	return c, rec, nil
 }
 
-// decodeAll decodes the cells and the records of a run, on all CPUs.
+// decodeAll decodes the cells and records of a run on all CPUs.
 func decodeAll(run int64, rows []rawRow) ([]cell.Cell, []*cell.Record, error) {
 	cells, records, errs := make([]cell.Cell, len(rows)), make([]*cell.Record, len(rows)), make([]error, len(rows))
 	workers := min(runtime.GOMAXPROCS(0), len(rows))

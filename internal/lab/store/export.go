@@ -26,7 +26,7 @@ import (
 //   - json: the run, its plan, and the whole records, whose histograms stand
 //     under latency_hdr in the compressed HdrHistogram V2 format too.
 //
-// The first two hold the metrics that stat.LatencyMetric names beside the
+// The first two include the metrics named by stat.LatencyMetric beside the
 // measured ones.
 func (s *Store) Export(w io.Writer, run int64, format string) error {
 	write, ok := map[string]func(io.Writer, Run, []cell.Cell, []*cell.Record) error{
@@ -57,11 +57,11 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 	return nil
 }
 
-// A csvTable is a run as CSV: a line for each sample.
+// A csvTable is a run as CSV, one line per sample.
 type csvTable struct {
 	run     Run
 	factors []string
-	fleet   bool // machines of a fleet measured some of it: two more columns
+	fleet   bool // a fleet measured some of it: two more columns
 }
 
 // csvTail are the columns of a sample, after those of its cell.
@@ -107,7 +107,8 @@ func (t *csvTable) head() []string {
 	return slices.Concat(head, names, csvTail)
 }
 
-// lines has a line for each sample of a record, and one for a record without.
+// lines returns a line per sample of a record, and one for a record without
+// samples.
 func (t *csvTable) lines(rec *cell.Record) ([][]string, error) {
 	metrics, err := stat.Metrics(rec)
 	if err != nil {
@@ -128,7 +129,7 @@ func (t *csvTable) lines(rec *cell.Record) ([][]string, error) {
 	return lines, nil
 }
 
-// row says which cell a sample is of.
+// row returns the columns that identify a sample's cell.
 func (t *csvTable) row(rec *cell.Record) []string {
 	c := rec.Cell
 	row := []string{strconv.FormatInt(t.run.ID, 10), strconv.Itoa(c.Index), strconv.Itoa(c.Block), c.Key()}
@@ -146,7 +147,7 @@ func (t *csvTable) row(rec *cell.Record) []string {
 	return row
 }
 
-// jsonRecord is a record with its histograms in a form that others read.
+// jsonRecord is a record with its histograms in an interoperable form.
 type jsonRecord struct {
 	*cell.Record
 	HDR map[string][]byte `json:"latency_hdr,omitempty"`

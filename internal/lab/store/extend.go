@@ -8,8 +8,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Extend adds cells to the plan of a run whose course depends on what it
-// measures. Their indexes must continue those of the plan.
+// Extend adds cells to the plan of a run whose course depends on its results.
+// Their indexes must continue those of the plan.
 func (s *Store) Extend(run int64, cells ...cell.Cell) error {
 	if _, err := s.Run(run); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Store) Extend(run int64, cells ...cell.Cell) error {
 		}
 		for i, c := range cells {
 			if c.Index != have+i {
-				return fmt.Errorf("cell %d has index %d: number cells on from those of the plan", have+i, c.Index)
+				return fmt.Errorf("cell %d has index %d: continue the numbering of the plan", have+i, c.Index)
 			}
 			doc, err := json.Marshal(c)
 			if err != nil {

@@ -19,19 +19,20 @@ import (
 // UnknownGC is the GC setting of imported results that do not state theirs.
 var UnknownGC = cell.GC{Name: "unknown", Percent: 100}
 
-// replacement stands for bytes that are not UTF-8, as in JSON, which the plan is
-// stored in. An escape such as %AB can name one too.
+// replacement stands for invalid UTF-8, as in JSON, the format of the stored
+// plan. An escape such as %AB can produce it too.
 const replacement = "\uFFFD"
 
-// Import stores the results of r, in the Go benchmark format, as a run. All of
-// it is stored or nothing. name stands for r in errors, which read NAME:LINE.
+// Import stores the results of r, in the Go benchmark format, as a run: all or
+// nothing. name stands for r in errors, which read NAME:LINE.
 //
-// The part of a benchmark's name before the first slash is the workload,
-// /key=value parts are its parameters, other parts parameters sub1, sub2 and so
-// on, the suffix -N is GOMAXPROCS, and a line "pkg:" one more parameter. The
-// lines of one benchmark are its repetitions: the n-th of each is block n-1.
-// ns/op, B/op and allocs/op become the metrics of package cell, any other unit
-// a metric of that name. What Export wrote is restored to what it was.
+// The part of a benchmark's name before the first slash is the workload. Parts
+// of the form key=value are its parameters, other parts become parameters sub1,
+// sub2 and so on, the suffix -N is GOMAXPROCS, and a "pkg:" line is one more
+// parameter. The lines of one benchmark are its repetitions: the n-th is in
+// block n-1. ns/op, B/op and allocs/op become the metrics of package cell, any
+// other unit a metric of that name. Results written by Export are restored
+// exactly.
 func (s *Store) Import(r io.Reader, name string, run Run) (id int64, err error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Store) Import(r io.Reader, name string, run Run) (id int64, err error) 
 	return id, err
 }
 
-// imported is what a file of benchmarks holds.
+// imported is the content of a benchmark file.
 type imported struct {
 	machine cell.Machine
 	cells   []cell.Cell
@@ -107,7 +108,7 @@ func readBenchmarks(data []byte, file string) (*imported, error) {
 	return im, nil
 }
 
-// add adds one result. m is nil but in a file that Export wrote.
+// add adds one result. m is nil unless Export wrote the file.
 func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMetadataMap) error {
 	c := cell.Cell{Index: len(im.cells)}
 	var err error
@@ -147,11 +148,11 @@ func (im *imported) add(result *benchfmt.Result, m *mark, units benchfmt.UnitMet
 		}
 		metric := metricOf(unit, units)
 		if _, ok := rec.Metrics[metric]; ok {
-			return fmt.Errorf("two values in %s: want one of each unit", unit)
+			return fmt.Errorf("two values in %s: want one per unit", unit)
 		}
 		rec.Set(metric, value)
 		if units.GetBetter(unit) > 0 && !cell.HigherIsBetter(metric) {
-			rec.Warn("direction", "larger values of %s are better, but verdicts take the smaller ones for better", metric)
+			rec.Warn("direction", "larger values of %s are better, but verdicts treat smaller ones as better", metric)
 		}
 	}
 	im.cells = append(im.cells, c)
@@ -172,8 +173,8 @@ func metricOf(unit string, units benchfmt.UnitMetadataMap) string {
 	return unit
 }
 
-// parseName reads the configuration from a benchmark's name and, where Export
-// did not write it, the line "pkg:".
+// parseName reads the configuration from a benchmark's name and, unless Export
+// wrote it, from the "pkg:" line.
 func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 	ours := m != nil && result.GetConfig(formatKey) == formatValue
 	base, parts := result.Name.Parts()
@@ -209,9 +210,9 @@ func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 	return c, nil
 }
 
-// setFactor sets one factor of a configuration. In other people's names only
-// what reads as a GC setting is taken for one; parameters that are called like
-// a factor of ours get a name that is not.
+// setFactor sets one factor of a configuration. In foreign names only a valid
+// GC setting counts as one; parameters named like one of our factors are
+// renamed.
 func setFactor(c *cell.Config, name, value string, ours bool) error {
 	gc, err := cell.ParseGC(value)
 	switch {

@@ -11,12 +11,12 @@ import (
 // errLocked is what lockFile returns while another holds the lock.
 var errLocked = errors.New("locked")
 
-// Lock takes the lock of measuring with the store at path, so that two labs do
-// not disturb each other's figures. It does not wait: the error names the
-// process that holds it. The lock ends with unlock, or with the process however
-// that ends. Reading needs no lock.
+// Lock takes the measuring lock of the store at path, so that two labs do not
+// disturb each other's figures. It does not wait: if another process holds the
+// lock, the error names it. The lock ends with unlock or with the process, no
+// matter how it ends. Reading needs no lock.
 //
-// The lock is held on the file path+".lock", which stays.
+// The lock is on the file path+".lock", which is never deleted.
 func Lock(path string) (unlock func(), err error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -32,8 +32,8 @@ func Lock(path string) (unlock func(), err error) {
 		if pid, err := io.ReadAll(io.LimitReader(f, 20)); err == nil && len(pid) > 0 {
 			holder = "process " + strings.TrimSpace(string(pid))
 		}
-		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or it would "+
-			"disturb both", name, holder)
+		return nil, fmt.Errorf("store: lock %s: %s is measuring with this store: wait until it is done, or the two would "+
+			"disturb each other", name, holder)
 	}
 	err = f.Truncate(0)
 	if err == nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Append stores the record of one cell of a run with its profiles, by kind.
-// When it returns nil all of it is on the disk, otherwise nothing of it. The
-// cell must be in the plan, which rec.Cell.Index refers to, and have no record
-// yet.
+// Append stores the record of one cell of a run with its profiles, by kind. On
+// nil all of it is on disk, otherwise none of it. rec.Cell.Index must refer to
+// a cell in the plan that has no record yet.
 func (s *Store) Append(run int64, rec *cell.Record, profiles map[string][]byte) error {
 	return s.update("append", func(tx *sql.Tx) error {
 		a, err := newAppender(tx, run)
@@ -31,10 +30,10 @@ type Entry struct {
 	Profiles map[string][]byte
 }
 
-// AppendBlocks stores the records of whole blocks in one transaction, and skips
-// the blocks whose cells all have records: storing a block again does nothing.
-// It returns how many it stored. A block of which some cells have records and
-// some have not is an error: it would come from two runs of the block.
+// AppendBlocks stores the records of whole blocks in one transaction and
+// returns how many blocks it stored. It skips blocks whose cells all have
+// records, so storing a block again does nothing. A block with records for only
+// some cells is an error: it would mix two runs of the block.
 func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err error) {
 	err = s.update("append", func(tx *sql.Tx) error {
 		stored = 0
@@ -57,7 +56,7 @@ func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err erro
 				continue
 			}
 			if have > 0 {
-				return fmt.Errorf("%d of the %d cells of block %d of run %d have records already: a block is measured as a whole",
+				return fmt.Errorf("%d of the %d cells of block %d of run %d already have records: a block is measured as a whole",
 					have, len(entries), entries[0].Record.Cell.Block, run)
 			}
 			for i := range entries {
@@ -72,9 +71,9 @@ func (s *Store) AppendBlocks(run int64, blocks ...[]Entry) (stored int, err erro
 	return stored, err
 }
 
-// An appender stores records of a run in one transaction. It has each statement
-// compiled once, which takes longer than to execute it. The transaction's end
-// closes them.
+// An appender stores records of a run in one transaction. It compiles each
+// statement once, because compiling takes longer than executing. The end of the
+// transaction closes them.
 type appender struct {
 	tx                                *sql.Tx
 	run                               int64
@@ -123,7 +122,7 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 			return fmt.Errorf("cell %d: metric %q: want a name without spaces", index, metric)
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("cell %d: metric %s is %v: leave out what was not measured", index, metric, value)
+			return fmt.Errorf("cell %d: metric %s is %v: omit metrics that were not measured", index, metric, value)
 		}
 		if _, err := a.sample.Exec(a.run, index, metric, value); err != nil {
 			return err
@@ -145,27 +144,27 @@ func (a *appender) append(rec *cell.Record, profiles map[string][]byte) error {
 	return nil
 }
 
-// refused says why a record was not stored.
+// refused explains why a record was not stored.
 func (a *appender) refused(index int) error {
 	has, err := a.has(index)
 	switch {
 	case err != nil:
 		return err
 	case has:
-		return fmt.Errorf("cell %d of run %d has a record: a cell is measured once; begin a new run to measure again", index,
+		return fmt.Errorf("cell %d of run %d already has a record: start a new run to measure again", index,
 			a.run)
 	}
 	return fmt.Errorf("run %d has no cell %d: create the run with its plan first", a.run, index)
 }
 
-// Records returns the records of a run by cell. Each holds the cell as it was
-// planned and, in Profiles, the kinds that Profile returns.
+// Records returns the records of a run by cell. Each holds the planned cell
+// and, in Profiles, the kinds available from Profile.
 func (s *Store) Records(run int64) ([]*cell.Record, error) {
 	_, _, records, err := s.Whole(run)
 	return records, err
 }
 
-// Whole returns what Run, Cells and Records do, all of one moment.
+// Whole returns the results of Run, Cells and Records as of one moment.
 func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Record, err error) {
 	err = s.view("read run", func(tx *sql.Tx) error {
 		r, err = scanRun(tx.QueryRow(selectRun+"WHERE id = ?", run))
@@ -214,7 +213,7 @@ func readRows(tx *sql.Tx, run int64) (all []rawRow, err error) {
 	return all, rows.Err()
 }
 
-// A sampleSet is the metrics of a cell.
+// A sampleSet is a cell's metrics.
 type sampleSet struct {
 	index   int
 	metrics map[string]float64
@@ -227,7 +226,7 @@ func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 		return nil, err
 	}
 	defer rows.Close()
-	names := make(map[string]string) // one string for each name, not for each sample
+	names := make(map[string]string) // one string per name, not per sample
 	size := 0
 	for rows.Next() {
 		var index int
@@ -243,7 +242,7 @@ func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 		}
 		if n := len(all); n == 0 || all[n-1].index != index {
 			if n > 0 {
-				size = len(all[n-1].metrics) // cells of a run have much the same
+				size = len(all[n-1].metrics) // cells of a run have similar sizes
 			}
 			all = append(all, sampleSet{index, make(map[string]float64, size)})
 		}
@@ -252,7 +251,7 @@ func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 	return all, rows.Err()
 }
 
-// joinSamples gives records, which are in order of cells, their metrics.
+// joinSamples adds the metrics to the records, which are in cell order.
 func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
 	i := 0
 	for _, set := range samples {
@@ -260,7 +259,7 @@ func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
 			i++
 		}
 		if i == len(records) || records[i].Cell.Index != set.index {
-			return fmt.Errorf("samples of cell %d have no document: the store is damaged: restore it from a copy, or remove "+
+			return fmt.Errorf("cell %d has samples but no document: the store is damaged: restore it from a copy, or remove "+
 				"run %d", set.index, run)
 		}
 		records[i].Metrics = set.metrics
@@ -268,7 +267,7 @@ func joinSamples(run int64, records []*cell.Record, samples []sampleSet) error {
 	return nil
 }
 
-// Profile returns a profile that a cell kept, as Append was given it.
+// Profile returns a cell's profile as passed to Append.
 func (s *Store) Profile(run int64, index int, kind string) ([]byte, error) {
 	var data []byte
 	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = ? AND kind = ?", run, index, kind).Scan(&data)

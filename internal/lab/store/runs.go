@@ -12,9 +12,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Run is one plan and what was measured of it so far.
+// A Run is one plan and its results so far.
 type Run struct {
-	// ID is given by CreateRun, from 1, and never given twice.
+	// ID comes from CreateRun, starts at 1 and is never reused.
 	ID      int64
 	Name    string
 	Created time.Time
@@ -24,13 +24,13 @@ type Run struct {
 	Seed    uint64
 	// Imported marks results that were not measured by isobar.
 	Imported bool
-	// Total is the number of cells in the plan, Finished and Failed are those
-	// with a record. All three are derived; CreateRun does not read them.
+	// Total is the number of planned cells; Finished and Failed are those with a
+	// record. CreateRun ignores all three, which are derived.
 	Total, Finished, Failed int
 }
 
-// CreateRun stores a run with its whole plan and returns its ID. Cells are
-// identified by their Index, which must be 0, 1, 2 and so on.
+// CreateRun stores a run with its whole plan and returns its ID. The Index of
+// the cells must be 0, 1, 2 and so on.
 func (s *Store) CreateRun(r Run, cells []cell.Cell) (id int64, err error) {
 	err = s.update("create run", func(tx *sql.Tx) error {
 		id, err = createRun(tx, r, cells)
@@ -84,7 +84,7 @@ func (s *Store) Cells(run int64) ([]cell.Cell, error) {
 	return s.cells(run, selectCells)
 }
 
-// Pending returns the cells of a run that have no record, in plan order.
+// Pending returns a run's cells without a record, in plan order.
 func (s *Store) Pending(run int64) ([]cell.Cell, error) {
 	return s.cells(run, "SELECT doc FROM cell WHERE run = ? AND cell NOT IN (SELECT cell FROM record WHERE record.run = "+
 		"cell.run) ORDER BY cell")
@@ -122,7 +122,7 @@ const selectRun = `SELECT id, name, created, args, version, machine, seed, impor
 	(SELECT count(*) FROM record WHERE run = id AND failed)
 	FROM run `
 
-// Runs returns all runs, oldest first. It reads no record.
+// Runs returns all runs, oldest first, without reading records.
 func (s *Store) Runs() ([]Run, error) {
 	rows, err := s.db.Query(selectRun + "ORDER BY id")
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *Store) Last() (Run, error) {
 	return r, nil
 }
 
-// Remove deletes a run with everything that belongs to it, and gives the space
-// back to the file system.
+// Remove deletes a run with everything that belongs to it and returns the space
+// to the file system.
 func (s *Store) Remove(run int64) error {
 	if _, err := s.Run(run); err != nil {
 		return err

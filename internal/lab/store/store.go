@@ -1,23 +1,22 @@
-// Package store keeps runs: the plan of each, the record of every cell that was
-// measured, and the profiles that were asked for.
+// Package store keeps runs: each run's plan, the record of every measured cell,
+// and the requested profiles.
 //
 // A store is one SQLite file (pure Go: modernc.org/sqlite) in write-ahead mode.
 // It is append-only: [Store.CreateRun] stores a whole plan, [Store.Append] one
-// record, each in one transaction that is on the disk when the call returns.
-// A process that is killed, or a machine that loses power, at any moment leaves
-// a store that opens again and holds every record that was appended, once. A
-// cell never gets a second record. Only [Store.Remove] takes away, whole runs.
+// record, each in a transaction that is on disk when the call returns. If a
+// process is killed or a machine loses power at any moment, the store opens
+// again and holds every appended record once. A cell never gets a second
+// record. Only [Store.Remove] deletes anything, and then whole runs.
 //
-// Scalar metrics lie in a table of their own, one row a sample, for anybody who
-// wants to query them with SQL. The rest of a record, histograms included, is a
-// compressed document. Summaries are never stored: package stat computes them.
+// Scalar metrics are in a table of their own, one row per sample, open to SQL
+// queries. The rest of a record, histograms included, is a compressed document.
+// Summaries are never stored: package stat computes them.
 //
-// A Store may be used by many goroutines, and a file by many processes: they
-// wait for each other. That two labs do not measure at once is another matter,
-// for [Lock].
+// Any number of goroutines may use a Store, and any number of processes a file:
+// they wait for each other. [Lock] keeps two labs from measuring at once.
 //
 // [Store.Export] writes a run as Go benchmarks, CSV or JSON; [Store.Import]
-// takes Go benchmarks in as a run.
+// reads Go benchmarks as a run.
 package store
 
 import (
@@ -46,9 +45,9 @@ type Store struct {
 	db   *sql.DB // one connection, so calls take turns
 }
 
-// Open opens the store at path for reading and writing, creating it, and the
-// directories above it, where they are missing. A store written by a newer
-// version, and a file that is something else, are refused and left as they are.
+// Open opens the store at path for reading and writing, and creates it and its
+// parent directories if missing. It refuses a store written by a newer version
+// and any other kind of file, and leaves them unchanged.
 func Open(path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -72,8 +71,8 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens an existing store for reading. It creates nothing. A store
-// in a place that cannot be written can be read while nobody else writes it.
+// OpenReadOnly opens an existing store for reading and creates nothing. It can
+// read a store in an unwritable place while nobody else writes there.
 func OpenReadOnly(path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -91,8 +90,8 @@ func OpenReadOnly(path string) (*Store, error) {
 	}
 	version, err := s.version(context.Background())
 	if isCode(err, codeCantOpen) && !hasWAL(path) {
-		// Readers of a write-ahead log share memory in a file beside it. Where
-		// that cannot be made there is no writer either, and no log to miss.
+		// Readers of a write-ahead log share memory in a file beside it. If that file
+		// cannot be created, there is no writer either, and no log to miss.
 		s.db.Close()
 		if s, err = connect(path, "mode=ro&immutable=1"); err != nil {
 			return nil, err
@@ -134,8 +133,9 @@ func connect(path, options string) (*Store, error) {
 
 const magic = "SQLite format 3\x00"
 
-// checkFile refuses what is surely not a whole SQLite file, before SQLite
-// touches it. A missing file is os.ErrNotExist, an empty one is accepted.
+// checkFile refuses anything that is clearly not a whole SQLite file, before
+// SQLite touches it. A missing file is os.ErrNotExist; an empty one is
+// accepted.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -158,21 +158,21 @@ func checkFile(path string) error {
 	header := make([]byte, 100)
 	if n, err := io.ReadFull(f, header); err != nil || string(header[:len(magic)]) != magic {
 		if n >= len(magic) && bytes.HasPrefix(header, []byte(magic)) {
-			return fmt.Errorf("the store is truncated to %d bytes: restore it from a copy, or move it away to begin a "+
+			return fmt.Errorf("the store is truncated to %d bytes: restore it from a copy, or move it away to start a "+
 				"new one", n)
 		}
 		return errors.New("not a store (not an SQLite file): choose another with --store FILE or ISOBAR_STORE")
 	}
-	// Bytes 16-17 hold the page size, 28-31 the number of pages. While a log
-	// is waiting the file may be shorter than its header says.
+	// Bytes 16-17 hold the page size, 28-31 the number of pages. While a log is
+	// pending the file may be shorter than its header says.
 	page := int64(header[16])<<8 | int64(header[17])
 	if page == 1 {
 		page = 65536
 	}
 	pages := int64(header[28])<<24 | int64(header[29])<<16 | int64(header[30])<<8 | int64(header[31])
 	if want := page * pages; info.Size() < want && !hasWAL(path) {
-		return fmt.Errorf("the store is truncated: %d of %d bytes are there: restore it from a copy, or move it away to "+
-			"begin a new one", info.Size(), want)
+		return fmt.Errorf("the store is truncated: only %d of %d bytes remain: restore it from a copy, or move it away to "+
+			"start a new one", info.Size(), want)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (s *Store) update(operation string, f func(*sql.Tx) error) error {
 	return s.transact(operation, nil, f)
 }
 
-// view runs f in a transaction that reads, and so sees one moment.
+// view runs f in a read transaction, which sees one moment.
 func (s *Store) view(operation string, f func(*sql.Tx) error) error {
 	return s.transact(operation, &sql.TxOptions{ReadOnly: true}, f)
 }
