@@ -1,11 +1,11 @@
-// Package cell defines what is measured and what comes back: a [Cell] is one
-// configuration and one repetition of it, a [Record] is all that a child
-// process reported of running it.
+// Package cell defines measurements and their results: a [Cell] is one
+// repetition of one configuration, a [Record] is everything that a child
+// process reported about running it.
 //
 // The package is pure data and its codec. A Cell goes to the child process as
-// one JSON document on stdin, one Record comes back as one JSON document on
+// one JSON document on stdin, and one Record comes back as one JSON document on
 // stdout; the store keeps the same documents. Nothing here runs, reads a clock
-// or touches the machine, and nothing but the standard library is imported.
+// or touches the machine, and the package imports only the standard library.
 package cell
 
 import (
@@ -22,8 +22,8 @@ import (
 type Config struct {
 	// Workload names a registered workload.
 	Workload string `json:"workload"`
-	// Study tells the studies of one workload apart, each with a baseline of its
-	// own; "" where the run has one.
+	// Study distinguishes several studies of one workload, each with its own
+	// baseline; "" if the run has one.
 	Study string `json:"study,omitempty"`
 	// Params holds every parameter of the workload, in flag syntax.
 	Params map[string]string `json:"params,omitempty"`
@@ -66,8 +66,8 @@ type Cell struct {
 	// MemoryBytes ends the child when its process tree occupies more; 0
 	// means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
-	// Untimed spends the whole budget of a closed loop on time, CPU and
-	// allocation per operation, and none on timing each one: no latencies.
+	// Untimed spends the whole budget of a closed loop on time, CPU and allocation
+	// per operation, without timing single operations: no latencies.
 	Untimed bool `json:"untimed,omitempty"`
 	// Profiles lists the profiles to keep: cpu, heap, allocs, trace, phases.
 	Profiles []string `json:"profiles,omitempty"`

@@ -1,11 +1,11 @@
-// Package host describes the machine that figures come from: [Fingerprint]
-// says what it is, a [Meter] says what else happened on it meanwhile.
+// Package host describes the machine behind the figures: [Fingerprint]
+// identifies it, a [Meter] reports what else happened on it meanwhile.
 //
-// Everything is read from /proc, /sys and the cgroup file systems, versions 1
-// and 2, without a library and without privileges. On platforms that lack
-// these files, the fields stay empty, and -1 in a [cell.Noise]: unknown is
-// never reported as none. All functions may be called from several goroutines
-// at once; a Meter belongs to one.
+// Everything comes from /proc, /sys and the cgroup file systems, versions 1 and
+// 2, without a library or privileges. On platforms without these files the
+// fields stay empty, or -1 in a [cell.Noise]: unknown is never reported as
+// none. Several goroutines may call the functions at once; a Meter belongs to
+// one.
 package host
 
 import (
@@ -136,9 +136,9 @@ func selected(choice string) string {
 	return word
 }
 
-// AvailableBytes is how much memory can be taken now without pushing others
-// out: what the kernel estimates, or what is left below the cgroup limit if
-// that is less. ok is false where neither is known.
+// AvailableBytes is how much memory can be taken now without evicting others:
+// the kernel's estimate or, if less, the room left below the cgroup limit. ok
+// is false if neither is known.
 func AvailableBytes() (n int64, ok bool) { return available(root) }
 
 func available(fsys fs.FS) (int64, bool) {

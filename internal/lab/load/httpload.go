@@ -1,15 +1,16 @@
-// Package load sends HTTP/1.1 requests to a server on this machine and
-// records how long the answers take.
+// Package load sends HTTP/1.1 requests to a server on this machine and records
+// how long the answers take.
 //
-// With a rate it is an open loop: each connection has its share of a schedule
-// that does not wait for answers, and response time counts from when a request
-// was due. A connection has one request under way; what becomes due meanwhile
-// is sent late, and its lateness is in its response time (the method of wrk2).
-// Without a rate it is a closed loop. Answers other than 200, and connections
-// that fail, are counted; a failed connection is made again.
+// With a rate it is an open loop: each connection follows its share of a
+// schedule that does not wait for answers, and response time counts from when a
+// request was due. A connection has one request in flight; later ones wait and
+// are sent late, and their response time includes the delay (the method of
+// wrk2). Without a rate it is a closed loop. Answers other than 200 and failed
+// connections are counted; a failed connection is reopened.
 //
-// Connections may be upgraded first, and then carry messages that come back.
-// Beside the load there may be connections that begin a request and send no more.
+// Connections may be upgraded first and then carry messages that are echoed.
+// Beside the load there may be connections that start a request and send no
+// more.
 package load
 
 import (
@@ -37,22 +38,22 @@ type Config struct {
 	BodyBytes int
 	// Connections is how many there are; 0 is 1.
 	Connections int
-	// Pipeline is the number of requests that a connection sends at a time. All
-	// are due with the first. 0 is 1.
+	// Pipeline is the number of requests that a connection sends at once, all due
+	// with the first. 0 means 1.
 	Pipeline int
-	// Upgrade has every connection ask for another protocol first. What counts
-	// as a request then is a message of BodyBytes, which must come back.
+	// Upgrade makes every connection request another protocol first. A request is
+	// then a message of BodyBytes, which must be echoed.
 	Upgrade bool
-	// HalfOpen is the number of further connections, which send the beginning of
-	// a head and nothing more. One that the server closes is made again.
+	// HalfOpen is the number of extra connections that send the start of a head
+	// and nothing more. If the server closes one, it is reopened.
 	HalfOpen int
 	// Rate is in requests a second over all connections; 0 is a closed loop.
 	Rate float64
 	// Busy and Idle, if Idle is not 0, interrupt the schedule: requests are due
-	// for Busy, then none for Idle. Rate is that within Busy.
+	// for Busy, then none for Idle. Rate applies within Busy.
 	Busy, Idle time.Duration
-	// Duration ends the schedule. What is due before is still done, for at most
-	// as long again.
+	// Duration ends the schedule. Requests due earlier may still finish, for at
+	// most as long again.
 	Duration time.Duration
 }
 
@@ -61,8 +62,8 @@ type Result struct {
 	Due, Done int64 // requests; those done were answered by 200
 	Failed    int64
 	FirstErr  error // of those that failed
-	// HalfOpen is how many half-open connections there were at the end, Reopened
-	// how often one was made again.
+	// HalfOpen is the number of half-open connections at the end, Reopened how
+	// often one was reopened.
 	HalfOpen, Reopened int64
 	Elapsed            time.Duration
 	// Response is from when a request was due, Service from when it was sent,
@@ -134,8 +135,8 @@ func (c Config) due(i int64) time.Duration {
 	return t
 }
 
-// Run makes the connections, then sends what the schedule says. It returns
-// early with what was done when ctx ends.
+// Run opens the connections, then follows the schedule. If ctx ends, it returns
+// early with the results so far.
 func Run(ctx context.Context, c Config) (Result, error) {
 	c.Connections, c.Pipeline = max(c.Connections, 1), max(c.Pipeline, 1)
 	if err := c.check(); err != nil {

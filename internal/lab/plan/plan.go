@@ -2,16 +2,16 @@
 //
 // A [Study] is one workload and the levels of each of its factors; its
 // configurations are the full cross product. A [Spec] is one or more studies
-// that are measured together. [Spec.Cells] lays them out in blocks: each block
-// holds every configuration once, in an order shuffled anew by the recorded
-// seed, so that drift of the machine hits all configurations alike and
-// comparisons can be paired by block (a randomized complete block design:
-// Fisher, The Design of Experiments, 1935).
+// measured together. [Spec.Cells] lays them out in blocks. Each block holds
+// every configuration once, in a new order shuffled from the recorded seed, so
+// that machine drift hits all configurations alike and comparisons can be
+// paired by block (a randomized complete block design: Fisher, The Design of
+// Experiments, 1935).
 //
 // The first configuration of a study, the first level of every factor, is its
 // baseline. Each block carries the baseline twice, the second time as its twin:
-// comparing the two (A/A) shows how much two equal configurations differ on
-// this machine, and no verdict may be finer than that.
+// comparing the two (A/A) shows how much equal configurations differ on this
+// machine, and no verdict may be finer than that.
 //
 // The package computes; it runs nothing and knows no workload.
 package plan
@@ -25,7 +25,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// MaxCells bounds a plan: above it a list of levels was surely mistaken.
+// MaxCells limits a plan: a larger one surely comes from a mistaken list of
+// levels.
 const MaxCells = 1_000_000
 
 // A Factor is one parameter and the values it takes.
@@ -34,10 +35,10 @@ type Factor struct {
 	Levels []string
 }
 
-// A Study is one workload with the levels of its factors. Empty lists of GC
-// settings, Procs, Collectors and Go stand for one level: the default collector
+// A Study is one workload with the levels of its factors. An empty list of GC
+// settings, Procs, Collectors or Go stands for one level: the default collector
 // settings, GOMAXPROCS as the Go runtime chooses, and the binary's own
-// collector and version of Go.
+// collector and Go version.
 type Study struct {
 	Workload   string
 	Name       string   // where several are of one workload
@@ -117,8 +118,8 @@ func (s Study) Configs() ([]cell.Config, error) {
 	return configs, nil
 }
 
-// Cells returns the plan: Repetitions blocks, each in an order of its own,
-// numbered through.
+// Cells returns the plan: Repetitions blocks, each in its own order, numbered
+// consecutively.
 func (s Spec) Cells() ([]cell.Cell, error) {
 	if s.Repetitions < 1 {
 		return nil, fmt.Errorf("plan: %d repetitions: want 1 or more", s.Repetitions)

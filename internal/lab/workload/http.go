@@ -162,7 +162,7 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 func (t *httpServer) Report(rec *cell.Record) {
 	ops := rec.Metrics[cell.Done]
 	if ops < rec.Metrics[cell.Scheduled] {
-		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration can handle",
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: this configuration cannot keep up with the rate",
 			rec.Metrics[cell.Scheduled]-ops, rec.Metrics[cell.Scheduled])
 	}
 	if cpu, ok := rec.Metrics[cell.TotalCPU]; ok && ops > 0 {

@@ -72,7 +72,7 @@ func (t *httpLoad) Drive(ctx context.Context) (Driving, error) {
 
 func (t *httpLoad) Report(rec *cell.Record) {
 	if done, due := rec.Metrics[cell.Done], rec.Metrics[cell.Scheduled]; done+float64(t.result.Failed) < due {
-		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: the rate is more than this configuration can handle",
+		rec.Warn("backlog", "%.0f of %.0f requests were not sent in time: this configuration cannot keep up with the rate",
 			due-done, due)
 	}
 	if t.HalfOpen > 0 {

@@ -1,5 +1,5 @@
-// Package workload holds what the lab measures: one file a workload, each of
-// which registers itself.
+// Package workload holds what the lab measures: one self-registering file per
+// workload.
 //
 // A [Workload] declares its parameters and builds a task from them. What kind
 // of task it is shows in the interface that the task implements: [Closed] for
@@ -10,8 +10,7 @@
 // the clocks and collects the figures; a workload only does the work. It runs
 // in a child process of its own and may therefore use globals and exit.
 //
-// Where the workloads come from, and where we depart from their source, stands
-// in each file.
+// Each file names the source of its workload and where we depart from it.
 package workload
 
 import (
@@ -32,21 +31,21 @@ type Workload struct {
 	Name    string
 	Summary string // one line, for the list of workloads
 	Params  []Param
-	// New builds a task. It runs before the measured phase: allocate what
-	// must exist beforehand here.
+	// New builds a task. It runs before the measured phase: allocate here what
+	// must exist beforehand.
 	New func(Env) (Task, error)
-	// Exhibit is set for workloads that only restate a source document: they are
-	// listed apart.
+	// Exhibit is set for workloads that only restate a source document; they are
+	// listed separately.
 	Exhibit bool
 	// NeedsCommand is set for workloads that run a program given by the user.
 	NeedsCommand bool
-	// Cases, where there is one, splits a run whose flags do not say otherwise
-	// into a study for each case.
+	// Cases, if set, splits a run into a study per case unless its flags say
+	// otherwise.
 	Cases *Cases
 }
 
-// Cases are what a parameter chooses from, each with levels of its own for
-// another parameter.
+// Cases are the choices of one parameter, each with its own levels of another
+// parameter.
 type Cases struct {
 	Of, Over string // the two parameters
 	All      []Case
@@ -78,9 +77,9 @@ type Env struct {
 	Command []string
 	GC      cell.GC
 	Seed    uint64
-	// Strategy builds the memory strategy of that name for buffers of size
-	// bytes and that many workers. Package strategy provides it; an interface
-	// joins the two packages.
+	// Strategy builds the named memory strategy for buffers of size bytes and the
+	// given number of workers. Package strategy provides it; an interface connects
+	// the two packages.
 	Strategy func(name string, size, workers int) (Strategy, error)
 	// Beside runs a cell in a process beside this one and returns its record;
 	// a failure is an error. Package runner provides it.
@@ -90,8 +89,8 @@ type Env struct {
 	Monitor func(interval time.Duration) (io.Closer, error)
 }
 
-// A Strategy is one way to come by a buffer. Worker returns the handle that
-// worker number i of 0..workers-1 uses, from one goroutine at a time.
+// A Strategy is one way to obtain a buffer. Worker returns the handle for
+// worker number i of 0..workers-1, to be used by one goroutine at a time.
 type Strategy interface {
 	Worker(i int) StrategyWorker
 }
@@ -112,7 +111,7 @@ type Task interface {
 	Close() error
 }
 
-// Closed is a closed loop: each worker does its next operation when the last
+// Closed is a closed loop: each worker starts its next operation when the last
 // one is finished.
 type Closed interface {
 	Task
@@ -130,7 +129,7 @@ type Closed interface {
 }
 
 // Open is an open loop: operations are due at times that do not depend on how
-// long the ones before took.
+// long earlier ones took.
 type Open interface {
 	Task
 	// Next prepares the next operation and says when it is due, counted from
@@ -149,7 +148,7 @@ type Driven interface {
 	Drive(ctx context.Context) (Driving, error)
 }
 
-// A Driving is what came of driving a task.
+// A Driving is the result of driving a task.
 type Driving struct {
 	Due, Done         int64
 	Elapsed           time.Duration
@@ -164,8 +163,8 @@ type Whole interface {
 	Run(ctx context.Context, rec *cell.Record) error
 }
 
-// Reporter is implemented by tasks that have figures of their own to add once
-// the measured phase is over.
+// Reporter is implemented by tasks that add their own figures after the
+// measured phase.
 type Reporter interface {
 	Report(rec *cell.Record)
 }

@@ -1,25 +1,27 @@
-// Package claim is the ledger of what the source documents assert: one file a
-// document, one [Claim] an assertion, with the experiment that tests it and the
-// rule that decides.
+// Package claim is the ledger of what the source documents assert: one file per
+// document, one [Claim] per assertion, with the experiment that tests it and
+// the rule that decides.
 //
-// An [Experiment] is a line as 'isobar lab run' takes it, so a claim is data:
-// the package runs nothing and knows no workload. The command measures
-// experiments into the store, an ordinary run each; claims with equal
-// experiments share it. [Read] finds the latest complete run of each, and the
-// claim's [Test] turns its samples into a [Verdict].
+// An [Experiment] is a command line of 'isobar lab run', so a claim is data:
+// the package runs nothing and knows no workload. The command measures each
+// experiment into the store as an ordinary run; claims with equal experiments
+// share one. [Read] finds the latest complete run of each, and the claim's
+// [Test] turns its samples into a [Verdict].
 //
-// A test looks at paired samples alone: the median of paired ratios with its
-// bootstrap interval by block, counts, and shares. The estimate has the verdict;
-// where the interval reaches into the verdict beside it that is tentative, where
-// it reaches farther the verdict is [Open], and more repetitions may close it. No verdict is finer than what two equal
-// configurations of the same run differed by (A/A).
+// A test uses only paired samples: the median of paired ratios with its
+// bootstrap interval by block, counts, and shares. The estimate determines the
+// verdict. If the interval reaches into the adjacent verdict, the verdict is
+// tentative; if it reaches farther, the verdict is [Open], and more repetitions
+// may close it. No verdict is finer than the difference between two equal
+// configurations of the same run (A/A).
 //
-// Each test can make up data for which its claim would hold and data for which
+// Each test can generate data for which its claim would hold and data for which
 // it would not ([Test.Suppose]): a test of this package feeds both to every
-// claim and sees the verdict change. A claim that could not fail is a defect.
+// claim and checks that the verdict changes. A claim that cannot fail is a
+// defect.
 //
-// A new document is docNNN.go, which calls [Register], and docNNN.txt with the
-// words of its claims.
+// To add a document, write docNNN.go, which calls [Register], and docNNN.txt
+// with the texts of its claims.
 package claim
 
 import (
@@ -48,13 +50,13 @@ type Claim struct {
 	Test       Test
 	// Refutes says what result would refute the claim.
 	Refutes string
-	// Why tells why the result differs from what the document says, or what
-	// stands behind it. It is shown when the verdict is not Holds.
+	// Why explains why the result differs from the document, or what is behind it.
+	// It is shown when the verdict is not Holds.
 	Why string
 	// CPUs is how many CPUs it takes to test the claim; 0 for any number.
 	CPUs int
-	// Untestable says why no experiment here can decide. Such a claim has no
-	// Experiment and no Test.
+	// Untestable says why no experiment here can decide. Such a claim has neither
+	// Experiment nor Test.
 	Untestable string
 }
 
@@ -79,7 +81,7 @@ var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Open, Untestable, Not
 var documents []*Document
 
 // Register adds a document. It is called from init functions and panics if the
-// document or one of its claims is there already or lacks what it must have.
+// document or one of its claims already exists or is incomplete.
 func Register(d *Document) {
 	for _, have := range documents {
 		if have.ID == d.ID {

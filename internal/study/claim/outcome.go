@@ -30,8 +30,7 @@ type Outcome struct {
 // ones (Pocock, Biometrika 64, 1977: 2.672 standard errors for 1.960).
 const doubt = 1.37
 
-// MaxPasses is how often an experiment is measured while a claim of it is in
-// doubt.
+// MaxPasses is how often an experiment is measured while one of its claims is in doubt.
 const MaxPasses = 20
 
 // A Sample is every value of one figure that the test looked at, by block.
@@ -157,7 +156,7 @@ func (c *Claim) doubtful(a *stat.Analysis) bool {
 	return err != nil || wide.Verdict == Open || wide.Tentative || wide.Verdict != sharp.Verdict
 }
 
-// A Doubt is an experiment of which claims are in doubt.
+// A Doubt is an experiment with doubtful claims.
 type Doubt struct {
 	Experiment Experiment
 	Claims     []*Claim
