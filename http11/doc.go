@@ -23,7 +23,7 @@
 // The server collects a response and sends it with its length when the handler
 // returns. [Context.Flush], or more than 64 KB, starts streaming. Middleware
 // inspects and changes responses with [Context.Recall] and [Context.OnStream].
-// A panic of the handler closes the connection, after a 500 if nothing was sent.
+// A handler panic closes the connection, after a 500 if nothing was sent.
 //
 // # Concurrency and ownership
 //

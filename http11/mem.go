@@ -38,7 +38,7 @@ type Memory struct {
 const (
 	defaultBlockBytes = 4 << 10
 	minBlockBytes     = 512
-	maxBlockBytes     = 64 << 10 // of blocks that leave room for later allocations
+	maxBlockBytes     = 64 << 10 // the largest size reached by doubling
 	defaultChunkBytes = 64 << 10
 	maxChunkBytes     = 1 << 20
 	maxChunkBlocks    = 64 // blocks of BlockBytes in a chunk

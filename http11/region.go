@@ -43,7 +43,8 @@ type region struct {
 }
 
 // A slot is the pool's record of a region. References handed out point to the
-// region itself, whose word must reject them even while it is idle.
+// region itself, whose word must reject them even while idle: the pool must not
+// reset it.
 type slot struct{ r *region }
 
 func (m *memory) newRegion() *slot {

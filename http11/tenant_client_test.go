@@ -296,7 +296,7 @@ func (c *client) leaveAtTimeout(l *line) {
 		c.foundOf("unanswered", x, "%v", err)
 		return
 	}
-	data, _ := io.ReadAll(resp.Body) // what is missing is wrong
+	data, _ := io.ReadAll(resp.Body) // missing bytes fail the check
 	content := strings.ReplaceAll(string(data), lateMark+x.token, "")
 	if !slices.Contains(x.answers, reply{resp.StatusCode, content}) {
 		c.foundOf("wrong", x, "%d %.100q", resp.StatusCode, data)

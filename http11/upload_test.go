@@ -95,7 +95,7 @@ func TestAnswerBeforeTheEndOfABody(t *testing.T) {
 	eachEngine(t, func(t *testing.T) {
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
 			n, _ := strconv.ParseInt(c.Header("Read").String(), 10, 64) // 0 if there is none
-			io.CopyN(io.Discard, c.BodyReader(), n)                     // what is missing shows at the client
+			io.CopyN(io.Discard, c.BodyReader(), n)                     // the client notices missing bytes
 			c.WriteString(strings.Repeat("y", 1000))
 		})})
 		for _, test := range []struct {

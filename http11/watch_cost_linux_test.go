@@ -173,8 +173,8 @@ func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu, watc
 	return after - before, own2 - own, time.Since(began)
 }
 
-// idle reports what the process does in a second with that many connections,
-// each of which has had a request.
+// idle reports what the process does in a second with that many connections
+// that have each had a request.
 func (p *process) idle(b *testing.B, conns int) {
 	for range conns {
 		nc, err := net.Dial("tcp", p.addr)
