@@ -23,8 +23,8 @@ type HandlerFunc func(*Context)
 // ServeHTTP11 calls f.
 func (f HandlerFunc) ServeHTTP11(c *Context) { f(c) }
 
-// Serve and ListenAndServe return ErrServerClosed as soon as Shutdown or Close
-// is called, before those are done.
+// ErrServerClosed is what Serve and ListenAndServe return as soon as Shutdown or
+// Close is called, before those are done.
 var ErrServerClosed = errors.New("http11: Serve: the server is closed; make a new one")
 
 // Default time-outs and limits, used for zero.
