@@ -5,7 +5,7 @@
 # make fmt    gofmt
 
 GO       ?= go
-FUZZTIME ?= 5s
+FUZZTIME ?= 3s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 # The next release of Go, as the module proxy has it.
 GO127    := go1.27.4
@@ -57,7 +57,7 @@ unit:
 # Unit tests and the scripts of cmd/isobar. The part vet has looked at them.
 go127: export GOTOOLCHAIN = $(GO127)
 go127:
-	$(GO) test -vet=off $$($(GO) list ./... | grep -vE '/($(SAME127))(/|$$)')
+	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/($(SAME127))(/|$$)')
 
 # The checks that isobar_debug compiles in, and unsafe pointer arithmetic.
 debug:

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for FUZZTIME (default 5s) each, with the
-# checks of isobar_debug compiled in.
+# Runs every fuzz target, also of the examples' module, for FUZZTIME (default 3s)
+# each, with the checks of isobar_debug compiled in.
 #
 #   scripts/fuzz.sh [DIR ...]    only the targets in these directories
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-time=${FUZZTIME:-5s}
+time=${FUZZTIME:-3s}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 run() { # DIR TARGET
-	"$go" test -tags isobar_debug "$1" -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 10x -timeout 0 2>&1 |
+	"$go" test -C "$1" -tags isobar_debug . -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 10x -timeout 0 2>&1 |
 		tee "$work/log"
 }
 
