@@ -18,7 +18,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return usage(fmt.Errorf("tune: --check: %w", err))
 	}
-	var recorded tune.Result
+	var recorded tune.Answer
 	if err := json.Unmarshal(data, &recorded); err != nil || recorded.Outcome == "" || len(recorded.Setting.Command) == 0 {
 		return usage(fmt.Errorf("tune: --check %s: not a result of 'isobar tune --json'", o.check))
 	}
@@ -77,7 +77,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 
 // rebuild builds what a result was measured with again, from the sources as they
 // are now, and puts the new binaries into the result.
-func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Result) (*session.Built, error) {
+func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Answer) (*session.Built, error) {
 	from := r.Built
 	o.build = session.Program{Main: from.Package}
 	if from.Bench != "" {

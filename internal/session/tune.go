@@ -154,7 +154,7 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 }
 
 // Report writes the HTML report of all runs and returns where it is.
-func (l *TuneLog) Report(out string, result *tune.Result) (string, error) {
+func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	if out == "" {
 		out = ReportPath(l.path, l.ID)
 	}

@@ -19,7 +19,7 @@ func forecast(p tune.Prediction, procs int) plot.Forecast {
 
 // procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil
 // where nothing was predicted.
-func procsMap(result *tune.Result, run store.Run) *plot.ProcsMap {
+func procsMap(result *tune.Answer, run store.Run) *plot.ProcsMap {
 	if len(result.Rows) == 0 {
 		return nil
 	}

@@ -17,14 +17,14 @@ func TestProcsMapHint(t *testing.T) {
 		{GC: cell.GC{Percent: 400}}}}
 	run := store.Run{Args: []string{"--store", "s.db", "tune", "--resume", "--", "./prog", "a b", "--resume"}, Seed: 3}
 	for name, tc := range map[string]struct {
-		result tune.Result
+		result tune.Answer
 		want   string // the command
 		cells  int
 	}{
-		"one row": {tune.Result{Base: base, Rows: []tune.Row{row}},
+		"one row": {tune.Answer{Base: base, Rows: []tune.Row{row}},
 			"isobar --store s.db tune --gomaxprocs 1,2,4 --seed 3 -- ./prog 'a b' --resume", 2},
-		"two rows": {tune.Result{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
-		"goroutine": {tune.Result{Base: lab, Rows: []tune.Row{row}},
+		"two rows": {tune.Answer{Base: base, Rows: []tune.Row{row, {Procs: 1, Settings: row.Settings}}}, "", 4},
+		"goroutine": {tune.Answer{Base: lab, Rows: []tune.Row{row}},
 			"isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off", 2},
 	} {
 		m := procsMap(&tc.result, run)
@@ -36,7 +36,7 @@ func TestProcsMapHint(t *testing.T) {
 			t.Errorf("%s: forecasts %+v", name, m.Forecasts)
 		}
 	}
-	if m := procsMap(&tune.Result{Base: base}, run); m != nil {
+	if m := procsMap(&tune.Answer{Base: base}, run); m != nil {
 		t.Errorf("nothing was predicted: %+v", m)
 	}
 	for had, want := range map[int]string{1: " 2 ", 2: " 1 ", 4: " 1,2 ", 64: " 1,16,32 "} {

@@ -45,7 +45,7 @@ func nameOf(metric string) string {
 }
 
 // Write prints the answer on one screen.
-func (r *Result) Write(w io.Writer) error {
+func (r *Answer) Write(w io.Writer) error {
 	var b strings.Builder
 	switch r.Outcome {
 	case Recommended:
@@ -86,7 +86,7 @@ func variantText(name string) string {
 	return ", built with the collector " + name
 }
 
-func (r *Result) writeGains(b *strings.Builder) {
+func (r *Answer) writeGains(b *strings.Builder) {
 	if len(r.Gains) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (r *Result) writeGains(b *strings.Builder) {
 }
 
 // writeRace shows what was measured of an objective that is not predicted.
-func (r *Result) writeRace(b *strings.Builder) {
+func (r *Answer) writeRace(b *strings.Builder) {
 	first := true
 	for _, c := range r.Candidates {
 		if c.Cost == nil {
@@ -125,7 +125,7 @@ const frontierRows = 7
 
 // shown are the predictions to print, by ascending memory: some of the frontier
 // from end to end, the default and the setting chosen.
-func (r *Result) shown() []Prediction {
+func (r *Answer) shown() []Prediction {
 	var out []Prediction
 	for i, p := range r.Frontier {
 		if n := len(r.Frontier) - 1; i*(frontierRows-1)/max(n, 1) != (i-1)*(frontierRows-1)/max(n, 1) || i == 0 {
@@ -142,7 +142,7 @@ func (r *Result) shown() []Prediction {
 	return out
 }
 
-func (r *Result) writeFrontier(b *strings.Builder) {
+func (r *Answer) writeFrontier(b *strings.Builder) {
 	shown := r.shown()
 	if len(shown) == 0 {
 		return
@@ -170,7 +170,7 @@ func (r *Result) writeFrontier(b *strings.Builder) {
 }
 
 // writeApply says how to put the setting into force.
-func (r *Result) writeApply(b *strings.Builder) {
+func (r *Answer) writeApply(b *strings.Builder) {
 	c := r.Setting
 	env := strings.Fields(settingText(c))
 	fmt.Fprintf(b, "\napply\n  shell       %s COMMAND\n", strings.Join(env, " "))

@@ -25,7 +25,7 @@ type Checked struct {
 // lost if the whole interval of the ratio lies
 // above the recorded one by more than the gate (a share), and holds if none of
 // it does.
-func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, error) {
+func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, error) {
 	c.Fill()
 	metric := recorded.Objective.costName(isServed(c.Base))
 	was := 0.0
@@ -38,7 +38,7 @@ func Check(c Config, recorded *Result, gate float64, run Runner) (*Checked, erro
 		return nil, errors.New("tune: check: the recorded result has no measured gain: tune again")
 	}
 	c.Objective = recorded.Objective
-	t := &tuning{Config: c, run: run, result: &Result{Setting: recorded.Setting}}
+	t := &tuning{Config: c, run: run, result: &Answer{Setting: recorded.Setting}}
 	pairs := c.Pairs
 	if pairs == 0 {
 		pairs = 6

@@ -49,7 +49,7 @@ var corpus = []corpusProgram{
 // A corpusResult is what tuning a program gave.
 type corpusResult struct {
 	Program corpusProgram
-	Tuned   *Result
+	Tuned   *Answer
 }
 
 // corpusConfig says how to tune a program of the corpus.

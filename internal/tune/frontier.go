@@ -119,13 +119,13 @@ func frontier(all []Prediction) []Prediction {
 }
 
 // OnFrontier reports whether no other setting beats it, as predicted.
-func (r *Result) OnFrontier(gc cell.GC) bool {
+func (r *Answer) OnFrontier(gc cell.GC) bool {
 	return slices.ContainsFunc(r.Frontier, func(p Prediction) bool { return p.GC == gc })
 }
 
 // Unsure reports whether the prediction has a doubt that not all others have
 // too: one of the setting, beside those of the model.
-func (r *Result) Unsure(p Prediction) bool {
+func (r *Answer) Unsure(p Prediction) bool {
 	return slices.ContainsFunc(p.Doubts, func(doubt string) bool {
 		return slices.ContainsFunc(r.Predicted, func(other Prediction) bool { return !slices.Contains(other.Doubts, doubt) })
 	})

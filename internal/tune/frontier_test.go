@@ -126,7 +126,7 @@ func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
 	}
 }
 
-func testFrontierScreen(t *testing.T, r *Result) {
+func testFrontierScreen(t *testing.T, r *Answer) {
 	t.Helper()
 	var b strings.Builder
 	if err := r.Write(&b); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // raced tunes a simulated server whose 99th percentile is given by the setting.
-func raced(t *testing.T, o Objective, noise float64, p99 func(gc cell.GC) float64, change func(*Config)) *Result {
+func raced(t *testing.T, o Objective, noise float64, p99 func(gc cell.GC) float64, change func(*Config)) *Answer {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
 	p := program(0.2)

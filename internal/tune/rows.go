@@ -42,7 +42,7 @@ func (t *tuning) expectProcs(procs int, records []*cell.Record) {
 // MapMetrics are the metrics to show over GC settings and GOMAXPROCS, and
 // whether more of each is better: the objective, and beside it wall time or,
 // where that is the objective or says nothing, CPU time.
-func (r *Result) MapMetrics() (metrics [2]string, rises [2]bool) {
+func (r *Answer) MapMetrics() (metrics [2]string, rises [2]bool) {
 	served := isServed(r.Base)
 	metrics = [2]string{r.Objective.metric(served), cell.WallTime}
 	if served || metrics[0] == cell.WallTime {

@@ -97,7 +97,7 @@ func wallOf(t *testing.T, config cell.Config, block int, run Runner) float64 {
 }
 
 func (r *scanResult) search(t *testing.T, c Config, run Runner) cell.Config {
-	tuned := &tuning{Config: c, run: run, result: &Result{Objective: c.Objective, Base: c.Base}}
+	tuned := &tuning{Config: c, run: run, result: &Answer{Objective: c.Objective, Base: c.Base}}
 	first, err := tuned.measure(c.Base, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func (r *scanResult) compare(t *testing.T, c Config, best cell.Config, run Runne
 	const rounds = 12
 	scan, twin := c.Base, c.Base
 	scan.GC, twin.Twin = setting(r.Scan, 0), true
-	tuned := &tuning{Config: c, run: run, result: &Result{}, block: 1}
+	tuned := &tuning{Config: c, run: run, result: &Answer{}, block: 1}
 	tuned.Seed = rand.Uint64()
 	arms := []cell.Config{c.Base, scan, best, twin}
 	records, err := tuned.rounds(arms, rounds)

@@ -37,8 +37,8 @@ type Candidate struct {
 	Out string `json:"out,omitempty"`
 }
 
-// A Choice is where a search ended.
-type Choice struct {
+// found is where a search ended.
+type found struct {
 	Model      *Model
 	Best       Candidate
 	Candidates []Candidate // by ascending memory
@@ -52,8 +52,8 @@ const sure = 0.86
 // Find measures the default first, then an anchor on either side, then round
 // after round the settings that tell most, until one candidate is left or all
 // runs are spent.
-func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choice, error) {
-	var c Choice
+func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (found, error) {
+	var c found
 	take := func(gc cell.GC, round int) error {
 		p, err := measure(gc, round)
 		if errors.Is(err, ErrInfeasible) && len(c.Pilots) > 0 {
@@ -96,7 +96,7 @@ func (s *Search) Find(measure func(gc cell.GC, round int) (Pilot, error)) (Choic
 	}
 }
 
-func (c *Choice) measured(gc cell.GC) bool {
+func (c *found) measured(gc cell.GC) bool {
 	return slices.ContainsFunc(c.Pilots, func(p Pilot) bool { return p.GC == gc })
 }
 
@@ -169,7 +169,7 @@ func (s *Search) infeasible(p Prediction, m *Model) string {
 }
 
 // judge predicts all candidates and says which are still in the race.
-func (s *Search) judge(c *Choice) {
+func (s *Search) judge(c *found) {
 	var predictions []Prediction
 	for _, gc := range s.Settings {
 		predictions = append(predictions, c.Model.Predict(gc))
@@ -251,7 +251,7 @@ func (s *Search) within(m *Model, predictions []Prediction) []float64 {
 // arms returns n settings whose measurement would tell most about how far the
 // choice is from the best: each makes the variance of that difference the
 // least (c-optimal design, Elfving 1952). A setting may occur twice.
-func (s *Search) arms(c *Choice, n int) []cell.GC {
+func (s *Search) arms(c *found, n int) []cell.GC {
 	f := *s.fitOf(c.Model)
 	best := c.Best.Prediction
 	for _, cand := range c.Candidates {

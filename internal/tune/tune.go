@@ -86,10 +86,16 @@ type Gain struct {
 	Floor   float64  `json:"floor"` // ratio of equal runs
 }
 
-// A Result is the answer.
-type Result struct {
-	Outcome    string       `json:"outcome"`
-	Reason     string       `json:"reason"`
+// An Answer is what tuning found: terminal, page, JSON and ui all render it.
+type Answer struct {
+	// Headline is the first sentence of every rendering: what to set, what it
+	// saves, what it costs, how sure that is.
+	Headline string `json:"headline"`
+	Outcome  string `json:"outcome"`
+	Reason   string `json:"reason"`
+	// Choices are up to three settings, each proven against Base in the same
+	// fresh rounds. The first is the recommendation, where there is one.
+	Choices    []Choice     `json:"choices,omitempty"`
 	Setting    cell.Config  `json:"setting"`
 	Base       cell.Config  `json:"base"`              // what it was compared with
 	Variant    string       `json:"variant,omitempty"` // the name of Setting's command in Config.Variants
@@ -132,10 +138,10 @@ const leastWall = 0.05
 
 // Tune finds, proves and returns a setting. A failure of the program at the
 // default is an error; under another setting it takes that one out.
-func Tune(c Config, run Runner) (*Result, error) {
+func Tune(c Config, run Runner) (*Answer, error) {
 	c.Fill()
 	t := &tuning{Config: c, run: run,
-		result: &Result{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
+		result: &Answer{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
 	first, err := t.measure(c.Base, 0)
 	if err != nil {
 		return t.result, err
@@ -235,7 +241,7 @@ const overheadSeconds = 0.15
 type tuning struct {
 	Config
 	run    Runner
-	result *Result
+	result *Answer
 	block  int
 }
 
@@ -276,7 +282,7 @@ func (t *tuning) newSearch(runs int) Search {
 }
 
 // search runs the model's search; the first pilot is there already.
-func (t *tuning) search(first *cell.Record, runs int) (Choice, error) {
+func (t *tuning) search(first *cell.Record, runs int) (found, error) {
 	s := t.newSearch(runs)
 	var rounds int
 	choice, err := s.Find(func(gc cell.GC, round int) (Pilot, error) {

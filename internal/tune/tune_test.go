@@ -38,7 +38,7 @@ func (s *simulated) record(c cell.Config, noise float64, rng *rand.Rand) *cell.R
 	return rec
 }
 
-func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*Config)) (*Result, error) {
+func tuneSimulated(t *testing.T, program simulated, noise float64, change func(*Config)) (*Answer, error) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: 3 * time.Minute, Noise: noise, Seed: 1}
@@ -201,7 +201,7 @@ func TestTuneExpectsRows(t *testing.T) {
 	if metrics, rises := r.MapMetrics(); metrics != [2]string{cell.WallTime, cell.TotalCPU} || rises != [2]bool{} {
 		t.Errorf("maps of %q, %v", metrics, rises)
 	}
-	served := Result{Objective: "max:rps", Base: cell.Config{Workload: "serve"}}
+	served := Answer{Objective: "max:rps", Base: cell.Config{Workload: "serve"}}
 	if metrics, rises := served.MapMetrics(); metrics != [2]string{"/figure:rps", cell.TotalCPU} || !rises[0] {
 		t.Errorf("maps of %q, %v", metrics, rises)
 	}
@@ -270,7 +270,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%+v, %v; want %s", got, err, want)
 		}
 	}
-	if _, err := Check(c, &Result{}, 0.05, nil); err == nil {
+	if _, err := Check(c, &Answer{}, 0.05, nil); err == nil {
 		t.Error("a result without gains: no error")
 	}
 }
