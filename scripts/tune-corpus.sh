@@ -24,6 +24,21 @@ if [ ! -e "$dir/ready" ]; then
 	[ -e go.mod ] || go mod init corpus
 	go get github.com/yuin/goldmark@v1.7.13 github.com/prometheus/prometheus@v0.307.1 golang.org/x/tools@v0.52.0
 	go build -mod=mod -o "$dir/bin/" ./markdown ./series ./service golang.org/x/tools/cmd/deadcode
+	# The programs that only judge, in a module of their own.
+	mkdir -p "$dir/judging"
+	cd "$dir/judging"
+	cp -r "$repo"/internal/tune/testdata/judging/* .
+	[ -e go.mod ] || go mod init judging
+	go get github.com/dop251/goja@v0.0.0-20260917113740-793a2a65c13b github.com/alecthomas/chroma/v2@v2.27.0 \
+		github.com/gofiber/fiber/v2@v2.52.15 github.com/graphql-go/graphql@v0.8.1 github.com/alicebob/miniredis/v2@v2.40.0 \
+		github.com/miekg/dns@v1.1.73 github.com/blevesearch/bleve/v2@v2.6.3 github.com/redis/go-redis/v9@v9.23.0 \
+		github.com/goccy/go-yaml@v1.19.2 github.com/itchyny/gojq@v0.12.20 github.com/google/go-jsonnet@v0.22.0
+	go build -mod=mod -o "$dir/bin/" ./script ./highlight ./fiber ./graphql ./search ./keys ./names ./load ./query ./yaml \
+		github.com/google/go-jsonnet/cmd/jsonnet
+	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
+		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997
+		for (n = 0; n <= i % 5; n++) printf "%s{\"article\":\"article %d\",\"n\":%d,\"price\":%.2f}", n ? "," : "", n, n + 1, (i + n) % 90 / 4
+		printf "]}" } print "]" }' >"$dir/orders.json"
 	cd "$repo"
 	go build -o "$dir/bin/" ./internal/tune/testdata/programs/market
 	for package in encoding/json go/types html/template encoding/xml go/parser; do
