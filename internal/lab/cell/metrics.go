@@ -30,6 +30,9 @@ const (
 	UserCPU   = "/cpu/user:seconds"
 	SystemCPU = "/cpu/system:seconds"
 	TotalCPU  = "/cpu/total:seconds"
+	// CPUWait is how long the threads of an exec cell's program were ready to run
+	// and had no CPU: behind other processes, or throttled by a quota.
+	CPUWait = "/cpu/wait:seconds"
 
 	HeapMax  = "/memory/heap/max:bytes" // largest sampled live plus unswept heap objects
 	HeapEnd  = "/memory/heap/end:bytes"
@@ -54,6 +57,10 @@ const (
 	GCCPUPause     = "/gc/cpu/pause:seconds"
 	GCCPUTotal     = "/gc/cpu/total:seconds"
 	GCCPUScavenge  = "/gc/cpu/scavenge:seconds"
+	// GCCPUScale is what the CPU times of gctrace, which are the time of threads
+	// whether on a CPU or not, were multiplied with to give GCCPUTotal and its
+	// parts: the share of that time that the threads were on one.
+	GCCPUScale = "/gc/cpu/scale:ratio"
 	// GCCPUShare is GC CPU time over all CPU time of the process, 0 to 1.
 	GCCPUShare = "/gc/cpu/share:ratio"
 

@@ -88,6 +88,7 @@ func TestProcesses(t *testing.T) {
 		"proc/10/task/10/children", "11 12 \n", "proc/10/task/15/children", "13\n",
 		"proc/12/task/12/children", "14 10\n", "proc/14/task/14/children", "",
 		"proc/10/statm", "100 7 1 1 0 1 0\n", "proc/11/statm", "0 0 0 0 0 0 0\n",
+		"proc/10/task/10/schedstat", "5000 2000 3\n", "proc/10/task/15/schedstat", "70 no 3\n",
 		"proc/10/status", "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n",
 	)
 	if got, want := descendants(fsys, 10), []int{10, 11, 12, 13, 14}; !slices.Equal(got, want) {
@@ -98,6 +99,11 @@ func TestProcesses(t *testing.T) {
 	}
 	if n, ok := peakRSS(fsys, 10); !ok || n != 2048<<10 {
 		t.Errorf("peakRSS = %d, %v", n, ok)
+	}
+	times := map[int]ThreadTime{9: {On: 1}}
+	threadTimes(fsys, 10, times)
+	if len(times) != 2 || times[10] != (ThreadTime{5000, 2000}) || times[9].On != 1 {
+		t.Errorf("thread times %v", times)
 	}
 	for _, pid := range []int{11, 12} {
 		_, ok := rss(fsys, pid)

@@ -67,3 +67,29 @@ func peakRSS(fsys fs.FS, pid int) (int64, bool) {
 func ResetPeakRSS() bool {
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
 }
+
+// A ThreadTime is how long a thread has been on a CPU, and ready to run without
+// one, in nanoseconds since it began.
+type ThreadTime struct{ On, Waited uint64 }
+
+// ThreadTimes notes in times those of all threads of the process, by thread. Of
+// threads that have ended, the latest look stays. Where the platform does not
+// say, it notes nothing.
+func ThreadTimes(pid int, times map[int]ThreadTime) { threadTimes(root, pid, times) }
+
+func threadTimes(fsys fs.FS, pid int, times map[int]ThreadTime) {
+	dir := path.Join("proc", strconv.Itoa(pid), "task")
+	threads, _ := fs.ReadDir(fsys, dir)
+	for _, thread := range threads {
+		fields := strings.Fields(readLine(fsys, path.Join(dir, thread.Name(), "schedstat")))
+		id, err := strconv.Atoi(thread.Name())
+		if err != nil || len(fields) != 3 {
+			continue
+		}
+		on, err1 := strconv.ParseUint(fields[0], 10, 64)
+		waited, err2 := strconv.ParseUint(fields[1], 10, 64)
+		if err1 == nil && err2 == nil {
+			times[id] = ThreadTime{on, waited}
+		}
+	}
+}

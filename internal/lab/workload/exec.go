@@ -76,7 +76,7 @@ type started struct {
 	packets        bool     // stream keeps writes apart
 	before         int64    // resident bytes of this process when it started the program
 	began          time.Time
-	peak           func() int64
+	watch          func() watched
 	readers        sync.WaitGroup
 	trace          trace.Trace
 	traceErr       error
@@ -124,7 +124,7 @@ func startProgram(ctx context.Context, command []string, gc cell.GC) (*started, 
 		s.trace, s.traceErr = read(stream, os.Stderr)
 	})
 	s.readers.Go(func() { s.figures.read(output) })
-	s.peak = watchPeak(cmd.Process.Pid)
+	s.watch = watch(cmd.Process.Pid)
 	return s, nil
 }
 
@@ -136,7 +136,7 @@ func (s *started) close() {
 // finish records what is known of the program, which has ended.
 func (s *started) finish(rec *cell.Record) error {
 	wall := time.Since(s.began)
-	polled := s.peak()
+	polled := s.watch()
 	// Processes that the program left behind may hold the pipes open.
 	const grace = 2 * time.Second
 	s.stream.SetReadDeadline(time.Now().Add(grace))
@@ -151,12 +151,12 @@ func (s *started) finish(rec *cell.Record) error {
 	rec.Set(cell.WallTime, wall.Seconds())
 	rec.Set(ProgramOutput, float64(s.figures.written))
 	s.figures.record(rec)
-	setUsage(rec, s.cmd.ProcessState, s.before, polled)
+	setUsage(rec, s.cmd.ProcessState, s.before, polled.peak)
 	if !s.packets {
 		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's "+
 			"own output split are missing")
 	}
-	setTrace(rec, s.trace)
+	setTrace(rec, s.trace, polled)
 	return nil
 }
 
@@ -226,30 +226,54 @@ func programEnv(environ []string, gc cell.GC) []string {
 	return append(append(env, gc.Env()...), "GODEBUG="+strings.TrimPrefix(godebug, ",")+"gctrace=1")
 }
 
-// watchPeak polls the peak memory of the process and its descendants, of which
-// the largest counts, until the function that it returns is called.
-func watchPeak(pid int) (stop func() int64) {
+// watched is what polling shows of a program and its descendants.
+type watched struct {
+	peak       int64   // bytes: the largest of any of them
+	on, waited float64 // seconds that threads were on a CPU, and ready without one
+}
+
+// share is how much of the time that threads wanted a CPU they had one; 1 where
+// that is not known.
+func (w watched) share() float64 {
+	if w.on <= 0 {
+		return 1
+	}
+	return w.on / (w.on + w.waited)
+}
+
+// watch polls the process and its descendants until the function that it returns
+// is called: peak memory each tick, the times of all threads at the first and
+// each fifth.
+func watch(pid int) (stop func() watched) {
 	done := make(chan struct{})
-	result := make(chan int64)
+	result := make(chan watched)
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		var peak int64
-		for {
+		var w watched
+		times := map[int]host.ThreadTime{}
+		for n := 0; ; n++ {
 			for _, p := range host.Descendants(pid) {
 				if n, ok := host.PeakRSSBytes(p); ok {
-					peak = max(peak, n)
+					w.peak = max(w.peak, n)
+				}
+				if n%5 == 1 {
+					host.ThreadTimes(p, times)
 				}
 			}
 			select {
 			case <-done:
-				result <- peak
+				for _, t := range times {
+					w.on += float64(t.On) / 1e9
+					w.waited += float64(t.Waited) / 1e9
+				}
+				result <- w
 				return
 			case <-tick.C:
 			}
 		}
 	}()
-	return func() int64 {
+	return func() watched {
 		close(done)
 		return <-result
 	}

@@ -43,7 +43,7 @@ func TestSetTrace(t *testing.T) {
 	second.N, second.At, second.Forced, second.LiveBytes, second.MarkTermination = 2, 2*time.Second, true, 2<<20, 4*time.Millisecond
 	rec := cell.Record{}
 	rec.Set(cell.TotalCPU, 0.4)
-	setTrace(&rec, trace.Trace{Cycles: []trace.Cycle{cycle, second}, Streams: 1})
+	setTrace(&rec, trace.Trace{Cycles: []trace.Cycle{cycle, second}, Streams: 1}, watched{})
 	for name, want := range map[string]float64{
 		cell.GCCycles: 2, cell.GCForced: 1, cell.GCPauseTotal: 0.008, cell.GCPauseLast: 0.005, cell.GCPauseMax: 0.004,
 		cell.GCCPUAssist: 0.006, cell.GCCPUDedicated: 0.008, cell.GCCPUIdle: 0.010, cell.GCCPUPause: 0.016, cell.GCCPUTotal: 0.040, cell.GCCPUShare: 0.1,
@@ -68,7 +68,7 @@ func TestSetTraceDoubts(t *testing.T) {
 		cycles = append(cycles, trace.Cycle{N: uint64(n + 1), At: time.Duration(n) * time.Second, GoalBytes: 1 << 62})
 	}
 	rec := cell.Record{}
-	setTrace(&rec, trace.Trace{Cycles: cycles, Streams: 2, Gaps: 3, Relayed: 4})
+	setTrace(&rec, trace.Trace{Cycles: cycles, Streams: 2, Gaps: 3, Relayed: 4}, watched{})
 	var codes []string
 	for _, w := range rec.Warnings {
 		codes = append(codes, w.Code)
@@ -86,8 +86,31 @@ func TestSetTraceDoubts(t *testing.T) {
 		t.Errorf("%d rows of timeline", n)
 	}
 	none := cell.Record{}
-	setTrace(&none, trace.Trace{})
+	setTrace(&none, trace.Trace{}, watched{})
 	if none.Metrics[cell.GCCycles] != 0 || len(none.Timeline.AtNs) != 0 {
 		t.Errorf("no cycles: %v", none.Metrics)
+	}
+}
+
+// TestCPUScale takes the CPU times of gctrace for those of threads, which may
+// have waited, and never for more than the program's own.
+func TestCPUScale(t *testing.T) {
+	for name, tc := range map[string]struct {
+		seen watched
+		cpu  float64
+		want float64
+		warn bool
+	}{
+		"unknown":          {watched{}, 10, 1, false},
+		"alone":            {watched{on: 5, waited: 0.1}, 10, 5 / 5.1, false},
+		"half of the time": {watched{on: 2, waited: 2}, 10, 0.5, true},
+		"more than all":    {watched{}, 1, 0.25, false},
+	} {
+		rec := cell.Record{}
+		rec.Set(cell.TotalCPU, tc.cpu)
+		got := cpuScale(&rec, 4*time.Second, tc.seen)
+		if got < tc.want*0.999 || got > tc.want*1.001 || (len(rec.Warnings) > 0) != tc.warn || rec.Metrics[cell.GCCPUScale] != got {
+			t.Errorf("%s: %v, warnings %v; want %v", name, got, rec.Warnings, tc.want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ const maxTimeline = 1 << 14
 const noGoal = 1 << 50
 
 // setTrace records the figures of the gctrace lines. TotalCPU must be set.
-func setTrace(rec *cell.Record, t trace.Trace) {
+func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	rec.Set(cell.GCRelayed, float64(t.Relayed))
 	if t.Relayed > 0 {
 		rec.Warn("gctrace-relayed", "%d gctrace lines arrived in one piece: a subprocess printed them through its parent, "+
@@ -46,17 +46,21 @@ func setTrace(rec *cell.Record, t trace.Trace) {
 		idle += c.IdleCPU
 		pauseCPU += c.SweepTerminationCPU + c.MarkTerminationCPU
 	}
-	total := assist + dedicated + idle + pauseCPU
+	scale := cpuScale(rec, assist+dedicated+idle+pauseCPU, seen)
 	rec.Set(cell.GCCycles, float64(len(t.Cycles)))
 	rec.Set(cell.GCForced, float64(forced))
 	rec.Set(cell.GCPauseTotal, pause.Seconds())
-	rec.Set(cell.GCCPUAssist, assist.Seconds())
-	rec.Set(cell.GCCPUDedicated, dedicated.Seconds())
-	rec.Set(cell.GCCPUIdle, idle.Seconds())
-	rec.Set(cell.GCCPUPause, pauseCPU.Seconds())
-	rec.Set(cell.GCCPUTotal, total.Seconds())
+	total := 0.0
+	for _, part := range []struct {
+		metric string
+		spent  time.Duration
+	}{{cell.GCCPUAssist, assist}, {cell.GCCPUDedicated, dedicated}, {cell.GCCPUIdle, idle}, {cell.GCCPUPause, pauseCPU}} {
+		rec.Set(part.metric, scale*part.spent.Seconds())
+		total += scale * part.spent.Seconds()
+	}
+	rec.Set(cell.GCCPUTotal, total)
 	if cpu := rec.Metrics[cell.TotalCPU]; cpu > 0 {
-		rec.Set(cell.GCCPUShare, min(total.Seconds()/cpu, 1))
+		rec.Set(cell.GCCPUShare, min(total/cpu, 1))
 	}
 	if len(t.Cycles) == 0 {
 		return
@@ -76,6 +80,31 @@ func setTrace(rec *cell.Record, t trace.Trace) {
 	}
 	setTimeline(rec, t.Cycles)
 	setCycles(rec, t.Cycles)
+}
+
+// waitsMuch is the share of the time that a program wants a CPU and has none from
+// which a record warns.
+const waitsMuch = 0.10
+
+// cpuScale returns what to multiply the CPU times of gctrace with, and records
+// it. The runtime takes the time that a thread collects for CPU time, even while
+// the thread waits for a CPU. Threads that collect are taken to wait as much as
+// the others. Collections cannot take more than the whole program did.
+func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
+	cpu := rec.Metrics[cell.TotalCPU]
+	scale := seen.share()
+	if seen.on > 0 {
+		rec.Set(cell.CPUWait, cpu*(1/scale-1))
+	}
+	if most := cpu / max(traced.Seconds(), 1e-9); cpu > 0 {
+		scale = min(scale, most)
+	}
+	rec.Set(cell.GCCPUScale, scale)
+	if waits := 1 - seen.share(); waits > waitsMuch {
+		rec.Warn("cpu-wait", "the program's threads waited for a CPU %.0f %% of the time that they wanted one: GC CPU "+
+			"times are those of gctrace times %.2f", 100*waits, scale)
+	}
+	return scale
 }
 
 // maxCycles bounds the collections that a record lists one by one.
