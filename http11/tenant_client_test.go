@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,6 +60,9 @@ type line struct {
 	watch *watch
 	last  *sent // the latest request
 	local string
+	// wasReset is set when a call has returned the reset: the kernel tells it
+	// once, and other calls see a mere end.
+	wasReset atomic.Bool
 }
 
 // dial connects; it returns nil on failure, which is a finding.
@@ -82,6 +86,14 @@ func (c *client) dial() *line {
 	l.watch = &watch{Reader: nc, own: map[string]*sent{}, found: c.found}
 	l.r = bufio.NewReader(l.watch)
 	return l
+}
+
+// noteReset reports whether err, or an earlier error, is a reset.
+func (l *line) noteReset(err error) bool {
+	if isReset(err) {
+		l.wasReset.Store(true)
+	}
+	return l.wasReset.Load()
 }
 
 // reset makes closing reset the connection.
@@ -178,7 +190,8 @@ func (c *client) converse(l *line, n int, pipelined bool) {
 					return
 				}
 			}
-			if l.sendInParts(x.raw, rng) != nil {
+			if err := l.sendInParts(x.raw, rng); err != nil {
+				l.noteReset(err)
 				return // the answers tell why
 			}
 		}
@@ -226,7 +239,9 @@ func (l *line) sendInParts(raw []byte, rng *rand.Rand) error {
 // conversation continues.
 func (c *client) receive(l *line, x *exchange, mayBeClosed, mayReset bool) bool {
 	l.SetReadDeadline(time.Now().Add(patience))
-	if _, err := l.r.Peek(1); mayBeClosed && err != nil && !errors.Is(err, errTimeout) {
+	_, err := l.r.Peek(1)
+	l.noteReset(err)
+	if mayBeClosed && err != nil && !errors.Is(err, errTimeout) {
 		return false
 	}
 	resp, err := http.ReadResponse(l.r, &http.Request{Method: x.method})
@@ -235,7 +250,7 @@ func (c *client) receive(l *line, x *exchange, mayBeClosed, mayReset bool) bool 
 		data, err = io.ReadAll(resp.Body)
 	}
 	if err != nil {
-		if mayReset && isReset(err) {
+		if l.noteReset(err) && mayReset {
 			return false
 		}
 		if x.racy && strings.HasPrefix(x.route, "/a/panic/") && errors.Is(err, io.ErrUnexpectedEOF) {

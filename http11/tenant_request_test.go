@@ -48,6 +48,10 @@ func (c *client) exchange(l *line, route string, closes, cut bool, racy ...bool)
 	switch name {
 	case "panic", "max", "timeout", "copy", "refused", "leave":
 		x.mayClose = true
+	case "error":
+		// Before net/http closes, it does not read a body that its handler has left:
+		// what it has sent may be lost.
+		x.mayClose = c.place.mounted && closes && s.body > 0
 	}
 	c.write(x, name, closes)
 	l.watch.own[s.token] = s

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -247,9 +248,22 @@ func (w *world) serve(t *testing.T, m http11.Memory, secure *tls.Config, h http1
 	}}
 }
 
-// mount starts net/http's server with the handler mounted.
+// mount starts net/http's server with the handler mounted. Panics are findings:
+// net/http would only log them and cut the connection.
 func (w *world) mount(m http11.Memory, h http11.Handler) *place {
-	s := httptest.NewServer(&http11.Server{Memory: m, Handler: h})
+	mounted := &http11.Server{Memory: m, Handler: h}
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v != nil && v != http.ErrAbortHandler {
+				w.handlerPanicked(v, debug.Stack())
+			}
+			if v != nil {
+				panic(v)
+			}
+		}()
+		mounted.ServeHTTP(rw, r)
+	}))
 	name := m.Mode.String() + ", mounted"
 	return &place{name: name, addr: s.Listener.Addr().String(), mounted: true, close: func() error {
 		s.Close()
