@@ -1,0 +1,242 @@
+package life
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// call follows v as an argument of a call.
+func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
+	c := call.Common()
+	if _, ok := call.(*ssa.Go); ok {
+		w.fate.add(Holder{Kind: Goroutine, Name: calleeName(c), Index: -1, Pos: call.Pos()})
+		return
+	}
+	if b, ok := c.Value.(*ssa.Builtin); ok {
+		w.builtin(v, b.Name(), call, inside)
+		return
+	}
+	if c.IsInvoke() && c.Value == v { // a method is taken not to hand its own receiver on
+		for n := range c.Signature().Results().Len() {
+			if refersLike(c.Signature().Results().At(n).Type()) {
+				w.result(call, n, true)
+			}
+		}
+	}
+	for n, arg := range c.Args {
+		if arg != v {
+			continue
+		}
+		use := w.p.argUse(c, n, inside)
+		if use == nil {
+			w.fate.Writes = w.fate.Writes || !isString(v.Type())
+			w.fate.add(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
+			continue
+		}
+		w.apply(use, v, call, inside)
+	}
+}
+
+// apply follows what a callee does with an argument.
+func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside bool) {
+	c := call.Common()
+	w.fate.Writes = w.fate.Writes || use.Writes
+	for _, k := range use.Keeps {
+		w.fate.add(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos()})
+	}
+	for j := range c.Args {
+		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
+			w.storeIn(c.Args[j], Holder{Kind: Field, Index: -1, Pos: call.Pos()})
+		}
+	}
+	for r := range c.Signature().Results().Len() {
+		if r < 32 && use.Returns&(1<<r) != 0 {
+			w.result(call, r, inside || !types.Identical(c.Signature().Results().At(r).Type(), v.Type()))
+		}
+	}
+}
+
+// builtin follows v into a builtin function.
+func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, inside bool) {
+	args := call.Common().Args
+	switch name {
+	case "append":
+		if args[0] == v {
+			w.fate.Writes = true
+			w.value(call.Value(), inside)
+		} else if inside { // the elements of the list, not the list
+			w.value(call.Value(), true)
+		}
+	case "copy":
+		if args[0] == v {
+			w.fate.Writes = true
+		} else if inside {
+			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()})
+		}
+	case "clear":
+		w.fate.Writes = true
+	case "ssa:wrapnilchk", "String", "StringData", "Slice", "SliceData", "Add", "min", "max":
+		w.value(call.Value(), inside)
+	}
+}
+
+// argUse is what a call does with argument n; nil where that is unknown.
+func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
+	if use := contract(c, n); use != nil {
+		return use
+	}
+	sum := p.callee(c)
+	if sum == nil || n >= len(sum.Params) {
+		return nil
+	}
+	if inside {
+		return &sum.Params[n].Inside
+	}
+	return &sum.Params[n].Self
+}
+
+// callee is the summary of what is called, or nil.
+func (p *Package) callee(c *ssa.CallCommon) *Summary {
+	fn := static(c)
+	if fn == nil {
+		return nil
+	}
+	return p.Summary(fn)
+}
+
+// Arg returns what a call does with argument n, receiver first: nil where that
+// is unknown.
+func (p *Package) Arg(c *ssa.CallCommon, n int) *Use { return p.argUse(c, n, false) }
+
+var (
+	reads  = &Use{}
+	writes = &Use{Writes: true}
+)
+
+// contract is what the documentation of the standard library says of an
+// argument, where no analysis of a body could: behind interfaces, reflection,
+// assembly.
+func contract(c *ssa.CallCommon, n int) *Use {
+	if c.IsInvoke() {
+		return methodContract(c.Method)
+	}
+	fn := static(c)
+	if fn == nil {
+		return nil
+	}
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return nil
+	}
+	return funcContract(obj, n)
+}
+
+// methodContract knows the methods of io, hash, sort, fmt and error: none keeps
+// its arguments.
+func methodContract(m *types.Func) *Use {
+	sig := m.Signature()
+	switch m.Name() {
+	case "Write", "WriteString", "Sum", "Fprint", "WriteAt":
+		if sig.Params().Len() > 0 && refersLike(sig.Params().At(0).Type()) && m.Name() != "Sum" {
+			return reads
+		}
+		return &Use{Writes: true, Returns: 1}
+	case "Read", "ReadAt", "ReadFull", "ReadFrom", "WriteTo":
+		return writes
+	case "Len", "Less", "Swap", "Error", "String", "Is", "Unwrap":
+		return reads
+	}
+	if plain(sig.Params()) {
+		return reads
+	}
+	return nil
+}
+
+// plain reports whether no variable can refer to memory.
+func plain(vars *types.Tuple) bool {
+	for v := range vars.Variables() {
+		if refers(v.Type(), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// readers are packages whose functions only read what they are given, apart
+// from the buffers and values that are there to be written.
+var readers = []string{"fmt", "log", "encoding/json", "encoding/xml", "encoding/gob", "encoding/binary", "unicode/utf8",
+	"internal/bytealg", "hash/crc32", "crypto/sha256", "crypto/md5", "crypto/sha1", "crypto/sha512", "runtime", "syscall",
+	"math/big", "strconv", "testing", "errors", "encoding/base64", "encoding/hex"}
+
+func funcContract(fn *types.Func, n int) *Use {
+	sig, path := fn.Signature(), fn.Pkg().Path()
+	switch path {
+	case "sync/atomic", "internal/runtime/atomic":
+		if strings.HasPrefix(fn.Name(), "Store") || strings.HasPrefix(fn.Name(), "Swap") ||
+			strings.HasPrefix(fn.Name(), "CompareAndSwap") {
+			if n > 0 {
+				return &Use{Into: 1}
+			}
+		}
+		return reads
+	case "sync":
+		if fn.Name() == "Put" && n == 1 {
+			return &Use{Keeps: []Keep{{Field, "sync.Pool"}}}
+		}
+		if fn.Name() == "Store" || fn.Name() == "LoadOrStore" || fn.Name() == "Swap" {
+			return &Use{Into: 1}
+		}
+	case "sort", "slices":
+		switch fn.Name() {
+		case "Sort", "Stable", "Slice", "SliceStable", "SortFunc", "SortStableFunc", "Reverse":
+			if sig.Results().Len() == 0 {
+				return writes
+			}
+		}
+	}
+	if !slices.Contains(readers, path) {
+		return nil
+	}
+	var use Use
+	for r := range min(sig.Results().Len(), 32) { // an error may hold what it is about; appended to is what comes first
+		if t := sig.Results().At(r).Type(); n == 0 && sig.Recv() == nil && params(sig) > 0 &&
+			types.Identical(t, sig.Params().At(0).Type()) && !isString(t) {
+			use.Returns |= 1 << r
+		}
+	}
+	if sig.Recv() != nil || sig.Results().Len() > 0 && !onlyText(sig.Results()) && use.Returns == 0 {
+		return nil // NewDecoder keeps its reader
+	}
+	use.Writes = use.Returns != 0 || strings.HasPrefix(fn.Name(), "Unmarshal") && n == 1
+	return &use
+}
+
+func params(sig *types.Signature) int { return sig.Params().Len() }
+
+// onlyText reports whether all results are texts, bytes, numbers or errors.
+func onlyText(vars *types.Tuple) bool {
+	for v := range vars.Variables() {
+		if refersLike(v.Type()) && !isString(v.Type()) && !isBytes(v.Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+// refersLike reports whether t can refer to the memory of an argument: errors
+// are taken not to.
+func refersLike(t types.Type) bool {
+	return refers(t, 0) && !types.Identical(t, types.Universe.Lookup("error").Type())
+}
+
+func isBytes(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	b, ok := s.Elem().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Byte
+}

@@ -1,0 +1,189 @@
+package life
+
+import (
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// load builds a package of one file, with what is known of what it imports.
+func load(t *testing.T, name string, src any) *Package {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
+	sizes := types.SizesFor("gc", "amd64")
+	cfg := types.Config{Importer: importer.ForCompiler(fset, "source", nil), Sizes: sizes}
+	pkg, err := cfg.Check("fates", fset, []*ast.File{f}, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Build(Source{Fset: fset, Pkg: pkg, Files: []*ast.File{f}, Info: info, Sizes: sizes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// verdict is the fate of a site in the words of testdata.
+func verdict(p *Package, s *Site) string {
+	f := p.Fate(s.Value)
+	switch {
+	case f.Dies() && !f.Beyond && p.Loop(s.Instr.Block()) != nil:
+		return "dies in the round"
+	case f.Dies():
+		return "dies"
+	}
+	var all []string
+	for _, h := range f.Holders {
+		all = append(all, h.String())
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// TestFates holds each commented line of testdata/fates.go to what its comment
+// says: the kind of each site and who holds it.
+func TestFates(t *testing.T) {
+	p := load(t, "testdata/fates.go", nil)
+	want := map[int]string{}
+	for _, group := range p.Files[0].Comments {
+		for _, c := range group.List {
+			if text := strings.TrimPrefix(c.Text, "// "); strings.Contains(text, ": ") {
+				want[p.Fset.Position(c.Pos()).Line] = text
+			}
+		}
+	}
+	got := map[int][]string{}
+	for _, s := range p.Sites() {
+		if s.Kind != Call && s.Kind != Variadic && s.Kind != Variable && s.Kind != MapGrow && s.Value != nil {
+			at := p.Fset.Position(s.Pos()).Line
+			got[at] = append(got[at], fmt.Sprintf("%s: %s", s.Kind, verdict(p, s)))
+		}
+	}
+	for at, text := range want {
+		parts := strings.Split(text, "; ")
+		slices.Sort(parts)
+		slices.Sort(got[at])
+		if !slices.Equal(parts, got[at]) {
+			t.Errorf("line %d: got %q, want %q", at, got[at], parts)
+		}
+	}
+	if len(want) < 40 {
+		t.Errorf("%d lines have a comment: is the table read?", len(want))
+	}
+}
+
+// TestSummaries holds functions to what callers are told of them.
+func TestSummaries(t *testing.T) {
+	p := load(t, "testdata/fates.go", nil)
+	for _, tt := range []struct {
+		fn   string
+		want string
+	}{
+		{"reads", "params {reads}"},
+		{"keeps", "params {keeps package variable global}"},
+		{"links", "params {writes} {into 0}"},
+		{"same", "params {returns} results {params 1}"},
+		{"returned", "params {reads} results {fresh}"},
+		{"mutual", "params {keeps package variable global} {reads}"},
+		{"mutual2", "params {keeps package variable global} {reads}"},
+		{"contents", "params {reads} results {params 1}"},
+		{"generic", "params {returns} results {params 1}"},
+	} {
+		s := p.Summary(p.SSA.Func(tt.fn))
+		if got := describe(s); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.fn, got, tt.want)
+		}
+	}
+}
+
+func describe(s *Summary) string {
+	var b strings.Builder
+	b.WriteString("params")
+	for _, p := range s.Params {
+		u, text := p.Self, []string{}
+		if u.Reads() {
+			text = append(text, "reads")
+		}
+		if u.Writes {
+			text = append(text, "writes")
+		}
+		if u.Returns != 0 {
+			text = append(text, "returns")
+		}
+		if u.Into != 0 {
+			text = append(text, fmt.Sprintf("into %d", u.Into>>1))
+		}
+		for _, k := range u.Keeps {
+			text = append(text, "keeps "+Holder{Kind: k.Kind, Name: k.Name}.String())
+		}
+		fmt.Fprintf(&b, " {%s}", strings.Join(text, ", "))
+	}
+	for i, r := range s.Results {
+		if r == (Origin{}) {
+			continue
+		}
+		if i == 0 {
+			b.WriteString(" results")
+		}
+		switch {
+		case r.OnlyFresh():
+			b.WriteString(" {fresh}")
+		case r.Params != 0:
+			fmt.Fprintf(&b, " {params %d}", r.Params)
+		default:
+			fmt.Fprintf(&b, " {%+v}", r)
+		}
+	}
+	return b.String()
+}
+
+// TestFactsCross holds what a package says of itself to what another one that
+// imports it sees.
+func TestFactsCross(t *testing.T) {
+	p := load(t, "testdata/fates.go", nil)
+	facts := p.Facts()
+	for name := range facts.Funcs {
+		if !strings.Contains(name, "fates") {
+			t.Errorf("%s is not of the package", name)
+		}
+	}
+	p.Source.Facts = func(path string) *Facts {
+		if path != "io" {
+			t.Errorf("facts of %s were asked for", path)
+		}
+		return &Facts{map[string]*Summary{"io.ReadAll": {Results: []Origin{{Fresh: true}, {}}}}}
+	}
+	for _, imported := range p.Pkg.Imports() {
+		fn := p.SSA.Prog.FuncValue(imported.Scope().Lookup("ReadAll").(*types.Func))
+		if s := p.Summary(fn); s == nil || !s.Results[0].OnlyFresh() {
+			t.Errorf("ReadAll: got %v, want what the facts say", s)
+		}
+	}
+}
+
+// TestBuildRefuses holds Build to an error where types are not known.
+func TestBuildRefuses(t *testing.T) {
+	fset := token.NewFileSet()
+	f, _ := parser.ParseFile(fset, "x.go", "package x\nfunc f() { g(1) }", 0)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}}
+	cfg := types.Config{Error: func(error) {}}
+	pkg, _ := cfg.Check("x", fset, []*ast.File{f}, info)
+	if _, err := Build(Source{Fset: fset, Pkg: pkg, Files: []*ast.File{f}, Info: info}); err == nil {
+		t.Error("no error for a call of what is not declared")
+	}
+}

@@ -1,0 +1,67 @@
+package life
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Loop is a natural loop of a function's control flow.
+type Loop struct {
+	Head *ssa.BasicBlock
+	body map[*ssa.BasicBlock]bool
+}
+
+// Has reports whether a block runs in each round, or in some.
+func (l *Loop) Has(b *ssa.BasicBlock) bool { return l.body[b] }
+
+// loops are the loops of a function, the smallest first.
+type loops []*Loop
+
+// Loop returns the innermost loop around a block, or nil.
+func (p *Package) Loop(b *ssa.BasicBlock) *Loop {
+	fn := b.Parent()
+	all, ok := p.loops[fn]
+	if !ok {
+		all = loopsOf(fn)
+		p.loops[fn] = all
+	}
+	for _, l := range all {
+		if l.Has(b) {
+			return l
+		}
+	}
+	return nil
+}
+
+func loopsOf(fn *ssa.Function) (all loops) {
+	byHead := map[*ssa.BasicBlock]*Loop{}
+	for _, b := range fn.Blocks {
+		for _, head := range b.Succs {
+			if !head.Dominates(b) {
+				continue
+			}
+			l := byHead[head]
+			if l == nil {
+				l = &Loop{head, map[*ssa.BasicBlock]bool{head: true}}
+				byHead[head] = l
+				all = append(all, l)
+			}
+			l.add(b)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Loop) int { return cmp.Compare(len(a.body), len(b.body)) })
+	return all
+}
+
+// add enters a block that jumps back to the head, and all that lead to it.
+func (l *Loop) add(b *ssa.BasicBlock) {
+	for todo := []*ssa.BasicBlock{b}; len(todo) > 0; {
+		b, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if !l.body[b] {
+			l.body[b] = true
+			todo = append(todo, b.Preds...)
+		}
+	}
+}

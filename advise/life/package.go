@@ -1,0 +1,185 @@
+// Package life says what a package allocates, how long it lives and who keeps
+// it. It works on SSA: a [Package] lists the allocation [Site]s of a type-checked
+// package; [Package.Fate] follows a value forward to its [Holder]s, and
+// [Package.Origin] follows one back to where it came from.
+//
+//	p := pass.ResultOf[life.Analyzer].(*life.Package)
+//	for _, site := range p.At(file, line) {
+//		fate := p.Fate(site.Value)       // who keeps it
+//		if fate.Dies() { … }             // nobody, proved: reuse is safe
+//		if fate.DiesUnless() != nil { … }  // nobody, if these callees do not keep it
+//	}
+//	p.Summary(fn).Params[0].Keeps        // what a callee does with an argument
+//
+// Calls are followed by [Summary]: for each parameter whether the function
+// writes to it, keeps it (and where), hands it on or returns it, and for each
+// result whether it is fresh. [Analyzer] exports summaries as [Facts], so that
+// they cross packages; without facts of an imported package, what its functions
+// do is unknown, and the fate names them as holders of the kind [Callee].
+//
+// The analysis is flow-insensitive, does not tell the elements of one container
+// apart, and follows calls of interfaces and function values only where a
+// contract of the standard library (io.Writer) says what they may do. It errs
+// to more holders: a value without any is dead when its function returns.
+// Reflection and unsafe are followed as far as they are conversions.
+//
+// A Package is safe for one goroutine at a time: it computes on demand.
+package life
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+// Analyzer computes the [Package] of each package, and exports its summaries.
+var Analyzer = &analysis.Analyzer{
+	Name:       "isobarlife",
+	Doc:        "work out what is allocated, how long it lives and who keeps it",
+	ResultType: reflect.TypeFor[*Package](),
+	FactTypes:  []analysis.Fact{(*Facts)(nil)},
+	Run: func(pass *analysis.Pass) (any, error) {
+		imported := map[string]*Facts{}
+		for _, f := range pass.AllPackageFacts() {
+			if facts, ok := f.Fact.(*Facts); ok {
+				imported[f.Package.Path()] = facts
+			}
+		}
+		p, err := Build(Source{pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo, pass.TypesSizes,
+			func(path string) *Facts { return imported[path] }})
+		if err != nil {
+			return &Package{}, nil // what SSA cannot express has no sites
+		}
+		pass.ExportPackageFact(p.Facts())
+		return p, nil
+	},
+}
+
+// A Source is a type-checked package.
+type Source struct {
+	Fset  *token.FileSet
+	Pkg   *types.Package
+	Files []*ast.File
+	Info  *types.Info
+	Sizes types.Sizes
+	Facts func(path string) *Facts // of an imported package; nil where unknown
+}
+
+// A Package is the SSA of a package and what was worked out on it. The zero
+// value has no sites and knows no function.
+type Package struct {
+	Source
+	SSA   *ssa.Package
+	Funcs []*ssa.Function // with bodies, literals after the function around them
+
+	sites     []*Site
+	lines     map[line][]*Site
+	nodes     map[token.Pos]ast.Node  // by the position that SSA gives an instruction
+	values    map[ast.Expr]ssa.Value  // of expressions
+	loops     map[*ssa.Function]loops // by function, as they are asked for
+	summaries map[*ssa.Function]*Summary
+	callers   map[*ssa.Function][]ssa.CallInstruction
+	closures  map[*ssa.Function]*ssa.MakeClosure
+}
+
+// Build makes the SSA of a package. It returns an error where the package has
+// constructs that SSA cannot express, such as types that are not known.
+func Build(s Source) (p *Package, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, fmt.Errorf("life: build %s: %v", s.Pkg.Path(), r)
+		}
+	}()
+	prog := ssa.NewProgram(s.Fset, ssa.GlobalDebug|ssa.BuildSerially)
+	prog.SetNoReturn(stops)
+	for _, imported := range s.Pkg.Imports() {
+		prog.CreatePackage(imported, nil, nil, true)
+	}
+	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
+		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
+		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{}}
+	p.SSA.Build()
+	p.declared()
+	p.index()
+	p.summarize()
+	return p, nil
+}
+
+// stops reports whether a call of fn does not return.
+func stops(fn *types.Func) bool {
+	switch fn.FullName() {
+	case "os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln", "runtime.Goexit":
+		return true
+	}
+	return false
+}
+
+// declared lists the functions that the files declare, with their literals, and
+// the package's initialization.
+func (p *Package) declared() {
+	var add func(fn *ssa.Function)
+	add = func(fn *ssa.Function) {
+		if fn == nil || len(fn.Blocks) == 0 {
+			return
+		}
+		p.Funcs = append(p.Funcs, fn)
+		for _, anon := range fn.AnonFuncs {
+			add(anon)
+		}
+	}
+	for _, f := range p.Files {
+		for _, decl := range f.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok {
+				if fn, ok := p.Info.Defs[d.Name].(*types.Func); ok {
+					add(p.SSA.Prog.FuncValue(fn))
+				}
+			}
+		}
+	}
+	add(p.SSA.Func("init"))
+}
+
+// index enters what is looked up: expressions, calls, closures.
+func (p *Package) index() {
+	for _, fn := range p.Funcs {
+		for _, b := range fn.Blocks {
+			for _, instr := range b.Instrs {
+				switch i := instr.(type) {
+				case *ssa.DebugRef:
+					if !i.IsAddr {
+						p.values[i.Expr] = i.X
+					}
+				case *ssa.MakeClosure:
+					p.closures[i.Fn.(*ssa.Function)] = i
+				}
+				if call, ok := instr.(ssa.CallInstruction); ok {
+					if callee := static(call.Common()); callee != nil {
+						p.callers[callee] = append(p.callers[callee], call)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Value returns the value of an expression of the files, or nil: constants,
+// types and what is dead have none.
+func (p *Package) Value(e ast.Expr) ssa.Value { return p.values[ast.Unparen(e)] }
+
+// Calls returns the calls of fn in this package that name it.
+func (p *Package) Calls(fn *ssa.Function) []ssa.CallInstruction { return p.callers[fn] }
+
+// static is the function that a call names, its generic origin where it is an
+// instance; nil for calls of interfaces and function values.
+func static(c *ssa.CallCommon) *ssa.Function {
+	fn := c.StaticCallee()
+	if fn != nil && fn.Origin() != nil {
+		return fn.Origin()
+	}
+	return fn
+}

@@ -1,0 +1,359 @@
+package life
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Kind is how a site allocates.
+type Kind int
+
+const (
+	Literal     Kind = iota // a composite literal, or new
+	Variable                // a local variable whose address is taken or that a closure shares
+	Make                    // make of a slice
+	Append                  // append beyond the capacity
+	Map                     // make or a literal of a map
+	MapGrow                 // an assignment to a map
+	Concat                  // strings joined by +
+	Convert                 // string to bytes or runes, or back: a copy
+	Box                     // a value put into an interface
+	Closure                 // a function literal with what it captures
+	MethodValue             // x.Method without a call
+	Variadic                // the list of a call's last arguments
+	Channel                 // make of a channel
+	Go                      // a goroutine
+	Defer                   // a deferred call in a loop
+	Call                    // a call: what it allocates is its callee's
+)
+
+var kindNames = [...]string{"composite literal", "variable on the heap", "make", "append", "map made", "map grown",
+	"concatenation", "conversion", "boxing", "closure", "method value", "variadic list", "channel", "goroutine",
+	"defer record", "call"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// A Site is an instruction that allocates, if the compiler does not prove that
+// it need not.
+type Site struct {
+	Kind     Kind
+	Func     *ssa.Function
+	Instr    ssa.Instruction
+	Value    ssa.Value  // that refers to the memory; nil for MapGrow, Go and Defer
+	Type     types.Type // of the object; of the elements, of a slice
+	Size     int64      // bytes of a Type; 0 where that depends on a type parameter
+	Node     ast.Node   // the expression or statement; nil where SSA keeps no position
+	From, To int        // its lines
+}
+
+type line struct {
+	file string
+	line int
+}
+
+// Sites returns what the package allocates, calls included, by position.
+func (p *Package) Sites() []*Site {
+	if p.sites == nil && p.SSA != nil {
+		p.nodes = nodesOf(p.Files)
+		for _, fn := range p.Funcs {
+			for _, b := range fn.Blocks {
+				p.blockSites(b)
+			}
+		}
+		slices.SortStableFunc(p.sites, func(a, b *Site) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	}
+	return p.sites
+}
+
+// Pos is where the expression begins.
+func (s *Site) Pos() token.Pos {
+	if s.Node != nil {
+		return s.Node.Pos()
+	}
+	return s.Instr.Pos()
+}
+
+// At returns the sites whose expressions lie on or across a line of a file,
+// those that begin there first.
+func (p *Package) At(file string, at int) []*Site {
+	if p.lines == nil {
+		p.lines = map[line][]*Site{}
+		for _, s := range p.Sites() {
+			if s.Node == nil {
+				continue
+			}
+			name := p.Fset.Position(s.Pos()).Filename
+			for l := s.From; l <= s.To; l++ {
+				p.lines[line{name, l}] = append(p.lines[line{name, l}], s)
+			}
+		}
+		for at, list := range p.lines {
+			slices.SortStableFunc(list, func(a, b *Site) int {
+				return cmp.Compare(max(a.From-at.line, at.line-a.From), max(b.From-at.line, at.line-b.From))
+			})
+		}
+	}
+	return p.lines[line{file, at}]
+}
+
+// nodesOf enters expressions and statements by the position that SSA gives them.
+func nodesOf(files []*ast.File) map[token.Pos]ast.Node {
+	nodes := map[token.Pos]ast.Node{}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				nodes[n.Lparen] = n
+			case *ast.CompositeLit:
+				nodes[n.Lbrace] = n
+			case *ast.FuncLit:
+				nodes[n.Type.Func] = n
+			case *ast.BinaryExpr:
+				nodes[n.OpPos] = n
+			case *ast.AssignStmt:
+				nodes[n.TokPos] = n
+			case *ast.GoStmt:
+				nodes[n.Go] = n
+			case *ast.DeferStmt:
+				nodes[n.Defer] = n
+			case *ast.IndexExpr:
+				nodes[n.Lbrack] = n
+			case *ast.SelectorExpr:
+				nodes[n.Sel.Pos()] = n
+			case *ast.Ident:
+				if nodes[n.Pos()] == nil {
+					nodes[n.Pos()] = n
+				}
+			}
+			return true
+		})
+	}
+	return nodes
+}
+
+// blockSites enters the sites of a block.
+func (p *Package) blockSites(b *ssa.BasicBlock) {
+	written := map[ssa.Value]ast.Expr{} // the expression that last named a value
+	for _, instr := range b.Instrs {
+		if ref, ok := instr.(*ssa.DebugRef); ok {
+			written[ref.X] = ref.Expr
+			continue
+		}
+		s := p.siteOf(instr)
+		if s == nil {
+			continue
+		}
+		s.Func, s.Instr = b.Parent(), instr
+		s.Node = p.nodes[instr.Pos()]
+		if box, ok := instr.(*ssa.MakeInterface); ok && written[box.X] != nil {
+			s.Node = written[box.X]
+		}
+		if s.Node == nil {
+			s.Node = p.consumer(s.Value)
+		}
+		if s.Value != nil && s.Type == nil {
+			s.Type = object(s.Value.Type())
+		}
+		if s.Type != nil && p.Sizes != nil && !parametrized(s.Type, 0) {
+			s.Size = p.Sizes.Sizeof(s.Type)
+		}
+		if s.Node != nil {
+			s.From, s.To = p.Fset.Position(s.Node.Pos()).Line, p.Fset.Position(s.Node.End()).Line
+			if lit, ok := s.Node.(*ast.FuncLit); ok {
+				s.To = p.Fset.Position(lit.Body.Lbrace).Line
+			}
+		}
+		p.sites = append(p.sites, s)
+	}
+}
+
+// siteOf returns the kind and value of what an instruction allocates, or nil.
+func (p *Package) siteOf(instr ssa.Instruction) *Site {
+	switch i := instr.(type) {
+	case *ssa.Alloc:
+		return allocSite(i)
+	case *ssa.MakeSlice:
+		return &Site{Kind: Make, Value: i}
+	case *ssa.MakeMap:
+		return &Site{Kind: Map, Value: i, Type: i.Type()}
+	case *ssa.MapUpdate:
+		return &Site{Kind: MapGrow, Type: i.Map.Type()}
+	case *ssa.MakeChan:
+		return &Site{Kind: Channel, Value: i, Type: i.Type()}
+	case *ssa.MakeClosure:
+		if i.Fn.(*ssa.Function).Synthetic != "" {
+			return &Site{Kind: MethodValue, Value: i, Type: i.Type()}
+		}
+		return &Site{Kind: Closure, Value: i, Type: i.Type()}
+	case *ssa.MakeInterface:
+		if _, isConst := i.X.(*ssa.Const); !isConst && boxes(i.X.Type()) {
+			return &Site{Kind: Box, Value: i, Type: i.X.Type()}
+		}
+	case *ssa.BinOp:
+		if i.Op == token.ADD && isString(i.Type()) && !joined(i) {
+			return &Site{Kind: Concat, Value: i, Type: types.Typ[types.Byte]}
+		}
+	case *ssa.Convert:
+		if copies(i) {
+			return &Site{Kind: Convert, Value: i, Type: types.Typ[types.Byte]}
+		}
+	case *ssa.Go:
+		return &Site{Kind: Go}
+	case *ssa.Defer:
+		return &Site{Kind: Defer}
+	case *ssa.Call:
+		if b, ok := i.Call.Value.(*ssa.Builtin); ok {
+			if b.Name() == "append" {
+				return &Site{Kind: Append, Value: i}
+			}
+			return nil
+		}
+		return &Site{Kind: Call, Value: i, Type: i.Type()}
+	}
+	return nil
+}
+
+func allocSite(i *ssa.Alloc) *Site {
+	if !i.Heap {
+		return nil
+	}
+	s := &Site{Kind: Variable, Value: i}
+	switch i.Comment {
+	case "new", "complit":
+		s.Kind = Literal
+	case "slicelit":
+		s.Kind = Literal
+	case "makeslice":
+		s.Kind = Make
+	case "varargs":
+		s.Kind = Variadic
+	}
+	return s
+}
+
+// consumer is the expression that uses a value first, for values that the
+// compiler makes up, such as the list of a variadic call.
+func (p *Package) consumer(v ssa.Value) ast.Node {
+	for depth := 0; v != nil && depth < 4; depth++ {
+		refs := v.Referrers()
+		v = nil
+		if refs == nil {
+			return nil
+		}
+		for _, instr := range *refs {
+			if n := p.nodes[instr.Pos()]; n != nil {
+				return n
+			}
+			switch i := instr.(type) {
+			case *ssa.Slice:
+				v = i
+			case *ssa.MakeInterface:
+				v = i
+			case *ssa.Store:
+				if at, ok := i.Addr.(*ssa.IndexAddr); ok && v == nil {
+					v = at.X
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// object is the type of what a value refers to; of slices, of their elements.
+func object(t types.Type) types.Type {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return u.Elem()
+	case *types.Slice:
+		return u.Elem()
+	}
+	return t
+}
+
+// boxes reports whether a value of type t is copied to the heap when it becomes
+// an interface.
+func boxes(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+		return false
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer && u.Kind() != types.UntypedNil && u.Kind() != types.Bool &&
+			u.Kind() != types.Uint8 && u.Kind() != types.Int8
+	case *types.Struct:
+		return u.NumFields() > 1 || u.NumFields() == 1 && boxes(u.Field(0).Type())
+	case *types.Array:
+		return u.Len() > 1 || u.Len() == 1 && boxes(u.Elem())
+	}
+	return true
+}
+
+// copies reports whether a conversion copies text.
+func copies(c *ssa.Convert) bool {
+	_, from := c.X.Type().Underlying().(*types.Slice)
+	_, to := c.Type().Underlying().(*types.Slice)
+	return from && isString(c.Type()) || to && isString(c.X.Type())
+}
+
+// joined reports whether a concatenation is an operand of another one, which
+// the compiler joins with it.
+func joined(b *ssa.BinOp) bool {
+	for _, instr := range *b.Referrers() {
+		if outer, ok := instr.(*ssa.BinOp); ok && outer.Op == token.ADD && outer.Block() == b.Block() {
+			return true
+		}
+	}
+	return false
+}
+
+func isString(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// parametrized reports whether the size of t depends on a type parameter.
+func parametrized(t types.Type, depth int) bool {
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok || depth > 8 {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return parametrized(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if parametrized(f.Type(), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refers reports whether a value of type t can refer to memory.
+func refers(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0 || u.Kind() == types.UnsafePointer || u.Kind() == types.Invalid
+	case *types.Array:
+		return refers(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if depth > 8 || refers(f.Type(), depth+1) {
+				return true
+			}
+		}
+		return false
+	case *types.Tuple:
+		for v := range u.Variables() {
+			if refers(v.Type(), depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+package life
+
+import (
+	"encoding/gob"
+	"fmt"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Use is what a function does with the memory of a parameter.
+type Use struct {
+	Writes  bool
+	Returns uint32 // bit i: result i may refer to it
+	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
+	Keeps   []Keep // who else holds it then
+}
+
+// A Keep is a holder as other packages see it.
+type Keep struct {
+	Kind HolderKind
+	Name string
+}
+
+// Reads reports whether the memory is only read during the call.
+func (u *Use) Reads() bool { return !u.Writes && u.Returns == 0 && !u.Held() }
+
+// Held reports whether somebody holds the memory after the call, apart from its
+// results.
+func (u *Use) Held() bool { return u.Into != 0 || len(u.Keeps) > 0 }
+
+// A Param is what becomes of a parameter: of what it refers to itself, and of
+// all that can be reached from there.
+type Param struct{ Self, Inside Use }
+
+// A Summary is what callers need to know of a function.
+type Summary struct {
+	Params  []Param // the receiver first
+	Results []Origin
+}
+
+// An Origin is where a value comes from: several where that depends.
+type Origin struct {
+	Fresh   bool   // made by the function, or by what it calls, for the caller
+	Params  uint32 // bit i: it refers to memory of parameter i
+	Shared  bool   // taken from a package variable, a channel or the like
+	Unknown bool   // from a callee that is not known
+}
+
+func (o *Origin) merge(p Origin) {
+	o.Fresh, o.Params = o.Fresh || p.Fresh, o.Params|p.Params
+	o.Shared, o.Unknown = o.Shared || p.Shared, o.Unknown || p.Unknown
+}
+
+// OnlyFresh reports whether nobody else holds the value for certain.
+func (o Origin) OnlyFresh() bool { return o == Origin{Fresh: true} }
+
+// Facts are the summaries of a package's functions by [types.Func.FullName].
+type Facts struct{ Funcs map[string]*Summary }
+
+// AFact makes it a fact of go/analysis.
+func (*Facts) AFact() {}
+
+func (f *Facts) String() string { return fmt.Sprintf("%d functions", len(f.Funcs)) }
+
+func init() { gob.Register(&Facts{}) }
+
+// Facts returns the summaries of what other packages can call.
+func (p *Package) Facts() *Facts {
+	out := &Facts{map[string]*Summary{}}
+	for fn, s := range p.summaries {
+		if obj, ok := fn.Object().(*types.Func); ok && obj.Exported() && s != nil {
+			out.Funcs[obj.FullName()] = s
+		}
+	}
+	return out
+}
+
+// Summary returns what is known of a function, of this package or of another
+// one; nil where nothing is.
+func (p *Package) Summary(fn *ssa.Function) *Summary {
+	if fn.Origin() != nil {
+		fn = fn.Origin()
+	}
+	if s, ok := p.summaries[fn]; ok {
+		return s
+	}
+	var s *Summary
+	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && obj.Pkg() != p.Pkg && p.Source.Facts != nil {
+		if facts := p.Source.Facts(obj.Pkg().Path()); facts != nil {
+			s = facts.Funcs[obj.Origin().FullName()]
+		}
+	}
+	p.summaries[fn] = s
+	return s
+}
+
+// summarize works out the functions of the package until nothing changes.
+// Everything begins as if it did nothing, and only grows.
+func (p *Package) summarize() {
+	const rounds = 6 // a longer chain of mutual calls is cut
+	for _, fn := range p.Funcs {
+		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: p.results(fn, nil)}
+	}
+	for range rounds {
+		changed := false
+		for _, fn := range p.Funcs {
+			s := p.summaries[fn]
+			s.Results = p.results(fn, &changed)
+			for i, param := range fn.Params {
+				if !refers(param.Type(), 0) {
+					continue
+				}
+				changed = s.Params[i].Self.grow(p.fate(param, false), i) || changed
+				changed = s.Params[i].Inside.grow(p.fate(param, true), i) || changed
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// grow adds what a fate says to a use, and reports whether it was new.
+func (u *Use) grow(f *Fate, self int) bool {
+	was, kept := *u, len(u.Keeps)
+	u.Writes = u.Writes || f.Writes
+	for _, h := range f.Holders {
+		switch {
+		case h.Kind == Result && h.Index < 32:
+			u.Returns |= 1 << h.Index
+		case h.Index >= 0 && h.Index < 32 && (h.Kind == Field || h.Kind == MapEntry):
+			if h.Index != self {
+				u.Into |= 1 << h.Index
+			}
+		default:
+			u.keep(Keep{h.Kind, h.Name})
+		}
+	}
+	return u.Writes != was.Writes || u.Returns != was.Returns || u.Into != was.Into || len(u.Keeps) != kept
+}
+
+// keep adds a holder; a handful say enough.
+func (u *Use) keep(k Keep) {
+	const most = 4
+	for _, has := range u.Keeps {
+		if has == k {
+			return
+		}
+	}
+	if len(u.Keeps) < most {
+		u.Keeps = append(u.Keeps, k)
+	}
+}

@@ -1,0 +1,218 @@
+package fates
+
+import "io"
+
+type node struct {
+	name string
+	buf  []byte
+	next *node
+	kids []*node
+}
+
+var global *node
+var table = map[string]*node{}
+
+func dies(n int) int {
+	b := make([]byte, n) // make: dies
+	b[0] = 1
+	return len(b)
+}
+
+func returned(n int) []byte {
+	return make([]byte, n) // make: the caller, as a result
+}
+
+func throughVariable(n int) []byte {
+	b := make([]byte, n) // make: the caller, as a result
+	c := b[1:]
+	return c
+}
+
+func inField(x *node, n int) {
+	x.buf = make([]byte, n) // make: field node.buf
+}
+
+func inOwnField(n int) int {
+	x := &node{}            // composite literal: dies
+	x.buf = make([]byte, n) // make: dies
+	return len(x.buf)
+}
+
+func inReturned(n int) *node {
+	x := &node{}            // composite literal: the caller, as a result
+	x.buf = make([]byte, n) // make: the caller, as a result
+	return x
+}
+
+func inElement(x *node) {
+	x.kids[0] = &node{} // composite literal: field node.kids
+}
+
+func appended(x *node) {
+	x.kids = append(x.kids, &node{}) // composite literal: field node.kids; append: field node.kids
+}
+
+func inGlobal() { global = &node{} } // composite literal: package variable global
+
+func inTable(k string) { table[k] = &node{} } // composite literal: package variable table
+
+func sent(c chan *node) { c <- &node{} } // composite literal: the receiver of channel chan *node
+
+func started() {
+	x := &node{} // composite literal: goroutine fates.work
+	go work(x)
+}
+
+func work(x *node) { x.name = "" }
+
+func reads(x *node) int { return len(x.name) }
+
+func keeps(x *node) { global = x }
+
+func links(x, y *node) { x.next = y }
+
+func same(x *node) *node { return x }
+
+func given() int {
+	x := &node{} // composite literal: dies
+	return reads(x)
+}
+
+func givenAway() {
+	keeps(&node{}) // composite literal: package variable global
+}
+
+func linked(x *node) {
+	links(x, &node{}) // composite literal: field node
+}
+
+func linkedLocally() int {
+	x := &node{}      // composite literal: dies
+	links(x, &node{}) // composite literal: dies
+	return reads(x.next)
+}
+
+func handedThrough() *node {
+	return same(&node{}) // composite literal: the caller, as a result
+}
+
+func unknown(f func(*node)) {
+	f(&node{}) // composite literal: f, if that keeps it
+}
+
+func written(w io.Writer, s string) {
+	w.Write([]byte(s)) // conversion: dies
+}
+
+func text(b []byte) bool {
+	s := string(b) // conversion: dies
+	return s == "x" || s == "y"
+}
+
+func piece(b []byte) string {
+	s := string(b) // conversion: the caller, as a result
+	return s[1:]
+}
+
+func captured(n int) int {
+	x := 0
+	add := func() { x += n } // closure: dies
+	add()
+	return x
+}
+
+func capturedBuffer(n int) func() int {
+	b := make([]byte, n)                // make: the caller, as a result
+	return func() int { return len(b) } // closure: the caller, as a result
+}
+
+func recursive(x *node, depth int) {
+	if depth > 0 {
+		recursive(&node{next: x}, depth-1) // composite literal: dies
+	}
+}
+
+func mutual(x *node, n int) {
+	if n == 0 {
+		global = x
+		return
+	}
+	mutual2(x, n-1)
+}
+
+func mutual2(x *node, n int) { mutual(x, n) }
+
+func throughBoth() {
+	mutual2(&node{}, 3) // composite literal: package variable global
+}
+
+func contents(x *node) *node { return x.next }
+
+func loaded() *node {
+	x := &node{}       // composite literal: dies
+	x.next = &node{}   // composite literal: the caller, as a result
+	return contents(x) // only the contents
+}
+
+func byValue() node {
+	x := &node{buf: []byte("x")} // composite literal: dies; conversion: the caller, as a result
+	return *x
+}
+
+func joined(a, b string) int { return len(a + b + a) } // concatenation: dies
+
+func boxed(n int) any { return n } // boxing: the caller, as a result
+
+func method(x *node) func() int { return x.count } // method value: the caller, as a result
+
+func (n *node) count() int { return len(n.kids) }
+
+func deferred() {
+	x := &node{} // composite literal: dies
+	defer work(x)
+}
+
+type pair struct{ a, b *node }
+
+func inPair() pair {
+	return pair{a: &node{}} // composite literal: the caller, as a result
+}
+
+func rounds(n int) (sum int) {
+	for range n {
+		b := make([]byte, n) // make: dies in the round
+		sum += len(b)
+	}
+	return sum
+}
+
+func acrossRounds(n int) int {
+	var last []byte
+	for range n {
+		b := make([]byte, n) // make: dies
+		last = b
+	}
+	return len(last)
+}
+
+func collected(n int) int {
+	var all [][]byte
+	for range n {
+		all = append(all, make([]byte, n)) // make: dies; append: dies
+	}
+	return len(all)
+}
+
+func each(n int, f func(int) string) int {
+	var x any
+	for i := range n {
+		x = f(i)
+	}
+	return len(x.(string))
+}
+
+func generic[T any](x *T) *T { return x }
+
+func ofGeneric() *node {
+	return generic(&node{}) // composite literal: the caller, as a result
+}
