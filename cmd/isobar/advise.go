@@ -16,6 +16,7 @@ import (
 	"github.com/isobar-go/isobar/internal/advice"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
+	"github.com/isobar-go/isobar/internal/session"
 )
 
 // adviseOptions are the flags of 'isobar advise'.
@@ -154,8 +155,9 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 		return nil, nil, 0, err
 	}
 	if opts.proof.bench != "" {
-		err = advice.Count(ctx, c, opts.proof.bench, r, a.status())
-		a.status()("")
+		show := session.NewStatus(a.Err)
+		err = advice.Count(ctx, c, opts.proof.bench, r, show.Say)
+		show.End()
 		if err != nil {
 			return nil, nil, 0, err
 		}

@@ -35,6 +35,7 @@ type proofOptions struct {
 	benchTime  string
 	top        int
 	acceptTime bool
+	budget     time.Duration
 	newFrom    string
 	html       string
 	save       bool
@@ -51,8 +52,12 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 		"looking for findings; may be repeated")
 	f.StringVar(&o.output, "output", "", "with --fix or --patch: write the patch of what is kept to `FILE`")
 	f.BoolVar(&o.race, "race", true, "with --verify: run the tests under the race detector")
-	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4")
-	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: how long a repetition takes, as of go test")
+	f.DurationVar(&o.budget, "budget", 20*time.Minute, "with --verify: stop after this time; what is not decided by then "+
+		"is unproven; 0 for no end")
+	f.IntVar(&o.blocks, "blocks", 6, "with --verify: interleaved repetitions of each benchmark, at least 4; four where "+
+		"the counts never vary, up to four times as many for a close call")
+	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: about how long a repetition takes, or how many "+
+		"iterations it has, such as 100x")
 	f.IntVar(&o.top, "top", 0, "with --fix: take only the first so many fixes; 0 for all")
 	f.BoolVar(&o.acceptTime, "accept-time", false, "with --verify: keep fixes that save time and no allocations, too")
 	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
@@ -76,6 +81,8 @@ func (o *proofOptions) check() error {
 			"and --top"))
 	case !o.fix && len(o.patches) == 0 && (o.verify || o.write || o.output != ""):
 		return usage(errors.New("--verify, --write and --output need --fix, or --verify --patch FILE"))
+	case o.budget < 0:
+		return usage(fmt.Errorf("--budget %v: want a time, or 0 for no end", o.budget))
 	case o.blocks < 4:
 		return usage(fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.blocks))
 	}
@@ -86,9 +93,9 @@ func (o *proofOptions) check() error {
 // them as findings do.
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
-	show := a.status()
-	v, err := advice.VerifyPatches(ctx, o.verifyConfig(c, show), o.patches)
-	show("")
+	show := session.NewStatus(a.Err)
+	v, err := advice.VerifyPatches(ctx, o.verifyConfig(c, show.Say), o.patches)
+	show.End()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,7 +119,7 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 func (o *proofOptions) verifyConfig(c advice.Config, show func(string)) advice.VerifyConfig {
 	return advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		AcceptTime: o.acceptTime, Progress: show,
+		AcceptTime: o.acceptTime, Budget: o.budget, Profiles: c.Profiles, Progress: show,
 	}
 }
 
@@ -126,24 +133,14 @@ func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (
 	if err != nil {
 		return nil, err
 	}
-	names, err := advice.Profile(ctx, *c, o.bench, dir, a.status())
-	a.status()("")
+	show := session.NewStatus(a.Err)
+	names, err := advice.Profile(ctx, *c, o.bench, dir, show.Say)
+	show.End()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c.Profiles = append(c.Profiles, names...)
 	return func() { os.RemoveAll(dir) }, nil
-}
-
-// status shows on a terminal what is going on; "" clears it.
-func (a *app) status() func(string) {
-	width, terminal := session.IsTerminal(a.Err)
-	return func(text string) {
-		if terminal {
-			runes := []rune(text)
-			fmt.Fprintf(a.Err, "\r\x1b[K%s", string(runes[:min(len(runes), width-1)]))
-		}
-	}
 }
 
 // prove narrows the findings down to new ones and mends what is to be mended.
@@ -186,9 +183,9 @@ func (a *app) mend(ctx context.Context, o *proofOptions, c advice.Config, r *adv
 	}
 	r.Verification = &advice.Verification{Patch: all, Text: all.String()}
 	if o.verify {
-		show := a.status()
-		r.Verification, err = advice.Verify(ctx, o.verifyConfig(c, show), shown)
-		show("")
+		show := session.NewStatus(a.Err)
+		r.Verification, err = advice.Verify(ctx, o.verifyConfig(c, show.Say), shown)
+		show.End()
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -82,51 +82,130 @@ func (m *measurement) add(key sampleKey, side, block int, v float64) {
 	s[side].Blocks, s[side].Values = append(s[side].Blocks, block), append(s[side].Values, v)
 }
 
-// A contest is what to run: the binaries of both sides of a package, and the
-// benchmarks of it.
+// A contest is a benchmark and the binaries of both sides.
 type contest struct {
-	pkg        *testPackage
-	names      []string
-	sub        string
+	benchmark
 	old, fixed string
+	iterations string // as -test.benchtime takes it: the same for all sides and blocks
 }
 
-// compare runs the sides in interleaved blocks, in an order shuffled by a
-// fixed seed.
-func (c command) compare(ctx context.Context, contests []contest, blocks int, benchtime string) (*measurement, error) {
+// The blocks of a comparison: as few as allow a verdict where the counts are the
+// same in all of them, and more than asked for where it is close.
+const (
+	fewestBlocks = 4
+	closer       = 4 // times the blocks that were asked for
+)
+
+// compare runs the sides in interleaved blocks, in an order shuffled by a fixed
+// seed, and returns the figures. A close call has more blocks.
+func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, error) {
+	for i := range contests {
+		if err := v.calibrate(ctx, &contests[i]); err != nil {
+			return nil, err
+		}
+	}
 	m := &measurement{values: map[sampleKey]*samples{}}
 	rng := rand.New(rand.NewPCG(1, 0))
-	for block := range blocks {
+	for block := 0; ; block++ {
 		for _, at := range rng.Perm(len(contests) * sides) {
 			con, side := contests[at/sides], at%sides
-			binary := con.old
-			if side == sideFixed {
-				binary = con.fixed
-			}
-			in := command{con.pkg.Dir, c.env}
-			out, err := in.run(ctx, binary, "-test.run=^$", "-test.bench=^("+strings.Join(con.names, "|")+")$"+con.sub,
-				"-test.benchtime="+benchtime, "-test.benchmem", "-test.timeout=10m")
+			v.Progress(fmt.Sprintf("%s, block %d", con.name, block+1))
+			results, err := v.bench(ctx, &con, side == sideFixed)
 			if err != nil {
-				return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
+				return nil, err
 			}
-			reader := benchfmt.NewReader(bytes.NewReader(out), con.pkg.ImportPath)
-			for reader.Scan() {
-				res, ok := reader.Result().(*benchfmt.Result)
-				if !ok {
-					continue
-				}
+			for _, res := range results {
 				for _, u := range units {
-					if v, ok := res.Value(u.unit); ok {
-						m.add(sampleKey{con.pkg.ImportPath, res.Name.String(), u.metric}, side, block, v)
+					if value, ok := res.Value(u.unit); ok {
+						m.add(sampleKey{con.pkg.ImportPath, res.Name.String(), u.metric}, side, block, value)
 					}
 				}
 			}
-			if err := reader.Err(); err != nil {
-				return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
+		}
+		done := block + 1
+		if done < v.Blocks && (done < fewestBlocks || v.AcceptTime || !m.exact()) {
+			continue
+		}
+		if figures := m.figures(); m.exact() || done >= closer*v.Blocks || !isClose(figures) {
+			return figures, nil
+		}
+	}
+}
+
+// fewest and longest bound the iterations of a benchmark whose time allows more or fewer.
+const (
+	fewestIterations = 16
+	longestRun       = 2 * time.Second
+)
+
+// calibrate chooses how many iterations each run has, from a run of the side
+// without the remedy. With one number for all runs, what a benchmark does once
+// costs all of them alike, however busy the machine is.
+func (v *verifier) calibrate(ctx context.Context, con *contest) error {
+	con.iterations = v.BenchTime
+	want, err := time.ParseDuration(v.BenchTime)
+	if err != nil {
+		return nil // a number of iterations
+	}
+	results, err := v.bench(ctx, con, false)
+	if err != nil {
+		return err
+	}
+	round := 0.0 // seconds for one iteration of all its parts
+	for _, res := range results {
+		seconds, _ := res.Value("sec/op")
+		round += seconds
+	}
+	n := 1e9
+	if round > 0 {
+		n = float64(len(results)) * want.Seconds() / round
+		n = max(n, min(fewestIterations, longestRun.Seconds()/round))
+	}
+	con.iterations = fmt.Sprintf("%dx", max(1, int(n)))
+	return nil
+}
+
+// bench runs one side of a contest once.
+func (v *verifier) bench(ctx context.Context, con *contest, fixed bool) (results []*benchfmt.Result, err error) {
+	binary := con.old
+	if fixed {
+		binary = con.fixed
+	}
+	out, err := command{con.pkg.Dir, v.env}.run(ctx, binary, "-test.run=^$", "-test.bench=^"+con.name+"$"+con.sub,
+		"-test.benchtime="+con.iterations, "-test.benchmem", "-test.timeout=10m")
+	if err != nil {
+		return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
+	}
+	reader := benchfmt.NewReader(bytes.NewReader(out), con.pkg.ImportPath)
+	for reader.Scan() {
+		if res, ok := reader.Result().(*benchfmt.Result); ok {
+			results = append(results, res.Clone())
+		}
+	}
+	if err := reader.Err(); err != nil {
+		return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
+	}
+	return results, nil
+}
+
+// exact reports whether the counts of each side are the same in all blocks, and
+// those of both sides without the remedy.
+func (m *measurement) exact() bool {
+	for key, s := range m.values {
+		if key.metric == cell.OpTime {
+			continue
+		}
+		for side := range s {
+			first := &s[side]
+			if side == sideTwin {
+				first = &s[sideOld]
+			}
+			if slices.ContainsFunc(s[side].Values, func(x float64) bool { return x != first.Values[0] }) {
+				return false
 			}
 		}
 	}
-	return m, nil
+	return true
 }
 
 // figures judges each metric of each benchmark, and the geometric mean of the
@@ -200,37 +279,64 @@ const (
 	tolerated  = 1.05
 )
 
-// judge decides on a fix by its figures: why it is kept, or why not.
-func judge(figures []Figure, acceptTime bool) (keep bool, reason string) {
-	var best, loss, total *Figure
+// judge decides on a fix by its figures: its outcome, and why. Allocations and
+// bytes decide; time does where acceptTime says so and they stay the same.
+func judge(figures []Figure, acceptTime bool) (outcome, reason string) {
+	var gain, loss, hope, fear, total *Figure
 	for i := range figures {
 		f := &figures[i]
 		switch {
 		case f.Benchmark == "":
 			total = f
 		case f.Metric == "time/op":
-		case f.Verdict == string(stat.Better) && f.Ratio <= worthwhile && (best == nil || f.Ratio < best.Ratio):
-			best = f
-		case f.Verdict == string(stat.Worse) && f.Ratio >= tolerated && (loss == nil || f.Ratio > loss.Ratio):
-			loss = f
+		case f.Verdict == string(stat.Better) && f.Ratio <= worthwhile:
+			gain = f.further(gain)
+		case f.Verdict == string(stat.Worse) && f.Ratio >= tolerated:
+			loss = f.further(loss)
+		case f.Ratio <= worthwhile:
+			hope = f.further(hope)
+		case f.Ratio >= tolerated:
+			fear = f.further(fear)
 		}
 	}
 	faster := total != nil && total.Verdict == string(stat.Better) && total.Ratio <= worthwhile
 	switch {
 	case total == nil:
-		return false, "its benchmarks print no figures"
+		return Dropped, "its benchmarks print no figures"
 	case loss != nil:
-		return false, "more " + loss.what() + ": " + loss.change()
-	case total.Verdict == string(stat.Worse) && total.Ratio >= tolerated:
-		return false, "time rises beyond noise: " + total.change()
-	case best != nil:
-		return true, "less " + best.what() + ": " + best.change()
+		return Dropped, "more " + loss.what() + ": " + loss.change()
+	case fear != nil:
+		return Unproven, "perhaps more " + fear.what() + ": " + fear.change() + "; equal runs differ as much"
+	case gain != nil && total.Verdict == string(stat.Worse) && total.Ratio >= tolerated:
+		return Kept, "less " + gain.what() + ": " + gain.change() + "; but more time: " + total.change()
+	case gain != nil:
+		return Kept, "less " + gain.what() + ": " + gain.change()
 	case faster && acceptTime:
-		return true, "less time: " + total.change()
+		return Kept, "less time: " + total.change()
+	case hope != nil:
+		return Unproven, "perhaps less " + hope.what() + ": " + hope.change() + "; equal runs differ as much"
 	case faster:
-		return false, "time falls (" + total.change() + ") and allocations do not; --accept-time keeps such fixes"
+		return Dropped, "time falls (" + total.change() + ") and allocations do not; --accept-time keeps such fixes"
 	}
-	return false, "neither allocations nor bytes fall beyond noise"
+	return Dropped, "neither allocations nor bytes fall beyond noise"
+}
+
+// further returns the one of two figures whose ratio is further from 1.
+func (f *Figure) further(other *Figure) *Figure {
+	if other != nil && math.Abs(math.Log(float64(other.Ratio))) >= math.Abs(math.Log(float64(f.Ratio))) {
+		return other
+	}
+	return f
+}
+
+// isClose reports whether more blocks could change what the counts say: the
+// interval of a figure without a verdict reaches to where it would decide.
+func isClose(figures []Figure) bool {
+	return slices.ContainsFunc(figures, func(f Figure) bool {
+		decided := f.Verdict == string(stat.Better) && f.Ratio <= worthwhile ||
+			f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
+		return f.Metric != "time/op" && !decided && (f.Lo <= worthwhile || f.Hi >= tolerated)
+	})
 }
 
 func (f *Figure) what() string { return f.Metric + " in " + path.Base(f.Package) + "." + f.Benchmark }

@@ -66,7 +66,7 @@ func Count(ctx context.Context, c Config, bench string, r *Result, progress func
 	if err != nil {
 		return fmt.Errorf("advise: bench: %w", err)
 	}
-	reached, err := in.reaching(ctx, all, covered, bench, tmp, progress)
+	reached, err := in.reaching(ctx, coverage{pkgs: all, covered: covered, bench: bench, tmp: tmp, progress: progress})
 	if err == nil {
 		r.count(reached)
 		slices.SortFunc(r.Findings, before)

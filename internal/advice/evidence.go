@@ -199,14 +199,9 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 
 // read adds one profile.
 func (j *joiner) read(ctx context.Context, name string) error {
-	f, err := open(ctx, name)
+	p, err := readProfile(ctx, name)
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	p, err := profile.Parse(f)
-	if err != nil {
-		return fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
 	}
 	j.program(name, p)
 	j.functions(p)

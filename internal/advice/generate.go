@@ -99,7 +99,8 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, remedies []*r
 	if !slices.ContainsFunc(v.tests, func(q *testPackage) bool { return q.ImportPath == p.ImportPath }) {
 		v.tests = append(v.tests, p)
 	}
-	more, err := v.reaching(ctx, []*testPackage{p}, []string{p.ImportPath}, "^"+generatedPrefix, v.tmp, v.Progress)
+	more, err := v.reaching(ctx, coverage{pkgs: []*testPackage{p}, covered: []string{p.ImportPath},
+		bench: "^" + generatedPrefix, tmp: v.tmp, progress: v.Progress})
 	if err != nil {
 		return err
 	}

@@ -54,12 +54,22 @@ type reach map[string][]block
 // judge nothing, because many of them would be needed.
 const single = 20 * time.Second
 
+// A coverage asks what benchmarks run.
+type coverage struct {
+	pkgs     []*testPackage   // that hold them
+	covered  []string         // import paths of what they run
+	bench    string           // which of them, as of go test; empty for all
+	tmp      string           // directory for temporary files
+	wanted   func(reach) bool // whether one that ran this is asked about; nil for all
+	until    time.Time        // begin no benchmark after this; zero for no end
+	progress func(string)
+}
+
 // reaching runs each benchmark of the packages once and records what it ran of
 // the covered packages.
-func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []string, bench, tmp string,
-	progress func(string)) (reach, error) {
+func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 	r := reach{}
-	top, sub, _ := strings.Cut(bench, "/")
+	top, sub, _ := strings.Cut(asked.bench, "/")
 	if sub != "" {
 		sub = "/" + sub
 	}
@@ -67,11 +77,11 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 	if err != nil {
 		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
 	}
-	binary, profile := filepath.Join(tmp, "cover.test"), filepath.Join(tmp, "cover.out")
-	for _, p := range pkgs {
-		progress("what the benchmarks of " + p.ImportPath + " reach")
+	binary := filepath.Join(asked.tmp, "cover.test")
+	for _, p := range asked.pkgs {
+		asked.progress("building the benchmarks of " + p.ImportPath + " with coverage")
 		if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic",
-			"-coverpkg="+strings.Join(covered, ","), p.ImportPath); err != nil {
+			"-coverpkg="+strings.Join(asked.covered, ","), p.ImportPath); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -86,19 +96,11 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 			if !strings.HasPrefix(name, "Benchmark") || !matches.MatchString(name) {
 				continue
 			}
-			iterate := func(n int) (reach, time.Duration, error) {
-				os.Remove(profile)
-				once, cancel := context.WithTimeout(ctx, single)
-				defer cancel()
-				begun := time.Now()
-				if _, err := at.run(once, binary, "-test.run=^$", "-test.bench=^"+name+"$"+sub,
-					fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
-					return nil, 0, err
-				}
-				ran := reach{}
-				return ran, time.Since(begun), ran.read(profile, benchmark{p, name, sub})
+			if !asked.until.IsZero() && time.Now().After(asked.until) {
+				return r, nil
 			}
-			ran, err := timedReach(iterate)
+			asked.progress("what " + name + " of " + p.ImportPath + " runs")
+			ran, err := at.reachOf(ctx, binary, benchmark{p, name, sub}, asked)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -108,6 +110,34 @@ func (c command) reaching(ctx context.Context, pkgs []*testPackage, covered []st
 		}
 	}
 	return r, nil
+}
+
+// reachOf returns what one benchmark of the binary runs: nothing where that is
+// not wanted.
+func (c command) reachOf(ctx context.Context, binary string, b benchmark, asked coverage) (reach, error) {
+	profile := filepath.Join(asked.tmp, "cover.out")
+	iterate := func(n int) (reach, time.Duration, error) {
+		os.Remove(profile)
+		once, cancel := context.WithTimeout(ctx, single)
+		defer cancel()
+		begun := time.Now()
+		if _, err := c.run(once, binary, "-test.run=^$", "-test.bench=^"+b.name+"$"+b.sub,
+			fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
+			return nil, 0, err
+		}
+		ran := reach{}
+		return ran, time.Since(begun), ran.read(profile, b)
+	}
+	first, took, err := iterate(1)
+	if err != nil || asked.wanted != nil && !asked.wanted(first) {
+		return nil, err
+	}
+	return timedReach(func(n int) (reach, time.Duration, error) {
+		if n == 1 {
+			return first, took, nil
+		}
+		return iterate(n)
+	})
 }
 
 // brief is the time within which an iteration must end for a benchmark to run

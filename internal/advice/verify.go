@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -12,11 +13,13 @@ import (
 type VerifyConfig struct {
 	Dir        string // as in Config
 	Patterns   []string
-	Bench      string // which benchmarks may judge, as of go test; empty for all
-	Race       bool   // run the tests under the race detector
-	Blocks     int    // interleaved repetitions of both sides
-	BenchTime  string // of one repetition, as of go test
-	AcceptTime bool   // keep what saves time alone, too
+	Bench      string        // which benchmarks may judge, as of go test; empty for all
+	Race       bool          // run the tests under the race detector
+	Blocks     int           // interleaved repetitions of both sides
+	BenchTime  string        // of one repetition, as of go test
+	AcceptTime bool          // keep what saves time alone, too
+	Budget     time.Duration // begin nothing after this time, and stop what runs then; 0 for no end
+	Profiles   []string      // of benchmarks: they say which of them run a line
 	Progress   func(string)
 }
 
@@ -24,7 +27,7 @@ type VerifyConfig struct {
 const (
 	Kept     = "kept"     // its tests pass and its benchmarks allocate less
 	Dropped  = "dropped"  // see the reason
-	Unproven = "unproven" // no benchmark runs its line, nor a test that could be made one
+	Unproven = "unproven" // nothing could be measured, or what was measured does not decide
 )
 
 // A Verification is the outcome for each fix, in the order they were tried,
@@ -68,11 +71,14 @@ type verifier struct {
 	patch   *Patch // what the kept ones make of the original
 	tests   []*testPackage
 	reached reach
-	source  map[string][]byte   // original text by original name
-	kept    map[string][]change // by original name
-	old     map[string]string   // binaries without the remedy on trial, by package
-	sound   map[string]error    // by package: do its tests pass without any remedy?
-	unvet   map[string]bool     // packages that go vet complains of without any remedy
+	timed   map[*remedy][]benchmark // what the profiles say
+	ends    time.Time               // of the budget; zero for no end
+	suites  map[string]*suite       // what was learned of tests without any remedy, by package
+	source  map[string][]byte       // original text by original name
+	kept    map[string][]change     // by original name
+	old     map[string]string       // binaries without the remedy on trial, by package
+	module  []*testPackage          // its packages, once they are asked for
+	unvet   map[string]bool         // packages that go vet complains of without any remedy
 	builds  int
 }
 
@@ -106,7 +112,10 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	}
 	v := &verifier{
 		VerifyConfig: c, scratch: s, patch: patch, source: map[string][]byte{}, kept: map[string][]change{},
-		old: map[string]string{}, sound: map[string]error{}, unvet: map[string]bool{},
+		old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{}, timed: map[*remedy][]benchmark{},
+	}
+	if c.Budget > 0 {
+		v.ends = time.Now().Add(c.Budget)
 	}
 	if c.Race {
 		if _, err := s.run(ctx, "go", "list", "-race", "errors"); err != nil {
@@ -117,33 +126,60 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	return v, nil
 }
 
-// verify tries the remedies in their order.
+// verify tries the remedies in their order, until the budget ends.
 func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
 	if err := v.findReach(ctx, remedies); err != nil {
 		return nil, err
 	}
 	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
+	say := v.Progress
 	for i, r := range remedies {
-		v.Progress(fmt.Sprintf("fix %d of %d: %s:%d %s", i+1, len(remedies), r.finding.File, r.finding.Line, r.finding.Check))
+		head := fmt.Sprintf("fix %d of %d (%d kept): %s:%d %s", i+1, len(remedies), out.Count(Kept), r.finding.File,
+			r.finding.Line, r.finding.Check)
+		v.Progress = func(step string) { say(head + ": " + step) }
 		got := Verified{Finding: r.finding}
-		if err := v.try(ctx, r, &got); err != nil {
+		if err := v.inTime(ctx, r, &got); err != nil {
 			return nil, err
 		}
 		out.Fixes = append(out.Fixes, got)
 	}
+	v.Progress = say
 	out.Text = v.patch.String()
 	return out, nil
 }
 
-// findReach finds out which benchmarks run which lines of the packages that
-// change.
+// inTime judges one remedy within the budget: what that ends is unproven.
+func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
+	if v.ends.IsZero() {
+		return v.try(ctx, r, got)
+	}
+	within, cancel := context.WithDeadline(ctx, v.ends)
+	defer cancel()
+	err := within.Err()
+	if err == nil {
+		err = v.try(within, r, got)
+	}
+	if within.Err() != nil && ctx.Err() == nil {
+		*got = Verified{Finding: got.Finding, Diff: got.Diff, Outcome: Unproven,
+			Reason: fmt.Sprintf("the budget of %v ended before it was decided; give more with --budget", v.Budget)}
+		return nil
+	}
+	return err
+}
+
+// findReach finds out which benchmarks run the code of the remedies: profiles of
+// benchmarks say it of the lines that they have, coverage of the others.
 func (v *verifier) findReach(ctx context.Context, remedies []*remedy) error {
 	all, err := v.benchPackages(ctx, v.Patterns)
 	if err != nil {
 		return err
 	}
+	if err := v.sampled(ctx, all, remedies); err != nil {
+		return err
+	}
 	var covered []string
-	for _, r := range remedies {
+	rest := slices.DeleteFunc(slices.Clone(remedies), func(r *remedy) bool { return len(v.timed[r]) > 0 })
+	for _, r := range rest {
 		for _, pkg := range r.pkgs {
 			if !slices.Contains(covered, pkg) {
 				covered = append(covered, pkg)
@@ -155,10 +191,27 @@ func (v *verifier) findReach(ctx context.Context, remedies []*remedy) error {
 			v.tests = append(v.tests, p)
 		}
 	}
-	if v.reached, err = v.reaching(ctx, v.tests, covered, v.Bench, v.tmp, v.Progress); err != nil || v.Bench != "" {
+	wanted := func(ran reach) bool {
+		return slices.ContainsFunc(rest, func(r *remedy) bool { return len(r.benchmarks(ran)) > 0 })
+	}
+	until := v.ends
+	if v.Budget > 0 {
+		until = until.Add(-v.Budget / 2)
+	}
+	search := coverage{pkgs: v.tests, covered: covered, bench: v.Bench, tmp: v.tmp, wanted: wanted, until: until,
+		progress: v.Progress}
+	if v.reached, err = v.reaching(ctx, search); err != nil || v.Bench != "" {
 		return err
 	}
-	return v.generate(ctx, remedies)
+	return v.generate(ctx, rest)
+}
+
+// benchmarks returns those that time the code of a remedy, the best judges first.
+func (v *verifier) benchmarks(r *remedy) []benchmark {
+	if timed := v.timed[r]; len(timed) > 0 {
+		return timed
+	}
+	return r.benchmarks(v.reached)
 }
 
 // try judges one remedy. An error means that verification cannot go on; what is
@@ -171,10 +224,9 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	if r.broken != nil {
 		return drop(r.broken.Error())
 	}
-	for _, pkg := range r.pkgs {
-		if err := v.baseline(ctx, pkg); err != nil {
-			return drop("its package fails without the fix: " + err.Error())
-		}
+	tests, err := v.baseline(ctx, r.pkgs)
+	if err != nil {
+		return drop("its package fails without the fix: " + err.Error())
 	}
 	alone, err := r.make(ctx)
 	if err != nil {
@@ -184,7 +236,7 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	if err := v.put(alone, true); err != nil {
 		return err
 	}
-	err = v.examine(ctx, r, alone, got)
+	err = v.examine(ctx, trial{r, alone, tests}, got)
 	if err == nil && got.Outcome == Kept {
 		v.keep(r, alone)
 		return nil
@@ -195,82 +247,75 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	return err
 }
 
+// A trial is a remedy in the copy, and the tests that it must not break.
+type trial struct {
+	*remedy
+	alone *Patch
+	tests []*suite
+}
+
 // examine builds, measures and tests the copy with the remedy on trial in it.
-func (v *verifier) examine(ctx context.Context, r *remedy, alone *Patch, got *Verified) error {
-	drop := func(reason string) error {
-		got.Outcome, got.Reason = Dropped, reason
-		return ctx.Err()
-	}
-	for _, pkg := range r.pkgs {
+func (v *verifier) examine(ctx context.Context, t trial, got *Verified) error {
+	got.Outcome = Dropped
+	for _, pkg := range t.pkgs {
 		tool := "vet"
 		if v.unvet[pkg] {
 			tool = "build"
 		}
+		v.Progress("go " + tool + " " + pkg)
 		if _, err := v.run(ctx, "go", tool, pkg); err != nil {
-			return drop("with it go " + tool + " fails: " + err.Error())
+			got.Reason = "with it go " + tool + " fails: " + err.Error()
+			return ctx.Err()
 		}
 	}
-	if r.finding.Severity == check.Trap.String() {
-		if err := v.testAll(ctx, r.pkgs); err != nil {
-			return drop("with it tests fail: " + err.Error())
-		}
-		got.Outcome, got.Reason = Kept, "a mistake mended: tests pass, and it need not save anything"
-		return nil
+	if t.finding.Severity == check.Trap.String() {
+		got.Outcome, got.Reason = Kept, "it fixes a mistake, and need not save anything; tests pass"
+	} else if err := v.measure(ctx, t, got); err != nil || got.Outcome != Kept {
+		return err
 	}
-	marks := r.benchmarks(v.reached)
+	verdict, err := v.stillPass(ctx, t)
+	if err != nil {
+		return err
+	}
+	if verdict.outcome != Kept {
+		got.Outcome, got.Reason = verdict.outcome, verdict.reason
+	} else {
+		got.Reason += verdict.reason
+	}
+	return ctx.Err()
+}
+
+// measure lets the benchmarks judge the remedy in the copy.
+func (v *verifier) measure(ctx context.Context, t trial, got *Verified) error {
+	marks := v.benchmarks(t.remedy)
 	if len(marks) == 0 {
 		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its "+
 			"tests were not run"
 		return nil
 	}
-	contests, err := v.contests(ctx, alone, marks)
+	contests, err := v.contests(ctx, t.alone, marks)
 	if err != nil {
-		return drop(err.Error())
+		got.Reason = err.Error()
+		return ctx.Err()
 	}
 	test := fromTest(marks[0].name)
-	m, err := v.compare(ctx, contests, v.Blocks, v.BenchTime)
-	if err != nil && test != "" && ctx.Err() == nil {
+	figures, err := v.compare(ctx, contests)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && test != "":
 		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and "+test+" cannot be repeated as one: "+err.Error()
 		return nil
+	case err != nil:
+		got.Reason = err.Error()
+		return nil
 	}
-	if err != nil {
-		return drop(err.Error())
-	}
-	got.Figures = m.figures()
-	keep, reason := judge(got.Figures, v.AcceptTime)
+	got.Figures = figures
+	got.Outcome, got.Reason = judge(figures, v.AcceptTime)
 	if test != "" {
-		reason += "; no benchmark runs it, so one was made of " + test
+		got.Reason += "; no benchmark runs it, so one was made of " + test
 	}
-	if !keep {
-		return drop(reason)
-	}
-	if err := v.testAll(ctx, r.pkgs); err != nil {
-		return drop("with it tests fail: " + err.Error())
-	}
-	got.Outcome, got.Reason = Kept, reason
 	return nil
-}
-
-// baseline runs vet and the tests of a package once, without any remedy.
-func (v *verifier) baseline(ctx context.Context, pkg string) error {
-	err, known := v.sound[pkg]
-	if !known {
-		v.Progress("tests of " + pkg + " without fixes")
-		_, vet := v.run(ctx, "go", "vet", pkg)
-		v.unvet[pkg] = vet != nil
-		err = v.testAll(ctx, []string{pkg})
-		v.sound[pkg] = err
-	}
-	return err
-}
-
-func (v *verifier) testAll(ctx context.Context, pkgs []string) error {
-	args := append([]string{"test", "-count=1"}, pkgs...)
-	if v.Race {
-		args = slices.Insert(args, 1, "-race")
-	}
-	_, err := v.run(ctx, "go", args...)
-	return err
 }
 
 // most is how many top-level benchmarks judge a fix: those that run most of it,
@@ -282,24 +327,23 @@ const most = 4
 func (v *verifier) contests(ctx context.Context, alone *Patch, marks []benchmark) ([]contest, error) {
 	var out []contest
 	for _, m := range marks[:min(most, len(marks))] {
-		i := slices.IndexFunc(out, func(c contest) bool { return c.pkg == m.pkg })
-		if i < 0 {
-			i = len(out)
-			out = append(out, contest{pkg: m.pkg, sub: m.sub})
+		out = append(out, contest{benchmark: m})
+	}
+	fixed := map[string]string{} // binaries by package
+	for i := range out {
+		c := &out[i]
+		if c.fixed = fixed[c.pkg.ImportPath]; c.fixed == "" {
+			v.Progress("building the benchmarks of " + c.pkg.ImportPath)
+			var err error
+			if c.fixed, err = v.build(ctx, c.pkg, v.tmp, "fixed"+fmt.Sprint(i)+".test"); err != nil {
+				return nil, fmt.Errorf("with it the tests of %s do not build: %w", c.pkg.ImportPath, err)
+			}
+			fixed[c.pkg.ImportPath] = c.fixed
 		}
-		out[i].names = append(out[i].names, m.name)
 	}
 	for i := range out {
 		c := &out[i]
-		var err error
-		if c.fixed, err = v.build(ctx, c.pkg, v.tmp, "fixed"+fmt.Sprint(i)+".test"); err != nil {
-			return nil, fmt.Errorf("with it the tests of %s do not build: %w", c.pkg.ImportPath, err)
-		}
-		c.old = v.old[c.pkg.ImportPath]
-	}
-	for i := range out {
-		c := &out[i]
-		if c.old != "" {
+		if c.old = v.old[c.pkg.ImportPath]; c.old != "" {
 			continue
 		}
 		if err := v.put(alone, false); err != nil {

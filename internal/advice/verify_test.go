@@ -107,31 +107,33 @@ func TestJudge(t *testing.T) {
 	none := [sides][]float64{all(10), all(10), all(0)}
 	more := [sides][]float64{all(10), all(10), all(12)}
 	first := [sides][]float64{all(0), all(0), all(3)}
+	worse := [sides][]float64{{10, 11, 9, 12, 10, 8}, {11, 9, 10, 10, 13, 9}, {11, 12, 10, 11, 12, 10}}
 	noisy := [sides][]float64{{10, 11, 9, 12, 10, 8}, {11, 9, 10, 10, 13, 9}, {9, 10, 11, 8, 10, 12}}
 	for _, tt := range []struct {
 		name                string
 		allocs, bytes, time [sides][]float64
-		acceptTime, keep    bool
-		reason              string
+		acceptTime          bool
+		outcome, reason     string
 	}{
-		{"fewer objects", less, same, noisy, false, true, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
-		{"fewer bytes", same, less, noisy, false, true, "less B/op"},
-		{"none left", none, none, noisy, false, true, "10 -> 0, -100.0 %"},
-		{"nothing", same, same, noisy, false, false, "neither allocations nor bytes fall"},
-		{"within noise", noisy, noisy, noisy, false, false, "neither"},
-		{"time alone", same, same, less, false, false, "--accept-time keeps such fixes"},
-		{"time alone, accepted", same, same, less, true, true, "less time"},
-		{"more objects, fewer bytes", more, less, noisy, false, false, "more allocs/op in p.X-2: 10 -> 12, +20.0 %"},
-		{"the first objects", first, less, noisy, false, false, "more allocs/op in p.X-2: 0 -> 3"},
-		{"fewer objects, more time", less, less, more, false, false, "time rises beyond noise"},
+		{"fewer objects", less, same, noisy, false, Kept, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
+		{"fewer bytes", same, less, noisy, false, Kept, "less B/op"},
+		{"none left", none, none, noisy, false, Kept, "10 -> 0, -100.0 %"},
+		{"nothing", same, same, noisy, false, Dropped, "neither allocations nor bytes fall"},
+		{"within noise", noisy, noisy, noisy, false, Unproven, "equal runs differ as much"},
+		{"perhaps more", same, worse, noisy, false, Unproven, "perhaps more B/op"},
+		{"time alone", same, same, less, false, Dropped, "--accept-time keeps such fixes"},
+		{"time alone, accepted", same, same, less, true, Kept, "less time"},
+		{"more objects, fewer bytes", more, less, noisy, false, Dropped, "more allocs/op in p.X-2: 10 -> 12, +20.0 %"},
+		{"the first objects", first, less, noisy, false, Dropped, "more allocs/op in p.X-2: 0 -> 3"},
+		{"fewer objects, more time", less, less, more, false, Kept, "; but more time: "},
 	} {
-		keep, reason := judge(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
-		if keep != tt.keep || !strings.Contains(reason, tt.reason) {
-			t.Errorf("%s: %v, %q; want %v, %q", tt.name, keep, reason, tt.keep, tt.reason)
+		outcome, reason := judge(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
+		if outcome != tt.outcome || !strings.Contains(reason, tt.reason) {
+			t.Errorf("%s: %v, %q; want %v, %q", tt.name, outcome, reason, tt.outcome, tt.reason)
 		}
 	}
-	if keep, _ := judge(nil, true); keep {
-		t.Error("no figures: kept")
+	if outcome, _ := judge(nil, true); outcome != Dropped {
+		t.Error("no figures:", outcome)
 	}
 }
 

@@ -1,0 +1,311 @@
+package advice
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A suite is the tests of one package, and what they did without any remedy.
+type suite struct {
+	*testPackage
+	skip   []string // tests that fail or are flaky without a remedy
+	broken string   // why none of them can judge: they do not build, or end early
+}
+
+// A run of tests, by package.
+type testRun map[string]*testOutcome
+
+// A testOutcome is what the tests of a package did.
+type testOutcome struct {
+	failed []string // the innermost tests that failed
+	lost   bool     // the package failed beyond its tests
+	output []string // of what failed
+}
+
+// baseline runs vet on the packages and the tests of all packages of the module
+// that depend on them, each once, without any remedy.
+func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error) {
+	var tests []*suite
+	var fresh []string
+	for _, pkg := range pkgs {
+		if _, known := v.unvet[pkg]; !known {
+			v.Progress("go vet " + pkg + " without fixes")
+			_, err := v.run(ctx, "go", "vet", pkg)
+			v.unvet[pkg] = err != nil
+		}
+		depend, err := v.dependents(ctx, pkg)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range depend {
+			s := v.suites[p.ImportPath]
+			if s == nil {
+				s = &suite{testPackage: p}
+				v.suites[p.ImportPath] = s
+				fresh = append(fresh, p.ImportPath)
+			}
+			if !slices.Contains(tests, s) {
+				tests = append(tests, s)
+			}
+		}
+	}
+	if len(fresh) > 0 {
+		v.Progress(fmt.Sprintf("tests of %d packages without fixes", len(fresh)))
+		ran, err := v.test(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		for _, pkg := range fresh {
+			o, s := ran[pkg], v.suites[pkg]
+			if o == nil {
+				continue
+			}
+			s.skip = o.failed
+			if o.lost {
+				s.broken = o.text()
+			}
+		}
+	}
+	for _, s := range tests {
+		if s.broken != "" && slices.Contains(pkgs, s.ImportPath) {
+			return nil, fmt.Errorf("go test: %s", s.broken)
+		}
+	}
+	return tests, nil
+}
+
+// dependents returns the packages of the module whose tests may run code of pkg.
+func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPackage, err error) {
+	if v.module == nil {
+		at := command{v.copied, v.env}
+		if !exists(filepath.Join(v.copied, "go.mod")) {
+			at = v.command // a workspace
+		}
+		if v.module, err = at.testPackages(ctx, []string{"./..."}); err != nil {
+			return nil, err
+		}
+	}
+	runs := map[string]bool{}
+	for _, p := range v.module {
+		runs[p.ImportPath] = p.ImportPath == pkg || slices.Contains(p.Deps, pkg)
+	}
+	for _, p := range v.module {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			continue
+		}
+		imported := slices.Concat(p.TestImports, p.XTestImports)
+		if runs[p.ImportPath] || slices.ContainsFunc(imported, func(path string) bool { return runs[path] }) {
+			with = append(with, p)
+		}
+	}
+	return with, nil
+}
+
+// test runs the tests of packages. The error is one that says nothing of a test.
+func (v *verifier) test(ctx context.Context, pkgs []string, flags ...string) (testRun, error) {
+	args := append([]string{"test", "-json", "-count=1"}, flags...)
+	if v.Race {
+		args = append(args, "-race")
+	}
+	if !v.ends.IsZero() { // one endless test does not use it all
+		args = append(args, "-timeout="+max(time.Second, min(10*time.Minute, time.Until(v.ends)/3)).String())
+	}
+	out, err := v.run(ctx, "go", append(args, pkgs...)...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	ran, problem := readTests(out)
+	if problem != nil || err != nil && len(ran) == 0 {
+		return nil, fmt.Errorf("go test: %w", cmp.Or(err, problem))
+	}
+	return ran, nil
+}
+
+// A testEvent is a line of 'go test -json'.
+type testEvent struct {
+	Action, Package, ImportPath, Test, Output string
+	FailedBuild                               string
+}
+
+// readTests reads what 'go test -json' prints: the packages with a failure.
+func readTests(out []byte) (testRun, error) {
+	ran := testRun{}
+	output := map[[2]string][]string{} // by package and test; what the compiler says by import path
+	for line := range bytes.Lines(out) {
+		if !bytes.HasPrefix(line, []byte("{")) {
+			continue // of a program that writes to the same output
+		}
+		var e testEvent
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		at := [2]string{e.Package + e.ImportPath, e.Test}
+		switch e.Action {
+		case "output", "build-output":
+			if text := strings.TrimRight(e.Output, "\n"); text != "" {
+				output[at] = append(output[at], text)
+			}
+		case "fail":
+			o := ran[e.Package]
+			if o == nil {
+				o = &testOutcome{}
+				ran[e.Package] = o
+			}
+			o.add(&e, output)
+		}
+	}
+	return ran, nil
+}
+
+// add notes a failure. A test fails after its parts, a package after its tests.
+func (o *testOutcome) add(e *testEvent, output map[[2]string][]string) {
+	inner := func(name string) bool { return strings.HasPrefix(name, e.Test+"/") }
+	switch {
+	case e.Test != "":
+		if !slices.ContainsFunc(o.failed, inner) {
+			o.failed = append(o.failed, e.Test)
+		}
+		o.output = append(o.output, output[[2]string{e.Package, e.Test}]...)
+	case len(o.failed) == 0:
+		o.lost = true
+		o.output = append(output[[2]string{e.FailedBuild, ""}], output[[2]string{e.Package, ""}]...)
+	}
+}
+
+func (o *testOutcome) text() string { return lastLines(strings.Join(o.output, "\n"), 12) }
+
+// pattern is what -run or -skip takes for the tests of these names.
+func pattern(names []string) string {
+	var each []string
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		for i, part := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+		}
+		each = append(each, strings.Join(parts, "/"))
+	}
+	return strings.Join(each, "|")
+}
+
+// again is how often a test that failed is run with a remedy, and twice as often
+// without.
+const again = 4
+
+// A testVerdict is what tests say of a remedy: kept, and which tests had no say.
+type testVerdict struct{ outcome, reason string }
+
+// stillPass runs the tests with the remedy in the copy. A test that fails is run
+// again on both sides: one that fails without the remedy, too, has no say.
+func (v *verifier) stillPass(ctx context.Context, t trial) (testVerdict, error) {
+	var whole []string
+	var parts []*suite
+	for _, s := range t.tests {
+		switch {
+		case s.broken != "":
+		case len(s.skip) > 0:
+			parts = append(parts, s)
+		default:
+			whole = append(whole, s.ImportPath)
+		}
+	}
+	v.Progress(fmt.Sprintf("tests of %d packages", len(whole)+len(parts)))
+	ran := testRun{}
+	if len(whole) > 0 {
+		var err error
+		if ran, err = v.test(ctx, whole); err != nil {
+			return testVerdict{Dropped, "with it tests fail: " + err.Error()}, ctx.Err()
+		}
+	}
+	for _, s := range parts {
+		one, err := v.test(ctx, []string{s.ImportPath}, "-skip="+pattern(s.skip))
+		if err != nil {
+			return testVerdict{Dropped, "with it tests fail: " + err.Error()}, ctx.Err()
+		}
+		if o := one[s.ImportPath]; o != nil {
+			ran[s.ImportPath] = o
+		}
+	}
+	for _, s := range t.tests {
+		o := ran[s.ImportPath]
+		if o == nil {
+			continue
+		}
+		if verdict, err := v.confirm(ctx, t, s, o); err != nil || verdict.outcome != Kept {
+			return verdict, err
+		}
+	}
+	return testVerdict{Kept, leftOut(t.tests)}, nil
+}
+
+// confirm judges failed tests of a package. It leaves the remedy in the copy.
+func (v *verifier) confirm(ctx context.Context, t trial, s *suite, o *testOutcome) (testVerdict, error) {
+	fails := testVerdict{Dropped, "with it tests fail: " + o.text()}
+	if o.lost {
+		return fails, nil
+	}
+	v.Progress(fmt.Sprintf("%s of %s failed: running it again", o.failed[0], s.ImportPath))
+	count := func(n int) (failures int, err error) {
+		for range n {
+			ran, err := v.test(ctx, []string{s.ImportPath}, "-run="+pattern(o.failed))
+			if err != nil {
+				return failures, err
+			}
+			if ran[s.ImportPath] != nil {
+				failures++
+			}
+		}
+		return failures, nil
+	}
+	with, err := count(again)
+	if err != nil {
+		return fails, ctx.Err()
+	}
+	if err := v.put(t.alone, false); err != nil {
+		return fails, err
+	}
+	without := 0
+	if with < again || len(o.failed) > 1 { // not clear yet
+		without, err = count(2 * again)
+	}
+	if restored := v.put(t.alone, true); restored != nil || err != nil && ctx.Err() != nil {
+		return fails, cmp.Or(restored, ctx.Err())
+	}
+	switch {
+	case without > 0:
+		s.skip = append(s.skip, o.failed...)
+		return testVerdict{outcome: Kept}, nil
+	case with == 0:
+		return testVerdict{Unproven, fmt.Sprintf("%s of %s failed once with it, and passed %d times when it ran alone",
+			strings.Join(o.failed, ", "), s.ImportPath, again)}, nil
+	}
+	return fails, nil
+}
+
+// leftOut says which tests had no say; "" for none.
+func leftOut(tests []*suite) string {
+	var names []string
+	for _, s := range tests {
+		if s.broken != "" {
+			names = append(names, "all of "+s.ImportPath)
+		}
+		for _, test := range s.skip {
+			names = append(names, s.ImportPath+"."+test)
+		}
+	}
+	const shown = 5
+	if len(names) > shown {
+		names = append(names[:shown], fmt.Sprintf("%d more", len(names)-shown))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; left out, as they fail or are flaky without it: " + strings.Join(names, ", ")
+}

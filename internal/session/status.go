@@ -1,0 +1,74 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// statusEvery is how often a status that is no terminal's writes a line.
+const statusEvery = 10 * time.Second
+
+// A Status says what a long command does: on a terminal in one line that
+// changes, elsewhere in a line every ten seconds, so that a short command stays
+// silent. End it when the work is done.
+type Status struct {
+	w     io.Writer
+	width int // 0: no terminal
+	done  chan struct{}
+	ended chan struct{}
+
+	mu   sync.Mutex
+	text string // guarded by mu
+}
+
+// NewStatus returns a status that writes to w.
+func NewStatus(w io.Writer) *Status {
+	width, terminal := IsTerminal(w)
+	s := &Status{w: w, done: make(chan struct{}), ended: make(chan struct{})}
+	if terminal {
+		s.width = width
+		close(s.ended)
+	} else {
+		go s.lines(time.Now())
+	}
+	return s
+}
+
+// Say replaces what is said.
+func (s *Status) Say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = text
+	if s.width > 0 {
+		runes := []rune(text)
+		fmt.Fprintf(s.w, "\r\x1b[K%s", string(runes[:min(len(runes), s.width-1)]))
+	}
+}
+
+// End clears a terminal's line and writes no more.
+func (s *Status) End() {
+	close(s.done)
+	<-s.ended
+	if s.width > 0 {
+		fmt.Fprint(s.w, "\r\x1b[K")
+	}
+}
+
+func (s *Status) lines(began time.Time) {
+	defer close(s.ended)
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case now := <-tick.C:
+			s.mu.Lock()
+			text := s.text
+			s.mu.Unlock()
+			fmt.Fprintf(s.w, "%v: %s\n", now.Sub(began).Round(time.Second), text)
+		}
+	}
+}
