@@ -54,8 +54,8 @@ func TestBusy(t *testing.T) {
 }
 
 // heldUnder returns how many loops a server took from its handlers while
-// clients sent requests for d, or until one was taken.
-func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
+// clients sent requests for d, or until enough were taken.
+func heldUnder(t *testing.T, h HandlerFunc, d time.Duration, enough uint64) uint64 {
 	engine = Readiness
 	defer func() { engine = Goroutines }()
 	s := &Server{Handler: h}
@@ -63,7 +63,7 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for begin := time.Now(); time.Since(begin) < d && s.Stats().Held == 0; {
+			for begin := time.Now(); time.Since(begin) < d && s.Stats().Held < enough; {
 				resp, err := http.Get(url)
 				if err != nil {
 					t.Error(err)
@@ -82,6 +82,7 @@ func heldUnder(t *testing.T, h HandlerFunc, d time.Duration) uint64 {
 // on a machine with too few CPUs.
 func TestHeldLoopsOfABusyMachine(t *testing.T) {
 	quick := func(*Context) { burn(200 * time.Microsecond) }
+	const rare = 3 // a thread may once get no CPU for longer than the watch has patience
 	t.Run("within", func(t *testing.T) {
 		stop := make(chan struct{})
 		defer close(stop)
@@ -97,16 +98,16 @@ func TestHeldLoopsOfABusyMachine(t *testing.T) {
 				}
 			}()
 		}
-		if n := heldUnder(t, quick, time.Second); n != 0 {
+		if n := heldUnder(t, quick, time.Second, rare); n >= rare {
 			t.Errorf("%d loops held", n)
 		}
 	})
 	t.Run("beside", func(t *testing.T) {
 		crowd(t)
-		if n := heldUnder(t, quick, 2*time.Second); n != 0 {
+		if n := heldUnder(t, quick, 2*time.Second, rare); n >= rare {
 			t.Errorf("%d loops held", n)
 		}
-		if heldUnder(t, func(*Context) { time.Sleep(100 * time.Millisecond) }, 20*time.Second) == 0 {
+		if heldUnder(t, func(*Context) { time.Sleep(100 * time.Millisecond) }, 20*time.Second, 1) == 0 {
 			t.Error("no loop held by handlers that sleep")
 		}
 	})
