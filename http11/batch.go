@@ -22,6 +22,8 @@ func (c *conn) batch() bool {
 	return goesOn
 }
 
+// answerAll answers until no byte is left unanswered, the loop has to wait for
+// more of a head, or the connection ends, which it reports as false.
 func (c *conn) answerAll() bool {
 	cx := &c.cx
 	for {
@@ -33,51 +35,65 @@ func (c *conn) answerAll() bool {
 			}
 			cx.begin(n)
 			return c.refuse(err)
-		case n > 0:
-			cx.begin(n)
-			if c.srv.MaxBody != nil && cx.r.head.length != 0 {
-				if err := c.askMaxBody(); err != nil {
-					return c.refuse(err)
-				}
+		case n == 0:
+			if goesOn := c.moreHead(); !goesOn || c.later {
+				return goesOn
 			}
-			if cx.mark > 0 && !c.owe() {
-				return false
-			}
-			if !c.answer() {
-				return false
-			}
-			if len(cx.out) >= flushBytes && !c.flush() {
-				return false
-			}
-			if cx.next < len(cx.buf) {
-				continue
-			}
+			continue
+		}
+		cx.begin(n)
+		if !c.answerOne() {
+			return false
+		}
+		if cx.next == len(cx.buf) {
 			if !c.flush() {
 				return false
 			}
 			cx.recycle()
 			return true
 		}
-		if !c.flush() {
-			return false
-		}
-		if cx.next > 0 {
-			cx.carry()
-		}
-		if c.phase != phaseHead {
-			c.phase, c.waiting = phaseHead, false
-		}
-		switch err := c.read(); {
-		case err == nil:
-		case err == errLater:
-			c.later = true
-			return true
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return c.headLate()
-		default:
-			return false
+	}
+}
+
+// answerOne answers the request that has begun, and reports whether the
+// connection continues.
+func (c *conn) answerOne() bool {
+	cx := &c.cx
+	if c.srv.MaxBody != nil && cx.r.head.length != 0 {
+		if err := c.askMaxBody(); err != nil {
+			return c.refuse(err)
 		}
 	}
+	if cx.mark > 0 && !c.owe() {
+		return false
+	}
+	return c.answer() && (len(cx.out) < flushBytes || c.flush())
+}
+
+// moreHead sends what is finished and reads more of a head. It sets later if
+// the loop has to wait for it.
+func (c *conn) moreHead() bool {
+	cx := &c.cx
+	if !c.flush() {
+		return false
+	}
+	if cx.next > 0 {
+		cx.carry()
+	}
+	if c.phase != phaseHead {
+		c.phase, c.waiting = phaseHead, false
+	}
+	err := c.read()
+	switch {
+	case err == nil:
+		return true
+	case err == errLater:
+		c.later = true
+		return true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return c.headLate()
+	}
+	return false
 }
 
 // askMaxBody asks for the body limit. A panic in Server.MaxBody closes the
