@@ -100,6 +100,42 @@ func memoryCap(value string) (int64, error) {
 // Go as factors.
 type factorFlags struct {
 	gc, procs, collectors, versions []string
+	pods                            podFlags
+}
+
+// podFlags are the sizes of control groups that programs run in.
+type podFlags struct{ cpus, memory []string }
+
+func (f *podFlags) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.cpus, "cpus", nil,
+		"run the program in a control group with this quota of CPUs, such as 0.5, or none; several make a factor")
+	fs.StringSliceVar(&f.memory, "memory-max", nil,
+		"and with this limit of memory, such as 64MiB, or none; several make a factor")
+}
+
+// pods returns every pair of the sizes, or nil where none are given.
+func (f *podFlags) pods() ([]cell.Pod, error) {
+	if len(f.cpus)+len(f.memory) == 0 {
+		return nil, nil
+	}
+	var out []cell.Pod
+	for _, cpus := range orNone(f.cpus) {
+		for _, memory := range orNone(f.memory) {
+			pod, err := cell.NewPod(cpus, memory)
+			if err != nil {
+				return nil, usage(fmt.Errorf("--cpus, --memory-max: %w", err))
+			}
+			out = append(out, pod)
+		}
+	}
+	return out, nil
+}
+
+func orNone(levels []string) []string {
+	if len(levels) == 0 {
+		return []string{"none"}
+	}
+	return levels
 }
 
 func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
@@ -130,6 +166,10 @@ func (f *factorFlags) apply(study *plan.Study) error {
 			return usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
 		}
 		study.Procs = append(study.Procs, n)
+	}
+	var err error
+	if study.Pods, err = f.pods.pods(); err != nil {
+		return err
 	}
 	for _, s := range f.collectors {
 		if err := workload.OneOf("greentea", "classic", "goarenas")(s); err != nil {

@@ -123,6 +123,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		cmd.Use += " [flags] -- COMMAND [ARG ...]"
 		cmd.Flags().StringVar(&build, "build", "",
 			"build the program of `PACKAGE` for each --go and --collector, and give it the arguments behind --")
+		factors.pods.addFlags(cmd.Flags())
 	}
 	factors.addFlags(cmd.Flags())
 	opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)

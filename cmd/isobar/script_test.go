@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
@@ -17,12 +19,25 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// condition knows [pods]: this machine allows control groups of one's own.
+func condition(name string) (bool, error) {
+	if name != "pods" {
+		return false, fmt.Errorf("unknown condition %s", name)
+	}
+	g, err := cgroup.New("/", cgroup.Bounds{CPUs: 1, MemoryBytes: 1 << 30})
+	if err != nil {
+		return false, nil
+	}
+	return true, g.Remove()
+}
+
 func TestScripts(t *testing.T) {
 	if invariant.Race {
 		t.Skip("scripts measure and build, which takes minutes in a race build: the other build runs them")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:       "testdata/script",
+		Condition: condition,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")

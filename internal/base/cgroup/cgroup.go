@@ -1,8 +1,8 @@
 // Package cgroup reads the limits that control groups, version 1 or 2, set for
 // this process. Missing or unreadable files count as no limit, as on systems
-// without control groups.
+// without control groups. [New] makes a group for another program.
 //
-// It is the only reader of these files, so the machine's fingerprint and the
+// Nothing else touches these files, so the machine's fingerprint and the
 // memory budget of the GC controller use the same figures.
 package cgroup
 

@@ -33,6 +33,8 @@ type Config struct {
 	GC GC `json:"gc"`
 	// GOMAXPROCS is the child's GOMAXPROCS; 0 leaves it to the Go runtime.
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
+	// Pod bounds the program of an exec or serve cell.
+	Pod Pod `json:"pod,omitzero"`
 	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for the
 	// collector of the running binary.
 	Collector string `json:"collector,omitempty"`
@@ -98,6 +100,9 @@ func (c Config) Key() string {
 	if c.GOMAXPROCS > 0 {
 		fmt.Fprintf(&b, "/gomaxprocs=%d", c.GOMAXPROCS)
 	}
+	if c.Pod != (Pod{}) {
+		fmt.Fprintf(&b, "/pod=%s", c.Pod)
+	}
 	if c.Collector != "" {
 		fmt.Fprintf(&b, "/collector=%s", escape(c.Collector))
 	}
@@ -114,7 +119,7 @@ func (c Config) Key() string {
 func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
 // Factor returns the value of the named factor: "workload", "command", "gc",
-// "gomaxprocs", "collector", "go", "twin", or a parameter. ok is false where the
+// "gomaxprocs", "pod", "collector", "go", "twin", or a parameter. ok is false where the
 // configuration has no such factor.
 func (c Config) Factor(name string) (value string, ok bool) {
 	switch name {
@@ -126,6 +131,8 @@ func (c Config) Factor(name string) (value string, ok bool) {
 		return c.GC.String(), true
 	case "gomaxprocs":
 		return strconv.Itoa(c.GOMAXPROCS), c.GOMAXPROCS > 0
+	case "pod":
+		return c.Pod.String(), c.Pod != Pod{}
 	case "collector":
 		return c.Collector, c.Collector != ""
 	case "go":
@@ -146,7 +153,7 @@ func (c Config) Factors() []string {
 	}
 	sort.Strings(names)
 	names = append([]string{"workload"}, names...)
-	for _, name := range []string{"command", "gc", "gomaxprocs", "collector", "go", "twin"} {
+	for _, name := range []string{"command", "gc", "gomaxprocs", "pod", "collector", "go", "twin"} {
 		if _, ok := c.Factor(name); ok {
 			names = append(names, name)
 		}

@@ -34,6 +34,13 @@ const (
 	// and had no CPU: behind other processes, or throttled by a quota.
 	CPUWait = "/cpu/wait:seconds"
 
+	// What the control group of a cell's Pod counted: how long its quota held
+	// threads back, summed over CPUs; the share of its periods of 100 ms in which
+	// it did; and the most memory charged to it, page cache included.
+	PodThrottled      = "/pod/throttled/total:seconds"
+	PodThrottledShare = "/pod/throttled/periods:ratio"
+	PodMemoryPeak     = "/pod/memory/peak:bytes"
+
 	HeapMax  = "/memory/heap/max:bytes" // largest sampled live plus unswept heap objects
 	HeapEnd  = "/memory/heap/end:bytes"
 	HeapLive = "/memory/heap/live:bytes" // marked live by the last cycle

@@ -36,9 +36,9 @@ type Factor struct {
 }
 
 // A Study is one workload with the levels of its factors. An empty list of GC
-// settings, Procs, Collectors or Go stands for one level: the default collector
-// settings, GOMAXPROCS as the Go runtime chooses, and the binary's own
-// collector and Go version.
+// settings, Procs, Pods, Collectors or Go stands for one level: the default
+// collector settings, GOMAXPROCS as the Go runtime chooses, no control group, and
+// the binary's own collector and Go version.
 type Study struct {
 	Workload   string
 	Name       string   // where several are of one workload
@@ -46,6 +46,7 @@ type Study struct {
 	Params     []Factor // varies slowest first
 	GC         []cell.GC
 	Procs      []int
+	Pods       []cell.Pod // of the program
 	Collectors []string
 	Go         []string // versions that build the binary
 }
@@ -79,6 +80,10 @@ func (s Study) Configs() ([]cell.Config, error) {
 	if len(procs) == 0 {
 		procs = []int{0}
 	}
+	pods := s.Pods
+	if len(pods) == 0 {
+		pods = []cell.Pod{{}}
+	}
 	collectors := s.Collectors
 	if len(collectors) == 0 {
 		collectors = []string{""}
@@ -96,10 +101,13 @@ func (s Study) Configs() ([]cell.Config, error) {
 	if err := distinct("gomaxprocs", procs); err != nil {
 		return nil, err
 	}
+	if err := distinct("cpus and --memory-max", pods); err != nil {
+		return nil, err
+	}
 	if err := distinct("collector", collectors); err != nil {
 		return nil, err
 	}
-	if n := size(s.Params, len(gcs)*len(procs)*len(collectors)*len(versions)); n > MaxCells {
+	if n := size(s.Params, len(gcs)*len(procs)*len(pods)*len(collectors)*len(versions)); n > MaxCells {
 		return nil, fmt.Errorf("plan: %s: more than %d configurations: give fewer levels", s.Workload, MaxCells)
 	}
 	for _, f := range s.Params {
@@ -113,6 +121,7 @@ func (s Study) Configs() ([]cell.Config, error) {
 	}
 	configs = cross(configs, versions, func(c *cell.Config, v string) { c.Go = v })
 	configs = cross(configs, collectors, func(c *cell.Config, v string) { c.Collector = v })
+	configs = cross(configs, pods, func(c *cell.Config, v cell.Pod) { c.Pod = v })
 	configs = cross(configs, procs, func(c *cell.Config, v int) { c.GOMAXPROCS = v })
 	configs = cross(configs, gcs, func(c *cell.Config, v cell.GC) { c.GC = v })
 	return configs, nil

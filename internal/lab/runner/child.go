@@ -36,7 +36,12 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 	preferForOOM()
 	profiles := newProfileSet(os.Getenv(profileDirEnv), c.Profiles)
 	os.Unsetenv(profileDirEnv) // the program of an exec cell must not see it
-	rec := runCell(c, profiles)
+	var join []string
+	if files := os.Getenv(joinEnv); files != "" {
+		join = strings.Split(files, "\n")
+		os.Unsetenv(joinEnv)
+	}
+	rec := runCell(c, profiles, join)
 	if err := cell.Encode(stdout, rec); err != nil {
 		fmt.Fprintf(stderr, "runner: child: %v\n", err)
 		return 1
@@ -44,10 +49,10 @@ func Child(stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func runCell(c cell.Cell, profiles profileSet) cell.Record {
+func runCell(c cell.Cell, profiles profileSet, join []string) cell.Record {
 	rec := cell.Record{Cell: c, Started: time.Now()}
 	rec.GoVersion, rec.Experiments = goVersion(runtime.Version())
-	task, err := newTask(c)
+	task, err := newTask(c, join)
 	if err == nil {
 		err = errors.Join(runTask(&rec, task, profiles), task.Close())
 	}
@@ -73,7 +78,7 @@ func goVersion(s string) (version, experiments string) {
 	return strings.TrimRight(version, " -"), experiments
 }
 
-func newTask(c cell.Cell) (workload.Task, error) {
+func newTask(c cell.Cell, join []string) (workload.Task, error) {
 	w, err := workload.Lookup(c.Workload)
 	if err != nil {
 		return nil, err
@@ -83,7 +88,7 @@ func newTask(c cell.Cell) (workload.Task, error) {
 		return nil, err
 	}
 	return w.New(workload.Env{
-		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed,
+		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Join: join,
 		Strategy: newStrategy, Beside: runBeside, Monitor: newMonitor,
 	})
 }

@@ -51,7 +51,7 @@ func runBeside(ctx context.Context, c cell.Cell) (cell.Record, error) {
 	}
 	var stderr strings.Builder
 	cmd := exec.CommandContext(ctx, exe, ChildArg)
-	cmd.Env = childEnv(os.Environ(), c, "")
+	cmd.Env = childEnv(os.Environ(), c, "", nil)
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -21,7 +21,7 @@ func TestOverhead(t *testing.T) {
 	for _, name := range []string{"plain", "syncpool", "arena"} {
 		c := testCell("strategies")
 		c.Params = map[string]string{"strategy": name}
-		built, err := newTask(c)
+		built, err := newTask(c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestPhases(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		c := cell.Cell{Config: cell.Config{Workload: workload, Params: params}, Seed: 7, Timeout: time.Minute, Profiles: []string{"phases"}}
-		rec := runCell(c, newProfileSet(dir, c.Profiles))
+		rec := runCell(c, newProfileSet(dir, c.Profiles), nil)
 		if rec.Err != nil {
 			t.Fatal(rec.Err)
 		}

@@ -128,9 +128,14 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 			}
 		}
 	}
+	pod, err := r.newPod(c)
+	if err != nil {
+		return cell.Record{}, nil, fmt.Errorf("runner: run: %w", err)
+	}
+	defer pod.remove()
 	started := time.Now()
 	meter := host.Start()
-	end, err := r.supervise(ctx, exe, c, dir)
+	end, err := r.supervise(ctx, exe, c, dir, pod.join())
 	noise := meter.Stop()
 	if err != nil {
 		return cell.Record{}, nil, fmt.Errorf("runner: run cell %d: %w", c.Index, err)
@@ -141,6 +146,7 @@ func (r *Runner) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	}
 	rec.Noise = noise
 	warnNoise(&rec)
+	pod.record(&rec)
 	if _, ok := host.RSSBytes(os.Getpid()); c.MemoryBytes > 0 && !ok {
 		rec.Warn("no-memory-cap", "this platform does not report the memory of a process: the cap was not enforced")
 	}

@@ -28,6 +28,10 @@ const (
 // profileDirEnv tells the child where to write profiles.
 const profileDirEnv = "ISOBAR_PROFILE_DIR"
 
+// joinEnv tells the child which files the program writes its number to, one a
+// line, to join its control group.
+const joinEnv = "ISOBAR_JOIN"
+
 // ending is how a child ended.
 type ending struct {
 	state  *os.ProcessState
@@ -38,7 +42,8 @@ type ending struct {
 
 // supervise runs one child to its end. It fails if the child could not be
 // started or ctx ended.
-func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profileDir string) (ending, error) {
+func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profileDir string, join []string) (ending,
+	error) {
 	if err := context.Cause(ctx); err != nil {
 		return ending{}, err
 	}
@@ -54,7 +59,7 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 		return ending{}, err
 	}
 	p, err := start(&exec.Cmd{
-		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir), Dir: r.config.Dir,
+		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir, join), Dir: r.config.Dir,
 		SysProcAttr: attr,
 	})
 	if err != nil {
@@ -199,12 +204,12 @@ func start(cmd *exec.Cmd) (*process, error) {
 // childEnv is the environment of the child: the cell's settings, without
 // inherited values for them. GODEBUG keeps everything but gctrace, which would
 // write to the child's standard error.
-func childEnv(environ []string, c cell.Cell, profileDir string) []string {
+func childEnv(environ []string, c cell.Cell, profileDir string, join []string) []string {
 	env := make([]string, 0, len(environ)+4)
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
-		case "GOGC", "GOMEMLIMIT", "GOMAXPROCS", profileDirEnv:
+		case "GOGC", "GOMEMLIMIT", "GOMAXPROCS", profileDirEnv, joinEnv:
 			continue
 		case "GODEBUG":
 			var keep []string
@@ -226,6 +231,9 @@ func childEnv(environ []string, c cell.Cell, profileDir string) []string {
 	}
 	if profileDir != "" {
 		env = append(env, profileDirEnv+"="+profileDir)
+	}
+	if len(join) > 0 {
+		env = append(env, joinEnv+"="+strings.Join(join, "\n"))
 	}
 	return env
 }

@@ -228,6 +228,12 @@ func setFactor(c *cell.Config, name, value string, ours bool) error {
 			return fmt.Errorf("gomaxprocs=%s: want a number of 1 or more", value)
 		}
 		c.GOMAXPROCS = n
+	case name == "pod" && ours:
+		pod, err := cell.ParsePod(value)
+		if err != nil {
+			return err
+		}
+		c.Pod = pod
 	case name == "go" && ours:
 		c.Go = value
 	case name == "collector" && ours:
@@ -237,8 +243,8 @@ func setFactor(c *cell.Config, name, value string, ours bool) error {
 	case name == "command" && ours:
 		c.Command = strings.Split(value, " ")
 	default:
-		if reserved := []string{"workload", "gc", "gomaxprocs", "collector", "go", "twin",
-			"command"}; slices.Contains(reserved, name) {
+		if reserved := []string{"workload", "gc", "gomaxprocs", "pod", "collector", "go",
+			"twin", "command"}; slices.Contains(reserved, name) {
 			name = "own." + name
 		}
 		if c.Params == nil {

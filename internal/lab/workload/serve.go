@@ -80,6 +80,7 @@ func checkReady(s string) error {
 type served struct {
 	command []string
 	gc      cell.GC
+	join    []string
 	p       Params
 	target  *url.URL
 }
@@ -92,7 +93,7 @@ func newServed(env Env) (Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload: serve: %w", err)
 	}
-	return &served{command: env.Command, gc: env.GC, p: env.Params, target: target}, nil
+	return &served{command: env.Command, gc: env.GC, join: env.Join, p: env.Params, target: target}, nil
 }
 
 func (t *served) Close() error { return nil }
@@ -116,7 +117,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or give "+
 			"another port", t.readyText())
 	}
-	s, err := startProgram(ctx, t.command, t.gc)
+	s, err := startProgram(ctx, t.command, t.gc, t.join)
 	if err != nil {
 		return fmt.Errorf("workload: serve: %w", err)
 	}

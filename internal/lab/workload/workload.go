@@ -77,6 +77,9 @@ type Env struct {
 	Command []string
 	GC      cell.GC
 	Seed    uint64
+	// Join are files that the process of the Command writes its number to before
+	// it begins: those of its control group.
+	Join []string
 	// Strategy builds the named memory strategy for buffers of size bytes and the
 	// given number of workers. Package strategy provides it; an interface connects
 	// the two packages.
