@@ -14,12 +14,15 @@
 // command does for its compilers, or the program made it up. Such lines are
 // counted but not trusted.
 //
-// The format is that of Go 1.19 and later (package runtime, "Environment
-// Variables"). Times have two or three significant digits, because the runtime
-// truncates the rest. Nothing here is safe for concurrent use.
+// The formats are those of Go 1.5 and later (package runtime, "Environment
+// Variables"). Three are known: Go 1.5 had five phases, Go 1.6 has the three of
+// today, and Go 1.18 added stacks and globals. Times have two or three
+// significant digits, because the runtime truncates the rest. Nothing here is
+// safe for concurrent use.
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -35,14 +38,15 @@ type Cycle struct {
 	// Percent is the share of the available CPU time that collections have taken
 	// since process start.
 	Percent int64
-	// Wall time of the three phases. The first and the last stop the world.
+	// Wall time of the three phases. The first and the last stop the world. Marking
+	// includes the scan and the write-barrier phase that Go 1.5 reported separately.
 	SweepTermination, Marking, MarkTermination time.Duration
-	// CPU time, over all Ps.
+	// CPU time, over all Ps. DedicatedCPU includes the scan phases of Go 1.5.
 	SweepTerminationCPU, AssistCPU, DedicatedCPU, IdleCPU, MarkTerminationCPU time.Duration
 	// The heap at the start and end of the cycle, the part marked live, and the
 	// cycle's goal, all in bytes rounded down to a MiB.
 	StartBytes, EndBytes, LiveBytes, GoalBytes int64
-	// Roots scanned besides the heap.
+	// Roots scanned besides the heap; 0 before Go 1.18, which did not print them.
 	StackBytes, GlobalBytes int64
 	Procs                   int64 // GOMAXPROCS
 	Forced                  bool  // started by runtime.GC
@@ -63,29 +67,31 @@ func (c Cycle) CPU() time.Duration {
 const (
 	number  = `([0-9]{1,18})`
 	decimal = `([0-9]{1,9}(?:\.[0-9]{1,3})?)`
+	scan    = `(?:\+` + decimal + `\+` + decimal + `)?` // two phases of Go 1.5, before marking
 )
 
 var linePattern = regexp.MustCompile(
 	`^gc ` + number + ` @` + decimal + `s (-?[0-9]{1,9})%( \(checking for goroutine leaks\))?: ` +
-		decimal + `\+` + decimal + `\+` + decimal + ` ms clock, ` +
-		decimal + `\+` + decimal + `/` + decimal + `/` + decimal + `\+` + decimal + ` ms cpu, ` +
+		decimal + scan + `\+` + decimal + `\+` + decimal + ` ms clock, ` +
+		decimal + scan + `\+` + decimal + `/` + decimal + `/` + decimal + `\+` + decimal + ` ms cpu, ` +
 		number + `->` + number + `->` + number + ` MB, ` + number + ` MB goal, ` +
-		number + ` MB stacks, ` + number + ` MB globals, ` + number + ` P( \(forced\))?$`)
+		`(?:` + number + ` MB stacks, ` + number + ` MB globals, )?` + number + ` P( \(forced\))?$`)
 
 // ParseLine parses one line without its line end. It accepts exactly what the
-// runtime prints.
+// runtime prints, in any release since Go 1.5.
 func ParseLine(line string) (Cycle, error) {
 	m := linePattern.FindStringSubmatch(line)
 	if m == nil {
-		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a gctrace line of Go 1.19 or later", line)
+		return Cycle{}, fmt.Errorf("trace: parse %.120q: not a gctrace line of Go 1.5 or later", line)
 	}
 	p := lineParser{fields: m[1:]}
 	c := Cycle{N: uint64(p.int(1)), At: p.time(time.Second), Percent: p.int(1), Leaks: p.text() != ""}
 	for _, d := range []*time.Duration{
-		&c.SweepTermination, &c.Marking, &c.MarkTermination,
-		&c.SweepTerminationCPU, &c.AssistCPU, &c.DedicatedCPU, &c.IdleCPU, &c.MarkTerminationCPU,
+		&c.SweepTermination, &c.Marking, &c.Marking, &c.Marking, &c.MarkTermination,
+		&c.SweepTerminationCPU, &c.DedicatedCPU, &c.DedicatedCPU, &c.AssistCPU, &c.DedicatedCPU, &c.IdleCPU,
+		&c.MarkTerminationCPU,
 	} {
-		*d = p.time(time.Millisecond)
+		*d += p.time(time.Millisecond)
 	}
 	for _, b := range []*int64{&c.StartBytes, &c.EndBytes, &c.LiveBytes, &c.GoalBytes, &c.StackBytes, &c.GlobalBytes} {
 		*b = p.int(1 << 20)
@@ -110,10 +116,10 @@ func (p *lineParser) text() string {
 	return s
 }
 
-// int reads a whole number. On overflow it returns the largest int64: with
+// int reads a whole number, 0 if the line has none. On overflow it returns the largest int64: with
 // collection turned off, the goal is close to it.
 func (p *lineParser) int(unit int64) int64 {
-	s := p.text()
+	s := cmp.Or(p.text(), "0")
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil && p.err == nil {
 		p.err = err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,6 +41,8 @@ func TestParseLineRefuses(t *testing.T) {
 		"", "gc ", "gc 1", sample + " ", sample + "\n", " " + sample,
 		strings.Replace(sample, " (forced)", " (force)", 1),
 		strings.Replace(sample, "2 MB globals, ", "", 1),
+		strings.Replace(sample, "0 MB stacks, ", "", 1),
+		strings.Replace(sample, "0.070+", "0.070+1+", 1),
 		strings.Replace(sample, "0.070", "0.0700", 1),
 		strings.Replace(sample, "->4->", "->4-", 1),
 		strings.Replace(sample, "4 MB goal", "9999999999999999999 MB goal", 1),
@@ -156,12 +159,56 @@ func TestReadPacketsTellsProcessesApart(t *testing.T) {
 	}
 }
 
-func TestReadPacketsOlderGo(t *testing.T) {
-	now := strings.Join(fragments(Cycle{N: 1, Procs: 1}), "|")
-	stream := packets(strings.Split(strings.Replace(now, "%|: ", "%: ", 1), "|"))
-	trace, err := ReadPackets(&stream, io.Discard)
-	if err != nil || len(trace.Cycles) != 1 {
-		t.Errorf("%d cycles, %v; want 1", len(trace.Cycles), err)
+// forms has a line of every form, in the runtime's fragments.
+var forms = map[string]string{
+	"go1.26": "gc |1| @|0.021|s |0|%|: |0.15|+|0.37|+|0.25| ms clock, |3.0|+|0.19|/|0.39|/|0.60|+|5.0| ms cpu, |" +
+		"4|->|4|->|0| MB, |5| MB goal, |0| MB stacks, |0| MB globals, |48| P|\n",
+	"go1.18": "gc |1| @|0.021|s |0|%: |0.15|+|0.37|+|0.25| ms clock, |3.0|+|0.19|/|0.39|/|0.60|+|5.0| ms cpu, |" +
+		"4|->|4|->|0| MB, |5| MB goal, |0| MB stacks, |0| MB globals, |48| P|\n",
+	"go1.6": "gc |1| @|0.021|s |0|%: |0.15|+|0.37|+|0.25| ms clock, |3.0|+|0.19|/|0.39|/|0.60|+|5.0| ms cpu, |" +
+		"4|->|4|->|0| MB, |5| MB goal, |48| P|\n",
+	"go1.5": "gc |1| @|0.021|s |0|%: |0.15|+|0.20|+|0.10|+|0.07|+|0.25| ms clock, |" +
+		"3.0|+|0.19|+|0.1|+|0.19|/|0.1|/|0.60|+|5.0| ms cpu, |4|->|4|->|0| MB, |5| MB goal, |48| P|\n",
+}
+
+func TestFormsSinceGo15(t *testing.T) {
+	for name, pieces := range forms {
+		for _, end := range []string{"", " (forced)|"} {
+			pieces := strings.Replace(pieces, "\n", end+"\n", 1)
+			want := Cycle{
+				N: 1, At: 21 * time.Millisecond,
+				SweepTermination: 150 * time.Microsecond, Marking: 370 * time.Microsecond,
+				MarkTermination: 250 * time.Microsecond, SweepTerminationCPU: 3 * time.Millisecond,
+				AssistCPU: 190 * time.Microsecond, DedicatedCPU: 390 * time.Microsecond, IdleCPU: 600 * time.Microsecond,
+				MarkTerminationCPU: 5 * time.Millisecond,
+				StartBytes:         4 << 20, EndBytes: 4 << 20, GoalBytes: 5 << 20, Procs: 48, Forced: end != "",
+			}
+			whole := strings.ReplaceAll(pieces, "|", "")
+			if got, err := ParseLine(strings.TrimSuffix(whole, "\n")); err != nil || got != want {
+				t.Errorf("%s: ParseLine = %+v, %v; want %+v", name, got, err, want)
+			}
+			stream := packets(strings.Split(pieces, "|"))
+			if got, err := ReadPackets(&stream, io.Discard); err != nil || len(got.Cycles) != 1 || got.Cycles[0] != want {
+				t.Errorf("%s: ReadPackets = %+v, %v; want %+v", name, got.Cycles, err, want)
+			}
+		}
+	}
+}
+
+// TestPublishedLines reads the lines of a benchmark on 48 CPUs that a blog post
+// of 2017 shows, with those between number 17 and number 6789 left out.
+func TestPublishedLines(t *testing.T) {
+	lines, err := os.ReadFile("testdata/go1.9.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own bytes.Buffer
+	got, err := ReadLines(bytes.NewReader(lines), &own)
+	if err != nil || len(got.Cycles) != 19 || got.Gaps != 1 || own.Len() > 0 {
+		t.Errorf("%d cycles, %d gaps, own %q, %v; want 19 and 1", len(got.Cycles), got.Gaps, own.String(), err)
+	}
+	if last := got.Cycles[18]; last.N != 6790 || last.Percent != 12 || last.Procs != 48 || last.LiveBytes != 1<<20 {
+		t.Errorf("the last cycle is %+v", last)
 	}
 }
 
@@ -198,9 +245,13 @@ func TestReadLines(t *testing.T) {
 func FuzzParseLine(f *testing.F) {
 	f.Add(sample)
 	f.Add(strings.Replace(sample, "17%:", "-1% (checking for goroutine leaks):", 1))
+	for _, pieces := range forms {
+		f.Add(strings.TrimSuffix(strings.ReplaceAll(pieces, "|", ""), "\n"))
+	}
 	f.Fuzz(func(t *testing.T, line string) {
 		c, err := ParseLine(line)
-		if err != nil {
+		const longest = 1e9 * time.Millisecond // phases of Go 1.5 add up to more than the format can hold
+		if err != nil || c.Marking >= longest || c.DedicatedCPU >= longest {
 			return
 		}
 		again, err := ParseLine(strings.TrimSuffix(strings.Join(fragments(c), ""), "\n"))
@@ -214,6 +265,9 @@ func FuzzParseLine(f *testing.F) {
 // neither lose nor invent a byte.
 func FuzzReadPackets(f *testing.F) {
 	f.Add([]byte(strings.Join(fragments(Cycle{N: 1, Procs: 4}), "\x00")))
+	for _, pieces := range forms {
+		f.Add([]byte(strings.ReplaceAll(pieces, "|", "\x00")))
+	}
 	f.Add([]byte("gc \x00gc \x001\x00" + sample + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var stream packets

@@ -171,18 +171,20 @@ func isNumber(packet []byte) bool {
 }
 
 // grammar is the fragment sequence of a line; see gcMarkTermination in
-// runtime/mgc.go.
+// runtime/mgc.go. What some releases do not print is optional.
 var grammar = func() []fragment {
 	n := fragment{}
 	lit := func(s string) fragment { return fragment{text: s} }
+	maybe := func(s string) fragment { return fragment{text: s, optional: true} }
+	old := fragment{optional: true}
 	return []fragment{
 		lit("gc "), n, lit(" @"), n, lit("s "), n, lit("%"),
-		{text: " (checking for goroutine leaks)", optional: true}, lit(": "),
-		n, lit("+"), n, lit("+"), n, lit(" ms clock, "),
-		n, lit("+"), n, lit("/"), n, lit("/"), n, lit("+"), n, lit(" ms cpu, "),
+		maybe(" (checking for goroutine leaks)"), lit(": "),
+		n, lit("+"), n, lit("+"), n, maybe("+"), old, maybe("+"), old, lit(" ms clock, "),
+		n, lit("+"), n, maybe("+"), old, maybe("+"), old, lit("/"), n, lit("/"), n, lit("+"), n, lit(" ms cpu, "),
 		n, lit("->"), n, lit("->"), n, lit(" MB, "), n, lit(" MB goal, "),
-		n, lit(" MB stacks, "), n, lit(" MB globals, "), n, lit(" P"),
-		{text: " (forced)", optional: true}, lit("\n"),
+		n, maybe(" MB stacks, "), old, maybe(" MB globals, "), old, lit(" P"),
+		maybe(" (forced)"), lit("\n"),
 	}
 }()
 
