@@ -40,6 +40,7 @@ vet:
 	$(GO) vet ./...
 	cd bench && $(GO) vet ./...
 	cd examples && $(GO) vet ./...
+	cd test/manifests && $(GO) vet ./...
 
 staticcheck:
 	$(GO) tool staticcheck ./...
@@ -95,9 +96,11 @@ http-clients:
 prometheus:
 	GO=$(GO) test/prometheus/run.sh
 
-# The units, the manifest and the Containerfile of a fleet.
+# The units, the manifest and the Containerfile of a fleet; and what tune writes,
+# by the parsers of Kubernetes, Helm, Compose, Docker, Nomad and systemd.
 deploy:
 	deploy/check.sh
+	cd test/manifests && $(GO) test ./...
 
 bench:
 	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/results/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11

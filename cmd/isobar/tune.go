@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,6 +75,8 @@ SIGTERM.`,
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, which --check reads")
 	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
+	f.StringVar(&o.service, "name", "", "of the container or service, in the files that deploy the answer (default: the "+
+		"program's)")
 	f.BoolVar(&o.resume, "resume", false, "go on with the latest run, which must be of the same command and flags")
 	f.StringVar(&o.check, "check", "", "measure again whether the setting in `FILE` (of --json) is worth it")
 	f.StringVar(&o.gate, "gate", "5%", "with --check: how much of the gain may be lost")
@@ -113,6 +118,10 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	}
 	result.Built = prepared.From
 	page, err := log.Report(o.out, result)
+	files := strings.TrimSuffix(page, ".html") + "-deploy"
+	if err == nil && result.Outcome == tune.Recommended {
+		err = result.WriteDeploy(files, o.container(args))
+	}
 	switch {
 	case err != nil:
 	case o.json:
@@ -122,6 +131,9 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			if log.Fleet != nil {
 				fmt.Fprintf(a.Out, "\nmeasured  by %s\n", log.Fleet)
 			}
+			if result.Outcome == tune.Recommended {
+				fmt.Fprintf(a.Out, "\ndeploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad", files)
+			}
 			_, err = fmt.Fprintf(a.Out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.ID)
 		}
 	}
@@ -129,6 +141,14 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		err = &exitError{code: exitInconclusive}
 	}
 	return err
+}
+
+// container is the name of what is tuned, in the files that deploy it.
+func (o *tuneOptions) container(command []string) string {
+	if name := cmp.Or(o.service, o.build.Main, o.build.Bench); name != "" {
+		return path.Base(name)
+	}
+	return command[0]
 }
 
 // checkProgram says at once when the program is none of Go's. What it starts

@@ -40,6 +40,7 @@ type tuneOptions struct {
 	seed       uint64
 	json       bool
 	out        string
+	service    string // name of the container
 	resume     bool
 	check      string
 	gate       string

@@ -1,0 +1,47 @@
+package tune
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/tune/deploy"
+)
+
+// Deploy is the recommended setting as files, for a container or service of this
+// name. Their memory follows from the greatest peak of the fresh runs.
+func (r *Answer) Deploy(name string) ([]deploy.File, error) {
+	c := r.Setting
+	s := deploy.Setting{
+		Name: name, Percent: c.GC.Percent, LimitBytes: c.GC.LimitBytes, Procs: c.GOMAXPROCS,
+		Unlimit: c.GC.LimitBytes == 0 && r.Base.GC.LimitBytes > 0, CPUs: c.Pod.CPUs, PodBytes: c.Pod.MemoryBytes,
+	}
+	for _, g := range r.Gains {
+		if g.Metric == cell.RSSPeak {
+			s.PeakBytes = int64(g.Tuned)
+		}
+	}
+	for _, choice := range r.Choices {
+		if choice.Setting.Key() == c.Key() {
+			s.PeakBytes = max(s.PeakBytes, int64(choice.PeakBytes.Hi))
+		}
+	}
+	return deploy.Files(s)
+}
+
+// WriteDeploy writes the files of Deploy into dir, which it makes.
+func (r *Answer) WriteDeploy(dir, name string) error {
+	files, err := r.Deploy(name)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), []byte(f.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+// Package deploy writes a collector setting as the files that put it into
+// force: a shell wrapper, a systemd drop-in, lines of a Dockerfile, an override
+// for Compose, a strategic-merge patch for Kubernetes, values for a Helm chart
+// and a task for Nomad.
+//
+// The memory that a container gets follows from what was measured, never the
+// other way round: GOMEMLIMIT is a figure in each file, because the container's
+// whole limit as GOMEMLIMIT leaves nothing for what the runtime does not count.
+//
+// The functions compute; nothing here writes to a disk. test/manifests gives
+// every file to a real parser of its field.
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A Setting is what to put into force. Each file sets all of it, so that it
+// holds whatever was set before.
+type Setting struct {
+	Name       string  // of the container, service or unit; "" for app
+	Percent    int     // GOGC: -1 for off, otherwise 1 or more
+	LimitBytes int64   // GOMEMLIMIT; 0 for none, which off refuses
+	Unlimit    bool    // a GOMEMLIMIT is in force today, and LimitBytes is 0
+	PeakBytes  int64   // most resident memory that was measured; 0 if unknown
+	CPUs       float64 // of the container, as a CPU limit; 0 if unknown
+	PodBytes   int64   // memory of the container that it was measured in; 0 to derive one
+	Procs      int     // GOMAXPROCS; 0 leaves it to the runtime, which follows the CPU limit since Go 1.25
+}
+
+// A File is a setting in one form. Text holds comments that say where it goes.
+type File struct {
+	Form string // for people: "Kubernetes"
+	Name string // of the file: "kubernetes.yaml"
+	Text string
+}
+
+const mib = 1 << 20
+
+// leastHeadroom is what even a small container needs beside what was measured.
+const leastHeadroom = 16 * mib
+
+// Pod is the memory of a container in whole MiB: request is what the program
+// occupies, limit leaves headroom above that. Both are 0 if nothing is known of
+// the program's memory.
+//
+// With a GOMEMLIMIT the headroom is a tenth of the limit: the runtime's limit is
+// soft, and counts neither the program's text nor memory from C or mmap. Without
+// one the heap follows what is live, so the headroom is a quarter. It is never
+// below 16 MiB. A container that the setting was measured in keeps its size.
+func (s Setting) Pod() (request, limit int64) {
+	if s.PodBytes > 0 {
+		n := (s.PodBytes + mib - 1) / mib * mib
+		return n, n
+	}
+	used := max(s.LimitBytes, s.PeakBytes)
+	if used <= 0 {
+		return 0, 0
+	}
+	parts := int64(9)
+	if s.LimitBytes == 0 {
+		parts = 3
+	}
+	up := func(n int64) int64 { return (n + mib - 1) / mib * mib }
+	return up(used), up(used + max(used/parts, leastHeadroom))
+}
+
+// Headroom says in a sentence where the memory of the container comes from; ""
+// if nothing is known of it.
+func (s Setting) Headroom() string {
+	request, limit := s.Pod()
+	switch {
+	case limit == 0:
+		return ""
+	case s.PodBytes > 0:
+		return fmt.Sprintf("memory: %d MiB, the container that it was measured in", limit/mib)
+	}
+	why := "live data may grow by that much"
+	if s.LimitBytes > 0 {
+		why = "the limit is soft and leaves out text, cgo, mmap"
+	}
+	what := "measured peak"
+	if s.LimitBytes > s.PeakBytes {
+		what = "GOMEMLIMIT"
+	}
+	return fmt.Sprintf("memory: %d MiB (%s) and %d MiB of headroom: %s", request/mib, what, (limit-request)/mib, why)
+}
+
+// A pair is one variable of the environment.
+type pair struct{ name, value string }
+
+func (s Setting) env() []pair {
+	gogc := "off"
+	if s.Percent > 0 {
+		gogc = strconv.Itoa(s.Percent)
+	}
+	out := []pair{{"GOGC", gogc}}
+	switch {
+	case s.LimitBytes > 0:
+		out = append(out, pair{"GOMEMLIMIT", cell.FormatBytes(s.LimitBytes)})
+	case s.Unlimit:
+		out = append(out, pair{"GOMEMLIMIT", "off"})
+	}
+	if s.Procs > 0 {
+		out = append(out, pair{"GOMAXPROCS", strconv.Itoa(s.Procs)})
+	}
+	return out
+}
+
+// Env is the setting as assignments, such as "GOGC=off GOMEMLIMIT=19MiB".
+func (s Setting) Env() string {
+	var b strings.Builder
+	for i, p := range s.env() {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.name + "=" + p.value)
+	}
+	return b.String()
+}
+
+// Files returns the setting in every form. It refuses a collector that is off
+// without a memory limit: nothing would bound the heap.
+func Files(s Setting) ([]File, error) {
+	switch {
+	case s.Percent == 0 || s.Percent < -1 || s.LimitBytes < 0 || s.PeakBytes < 0 || s.PodBytes < 0 || s.CPUs < 0 ||
+		s.Procs < 0:
+		return nil, fmt.Errorf("deploy: %+v: want GOGC as -1 or from 1, and no negative figure", s)
+	case s.Percent < 0 && s.LimitBytes == 0:
+		return nil, errors.New("deploy: GOGC=off without GOMEMLIMIT: nothing bounds the heap; set LimitBytes")
+	}
+	s.Name = label(s.Name)
+	forms := []struct {
+		form, name string
+		text       func(Setting) string
+	}{
+		{"shell", "run.sh", shell},
+		{"systemd", "systemd.conf", systemd},
+		{"Dockerfile", "Dockerfile", dockerfile},
+		{"Compose", "compose.yaml", compose},
+		{"Kubernetes", "kubernetes.yaml", kubernetes},
+		{"Helm", "helm-values.yaml", helm},
+		{"Nomad", "nomad.hcl", nomad},
+	}
+	files := make([]File, len(forms))
+	for i, f := range forms {
+		files[i] = File{Form: f.form, Name: f.name, Text: f.text(s)}
+	}
+	return files, nil
+}
+
+// maxLabel is the longest name that Kubernetes accepts for a container.
+const maxLabel = 63
+
+// label turns the name or path of a program into a DNS label (RFC 1123), which
+// is a valid name in every form.
+func label(name string) string {
+	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.TrimSuffix(name, ".exe"))
+	name = strings.Trim(name, "-")
+	name = strings.TrimRight(name[:min(len(name), maxLabel)], "-")
+	if name == "" {
+		return "app"
+	}
+	return name
+}
+
+// cpus is a number of CPUs with as many decimals as it has.
+func cpus(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
