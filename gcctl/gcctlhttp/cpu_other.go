@@ -1,0 +1,5 @@
+//go:build !unix && !windows
+
+package gcctlhttp
+
+func processCPU() float64 { return 0 }

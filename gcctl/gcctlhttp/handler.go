@@ -1,0 +1,224 @@
+// Package gcctlhttp lets a tuner try settings of the collector on a running
+// server, whose state would take hours to build again:
+//
+//	http.Handle("/debug/gcctl", gcctlhttp.New(gcctlhttp.Config{Token: token}))
+//
+// Nothing serves it unless the program says so. GET shows the settings and what
+// the collector has cost; POST sets GOGC and GOMEMLIMIT for a while; DELETE, the
+// end of that while and [Handler.Close] restore what was found. A tuner that dies
+// leaves nothing behind.
+//
+// Without a token only loopback connections are served, and those that a proxy or
+// a page in a browser makes are refused. With a token, whoever knows it may
+// change the settings: over anything but loopback put TLS in front.
+//
+// A setting is held by a [gcctl.Controller]. So a limit below what is in use is
+// refused, GOGC=off needs a limit, and a program with a controller of its own
+// gets 409 Conflict. It is a package of its own so that gcctl does not link
+// net/http. Any number of goroutines may call a Handler.
+package gcctlhttp
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/gcctl"
+)
+
+// Config describes a Handler. The zero value serves loopback only.
+type Config struct {
+	// Token is what requests bring as "Authorization: Bearer TOKEN"; "" serves
+	// loopback connections only.
+	Token string
+	// MaxHold bounds how long one POST holds a setting; 0 means ten minutes.
+	MaxHold time.Duration
+	// Work returns how much the program has done since it began, such as requests
+	// served; nil if unknown. Any goroutine may call it.
+	Work func() float64
+	// Logger receives every change; nil for none.
+	Logger *slog.Logger
+}
+
+// A Handler serves one process. It must not be copied.
+type Handler struct {
+	cfg  Config
+	born time.Time // constant
+
+	mu    sync.Mutex
+	held  *gcctl.Controller // under mu; nil while nothing is held
+	limit int64             // under mu; what the held setting asked for, in bytes
+	until time.Time         // under mu; when the held setting ends
+	timer *time.Timer       // under mu; restores at until
+}
+
+// A Setting is what POST takes, as JSON.
+type Setting struct {
+	GOGC        int     `json:"gogc"`         // -1 for off, otherwise 1 or more
+	LimitBytes  int64   `json:"limit_bytes"`  // GOMEMLIMIT; 0 for the least of the present one and 90 % of the container's
+	HoldSeconds float64 `json:"hold_seconds"` // until what was found is restored; another POST prolongs it
+}
+
+// New returns a Handler.
+func New(cfg Config) *Handler {
+	if cfg.MaxHold <= 0 {
+		cfg.MaxHold = 10 * time.Minute
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Handler{cfg: cfg, born: time.Now()}
+}
+
+// Close restores the settings that the first POST found.
+func (h *Handler) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.restore("closed")
+}
+
+// ServeHTTP answers GET, POST and DELETE with a State, and refuses with a
+// sentence.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h.allowed(r); err != nil {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "gcctlhttp: "+err.Error(), http.StatusUnauthorized)
+		return
+	}
+	var err error
+	switch r.Method {
+	case http.MethodGet:
+	case http.MethodPost:
+		err = h.post(w, r)
+	case http.MethodDelete:
+		h.mu.Lock()
+		err = h.restore("asked to")
+		h.mu.Unlock()
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "gcctlhttp: GET shows, POST sets, DELETE restores", http.StatusMethodNotAllowed)
+		return
+	}
+	switch {
+	case errors.Is(err, gcctl.ErrRunning):
+		http.Error(w, "gcctlhttp: the program has a gcctl.Controller, which sets GOGC itself", http.StatusConflict)
+		return
+	case err != nil:
+		http.Error(w, "gcctlhttp: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	json.NewEncoder(w).Encode(h.state())
+}
+
+// allowed refuses requests of those who may not change settings. A page in a
+// browser sends an Origin with what it may not read; a proxy passes strangers on.
+func (h *Handler) allowed(r *http.Request) error {
+	if h.cfg.Token != "" {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) != 1 {
+			return errors.New(`want the token, as "Authorization: Bearer TOKEN"`)
+		}
+		return nil
+	}
+	switch {
+	case !loopback(r.RemoteAddr):
+		return errors.New("without a token only loopback connections are served")
+	case !loopback(r.Host):
+		return fmt.Errorf("host %q: use localhost or the loopback address", r.Host)
+	case r.Header.Get("Origin") != "":
+		return errors.New("pages in browsers are not served")
+	case r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "":
+		return errors.New("a proxy needs a token")
+	}
+	return nil
+}
+
+// loopback reports whether an address, with or without a port, is this machine.
+func loopback(address string) bool {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	ip := net.ParseIP(strings.Trim(address, "[]"))
+	return address == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// maxBody is more than any Setting takes.
+const maxBody = 4 << 10
+
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) error {
+	var s Setting
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return fmt.Errorf(`%w: want {"gogc": 200, "limit_bytes": 0, "hold_seconds": 30}`, err)
+	}
+	hold := time.Duration(s.HoldSeconds * float64(time.Second))
+	if hold <= 0 || hold > h.cfg.MaxHold {
+		return fmt.Errorf("hold_seconds %v: want more than 0, up to %v", s.HoldSeconds, h.cfg.MaxHold.Seconds())
+	}
+	if s.LimitBytes < 0 {
+		return fmt.Errorf("limit_bytes %d: want 0 or more", s.LimitBytes)
+	}
+	mode := gcctl.Off
+	if s.GOGC != -1 {
+		mode = gcctl.Percent(s.GOGC)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.set(mode, s.LimitBytes); err != nil {
+		return err
+	}
+	h.until = time.Now().Add(hold)
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	h.timer = time.AfterFunc(hold, h.expire)
+	h.cfg.Logger.Info("gcctlhttp: set", "mode", mode.String(), "limit_bytes", s.LimitBytes, "for", hold)
+	return nil
+}
+
+// set puts a mode into force. h.mu is held.
+func (h *Handler) set(mode gcctl.Mode, limit int64) error {
+	if h.held != nil && limit == h.limit && mode == h.held.Mode() {
+		return nil
+	}
+	if err := h.restore("set again"); err != nil {
+		return err
+	}
+	c, err := gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: limit, Logger: h.cfg.Logger})
+	if err != nil {
+		return err
+	}
+	h.held, h.limit = c, limit
+	return nil
+}
+
+// expire restores once the held setting's time is over.
+func (h *Handler) expire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !time.Now().Before(h.until) { // not prolonged meanwhile
+		h.restore("its time is over")
+	}
+}
+
+// restore ends what is held, if anything is. h.mu is held.
+func (h *Handler) restore(why string) error {
+	if h.held == nil {
+		return nil
+	}
+	err := h.held.Close()
+	h.held, h.until = nil, time.Time{}
+	h.timer.Stop()
+	h.cfg.Logger.Info("gcctlhttp: restored", "why", why)
+	return err
+}
