@@ -23,12 +23,18 @@ func (a *app) tuneCommand() *cobra.Command {
 		Use:   "tune [flags] -- COMMAND [ARG ...]",
 		Short: "Find the GC settings that suit a program, and prove them",
 		Long: `Runs an unmodified Go program a few times, predicts from its gctrace what every
-GOGC and memory limit would cost and buy, measures where that is uncertain, and
-proves the best setting against the default in fresh, paired runs. It ends with a
-recommendation, with "the default is as good", or inconclusive (exit status 4).
+GOGC and memory limit would cost and buy, measures what it would choose, and proves
+up to three settings against today's in fresh, paired runs: the fastest within a
+bound, the one of less CPU time in the same memory, the one of least memory. It ends
+with a recommendation, with "leave", or inconclusive (exit status 4).
+
+Today's setting is that of the environment, of --current, or of a running process
+(--like).
 
   isobar tune -- go vet ./...
   isobar tune --objective cpu --max-rss 512MiB -- ./batch input.csv
+  isobar tune --current 200:2GiB -- ./batch input.csv
+  isobar tune --like http://127.0.0.1:9090/metrics --url http://127.0.0.1:8080/ -- ./server
   isobar tune --bench ./codec --run 'Decode/large' --objective ns/op
   isobar tune --build ./cmd/batch --collector greentea,classic -- input.csv
   isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
@@ -56,12 +62,17 @@ SIGTERM.`,
 		"what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; "+
 			"min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
 	f.DurationVar(&o.maxP99, "max-p99", 0, "server: no setting whose 99th percentile of response time is above this")
-	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB; also tries "+
-		"GOMEMLIMIT")
+	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB (default: twice "+
+		"today's memory)")
+	f.StringVar(&o.current, "current", "", "today's setting, GOGC or GOGC:LIMIT, to compare with (default: that of the "+
+		"environment)")
+	f.StringVar(&o.like, "like", "", "compare with the setting of a running process: its number, or the URL of its "+
+		"metrics")
+	f.BoolVar(&o.verbose, "verbose", false, "print all that was compared, the frontier and every doubt")
 	f.StringVar(&o.memory, "memory", "auto", "kill a run that occupies more: a size, auto (70 % of what is usable), "+
 		"or none")
-	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, off, or GOGC:LIMIT such as 200:512MiB (default: "+
-		"100 to 3200, off)")
+	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, or GOGC:LIMIT such as 200:512MiB or off:1GiB "+
+		"(default: all that matter)")
 	f.StringSliceVar(&o.procs, "gomaxprocs", nil, "also try these values of GOMAXPROCS with the best setting")
 	f.StringSliceVar(&o.collectors, "collector", nil,
 		"with --build or --bench: also try builds with these collectors (greentea, classic)")
@@ -69,7 +80,7 @@ SIGTERM.`,
 		"as 1.27.4")
 	f.DurationVar(&o.budget, "budget", 3*time.Minute, "time to run the program for, in all")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "kill a run that takes longer")
-	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 6 to 10, as the budget allows)")
+	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 4 or more, 20 runs in all)")
 	f.Float64Var(&o.tolerance, "tolerance", 2,
 		"percent: of the settings this near to the best, take the one of least memory")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
@@ -87,7 +98,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if o.check != "" {
 		return a.tuneCheck(ctx, o)
 	}
-	prepared := &session.Built{}
+	prepared, calls, direct := &session.Built{}, []string(nil), true
 	if o.build.Main != "" || o.build.Bench != "" {
 		var err error
 		if prepared, err = a.Prepare(ctx, o.build, o.resume, o.builds(), args); err != nil {
@@ -95,18 +106,27 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		}
 		defer prepared.Remove()
 		args = prepared.Command
-	} else if err := checkProgram(args[0]); err != nil {
-		return err
+	} else {
+		var err error
+		if direct, err = checkProgram(args); err != nil {
+			return err
+		}
 	}
-	if v := os.Getenv("GOGC"); v != "" && v != "100" {
-		fmt.Fprintf(a.Err, "isobar: GOGC=%s in the environment is not used: settings are compared with the default, "+
-			"GOGC=100\n", v)
+	if direct {
+		if path, err := exec.LookPath(args[0]); err == nil {
+			calls = tune.CollectorCalls(path)
+		}
 	}
 	c, err := o.config(args)
 	if err != nil {
 		return err
 	}
-	c.Variants = prepared.Variants
+	if o.like != "" {
+		if c.Base.GC, err = session.RunningGC(ctx, o.like); err != nil {
+			return fmt.Errorf("tune: --like: %w", err)
+		}
+	}
+	c.Variants, c.Calls, c.Direct = prepared.Variants, calls, direct
 	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err
@@ -127,17 +147,21 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	case o.json:
 		err = writeJSON(a.Out, result)
 	default:
-		if err = result.Write(a.Out); err == nil {
+		err = result.Write(a.Out)
+		if err == nil && o.verbose {
+			err = result.WriteMore(a.Out)
+		}
+		if err == nil {
 			if log.Fleet != nil {
-				fmt.Fprintf(a.Out, "\nmeasured  by %s\n", log.Fleet)
+				fmt.Fprintf(a.Out, "measured  by %s\n", log.Fleet)
 			}
 			if result.Outcome == tune.Recommended {
-				fmt.Fprintf(a.Out, "\ndeploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad", files)
+				fmt.Fprintf(a.Out, "deploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad\n", files)
 			}
-			_, err = fmt.Fprintf(a.Out, "\nreport    %s\nall runs  isobar lab show %d\n", page, log.ID)
+			_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)
 		}
 	}
-	if err == nil && result.Outcome == tune.Inconclusive {
+	if err == nil && (result.Outcome == tune.Inconclusive || result.Outcome == tune.SetsItself) {
 		err = &exitError{code: exitInconclusive}
 	}
 	return err
@@ -151,24 +175,28 @@ func (o *tuneOptions) container(command []string) string {
 	return command[0]
 }
 
-// checkProgram says at once when the program is none of Go's. What it starts
-// in turn is not known: a script may run a Go program.
-func checkProgram(name string) error {
-	path, err := exec.LookPath(name)
+// checkProgram says at once when the program is none of Go's and starts none. A
+// script, or a program with arguments such as sh -c, may start one: direct is
+// false then, and the first run shows it.
+func checkProgram(command []string) (direct bool, err error) {
+	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return fmt.Errorf("tune: %w: give a command that is in PATH, or its path", err)
+		return false, fmt.Errorf("tune: %w: give a command that is in PATH, or its path", err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("tune: %w", err)
+		return false, fmt.Errorf("tune: %w", err)
 	}
 	defer f.Close()
 	head := make([]byte, 2)
 	if _, err := f.Read(head); err == nil && string(head) == "#!" {
-		return nil
+		return false, nil
 	}
-	if _, err := buildinfo.ReadFile(path); err != nil {
-		return fmt.Errorf("tune: %s is not a Go program (it has no build information): GOGC means nothing to it", path)
+	if _, err := buildinfo.ReadFile(path); err == nil {
+		return true, nil
 	}
-	return nil
+	if len(command) > 1 {
+		return false, nil
+	}
+	return false, fmt.Errorf("tune: %s is not a Go program (it has no build information): GOGC means nothing to it", path)
 }

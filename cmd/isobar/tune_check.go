@@ -41,7 +41,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 		}
 		defer prepared.Remove()
 		base = recorded.Base
-	} else if err := checkProgram(base.Command[0]); err != nil {
+	} else if _, err := checkProgram(base.Command); err != nil {
 		return err
 	}
 	o.objective = string(recorded.Objective)

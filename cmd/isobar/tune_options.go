@@ -26,6 +26,9 @@ type tuneOptions struct {
 	fleet      sweepOptions
 	objective  string
 	maxRSS     string
+	current    string // today's setting, to compare with
+	like       string // process or URL that has it
+	verbose    bool
 	maxP99     time.Duration
 	memory     string
 	gogc       []string
@@ -97,11 +100,11 @@ func (o *serverOptions) params() (workload.Params, error) {
 // validate refuses what cannot be meant, before anything runs.
 func (o *tuneOptions) validate(args []string) error {
 	for _, check := range []func() error{
-		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds,
+		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds, checkEnvironment,
 		func() error {
 			_, err := o.config(args)
 			return err
-		}, checkEnvironment,
+		},
 	} {
 		if err := check(); err != nil {
 			return err
@@ -224,10 +227,17 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	if c.MemoryBytes, err = memoryCap(o.memory); err != nil {
 		return c, err
 	}
+	if c.Base.GC, err = o.baseline(); err != nil {
+		return c, usage(err)
+	}
 	for _, s := range o.gogc {
 		gc, err := cell.ParseGC(s)
 		if err != nil {
 			return c, usage(fmt.Errorf("--gogc: %w", err))
+		}
+		if gc.Percent < 0 && gc.LimitBytes == 0 {
+			return c, usage(errors.New("--gogc off: without a limit a program takes all memory that there is: give off:LIMIT, " +
+				"such as off:1GiB"))
 		}
 		if gc.Percent == cell.DefaultGC.Percent {
 			gc.Name = cell.DefaultGC.Name
@@ -244,6 +254,26 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 		c.Procs = append(c.Procs, n)
 	}
 	return c, nil
+}
+
+// baseline is the setting to compare with.
+func (o *tuneOptions) baseline() (cell.GC, error) {
+	switch {
+	case o.current != "" && o.like != "":
+		return cell.GC{}, errors.New("--current, --like: give one of them")
+	case o.current != "":
+		gc, err := cell.ParseGC(o.current)
+		if err != nil {
+			return gc, fmt.Errorf("--current: %w", err)
+		}
+		if gc.Percent == cell.DefaultGC.Percent {
+			gc.Name = cell.DefaultGC.Name
+		} else {
+			gc.Name = ""
+		}
+		return gc, nil
+	}
+	return session.EnvironmentGC(os.Environ())
 }
 
 // name is what the run is called in the store.

@@ -128,18 +128,7 @@ func (d *Diagnosis) examine() {
 		find("GOMAXPROCS is %d and the control group allows %.3g CPUs: bursts of collection are throttled; set GOMAXPROCS=%d",
 			d.GOMAXPROCS, q, int(math.Ceil(q)))
 	}
-	if d.Noise.Steal > 0.02 {
-		find("the hypervisor took %.1f %% of the CPU time for others: compare CPU time, not wall time", 100*d.Noise.Steal)
-	}
-	if d.Noise.CPUPressure > 0.10 {
-		find("in %.0f %% of the time some task waited for a CPU: stop what else runs here", 100*d.Noise.CPUPressure)
-	}
-	if d.Noise.MemoryPressure > 0.10 {
-		find("in %.0f %% of the time some task waited for memory: free some", 100*d.Noise.MemoryPressure)
-	}
-	if d.Noise.OtherCPU > 0.10 {
-		find("other processes used %.2f CPUs: stop them", d.Noise.OtherCPU)
-	}
+	d.Findings = append(d.Findings, host.Disturbances(d.Noise)...)
 	if drift := max(d.Wall.Drift, 1/d.Wall.Drift); drift > 1+max(0.03, 2*d.Wall.Deviation) {
 		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts, trust paired "+
 			"comparisons only", d.Wall.Drift)

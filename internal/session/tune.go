@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/fleet"
@@ -34,6 +35,9 @@ type TuneLog struct {
 	memory  int64
 	seed    uint64
 	served  bool // it is a server
+	output  *outputFile
+	steps   *steps
+	stderr  string // the end of what the latest run wrote to its standard error
 }
 
 // A TuneRun says how to run what is tuned.
@@ -49,8 +53,10 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 	if err != nil {
 		return nil, err
 	}
-	l := &TuneLog{session: se, ctx: ctx, runner: runner.New(runner.Config{Log: se.Err}), store: s, path: path,
-		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes}
+	l := &TuneLog{session: se, ctx: ctx, output: &outputFile{}, store: s, path: path,
+		unlock: unlock, timeout: o.Timeout, memory: c.MemoryBytes, steps: newSteps(se.Err)}
+	l.runner = runner.New(runner.Config{Log: l.output})
+	c.Begin = l.steps.begin
 	machine := host.Fingerprint()
 	if o.Resume {
 		err = l.resume(o.Name, c)
@@ -73,6 +79,7 @@ func (se *Session) OpenTuneLog(ctx context.Context, o TuneRun, c *tune.Config) (
 		l.Fleet.id = sweepID(run)
 	}
 	l.seed, l.served = c.Seed, c.Base.Workload == "serve"
+	l.output.path = strings.TrimSuffix(ReportPath(path, l.ID), ".html") + ".log"
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -120,6 +127,8 @@ func (l *TuneLog) Close() {
 	if l.Fleet != nil {
 		l.Fleet.leave()
 	}
+	l.steps.clear()
+	l.output.Close()
 	l.store.Close()
 	l.unlock()
 }
@@ -132,6 +141,7 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 	known := c.Index < len(l.records)
 	if known && l.records[c.Index] != nil {
 		rec := l.records[c.Index]
+		l.stderr = rec.Stderr
 		if rec.Cell.Key() != c.Key() {
 			return nil, misuse(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or "+
 				"leave out --resume", l.ID, c.Index, rec.Cell.Key()))
@@ -143,13 +153,14 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 			return nil, err
 		}
 	}
-	bar := NewProgress(l.session.Err, l.next, l.next-1)
-	bar.Begin(c)
+	began := time.Now()
 	rec, _, err := l.runner.Run(l.ctx, c)
-	bar.Clear()
+	l.steps.clear()
 	if err != nil {
 		return nil, err
 	}
+	rec.Set(cell.RunTime, time.Since(began).Seconds())
+	l.stderr = rec.Stderr
 	return &rec, l.store.Append(l.ID, &rec, nil)
 }
 
@@ -162,13 +173,16 @@ func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	shown := page.Run{Meta: loaded.Meta}
+	shown := page.Run{Meta: loaded.Meta, Answer: result.Lines()}
 	for _, p := range result.Predicted {
+		if p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 || p.Wall.Mid <= 0 {
+			continue // withheld: the runs contradict it
+		}
 		f := forecast(p, 0)
 		f.Best = result.OnFrontier(p.GC)
 		shown.Forecasts = append(shown.Forecasts, f)
 	}
-	shown.Traced = []page.Traced{{Name: "the default", Key: result.Base.Key()}}
+	shown.Traced = []page.Traced{{Name: "today's settings", Key: result.Base.Key()}}
 	if result.Outcome == tune.Recommended {
 		shown.Traced = append(shown.Traced, page.Traced{Name: "the recommendation", Key: result.Setting.Key()})
 	}
@@ -182,8 +196,12 @@ func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 
 // Failed explains why tuning ended early.
 func (l *TuneLog) Failed(err error) error {
-	kept := fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume "+
-		"goes on", max(l.next-1, 0), l.ID)
+	l.steps.clear()
+	kept := ""
+	if n := l.next - 1; n > 0 {
+		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume "+
+			"goes on", n, l.ID)
+	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)
 		return ErrInterrupted
@@ -197,5 +215,28 @@ func (l *TuneLog) Failed(err error) error {
 	case errors.Is(err, tune.ErrShort):
 		return err
 	}
-	return fmt.Errorf("%w\n%s", err, kept)
+	for _, more := range []string{l.tail(), kept} {
+		if more != "" {
+			err = fmt.Errorf("%w\n%s", err, more)
+		}
+	}
+	return err
+}
+
+// tailLines is how much of a program's output a failure shows.
+const tailLines = 8
+
+// tail is the end of what the latest run wrote to its standard error, and where
+// the rest is.
+func (l *TuneLog) tail() string {
+	text := strings.TrimSpace(l.stderr)
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > tailLines {
+		lines = lines[len(lines)-tailLines:]
+	}
+	return fmt.Sprintf("its standard error ends with (all of it: %s)\n  %s", l.output.path,
+		cleanLines(lines))
 }

@@ -13,6 +13,9 @@ import (
 // forecast is a prediction as reports draw it.
 func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
+	if m := p.Measured; m != nil { // a map shows what was measured where it was
+		p.PeakBytes, p.CPU, p.Wall, p.Doubts, p.MemoryDoubts = m.PeakBytes, m.CPU, m.Wall, nil, nil
+	}
 	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
 		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
@@ -30,6 +33,9 @@ func procsMap(result *tune.Answer, run store.Run) *plot.ProcsMap {
 	}
 	for _, row := range result.Rows {
 		for _, p := range row.Settings {
+			if len(p.Withheld) > 0 {
+				continue
+			}
 			m.Forecasts = append(m.Forecasts, forecast(p, row.Procs))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // itself is left out, unless nothing would remain.
 func settingText(c cell.Config) string {
 	var parts []string
-	if c.GC.Percent != cell.DefaultGC.Percent || c.GC.LimitBytes == 0 && c.GOMAXPROCS == 0 {
+	if c.GC.Percent != cell.DefaultGC.Percent || c.GC.LimitBytes > 0 || c.GOMAXPROCS == 0 {
 		parts = append(parts, "GOGC="+c.GC.GOGC())
 	}
 	if c.GC.LimitBytes > 0 {
@@ -44,36 +44,152 @@ func nameOf(metric string) string {
 	return strings.Replace(metric, cell.FigurePrefix, "", 1)
 }
 
-// Write prints the answer on one screen.
-func (r *Answer) Write(w io.Writer) error {
-	var b strings.Builder
+// less says how far a ratio is below 1, or above, with its interval in percent.
+func less(i Interval, what string) string {
+	way, mid, lo, hi := "less", 1-i.Mid, 1-i.Hi, 1-i.Lo
+	if i.Mid > 1 {
+		way, mid, lo, hi = "more", i.Mid-1, i.Lo-1, i.Hi-1
+	}
+	return fmt.Sprintf("%.0f %% %s %s [%.0f, %.0f]", 100*mid, way, what, 100*lo, 100*hi)
+}
+
+// gain is what was measured of a metric; its Pairs are 0 where nothing was.
+func (c *Choice) gain(metric string) Gain {
+	for _, g := range c.Gains {
+		if g.Metric == metric {
+			return g
+		}
+	}
+	return Gain{}
+}
+
+// headline says what to set, what it saves, what it costs and how sure that is.
+func (r *Answer) headline() string {
 	switch r.Outcome {
 	case Recommended:
-		fmt.Fprintf(&b, "recommended: %s%s\n", settingText(r.Setting), variantText(r.Variant))
+		c := &r.Choices[0]
+		objective := r.Objective.costName(isServed(r.Base))
+		parts := []string{less(c.Cost, nameOf(objective))}
+		for _, metric := range []string{cell.TotalCPU, cell.RSSPeak} {
+			if g := c.gain(metric); g.Pairs > 0 && metric != objective {
+				parts = append(parts, less(g.Ratio, nameOf(metric)))
+			}
+		}
+		return fmt.Sprintf("set %s%s: %s; proven in %d paired rounds against %s", settingText(r.Setting),
+			variantText(r.Variant), strings.Join(parts, ", "), c.gain(objective).Pairs, settingText(r.Base))
 	case DefaultGood:
-		fmt.Fprintf(&b, "the default is as good: leave GOGC at 100\n")
-	default:
-		fmt.Fprintf(&b, "inconclusive: no recommendation\n")
+		return "leave " + settingText(r.Base) + ": " + r.Reason
+	case SetsItself:
+		return "nothing to set: " + r.Reason
 	}
-	fmt.Fprintf(&b, "  %s (objective %s, %d runs of %.1f s in all)\n", r.Reason, r.Objective, r.Runs, r.Seconds)
+	return "no recommendation: " + r.Reason
+}
+
+// Lines are the answer in sentences, the headline first.
+func (r *Answer) Lines() []string {
+	out := []string{r.Headline}
+	for _, d := range r.Doubts {
+		out = append(out, "Doubt: "+d)
+	}
+	for _, c := range r.Choices {
+		name := strings.ToUpper(c.Name[:1]) + c.Name[1:]
+		out = append(out, fmt.Sprintf("%s: %s takes %s and %s at its peak: %s, %s. %s", name, settingText(c.Setting),
+			valueText(cell.TotalCPU, c.gain(cell.TotalCPU).Tuned), bytesText(c.PeakBytes.Mid),
+			less(c.CPU, "CPU time"), less(c.Memory, "memory"), proof(c)))
+		out = append(out, c.Warnings...)
+	}
+	return out
+}
+
+// proof is how sure a choice is, in a word or with the reason why not.
+func proof(c Choice) string {
+	if c.Outcome == Recommended {
+		return "Proven."
+	}
+	return "Not proven: " + c.Reason + "."
+}
+
+// fewDoubts is how many doubts the short answer shows.
+const fewDoubts = 2
+
+// Write prints the answer in about ten lines.
+func (r *Answer) Write(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(r.Headline + "\n")
+	doubts := r.Doubts
+	for _, c := range r.Choices {
+		for _, warning := range c.Warnings {
+			if c.Outcome == Recommended {
+				doubts = append(slices.Clone(doubts), settingText(c.Setting)+": "+warning)
+			}
+		}
+	}
+	for i, d := range doubts {
+		if i == fewDoubts {
+			fmt.Fprintf(&b, "  %d more doubts: --verbose\n", len(doubts)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  doubt: %s\n", d)
+	}
+	r.writeChoices(&b)
+	if r.Outcome == Recommended {
+		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Setting))
+	}
+	fmt.Fprintf(&b, "measured  %d runs, %.1f s; objective %s\n", r.Runs, r.Seconds, r.Objective)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Answer) writeChoices(b *strings.Builder) {
+	if len(r.Choices) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	objective := r.Objective.costName(isServed(r.Base))
+	other := objective != cell.TotalCPU && objective != cell.RSSPeak
+	head, today := "  choice\tsetting\tpeak memory\tCPU time\t", r.Choices[0]
+	row := fmt.Sprintf("  today\t%s\t%s\t%s\t", settingText(r.Base), bytesText(today.gain(cell.RSSPeak).Default),
+		valueText(cell.TotalCPU, today.gain(cell.TotalCPU).Default))
+	if other {
+		head += nameOf(objective) + "\t"
+		row += valueText(strings.TrimPrefix(objective, "1/"), today.gain(objective).Default) + "\t"
+	}
+	fmt.Fprintln(t, head)
+	fmt.Fprintln(t, row)
+	for _, c := range r.Choices {
+		row := fmt.Sprintf("  %s\t%s\t%s %.2fx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
+			c.Memory.Mid, ratioText(c.CPU))
+		if other {
+			row += ratioText(c.Cost) + "\t"
+		}
+		if c.Outcome == Recommended {
+			row += "proven"
+		} else {
+			row += "not proven"
+		}
+		fmt.Fprintln(t, row)
+	}
+	t.Flush()
+}
+
+func ratioText(i Interval) string { return fmt.Sprintf("%.2fx [%.2f, %.2f]", i.Mid, i.Lo, i.Hi) }
+
+// WriteMore prints what stands behind the answer: every doubt, all that was
+// compared, the race, and the frontier.
+func (r *Answer) WriteMore(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %s\n", r.Outcome, r.Reason)
 	for _, d := range r.Doubts {
 		fmt.Fprintf(&b, "  doubt: %s\n", d)
 	}
-	r.writeGains(&b)
+	for _, c := range r.Choices {
+		r.writeGains(&b, c)
+	}
 	r.writeRace(&b)
 	r.writeFrontier(&b)
-	if r.CliffBytes > 0 {
-		fmt.Fprintf(&b, "\ncliff: a GOMEMLIMIT below about %s makes collection take nearly half of the CPU time, and the "+
-			"program crawl", bytesText(float64(r.CliffBytes)))
-		if limit := r.Setting.GC.LimitBytes; limit > 0 {
-			fmt.Fprintf(&b, "; the limit here is %.1f times that", float64(limit)/float64(r.CliffBytes))
-		} else if peak := r.Expected.PeakBytes.Mid; peak > 0 {
-			fmt.Fprintf(&b, "; this setting peaks at %.1f times that", peak/float64(r.CliffBytes))
-		}
-		b.WriteString("\n")
-	}
-	if r.Outcome == Recommended {
-		r.writeApply(&b)
+	if limit := r.Setting.GC.LimitBytes; r.CliffBytes > 0 && limit > 0 {
+		fmt.Fprintf(&b, "\ncliff: with a GOMEMLIMIT below about %s collection takes nearly half of the CPU time; the "+
+			"limit here is %.1f times that\n", bytesText(float64(r.CliffBytes)), float64(limit)/float64(r.CliffBytes))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -83,21 +199,23 @@ func variantText(name string) string {
 	if name == "" {
 		return ""
 	}
-	return ", built with the collector " + name
+	return ", built with " + name
 }
 
-func (r *Answer) writeGains(b *strings.Builder) {
-	if len(r.Gains) == 0 {
+func (r *Answer) writeGains(b *strings.Builder, c Choice) {
+	if len(c.Gains) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nmeasured in %d fresh paired rounds, %s against the default:\n", r.Gains[0].Pairs,
-		settingText(r.Setting))
+	fmt.Fprintf(b, "\n%s, %s: measured in %d fresh paired rounds; %s\n", c.Name, settingText(c.Setting), c.Gains[0].Pairs,
+		c.Reason)
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(b, "  doubt: %s\n", warning)
+	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\tdefault\ttuned\tratio\tinterval\tequal runs\t")
-	for _, g := range r.Gains {
+	fmt.Fprintln(t, "\ttoday\ttuned\tratio\tinterval\tequal runs\t")
+	for _, g := range c.Gains {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default),
-			valueText(g.Metric, g.Tuned),
-			g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
+			valueText(g.Metric, g.Tuned), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
 	}
 	t.Flush()
 }
@@ -110,7 +228,7 @@ func (r *Answer) writeRace(b *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the default\n",
+			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the baseline\n",
 				nameOf(r.Objective.costName(isServed(r.Base))))
 			first = false
 		}
@@ -147,7 +265,7 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 	if len(shown) == 0 {
 		return
 	}
-	b.WriteString("\npredicted, with 90 % intervals: what CPU time costs in memory\n")
+	b.WriteString("\nwhat CPU time costs in memory: measured where it ran, else predicted with 90 % intervals\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  GOGC[:GOMEMLIMIT]\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
 	for _, p := range shown {
@@ -160,41 +278,28 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 		} else if len(p.MemoryDoubts) > 0 {
 			marks = append(marks, "memory unsure")
 		}
-		fmt.Fprintf(t, "  %s\t%s [%s, %s]\t%.2f s [%.2f, %.2f]\t%.2f s [%.2f, %.2f]\t%.1f %% [%.1f, %.1f]\t%s\n", p.GC,
-			bytesText(p.PeakBytes.Mid), bytesText(p.PeakBytes.Lo), bytesText(p.PeakBytes.Hi), p.CPU.Mid, p.CPU.Lo, p.CPU.Hi,
-			p.Wall.Mid, p.Wall.Lo, p.Wall.Hi, 100*p.GCShare.Mid, 100*p.GCShare.Lo, 100*p.GCShare.Hi, strings.Join(marks, ", "))
+		if m := p.Measured; m != nil {
+			marks = append(marks, fmt.Sprintf("measured, runs: %d", m.Runs))
+			p.PeakBytes, p.CPU, p.Wall, p.GCShare = m.PeakBytes, m.CPU, m.Wall, m.GCShare
+		}
+		share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\n", p.GC, intervalText(p.PeakBytes, bytesText),
+			intervalText(p.CPU, secondsText), intervalText(p.Wall, secondsText), intervalText(p.GCShare, share),
+			strings.Join(marks, ", "))
 	}
 	t.Flush()
 	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: no other needs less of both (the report and "+
 		"--json have all)\n", len(r.Frontier), len(r.Predicted))
 }
 
-// writeApply says how to put the setting into force.
-func (r *Answer) writeApply(b *strings.Builder) {
-	c := r.Setting
-	env := strings.Fields(settingText(c))
-	fmt.Fprintf(b, "\napply\n  shell       %s COMMAND\n", strings.Join(env, " "))
-	fmt.Fprintf(b, "  systemd     Environment=%s\n", strings.Join(env, " "))
-	fmt.Fprintf(b, "  Dockerfile  ENV %s\n", strings.Join(env, " "))
-	b.WriteString("  Kubernetes  env:")
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if name == "GOMEMLIMIT" {
-			b.WriteString(" [{name: GOMEMLIMIT, valueFrom: {resourceFieldRef: {resource: limits.memory}}}]")
-			continue
-		}
-		fmt.Fprintf(b, " [{name: %s, value: %q}]", name, value)
+func secondsText(v float64) string { return valueText(cell.WallTime, v) }
+
+// intervalText is an interval; a dash where there is none.
+func intervalText(i Interval, text func(float64) string) string {
+	if i == (Interval{}) {
+		return "-"
 	}
-	b.WriteString("\n")
-	if c.GC.LimitBytes > 0 {
-		b.WriteString("              (the downward API gives the whole limit of the container: set that about a tenth " +
-			"above the GOMEMLIMIT measured here)\n")
-	}
-	if c.GC.Percent > 0 {
-		fmt.Fprintf(b, "  in Go       gcctl.Start(gcctl.Config{Mode: gcctl.Percent(%d)})\n", c.GC.Percent)
-	} else if c.GC.LimitBytes > 0 {
-		fmt.Fprintf(b, "  in Go       gcctl.Start(gcctl.Config{Mode: gcctl.Off, LimitBytes: %d})\n", c.GC.LimitBytes)
-	}
+	return fmt.Sprintf("%s [%s, %s]", text(i.Mid), text(i.Lo), text(i.Hi))
 }
 
 func valueText(metric string, v float64) string {

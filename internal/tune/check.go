@@ -3,6 +3,8 @@ package tune
 import (
 	"errors"
 	"fmt"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 // Outcomes of a check, beside Inconclusive.
@@ -20,8 +22,8 @@ type Checked struct {
 	Gains    []Gain  `json:"gains"`
 }
 
-// Check runs the recommended setting beside the default again, in paired
-// rounds; c.Base is the default, and recorded.Setting what to set against it. The recommendation is
+// Check runs the recommended setting beside the baseline again, in paired
+// rounds; c.Base is the baseline, and recorded.Setting what to set against it. The recommendation is
 // lost if the whole interval of the ratio lies
 // above the recorded one by more than the gate (a share), and holds if none of
 // it does.
@@ -38,16 +40,23 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 		return nil, errors.New("tune: check: the recorded result has no measured gain: tune again")
 	}
 	c.Objective = recorded.Objective
-	t := &tuning{Config: c, run: run, result: &Answer{Setting: recorded.Setting}}
+	t := newTuning(c, run)
 	pairs := c.Pairs
 	if pairs == 0 {
 		pairs = 6
 	}
-	if err := t.retest(recorded.Setting, pairs); err != nil {
+	t.planned = 2 * pairs
+	arms := []cell.Config{c.Base, recorded.Setting}
+	records, err := t.rounds(arms, pairs)
+	if err != nil {
 		return nil, err
 	}
-	out := &Checked{Outcome: Inconclusive, Recorded: was, Gate: gate, Gains: t.result.Gains}
-	for _, g := range t.result.Gains {
+	compared, err := t.compare(arms, records)
+	if err != nil {
+		return nil, err
+	}
+	out := &Checked{Outcome: Inconclusive, Recorded: was, Gate: gate, Gains: compared[1].gains}
+	for _, g := range out.Gains {
 		if g.Metric != metric {
 			continue
 		}
@@ -58,7 +67,7 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 		case g.Ratio.Hi <= bound:
 			out.Outcome = Holds
 		}
-		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the default's in %d pairs; it was %.3f, and %.3f is "+
+		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the baseline's in %d pairs; it was %.3f, and %.3f is "+
 			"allowed",
 			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
 	}

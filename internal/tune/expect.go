@@ -1,7 +1,9 @@
 package tune
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -17,14 +19,30 @@ func (m *Model) sources() []*Pilot {
 	return out
 }
 
-// expect averages the replays of all pilots. What these differ by, which is
+// replayed is how many pilots are replayed at most: more show little beside
+// those that collected most.
+const replayed = 3
+
+// replays are the sources to replay: those of most cycles, in their order.
+func (m *Model) replays() []*Pilot {
+	all := m.sources()
+	if len(all) <= replayed {
+		return all
+	}
+	by := slices.Clone(all)
+	slices.SortStableFunc(by, func(a, b *Pilot) int { return cmp.Compare(b.Cycles, a.Cycles) })
+	return slices.DeleteFunc(all, func(p *Pilot) bool { return !slices.Contains(by[:replayed], p) })
+}
+
+// expect averages the replays of the pilots. What these differ by, which is
 // what differs from run to run of what is live, adds to the spread.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
+	sources := m.replays()
 	var seconds, cycles, peaks, goals weighted
 	replays := map[*Pilot]replay{}
 	coarse := true // no pilot has seen enough
-	for _, p := range m.sources() {
+	for _, p := range sources {
 		r := p.chances(gc, m.other)
 		replays[p] = r
 		seconds.add(p.weight(), r.seconds, 0)
@@ -33,7 +51,7 @@ func (m *Model) expect(gc cell.GC) replay {
 		coarse = coarse && p.Cycles < fewCycles
 	}
 	sum.seconds, sum.cycles = m.scale*seconds.mean(), int(math.Round(cycles.mean()))
-	for _, p := range m.sources() {
+	for _, p := range sources {
 		if p.Cycles < fewCycles && sum.cycles >= fewCycles && !coarse {
 			continue // others saw what was live more often, as it matters here
 		}

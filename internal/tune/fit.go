@@ -1,9 +1,6 @@
 package tune
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // terms is the number of coefficients of a fit: the work itself, what a second
 // of the collector's CPU time costs, and what a byte of peak memory costs.
@@ -25,6 +22,9 @@ type fit struct {
 type observation struct {
 	x vector
 	y float64
+	// rough is by how much more than others it may be off, 0 for not at all: a run
+	// that waited for CPUs counts less.
+	rough float64
 }
 
 // A prior is what is known of a coefficient before any run.
@@ -38,7 +38,7 @@ func newFit(obs []observation, priors [terms]prior, noise float64) fit {
 	f := posterior(obs, priors, noise)
 	sum := trust * noise * noise
 	for _, o := range obs {
-		r := (o.y - dot(f.mean, o.x)) / o.y
+		r := (o.y - dot(f.mean, o.x)) / o.y / (1 + o.rough)
 		sum += r * r
 	}
 	if refined := math.Sqrt(sum / float64(trust+max(len(obs)-2, 0))); refined > noise {
@@ -56,7 +56,8 @@ func posterior(obs []observation, priors [terms]prior, noise float64) fit {
 		weighted[i] = w * p.mean
 	}
 	for _, o := range obs {
-		w := 1 / (noise * o.y * noise * o.y)
+		deviation := noise * (1 + o.rough) * o.y
+		w := 1 / (deviation * deviation)
 		for i := range terms {
 			weighted[i] += w * o.x[i] * o.y
 			for j := range terms {
@@ -84,42 +85,6 @@ func (f *fit) variance(x, y vector) float64 {
 	return v
 }
 
-// draws returns n samples of the coefficients; those of a cost are not
-// negative.
-func (f *fit) draws(n int, rng *rand.Rand) []vector {
-	// Cholesky decomposition of the covariance.
-	var l [terms][terms]float64
-	for i := range terms {
-		for j := range i + 1 {
-			sum := f.cov[i][j]
-			for k := range j {
-				sum -= l[i][k] * l[j][k]
-			}
-			switch {
-			case i == j:
-				l[i][i] = math.Sqrt(max(sum, 0))
-			case l[j][j] > 0:
-				l[i][j] = sum / l[j][j]
-			}
-		}
-	}
-	out := make([]vector, n)
-	for s := range out {
-		var z vector
-		for i := range z {
-			z[i] = rng.NormFloat64()
-		}
-		out[s] = f.mean
-		for i := range terms {
-			for j := range i + 1 {
-				out[s][i] += l[i][j] * z[j]
-			}
-			out[s][i] = max(out[s][i], 0)
-		}
-	}
-	return out
-}
-
 func dot(a, b vector) float64 {
 	var sum float64
 	for i := range a {
@@ -135,31 +100,16 @@ func inverse(m [terms][terms]float64) (inv [terms][terms]float64) {
 	for i := range terms {
 		scale[i] = 1 / math.Sqrt(m[i][i])
 	}
-	var a [terms][2 * terms]float64
+	a := make([][]float64, terms)
 	for i := range terms {
 		for j := range terms {
-			a[i][j] = m[i][j] * scale[i] * scale[j]
-		}
-		a[i][terms+i] = 1
-	}
-	for i := range terms {
-		pivot := a[i][i]
-		for j := range a[i] {
-			a[i][j] /= pivot
-		}
-		for k := range terms {
-			if k == i {
-				continue
-			}
-			factor := a[k][i]
-			for j := range a[k] {
-				a[k][j] -= factor * a[i][j]
-			}
+			a[i] = append(a[i], m[i][j]*scale[i]*scale[j])
 		}
 	}
+	a = invert(a)
 	for i := range terms {
 		for j := range terms {
-			inv[i][j] = a[i][terms+j] * scale[i] * scale[j]
+			inv[i][j] = a[i][j] * scale[i] * scale[j]
 		}
 	}
 	return inv

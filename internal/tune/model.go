@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -31,6 +30,11 @@ type Prediction struct {
 	Doubts []string `json:"doubts,omitempty"`
 	// MemoryDoubts say so of GoalBytes and PeakBytes alone.
 	MemoryDoubts []string `json:"memory_doubts,omitempty"`
+	// Measured is what the runs under this setting showed; nil without one. It
+	// counts more than the prediction.
+	Measured *Measured `json:"measured,omitempty"`
+	// Withheld names the figures that runs contradict: their intervals are zero.
+	Withheld []string `json:"withheld,omitempty"`
 
 	x      vector // the regressors
 	crawls bool   // how much longer the program takes is not predicted: the figures are the least
@@ -79,7 +83,11 @@ const (
 // to. The derivation is in docs/tune.md. It is not changed after NewModel.
 type Model struct {
 	pilots []Pilot
-	other  float64 // resident bytes beside the heap
+	other  float64 // bytes beside the heap that count to GOMEMLIMIT
+	beside float64 // resident bytes beside the heap; below 0 where a part of the heap is never touched
+	kinds  []learned
+	seen   []Measured // what the pilots measured
+	cliff  int64
 	wall   fit
 	cpu    fit
 	scale  float64 // measured GC seconds over replayed ones
@@ -109,8 +117,9 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 			return nil, fmt.Errorf("tune: model: a pilot with %v s of wall and %v s of CPU time: the platform does not "+
 				"account programs", p.Wall, p.CPU)
 		}
-		walls = append(walls, observation{x, p.Wall})
-		cpus = append(cpus, observation{x, p.CPU})
+		// A run that waited half of its time counts a quarter.
+		walls = append(walls, observation{x, p.Wall, 4 * p.Waiting})
+		cpus = append(cpus, observation{x, p.CPU, 2 * p.Waiting})
 		usage += p.CPU / p.Wall / float64(len(pilots))
 		procs = max(procs, float64(p.Procs))
 	}
@@ -127,18 +136,30 @@ func NewModel(pilots []Pilot, noise float64) (*Model, error) {
 	m.idle = m.cpu.mean[0] <= 0 || m.wall.mean[0] <= 0
 	m.misfit = m.misfit || m.idle
 	m.doubt()
+	m.cliff = m.findCliff()
+	m.learn()
 	return m, nil
 }
 
+// untouched is from which share of the peak heap on what is not resident counts
+// as never touched, and not as an error.
+const untouched = 0.15
+
 func (m *Model) fitMemory() {
-	var sum, n float64
+	var sum, beside, heap, n float64
 	for _, p := range m.sources() {
 		r := p.replayAll(p.GC, 0, nil)
 		w := p.weight() / (r.peak + 16*mib)
 		sum += w * max(p.PeakBytes-heapOverhead*r.peak, leastOther)
+		beside += w * (p.PeakBytes - heapOverhead*r.peak)
+		heap += w * r.peak
 		n += w
 	}
 	m.other = sum / n
+	m.beside = m.other
+	if beside < -untouched*heap {
+		m.beside = beside / n
+	}
 }
 
 // fitCycles calibrates replayed against measured GC time.
@@ -206,7 +227,7 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	r := m.expect(gc)
 	far := m.octaves(gc)
 	p := Prediction{GC: gc, Cycles: r.cycles, Doubts: slices.Clone(m.doubts)}
-	rss := m.other + heapOverhead*r.peak
+	rss := max(m.beside+heapOverhead*r.peak, leastOther)
 	p.x = vector{1, r.seconds, rss}
 	p.PeakBytes = about(rss, math.Hypot(peakError+peakErrorPerOctave*far, heapOverhead*r.peakSpread/rss))
 	if limit := float64(gc.LimitBytes); limit > 0 && !r.starving {
@@ -218,7 +239,10 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	}
 	cpu := dot(m.cpu.mean, p.x)
 	costSpread := m.spread + costError + costErrorPerOctave*far
-	if share := r.seconds / cpu; r.starving || share > maxGCShare || cpu <= 0 {
+	if r.starving {
+		p.Doubts = append(p.Doubts, "the memory limit leaves no room above what is live")
+	}
+	if share := r.seconds / cpu; share > maxGCShare || cpu <= 0 {
 		// The limiter gives the program half of the time, and lets the heap grow.
 		p.crawls = true
 		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how "+
@@ -228,7 +252,7 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	}
 	p.CPU = m.time(&m.cpu, p.x, far, costSpread)
 	p.Wall = m.time(&m.wall, p.x, far, costSpread)
-	share := p.x[1] / cpu
+	share := min(p.x[1]/max(cpu, 1e-9), 1)
 	p.GCShare = Interval{share, max(share*(1-z90*costSpread)-0.003, 0), min(share*(1+z90*costSpread)+0.003, 1)}
 	m.doubtSetting(&p, r)
 	return p
@@ -240,7 +264,7 @@ func (m *Model) time(f *fit, x vector, far, costSpread float64) Interval {
 	mid := dot(f.mean, x)
 	own := f.mean[1] * x[1] * costSpread
 	sd := math.Sqrt(f.variance(x, x) + own*own + math.Pow((f.noise+timeErrorPerOctave*far)*mid, 2))
-	return Interval{mid, max(mid-z90*sd, 0), mid + z90*sd}
+	return Interval{max(mid, 0), max(mid-z90*sd, 0), max(mid+z90*sd, 0)}
 }
 
 // doubtSetting adds what is doubtful about this setting alone.
@@ -299,10 +323,13 @@ func about(mid, deviation float64) Interval {
 const nearlyHalf = 0.45
 
 // Cliff is the least GOMEMLIMIT, in bytes, under which collection takes less
-// than nearlyHalf of the CPU time with GOGC off.
-func (m *Model) Cliff() int64 {
+// than nearlyHalf of the CPU time with GOGC off. It is never above what a run
+// occupied or was limited to that did not crawl.
+func (m *Model) Cliff() int64 { return m.cliff }
+
+func (m *Model) findCliff() int64 {
 	lo, hi := m.other, m.other+1.2*m.expect(cell.DisabledGC).peak+16*mib
-	for range 30 {
+	for range 16 {
 		mid := (lo + hi) / 2
 		p := m.Predict(cell.GC{Percent: -1, LimitBytes: int64(mid)})
 		if p.GCShare.Mid > nearlyHalf || len(p.Doubts) > len(m.doubts) {
@@ -311,21 +338,14 @@ func (m *Model) Cliff() int64 {
 			hi = mid
 		}
 	}
-	return int64(hi)
-}
-
-// losses returns for each prediction the samples of how much longer it takes
-// than the best one, as a share.
-func losses(f *fit, predictions []Prediction, n int, seed uint64) [][]float64 {
-	out := make([][]float64, len(predictions))
-	for _, c := range f.draws(n, rand.New(rand.NewPCG(seed, 1))) {
-		best := math.Inf(1)
-		for _, p := range predictions {
-			best = min(best, dot(c, p.x))
+	for _, p := range m.pilots {
+		if p.CPU <= 0 || p.GCSeconds > nearlyHalf*p.CPU {
+			continue
 		}
-		for i, p := range predictions {
-			out[i] = append(out[i], dot(c, p.x)/best-1)
+		hi = min(hi, max(p.PeakBytes, leastOther))
+		if limit := float64(p.GC.LimitBytes); limit > 0 {
+			hi = min(hi, limit)
 		}
 	}
-	return out
+	return int64(hi)
 }

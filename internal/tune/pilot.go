@@ -18,8 +18,10 @@ type Pilot struct {
 	// Wall and CPU are seconds, CPU that of all threads.
 	Wall, CPU float64
 	System    float64 // the part of CPU that the kernel took
+	// Waiting is the share of the time that its threads wanted a CPU and had none.
+	Waiting float64
 	// GCSeconds is the CPU time of all collections, without idle marking;
-	// IdleSeconds is idle marking.
+	// IdleSeconds is idle marking. Together they are not more than CPU.
 	GCSeconds, IdleSeconds float64
 	PeakBytes              float64 // resident
 	Faults                 float64 // minor ones
@@ -70,8 +72,8 @@ type point struct {
 }
 
 // errNoCycles says that a program printed nothing about collections.
-var errNoCycles = errors.New("tune: the program printed no gctrace line: it is not a Go program, or does not " +
-	"allocate 4 MB, or a wrapper discards its standard error")
+var errNoCycles = errors.New("tune: no gctrace line was printed: what ran is no Go program, or never collected, or " +
+	"what starts it keeps its standard error: give the command of the program itself")
 
 // NewPilot reads the record of an exec cell.
 func NewPilot(rec *cell.Record) (Pilot, error) {
@@ -83,13 +85,18 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		System:    rec.Metrics[cell.SystemCPU],
 		PeakBytes: rec.Metrics[cell.RSSPeak], Faults: rec.Metrics[cell.MinorFaults],
 	}
+	if wait := rec.Metrics[cell.CPUWait]; wait > 0 {
+		p.Waiting = wait / (p.CPU + wait)
+	}
 	if len(rec.Cycles) == 0 {
 		return p, errNoCycles
 	}
+	scale := gcScale(rec)
 	byStream := map[int][]cell.Cycle{}
 	streams := 0
 	var marking float64
 	for _, c := range rec.Cycles {
+		c.CPUNs, c.IdleNs = int64(scale*float64(c.CPUNs)), int64(scale*float64(c.IdleNs))
 		byStream[c.Stream] = append(byStream[c.Stream], c)
 		streams = max(streams, c.Stream+1)
 		p.GCSeconds += float64(c.CPUNs) / 1e9
@@ -114,6 +121,19 @@ func NewPilot(rec *cell.Record) (Pilot, error) {
 		p.MeanGoalBytes = weighted / weight
 	}
 	return p, nil
+}
+
+// gcScale is what the CPU times of the cycles are to be multiplied with: they are
+// those of gctrace, in which threads that wait for a CPU count as collecting.
+func gcScale(rec *cell.Record) float64 {
+	if scale := rec.Metrics[cell.GCCPUScale]; scale > 0 {
+		return scale
+	}
+	var traced float64
+	for _, c := range rec.Cycles {
+		traced += float64(c.CPUNs+c.IdleNs) / 1e9
+	}
+	return min(rec.Metrics[cell.TotalCPU]/max(traced, 1e-9), 1)
 }
 
 // newTrajectory reads the cycles of one process. meanGoal is weighted by what

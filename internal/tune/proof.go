@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 		return best, nil
 	}
 	const rounds = 4
+	t.planned += rounds * len(arms)
 	records, err := t.rounds(arms, rounds)
 	if err != nil {
 		return best, err
@@ -51,17 +53,30 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 			winner, least = i, c.Ratio
 		}
 	}
-	t.result.Variant = names[winner]
+	t.answer.Variant = names[winner]
 	return arms[winner], nil
 }
 
-// rounds runs each configuration once a round, in an order shuffled anew.
+// rounds runs each configuration once a round, in an order shuffled anew. One
+// that the program does not run under is left out from then on; the first, the
+// baseline, must run. It ends early where the budget does.
 func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
 	out := make([][]*cell.Record, len(arms))
 	for range n {
 		for _, i := range rng.Perm(len(arms)) {
-			rec, err := t.measure(arms[i], t.block)
+			if slices.Contains(t.failed, arms[i].GC) {
+				continue
+			}
+			if t.spent+t.mean() > t.Budget.Seconds() && t.Pairs == 0 {
+				t.block++
+				return out, nil
+			}
+			rec, err := t.measure(arms[i], t.block, "proving "+settingText(arms[i]))
+			if rec != nil && rec.Err != nil && infeasible(rec.Err) && i > 0 {
+				t.drop(arms[i].GC, err)
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -112,53 +127,192 @@ func (t *tuning) group(c cell.Config, records []*cell.Record) (*stat.Group, erro
 	return g, nil
 }
 
-// guard is the metric that must not suffer where memory is saved.
-func (t *tuning) guard() string {
-	if isServed(t.Base) {
-		return cell.TotalCPU
-	}
-	return cell.WallTime
+// A compared configuration is one beside the baseline, by metric.
+type compared struct {
+	by    map[string]stat.Comparison
+	gains []Gain
+	peak  Interval // bytes
 }
 
-// retest sets the best against the default in fresh rounds, with a second copy
-// of the default that shows what equal runs differ by, and gives the verdict.
-func (t *tuning) retest(best cell.Config, pairs int) error {
-	twin := t.Base
-	twin.Twin = true
-	arms := []cell.Config{t.Base, best, twin}
-	records, err := t.rounds(arms, pairs)
+// equalRuns is the ratio that a comparison of two copies of the group would
+// show, about: from what its runs differ by, one after another.
+func equalRuns(g *stat.Group, metric string) float64 {
+	var steps []float64
+	values := g.Series[metric].Values
+	for i := 1; i < len(values); i++ {
+		if values[i] > 0 && values[i-1] > 0 {
+			steps = append(steps, math.Abs(math.Log(values[i]/values[i-1])))
+		}
+	}
+	if len(steps) == 0 {
+		return 1
+	}
+	// The median of n ratios of equal runs has 1.25/sqrt(n) times the deviation of
+	// one; its mean distance from 1 is 0.8 of that, a step's median 0.67.
+	return math.Exp(1.25 * 0.8 / 0.67 * median(steps) / math.Sqrt(float64(len(values))))
+}
+
+// compare holds each configuration against the first.
+func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compared, error) {
+	out := make([]compared, len(arms))
+	var base *stat.Group
+	for i := range arms {
+		g, err := t.group(arms[i], records[i])
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			base = g
+		}
+		out[i].by = map[string]stat.Comparison{}
+		if peaks := g.Series[cell.RSSPeak].Values; len(peaks) > 0 {
+			out[i].peak = Interval{median(peaks), slices.Min(peaks), slices.Max(peaks)}
+		}
+		for _, metric := range append(t.proven(), costMetric) {
+			// What a name such as 1/x says of direction is of the inverse.
+			of := metric
+			if strings.HasPrefix(metric, "1/") {
+				of = costMetric
+			}
+			c := stat.Compare(base, g, of, equalRuns(base, of))
+			out[i].by[metric] = c
+			if c.Pairs > 0 && metric != costMetric {
+				out[i].gains = append(out[i].gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue,
+					Tuned: c.AValue * c.Ratio, Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor})
+			}
+		}
+	}
+	return out, nil
+}
+
+// prove sets what was picked against the baseline in fresh rounds, and concludes.
+func (t *tuning) prove(e explored) error {
+	best := t.Base
+	if len(e.picks) > 0 {
+		best = t.with(e.picks[0].GC)
+	}
+	best, err := t.axes(best)
 	if err != nil {
 		return err
 	}
-	var groups [3]*stat.Group
-	for i := range arms {
-		if groups[i], err = t.group(arms[i], records[i]); err != nil {
+	if len(e.picks) == 0 && best.Key() != t.Base.Key() {
+		e.picks = []pick{{Fastest, e.model.Expect(best.GC)}}
+	}
+	if len(e.picks) == 0 {
+		t.answer.Outcome = DefaultGood
+		if t.answer.Reason == "" {
+			bound, _ := t.memory(e.model)
+			t.answer.Reason = fmt.Sprintf("after %d runs no setting is expected to gain %.0f %% of %s in up to %s, or to "+
+				"save %.0f %% of memory", t.answer.Runs, 100*t.Tolerance, t.Objective, bytesText(bound), 100*(1-lessMemory))
+			if given := t.MaxPeakBytes; given > 0 && e.model.Expect(t.Base.GC).PeakBytes.Mid > given {
+				t.answer.Outcome, t.answer.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or "+
+					"reduce what is live"
+			}
+		}
+		return nil
+	}
+	arms := []cell.Config{t.Base, best}
+	for _, p := range e.picks[1:] {
+		arms = append(arms, t.with(p.GC))
+	}
+	n := t.Pairs
+	if n == 0 {
+		left := int((t.Budget.Seconds() - t.spent) / t.mean())
+		for len(arms) > 2 && left < leastRounds*len(arms) {
+			arms = arms[:len(arms)-1]
+		}
+		n = max(min(min(left, max(mostRuns-t.answer.Runs, 0))/len(arms), 10), leastRounds)
+	}
+	t.planned = t.answer.Runs + n*len(arms)
+	records, err := t.rounds(arms, n)
+	if err != nil {
+		return err
+	}
+	results, err := t.compare(arms, records)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(arms); i++ {
+		t.answer.Choices = append(t.answer.Choices, t.choice(e.picks[i-1].name, arms[i], results[i]))
+	}
+	return t.decide(records)
+}
+
+// slack is by how much CPU time or memory may be above the baseline's, beyond
+// doubt, where a choice promises to keep it.
+const slack = 0.05
+
+// choice says whether a setting keeps what its name promises.
+func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
+	ratio := func(metric string) Interval {
+		by := r.by[metric]
+		return Interval{by.Ratio, by.Lo, by.Hi}
+	}
+	out := Choice{Name: name, Setting: c, PeakBytes: r.peak, CPU: ratio(cell.TotalCPU), Memory: ratio(cell.RSSPeak),
+		Cost: ratio(costMetric), Gains: r.gains, Outcome: Inconclusive}
+	cpu, memory, cost := r.by[cell.TotalCPU], r.by[cell.RSSPeak], r.by[costMetric]
+	switch {
+	case cost.Pairs == 0:
+		out.Reason = "it did not run in the fresh rounds"
+	case name == Fastest:
+		out.Outcome, out.Reason = verdict(t.Tolerance, cost)
+	case name == SameMemory && memory.Ratio > 1+slack:
+		out.Reason = fmt.Sprintf("it took %.2f times the memory", memory.Ratio)
+	case name == SameMemory:
+		out.Outcome, out.Reason = verdict(t.Tolerance, cpu)
+	default:
+		out.Outcome, out.Reason = verdict(t.Tolerance, memory)
+		if out.Outcome == Recommended && cpu.Hi > 1+slack {
+			out.Outcome = Inconclusive
+			out.Reason = fmt.Sprintf("it saves memory, but CPU time may be more: %.3f [%.3f, %.3f] of the baseline's", cpu.Ratio,
+				cpu.Lo, cpu.Hi)
+		}
+		if cpu.Lo > 1+slack {
+			out.Outcome = DefaultGood
+		}
+	}
+	return out
+}
+
+// decide draws the outcome from the choices: those of the objective first.
+func (t *tuning) decide(records [][]*cell.Record) error {
+	a := t.answer
+	own := func(c Choice) bool {
+		return c.Name == LeastMemory == (t.Objective == RSS) && (c.Name != SameMemory || t.Objective == CPU)
+	}
+	rank := func(c Choice) int {
+		switch {
+		case own(c) && c.Outcome == Recommended:
+			return 0
+		case own(c):
+			return 1
+		}
+		return 2
+	}
+	first := a.Choices[0]
+	slices.SortStableFunc(a.Choices, func(x, y Choice) int { return rank(x) - rank(y) })
+	top := a.Choices[0]
+	if !own(top) {
+		a.Outcome = DefaultGood
+		a.Reason = fmt.Sprintf("no setting is expected to gain %.0f %% of %s", 100*t.Tolerance, t.Objective)
+		return nil
+	}
+	a.Outcome, a.Reason, a.Gains = top.Outcome, top.Reason, top.Gains
+	if top.Setting.Key() == first.Setting.Key() {
+		if err := t.bound(records[0], records[1], &top); err != nil {
 			return err
 		}
+		a.Choices[0] = top
 	}
-	compare := func(metric string) stat.Comparison {
-		aa := stat.Compare(groups[0], groups[2], metric, 1)
-		return stat.Compare(groups[0], groups[1], metric, max(aa.Ratio, 1/aa.Ratio))
+	if a.Outcome == Recommended {
+		a.Setting = top.Setting
 	}
-	for _, metric := range t.proven() {
-		c := compare(metric)
-		if strings.HasPrefix(metric, "1/") {
-			c = compare(costMetric) // what its name says of direction is of the inverse
-		}
-		if c.Pairs == 0 {
-			continue
-		}
-		t.result.Gains = append(t.result.Gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue,
-			Tuned: c.BValue,
-			Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor})
-	}
-	t.result.Outcome, t.result.Reason = verdict(t.Objective, t.Tolerance, compare(costMetric), compare(t.guard()))
-	return t.bound(records[0], records[1])
+	return nil
 }
 
 // bound corrects the outcome by what is allowed of memory and latency: what
-// breaks it is not recommended, and what keeps it where the default does not is.
-func (t *tuning) bound(base, tuned []*cell.Record) error {
+// breaks it is not recommended, and what keeps it where the baseline does not is.
+func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	was, err := t.broken(base)
 	if err != nil {
 		return err
@@ -167,12 +321,13 @@ func (t *tuning) bound(base, tuned []*cell.Record) error {
 	switch {
 	case err != nil:
 		return err
-	case is != "" && t.result.Outcome == Recommended:
-		t.result.Outcome, t.result.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
-	case is == "" && was != "":
-		t.result.Outcome, t.result.Reason = Recommended,
-			"it keeps within what is allowed, which the default does not: "+was+"; "+t.result.Reason
+	case is != "" && top.Outcome == Recommended:
+		top.Outcome, top.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
+	case is == "" && was != "" && len(tuned) > 0:
+		top.Outcome, top.Reason = Recommended, "it keeps within what is allowed, which the baseline does not: "+was+"; "+
+			top.Reason
 	}
+	t.answer.Outcome, t.answer.Reason = top.Outcome, top.Reason
 	return nil
 }
 
@@ -199,19 +354,13 @@ func (t *tuning) broken(records []*cell.Record) (string, error) {
 	return "", nil
 }
 
-// verdict judges the re-test. What saves memory must also cost no more of the
-// guard, wall or CPU time, than the tolerance allows.
-func verdict(o Objective, tolerance float64, main, guard stat.Comparison) (outcome, reason string) {
+// verdict judges a comparison in which less is better.
+func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	switch {
-	case main.Verdict == stat.Better && o == RSS && guard.Lo > 1+tolerance:
-		return DefaultGood, "it saves memory, and is slower by more than the tolerance: " + guard.Reason
-	case main.Verdict == stat.Better && o == RSS && guard.Hi > 1+tolerance:
-		return Inconclusive, fmt.Sprintf("it saves memory, but may be slower by more than the tolerance: time %.3f [%.3f, "+
-			"%.3f] of the default's", guard.Ratio, guard.Lo, guard.Hi)
 	case main.Verdict == stat.Better:
 		return Recommended, main.Reason
 	case main.Verdict == stat.Worse:
-		return DefaultGood, "fresh runs show it worse than the default: " + main.Reason
+		return DefaultGood, "fresh runs show it worse than the baseline: " + main.Reason
 	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
 		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: %s", 100*tolerance, main.Reason)
 	}

@@ -24,9 +24,9 @@ type racer struct {
 }
 
 const (
-	raceArms   = 6 // at most
+	raceArms   = 5 // at most
 	raceRounds = 4 // at least, before one goes out
-	raceRuns   = 60
+	raceRuns   = 30
 )
 
 // race measures an objective that no model predicts: settings spread over the
@@ -34,8 +34,8 @@ const (
 // the best beyond doubt (a one-sided t-interval of log ratios paired by round,
 // at 0.05 over the number of settings). Of those within the tolerance of the
 // best it takes the one of least memory.
-func (t *tuning) race(m *Model, runs int) (cell.Config, error) {
-	racers := t.racers(m, runs)
+func (t *tuning) race(e explored, runs int) (cell.Config, Prediction, error) {
+	racers := t.racers(e, runs)
 	rng := rand.New(rand.NewPCG(t.Seed, 3))
 	t.block = max(t.block, 1)
 	for n := 0; n < raceRounds || t.undecided(racers); n++ {
@@ -47,7 +47,7 @@ func (t *tuning) race(m *Model, runs int) (cell.Config, error) {
 		for _, r := range in {
 			runs--
 			if err := t.run1(r); err != nil {
-				return t.Base, err
+				return t.Base, Prediction{}, err
 			}
 		}
 		t.block++
@@ -55,46 +55,26 @@ func (t *tuning) race(m *Model, runs int) (cell.Config, error) {
 			t.eliminate(racers)
 		}
 	}
-	return t.choose(racers), nil
+	c, p := t.choose(racers)
+	return c, p, nil
 }
 
-// firstModel is the model of the run at the default alone, for what a race needs
-// to know of memory.
-func (t *tuning) firstModel(first *cell.Record) (*Model, error) {
-	pilot, err := NewPilot(first)
-	if err != nil {
-		return nil, err
-	}
-	m, err := NewModel([]Pilot{pilot}, t.Noise)
-	if err != nil {
-		return nil, err
-	}
-	t.note(m)
-	return m, nil
-}
-
-// note puts into the result what the model says of all settings.
-func (t *tuning) note(m *Model) {
-	t.result.CliffBytes = m.Cliff()
-	t.result.Predicted = m.predictAll(curveSettings(t.Settings, t.result.CliffBytes, m.roof()))
-	t.result.Frontier = frontier(t.result.Predicted)
-	t.result.Doubts = append(t.result.Doubts, m.doubts...)
-	t.expectRow(t.Base.GOMAXPROCS, m)
-}
-
-// racers are the settings that race: the default, and of the candidates that
+// racers are the settings that race: the baseline, and of the candidates that
 // keep within the memory allowed as many as the runs suffice for.
-func (t *tuning) racers(m *Model, runs int) []*racer {
-	search := t.newSearch(runs)
+func (t *tuning) racers(e explored, runs int) []*racer {
+	bound, _ := t.memory(e.model)
+	cliff := e.model.Cliff()
 	var feasible []Prediction
-	for _, gc := range t.Settings {
-		p := m.Predict(gc)
-		if gc.Percent != t.Base.GC.Percent && search.infeasible(p, m) == "" {
+	for _, p := range e.all {
+		// A limit is of use where memory is bounded; beside that it changes what GOGC
+		// does already.
+		limited := p.GC.LimitBytes > 0 && len(t.Settings) == 0 && t.MaxPeakBytes == 0
+		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && p.PeakBytes.Mid <= bound {
 			feasible = append(feasible, p)
 		}
 	}
 	slices.SortStableFunc(feasible, func(a, b Prediction) int { return cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid) })
-	racers := []*racer{t.newRacer(m.Predict(t.Base.GC))}
+	racers := []*racer{t.newRacer(e.model.Expect(t.Base.GC))}
 	n := min(len(feasible), raceArms-1, max(runs/raceRounds-1, 1))
 	for i := range n {
 		at := len(feasible) - 1
@@ -113,10 +93,10 @@ func (t *tuning) newRacer(p Prediction) *racer {
 }
 
 func (t *tuning) run1(r *racer) error {
-	rec, err := t.measure(r.config, t.block)
+	rec, err := t.measure(r.config, t.block, "racing "+settingText(r.config))
 	if rec != nil && rec.Err != nil && infeasible(rec.Err) && r.config.GC != t.Base.GC {
 		r.out = "does not run: " + rec.Err.Message
-		t.result.Doubts = append(t.result.Doubts, err.Error())
+		t.answer.Doubts = append(t.answer.Doubts, err.Error())
 		return nil
 	}
 	if err != nil {
@@ -220,7 +200,7 @@ func (t *tuning) undecided(racers []*racer) bool {
 
 // choose takes the racer of least memory that is within the tolerance, and
 // notes in the result how all fared.
-func (t *tuning) choose(racers []*racer) cell.Config {
+func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	top := best(racers)
 	var chosen *racer
 	for _, r := range racers {
@@ -229,7 +209,7 @@ func (t *tuning) choose(racers []*racer) cell.Config {
 			mean, half := r.beyond(racers[0], 0.05)
 			c.Cost = &Interval{math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)}
 		}
-		t.result.Candidates = append(t.result.Candidates, c)
+		t.answer.Candidates = append(t.answer.Candidates, c)
 		if top == nil || r.out != "" {
 			continue
 		}
@@ -239,15 +219,14 @@ func (t *tuning) choose(racers []*racer) cell.Config {
 		}
 	}
 	if chosen == nil {
-		t.result.Outcome = Inconclusive
-		t.result.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99,
+		t.answer.Outcome = Inconclusive
+		t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99,
 			seconds(median(racers[0].p99s)))
-		return t.Base
+		return t.Base, Prediction{}
 	}
-	t.result.Expected = chosen.predicted
-	t.result.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the default by more than "+
+	t.answer.Reason = fmt.Sprintf("of %d settings in interleaved rounds none costs less than the baseline by more than "+
 		"%.0f %%", len(racers), 100*t.Tolerance)
-	return chosen.config
+	return chosen.config, chosen.predicted
 }
 
 func seconds(v float64) time.Duration {

@@ -355,8 +355,8 @@ func (a *average) mean() float64           { return a.sum / max(a.weights, 1e-30
 func (r *recording) costs() (cpu, system fit) {
 	var cpus, systems []observation
 	for _, run := range r.Runs {
-		cpus = append(cpus, observation{vector{1, run.GC, run.Peak}, run.CPU})
-		systems = append(systems, observation{vector{1, 0, run.Peak}, run.System})
+		cpus = append(cpus, observation{x: vector{1, run.GC, run.Peak}, y: run.CPU})
+		systems = append(systems, observation{x: vector{1, 0, run.Peak}, y: run.System})
 	}
 	wide := [terms]prior{{0, 1e3}, {0, 1e3}, {0, 1e-3}}
 	return posterior(cpus, wide, r.noise()), posterior(systems, wide, 0.1)

@@ -17,6 +17,7 @@ const (
 	maxGCShare  = 0.5
 	beginJitter = 0.05    // of the room, standard deviation
 	maxReplay   = 1 << 20 // cycles; more stand for a collector that never rests
+	maxStarving = 1 << 12 // cycles without room: the rest of the life goes on like that
 )
 
 // A replay is what the collector does in one life of the program.
@@ -42,7 +43,7 @@ func (t *trajectory) run(gc cell.GC, other float64, chance *rand.Rand) replay {
 	var allocated, marked, live, roots float64
 	ratio := float64(gc.Percent) / 100
 	forced := t.forced
-	for n := 0; n < maxReplay; n++ {
+	for n := 0; n < maxReplay && !(r.starving && n > maxStarving); n++ {
 		goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio)
 		if gc.Percent < 0 {
 			goal = t.total * 4 // out of reach
@@ -121,7 +122,7 @@ func (p *Pilot) replayAll(gc cell.GC, other float64, chance *rand.Rand) replay {
 }
 
 const (
-	lives      = 24 // that the deviation is taken over
+	lives      = 12 // that the deviation is taken over
 	manyCycles = 40 // of these chance moves the mean little
 )
 

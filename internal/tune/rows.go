@@ -19,10 +19,16 @@ func (t *tuning) expectRow(procs int, m *Model) {
 	for _, p := range m.pilots {
 		row.Ran = max(row.Ran, p.Procs)
 	}
-	for _, gc := range t.Settings {
-		row.Settings = append(row.Settings, m.Predict(gc))
+	settings := t.Settings
+	if len(settings) == 0 {
+		for _, percent := range []int{25, 50, 100, 200, 400, 800, 1600, 3200} {
+			settings = append(settings, setting(percent, 0))
+		}
 	}
-	t.result.Rows = append(t.result.Rows, row)
+	for _, gc := range settings {
+		row.Settings = append(row.Settings, m.Expect(gc))
+	}
+	t.answer.Rows = append(t.answer.Rows, row)
 }
 
 // expectProcs does so for runs with a GOMAXPROCS of their own. Runs without a

@@ -97,18 +97,17 @@ func wallOf(t *testing.T, config cell.Config, block int, run Runner) float64 {
 }
 
 func (r *scanResult) search(t *testing.T, c Config, run Runner) cell.Config {
-	tuned := &tuning{Config: c, run: run, result: &Answer{Objective: c.Objective, Base: c.Base}}
-	first, err := tuned.measure(c.Base, 0)
+	tuned := newTuning(c, run)
+	first, err := tuned.measure(c.Base, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice, err := tuned.search(first, len(scanSettings())/20)
-	if err != nil {
-		t.Fatal(err)
+	found, err := tuned.explore(first)
+	if err != nil || len(found.picks) == 0 {
+		t.Fatal(found.picks, err)
 	}
-	r.Search, r.SearchRuns, r.SearchSeconds = choice.Best.GC.Percent, tuned.result.Runs, tuned.result.Seconds
-	best := c.Base
-	best.GC = choice.Best.GC
+	best := tuned.with(found.picks[0].GC)
+	r.Search, r.SearchRuns, r.SearchSeconds = best.GC.Percent, tuned.answer.Runs, tuned.answer.Seconds
 	return best
 }
 
@@ -117,8 +116,9 @@ func (r *scanResult) compare(t *testing.T, c Config, best cell.Config, run Runne
 	const rounds = 12
 	scan, twin := c.Base, c.Base
 	scan.GC, twin.Twin = setting(r.Scan, 0), true
-	tuned := &tuning{Config: c, run: run, result: &Answer{}, block: 1}
-	tuned.Seed = rand.Uint64()
+	c.Seed, c.Pairs = rand.Uint64(), rounds
+	tuned := newTuning(c, run)
+	tuned.block = 1
 	arms := []cell.Config{c.Base, scan, best, twin}
 	records, err := tuned.rounds(arms, rounds)
 	if err != nil {

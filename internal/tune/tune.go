@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,31 +11,45 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Outcomes of tuning. There is no fourth: what is not proven is inconclusive.
+// Outcomes of tuning. What is not proven is inconclusive.
 const (
 	Recommended  = "recommended"
-	DefaultGood  = "default is as good"
+	DefaultGood  = "default is as good" // the baseline is
 	Inconclusive = "inconclusive"
+	SetsItself   = "sets its collector itself"
 )
 
 // A Config says what to tune. Base and Objective are needed; Fill sets the
 // rest.
 type Config struct {
-	Base      cell.Config // the program at the default settings
+	// Base is the program as it runs today, under the settings that it has there:
+	// what all is compared with.
+	Base      cell.Config
 	Objective Objective
-	Settings  []cell.GC // candidates; nil for those of Fill
+	Settings  []cell.GC // candidates; nil for GOGC and GOMEMLIMIT as the model expects them to matter
 	Procs     []int     // further values of GOMAXPROCS to try
 	// Variants are further commands that do the same work, such as builds with
 	// another collector, by name.
 	Variants     map[string][]string
+	Calls        []string // of the command's binary, see CollectorCalls
+	Direct       bool     // the command is a Go program itself, and not what starts one
 	Tolerance    float64
 	MaxPeakBytes float64
 	MaxP99       time.Duration // of responses; 0 for no bound
 	MemoryBytes  int64         // what a run may occupy before it is killed; 0 for no bound
-	Budget       time.Duration
-	Pairs        int // of the re-test; 0 for what the budget allows, 6 to 10
+	Budget       time.Duration // kept but for the run that is under way when it ends
+	Pairs        int           // of the re-test; 0 for what is left of mostRuns, 4 to 10
 	Noise        float64
 	Seed         uint64
+	// Begin, if set, is called before each run.
+	Begin func(Step)
+}
+
+// A Step is the run that begins.
+type Step struct {
+	Doing         string // such as "looking at GOGC=400"
+	Done, Planned int    // runs; Planned is the most that there will be
+	Left          time.Duration
 }
 
 // Fill replaces zero values by defaults.
@@ -44,24 +59,6 @@ func (c *Config) Fill() {
 	}
 	if c.Budget == 0 {
 		c.Budget = 3 * time.Minute
-	}
-	if len(c.Settings) > 0 {
-		return
-	}
-	percents := []int{100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200, -1}
-	if c.Objective == RSS {
-		percents = []int{25, 35, 50, 75, 100}
-	}
-	for _, p := range percents {
-		c.Settings = append(c.Settings, setting(p, 0))
-	}
-	if c.MaxPeakBytes > 0 {
-		// The limit counts what the runtime maps; a little is beside it, and it
-		// may be exceeded for a moment.
-		limit := int64((c.MaxPeakBytes-leastOther)/limitOvershoot/1.02) >> 20 << 20
-		if limit > 0 {
-			c.Settings = append(c.Settings, setting(-1, limit), setting(400, limit))
-		}
 	}
 }
 
@@ -102,9 +99,11 @@ type Answer struct {
 	Objective  Objective    `json:"objective"`
 	Tolerance  float64      `json:"tolerance"`
 	Gains      []Gain       `json:"gains,omitempty"`
-	Expected   Prediction   `json:"expected"` // of Setting
-	Candidates []Candidate  `json:"candidates,omitempty"`
-	Predicted  []Prediction `json:"predicted,omitempty"` // the whole curve: by GOGC, then by GOMEMLIMIT
+	Expected   Prediction   `json:"expected"`             // of Setting
+	Candidates []Candidate  `json:"candidates,omitempty"` // of a race
+	Measured   []Measured   `json:"measured,omitempty"`   // every setting that ran
+	Predicted  []Prediction `json:"predicted,omitempty"`  // the whole curve: by GOMEMLIMIT, then by GOGC
+	Waiting    float64      `json:"waiting,omitempty"`    // share of time that the program had no CPU to run on
 	// of it, what none beats in both CPU time and peak memory; by ascending memory
 	Frontier   []Prediction `json:"frontier,omitempty"`
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
@@ -136,100 +135,110 @@ var ErrShort = errors.New("tune: a run takes less than 50 ms: starting it outwei
 // leastWall is the shortest run worth tuning.
 const leastWall = 0.05
 
-// Tune finds, proves and returns a setting. A failure of the program at the
-// default is an error; under another setting it takes that one out.
+// Tune finds, proves and returns up to three settings. A failure of the program
+// under the baseline is an error; under another setting it takes that one out.
 func Tune(c Config, run Runner) (*Answer, error) {
 	c.Fill()
-	t := &tuning{Config: c, run: run,
-		result: &Answer{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
-	first, err := t.measure(c.Base, 0)
+	t := newTuning(c, run)
+	err := t.tune()
+	t.conclude()
+	return t.answer, err
+}
+
+func newTuning(c Config, run Runner) *tuning {
+	return &tuning{Config: c, run: run,
+		answer: &Answer{Objective: c.Objective, Tolerance: c.Tolerance, Setting: c.Base, Base: c.Base}}
+}
+
+func (t *tuning) tune() error {
+	t.planned = mostRuns
+	first, err := t.measure(t.Base, 0, "the baseline, "+settingText(t.Base))
 	if err != nil {
-		return t.result, err
+		return err
 	}
 	wall := first.Metrics[cell.WallTime]
 	if wall < leastWall {
-		return t.result, ErrShort
+		return ErrShort
 	}
-	affordable := int(c.Budget.Seconds() / (wall + overheadSeconds))
-	pairs := c.Pairs
-	if pairs == 0 {
-		pairs = min(max((affordable-13)/3, 6), 10)
-	}
-	runs := affordable - 3*pairs
-	if runs < 3 {
-		need := time.Duration(float64(3+3*pairs) * (wall + overheadSeconds) * float64(time.Second)).Round(time.Second)
-		return t.result, fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, "+
-			"or a shorter command", wall, 3+3*pairs, need)
-	}
-	best, err := t.best(first, runs)
-	if err != nil || t.result.Outcome != "" {
-		return t.result, err
-	}
-	if best, err = t.axes(best); err != nil {
-		return t.result, err
-	}
-	t.result.Setting = best
-	if best.Key() == c.Base.Key() {
-		t.result.Outcome = DefaultGood
-		return t.result, nil
-	}
-	t.doubtMargin(best.GC)
-	err = t.retest(best, pairs)
-	if failure := new(cell.Failure); errors.As(err, &failure) && infeasible(failure) {
-		t.result.Outcome, t.result.Reason = Inconclusive, "the setting that seemed best does not run each time: "+err.Error()
-		return t.result, nil
-	}
-	return t.result, err
-}
-
-// best finds the setting that seems best, by the model where that predicts the
-// objective, and notes why. An outcome is set where none can be.
-func (t *tuning) best(first *cell.Record, runs int) (cell.Config, error) {
+	t.warn(first)
 	if _, err := t.Objective.cost(first); err != nil {
-		return t.Base, err
+		return err
 	}
-	if !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 {
-		m, err := t.firstModel(first)
-		if err != nil {
-			return t.Base, err
+	least := 3 + 2*max(t.Pairs, leastRounds)
+	if affordable := int(t.Budget.Seconds() / t.mean()); affordable < least {
+		need := time.Duration(float64(least) * t.mean() * float64(time.Second)).Round(time.Second)
+		return fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, "+
+			"or a shorter command", wall, least, need)
+	}
+	e, err := t.explore(first)
+	if err != nil || t.answer.Outcome != "" {
+		return err
+	}
+	t.block++
+	if !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 || e.model.misfit && t.Objective != RSS {
+		if e.picks, err = t.raced(e); err != nil || t.answer.Outcome != "" {
+			return err
 		}
-		return t.race(m, min(runs, raceRuns))
 	}
-	choice, err := t.search(first, min(runs, 10))
-	if err != nil {
-		return t.Base, err
-	}
-	if len(choice.Candidates) == 0 || choice.Best.GC.Percent == 0 {
-		t.result.Outcome, t.result.Reason = Inconclusive,
-			"no setting keeps within the memory allowed: allow more, or reduce what is live"
-		return t.Base, nil
-	}
-	if m := choice.Model; m.misfit && t.Objective != RSS {
-		if left := min(runs-len(choice.Pilots), raceRuns); left >= 2*raceRounds {
-			t.result.Candidates = nil
-			return t.race(m, left)
-		}
-		t.result.Outcome, t.result.Reason = Inconclusive,
-			"what was measured does not fit the model, and the budget leaves too few runs to race settings instead: give a "+
-				"larger --budget"
-		return t.Base, nil
-	}
-	t.result.Reason = fmt.Sprintf("the model expects no setting to gain more than %.0f %% (probability %.2f after %d "+
-		"runs)", 100*t.Tolerance, choice.Best.Within, len(choice.Pilots))
-	t.result.Expected = choice.Best.Prediction
-	best := t.Base
-	best.GC = choice.Best.GC
-	return best, nil
+	return t.prove(e)
 }
 
-// doubtMargin says how little a memory limit leaves for growth.
-func (t *tuning) doubtMargin(gc cell.GC) {
-	if margin := float64(gc.LimitBytes) / float64(max(t.result.CliffBytes, 1)); gc.LimitBytes > 0 && margin < 1.5 {
-		t.result.Doubts = append(t.result.Doubts,
-			fmt.Sprintf("the memory limit is %.2f times the cliff: should the live heap grow by %.0f %%, the program crawls",
-				margin, 100*(margin-1)))
+// raced has the objective measured in rounds, where no model predicts it.
+func (t *tuning) raced(e explored) ([]pick, error) {
+	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - 2*max(t.Pairs, leastRounds)
+	if left < 2*raceRounds {
+		t.outcome("what is wanted is not predicted, and the budget leaves too few runs to race settings instead: give a " +
+			"larger --budget")
+		t.answer.Outcome = Inconclusive
+		return nil, nil
+	}
+	t.planned = t.answer.Runs + min(left, raceRuns) + 2*max(t.Pairs, leastRounds)
+	best, p, err := t.race(e, min(left, raceRuns))
+	if err != nil || t.answer.Outcome != "" || best.GC == t.Base.GC {
+		return nil, err
+	}
+	return []pick{{Fastest, p}}, nil
+}
+
+// noCycles answers a program whose collector never ran.
+func (t *tuning) noCycles(first *cell.Record) error {
+	if first.Metrics[cell.GCRelayed] > 0 || !t.Direct {
+		return errNoCycles
+	}
+	t.answer.Outcome, t.answer.Reason = DefaultGood, "the program never collected: it allocates less than the 4 MB "+
+		"(times GOGC/100) with which the first collection begins, so that settings of the collector change nothing"
+	return nil
+}
+
+// outcome ends tuning with a program that sets its collector itself, if there is
+// such a reason.
+func (t *tuning) outcome(reason string) bool {
+	if reason == "" {
+		return false
+	}
+	t.answer.Outcome, t.answer.Reason = SetsItself, reason
+	return true
+}
+
+// muchOutput is how many bytes a program may print before the answer says that
+// printing is part of what is measured.
+const muchOutput = 64 << 20
+
+// warn notes what a run tells about the program that no other setting changes.
+func (t *tuning) warn(rec *cell.Record) {
+	for _, w := range rec.Warnings {
+		if w.Code == "left-behind" || w.Code == "gctrace-relayed" {
+			t.answer.Doubts = append(t.answer.Doubts, w.Text)
+		}
+	}
+	if n := rec.Metrics[outputMetric]; n > muchOutput {
+		t.answer.Doubts = append(t.answer.Doubts, "the program prints "+bytesText(n)+
+			": writing that is a part of what is measured")
 	}
 }
+
+// outputMetric is how much a program printed; see workload.ProgramOutput.
+const outputMetric = "/program/stdout:bytes"
 
 // infeasible tells a setting that the program cannot run under from a program
 // that fails.
@@ -240,20 +249,41 @@ const overheadSeconds = 0.15
 
 type tuning struct {
 	Config
-	run    Runner
-	result *Answer
-	block  int
+	run     Runner
+	answer  *Answer
+	block   int
+	spent   float64 // seconds of the budget
+	planned int     // runs, at most
+	pilots  []Pilot // of all runs that the model may learn from
+	noises  []cell.Noise
+	waits   []float64
+	failed  []cell.GC // settings under which the program does not run
+	doubted int       // doubts that each prediction has
 }
 
-func (t *tuning) measure(c cell.Config, block int) (*cell.Record, error) {
+// mean is how long a run takes, in seconds, with what is beside it.
+func (t *tuning) mean() float64 { return t.spent / float64(max(t.answer.Runs, 1)) }
+
+func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, error) {
+	if t.Begin != nil {
+		planned := max(t.planned, t.answer.Runs+1)
+		t.Begin(Step{doing, t.answer.Runs, planned,
+			time.Duration(min(t.mean()*float64(planned-t.answer.Runs), t.Budget.Seconds()-t.spent) * float64(time.Second))})
+	}
 	rec, err := t.run(c, block)
 	if err != nil {
 		return nil, err
 	}
-	t.result.Runs++
-	t.result.Seconds += rec.Metrics[cell.WallTime]
+	t.answer.Runs++
+	t.answer.Seconds += rec.Metrics[cell.WallTime]
+	t.spent += cmp.Or(rec.Metrics[cell.RunTime], rec.Metrics[cell.WallTime]+overheadSeconds)
 	if rec.Err != nil {
 		return rec, fmt.Errorf("tune: the program failed with %s: %w%s", settingText(c), rec.Err, panicLine(rec.Stderr))
+	}
+	t.noises = append(t.noises, rec.Noise)
+	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && slices.Equal(c.Command, t.Base.Command) &&
+		(err == nil || errors.Is(err, errNoCycles)) {
+		t.pilots, t.waits = append(t.pilots, p), append(t.waits, p.Waiting)
 	}
 	return rec, nil
 }
@@ -266,63 +296,4 @@ func panicLine(stderr string) string {
 		}
 	}
 	return ""
-}
-
-func (t *tuning) newSearch(runs int) Search {
-	s := Search{Objective: t.Objective, Served: isServed(t.Base), Settings: t.Settings,
-		Anchors:   []cell.GC{setting(25, 0), setting(35, 0), setting(50, 0), setting(75, 0)},
-		Tolerance: t.Tolerance, MaxPeakBytes: t.MaxPeakBytes, Runs: runs, Noise: t.Noise, Seed: t.Seed}
-	if t.MemoryBytes > 0 { // leave room for an error of the prediction
-		allowed := 0.8 * float64(t.MemoryBytes)
-		if s.MaxPeakBytes == 0 || s.MaxPeakBytes > allowed {
-			s.MaxPeakBytes = allowed
-		}
-	}
-	return s
-}
-
-// search runs the model's search; the first pilot is there already.
-func (t *tuning) search(first *cell.Record, runs int) (found, error) {
-	s := t.newSearch(runs)
-	var rounds int
-	choice, err := s.Find(func(gc cell.GC, round int) (Pilot, error) {
-		if first != nil {
-			rec := first
-			first = nil
-			return NewPilot(rec)
-		}
-		c := t.Base
-		c.GC = gc
-		rounds = max(rounds, round)
-		rec, err := t.measure(c, round)
-		if rec != nil && rec.Err != nil && infeasible(rec.Err) {
-			t.result.Doubts = append(t.result.Doubts, err.Error())
-			return Pilot{}, ErrInfeasible
-		}
-		if err != nil {
-			return Pilot{}, err
-		}
-		p, err := NewPilot(rec)
-		if errors.Is(err, errNoCycles) && choiceNeedsNoCycles(gc) {
-			err = nil
-		}
-		return p, err
-	})
-	t.block = rounds + 1
-	if err != nil {
-		return choice, err
-	}
-	t.result.Candidates = choice.Candidates
-	t.note(choice.Model)
-	for _, d := range choice.Best.Doubts {
-		if !slices.Contains(t.result.Doubts, d) {
-			t.result.Doubts = append(t.result.Doubts, d)
-		}
-	}
-	return choice, nil
-}
-
-// choiceNeedsNoCycles says that a run without any cycle is no surprise.
-func choiceNeedsNoCycles(gc cell.GC) bool {
-	return gc.Percent < 0 || gc.Percent > cell.DefaultGC.Percent
 }

@@ -67,20 +67,28 @@ func TestTuneRecommendsWhatGains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Outcome != Recommended || r.Setting.GC.Percent < 200 || r.Gains[0].Ratio.Hi >= 0.9 {
+	if r.Outcome != Recommended || r.Setting.GC == cell.DefaultGC || r.Gains[0].Ratio.Hi >= 0.9 {
 		t.Errorf("%s (%s) %s: %+v", r.Outcome, r.Reason, r.Setting.GC, r.Gains)
 	}
 	var b strings.Builder
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"recommended: GOGC=", "fresh paired rounds", "peak memory", "cliff:", "systemd", "Dockerfile", "Kubernetes", "gcctl.Start", "90 % intervals"} {
+	for _, want := range []string{"set GOGC=", "less wall time", "proven in", "peak memory", "today", "apply"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the answer lacks %q:\n%s", want, b.String())
 		}
 	}
-	if lines := strings.Count(b.String(), "\n"); lines > 40 {
-		t.Errorf("the answer has %d lines: more than a screen", lines)
+	if lines := strings.Count(b.String(), "\n"); lines > 10 {
+		t.Errorf("the answer has %d lines:\n%s", lines, b.String())
+	}
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != r.Headline || r.Lines()[0] != r.Headline || r.Runs > mostRuns {
+		t.Errorf("%d runs; the answer begins with %q, its lines with %q, JSON with %q", r.Runs, first, r.Lines()[0], r.Headline)
+	}
+	for _, c := range r.Choices {
+		if c.Setting.GC.Percent < 0 && c.Setting.GC.LimitBytes == 0 {
+			t.Errorf("%s is off without a limit", c.Name)
+		}
 	}
 }
 
@@ -147,16 +155,8 @@ func TestTuneRacesWhatDoesNotFit(t *testing.T) {
 			raced++
 		}
 	}
-	if r.Outcome != Recommended || r.Setting.GC.Percent < 200 || raced < 3 || !strings.Contains(strings.Join(r.Doubts, " "), "untraced") {
+	if r.Outcome != Recommended || raced < 3 || !strings.Contains(strings.Join(r.Doubts, " "), "untraced") {
 		t.Errorf("%s (%s) %s, %d raced, doubts %q", r.Outcome, r.Reason, r.Setting.GC, raced, r.Doubts)
-	}
-	// The default is not called as good where there are no runs to show it.
-	r, err = tuneSimulated(t, p, 0.01, func(c *Config) { c.Budget, c.Pairs = 65*time.Second, 4 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Outcome != Inconclusive || !strings.Contains(r.Reason, "--budget") {
-		t.Errorf("%s (%s)", r.Outcome, r.Reason)
 	}
 }
 
@@ -184,13 +184,16 @@ func TestTuneExpectsRows(t *testing.T) {
 		t.Fatalf("rows %+v", r.Rows)
 	}
 	for i, row := range r.Rows {
-		if len(row.Settings) != len(r.Rows[0].Settings) || len(row.Settings) < 11 {
+		if len(row.Settings) != len(r.Rows[0].Settings) || len(row.Settings) < 8 {
 			t.Errorf("row %d expects %d settings", i, len(row.Settings))
 		}
 	}
 	measured := ones[0]
 	for i, expected := range r.Rows[1].Settings {
 		wall := r.Rows[0].Settings[i].Wall.Mid
+		if wall == 0 || expected.Wall.Mid == 0 { // too vague to be printed
+			continue
+		}
 		if expected.GC == measured.Cell.GC {
 			wall = measured.Metrics[cell.WallTime] / 2
 		}
@@ -207,7 +210,7 @@ func TestTuneExpectsRows(t *testing.T) {
 	}
 }
 
-// TestTuneGoesOnWithoutWhatFails runs out of memory above GOGC=400.
+// TestTuneGoesOnWithoutWhatFails runs out of memory above GOGC=150.
 func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	p := program(0.3)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -215,7 +218,7 @@ func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
 		rec := p.record(c, 0.01, rng)
 		rec.Cell.Block = block
-		if c.GC.Percent > 400 || c.GC.Percent < 0 {
+		if c.GC.Percent > 150 || c.GC.Percent < 0 {
 			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "killed"}
 		}
 		return rec, nil
@@ -223,7 +226,7 @@ func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Outcome != Recommended || r.Setting.GC.Percent > 400 || r.Setting.GC.Percent < 150 || len(r.Doubts) == 0 {
+	if r.Setting.GC.Percent > 150 || r.Setting.GC.Percent < 0 || len(r.Doubts) == 0 {
 		t.Errorf("%s (%s): %s, doubts %q", r.Outcome, r.Reason, r.Setting.GC, r.Doubts)
 	}
 }
@@ -232,24 +235,36 @@ func TestVerdict(t *testing.T) {
 	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference}, stat.Comparison{Verdict: stat.Worse}
 	tight, wide := none, none
 	tight.Lo, tight.Hi, wide.Lo, wide.Hi = 0.99, 1.01, 0.9, 1.1
-	slow := worse
-	slow.Lo, slow.Hi = 1.05, 1.1
-	for _, tc := range []struct {
-		objective  Objective
-		main, wall stat.Comparison
-		want       string
-	}{
-		{Wall, better, better, Recommended},
-		{Wall, worse, worse, DefaultGood},
-		{Wall, tight, tight, DefaultGood},
-		{Wall, wide, wide, Inconclusive},
-		{Wall, stat.Comparison{Verdict: stat.Inconclusive}, wide, Inconclusive},
-		{RSS, better, tight, Recommended},
-		{RSS, better, wide, Inconclusive},
-		{RSS, better, slow, DefaultGood},
+	for want, comparisons := range map[string][]stat.Comparison{
+		Recommended: {better}, DefaultGood: {worse, tight}, Inconclusive: {wide, {Verdict: stat.Inconclusive}},
 	} {
-		if got, reason := verdict(tc.objective, 0.02, tc.main, tc.wall); got != tc.want {
-			t.Errorf("%s, %+v, wall %+v: %s (%s), want %s", tc.objective, tc.main, tc.wall, got, reason, tc.want)
+		for _, c := range comparisons {
+			if got, reason := verdict(0.02, c); got != want {
+				t.Errorf("%+v: %s (%s), want %s", c, got, reason, want)
+			}
+		}
+	}
+	same := stat.Comparison{Verdict: stat.NoDifference, Ratio: 1, Lo: 0.985, Hi: 1.02, Pairs: 4}
+	less, more := stat.Comparison{Verdict: stat.Better, Ratio: 0.8, Lo: 0.7, Hi: 0.9, Pairs: 4}, stat.Comparison{Verdict: stat.Worse, Ratio: 1.2, Lo: 1.1, Hi: 1.3, Pairs: 4}
+	unsure := stat.Comparison{Verdict: stat.NoDifference, Ratio: 1, Lo: 0.9, Hi: 1.1, Pairs: 4}
+	tune := newTuning(Config{Tolerance: 0.02}, nil)
+	for _, tc := range []struct {
+		name        string
+		cpu, memory stat.Comparison
+		want        string
+	}{
+		{Fastest, less, more, Recommended},
+		{SameMemory, less, same, Recommended},
+		{SameMemory, less, more, Inconclusive},
+		{SameMemory, same, same, DefaultGood},
+		{LeastMemory, same, less, Recommended},
+		{LeastMemory, unsure, less, Inconclusive},
+		{LeastMemory, more, less, DefaultGood},
+		{LeastMemory, same, same, DefaultGood},
+	} {
+		c := tune.choice(tc.name, cell.Config{}, compared{by: map[string]stat.Comparison{cell.TotalCPU: tc.cpu, cell.RSSPeak: tc.memory, costMetric: tc.cpu}})
+		if c.Outcome != tc.want {
+			t.Errorf("%s, CPU %.1f, memory %.1f: %s (%s), want %s", tc.name, tc.cpu.Ratio, tc.memory.Ratio, c.Outcome, c.Reason, tc.want)
 		}
 	}
 }
@@ -280,7 +295,7 @@ func TestSettingText(t *testing.T) {
 		"GOGC=100":                 {GC: cell.DefaultGC},
 		"GOGC=off GOMEMLIMIT=1GiB": {GC: cell.GC{Percent: -1, LimitBytes: 1 << 30}},
 		"GOGC=400 GOMAXPROCS=1":    {GC: cell.GC{Percent: 400}, GOMAXPROCS: 1},
-		"GOMEMLIMIT=1GiB":          {GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}},
+		"GOGC=100 GOMEMLIMIT=1GiB": {GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}},
 		"GOMAXPROCS=3":             {GC: cell.DefaultGC, GOMAXPROCS: 3},
 	} {
 		if got := settingText(c); got != want {

@@ -26,7 +26,10 @@ const (
 	Done       = "/pacer/done:ops"
 	MaxBacklog = "/pacer/backlog/max:ops"
 
-	WallTime  = "/wall:seconds"
+	WallTime = "/wall:seconds"
+	// RunTime is what a run took of the time of whoever waits for it: the wall time,
+	// starting, loading and stopping it.
+	RunTime   = "/run:seconds"
 	UserCPU   = "/cpu/user:seconds"
 	SystemCPU = "/cpu/system:seconds"
 	TotalCPU  = "/cpu/total:seconds"

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -97,6 +98,28 @@ func (r reading) until(now reading, wall time.Duration) cell.Noise {
 		noise.MemoryPressure = share((now.memoryStall - r.memoryStall) / seconds)
 	}
 	return noise
+}
+
+// Disturbances says what of the noise makes figures doubtful, and what to do
+// about it.
+func Disturbances(n cell.Noise) (out []string) {
+	for _, d := range []struct {
+		is   bool
+		text string
+	}{
+		{n.Steal > 0.02, fmt.Sprintf("the hypervisor took %.1f %% of the CPU time for others: compare CPU time, not "+
+			"wall time", 100*n.Steal)},
+		{n.CPUPressure > 0.10, fmt.Sprintf("in %.0f %% of the time some task waited for a CPU: stop what else runs here",
+			100*n.CPUPressure)},
+		{n.MemoryPressure > 0.10, fmt.Sprintf("in %.0f %% of the time some task waited for memory: free some",
+			100*n.MemoryPressure)},
+		{n.OtherCPU > 0.10, fmt.Sprintf("other processes used %.2f CPUs: stop them", n.OtherCPU)},
+	} {
+		if d.is {
+			out = append(out, d.text)
+		}
+	}
+	return out
 }
 
 func share(x float64) float64 { return min(max(x, 0), 1) }

@@ -1,0 +1,101 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// EnvironmentGC is the setting that GOGC and GOMEMLIMIT of an environment give.
+func EnvironmentGC(environ []string) (cell.GC, error) {
+	percent, limit := "", ""
+	for _, entry := range environ {
+		switch name, value, _ := strings.Cut(entry, "="); name {
+		case "GOGC":
+			percent = value
+		case "GOMEMLIMIT":
+			limit = value
+		}
+	}
+	return parseGC(percent, limit)
+}
+
+// parseGC reads a setting as the runtime does; "" is the default of each.
+func parseGC(percent, limit string) (cell.GC, error) {
+	s := percent
+	if s == "" || s == "100" {
+		s = cell.DefaultGC.Name
+	}
+	if limit != "" && limit != "off" {
+		s += ":" + limit
+	}
+	gc, err := cell.ParseGC(s)
+	if gc.Percent != cell.DefaultGC.Percent {
+		gc.Name = ""
+	}
+	return gc, err
+}
+
+// RunningGC is the setting of a running program: of a process by its number, from
+// its environment, or of one that serves the metrics of client_golang at a URL.
+// Neither shows what the program sets itself before the first metrics.
+func RunningGC(ctx context.Context, like string) (cell.GC, error) {
+	if pid, err := strconv.Atoi(like); err == nil {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return cell.GC{}, fmt.Errorf("session: read the environment of process %d: %w", pid, err)
+		}
+		return EnvironmentGC(strings.Split(string(data), "\x00"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, like, nil)
+	if err != nil || !strings.HasPrefix(like, "http") {
+		return cell.GC{}, fmt.Errorf("%q: want the number of a process, or the URL of its metrics", like)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return cell.GC{}, fmt.Errorf("session: read metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return cell.GC{}, fmt.Errorf("session: read metrics: %s answers %s", like, resp.Status)
+	}
+	return metricsGC(io.LimitReader(resp.Body, 16<<20))
+}
+
+// metricsGC reads the gauges of client_golang in the text format of Prometheus.
+func metricsGC(r io.Reader) (cell.GC, error) {
+	percent, limit := math.NaN(), 0.0
+	for s := bufio.NewScanner(r); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), " ")
+		v, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil:
+		case name == "go_gc_gogc_percent":
+			percent = v
+		case name == "go_gc_gomemlimit_bytes" && v > 0 && v < 1<<60:
+			limit = v
+		}
+	}
+	text, bytes := strconv.FormatFloat(percent, 'f', 0, 64), ""
+	switch {
+	case math.IsNaN(percent):
+		return cell.GC{}, fmt.Errorf("session: read metrics: go_gc_gogc_percent is not among them: give --current")
+	case percent < 0 || percent > math.MaxInt32: // off
+		text = "off"
+	}
+	if limit > 0 {
+		bytes = strconv.FormatFloat(limit, 'f', 0, 64)
+	}
+	return parseGC(text, bytes)
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+func TestCurrentSettings(t *testing.T) {
+	for _, tc := range []struct {
+		environ []string
+		want    cell.GC
+	}{
+		{nil, cell.DefaultGC},
+		{[]string{"A=b", "GOGC=400"}, cell.GC{Percent: 400}},
+		{[]string{"GOGC=100", "GOMEMLIMIT=1GiB"}, cell.GC{Name: "default", Percent: 100, LimitBytes: 1 << 30}},
+		{[]string{"GOGC=off", "GOMEMLIMIT=off"}, cell.GC{Percent: -1}},
+	} {
+		if got, err := EnvironmentGC(tc.environ); got != tc.want || err != nil {
+			t.Errorf("%q: %+v, %v", tc.environ, got, err)
+		}
+	}
+	if _, err := EnvironmentGC([]string{"GOGC=many"}); err == nil {
+		t.Error("GOGC=many: no error")
+	}
+}
+
+func TestRunningGC(t *testing.T) {
+	body := "# HELP x\ngo_gc_gogc_percent 250\ngo_gc_gomemlimit_bytes 9.223372036854776e+18\n"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
+	defer server.Close()
+	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: 250}) {
+		t.Errorf("metrics: %+v, %v", got, err)
+	}
+	body = "go_gc_gogc_percent 1.8446744073709552e+19\ngo_gc_gomemlimit_bytes 1.048576e+06\n"
+	if got, err := RunningGC(t.Context(), server.URL); err != nil || got != (cell.GC{Percent: -1, LimitBytes: 1 << 20}) {
+		t.Errorf("metrics of off: %+v, %v", got, err)
+	}
+	body = "up 1\n"
+	if _, err := RunningGC(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "--current") {
+		t.Errorf("no metrics: %v", err)
+	}
+	if _, err := RunningGC(t.Context(), "nobody"); err == nil {
+		t.Error("neither process nor URL: no error")
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = append(os.Environ(), "GOGC=300", "GOMEMLIMIT=64MiB")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	if got, err := RunningGC(t.Context(), fmt.Sprint(cmd.Process.Pid)); err != nil || got != (cell.GC{Percent: 300, LimitBytes: 64 << 20}) {
+		t.Errorf("process: %+v, %v", got, err)
+	}
+}
+
+// TestStepsInAPipe: a line each ten seconds, with the time left.
+func TestStepsInAPipe(t *testing.T) {
+	var b strings.Builder
+	clock := time.Now()
+	s := newSteps(&b)
+	s.now = func() time.Time { return clock }
+	for i := range 9 {
+		s.begin(tune.Step{Doing: "looking at GOGC=400", Done: i, Planned: 20, Left: 42 * time.Second})
+		clock = clock.Add(3 * time.Second)
+	}
+	want := strings.Repeat("isobar: run N of at most 20, 42s left: looking at GOGC=400\n", 2)
+	got := strings.NewReplacer("run 5 ", "run N ", "run 9 ", "run N ").Replace(b.String())
+	if got != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	var out outputFile
+	out.path = t.TempDir() + "/reports/run-1.log"
+	for range 20 {
+		out.Write(make([]byte, 1<<20))
+	}
+	out.Close()
+	if info, err := os.Stat(out.path); err != nil || info.Size() != mostOutput {
+		t.Errorf("%v, %v: want %d bytes kept", info, err, mostOutput)
+	}
+}

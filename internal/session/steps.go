@@ -1,0 +1,90 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/show/text"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+// steps shows what tuning does, how far it is and the time left: on a terminal
+// in one line, in a pipe a line every pipePace.
+type steps struct {
+	w     io.Writer
+	width int // 0: no terminal
+	last  time.Time
+	now   func() time.Time
+}
+
+const pipePace = 10 * time.Second
+
+func newSteps(w io.Writer) *steps {
+	width, _ := IsTerminal(w)
+	return &steps{w: w, width: width, now: time.Now}
+}
+
+func (s *steps) begin(step tune.Step) {
+	line := fmt.Sprintf("run %d of at most %d", step.Done+1, step.Planned)
+	if step.Done > 0 {
+		line += fmt.Sprintf(", %v left", step.Left.Round(time.Second))
+	}
+	line += ": " + text.Clean(step.Doing)
+	if s.width > 0 {
+		fmt.Fprintf(s.w, "\r\x1b[K%.*s", s.width-1, line)
+		return
+	}
+	if now := s.now(); step.Done > 0 && now.Sub(s.last) >= pipePace {
+		fmt.Fprintln(s.w, "isobar: "+line)
+		s.last = now
+	} else if step.Done == 0 {
+		s.last = now
+	}
+}
+
+// clear removes the line, so that something else can be printed.
+func (s *steps) clear() {
+	if s.width > 0 {
+		fmt.Fprint(s.w, "\r\x1b[K")
+	}
+}
+
+// mostOutput is how much of what programs print is kept, in bytes.
+const mostOutput = 8 << 20
+
+// An outputFile takes what programs write to their standard error. It creates
+// its file with the first bytes, and drops what goes beyond mostOutput.
+type outputFile struct {
+	mu      sync.Mutex
+	path    string
+	file    *os.File // nil until something is written
+	written int
+}
+
+func (f *outputFile) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil && f.path != "" && os.MkdirAll(filepath.Dir(f.path), 0o755) == nil {
+		f.file, _ = os.Create(f.path) // without a file the end is still in the record
+	}
+	if f.file != nil && f.written < mostOutput {
+		f.file.Write(b[:min(len(b), mostOutput-f.written)])
+		f.written += len(b)
+	}
+	return len(b), nil
+}
+
+func (f *outputFile) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file != nil {
+		f.file.Close()
+	}
+}
+
+func cleanLines(lines []string) string { return strings.Join(text.CleanAll(lines), "\n  ") }

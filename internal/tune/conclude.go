@@ -1,0 +1,81 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/host"
+)
+
+// conclude holds all predictions against all runs, and says in a sentence what
+// was found.
+func (t *tuning) conclude() {
+	a := t.answer
+	a.Measured = measuredOf(t.pilots)
+	if m, err := NewModel(t.pilots, t.Noise); err == nil {
+		a.CliffBytes = m.Cliff()
+		settings := t.candidates(m)
+		for _, s := range a.Measured {
+			if !slices.Contains(settings, s.GC) {
+				settings = append(settings, s.GC)
+			}
+		}
+		for _, gc := range settings {
+			p := m.Expect(gc)
+			a.Predicted = append(a.Predicted, p)
+			if gc == a.Setting.GC {
+				a.Expected = p
+			}
+		}
+		a.Frontier = frontier(a.Predicted)
+		t.expectRow(t.Base.GOMAXPROCS, m)
+		slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
+		a.Doubts = append(append(a.Doubts, m.doubts...), m.refused()...)
+	}
+	for i := range a.Choices {
+		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)
+	}
+	if a.Waiting = mean(t.waits); a.Waiting > muchWaiting {
+		contention := []string{fmt.Sprintf("contention: the program waited for a CPU %.0f %% of the time that it wanted "+
+			"one; runs that waited count less", 100*a.Waiting)}
+		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
+		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
+	}
+	a.Headline = a.headline()
+}
+
+// muchWaiting is the share of waiting from which the answer begins with it.
+const muchWaiting = 0.10
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+// meanNoise is the mean of what happened beside the runs.
+func meanNoise(all []cell.Noise) (n cell.Noise) {
+	for _, x := range all {
+		n.Steal += x.Steal / float64(len(all))
+		n.CPUPressure += x.CPUPressure / float64(len(all))
+		n.MemoryPressure += x.MemoryPressure / float64(len(all))
+		n.OtherCPU += x.OtherCPU / float64(len(all))
+	}
+	return n
+}
+
+// margin says how little a memory limit leaves for growth.
+func (r *Answer) margin(gc cell.GC) []string {
+	margin := float64(gc.LimitBytes) / float64(max(r.CliffBytes, 1))
+	if gc.LimitBytes == 0 || margin >= 1.5 {
+		return nil
+	}
+	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection takes nearly half of the CPU "+
+		"time: should what is live grow by %.0f %%, the program slows down", margin,
+		bytesText(float64(r.CliffBytes)), 100*(margin-1))}
+}

@@ -1,0 +1,341 @@
+package tune
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+const (
+	mostRuns    = 20 // in all, unless rounds are asked for
+	mostPilots  = 12 // before the proof
+	leastRounds = 4  // of the proof
+	// twice is how much of the baseline's memory the fastest choice may take where
+	// no bound is given.
+	twice = 2.0
+	// leastMargin is how far a memory limit must be above the cliff.
+	leastMargin = 1.15
+	// sameMemory is by how much "the same memory" may be more, and lessMemory below
+	// which share memory is less.
+	sameMemory, lessMemory = 1.02, 0.95
+	// enough is how much cheaper a setting that did not run must be expected to be
+	// than one that did.
+	enough = 0.99
+)
+
+// A Candidate is a setting in a race of measured rounds.
+type Candidate struct {
+	Prediction
+	// Cost is what was measured of the objective, as a ratio to the baseline.
+	Cost *Interval `json:"cost,omitempty"`
+	// Out says why the setting is out of the race; "" while it is in.
+	Out string `json:"out,omitempty"`
+}
+
+// A pick is a setting that should be what its name says.
+type pick struct {
+	name string
+	Prediction
+}
+
+// candidates are the settings to choose from: those that were given, or every
+// GOGC, and GOMEMLIMIT with GOGC off and as a cap on some values of GOGC. By
+// limit, and then by GOGC.
+func (t *tuning) candidates(m *Model) []cell.GC {
+	if len(t.Settings) > 0 {
+		return t.Settings
+	}
+	var out []cell.GC
+	for _, percent := range curvePercents {
+		out = append(out, setting(percent, 0))
+	}
+	out = append(out, t.Base.GC)
+	bound, _ := t.memory(m)
+	for i, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*bound))) {
+		out = append(out, setting(-1, limit))
+		for _, percent := range []int{200, 400} {
+			if i%4 == 0 {
+				out = append(out, setting(percent, limit))
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b cell.GC) int {
+		return cmp.Or(cmp.Compare(a.LimitBytes, b.LimitBytes), cmp.Compare(uint(a.Percent), uint(b.Percent)))
+	})
+	return slices.CompactFunc(out,
+		func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
+}
+
+// memory is how much the fastest choice may occupy, in bytes, and whether that
+// is a bound which somebody gave.
+func (t *tuning) memory(m *Model) (bytes float64, given bool) {
+	bytes, given = t.MaxPeakBytes, t.MaxPeakBytes > 0
+	if !given {
+		bytes = twice * m.Expect(t.Base.GC).PeakBytes.Mid
+	}
+	if t.MemoryBytes > 0 { // leave room for an error of the prediction
+		bytes = min(bytes, 0.8*float64(t.MemoryBytes))
+	}
+	return bytes, given
+}
+
+// costOf is the figure that the objective is about.
+func (t *tuning) costOf(p *Prediction) Interval {
+	if t.Objective == Wall || t.Objective == Throughput && !isServed(t.Base) {
+		return p.Wall
+	}
+	return p.CPU
+}
+
+// usable reports whether a setting may be chosen: it is bounded, not near the
+// cliff, has run or is not doubted in what matters, and has not failed.
+func (t *tuning) usable(p *Prediction, cliff int64) bool {
+	gc := p.GC
+	switch {
+	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc), p.crawls:
+		return false
+	case gc.LimitBytes > 0 && (float64(gc.LimitBytes) < leastMargin*float64(cliff) || p.Measured == nil && len(p.Doubts) >
+		t.doubted):
+		return false
+	}
+	return p.PeakBytes.Mid > 0 && t.costOf(p).Mid > 0 && p.CPU.Mid > 0
+}
+
+// pick chooses the settings that the names promise, each only where one is
+// expected. The first is the objective's own.
+func (t *tuning) pick(m *Model, all []Prediction) []pick {
+	base := m.Expect(t.Base.GC)
+	bound, given := t.memory(m)
+	cliff := m.Cliff()
+	t.doubted = len(m.doubts)
+	var usable []Prediction
+	for _, p := range all {
+		if t.usable(&p, cliff) {
+			usable = append(usable, p)
+		}
+	}
+	cost := func(p *Prediction) float64 { return t.costOf(p).Mid }
+	cpu := func(p *Prediction) float64 { return p.CPU.Mid }
+	peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
+	within := func(p *Prediction) bool {
+		if given && p.Measured == nil {
+			return p.PeakBytes.Hi <= bound
+		}
+		return peak(p) <= bound
+	}
+	broken := given && peak(&base) > bound
+	fastest := t.least(usable, cost, within)
+	if fastest != nil { // of those as good, the one of least memory
+		most := cost(fastest) * (1 + t.Tolerance)
+		fastest = t.least(usable, peak, func(p *Prediction) bool { return within(p) && cost(p) <= most })
+	}
+	if fastest != nil && !broken && cost(fastest) > cost(&base)*(1-t.Tolerance) {
+		fastest = nil
+	}
+	same := t.least(usable, cpu, func(p *Prediction) bool {
+		return peak(p) <= sameMemory*peak(&base) && within(p) && cpu(p) < cpu(&base)*(1-t.Tolerance)
+	})
+	smallest := t.least(usable, peak, func(p *Prediction) bool {
+		return cpu(p) <= cpu(&base)*(1+t.Tolerance) && within(p) && peak(p) < lessMemory*peak(&base)
+	})
+	chosen := []*pick{asPick(Fastest, fastest), asPick(SameMemory, same), asPick(LeastMemory, smallest)}
+	if t.Objective == RSS {
+		chosen[0], chosen[2] = chosen[2], chosen[0]
+	}
+	var out []pick
+	for _, p := range chosen {
+		if p != nil && !slices.ContainsFunc(out, func(o pick) bool { return o.GC == p.GC }) {
+			out = append(out, *p)
+		}
+	}
+	return out
+}
+
+func asPick(name string, p *Prediction) *pick {
+	if p == nil {
+		return nil
+	}
+	return &pick{name, *p}
+}
+
+// least returns the prediction of least figure among those that may be; one that
+// did not run only if it is expected to be less by more than enough. nil where
+// none may be.
+func (t *tuning) least(all []Prediction, figure func(*Prediction) float64, may func(*Prediction) bool) *Prediction {
+	var ran, best *Prediction
+	for i := range all {
+		p := &all[i]
+		if !may(p) {
+			continue
+		}
+		if p.Measured != nil && (ran == nil || figure(p) < figure(ran)) {
+			ran = p
+		}
+		if best == nil || figure(p) < figure(best) {
+			best = p
+		}
+	}
+	if ran != nil && figure(best) > enough*figure(ran) {
+		return ran
+	}
+	return best
+}
+
+// explored is where the runs before the proof end.
+type explored struct {
+	model *Model
+	all   []Prediction
+	picks []pick
+	own   float64 // GOGC that the goals of the first run imply, where they are not those of the baseline
+}
+
+// explore runs the baseline, a second GOGC which shows whether the program obeys,
+// and then what the model would choose, until all of that has run or the runs
+// are needed for the proof. An outcome is set where there is nothing to prove.
+func (t *tuning) explore(first *cell.Record) (e explored, err error) {
+	records := []*cell.Record{first}
+	var pilots []Pilot
+	if f := obeys(first); f.disobeys() {
+		e.own = f.percent
+	}
+	for {
+		p, err := NewPilot(records[len(records)-1])
+		if err != nil && !errors.Is(err, errNoCycles) {
+			return e, err
+		}
+		pilots = append(pilots, p)
+		if len(records) == 2 && t.outcome(selfSet(first, records[1], t.Calls)) {
+			return e, nil
+		}
+		m, err := NewModel(pilots, t.Noise)
+		switch {
+		case errors.Is(err, errNoCycles) && len(records) == 1 && (t.Base.GC != cell.DefaultGC || len(t.Calls) > 0):
+		case errors.Is(err, errNoCycles):
+			return e, t.noCycles(first)
+		case err != nil:
+			return e, err
+		default:
+			e.model, e.all = m, nil
+			for _, gc := range t.candidates(m) {
+				e.all = append(e.all, m.Expect(gc))
+			}
+			e.picks = t.pick(m, e.all)
+		}
+		next, ok := t.next(e, pilots)
+		for ok {
+			rec, err := t.measure(t.with(next), t.block, "looking at "+settingText(t.with(next)))
+			if rec != nil && rec.Err != nil && infeasible(rec.Err) {
+				t.drop(next, err)
+				e.picks = t.pick(e.model, e.all)
+				next, ok = t.next(e, pilots)
+				continue
+			}
+			if err != nil {
+				return e, err
+			}
+			records = append(records, rec)
+			break
+		}
+		if !ok {
+			return e, nil
+		}
+	}
+}
+
+// with is the baseline under another setting.
+func (t *tuning) with(gc cell.GC) cell.Config {
+	c := t.Base
+	c.GC = gc
+	return c
+}
+
+// drop notes that the program does not run under a setting; nor will it where it
+// is allowed more memory.
+func (t *tuning) drop(gc cell.GC, err error) {
+	t.answer.Doubts = append(t.answer.Doubts, err.Error())
+	for _, percent := range curvePercents {
+		if other := setting(percent, 0); gc.LimitBytes == 0 && percent > gc.Percent {
+			t.failed = append(t.failed, other)
+		}
+	}
+	t.failed = append(t.failed, gc)
+}
+
+// next is the setting to run next; ok is false where the proof should begin.
+func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
+	used := t.answer.Runs
+	if len(pilots) == 1 {
+		gc := t.second(e, e.own)
+		return gc, used < mostPilots && !slices.Contains(t.failed, gc)
+	}
+	rounds := max(t.Pairs, leastRounds)
+	room := min(mostPilots, mostRuns-leastRounds*(1+max(len(e.picks), 1)))
+	if t.Pairs > 0 {
+		room = mostPilots
+	}
+	left := t.Budget.Seconds() - t.spent
+	if used >= max(room, 3) || used > 2 && left < float64((rounds*(1+len(e.picks))+1))*t.mean() {
+		return gc, false
+	}
+	for _, p := range e.picks {
+		if p.Measured == nil {
+			return p.GC, true
+		}
+	}
+	if len(pilots) < 3 { // a third run, where the choice is settled: what collections cost
+		if gc, ok := t.costly(e); ok {
+			return gc, true
+		}
+	}
+	return gc, false
+}
+
+// second is the setting of the second run: another GOGC without a limit, so that
+// goals show whether the program obeys; of these the fastest that is allowed. own
+// is a GOGC to keep away from, 0 for none.
+func (t *tuning) second(e explored, own float64) cell.GC {
+	base := float64(t.Base.GC.Percent)
+	// A program that seems to have a GOGC of its own must not get that one.
+	differs := func(percent int, from float64) bool {
+		return from <= 0 || math.Abs(math.Log(float64(percent)/from)) > 0.4
+	}
+	apart := func(p *Prediction) bool {
+		return p.GC.LimitBytes == 0 && p.GC.Percent > 0 && differs(p.GC.Percent, base) && differs(p.GC.Percent, own)
+	}
+	if e.model != nil {
+		bound, _ := t.memory(e.model)
+		cost := func(p *Prediction) float64 { return t.costOf(p).Mid }
+		peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
+		order := cost
+		if t.Objective == RSS {
+			order = peak
+		}
+		if p := t.least(e.all, order, func(p *Prediction) bool {
+			return apart(p) && !slices.Contains(t.failed, p.GC) && !p.crawls && p.GCShare.Mid < 0.35 && peak(p) <= bound
+		}); p != nil {
+			return p.GC
+		}
+	}
+	for _, percent := range []int{50, 100, 200, 400} {
+		if differs(percent, base) && differs(percent, own) {
+			return setting(percent, 0)
+		}
+	}
+	return setting(800, 0)
+}
+
+// costly is the GOGC that did not run under which collection takes most of the
+// CPU time, below a third of it.
+func (t *tuning) costly(e explored) (gc cell.GC, ok bool) {
+	share := 0.0
+	for _, p := range e.all {
+		if p.Measured == nil && p.GC.LimitBytes == 0 && !p.crawls && p.GC.Percent > 0 && p.GCShare.Mid > share &&
+			p.GCShare.Mid < 0.33 {
+			gc, share, ok = p.GC, p.GCShare.Mid, true
+		}
+	}
+	return gc, ok
+}

@@ -1,0 +1,192 @@
+package tune
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// A simulated program has a steady live heap, and costs that no pilot shows
+// directly.
+type simulated struct {
+	life      trajectory
+	work      float64 // CPU seconds
+	perSecond float64 // what a second of accounted GC time costs
+	perByte   float64 // what a byte of peak memory costs
+	procs     float64
+}
+
+// newSimulated draws a program. A foreign one has costs outside what the
+// model's priors hold likely.
+func newSimulated(rng *rand.Rand, foreign bool) simulated {
+	live := math.Exp(rng.Float64()*math.Log(25)) * 8 * mib // 8 to 200 MiB
+	s := simulated{work: 2 + 4*rng.Float64(), procs: 2}
+	s.perSecond, s.perByte = 1+1.5*rng.Float64(), (0.4+0.6*rng.Float64())*1e-9
+	if foreign {
+		s.perSecond, s.perByte = 0.5+3*rng.Float64(), 1.5*rng.Float64()*1e-9
+	}
+	total := live * (20 + 100*rng.Float64())
+	share := 0.02 + 0.33*rng.Float64() // of the CPU time, at the default
+	s.life = trajectory{points: []point{{1, live, 0}, {total, live, 0}}, total: total, procs: 2,
+		costPerByte: s.work * share / (1 - share) / total, spread: 0.15}
+	s.life.floating = 0.48 * total / s.work / (0.28 * 2)
+	return s
+}
+
+// exact is a run without noise.
+func (s *simulated) exact(gc cell.GC) (wall, peak float64, r replay) {
+	r = s.life.run(gc, 6*mib, nil)
+	peak = 6*mib + 1.05*r.peak
+	return (s.work + s.perSecond*r.seconds + s.perByte*peak) / s.procs, peak, r
+}
+
+// run adds the noise of a machine whose speed differs from run to run.
+func (s *simulated) run(gc cell.GC, noise float64, rng *rand.Rand) Pilot {
+	wall, peak, r := s.exact(gc)
+	speed := math.Exp(noise * rng.NormFloat64())
+	p := Pilot{GC: gc, Procs: 2, Wall: wall * speed, CPU: wall * s.procs * speed, GCSeconds: r.seconds * speed * math.Exp(0.03*rng.NormFloat64()),
+		PeakBytes: peak * math.Exp(0.02*rng.NormFloat64()), PeakHeapBytes: r.peak, Cycles: r.cycles}
+	if r.cycles > 0 {
+		life := s.life
+		life.costPerByte *= p.GCSeconds / r.seconds
+		p.streams = []trajectory{life}
+		p.MeanGoalBytes = r.goal / max(r.weight, 1)
+	}
+	return p
+}
+
+// success says whether the choice is what the search promises: within 3 % of the
+// best of all settings that are bounded and take no more memory than it, and
+// within 6 % of the best that takes no more than twice the baseline's.
+func (s *simulated) success(choice cell.GC) bool {
+	_, today, _ := s.exact(cell.DefaultGC)
+	wall, own, _ := s.exact(choice)
+	settings := []cell.GC{cell.DefaultGC}
+	for _, percent := range curvePercents {
+		settings = append(settings, setting(percent, 0))
+	}
+	for limit := int64(today / 2); float64(limit) < 2*today; limit += limit / 16 {
+		settings = append(settings, setting(-1, limit))
+	}
+	there, anywhere := math.Inf(1), math.Inf(1)
+	for _, gc := range settings {
+		w, peak, r := s.exact(gc)
+		if peak <= 2*today && !r.starving {
+			anywhere = min(anywhere, w)
+		}
+		if peak <= own && !r.starving {
+			there = min(there, w)
+		}
+	}
+	return wall <= there*1.03 && wall <= anywhere*1.06 && own <= 2.1*today
+}
+
+// simulate returns how often the setting that is chosen before the proof succeeds.
+func simulate(t *testing.T, noise float64, foreign bool, trials int) float64 {
+	t.Helper()
+	good, spent, asToday := 0, 0, 0
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 7))
+		program := newSimulated(rng, foreign)
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Noise: noise, Seed: uint64(trial)}
+		c.Fill()
+		s := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) { return program.record(c, noise, rng), nil })
+		first, err := s.measure(c.Base, 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.explore(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.answer.Runs > mostPilots {
+			t.Fatalf("trial %d: %d runs", trial, s.answer.Runs)
+		}
+		spent += s.answer.Runs
+		choice := cell.DefaultGC
+		if len(found.picks) > 0 && found.picks[0].name == Fastest {
+			choice = found.picks[0].GC
+		}
+		if program.success(choice) {
+			good++
+		}
+		if program.success(cell.DefaultGC) {
+			asToday++
+		}
+	}
+	share := func(n int) float64 { return float64(n) / float64(trials) }
+	t.Logf("noise %.0f %%, foreign costs %t: found with probability %.3f in %d trials of %.1f runs (the baseline would be right in %.3f)",
+		100*noise, foreign, share(good), trials, share(spent), share(asToday))
+	return share(good)
+}
+
+func TestSimulatedSearch(t *testing.T) {
+	trials, allowed := 15, 0.1
+	if invariant.Race { // nothing runs in parallel here: fewer will do
+		trials, allowed = 5, 0.3
+	}
+	if os.Getenv("ISOBAR_SOAK") != "" {
+		trials, allowed = 500, 0
+	}
+	for _, tc := range []struct {
+		noise   float64
+		foreign bool
+		want    float64
+	}{
+		{0.02, false, 0.90},
+		{0.05, false, 0.85},
+		{0.10, false, 0.70},
+		{0.05, true, 0.8},
+	} {
+		if got := simulate(t, tc.noise, tc.foreign, trials); got < tc.want-allowed {
+			t.Errorf("noise %v, foreign costs %t: found with probability %.3f, want %.2f", tc.noise, tc.foreign, got, tc.want)
+		}
+	}
+}
+
+// TestKeepsToTheMemoryAllowed runs nothing that takes much more than is allowed.
+func TestKeepsToTheMemoryAllowed(t *testing.T) {
+	for trial := range 5 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 8))
+		program := newSimulated(rng, false)
+		_, today, _ := program.exact(cell.DefaultGC)
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Noise: 0.03, MaxPeakBytes: 1.6 * today}
+		r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
+			if _, peak, _ := program.exact(c.GC); peak > 1.75*today {
+				t.Errorf("trial %d: ran %s, which occupies %.2f times the baseline", trial, c.GC, peak/today)
+			}
+			return program.record(c, 0.03, rng), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, peak, _ := program.exact(r.Setting.GC); peak > 1.65*today {
+			t.Errorf("trial %d: recommends %s, which occupies %.2f times the baseline", trial, r.Setting.GC, peak/today)
+		}
+		if r.Runs > mostRuns {
+			t.Errorf("trial %d: %d runs", trial, r.Runs)
+		}
+	}
+}
+
+func TestEndsWithTheError(t *testing.T) {
+	broken := errors.New("broken")
+	rng := rand.New(rand.NewPCG(1, 1))
+	program := newSimulated(rng, false)
+	n := 0
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall}
+	r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) {
+		if n++; n == 3 {
+			return nil, broken
+		}
+		return program.record(c, 0.03, rng), nil
+	})
+	if !errors.Is(err, broken) || r.Runs != 2 {
+		t.Errorf("%v with %d runs, want the error of the third run and the two before", err, r.Runs)
+	}
+}

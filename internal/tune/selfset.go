@@ -1,0 +1,145 @@
+package tune
+
+import (
+	"bytes"
+	"debug/elf"
+	"debug/macho"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Calls of package runtime/debug that set the collector.
+const (
+	setPercent = "debug.SetGCPercent"
+	setLimit   = "debug.SetMemoryLimit"
+)
+
+// implementations are the functions of the runtime behind the calls: they are
+// linked only into programs that contain a call.
+var implementations = []struct{ function, call string }{
+	{"runtime/debug.setGCPercent", setPercent}, {"runtime/debug.setMemoryLimit", setLimit},
+}
+
+// CollectorCalls returns the calls that set the collector which the binary
+// contains, by the names of functions in its table of program counters. That a
+// program contains a call does not say that it makes it. A file that cannot be
+// read has none.
+func CollectorCalls(path string) (calls []string) {
+	table, err := functionTable(path)
+	if err != nil {
+		return nil
+	}
+	for _, i := range implementations {
+		if bytes.Contains(table, []byte("\x00"+i.function+"\x00")) {
+			calls = append(calls, i.call)
+		}
+	}
+	return calls
+}
+
+// functionTable is the section of a binary that holds the names of functions;
+// where its format has none, the whole file.
+func functionTable(path string) ([]byte, error) {
+	if f, err := elf.Open(path); err == nil {
+		defer f.Close()
+		for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+			if s := f.Section(name); s != nil {
+				return s.Data()
+			}
+		}
+	}
+	if f, err := macho.Open(path); err == nil {
+		defer f.Close()
+		if s := f.Section("__gopclntab"); s != nil {
+			return s.Data()
+		}
+	}
+	return os.ReadFile(path)
+}
+
+// followed is how the goals of a run compare with what its settings ask for.
+type followed struct {
+	asked   int     // GOGC that was set
+	cycles  int     // whose goal tells
+	off     int     // of them, are not what was asked for
+	none    int     // collections without a goal: the program asked for them, with collection off
+	percent float64 // GOGC that the goals imply: median
+	goal    float64 // bytes: median
+}
+
+// obeys reads the goals of a run: behind each cycle the runtime sets the next
+// one to what was marked and GOGC/100 of that and of the roots, and to 4 MiB
+// times GOGC/100 at least. Goals of few MiB tell nothing, for gctrace rounds
+// them; with a GOMEMLIMIT only those that are too large do.
+func obeys(rec *cell.Record) followed {
+	gc := rec.Cell.GC
+	f := followed{asked: gc.Percent}
+	ratio := float64(gc.Percent) / 100
+	last := map[int]cell.Cycle{}
+	var percents, goals []float64
+	for _, c := range rec.Cycles {
+		before, ok := last[c.Stream]
+		last[c.Stream] = c
+		if c.GoalBytes == 0 {
+			f.none++
+			continue
+		}
+		if !ok || gc.Percent < 0 {
+			continue
+		}
+		marked, roots := float64(before.LiveBytes)+mib/2, float64(before.StackBytes+before.GlobalBytes)
+		asked, goal := max(minimumHeap*ratio, marked+(marked+roots)*ratio), float64(c.GoalBytes)+mib/2
+		if max(asked, goal) < smallHeap {
+			continue
+		}
+		f.cycles++
+		percents, goals = append(percents, 100*(goal-marked)/(marked+roots)), append(goals, goal)
+		// gctrace rounds what was marked, and the goal.
+		allowed := 0.1*asked + mib*(0.5+0.5*(1+ratio))
+		if goal > asked+allowed || gc.LimitBytes == 0 && goal < asked-allowed {
+			f.off++
+		}
+	}
+	if f.cycles > 0 {
+		f.percent, f.goal = median(percents), median(goals)
+	}
+	return f
+}
+
+// disobeys reports whether the goals are not those of the settings.
+func (f followed) disobeys() bool {
+	return f.cycles >= 3 && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0
+}
+
+// selfSet says what the first two runs, under different settings, show of a
+// program that sets its collector itself; "" where they do not. calls are those
+// of CollectorCalls.
+func selfSet(first, second *cell.Record, calls []string) string {
+	a, b := obeys(first), obeys(second)
+	contains := "no call was found in the command's own binary: a program that it starts may make it"
+	if len(calls) > 0 {
+		contains = "its binary contains " + strings.Join(calls, " and ")
+	}
+	still := "; GOGC has no effect on it: change that call, or have it depend on the environment"
+	switch {
+	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
+		return "the program turns its collector off: no collection ran under either of two settings, and " + contains +
+			still + "; a GOMEMLIMIT still acts"
+	case !b.disobeys() || !a.disobeys() && (a.cycles > 0 || len(calls) == 0):
+		return ""
+	case b.cycles == 0:
+		return "the program turns its collector off and collects when it chooses: its collections have no goal; " +
+			contains + still + "; a GOMEMLIMIT still acts"
+	case a.cycles == 0 || math.Abs(math.Log(max(a.percent, 1)/max(b.percent, 1))) < 0.3:
+		return fmt.Sprintf("the program sets GOGC itself: its goals are those of about GOGC=%.0f, under GOGC=%s and under "+
+			"GOGC=%s; %s%s; GOMEMLIMIT and GOMAXPROCS still act", b.percent, first.Cell.GC.GOGC(),
+			second.Cell.GC.GOGC(), contains, still)
+	}
+	return fmt.Sprintf("the program sets its collector itself: its goals stay near %s, under GOGC=%s and under GOGC=%s; "+
+		"%s%s", bytesText(b.goal), first.Cell.GC.GOGC(), second.Cell.GC.GOGC(), contains, still)
+}
