@@ -97,6 +97,7 @@ and memory strategies relieve it.
   isobar claims                      what the source documents say, and whether it is so here
   isobar ui                          look at all of it in a browser
   isobar watch URL|PID|FILE|-        what the collector does to a running program, live
+  isobar heap PID|CORE               who holds the memory of a program, and what marking it costs
   isobar doctor                      what difference can be told apart on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,
@@ -112,7 +113,7 @@ and memory strategies relieve it.
 	root.PersistentFlags().StringVar(&a.Store, "store", "",
 		"the store `FILE` (default: $ISOBAR_STORE, else isobar.db in the user's data directory)")
 	root.AddCommand(a.adviseCommand(), a.claimsCommand(), a.labCommand(), a.tuneCommand(), a.watchCommand(),
-		a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
+		a.heapCommand(), a.traceCommand(), a.doctorCommand(), a.uiCommand(), a.fleetCommand(), a.workerCommand())
 	return root
 }
 

@@ -20,7 +20,7 @@ const module = "github.com/isobar-go/isobar"
 // A package outside of them does not belong to the module.
 var wings = []struct{ prefix, wing string }{
 	{"internal/base/", "base"}, {"internal/gc/", "gc"}, {"internal/lab/", "lab"}, {"internal/study/", "study"},
-	{"internal/tune", "tune"}, {"internal/advice", "advice"}, {"internal/live", "live"}, {"internal/fleet", "fleet"},
+	{"internal/tune", "tune"}, {"internal/advice", "advice"}, {"internal/heap", "heap"}, {"internal/live", "live"}, {"internal/fleet", "fleet"},
 	{"internal/show", "show"}, {"internal/session", "session"}, {"internal/web", "web"}, {"internal/layout", "layout"},
 	{"cmd/", "cmd"}, {"test/", "cmd"},
 	{"arena", "kit"}, {"slab", "kit"}, {"pool", "kit"}, {"queue", "kit"}, {"latency", "kit"}, {"eventloop", "kit"},
@@ -39,11 +39,12 @@ var below = map[string][]string{
 	"study":   {"base", "kit", "gc", "lab", "show"},
 	"tune":    {"base", "gc", "lab", "show"},
 	"advice":  {"base", "advise", "lab", "show"},
+	"heap":    {"base", "show"},
 	"live":    {"base", "kit", "gc", "show"},
 	"fleet":   {"base", "kit", "lab"},
 	"session": {"base", "kit", "lab", "study", "show", "tune", "fleet"},
 	"web":     {"base", "kit", "lab", "study", "show", "advice", "live", "fleet", "session"},
-	"cmd":     {"base", "kit", "advise", "gc", "lab", "show", "study", "tune", "advice", "live", "fleet", "session", "web"},
+	"cmd":     {"base", "kit", "advise", "gc", "lab", "show", "study", "tune", "advice", "heap", "live", "fleet", "session", "web"},
 	"layout":  {"base"},
 }
 

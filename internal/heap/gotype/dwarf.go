@@ -1,0 +1,171 @@
+package gotype
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"sort"
+)
+
+// A Variable is a global variable.
+type Variable struct {
+	Name string
+	Addr uint64
+	Size uint64
+	Type *Type // nil if only the symbol is known
+}
+
+// Attributes of Go's own.
+const (
+	goKind        = 0x2900 // as package reflect numbers kinds
+	goKey         = 0x2901
+	goElem        = 0x2902
+	goRuntimeType = 0x2904 // offset of the descriptor from the module's types
+)
+
+// Variables lists the global variables that DWARF describes, by address. bias
+// is added to their addresses.
+func (t *Table) Variables(d *dwarf.Data, bias, types uint64) ([]Variable, error) {
+	conv := converter{t: t, d: d, types: types, done: make(map[dwarf.Offset]*Type)}
+	var all []Variable
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil {
+			return all, fmt.Errorf("gotype: DWARF: %w", err)
+		}
+		if e == nil {
+			break
+		}
+		if e.Tag != dwarf.TagCompileUnit {
+			r.SkipChildren()
+		}
+		if e.Tag != dwarf.TagVariable {
+			continue
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		location, _ := e.Val(dwarf.AttrLocation).([]byte)
+		offset, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+		if !ok || name == "" || len(location) != 9 || location[0] != 3 { // DW_OP_addr
+			continue
+		}
+		at := le.Uint64(location[1:])
+		typ := conv.typ(offset)
+		if typ == nil {
+			continue
+		}
+		all = append(all, Variable{Name: name, Addr: at + bias, Size: typ.Size, Type: typ})
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Addr < all[j].Addr })
+	return all, nil
+}
+
+// A converter turns DWARF's types into ours; where the program has a descriptor,
+// that is taken.
+type converter struct {
+	t     *Table
+	d     *dwarf.Data
+	types uint64
+	done  map[dwarf.Offset]*Type
+}
+
+func (c *converter) typ(at dwarf.Offset) *Type {
+	if typ, ok := c.done[at]; ok {
+		return typ
+	}
+	r := c.d.Reader()
+	r.Seek(at)
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return nil
+	}
+	if offset, ok := number(e, goRuntimeType); ok && offset != 0 {
+		if typ := c.t.At(c.types + offset); typ != nil {
+			c.done[at] = typ
+			return typ
+		}
+	}
+	typ := &Type{}
+	typ.Name, _ = e.Val(dwarf.AttrName).(string)
+	typ.Size, _ = number(e, dwarf.AttrByteSize)
+	c.done[at] = typ
+	c.complete(typ, e, r)
+	return typ
+}
+
+func number(e *dwarf.Entry, attr dwarf.Attr) (uint64, bool) {
+	switch v := e.Val(attr).(type) {
+	case int64:
+		return uint64(v), true
+	case uint64:
+		return v, true
+	}
+	return 0, false
+}
+
+func (c *converter) ref(e *dwarf.Entry, attr dwarf.Attr) *Type {
+	if at, ok := e.Val(attr).(dwarf.Offset); ok {
+		return c.typ(at)
+	}
+	return nil
+}
+
+func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
+	kind, _ := number(e, goKind)
+	switch {
+	case kind == kindMap:
+		typ.Kind, typ.Size, typ.Key, typ.Elem = Map, 8, c.ref(e, goKey), c.ref(e, goElem)
+	case kind == kindChan:
+		typ.Kind, typ.Size, typ.Elem = Chan, 8, c.ref(e, goElem)
+	case kind == kindFunc || e.Tag == dwarf.TagSubroutineType:
+		typ.Kind, typ.Size = Func, 8
+	case kind == kindString:
+		typ.Kind, typ.Size = String, 16
+	case kind == kindSlice:
+		typ.Kind, typ.Size, typ.Elem = Slice, 24, c.ref(e, goElem)
+	case kind == kindInterface:
+		typ.Kind, typ.Size = Interface, 16
+		if under := c.ref(e, dwarf.AttrType); under != nil && under.Name == "runtime.eface" {
+			typ.Kind = Empty
+		}
+	case e.Tag == dwarf.TagPointerType:
+		if typ.Kind, typ.Size, typ.Elem = Pointer, 8, c.ref(e, dwarf.AttrType); typ.Elem == nil {
+			typ.Kind = Unsafe
+		}
+	case e.Tag == dwarf.TagTypedef:
+		if under := c.ref(e, dwarf.AttrType); under != nil && under != typ {
+			name := typ.Name
+			*typ = *under
+			typ.Name = name
+		}
+	case e.Tag == dwarf.TagArrayType:
+		typ.Kind, typ.Elem = Array, c.ref(e, dwarf.AttrType)
+		if child, err := r.Next(); err == nil && child != nil && child.Tag == dwarf.TagSubrangeType {
+			typ.Len, _ = number(child, dwarf.AttrCount)
+		}
+		if typ.Elem == nil {
+			typ.Kind = Scalar
+		} else {
+			typ.Size = max(typ.Size, typ.Len*typ.Elem.Size)
+		}
+	case e.Tag == dwarf.TagStructType && e.Children:
+		c.members(typ, r)
+	default:
+		typ.NoPtr = true
+	}
+}
+
+func (c *converter) members(typ *Type, r *dwarf.Reader) {
+	typ.Kind = Struct
+	for {
+		m, err := r.Next()
+		if err != nil || m == nil || m.Tag == 0 {
+			return
+		}
+		r.SkipChildren()
+		f := Field{Type: c.ref(m, dwarf.AttrType)}
+		f.Name, _ = m.Val(dwarf.AttrName).(string)
+		offset, ok := number(m, dwarf.AttrDataMemberLoc)
+		if f.Offset = offset; ok && f.Type != nil {
+			typ.Fields = append(typ.Fields, f)
+		}
+	}
+}

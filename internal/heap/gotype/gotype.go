@@ -1,0 +1,260 @@
+// Package gotype reads the types of a Go program: from the descriptors that the
+// program has in its memory, stripped or not, and from DWARF for variables. Both
+// become one model, which says what each word of a value is.
+package gotype
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// Kind is what a type is for who follows pointers.
+type Kind uint8
+
+// The kinds.
+const (
+	Scalar Kind = iota
+	Pointer
+	Unsafe // unsafe.Pointer
+	Func
+	Map
+	Chan
+	String
+	Slice
+	Interface
+	Empty // interface without methods
+	Array
+	Struct
+)
+
+// A Type is one type of the program. Nobody writes to it once it is read.
+type Type struct {
+	Name   string
+	Kind   Kind
+	Size   uint64
+	Elem   *Type // of a pointer, map, channel, slice and array
+	Key    *Type // of a map
+	Group  *Type // of a map: eight keys and values
+	Len    uint64
+	Fields []Field
+	NoPtr  bool // it has no pointers
+
+	words []Word
+}
+
+// A Field is a field of a struct.
+type Field struct {
+	Name   string
+	Offset uint64
+	Type   *Type
+}
+
+// A Word is a word of a value that may point into the heap.
+type Word struct {
+	Offset uint64
+	Path   string // ".sessions", ".list[].next"
+	Type   *Type  // of the value that has the word
+}
+
+// maxWords bounds how many pointers of one type are told apart.
+const maxWords = 1 << 17
+
+// Words lists the pointer words of a value, by offset.
+func (t *Type) Words() []Word {
+	if t.words == nil && !t.NoPtr {
+		t.words = t.appendWords(make([]Word, 0, 4), 0, "")
+	}
+	return t.words
+}
+
+func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
+	if t == nil || t.NoPtr || len(to) >= maxWords {
+		return to
+	}
+	switch t.Kind {
+	case Pointer, Unsafe, Func, Map, Chan, String, Slice:
+		return append(to, Word{offset, path, t})
+	case Interface, Empty:
+		return append(to, Word{offset + 8, path, t})
+	case Array:
+		for i := range t.Len {
+			if to = t.Elem.appendWords(to, offset+i*t.Elem.Size, path+"[]"); len(to) >= maxWords {
+				break
+			}
+		}
+	case Struct:
+		for _, f := range t.Fields {
+			to = f.Type.appendWords(to, offset+f.Offset, path+"."+f.Name)
+		}
+	}
+	return to
+}
+
+// Direct tells whether an interface holds a value of the type itself in its
+// data word, not a pointer to it.
+func (t *Type) Direct() bool {
+	switch t.Kind {
+	case Pointer, Unsafe, Func, Map, Chan:
+		return true
+	case Array:
+		return t.Len == 1 && t.Elem.Direct()
+	case Struct:
+		return t.Size == 8 && len(t.Fields) == 1 && t.Fields[0].Type.Direct()
+	}
+	return false
+}
+
+// A Reader reads memory of the program.
+type Reader interface {
+	Read(addr, n uint64) ([]byte, bool)
+	IsType(addr uint64) bool
+	// TypeBase returns the address that offsets of names in a type at addr count from.
+	TypeBase(addr uint64) uint64
+}
+
+// A Table has the types read so far. It is not safe for concurrent use.
+type Table struct {
+	mem    Reader
+	byAddr map[uint64]*Type
+	itabs  map[uint64]*Type
+}
+
+// NewTable returns a table that reads from a program's memory.
+func NewTable(mem Reader) *Table {
+	return &Table{mem: mem, byAddr: make(map[uint64]*Type), itabs: make(map[uint64]*Type)}
+}
+
+var le = binary.LittleEndian
+
+// Kinds as package reflect numbers them.
+const (
+	kindArray         = 17
+	kindChan          = 18
+	kindFunc          = 19
+	kindInterface     = 20
+	kindMap           = 21
+	kindPointer       = 22
+	kindSlice         = 23
+	kindString        = 24
+	kindStruct        = 25
+	kindUnsafePointer = 26
+
+	flagExtraStar = 2
+	headBytes     = 48 // of abi.Type
+)
+
+// At returns the type whose descriptor is at addr, nil if there is none.
+func (t *Table) At(addr uint64) *Type {
+	if typ, ok := t.byAddr[addr]; ok {
+		return typ
+	}
+	if addr == 0 || addr%8 != 0 || !t.mem.IsType(addr) {
+		return nil
+	}
+	b, ok := t.mem.Read(addr, headBytes+40)
+	if !ok {
+		if b, ok = t.mem.Read(addr, headBytes); !ok {
+			return nil
+		}
+		b = append(b[:headBytes:headBytes], make([]byte, 40)...)
+	}
+	kind := b[23] & 31
+	typ := &Type{Size: le.Uint64(b), NoPtr: le.Uint64(b[8:]) == 0}
+	if kind == 0 || kind > kindUnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size {
+		return nil
+	}
+	if typ.Name, ok = t.name(t.mem.TypeBase(addr) + uint64(le.Uint32(b[40:]))); !ok {
+		return nil
+	}
+	if b[20]&flagExtraStar != 0 {
+		typ.Name = strings.TrimPrefix(typ.Name, "*")
+	}
+	t.byAddr[addr] = typ // before its parts: types refer to themselves
+	t.complete(typ, kind, b)
+	return typ
+}
+
+// complete reads what the kind of type has beside its head.
+func (t *Table) complete(typ *Type, kind byte, b []byte) {
+	word := func(i int) uint64 { return le.Uint64(b[headBytes+8*i:]) }
+	switch kind {
+	case kindPointer:
+		typ.Kind, typ.Elem = Pointer, t.At(word(0))
+	case kindUnsafePointer:
+		typ.Kind = Unsafe
+	case kindFunc:
+		typ.Kind = Func
+	case kindString:
+		typ.Kind = String
+	case kindChan:
+		typ.Kind, typ.Elem = Chan, t.At(word(0))
+	case kindSlice:
+		typ.Kind, typ.Elem = Slice, t.At(word(0))
+	case kindMap:
+		typ.Kind, typ.Key, typ.Elem, typ.Group = Map, t.At(word(0)), t.At(word(1)), t.At(word(2))
+	case kindInterface:
+		typ.Kind = Interface
+		if word(2) == 0 {
+			typ.Kind = Empty
+		}
+	case kindArray:
+		typ.Kind, typ.Elem, typ.Len = Array, t.At(word(0)), word(2)
+		if typ.Elem == nil || typ.Elem.Size > 0 && typ.Len > typ.Size/typ.Elem.Size {
+			typ.Kind = Scalar
+		}
+	case kindStruct:
+		typ.Kind = Struct
+		t.fields(typ, word(1), word(2))
+	}
+}
+
+func (t *Table) fields(typ *Type, addr, n uint64) {
+	if n > 1<<16 {
+		return
+	}
+	b, ok := t.mem.Read(addr, 24*n)
+	if !ok {
+		return
+	}
+	for i := range n {
+		f := Field{Offset: le.Uint64(b[24*i+16:]), Type: t.At(le.Uint64(b[24*i+8:]))}
+		if f.Type == nil || f.Offset > typ.Size {
+			continue
+		}
+		f.Name, _ = t.name(le.Uint64(b[24*i:]))
+		typ.Fields = append(typ.Fields, f)
+	}
+}
+
+// name reads an abi.Name.
+func (t *Table) name(addr uint64) (string, bool) {
+	b, ok := t.mem.Read(addr, 3)
+	if !ok {
+		return "", false
+	}
+	n, size := uint64(b[1]&0x7f), uint64(1)
+	if b[1] >= 0x80 {
+		n, size = n|uint64(b[2]&0x7f)<<7, 2
+	}
+	text, ok := t.mem.Read(addr+1+size, n)
+	return string(text), ok
+}
+
+// InInterface returns the type of the value in an interface with the given first word.
+func (t *Table) InInterface(empty bool, word uint64) *Type {
+	if word == 0 {
+		return nil
+	}
+	if empty {
+		return t.At(word)
+	}
+	if typ, ok := t.itabs[word]; ok {
+		return typ
+	}
+	var typ *Type
+	if b, ok := t.mem.Read(word, 16); ok && word%8 == 0 && t.mem.IsType(le.Uint64(b)) {
+		typ = t.At(le.Uint64(b[8:]))
+	}
+	t.itabs[word] = typ
+	return typ
+}

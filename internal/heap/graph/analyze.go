@@ -1,0 +1,383 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/image"
+)
+
+// A Node sums up the objects that one path leads to, with all that is below.
+type Node struct {
+	Label    string
+	Type     string
+	Kind     image.Kind // of the root it is below
+	Children []*Node
+	// Retained is what would be garbage without the objects of this node: what
+	// they dominate, in bytes of slots and in objects.
+	Retained        uint64
+	RetainedObjects uint64
+	Bytes           uint64 // of the objects of this node themselves
+	Objects         uint64
+	Unused          uint64 // bytes of capacity beyond length, of slices held by this node
+	ScanBytes       uint64 // that the collector reads of this node and below
+	Pointers        uint64 // that it follows there
+
+	shape  uint32
+	parent *Node
+	active int
+	below  map[nodeKey]*Node
+}
+
+type nodeKey struct{ label, shape uint32 }
+
+// A Type sums up the objects of one type.
+type Type struct {
+	Name           string
+	Bytes, Objects uint64
+	Retained       uint64
+	ScanBytes      uint64
+	active         int
+}
+
+// A Result is what Analyze finds out.
+type Result struct {
+	Root      *Node // its children are the roots' nodes
+	Types     []*Type
+	Bytes     uint64 // live, in slots
+	Objects   uint64
+	ScanBytes uint64 // that a marking reads
+	Pointers  uint64 // that it follows
+	Garbage   uint64 // bytes of slots that hold objects which nothing reaches
+	Untyped   uint64 // live bytes of unknown type
+}
+
+// Analyze computes who holds what. The image's copied pages are given back on
+// the way.
+func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
+	a := &analysis{g: g, res: &Result{Root: &Node{below: make(map[nodeKey]*Node)}}, types: make(map[uint32]*Type)}
+	a.number()
+	a.garbage()
+	a.edges()
+	a.trie()
+	a.slack()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.im.Release()
+	idom, preorder := a.graph.Dominators()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.graph = Digraph{}
+	a.retain(idom, preorder)
+	a.finish(a.res.Root)
+	return a.res, nil
+}
+
+// An analysis is the state of one Analyze. Nodes of its digraph are 0 for the
+// entry, then the roots, then the live objects in the order of their slots.
+type analysis struct {
+	g     *Graph
+	res   *Result
+	graph Digraph
+	id    []uint32 // of the digraph's node, by slot; 0 for garbage
+	slots []uint32 // by the number of the node, less first
+	first uint32   // node of the first object
+	node  []*Node  // by number in nodes
+	of    []uint32 // index into node, by node of the digraph
+	scan  []uint32 // pointers of each object, by node less first
+	types map[uint32]*Type
+}
+
+// number gives every live object its node.
+func (a *analysis) number() {
+	g := a.g
+	a.first = uint32(1 + len(g.roots))
+	a.id = make([]uint32, len(g.state))
+	n := 0
+	for _, s := range g.state {
+		if s != unmarked {
+			n++
+		}
+	}
+	a.slots = make([]uint32, 0, n)
+	for slot, s := range g.state {
+		if s != unmarked {
+			a.id[slot] = a.first + uint32(len(a.slots))
+			a.slots = append(a.slots, uint32(slot))
+		}
+	}
+}
+
+// garbage sums up the allocated objects that nothing reaches.
+func (a *analysis) garbage() {
+	im := a.g.im
+	for i := range im.Spans {
+		s := &im.Spans[i]
+		for n := range s.N {
+			if a.g.state[s.First+n] == unmarked && im.Allocated(s.First+n, int32(i)) {
+				a.res.Garbage += s.Elem
+			}
+		}
+	}
+}
+
+// edges fills the digraph.
+func (a *analysis) edges() {
+	g := a.g
+	n := int(a.first) + len(a.slots)
+	a.graph.Start = make([]uint32, n+1)
+	start := a.graph.Start
+	start[1] = uint32(len(g.roots))
+	for _, e := range g.entries {
+		start[2+e.root]++
+	}
+	a.scan = make([]uint32, len(a.slots))
+	for i, slot := range a.slots {
+		g.pointers(slot, func(_ []byte, _, to uint64) {
+			if t, _, _, ok := g.im.Object(to); ok && a.id[t] != 0 {
+				a.scan[i]++
+			}
+		})
+		start[a.first+uint32(i)+1] = a.scan[i]
+	}
+	for i := 1; i <= n; i++ {
+		start[i] += start[i-1]
+	}
+	to := make([]uint32, start[n])
+	for i := range g.roots {
+		to[i] = uint32(1 + i)
+	}
+	fill := append([]uint32(nil), start[1:1+len(g.roots)]...)
+	for _, e := range g.entries {
+		to[fill[e.root]] = a.id[e.slot]
+		fill[e.root]++
+	}
+	at := start[a.first]
+	for _, slot := range a.slots {
+		g.pointers(slot, func(_ []byte, _, value uint64) {
+			if t, _, _, ok := g.im.Object(value); ok && a.id[t] != 0 {
+				to[at] = a.id[t]
+				at++
+			}
+		})
+	}
+	a.graph.To = to
+}
+
+// trie gives every root and object its place among the paths.
+func (a *analysis) trie() {
+	g := a.g
+	a.of = make([]uint32, int(a.first)+len(a.slots))
+	a.node = []*Node{a.res.Root}
+	named := make(map[rootNode]uint32)
+	for i, r := range g.roots {
+		r.g = -1 // goroutines with one start are one node
+		at, ok := named[r]
+		if !ok {
+			n := &Node{Label: r.name, Kind: r.kind, parent: a.res.Root, shape: unnamed, below: make(map[nodeKey]*Node)}
+			at = uint32(len(a.node))
+			a.node = append(a.node, n)
+			a.res.Root.Children = append(a.res.Root.Children, n)
+			named[r] = at
+		}
+		a.of[1+i] = at
+	}
+	index := make(map[*Node]uint32)
+	var chain []uint32
+	for i := range a.slots {
+		chain = append(chain[:0], a.first+uint32(i))
+		for { // up to what has its place
+			up := a.up(chain[len(chain)-1])
+			if a.of[up] != 0 {
+				break
+			}
+			chain = append(chain, up)
+		}
+		for k := len(chain) - 1; k >= 0; k-- {
+			if v := chain[k]; a.of[v] == 0 {
+				a.of[v] = a.place(v, index)
+			}
+			chain = chain[:k]
+		}
+	}
+}
+
+// up returns the node that first led to an object.
+func (a *analysis) up(v uint32) uint32 {
+	parent := a.g.parent[a.slots[v-a.first]]
+	if parent < uint32(len(a.g.roots)) {
+		return 1 + parent
+	}
+	return a.id[parent-uint32(len(a.g.roots))]
+}
+
+// deepest bounds how far up a type is looked for, to fold what is recursive.
+const deepest = 24
+
+// place returns the index of the node of an object, whose parent has one.
+func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
+	g := a.g
+	slot := a.slots[v-a.first]
+	up := a.up(v)
+	label := g.edge[slot]
+	if up >= a.first {
+		parent := &g.layouts[g.state[a.slots[up-a.first]]]
+		w := parent.at(uint64(label) * 8)
+		if label = w.label; !w.known {
+			label = g.label("→")
+		}
+	}
+	at := a.of[up]
+	n, s := a.node[at], g.state[slot]
+	if s == unnamed && n.shape == unnamed && n.parent != a.res.Root || label == 0 && up >= a.first {
+		return at // nothing to tell it by: part of what holds it
+	}
+	for m, depth := n, 0; m.parent != nil && depth < deepest; m, depth = m.parent, depth+1 {
+		if m.shape == s && s != unnamed {
+			if i, ok := index[m]; ok {
+				return i // a list or tree
+			}
+		}
+	}
+	key := nodeKey{label, s}
+	child := n.below[key]
+	if child == nil {
+		child = &Node{Label: g.labels[label], Type: g.layouts[s].shape.String(), Kind: n.Kind, shape: s, parent: n,
+			below: make(map[nodeKey]*Node)}
+		n.below[key] = child
+		n.Children = append(n.Children, child)
+		index[child] = uint32(len(a.node))
+		a.node = append(a.node, child)
+	}
+	return index[child]
+}
+
+// slack adds up what slices have beyond their length.
+func (a *analysis) slack() {
+	for i, slot := range a.slots {
+		l := &a.g.layouts[a.g.state[slot]]
+		if l.shape.form == unknown {
+			continue
+		}
+		n := a.node[a.of[a.first+uint32(i)]]
+		a.g.pointers(slot, func(data []byte, at, _ uint64) {
+			w := l.at(at)
+			if !w.known || w.t == nil || w.t.Kind != gotype.Slice || w.t.Elem == nil || at+24 > uint64(len(data)) {
+				return
+			}
+			length, capacity := le.Uint64(data[at+8:]), le.Uint64(data[at+16:])
+			if capacity > length && capacity < 1<<40 {
+				n.Unused += (capacity - length) * w.t.Elem.Size
+			}
+		})
+	}
+}
+
+// retain sums up sizes by dominators. An object counts for a path once, however
+// many objects of the path dominate it.
+func (a *analysis) retain(idom, preorder []uint32) {
+	size := make([]uint64, len(idom))
+	for i, slot := range a.slots {
+		v := a.first + uint32(i)
+		s := &a.g.im.Spans[a.g.im.SpanOf(slot)]
+		size[v] = s.Elem
+		a.own(v, slot, s.Elem, s.NoScan)
+	}
+	bytes := Retained(idom, preorder, size)
+	for i := range size {
+		size[i] = min(size[i], 1)
+	}
+	objects := Retained(idom, preorder, size)
+	size = nil
+	first, next := children(idom, preorder)
+	// In and out of the dominator tree, without recursion.
+	for v := uint32(0); ; {
+		n, t := a.node[a.of[v]], a.typeOf(v)
+		if n.active++; n.active == 1 {
+			n.Retained += bytes[v]
+			n.RetainedObjects += objects[v]
+		}
+		if t != nil {
+			if t.active++; t.active == 1 {
+				t.Retained += bytes[v]
+			}
+		}
+		if first[v] != none {
+			v = first[v]
+			continue
+		}
+		for {
+			a.node[a.of[v]].active--
+			if t := a.typeOf(v); t != nil {
+				t.active--
+			}
+			if v == 0 {
+				return
+			}
+			if next[v] != none {
+				v = next[v]
+				break
+			}
+			v = idom[v]
+		}
+	}
+}
+
+// own adds an object's own figures to its node and type.
+func (a *analysis) own(v, slot uint32, elem uint64, noScan bool) {
+	n := a.node[a.of[v]]
+	n.Bytes += elem
+	n.Objects++
+	state := a.g.state[slot]
+	t := a.types[state]
+	if t == nil {
+		t = &Type{Name: a.g.layouts[state].shape.String()}
+		a.types[state] = t
+		a.res.Types = append(a.res.Types, t)
+	}
+	t.Bytes += elem
+	t.Objects++
+	if !noScan {
+		n.ScanBytes += elem
+		t.ScanBytes += elem
+		a.res.ScanBytes += elem
+	}
+	n.Pointers += uint64(a.scan[v-a.first])
+	a.res.Pointers += uint64(a.scan[v-a.first])
+	a.res.Bytes += elem
+	a.res.Objects++
+	if state == unnamed {
+		a.res.Untyped += elem
+	}
+}
+
+func (a *analysis) typeOf(v uint32) *Type {
+	if v < a.first {
+		return nil
+	}
+	return a.types[a.g.state[a.slots[v-a.first]]]
+}
+
+// children returns the first child and the next sibling of every node of the
+// dominator tree.
+func children(idom, preorder []uint32) (first, next []uint32) {
+	first, next = blank(len(idom)), blank(len(idom))
+	for i := len(preorder) - 1; i > 0; i-- {
+		v := preorder[i]
+		next[v] = first[idom[v]]
+		first[idom[v]] = v
+	}
+	return first, next
+}
+
+// finish adds up what marking costs, from the bottom, and drops what was needed to build.
+func (a *analysis) finish(n *Node) {
+	n.below, n.parent = nil, nil
+	for _, c := range n.Children {
+		a.finish(c)
+		n.ScanBytes += c.ScanBytes
+		n.Pointers += c.Pointers
+	}
+}

@@ -1,0 +1,263 @@
+// Package graph marks a copied heap from its roots, finds out what each object
+// is, and computes what holds it: shortest paths by field names, dominators, and
+// both summed up by path and type. It changes nothing in the copy.
+package graph
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/image"
+)
+
+// A Graph is a marked heap. Objects are slots of the image.
+type Graph struct {
+	im        *image.Image
+	types     *gotype.Table
+	variables []gotype.Variable
+	functions map[uint64]string
+	maps      map[*gotype.Type]*gotype.Type // maps' types by those of their groups
+
+	shapes   map[shape]uint32
+	layouts  []layout // by shape number
+	labels   []string
+	labelIDs map[string]uint32
+
+	roots   []rootNode
+	rootIDs map[rootNode]uint32
+	entries []entry // edges from roots to objects
+
+	state  []uint32 // shape number of each slot
+	parent []uint32 // slot + 1 + roots of the object that led here first, or number of the root
+	edge   []uint32 // offset of the pointer in the parent, in words; the label if the parent is a root
+	queue  []uint32
+}
+
+// A rootNode is what roots are summed up by, a variable or a goroutine.
+type rootNode struct {
+	kind image.Kind
+	name string
+	g    int32 // goroutine, or -1
+}
+
+// An entry is an edge from a root to an object.
+type entry struct{ root, slot uint32 }
+
+var le = binary.LittleEndian
+
+// Mark marks everything that the image's roots reach. variables name the globals; nil
+// where the program does not say.
+func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable) (*Graph, error) {
+	g := &Graph{
+		im: im, types: types, variables: variables, functions: make(map[uint64]string),
+		maps:   make(map[*gotype.Type]*gotype.Type),
+		shapes: make(map[shape]uint32), labelIDs: make(map[string]uint32), rootIDs: make(map[rootNode]uint32),
+		state: make([]uint32, im.Slots), parent: make([]uint32, im.Slots), edge: make([]uint32, im.Slots),
+		layouts: make([]layout, 2),
+	}
+	g.label("")
+	g.nameRoots()
+	for kind := range image.Kinds { // named holders first
+		for i := range im.Roots {
+			if r := &im.Roots[i]; r.Kind == kind {
+				g.follow(r, g.rootOf(r))
+			}
+		}
+		if err := g.drain(ctx); err != nil {
+			return nil, err
+		}
+		if kind == image.Finalizer {
+			g.finalizable()
+			if err := g.drain(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g, nil
+}
+
+// follow marks what a root points at.
+func (g *Graph) follow(r *image.Root, root uint32) {
+	slot, span, offset, ok := g.im.Object(r.To)
+	if !ok || r.Weak && !g.im.Allocated(slot, span) {
+		return
+	}
+	s, path := g.rootShape(r)
+	g.entries = append(g.entries, entry{root, slot})
+	g.reach(slot, span, offset, s, root, g.label(path))
+}
+
+// reach marks an object, or improves what is known of it.
+func (g *Graph) reach(slot uint32, span int32, offset uint64, s shape, parent, edge uint32) {
+	old := g.state[slot]
+	sp := &g.im.Spans[span]
+	n := slot - sp.First
+	if old == unmarked {
+		g.parent[slot], g.edge[slot] = parent, edge
+		if h := sp.HeaderType(n); h != 0 {
+			if t := g.types.At(h); t != nil && t.Size > 0 {
+				s = g.headed(t, sp.Elem-sp.Header())
+				s.base = uint32(sp.Header())
+				offset = 0
+			}
+		}
+	} else if s.form == unknown || g.layouts[old].shape.size(sp.Elem) >= s.size(sp.Elem) {
+		return
+	} else if sp.HeaderType(n) != 0 && old != unnamed {
+		return
+	}
+	if offset != 0 && s.base == 0 {
+		s = interior(s, offset)
+	}
+	if s.form == value && (s.t.Size == 0 || uint64(s.base)+s.t.Size > sp.Elem) {
+		s = shape{}
+	}
+	if s.form == unknown && !sp.NoScan {
+		s = g.guess(sp, n)
+	}
+	id := g.shapeID(s)
+	if id == old {
+		return
+	}
+	g.state[slot] = id
+	if !sp.NoScan {
+		g.queue = append(g.queue, slot)
+	}
+}
+
+// headed returns the shape of an object of so many bytes whose header names a type.
+func (g *Graph) headed(t *gotype.Type, bytes uint64) shape {
+	if _, name, ok := strings.Cut(t.Name, "map.group["); ok { // noalg. may be in front
+		m := g.maps[t]
+		if m == nil {
+			m = &gotype.Type{Name: "map[" + name, Kind: gotype.Map, Size: 8, Group: t}
+			g.maps[t] = m
+		}
+		return shape{form: mapGroups, t: m}
+	}
+	return shape{form: value, t: t, array: 2*t.Size <= bytes}
+}
+
+// interior adjusts a shape for a pointer that leads into an object.
+func interior(s shape, offset uint64) shape {
+	switch {
+	case s.form == text:
+		return s
+	case s.form != value || s.t.Size == 0:
+		return shape{}
+	case s.array:
+		offset %= s.t.Size
+	}
+	s.base = uint32(offset)
+	return s
+}
+
+// guess recognizes a function value by its first word.
+func (g *Graph) guess(sp *image.Span, n uint32) shape {
+	if sp.Elem > 512 {
+		return shape{}
+	}
+	if name := g.functionAt(le.Uint64(sp.Slot(n))); name != "" {
+		return shape{form: closure, name: name}
+	}
+	return shape{}
+}
+
+// drain follows pointers until nothing is left to follow.
+func (g *Graph) drain(ctx context.Context) error {
+	offset := uint32(len(g.roots))
+	for head := 0; head < len(g.queue); head++ {
+		slot := g.queue[head]
+		if head&0xfffff == 0xfffff {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			g.queue, head = append(g.queue[:0], g.queue[head:]...), 0
+		}
+		l := &g.layouts[g.state[slot]]
+		g.pointers(slot, func(data []byte, at, to uint64) {
+			target, span, into, ok := g.im.Object(to)
+			if !ok {
+				return
+			}
+			w := l.at(at)
+			s := w.to
+			if w.known && s.form == unknown {
+				before := uint64(0)
+				if at >= 8 {
+					before = le.Uint64(data[at-8:])
+				}
+				s = g.dynamic(l, w, data, before, to)
+			} else if !w.known && at >= 8 {
+				s = g.hint(le.Uint64(data[at-8:]), to)
+			}
+			g.reach(target, span, into, s, offset+slot, uint32(at/8))
+			l = &g.layouts[g.state[slot]] // reach may move the layouts
+		})
+	}
+	g.queue = g.queue[:0]
+	return nil
+}
+
+// hint tells an interface without methods by its type word, in an object of
+// unknown shape.
+func (g *Graph) hint(before, to uint64) shape {
+	if before == 0 || !g.im.IsType(before) {
+		return shape{}
+	}
+	return g.inInterface(g.types.At(before), to)
+}
+
+// pointers visits the pointer words of an object that are not nil: its bytes,
+// the word's offset in them, and its value.
+func (g *Graph) pointers(slot uint32, visit func(data []byte, at, to uint64)) {
+	span := g.im.SpanOf(slot)
+	s := &g.im.Spans[span]
+	if s.NoScan {
+		return
+	}
+	n := slot - s.First
+	data := s.Slot(n)
+	word := func(at uint64) {
+		if to := le.Uint64(data[at:]); to != 0 {
+			visit(data, at, to)
+		}
+	}
+	if g.im.Bitmap(s, n, word) {
+		return
+	}
+	if t := g.types.At(s.HeaderType(n)); t != nil && t.Size > 0 {
+		words := t.Words()
+		for base := s.Header(); base+t.Size <= s.Elem; base += t.Size {
+			for i := range words {
+				word(base + words[i].Offset)
+			}
+		}
+		return
+	}
+	for at := s.Header(); at+8 <= s.Elem; at += 8 { // a type made by reflection, or a user arena
+		word(at)
+	}
+}
+
+// finalizable marks what objects with finalizers refer to; they themselves are
+// live only if something else says so.
+func (g *Graph) finalizable() {
+	root := g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
+	for _, addr := range g.im.Finalizable {
+		slot, span, _, ok := g.im.Object(addr)
+		if !ok || g.im.Spans[span].NoScan {
+			continue
+		}
+		l := &g.layouts[g.state[slot]]
+		g.pointers(slot, func(_ []byte, at, to uint64) {
+			if target, span, into, ok := g.im.Object(to); ok {
+				g.entries = append(g.entries, entry{root, target})
+				g.reach(target, span, into, l.at(at).to, root, g.label("[]"))
+				l = &g.layouts[g.state[slot]]
+			}
+		})
+	}
+}

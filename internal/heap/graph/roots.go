@@ -1,0 +1,169 @@
+package graph
+
+import (
+	"cmp"
+	"debug/elf"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/image"
+)
+
+// root returns the number of a root node.
+func (g *Graph) root(n rootNode) uint32 {
+	id, ok := g.rootIDs[n]
+	if !ok {
+		id = uint32(len(g.roots))
+		g.rootIDs[n] = id
+		g.roots = append(g.roots, n)
+	}
+	return id
+}
+
+// nameRoots numbers all root nodes, so that none comes once objects are marked.
+func (g *Graph) nameRoots() {
+	g.variables = g.literals(merge(g.variables, g.symbols()))
+	for i := range g.im.Roots {
+		g.rootOf(&g.im.Roots[i])
+	}
+	g.root(rootNode{kind: image.Finalizer, name: "objects with a finalizer", g: -1})
+}
+
+// symbols takes the names of the variables from the symbol table, where there is
+// one but no DWARF.
+func (g *Graph) symbols() []gotype.Variable {
+	symbols, err := g.im.Program.ELF.Symbols()
+	if err != nil {
+		return nil
+	}
+	var all []gotype.Variable
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && s.Size > 0 {
+			all = append(all, gotype.Variable{Name: s.Name, Addr: s.Value + g.im.Program.Bias, Size: s.Size})
+		}
+	}
+	slices.SortFunc(all, byAddress)
+	return all
+}
+
+// merge adds the variables of b that do not overlap with one of a. Both are by address.
+func merge(a, b []gotype.Variable) []gotype.Variable {
+	if len(a) == 0 {
+		return b
+	}
+	all := slices.Clone(a)
+	for _, v := range b {
+		if find(a, v.Addr) == nil {
+			all = append(all, v)
+		}
+	}
+	slices.SortFunc(all, byAddress)
+	return all
+}
+
+func byAddress(a, b gotype.Variable) int { return cmp.Compare(a.Addr, b.Addr) }
+
+// find returns the variable that an address lies in, nil if there is none.
+func find(all []gotype.Variable, addr uint64) *gotype.Variable {
+	i := sort.Search(len(all), func(i int) bool { return all[i].Addr > addr }) - 1
+	if i < 0 || addr-all[i].Addr >= all[i].Size {
+		return nil
+	}
+	return &all[i]
+}
+
+// literals names what variables point at among the globals themselves: in
+// var server = &Server{}, the Server has no name of its own.
+func (g *Graph) literals(all []gotype.Variable) []gotype.Variable {
+	seen := make(map[uint64]bool)
+	var found []gotype.Variable
+	for queue := all; len(queue) > 0; {
+		v := queue[0]
+		queue = queue[1:]
+		if v.Type == nil || v.Size > 1<<20 {
+			continue
+		}
+		for _, w := range v.Type.Words() {
+			to := pointee(w.Type)
+			b, ok := g.im.Global(v.Addr + w.Offset)
+			if !ok || to.form != value || seen[b] {
+				continue
+			}
+			if _, ok := g.im.Global(b); !ok {
+				continue
+			}
+			if known := find(all, b); known != nil && known.Type != nil {
+				continue
+			}
+			seen[b] = true
+			size, path := to.t.Size, w.Path
+			if w.Type.Kind == gotype.Slice {
+				n, _ := g.im.Global(v.Addr + w.Offset + 16)
+				size, path = min(n, 1<<20)*to.t.Size, path+"[]"
+				to.t = &gotype.Type{Kind: gotype.Array, Elem: to.t, Len: min(n, 1<<12), Size: size}
+			}
+			next := gotype.Variable{Name: v.Name + path, Addr: b, Size: size, Type: to.t}
+			found = append(found, next)
+			queue = append(queue, next)
+		}
+	}
+	slices.SortFunc(found, byAddress)
+	return merge(found, all)
+}
+
+// variable returns the variable that an address lies in, nil if none is known.
+func (g *Graph) variable(addr uint64) *gotype.Variable { return find(g.variables, addr) }
+
+// rootOf returns the number of the node of a root.
+func (g *Graph) rootOf(r *image.Root) uint32 {
+	switch r.Kind {
+	case image.Global:
+		if v := g.variable(r.Addr); v != nil {
+			return g.root(rootNode{kind: r.Kind, name: v.Name, g: -1})
+		}
+		return g.root(rootNode{kind: r.Kind, name: fmt.Sprintf("global at %#x", r.Addr), g: -1})
+	case image.Stack:
+		return g.root(rootNode{kind: r.Kind, name: "goroutine " + g.im.Goroutines[r.G].Start, g: r.G})
+	case image.Finalizer:
+		return g.root(rootNode{kind: r.Kind, name: "finalizers and cleanups", g: -1})
+	case image.Weak:
+		return g.root(rootNode{kind: r.Kind, name: "weak pointers' handles", g: -1})
+	}
+	return g.root(rootNode{kind: r.Kind, name: "registers", g: -1})
+}
+
+// rootShape returns the shape of what a root points at, and the path from the
+// root's node to the word.
+func (g *Graph) rootShape(r *image.Root) (shape, string) {
+	switch r.Kind {
+	case image.Stack:
+		return g.beforeRoot(r), " in " + r.Func
+	case image.Global:
+	default:
+		return shape{}, ""
+	}
+	v := g.variable(r.Addr)
+	if v == nil || v.Type == nil {
+		return g.beforeRoot(r), ""
+	}
+	for _, w := range v.Type.Words() {
+		if w.Offset != r.Addr-v.Addr {
+			continue
+		}
+		before, _ := g.im.Read(r.Addr-8, 8)
+		l := layout{shape: shape{form: value, t: v.Type}}
+		word := word{known: true, t: w.Type, to: pointee(w.Type)}
+		return g.dynamic(&l, word, nil, le.Uint64(before), r.To), w.Path
+	}
+	return g.beforeRoot(r), ""
+}
+
+// beforeRoot reads the word in front of a root as the type of an interface.
+func (g *Graph) beforeRoot(r *image.Root) shape {
+	if b, ok := g.im.Read(r.Addr-8, 8); ok && r.Kind == image.Global {
+		return g.hint(le.Uint64(b), r.To)
+	}
+	return shape{}
+}

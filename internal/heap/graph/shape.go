@@ -1,0 +1,276 @@
+package graph
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+)
+
+// A form is how an object's words are to be read.
+type form uint8
+
+const (
+	unknown   form = iota
+	value          // of type t; with array, one after another
+	mapHead        // internal/runtime/maps.Map of a map of type t
+	mapDir         // its array of tables
+	mapTable       // internal/runtime/maps.table
+	mapGroups      // keys and values
+	channel        // runtime.hchan of a channel of type t
+	closure        // a function value; name is the function
+	text           // bytes of a string
+)
+
+// A shape is what is known of an object. The zero value is nothing.
+type shape struct {
+	form  form
+	array bool
+	base  uint32 // where in the object the first value begins
+	t     *gotype.Type
+	name  string
+}
+
+// String names the shape as Go would write its type.
+func (s shape) String() string {
+	switch s.form {
+	case value:
+		if s.array {
+			return "[]" + s.t.Name
+		}
+		return s.t.Name
+	case mapHead, channel:
+		return s.t.Name
+	case mapDir, mapTable, mapGroups:
+		return s.t.Name + " (table)"
+	case closure:
+		return "func " + s.name
+	case text:
+		return "string"
+	}
+	return "unknown"
+}
+
+// size returns how many bytes of an object with a slot of elem bytes the shape explains.
+func (s shape) size(elem uint64) uint64 {
+	switch {
+	case s.form == unknown:
+		return 0
+	case s.form == value && !s.array:
+		return s.t.Size
+	}
+	return elem
+}
+
+// Reserved shape numbers.
+const (
+	unmarked = 0
+	unnamed  = 1 // marked, of unknown shape
+)
+
+// A layout is what following the pointers of a shape needs.
+type layout struct {
+	shape  shape
+	period uint64 // bytes after which the words repeat; 0 if they do not
+	words  map[uint32]word
+	dense  []word // by word, where there are few; nil if words is used
+}
+
+// A word says what a pointer word of a shape is.
+type word struct {
+	known bool
+	label uint32 // of the path from the object's start
+	t     *gotype.Type
+	to    shape // of what a pointer leads to, where the type alone tells
+}
+
+// shapeID returns the number of a shape.
+func (g *Graph) shapeID(s shape) uint32 {
+	if s.form == unknown || s.form == value && (s.t == nil || s.t.Size == 0) {
+		return unnamed
+	}
+	id, ok := g.shapes[s]
+	if !ok {
+		id = uint32(len(g.layouts))
+		g.shapes[s] = id
+		g.layouts = append(g.layouts, g.layout(s))
+	}
+	return id
+}
+
+func (g *Graph) label(text string) uint32 {
+	id, ok := g.labelIDs[text]
+	if !ok {
+		id = uint32(len(g.labels))
+		g.labelIDs[text] = id
+		g.labels = append(g.labels, text)
+	}
+	return id
+}
+
+// layout prepares the words of a shape.
+func (g *Graph) layout(s shape) layout {
+	l := layout{shape: s, words: make(map[uint32]word)}
+	put := func(offset uint64, w word) {
+		w.known = true
+		l.words[uint32(offset/8)] = w
+	}
+	f := g.im.Facts
+	switch s.form {
+	case value:
+		prefix := ""
+		if s.array {
+			l.period, prefix = s.t.Size, "[]"
+		}
+		for _, w := range s.t.Words() {
+			put(w.Offset, word{label: g.label(prefix + w.Path), t: w.Type, to: pointee(w.Type)})
+		}
+	case mapHead:
+		put(f["internal/runtime/maps.Map.dirPtr"], word{label: g.label("")})
+	case mapDir:
+		l.period = 8
+		put(0, word{label: g.label(""), to: shape{form: mapTable, t: s.t}})
+	case mapTable:
+		put(f["internal/runtime/maps.table.groups"], word{label: g.label(""), to: shape{form: mapGroups, t: s.t}})
+	case mapGroups:
+		if s.t.Group != nil {
+			l.period = s.t.Group.Size
+			for _, w := range s.t.Group.Words() {
+				put(w.Offset, word{label: g.label(entryPath(w.Path)), t: w.Type, to: pointee(w.Type)})
+			}
+		}
+	case channel:
+		if s.t.Elem != nil {
+			put(f["runtime.hchan.buf"], word{label: g.label("<-"), to: shape{form: value, t: s.t.Elem, array: true}})
+		}
+	}
+	l.pack()
+	return l
+}
+
+// pack turns the words into an array where that is small.
+func (l *layout) pack() {
+	most := uint32(0)
+	for at := range l.words {
+		most = max(most, at+1)
+	}
+	if most > 4096 {
+		return
+	}
+	l.dense = make([]word, most)
+	for at, w := range l.words {
+		l.dense[at] = w
+	}
+	l.words = nil
+}
+
+// at returns what the word at an offset from the object's first value is.
+func (l *layout) at(offset uint64) word {
+	base := uint64(l.shape.base)
+	if offset < base {
+		return word{}
+	}
+	if offset -= base; l.period > 0 {
+		offset %= l.period
+	}
+	if l.dense == nil {
+		return l.words[uint32(offset/8)]
+	}
+	if offset/8 < uint64(len(l.dense)) {
+		return l.dense[offset/8]
+	}
+	return word{}
+}
+
+// entryPath turns the path in a group of a map into that of a key or value.
+func entryPath(path string) string {
+	for _, p := range []struct{ in, out string }{
+		{".slots[].elem", "[]"}, {".slots[].key", "[key]"}, {".elems[]", "[]"}, {".keys[]", "[key]"},
+	} {
+		if rest, ok := strings.CutPrefix(path, p.in); ok {
+			return p.out + rest
+		}
+	}
+	return path
+}
+
+// pointee returns the shape of what a word of a type leads to, as far as the
+// type alone tells.
+func pointee(t *gotype.Type) shape {
+	switch t.Kind {
+	case gotype.Pointer:
+		if t.Elem != nil {
+			return shape{form: value, t: t.Elem}
+		}
+	case gotype.Slice:
+		if t.Elem != nil {
+			return shape{form: value, t: t.Elem, array: true}
+		}
+	case gotype.String:
+		return shape{form: text}
+	case gotype.Map:
+		return shape{form: mapHead, t: t}
+	case gotype.Chan:
+		return shape{form: channel, t: t}
+	}
+	return shape{}
+}
+
+// dynamic returns the shape of what a word leads to whose type is not enough:
+// an interface's value, a closure, the parts of a map. before is the word in
+// front of it, holder the object that has it.
+func (g *Graph) dynamic(l *layout, w word, holder []byte, before, to uint64) shape {
+	switch {
+	case w.t == nil && l.shape.form == mapHead:
+		n := g.im.Facts["internal/runtime/maps.Map.dirLen"]
+		if n+8 <= uint64(len(holder)) && binary.LittleEndian.Uint64(holder[n:]) == 0 {
+			return shape{form: mapGroups, t: l.shape.t}
+		}
+		return shape{form: mapDir, t: l.shape.t}
+	case w.t == nil:
+		return w.to
+	case w.t.Kind == gotype.Interface || w.t.Kind == gotype.Empty:
+		return g.inInterface(g.types.InInterface(w.t.Kind == gotype.Empty, before), to)
+	case w.t.Kind == gotype.Func:
+		return g.closureAt(to)
+	}
+	return w.to
+}
+
+// inInterface returns the shape of what an interface's data word leads to.
+func (g *Graph) inInterface(t *gotype.Type, to uint64) shape {
+	if t == nil {
+		return shape{}
+	}
+	if !t.Direct() {
+		return shape{form: value, t: t}
+	}
+	words := t.Words()
+	if len(words) != 1 {
+		return shape{}
+	}
+	if words[0].Type.Kind == gotype.Func {
+		return g.closureAt(to)
+	}
+	return pointee(words[0].Type)
+}
+
+// closureAt returns the shape of a function value at an address.
+func (g *Graph) closureAt(to uint64) shape {
+	if b, ok := g.im.Read(to, 8); ok {
+		if name := g.functionAt(binary.LittleEndian.Uint64(b)); name != "" {
+			return shape{form: closure, name: name}
+		}
+	}
+	return shape{}
+}
+
+// functionAt returns the name of the function that begins at pc, "" if none does.
+func (g *Graph) functionAt(pc uint64) string {
+	name, ok := g.functions[pc]
+	if !ok {
+		name = g.im.FuncAt(pc)
+		g.functions[pc] = name
+	}
+	return name
+}

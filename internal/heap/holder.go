@@ -1,0 +1,148 @@
+package heap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A Holder is a line of the table: a path where much of the heap hangs.
+type Holder struct {
+	Path     string  `json:"path"`
+	Type     string  `json:"type"`
+	Retained uint64  `json:"retained_bytes"`
+	Objects  uint64  `json:"retained_objects"`
+	Live     float64 `json:"live_share"` // 0 to 1
+	Mark     float64 `json:"mark_share"` // of what marking reads and follows, 0 to 1
+	Mostly   string  `json:"mostly,omitempty"`
+	Unused   uint64  `json:"unused_bytes,omitempty"`
+	Remedy   string  `json:"remedy,omitempty"`
+	Saves    string  `json:"saves,omitempty"`
+}
+
+// Holders lists who holds at least a share of the live heap, largest first.
+func (r *Report) Holders(share float64) []Holder {
+	w := &holders{r: r, least: uint64(share * float64(r.Live)), weights: make(map[*Node]uint64)}
+	for _, c := range r.Tree.Children {
+		w.emit(c, []*Node{c})
+	}
+	slices.SortStableFunc(w.all, func(a, b Holder) int { return cmp.Compare(b.Retained, a.Retained) })
+	return w.all
+}
+
+type holders struct {
+	r     *Report
+	least uint64
+	all   []Holder
+
+	weights map[*Node]uint64
+}
+
+// Parts of what a node retains that decide whether its children are shown instead.
+const (
+	mostOfIt = 0.6
+	muchOfIt = 0.1
+)
+
+// emit adds the line of a node, or those of its children where these hold most
+// of it and are few: the line is the place where the path begins to spread.
+func (w *holders) emit(n *Node, path []*Node) {
+	whole := w.weight(n)
+	if whole < w.least {
+		return
+	}
+	var heavy []*Node
+	sum := uint64(0)
+	for _, c := range n.Children {
+		if v := w.weight(c); float64(v) >= muchOfIt*float64(whole) && v >= w.least {
+			heavy = append(heavy, c)
+			sum += v
+		}
+	}
+	spreads := len(heavy) > 0 && n.Objects > 0 && heavy[0].Objects > 4*n.Objects && heavy[0].Objects > 8
+	if n.Retained >= w.least && (len(heavy) == 0 || spreads || float64(sum) < mostOfIt*float64(whole)) {
+		w.all = append(w.all, w.line(n, path))
+		return
+	}
+	for _, c := range heavy {
+		w.emit(c, append(slices.Clip(path), c))
+	}
+}
+
+// weight is what a node retains or, where others hold the node too, what is
+// retained below it.
+func (w *holders) weight(n *Node) uint64 {
+	v, ok := w.weights[n]
+	if !ok {
+		for _, c := range n.Children {
+			v += w.weight(c)
+		}
+		v = max(v, n.Retained)
+		w.weights[n] = v
+	}
+	return v
+}
+
+func (w *holders) line(n *Node, path []*Node) Holder {
+	h := Holder{
+		Path: pathOf(path), Type: n.Type, Retained: n.Retained, Objects: n.Below,
+		Live: share(n.Retained, w.r.Live), Mark: (share(n.ScanBytes, w.r.ScanBytes) + share(n.Pointers, w.r.Pointers)) / 2,
+	}
+	var rest []*Node
+	var parts []string
+	for m := n; ; {
+		h.Unused += m.Unused
+		if len(m.Children) == 0 || float64(m.Children[0].Retained) < 0.3*float64(n.Retained) || len(rest) == 6 {
+			break
+		}
+		m = m.Children[0]
+		rest = append(rest, m)
+		parts = append(parts, m.Type)
+	}
+	if len(rest) > 0 {
+		h.Mostly = pathOf(rest) + " " + parts[len(parts)-1]
+	}
+	h.Remedy, h.Saves = remedy(n, rest, h.Unused)
+	return h
+}
+
+func share(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// pathOf joins labels: "main.server" ".sessions" "[]" becomes main.server.sessions[].
+func pathOf(path []*Node) string {
+	var b strings.Builder
+	for i, n := range path {
+		label := n.Label
+		if label == "→" {
+			label = " → " + shortType(n.Type)
+		} else if i > 0 && strings.HasPrefix(n.Type, "func ") {
+			label += " → " + n.Type
+		}
+		b.WriteString(label)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func shortType(t string) string {
+	if t == "" {
+		return "unknown"
+	}
+	return t
+}
+
+// A Document is what 'isobar heap --json' prints.
+type Document struct {
+	*Report
+	Tree    *struct{} `json:"tree,omitempty"` // hides the report's
+	Holders []Holder  `json:"holders"`
+}
+
+// Document returns the report with its holders in place of its tree.
+func (r *Report) Document(share float64) Document {
+	return Document{Report: r, Holders: r.Holders(share)}
+}

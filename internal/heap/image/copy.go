@@ -1,0 +1,376 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/base/offheap"
+	"github.com/isobar-go/isobar/internal/heap/layout"
+	"github.com/isobar-go/isobar/internal/heap/target"
+)
+
+// A Source is a target that can be copied.
+type Source struct {
+	Memory  target.Memory
+	Program *target.Program
+	// Stopped runs a function while the target stands still; nil for a core, which does anyway.
+	Stopped func(func() error) (time.Duration, error)
+}
+
+// Config bounds what a copy may cost.
+type Config struct {
+	MaxPause  time.Duration // for which the target may stand still; 0 for no bound
+	FreeBytes uint64        // of memory that the copy may take; 0 for no bound
+}
+
+// ErrPause is wrapped by the error of a copy that would take longer than it may.
+var ErrPause = errors.New("the pause would be too long")
+
+// buffers holds the copies.
+var buffers = offheap.For("heap image")
+
+func newBuffer(size uint64) ([]byte, error) {
+	b, err := buffers.Map(offheap.RoundUp(int(size), true), true)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return make([]byte, size), nil
+	}
+	for i := 0; i < len(b); i += 4096 { // the target must not wait for our page faults
+		b[i] = 0
+	}
+	return b, err
+}
+
+func freeBuffer(b []byte) {
+	if b != nil && runtime.GOOS == "linux" {
+		buffers.Unmap(b)
+	}
+}
+
+// Read copies the heap of a target.
+func Read(ctx context.Context, src Source, c Config) (*Image, error) {
+	facts, err := layout.Of(src.Program.Go, src.Program.Arch)
+	if err != nil {
+		return nil, fmt.Errorf("image: %s was built with %s, whose runtime this isobar does not know: %w",
+			src.Program.Path, src.Program.Go, err)
+	}
+	im := &Image{Program: src.Program, Facts: facts, mem: src.Memory}
+	im.green = !strings.HasPrefix(src.Program.Go, "go1.25") &&
+		!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc") ||
+		strings.Contains(src.Program.Setting("GOEXPERIMENT"), "greenteagc") &&
+			!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc")
+	r := &reader{im: im, f: facts, src: src, ctx: ctx}
+	if err := r.prepare(c); err != nil {
+		return nil, err
+	}
+	if c.MaxPause > 0 {
+		r.deadline = func(start time.Time) bool { return time.Since(start) > c.MaxPause }
+	}
+	if src.Stopped == nil {
+		err = r.copy()
+	} else {
+		im.Stop, err = src.Stopped(r.copy)
+	}
+	if err != nil {
+		im.Release()
+		return nil, err
+	}
+	im.stackRoots(r.stacks, r.regs)
+	im.specialRoots(r.specials)
+	im.finalizerQueue()
+	im.globalRoots()
+	return im, nil
+}
+
+// A reader is the state of one Read.
+type reader struct {
+	im       *Image
+	f        layout.Facts
+	src      Source
+	ctx      context.Context
+	heap     uint64 // runtime.mheap_
+	allgs    uint64
+	spare    []byte // what is left of the buffer
+	deadline func(start time.Time) bool
+	start    time.Time
+	stacks   []stack
+	specials []special
+	regs     []target.Regs
+}
+
+// prepare finds the runtime's structures and makes room, while the target runs.
+func (r *reader) prepare(c Config) error {
+	if err := r.im.readModules(); err != nil {
+		return err
+	}
+	var err error
+	if r.heap, err = r.im.findHeap(); err != nil {
+		return err
+	}
+	if r.allgs, err = r.im.findGoroutines(); err != nil {
+		return err
+	}
+	spans, err := r.spans() // may change before the copy: leave room
+	for try := 0; err != nil && r.src.Stopped != nil && try < 3; try++ {
+		spans, err = r.spans()
+	}
+	if err != nil {
+		return err
+	}
+	size := uint64(16 << 20)
+	for i := range spans {
+		if !spans[i].NoScan {
+			size += spans[i].Pages << pageShift
+		}
+	}
+	size += size / 8
+	if c.FreeBytes > 0 && size > c.FreeBytes {
+		return fmt.Errorf("image: the copy needs %d MB, and %d MB are free here: read a core file on another machine",
+			size>>20, c.FreeBytes>>20)
+	}
+	if r.im.buffer, err = newBuffer(size); err != nil {
+		return fmt.Errorf("image: no memory for the copy: %w", err)
+	}
+	r.spare = r.im.buffer
+	if r.src.Stopped == nil || c.MaxPause == 0 {
+		return nil
+	}
+	// A trial with the target running tells what the copy will take.
+	start, sum := time.Now(), uint64(0)
+	for i := range spans {
+		if n := spans[i].Pages << pageShift; !spans[i].NoScan && sum+n < min(64<<20, size/2) {
+			if r.src.Memory.Read([]target.Range{{Addr: spans[i].Start, Data: r.spare[sum : sum+n]}}) == nil {
+				sum += n
+			}
+		}
+	}
+	if sum > 8<<20 {
+		if likely := time.Duration(float64(time.Since(start)) / float64(sum) * float64(size)); likely > 2*c.MaxPause {
+			return fmt.Errorf("image: copying %d MB would take about %v, --max-pause is %v: %w",
+				size>>20, likely.Round(time.Millisecond), c.MaxPause, ErrPause)
+		}
+	}
+	return nil
+}
+
+// copy reads everything that can change. It runs while the target stands still.
+func (r *reader) copy() error {
+	r.start = time.Now()
+	spans, err := r.spans()
+	if err != nil {
+		return err
+	}
+	r.im.Spans = spans
+	r.im.index()
+	for _, step := range []func() error{r.pages, r.bits, r.globals, r.threads, r.goroutines, r.readSpecials} {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := r.late(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) late() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if r.deadline != nil && r.deadline(r.start) {
+		return fmt.Errorf("image: %w: let go after %v", ErrPause, time.Since(r.start).Round(time.Millisecond))
+	}
+	return nil
+}
+
+func (r *reader) read(addr, n uint64) ([]byte, error) {
+	if n > 1<<32 {
+		return nil, fmt.Errorf("image: %d bytes at %#x: %w", n, addr, errRuntime)
+	}
+	b := make([]byte, n)
+	return b, r.src.Memory.Read([]target.Range{{Addr: addr, Data: b}})
+}
+
+// scattered reads size bytes at every address and calls visit for each. It reads
+// whole pages: what it looks for lies close together.
+func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i int, b []byte)) error {
+	const page = 4096
+	var touched []uint64
+	for i, a := range addrs {
+		for p := a &^ (page - 1); p < a+size(i); p += page {
+			if n := len(touched); n == 0 || touched[n-1] != p {
+				touched = append(touched, p)
+			}
+		}
+	}
+	starts, ends := target.Merge(touched, page, 0)
+	ranges := make([]target.Range, len(starts))
+	for i := range starts {
+		ranges[i] = target.Range{Addr: starts[i], Data: make([]byte, ends[i]-starts[i])}
+	}
+	if err := r.src.Memory.Read(ranges); err != nil {
+		return err
+	}
+	for i, a := range addrs {
+		at := sort.Search(len(starts), func(k int) bool { return starts[k] > a }) - 1
+		visit(i, ranges[at].Data[a-starts[at]:][:size(i)])
+	}
+	return nil
+}
+
+func fixed(n uint64) func(int) uint64 { return func(int) uint64 { return n } }
+
+// States of a span.
+const (
+	spanInUse  = 1
+	spanManual = 2
+)
+
+// spans returns all spans in use, by address.
+func (r *reader) spans() ([]Span, error) {
+	head, err := r.read(r.heap+r.f["runtime.mheap.allspans"], 24)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.read(le.Uint64(head), 8*le.Uint64(head[8:]))
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]uint64, len(list)/8)
+	for i := range addrs {
+		addrs[i] = le.Uint64(list[8*i:])
+	}
+	spans := make([]Span, 0, len(addrs))
+	r.im.FreedSpans, r.im.StackSpans = 0, 0
+	err = r.scattered(addrs, fixed(r.f["runtime.mspan#"]), func(_ int, b []byte) {
+		s, state := r.span(b)
+		switch {
+		case state == spanInUse && s.Elem > 0 && s.Pages > 0:
+			spans = append(spans, s)
+		case state == spanManual:
+			r.im.StackSpans += s.Pages << pageShift
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return spans, checkSpans(spans)
+}
+
+// span reads a runtime.mspan.
+func (r *reader) span(b []byte) (s Span, state uint8) {
+	word := func(name string) uint64 { return le.Uint64(b[r.f["runtime.mspan."+name]:]) }
+	short := func(name string) uint32 { return uint32(le.Uint16(b[r.f["runtime.mspan."+name]:])) }
+	class := b[r.f["runtime.mspan.spanclass"]]
+	s = Span{
+		Start: word("startAddr"), Pages: word("npages"), Elem: word("elemsize"), N: short("nelems"),
+		NoScan: class&1 != 0, class: class, freeIndex: short("freeindex"), allocAddr: word("allocBits"),
+		specials: word("specials"), userArena: b[r.f["runtime.mspan.isUserArenaChunk"]] != 0,
+	}
+	if class>>1 == 0 && class&1 == 0 {
+		s.LargeType = word("largeType")
+	}
+	return s, b[r.f["runtime.mspan.state"]]
+}
+
+// checkSpans sorts spans by address and checks that they can be ones.
+func checkSpans(spans []Span) error {
+	sortSpans(spans)
+	end := uint64(0)
+	for i := range spans {
+		s := &spans[i]
+		bytes := s.Pages << pageShift
+		if s.Start < end || s.Start%pageSize != 0 || s.Pages > 1<<27 || s.Elem > bytes || uint64(s.N)*s.Elem > bytes ||
+			s.Start+bytes >= 1<<57 {
+			return fmt.Errorf("image: a span at %#x of %d pages for %d objects of %d bytes: %w",
+				s.Start, s.Pages, s.N, s.Elem, errRuntime)
+		}
+		end = s.Start + bytes
+	}
+	return nil
+}
+
+// pages copies the pages of all spans with pointers, several readers at a time.
+func (r *reader) pages() error {
+	var ranges []target.Range
+	for i := range r.im.Spans {
+		s := &r.im.Spans[i]
+		if s.NoScan {
+			continue
+		}
+		n := s.Pages << pageShift
+		if n > uint64(len(r.spare)) {
+			return fmt.Errorf("image: the heap grew by over an eighth before it could be copied: try again")
+		}
+		part := r.spare[:n]
+		s.Data, r.spare = part[:n:n], r.spare[n:]
+		r.im.CopiedByte += n
+		if k := len(ranges) - 1; k >= 0 && ranges[k].Addr+uint64(len(ranges[k].Data)) == s.Start &&
+			len(ranges[k].Data) < 4<<20 { // the buffer goes on where the range ends
+			ranges[k].Data = ranges[k].Data[:uint64(len(ranges[k].Data))+n]
+			continue
+		}
+		ranges = append(ranges, target.Range{Addr: s.Start, Data: part})
+	}
+	work := make(chan []target.Range, len(ranges)/64+1)
+	for len(ranges) > 0 {
+		n := min(64, len(ranges))
+		work <- ranges[:n]
+		ranges = ranges[n:]
+	}
+	close(work)
+	errs := make([]error, min(4, runtime.GOMAXPROCS(0)))
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Go(func() {
+			for part := range work {
+				if errs[i] = errors.Join(r.src.Memory.Read(part), r.late()); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// bits copies the allocation bits of the spans that have free slots behind their index.
+func (r *reader) bits() error {
+	var addrs []uint64
+	var spans []*Span
+	for i := range r.im.Spans {
+		if s := &r.im.Spans[i]; s.freeIndex < s.N && s.allocAddr != 0 {
+			addrs, spans = append(addrs, s.allocAddr), append(spans, s)
+		}
+	}
+	return r.scattered(addrs, func(i int) uint64 { return uint64(spans[i].N+7) / 8 }, func(i int, b []byte) {
+		spans[i].alloc = b
+	})
+}
+
+// globals copies the modules' variables with pointers.
+func (r *reader) globals() error {
+	for i := range r.im.Modules {
+		m := &r.im.Modules[i]
+		for _, part := range []block{
+			{m.Data, make([]byte, m.EndData-m.Data), m.dataMask}, {m.BSS, make([]byte, m.EndBSS-m.BSS), m.bssMask},
+		} {
+			if err := r.src.Memory.Read([]target.Range{{Addr: part.addr, Data: part.data}}); err != nil {
+				return err
+			}
+			r.im.globals = append(r.im.globals, part)
+		}
+	}
+	return nil
+}
+
+func (r *reader) threads() error {
+	var err error
+	r.regs, err = r.src.Memory.Threads()
+	return err
+}

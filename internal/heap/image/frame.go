@@ -1,0 +1,331 @@
+package image
+
+import "sort"
+
+// What package internal/abi numbers, the same in all versions that layout knows.
+const (
+	pcdataStackMap  = 1
+	funcdataArgs    = 0
+	funcdataLocals  = 1
+	funcdataObjects = 2
+
+	flagTopFrame = 1
+	flagSPWrite  = 2
+
+	argsUnknown = -0x80000000
+)
+
+// A walker goes through the frames of one stack as the collector does, and adds
+// what they hold to the image's roots.
+type walker struct {
+	im           *Image
+	s            *stack
+	objects      []stackObject
+	pointers     []uint64 // into the stack, not looked at yet
+	seen         map[uint64]bool
+	conservative bool
+}
+
+// A stackObject is a variable whose address was taken: live if a live pointer leads to it.
+type stackObject struct {
+	addr, size uint64
+	ptrBytes   uint64
+	mask       uint64 // address of the pointer mask
+	function   string
+}
+
+// walk returns false if it had to give up reading the maps.
+func (w *walker) walk() bool {
+	g := &w.im.Goroutines[w.s.g]
+	pc, sp := w.s.pc, w.s.sp
+	w.conservative = w.s.running
+	callee := ""
+	complete := false
+	for depth := 0; pc != 0 && sp >= w.s.start && sp < w.s.hi && depth < 100_000; depth++ {
+		f, ok := w.im.function(pc)
+		if !ok {
+			break
+		}
+		name := w.im.funcName(f)
+		if len(g.Frames) < 64 {
+			g.Frames = append(g.Frames, name)
+		}
+		delta, ok := w.im.pcvalue(f, w.info(f, "pcsp"), pc)
+		if !ok {
+			break
+		}
+		flag := f.info[w.im.Facts["runtime._func.flag"]]
+		if flag&flagSPWrite != 0 && depth > 0 && callee != "runtime.cgocallback" {
+			break
+		}
+		fr := frame{f: f, name: name, pc: pc, sp: sp, continuation: pc}
+		next := uint64(0)
+		if w.im.Program.Arch == "amd64" {
+			fr.fp = sp + uint64(delta) + 8
+			fr.varp = fr.fp - 8
+			next, _ = w.word(fr.fp - 8)
+		} else {
+			fr.fp = sp + uint64(delta)
+			fr.varp = fr.fp
+			next, _ = w.word(sp)
+		}
+		if fr.varp > sp {
+			fr.varp -= 8 // the frame pointer
+		}
+		fr.argp = fr.fp
+		if w.im.Program.Arch == "arm64" {
+			fr.argp += 8
+		}
+		if fr.fp > w.s.hi || fr.fp < sp {
+			break
+		}
+		if callee == "runtime.sigpanic" {
+			if fr.continuation = 0; w.info(f, "deferreturn") != 0 {
+				fr.continuation = f.entry + uint64(w.info(f, "deferreturn")) + 1
+			}
+		}
+		if !w.frame(fr) {
+			break
+		}
+		if flag&flagTopFrame != 0 {
+			complete = true
+			break
+		}
+		callee, pc, sp = name, next, fr.fp
+	}
+	if !complete {
+		w.block(sp, w.s.hi, "") // from where the frames are lost
+	}
+	w.reachObjects()
+	return complete
+}
+
+// A frame is a function's part of a stack.
+type frame struct {
+	f                      frameFunc
+	name                   string
+	pc, sp, fp, varp, argp uint64
+	continuation           uint64 // where it goes on; 0 if it does not
+}
+
+func (w *walker) info(f frameFunc, field string) uint32 {
+	return le.Uint32(f.info[w.im.Facts["runtime._func."+field]:])
+}
+
+func (w *walker) word(addr uint64) (uint64, bool) {
+	if addr < w.s.start || addr+8 > w.s.hi {
+		return 0, false
+	}
+	return le.Uint64(w.s.data[addr-w.s.start:]), true
+}
+
+// frame adds what one frame holds. It returns false if its maps make no sense.
+func (w *walker) frame(fr frame) bool {
+	args := int64(int32(w.info(fr.f, "args")))
+	preempted := fr.name == "runtime.asyncPreempt" || fr.name == "runtime.debugCallV2"
+	if w.conservative || preempted {
+		w.block(fr.sp, fr.varp, fr.name)
+		if args > 0 {
+			w.block(fr.argp, fr.argp+uint64(args), fr.name)
+		}
+		w.conservative = preempted
+		return true
+	}
+	if fr.continuation == 0 {
+		return true
+	}
+	index := int32(-1)
+	if pc := fr.continuation; pc != fr.f.entry {
+		if at := w.pcdata(fr.f, pcdataStackMap); at != 0 {
+			index, _ = w.im.pcvalue(fr.f, at, pc-1)
+		}
+	}
+	index = max(index, 0)
+	least := uint64(0)
+	if w.im.Program.Arch == "arm64" {
+		least = 16
+	}
+	if fr.varp > fr.sp+least {
+		bits, n, ok := w.stackMap(fr.f, funcdataLocals, index)
+		if !ok {
+			return false
+		}
+		w.masked(fr.varp-8*n, bits, n, fr.name)
+	}
+	switch {
+	case args == argsUnknown:
+		w.block(fr.argp, min(fr.argp+128, w.s.hi), fr.name) // reflection's calls: their map is elsewhere
+	case args > 0:
+		bits, n, ok := w.stackMap(fr.f, funcdataArgs, index)
+		if !ok {
+			return false
+		}
+		w.masked(fr.argp, bits, n, fr.name)
+	}
+	w.addObjects(fr)
+	return true
+}
+
+// stackMap reads bit map number index of runtime.stackmap.
+func (w *walker) stackMap(f frameFunc, kind int, index int32) (bits []byte, n uint64, ok bool) {
+	at := w.funcdata(f, kind)
+	if at == 0 {
+		return nil, 0, false
+	}
+	head, ok := w.im.Read(at, 8)
+	if !ok {
+		return nil, 0, false
+	}
+	maps, nbit := int32(le.Uint32(head)), int32(le.Uint32(head[4:]))
+	if maps <= 0 || nbit < 0 || nbit == 0 {
+		return nil, 0, maps > 0 && nbit == 0
+	}
+	if index >= maps {
+		return nil, 0, false
+	}
+	size := (uint64(nbit) + 7) / 8
+	bits, ok = w.im.Read(at+8+size*uint64(index), size)
+	return bits, uint64(nbit), ok
+}
+
+// masked adds the words of a block that a bit map calls pointers.
+func (w *walker) masked(addr uint64, bits []byte, n uint64, name string) {
+	for i := range n {
+		if bits[i/8]>>(i%8)&1 != 0 {
+			w.pointer(addr+8*i, name, false)
+		}
+	}
+}
+
+// block adds all words of a block as what may be pointers.
+func (w *walker) block(from, to uint64, name string) {
+	for a := from &^ 7; a+8 <= to; a += 8 {
+		w.pointer(a, name, true)
+	}
+}
+
+// pointer adds the word at addr if it points into the heap or this stack.
+func (w *walker) pointer(addr uint64, name string, weak bool) {
+	v, ok := w.word(addr)
+	switch {
+	case !ok || v == 0:
+	case v >= w.s.lo && v < w.s.hi:
+		w.pointers = append(w.pointers, v)
+	case w.im.span(v) >= 0:
+		w.im.Roots = append(w.im.Roots, Root{Kind: Stack, Addr: addr, To: v, G: int32(w.s.g), Func: name, Weak: weak})
+	}
+}
+
+// addObjects notes a frame's stack objects.
+func (w *walker) addObjects(fr frame) {
+	at := w.funcdata(fr.f, funcdataObjects)
+	if at == 0 {
+		return
+	}
+	n, ok := w.im.word(at)
+	if !ok || n > 1<<16 {
+		return
+	}
+	records, ok := w.im.Read(at+8, 16*n)
+	if !ok {
+		return
+	}
+	for i := range n {
+		r := records[16*i:]
+		off := int64(int32(le.Uint32(r)))
+		base := fr.varp
+		if off >= 0 {
+			base = fr.argp
+		}
+		if addr := base + uint64(off); addr >= fr.sp {
+			w.objects = append(w.objects, stackObject{
+				addr: addr, size: uint64(le.Uint32(r[4:])), ptrBytes: uint64(le.Uint32(r[8:])),
+				mask: fr.f.m.rodata + uint64(le.Uint32(r[12:])), function: fr.name,
+			})
+		}
+	}
+}
+
+// reachObjects adds what the stack objects hold that pointers lead to.
+func (w *walker) reachObjects() {
+	sort.Slice(w.objects, func(i, j int) bool { return w.objects[i].addr < w.objects[j].addr })
+	for len(w.pointers) > 0 {
+		p := w.pointers[len(w.pointers)-1]
+		w.pointers = w.pointers[:len(w.pointers)-1]
+		i := sort.Search(len(w.objects), func(i int) bool { return w.objects[i].addr > p }) - 1
+		if i < 0 || p >= w.objects[i].addr+w.objects[i].size || w.seen[w.objects[i].addr] {
+			continue
+		}
+		o := w.objects[i]
+		w.seen[o.addr] = true
+		words := o.ptrBytes / 8
+		if bits, ok := w.im.Read(o.mask, (words+7)/8); ok {
+			w.masked(o.addr, bits, words, o.function)
+		}
+	}
+}
+
+// pcdata returns the offset of a table in pctab, 0 if the function has none.
+func (w *walker) pcdata(f frameFunc, table uint32) uint32 {
+	if table >= w.info(f, "npcdata") {
+		return 0
+	}
+	return le.Uint32(f.info[w.im.Facts["runtime._func#"]+4*uint64(table):])
+}
+
+// funcdata returns the address of a function's table, 0 if it has none.
+func (w *walker) funcdata(f frameFunc, table int) uint64 {
+	if table >= int(f.info[w.im.Facts["runtime._func.nfuncdata"]]) {
+		return 0
+	}
+	at := w.im.Facts["runtime._func#"] + 4*uint64(w.info(f, "npcdata")) + 4*uint64(table)
+	if at+4 > uint64(len(f.info)) {
+		return 0
+	}
+	off := le.Uint32(f.info[at:])
+	if off == ^uint32(0) {
+		return 0
+	}
+	return f.m.gofunc + uint64(off)
+}
+
+// pcvalue looks a program counter up in a table of pctab.
+func (im *Image) pcvalue(f frameFunc, table uint32, target uint64) (int32, bool) {
+	if table == 0 || uint64(table) >= uint64(len(f.m.pctab)) {
+		return -1, false
+	}
+	quantum := uint64(1)
+	if im.Program.Arch == "arm64" {
+		quantum = 4
+	}
+	b, pc, value := f.m.pctab[table:], f.entry, int32(-1)
+	for first := true; ; first = false {
+		change, n := varint(b)
+		if n == 0 || change == 0 && !first {
+			return -1, false
+		}
+		value += int32(change>>1) ^ -int32(change&1)
+		b = b[n:]
+		step, n := varint(b)
+		if n == 0 {
+			return -1, false
+		}
+		b = b[n:]
+		if pc += uint64(step) * quantum; target < pc {
+			return value, true
+		}
+	}
+}
+
+// varint reads an unsigned number of at most 32 bits.
+func varint(b []byte) (v uint32, n int) {
+	for shift := 0; n < len(b) && shift < 35; shift += 7 {
+		c := b[n]
+		n++
+		v |= uint32(c&0x7f) << shift
+		if c < 0x80 {
+			return v, n
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,298 @@
+// Package image copies what the collector of another Go program would look at:
+// its spans with pointers, globals, stacks and specials, as they were while the
+// program stood still. It finds the runtime's own structures by symbol, or by
+// their shape where the symbols are stripped.
+package image
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/heap/layout"
+	"github.com/isobar-go/isobar/internal/heap/target"
+)
+
+// The heap's constants, the same in all versions that layout knows.
+const (
+	pageShift  = 13
+	pageSize   = 1 << pageShift
+	arenaShift = 26
+	// bitmapMax is the largest element in bytes whose pointer bitmap lies in its span;
+	// larger ones have a header.
+	bitmapMax  = 512
+	inlineMark = 128 // bytes of runtime.spanInlineMarkBits
+)
+
+// A Span is a run of pages in use for objects of one size.
+type Span struct {
+	Start     uint64
+	Pages     uint64
+	Elem      uint64 // bytes of an object's slot
+	N         uint32 // slots
+	First     uint32 // index of the first slot among those of all spans
+	NoScan    bool   // its objects have no pointers
+	LargeType uint64 // address of the type, of a large object with pointers
+	Data      []byte // its copied pages; nil if NoScan
+
+	class     uint8
+	freeIndex uint32
+	allocAddr uint64
+	alloc     []byte // allocation bits
+	specials  uint64
+	userArena bool
+}
+
+// A Root is a word or a block outside of the heap that keeps objects.
+type Root struct {
+	Kind Kind
+	Addr uint64 // of the word that holds the pointer; 0 for a register
+	To   uint64
+	G    int32  // index into Goroutines of a stack's root, else -1
+	Func string // function of the frame
+	Weak bool   // found conservatively: may be no pointer
+}
+
+// Kind says where a root is.
+type Kind uint8
+
+// The kinds of roots, best to name a holder by first.
+const (
+	Global Kind = iota
+	Stack
+	Finalizer // the function of a finalizer or cleanup, and what its object refers to
+	Weak      // the handle of a weak pointer
+	Register
+	Kinds // how many there are
+)
+
+func (k Kind) String() string {
+	return [...]string{"global", "stack", "finalizer", "weak handle", "register"}[k]
+}
+
+// A Goroutine is one of runtime.allgs that is not dead.
+type Goroutine struct {
+	ID         uint64
+	Addr       uint64
+	Status     uint32
+	WaitReason uint8
+	Start      string   // function that it began with
+	Frames     []string // innermost first
+	StackBytes uint64
+}
+
+// An Image is a copy. Nobody writes to it after Read.
+type Image struct {
+	Program    *target.Program
+	Facts      layout.Facts
+	Spans      []Span // by address
+	Slots      uint32 // objects that fit all spans
+	Roots      []Root
+	Goroutines []Goroutine
+	Modules    []Module
+	Stop       time.Duration // for how long the program stood still; 0 for a core
+	CopiedByte uint64        // bytes copied while it did
+	FreedSpans uint64        // bytes of spans not in use, from runtime.mheap.allspans
+	StackSpans uint64        // bytes of spans that hold stacks
+	Warnings   []string
+	// Finalizable has the addresses of the objects with a finalizer: what they refer
+	// to is live, they themselves are not.
+	Finalizable []uint64
+
+	mem     target.Memory
+	buffer  []byte             // what all Span.Data are parts of
+	arenas  map[uint64][]int32 // span by page, of each arena
+	globals []block
+	green   bool // marks of small objects lie in their spans
+}
+
+// A block is copied memory with a mask of its pointer words.
+type block struct {
+	addr uint64
+	data []byte
+	mask []byte
+}
+
+var le = binary.LittleEndian
+
+// span returns the index of the span of an address, or -1.
+func (im *Image) span(addr uint64) int32 {
+	pages := im.arenas[addr>>arenaShift]
+	if pages == nil {
+		return -1
+	}
+	return pages[addr>>pageShift&(1<<(arenaShift-pageShift)-1)] - 1
+}
+
+// index fills the table from pages to spans.
+func (im *Image) index() {
+	im.arenas = make(map[uint64][]int32)
+	im.Slots = 0
+	for i := range im.Spans {
+		s := &im.Spans[i]
+		s.First = im.Slots
+		im.Slots += s.N
+		for p := range s.Pages {
+			addr := s.Start + p<<pageShift
+			pages := im.arenas[addr>>arenaShift]
+			if pages == nil {
+				pages = make([]int32, 1<<(arenaShift-pageShift))
+				im.arenas[addr>>arenaShift] = pages
+			}
+			pages[addr>>pageShift&(1<<(arenaShift-pageShift)-1)] = int32(i + 1)
+		}
+	}
+}
+
+// Object returns the slot that an address lies in, its span, and how many bytes into the slot.
+func (im *Image) Object(addr uint64) (slot uint32, span int32, offset uint64, ok bool) {
+	i := im.span(addr)
+	if i < 0 {
+		return 0, 0, 0, false
+	}
+	s := &im.Spans[i]
+	n := (addr - s.Start) / s.Elem
+	if n >= uint64(s.N) {
+		return 0, 0, 0, false
+	}
+	return s.First + uint32(n), i, addr - s.Start - n*s.Elem, true
+}
+
+// Allocated tells whether a slot holds an object: conservative roots may point
+// at free ones.
+func (im *Image) Allocated(slot uint32, span int32) bool {
+	s := &im.Spans[span]
+	n := slot - s.First
+	return n < s.freeIndex || int(n/8) < len(s.alloc) && s.alloc[n/8]>>(n%8)&1 != 0
+}
+
+// SpanOf returns the index of a slot's span.
+func (im *Image) SpanOf(slot uint32) int32 {
+	lo, hi := 0, len(im.Spans)
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; im.Spans[mid].First <= slot {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return int32(lo)
+}
+
+// Header says where an object's data begins in its slot: after the type header,
+// where there is one.
+func (s *Span) Header() uint64 {
+	if !s.NoScan && !s.userArena && s.Elem > bitmapMax && s.class>>1 != 0 {
+		return 8
+	}
+	return 0
+}
+
+// HeaderType returns the address of the type that a slot's header names, or 0.
+func (s *Span) HeaderType(n uint32) uint64 {
+	switch {
+	case s.NoScan || s.userArena:
+		return 0
+	case s.class>>1 == 0:
+		return s.LargeType
+	case s.Header() > 0:
+		return le.Uint64(s.Data[uint64(n)*s.Elem:])
+	}
+	return 0
+}
+
+// Slot returns the copied bytes of slot n of the span, header included.
+func (s *Span) Slot(n uint32) []byte { return s.Data[uint64(n)*s.Elem:][:s.Elem:s.Elem] }
+
+// Bitmap calls visit with the offset in its slot of every pointer word of an
+// object whose bitmap lies in the span. It returns false if there is none.
+func (im *Image) Bitmap(s *Span, n uint32, visit func(offset uint64)) bool {
+	if s.NoScan || s.Elem > bitmapMax || s.userArena || s.class>>1 == 0 {
+		return false
+	}
+	base := uint64(pageSize - pageSize/64)
+	if im.green && s.Elem >= 16 {
+		base -= inlineMark
+	}
+	bits := s.Data[base:]
+	first := uint64(n) * s.Elem / 8
+	for w := range s.Elem / 8 {
+		if b := first + w; bits[b/8]>>(b%8)&1 != 0 {
+			visit(w * 8)
+		}
+	}
+	return true
+}
+
+// Read returns n bytes at an address, from the copy if it has them, else from
+// the target as it is now.
+func (im *Image) Read(addr uint64, n uint64) ([]byte, bool) {
+	if b, ok := im.copied(addr, n); ok {
+		return b, true
+	}
+	if n > 1<<28 {
+		return nil, false
+	}
+	b := make([]byte, n)
+	if im.mem == nil || im.mem.Read([]target.Range{{Addr: addr, Data: b}}) != nil {
+		return nil, false
+	}
+	return b, true
+}
+
+// copied returns bytes of the copy alone.
+func (im *Image) copied(addr, n uint64) ([]byte, bool) {
+	if i := im.span(addr); i >= 0 && im.Spans[i].Data != nil {
+		if o := addr - im.Spans[i].Start; n <= uint64(len(im.Spans[i].Data))-o {
+			return im.Spans[i].Data[o : o+n], true
+		}
+	}
+	for _, g := range im.globals {
+		if addr >= g.addr && addr+n <= g.addr+uint64(len(g.data)) {
+			return g.data[addr-g.addr:][:n], true
+		}
+	}
+	return nil, false
+}
+
+// Global returns the word at an address among the modules' variables with pointers.
+func (im *Image) Global(addr uint64) (uint64, bool) {
+	for _, g := range im.globals {
+		if addr >= g.addr && addr+8 <= g.addr+uint64(len(g.data)) {
+			return le.Uint64(g.data[addr-g.addr:]), true
+		}
+	}
+	return 0, false
+}
+
+func (im *Image) word(addr uint64) (uint64, bool) {
+	b, ok := im.Read(addr, 8)
+	if !ok {
+		return 0, false
+	}
+	return le.Uint64(b), true
+}
+
+// Release gives the copied pages back; only what needs no Data works afterwards.
+func (im *Image) Release() {
+	freeBuffer(im.buffer)
+	im.buffer = nil
+	for i := range im.Spans {
+		im.Spans[i].Data = nil
+	}
+}
+
+func sortSpans(spans []Span) {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+}
+
+// TypeBase returns the start of the types of the module that has a descriptor.
+func (im *Image) TypeBase(addr uint64) uint64 {
+	for i := range im.Modules {
+		if m := &im.Modules[i]; addr >= m.Types && addr < m.EndTypes {
+			return m.Types
+		}
+	}
+	return 0
+}

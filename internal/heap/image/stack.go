@@ -1,0 +1,250 @@
+package image
+
+import (
+	"fmt"
+
+	"github.com/isobar-go/isobar/internal/heap/target"
+)
+
+// Statuses of a goroutine that matter here, without the bit that scans set.
+const (
+	statusRunning   = 2
+	statusSyscall   = 3
+	statusDead      = 6
+	statusScan      = 0x1000
+	statusPreempted = 9
+)
+
+// A stack is what was copied of a goroutine's stack.
+type stack struct {
+	g         int // index into Goroutines
+	lo, hi    uint64
+	start     uint64 // the address of data
+	data      []byte
+	pc, sp    uint64 // where it stands
+	bp        uint64
+	thread    uint64 // 0 if it does not run
+	running   bool
+	inSyscall bool
+}
+
+// goroutines reads all goroutines and copies the stacks of those not dead.
+func (r *reader) goroutines() error {
+	head, err := r.read(r.allgs, 16)
+	if err != nil {
+		return err
+	}
+	list, err := r.read(le.Uint64(head), 8*le.Uint64(head[8:]))
+	if err != nil {
+		return err
+	}
+	f := r.f
+	var ranges []target.Range
+	for i := 0; i+8 <= len(list); i += 8 {
+		addr := le.Uint64(list[i:])
+		b, ok := r.im.Read(addr, f["runtime.g#"])
+		if !ok {
+			return fmt.Errorf("image: goroutine at %#x: %w", addr, errRuntime)
+		}
+		word := func(name string) uint64 { return le.Uint64(b[f["runtime.g."+name]:]) }
+		status := uint32(word("atomicstatus")) &^ statusScan
+		if status == statusDead || status == 0 {
+			continue
+		}
+		g := Goroutine{
+			ID: word("goid"), Addr: addr, Status: status, WaitReason: b[f["runtime.g.waitreason"]],
+			Start: r.im.FuncAt(word("startpc")),
+		}
+		s := stack{g: len(r.im.Goroutines), lo: word("stack"), hi: le.Uint64(b[f["runtime.g.stack"]+8:])}
+		s.pc, s.sp, s.bp = word("sched.pc"), word("sched.sp"), word("sched.bp")
+		if sp := word("syscallsp"); sp != 0 {
+			s.pc, s.sp, s.inSyscall = word("syscallpc"), sp, true
+		}
+		if status == statusRunning {
+			r.running(&s, word("m"))
+		}
+		g.StackBytes = s.hi - s.lo
+		r.im.Goroutines = append(r.im.Goroutines, g)
+		s.start = s.sp
+		if s.start < s.lo || s.start > s.hi {
+			s.start = s.lo // no frame can be trusted: all of it
+			s.pc = 0
+		}
+		if s.hi-s.start > 1<<30 || s.hi < s.start {
+			return fmt.Errorf("image: goroutine %d has a stack from %#x to %#x: %w", g.ID, s.lo, s.hi, errRuntime)
+		}
+		s.data = make([]byte, s.hi-s.start)
+		ranges = append(ranges, target.Range{Addr: s.start, Data: s.data})
+		r.stacks = append(r.stacks, s)
+	}
+	return r.src.Memory.Read(ranges)
+}
+
+// running takes the position of a goroutine that runs from its thread's
+// registers, unless the thread is on another stack.
+func (r *reader) running(s *stack, m uint64) {
+	s.running = true
+	b, ok := r.im.Read(m+r.f["runtime.m.procid"], 8)
+	if !ok {
+		return
+	}
+	s.thread = le.Uint64(b)
+	for _, regs := range r.regs {
+		if uint64(regs.Thread) == s.thread && regs.SP >= s.lo && regs.SP < s.hi {
+			s.pc, s.sp, s.inSyscall = regs.PC, regs.SP, false
+			if n := len(regs.General); n > 29 {
+				s.bp = regs.General[29]
+			}
+			return
+		}
+	}
+}
+
+// stackRoots finds what the copied stacks and the registers hold.
+func (im *Image) stackRoots(stacks []stack, regs []target.Regs) {
+	lost := 0
+	for i := range stacks {
+		w := &walker{im: im, s: &stacks[i], seen: make(map[uint64]bool)}
+		if !w.walk() {
+			lost++
+		}
+	}
+	if lost > 0 {
+		im.Warnings = append(im.Warnings, fmt.Sprintf("%d of %d goroutines' stacks were read without their maps: "+
+			"what they hold may be garbage", lost, len(stacks)))
+	}
+	for _, t := range regs {
+		for _, v := range t.General {
+			if im.span(v) >= 0 {
+				im.Roots = append(im.Roots, Root{Kind: Register, To: v, G: -1, Weak: true})
+			}
+		}
+	}
+}
+
+// A special is a runtime.special, with the words behind it.
+type special struct {
+	kind   byte
+	object uint64 // that it belongs to
+	data   []byte
+}
+
+// Kinds of special records.
+const (
+	specialFinalizer = 2
+	specialWeak      = 3
+	specialCleanup   = 7
+)
+
+// readSpecials follows the lists of special records of all spans, a step of all at a time.
+func (r *reader) readSpecials() error {
+	type item struct{ addr, span uint64 }
+	var items []item
+	for i := range r.im.Spans {
+		if s := &r.im.Spans[i]; s.specials != 0 {
+			items = append(items, item{s.specials, s.Start})
+		}
+	}
+	const size = 72 // bytes of the largest kind
+	for step := 0; len(items) > 0; step++ {
+		if step > 1<<21 {
+			return fmt.Errorf("image: the special records do not end: %w", errRuntime)
+		}
+		addrs := make([]uint64, len(items))
+		for i := range items {
+			addrs[i] = items[i].addr
+		}
+		var next []item
+		err := r.scattered(addrs, func(i int) uint64 { return min(size, 4096-addrs[i]%4096) }, func(i int, b []byte) {
+			if len(b) < 24 {
+				return
+			}
+			kind := b[r.f["runtime.special.kind"]]
+			if kind == specialFinalizer || kind == specialWeak || kind == specialCleanup {
+				object := items[i].span + le.Uint64(b[r.f["runtime.special.offset"]:])
+				r.specials = append(r.specials, special{kind: kind, object: object, data: b})
+			}
+			if n := le.Uint64(b[r.f["runtime.special.next"]:]); n != 0 {
+				next = append(next, item{n, items[i].span})
+			}
+		})
+		if err != nil {
+			return err
+		}
+		items = next
+		if err := r.late(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// specialRoots turns special records into roots.
+func (im *Image) specialRoots(specials []special) {
+	f := im.Facts
+	add := func(kind Kind, s special, offset uint64) {
+		if offset+8 <= uint64(len(s.data)) {
+			im.Roots = append(im.Roots, Root{Kind: kind, To: le.Uint64(s.data[offset:]), G: -1})
+		}
+	}
+	for _, s := range specials {
+		switch s.kind {
+		case specialFinalizer:
+			add(Finalizer, s, f["runtime.specialfinalizer.fn"])
+			im.Finalizable = append(im.Finalizable, s.object)
+		case specialWeak:
+			add(Weak, s, f["runtime.specialWeakHandle.handle"])
+		case specialCleanup:
+			if at, ok := f["runtime.specialCleanup.cleanup"]; ok {
+				for w := range f["runtime.cleanupFn#"] / 8 {
+					add(Finalizer, s, at+8*w)
+				}
+			} else if at, ok := f["runtime.specialCleanup.fn"]; ok {
+				add(Finalizer, s, at)
+			}
+		}
+	}
+}
+
+// finalizerQueue adds the finalizers that wait to be run, where symbols tell
+// where the queue is.
+func (im *Image) finalizerQueue() {
+	at, ok := im.Program.Symbols("runtime.allfin")["runtime.allfin"]
+	f := im.Facts
+	if _, known := f["runtime.finBlock.fin"]; !ok || !known {
+		return
+	}
+	block, _ := im.word(at)
+	for n := 0; block != 0 && n < 1<<20; n++ {
+		head, ok := im.Read(block, f["runtime.finBlock.fin"])
+		if !ok {
+			return
+		}
+		count := uint64(le.Uint32(head[f["runtime.finBlock.cnt"]:]))
+		size := f["runtime.finalizer#"]
+		fins, ok := im.Read(block+f["runtime.finBlock.fin"], count*size)
+		if !ok || count > 1000 {
+			return
+		}
+		for i := range count {
+			for _, w := range []uint64{0, 8, 24, 32} {
+				im.Roots = append(im.Roots, Root{Kind: Finalizer, To: le.Uint64(fins[i*size+w:]), G: -1})
+			}
+		}
+		block = le.Uint64(head[f["runtime.finBlock.alllink"]:])
+	}
+}
+
+// globalRoots adds every pointer word of the globals.
+func (im *Image) globalRoots() {
+	for _, g := range im.globals {
+		for w := 0; 8*w+8 <= len(g.data) && w/8 < len(g.mask); w++ {
+			if g.mask[w/8]>>(w%8)&1 == 0 {
+				continue
+			}
+			if to := le.Uint64(g.data[8*w:]); im.span(to) >= 0 {
+				im.Roots = append(im.Roots, Root{Kind: Global, Addr: g.addr + uint64(8*w), To: to, G: -1})
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Package layout knows where Go's runtime keeps its facts: the offsets of the
+// fields that a reader of foreign memory needs, for each minor version of Go and
+// architecture. They stand in one file per version under facts, written by this
+// package's test from the DWARF of a program built with that version.
+package layout
+
+import (
+	"debug/dwarf"
+	"embed"
+	"errors"
+	"fmt"
+	"go/version"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrUnknown is wrapped by the error for a version or architecture without facts.
+var ErrUnknown = errors.New("no layout facts")
+
+//go:embed facts/*.txt
+var files embed.FS
+
+// Facts maps a path, "runtime.mspan.startAddr", to its offset in bytes from the
+// start of the first part's struct. A path that ends in "[]" has the stride of an array, one
+// that ends in "#" the size of what comes before.
+type Facts map[string]uint64
+
+// paths lists what Of returns and FromDWARF reads.
+var paths = []string{
+	"runtime.mheap.allspans", "runtime.mheap.heapArenas", "runtime.mheap.sweepgen", "runtime.mheap.central",
+	"runtime.mheap.central[]", "runtime.mcentral.spanclass", "runtime.mheap#",
+	"runtime.mspan.startAddr", "runtime.mspan.npages", "runtime.mspan.freeindex", "runtime.mspan.nelems",
+	"runtime.mspan.allocBits", "runtime.mspan.gcmarkBits", "runtime.mspan.sweepgen", "runtime.mspan.allocCount",
+	"runtime.mspan.spanclass", "runtime.mspan.state", "runtime.mspan.elemsize", "runtime.mspan.limit",
+	"runtime.mspan.specials", "runtime.mspan.largeType", "runtime.mspan.needzero", "runtime.mspan.isUserArenaChunk",
+	"runtime.mspan#",
+	"runtime.special.next", "runtime.special.offset", "runtime.special.kind",
+	"runtime.specialfinalizer.fn", "runtime.specialCleanup.cleanup", "runtime.specialCleanup.fn", "runtime.cleanupFn#",
+	"runtime.specialWeakHandle.handle",
+	"runtime.g.stack", "runtime.g.sched.sp", "runtime.g.sched.pc", "runtime.g.sched.ctxt", "runtime.g.sched.bp",
+	"runtime.g.syscallsp", "runtime.g.syscallpc", "runtime.g.atomicstatus", "runtime.g.goid", "runtime.g.waitreason",
+	"runtime.g.waitsince", "runtime.g.gopc", "runtime.g.startpc", "runtime.g._defer", "runtime.g._panic", "runtime.g.m",
+	"runtime.g#", "runtime.m.procid", "runtime.m.curg", "runtime.m.g0", "runtime.m#",
+	"runtime.moduledata.pcHeader", "runtime.moduledata.funcnametab", "runtime.moduledata.pctab",
+	"runtime.moduledata.pclntable", "runtime.moduledata.ftab", "runtime.moduledata.minpc", "runtime.moduledata.maxpc",
+	"runtime.moduledata.text", "runtime.moduledata.etext", "runtime.moduledata.data", "runtime.moduledata.edata",
+	"runtime.moduledata.bss", "runtime.moduledata.ebss", "runtime.moduledata.noptrdata",
+	"runtime.moduledata.enoptrdata", "runtime.moduledata.noptrbss", "runtime.moduledata.enoptrbss",
+	"runtime.moduledata.types", "runtime.moduledata.etypes", "runtime.moduledata.rodata", "runtime.moduledata.gofunc",
+	"runtime.moduledata.gcdatamask", "runtime.moduledata.gcbssmask", "runtime.moduledata.next", "runtime.moduledata#",
+	"internal/runtime/maps.Map.dirPtr", "internal/runtime/maps.Map.dirLen", "internal/runtime/maps.Map.used",
+	"internal/runtime/maps.Map#", "internal/runtime/maps.table.groups", "internal/runtime/maps.table#",
+	"runtime.hchan.qcount", "runtime.hchan.dataqsiz", "runtime.hchan.buf", "runtime.hchan#",
+	"runtime._func.entryOff", "runtime._func.nameOff", "runtime._func.args", "runtime._func.deferreturn",
+	"runtime._func.pcsp", "runtime._func.npcdata", "runtime._func.funcID", "runtime._func.flag",
+	"runtime._func.nfuncdata", "runtime._func#",
+	"runtime.finBlock.alllink", "runtime.finBlock.cnt", "runtime.finBlock.fin", "runtime.finalizer#",
+}
+
+// Of returns the facts of a Go version ("go1.26.8") on an architecture
+// ("amd64"). The error for one without facts wraps ErrUnknown.
+func Of(goVersion, arch string) (Facts, error) {
+	release, _, _ := strings.Cut(goVersion, " ") // experiments follow
+	lang := version.Lang(release)
+	data, err := files.ReadFile("facts/" + lang + ".txt")
+	if err != nil || lang == "" {
+		return nil, fmt.Errorf("layout: %s: %w; there are those of %s", goVersion, ErrUnknown, strings.Join(Versions(), ", "))
+	}
+	f, err := parse(string(data), arch)
+	if err == nil && len(f) == 0 {
+		err = fmt.Errorf("layout: %s on %s: %w", goVersion, arch, ErrUnknown)
+	}
+	return f, err
+}
+
+// Versions lists the minor versions that have facts, oldest first.
+func Versions() []string {
+	names, _ := fs.Glob(files, "facts/*.txt")
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(strings.TrimPrefix(name, "facts/"), ".txt")
+	}
+	slices.SortFunc(names, version.Compare)
+	return names
+}
+
+// parse reads lines of an architecture, a path and a number.
+func parse(text, arch string) (Facts, error) {
+	f := make(Facts)
+	for line := range strings.Lines(text) {
+		part := strings.Fields(line)
+		if len(part) != 3 {
+			return nil, fmt.Errorf("layout: facts: %q: want ARCH PATH NUMBER", line)
+		}
+		n, err := strconv.ParseUint(part[2], 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("layout: facts: %q: %w", line, err)
+		}
+		if part[0] == arch {
+			f[part[1]] = n
+		}
+	}
+	return f, nil
+}
+
+// format is the reverse of parse.
+func (f Facts) format(arch string) string {
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(f)) {
+		fmt.Fprintf(&b, "%s %s %d\n", arch, path, f[path])
+	}
+	return b.String()
+}
+
+// FromDWARF reads the facts from the debug information of a Go program.
+func FromDWARF(d *dwarf.Data) (Facts, error) {
+	wanted := make(map[string]dwarf.Type) // by the name of the struct
+	for _, path := range paths {
+		wanted[structOf(path)] = nil
+	}
+	found := 0
+	for r := d.Reader(); found < len(wanted); {
+		e, err := r.Next()
+		if err != nil {
+			return nil, fmt.Errorf("layout: DWARF: %w", err)
+		}
+		if e == nil {
+			break
+		}
+		if e.Tag == dwarf.TagSubprogram {
+			r.SkipChildren()
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		if t, ok := wanted[name]; !ok || t != nil || e.Tag != dwarf.TagStructType {
+			continue
+		}
+		t, err := d.Type(e.Offset)
+		if err != nil {
+			return nil, fmt.Errorf("layout: DWARF of %s: %w", name, err)
+		}
+		wanted[name] = t
+		found++
+	}
+	f := make(Facts)
+	for _, path := range paths {
+		t := wanted[structOf(path)]
+		if t == nil {
+			continue // this version has no such struct, or the linker dropped it
+		}
+		if n, ok := offset(t, strings.TrimPrefix(path, structOf(path))); ok {
+			f[path] = n
+		}
+	}
+	return f, nil
+}
+
+// structOf returns the struct that a path begins with.
+func structOf(path string) string {
+	dir := strings.LastIndexByte(path, '/') + 1
+	part := strings.SplitN(path[dir:], ".", 3)
+	return path[:dir] + part[0] + "." + strings.TrimSuffix(part[1], "#")
+}
+
+// offset follows ".field.field", with an optional "[]" or "#" at the end.
+func offset(t dwarf.Type, path string) (uint64, bool) {
+	sum := uint64(0)
+	for path != "" {
+		for {
+			alias, ok := t.(*dwarf.TypedefType)
+			if !ok {
+				break
+			}
+			t = alias.Type
+		}
+		if path == "#" {
+			return uint64(t.Size()), true
+		}
+		if path == "[]" {
+			a, ok := t.(*dwarf.ArrayType)
+			if !ok {
+				return 0, false
+			}
+			return uint64(a.Type.Size()), true
+		}
+		s, ok := t.(*dwarf.StructType)
+		if !ok {
+			return 0, false
+		}
+		path = path[1:]
+		end := strings.IndexAny(path, ".[#")
+		if end < 0 {
+			end = len(path)
+		}
+		i := slices.IndexFunc(s.Field, func(f *dwarf.StructField) bool { return f.Name == path[:end] })
+		if i < 0 {
+			return 0, false
+		}
+		t, sum, path = s.Field[i].Type, sum+uint64(s.Field[i].ByteOffset), path[end:]
+	}
+	return sum, true
+}

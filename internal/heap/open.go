@@ -1,0 +1,92 @@
+package heap
+
+import (
+	"context"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/graph"
+	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/target"
+)
+
+// Config bounds a reading.
+type Config struct {
+	MaxPause  time.Duration // that the process may stand still; 0 for no bound
+	FreeBytes uint64        // memory that the copy may take; 0 for no bound
+	Binary    string        // executable of a core, where it does not name it
+}
+
+// Open reads a target: a process by its number, a core file, or a saved report.
+func Open(ctx context.Context, name string, c Config) (*Report, error) {
+	if pid, err := strconv.Atoi(name); err == nil {
+		return process(ctx, pid, c)
+	}
+	if !target.IsCore(name) {
+		return Load(name)
+	}
+	core, err := target.OpenCore(name, c.Binary)
+	if err != nil {
+		return nil, err
+	}
+	defer core.Close()
+	return read(ctx, name, image.Source{Memory: core, Program: core.Program}, c)
+}
+
+func process(ctx context.Context, pid int, c Config) (*Report, error) {
+	p, err := target.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped}
+	r, err := read(ctx, fmt.Sprintf("process %d", pid), src, c)
+	if err != nil {
+		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {
+			return nil, gone
+		}
+	}
+	return r, err
+}
+
+// collectAt is our own GOGC meanwhile: the arrays are large and have no pointers.
+const collectAt = 20
+
+func read(ctx context.Context, name string, src image.Source, c Config) (*Report, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	im, err := image.Read(ctx, src, image.Config{MaxPause: c.MaxPause, FreeBytes: c.FreeBytes})
+	if err != nil {
+		return nil, err
+	}
+	defer im.Release()
+	types := gotype.NewTable(im)
+	g, err := graph.Mark(ctx, im, types, variables(im, types))
+	if err != nil {
+		return nil, err
+	}
+	sum := totals(im)
+	res, err := g.Analyze(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newReport(name, im, res, sum), nil
+}
+
+// variables reads the global variables from DWARF; nil where there is none.
+func variables(im *image.Image, types *gotype.Table) []gotype.Variable {
+	var d *dwarf.Data
+	d, err := im.Program.ELF.DWARF()
+	if err != nil || len(im.Modules) == 0 {
+		return nil
+	}
+	all, err := types.Variables(d, im.Program.Bias, im.Modules[0].Types)
+	if err != nil {
+		im.Warnings = append(im.Warnings, err.Error())
+	}
+	return all
+}

@@ -1,0 +1,127 @@
+package heap
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+)
+
+// toolchains names a release of every minor version of Go that can be read.
+var toolchains = []string{"go1.25.8", "go1.26.8", "go1.27.4"}
+
+// planted lists what testdata/planted does, and what names the holder: with
+// debug information, and without.
+var planted = []struct{ leak, holder, stripped string }{
+	{"map", "main.app.byID", "map[int]*main.record"},
+	{"reslice", "main.window", "global at"},
+	{"timer", "main.init.func", "main.init.func"},
+	{"goroutine", "main.stuck", "main.stuck"},
+	{"channel", "main.jobs", "global at"},
+	{"pool", "main.buffers", "global at"},
+	{"finalizer", "objects with a finalizer", "objects with a finalizer"},
+	{"context", "main.request", "global at"},
+	{"subscription", "main.app.topics", "main.init.func"},
+	{"cache", "main.names.entries", "map[string]*main.record"},
+}
+
+// TestPlantedLeaks reads a program of every version of Go for every kind of leak:
+// the true holder must be among the first three, and what is live must be what
+// the runtime says.
+func TestPlantedLeaks(t *testing.T) {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("the heap of this architecture cannot be read")
+	}
+	for _, toolchain := range toolchains {
+		for _, flags := range []string{"", "-s -w"} {
+			t.Run(strings.TrimSpace(toolchain+" "+flags), func(t *testing.T) {
+				program := build(t, toolchain, flags)
+				for _, p := range planted {
+					want := p.holder
+					if flags != "" {
+						want = p.stripped
+					}
+					t.Run(p.leak, func(t *testing.T) { findPlanted(t, program, p.leak, want) })
+				}
+			})
+		}
+	}
+}
+
+// build builds testdata/planted once for one version of Go.
+func build(t *testing.T, toolchain, flags string) string {
+	t.Helper()
+	if invariant.Race && toolchain != toolchains[1] {
+		t.Skip("a race build reads one version only: the programs are the same")
+	}
+	program := filepath.Join(t.TempDir(), "planted")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, "testdata/planted/main.go")
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if strings.Contains(string(out), "download") || strings.Contains(string(out), "go.mod requires") {
+			t.Skipf("%s cannot be had here: %s", toolchain, out)
+		}
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// started runs a program until it says what is live, and ends it with the test.
+func started(t *testing.T, program string, args ...string) (pid int, live, objects uint64) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, err2 := fmt.Sscan(strings.TrimPrefix(line, "live "), &live, &objects); err != nil || err2 != nil {
+		t.Fatalf("%q: %v, %v", line, err, err2)
+	}
+	return cmd.Process.Pid, live, objects
+}
+
+func findPlanted(t *testing.T, program, leak, want string) {
+	pid, live, _ := started(t, program, leak)
+	r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := math.Abs(float64(r.Live)/float64(live) - 1); off > 0.01 {
+		t.Errorf("live %d bytes, the runtime says %d", r.Live, live)
+	}
+	if len(r.Warnings) > 0 {
+		t.Errorf("warnings: %q", r.Warnings)
+	}
+	all := r.Holders(0.01)
+	for _, h := range all[:min(3, len(all))] {
+		if strings.Contains(h.Path+" "+h.Type+" "+h.Mostly, want) && h.Live > 0.5 {
+			return
+		}
+	}
+	t.Errorf("no %q among the first three holders:", want)
+	for _, h := range all[:min(8, len(all))] {
+		t.Errorf("%9d %s  %s; mostly %s", h.Retained, h.Path, h.Type, h.Mostly)
+	}
+}

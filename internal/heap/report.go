@@ -1,0 +1,220 @@
+package heap
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/heap/graph"
+	"github.com/isobar-go/isobar/internal/heap/image"
+)
+
+// format is the version of saved reports.
+const format = 1
+
+// A Report is what one reading of a heap found. It has names, counts and sizes,
+// and nothing of what the program keeps in its memory.
+type Report struct {
+	Format     int           `json:"isobar_heap"`
+	Target     string        `json:"target"`
+	Program    string        `json:"program"`
+	Go         string        `json:"go"`
+	Time       time.Time     `json:"time"`
+	Stop       time.Duration `json:"stop_ns"`
+	Copied     uint64        `json:"copied_bytes"`
+	Live       uint64        `json:"live_bytes"`
+	Objects    uint64        `json:"live_objects"`
+	Garbage    uint64        `json:"garbage_bytes"`
+	Untyped    uint64        `json:"untyped_bytes"`
+	ScanBytes  uint64        `json:"scan_bytes"`
+	Pointers   uint64        `json:"pointers"`
+	Spans      Spans         `json:"spans"`
+	Tree       *Node         `json:"tree"`
+	Types      []Type        `json:"types"`
+	Goroutines []Goroutines  `json:"goroutines"`
+	Warnings   []string      `json:"warnings,omitempty"`
+}
+
+// Spans is where the bytes of the heap's spans are.
+type Spans struct {
+	Used   uint64 `json:"used_bytes"`   // all slots and what is left over behind them
+	Slots  uint64 `json:"slots_bytes"`  // free and used
+	Free   uint64 `json:"free_bytes"`   // slots without object
+	Tail   uint64 `json:"tail_bytes"`   // of spans, behind their last slot
+	Stacks uint64 `json:"stacks_bytes"` // spans of goroutines' stacks
+}
+
+// A Node is a path from a root, with what all its objects together retain.
+type Node struct {
+	Label     string  `json:"label"`
+	Type      string  `json:"type,omitempty"`
+	Retained  uint64  `json:"retained_bytes"`
+	Below     uint64  `json:"retained_objects"`
+	Bytes     uint64  `json:"bytes"`
+	Objects   uint64  `json:"objects"`
+	Unused    uint64  `json:"unused_bytes,omitempty"`
+	ScanBytes uint64  `json:"scan_bytes"`
+	Pointers  uint64  `json:"pointers"`
+	Children  []*Node `json:"children,omitempty"`
+}
+
+// A Type is all live objects of one type.
+type Type struct {
+	Name      string `json:"name"`
+	Bytes     uint64 `json:"bytes"`
+	Objects   uint64 `json:"objects"`
+	Retained  uint64 `json:"retained_bytes"`
+	ScanBytes uint64 `json:"scan_bytes"`
+}
+
+// Goroutines are those that began with one function and stand in another.
+type Goroutines struct {
+	Start  string `json:"start"`
+	In     string `json:"in"`
+	Count  int    `json:"count"`
+	Stacks uint64 `json:"stack_bytes"`
+}
+
+// mostTypes and leastShare bound what a report keeps.
+const (
+	mostTypes  = 1000
+	leastShare = 5000 // of the live heap: a node below one in so many is dropped
+)
+
+// totals reads what Analyze makes the image forget.
+func totals(im *image.Image) Spans {
+	sum := Spans{Stacks: im.StackSpans}
+	for i := range im.Spans {
+		s := &im.Spans[i]
+		bytes := s.Pages * 8192
+		sum.Used += bytes
+		sum.Slots += uint64(s.N) * s.Elem
+		sum.Tail += bytes - uint64(s.N)*s.Elem
+		for n := range s.N {
+			if !im.Allocated(s.First+n, int32(i)) {
+				sum.Free += s.Elem
+			}
+		}
+	}
+	return sum
+}
+
+func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Report {
+	r := &Report{
+		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
+		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
+		Untyped: res.Untyped, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,
+	}
+	r.Tree = newNode(res.Root, res.Bytes/leastShare)
+	for _, t := range res.Types {
+		r.Types = append(r.Types, Type{t.Name, t.Bytes, t.Objects, t.Retained, t.ScanBytes})
+	}
+	slices.SortFunc(r.Types, func(a, b Type) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	r.Types = r.Types[:min(len(r.Types), mostTypes)]
+	r.Goroutines = goroutines(im)
+	return r
+}
+
+func newNode(n *graph.Node, least uint64) *Node {
+	out := &Node{
+		Label: n.Label, Type: n.Type, Retained: n.Retained, Below: n.RetainedObjects, Bytes: n.Bytes,
+		Objects: n.Objects, Unused: n.Unused, ScanBytes: n.ScanBytes, Pointers: n.Pointers,
+	}
+	for _, c := range n.Children {
+		if child := newNode(c, least); child.Retained >= least || len(child.Children) > 0 {
+			out.Children = append(out.Children, child)
+		}
+	}
+	slices.SortFunc(out.Children, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Type, b.Type))
+	})
+	return out
+}
+
+func goroutines(im *image.Image) []Goroutines {
+	type key struct{ start, in string }
+	at := make(map[key]int)
+	var all []Goroutines
+	for _, g := range im.Goroutines {
+		k := key{start: g.Start}
+		for _, f := range g.Frames { // the first that is not the runtime's
+			if k.in = f; len(f) < 8 || f[:8] != "runtime." {
+				break
+			}
+		}
+		i, ok := at[k]
+		if !ok {
+			i = len(all)
+			at[k] = i
+			all = append(all, Goroutines{Start: k.start, In: k.in})
+		}
+		all[i].Count++
+		all[i].Stacks += g.StackBytes
+	}
+	slices.SortFunc(all, func(a, b Goroutines) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Start, b.Start), cmp.Compare(a.In, b.In))
+	})
+	return all
+}
+
+// Save writes the report to a new file that only the user may read.
+func (r *Report) Save(name string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("heap: save: %w", err)
+	}
+	z := gzip.NewWriter(f)
+	if err := errors.Join(json.NewEncoder(z).Encode(r), z.Close(), f.Close()); err != nil {
+		return fmt.Errorf("heap: save %s: %w", name, err)
+	}
+	return nil
+}
+
+// mostSaved bounds the size in bytes of a saved report, unpacked.
+const mostSaved = 1 << 30
+
+// Load reads a saved report.
+func Load(name string) (*Report, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("heap: %w", err)
+	}
+	defer f.Close()
+	r, err := decode(f)
+	if err != nil {
+		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote: %w", name, err)
+	}
+	return r, nil
+}
+
+func decode(in io.Reader) (*Report, error) {
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Report)
+	if err := json.NewDecoder(io.LimitReader(z, mostSaved)).Decode(r); err != nil {
+		return nil, err
+	}
+	if r.Format != format {
+		return nil, fmt.Errorf("it has format %d, this isobar reads %d", r.Format, format)
+	}
+	if r.Tree == nil || !r.Tree.sound(0) {
+		return nil, errors.New("its tree is broken")
+	}
+	return r, nil
+}
+
+// sound tells whether a tree can be walked.
+func (n *Node) sound(depth int) bool {
+	bad := func(c *Node) bool { return !c.sound(depth + 1) }
+	return n != nil && depth < 10_000 && !slices.ContainsFunc(n.Children, bad)
+}

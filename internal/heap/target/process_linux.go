@@ -1,0 +1,262 @@
+package target
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Process is a running program.
+type Process struct {
+	PID     int
+	Program *Program
+	Maps    []Mapping
+
+	threads map[int]bool // stopped, by thread; only while in Stopped
+	started string       // the process's start time, which tells it from a later one of the same number
+}
+
+// OpenProcess looks at a running process without touching it. Close it when done.
+func OpenProcess(pid int) (*Process, error) {
+	p := &Process{PID: pid}
+	var err error
+	if p.started, err = startTime(pid); err != nil {
+		return nil, fmt.Errorf("target: there is no process %d: %w", pid, err)
+	}
+	exe := p.path("exe")
+	name, err := os.Readlink(exe)
+	if err != nil {
+		return nil, p.refused("read its executable", err)
+	}
+	name = strings.TrimSuffix(name, " (deleted)")
+	if p.Program, err = OpenProgram(exe, name); err != nil {
+		return nil, err
+	}
+	if p.Program.Arch != runtime.GOARCH {
+		defer p.Program.Close()
+		return nil, fmt.Errorf("target: process %d runs a program for %s, isobar is for %s: take one for %s",
+			pid, p.Program.Arch, runtime.GOARCH, p.Program.Arch)
+	}
+	if err = p.readMaps(); err == nil {
+		err = p.Program.setBias(p.Maps)
+	}
+	if err != nil {
+		p.Program.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close closes the executable.
+func (p *Process) Close() error { return p.Program.Close() }
+
+func (p *Process) path(file string) string { return fmt.Sprintf("/proc/%d/%s", p.PID, file) }
+
+// refused explains an error of the kernel.
+func (p *Process) refused(what string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("target: process %d has ended", p.PID)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("target: may not %s of process %d: %w: run isobar as the same user; where "+
+			"/proc/sys/kernel/yama/ptrace_scope is 1 or more, or in a container, with CAP_SYS_PTRACE (sudo, "+
+			"--cap-add SYS_PTRACE); or read a core file", what, p.PID, err)
+	}
+	return fmt.Errorf("target: %s of process %d: %w", what, p.PID, err)
+}
+
+// startTime returns the field of /proc/PID/stat.
+func startTime(pid int) (string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	field := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(field) < 20 {
+		return "", fmt.Errorf("%q is cut off", text)
+	}
+	return field[19], nil
+}
+
+// Same returns an error if the process has ended, or runs another program now.
+func (p *Process) Same() error {
+	started, err := startTime(p.PID)
+	if err != nil || started != p.started {
+		return fmt.Errorf("target: process %d ended meanwhile", p.PID)
+	}
+	if name, err := os.Readlink(p.path("exe")); err == nil && strings.TrimSuffix(name, " (deleted)") != p.Program.Path {
+		return fmt.Errorf("target: process %d runs another program now, %s", p.PID, name)
+	}
+	return nil
+}
+
+func (p *Process) readMaps() error {
+	f, err := os.Open(p.path("maps"))
+	if err != nil {
+		return p.refused("read the mappings", err)
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		var m Mapping
+		var perm, dev string
+		var inode uint64
+		if _, err := fmt.Sscanf(s.Text(), "%x-%x %s %x %s %d", &m.Start, &m.End, &perm, &m.Offset, &dev, &inode); err != nil {
+			return fmt.Errorf("target: mappings of process %d: %q: %w", p.PID, s.Text(), err)
+		}
+		if part := strings.SplitN(s.Text(), " ", 6); len(part) == 6 {
+			m.File = strings.TrimSuffix(strings.TrimLeft(part[5], " "), " (deleted)")
+		}
+		m.Write = strings.Contains(perm, "w")
+		p.Maps = append(p.Maps, m)
+	}
+	return s.Err()
+}
+
+// maxVectors is what process_vm_readv takes at once (UIO_MAXIOV).
+const maxVectors = 1024
+
+// Read implements Memory.
+func (p *Process) Read(ranges []Range) error {
+	var local []unix.Iovec
+	var remote []unix.RemoteIovec
+	want := 0
+	flush := func() error {
+		if len(local) == 0 {
+			return nil
+		}
+		n, err := unix.ProcessVMReadv(p.PID, local, remote, 0)
+		if err != nil {
+			return p.refused("read the memory", err)
+		}
+		if n != want {
+			return fmt.Errorf("target: %d of %d bytes of process %d could be read near %#x",
+				n, want, p.PID, remote[0].Base)
+		}
+		local, remote, want = local[:0], remote[:0], 0
+		return nil
+	}
+	for _, r := range ranges {
+		for len(r.Data) > 0 { // the kernel reads at most MAX_RW_COUNT, 2 GiB less a page
+			n := min(len(r.Data), 1<<28)
+			v := unix.Iovec{Base: &r.Data[0]}
+			v.SetLen(n)
+			local = append(local, v)
+			remote = append(remote, unix.RemoteIovec{Base: uintptr(r.Addr), Len: n})
+			want += n
+			r.Addr, r.Data = r.Addr+uint64(n), r.Data[n:]
+			if len(local) == maxVectors || want >= 1<<30 {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// Stopped runs copied while no thread of the process runs, and returns for how
+// long the process stood still. The kernel lets it go on should isobar end.
+func (p *Process) Stopped(copied func() error) (time.Duration, error) {
+	if err := p.Same(); err != nil {
+		return 0, err
+	}
+	runtime.LockOSThread() // ptrace serves only the thread that attached
+	defer runtime.UnlockOSThread()
+	p.threads = make(map[int]bool)
+	start := time.Now()
+	err := p.stopAll()
+	if err == nil {
+		err = copied()
+	}
+	for tid := range p.threads {
+		// An error means that the thread has ended: there is nothing to let go.
+		_ = unix.PtraceDetach(tid)
+	}
+	p.threads = nil
+	return time.Since(start), err
+}
+
+// stopAll stops thread after thread until it finds no new one.
+func (p *Process) stopAll() error {
+	for again := true; again; {
+		again = false
+		tasks, err := os.ReadDir(p.path("task"))
+		if err != nil {
+			return p.refused("list the threads", err)
+		}
+		for _, task := range tasks {
+			tid, err := strconv.Atoi(task.Name())
+			if err != nil || p.threads[tid] {
+				continue
+			}
+			stopped, err := stop(tid)
+			if err != nil {
+				return p.refused("stop the threads", err)
+			}
+			if stopped {
+				p.threads[tid] = true
+				again = true
+			}
+		}
+	}
+	if len(p.threads) == 0 {
+		return fmt.Errorf("target: process %d has ended", p.PID)
+	}
+	return nil
+}
+
+// stop stops one thread. It returns false for one that has ended meanwhile.
+func stop(tid int) (bool, error) {
+	if err := unix.PtraceSeize(tid); err != nil {
+		if errors.Is(err, syscall.ESRCH) {
+			return false, nil
+		}
+		return false, err
+	}
+	if err := unix.PtraceInterrupt(tid); err != nil {
+		return false, nil
+	}
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(tid, &status, unix.WALL, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil || status.Exited() || status.Signaled():
+			return false, nil
+		}
+		if status.Stopped() && status.StopSignal() != syscall.SIGTRAP && int(status)>>16 == 0 {
+			// A signal came first: hand it on, and wait for the stop that we asked for.
+			if err := unix.PtraceCont(tid, int(status.StopSignal())); err != nil {
+				return false, nil
+			}
+			continue
+		}
+		return true, nil
+	}
+}
+
+// Threads implements Memory, while the process is stopped.
+func (p *Process) Threads() ([]Regs, error) {
+	var all []Regs
+	for tid := range p.threads {
+		r, err := registers(tid)
+		if err != nil {
+			return nil, fmt.Errorf("target: registers of thread %d: %w", tid, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

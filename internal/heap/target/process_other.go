@@ -1,0 +1,29 @@
+//go:build !linux
+
+package target
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Process is a running program; only those of Linux can be read.
+type Process struct {
+	PID     int
+	Program *Program
+	Maps    []Mapping
+}
+
+// OpenProcess fails: this system's processes cannot be read.
+func OpenProcess(pid int) (*Process, error) {
+	return nil, fmt.Errorf("target: process %d: %w: only Linux's can be read; a core file or a snapshot can", pid,
+		errors.ErrUnsupported)
+}
+
+// Close, Read, Same, Stopped and Threads are never reached: there is no Process.
+func (p *Process) Close() error                                { return errors.ErrUnsupported }
+func (p *Process) Read([]Range) error                          { return errors.ErrUnsupported }
+func (p *Process) Same() error                                 { return errors.ErrUnsupported }
+func (p *Process) Stopped(func() error) (time.Duration, error) { return 0, errors.ErrUnsupported }
+func (p *Process) Threads() ([]Regs, error)                    { return nil, errors.ErrUnsupported }

@@ -1,0 +1,170 @@
+// Package target reads the memory of another Go program: of a running process
+// on Linux, or of an ELF core file. It knows the program's executable, where it
+// is loaded and how it was built, and nothing of the Go heap.
+package target
+
+import (
+	"debug/buildinfo"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sort"
+	"strings"
+)
+
+// A Range is memory of the target: Len(Data) bytes from Addr. Who reads owns Data.
+type Range struct {
+	Addr uint64
+	Data []byte
+}
+
+// Regs is the state of one thread that matters for roots.
+type Regs struct {
+	Thread  int
+	PC, SP  uint64
+	General []uint64 // all registers that can hold a pointer
+}
+
+// A Memory reads the target's memory.
+type Memory interface {
+	// Read fills every range. It fails if any byte cannot be read.
+	Read(ranges []Range) error
+	// Threads returns the registers of all threads, of a stopped process or a core.
+	Threads() ([]Regs, error)
+}
+
+// A Mapping is a part of the address space.
+type Mapping struct {
+	Start, End uint64
+	Offset     uint64 // in File
+	Write      bool
+	File       string
+}
+
+// A Program is the executable of a target.
+type Program struct {
+	Path  string
+	ELF   *elf.File
+	Bias  uint64 // what to add to the executable's addresses
+	Arch  string // GOARCH
+	Go    string // "go1.26.8"
+	Build *debug.BuildInfo
+
+	file io.Closer
+}
+
+// ErrNotGo is wrapped by the error for an executable without Go's build information.
+var ErrNotGo = errors.New("not a Go program")
+
+// OpenProgram reads an executable. Close it when done.
+func OpenProgram(path, name string) (*Program, error) {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			return nil, fmt.Errorf("target: %w", err)
+		}
+		return nil, fmt.Errorf("target: %s: %w: %w", name, ErrNotGo, err)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("target: %s: not an executable of Linux: %w", name, err)
+	}
+	p := &Program{Path: name, ELF: f, Go: strings.SplitN(info.GoVersion, " ", 2)[0], Build: info, file: f}
+	switch f.Machine {
+	case elf.EM_X86_64:
+		p.Arch = "amd64"
+	case elf.EM_AARCH64:
+		p.Arch = "arm64"
+	default:
+		f.Close()
+		return nil, fmt.Errorf("target: %s is for %v: only amd64 and arm64 can be read", name, f.Machine)
+	}
+	return p, nil
+}
+
+// Close closes the executable.
+func (p *Program) Close() error { return p.file.Close() }
+
+// Setting returns a build setting, "GOEXPERIMENT"; "" if there is none.
+func (p *Program) Setting(key string) string {
+	for _, s := range p.Build.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// setBias finds where the executable is loaded: the mapping of the page that has
+// its first loaded byte.
+func (p *Program) setBias(maps []Mapping) error {
+	for _, prog := range p.ELF.Progs {
+		if prog.Type != elf.PT_LOAD {
+			continue
+		}
+		page := prog.Off &^ 0xfff
+		for _, m := range maps {
+			if m.File == p.Path && m.Offset == page {
+				p.Bias = m.Start - prog.Vaddr&^0xfff
+				return nil
+			}
+		}
+	}
+	if p.ELF.Type == elf.ET_EXEC {
+		return nil
+	}
+	return fmt.Errorf("target: %s is not mapped: was it replaced while it ran?", p.Path)
+}
+
+// Symbols returns the addresses in the target of the named symbols, of those
+// that the executable still has.
+func (p *Program) Symbols(names ...string) map[string]uint64 {
+	found := make(map[string]uint64)
+	symbols, err := p.ELF.Symbols()
+	if err != nil {
+		return found
+	}
+	wanted := make(map[string]bool, len(names))
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for _, s := range symbols {
+		if wanted[s.Name] {
+			found[s.Name] = s.Value + p.Bias
+		}
+	}
+	return found
+}
+
+// readStatic fills what a core does not have from the executable's own
+// read-only segments.
+func (p *Program) readStatic(r Range) bool {
+	for _, prog := range p.ELF.Progs {
+		addr := r.Addr - p.Bias
+		if prog.Type != elf.PT_LOAD || addr < prog.Vaddr || addr+uint64(len(r.Data)) > prog.Vaddr+prog.Filesz {
+			continue
+		}
+		_, err := prog.ReadAt(r.Data, int64(addr-prog.Vaddr))
+		return err == nil
+	}
+	return false
+}
+
+// Merge joins ranges that lie at most gap bytes apart, so that many small reads
+// become few. It returns the joined ranges without data, in order.
+func Merge(addrs []uint64, size, gap uint64) (starts, ends []uint64) {
+	if !sort.SliceIsSorted(addrs, func(i, j int) bool { return addrs[i] < addrs[j] }) {
+		sort.Slice(addrs, func(i, j int) bool { return addrs[i] < addrs[j] })
+	}
+	for _, a := range addrs {
+		if n := len(ends); n > 0 && a <= ends[n-1]+gap {
+			ends[n-1] = max(ends[n-1], a+size)
+			continue
+		}
+		starts, ends = append(starts, a), append(ends, a+size)
+	}
+	return starts, ends
+}

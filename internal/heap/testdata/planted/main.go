@@ -1,0 +1,140 @@
+// Planted holds memory in one of many ways, says how much is live, and waits
+// until its standard input ends.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+type record struct {
+	id   int
+	body []byte
+}
+
+type registry struct {
+	byID   map[int]*record
+	topics map[string][]func()
+}
+
+type job struct {
+	payload []byte
+	done    chan struct{}
+}
+
+type ring struct {
+	next *ring
+	body []byte
+}
+
+type lookups struct {
+	mu      sync.Mutex
+	entries map[string]*record
+	order   []string
+}
+
+var (
+	app     registry
+	window  []byte
+	jobs    = make(chan *job, 64)
+	buffers = sync.Pool{New: func() any { return new([]byte) }}
+	request = context.Background()
+	names   lookups
+)
+
+type trace struct{ span int }
+
+const each = 256 << 10
+
+func blob() []byte { return make([]byte, each) }
+
+//go:noinline
+func stuck(body []byte, release chan struct{}) {
+	<-release
+	runtime.KeepAlive(body)
+}
+
+var leaks = map[string]func(){
+	"map": func() {
+		app.byID = make(map[int]*record)
+		for i := range 60 {
+			app.byID[i] = &record{i, blob()}
+		}
+	},
+	"reslice": func() {
+		all := make([]byte, 60*each)
+		window = all[len(all)-100:]
+	},
+	"timer": func() {
+		body := make([]byte, 60*each)
+		time.AfterFunc(time.Hour, func() { body[0]++ })
+	},
+	"goroutine": func() {
+		release := make(chan struct{})
+		for range 60 {
+			go stuck(blob(), release)
+		}
+		time.Sleep(50 * time.Millisecond)
+	},
+	"channel": func() {
+		for range 60 {
+			jobs <- &job{payload: blob()}
+		}
+	},
+	"pool": func() {
+		debug.SetGCPercent(-1)
+		for range 60 {
+			b := blob()
+			buffers.Put(&b)
+		}
+	},
+	"finalizer": func() {
+		first := &ring{body: blob()}
+		last := first
+		for range 59 {
+			last = &ring{next: last, body: blob()}
+			runtime.SetFinalizer(last, func(*ring) {})
+		}
+		first.next = last
+		runtime.SetFinalizer(first, func(*ring) {})
+	},
+	"context": func() {
+		for i := range 60 {
+			request = context.WithValue(request, trace{i}, blob())
+		}
+	},
+	"subscription": func() {
+		app.topics = make(map[string][]func())
+		for range 60 {
+			body := blob()
+			app.topics["t"] = append(app.topics["t"], func() { body[0]++ })
+		}
+	},
+	"cache": func() {
+		names.entries = make(map[string]*record)
+		for i := range 60 {
+			name := fmt.Sprint("entry", i)
+			names.entries[name] = &record{i, blob()}
+			names.order = append(names.order, name)
+		}
+	},
+}
+
+func main() {
+	leaks[os.Args[1]]()
+	runtime.GC()
+	if os.Args[1] != "pool" { // the second collection empties a pool
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Println("live", m.HeapAlloc, m.HeapObjects)
+	io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(jobs)
+}

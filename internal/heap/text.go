@@ -1,0 +1,101 @@
+package heap
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A View bounds what Write shows.
+type View struct {
+	Lines int     // of each table
+	Share float64 // of the live heap that a holder has at least
+	Width int     // columns
+}
+
+// Write prints a report for a terminal.
+func (r *Report) Write(out io.Writer, v View) error {
+	w := &writer{out: out, width: max(v.Width, 60)}
+	w.head(r)
+	w.holders(r.Holders(v.Share), v.Lines)
+	w.types(r, v.Lines)
+	w.goroutines(r, v.Lines)
+	for _, warning := range r.Warnings {
+		w.printf("\nnote: %s\n", text.Clean(warning))
+	}
+	return w.err
+}
+
+type writer struct {
+	out   io.Writer
+	width int
+	err   error
+}
+
+func (w *writer) printf(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
+}
+
+func (w *writer) head(r *Report) {
+	w.printf("%s: %s, %s\n", text.Clean(r.Target), text.Clean(r.Program), r.Go)
+	w.printf("live %s in %s objects; marking reads %s and follows %s pointers; type unknown %.1f %%\n",
+		size(r.Live), count(r.Objects), size(r.ScanBytes), count(r.Pointers), 100*share(r.Untyped, r.Live))
+	w.printf("garbage not collected yet %s, free slots %s, stacks %s\n", size(r.Garbage), size(r.Spans.Free),
+		size(r.Spans.Stacks))
+	if r.Stop > 0 {
+		w.printf("stopped for %v, to copy %s\n", r.Stop.Round(10*time.Microsecond), size(r.Copied))
+	}
+}
+
+func count(n uint64) string { return text.Count(float64(n)) }
+
+func (w *writer) holders(all []Holder, lines int) {
+	w.printf("\n%10s %6s %6s %9s  holder\n", "retained", "live", "mark", "objects")
+	for i, h := range all {
+		if i == lines {
+			w.printf("%10s %6s %6s %9s  and %d more: --lines\n", "", "", "", "", len(all)-lines)
+			break
+		}
+		w.printf("%10s %4.0f %% %4.0f %% %9s  %s", size(h.Retained), 100*h.Live, 100*h.Mark, count(h.Objects), clean(h.Path))
+		if h.Type != "" {
+			w.printf("  %s", clean(h.Type))
+		}
+		w.printf("\n")
+		indent := strings.Repeat(" ", 36)
+		if h.Mostly != "" {
+			w.printf("%smostly %s\n", indent, clean(h.Mostly))
+		}
+		if h.Remedy != "" {
+			w.printf("%s%s", indent, h.Remedy)
+			if h.Saves != "" {
+				w.printf(" (%s)", h.Saves)
+			}
+			w.printf("\n")
+		}
+	}
+	if len(all) == 0 {
+		w.printf("no path holds enough: lower --share\n")
+	}
+}
+
+// clean makes the target's names fit to print.
+func clean(s string) string { return text.Shorten(text.Clean(s), 300) }
+
+func (w *writer) types(r *Report, lines int) {
+	w.printf("\n%10s %10s %9s  type\n", "bytes", "retained", "objects")
+	for _, t := range r.Types[:min(lines, len(r.Types))] {
+		w.printf("%10s %10s %9s  %s\n", size(t.Bytes), size(t.Retained), count(t.Objects), clean(t.Name))
+	}
+}
+
+func (w *writer) goroutines(r *Report, lines int) {
+	w.printf("\n%10s %10s  goroutines, where they stand\n", "count", "stacks")
+	for _, g := range r.Goroutines[:min(lines, len(r.Goroutines))] {
+		w.printf("%10d %10s  %s, in %s\n", g.Count, size(g.Stacks), clean(g.Start), clean(g.In))
+	}
+}
