@@ -23,7 +23,11 @@ func casesOf(t *testing.T, flags map[string]string) []plan.Study {
 		if !ok {
 			value = p.Default
 		}
-		all.Params = append(all.Params, plan.Factor{Name: p.Name, Levels: levels(value)})
+		values, err := levels(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Params = append(all.Params, plan.Factor{Name: p.Name, Levels: values})
 	}
 	studies, err := split(w, all, func(flag string) bool { _, ok := flags[flag]; return ok })
 	if err != nil {

@@ -2,27 +2,11 @@ package main
 
 import (
 	"errors"
-	"reflect"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
-
-func TestLevels(t *testing.T) {
-	for value, want := range map[string][]string{
-		"":           {""},
-		"a":          {"a"},
-		"a,b":        {"a", "b"},
-		`a\,b,c`:     {"a,b", "c"},
-		`dir\file,x`: {`dir\file`, "x"},
-		"a,":         {"a", ""},
-	} {
-		if got := levels(value); !reflect.DeepEqual(got, want) {
-			t.Errorf("levels(%q) = %q, want %q", value, got, want)
-		}
-	}
-}
 
 func TestGate(t *testing.T) {
 	for _, tc := range []struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -140,7 +139,8 @@ func orNone(levels []string) []string {
 
 func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.gc, "gc", []string{"default"},
-		"GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor")
+		"GC settings: default, tuned, disabled, a GOGC number, GOGC:LIMIT such as 200:512MiB; several make a factor, and a "+
+			"range such as 100..20000/100 or 50..12800*2")
 	fs.StringSliceVar(&f.procs, "gomaxprocs", nil,
 		"GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
 	fs.StringSliceVar(&f.collectors, "collector", nil,
@@ -153,21 +153,28 @@ func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 
 // apply parses the flags into study.
 func (f *factorFlags) apply(study *plan.Study) error {
-	for _, s := range f.gc {
+	settings, err := expand(f.gc)
+	if err != nil {
+		return usage(fmt.Errorf("--gc: %w", err))
+	}
+	for _, s := range settings {
 		gc, err := cell.ParseGC(s)
 		if err != nil {
 			return usage(fmt.Errorf("--gc: %w", err))
 		}
 		study.GC = append(study.GC, gc)
 	}
-	for _, s := range f.procs {
+	procs, err := expand(f.procs)
+	if err != nil {
+		return usage(fmt.Errorf("--gomaxprocs: %w", err))
+	}
+	for _, s := range procs {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > 4096 {
 			return usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
 		}
 		study.Procs = append(study.Procs, n)
 	}
-	var err error
 	if study.Pods, err = f.pods.pods(); err != nil {
 		return err
 	}
@@ -208,24 +215,4 @@ func checkStudy(study plan.Study) error {
 		}
 	}
 	return nil
-}
-
-// levels splits a flag value at its commas; a comma that belongs to a value is
-// written \, .
-func levels(value string) []string {
-	var out []string
-	var b strings.Builder
-	for i := 0; i < len(value); i++ {
-		switch {
-		case value[i] == '\\' && i+1 < len(value) && value[i+1] == ',':
-			b.WriteByte(',')
-			i++
-		case value[i] == ',':
-			out = append(out, b.String())
-			b.Reset()
-		default:
-			b.WriteByte(value[i])
-		}
-	}
-	return append(out, b.String())
 }

@@ -25,9 +25,12 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Runs one workload. Every flag of a workload takes one value or several, separated
 by commas; several make a factor, and the plan is the full cross product. The
 first level of each factor is the baseline that the others are compared with.
+LOW..HIGH/STEP stands for all numbers from LOW to HIGH, STEP apart;
+LOW..HIGH*FACTOR multiplies instead.
 
   isobar lab run strategies --strategy plain,syncpool,arena --gc default,tuned,disabled
   isobar lab run market --pool off,on --tickrate 50000,100000 --gomaxprocs 1,2
+  isobar lab run scaling --kind ecdsa --gc 100..20000/100
   isobar lab run exec --gc default,400,off -- go vet ./...
   isobar lab run exec --build ./cmd/batch --go 1.26.8,1.27.4 -- input.csv
   isobar lab run --resume [RUN]        go on where a run stopped`,
@@ -88,7 +91,11 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			study := plan.Study{Workload: w.Name, Command: args}
 			for i, p := range w.Params {
-				study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: levels(*values[i])})
+				all, err := levels(*values[i])
+				if err != nil {
+					return usage(fmt.Errorf("--%s: %w", p.Name, err))
+				}
+				study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: all})
 			}
 			if err := factors.apply(&study); err != nil {
 				return err

@@ -25,6 +25,8 @@ const (
 	Scheduled  = "/pacer/scheduled:ops"
 	Done       = "/pacer/done:ops"
 	MaxBacklog = "/pacer/backlog/max:ops"
+	// Dropped is derived: due and never done.
+	Dropped = "/pacer/dropped:ops"
 
 	WallTime = "/wall:seconds"
 	// RunTime is what a run took of the time of whoever waits for it: the wall time,
@@ -33,6 +35,8 @@ const (
 	UserCPU   = "/cpu/user:seconds"
 	SystemCPU = "/cpu/system:seconds"
 	TotalCPU  = "/cpu/total:seconds"
+	// CPUBusy is derived: CPUs kept busy, the CPU time over the wall time.
+	CPUBusy = "/cpu/busy:cpus"
 	// CPUWait is how long the threads of an exec cell's program were ready to run
 	// and had no CPU: behind other processes, or throttled by a quota.
 	CPUWait = "/cpu/wait:seconds"
@@ -58,7 +62,9 @@ const (
 	GCForced     = "/gc/cycles/forced:cycles"
 	GCPauseTotal = "/gc/pause/total:seconds"
 	GCPauseLast  = "/gc/pause/last:seconds"
-	GCPauseMax   = "/gc/pause/max:seconds" // upper bound of the highest occupied bucket
+	// GCPauseMean is derived: the pauses of a collection, on average.
+	GCPauseMean = "/gc/pause/mean:seconds"
+	GCPauseMax  = "/gc/pause/max:seconds" // upper bound of the highest occupied bucket
 	// GC CPU time, split as /cpu/classes/gc/* splits it. The runtime updates
 	// it at the end of a cycle: the share of an unfinished one is missing.
 	GCCPUAssist    = "/gc/cpu/assist:seconds"

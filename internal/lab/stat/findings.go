@@ -25,7 +25,9 @@ func findings(a *Analysis) []string {
 	}
 	var all []finding
 	for _, groups := range byWorkload(a.Groups) {
-		all = append(all, study{groups[0], groups[1:], verdicts}.findings()...)
+		s := study{groups[0], groups[1:], verdicts}
+		all = append(all, s.optima(a.floors())...)
+		all = append(all, s.findings()...)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].proven && !all[j].proven })
 	texts := make([]string, len(all))
@@ -92,9 +94,12 @@ func (s study) findings() []finding {
 			"or more).", name, n, minPairs), false})
 	}
 	for _, factor := range factors {
-		if len(levels[factor]) > 1 && factor != "gc" {
+		if n := len(levels[factor]); n > 1 && n < tooManyLevels && factor != "gc" {
 			out = append(out, s.ranking(factor, levels[factor]))
 			continue
+		}
+		if len(levels[factor]) >= tooManyLevels {
+			continue // the curve says it in a sentence
 		}
 		for _, g := range levels[factor] {
 			out = append(out, s.effect(factor, g))

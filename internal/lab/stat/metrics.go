@@ -55,6 +55,7 @@ func metrics(rec *cell.Record, histograms map[string]*latency.Histogram) map[str
 	if all == nil {
 		all = make(map[string]float64)
 	}
+	derive(all)
 	for name, h := range histograms {
 		if h.Count() == 0 {
 			continue
@@ -73,6 +74,23 @@ func metrics(rec *cell.Record, histograms map[string]*latency.Histogram) map[str
 		}
 	}
 	return all
+}
+
+// derive adds what follows from other metrics.
+func derive(all map[string]float64) {
+	if wall := all[cell.WallTime]; wall > 0 {
+		if cpu, ok := all[cell.TotalCPU]; ok {
+			all[cell.CPUBusy] = cpu / wall
+		}
+	}
+	if cycles := all[cell.GCCycles]; cycles > 0 {
+		if total, ok := all[cell.GCPauseTotal]; ok {
+			all[cell.GCPauseMean] = total / cycles
+		}
+	}
+	if due, ok := all[cell.Scheduled]; ok {
+		all[cell.Dropped] = max(0, due-all[cell.Done])
+	}
 }
 
 func decodeLatency(rec *cell.Record) (map[string]*latency.Histogram, error) {

@@ -196,9 +196,12 @@ func (s *Section) Has(metric string) bool {
 // else the tail of response time, else the time of the whole program.
 func (s *Section) Primary() string {
 	for _, metric := range []string{cell.OpTime, stat.LatencyMetric(cell.HistResponse, "p99"), cell.WallTime} {
-		if s.Has(metric) {
+		if s.Has(metric) && (metric != cell.WallTime || !s.counts()) {
 			return metric
 		}
+	}
+	if own := s.answers(); len(own) > 0 {
+		return own[0]
 	}
 	for _, t := range s.Themes() {
 		if len(t.Metrics) > 0 {
@@ -206,6 +209,20 @@ func (s *Section) Primary() string {
 		}
 	}
 	return cell.OpTime
+}
+
+// tries are the metrics that say how often something was tried.
+func (s *Section) tries() []string {
+	return slices.DeleteFunc(s.others(), func(metric string) bool { return !strings.Contains(metric, "/count:") })
+}
+
+// counts reports whether the workload tries something and counts what came of
+// it: that is its answer, not how long it took.
+func (s *Section) counts() bool { return len(s.tries()) > 0 && !s.Has(cell.OpTime) }
+
+// answers are the workload's own figures without the number of tries.
+func (s *Section) answers() []string {
+	return slices.DeleteFunc(s.others(), func(metric string) bool { return strings.Contains(metric, "/count:") })
 }
 
 // A Figure is one metric of one row.
@@ -302,7 +319,10 @@ type theme struct {
 // headings are the metrics that have a name of their own in reports.
 var headings = map[string]string{
 	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time",
-	cell.TotalCPU:   "CPU time",
+	cell.TotalCPU:  "CPU time",
+	cell.CPUBusy:   "CPUs busy",
+	cell.Scheduled: "due", cell.Done: "done", cell.Dropped: "dropped", cell.SysMax: "Sys",
+	cell.GCPauseLast: "last pause", cell.GCPauseMean: "pause/cycle",
 	cell.MaxBacklog: "max backlog", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op", cell.RSSPeak: "peak RSS",
 	cell.HeapMax: "heap max",
 	cell.GoalMax: "heap goal", cell.MinorFaults: "page faults", cell.GCCycles: "GC cycles", cell.GCCPUShare: "GC CPU",
@@ -314,10 +334,11 @@ var headings = map[string]string{
 // theme holds what workloads and imports add of their own.
 func (s *Section) Themes() []theme {
 	all := []theme{
-		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU, cell.MaxBacklog}},
+		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU,
+			cell.CPUBusy, cell.Scheduled, cell.Done, cell.Dropped, cell.MaxBacklog}},
 		{"Latency", latencyMetrics()},
-		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.MinorFaults, cell.GCCycles,
-			cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMax}},
+		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.SysMax, cell.MinorFaults,
+			cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMean, cell.GCPauseMax, cell.GCPauseLast}},
 		{"Other figures", s.others()},
 	}
 	var out []theme
@@ -360,9 +381,8 @@ func known(metric string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		cell.Ops, cell.Scheduled, cell.Done, cell.UserCPU, cell.SystemCPU, cell.HeapEnd, cell.HeapLive, cell.SysMax,
-		cell.MajorFaults,
-		cell.GCForced, cell.GCPauseLast, cell.GCCPUAssist, cell.GCCPUDedicated, cell.GCCPUIdle, cell.GCCPUPause,
+		cell.Ops, cell.UserCPU, cell.SystemCPU, cell.HeapEnd, cell.HeapLive, cell.MajorFaults,
+		cell.GCForced, cell.GCCPUAssist, cell.GCCPUDedicated, cell.GCCPUIdle, cell.GCCPUPause,
 		cell.GCCPUTotal,
 		cell.GCCPUScavenge, cell.GCRelayed, cell.ExitStatus,
 	}, metric)

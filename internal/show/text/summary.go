@@ -64,6 +64,12 @@ func (s *Section) headline() *table {
 		tail = stat.LatencyMetric(cell.HistService, "p99.9")
 	}
 	others := []string{tail, cell.GCCPUShare, cell.RSSPeak}
+	switch {
+	case s.Has(cell.Scheduled): // what was lost comes before how long the rest took
+		others = append([]string{cell.Scheduled, cell.Done, cell.Dropped}, others...)
+	case s.counts():
+		others = append(s.answers(), s.tries()...)
+	}
 	if s.Baseline().Config.Study != "" { // a small case: what one operation takes
 		others = []string{cell.OpBytes, cell.OpAllocs, cell.GCCPUShare}
 	}

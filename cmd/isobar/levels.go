@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// levels splits a flag value at its commas and expands ranges; a comma that
+// belongs to a value is written \, .
+func levels(value string) ([]string, error) {
+	var out []string
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		switch {
+		case value[i] == '\\' && i+1 < len(value) && value[i+1] == ',':
+			b.WriteByte(',')
+			i++
+		case value[i] == ',':
+			out = append(out, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(value[i])
+		}
+	}
+	return expand(append(out, b.String()))
+}
+
+// numberRange is a range of numbers with or without a unit: 100..20000/100,
+// 64KiB..4MiB*2.
+var numberRange = regexp.MustCompile(`^([0-9][0-9_.]*?)([A-Za-zµ]*)\.\.([0-9][0-9_.]*)([A-Za-zµ]*)([/*])([0-9][0-9_.]*)$`)
+
+const maxLevels = 10_000
+
+// expand replaces each range with its numbers: LOW..HIGH/STEP adds the step,
+// LOW..HIGH*FACTOR multiplies, for a logarithmic scale. The last number is at
+// most HIGH. Both ends have the same unit, or none.
+func expand(all []string) ([]string, error) {
+	var out []string
+	for _, s := range all {
+		m := numberRange.FindStringSubmatch(s)
+		if m == nil {
+			out = append(out, s)
+			continue
+		}
+		low, err1 := number(m[1])
+		high, err2 := number(m[3])
+		step, err3 := number(m[6])
+		add := m[5] == "/"
+		switch {
+		case errors.Join(err1, err2, err3) != nil, m[2] != m[4], high < low, add && step <= 0, !add && (step <= 1 || low <= 0):
+			return nil, fmt.Errorf("%q: want LOW..HIGH/STEP or LOW..HIGH*FACTOR with one unit or none, such as "+
+				"100..20000/100 or 50..12800*2", s)
+		}
+		whole := low == math.Trunc(low) && high == math.Trunc(high)
+		for i := 0; ; i++ {
+			v := low + float64(i)*step
+			if !add {
+				v = low * math.Pow(step, float64(i))
+			}
+			if v > high*(1+1e-12) {
+				break
+			}
+			if whole && (!add || step == math.Trunc(step)) {
+				v = math.Round(v)
+			}
+			if i == maxLevels {
+				return nil, fmt.Errorf("%q: more than %d values: take a larger step", s, maxLevels)
+			}
+			text := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64) + m[2]
+			if len(out) == 0 || out[len(out)-1] != text { // a small factor may round to the same number
+				out = append(out, text)
+			}
+		}
+	}
+	return slices.Clip(out), nil
+}
+
+func number(s string) (float64, error) { return strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64) }
