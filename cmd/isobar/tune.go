@@ -40,6 +40,7 @@ Today's setting is that of the environment, of --current, or of a running proces
   isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
   isobar tune --load 'hey -z 5s -o json URL' --ready 127.0.0.1:8080 -- ./server
   isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of a fleet
+  isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a server that runs, under its load
   isobar tune --json -- ./batch > settings.json
   isobar tune --check settings.json --gate 5%     in CI: 3 when the gain is gone
 
@@ -58,6 +59,7 @@ SIGTERM.`,
 	f.StringVar(&o.build.Time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
 	o.server.addFlags(f)
 	o.fleet.addJoinFlags(f)
+	o.attach.addFlags(f)
 	f.StringVar(&o.objective, "objective", "",
 		"what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; "+
 			"min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
@@ -97,6 +99,9 @@ SIGTERM.`,
 func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if o.check != "" {
 		return a.tuneCheck(ctx, o)
+	}
+	if o.attach.to != "" {
+		return a.tuneAttached(ctx, o)
 	}
 	prepared, calls, direct := &session.Built{}, []string(nil), true
 	if o.build.Main != "" || o.build.Bench != "" {

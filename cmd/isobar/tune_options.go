@@ -44,6 +44,7 @@ type tuneOptions struct {
 	json       bool
 	out        string
 	service    string // name of the container
+	attach     attachOptions
 	resume     bool
 	check      string
 	gate       string
@@ -118,6 +119,7 @@ func (o *tuneOptions) checkProgram(args []string) error {
 	given := 0
 	for _, is := range []bool{
 		len(args) > 0 && o.build.Main == "", o.build.Main != "", o.build.Bench != "", o.check != "",
+		o.attach.to != "",
 	} {
 		if is {
 			given++
@@ -125,7 +127,10 @@ func (o *tuneOptions) checkProgram(args []string) error {
 	}
 	if given != 1 {
 		return errors.New("tune: name one of: the program behind -- (isobar tune -- go vet ./...), " +
-			"--build PACKAGE, --bench PACKAGE, --check FILE")
+			"--build PACKAGE, --bench PACKAGE, --attach URL, --check FILE")
+	}
+	if err := o.attach.check(); err != nil {
+		return err
 	}
 	if _, err := o.server.params(); err != nil {
 		return err

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isobar-go/isobar/internal/lab/plan"
+	"github.com/isobar-go/isobar/internal/tune"
+	"github.com/isobar-go/isobar/internal/tune/attach"
+)
+
+// attachOptions name a server that is running already.
+type attachOptions struct {
+	to, tokenFile, restart string
+	settle                 time.Duration
+}
+
+func (o *attachOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.to, "attach", "", "tune a server that is running under its load: the `URL` of its handler "+
+		"(gcctl/gcctlhttp), or its process ID with --restart; what was set is set again at the end")
+	f.StringVar(&o.tokenFile, "token-file", "", "with --attach URL: the `FILE` that holds the handler's token")
+	f.StringVar(&o.restart, "restart", "", "with --attach PID: the `COMMAND` of the shell that starts the server again, "+
+		"with GOGC and GOMEMLIMIT of its environment")
+	f.DurationVar(&o.settle, "settle", 5*time.Second, "with --restart: how long a fresh server needs before it is "+
+		"measured")
+}
+
+func (o *attachOptions) check() error {
+	_, err := strconv.Atoi(o.to)
+	byPID := err == nil
+	switch {
+	case o.to == "" && (o.tokenFile != "" || o.restart != ""):
+		return errors.New("--token-file and --restart need --attach")
+	case byPID && o.restart == "":
+		return errors.New("--attach PID: a process takes settings at its start: give --restart COMMAND, or the URL of a " +
+			"handler of gcctl/gcctlhttp")
+	case o.to != "" && !byPID && o.restart != "":
+		return errors.New("--restart needs --attach PID")
+	case byPID && o.tokenFile != "":
+		return errors.New("--token-file needs --attach URL")
+	case o.settle < 0:
+		return fmt.Errorf("--settle %v: want 0 or more", o.settle)
+	}
+	u, err := url.Parse(o.to)
+	if o.to != "" && !byPID && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
+		return fmt.Errorf("--attach %q: want a URL such as http://127.0.0.1:6060/debug/gcctl, or a process ID", o.to)
+	}
+	return nil
+}
+
+func (o *attachOptions) server() (attach.Server, error) {
+	if pid, err := strconv.Atoi(o.to); err == nil {
+		return attach.NewRestarted(pid, o.restart, o.settle)
+	}
+	remote := attach.Remote{URL: o.to}
+	if o.tokenFile != "" {
+		token, err := os.ReadFile(o.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("tune: --token-file: %w", err)
+		}
+		remote.Token = strings.TrimSpace(string(token))
+	}
+	return remote, nil
+}
+
+// tuneAttached tunes a server that is running.
+func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
+	c, err := o.config(nil)
+	if err != nil {
+		return err
+	}
+	server, err := o.attach.server()
+	if err != nil {
+		return err
+	}
+	answer, err := attach.Run(ctx, attach.Config{
+		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.budget, Rounds: o.rounds,
+		Tolerance: c.Tolerance, Seed: cmp.Or(o.seed, plan.NewSeed()),
+		Log: func(text string) { fmt.Fprintf(a.Err, "isobar: %s\n", text) },
+	})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(a.Out, answer)
+	} else {
+		err = answer.Write(a.Out)
+	}
+	if err == nil && answer.Outcome == tune.Inconclusive {
+		err = &exitError{code: exitInconclusive}
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/isobar-go/isobar/gcctl/gcctlhttp"
+	"github.com/isobar-go/isobar/internal/tune/attach"
+)
+
+// churn allocates beside what it keeps, until stop is closed.
+func churn(stop <-chan struct{}) {
+	keep := make([]*[64]byte, 200_000)
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+			keep[i%len(keep)] = new([64]byte)
+		}
+	}
+}
+
+// TestTuneAttach tunes this process through its handler, and finds it as it was.
+func TestTuneAttach(t *testing.T) {
+	before := debug.SetGCPercent(60)
+	defer debug.SetGCPercent(before)
+	h := gcctlhttp.New(gcctlhttp.Config{Token: "s3cret"})
+	srv := httptest.NewServer(h)
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	load.Go(func() { churn(stop) })
+	defer func() {
+		close(stop)
+		load.Wait()
+		srv.Close()
+		h.Close()
+	}()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errw bytes.Buffer
+	args := []string{"tune", "--attach", srv.URL, "--token-file", token, "--gogc", "400", "--rounds", "4", "--budget", "8s",
+		"--json"}
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errw); code != exitOK && code != exitInconclusive {
+		t.Fatalf("exit %d: %s", code, errw.String())
+	}
+	var a attach.Answer
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Arms) != 2 || len(a.Arms[0].CPU) < 3 || len(a.Arms[1].CPU) < 3 || a.Unit != "GiB allocated" ||
+		a.Today.GC.Percent != 60 || a.Arms[1].GC.Percent != 400 {
+		t.Errorf("%+v", a)
+	}
+	if now := debug.SetGCPercent(60); now != 60 {
+		t.Errorf("GOGC is left at %d, want 60", now)
+	}
+	code := run(t.Context(), []string{"tune", "--attach", srv.URL}, strings.NewReader(""), &out, &errw)
+	if code != exitFailure || !strings.Contains(errw.String(), "give --token-file") {
+		t.Errorf("without the token: exit %d: %s", code, errw.String())
+	}
+}

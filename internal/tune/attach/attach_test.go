@@ -1,0 +1,203 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+// fake is a server under a steady load: collection costs it 40 % of the work at
+// GOGC=100, in proportion to 1/GOGC, and with a limit as the GOGC that reaches it.
+type fake struct {
+	found, now cell.GC
+	at         time.Time
+	state      State
+	rng        *rand.Rand
+	idle       bool
+	refuse     func(cell.GC) bool
+	noise      float64 // of this block
+	other      int     // GOGC that another hand sets, 0 for none
+	restored   int
+	fails      error
+}
+
+const live = 100 << 20
+
+func newFake() *fake {
+	f := &fake{found: cell.GC{Percent: 100}, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now()}
+	f.now, f.state = f.found, State{PID: 7, LiveBytes: live}
+	return f
+}
+
+// heap is the goal at a setting, in bytes.
+func heap(gc cell.GC) float64 {
+	goal := live * (1 + float64(gc.Percent)/100)
+	if gc.Percent < 0 {
+		goal = 1e18
+	}
+	if gc.LimitBytes > 0 {
+		goal = min(goal, float64(gc.LimitBytes))
+	}
+	return goal
+}
+
+func (f *fake) advance() {
+	d := time.Since(f.at).Seconds()
+	f.at = time.Now()
+	if f.idle {
+		return
+	}
+	room := heap(f.now)/live - 1 // GOGC as a share
+	f.state.CPU += d * (1 + 0.4/room) * f.noise
+	f.state.AllocatedBytes += int64(d * (1 << 30))
+	f.state.Cycles += int64(d*10/room) + 1
+	f.state.ResidentBytes = int64(heap(f.now)) + 20*mib
+	f.state.MappedBytes, f.state.HeapBytes = int64(heap(f.now)), int64(heap(f.now))
+}
+
+func (f *fake) Look(context.Context) (State, error) {
+	f.advance()
+	s := f.state
+	s.At, s.GC, s.Found = f.at, f.now, f.found
+	if f.other != 0 && f.now != f.found {
+		s.GC.Percent = f.other
+	}
+	return s, f.fails
+}
+
+func (f *fake) Apply(_ context.Context, gc cell.GC, hold time.Duration) error {
+	f.advance()
+	if f.refuse != nil && f.refuse(gc) {
+		return fmt.Errorf("%w by the server", ErrRefused)
+	}
+	if hold <= 0 {
+		return errors.New("held for no time")
+	}
+	f.now, f.noise = gc, 1+0.01*f.rng.NormFloat64()
+	return nil
+}
+
+func (f *fake) Restore(ctx context.Context) error {
+	f.now = f.found
+	f.restored++
+	return ctx.Err()
+}
+
+func (f *fake) Settle() (least, most time.Duration) { return 50 * time.Millisecond, time.Minute }
+
+func TestRunFindsWhatIsBest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		a, err := Run(t.Context(), Config{Server: f, Budget: 3 * time.Minute, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Today 220 MiB at 1.4 s of CPU per GiB; within 440 MiB a limit of about 420
+		// costs 1.13.
+		best := a.Setting.GC
+		if a.Outcome != tune.Recommended || best.Percent > 0 && best.Percent < 400 ||
+			best.LimitBytes < 380*mib || best.LimitBytes > 440*mib {
+			t.Errorf("%s: %v: %s", a.Outcome, best, a.Reason)
+		}
+		if c := a.Choices[0]; c.Name != tune.Fastest || c.CPU.Mid < 0.75 || c.CPU.Mid > 0.85 || c.Memory.Mid > 2.02 {
+			t.Errorf("%+v", c)
+		}
+		if f.restored != 1 || f.now != f.found || a.Unit != "GiB allocated" {
+			t.Errorf("restored %d times, now %v, unit %q", f.restored, f.now, a.Unit)
+		}
+		if a.Seconds > 190 || a.Seconds < 100 {
+			t.Errorf("took %v s of a budget of 180", a.Seconds)
+		}
+		var b strings.Builder
+		if err := a.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{" GOMEMLIMIT=420MiB: CPU", "CPU time per GiB allocated 0.", "today GOGC=100, 220 MiB",
+			"proven in 6"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("no %q in\n%s", want, &b)
+			}
+		}
+	})
+}
+
+func TestRunRestoresWhateverHappens(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*fake)
+		want   string
+	}{
+		"no load":        {func(f *fake) { f.idle = true }, "tune it under its load"},
+		"another hand":   {func(f *fake) { f.other = 55 }, "another hand"},
+		"today's fails":  {func(f *fake) { f.refuse = func(cell.GC) bool { return true } }, "refused"},
+		"small a budget": {nil, "larger --budget"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			c := Config{Server: f}
+			if tc.change != nil {
+				tc.change(f)
+			} else {
+				c.Budget = time.Second
+			}
+			_, err := Run(t.Context(), c)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || f.restored != 1 {
+				t.Errorf("%s: %v, restored %d times; want %q and once", name, err, f.restored, tc.want)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := newFake()
+		time.AfterFunc(20*time.Second, cancel)
+		if _, err := Run(ctx, Config{Server: f}); !errors.Is(err, context.Canceled) || f.restored != 1 || f.now != f.found {
+			t.Errorf("interrupted: %v, restored %d times, now %v", err, f.restored, f.now)
+		}
+	})
+}
+
+func TestRunLeavesOutWhatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.refuse = func(gc cell.GC) bool { return gc.Percent == -1 }
+		settings := []cell.GC{{Percent: -1, LimitBytes: 1 << 30}, {Percent: 100}, {Percent: 101}}
+		a, err := Run(t.Context(), Config{Server: f, Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Outcome == tune.Recommended || len(a.Arms) != 3 || a.Arms[1].Refused == "" || a.Setting.GC != f.found {
+			t.Errorf("%s: %v, arms %+v", a.Outcome, a.Setting.GC, a.Arms)
+		}
+		var b strings.Builder
+		err = a.Write(&b)
+		if err != nil || !strings.Contains(b.String(), "off:1GiB was refused") ||
+			!strings.Contains(b.String(), "leave GOGC=100") {
+			t.Errorf("%v\n%s", err, &b)
+		}
+	})
+}
+
+func TestCandidatesKeepTheirDistance(t *testing.T) {
+	s := State{Found: cell.GC{Percent: 100}, LiveBytes: 100 * mib, HeapBytes: 150 * mib, MappedBytes: 210 * mib,
+		ResidentBytes: 220 * mib}
+	for _, gc := range Candidates(s, 440*mib) {
+		if gc.LimitBytes <= 125*mib || gc.LimitBytes > 440*mib {
+			t.Errorf("%v: a limit out of bounds", gc)
+		}
+	}
+	s.LiveBytes = 215 * mib
+	for _, gc := range Candidates(s, 230*mib) {
+		t.Errorf("%v, though nearly everything is live", gc)
+	}
+	s = State{Found: cell.GC{Percent: -1, LimitBytes: 1 << 30}, ResidentBytes: 900 * mib}
+	if n := len(Candidates(s, 1<<30)); n != 5 {
+		t.Errorf("%d candidates for a process of which only the memory is known, want 5", n)
+	}
+}

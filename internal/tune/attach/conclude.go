@@ -1,0 +1,154 @@
+package attach
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/tune"
+	"github.com/isobar-go/isobar/internal/tune/deploy"
+)
+
+// sameMemory is up to what ratio memory counts as the same.
+const sameMemory = 1.05
+
+// choose returns the arms worth proving: at most three, those that the rounds so
+// far show ahead in what the three choices promise.
+func (t *tuning) choose() []*Arm {
+	base := t.arms[0]
+	cpu, bytes := median(base.CPU), median(base.Bytes)
+	best := func(key func(*Arm) float64, than float64, allowed func(*Arm) bool) *Arm {
+		var found *Arm
+		for _, a := range t.arms[1:] {
+			if a.Refused == "" && key(a) < than && allowed(a) && (found == nil || key(a) < key(found)) {
+				found = a
+			}
+		}
+		return found
+	}
+	byCPU := func(a *Arm) float64 { return median(a.CPU) }
+	byBytes := func(a *Arm) float64 { return median(a.Bytes) }
+	var out []*Arm
+	for _, a := range []*Arm{
+		best(byCPU, cpu, func(a *Arm) bool { return byBytes(a) <= t.MaxBytes }),
+		best(byCPU, cpu, func(a *Arm) bool { return byBytes(a) <= sameMemory*bytes }),
+		best(byBytes, bytes, func(a *Arm) bool { return byCPU(a) <= (1+2*t.Tolerance)*cpu }),
+	} {
+		if a != nil && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	if len(s) == 0 {
+		return 0
+	}
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// conclude makes the answer of fresh rounds: today's setting first, then those
+// that were chosen.
+func (t *tuning) conclude(fresh []*Arm) {
+	r := t.answer
+	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
+	r.Base = cell.Config{Workload: workload, GC: fresh[0].GC}
+	r.Setting, r.Outcome = r.Base, tune.DefaultGood
+	r.Reason = "no setting tried was ahead of today's"
+	base := groupOf(fresh[0])
+	for _, a := range fresh[1:] {
+		arm := groupOf(a)
+		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
+		c := tune.Choice{Setting: cell.Config{Workload: workload, GC: a.GC},
+			PeakBytes: tune.Interval{Mid: median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: slices.Max(a.Bytes)},
+			CPU:       interval(cpu), Memory: interval(memory), Cost: interval(cpu),
+			Gains: []tune.Gain{gain(cpu), gain(memory)}}
+		c.Outcome, c.Name, c.Reason = t.judge(c, cpu, memory)
+		r.Choices = append(r.Choices, c)
+	}
+	slices.SortStableFunc(r.Choices, func(a, b tune.Choice) int { return rank(a) - rank(b) })
+	if len(r.Choices) == 0 {
+		return
+	}
+	first := r.Choices[0]
+	r.Outcome, r.Reason = first.Outcome, first.Reason
+	if first.Outcome == tune.Recommended {
+		r.Setting, r.Gains = first.Setting, first.Gains
+	}
+}
+
+// judge names what a choice keeps beyond doubt.
+func (t *tuning) judge(c tune.Choice, cpu, memory stat.Comparison) (outcome, name, reason string) {
+	switch {
+	case cpu.Verdict == stat.Better && c.PeakBytes.Mid > t.MaxBytes:
+		return tune.DefaultGood, tune.Fastest, fmt.Sprintf("in fresh rounds it takes %d MiB, %d allowed",
+			int64(c.PeakBytes.Mid)/mib, int64(t.MaxBytes)/mib)
+	case cpu.Verdict == stat.Better && memory.Hi <= sameMemory:
+		return tune.Recommended, tune.SameMemory, cpu.Reason
+	case cpu.Verdict == stat.Better:
+		return tune.Recommended, tune.Fastest, cpu.Reason
+	case memory.Verdict == stat.Better && cpu.Hi <= 1+t.Tolerance:
+		return tune.Recommended, tune.LeastMemory, memory.Reason
+	case memory.Verdict == stat.Better && cpu.Lo > 1+t.Tolerance, cpu.Verdict == stat.Worse:
+		return tune.DefaultGood, tune.LeastMemory, "it costs CPU time: " + cpu.Reason
+	}
+	return tune.Inconclusive, tune.Fastest, "fresh rounds neither prove nor exclude it: " + cpu.Reason
+}
+
+// rank orders choices: proven before the rest, less CPU time first.
+func rank(c tune.Choice) int {
+	n := slices.Index([]string{tune.Recommended, tune.Inconclusive, tune.DefaultGood}, c.Outcome) * 3
+	return n + slices.Index([]string{tune.Fastest, tune.SameMemory, tune.LeastMemory}, c.Name)
+}
+
+func interval(c stat.Comparison) tune.Interval {
+	return tune.Interval{Mid: c.Ratio, Lo: c.Lo, Hi: c.Hi}
+}
+
+func gain(c stat.Comparison) tune.Gain {
+	return tune.Gain{Metric: c.Metric, Ratio: interval(c), Default: c.AValue, Tuned: c.BValue, Pairs: c.Pairs,
+		Verdict: string(c.Verdict), Floor: c.Floor}
+}
+
+// Write prints the answer.
+func (r *Answer) Write(w io.Writer) error {
+	var b strings.Builder
+	switch r.Outcome {
+	case tune.Recommended:
+		c := r.Choices[0]
+		set := deploy.Setting{Percent: r.Setting.GC.Percent, LimitBytes: r.Setting.GC.LimitBytes}
+		fmt.Fprintf(&b, "set %s: CPU time per %s %.2fx, resident memory %.2fx, proven in %d fresh paired rounds\n",
+			set.Env(), r.Unit, c.CPU.Mid, c.Memory.Mid, c.Gains[0].Pairs)
+	case tune.DefaultGood:
+		fmt.Fprintf(&b, "leave GOGC=%s: %s\n", r.Today.Found, r.Reason)
+	default:
+		fmt.Fprintf(&b, "inconclusive, leave GOGC=%s: %s\n", r.Today.Found, r.Reason)
+	}
+	fmt.Fprintf(&b, "  today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
+	if r.Today.LiveBytes > 0 {
+		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
+	}
+	fmt.Fprintf(&b, "; %d blocks in %.0f s; today's setting is in force again\n", r.Runs, r.Seconds)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(r.Choices) > 0 {
+		fmt.Fprintf(t, "\n  GOGC[:GOMEMLIMIT]\tCPU\tmemory\tMiB\tfresh rounds show\t\n")
+	}
+	for _, c := range r.Choices {
+		fmt.Fprintf(t, "  %s\t%.2fx [%.2f, %.2f]\t%.2fx [%.2f, %.2f]\t%d\t%s: %s\t\n", c.Setting.GC, c.CPU.Mid,
+			c.CPU.Lo, c.CPU.Hi, c.Memory.Mid, c.Memory.Lo, c.Memory.Hi, int64(c.PeakBytes.Mid)/mib, c.Name, c.Outcome)
+	}
+	t.Flush()
+	for _, a := range r.Arms {
+		if a.Refused != "" {
+			fmt.Fprintf(&b, "  %s was %s\n", a.GC, a.Refused)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,108 @@
+package attach
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Remote is a server with the handler of gcctl/gcctlhttp at URL.
+type Remote struct {
+	URL   string
+	Token string // "" for none
+}
+
+// remoteState is what the handler shows; gcctlhttp.State says what it means.
+type remoteState struct {
+	GOGC            int     `json:"gogc"`
+	LimitBytes      int64   `json:"limit_bytes"`
+	FoundGOGC       int     `json:"found_gogc"`
+	FoundLimitBytes int64   `json:"found_limit_bytes"`
+	PID             int     `json:"pid"`
+	LiveBytes       int64   `json:"live_bytes"`
+	HeapBytes       int64   `json:"heap_bytes"`
+	MappedBytes     int64   `json:"mapped_bytes"`
+	ResidentBytes   int64   `json:"resident_bytes"`
+	AllocatedBytes  int64   `json:"allocated_bytes"`
+	Cycles          int64   `json:"cycles"`
+	GCCPUSeconds    float64 `json:"gc_cpu_seconds"`
+	CPUSeconds      float64 `json:"cpu_seconds"`
+	Work            float64 `json:"work"`
+}
+
+// Look implements Server.
+func (r Remote) Look(ctx context.Context) (State, error) { return r.ask(ctx, http.MethodGet, nil) }
+
+// Apply implements Server.
+func (r Remote) Apply(ctx context.Context, gc cell.GC, hold time.Duration) error {
+	_, err := r.ask(ctx, http.MethodPost, map[string]any{
+		"gogc": gc.Percent, "limit_bytes": gc.LimitBytes, "hold_seconds": hold.Seconds(),
+	})
+	return err
+}
+
+// Restore implements Server.
+func (r Remote) Restore(ctx context.Context) error {
+	_, err := r.ask(ctx, http.MethodDelete, nil)
+	return err
+}
+
+// Settle implements Server.
+func (Remote) Settle() (least, most time.Duration) { return 50 * time.Millisecond, time.Minute }
+
+// ask sends a request and reads the state in the answer. One answer takes ten
+// seconds at most: a collection may have to end first.
+func (r Remote) ask(ctx context.Context, method string, body any) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	fail := func(err error) (State, error) { return State{}, fmt.Errorf("tune: --attach: %w", err) }
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return fail(err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(data))
+	if err != nil {
+		return fail(err)
+	}
+	if r.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fail(err)
+	}
+	defer resp.Body.Close()
+	const most = 64 << 10
+	data, err = io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return fail(err)
+	}
+	text := strings.TrimSpace(string(data))
+	var s remoteState
+	switch {
+	case resp.StatusCode == http.StatusBadRequest:
+		return fail(fmt.Errorf("%w by the server: %.300s", ErrRefused, text))
+	case resp.StatusCode == http.StatusUnauthorized:
+		return fail(fmt.Errorf("%s: %.300s: give --token-file", resp.Status, text))
+	case resp.StatusCode != http.StatusOK:
+		return fail(fmt.Errorf("%s: %.300s", resp.Status, text))
+	case json.Unmarshal(data, &s) != nil || s.PID == 0:
+		return fail(fmt.Errorf("%s is not the handler of gcctl/gcctlhttp: %.100s", r.URL, text))
+	}
+	return State{
+		At: time.Now(), GC: cell.GC{Percent: s.GOGC, LimitBytes: s.LimitBytes},
+		Found: cell.GC{Percent: s.FoundGOGC, LimitBytes: s.FoundLimitBytes}, PID: s.PID, LiveBytes: s.LiveBytes,
+		HeapBytes: s.HeapBytes, MappedBytes: s.MappedBytes, ResidentBytes: s.ResidentBytes, Cycles: s.Cycles,
+		AllocatedBytes: s.AllocatedBytes, GCCPU: s.GCCPUSeconds, CPU: s.CPUSeconds, Work: s.Work,
+	}, nil
+}
