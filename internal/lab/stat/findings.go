@@ -117,6 +117,7 @@ var (
 	work     = aspect{"time per operation", cell.OpTime}
 	cpu      = aspect{"CPU time per operation", cell.OpCPU}
 	wall     = aspect{"wall time", cell.WallTime}
+	allCPU   = aspect{"CPU time", cell.TotalCPU} // of a program
 	response = aspect{"p99.9 response time", LatencyMetric(cell.HistResponse, "p99.9")}
 	service  = aspect{"p99.9 service time", LatencyMetric(cell.HistService, "p99.9")}
 )
@@ -135,6 +136,19 @@ func (s study) first(aspects ...aspect) aspect {
 // speed returns the aspect that measures relief.
 func (s study) speed() aspect { return s.first(work, response, wall) }
 
+// proven is speed, or the CPU time of a program of which nothing is proven in wall
+// time, and something there.
+func (s study) proven(g *Group) aspect {
+	shown := func(a aspect) bool {
+		c, ok := s.compare(g, a)
+		return ok && c.Verdict != NoDifference && c.Verdict != Inconclusive
+	}
+	if a := s.speed(); a != wall || shown(wall) || !shown(allCPU) {
+		return a
+	}
+	return allCPU
+}
+
 // compare returns the comparison of g with the baseline in an aspect.
 func (s study) compare(g *Group, a aspect) (Comparison, bool) {
 	c, ok := s.verdicts[[2]string{g.Key, a.metric}]
@@ -144,7 +158,7 @@ func (s study) compare(g *Group, a aspect) (Comparison, bool) {
 // effect describes what one level did compared with the baseline.
 func (s study) effect(factor string, g *Group) finding {
 	var costs, gains, none, unproven, mixed []string
-	aspects := []aspect{s.first(memory, heap), s.speed(), s.first(response, service)}
+	aspects := []aspect{s.first(memory, heap), s.proven(g), s.first(response, service)}
 	for _, a := range slices.Compact(aspects) {
 		c, ok := s.compare(g, a)
 		if !ok {
@@ -200,7 +214,7 @@ func (s study) effect(factor string, g *Group) finding {
 func (s study) ranking(factor string, groups []*Group) finding {
 	first := s.ranked(factor, groups, s.speed())
 	if !first.proven {
-		if second := s.ranked(factor, groups, cpu); second.proven {
+		if second := s.ranked(factor, groups, s.first(cpu, allCPU)); second.proven {
 			second.text = strings.TrimSuffix(second.text, ".") + fmt.Sprintf("; nothing is proven for %s.", s.speed().name)
 			return second
 		}

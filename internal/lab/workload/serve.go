@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,13 +33,14 @@ func init() {
 			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address",
 				Check: checkURL},
 			{Name: "rate", Default: "1000",
-				Help:  "requests a second, due whether or not earlier ones are answered; 0 sends one after another",
-				Check: FloatRange(0, 1e7)},
+				Help: "requests a second, due whether or not earlier ones are answered; 0 sends one after another; several " +
+					"such as 500:1000:2000 load in turn, each for as long",
+				Check: checkRates},
 			{Name: "connections", Default: "16", Help: "connections", Check: IntRange(1, 10_000)},
 			{Name: "body", Default: "0", Help: "bytes that each request posts; 0 for GET", Check: BytesRange(0, 1<<26)},
 			{Name: "for", Default: "3s", Help: "how long the load lasts", Check: DurationRange(10*time.Millisecond, time.Hour)},
-			{Name: "warmup", Default: "500ms", Help: "load before that, which is not recorded",
-				Check: DurationRange(0, time.Hour)},
+			{Name: "warmup", Default: "auto", Help: "load before that, which is not recorded; auto ends when response times " +
+				"no longer change, after 500ms to 10s", Check: checkWarmup},
 			{Name: "load", Default: "",
 				Help: "a command of the shell that loads the server, in place of the built-in load; its output is read for " +
 					"figures"},
@@ -59,6 +62,22 @@ func checkURL(s string) error {
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return errors.New("want a loopback address: the server runs on this machine")
+	}
+	return nil
+}
+
+func checkWarmup(s string) error {
+	if s == "auto" {
+		return nil
+	}
+	return DurationRange(0, time.Hour)(s)
+}
+
+func checkRates(s string) error {
+	for rate := range strings.SplitSeq(s, ":") {
+		if err := FloatRange(0, 1e7)(rate); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -223,21 +242,80 @@ func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct
 	if command := t.p.String("load"); command != "" {
 		return t.loadCommand(ctx, rec, command)
 	}
+	rates := strings.Split(t.p.String("rate"), ":")
 	c := load.Config{Address: t.address(), Path: t.target.RequestURI(), BodyBytes: t.p.Bytes("body"),
-		Connections: t.p.Int("connections"),
-		Rate:        t.p.Float("rate"), Duration: t.p.Duration("warmup")}
-	if c.Duration > 0 {
-		if _, err := load.Run(ctx, c); err != nil {
+		Connections: t.p.Int("connections")}
+	var sum load.Result
+	for i, text := range rates {
+		rate, err := strconv.ParseFloat(text, 64)
+		if err != nil {
 			return err
 		}
+		c.Rate = rate
+		if err := t.warmUp(ctx, rec, c, i == 0); err != nil {
+			return err
+		}
+		c.Duration = t.p.Duration("for")
+		r, err := load.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		if len(rates) > 1 {
+			rec.Set(cell.FigurePrefix+"p99-ns@"+text, float64(r.Response.Quantile(0.99)))
+		}
+		if i == 0 {
+			sum = r
+			continue
+		}
+		sum.Due, sum.Done, sum.Failed = sum.Due+r.Due, sum.Done+r.Done, sum.Failed+r.Failed
+		sum.Elapsed += r.Elapsed
+		sum.FirstErr = cmp.Or(sum.FirstErr, r.FirstErr)
+		sum.Response.Merge(r.Response)
+		sum.Service.Merge(r.Service)
 	}
-	c.Duration = t.p.Duration("for")
-	r, err := load.Run(ctx, c)
-	if err != nil {
+	return recordLoad(rec, sum)
+}
+
+const (
+	warmWindow = 250 * time.Millisecond
+	warmMost   = 10 * time.Second
+	warmChange = 0.10 // of the median response time, from a window to the next
+)
+
+// warmUp loads the server without recording, for as long as was said, or until
+// the median response time no longer changes. A further rate of a sequence is
+// warm after two windows at the soonest too.
+func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, first bool) error {
+	if t.p.String("warmup") != "auto" {
+		if c.Duration = t.p.Duration("warmup"); c.Duration == 0 || !first {
+			return nil
+		}
+		_, err := load.Run(ctx, c)
 		return err
 	}
-	return recordLoad(rec, r)
+	c.Duration = warmWindow
+	last, spent := math.Inf(1), time.Duration(0)
+	for spent < warmMost {
+		r, err := load.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		spent += warmWindow
+		median := float64(r.Response.Quantile(0.5))
+		if math.Abs(median-last) <= warmChange*last && spent > warmWindow {
+			break
+		}
+		last = median
+	}
+	if first {
+		rec.Set(WarmUp, spent.Seconds())
+	}
+	return nil
 }
+
+// WarmUp is how long a server was loaded before it was measured, where that was
+// found by change.
+const WarmUp = "/load/warmup:seconds"
 
 // failedShare is how many requests may fail before a run does not count.
 const failedShare = 0.01
