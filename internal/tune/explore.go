@@ -314,7 +314,8 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 			order = peak
 		}
 		if p := t.least(e.all, order, func(p *Prediction) bool {
-			return apart(p) && !slices.Contains(t.failed, p.GC) && !p.crawls && p.GCShare.Mid < 0.35 && peak(p) <= bound
+			known := cost(p) > 0 && peak(p) > 0
+			return known && apart(p) && !slices.Contains(t.failed, p.GC) && !p.crawls && p.GCShare.Mid < 0.35 && peak(p) <= bound
 		}); p != nil {
 			return p.GC
 		}

@@ -190,3 +190,29 @@ func TestEndsWithTheError(t *testing.T) {
 		t.Errorf("%v with %d runs, want the error of the third run and the two before", err, r.Runs)
 	}
 }
+
+// TestSecondRun: the second run is the fastest GOGC that is allowed, never one of
+// which the model says nothing.
+func TestSecondRun(t *testing.T) {
+	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
+	c.Fill()
+	tuned := newTuning(c, nil)
+	m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := explored{model: m}
+	for _, percent := range []int{10, 25, 50, 100, 150, 200, 300, 800} {
+		p := m.Expect(setting(percent, 0))
+		if percent < 50 {
+			p.CPU, p.Wall = Interval{}, Interval{}
+		}
+		e.all = append(e.all, p)
+	}
+	if gc := tuned.second(e, 0); gc.Percent < 150 {
+		t.Errorf("the second run is at %s", gc)
+	}
+	if gc := tuned.second(e, 200); gc.Percent == 200 {
+		t.Errorf("the second run is at %s, which the program may have set itself", gc)
+	}
+}

@@ -125,9 +125,13 @@ func (m *Model) learn() {
 	for _, s := range seen {
 		predicted = append(predicted, m.Predict(s.GC))
 	}
+	waiting := 0.0
+	for _, p := range m.pilots {
+		waiting += p.Waiting / float64(len(m.pilots))
+	}
 	m.kinds = nil
 	for _, k := range kinds {
-		l := learned{kind: k, noise: runNoise(k, seen), wide: 1}
+		l := learned{kind: k, noise: runNoise(k, seen, waiting), wide: 1}
 		var off, spread []float64
 		for i := range seen {
 			r, ok := k.residual(k.of(&predicted[i]).Mid, k.was(&seen[i]).Mid)
@@ -181,11 +185,15 @@ func (k kind) text(v float64) string {
 	return bytesText(v)
 }
 
-// runNoise is by how much equal runs differ, pooled over settings.
-func runNoise(k kind, seen []Measured) float64 {
+// runNoise is by how much equal runs differ, pooled over settings; more is
+// expected before it is seen where runs waited for CPUs, but for memory.
+func runNoise(k kind, seen []Measured, waiting float64) float64 {
 	least := 0.02
 	if k.share {
 		least = 0.004
+	}
+	if k.name != peakKind && k.name != goalKind {
+		least *= 1 + 4*waiting
 	}
 	square, n := 4*least*least, 4.0
 	for _, s := range seen {

@@ -231,6 +231,70 @@ func TestTuneGoesOnWithoutWhatFails(t *testing.T) {
 	}
 }
 
+// TestBudgetHolds gives less time than the proof would take: tuning ends within
+// one run of it, and each step says what is left.
+func TestBudgetHolds(t *testing.T) {
+	p := program(0.3)
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, budget := range []time.Duration{24 * time.Second, 30 * time.Second, 45 * time.Second} {
+		var steps []Step
+		longest := 0.0
+		c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall, Budget: budget, Seed: 1,
+			Begin: func(s Step) { steps = append(steps, s) }}
+		tuned := newTuning(c, func(c cell.Config, block int) (*cell.Record, error) {
+			rec := p.record(c, 0.01, rng)
+			rec.Set(cell.RunTime, 1.3*rec.Metrics[cell.WallTime]) // a slow start
+			longest = max(longest, rec.Metrics[cell.RunTime])
+			return rec, nil
+		})
+		tuned.Fill()
+		err := tuned.tune()
+		if err != nil && !strings.Contains(err.Error(), "--budget") {
+			t.Fatal(err)
+		}
+		if tuned.spent > budget.Seconds()+longest {
+			t.Errorf("budget %v: spent %.1f s, the longest run took %.1f", budget, tuned.spent, longest)
+		}
+		for i, s := range steps {
+			if s.Done != i || s.Planned <= s.Done || s.Planned > mostRuns || s.Left < 0 || s.Doing == "" {
+				t.Errorf("budget %v: step %d: %+v", budget, i, s)
+			}
+		}
+	}
+}
+
+// TestContentionIsSaid gives runs that waited for a CPU half of the time: the
+// answer begins with that, and gctrace's CPU time counts as much as was scaled.
+func TestContentionIsSaid(t *testing.T) {
+	p := program(0.3)
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: 1}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := p.record(c, 0.03, rng)
+		rec.Set(cell.CPUWait, rec.Metrics[cell.TotalCPU])
+		rec.Set(cell.GCCPUScale, 0.5)
+		for i := range rec.Cycles { // as gctrace has it
+			rec.Cycles[i].CPUNs *= 2
+		}
+		rec.Noise = cell.Noise{CPUPressure: 0.9, OtherCPU: 1.5}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Doubts) == 0 || !strings.Contains(r.Doubts[0], "waited for a CPU 50 %") || !strings.Contains(r.Doubts[0], "other processes used 1.50 CPUs: stop them") {
+		t.Errorf("doubts %q", r.Doubts)
+	}
+	for _, p := range r.Predicted {
+		if p.GC == cell.DefaultGC && p.GCShare.Mid > 0.4 {
+			t.Errorf("GC share of the default: %+v", p.GCShare)
+		}
+		if p.GCShare.Mid > p.GCShare.Hi || p.GCShare.Hi > 1 || p.CPU.Lo < 0 || p.CPU.Mid > p.CPU.Hi {
+			t.Errorf("%s: %+v %+v", p.GC, p.GCShare, p.CPU)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	better, none, worse := stat.Comparison{Verdict: stat.Better}, stat.Comparison{Verdict: stat.NoDifference}, stat.Comparison{Verdict: stat.Worse}
 	tight, wide := none, none

@@ -1,0 +1,74 @@
+package tune
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
+)
+
+// TestThrottledPod runs a program in a control group of half a CPU and outside of
+// it. Throttled threads do not collect: the share of collection is about the same,
+// gctrace's CPU time is never more than the program's, and the waiting is noticed.
+func TestThrottledPod(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("control groups are of Linux")
+	}
+	exe := filepath.Join(t.TempDir(), "trees")
+	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/programs/trees").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r := runner.New(runner.Config{})
+	run := func(gc cell.GC, pod cell.Pod) Pilot {
+		config := cell.Config{Workload: "exec", Command: []string{exe}, GC: gc, Pod: pod}
+		rec, _, err := r.Run(t.Context(), cell.Cell{Config: config, Timeout: time.Minute})
+		if err != nil || rec.Err != nil {
+			if pod != (cell.Pod{}) {
+				t.Skipf("no control group here: %v, %v", err, rec.Err)
+			}
+			t.Fatal(err, rec.Err)
+		}
+		p, err := NewPilot(&rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.GCSeconds+p.IdleSeconds > 1.01*p.CPU {
+			t.Errorf("%s in %v: %.3f s of collection in %.3f s of CPU time", gc, pod, p.GCSeconds, p.CPU)
+		}
+		return p
+	}
+	half := cell.Pod{CPUs: 0.5}
+	var inside, outside []Pilot
+	for _, percent := range []int{100, 50, 400} {
+		for range 2 {
+			inside = append(inside, run(setting(percent, 0), half))
+			outside = append(outside, run(setting(percent, 0), cell.Pod{}))
+		}
+	}
+	m, err := NewModel(inside, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := measuredOf(inside), measuredOf(outside)
+	for i := range in {
+		t.Logf("%s: GC share %.2f in the pod, %.2f outside; waited %.2f", in[i].GC, in[i].GCShare.Mid, out[i].GCShare.Mid, inside[2*i].Waiting)
+		if off := in[i].GCShare.Mid - out[i].GCShare.Mid; off > 0.25 || off < -0.25 {
+			t.Errorf("%s: a GC share of %.2f in the pod, %.2f outside", in[i].GC, in[i].GCShare.Mid, out[i].GCShare.Mid)
+		}
+		p := m.Expect(in[i].GC)
+		if c := in[i].CPU.Mid; c < p.CPU.Lo || c > p.CPU.Hi {
+			t.Errorf("%s: CPU time %+v is printed beside %.3f s measured", in[i].GC, p.CPU, c)
+		}
+	}
+	if waited := inside[0].Waiting; waited < 0.2 {
+		t.Errorf("half a CPU, and the program waited %.2f of its time", waited)
+	}
+	if why := strings.Join(m.refused(), "; "); why != "" {
+		t.Log(why)
+	}
+}

@@ -1,0 +1,81 @@
+package tune
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// TestUntouchedMemory has a program that holds 1 GiB of which it touched nothing:
+// its memory is what is resident.
+func TestUntouchedMemory(t *testing.T) {
+	rec := steady(40)
+	for i := range rec.Cycles {
+		c := &rec.Cycles[i]
+		c.LiveBytes, c.StartBytes, c.EndBytes, c.GoalBytes = c.LiveBytes+1024*mib, c.StartBytes+1024*mib, c.EndBytes+1024*mib, c.GoalBytes+1024*mib
+	}
+	rec.Set(cell.RSSPeak, 71*mib)
+	m, err := NewModel([]Pilot{mustPilot(t, rec)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := m.Expect(cell.DefaultGC); !near(p.PeakBytes.Mid, 71*mib, 0.1) {
+		t.Errorf("peak %.0f MiB, measured 71", p.PeakBytes.Mid/mib)
+	}
+	if cliff := m.Cliff(); cliff > 71*mib {
+		t.Errorf("a cliff of %d MiB above what is resident", cliff/mib)
+	}
+}
+
+// TestExpectHoldsTheRuns gives runs that are off the model: by little, and the
+// prediction moves there; by much, and there is none but where it ran.
+func TestExpectHoldsTheRuns(t *testing.T) {
+	pilot := func(percent int, cpu float64) Pilot {
+		p := mustPilot(t, steady(40))
+		p.GC, p.CPU = setting(percent, 0), cpu
+		return p
+	}
+	one, err := NewModel([]Pilot{pilot(100, 4)}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected := one.Predict(setting(400, 0)).CPU.Mid
+	for name, tc := range map[string]struct {
+		factor  float64
+		refused bool
+	}{"as expected": {1, false}, "a little more": {1.08, false}, "three times": {3, true}} {
+		second := pilot(400, tc.factor*expected)
+		second.streams = nil // an observation of time alone
+		second.Cycles = 0
+		second.GCSeconds = one.Predict(setting(400, 0)).x[1]
+		second.PeakBytes = one.Predict(setting(400, 0)).PeakBytes.Mid
+		m, err := NewModel([]Pilot{pilot(100, 4), pilot(100, 4), second}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, between := m.Expect(setting(400, 0)), m.Expect(setting(200, 0))
+		if i := there.CPU; second.CPU < i.Lo || second.CPU > i.Hi || there.Measured == nil {
+			t.Errorf("%s: %+v is printed beside %.2f measured", name, i, second.CPU)
+		}
+		if got := strings.Contains(strings.Join(m.refused(), " "), cpuKind); got != tc.refused || (between.CPU == Interval{}) != tc.refused {
+			t.Errorf("%s: refused %q, between %+v", name, m.refused(), between.CPU)
+		}
+	}
+}
+
+func TestInvert(t *testing.T) {
+	m := [][]float64{{4, 1, 0}, {1, 3, 1}, {0, 1, 2}}
+	inverse := invert(m)
+	for i := range m {
+		for j := range m {
+			sum := 0.0
+			for k := range m {
+				sum += m[i][k] * inverse[k][j]
+			}
+			if want := map[bool]float64{true: 1}[i == j]; sum-want > 1e-12 || want-sum > 1e-12 {
+				t.Errorf("row %d, column %d of the product: %v", i, j, sum)
+			}
+		}
+	}
+}
