@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
-	"github.com/isobar-go/isobar/internal/session"
 )
 
 // heapOptions are the flags of 'isobar heap'.
@@ -19,6 +19,9 @@ type heapOptions struct {
 	maxPause time.Duration
 	binary   string
 	save     string
+	pprof    string
+	every    time.Duration
+	count    int
 	json     bool
 	lines    int
 	share    float64
@@ -27,7 +30,7 @@ type heapOptions struct {
 func (a *app) heapCommand() *cobra.Command {
 	var o heapOptions
 	cmd := &cobra.Command{
-		Use:   "heap PID|CORE|SAVED",
+		Use:   "heap PID|CORE|SAVED [SAVED...]",
 		Short: "Show who holds the memory of a Go program, and what marking it costs",
 		Long: `Reads the heap of a Go program as the collector sees it, and shows what is live,
 by the path that holds it, with what each path retains: what would be garbage
@@ -37,20 +40,23 @@ without it. The program needs no endpoint and no symbols.
   isobar heap core.4711              a core file, of the kernel, gcore or a debugger
   isobar heap 4711 --save mon.heap   keep the result: names and sizes, nothing of what memory holds
   isobar heap mon.heap               show it again
+  isobar heap mon.heap tue.heap      what grew from one to the other
+  isobar heap 4711 --every 10m --count 6
+                                     what grows: a leak, or a cache that fills
 
 Processes can be read on Linux, amd64 and arm64, if they were built with a
 version of Go that isobar knows.`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(errors.New("heap: name one process number, core file or saved report"))
+			if len(args) == 0 {
+				return usage(errors.New("heap: name a process number, core file or saved report, or several to compare"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
+			if err := o.check(len(args)); err != nil {
 				return usage(err)
 			}
-			return a.heap(cmd.Context(), args[0], &o)
+			return a.heap(cmd.Context(), args, &o)
 		},
 	}
 	f := cmd.Flags()
@@ -58,13 +64,16 @@ version of Go that isobar knows.`,
 		"let the process go on after so long, with an error; 0 for no bound")
 	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")
+	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
+	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
+	f.IntVar(&o.count, "count", 3, "with --every: how often")
 	f.BoolVar(&o.json, "json", false, "print the holders, types and goroutines as JSON")
 	f.IntVar(&o.lines, "lines", 12, "lines of each table")
 	f.Float64Var(&o.share, "share", 1, "least share of the live heap in `PERCENT` of a holder that is listed")
 	return cmd
 }
 
-func (o *heapOptions) check() error {
+func (o *heapOptions) check(targets int) error {
 	switch {
 	case o.maxPause < 0:
 		return fmt.Errorf("--max-pause %v: want 0 or more", o.maxPause)
@@ -72,34 +81,94 @@ func (o *heapOptions) check() error {
 		return fmt.Errorf("--lines %d: want at least 1", o.lines)
 	case o.share < 0 || o.share > 100:
 		return fmt.Errorf("--share %v: want 0 to 100", o.share)
+	case o.every < 0 || o.every > 0 && o.count < 2:
+		return fmt.Errorf("--every %v --count %d: want a time, and at least 2", o.every, o.count)
+	case o.every > 0 && targets > 1:
+		return errors.New("--every reads one process: name one")
+	case (o.every > 0 || targets > 1) && (o.save != "" || o.pprof != ""):
+		return errors.New("--save and --pprof are for one reading")
 	}
 	return nil
 }
 
-func (a *app) heap(ctx context.Context, target string, o *heapOptions) error {
+func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error {
+	if o.every > 0 {
+		for len(targets) < o.count {
+			targets = append(targets, targets[0])
+		}
+	}
+	var reports []*heap.Report
+	for i, target := range targets {
+		if i > 0 && o.every > 0 {
+			fmt.Fprintf(a.Err, "isobar: reading %d of %d in %v\n", i+1, o.count, o.every)
+			select {
+			case <-time.After(o.every):
+			case <-ctx.Done():
+			}
+		}
+		r, err := a.readHeap(ctx, target, o)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+	}
+	if len(reports) > 1 {
+		return a.heapChanges(reports, o)
+	}
+	r := reports[0]
+	if err := a.keepHeap(r, o); err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(a.Out).Encode(r.Document(o.share / 100))
+	}
+	return r.Write(a.Out, heap.View{Lines: o.lines, Share: o.share / 100})
+}
+
+func (a *app) readHeap(ctx context.Context, target string, o *heapOptions) (*heap.Report, error) {
 	config := heap.Config{MaxPause: o.maxPause, Binary: o.binary}
 	if free, ok := host.AvailableBytes(); ok && free > 0 {
 		config.FreeBytes = uint64(free)
 	}
 	r, err := heap.Open(ctx, target, config)
 	switch {
-	case errors.Is(err, context.Canceled):
-		return &exitError{code: exitInterrupted}
+	case ctx.Err() != nil:
+		return nil, &exitError{code: exitInterrupted}
 	case err != nil:
-		return fmt.Errorf("heap: %w", err)
+		return nil, err
 	}
+	return r, nil
+}
+
+func (a *app) heapChanges(reports []*heap.Report, o *heapOptions) error {
+	changes, err := heap.Compare(reports, o.share/100)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(a.Out).Encode(changes)
+	}
+	return heap.WriteChanges(a.Out, reports, changes, o.lines)
+}
+
+// keepHeap writes the files that were asked for.
+func (a *app) keepHeap(r *heap.Report, o *heapOptions) error {
 	if o.save != "" {
 		if err := r.Save(o.save); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Err, "isobar: saved %s\n", o.save)
 	}
-	if o.json {
-		return json.NewEncoder(a.Out).Encode(r.Document(o.share / 100))
+	if o.pprof == "" {
+		return nil
 	}
-	width, ok := session.IsTerminal(a.Out)
-	if !ok {
-		width = 120
+	f, err := os.OpenFile(o.pprof, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("heap: --pprof: %w", err)
 	}
-	return r.Write(a.Out, heap.View{Lines: o.lines, Share: o.share / 100, Width: width})
+	if err := errors.Join(r.WriteProfile(f), f.Close()); err != nil {
+		return fmt.Errorf("heap: --pprof %s: %w", o.pprof, err)
+	}
+	fmt.Fprintf(a.Err, "isobar: go tool pprof %s\n", o.pprof)
+	return nil
 }

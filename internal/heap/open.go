@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -39,6 +40,9 @@ func Open(ctx context.Context, name string, c Config) (*Report, error) {
 }
 
 func process(ctx context.Context, pid int, c Config) (*Report, error) {
+	if pid == os.Getpid() {
+		return nil, fmt.Errorf("heap: process %d is this one, which cannot read itself", pid)
+	}
 	p, err := target.OpenProcess(pid)
 	if err != nil {
 		return nil, err

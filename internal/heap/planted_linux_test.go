@@ -2,6 +2,7 @@ package heap
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
 // toolchains names a release of every minor version of Go that can be read.
@@ -123,5 +125,61 @@ func findPlanted(t *testing.T, program, leak, want string) {
 	t.Errorf("no %q among the first three holders:", want)
 	for _, h := range all[:min(8, len(all))] {
 		t.Errorf("%9d %s  %s; mostly %s", h.Retained, h.Path, h.Type, h.Mostly)
+	}
+}
+
+// TestCoreSaysWhatTheProcessDoes reads a process, then its core.
+func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
+	gcore, err := exec.LookPath("gcore")
+	if err != nil {
+		t.Skip("no gcore here to write a core file")
+	}
+	program := build(t, toolchains[1], "")
+	pid, live, _ := started(t, program, "map")
+	name := filepath.Join(t.TempDir(), "core")
+	if out, err := exec.Command(gcore, "-o", name, fmt.Sprint(pid)).CombinedOutput(); err != nil {
+		t.Skipf("gcore may not: %v\n%s", err, out)
+	}
+	name += fmt.Sprint(".", pid)
+	r, err := Open(t.Context(), name, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := math.Abs(float64(r.Live)/float64(live) - 1); off > 0.01 {
+		t.Errorf("live %d bytes in the core, the runtime says %d", r.Live, live)
+	}
+	if all := r.Holders(0.01); len(all) == 0 || all[0].Path != "main.app.byID" {
+		t.Errorf("holders in the core: %+v", all)
+	}
+}
+
+func TestWhatCannotBeRead(t *testing.T) {
+	asleep := exec.Command("sleep", "60")
+	if err := asleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer asleep.Wait()
+	defer asleep.Process.Kill()
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no core"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, target, want string }{
+		{"not Go", fmt.Sprint(asleep.Process.Pid), "not a Go program"},
+		{"no process", "4194305", "no process"},
+		{"no file", text + "x", "no such file"},
+		{"another file", text, "neither a core file nor a report"},
+	} {
+		if _, err := Open(t.Context(), tc.target, Config{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v; want %q", tc.name, err, tc.want)
+		}
+	}
+	program := build(t, toolchains[1], "")
+	pid, _, _ := started(t, program, "map")
+	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: 1}); !errors.Is(err, image.ErrPause) {
+		t.Errorf("a pause of a nanosecond: %v", err)
+	}
+	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{FreeBytes: 1 << 20}); err == nil {
+		t.Error("a copy that does not fit was made")
 	}
 }

@@ -13,12 +13,11 @@ import (
 type View struct {
 	Lines int     // of each table
 	Share float64 // of the live heap that a holder has at least
-	Width int     // columns
 }
 
 // Write prints a report for a terminal.
 func (r *Report) Write(out io.Writer, v View) error {
-	w := &writer{out: out, width: max(v.Width, 60)}
+	w := &writer{out: out}
 	w.head(r)
 	w.holders(r.Holders(v.Share), v.Lines)
 	w.types(r, v.Lines)
@@ -30,9 +29,8 @@ func (r *Report) Write(out io.Writer, v View) error {
 }
 
 type writer struct {
-	out   io.Writer
-	width int
-	err   error
+	out io.Writer
+	err error
 }
 
 func (w *writer) printf(format string, args ...any) {

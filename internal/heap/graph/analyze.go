@@ -55,7 +55,8 @@ type Result struct {
 // Analyze computes who holds what. The image's copied pages are given back on
 // the way.
 func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
-	a := &analysis{g: g, res: &Result{Root: &Node{below: make(map[nodeKey]*Node)}}, types: make(map[uint32]*Type)}
+	a := &analysis{g: g, res: &Result{Root: &Node{below: make(map[nodeKey]*Node)}},
+		types: make(map[uint32]*Type), named: make(map[string]*Type)}
 	a.number()
 	a.garbage()
 	a.edges()
@@ -81,13 +82,14 @@ type analysis struct {
 	g     *Graph
 	res   *Result
 	graph Digraph
-	id    []uint32 // of the digraph's node, by slot; 0 for garbage
-	slots []uint32 // by the number of the node, less first
-	first uint32   // node of the first object
-	node  []*Node  // by number in nodes
-	of    []uint32 // index into node, by node of the digraph
-	scan  []uint32 // pointers of each object, by node less first
-	types map[uint32]*Type
+	id    []uint32         // of the digraph's node, by slot; 0 for garbage
+	slots []uint32         // by the number of the node, less first
+	first uint32           // node of the first object
+	node  []*Node          // by number in nodes
+	of    []uint32         // index into node, by node of the digraph
+	scan  []uint32         // pointers of each object, by node less first
+	types map[uint32]*Type // by shape
+	named map[string]*Type
 }
 
 // number gives every live object its node.
@@ -333,9 +335,13 @@ func (a *analysis) own(v, slot uint32, elem uint64, noScan bool) {
 	state := a.g.state[slot]
 	t := a.types[state]
 	if t == nil {
-		t = &Type{Name: a.g.layouts[state].shape.String()}
+		name := a.g.layouts[state].shape.String()
+		if t = a.named[name]; t == nil { // values that begin elsewhere in an object have another shape
+			t = &Type{Name: name}
+			a.named[name] = t
+			a.res.Types = append(a.res.Types, t)
+		}
 		a.types[state] = t
-		a.res.Types = append(a.res.Types, t)
 	}
 	t.Bytes += elem
 	t.Objects++

@@ -1,0 +1,156 @@
+package heap
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Change is how much a holder retained in each of several reports.
+type Change struct {
+	Path     string   `json:"path"`
+	Type     string   `json:"type"`
+	Retained []uint64 `json:"retained_bytes"` // of each report; 0 where it was not
+	Objects  []uint64 `json:"retained_objects"`
+	Growth   int64    `json:"growth_bytes"` // from the first report to the last
+	Verdict  Verdict  `json:"verdict"`
+}
+
+// A Verdict says how a holder grew.
+type Verdict string
+
+// The verdicts. Two reports tell grew from the rest, three and more the others.
+const (
+	Leaks  Verdict = "leaks"  // grew every time, and as fast at the end as at the beginning
+	Fills  Verdict = "fills"  // grew every time or stayed, ever slower: a cache on its way to its bound
+	Varies Verdict = "varies" // up and down
+	Grew   Verdict = "grew"
+	Shrank Verdict = "shrank"
+	Stays  Verdict = "stays"
+)
+
+// leastGrowth is the least growth in bytes that counts.
+const leastGrowth = 64 << 10
+
+// Compare matches holders of at least two reports of one program by path and type, and sorts
+// them by growth. A holder counts if it has the share of the live heap in one of them.
+func Compare(reports []*Report, share float64) ([]Change, error) {
+	if len(reports) < 2 {
+		return nil, errors.New("heap: compare: want at least two reports")
+	}
+	type key struct{ path, typ string }
+	at := make(map[key]*Change)
+	var all []*Change
+	for _, r := range reports {
+		for _, h := range r.Holders(share) {
+			k := key{h.Path, h.Type}
+			if at[k] == nil {
+				at[k] = &Change{Path: h.Path, Type: h.Type}
+				all = append(all, at[k])
+			}
+		}
+	}
+	for i, r := range reports { // also where it was below the share
+		r.each(func(path, typ string, n *Node) {
+			if c := at[key{path, typ}]; c != nil {
+				for len(c.Retained) < len(reports) {
+					c.Retained, c.Objects = append(c.Retained, 0), append(c.Objects, 0)
+				}
+				c.Retained[i] += n.Retained
+				c.Objects[i] += n.Below
+			}
+		})
+	}
+	out := make([]Change, 0, len(all))
+	for _, c := range all {
+		c.Growth = int64(c.Retained[len(c.Retained)-1]) - int64(c.Retained[0])
+		c.Verdict = verdict(c.Retained)
+		out = append(out, *c)
+	}
+	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(b.Growth, a.Growth) })
+	return out, nil
+}
+
+// each visits every node of the tree with its path.
+func (r *Report) each(visit func(path, typ string, n *Node)) {
+	var walk func(n *Node, path []*Node)
+	walk = func(n *Node, path []*Node) {
+		visit(pathOf(path), n.Type, n)
+		for _, c := range n.Children {
+			walk(c, append(slices.Clip(path), c))
+		}
+	}
+	for _, c := range r.Tree.Children {
+		walk(c, []*Node{c})
+	}
+}
+
+// verdict judges a series of sizes taken at equal times.
+func verdict(v []uint64) Verdict {
+	first, last := int64(v[0]), int64(v[len(v)-1])
+	switch {
+	case last-first > -leastGrowth && last-first < leastGrowth && spread(v) < leastGrowth:
+		return Stays
+	case len(v) == 2 && last > first:
+		return Grew
+	case len(v) == 2:
+		return Shrank
+	}
+	falls := int64(0)
+	for i := 1; i < len(v); i++ {
+		falls = max(falls, int64(v[i-1])-int64(v[i]))
+	}
+	growth := last - first
+	switch {
+	case growth < leastGrowth:
+		if growth < 0 && falls <= -growth {
+			return Shrank
+		}
+		return Varies
+	case 4*falls > growth:
+		return Varies
+	}
+	middle := int64(v[len(v)/2])
+	perStepEarly := float64(middle-first) / float64(len(v)/2)
+	perStepLate := float64(last-middle) / float64(len(v)-1-len(v)/2)
+	if perStepLate < 0.5*perStepEarly {
+		return Fills
+	}
+	return Leaks
+}
+
+func spread(v []uint64) int64 { return int64(slices.Max(v) - slices.Min(v)) }
+
+// WriteChanges prints how holders grew between reports.
+func WriteChanges(out io.Writer, reports []*Report, changes []Change, lines int) error {
+	w := &writer{out: out}
+	first, last := reports[0], reports[len(reports)-1]
+	w.printf("%s: live %s, then %s, %v later\n", clean(last.Program), size(first.Live), size(last.Live),
+		last.Time.Sub(first.Time).Round(time.Second))
+	if first.Program != last.Program || first.Go != last.Go {
+		w.printf("note: the first is of %s, %s\n", clean(first.Program), first.Go)
+	}
+	w.printf("\n%10s %10s %10s %9s %7s  holder\n", "growth", "before", "after", "objects", "")
+	for i, c := range changes {
+		if i == lines {
+			w.printf("%10s and %d more: --lines\n", "", len(changes)-lines)
+			break
+		}
+		n := len(c.Retained) - 1
+		w.printf("%10s %10s %10s %9s %7s  %s  %s\n", signed(c.Growth), size(c.Retained[0]), size(c.Retained[n]),
+			text.Count(float64(int64(c.Objects[n])-int64(c.Objects[0]))), c.Verdict, clean(c.Path), clean(c.Type))
+	}
+	return w.err
+}
+
+func signed(n int64) string {
+	if n < 0 {
+		return "-" + size(uint64(-n))
+	}
+	return fmt.Sprintf("+%s", size(uint64(n)))
+}

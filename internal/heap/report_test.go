@@ -1,0 +1,139 @@
+package heap
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// sample is a report with a map of sessions of the given size in bytes.
+func sample(sessions uint64) *Report {
+	leaf := &Node{Label: "[]", Type: "main.Session", Retained: sessions - 1000, Below: 99, Bytes: sessions - 1000, Objects: 99}
+	table := &Node{Label: ".sessions", Type: "map[int]*main.Session", Retained: sessions, Below: 100, Bytes: 1000,
+		Objects: 1, Children: []*Node{leaf}}
+	root := &Node{Label: "main.server", Retained: sessions, Below: 100, Children: []*Node{table}}
+	other := &Node{Label: "main.other", Type: "[]uint8", Retained: 5000, Below: 1, Bytes: 5000, Objects: 1}
+	return &Report{
+		Format: format, Target: "process 1", Program: "/bin/x", Go: "go1.26.8", Time: time.Unix(1e9, 0).UTC(),
+		Live: sessions + 5000, Objects: 101, ScanBytes: 2000, Pointers: 100,
+		Tree:  &Node{Retained: sessions + 5000, Children: []*Node{root, other}},
+		Types: []Type{{Name: "main.Session", Bytes: sessions, Objects: 99}},
+	}
+}
+
+func TestHoldersStandWhereThePathSpreads(t *testing.T) {
+	all := sample(1 << 20).Holders(0.001)
+	if len(all) != 2 || all[0].Path != "main.server.sessions" || all[0].Type != "map[int]*main.Session" ||
+		all[0].Retained != 1<<20 || all[1].Path != "main.other" {
+		t.Fatalf("holders are %+v", all)
+	}
+	if all := sample(1 << 20).Holders(0.5); len(all) != 1 {
+		t.Errorf("%d holders with half of the heap, want 1", len(all))
+	}
+	if !strings.Contains(all[0].Mostly, "[] main.Session") || all[0].Remedy == "" {
+		t.Errorf("the line is %+v", all[0])
+	}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.heap")
+	r := sample(1 << 20)
+	if err := r.Save(name); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+	if err := r.Save(name); err == nil {
+		t.Error("a file that is there was written over")
+	}
+	got, err := Load(name)
+	if err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("loaded %+v, %v", got, err)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	const mb = 1 << 20
+	for _, tc := range []struct {
+		sizes []uint64
+		want  Verdict
+	}{
+		{[]uint64{mb, mb + 10}, Stays},
+		{[]uint64{mb, 2 * mb}, Grew},
+		{[]uint64{2 * mb, mb}, Shrank},
+		{[]uint64{mb, 2 * mb, 3 * mb, 4 * mb, 5 * mb, 6 * mb}, Leaks},
+		{[]uint64{mb, 4 * mb, 6 * mb, 7 * mb, 7*mb + 1000, 7*mb + 1000}, Fills},
+		{[]uint64{mb, 9 * mb, 2 * mb, 8 * mb, mb, 3 * mb}, Varies},
+		{[]uint64{5 * mb, 4 * mb, 3 * mb}, Shrank},
+		{[]uint64{mb, 5 * mb, mb}, Varies},
+	} {
+		if got := verdict(tc.sizes); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.sizes, got, tc.want)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	changes, err := Compare([]*Report{sample(1 << 20), sample(3 << 20), sample(5 << 20)}, 0.01)
+	if err != nil || len(changes) != 1 {
+		t.Fatalf("%+v, %v; want one change", changes, err)
+	}
+	if c := changes[0]; c.Path != "main.server.sessions" || c.Growth != 4<<20 || c.Verdict != Leaks {
+		t.Errorf("the change is %+v", c)
+	}
+	if _, err := Compare([]*Report{sample(1)}, 0); err == nil {
+		t.Error("one report was compared")
+	}
+}
+
+func TestProfileHasEveryByte(t *testing.T) {
+	r := sample(1 << 20)
+	var b bytes.Buffer
+	if err := r.WriteProfile(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil || p.CheckValid() != nil {
+		t.Fatal(err, p.CheckValid())
+	}
+	sum := int64(0)
+	for _, s := range p.Sample {
+		sum += s.Value[0]
+	}
+	if sum != int64(r.Live) {
+		t.Errorf("the samples have %d bytes of %d", sum, r.Live)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"isobar_heap":1}`, `{"isobar_heap":1,"tree":{"children":[null]}}`,
+		`{"isobar_heap":1,"tree":{"label":"a","children":[{"label":"b","retained_bytes":9}]},"live_bytes":9}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write(text)
+		z.Close()
+		r, err := decode(&b)
+		if err != nil {
+			return
+		}
+		r.Holders(0.01)
+		if err := r.Write(&bytes.Buffer{}, View{Lines: 5, Share: 0.01}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Compare([]*Report{r, r}, 0.01); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
