@@ -7,12 +7,12 @@
 // through the rules of the runtime's pacer under any GOGC and GOMEMLIMIT, and
 // so knows how often the collector would run, at what CPU time, up to what
 // heap. A regression with priors turns that into wall time, CPU time and peak
-// memory, each with an interval that should hold 90 % of what is measured. A
-// [Search] spends runs where the objective is least certain. Objectives that
-// no model predicts, such as a server's latency or a figure that the program
-// prints, race in interleaved rounds instead. [Tune] does the whole of it:
-// pilots, search or race, and a re-test of the winner against the default in
-// paired, interleaved fresh runs, which alone gives the verdict.
+// memory, each with an interval that should hold 90 % of what is measured, and
+// every run corrects them ([Model.Expect]). [Tune] runs the baseline and what the
+// model would choose among pairs of GOGC and GOMEMLIMIT, and sets up to three
+// choices against the baseline in paired, interleaved fresh runs, which alone give
+// the verdicts. Objectives that no model predicts, such as a server's latency or a
+// figure that the program prints, race in interleaved rounds instead.
 //
 // The derivation, units and sources are in docs/tune.md.
 //
@@ -20,8 +20,8 @@
 // given, and the processes of a program for independent of each other.
 // Where it is not sure it says so in Doubts: measure there.
 //
-// All functions compute; only the function that is handed to [Search.Find] and
-// [Tune] runs anything. Models and pilots are not changed once made and may be
+// All functions compute; only the function that is handed to [Tune] runs
+// anything. Models and pilots are not changed once made and may be
 // shared between goroutines.
 //
 // Imports: base, gc, lab, show.
