@@ -61,6 +61,19 @@ func TestCorpusTable(t *testing.T) {
 			results = append(results, r)
 		}
 	}
+	const file, heading = "../../docs/results/tune-corpus.md", "\n## Programs that only judge"
+	judged := judgedTable(t, dir)
+	if len(results) == 0 && judged != "" { // only these were measured again
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, _ := strings.Cut(string(data), heading)
+		if err := os.WriteFile(file, []byte(before+judged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if len(results) == 0 {
 		t.Fatal("no results")
 	}
@@ -71,8 +84,8 @@ func TestCorpusTable(t *testing.T) {
 			scans = append(scans, r)
 		}
 	}
-	page := corpusPage(results) + predictionTable(t) + scanTable(scans)
-	if err := os.WriteFile("../../docs/results/tune-corpus.md", []byte(page), 0o644); err != nil {
+	page := corpusPage(results) + predictionTable(t) + scanTable(scans) + judged
+	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
