@@ -40,6 +40,7 @@ Today's setting is that of the environment, of --current, or of a running proces
   isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
   isobar tune --load 'hey -z 5s -o json URL' --ready 127.0.0.1:8080 -- ./server
   isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of a fleet
+  isobar tune --cpus 0.5,1,2 --memory-max 64MiB,128MiB -- ./batch    the smallest pod that keeps the objective
   isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a server that runs, under its load
   isobar tune --json -- ./batch > settings.json
   isobar tune --check settings.json --gate 5%     in CI: 3 when the gain is gone
@@ -60,6 +61,7 @@ SIGTERM.`,
 	o.server.addFlags(f)
 	o.fleet.addJoinFlags(f)
 	o.attach.addFlags(f)
+	o.pods.addFlags(f)
 	f.StringVar(&o.objective, "objective", "",
 		"what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; "+
 			"min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
@@ -144,7 +146,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	result.Built = prepared.From
 	page, err := log.Report(o.out, result)
 	files := strings.TrimSuffix(page, ".html") + "-deploy"
-	if err == nil && result.Outcome == tune.Recommended {
+	if err == nil && result.Deploys() {
 		err = result.WriteDeploy(files, o.container(args))
 	}
 	switch {
@@ -160,7 +162,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			if log.Fleet != nil {
 				fmt.Fprintf(a.Out, "measured  by %s\n", log.Fleet)
 			}
-			if result.Outcome == tune.Recommended {
+			if result.Deploys() {
 				fmt.Fprintf(a.Out, "deploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad\n", files)
 			}
 			_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)

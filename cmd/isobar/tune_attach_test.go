@@ -48,8 +48,8 @@ func TestTuneAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errw bytes.Buffer
-	args := []string{"tune", "--attach", srv.URL, "--token-file", token, "--gogc", "400", "--rounds", "4", "--budget", "8s",
-		"--json"}
+	args := []string{"tune", "--attach", srv.URL, "--token-file", token, "--gogc", "400", "--rounds", "4",
+		"--budget", "8s", "--json"}
 	if code := run(t.Context(), args, strings.NewReader(""), &out, &errw); code != exitOK && code != exitInconclusive {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}

@@ -45,6 +45,7 @@ type tuneOptions struct {
 	out        string
 	service    string // name of the container
 	attach     attachOptions
+	pods       podFlags
 	resume     bool
 	check      string
 	gate       string
@@ -234,6 +235,9 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 	}
 	if c.Base.GC, err = o.baseline(); err != nil {
 		return c, usage(err)
+	}
+	if c.Pods, err = o.pods.pods(); err != nil {
+		return c, err
 	}
 	for _, s := range o.gogc {
 		gc, err := cell.ParseGC(s)

@@ -98,6 +98,9 @@ func (r *Answer) Lines() []string {
 			less(c.CPU, "CPU time"), less(c.Memory, "memory"), proof(c)))
 		out = append(out, c.Warnings...)
 	}
+	if line := r.podLine(); line != "" {
+		out = append(out, line)
+	}
 	return out
 }
 
@@ -132,6 +135,7 @@ func (r *Answer) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "  doubt: %s\n", d)
 	}
 	r.writeChoices(&b)
+	r.writePods(&b)
 	if r.Outcome == Recommended {
 		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Setting))
 	}

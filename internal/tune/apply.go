@@ -8,13 +8,27 @@ import (
 	"github.com/isobar-go/isobar/internal/tune/deploy"
 )
 
+// Deploys reports whether there is a setting to deploy.
+func (r *Answer) Deploys() bool {
+	pod := r.SmallestPod()
+	return r.Outcome == Recommended || pod != nil && (pod.Setting.GC.Percent > 0 || pod.Setting.GC.LimitBytes > 0)
+}
+
 // Deploy is the recommended setting as files, for a container or service of this
-// name. Their memory follows from the greatest peak of the fresh runs.
+// name: that of the smallest pod that keeps the objective, if pods were tried.
+// Their memory follows from the greatest peak of the fresh runs.
 func (r *Answer) Deploy(name string) ([]deploy.File, error) {
-	c := r.Setting
+	c, pod := r.Setting, r.SmallestPod()
+	if pod != nil {
+		c = pod.Setting
+	}
 	s := deploy.Setting{
 		Name: name, Percent: c.GC.Percent, LimitBytes: c.GC.LimitBytes, Procs: c.GOMAXPROCS,
 		Unlimit: c.GC.LimitBytes == 0 && r.Base.GC.LimitBytes > 0, CPUs: c.Pod.CPUs, PodBytes: c.Pod.MemoryBytes,
+	}
+	if pod != nil {
+		s.PeakBytes = int64(pod.PeakBytes.Hi)
+		return deploy.Files(s)
 	}
 	for _, g := range r.Gains {
 		if g.Metric == cell.RSSPeak {

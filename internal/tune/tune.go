@@ -41,6 +41,8 @@ type Config struct {
 	Pairs        int           // of the re-test; 0 for what is left of mostRuns, 4 to 10
 	Noise        float64
 	Seed         uint64
+	// Pods are control groups to run the answer in, which takes half of the Budget.
+	Pods []cell.Pod
 	// Begin, if set, is called before each run.
 	Begin func(Step)
 }
@@ -107,6 +109,7 @@ type Answer struct {
 	// of it, what none beats in both CPU time and peak memory; by ascending memory
 	Frontier   []Prediction `json:"frontier,omitempty"`
 	Rows       []Row        `json:"rows,omitempty"`        // by GOMAXPROCS, the default first
+	Pods       []PodTrial   `json:"pods,omitempty"`        // the smallest first
 	CliffBytes int64        `json:"cliff_bytes,omitempty"` // least GOMEMLIMIT that works
 	Doubts     []string     `json:"doubts,omitempty"`
 	Runs       int          `json:"runs"`
@@ -140,7 +143,15 @@ const leastWall = 0.05
 func Tune(c Config, run Runner) (*Answer, error) {
 	c.Fill()
 	t := newTuning(c, run)
+	pods := 0.0 // seconds of the budget
+	if len(c.Pods) > 0 {
+		t.Budget /= 2
+		pods = t.Budget.Seconds()
+	}
 	err := t.tune()
+	if err == nil && len(c.Pods) > 0 && t.answer.Outcome != SetsItself {
+		err = t.tryPods(pods)
+	}
 	t.conclude()
 	return t.answer, err
 }
@@ -281,8 +292,8 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 		return rec, fmt.Errorf("tune: the program failed with %s: %w%s", settingText(c), rec.Err, panicLine(rec.Stderr))
 	}
 	t.noises = append(t.noises, rec.Noise)
-	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && slices.Equal(c.Command, t.Base.Command) &&
-		(err == nil || errors.Is(err, errNoCycles)) {
+	if p, err := NewPilot(rec); c.GOMAXPROCS == t.Base.GOMAXPROCS && c.Pod == t.Base.Pod &&
+		slices.Equal(c.Command, t.Base.Command) && (err == nil || errors.Is(err, errNoCycles)) {
 		t.pilots, t.waits = append(t.pilots, p), append(t.waits, p.Waiting)
 	}
 	return rec, nil

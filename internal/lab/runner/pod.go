@@ -74,8 +74,8 @@ func (p *pod) record(rec *cell.Record) {
 	if u.OOMKills == 0 {
 		return
 	}
-	text := fmt.Sprintf("the kernel killed %d processes of the program: it needed more than the %s of its pod (OOM "+
-		"kill): allow more with --memory-max, or set a GOMEMLIMIT below it", u.OOMKills, cell.FormatBytes(p.size.MemoryBytes))
+	text := fmt.Sprintf("the kernel killed the program: it needed more than the %s of its pod (%d OOM kills): "+
+		"allow more with --memory-max, or set a GOMEMLIMIT below it", cell.FormatBytes(p.size.MemoryBytes), u.OOMKills)
 	if rec.Err != nil {
 		rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: text}
 		return

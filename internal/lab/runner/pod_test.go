@@ -46,7 +46,7 @@ func TestPodThrottles(t *testing.T) {
 func TestPodRunsOutOfMemory(t *testing.T) {
 	const hog = "dd if=/dev/zero of=/dev/null bs=200M count=1"
 	rec := runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, "exec "+hog)
-	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, "24MiB of its pod (OOM kill)") {
+	if rec.Err == nil || rec.Err.Kind != cell.FailMemory || !strings.Contains(rec.Err.Message, "24MiB of its pod (1 OOM kills)") {
 		t.Errorf("killed for its memory: %v", rec.Err)
 	}
 	rec = runInPod(t, cell.Pod{MemoryBytes: 24 << 20}, hog+" || true")

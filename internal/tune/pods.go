@@ -1,0 +1,216 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// Outcomes of a pod.
+const (
+	PodKeeps  = "keeps"  // the objective, beyond doubt
+	PodLoses  = "loses"  // it, beyond doubt, or breaks a bound
+	PodUnsure = "unsure" // what rounds there were time for do not tell
+	PodFails  = "fails"  // the program does not run there
+)
+
+// A PodTrial is the program in a control group of one size.
+type PodTrial struct {
+	// Setting is what ran: the answer's, or the baseline's where there is none,
+	// with a GOMEMLIMIT of 90 % of the pod's memory at most.
+	Setting cell.Config `json:"setting"`
+	// Cost is the objective as a ratio to the baseline's setting in the largest of
+	// the pods, PeakBytes the resident memory at its peak, and Throttled the share
+	// of periods in which the quota held the program back: medians, with the least
+	// and the greatest for the last two.
+	Cost      Interval `json:"cost_ratio"`
+	PeakBytes Interval `json:"peak_bytes"`
+	Throttled Interval `json:"throttled"`
+	Rounds    int      `json:"rounds"`
+	Outcome   string   `json:"outcome"` // PodKeeps, PodLoses, PodUnsure or PodFails
+	Reason    string   `json:"reason"`
+}
+
+const (
+	podShare     = 0.9 // of a pod's memory that GOMEMLIMIT may be
+	mostPods     = 6   // rounds
+	podTolerance = 0.05
+)
+
+// smaller orders pods by CPUs, then by memory; without a bound is largest.
+func smaller(a, b cell.Pod) int {
+	size := func(v float64) float64 {
+		if v == 0 {
+			return math.Inf(1)
+		}
+		return v
+	}
+	return cmp.Or(cmp.Compare(size(a.CPUs), size(b.CPUs)),
+		cmp.Compare(size(float64(a.MemoryBytes)), size(float64(b.MemoryBytes))))
+}
+
+// fitted is a setting with a limit that the pod has memory for.
+func fitted(c cell.Config, pod cell.Pod) cell.Config {
+	c.Pod = pod
+	if most := int64(podShare*float64(pod.MemoryBytes)) / mib * mib; most > 0 &&
+		(c.GC.LimitBytes == 0 || c.GC.LimitBytes > most) {
+		c.GC.LimitBytes, c.GC.Name = most, ""
+	}
+	return c
+}
+
+// tryPods runs the answer's setting in every pod, in rounds that the budget
+// allows, at least four, beside the baseline's in the largest.
+func (t *tuning) tryPods(budget float64) error {
+	pods := slices.SortedFunc(slices.Values(t.Pods), smaller)
+	arms := []cell.Config{fitted(t.Base, pods[len(pods)-1])}
+	for _, pod := range pods {
+		arms = append(arms, fitted(t.answer.Setting, pod))
+	}
+	t.block++
+	records, failures := make([][]*cell.Record, len(arms)), make([]error, len(arms))
+	began := t.spent
+	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
+	for round := 1; round <= mostPods; round++ {
+		for _, i := range rng.Perm(len(arms)) {
+			arm := arms[i]
+			if failures[i] != nil {
+				continue
+			}
+			rec, err := t.measure(arm, t.block, fmt.Sprintf("pod %s with %s", arm.Pod, settingText(arm)))
+			switch {
+			case rec != nil && rec.Err != nil && infeasible(rec.Err):
+				failures[i] = rec.Err
+			case err != nil:
+				return err
+			default:
+				rec.Cell.Block = t.block
+				records[i] = append(records[i], rec)
+			}
+		}
+		t.block++
+		if used := t.spent - began; round >= leastRounds && used+used/float64(round) > budget {
+			break
+		}
+	}
+	if failures[0] != nil {
+		return fmt.Errorf("tune: --cpus, --memory-max: the program does not run in the largest pod, %s: %w", arms[0].Pod,
+			failures[0])
+	}
+	return t.judgePods(arms, records, failures)
+}
+
+// judgePods compares each pod with the first arm.
+func (t *tuning) judgePods(arms []cell.Config, records [][]*cell.Record, failures []error) error {
+	results, err := t.compare(arms, records)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(arms); i++ {
+		cost := results[i].by[costMetric]
+		p := PodTrial{Setting: arms[i], PeakBytes: results[i].peak, Throttled: throttled(records[i]),
+			Rounds: len(records[i])}
+		if failures[i] != nil {
+			p.Outcome, p.Reason = PodFails, failures[i].Error()
+			t.answer.Pods = append(t.answer.Pods, p)
+			continue
+		}
+		p.Cost = Interval{cost.Ratio, cost.Lo, cost.Hi}
+		broken, err := t.broken(records[i])
+		switch {
+		case err != nil:
+			return err
+		case broken != "":
+			p.Outcome, p.Reason = PodLoses, broken
+		case cost.Pairs >= leastRounds && cost.Hi <= 1+podTolerance:
+			p.Outcome = PodKeeps
+		case cost.Pairs >= leastRounds && cost.Lo > 1+podTolerance:
+			p.Outcome = PodLoses
+		default:
+			p.Outcome = PodUnsure
+		}
+		t.answer.Pods = append(t.answer.Pods, p)
+	}
+	return nil
+}
+
+func throttled(records []*cell.Record) Interval {
+	var shares []float64
+	for _, rec := range records {
+		shares = append(shares, rec.Metrics[cell.PodThrottledShare])
+	}
+	if len(shares) == 0 {
+		return Interval{}
+	}
+	return Interval{median(shares), slices.Min(shares), slices.Max(shares)}
+}
+
+// SmallestPod is the least pod that keeps the objective, by CPUs, then by memory;
+// nil if none does.
+func (r *Answer) SmallestPod() *PodTrial {
+	for i := range r.Pods {
+		if r.Pods[i].Outcome == PodKeeps {
+			return &r.Pods[i]
+		}
+	}
+	return nil
+}
+
+// podName is a pod for a person.
+func podName(p cell.Pod) string {
+	var parts []string
+	switch {
+	case p.CPUs == 1:
+		parts = append(parts, "1 CPU")
+	case p.CPUs > 0:
+		parts = append(parts, fmt.Sprintf("%g CPUs", p.CPUs))
+	}
+	if p.MemoryBytes > 0 {
+		parts = append(parts, cell.FormatBytes(p.MemoryBytes))
+	}
+	if len(parts) == 0 {
+		return "no pod"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// podLine says which pod suffices; "" if none was tried.
+func (r *Answer) podLine() string {
+	if len(r.Pods) == 0 {
+		return ""
+	}
+	objective, largest := nameOf(r.Objective.costName(isServed(r.Base))), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
+	p := r.SmallestPod()
+	if p == nil {
+		return fmt.Sprintf("smallest  of the pods tried none keeps %s within %.0f %% of today's in %s", objective,
+			100*podTolerance, largest)
+	}
+	return fmt.Sprintf("smallest  a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
+		settingText(p.Setting), objective, ratioText(p.Cost), largest, p.Rounds)
+}
+
+// writePods prints a row for each pod, and which suffices.
+func (r *Answer) writePods(b *strings.Builder) {
+	if len(r.Pods) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  pod\tsetting\t%s\tpeak memory\tthrottled\tkeeps it\t\n",
+		nameOf(r.Objective.costName(isServed(r.Base))))
+	for _, p := range r.Pods {
+		cost := ratioText(p.Cost)
+		if p.Outcome == PodFails {
+			cost = "-"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.0f %% of periods\t%s\t\n", podName(p.Setting.Pod), settingText(p.Setting), cost,
+			bytesText(p.PeakBytes.Mid), 100*p.Throttled.Mid, strings.TrimSpace(p.Outcome+" "+p.Reason))
+	}
+	t.Flush()
+	b.WriteString(r.podLine() + "\n")
+}

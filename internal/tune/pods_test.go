@@ -1,0 +1,88 @@
+package tune
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// tuneInPods tunes a simulated program that needs a whole CPU, and dies in pods
+// that are smaller than its peak.
+func tuneInPods(t *testing.T, pods ...string) *Answer {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: Wall,
+		Budget: 30 * time.Minute, Noise: 0.01, Seed: 1}
+	for _, text := range pods {
+		pod, err := cell.ParsePod(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Pods = append(c.Pods, pod)
+	}
+	s := program(0.2)
+	a, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := s.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		if q := c.Pod.CPUs; q > 0 && q < 1 {
+			rec.Set(cell.WallTime, rec.Metrics[cell.WallTime]/q)
+			rec.Set(cell.PodThrottledShare, 0.9)
+		}
+		if m := c.Pod.MemoryBytes; m > 0 && rec.Metrics[cell.RSSPeak] > float64(m) {
+			rec.Err = &cell.Failure{Kind: cell.FailMemory, Message: "OOM kill"}
+		}
+		if limit := c.GC.LimitBytes; c.Pod.MemoryBytes > 0 && (limit == 0 || limit > c.Pod.MemoryBytes*9/10) {
+			t.Errorf("pod %s with a limit of %d", c.Pod, limit)
+		}
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestSmallestPod(t *testing.T) {
+	a := tuneInPods(t, "2:1GiB", "0.5:1GiB", "1:1GiB", "1:32MiB", "2:32MiB")
+	p := a.SmallestPod()
+	if p == nil || p.Setting.Pod != (cell.Pod{CPUs: 1, MemoryBytes: 1 << 30}) {
+		t.Fatalf("the smallest pod is %+v of %+v", p, a.Pods)
+	}
+	want := []string{"0.5:1GiB loses", "1:32MiB fails", "1:1GiB keeps", "2:32MiB fails", "2:1GiB keeps"}
+	for i, trial := range a.Pods {
+		if got := trial.Setting.Pod.String() + " " + trial.Outcome; got != want[i] {
+			t.Errorf("pod %d: %s, want %s", i, got, want[i])
+		}
+	}
+	if half := a.Pods[0]; half.Cost.Mid < 1.3 || half.Throttled.Mid != 0.9 || half.Rounds < 4 {
+		t.Errorf("half a CPU: %+v", half)
+	}
+	var b strings.Builder
+	if err := a.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a pod of 1 CPU, 1GiB with GOGC=", "90 % of periods", "OOM kill", "of today's in 2 CPUs, 1GiB"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	files, err := a.Deploy("prog")
+	if err != nil || !a.Deploys() {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"memory: 1024Mi", "cpu: 1000m", "the container that it was measured in"} {
+		if !strings.Contains(files[4].Text, want) {
+			t.Errorf("no %q in\n%s", want, files[4].Text)
+		}
+	}
+}
+
+func TestPodsCompareWithTheLargest(t *testing.T) {
+	a := tuneInPods(t, "0.3", "0.5")
+	if p := a.SmallestPod(); p == nil || p.Setting.Pod.CPUs != 0.5 {
+		t.Errorf("beside today's at half a CPU, half a CPU with the answer's setting: %+v", a.Pods)
+	}
+}
