@@ -85,7 +85,9 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, ins
 
 // argUse is what a call does with argument n; nil where that is unknown.
 func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
-	if use := contract(c, n); use != nil {
+	if use := contract(c, n); use == pooled && inside {
+		return reads // what is put into a pool is taken to hold nothing that is still needed
+	} else if use != nil {
 		return use
 	}
 	sum := p.callee(c)
@@ -98,13 +100,80 @@ func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	return &sum.Params[n].Self
 }
 
-// callee is the summary of what is called, or nil.
+// callee is the summary of what is called, or nil. Of a function value it is all
+// that functions of the package with its type do that are used as values; of a
+// method of an interface that the package declares, what its types do.
 func (p *Package) callee(c *ssa.CallCommon) *Summary {
-	fn := static(c)
-	if fn == nil {
+	if fn := static(c); fn != nil {
+		return p.Summary(fn)
+	}
+	candidates := p.methods(c)
+	if !c.IsInvoke() {
+		candidates = p.taken[types.TypeString(c.Signature(), nil)]
+	}
+	if len(candidates) == 0 {
 		return nil
 	}
-	return p.Summary(fn)
+	all := &Summary{}
+	for _, fn := range candidates {
+		s := p.summaries[fn]
+		if s == nil {
+			return nil
+		}
+		params := s.Params
+		if fn.Signature.Recv() != nil { // an invoke and a bound method have it apart
+			params = params[min(1, len(params)):]
+		}
+		all.merge(params, s.Results, fn.Signature.Recv() != nil)
+	}
+	return all
+}
+
+// methods returns the methods of the package's types that an invoke may call,
+// where the interface is the package's own.
+func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
+	if !c.IsInvoke() {
+		return nil
+	}
+	named, ok := types.Unalias(c.Value.Type()).(*types.Named)
+	if !ok || named.Obj().Pkg() != p.Pkg {
+		return nil
+	}
+	return p.byName[c.Method.Name()+types.TypeString(c.Method.Signature(), nil)]
+}
+
+// merge adds a function that may be the one that is called. Its bits of
+// parameters count the receiver where it has one.
+func (s *Summary) merge(params []Param, results []Origin, recv bool) {
+	for i, q := range params {
+		if i == len(s.Params) {
+			s.Params = append(s.Params, Param{})
+		}
+		s.Params[i].Self.merge(q.Self, recv)
+		s.Params[i].Inside.merge(q.Inside, recv)
+	}
+	for i, r := range results {
+		if i == len(s.Results) {
+			s.Results = append(s.Results, Origin{})
+		}
+		if recv {
+			r.Shared, r.Params = r.Shared || r.Params&1 != 0, r.Params>>1
+		}
+		s.Results[i].merge(r)
+	}
+}
+
+func (u *Use) merge(v Use, recv bool) {
+	if recv {
+		if v.Into&1 != 0 {
+			u.keep(Keep{Field, "of the method's receiver"})
+		}
+		v.Into >>= 1
+	}
+	u.Writes, u.Returns, u.Into = u.Writes || v.Writes, u.Returns|v.Returns, u.Into|v.Into
+	for _, k := range v.Keeps {
+		u.keep(k)
+	}
 }
 
 // Arg returns what a call does with argument n, receiver first: nil where that
@@ -114,6 +183,7 @@ func (p *Package) Arg(c *ssa.CallCommon, n int) *Use { return p.argUse(c, n, fal
 var (
 	reads  = &Use{}
 	writes = &Use{Writes: true}
+	pooled = &Use{Keeps: []Keep{{Global, "of type sync.Pool"}}}
 )
 
 // contract is what the documentation of the standard library says of an
@@ -184,7 +254,7 @@ func funcContract(fn *types.Func, n int) *Use {
 		return reads
 	case "sync":
 		if fn.Name() == "Put" && n == 1 {
-			return &Use{Keeps: []Keep{{Field, "sync.Pool"}}}
+			return pooled
 		}
 		if fn.Name() == "Store" || fn.Name() == "LoadOrStore" || fn.Name() == "Swap" {
 			return &Use{Into: 1}

@@ -99,6 +99,15 @@ func (p *Package) fate(v ssa.Value, inside bool) *Fate {
 	return &w.fate
 }
 
+// FateIn follows memory that a callee put into what arg refers to: into the
+// field, map or element that h names.
+func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
+	w := &walker{p: p, fn: arg.Parent(), seen: map[step]bool{}, stored: map[step]bool{}}
+	h.Index = -1
+	w.storeIn(arg, h)
+	return &w.fate
+}
+
 // A walker follows one value.
 type walker struct {
 	p      *Package
@@ -371,17 +380,21 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder) {
 	}
 	sum := w.p.callee(c.Common())
 	if sum == nil || len(sum.Results) == 0 {
-		w.fate.add(h.named("what " + calleeName(c.Common()) + " returned"))
+		w.fate.add(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+		w.contained(c)
 		return
 	}
 	all := Origin{}
 	for _, r := range sum.Results {
 		all.merge(r)
 	}
-	if all.Shared || all.Unknown {
+	if all.Shared {
 		w.fate.add(h.named("what " + calleeName(c.Common()) + " returned"))
 	}
-	if all.Fresh {
+	if all.Unknown {
+		w.fate.add(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+	}
+	if all.Fresh || all.Unknown {
 		w.contained(c)
 	}
 	for n, arg := range c.Call.Args {

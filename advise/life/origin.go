@@ -12,12 +12,9 @@ import (
 // are of the function around it.
 func (p *Package) Origin(v ssa.Value) Origin { return p.origin(v, map[ssa.Value]bool{}) }
 
-// results are the origins of what a function returns.
-func (p *Package) results(fn *ssa.Function, changed *bool) []Origin {
-	out := make([]Origin, fn.Signature.Results().Len())
-	if s := p.summaries[fn]; s != nil {
-		copy(out, s.Results)
-	}
+// results adds the origins of what a function returns, and reports whether any
+// was new.
+func (p *Package) results(fn *ssa.Function, out []Origin) (changed bool) {
 	for _, b := range fn.Blocks {
 		if len(b.Instrs) == 0 {
 			continue
@@ -29,12 +26,10 @@ func (p *Package) results(fn *ssa.Function, changed *bool) []Origin {
 		for i, r := range ret.Results {
 			was := out[i]
 			out[i].merge(p.Origin(r))
-			if changed != nil && out[i] != was {
-				*changed = true
-			}
+			changed = changed || out[i] != was
 		}
 	}
-	return out
+	return changed
 }
 
 func (p *Package) origin(v ssa.Value, seen map[ssa.Value]bool) (o Origin) {

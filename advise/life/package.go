@@ -32,6 +32,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -84,7 +85,11 @@ type Package struct {
 	loops     map[*ssa.Function]loops // by function, as they are asked for
 	summaries map[*ssa.Function]*Summary
 	callers   map[*ssa.Function][]ssa.CallInstruction
+	callees   map[*ssa.Function][]*ssa.Function
+	dynamic   []*ssa.Function // those that call interfaces or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
+	taken     map[string][]*ssa.Function // functions that are used as values, by their type
+	byName    map[string][]*ssa.Function // methods, by name and type
 }
 
 // Build makes the SSA of a package. It returns an error where the package has
@@ -102,7 +107,8 @@ func Build(s Source) (p *Package, err error) {
 	}
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
-		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{}}
+		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
+		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[string][]*ssa.Function{}, byName: map[string][]*ssa.Function{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
@@ -147,8 +153,14 @@ func (p *Package) declared() {
 // index enters what is looked up: expressions, calls, closures.
 func (p *Package) index() {
 	for _, fn := range p.Funcs {
+		if recv := fn.Signature.Recv(); recv != nil {
+			key := fn.Name() + types.TypeString(types.NewSignatureType(nil, nil, nil, fn.Signature.Params(),
+				fn.Signature.Results(), fn.Signature.Variadic()), nil)
+			p.byName[key] = append(p.byName[key], fn)
+		}
 		for _, b := range fn.Blocks {
 			for _, instr := range b.Instrs {
+				p.taking(instr)
 				switch i := instr.(type) {
 				case *ssa.DebugRef:
 					if !i.IsAddr {
@@ -158,11 +170,37 @@ func (p *Package) index() {
 					p.closures[i.Fn.(*ssa.Function)] = i
 				}
 				if call, ok := instr.(ssa.CallInstruction); ok {
-					if callee := static(call.Common()); callee != nil {
-						p.callers[callee] = append(p.callers[callee], call)
-					}
+					p.calling(fn, call)
 				}
 			}
+		}
+	}
+}
+
+// calling enters a call.
+func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
+	if callee := static(call.Common()); callee != nil {
+		p.callers[callee] = append(p.callers[callee], call)
+		p.callees[fn] = append(p.callees[fn], callee)
+	} else if n := len(p.dynamic); n == 0 || p.dynamic[n-1] != fn {
+		p.dynamic = append(p.dynamic, fn)
+	}
+}
+
+// taking enters functions that an instruction uses as values.
+func (p *Package) taking(instr ssa.Instruction) {
+	var called ssa.Value
+	if call, ok := instr.(ssa.CallInstruction); ok {
+		called = call.Common().Value
+	}
+	for _, op := range instr.Operands(nil) {
+		fn, ok := (*op).(*ssa.Function)
+		if !ok || fn == called || len(fn.Blocks) == 0 || fn.Pkg != p.SSA {
+			continue
+		}
+		key := types.TypeString(fn.Signature, nil)
+		if !slices.Contains(p.taken[key], fn) {
+			p.taken[key] = append(p.taken[key], fn)
 		}
 	}
 }

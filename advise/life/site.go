@@ -357,3 +357,67 @@ func refers(t types.Type, depth int) bool {
 	}
 	return true
 }
+
+// Callee is the name of the function or method that a Call, Go or Defer names,
+// without package and type; "" for a function value.
+func (s *Site) Callee() string {
+	call, ok := s.Instr.(ssa.CallInstruction)
+	if !ok {
+		return ""
+	}
+	c := call.Common()
+	if c.IsInvoke() {
+		return c.Method.Name()
+	}
+	if fn := static(c); fn != nil {
+		return fn.Name()
+	}
+	return ""
+}
+
+// Captures is how many variables a function value holds.
+func (s *Site) Captures() int {
+	if c, ok := s.Instr.(*ssa.MakeClosure); ok {
+		return len(c.Bindings)
+	}
+	return 0
+}
+
+// PartOf returns the struct type and the field that take the address of what a
+// site makes, where the function makes both: the part could be a value there.
+// open says that other packages see the field. holder is "" for none.
+func (p *Package) PartOf(s *Site) (holder, field string, open bool) {
+	const most = 1024 // bytes that moving by value may copy
+	if s.Value == nil || s.Size > most || s.Value.Referrers() == nil {
+		return "", "", false
+	}
+	if _, ok := s.Type.Underlying().(*types.Struct); !ok {
+		return "", "", false
+	}
+	stores := 0
+	for _, instr := range *s.Value.Referrers() {
+		st, ok := instr.(*ssa.Store)
+		if !ok || st.Val != s.Value {
+			continue
+		}
+		stores++
+		at, ok := st.Addr.(*ssa.FieldAddr)
+		if !ok {
+			return "", "", false
+		}
+		owner, ok := at.X.(*ssa.Alloc)
+		named, isNamed := types.Unalias(object(at.X.Type())).(*types.Named)
+		if !ok || !owner.Heap || !isNamed {
+			return "", "", false
+		}
+		f := named.Underlying().(*types.Struct).Field(at.Field)
+		if _, ptr := f.Type().(*types.Pointer); !ptr {
+			return "", "", false
+		}
+		holder, field, open = named.Obj().Name(), f.Name(), f.Exported() && named.Obj().Exported()
+	}
+	if stores != 1 {
+		return "", "", false
+	}
+	return holder, field, open
+}

@@ -95,30 +95,78 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 	return s
 }
 
-// summarize works out the functions of the package until nothing changes.
-// Everything begins as if it did nothing, and only grows.
+// summarize works out the functions of the package, callees first, until nothing
+// changes. Everything begins as if it did nothing, and only grows; a function is
+// looked at again when one that it may call has grown.
 func (p *Package) summarize() {
 	const rounds = 6 // a longer chain of mutual calls is cut
+	todo := map[*ssa.Function]bool{}
 	for _, fn := range p.Funcs {
-		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: p.results(fn, nil)}
+		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin, fn.Signature.Results().Len())}
+		todo[fn] = true
 	}
+	order := p.calleesFirst()
 	for range rounds {
-		changed := false
-		for _, fn := range p.Funcs {
-			s := p.summaries[fn]
-			s.Results = p.results(fn, &changed)
-			for i, param := range fn.Params {
-				if !refers(param.Type(), 0) {
-					continue
+		next := map[*ssa.Function]bool{}
+		for _, fn := range order {
+			if todo[fn] && p.refine(fn) {
+				for _, caller := range p.mayCall(fn) {
+					next[caller] = true
 				}
-				changed = s.Params[i].Self.grow(p.fate(param, false), i) || changed
-				changed = s.Params[i].Inside.grow(p.fate(param, true), i) || changed
 			}
 		}
-		if !changed {
+		if todo = next; len(todo) == 0 {
 			return
 		}
 	}
+}
+
+// refine works out one function again, and reports whether its summary grew.
+func (p *Package) refine(fn *ssa.Function) bool {
+	s := p.summaries[fn]
+	changed := p.results(fn, s.Results)
+	for i, param := range fn.Params {
+		if refers(param.Type(), 0) {
+			changed = s.Params[i].Self.grow(p.fate(param, false), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, true), i) || changed
+		}
+	}
+	return changed
+}
+
+// calleesFirst orders the functions so that callees come before their callers,
+// where they do not call each other.
+func (p *Package) calleesFirst() (order []*ssa.Function) {
+	seen := map[*ssa.Function]bool{}
+	var visit func(fn *ssa.Function)
+	visit = func(fn *ssa.Function) {
+		if seen[fn] || p.summaries[fn] == nil {
+			return
+		}
+		seen[fn] = true
+		for _, callee := range p.callees[fn] {
+			visit(callee)
+		}
+		order = append(order, fn)
+	}
+	for _, fn := range p.Funcs {
+		visit(fn)
+	}
+	return order
+}
+
+// mayCall returns the functions whose summaries follow from that of fn: with
+// their outermost functions, as values of literals flow there.
+func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
+	for _, call := range p.callers[fn] {
+		for caller := call.Parent(); caller != nil; caller = caller.Parent() {
+			out = append(out, caller)
+		}
+	}
+	if fn.Signature.Recv() != nil || len(p.taken[types.TypeString(fn.Signature, nil)]) > 0 {
+		out = append(out, p.dynamic...)
+	}
+	return out
 }
 
 // grow adds what a fate says to a use, and reports whether it was new.

@@ -259,22 +259,20 @@ func many(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// printLines lists the hottest lines that no finding explains.
+// accountLines is how many sites of the account are printed.
+const accountLines = 20
+
+// printLines lists the heaviest allocations with their verdicts.
 func printLines(b *strings.Builder, e *advice.Evidence) {
-	fmt.Fprintf(b, "\nhottest lines without a finding ('isobar advise why FILE:LINE' says what the compiler knows):\n")
-	for _, l := range e.Lines {
-		if !l.Found {
-			cause := ""
-			if l.Cause != "" {
-				cause = "  (" + l.Cause
-				if l.Exercise > 0 {
-					cause += fmt.Sprintf(", exercise %d", l.Exercise)
-				}
-				cause += ")"
-			}
-			fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects %5.1f %% of CPU  %s:%d: %s%s\n", 100*l.Share.Bytes,
-				100*l.Share.Objects, 100*l.Share.CPU, l.File, l.Line, l.Source, cause)
+	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (explained: %.1f %% of bytes, %.1f %% of objects):\n",
+		100*e.Account.Explained.Bytes, 100*e.Account.Explained.Objects)
+	for _, s := range e.Account.Sites[:min(accountLines, len(e.Account.Sites))] {
+		fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects  %s:%d: %s %s\n      %s\n", 100*s.Share.Bytes,
+			100*s.Share.Objects, s.File, s.Line, s.Kind, s.What, s.Lifetime)
+		if s.Flow != "" {
+			fmt.Fprintf(b, "      on the heap: %s\n", s.Flow)
 		}
+		fmt.Fprintf(b, "      %s: %s\n", s.Verdict, strings.TrimSpace(s.Remedy+" "+s.Condition))
 	}
 	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n", 100*e.Outside.Bytes,
 		100*e.Outside.Objects, 100*e.Outside.CPU)

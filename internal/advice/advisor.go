@@ -30,6 +30,8 @@ type Config struct {
 	Coverage []string // coverage profiles that count, for findings that need an estimate
 	Env      []string // for the go command, beyond that of this process
 	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
+
+	life *lifetimes // of an earlier run on the same packages; nil for new ones
 }
 
 // A Result is what the checks found, and where they looked.
@@ -140,7 +142,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		}
 	}
 	if len(c.Profiles) > 0 {
-		if r.Evidence, err = join(ctx, c.Profiles, units, base, r.Findings); err != nil {
+		if r.Evidence, err = join(ctx, c, units, base, r.Findings); err != nil {
 			return nil, err
 		}
 	}

@@ -49,6 +49,8 @@ type Evidence struct {
 	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time, which is not in Total
 	Lines   []Line `json:"lines"`   // the hottest lines, most first
 
+	Account *Account `json:"account"` // what each allocation is, and what can be done about it
+
 	Notes []string `json:"notes,omitempty"` // why to doubt it
 }
 
@@ -68,9 +70,6 @@ type Line struct {
 	Source string `json:"source"`
 	Share  Shares `json:"share"`
 	Found  bool   `json:"found"` // some finding accounts for it
-
-	Exercise int    `json:"exercise,omitempty"` // the pattern that the profile or the syntax shows
-	Cause    string `json:"cause,omitempty"`    // what allocates there
 }
 
 // hottest is how many lines are listed.
@@ -103,7 +102,7 @@ type joiner struct {
 	lengths map[string]int    // lines of a file
 	charged map[place]*Totals
 	sites   map[place]sites
-	votes   map[place]vote
+	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
 	beyond  int // samples at lines that do not exist
@@ -121,12 +120,11 @@ type joiner struct {
 }
 
 // join reads the profiles and gives each finding its share.
-func join(ctx context.Context, names []string, units []*unit, base string, findings []Finding) (*Evidence, error) {
+func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
 		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{},
-		votes:  map[place]vote{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
-		timings: map[string]*timing{}, dirs: map[string]string{},
+		timings: map[string]*timing{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
@@ -139,7 +137,7 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 			}
 		}
 	}
-	for _, name := range endpoints(names) {
+	for _, name := range endpoints(c.Profiles) {
 		if err := j.read(ctx, name); err != nil {
 			return nil, err
 		}
@@ -169,6 +167,7 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what "+
 			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
+	e.Account = j.account(ctx, c, units, base, findings)
 	found := map[place]bool{}
 	for i := range findings {
 		findings[i].Share = j.share(&findings[i], found)
@@ -184,15 +183,12 @@ func join(ctx context.Context, names []string, units []*unit, base string, findi
 		return 1
 	})
 	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
-	syntax := newSources(units)
 	for i, l := range e.Lines {
 		name := l.File
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(base, name)
 		}
 		e.Lines[i].Source = sourceLine(name, l.Line)
-		at := place{name, l.Line}
-		e.Lines[i].Exercise, e.Lines[i].Cause = syntax.explain(at, j.votes[at])
 	}
 	return e, nil
 }
@@ -237,14 +233,10 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 	if k.name == cpu && collects(stack) {
 		j.total.GC += value
 	}
-	var seen *signature // the one nearest to the line
-	var below []string  // the functions that were called from the line, the leaf first
+	var below []string // the functions that were called from the line, the leaf first
 	for i, f := range stack {
-		if sig := recognize(f.Function.Name); sig != nil {
-			seen = sig
-		}
-		file, ok := j.files[filepath.ToSlash(f.Function.Filename)]
-		if !ok || strings.HasSuffix(f.Function.Filename, "_test.go") {
+		file, ok := j.own(f)
+		if !ok {
 			below = append(below, f.Function.Name)
 			continue
 		}
@@ -258,16 +250,18 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 			j.charged[at] = &Totals{}
 		}
 		*k.total(j.charged[at]) += value
-		if seen != nil {
-			if j.votes[at] == nil {
-				j.votes[at] = vote{}
-			}
-			j.votes[at][seen] += value
-		}
 		j.site(s, value, k, at, below, stack[i:])
+		j.cause(s, value, k, at, below, stack[i:])
 		return
 	}
 	*k.total(&j.outside) += value
+}
+
+// own returns the absolute name of a line's file where it is of the packages, and
+// no test.
+func (j *joiner) own(l profile.Line) (string, bool) {
+	file, ok := j.files[filepath.ToSlash(l.Function.Filename)]
+	return file, ok && !strings.HasSuffix(l.Function.Filename, "_test.go")
 }
 
 // frames are the lines of a stack, the leaf first.

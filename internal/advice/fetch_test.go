@@ -53,7 +53,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
-	if _, err := join(t.Context(), []string{server.URL + "/debug/pprof/goroutine"}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), "holds neither alloc_space nor cpu samples") {
+	if _, err := join(t.Context(), Config{Profiles: []string{server.URL + "/debug/pprof/goroutine"}}, nil, ".", nil); err == nil || !strings.Contains(err.Error(), "holds neither alloc_space nor cpu samples") {
 		t.Errorf("a profile of goroutines: error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -98,6 +98,11 @@ func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name st
 		one = &site{sizes: map[int64]*Totals{}}
 		j.sites[at][name] = one
 	}
+	one.charge(s, value, k)
+}
+
+// charge adds a sample, and to what its size is.
+func (one *site) charge(s *profile.Sample, value int64, k kind) {
 	*k.total(&one.Totals) += value
 	if size := s.NumLabel["bytes"]; len(size) > 0 {
 		if one.sizes[size[0]] == nil {

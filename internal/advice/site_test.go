@@ -127,7 +127,7 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Objects: 100, Bytes: 1920},
 	}
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
-	e, err := join(t.Context(), []string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
+	e, err := join(t.Context(), Config{Profiles: []string{save(t, allocs), save(t, cpu)}}, units, "/m", findings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestShareOfCollection(t *testing.T) {
 	cpu.Sample = append(cpu.Sample, &profile.Sample{Value: []int64{100}, Location: []*profile.Location{loc}})
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
 	findings := []Finding{{spans: []span{{File: "/m/m.go", From: 14, To: 14}}}, {spans: []span{{File: "/m/m.go", From: 15, To: 15}}}}
-	e, err := join(t.Context(), []string{save(t, allocs), save(t, cpu)}, units, "/m", findings)
+	e, err := join(t.Context(), Config{Profiles: []string{save(t, allocs), save(t, cpu)}}, units, "/m", findings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestShareOfCollection(t *testing.T) {
 	if text := findings[0].Share.String(); text != "75.0 % of bytes, 75.0 % of objects, 25.0 % of CPU, about 11.2 % of CPU for GC" {
 		t.Error(text)
 	}
-	if _, err = join(t.Context(), []string{save(t, allocs)}, units, "/m", findings); err != nil || findings[0].Share.GC != 0 {
+	if _, err = join(t.Context(), Config{Profiles: []string{save(t, allocs)}}, units, "/m", findings); err != nil || findings[0].Share.GC != 0 {
 		t.Errorf("without a CPU profile: %v, share of collection %v", err, findings[0].Share.GC)
 	}
 }

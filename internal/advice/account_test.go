@@ -2,6 +2,7 @@ package advice
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,31 +17,32 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// recorded is what the exercises must be recognized by: the line that is to be
-// charged, by a part of it, and its exercise. The document's table of signatures
-// is among them, its numbers put right.
+// recorded is what the exercises must be explained by: the line that is to be
+// charged, by a part of it, what allocates there and the check that is about it.
+// The document's table of signatures is among them, its numbers put right.
 var recorded = []struct {
 	exercise int
 	variant  string
 	line     string
+	kind     string
+	check    string
 	frame    string // of the document's table, for CPU profiles; empty for none
 }{
-	{1, "before", "fmt.Sprintf(", "runtime.mallocgc"},
-	{2, "kept", "keepBytes([]byte(in.token))", "runtime.stringtoslicebyte"},
-	{3, "before", "sumString(string(in.line))", "runtime.slicebytetostring"},
-	{4, "before", "s += f", "runtime.concatstring"},
-	{5, "before", "append(out, f(x))", "runtime.growslice"},
-	{6, "before", "WriteString(", "runtime.mallocgc"},
-	{7, "before", "go func() {", "runtime.new"},
-	{8, "before", `logAny("user"`, "runtime.convT64"},
-	{9, "before", "&linkedNode{", ""},
-	{10, "before", "time.After(", "time.NewTimer"},
-	{11, "before", "json.Marshal(", ""},
-	{12, "before", "regexp.MustCompile(", ""},
-	{14, "before", "defer ", "runtime.deferproc"},
-	{15, "before", "errors.New(", ""},
-	{17, "before", "runtime.SetFinalizer(", "runtime.SetFinalizer"},
-	{18, "before", "func newUser(", "runtime.newobject"},
+	{1, "before", "fmt.Sprintf(", "call", "sprintf", "runtime.mallocgc"},
+	{2, "kept", "keepBytes([]byte(in.token))", "conversion", "", "runtime.stringtoslicebyte"},
+	{3, "before", "sumString(string(in.line))", "conversion", "stringconv", "runtime.slicebytetostring"},
+	{4, "before", "s += f", "concatenation", "concatloop", "runtime.concatstring"},
+	{5, "before", "append(out, f(x))", "append", "prealloc", "runtime.growslice"},
+	{6, "before", "WriteString(", "call", "bufferpercall", "runtime.mallocgc"},
+	{7, "before", "go func() {", "closure", "closurecapture", "runtime.new"},
+	{8, "before", `logAny("user"`, "boxing", "boxing", "runtime.convT64"},
+	{9, "before", "&linkedNode{", "composite literal", "optionalpointer", ""},
+	{10, "before", "time.After(", "call", "timeafter", "time.NewTimer"},
+	{11, "before", "json.Marshal(", "call", "jsonloop", ""},
+	{12, "before", "regexp.MustCompile(", "call", "regexpcompile", ""},
+	{14, "before", "defer ", "defer record", "deferloop", "runtime.deferproc"},
+	{15, "before", "errors.New(", "call", "errorsnew", ""},
+	{18, "before", "func newUser(", "composite literal", "pointerwrapper", "runtime.newobject"},
 }
 
 func exercise(t *testing.T, number int, variant string) workload.Closed {
@@ -64,31 +66,37 @@ var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
 	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/workload"}})
 })
 
+// exerciseLife is shared: each profile is of the same packages.
+var exerciseLife = sync.OnceValue(func() *lifetimes {
+	pkgs, _ := exercisePackage()
+	return newLifetimes(&cache{}, pkgs)
+})
+
 // resolve joins a profile to the exercises and returns what each of their lines
 // is explained by; lines are named by file, number and text.
-func resolve(t *testing.T, profile string) (map[string]Line, error) {
+func resolve(t *testing.T, profile string) (map[string]Explained, error) {
 	t.Helper()
 	pkgs, err := exercisePackage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := join(t.Context(), []string{profile}, pkgs, filepath.Join("..", ".."), nil)
+	e, err := join(t.Context(), Config{Profiles: []string{profile}, life: exerciseLife()}, pkgs, filepath.Join("..", ".."), nil)
 	if err != nil {
 		return nil, err
 	}
-	lines := map[string]Line{}
-	for _, l := range e.Lines {
+	lines := map[string]Explained{}
+	for _, l := range e.Account.Sites {
 		if strings.Contains(l.File, "exercises_") {
-			lines[l.File+":"+strconv.Itoa(l.Line)+": "+l.Source] = l
+			lines[l.File+":"+strconv.Itoa(l.Line)+": "+l.Source+" "+l.Kind+" "+l.What] = l
 		}
 	}
 	return lines, nil
 }
 
-// recognized reports whether a line with the text is explained by the exercise.
-func recognized(lines map[string]Line, text string, exercise int) bool {
+// recognized reports whether a line with the text is explained as it should be.
+func recognized(lines map[string]Explained, text, kind, check string) bool {
 	for name, l := range lines {
-		if strings.Contains(name, text) && l.Exercise == exercise && l.Cause != "" {
+		if strings.Contains(name, text) && l.Kind == kind && l.Check == check {
 			return true
 		}
 	}
@@ -104,8 +112,8 @@ func TestAllocationsResolve(t *testing.T) {
 	rate := runtime.MemProfileRate
 	defer func() { runtime.MemProfileRate = rate }()
 	for _, c := range recorded {
-		if c.exercise == 14 || c.exercise == 17 {
-			continue // their records are the runtime's: only CPU profiles have them
+		if c.exercise == 14 {
+			continue // its records are the runtime's: only CPU profiles have them
 		}
 		task := exercise(t, c.exercise, c.variant)
 		runtime.MemProfileRate = 1
@@ -123,8 +131,8 @@ func TestAllocationsResolve(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if lines, err := resolve(t, name); err != nil || !recognized(lines, c.line, c.exercise) {
-			t.Errorf("exercise %d is not recognized at %q: %v, %v", c.exercise, c.line, lines, err)
+		if lines, err := resolve(t, name); err != nil || !recognized(lines, c.line, c.kind, c.check) {
+			t.Errorf("exercise %d is not recognized at %q: %v, %s", c.exercise, c.line, err, listed(lines))
 		}
 		if err := task.Close(); err != nil {
 			t.Error(err)
@@ -153,7 +161,7 @@ func TestSignaturesResolve(t *testing.T) {
 		}
 		task := exercise(t, c.exercise, c.variant)
 		found := false
-		var lines map[string]Line
+		var lines map[string]Explained
 		var failed error
 		for try := 0; try < 25 && !found; try++ {
 			name := filepath.Join(t.TempDir(), "cpu")
@@ -172,11 +180,11 @@ func TestSignaturesResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines, err = resolve(t, name)
-			found = err == nil && recognized(lines, c.line, c.exercise)
+			found = err == nil && recognized(lines, c.line, c.kind, c.check)
 			failed = err
 		}
 		if !found {
-			t.Errorf("exercise %d (%s) is not recognized at %q: %v, %v", c.exercise, c.frame, c.line, lines, failed)
+			t.Errorf("exercise %d (%s) is not recognized at %q: %v, %s", c.exercise, c.frame, c.line, failed, listed(lines))
 		}
 		if err := task.Close(); err != nil {
 			t.Error(err)
@@ -184,23 +192,10 @@ func TestSignaturesResolve(t *testing.T) {
 	}
 }
 
-// TestSignaturesKnowTheTable holds that each frame of the document's table
-// stands for a pattern, by itself or, where many patterns share it, by the line
-// that called it.
-func TestSignaturesKnowTheTable(t *testing.T) {
-	for frame, want := range map[string]int{
-		"runtime.convT64": 8, "runtime.convTstring": 8, "runtime.growslice": 5, "runtime.stringtoslicebyte": 2,
-		"runtime.slicebytetostring": 3, "runtime.concatstrings": 4, "runtime.concatstring2": 4, "runtime.makemap": 0,
-		"runtime.makemap_small": 0, "time.NewTimer": 10, "runtime.deferproc": 14, "runtime.SetFinalizer": 17,
-		"regexp.MustCompile": 12, "regexp.compile": 12,
-	} {
-		if s := recognize(frame); s == nil || s.exercise != want {
-			t.Errorf("%s: %+v, want exercise %d", frame, s, want)
-		}
+func listed(lines map[string]Explained) string {
+	var b strings.Builder
+	for name, l := range lines {
+		fmt.Fprintf(&b, "\n%s: check %q, %s: %s", name, l.Check, l.Verdict, l.Remedy)
 	}
-	for _, frame := range []string{"runtime.mallocgc", "runtime.newobject", "main.main", "regexp.(*Regexp).MatchString"} {
-		if s := recognize(frame); s != nil {
-			t.Errorf("%s: %+v, which only the line can tell", frame, s)
-		}
-	}
+	return b.String()
 }

@@ -1,0 +1,173 @@
+package life
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Growth says how something grows: a slice by append, a map by assignment, a
+// string by concatenation.
+type Growth struct {
+	Loop   *Loop     // the innermost loop whose rounds add to the same thing; nil for none
+	Every  bool      // each round adds
+	Rounds ast.Expr  // what the loop ranges over, or its bound; nil where the code names none
+	Sized  bool      // it was made with a capacity
+	Field  string    // the field that holds it between the rounds, as Type.field
+	Begin  ssa.Value // where it was made in this function; nil where it came from elsewhere
+}
+
+// Every reports whether each round of the loop runs the block.
+func (l *Loop) Every(b *ssa.BasicBlock) bool {
+	for _, latch := range l.Head.Preds {
+		if l.Has(latch) && !b.Dominates(latch) {
+			return false
+		}
+	}
+	return true
+}
+
+// Growth returns how a site of kind Append, MapGrow or Concat grows what it adds
+// to.
+func (p *Package) Growth(s *Site) Growth {
+	var g Growth
+	var from ssa.Value
+	switch i := s.Instr.(type) {
+	case *ssa.Call:
+		from = i.Call.Args[0]
+	case *ssa.MapUpdate:
+		from = i.Map
+	case *ssa.BinOp:
+		from = i
+	default:
+		return g
+	}
+	heads := map[*ssa.BasicBlock]bool{}
+	p.begins(from, s.Kind, &g, heads, map[ssa.Value]bool{})
+	for _, l := range p.loopsOf(s.Func) {
+		grows := heads[l.Head] || g.Field != "" && len(heads) == 0
+		if m, ok := g.Begin.(ssa.Instruction); ok && s.Kind == MapGrow {
+			grows = m.Parent() == s.Func && !l.Has(m.Block())
+		}
+		if !l.Has(s.Instr.Block()) || !grows {
+			continue
+		}
+		g.Loop, g.Every = l, l.Every(s.Instr.Block())
+		g.Rounds = p.rounds(l)
+		break
+	}
+	return g
+}
+
+// begins goes back to where what grows was made, and notes the loops on the way.
+func (p *Package) begins(v ssa.Value, kind Kind, g *Growth, heads map[*ssa.BasicBlock]bool, seen map[ssa.Value]bool) {
+	if seen[v] {
+		return
+	}
+	seen[v] = true
+	switch x := v.(type) {
+	case *ssa.Phi:
+		heads[x.Block()] = true
+		for _, e := range x.Edges {
+			p.begins(e, kind, g, heads, seen)
+		}
+	case *ssa.BinOp:
+		if kind == Concat && x.Op == token.ADD {
+			p.begins(x.X, kind, g, heads, seen)
+			p.begins(x.Y, kind, g, heads, seen)
+		}
+	case *ssa.Call:
+		if b, ok := x.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" {
+			p.begins(x.Call.Args[0], kind, g, heads, seen)
+		}
+	case *ssa.Slice:
+		p.begins(x.X, kind, g, heads, seen)
+	case *ssa.UnOp:
+		if f, ok := x.X.(*ssa.FieldAddr); ok {
+			g.Field = fieldName(f.X.Type(), f.Field)
+		}
+	case *ssa.MakeSlice:
+		g.Begin = x
+		if c, ok := x.Cap.(*ssa.Const); !ok || c.Int64() > 0 {
+			g.Sized = true
+		}
+	case *ssa.MakeMap:
+		g.Begin, g.Sized = x, x.Reserve != nil
+	case *ssa.Alloc:
+		g.Begin = x
+		if arr, ok := object(x.Type()).Underlying().(*types.Array); ok && arr.Len() > 0 {
+			g.Sized = true
+		}
+	}
+}
+
+func (p *Package) loopsOf(fn *ssa.Function) loops {
+	if len(fn.Blocks) > 0 {
+		p.Loop(fn.Blocks[0]) // which computes them
+	}
+	return p.loops[fn]
+}
+
+// rounds is the expression that tells how often a loop runs: what a range
+// statement ranges over, or the bound of a counter; nil for none.
+func (p *Package) rounds(l *Loop) ast.Expr {
+	stmt := p.Stmt(l)
+	switch s := stmt.(type) {
+	case *ast.RangeStmt:
+		switch p.Info.TypeOf(s.X).Underlying().(type) {
+		case *types.Chan, *types.Signature:
+			return nil
+		}
+		return s.X
+	case *ast.ForStmt:
+		cond, ok := s.Cond.(*ast.BinaryExpr)
+		if !ok || cond.Op != token.LSS && cond.Op != token.LEQ && cond.Op != token.NEQ {
+			return nil
+		}
+		if _, counted := s.Post.(*ast.IncDecStmt); counted {
+			return cond.Y
+		}
+	}
+	return nil
+}
+
+// Stmt returns the for or range statement of a loop, or nil.
+func (p *Package) Stmt(l *Loop) (stmt ast.Stmt) {
+	var from, to token.Pos // of what its blocks name
+	for b := range l.body {
+		for _, instr := range b.Instrs {
+			if _, isPhi := instr.(*ssa.Phi); isPhi { // whose position is that of a variable
+				continue
+			}
+			if pos := instr.Pos(); pos.IsValid() && instr.Parent() == l.Head.Parent() {
+				if !from.IsValid() || pos < from {
+					from = pos
+				}
+				to = max(to, pos)
+			}
+		}
+	}
+	fn := l.Head.Parent().Syntax()
+	if fn == nil || !from.IsValid() {
+		return nil
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if n == nil || n.End() < to || n.Pos() > from {
+			return false
+		}
+		switch s := n.(type) {
+		case *ast.ForStmt:
+			if s.Body.Pos() <= to {
+				stmt = s
+			}
+		case *ast.RangeStmt:
+			if s.Body.Pos() <= to {
+				stmt = s
+			}
+		}
+		return true
+	})
+	return stmt
+}

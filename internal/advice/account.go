@@ -1,0 +1,176 @@
+package advice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// An Account explains what the profiles measured: every allocation that the
+// module's own code makes or causes, with one verdict each.
+type Account struct {
+	Explained Shares      `json:"explained"` // the part of the module's allocations that has a verdict
+	Sites     []Explained `json:"sites"`     // by their share, the largest first
+}
+
+// A Verdict is what can be done about a site.
+type Verdict string
+
+const (
+	Remedy   Verdict = "remedy"                              // code of this package alone has to change
+	Reshape  Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
+	Inherent Verdict = "inherent"                            // somebody keeps what is made
+	Outside  Verdict = "outside"                             // another module or the standard library makes it
+	Unknown  Verdict = "unexplained"                         // the code at the line is not what allocated
+
+	unmatched = "no expression of the line allocates"
+)
+
+// An Explained is one site of the account.
+type Explained struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Function string `json:"function"`
+	Source   string `json:"source"`
+	Share    Shares `json:"share"`
+
+	Kind    string  `json:"kind"`             // as [life.Kind] has it
+	What    string  `json:"what"`             // the expression, shortened
+	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
+	Size    float64 `json:"mean_bytes"`       // of an object
+	Objects int64   `json:"objects"`
+	PerCall float64 `json:"per_call,omitempty"` // how often a call of Function makes one; 0 where nothing counted it
+
+	Flow     string `json:"flow,omitempty"`    // why it is on the heap: the compiler's deciding step
+	Lifetime string `json:"lifetime"`          // how long it lives, and who keeps it
+	Through  string `json:"through,omitempty"` // the calls of the module that lead here most often
+	Check    string `json:"check,omitempty"`   // which of the eighteen
+
+	Verdict   Verdict `json:"verdict"`
+	Remedy    string  `json:"remedy"`              // what to do, or why there is nothing to do
+	Condition string  `json:"condition,omitempty"` // what has to be true for it
+	Decides   string  `json:"decides,omitempty"`   // FILE:LINE where one can see whether it is
+	Saves     Shares  `json:"saves"`               // what the remedy saves at most
+	Fix       bool    `json:"fix"`                 // a finding at this line can fix it
+}
+
+// A cause is what allocates at a line: the line itself, or one function that it
+// calls outside of the packages.
+type cause struct {
+	at       place
+	function string // around the line, as the profile names it
+	callee   string // the function outside; "" for the line itself
+	leaf     string // the one that allocates, in the call of callee
+	site            // what was charged to it, by size
+	chains   map[string]*chain
+}
+
+// A chain is a way by which a line was reached.
+type chain struct {
+	frames []frame // the callers of the line's function, as long as they are of the packages
+	beyond string  // the function that called the last of them; "" where the stack ends
+	Totals
+}
+
+type frame struct {
+	place
+	function string
+}
+
+type causeKey struct {
+	place
+	function, callee string
+}
+
+// chainLimit is how many callers are followed.
+const chainLimit = 12
+
+// cause charges an allocation to what made it. below are the functions called
+// from the line, the leaf first; above is the rest of the stack.
+func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, below []string, above []profile.Line) {
+	if value == 0 || k.name == cpu && !slices.ContainsFunc(below, allocates) {
+		return
+	}
+	callee, leaf := "", ""
+	if len(below) > 0 && !allocates(below[len(below)-1]) {
+		callee, leaf = below[len(below)-1], below[0]
+	}
+	key := causeKey{at, above[0].Function.Name, callee}
+	c := j.causes[key]
+	if c == nil {
+		c = &cause{at: at, function: key.function, callee: callee, leaf: leaf, chains: map[string]*chain{}}
+		c.sizes = map[int64]*Totals{}
+		j.causes[key] = c
+	}
+	c.charge(s, value, k)
+	way, name := j.chain(above[1:])
+	if c.chains[name] == nil {
+		c.chains[name] = way
+	}
+	*k.total(&c.chains[name].Totals) += value
+}
+
+// chain returns the callers of a line, and a name for them.
+func (j *joiner) chain(above []profile.Line) (*chain, string) {
+	out, name := &chain{}, ""
+	for _, f := range above[:min(len(above), chainLimit)] {
+		file, ok := j.own(f)
+		if !ok {
+			out.beyond = f.Function.Name
+			break
+		}
+		at := place{file, int(f.Line)}
+		out.frames = append(out.frames, frame{at, f.Function.Name})
+		name += fmt.Sprint(at, " ")
+	}
+	return out, name + out.beyond
+}
+
+// ways returns the chains of a cause, the heaviest first.
+func (c *cause) ways() []*chain {
+	return slices.SortedFunc(maps.Values(c.chains), func(a, b *chain) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Objects, a.Objects))
+	})
+}
+
+// account explains what was charged, the heaviest first.
+func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
+	x := newExplainer(ctx, c, units, base, findings)
+	a := &Account{Sites: []Explained{}}
+	var all, known Totals
+	for _, one := range j.causes {
+		for _, part := range x.explain(one) {
+			part.Share = part.totals.of(j.total)
+			part.Saves = part.saved.of(j.total)
+			all.add(part.totals)
+			if part.Verdict != Unknown {
+				known.add(part.totals)
+			}
+			a.Sites = append(a.Sites, part.Explained)
+		}
+	}
+	a.Explained = known.of(all)
+	slices.SortFunc(a.Sites, func(p, q Explained) int {
+		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line),
+			cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
+	})
+	x.flows(a.Sites)
+	return a
+}
+
+func (t *Totals) add(o Totals) {
+	for _, kind := range kinds {
+		*kind.total(t) += *kind.total(&o)
+	}
+}
+
+// named says whether a site of kind Call calls the function.
+func named(s *life.Site, function string) bool {
+	return s.Kind == life.Call && s.Callee() == lastName(function)
+}

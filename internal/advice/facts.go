@@ -1,0 +1,124 @@
+package advice
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/life"
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
+)
+
+// A lifetimes makes the SSA of packages and knows what the functions of their
+// imports do: each import is worked out when it is first asked for, from source,
+// and kept in the cache by the contents of its export data. It belongs to one
+// goroutine.
+type lifetimes struct {
+	store    *cache
+	session  *session
+	packages map[string]*packages.Package // by import path: the units and all that they import
+	facts    map[string]*life.Facts
+	built    map[*packages.Package]*life.Package
+}
+
+func newLifetimes(store *cache, units []*unit) *lifetimes {
+	l := &lifetimes{store, newSession(), map[string]*packages.Package{}, map[string]*life.Facts{},
+		map[*packages.Package]*life.Package{}}
+	var enter func(p *packages.Package)
+	enter = func(p *packages.Package) {
+		if l.packages[p.PkgPath] != nil {
+			return
+		}
+		l.packages[p.PkgPath] = p
+		for _, imported := range p.Imports {
+			enter(imported)
+		}
+	}
+	for _, u := range units {
+		enter(u.Package)
+	}
+	return l
+}
+
+// of returns the SSA of a package, or nil; it is kept.
+func (l *lifetimes) of(p *packages.Package) *life.Package {
+	built, ok := l.built[p]
+	if !ok {
+		built = l.build(p)
+		l.built[p] = built
+	}
+	return built
+}
+
+// build returns the SSA of a package, or nil where it has none.
+func (l *lifetimes) build(p *packages.Package) *life.Package {
+	checked, _ := l.session.check(p) // errors are of what cgo declares; Build refuses what matters
+	built, err := life.Build(life.Source{Fset: checked.Fset, Pkg: checked.Types, Files: checked.Syntax,
+		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported})
+	if err != nil {
+		return nil
+	}
+	return built
+}
+
+// imported returns the facts of an imported package, or nil.
+func (l *lifetimes) imported(path string) *life.Facts {
+	if facts, ok := l.facts[path]; ok {
+		return facts
+	}
+	l.facts[path] = nil
+	p := l.packages[path]
+	if p == nil || path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/") {
+		return nil // which contracts cover
+	}
+	key := l.key(p)
+	if facts := l.get(key); facts != nil {
+		l.facts[path] = facts
+		return facts
+	}
+	built := l.build(p)
+	if built == nil {
+		return nil
+	}
+	l.facts[path] = built.Facts()
+	l.put(key, l.facts[path])
+	return l.facts[path]
+}
+
+// key names the facts of p; "" where they cannot be kept.
+func (l *lifetimes) key(p *packages.Package) string {
+	if l.store.dir == "" || p.ExportFile == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendln(nil, l.store.salt, "life", p.PkgPath, p.ExportFile))
+	return hex.EncodeToString(sum[:])
+}
+
+func (l *lifetimes) get(key string) *life.Facts {
+	if key == "" {
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(l.store.dir, key))
+	var facts life.Facts
+	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&facts) != nil {
+		return nil
+	}
+	return &facts
+}
+
+func (l *lifetimes) put(key string, facts *life.Facts) {
+	var b bytes.Buffer
+	if key == "" || os.MkdirAll(l.store.dir, 0o755) != nil || gob.NewEncoder(&b).Encode(facts) != nil {
+		return
+	}
+	if atomicfile.Bytes(filepath.Join(l.store.dir, key), 0o600, b.Bytes()) == nil {
+		l.store.wrote.Store(true)
+	}
+}

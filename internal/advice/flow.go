@@ -1,0 +1,77 @@
+package advice
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// flows gives the sites the step that takes them to the heap, as the compiler
+// has it: it compiles the packages of the heaviest ones again. What does not
+// build stays without.
+func (x *explainer) flows(sites []Explained) {
+	const most = 100 // sites
+	sites = sites[:min(most, len(sites))]
+	var pkgs []string
+	for _, e := range sites {
+		if u := x.units[x.absolute(e.File)]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
+			pkgs = append(pkgs, u.PkgPath)
+		}
+	}
+	if len(pkgs) == 0 {
+		return
+	}
+	dir, err := os.MkdirTemp("", "isobar-flow-")
+	if err != nil {
+		return
+	}
+	defer os.RemoveAll(dir)
+	in := command{dir: x.dir}
+	// a fresh directory keeps the go command from its cache
+	if _, err := in.run(x.ctx, "go", append([]string{"build", "-gcflags=-json=0," + dir}, pkgs...)...); err != nil {
+		return
+	}
+	for i := range sites {
+		e := &sites[i]
+		if e.Callee != "" {
+			continue
+		}
+		all, _ := facts(dir, filepath.Base(e.File), e.Line)
+		for _, f := range all {
+			if f.Code == "escape" && f.Message != "" && (e.Flow == "" || strings.HasPrefix(e.What, shortened(f.Message))) {
+				e.Flow = f.decides()
+			}
+		}
+	}
+}
+
+// absolute undoes relative.
+func (x *explainer) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(x.base, name)
+}
+
+// shortened is what an escape message is about, up to where it is spelled in the
+// compiler's own way.
+func shortened(message string) string {
+	name, _, _ := strings.Cut(message, " escapes to heap")
+	name, _, _ = strings.Cut(name, "{")
+	name, _, _ = strings.Cut(name, "(")
+	return name
+}
+
+// decides is the step of a flow that takes it to the heap: the last one that says
+// from where.
+func (f *Fact) decides() string {
+	last := f.Message
+	for _, step := range f.Flow {
+		if _, from, ok := strings.Cut(step, "from "); ok {
+			at, _, _ := strings.Cut(step, ":")
+			last = from + ", " + at
+		}
+	}
+	return last
+}

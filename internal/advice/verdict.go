@@ -1,0 +1,383 @@
+package advice
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// A subject is one expression that allocates, and all that is known of it.
+type subject struct {
+	x      *explainer
+	c      *cause
+	p      *life.Package
+	s      *life.Site // nil for a call whose expression is not known
+	t      *site
+	e      *Explained
+	life   lifetime
+	growth life.Growth
+	grows  bool // the remedy saves all but the first allocation
+	part   bool // the remedy saves objects, not their bytes
+}
+
+// rules say what can be done about each kind.
+var rules = map[life.Kind]func(*subject){
+	life.Literal: (*subject).object, life.Variable: (*subject).object, life.Make: (*subject).slice,
+	life.Append: (*subject).appended, life.Map: (*subject).mapped, life.MapGrow: (*subject).mapped,
+	life.Concat: (*subject).joined, life.Convert: (*subject).converted, life.Box: (*subject).boxed,
+	life.Closure: (*subject).closure, life.MethodValue: (*subject).closure, life.Variadic: (*subject).list,
+	life.Channel: (*subject).channel, life.Go: (*subject).goroutine, life.Defer: (*subject).deferred,
+	life.Call: (*subject).call,
+}
+
+// judge gives the subject its verdict.
+func (k *subject) judge() {
+	if k.s == nil {
+		k.call()
+	} else {
+		rules[k.s.Kind](k)
+	}
+	if k.e.Verdict == "" {
+		k.stays()
+	}
+	if k.e.Verdict == Remedy || k.e.Verdict == Reshape {
+		k.conditions()
+	}
+	k.found()
+}
+
+// change sets a remedy: of this function, or of its callers too where memory
+// dies further up.
+func (k *subject) change(name, text string, args ...any) {
+	k.e.Verdict, k.e.Check = Remedy, name
+	if k.life.up > 0 {
+		k.e.Verdict = Reshape
+	}
+	k.e.Remedy = fmt.Sprintf(text, args...)
+}
+
+// conditions adds what is not proved, and where one sees it.
+func (k *subject) conditions() {
+	if k.e.Decides == "" {
+		k.e.Decides = k.life.where
+	}
+	if k.life.kind == died && len(k.life.unless) > 0 && !k.grows && !k.part {
+		k.e.Condition = "if " + k.life.unless[0].Name + " does not keep it"
+	}
+}
+
+// stays says why nothing removes it: somebody keeps what is made.
+func (k *subject) stays() {
+	k.e.Verdict, k.e.Decides = Inherent, k.life.where
+	switch k.life.kind {
+	case kept:
+		k.e.Remedy = "needed: " + k.life.holder.String() + " keeps it"
+	case escaped:
+		k.e.Remedy = fmt.Sprintf("needed: it is what %s returns to its callers", k.life.in)
+	case unclear:
+		k.e.Verdict, k.e.Remedy = Reshape, "let the caller give the memory for it"
+		k.e.Condition = "if no caller keeps it: the calls above it could not be followed"
+	default:
+		k.e.Remedy = "needed while " + k.life.in + " runs"
+	}
+}
+
+// dies reports whether the memory dies in a function of the module, so that it
+// could be used again.
+func (k *subject) dies() bool { return k.life.kind == died }
+
+// again says where memory that dies can be kept for the next time: thing is its
+// name.
+func (k *subject) again(thing, reset string) string {
+	switch recv := k.receiver(); {
+	case k.life.up > 0:
+		return fmt.Sprintf("nobody needs %s after %s: let %s pass it in and use it again", thing, k.life.in, k.life.in)
+	case k.life.round:
+		return fmt.Sprintf("make %s once, before the loop, and %s in each round", thing, reset)
+	case recv != "":
+		return fmt.Sprintf("keep %s in a field of %s, or in a sync.Pool where calls overlap, and %s in each call", thing, recv,
+			reset)
+	}
+	return fmt.Sprintf("let the caller pass %s in, or take it from a sync.Pool, and %s in each call", thing, reset)
+}
+
+// receiver is the type of the method around, if that has a pointer receiver.
+func (k *subject) receiver() string {
+	fn := k.s.Func
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	recv := fn.Signature.Recv()
+	if recv == nil {
+		return ""
+	}
+	if ptr, ok := recv.Type().(*types.Pointer); ok {
+		return types.TypeString(ptr.Elem(), func(*types.Package) string { return "" })
+	}
+	return ""
+}
+
+// typeOf is the name of what the site makes.
+func (k *subject) typeOf() string {
+	return types.TypeString(k.s.Type, func(p *types.Package) string {
+		if p == k.p.Pkg {
+			return ""
+		}
+		return p.Name()
+	})
+}
+
+func (k *subject) object() {
+	if holder, field, open := k.p.PartOf(k.s); holder != "" {
+		k.part = true
+		k.change("optionalpointer", "hold the %s by value in field %s.%s: both are made together, so one allocation does",
+			k.typeOf(), holder, field)
+		k.e.Condition, k.life.up = "if no other value shares it and the field is not compared with nil", 0
+		if open {
+			k.e.Verdict = Reshape
+		}
+		return
+	}
+	if !k.dies() {
+		return
+	}
+	thing := "one " + k.typeOf()
+	if k.s.Kind == life.Variable {
+		thing = "variable " + k.e.What
+	}
+	k.change(sizedName(k.s), "%s", k.again(thing, "reset it"))
+}
+
+// sizedName is the check that is about an object of this size.
+func sizedName(s *life.Site) string {
+	if _, ok := s.Value.Type().Underlying().(*types.Slice); ok {
+		return "bufferpercall"
+	}
+	if st, ok := s.Type.Underlying().(*types.Struct); ok && st.NumFields() == 1 {
+		return "pointerwrapper"
+	}
+	return ""
+}
+
+func (k *subject) slice() {
+	switch {
+	case k.dies() && k.life.up > 0:
+		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
+	case k.dies():
+		k.change("bufferpercall", "%s", k.again("the slice", "cut it to [:0]"))
+	}
+}
+
+func (k *subject) appended() {
+	g := k.growth
+	switch {
+	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Field == "" && g.Begin == nil && k.local():
+		k.capacity("make(" + k.sliceType() + ", 0, " + k.length() + ")")
+	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Begin != nil:
+		k.capacity("make(" + k.sliceType() + ", 0, " + k.length() + ")")
+	case k.dies() && k.life.up > 0:
+		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
+	case k.dies() && !k.ofCaller():
+		k.change("bufferpercall", "%s", k.again("the slice", "cut it to [:0]"))
+	case g.Field != "":
+		k.e.Remedy = fmt.Sprintf("%s grows with what it holds; where it begins again, cut it to [:0] instead of nil", g.Field)
+		k.e.Verdict = Inherent
+	}
+}
+
+// capacity sets the remedy of what grows in a loop whose rounds are known.
+func (k *subject) capacity(with string) {
+	k.life.up = 0
+	k.grows = true
+	k.change("prealloc", "make it with its size before the loop: %s", with)
+	if !k.growth.Every {
+		k.e.Condition = "if most rounds add to it"
+		k.e.Decides = fmt.Sprintf("%s:%d", k.e.File, k.e.Line)
+	}
+}
+
+// length is the expression of how often a loop runs.
+func (k *subject) length() string {
+	over := spelled(k.p, k.growth.Rounds)
+	if t := k.p.Info.TypeOf(k.growth.Rounds); t != nil && !check.IsInteger(t) {
+		return "len(" + over + ")"
+	}
+	return over
+}
+
+func (k *subject) sliceType() string {
+	return types.TypeString(k.s.Value.Type(), func(p *types.Package) string {
+		if p == k.p.Pkg {
+			return ""
+		}
+		return p.Name()
+	})
+}
+
+// local reports whether what append grows begins empty in this function.
+func (k *subject) local() bool {
+	o := k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0])
+	return o.Params == 0 && !o.Shared && !o.Unknown
+}
+
+// ofCaller reports whether what append grows is the caller's.
+func (k *subject) ofCaller() bool {
+	return k.p.Origin(k.s.Instr.(*ssa.Call).Call.Args[0]).Params != 0
+}
+
+func (k *subject) mapped() {
+	g := k.growth
+	switch {
+	case k.s.Kind == life.MapGrow && g.Loop != nil && g.Rounds != nil && !g.Sized && g.Begin != nil:
+		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
+	case k.dies():
+		k.change("", "%s", k.again("the map", "clear it"))
+	}
+}
+
+func (k *subject) joined() {
+	switch {
+	case k.growth.Loop != nil:
+		k.grows, k.life.up = true, 0
+		k.change("concatloop", "write the pieces to a strings.Builder and take its String after the loop")
+	case k.dies() && k.life.up == 0:
+		k.change("concatloop", "%s", k.again("a []byte for the text", "append the pieces to its [:0]"))
+	case k.dies():
+		k.change("", "%s takes the text and drops it: let it give the []byte to append to", k.life.in)
+	}
+}
+
+func (k *subject) converted() {
+	if !k.dies() {
+		return
+	}
+	name, other := "stringconv", "the bytes themselves"
+	if check.IsBytes(k.s.Value.Type()) {
+		name, other = "byteconv", "the string itself"
+	}
+	if k.life.up > 0 {
+		k.change(name, "nobody needs the copy after %s: hand on %s, so that the callers read it", k.life.in, other)
+		return
+	}
+	k.change(name, "use %s: the copy is only read", other)
+}
+
+func (k *subject) boxed() {
+	to := k.consumer()
+	switch {
+	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
+		k.change("sprintf", "%s boxes %s: append it to a []byte with strconv, or write it typed", to, k.e.What)
+	case k.dies() && to != "":
+		k.change("boxing", "give %s a type parameter or a method for %s, so that nothing is boxed", to, k.typeOf())
+		k.e.Verdict = Reshape
+	case k.dies():
+		k.change("boxing", "hold %s as %s instead of an interface", k.e.What, k.typeOf())
+	default:
+		k.e.Verdict, k.e.Check = Reshape, "boxing"
+		k.e.Remedy = fmt.Sprintf("hold it as %s, or as a pointer that exists anyway, where it is kept as an interface",
+			k.typeOf())
+		if k.life.kind == escaped {
+			k.e.Verdict = Inherent
+			k.e.Remedy = fmt.Sprintf("needed: %s returns it as an interface", k.life.in)
+		}
+	}
+}
+
+// consumer is the function that the value is an argument of, or "".
+func (k *subject) consumer() string {
+	call, ok := k.s.Node, k.s.Value != nil
+	if !ok || call == nil {
+		return ""
+	}
+	for _, s := range k.p.At(k.c.at.file, k.p.Fset.Position(call.Pos()).Line) {
+		if s.Kind != life.Call || s.Node == nil || s.Node.Pos() > call.Pos() || s.Node.End() < call.End() {
+			continue
+		}
+		if c := s.Instr.(ssa.CallInstruction).Common(); !c.IsInvoke() && c.StaticCallee() != nil {
+			return shortName(c.StaticCallee().String())
+		}
+		return s.Callee()
+	}
+	return ""
+}
+
+func (k *subject) closure() {
+	if !k.dies() {
+		k.e.Check = "closurecapture"
+		return
+	}
+	if len(k.life.unless) > 0 {
+		k.change("closurecapture", "make the function once: a method of a type that holds what it captures, reused across calls")
+		return
+	}
+	k.change("closurecapture", "%s", k.again("the function", "set what it captures"))
+}
+
+func (k *subject) list() {
+	if !k.dies() {
+		return
+	}
+	k.e.Verdict, k.e.Check = Reshape, "boxing"
+	k.e.Remedy = fmt.Sprintf("%s takes a list of any: a function with typed parameters needs none", k.consumerOr("the callee"))
+}
+
+func (k *subject) consumerOr(name string) string {
+	if to := k.consumer(); to != "" {
+		return to
+	}
+	return name
+}
+
+func (k *subject) channel() {
+	if k.dies() {
+		k.change("", "%s", k.again("the channel", "drain it"))
+	}
+}
+
+func (k *subject) goroutine() {
+	k.e.Verdict, k.e.Remedy = Reshape, "a goroutine each time: workers that wait on a channel need none"
+	k.e.Check = "closurecapture"
+}
+
+func (k *subject) deferred() {
+	k.change("deferloop", "move the body of the loop into a function of its own, or call at the end of the round")
+}
+
+// saves is what the remedy saves at most.
+func (k *subject) saves() Totals {
+	t := k.t.Totals
+	switch {
+	case k.e.Verdict == Inherent:
+		return Totals{}
+	case k.grows:
+		return k.t.regrown()
+	case k.part:
+		t.Bytes = 0
+	}
+	return t
+}
+
+// found takes up what a check found at the line: its fix, and for calls its
+// words, which know the callee. What the lifetime disproves is left.
+func (k *subject) found() {
+	reuse := []string{"bufferpercall", "stringconv", "byteconv", "resultslice"}
+	for _, f := range k.x.findings[k.c.at] {
+		about := f.Check == k.e.Check || k.e.Verdict == Outside && (k.s == nil || k.s.Kind == life.Call)
+		if f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) && !k.dies() {
+			continue
+		}
+		k.e.Fix = k.e.Fix || f.Fix
+		if k.e.Verdict == Outside {
+			k.e.Verdict, k.e.Check, k.e.Remedy = Remedy, f.Check, f.Message
+			if f.Caveat == check.Interface {
+				k.e.Verdict = Reshape
+			}
+		}
+	}
+}
