@@ -19,11 +19,10 @@ var Check = check.New(check.Check{
 	Severity: check.Advice,
 	Doc: `a bytes.Buffer made, filled and thrown away in each call
 
-Its memory is allocated and grown anew each time. A function that appends to a slice of
-its caller allocates nothing; a sync.Pool of buffers costs one copy of the result. Slices that are made or grown in
-each call, readers and writers with a buffer of their own (bufio, gzip), and readers of bytes and texts that are handed on, are a
-hint where nothing keeps them; so are buffers that a loop makes for the fields of what was there before.`,
-	When:     "the function is hot and the buffers are of similar size. Where the contents are not returned, or the buffer itself is, a profile must say so.",
+Its memory is allocated and grown again each time. A function that appends to a slice of its caller
+allocates nothing; a sync.Pool of buffers costs one copy of the result.`,
+	When: "the function is hot and the buffers are of similar size. Where the contents are not returned, or the " +
+		"buffer itself is, a profile must say so.",
 	WhenNot:  "buffers of less than 64 bytes; buffers that are stored or handed to others; start-up code and error paths.",
 	Measured: "691 ns, 4 allocations -> 47 ns, 0 (append to the caller's slice, Go 1.26.8)",
 	Run:      run,
@@ -33,17 +32,6 @@ hint where nothing keeps them; so are buffers that a loop makes for the fields o
 const small = 64
 
 func run(p *check.Pass) {
-	for cur := range p.Root.Preorder((*ast.CallExpr)(nil), (*ast.ValueSpec)(nil)) {
-		if _, ok := cur.Node().(*ast.ValueSpec); ok {
-			grown(p, cur)
-		} else {
-			scratch(p, cur)
-			reader(p, cur)
-		}
-	}
-	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
-		field(p, cur)
-	}
 	for cur := range p.Root.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
 		v, ok := p.Info.Defs[id].(*types.Var)
@@ -54,7 +42,8 @@ func run(p *check.Pass) {
 		heat := p.HeatAt(cur)
 		if handedOut {
 			if local {
-				p.Needs(check.Interface, !p.FreeAround(cur)).Report(id, min(heat, check.Warm), "a bytes.Buffer for each call is allocated and grown for the caller; let the caller give one")
+				p.Needs(check.Interface, !p.FreeAround(cur)).Report(id, min(heat, check.Warm),
+					"a bytes.Buffer for each call is allocated and grown for the caller; let the caller give one")
 			}
 			continue
 		}
@@ -62,56 +51,10 @@ func run(p *check.Pass) {
 			heat = min(heat, check.Warm) // how much is written, a profile knows
 		}
 		if local && size(p, v) >= small {
-			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows anew; append to a slice of the caller, or take the buffer from a pool")
+			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows anew; append to a slice of the caller, or "+
+				"take the buffer from a pool")
 		}
 	}
-}
-
-// reader reports a reader of bytes or text that is made to be handed on, where
-// one could be reset.
-func reader(p *check.Pass, cur inspector.Cursor) {
-	e := cur.Node().(*ast.CallExpr)
-	_, inBytes := p.IsCall(e, "bytes", "NewReader", "NewBuffer", "NewBufferString")
-	_, inStrings := p.IsCall(e, "strings", "NewReader")
-	if !inBytes && !inStrings {
-		return
-	}
-	cur, ok := into(p, cur)
-	if !ok {
-		return
-	}
-	call, ok := cur.Parent().Node().(*ast.CallExpr)
-	if e := cur.Node(); !ok || call.Fun == e || p.Info.Types[call.Fun].IsType() {
-		return
-	}
-	if fn := p.Callee(call); fn != nil && fn.Pkg() != nil {
-		if path := fn.Pkg().Path(); path == "net/http" || path == "encoding/json" {
-			return // a request costs more, and package json takes the bytes
-		}
-	}
-	if empty(p, e) {
-		return
-	}
-	p.Report(e, min(p.HeatAt(cur), check.Warm), types.ExprString(e.Fun)+" allocates what is read once; keep a reader, and Reset it, or give the bytes themselves")
-}
-
-// into returns where the reader made at cur is handed on: cur itself where it is an
-// argument, or the first argument that names the variable which holds it.
-func into(p *check.Pass, cur inspector.Cursor) (inspector.Cursor, bool) {
-	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
-	if !ok {
-		return cur, true
-	}
-	v := p.Var(assign.Lhs[0])
-	if !p.Local(v) || len(assign.Lhs) != 1 || assign.Tok != token.DEFINE {
-		return cur, false
-	}
-	for _, use := range p.Uses(v) {
-		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && call.Fun != use.Node() {
-			return use, true
-		}
-	}
-	return cur, false
 }
 
 // fresh reports whether v is declared as an empty buffer of its own.
@@ -151,7 +94,8 @@ func empty(p *check.Pass, e ast.Expr) bool {
 			return false
 		}
 		made, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr)
-		return p.Info.Types[e.Args[0]].IsNil() || ok && p.Builtin(made) == "make" && len(made.Args) == 3 || empty(p, e.Args[0])
+		return p.Info.Types[e.Args[0]].IsNil() || ok && p.Builtin(made) == "make" && len(made.Args) == 3 || empty(p,
+			e.Args[0])
 	}
 	return false
 }
@@ -214,23 +158,6 @@ func heldHere(p *check.Pass, cur inspector.Cursor) bool {
 	}
 	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 	return ok && assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && assign.Rhs[0] == e && stays(p, p.Var(assign.Lhs[0]))
-}
-
-// field reports a buffer that is made in a loop for a field of something that
-// is there already.
-func field(p *check.Pass, cur inspector.Cursor) {
-	assign := cur.Node().(*ast.AssignStmt)
-	if assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || !check.IsNamed(p.TypeOf(assign.Rhs[0]), "bytes", "Buffer") || !empty(p, assign.Rhs[0]) {
-		return
-	}
-	sel, ok := assign.Lhs[0].(*ast.SelectorExpr)
-	if !ok || p.Info.Selections[sel] == nil || !p.Local(p.Var(sel.X)) {
-		return
-	}
-	for range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
-		p.Report(assign, min(p.HeatAt(cur), check.Warm), "a bytes.Buffer is allocated and grown for the "+sel.Sel.Name+" of each; take it from a pool, where it is known when it is done with")
-		return
-	}
 }
 
 // stays reports whether v is a local variable of which only fields and methods

@@ -5,7 +5,6 @@ import (
 	"go/types"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
@@ -15,7 +14,6 @@ type Caveat string
 
 const (
 	Interface Caveat = "needs another interface" // of what other packages call or hold, or that any value fits
-	Estimate  Caveat = "needs an estimate"       // of a size that nothing in the code tells
 )
 
 // Needs returns a pass whose reports have the caveat, or p itself where it does
@@ -29,44 +27,9 @@ func (p *Pass) Needs(c Caveat, holds bool) *Pass {
 	return &q
 }
 
-// A Count is a place that a finding with the caveat Estimate names, so that
-// counts of how often it runs may take the place of the estimate.
-type Count string
-
-const (
-	Begins Count = "begins here"     // one that grows
-	Rounds Count = "goes round here" // the loop that bounds it, if one does
-)
-
-// Unless returns a pass whose reports need an estimate, or p itself where all is
-// known. begins runs once for each that grows; loop is the loop whose rounds the
-// message names as the size, or nil where it names none, or one within others.
-func (p *Pass) Unless(known bool, begins, loop ast.Node) *Pass {
-	q := p.Needs(Estimate, !known)
-	if q == p {
-		return p
-	}
-	q.counts = append(q.counts, analysis.RelatedInformation{Pos: begins.Pos(), End: begins.End(), Message: string(Begins)})
-	if body := bodyOf(loop); body != nil && len(body.List) > 0 {
-		q.counts = append(q.counts, analysis.RelatedInformation{Pos: body.List[0].Pos(), End: body.List[0].End(), Message: string(Rounds)})
-	}
-	return q
-}
-
-func bodyOf(loop ast.Node) *ast.BlockStmt {
-	switch loop := loop.(type) {
-	case *ast.ForStmt:
-		return loop.Body
-	case *ast.RangeStmt:
-		return loop.Body
-	}
-	return nil
-}
-
 // CaveatOf returns the caveat that text stands for, or "".
 func CaveatOf(text string) Caveat {
-	switch c := Caveat(text); c {
-	case Interface, Estimate:
+	if c := Caveat(text); c == Interface {
 		return c
 	}
 	return ""

@@ -30,6 +30,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // Severity orders findings by how much they say without a profile.
@@ -45,19 +47,20 @@ func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}
 
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
-	Name     string // of the directory, the package and the analyzer
-	Exercise int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
-	Severity Severity
-	Doc      string // what is flagged and why, beginning with one line that stands alone
-	When     string // where the fix is worth making
-	WhenNot  string // where the check stays silent
-	Measured string // before and after, with the Go version; empty for a trap
-	Since    string // first language version it holds for, such as "go1.22"; empty for all
-	Until    string // first language version it no longer holds for
-	Grows    bool   // what is flagged grows, and the fix saves all but the first allocation
-	Own      bool   // what is flagged allocates in its line, and not in what that calls
-	Run      func(*Pass)
-	Flags    func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
+	Name      string // of the directory, the package and the analyzer
+	Exercise  int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
+	Severity  Severity
+	Doc       string // what is flagged and why, beginning with one line that stands alone
+	When      string // where the fix is worth making
+	WhenNot   string // where the check stays silent
+	Measured  string // before and after, with the Go version; empty for a trap
+	Since     string // first language version it holds for, such as "go1.22"; empty for all
+	Until     string // first language version it no longer holds for
+	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
+	Own       bool   // what is flagged allocates in its line, and not in what that calls
+	Lifetimes bool   // Run asks Pass.Life who keeps what
+	Run       func(*Pass)
+	Flags     func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
 	// Analyzer is set by New.
 	Analyzer *analysis.Analyzer
 
@@ -75,13 +78,19 @@ func New(c Check) *Check {
 		c.Flags(flags)
 	}
 	c.hints = flags.Bool("hints", false, "report what needs evidence from a profile, too")
+	requires := []*analysis.Analyzer{codeAnalyzer}
+	if c.Lifetimes {
+		requires = append(requires, life.Analyzer)
+	}
 	c.Analyzer = &analysis.Analyzer{
 		Name:     c.Name,
 		Doc:      c.text(),
 		Flags:    *flags,
-		Requires: []*analysis.Analyzer{codeAnalyzer},
+		Requires: requires,
 		Run: func(p *analysis.Pass) (any, error) {
-			c.Run(&Pass{Pass: p, Code: p.ResultOf[codeAnalyzer].(*Code), check: &c})
+			pass := &Pass{Pass: p, Code: p.ResultOf[codeAnalyzer].(*Code), check: &c}
+			pass.Life, _ = p.ResultOf[life.Analyzer].(*life.Package)
+			c.Run(pass)
 			return nil, nil
 		},
 	}

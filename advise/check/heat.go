@@ -97,7 +97,8 @@ func Handler(t types.Type) bool { return handler(t) }
 func handler(t types.Type) bool {
 	sig, ok := t.(*types.Signature)
 	return ok && sig.Params().Len() == 2 && sig.Results().Len() == 0 &&
-		IsNamed(sig.Params().At(0).Type(), "net/http", "ResponseWriter") && IsNamed(sig.Params().At(1).Type(), "net/http", "Request")
+		IsNamed(sig.Params().At(0).Type(), "net/http", "ResponseWriter") && IsNamed(sig.Params().At(1).Type(), "net/http",
+		"Request")
 }
 
 // HeatAt returns the heat of the code at cur; what runs only because of an
@@ -337,7 +338,8 @@ func (c *Code) Stops(call *ast.CallExpr) bool {
 	if _, ok := c.IsCall(call, "os", "Exit"); ok {
 		return true
 	}
-	_, ok := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal", "Logger.Fatalf", "Logger.Fatalln")
+	_, ok := c.IsCall(call, "log", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Logger.Fatal",
+		"Logger.Fatalf", "Logger.Fatalln")
 	return ok
 }
 

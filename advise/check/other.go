@@ -48,7 +48,8 @@ func Standard(fn *types.Func) bool {
 
 // forges are the hosts whose repositories have an owner in their paths.
 var forges = map[string]bool{
-	"github.com": true, "gitlab.com": true, "bitbucket.org": true, "codeberg.org": true, "gitea.com": true, "git.sr.ht": true, "golang.org": true,
+	"github.com": true, "gitlab.com": true, "bitbucket.org": true, "codeberg.org": true, "gitea.com": true,
+	"git.sr.ht": true, "golang.org": true,
 }
 
 // root returns the first elements of path, which name its repository.
@@ -68,7 +69,8 @@ func Sibling(fn *types.Func, i int) string {
 	if i >= sig.Params().Len() || !IsString(sig.Params().At(i).Type()) {
 		return ""
 	}
-	for _, name := range []string{fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "InString"), strings.Replace(fn.Name(), "String", "", 1)} {
+	for _, name := range []string{fn.Name() + "Bytes", strings.TrimSuffix(fn.Name(), "InString"),
+		strings.Replace(fn.Name(), "String", "", 1)} {
 		if name == fn.Name() {
 			continue
 		}

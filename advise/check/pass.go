@@ -10,17 +10,19 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // A Pass is one check on one package.
 type Pass struct {
 	*analysis.Pass
 	*Code
+	Life   *life.Package // who keeps what, for a check that asks: without sites where a package has no SSA
 	check  *Check
 	given  map[string]bool // names that FreeName gave out
 	caveat Caveat          // of what is reported
 	least  bool            // of what is reported, the smaller of two allocations is saved
-	counts []analysis.RelatedInformation
 }
 
 // Report reports node unless its line is excused. The heat decides how much is
@@ -91,9 +93,9 @@ func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: Least})
 	}
 	if p.caveat != "" {
-		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: string(p.caveat)})
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(),
+			Message: string(p.caveat)})
 	}
-	d.Related = append(d.Related, p.counts...)
 	if len(edits) > 0 && !p.dropsComment(edits) {
 		d.SuggestedFixes = []analysis.SuggestedFix{{Message: p.check.Name, TextEdits: edits}}
 	}

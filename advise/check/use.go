@@ -69,22 +69,7 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 	case *ast.SelectorExpr:
 		return c.fieldUse(cur.Parent(), parent)
 	case *ast.IndexExpr:
-		if parent.X != e {
-			if c.assigned(cur.Parent()) {
-				return Keeps // as the key of a map
-			}
-			return 0
-		}
-		if c.assigned(cur.Parent()) {
-			return Writes
-		}
-		if t := c.TypeOf(parent); HasPointers(t) && !IsString(t) {
-			return Keeps
-		}
-		if u, ok := cur.Parent().Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return Keeps | Writes
-		}
-		return 0
+		return c.indexUse(cur, parent)
 	case *ast.RangeStmt:
 		if parent.X == e {
 			return 0
@@ -111,6 +96,25 @@ func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
 		return c.argUse(cur, parent, seen)
 	}
 	return Keeps
+}
+
+// indexUse is the use of a value as a list or map that is indexed, or as the index.
+func (c *Code) indexUse(cur inspector.Cursor, index *ast.IndexExpr) Use {
+	switch assigned := c.assigned(cur.Parent()); {
+	case index.X != cur.Node() && assigned:
+		return Keeps // as the key of a map
+	case index.X != cur.Node():
+		return 0
+	case assigned:
+		return Writes
+	}
+	if t := c.TypeOf(index); HasPointers(t) && !IsString(t) {
+		return Keeps
+	}
+	if u, ok := cur.Parent().Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
+		return Keeps | Writes
+	}
+	return 0
 }
 
 func isStruct(t types.Type) bool {
@@ -264,7 +268,8 @@ func known(fn *types.Func, arg int) (Use, bool) {
 		return 0, false
 	}
 	switch fn.Pkg().Path() {
-	case "bytes", "strings", "unicode/utf8", "strconv", "crypto/subtle", "crypto/hmac", "hash/crc32", "hash/maphash", "crypto/sha256", "crypto/sha512", "crypto/sha1", "crypto/md5", "encoding/hex":
+	case "bytes", "strings", "unicode/utf8", "strconv", "crypto/subtle", "crypto/hmac", "hash/crc32", "hash/maphash",
+		"crypto/sha256", "crypto/sha512", "crypto/sha1", "crypto/md5", "encoding/hex":
 		if fn.Signature().Recv() == nil && plainResults(fn.Signature()) {
 			return 0, true
 		}

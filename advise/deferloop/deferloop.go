@@ -16,8 +16,9 @@ var Check = check.New(check.Check{
 
 The calls pile up until the function returns: each takes a record on the heap, and what
 they would release stays open. In a function of its own for each round, the defer costs nothing and runs in time.`,
-	When:     "the loop runs more than a few rounds, or what is open is scarce.",
-	WhenNot:  "loops of at most 8 rounds; a defer after which the loop is left; function literals in the loop; tests, start-up code.",
+	When: "the loop runs more than a few rounds, or what is open is scarce.",
+	WhenNot: "loops of at most 8 rounds; a defer after which the loop is left; function literals in the loop; tests, " +
+		"start-up code.",
 	Measured: "100 defers: 12,580 ns, 100 allocations -> 931 ns, 0; with files 1.08 times the time (Go 1.26.8)",
 	Run:      run,
 })
@@ -28,6 +29,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		heat := p.HeatAt(cur)
-		p.Report(cur.Node(), heat, "deferred calls pile up until the function returns; give each round a function of its own, or call without defer")
+		p.Report(cur.Node(), heat, "deferred calls pile up until the function returns; give each round a function of its "+
+			"own, or call without defer")
 	}
 }

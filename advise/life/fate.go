@@ -36,14 +36,15 @@ func (h Holder) String() string {
 	switch h.Kind {
 	case Result:
 		return "the caller, as a result"
-	case Field:
-		return "field " + h.Name
-	case MapEntry:
-		return "map " + h.Name
+	case Field, MapEntry:
+		if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
+			return h.Name
+		}
+		return map[HolderKind]string{Field: "field ", MapEntry: "map "}[h.Kind] + h.Name
 	case Global:
 		return "package variable " + h.Name
 	case Chan:
-		return "the receiver of channel " + h.Name
+		return "the receiver of a channel, " + h.Name
 	case Goroutine:
 		return "goroutine " + h.Name
 	}
@@ -338,7 +339,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder) {
 		if i := slices.Index(x.Parent().Params, x); i >= 0 && x.Parent() == w.fn {
 			h.Index = i
 		}
-		w.fate.add(h.named(typeName(x.Type())))
+		w.fate.add(h.named("what parameter " + x.Name() + " refers to"))
 	case *ssa.FreeVar:
 		w.captured(x, h)
 	case *ssa.Call:

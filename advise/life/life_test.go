@@ -1,6 +1,7 @@
 package life
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -172,6 +173,32 @@ func TestFactsCross(t *testing.T) {
 		if s := p.Summary(fn); s == nil || !s.Results[0].OnlyFresh() {
 			t.Errorf("ReadAll: got %v, want what the facts say", s)
 		}
+	}
+}
+
+// TestFactsEncode holds facts to the same bytes each time, and to what they were
+// once these are read.
+func TestFactsEncode(t *testing.T) {
+	facts := load(t, "testdata/fates.go", nil).Facts()
+	facts.Funcs["fates.F"] = &Summary{Params: []Param{{Self: Use{Into: 1, Keeps: []Keep{{Global, "x"}}}}},
+		Results: []Origin{{Fresh: true}}}
+	for i := range 20 {
+		facts.Funcs[fmt.Sprint("fates.G", i)] = &Summary{}
+	}
+	once, err := facts.GobEncode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := facts.GobEncode()
+	var read Facts
+	if err := read.GobDecode(once); err != nil || !bytes.Equal(once, again) {
+		t.Fatalf("%v; the same facts are %d and %d bytes", err, len(once), len(again))
+	}
+	if got, want := describe(read.Funcs["fates.F"]), describe(facts.Funcs["fates.F"]); got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	if err := read.GobDecode(once[:len(once)/2]); err == nil {
+		t.Error("no error for half of it")
 	}
 }
 

@@ -54,7 +54,7 @@ var Analyzer = &analysis.Analyzer{
 		p, err := Build(Source{pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo, pass.TypesSizes,
 			func(path string) *Facts { return imported[path] }})
 		if err != nil {
-			return &Package{}, nil // what SSA cannot express has no sites
+			return &Package{Source: Source{Pkg: pass.Pkg}}, nil // what SSA cannot express has no sites
 		}
 		pass.ExportPackageFact(p.Facts())
 		return p, nil
@@ -108,7 +108,8 @@ func Build(s Source) (p *Package, err error) {
 	p = &Package{Source: s, SSA: prog.CreatePackage(s.Pkg, s.Files, s.Info, false), loops: map[*ssa.Function]loops{},
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
-		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[string][]*ssa.Function{}, byName: map[string][]*ssa.Function{}}
+		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[string][]*ssa.Function{},
+		byName: map[string][]*ssa.Function{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()

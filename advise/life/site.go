@@ -156,6 +156,9 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		if s.Node == nil {
 			s.Node = p.consumer(s.Value)
 		}
+		if s.Kind == Variadic && p.ofAppend(s.Node) {
+			continue // which the compiler takes apart
+		}
 		if s.Value != nil && s.Type == nil {
 			s.Type = object(s.Value.Type())
 		}
@@ -170,6 +173,20 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		}
 		p.sites = append(p.sites, s)
 	}
+}
+
+// ofAppend reports whether n is a call of append.
+func (p *Package) ofAppend(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	b, ok := p.Info.Uses[id].(*types.Builtin)
+	return ok && b.Name() == "append"
 }
 
 // siteOf returns the kind and value of what an instruction allocates, or nil.

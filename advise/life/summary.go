@@ -1,9 +1,13 @@
 package life
 
 import (
+	"bytes"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"go/types"
+	"maps"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -63,6 +67,38 @@ func (*Facts) AFact() {}
 
 func (f *Facts) String() string { return fmt.Sprintf("%d functions", len(f.Funcs)) }
 
+// GobEncode writes the functions in order, so that the same facts are the same
+// bytes.
+func (f *Facts) GobEncode() ([]byte, error) {
+	names := slices.Sorted(maps.Keys(f.Funcs))
+	all := make([]*Summary, len(names))
+	for i, name := range names {
+		all[i] = f.Funcs[name]
+	}
+	var b bytes.Buffer
+	enc := gob.NewEncoder(&b)
+	err := errors.Join(enc.Encode(names), enc.Encode(all))
+	return b.Bytes(), err
+}
+
+// GobDecode reads what GobEncode wrote.
+func (f *Facts) GobDecode(data []byte) error {
+	var names []string
+	var all []*Summary
+	dec := gob.NewDecoder(bytes.NewReader(data))
+	if err := errors.Join(dec.Decode(&names), dec.Decode(&all)); err != nil {
+		return err
+	}
+	if len(names) != len(all) {
+		return fmt.Errorf("life: facts: %d names of %d functions", len(names), len(all))
+	}
+	f.Funcs = map[string]*Summary{}
+	for i, name := range names {
+		f.Funcs[name] = all[i]
+	}
+	return nil
+}
+
 func init() { gob.Register(&Facts{}) }
 
 // Facts returns the summaries of what other packages can call.
@@ -102,7 +138,8 @@ func (p *Package) summarize() {
 	const rounds = 6 // a longer chain of mutual calls is cut
 	todo := map[*ssa.Function]bool{}
 	for _, fn := range p.Funcs {
-		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin, fn.Signature.Results().Len())}
+		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin,
+			fn.Signature.Results().Len())}
 		todo[fn] = true
 	}
 	order := p.calleesFirst()

@@ -18,9 +18,10 @@ var Check = check.New(check.Check{
 
 The map keeps every object alive that was ever entered, and an object that is copied or
 moved loses its entry. Key it by a number, delete entries with their objects, or use weak pointers.`,
-	When:    "always.",
-	WhenNot: "maps from which something is deleted, that are cleared or replaced, or filled by init only; local maps; exported ones.",
-	Run:     run,
+	When: "always.",
+	WhenNot: "maps from which something is deleted, that are cleared or replaced, or filled by init only; local maps; " +
+		"exported ones.",
+	Run: run,
 })
 
 func run(p *check.Pass) {
@@ -31,7 +32,8 @@ func run(p *check.Pass) {
 				continue
 			}
 			if fills, empties := table(p, v); fills && !empties {
-				p.ReportAs(id, check.Trap, "entries of "+id.Name+" are never deleted and keep their keys alive; delete them, or key the map by a number")
+				p.ReportAs(id, check.Trap, "entries of "+id.Name+" are never deleted and keep their keys alive; delete them, or "+
+					"key the map by a number")
 			}
 		}
 	}

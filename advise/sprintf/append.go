@@ -101,7 +101,8 @@ type sink struct {
 // target returns what the statement fills with the call, or nil.
 func target(p *check.Pass, stmt ast.Node, outer, call *ast.CallExpr) *sink {
 	if assign, ok := stmt.(*ast.AssignStmt); ok {
-		if assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || p.Builtin(outer) != "append" || !outer.Ellipsis.IsValid() || outer.Args[1] != call {
+		if assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || p.Builtin(outer) != "append" || !outer.Ellipsis.IsValid() ||
+			outer.Args[1] != call {
 			return nil
 		}
 		v := p.Var(assign.Lhs[0])
@@ -115,7 +116,8 @@ func target(p *check.Pass, stmt ast.Node, outer, call *ast.CallExpr) *sink {
 		return nil
 	}
 	t := p.TypeOf(sel.X)
-	for _, known := range []struct{ path, name, since string }{{"strings", "Builder", ""}, {"bytes", "Buffer", "go1.21"}, {"bufio", "Writer", "go1.18"}} {
+	for _, known := range []struct{ path, name, since string }{{"strings", "Builder", ""}, {"bytes", "Buffer", "go1.21"},
+		{"bufio", "Writer", "go1.18"}} {
 		if check.IsNamed(t, known.path, known.name) {
 			spare := known.since != "" && version.Compare(p.GoVersion(call.Pos()), known.since) >= 0
 			return &sink{name: p.Source(sel.X), writer: known.name, spare: spare}
@@ -139,7 +141,8 @@ const digits = "make([]byte, 0, 20)"
 func (s *sink) value(source string, t *types.Basic, verb byte, strconvName string) (stmt string, strconvUsed bool) {
 	into := s.name
 	switch {
-	case s.spare && (s.writer != "Buffer" || verb == 'q'): // an empty Buffer has nothing to spare, and numbers fit the stack
+	case s.spare && (s.writer != "Buffer" ||
+		verb == 'q'): // an empty Buffer has nothing to spare, and numbers fit the stack
 		into = s.name + ".AvailableBuffer()"
 	case !s.slice:
 		into = digits

@@ -39,7 +39,8 @@ var positions = map[string]bool{
 
 // copies are those that make a text of their own.
 var copies = map[string]bool{
-	"Map": true, "Repeat": true, "Replace": true, "ReplaceAll": true, "Title": true, "ToLower": true, "ToUpper": true, "ToValidUTF8": true,
+	"Map": true, "Repeat": true, "Replace": true, "ReplaceAll": true, "Title": true, "ToLower": true, "ToUpper": true,
+	"ToValidUTF8": true,
 }
 
 // fateOf returns what becomes of the text at cur.

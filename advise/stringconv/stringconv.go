@@ -20,15 +20,14 @@ var Check = check.New(check.Check{
 	Severity: check.Advice,
 	Doc: `string(b) for code that only reads the bytes
 
-The conversion copies. A callee that reads and does not keep its argument can take the
-[]byte itself; package bytes has the functions of package strings, bytes.NewReader reads them, %s prints
-them, and others have variants (Regexp.Match for MatchString). The same holds where the string, or what is cut from it,
-is held in a variable that is only searched, compared and measured. Functions of other modules are a hint, and so are
-texts of which only a part is kept, or only on some paths, or that are returned or deleted from a map, that a variable
-holds to be compared or parsed, that are of many bytes for the library to parse, or made of runes for package strings. The compiler
-leaves the copy out by itself in comparisons, map look-ups, concatenations and range loops.`,
-	When:     "the line is hot and the bytes are longer than 32: up to there the copy stays on the stack.",
-	WhenNot:  "texts that are stored whole; conversions that stand in the call of strconv (from Go 1.18), in a map look-up or a comparison; start-up code and error paths.",
+The conversion copies. A callee that reads and does not keep its argument can take the []byte itself;
+package bytes has the functions of package strings, bytes.NewReader reads them, %s prints them, and others
+have variants (Regexp.Match for MatchString). The same holds where the string, or what is cut from it, is
+held in a variable that is only searched, compared and measured. Functions of other modules are a hint. The
+compiler leaves the copy out by itself in comparisons, map look-ups, concatenations and range loops.`,
+	When: "the line is hot and the bytes are longer than 32: up to there the copy stays on the stack.",
+	WhenNot: "texts that are stored whole; conversions that stand in the call of strconv (from Go 1.18), in a map " +
+		"look-up or a comparison; start-up code and error paths.",
 	Measured: "1.6 to 2 times the time for 200 bytes, 1 allocation -> 0; nothing up to 32 bytes (Go 1.26.8)",
 	Run:      run,
 })
@@ -36,7 +35,8 @@ leaves the copy out by itself in comparisons, map look-ups, concatenations and r
 // inBytes are the functions of package strings that package bytes has with the
 // same meaning, all of whose arguments are text.
 var inBytes = map[string]bool{
-	"Contains": true, "Count": true, "EqualFold": true, "HasPrefix": true, "HasSuffix": true, "Index": true, "LastIndex": true,
+	"Contains": true, "Count": true, "EqualFold": true, "HasPrefix": true, "HasSuffix": true, "Index": true,
+	"LastIndex": true,
 }
 
 func run(p *check.Pass) {
@@ -46,32 +46,11 @@ func run(p *check.Pass) {
 			if c, ok := converted(p, arg); ok {
 				argument(p, cur, call, i, c)
 			}
-			if fn := p.Callee(call); i == 0 && fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil && runes(p, arg) {
-				p.Hint(arg, p.HeatAt(cur), "the runes are encoded and copied for strings."+fn.Name()+"; package slices, or a loop, reads them as they are")
-			}
 		}
 		if c, ok := converted(p, call); ok {
 			held(p, cur, c)
-			elsewhere(p, cur, c)
-		}
-		if _, ok := p.IsCall(call, "bufio", "Reader.ReadString"); ok && p.Loop(cur) != nil {
-			p.Hint(call, p.HeatAt(cur), "ReadString allocates each text that it reads; ReadSlice gives the bytes where they lie, until the next read")
 		}
 	}
-}
-
-// runes reports whether e is a string that is made of a slice of runes.
-func runes(p *check.Pass, e ast.Expr) bool {
-	of, ok := p.Conversion(e, check.IsString)
-	if !ok {
-		return false
-	}
-	slice, ok := p.TypeOf(of).Underlying().(*types.Slice)
-	if !ok {
-		return false
-	}
-	elem, ok := slice.Elem().Underlying().(*types.Basic)
-	return ok && elem.Kind() == types.Int32
 }
 
 // A conversion is a string that is a copy of bytes.
@@ -119,7 +98,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 	switch p.Builtin(call) {
 	case "":
 	case "delete":
-		p.Report(call.Args[i], warm, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] first")
+		p.Report(call.Args[i], warm, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by "+
+			"m[string(b)] first")
 		return
 	default:
 		return
@@ -127,7 +107,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 	fn := p.Callee(call)
 	if fn == nil || fn.Pkg() == nil {
 		if !p.Info.Types[call.Fun].IsType() && fn == nil {
-			p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
+			p.Needs(check.Interface, true).Report(call.Args[i], warm,
+				"string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
 		}
 		return
 	}
@@ -135,7 +116,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		if i == 0 {
 			ofStrings(p, cur, call, fn.Name(), c)
 		} else if !inBytes[fn.Name()] || !c.plain(p, call.Args[0]) {
-			p.Hint(call.Args[i], heat, "string(b) copies for strings."+fn.Name()+" where it is longer than 32 bytes; package bytes has the same function")
+			p.Hint(call.Args[i], heat, "string(b) copies for strings."+fn.Name()+
+				" where it is longer than 32 bytes; package bytes has the same function")
 		}
 		return
 	}
@@ -152,7 +134,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 			p.Report(call.Args[i], warm, "string(b) is copied and boxed to be formatted; %s takes the slice")
 		}
 		if verb == 's' || verb == 'q' {
-			p.Report(call.Args[i], heat, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice", formatted(p, call.Args[i], c.of)...)
+			p.Report(call.Args[i], heat, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
+				formatted(p, call.Args[i], c.of)...)
 		}
 		return
 	}
@@ -169,7 +152,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		return
 	}
 	if check.External(fn, p.Code.Pkg) {
-		p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; look for a variant that takes a []byte or an io.Reader")
+		p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+			"; look for a variant that takes a []byte or an io.Reader")
 		return
 	}
 	called(p, cur, call, i, fn, c)
@@ -183,16 +167,22 @@ func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *
 	warm := min(heat, check.Warm)
 	switch {
 	case ok && use == 0 && !inlined(p, fn):
-		p.Report(call.Args[i], heat, "string(b) copies the bytes for "+fn.Name()+", which only reads them; let it take a []byte")
+		p.Report(call.Args[i], heat, "string(b) copies the bytes for "+fn.Name()+
+			", which only reads them; let it take a []byte")
 	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+
+			", which hands them on; where nothing keeps them, let it take a []byte")
 	case ok && use&check.Keeps != 0 && sometimes(p, fn, i) && !handsBack(p, fn, i):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+", which reads them and keeps some; let it take a []byte, and copy what is kept")
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+
+			", which reads them and keeps some; let it take a []byte, and copy what is kept")
 	case !ok && keeper.MatchString(fn.Name()):
 	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+"; where that does not keep them, a variant could take a []byte")
-	case !ok && fn.Pkg().Path() != "fmt" && (fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+", unless they are few and it does not keep them; look for a variant that takes a []byte, or read them as they are")
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+			"; where that does not keep them, a variant could take a []byte")
+	case !ok && fn.Pkg().Path() != "fmt" && (fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()),
+		"go1.18") < 0):
+		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+			", unless they are few and it does not keep them; look for a variant that takes a []byte, or read them as they are")
 	}
 }
 
@@ -298,7 +288,8 @@ func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, b ast.Expr) []ana
 	recv := p.TypeOf(sel.X)
 	obj, _, _ := types.LookupFieldOrMethod(recv, true, p.Code.Pkg, "Write")
 	write, ok := obj.(*types.Func)
-	if !ok || write.Signature().Params().Len() != 1 || !check.IsBytes(write.Signature().Params().At(0).Type()) || !types.Identical(write.Signature().Results(), fn.Signature().Results()) {
+	if !ok || write.Signature().Params().Len() != 1 || !check.IsBytes(write.Signature().Params().At(0).Type()) ||
+		!types.Identical(write.Signature().Results(), fn.Signature().Results()) {
 		return nil
 	}
 	return []analysis.TextEdit{check.Replace(sel.Sel, "Write"), check.Replace(call.Args[0], p.Source(b))}

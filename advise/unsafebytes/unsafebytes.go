@@ -151,11 +151,13 @@ func writes(p *check.Pass, v *types.Var, depth int) bool {
 			}
 		case *ast.CallExpr:
 			fn := p.Callee(parent)
-			if len(parent.Args) > 0 && parent.Args[0] == use.Node() && (p.Builtin(parent) == "copy" || p.Builtin(parent) == "clear" || stdWrites(fn)) {
+			if len(parent.Args) > 0 && parent.Args[0] == use.Node() && (p.Builtin(parent) == "copy" ||
+				p.Builtin(parent) == "clear" || stdWrites(fn)) {
 				return true
 			}
 			for i, arg := range parent.Args {
-				if _, decl := p.Decl(fn); arg == use.Node() && decl != nil && depth < 3 && i < fn.Signature().Params().Len() && writes(p, fn.Origin().Signature().Params().At(i), depth+1) {
+				if _, decl := p.Decl(fn); arg == use.Node() && decl != nil && depth < 3 && i < fn.Signature().Params().Len() &&
+					writes(p, fn.Origin().Signature().Params().At(i), depth+1) {
 					return true
 				}
 			}

@@ -58,6 +58,8 @@ type Explained struct {
 	Decides   string  `json:"decides,omitempty"`   // FILE:LINE where one can see whether it is
 	Saves     Shares  `json:"saves"`               // what the remedy saves at most
 	Fix       bool    `json:"fix"`                 // a finding at this line can fix it
+
+	spot, entry spot // of the expression, and where its function begins
 }
 
 // A cause is what allocates at a line: the line itself, or one function that it
@@ -66,7 +68,7 @@ type cause struct {
 	at       place
 	function string // around the line, as the profile names it
 	callee   string // the function outside; "" for the line itself
-	leaf     string // the one that allocates, in the call of callee
+	leaf     string // the one that allocates, in the call of callee; of the line itself, the runtime's
 	site            // what was charged to it, by size
 	chains   map[string]*chain
 }
@@ -85,7 +87,7 @@ type frame struct {
 
 type causeKey struct {
 	place
-	function, callee string
+	function, callee, entered string // entered: the runtime's function, where the profile has it
 }
 
 // chainLimit is how many callers are followed.
@@ -97,11 +99,13 @@ func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, below [
 	if value == 0 || k.name == cpu && !slices.ContainsFunc(below, allocates) {
 		return
 	}
-	callee, leaf := "", ""
-	if len(below) > 0 && !allocates(below[len(below)-1]) {
-		callee, leaf = below[len(below)-1], below[0]
+	callee, leaf, entered := "", "", ""
+	if n := len(below); n > 0 && allocates(below[n-1]) {
+		leaf, entered = below[n-1], below[n-1]
+	} else if n > 0 {
+		callee, leaf = below[n-1], below[0]
 	}
-	key := causeKey{at, above[0].Function.Name, callee}
+	key := causeKey{at, above[0].Function.Name, callee, entered}
 	c := j.causes[key]
 	if c == nil {
 		c = &cause{at: at, function: key.function, callee: callee, leaf: leaf, chains: map[string]*chain{}}
@@ -157,7 +161,8 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	}
 	a.Explained = known.of(all)
 	slices.SortFunc(a.Sites, func(p, q Explained) int {
-		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line),
+		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File), cmp.Compare(p.Line,
+			q.Line),
 			cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
 	})
 	x.flows(a.Sites)

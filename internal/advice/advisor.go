@@ -69,24 +69,18 @@ type Finding struct {
 	Share    *Shares `json:"share,omitempty"` // of what the profiles measured: the allocations that it is about
 
 	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
-	Counts *Counts      `json:"counts,omitempty"` // what was counted in the place of an estimate
 
 	spans      []span // the lines that the finding accounts for
 	least      bool   // no more is saved than what the first span and the others both allocate
 	grows      bool   // only what is allocated after the first time is saved
-	begins     mark   // what Counts.Begins is of; nothing where the code tells the size
-	rounds     mark   // what Counts.Rounds is of
 	pkg        string // import path
 	start, end int    // the bytes of the file that are flagged
 	fix        fix    // the edits that mend it; nil for none
 }
 
-// Text is the message with the counts and the caveat, if any.
+// Text is the message with the caveat, if any.
 func (f *Finding) Text() string {
 	text := f.Message
-	if f.Counts != nil {
-		text += "; " + f.Counts.String()
-	}
 	if f.Caveat != "" {
 		text += "; " + string(f.Caveat)
 	}
@@ -151,7 +145,9 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.count(reached)
+		if r.Evidence != nil {
+			r.Evidence.Account.count(reached)
+		}
 	}
 	slices.SortFunc(r.Findings, before)
 	return r, nil

@@ -164,8 +164,6 @@ type diagnosis struct {
 	Fix        fix
 	Grows      bool
 	Least      bool
-
-	Begins, Rounds mark // what is counted for it; nothing where the code tells the size
 }
 
 // finding is the diagnosis as seen from a directory.
@@ -173,7 +171,7 @@ func (d diagnosis) finding(base string) Finding {
 	f := d.Finding
 	f.File = relative(base, d.Spans[0].File)
 	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
-	f.grows, f.least, f.begins, f.rounds = d.Grows, d.Least, d.Begins, d.Rounds
+	f.grows, f.least = d.Grows, d.Least
 	return f
 }
 
@@ -196,9 +194,6 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 	for _, rel := range d.Related {
 		if caveat := check.CaveatOf(rel.Message); caveat != "" {
 			out.Finding.Caveat = caveat
-			continue
-		}
-		if at := p.Fset.Position(rel.Pos); out.marked(rel.Message, mark{at.Line, at.Column}) {
 			continue
 		}
 		if rel.Message == check.Least {

@@ -57,7 +57,7 @@ func Boxed(h *Held, s *screen, numbers []int, texts [][]byte) (sum int) {
 		Show(n)    // needs another interface
 		keep(h, n) // needs another interface
 		s.show(n)  // needs another interface
-		h.Value = n // needs another interface
+		h.Value = n
 	}
 	for _, b := range texts {
 		sum += read(string(b))       // plain
@@ -69,8 +69,8 @@ func Boxed(h *Held, s *screen, numbers []int, texts [][]byte) (sum int) {
 
 func text(b []byte) func() any {
 	n := len(b)
-	return func() any { // plain
-		return n // needs another interface
+	return func() any {
+		return n
 	}
 }
 
@@ -78,7 +78,7 @@ type texter interface{ Text() ([]byte, error) }
 
 func textOf(t texter) (string, error) {
 	b, err := t.Text()
-	return string(b), err // needs another interface
+	return string(b), err
 }
 
 type named struct {
@@ -86,9 +86,9 @@ type named struct {
 	known []string
 }
 
-func (n *named) text() string { return string(n.raw) } // needs another interface
+func (n *named) text() string { return string(n.raw) }
 
-func (n *named) label() string { return string(n.raw) } // plain
+func (n *named) label() string { return string(n.raw) }
 
 func (n *named) Is(s string) bool {
 	if n.label() != s {
@@ -101,35 +101,35 @@ type panel struct{ gauge, spare *other.Gauge }
 
 func newPanel(spare *other.Gauge) *panel {
 	return &panel{
-		gauge: other.NewGauge(), // needs another interface
+		gauge: other.NewGauge(),
 		spare: spare,
 	}
 }
 
 type set struct {
-	byName map[string]int // needs another interface
-	byPart map[string]int // plain
+	byName map[string]int
+	byPart map[string]int
 }
 
 func (s *set) add(name []byte, major, minor string) {
-	s.byName[string(name)]++ // plain
+	s.byName[string(name)]++
 	s.byPart[major+"/"+minor]++
 }
 
 func sum(key, text []byte, out []byte) []byte {
-	h := hmac.New(sha256.New, key) // needs another interface
+	h := hmac.New(sha256.New, key)
 	h.Write(text)
 	return h.Sum(out)
 }
 
 func digitsOf(n int) string {
 	b := digits(n)
-	return string(b) // plain
+	return string(b)
 }
 
 func decimal(n int) string {
 	b := strconv.AppendInt(nil, int64(n), 10)
-	return string(b) // plain
+	return string(b)
 }
 
 func digits(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
@@ -140,26 +140,26 @@ func (w *walker) next() bool { w.at++; return w.at < w.end }
 
 func Walk(end int) func() bool {
 	w := &walker{0, end}
-	return w.next // needs another interface
+	return w.next
 }
 
 func walk(end int) func() bool {
 	w := &walker{0, end}
-	return w.next // plain
+	return w.next
 }
 
 func Walked(end int) bool { return walk(end)() }
 
 func Decode(b []byte) (string, error) {
 	var m map[string]any
-	err := json.Unmarshal(b, &m) // plain
+	err := json.Unmarshal(b, &m)
 	name, _ := m["name"].(string)
 	return name, err
 }
 
 func DecodeAll(b []byte) (any, error) {
 	var v any
-	err := json.Unmarshal(b, &v) // needs another interface
+	err := json.Unmarshal(b, &v)
 	return v, err
 }
 
@@ -168,13 +168,13 @@ func number(list []int) any {
 	for _, n := range list {
 		sum += n
 	}
-	return sum // plain
+	return sum
 }
 
 func Number(list []int) bool { return number(list) == nil }
 
 func Grown(numbers []int, rows [][]int) (a, b, c, d, e []int) {
-	first := []int{} // plain
+	first := []int{}
 	for _, n := range numbers {
 		if n > 3 {
 			first = append(first, n)
@@ -182,26 +182,26 @@ func Grown(numbers []int, rows [][]int) (a, b, c, d, e []int) {
 			first = append(first, -n)
 		}
 	}
-	second := []int{} // needs an estimate
+	second := []int{}
 	for _, n := range numbers {
 		if n > 3 {
 			second = append(second, n)
 		}
 	}
-	third := []int{} // needs an estimate
+	third := []int{}
 	for _, row := range rows {
 		for _, n := range row {
 			third = append(third, n)
 		}
 	}
-	fourth := []int{} // needs an estimate
+	fourth := []int{}
 	for _, n := range numbers {
 		if n == 7 {
 			continue
 		}
 		fourth = append(fourth, n)
 	}
-	fifth := []int{} // plain
+	fifth := []int{}
 	for _, n := range numbers {
 		switch {
 		case n > 3:
@@ -252,7 +252,7 @@ func TestCaveatsComeLast(t *testing.T) {
 	findings := []Finding{
 		{Check: "d", Share: &Shares{Bytes: 0.5}, Caveat: check.Interface},
 		{Check: "b", Share: &Shares{Bytes: 0.2}},
-		{Check: "e", Share: &Shares{Bytes: 0.4}, Caveat: check.Estimate},
+		{Check: "e", Share: &Shares{Bytes: 0.4}, Caveat: check.Interface},
 		{Check: "c", Share: &Shares{Bytes: 0.1}},
 		{Check: "a", Share: &Shares{Bytes: 0.6}},
 	}

@@ -5,11 +5,14 @@ import (
 	"context"
 	"go/ast"
 	"go/printer"
+	"go/token"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/isobar-go/isobar/advise/life"
+	"golang.org/x/tools/go/ssa"
 )
 
 // An explainer finds the code that allocated, and what becomes of it.
@@ -89,11 +92,29 @@ func (x *explainer) explain(c *cause) []*part {
 	return out
 }
 
+// byRuntime are the functions of the runtime that CPU profiles show below a line,
+// and what of the line calls them.
+var byRuntime = []struct {
+	function string
+	kind     life.Kind
+}{
+	{"convT", life.Box}, {"growslice", life.Append}, {"makeslice", life.Make}, {"concatstring", life.Concat},
+	{"slicebytetostring", life.Convert}, {"stringtoslice", life.Convert}, {"makemap", life.Map}, {"mapassign",
+		life.MapGrow},
+	{"newproc", life.Go}, {"deferproc", life.Defer}, {"makechan", life.Channel},
+}
+
 // choose returns the site of a line that allocates objects of a size; nil for
 // none.
 func choose(candidates []*life.Site, c *cause, size int64) *life.Site {
 	if c.callee != "" {
 		return chooseCall(candidates, c.callee)
+	}
+	for _, e := range byRuntime {
+		if i := slices.IndexFunc(candidates, func(s *life.Site) bool { return s.Kind == e.kind }); i >= 0 &&
+			strings.HasPrefix(c.leaf, "runtime."+e.function) {
+			return candidates[i]
+		}
 	}
 	var sized, open, call *life.Site
 	for _, s := range candidates {
@@ -179,11 +200,36 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 		e.Kind, e.What = s.Kind.String(), spelled(p, s.Node)
 		k.life = x.lifetime(p, s, c)
 		k.growth = p.Growth(s)
+		e.spot, e.entry = spotAt(p, s.Pos()), spotAt(p, begin(s.Func))
 	}
 	e.Lifetime = k.life.String()
 	k.judge()
 	out.saved = k.saves()
 	return out
+}
+
+// spotAt is a place as coverage profiles have it.
+func spotAt(p *life.Package, pos token.Pos) spot {
+	if !pos.IsValid() {
+		return spot{}
+	}
+	at := p.Fset.Position(pos)
+	return spotOf(p.Pkg.Path(), at.Filename, at.Line, at.Column)
+}
+
+// begin is where the first statement of a function is.
+func begin(fn *ssa.Function) token.Pos {
+	var body *ast.BlockStmt
+	switch n := fn.Syntax().(type) {
+	case *ast.FuncDecl:
+		body = n.Body
+	case *ast.FuncLit:
+		body = n.Body
+	}
+	if body == nil || len(body.List) == 0 {
+		return token.NoPos
+	}
+	return body.List[0].Pos()
 }
 
 // spelled is an expression on one line, shortened.

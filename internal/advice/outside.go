@@ -56,7 +56,8 @@ var alternatives = []alternative{
 	{"regexp.", "", "replace a simple pattern by code of its own"},
 	{"sort.Slice", "boxing", "use slices.SortFunc: it neither boxes nor reflects"},
 	{"sort.", "boxing", "use slices.SortFunc: it neither boxes nor reflects"},
-	{"io.ReadAll", "bufferpercall", "read into a buffer that is kept; bytes.Buffer.ReadFrom with Grow, where the size is known"},
+	{"io.ReadAll", "bufferpercall", "read into a buffer that is kept; bytes.Buffer.ReadFrom with Grow, where the size " +
+		"is known"},
 	{"io.Copy", "bufferpercall", "use io.CopyBuffer with a buffer that is kept"},
 	{"os.ReadFile", "bufferpercall", "read into a buffer that is kept, by os.Open and Read"},
 	{"reflect.", "", "code for the types that occur often, without reflection"},

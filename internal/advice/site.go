@@ -102,13 +102,13 @@ func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name st
 }
 
 // charge adds a sample, and to what its size is.
-func (one *site) charge(s *profile.Sample, value int64, k kind) {
-	*k.total(&one.Totals) += value
-	if size := s.NumLabel["bytes"]; len(size) > 0 {
-		if one.sizes[size[0]] == nil {
-			one.sizes[size[0]] = &Totals{}
+func (s *site) charge(sample *profile.Sample, value int64, k kind) {
+	*k.total(&s.Totals) += value
+	if size := sample.NumLabel["bytes"]; len(size) > 0 {
+		if s.sizes[size[0]] == nil {
+			s.sizes[size[0]] = &Totals{}
 		}
-		*k.total(one.sizes[size[0]]) += value
+		*k.total(s.sizes[size[0]]) += value
 	}
 }
 

@@ -101,10 +101,11 @@ func (k *subject) again(thing, reset string) string {
 	case k.life.round:
 		return fmt.Sprintf("make %s once, before the loop, and %s in each round", thing, reset)
 	case recv != "":
-		return fmt.Sprintf("keep %s in a field of %s, or in a sync.Pool where calls overlap, and %s in each call", thing, recv,
+		return fmt.Sprintf("keep %s in a field of %s, or in a sync.Pool where calls overlap, and %s in each call", thing,
+			recv,
 			reset)
 	}
-	return fmt.Sprintf("let the caller pass %s in, or take it from a sync.Pool, and %s in each call", thing, reset)
+	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in, and %s in each call", thing, reset)
 }
 
 // receiver is the type of the method around, if that has a pointer receiver.
@@ -313,7 +314,8 @@ func (k *subject) closure() {
 		return
 	}
 	if len(k.life.unless) > 0 {
-		k.change("closurecapture", "make the function once: a method of a type that holds what it captures, reused across calls")
+		k.change("closurecapture", "make the function once: a method of a type that holds what it captures, reused across "+
+			"calls")
 		return
 	}
 	k.change("closurecapture", "%s", k.again("the function", "set what it captures"))
@@ -324,7 +326,8 @@ func (k *subject) list() {
 		return
 	}
 	k.e.Verdict, k.e.Check = Reshape, "boxing"
-	k.e.Remedy = fmt.Sprintf("%s takes a list of any: a function with typed parameters needs none", k.consumerOr("the callee"))
+	k.e.Remedy = fmt.Sprintf("%s takes a list of any: a function with typed parameters needs none",
+		k.consumerOr("the callee"))
 }
 
 func (k *subject) consumerOr(name string) string {

@@ -34,7 +34,8 @@ func findings(t *tree, modules string, c commit) (found []lines, err error) {
 	if _, err := t.file(c.File); err != nil {
 		return nil, err
 	}
-	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File), modules: modules}
+	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File),
+		modules: modules}
 	dir := path.Dir(c.File)
 	files := l.parse(dir, path.Base(c.File), parser.ParseComments|parser.SkipObjectResolution)
 	if len(files) == 0 {
@@ -148,7 +149,8 @@ func (l *loader) parse(dir, named string, mode parser.Mode) []*ast.File {
 func (l *loader) check(path string, files []*ast.File, level int) (*types.Package, *types.Info) {
 	info := &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+		Scopes:     map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}
 	cfg := types.Config{
@@ -201,8 +203,10 @@ func (l *loader) cached(name string) (files []*ast.File) {
 	if l.modules == "" {
 		return nil
 	}
-	for root, rest := name, ""; strings.Contains(root, "/"); root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
-		dirs, err := filepath.Glob(filepath.Join(l.modules, upper.ReplaceAllStringFunc(root, func(s string) string { return "!" + strings.ToLower(s) })+"@v*"))
+	for root, rest := name, ""; strings.Contains(root, "/"); root, rest = path.Dir(root), path.Join(path.Base(root),
+		rest) {
+		dirs, err := filepath.Glob(filepath.Join(l.modules, upper.ReplaceAllStringFunc(root,
+			func(s string) string { return "!" + strings.ToLower(s) })+"@v*"))
 		if err != nil || len(dirs) == 0 {
 			continue
 		}
@@ -319,7 +323,8 @@ func (t *tree) prefix(repository, dir string) string {
 // rootOf returns what is left of an import path before a directory of the tree,
 // or "" where it names none. Those of github.com have three elements.
 func (t *tree) rootOf(name string) string {
-	for root, rest := path.Dir(name), path.Base(name); root != "."; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
+	for root, rest := path.Dir(name), path.Base(name); root != "."; root, rest = path.Dir(root), path.Join(path.Base(root),
+		rest) {
 		if strings.HasPrefix(root, "github.com/") && strings.Count(root, "/") < 2 || root == "github.com" {
 			break
 		}

@@ -45,7 +45,8 @@ func (r *repo) close() {
 
 // object returns the contents of what git calls by a name, and its kind.
 func (r *repo) object(name string) (data []byte, kind string, err error) {
-	if strings.Contains(name, "\n") || strings.Contains(name, ":./") || strings.Contains(name, ":../") { // a relative path ends git
+	if strings.Contains(name, "\n") || strings.Contains(name, ":./") || strings.Contains(name,
+		":../") { // a relative path ends git
 		return nil, "", errAbsent
 	}
 	if _, err := fmt.Fprintln(r.in, name); err != nil {
@@ -112,7 +113,8 @@ var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // replaced returns the lines that the commit put in the place of its line.
 func replaced(dir string, c commit) (from, to int, err error) {
-	out, err := exec.Command("git", "-C", dir, "diff", "-U0", "--no-renames", "--no-color", c.Commit+"^", c.Commit, "--", c.File).Output()
+	out, err := exec.Command("git", "-C", dir, "diff", "-U0", "--no-renames", "--no-color", c.Commit+"^", c.Commit, "--",
+		c.File).Output()
 	if err != nil {
 		return 0, 0, fmt.Errorf("git diff: %w", err)
 	}

@@ -36,7 +36,8 @@ func main() {
 	exercise := flag.Int("exercise", 0, "only this exercise")
 	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
 	set := flag.String("set", "", "only the commits of this `set`, which were gathered together")
-	modules := flag.String("modules", "", "`directory` of a module cache, to type what is imported of other modules, whatever its version")
+	modules := flag.String("modules", "", "`directory` of a module cache, to type what is imported of other modules, "+
+		"whatever its version")
 	flag.Parse()
 	if *mirror == "" || flag.NArg() > 0 {
 		flag.Usage()
@@ -71,7 +72,8 @@ func main() {
 		}
 		t.add(c, r)
 		if *verbose {
-			fmt.Printf("%2d before=%-5v hint=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.hint, r.after, c.Repository, c.Commit, c.File, c.Line)
+			fmt.Printf("%2d before=%-5v hint=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.hint, r.after,
+				c.Repository, c.Commit, c.File, c.Line)
 		}
 	}
 	if err := t.write(os.Stdout); err != nil {
@@ -95,7 +97,8 @@ type commit struct {
 }
 
 func (c commit) validate() error {
-	if strings.Count(c.Repository, "/") != 1 || len(c.Commit) != 40 || !strings.HasSuffix(c.File, ".go") || c.Line < 1 || c.Exercise < 1 || c.Exercise > 18 {
+	if strings.Count(c.Repository, "/") != 1 || len(c.Commit) != 40 || !strings.HasSuffix(c.File, ".go") || c.Line < 1 ||
+		c.Exercise < 1 || c.Exercise > 18 {
 		return fmt.Errorf("%+v: want OWNER/NAME, 40 hex digits, a Go file, a line, and an exercise from 1 to 18", c)
 	}
 	return nil
@@ -211,7 +214,8 @@ const wantBefore, wantEach, wantSilent = 0.70, 0.50, 0.95
 
 func (t *tally) passes() bool {
 	all := t.rows[0]
-	if all.commits == 0 || t.failed > 0 || !all.flagged(wantBefore) || float64(all.commits-all.after) < wantSilent*float64(all.commits) {
+	if all.commits == 0 || t.failed > 0 || !all.flagged(wantBefore) ||
+		float64(all.commits-all.after) < wantSilent*float64(all.commits) {
 		return false
 	}
 	for _, r := range t.rows[1:] {

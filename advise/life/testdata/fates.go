@@ -56,7 +56,7 @@ func inGlobal() { global = &node{} } // composite literal: package variable glob
 
 func inTable(k string) { table[k] = &node{} } // composite literal: package variable table
 
-func sent(c chan *node) { c <- &node{} } // composite literal: the receiver of channel chan *node
+func sent(c chan *node) { c <- &node{} } // composite literal: the receiver of a channel, what parameter c refers to
 
 func started() {
 	x := &node{} // composite literal: goroutine fates.work
@@ -83,7 +83,7 @@ func givenAway() {
 }
 
 func linked(x *node) {
-	links(x, &node{}) // composite literal: field node
+	links(x, &node{}) // composite literal: what parameter x refers to
 }
 
 func linkedLocally() int {

@@ -22,12 +22,12 @@ func add(s shape) { shapes = append(shapes, s) }
 
 func all(w io.Writer, squares []square, d *debugger, names []string) {
 	for i, s := range squares {
-		add(s)                                    // want `s is boxed to be passed as an interface to add`
-		shapes = append(shapes, shape(s))         // want `s is boxed to become an interface`
+		add(s)
+		shapes = append(shapes, shape(s))
 		d.debugf("%d", s.side)                    // want `s.side is boxed to be passed as any to debugf`
-		d.debugf("%s", names[i])                  // want `names\[i\] is boxed`
-		binary.Write(w, binary.BigEndian, s.side) // want `encoding/binary.Write boxes what it is given`
-		if reflect.DeepEqual(s, squares[0]) {     // want `s is boxed to be passed as any to reflect.DeepEqual`
+		d.debugf("%s", names[i])
+		binary.Write(w, binary.BigEndian, s.side)
+		if reflect.DeepEqual(s, squares[0]) {
 			continue
 		}
 	}
@@ -36,5 +36,5 @@ func all(w io.Writer, squares []square, d *debugger, names []string) {
 func several(list ...shape) { shapes = append(shapes, list...) }
 
 func pair(s square) {
-	several(&square{}, s) // want `s is boxed to be passed as an interface to several`
+	several(&square{}, s)
 }

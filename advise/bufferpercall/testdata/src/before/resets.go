@@ -10,13 +10,13 @@ import (
 )
 
 func sum(text string) uint64 {
-	h := fnv.New64a() // want `hash/fnv.New64a allocates in each call what has a Reset`
+	h := fnv.New64a()
 	io.WriteString(h, text)
 	return h.Sum64()
 }
 
 func digest(b []byte) [32]byte {
-	h := sha256.New() // want `crypto/sha256.New allocates in each call`
+	h := sha256.New()
 	h.Write(b)
 	return [32]byte(h.Sum(nil))
 }
@@ -30,13 +30,13 @@ func output(name string) (string, error) {
 }
 
 func copied(w io.Writer, r io.Reader) {
-	io.CopyBuffer(w, r, make([]byte, 1<<15)) // want `a slice is made for each call`
+	io.CopyBuffer(w, r, make([]byte, 1<<15))
 }
 
 func table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 1, ' ', 0) }
 
 func positive(in []int) (sum int) {
-	var some []int // want `some grows anew in each call`
+	var some []int
 	for _, x := range in {
 		if x > 0 {
 			some = append(some, x)

@@ -9,22 +9,22 @@ import (
 
 // What a call makes for itself, a pool could give.
 func copyAll(w io.Writer, r io.Reader, n int) error {
-	buf := make([]byte, 32<<10) // want `buf is made anew in each call`
+	buf := make([]byte, 32<<10)
 	if _, err := r.Read(buf); err != nil {
 		return err
 	}
-	sizes := make([]int, n) // want `sizes is made anew`
+	sizes := make([]int, n)
 	for i := range sizes {
 		n += sizes[i]
 	}
-	var line []byte // want `line grows anew in each call`
+	var line []byte
 	line = append(line, buf[:n]...)
 	w.Write(line)
 	return nil
 }
 
 func compressed(w io.Writer, b []byte) error {
-	zw := gzip.NewWriter(w) // want `gzip.NewWriter allocates a buffer in each call`
+	zw := gzip.NewWriter(w)
 	if _, err := zw.Write(b); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func compressed(w io.Writer, b []byte) error {
 }
 
 func lines(r io.Reader) (n int) {
-	br := bufio.NewReader(r) // want `bufio.NewReader allocates a buffer`
+	br := bufio.NewReader(r)
 	for {
 		if _, err := br.ReadSlice('\n'); err != nil {
 			return n

@@ -12,26 +12,26 @@ type record struct{ key, value []byte }
 
 // The texts are made for the bytes alone.
 func (r *record) set(n int) {
-	r.key = []byte(strconv.Itoa(n)) // want `strconv.AppendInt makes the bytes`
+	r.key = []byte(strconv.Itoa(n))
 	*r = record{
-		value: []byte(fmt.Sprintf("%d", n)), // want `fmt.Appendf makes the bytes`
+		value: []byte(fmt.Sprintf("%d", n)),
 	}
 }
 
 func keys(prefix string, ids [][]byte) (out [][]byte) {
 	for _, id := range ids {
-		out = append(out, append([]byte(prefix), id...)) // want `copied again where it grows`
-		out = append(out, []byte(fmt.Sprint(len(id))))   // want `fmt.Append makes the bytes`
+		out = append(out, append([]byte(prefix), id...))
+		out = append(out, []byte(fmt.Sprint(len(id))))
 	}
 	return out
 }
 
 func magic() []byte {
-	return []byte("magic number") // want `the constant is copied each time`
+	return []byte("magic number")
 }
 
 func ping(w io.Writer) {
-	b := []byte("ping") // want `the constant is copied each time`
+	b := []byte("ping")
 	w.Write(b)
 }
 
@@ -44,6 +44,6 @@ type stream struct{ w io.Writer }
 func (s *stream) write(b []byte) { s.w.Write(b) }
 
 func scan(s string) *bufio.Scanner {
-	r := bytes.NewBufferString(s) // want `strings.NewReader reads the string itself`
+	r := bytes.NewBufferString(s)
 	return bufio.NewScanner(r)
 }

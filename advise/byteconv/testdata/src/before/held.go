@@ -10,11 +10,11 @@ type titled struct{ title string }
 
 // Who asks for bytes may well want to read them only.
 func (t *titled) Title() []byte {
-	return []byte(t.title) // want `copied for each caller`
+	return []byte(t.title)
 }
 
 func handedOn(w io.Writer, s string) {
-	b := []byte(s) // want `the copy in b is not written to`
+	b := []byte(s)
 	w.Write(b)
 	io.WriteString(w, "constant")
 }
@@ -32,5 +32,5 @@ func each(s string, f func([]byte)) {
 }
 
 func lines(name string, fd io.Reader) io.Reader {
-	return io.MultiReader(bytes.NewBufferString(name), fd) // want `strings.NewReader reads the string itself`
+	return io.MultiReader(bytes.NewBufferString(name), fd)
 }

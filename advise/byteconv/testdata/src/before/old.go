@@ -17,5 +17,5 @@ func sums(list []string) (n int) {
 }
 
 func appended(dst []byte, s string) []byte {
-	return append(dst, []byte(s)...) // want `append takes the string`
+	return append(dst, []byte(s)...)
 }

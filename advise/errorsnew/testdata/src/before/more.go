@@ -26,11 +26,11 @@ func (s *sender) more(x int) (int, error) {
 	var errLong = errors.New("too long") // want `the same error is made anew`
 	switch x {
 	case 1:
-		return 0, errGone.WithStack() // want `makes another error of a package variable`
+		return 0, errGone.WithStack()
 	case 2:
-		return 0, numbered{notFound} // want `the same error is made anew`
+		return 0, numbered{notFound}
 	case 3:
-		return 0, &stacked{text: fmt.Sprintf("%d is three", x)} // want `the text of an error is formatted`
+		return 0, &stacked{text: fmt.Sprintf("%d is three", x)}
 	case 4:
 		n, err := 0, errors.New("four") // want `the same error is made anew`
 		return n, err
@@ -44,7 +44,7 @@ func (s *sender) more(x int) (int, error) {
 
 var check = func(n int) error {
 	if n < 0 {
-		return errors.New("negative") // want `the same error is made anew`
+		return errors.New("negative")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (s *sender) send(list []int, fail func(error)) error {
 	for _, x := range list {
 		switch x {
 		case 1:
-			return &coded{1, "one"} // want `the same error is made anew`
+			return &coded{1, "one"}
 		case 2:
 			return &coded{x, "two"}
 		case 3:
@@ -30,7 +30,7 @@ func (s *sender) send(list []int, fail func(error)) error {
 		case 4:
 			s.errs <- errors.New("four") // want `the same error is made anew`
 		case 6:
-			return fmt.Errorf("%d is six", x) // want `an error is formatted in each call`
+			return fmt.Errorf("%d is six", x)
 		case 7:
 			panic(errors.New("seven"))
 		}
@@ -43,7 +43,7 @@ var errLimit = errors.New("limit")
 func (s *sender) wait(n int, cause error) error {
 	defer println()
 	if n > 3 {
-		return fmt.Errorf("wait: %w", errLimit) // want `the same error is formatted anew in each call`
+		return fmt.Errorf("wait: %w", errLimit)
 	}
-	return fmt.Errorf("wait: %w", io.EOF) // want `the same error is formatted anew in each call`
+	return fmt.Errorf("wait: %w", io.EOF)
 }

@@ -23,16 +23,16 @@ func fields(line string) []string { return strings.Split(line, ",") }
 
 func deep(xs []int, lines []string) (n int) {
 	for _, x := range xs {
-		b := wrapped(x) // want `wrapped allocates a slice that is done with`
+		b := wrapped(x)
 		n += len(b)
 	}
 	for _, line := range lines {
-		parts := fields(line) // want `fields allocates a slice`
+		parts := fields(line)
 		n += len(parts)
-		for _, word := range strings.Fields(line) { // want `SplitSeq and FieldsSeq`
+		for _, word := range strings.Fields(line) {
 			n += len(word)
 		}
-		raw, err := hex.DecodeString(line) // want `AppendDecode appends`
+		raw, err := hex.DecodeString(line)
 		if err == nil {
 			n += len(raw)
 		}
@@ -42,7 +42,7 @@ func deep(xs []int, lines []string) (n int) {
 
 func captures(re *regexp.Regexp, lines []string) (n int) {
 	for _, line := range lines {
-		if m := re.FindStringSubmatch(line); len(m) > 1 { // want `without copies`
+		if m := re.FindStringSubmatch(line); len(m) > 1 {
 			n++
 		}
 	}
@@ -54,7 +54,7 @@ func key(user, name string) string { return user + "/" + name }
 
 func known(seen map[string]bool, users []string) (n int) {
 	for _, u := range users {
-		k := key(u, "x") // want `key allocates a string`
+		k := key(u, "x")
 		if seen[k] {
 			n++
 		}
@@ -72,7 +72,7 @@ func reassigned(lines []string) (n int) {
 }
 
 func host(hostPort string) string {
-	return strings.Split(hostPort, ":")[0] // want `SplitSeq and FieldsSeq`
+	return strings.Split(hostPort, ":")[0]
 }
 
 func joined(lines [][]byte) []byte {
@@ -83,5 +83,5 @@ func joined(lines [][]byte) []byte {
 }
 
 func Empty(lines [][]byte) bool {
-	return len(joined(lines)) == 0 // want `joined allocates a slice`
+	return len(joined(lines)) == 0
 }

@@ -56,7 +56,7 @@ func total(xs []int) (n int) {
 func direct(ns []int) (n int) {
 	for _, k := range ns {
 		n += total(squares(k))         // want `squares allocates a slice that is done with at the end of the round`
-		for _, x := range squares(k) { // want `squares allocates.*or be an iterator`
+		for _, x := range squares(k) { // want `squares allocates a slice that is done with at the end`
 			n += x
 		}
 	}
@@ -85,7 +85,7 @@ type series struct{ values []int }
 func trim(xs []int) []int { return xs[:len(xs)/2] }
 
 func Keep(s *series, k int) {
-	xs := squares(k) // want `only a copy is kept`
+	xs := squares(k) // want `squares allocates a slice that is done with soon after`
 	xs = trim(xs)
 	xs = append([]int{}, xs...)
 	s.values = xs
@@ -98,7 +98,7 @@ func (e *entry) Marshal(dst []byte) []byte { return append(append(dst, e.key...)
 
 func put(w io.Writer, es []*entry) {
 	for _, e := range es {
-		b := e.Marshal(nil) // want `Marshal of nil allocates .* when what it is handed to returns`
+		b := e.Marshal(nil) // want `Marshal of nil allocates .* at the end of the round`
 		w.Write(b)
 		w.Write(hex.AppendEncode(nil, b)) // want `AppendEncode of nil`
 	}

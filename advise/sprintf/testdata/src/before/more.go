@@ -11,6 +11,6 @@ type level string
 // is; a profile must say that it matters.
 func named(l level, d time.Duration, t *time.Time) string {
 	s := fmt.Sprintf("%s %v", l, d) // want `fixed shape`
-	s += fmt.Sprintf("%s", t)       // want `finds out how to format each`
-	return s + fmt.Sprintf("%d", d) // want `finds out how to format each`
+	s += fmt.Sprintf("%s", t)
+	return s + fmt.Sprintf("%d", d)
 }

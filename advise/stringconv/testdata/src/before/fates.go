@@ -43,8 +43,8 @@ func (c *cache) publish(subjects [][]byte) (n int) {
 	for _, s := range subjects {
 		n += c.match(string(s))      // want `reads them and keeps some`
 		n += c.hit(string(s))        // want `reads them and keeps some`
-		c.results[string(s)]++       // want `hold what changes behind a pointer`
-		c.results[string(s)] += 2    // want `hold what changes behind a pointer`
+		c.results[string(s)]++
+		c.results[string(s)] += 2
 		delete(c.results, string(s)) // want `copied to be deleted`
 	}
 	return n
@@ -53,7 +53,7 @@ func (c *cache) publish(subjects [][]byte) (n int) {
 type packet struct{ topic []byte }
 
 func (p *packet) Topic() string {
-	return string(p.topic) // want `copied for each caller`
+	return string(p.topic)
 }
 
 func values(b []byte, f func(string) bool, buf *bytes.Buffer) ([]byte, bool) {
@@ -80,5 +80,5 @@ func built(names [][]byte) string {
 	for _, name := range names {
 		b = append(b, name...)
 	}
-	return string(b) // want `what a strings.Builder collects is the string`
+	return string(b)
 }

@@ -36,7 +36,7 @@ func parsed(sc *bufio.Scanner, w io.Writer) (n int) {
 
 func terminated(br *bufio.Reader) (n int) {
 	for {
-		line, err := br.ReadString('\n') // want `ReadString allocates each text`
+		line, err := br.ReadString('\n')
 		if err != nil {
 			return n
 		}
@@ -46,7 +46,7 @@ func terminated(br *bufio.Reader) (n int) {
 
 func file(name string) (string, error) {
 	data, err := os.ReadFile(name)
-	return string(data), err // want `data lies on the heap, and is copied to be returned`
+	return string(data), err
 }
 
 func quoted(parts []string) string {
@@ -55,7 +55,7 @@ func quoted(parts []string) string {
 		b = strconv.AppendQuote(b, p)
 		b = append(b, ',')
 	}
-	return string(b) // want `b lies on the heap`
+	return string(b)
 }
 
 func credentials(b []byte) (user, password string) {
