@@ -32,7 +32,8 @@ func levels(value string) ([]string, error) {
 
 // numberRange is a range of numbers with or without a unit: 100..20000/100,
 // 64KiB..4MiB*2.
-var numberRange = regexp.MustCompile(`^([0-9][0-9_.]*?)([A-Za-zµ]*)\.\.([0-9][0-9_.]*)([A-Za-zµ]*)([/*])([0-9][0-9_.]*)$`)
+var numberRange = regexp.MustCompile(
+	`^([0-9][0-9_.]*?)([A-Za-zµ]*)\.\.([0-9][0-9_.]*)([A-Za-zµ]*)([/*])([0-9][0-9_.]*)$`)
 
 const maxLevels = 10_000
 
@@ -51,8 +52,8 @@ func expand(all []string) ([]string, error) {
 		high, err2 := number(m[3])
 		step, err3 := number(m[6])
 		add := m[5] == "/"
-		switch {
-		case errors.Join(err1, err2, err3) != nil, m[2] != m[4], high < low, add && step <= 0, !add && (step <= 1 || low <= 0):
+		if errors.Join(err1, err2, err3) != nil || m[2] != m[4] || high < low ||
+			add && step <= 0 || !add && (step <= 1 || low <= 0) {
 			return nil, fmt.Errorf("%q: want LOW..HIGH/STEP or LOW..HIGH*FACTOR with one unit or none, such as "+
 				"100..20000/100 or 50..12800*2", s)
 		}

@@ -77,7 +77,8 @@ var exerciseCases = [...]exerciseCase{
 	{"closurecapture", nil, map[string]func(*exerciseInput) uint64{"before": closureBefore, "after": closureAfter}},
 	{"boxing", nil, map[string]func(*exerciseInput) uint64{"before": boxingBefore, "after": boxingAfter,
 		"slog": boxingSlog}},
-	{"optionalpointer", nil, map[string]func(*exerciseInput) uint64{"before": optionalBefore, "after": optionalAfter}},
+	{"optionalpointer", nil, map[string]func(*exerciseInput) uint64{"before": optionalBefore, "after": optionalAfter,
+		"sidetable": optionalSideTable}},
 	{"timeafter", nil, map[string]func(*exerciseInput) uint64{"before": timeAfterBefore, "after": timeAfterAfter}},
 	{"jsonloop", nil, map[string]func(*exerciseInput) uint64{"before": jsonBefore, "after": jsonAfter}},
 	{"regexpcompile", nil, map[string]func(*exerciseInput) uint64{"before": regexpBefore, "after": regexpAfter,
@@ -194,6 +195,7 @@ type exerciseInput struct {
 	out    sumWriter
 	keys   exerciseKeys
 	timers exerciseTimers
+	table  map[uint64]exerciseMetadata
 	held   exerciseResource
 }
 

@@ -57,6 +57,11 @@ func slabOverPool(metric string, says float64) Effect {
 	return Effect{Of: Side{metric, "mode=slab"}, Over: Side{metric, "mode=pooled"}, Says: says}
 }
 
+// perRequest is the pause time of a request, in seconds.
+func perRequest(mode string, least, most float64) Range {
+	return Range{Of: Side{cell.GCPauseTotal, mode}, Over: Side{cell.Ops, mode}, Min: least, Max: most}
+}
+
 func init() {
 	Register(&Document{ID: "001", Title: "Shockwave Memory Management Modes", Claims: claims001})
 }
@@ -83,6 +88,18 @@ var claims001 = []Claim{
 	{ID: "001/gc-cycles", Experiment: lineRun, Test: slabOverPool(cell.GCCycles, 256)},
 	{ID: "001/pool-gc", Experiment: lineRun,
 		Test: Range{Of: Side{cell.GCCycles, "mode=pooled"}, Max: 1}},
+	{ID: "001/463", Experiment: lineRun,
+		Test: All{perRequest("mode=slab", 0.693e-9, 2.772e-9), perRequest("mode=pooled", 0, 0.006e-9)}},
+	{ID: "001/gc-time", Experiment: lineRun, Test: perRequest("mode=slab", 0.7e-6, 2.8e-6)},
+	{ID: "001/gc-share", Experiment: lineRun,
+		Test: Range{Of: Side{cell.GCCPUShare, "mode=slab"}, Min: 0.0007, Max: 0.0028}},
+	{ID: "001/100k", Experiment: lineRun,
+		Test: Range{Of: Side{cell.GCCPUShare, "mode=slab"}, Min: 0.01, Max: inf}},
+	{ID: "001/1m", Experiment: lineRun,
+		Test: Range{Of: Side{cell.GCCPUShare, "mode=pooled"}, Min: 0.01, Max: inf}},
+	{ID: "001/10m"},
+	{ID: "001/10-ms", Experiment: activeRun,
+		Test: Range{Of: Side{cell.GCPauseMax, "mode=pooled"}, Min: 10e-3, Max: inf}},
 	{ID: "001/allocation-rate", Experiment: lineRun, Test: slabOverPool(cell.OpCPU, 11.3)},
 	{ID: "001/51-million", Experiment: lineRun,
 		Test: Range{Of: Side{cell.OpCPU, "mode=alias"}, Over: Side{cell.OpCPU, "mode=pooled"}, Min: 0.5, Max: 2}},

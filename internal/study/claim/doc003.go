@@ -44,6 +44,7 @@ var (
 	ex6  = exercise(6, "before,after,pool", 50_000, 500_000)
 	ex7  = exercise(7, "before,after", 7_500, 75_000)
 	ex8  = exercise(8, "before,after,slog", 150_000, 1_500_000)
+	ex9  = exercise(9, "before,after,sidetable", 100_000, 1_000_000)
 	ex12 = exercise(12, "before,after,lazy", 5_000, 50_000)
 	ex13 = exercise(13, "before,after", 300_000, 5_000_000)
 	ex14 = exercise(14, "before,after,explicit", 7_500, 150_000)
@@ -54,6 +55,7 @@ var (
 
 	smallLimits = limits("convert-slice,convert-short,convert-lookup,concat3-builder,concat3,append4,"+
 		"buffer32,buffer32-pool,box-small", 100_000, 1_000_000)
+	deferLimits    = limits("defer3-loop,defer3-row,buffer256,buffer256-pool", 50_000, 500_000)
 	callbackLimits = limits("predicate,predicate-typed", 20_000, 200_000)
 	jsonLimits     = limits("json-marshal,json-written", 30_000, 300_000)
 	sizeLimits     = limits("malloc-16,malloc-32768", 15_000, 150_000)

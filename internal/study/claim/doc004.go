@@ -17,6 +17,10 @@ var (
 		Run:   "loop --ingress main,alternate-two --gc-every 0 --latency off",
 		Quick: "--iterations 300_000 --reps 5", Full: "--iterations 2_000_000 --reps 6",
 	}
+	everyRun = Experiment{
+		Run:   "loop --ingress main,alternate-two --gc-every 100,5000 --latency off",
+		Quick: "--iterations 5_000 --reps 5", Full: "--iterations 50_000 --reps 6",
+	}
 	crowdRun = Experiment{
 		Run:   "loop --ingress main,alternate-two --producers 4 --gc-every 1000 --latency off",
 		Quick: "--iterations 50_000 --reps 5", Full: "--iterations 400_000 --reps 6",
@@ -49,6 +53,12 @@ func against(ingress, metric string, says float64) Effect {
 	return Effect{Of: Side{metric, "ingress=" + ingress}, Over: Side{metric, "ingress=main"}, Says: says}
 }
 
+// every is the document's effect with another interval between collections.
+func every(interval string) Effect {
+	return Effect{Of: Side{cell.OpCPU, "ingress=alternate-two " + interval},
+		Over: Side{cell.OpCPU, "ingress=main " + interval}, Says: 0.279}
+}
+
 // part is an effect of one switch, the other one off.
 func part(on, off string, says float64) Effect {
 	return Effect{Of: Side{cell.OpCPU, on + "=on " + off + "=off"}, Over: Side{cell.OpCPU, on + "=off " + off + "=off"},
@@ -72,6 +82,12 @@ var loopClaims = []Claim{
 		Test: against("alternate-two", cell.OpCPU, 0.279)},
 	{ID: "004/what-is-measured", Experiment: tournamentRun,
 		Test: Range{Of: Side{loopGCTime, "ingress=main"}, Over: Side{loopTaskTime, "ingress=main"}, Max: 0.5}},
+	{ID: "004/every-100", Experiment: everyRun, Test: every("gc-every=100")},
+	{ID: "004/every-5000", Experiment: everyRun, Test: every("gc-every=5000")},
+	{ID: "004/gogc-10",
+		Experiment: Experiment{Run: "loop --ingress main,alternate-two --gc 10 --latency off",
+			Quick: "--iterations 200_000 --reps 5", Full: "--iterations 2_000_000 --reps 6"},
+		Test: against("alternate-two", cell.OpCPU, 0.8)},
 	{ID: "004/calm", Experiment: calmRun, Test: against("alternate-two", cell.OpCPU, 1.256)},
 	{ID: "004/more-producers", Experiment: crowdRun,
 		Test: against("alternate-two", cell.OpCPU, 0.279)},
@@ -111,6 +127,12 @@ var loopPartClaims = []Claim{
 		Test: Range{Of: Side{Metric: "/trial/node/left2:objects"}, Min: 1, Max: inf}},
 	{ID: "004/wrap", Experiment: loopTrials("wrap", "--count 100_000", "--count 100_000"),
 		Test: Range{Of: Side{Metric: lostTasks}, Min: 34464, Max: 34464}},
+	{ID: "004/register", Experiment: loopTrials("register", "--count 2_000", "--count 50_000"),
+		Test: Range{Of: Side{Metric: "/trial/register:allocs"}, Max: 0.1}},
+	{ID: "004/fairness", CPUs: 2,
+		Experiment: loopTrials("fairness", "--count 2_000_000 --producers 4", "--count 5_000_000 --producers 4"),
+		Test: Effect{Of: Side{Metric: "/trial/lockfree/least:ratio"}, Over: Side{Metric: "/trial/mutex/least:ratio"},
+			Says: 0.8}},
 	{ID: "004/recycling",
 		Experiment: loopTrials("recycle", "--count 100_000 --producers 4", "--count 1_000_000 --producers 4"),
 		Test:       Range{Of: Side{Metric: "/trial/wrong:tasks"}, Min: 1, Max: inf}},

@@ -43,6 +43,7 @@ func TestTrialsCount(t *testing.T) {
 		{"loop-trials", given{"trial": "recycle", "count": "5000"}, "/trial/wrong:tasks", 0, false},
 		{"loop-trials", given{"trial": "recycle", "count": "5000"}, "/trial/run:tasks", 20000, false},
 		{"loop-trials", given{"trial": "ring", "count": "5000", "producers": "1"}, "/trial/count:items", 5000, false},
+		{"trial", given{"kind": "size-classes", "trials": "1"}, "/trial/classes:classes", 67, false},
 		{"loop-trials", given{"trial": "eviction", "count": "1000"}, "/trial/node/left2:objects", 0, false},
 	} {
 		if c.exact && invariant.Race {
@@ -55,6 +56,21 @@ func TestTrialsCount(t *testing.T) {
 	}
 	if f := figuresOf(t, "loop-trials", given{"trial": "shutdown", "count": "20"}); f["/trial/lost:rounds"] > 20 || f["/trial/lost:tasks"] < f["/trial/lost:rounds"] {
 		t.Errorf("shutdown: %v", f)
+	}
+	for _, trial := range []string{"fairness", "register"} {
+		if trial == "register" && runtime.GOOS == "windows" {
+			continue // it has no readiness of descriptors
+		}
+		f := figuresOf(t, "loop-trials", given{"trial": trial, "count": "1000"})
+		if f["/trial/mutex/least:ratio"] > 1 || f["/trial/lockfree/least:ratio"] > 1 || len(f) < 2 {
+			t.Errorf("%s: %v", trial, f)
+		}
+	}
+	if f := figuresOf(t, "trial", given{"kind": "finalizer-record", "trials": "20000"}); f["/trial/record:bytes"] < 40 || f["/trial/record:bytes"] > 100 {
+		t.Errorf("finalizer-record: %v", f)
+	}
+	if f := figuresOf(t, "trial", given{"kind": "syncpool-hits", "trials": "10000"}); !invariant.Race && f["/trial/hits:trials"] < 9900 {
+		t.Errorf("syncpool-hits: %v", f)
 	}
 	if f := figuresOf(t, "loop-trials", given{"trial": "sizes"}); f["/trial/arena:bytes"] != taskArenaLen*f["/trial/task:bytes"] {
 		t.Errorf("sizes: %v", f)

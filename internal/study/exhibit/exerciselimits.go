@@ -54,6 +54,8 @@ type limitState struct {
 	names map[string]int
 	paths []string
 	pool  sync.Pool
+
+	pool256 sync.Pool
 }
 
 var limitCases = map[string]func(*limitState){
@@ -66,6 +68,10 @@ var limitCases = map[string]func(*limitState){
 	"append4-sized":   func(s *limitState) { s.sum += appendedSized(s.ints[:4]) },
 	"buffer32":        func(s *limitState) { limitBytes = append(make([]byte, 0, 32), s.short...) },
 	"buffer32-pool":   limitPool,
+	"buffer256":       func(s *limitState) { limitBytes = append(make([]byte, 0, 256), s.line...) },
+	"buffer256-pool":  limitPool256,
+	"defer3-loop":     func(s *limitState) { deferLoop(s, 3) },
+	"defer3-row":      deferRow,
 	"predicate":       limitPredicate,
 	"predicate-typed": limitPredicateTyped,
 	"box-small":       func(s *limitState) { s.turn++; limitAny = int(s.turn % 256) },
@@ -134,7 +140,32 @@ func newLimitState(seed uint64) *limitState {
 	s.short = s.line[:32]
 	s.names[string(s.line)] = 1
 	s.pool.New = func() any { b := make([]byte, 0, 32); return &b }
+	s.pool256.New = func() any { b := make([]byte, 0, 256); return &b }
 	return s
+}
+
+// deferLoop defers n calls in a loop; deferRow three, one after the other.
+//
+//go:noinline
+func deferLoop(s *limitState, n int) {
+	for range n {
+		defer func() { s.sum++ }()
+	}
+}
+
+//go:noinline
+func deferRow(s *limitState) {
+	defer func() { s.sum++ }()
+	defer func() { s.sum++ }()
+	defer func() { s.sum++ }()
+}
+
+// limitPool256 fills a buffer of 256 bytes from a pool.
+func limitPool256(s *limitState) {
+	b := s.pool256.Get().(*[]byte)
+	*b = append((*b)[:0], s.line...)
+	s.sum += uint64((*b)[0])
+	s.pool256.Put(b)
 }
 
 // A limitMessage is what json-marshal and json-written write.

@@ -1,0 +1,81 @@
+package exhibit
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/isobar-go/isobar/eventloop"
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// fairness has producers push until count tasks are in a queue, and reports the
+// share of the slowest, 1 for an equal part: at a mutex and at the document's
+// lock-free list.
+func (t *loopTrial) fairness(rec *cell.Record) error {
+	var mu sync.Mutex
+	var tasks []func()
+	list, task := newLoopList(), func() {}
+	for name, push := range map[string]func(){
+		"mutex":    func() { mu.Lock(); tasks = append(tasks, task); mu.Unlock() },
+		"lockfree": func() { list.push(task) },
+	} {
+		shares := make([]int, t.producers) // each owned by its producer
+		var pushed atomic.Int64            // tasks of all; publishes nothing
+		var pushing sync.WaitGroup
+		for p := range t.producers {
+			pushing.Go(func() {
+				for n := 0; ; n++ {
+					if pushed.Add(1) > int64(t.count) {
+						shares[p] = n
+						return
+					}
+					push()
+				}
+			})
+		}
+		pushing.Wait()
+		rec.Set("/trial/"+name+"/least:ratio", float64(slices.Min(shares)*t.producers)/float64(t.count))
+	}
+	return nil
+}
+
+// register registers a pipe with an eventloop.Loop and unregisters it, count
+// times, and reports the allocations of a round.
+func (t *loopTrial) register(rec *cell.Record) error {
+	loop, err := eventloop.New(eventloop.Config{})
+	if err != nil {
+		return err
+	}
+	defer loop.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	defer w.Close()
+	fd, callback := int(r.Fd()), func(eventloop.Readiness) {}
+	round := func() error {
+		registration, err := loop.Register(fd, eventloop.Read, callback)
+		if err != nil {
+			return fmt.Errorf("register: %w", err)
+		}
+		return registration.Unregister()
+	}
+	if err := round(); err != nil { // makes the poller
+		return err
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range t.count {
+		if err := round(); err != nil {
+			return err
+		}
+	}
+	runtime.ReadMemStats(&after)
+	rec.Set("/trial/register:allocs", float64(after.Mallocs-before.Mallocs)/float64(t.count))
+	return nil
+}

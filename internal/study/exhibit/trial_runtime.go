@@ -1,0 +1,76 @@
+package exhibit
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+func init() {
+	trialKinds["finalizer-record"] = finalizerRecord
+	trialKinds["size-classes"] = sizeClasses
+	trialKinds["syncpool-hits"] = syncpoolHits
+}
+
+// syncpoolHits takes n buffers from a pool and puts them back, beside a
+// collection every 1,000, and returns how many were there: seed document 003,
+// exercise 6.
+func syncpoolHits(n int, _ *cell.Record) (int, error) {
+	made := 0
+	pool := sync.Pool{New: func() any { made++; return new([256]byte) }}
+	for i := range n {
+		pool.Put(pool.Get())
+		if i%1000 == 999 {
+			runtime.GC()
+		}
+	}
+	return n - made, nil
+}
+
+// sizeClasses counts the sizes that the runtime rounds small objects up to.
+func sizeClasses(n int, rec *cell.Record) (int, error) {
+	const largestSmall = 32 << 10
+	sizes := map[int]bool{}
+	for size := 1; size <= largestSmall; size++ {
+		sizes[cap(append([]byte(nil), make([]byte, size)...))] = true
+	}
+	rec.Set("/trial/classes:classes", float64(len(sizes)))
+	return n, nil
+}
+
+// finalizerRecord measures what n finalizers take outside of the heap.
+func finalizerRecord(n int, rec *cell.Record) (int, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	objects := make([]*finalized, n)
+	for i := range objects {
+		objects[i] = new(finalized)
+	}
+	sample := []metrics.Sample{{Name: "/memory/classes/other:bytes"}}
+	read := func() (uint64, error) {
+		metrics.Read(sample)
+		if sample[0].Value.Kind() != metrics.KindUint64 {
+			return 0, fmt.Errorf("this Go has no %s", sample[0].Name)
+		}
+		return sample[0].Value.Uint64(), nil
+	}
+	before, err := read()
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range objects {
+		runtime.SetFinalizer(o, func(*finalized) {})
+	}
+	after, err := read()
+	if err != nil {
+		return 0, err
+	}
+	rec.Set("/trial/record:bytes", float64(after-min(before, after))/float64(n))
+	for _, o := range objects {
+		runtime.SetFinalizer(o, nil)
+	}
+	return n, nil
+}
