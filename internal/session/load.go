@@ -34,6 +34,11 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
+	if answer, err := s.Answer(id); err != nil {
+		return Run{}, nil, err
+	} else if len(answer) > 0 {
+		analysis.Findings = answer
+	}
 	r := Run{Meta: MetaOf(run), Plan: plan, State: make(map[int]State, len(records))}
 	for _, rec := range records {
 		r.State[rec.Cell.Index] = Finished

@@ -169,11 +169,14 @@ func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	if out == "" {
 		out = ReportPath(l.path, l.ID)
 	}
+	if err := l.store.KeepAnswer(l.ID, result.Lines()); err != nil {
+		return "", err
+	}
 	loaded, analysis, err := Load(l.store, l.ID)
 	if err != nil {
 		return "", err
 	}
-	shown := page.Run{Meta: loaded.Meta, Answer: result.Lines()}
+	shown := page.Run{Meta: loaded.Meta}
 	for _, p := range result.Predicted {
 		if p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 || p.Wall.Mid <= 0 {
 			continue // withheld: the runs contradict it

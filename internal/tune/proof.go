@@ -218,10 +218,11 @@ func (t *tuning) prove(e explored) error {
 	n := t.Pairs
 	if n == 0 {
 		left := int((t.Budget.Seconds() - t.spent) / t.mean())
+		left = min(left, mostRuns-t.answer.Runs)
 		for len(arms) > 2 && left < leastRounds*len(arms) {
 			arms = arms[:len(arms)-1]
 		}
-		n = max(min(min(left, max(mostRuns-t.answer.Runs, 0))/len(arms), 10), leastRounds)
+		n = max(min(left/len(arms), 10), leastRounds)
 	}
 	t.planned = t.answer.Runs + n*len(arms)
 	records, err := t.rounds(arms, n)

@@ -58,9 +58,6 @@ type View struct {
 // A Run is a run as its page shows it.
 type Run struct {
 	text.Meta
-	// Answer is what was found, in sentences, where something else than the
-	// comparison of each setting with the first was asked for; nil for that.
-	Answer []string
 	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
 	// none.
 	Forecasts []plot.Forecast
@@ -79,9 +76,6 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 		Version:     text.Clean(m.Version),
 		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings), Noise: text.NoiseLine(a),
 		Findings: text.CleanAll(a.Findings),
-	}
-	if len(r.Answer) > 0 {
-		p.Findings = text.CleanAll(r.Answer)
 	}
 	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
 		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that handed the cells out
