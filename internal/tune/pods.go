@@ -76,6 +76,7 @@ func (t *tuning) tryPods(budget float64) error {
 	t.block++
 	records, failures := make([][]*cell.Record, len(arms)), make([]error, len(arms))
 	began := t.spent
+	t.planned = t.answer.Runs + mostPods*len(arms)
 	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
 	for round := 1; round <= mostPods; round++ {
 		for _, i := range rng.Perm(len(arms)) {

@@ -150,6 +150,7 @@ func Tune(c Config, run Runner) (*Answer, error) {
 	}
 	err := t.tune()
 	if err == nil && len(c.Pods) > 0 && t.answer.Outcome != SetsItself {
+		t.Budget = c.Budget
 		err = t.tryPods(pods)
 	}
 	t.conclude()
@@ -279,7 +280,8 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	if t.Begin != nil {
 		planned := max(t.planned, t.answer.Runs+1)
 		t.Begin(Step{doing, t.answer.Runs, planned,
-			time.Duration(min(t.mean()*float64(planned-t.answer.Runs), t.Budget.Seconds()-t.spent) * float64(time.Second))})
+			time.Duration(max(min(t.mean()*float64(planned-t.answer.Runs), t.Budget.Seconds()-t.spent), 0) *
+				float64(time.Second))})
 	}
 	rec, err := t.run(c, block)
 	if err != nil {
