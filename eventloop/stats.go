@@ -7,6 +7,7 @@ import (
 
 // Stats are a loop's figures since it was made.
 type Stats struct {
+	State   State         // what the loop was doing
 	Queued  uint64        // tasks submitted but not started
 	Tasks   uint64        // tasks started, as of the last turn
 	Turns   uint64        // turns of the loop, less up to 63 of the last; Tasks/Turns is how many tasks a turn runs
@@ -63,6 +64,7 @@ func (l *Loop) Stats() Stats {
 	alarms := l.public.alarms.Load() // before the sleeps that they ended
 	p := l.parked.Load()
 	s := Stats{
+		State: l.State(),
 		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: p / sleepUnit,
 		Wakeups: p/sleepUnit - p&asleep - alarms, Panics: l.public.panics.Load(),
 		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()), Events: l.public.events.Load(), Missed: l.timers.missed.Load(),

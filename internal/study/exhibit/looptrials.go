@@ -32,7 +32,8 @@ func init() {
 		Params: []workload.Param{
 			{Name: "trial", Default: "wrap",
 				Help: "eviction (pooled objects left after collections), fairness (of a mutex and a lock-free list), recycle " +
-					"(pooled nodes of a lock-free list), register (a descriptor, by allocations), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
+					"(pooled nodes of a lock-free list), register (a descriptor, by allocations), ring (its microtask ring), " +
+					"shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
 				Check: workload.OneOf("eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes", "wrap")},
 			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: workload.IntRange(1, 100_000_000)},
 			{Name: "producers", Default: "4",
