@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type heapOptions struct {
 	binary   string
 	save     string
 	pprof    string
+	ledger   bool
 	every    time.Duration
 	count    int
 	json     bool
@@ -41,6 +43,7 @@ without it. The program needs no endpoint and no symbols.
   isobar heap 4711 --save mon.heap   keep the result: names and sizes, nothing of what memory holds
   isobar heap mon.heap               show it again
   isobar heap mon.heap tue.heap      what grew from one to the other
+  isobar heap 4711 --ledger          where all of its resident memory is
   isobar heap 4711 --every 10m --count 6
                                      what grows: a leak, or a cache that fills
 
@@ -65,6 +68,7 @@ version of Go that isobar knows.`,
 	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")
 	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
+	f.BoolVar(&o.ledger, "ledger", false, "say where every byte of the process's resident memory is instead")
 	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
 	f.IntVar(&o.count, "count", 3, "with --every: how often")
 	f.BoolVar(&o.json, "json", false, "print the holders, types and goroutines as JSON")
@@ -85,6 +89,8 @@ func (o *heapOptions) check(targets int) error {
 		return fmt.Errorf("--every %v --count %d: want a time, and at least 2", o.every, o.count)
 	case o.every > 0 && targets > 1:
 		return errors.New("--every reads one process: name one")
+	case o.ledger && (o.every > 0 || targets > 1 || o.save != "" || o.pprof != ""):
+		return errors.New("--ledger reads one process, once")
 	case (o.every > 0 || targets > 1) && (o.save != "" || o.pprof != ""):
 		return errors.New("--save and --pprof are for one reading")
 	}
@@ -92,6 +98,9 @@ func (o *heapOptions) check(targets int) error {
 }
 
 func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error {
+	if o.ledger {
+		return a.heapLedger(ctx, targets[0], o)
+	}
 	if o.every > 0 {
 		for len(targets) < o.count {
 			targets = append(targets, targets[0])
@@ -125,12 +134,34 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 	return r.Write(a.Out, heap.View{Lines: o.lines, Share: o.share / 100})
 }
 
-func (a *app) readHeap(ctx context.Context, target string, o *heapOptions) (*heap.Report, error) {
+// config bounds a reading by the flags and the memory that is free.
+func (o *heapOptions) config() heap.Config {
 	config := heap.Config{MaxPause: o.maxPause, Binary: o.binary}
 	if free, ok := host.AvailableBytes(); ok && free > 0 {
 		config.FreeBytes = uint64(free)
 	}
-	r, err := heap.Open(ctx, target, config)
+	return config
+}
+
+func (a *app) heapLedger(ctx context.Context, target string, o *heapOptions) error {
+	pid, err := strconv.Atoi(target)
+	if err != nil {
+		return usage(fmt.Errorf("heap: --ledger %s: want a process number", target))
+	}
+	l, err := heap.ReadLedger(ctx, pid, o.config())
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{code: exitInterrupted}
+	case err != nil:
+		return err
+	case o.json:
+		return json.NewEncoder(a.Out).Encode(l)
+	}
+	return l.Write(a.Out)
+}
+
+func (a *app) readHeap(ctx context.Context, target string, o *heapOptions) (*heap.Report, error) {
+	r, err := heap.Open(ctx, target, o.config())
 	switch {
 	case ctx.Err() != nil:
 		return nil, &exitError{code: exitInterrupted}

@@ -80,6 +80,7 @@ func build(t *testing.T, toolchain, flags string) string {
 func started(t *testing.T, program string, args ...string) (pid int, live, objects uint64) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
+	cmd.Dir = t.TempDir()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -181,5 +182,38 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), fmt.Sprint(pid), Config{FreeBytes: 1 << 20}); err == nil {
 		t.Error("a copy that does not fit was made")
+	}
+}
+
+// TestLedger plants 32 MB of one class at a time.
+func TestLedger(t *testing.T) {
+	const planted = 32 << 20
+	program := build(t, toolchains[1], "-s -w")
+	for _, tc := range []struct {
+		plant, class string
+		want         float64
+	}{
+		{"offheap", "other anonymous memory", planted},
+		{"file", "mapped files", planted},
+		{"live", "heap: live objects", planted},
+		{"fragmented", "heap: free slots in used spans", planted / 64 * 63},
+	} {
+		pid, _, _ := started(t, program, tc.plant)
+		l, err := ReadLedger(t.Context(), pid, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, got := uint64(0), uint64(0)
+		for _, line := range l.Lines {
+			if sum += line.Bytes; line.Class == tc.class {
+				got = line.Bytes
+			}
+		}
+		if off := math.Abs(float64(sum)/float64(l.RSS) - 1); off > 0.02 {
+			t.Errorf("%s: the lines add up to %d of %d bytes", tc.plant, sum, l.RSS)
+		}
+		if off := math.Abs(float64(got)/tc.want - 1); off > 0.03 {
+			t.Errorf("%s: %d bytes of %s, planted were %.0f: %+v", tc.plant, got, tc.class, tc.want, l.Lines)
+		}
 	}
 }

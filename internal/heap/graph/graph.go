@@ -261,3 +261,14 @@ func (g *Graph) finalizable() {
 		})
 	}
 }
+
+// LiveBytes returns the bytes of the marked slots of a span.
+func (g *Graph) LiveBytes(s *image.Span) uint64 {
+	n := uint64(0)
+	for _, state := range g.state[s.First : s.First+s.N] {
+		if state != unmarked {
+			n += s.Elem
+		}
+	}
+	return n
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -246,7 +247,7 @@ func (r *reader) spans() ([]Span, error) {
 		addrs[i] = le.Uint64(list[8*i:])
 	}
 	spans := make([]Span, 0, len(addrs))
-	r.im.FreedSpans, r.im.StackSpans = 0, 0
+	r.im.StackSpans, r.im.Manual = 0, nil
 	err = r.scattered(addrs, fixed(r.f["runtime.mspan#"]), func(_ int, b []byte) {
 		s, state := r.span(b)
 		switch {
@@ -254,12 +255,40 @@ func (r *reader) spans() ([]Span, error) {
 			spans = append(spans, s)
 		case state == spanManual:
 			r.im.StackSpans += s.Pages << pageShift
+			r.im.Manual = append(r.im.Manual, s)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+	r.im.Runtime = r.owned(le.Uint64(head), addrs, spans)
+	sortSpans(r.im.Manual)
 	return spans, checkSpans(spans)
+}
+
+// owned returns an address on every page that is known to be the runtime's: of
+// spans' records and bits, and of whatever runtime.mheap_ points at.
+func (r *reader) owned(list uint64, records []uint64, spans []Span) []uint64 {
+	pages := map[uint64]bool{list >> 12: true}
+	for _, a := range records {
+		pages[a>>12] = true
+	}
+	for i := range spans {
+		pages[spans[i].allocAddr>>12] = true
+	}
+	if b, err := r.read(r.heap, r.f["runtime.mheap#"]); err == nil {
+		for ; len(b) >= 8; b = b[8:] {
+			if v := le.Uint64(b); v%8 == 0 && v > 1<<20 && v < 1<<57 {
+				pages[v>>12] = true
+			}
+		}
+	}
+	all := make([]uint64, 0, len(pages))
+	for p := range pages {
+		all = append(all, p<<12)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // span reads a runtime.mspan.

@@ -93,8 +93,9 @@ type Image struct {
 	Modules    []Module
 	Stop       time.Duration // for how long the program stood still; 0 for a core
 	CopiedByte uint64        // bytes copied while it did
-	FreedSpans uint64        // bytes of spans not in use, from runtime.mheap.allspans
 	StackSpans uint64        // bytes of spans that hold stacks
+	Manual     []Span        // these spans, with Start and Pages only
+	Runtime    []uint64      // addresses of the runtime's own structures, one of each page
 	Warnings   []string
 	// Finalizable has the addresses of the objects with a finalizer: what they refer
 	// to is live, they themselves are not.
@@ -295,4 +296,15 @@ func (im *Image) TypeBase(addr uint64) uint64 {
 		}
 	}
 	return 0
+}
+
+// Arena tells whether an address lies in an arena that spans in use lie in.
+func (im *Image) Arena(addr uint64) bool { return im.arenas[addr>>arenaShift] != nil }
+
+// Span returns the span in use that an address lies in, nil if there is none.
+func (im *Image) Span(addr uint64) *Span {
+	if i := im.span(addr); i >= 0 {
+		return &im.Spans[i]
+	}
+	return nil
 }

@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -124,6 +126,60 @@ var leaks = map[string]func(){
 			names.order = append(names.order, name)
 		}
 	},
+}
+
+// Below is what the ledger is tested with: 32 MB each, of one class.
+const planted = 32 << 20
+
+var keep [][64]byte
+
+func init() {
+	leaks["offheap"] = func() { touch(mapped(-1, syscall.MAP_PRIVATE|syscall.MAP_ANON)) }
+	leaks["file"] = func() {
+		f, err := os.CreateTemp(".", "mapped")
+		if err != nil {
+			panic(err)
+		}
+		if err := errors.Join(os.Remove(f.Name()), f.Truncate(planted)); err != nil {
+			panic(err)
+		}
+		touch(mapped(int(f.Fd()), syscall.MAP_SHARED))
+	}
+	leaks["live"] = func() {
+		keep = make([][64]byte, planted/64)
+		for i := range keep {
+			keep[i][0] = 1
+		}
+	}
+	leaks["fragmented"] = func() { // of the slots of a span one in 64 stays
+		all := make([]*[128]byte, planted/128)
+		for i := range all {
+			all[i] = new([128]byte)
+			all[i][0] = 1
+		}
+		for i := range all {
+			if i%64 != 0 {
+				all[i] = nil
+			}
+		}
+		sparse = all
+	}
+}
+
+var sparse []*[128]byte
+
+func mapped(fd, flags int) []byte {
+	b, err := syscall.Mmap(fd, 0, planted, syscall.PROT_READ|syscall.PROT_WRITE, flags)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func touch(b []byte) {
+	for i := 0; i < len(b); i += 4096 {
+		b[i] = 1
+	}
 }
 
 func main() {
