@@ -36,6 +36,9 @@ func (p *Package) Growth(s *Site) Growth {
 	var from ssa.Value
 	switch i := s.Instr.(type) {
 	case *ssa.Call:
+		if s.Kind != Append {
+			return g
+		}
 		from = i.Call.Args[0]
 	case *ssa.MapUpdate:
 		from = i.Map

@@ -176,6 +176,56 @@ func TestFactsCross(t *testing.T) {
 	}
 }
 
+// TestGrowth holds what grows in a loop to its rounds, and what does not grow to
+// none.
+func TestGrowth(t *testing.T) {
+	p := load(t, "grow.go", `package fates
+
+import "io"
+
+type T struct{ list []int }
+
+func all(xs []int, w io.Writer, r io.Closer) (out []int, s string, m map[int]bool) {
+	m = map[int]bool{}
+	for _, x := range xs {
+		out = append(out, x)
+		s += "x"
+		m[x] = true
+	}
+	w.Write(nil)
+	r.Close()
+	return out, s, m
+}
+
+func some(n int) (out []int) {
+	for i := 0; i < n; i++ {
+		if i != 3 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (t *T) add(x int) { t.list = append(t.list, x) }
+`)
+	var got []string
+	for _, s := range p.Sites() {
+		g := p.Growth(s)
+		if g.Loop == nil && g.Field == "" {
+			continue
+		}
+		rounds := ""
+		if id, ok := g.Rounds.(*ast.Ident); ok {
+			rounds = id.Name
+		}
+		got = append(got, fmt.Sprint(s.Kind, " ", rounds, g.Every, g.Field))
+	}
+	want := []string{"append xstrue", "concatenation xstrue", "map grown xstrue", "append nfalse", "append falseT.list"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestFactsEncode holds facts to the same bytes each time, and to what they were
 // once these are read.
 func TestFactsEncode(t *testing.T) {

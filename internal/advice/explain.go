@@ -166,7 +166,9 @@ func fixedSize(s *life.Site) int64 {
 	case life.Literal, life.Variable, life.Box, life.Variadic:
 		return s.Size
 	case life.Make:
-		return s.Size // of an array, where its length is a constant
+		if _, array := s.Value.(*ssa.Alloc); array {
+			return s.Size // its length is a constant
+		}
 	case life.Closure, life.MethodValue:
 		return int64(8 + 8*s.Captures())
 	}

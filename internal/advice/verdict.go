@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
 	"slices"
 	"strings"
@@ -177,6 +178,9 @@ func (k *subject) slice() {
 
 func (k *subject) appended() {
 	g := k.growth
+	if call, ok := k.s.Node.(*ast.CallExpr); ok && call.Ellipsis.IsValid() {
+		g.Rounds = nil // which do not tell how many elements they add
+	}
 	switch {
 	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Field == "" && g.Begin == nil && k.local():
 		k.capacity("make(" + k.sliceType() + ", 0, " + k.length() + ")")
@@ -256,6 +260,10 @@ func (k *subject) joined() {
 
 func (k *subject) converted() {
 	if !k.dies() {
+		return
+	}
+	if k.p.Fate(k.s.Value).Writes {
+		k.change("bufferpercall", "%s", k.again("a slice for the copy", "append the text to its [:0]"))
 		return
 	}
 	name, other := "stringconv", "the bytes themselves"
