@@ -22,8 +22,9 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// A Program is what to build: the program of package Main, or the tests of
-// package Bench, of whose benchmarks Run selects some. Time is their iterations.
+// A Program is what to build: the program of package Main, or the benchmarks of
+// package Bench that match Run. Time is the number of iterations, as in
+// -benchtime.
 type Program struct {
 	Main, Bench, Run, Time string
 }
@@ -37,7 +38,7 @@ func (o Program) pkg() string {
 
 // A Built is a program and how to run it.
 type Built struct {
-	dir      string // of the binaries: the same for the same package, so that runs can be resumed
+	dir      string // of the binaries; the same for the same package, so that runs can be resumed
 	options  Program
 	args     []string
 	Command  []string
@@ -67,7 +68,7 @@ func (se *Session) Prepare(
 		return nil, fmt.Errorf("tune: %w", err)
 	}
 	if p.Main != "" && name != "main" {
-		return nil, misuse(fmt.Errorf("tune: --build %s: package %s is no program: name a main package, or --bench", pkg,
+		return nil, misuse(fmt.Errorf("tune: --build %s: package %s is not a program: give a main package, or --bench", pkg,
 			name))
 	}
 	if resume && p.Bench != "" && p.Time == "" {
@@ -87,8 +88,8 @@ func (se *Session) Prepare(
 	return b, nil
 }
 
-// build compiles each variant. Only a benchmark changes the directory: a
-// program runs where the user stands, as one that is built by hand.
+// build compiles each variant. Only a benchmark changes the directory; a
+// program runs in the user's, like one built by hand.
 func (b *Built) build(ctx context.Context, dir string, variants []cell.Build) error {
 	pkg := b.options.pkg()
 	binary, err := b.compile(ctx, pkg, cell.Build{})
@@ -120,21 +121,21 @@ func (b *Built) build(ctx context.Context, dir string, variants []cell.Build) er
 	return nil
 }
 
-// fixTime chooses the number of iterations where none is given.
+// fixTime chooses the number of iterations if none is given.
 func (b *Built) fixTime(ctx context.Context, binary string) (err error) {
 	if b.options.Time == "" {
 		b.options.Time, err = iterations(ctx, binary, b.options.Run)
 		return err
 	}
 	if !regexp.MustCompile(`^[1-9][0-9]*x$`).MatchString(b.options.Time) {
-		return misuse(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: by time, a faster "+
-			"setting would do more work", b.options.Time))
+		return misuse(fmt.Errorf("tune: --benchtime %q: want a number of iterations such as 1000x: with a time, "+
+			"a faster setting would do more work", b.options.Time))
 	}
 	return nil
 }
 
-// storedTime is the number of iterations that the latest run was made with, ""
-// if it was of no benchmark: resuming must do the same work.
+// storedTime is the number of iterations in the latest run, "" if that ran no
+// benchmark. A resumed run must do the same work.
 func storedTime(path string) string {
 	s, err := store.OpenReadOnly(path)
 	if err != nil {
@@ -170,14 +171,14 @@ func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (st
 		return "", fmt.Errorf("tune: go %s %s: %w: %s", args[0], pkg, err, strings.TrimSpace(string(out)))
 	}
 	if _, err := os.Stat(binary); err != nil {
-		return "", fmt.Errorf("tune: package %s has no tests: name one with benchmarks", pkg)
+		return "", fmt.Errorf("tune: package %s has no tests: name a package with benchmarks", pkg)
 	}
 	return binary, nil
 }
 
 var benchLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+([0-9]+)\s+([0-9.e+]+) ns/op`)
 
-// iterations is how often the benchmarks must run to take about 2 s together.
+// iterations returns how many make the benchmarks take about 2 s together.
 func iterations(ctx context.Context, binary, run string) (string, error) {
 	const seconds = 2
 	var output bytes.Buffer
@@ -187,7 +188,7 @@ func iterations(ctx context.Context, binary, run string) (string, error) {
 		text := strings.TrimSpace(output.String())
 		return "", fmt.Errorf("tune: the benchmarks fail: %w: %s", err, text[max(len(text)-300, 0):])
 	}
-	var each float64 // ns that one iteration of all benchmarks takes
+	var each float64 // ns for one iteration of all benchmarks
 	for _, m := range benchLine.FindAllStringSubmatch(output.String(), -1) {
 		v, err := strconv.ParseFloat(m[2], 64)
 		if err == nil {
@@ -200,7 +201,7 @@ func iterations(ctx context.Context, binary, run string) (string, error) {
 	return strconv.Itoa(max(int(seconds*1e9/each), 1)) + "x", nil
 }
 
-// withStderr adds the last line that a command wrote before it failed.
+// withStderr adds the last line that a failed command wrote.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -214,23 +215,23 @@ func withStderr(err error) error {
 	return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 }
 
-// onePackage finds the directory and the name of a package.
+// onePackage returns the directory and the name of a package.
 func onePackage(ctx context.Context, pkg string) (dir, name string, err error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}} {{.Name}}", pkg).Output()
 	if err != nil {
-		return "", "", fmt.Errorf("go list %s: %w: name one package that builds here", pkg, withStderr(err))
+		return "", "", fmt.Errorf("go list %s: %w: name a package that builds here", pkg, withStderr(err))
 	}
 	where := strings.TrimSpace(string(out))
 	if strings.Contains(where, "\n") {
-		return "", "", misuse(fmt.Errorf("%s: that is several packages: name one", pkg))
+		return "", "", misuse(fmt.Errorf("%s: that matches several packages: name one", pkg))
 	}
 	i := strings.LastIndexByte(where, ' ')
 	return where[:i], where[i+1:], nil
 }
 
-// BuildProgram builds the program of a package for each build of the study, and
-// returns the command with cell.BuildDir in place of the build. The binaries
-// stay beside the store, so that the run can be resumed.
+// BuildProgram builds the program of a package once for each build in the
+// study. It returns the command with cell.BuildDir as a placeholder for the
+// build. The binaries stay beside the store, so that the run can be resumed.
 func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Study, args []string) ([]string, error) {
 	dir, name, err := onePackage(ctx, pkg)
 	if wrong := new(Misuse); errors.As(err, &wrong) || err == nil && name != "main" {

@@ -19,9 +19,9 @@ import (
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
-// RunClaims measures the experiments of claims, each once, and then again, in
-// turns, those of claims whose verdict is in doubt. So what is in doubt is
-// measured in several stretches of time, and not in one that may be unlike others.
+// RunClaims measures the experiment of each claim once, then repeats, in turns,
+// those whose verdict is in doubt. The repetitions spread over several
+// stretches of time, because any one stretch may be unusual.
 func (se *Session) RunClaims(ctx context.Context, claims []*claim.Claim, size claim.Size, resume bool) error {
 	begun := time.Now()
 	s, _, unlock, err := se.OpenForRun()
@@ -65,8 +65,8 @@ func (se *Session) claimProgress(i, n int, what string, args []string) {
 	}
 }
 
-// measureClaims measures what the session lacks of one pass of an experiment.
-// Cells that fail are counted, and no error.
+// measureClaims measures the missing cells of one pass of an experiment. It
+// counts cells that fail and returns no error for them.
 func (se *Session) measureClaims(ctx context.Context, s *store.Store, session *claimRuns, d claim.Doubt) error {
 	e := d.Experiment
 	id, pending, err := session.run(s, d)
@@ -83,15 +83,15 @@ func (se *Session) measureClaims(ctx context.Context, s *store.Store, session *c
 	session.took[e] = time.Since(start)
 	session.failed += failed
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(se.Err, "isobar: interrupted: finished cells are kept. Go on with: isobar claims run --resume%s\n",
+		fmt.Fprintf(se.Err, "isobar: interrupted: finished cells are kept. Continue with: isobar claims run --resume%s\n",
 			map[claim.Size]string{claim.Quick: " --quick"}[session.size])
 		return ErrInterrupted
 	}
 	return err
 }
 
-// experimentsOf returns what it takes to test the claims on this machine, each
-// once.
+// experimentsOf returns the experiments that test the claims on this machine,
+// each once.
 func experimentsOf(claims []*claim.Claim) []claim.Doubt {
 	var out []claim.Doubt
 	for _, c := range claims {
@@ -102,7 +102,7 @@ func experimentsOf(claims []*claim.Claim) []claim.Doubt {
 	return out
 }
 
-// Ledger reads what the store, if there is one, says about the claims.
+// Ledger reads what the store says about the claims. There may be no store yet.
 func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
 	path, err := se.StorePath()
 	if err != nil {
@@ -123,26 +123,26 @@ func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
 	return ledger, nil
 }
 
-// A claimRuns is one call of 'claims run', or several when it was resumed:
-// the runs of one size that have the same seed.
+// A claimRuns is one call of 'claims run', or several if it was resumed: the
+// runs of one size that share a seed.
 type claimRuns struct {
 	size   claim.Size
 	seed   uint64
 	have   map[string]int64 // runs of the session by name
 	runner *runner.Runner
 	failed int // cells that failed or were left out
-	// passes and took are, by experiment, how often it was measured, and how
-	// long the last pass took without what it took to build.
+	// By experiment: how many passes were measured, and how long the last one
+	// took, without the time to build.
 	passes map[claim.Experiment]int
 	took   map[claim.Experiment]time.Duration
 }
 
-// quickTime is how long 'claims run --quick' takes: what is left of it when each
-// experiment has been measured goes to claims that are in doubt.
+// quickTime is how long 'claims run --quick' takes. The time left after one
+// pass of each experiment goes to claims in doubt.
 const quickTime = 11*time.Minute + 30*time.Second
 
-// newClaimRuns begins a session, or with resume goes on with the latest one
-// of the size.
+// newClaimRuns begins a session; with resume it continues the latest one of
+// that size.
 func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, error) {
 	session := &claimRuns{size: size, seed: plan.NewSeed(), have: map[string]int64{}, passes: map[claim.Experiment]int{},
 		took: map[claim.Experiment]time.Duration{}}
@@ -174,9 +174,9 @@ func newClaimRuns(s *store.Store, size claim.Size, resume bool) (*claimRuns, err
 	return session, nil
 }
 
-// run returns the session's run of an experiment, created if need be or extended
-// by one more pass of what is in doubt, and what is to be measured of it: nil for
-// a run of a session that was resumed, if it is complete.
+// run returns the session's run of an experiment and the cells to measure. It
+// creates the run, or extends it by another pass of the cells in doubt. If a
+// resumed session holds the complete run, there are no cells to measure.
 func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, error) {
 	e := d.Experiment
 	name := e.Name(c.size)
@@ -220,8 +220,9 @@ func (c *claimRuns) run(s *store.Store, d claim.Doubt) (int64, []cell.Cell, erro
 	return id, cells, s.Extend(id, cells...)
 }
 
-// next returns what to measure once more: all that is in doubt, or with the quick
-// size what there is time for, beginning with what took least so far.
+// next returns what to measure in another pass: everything in doubt, or with
+// the quick size what fits into the time left, starting with the experiment
+// that has taken the least so far.
 func (c *claimRuns) next(doubts []claim.Doubt, begun time.Time) (next []claim.Doubt) {
 	spent := func(d claim.Doubt) time.Duration { return time.Duration(c.passes[d.Experiment]) * c.took[d.Experiment] }
 	slices.SortStableFunc(doubts, func(x, y claim.Doubt) int { return cmp.Compare(spent(x), spent(y)) })

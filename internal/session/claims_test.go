@@ -12,7 +12,7 @@ import (
 )
 
 // TestClaimPasses holds that each pass adds repetitions to the one run of an
-// experiment, and that a session which is resumed knows how many there are.
+// experiment, and that a resumed session knows how many passes there were.
 func TestClaimPasses(t *testing.T) {
 	s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
 	if err != nil {
@@ -66,8 +66,9 @@ func TestClaimPasses(t *testing.T) {
 	}
 }
 
-// TestClaimOrder holds that what took least time so far comes first, and nothing
-// that there is no time for, or that was measured often enough.
+// TestClaimOrder holds that the experiment with the least time spent comes
+// first, and that next leaves out what does not fit or was measured often
+// enough.
 func TestClaimOrder(t *testing.T) {
 	short, long, often := claim.Experiment{Run: "short"}, claim.Experiment{Run: "long"}, claim.Experiment{Run: "often"}
 	session := &claimRuns{size: claim.Quick,
@@ -95,6 +96,6 @@ func TestClaimOrder(t *testing.T) {
 	}
 	session.size = claim.Full
 	if got := next(time.Hour); len(got) != 2 {
-		t.Errorf("full size: %v, want both that were not measured often enough", got)
+		t.Errorf("full size: %v, want the two below the maximum of passes", got)
 	}
 }

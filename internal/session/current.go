@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// EnvironmentGC is the setting that GOGC and GOMEMLIMIT of an environment give.
+// EnvironmentGC is the setting from an environment's GOGC and GOMEMLIMIT.
 func EnvironmentGC(environ []string) (cell.GC, error) {
 	percent, limit := "", ""
 	for _, entry := range environ {
@@ -45,9 +45,9 @@ func parseGC(percent, limit string) (cell.GC, error) {
 	return gc, err
 }
 
-// RunningGC is the setting of a running program: of a process by its number, from
-// its environment, or of one that serves the metrics of client_golang at a URL.
-// Neither shows what the program sets itself before the first metrics.
+// RunningGC is the setting of a running program: from the environment of a process
+// number, or from client_golang's metrics at a URL. Neither shows what the program
+// sets itself before the first metrics.
 func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 	if pid, err := strconv.Atoi(like); err == nil {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -60,7 +60,7 @@ func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, like, nil)
 	if err != nil || !strings.HasPrefix(like, "http") {
-		return cell.GC{}, fmt.Errorf("%q: want the number of a process, or the URL of its metrics", like)
+		return cell.GC{}, fmt.Errorf("%q: want a process number, or the URL of its metrics", like)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -73,7 +73,7 @@ func RunningGC(ctx context.Context, like string) (cell.GC, error) {
 	return metricsGC(io.LimitReader(resp.Body, 16<<20))
 }
 
-// metricsGC reads the gauges of client_golang in the text format of Prometheus.
+// metricsGC reads client_golang's gauges in the Prometheus text format.
 func metricsGC(r io.Reader) (cell.GC, error) {
 	percent, limit := math.NaN(), 0.0
 	for s := bufio.NewScanner(r); s.Scan(); {
@@ -90,7 +90,7 @@ func metricsGC(r io.Reader) (cell.GC, error) {
 	text, bytes := strconv.FormatFloat(percent, 'f', 0, 64), ""
 	switch {
 	case math.IsNaN(percent):
-		return cell.GC{}, fmt.Errorf("session: read metrics: go_gc_gogc_percent is not among them: give --current")
+		return cell.GC{}, fmt.Errorf("session: read metrics: go_gc_gogc_percent is missing: give --current")
 	case percent < 0 || percent > math.MaxInt32: // off
 		text = "off"
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// A Diagnosis is what 'isobar doctor' found out about this machine.
+// A Diagnosis is what 'isobar doctor' finds out about this machine.
 type Diagnosis struct {
 	Machine    cell.Machine `json:"machine"`
 	GOMAXPROCS int          `json:"gomaxprocs"`
@@ -29,17 +29,17 @@ type Diagnosis struct {
 	Findings   []string     `json:"findings,omitempty"`
 }
 
-// A spread is how much equal runs differ.
+// A spread says how much equal runs differ.
 type spread struct {
 	Deviation float64 `json:"deviation"` // of one run, relative, by the median absolute deviation
 	Drift     float64 `json:"drift"`     // second half of the runs over the first
-	// Detectable is the least ratio that a comparison of so many pairs would
-	// tell from 1, four times of five.
+	// Detectable is, by number of pairs, the smallest ratio that a comparison
+	// tells from 1 in four of five cases.
 	Detectable map[string]float64 `json:"detectable"`
 }
 
-// Diagnose runs the same small workload over and over and says how much equal
-// runs differ, and what makes figures doubtful here.
+// Diagnose runs the same small workload many times. It reports how much the
+// runs differ and what makes measurements unreliable here.
 func (se *Session) Diagnose(ctx context.Context, runs int) (*Diagnosis, error) {
 	d := &Diagnosis{Machine: host.Fingerprint(), GOMAXPROCS: runtime.GOMAXPROCS(0), Runs: runs}
 	r := runner.New(runner.Config{Log: io.Discard})
@@ -106,8 +106,8 @@ func newSpread(values []float64) spread {
 	s := spread{Deviation: 1.4826 * medianOf(off) / middle, Drift: medianOf(values[half:]) / medianOf(values[:half]),
 		Detectable: map[string]float64{}}
 	for _, pairs := range []int{6, 10, 20, 50} {
-		// A two-sided test of 5 % that finds the effect in 80 %, of the median
-		// of ratios, which has 1.25 times the deviation of a mean.
+		// A two-sided 5 % test that finds the effect in 80 % of cases, on the median
+		// of ratios, whose deviation is 1.25 times that of a mean.
 		const z = 1.96 + 0.84
 		s.Detectable[fmt.Sprint(pairs)] = math.Exp(z * 1.25 * math.Sqrt2 * s.Deviation / math.Sqrt(float64(pairs)))
 	}
@@ -118,24 +118,24 @@ func medianOf(values []float64) float64 {
 	return stat.Summarize(stat.Series{Values: slices.Clone(values)}).Median
 }
 
-// examine lists what makes figures doubtful here.
+// examine lists what makes measurements unreliable here.
 func (d *Diagnosis) examine() {
 	find := func(format string, args ...any) { d.Findings = append(d.Findings, fmt.Sprintf(format, args...)) }
 	for _, w := range d.Machine.Warnings {
 		find("%s", w)
 	}
 	if q := d.Machine.CPUQuota; q > 0 && float64(d.GOMAXPROCS) > math.Ceil(q) {
-		find("GOMAXPROCS is %d and the control group allows %.3g CPUs: bursts of collection are throttled; set GOMAXPROCS=%d",
-			d.GOMAXPROCS, q, int(math.Ceil(q)))
+		find("GOMAXPROCS is %d but the control group allows %.3g CPUs: the collector's bursts are throttled; "+
+			"set GOMAXPROCS=%d", d.GOMAXPROCS, q, int(math.Ceil(q)))
 	}
 	d.Findings = append(d.Findings, host.Disturbances(d.Noise)...)
 	if drift := max(d.Wall.Drift, 1/d.Wall.Drift); drift > 1+max(0.03, 2*d.Wall.Deviation) {
-		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts, trust paired "+
-			"comparisons only", d.Wall.Drift)
+		find("the second half of the runs took %.2f times as long as the first: the machine's speed drifts; trust only "+
+			"paired comparisons", d.Wall.Drift)
 	}
 	if d.Wall.Deviation > 0.10 {
-		find("equal runs differ by %.0f %%: fewer than 50 pairs tell no difference below %.0f %% here", 100*d.Wall.Deviation,
-			100*(d.Wall.Detectable["50"]-1))
+		find("equal runs differ by %.0f %%: fewer than 50 pairs cannot detect a difference below %.0f %% here",
+			100*d.Wall.Deviation, 100*(d.Wall.Detectable["50"]-1))
 	}
 }
 
@@ -164,7 +164,7 @@ func (d *Diagnosis) Write(w io.Writer) error {
 		name string
 		spread
 	}{{"wall time", d.Wall}, {"CPU time", d.CPU}} {
-		fmt.Fprintf(t, "%s\tequal runs differ by %.1f %% (%d runs, drift %.3f); told apart: %.1f %% in 6 pairs, %.1f %% in "+
+		fmt.Fprintf(t, "%s\tequal runs differ by %.1f %% (%d runs, drift %.3f); detectable: %.1f %% in 6 pairs, %.1f %% in "+
 			"10, %.1f %% in 20, %.1f %% in 50\n", s.name,
 			100*s.Deviation, d.Runs, s.Drift, percentAbove(s.Detectable["6"]), percentAbove(s.Detectable["10"]),
 			percentAbove(s.Detectable["20"]), percentAbove(s.Detectable["50"]))
@@ -174,7 +174,7 @@ func (d *Diagnosis) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "finding: %s\n", f)
 	}
 	if len(d.Findings) == 0 {
-		b.WriteString("nothing found that makes figures doubtful\n")
+		b.WriteString("found nothing that makes measurements unreliable here\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -182,7 +182,7 @@ func (d *Diagnosis) Write(w io.Writer) error {
 
 func percentAbove(ratio float64) float64 { return 100 * (ratio - 1) }
 
-// known writes a figure, or that it is unknown: then it is negative.
+// known formats a figure, or says "unknown" if it is negative.
 func known(v float64, unit string) string {
 	if v < 0 {
 		return "unknown"

@@ -15,7 +15,7 @@ func TestSpread(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if !(s.Detectable["6"] > s.Detectable["10"] && s.Detectable["10"] > s.Detectable["50"] && s.Detectable["50"] > 1) {
-		t.Errorf("more pairs must tell finer differences: %v", s.Detectable)
+		t.Errorf("more pairs must detect finer differences: %v", s.Detectable)
 	}
 	if equal := newSpread([]float64{2, 2, 2, 2, 2, 2}); equal.Deviation != 0 || equal.Drift != 1 ||
 		equal.Detectable["6"] != 1 {
@@ -26,14 +26,14 @@ func TestSpread(t *testing.T) {
 func TestExamine(t *testing.T) {
 	quiet := spread{Deviation: 0.01, Drift: 1, Detectable: map[string]float64{"50": 1.01}}
 	for want, d := range map[string]Diagnosis{
-		"":                  {GOMAXPROCS: 2, Machine: cell.Machine{CPUQuota: 2}},
-		"set GOMAXPROCS=2":  {GOMAXPROCS: 8, Machine: cell.Machine{CPUQuota: 1.5}},
-		"hypervisor":        {Noise: cell.Noise{Steal: 0.05}},
-		"other processes":   {Noise: cell.Noise{OtherCPU: 0.5}},
-		"waited for memory": {Noise: cell.Noise{MemoryPressure: 0.5}},
-		"drifts":            {Wall: spread{Deviation: 0.01, Drift: 0.8, Detectable: quiet.Detectable}},
-		"equal runs differ": {Wall: spread{Deviation: 0.2, Drift: 1, Detectable: quiet.Detectable}},
-		"governor":          {Machine: cell.Machine{Warnings: []string{"the governor is ondemand"}}},
+		"":                        {GOMAXPROCS: 2, Machine: cell.Machine{CPUQuota: 2}},
+		"set GOMAXPROCS=2":        {GOMAXPROCS: 8, Machine: cell.Machine{CPUQuota: 1.5}},
+		"hypervisor":              {Noise: cell.Noise{Steal: 0.05}},
+		"other processes":         {Noise: cell.Noise{OtherCPU: 0.5}},
+		"tasks waited for memory": {Noise: cell.Noise{MemoryPressure: 0.5}},
+		"drifts":                  {Wall: spread{Deviation: 0.01, Drift: 0.8, Detectable: quiet.Detectable}},
+		"equal runs differ":       {Wall: spread{Deviation: 0.2, Drift: 1, Detectable: quiet.Detectable}},
+		"governor":                {Machine: cell.Machine{Warnings: []string{"the governor is ondemand"}}},
 	} {
 		if d.Wall.Drift == 0 {
 			d.Wall = quiet

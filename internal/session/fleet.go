@@ -17,20 +17,20 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// A Fleet has cells measured by workers.
+// A Fleet says how workers measure the cells.
 type Fleet struct {
 	Connect   fleet.Options
-	Require   []string      // labels of workers
-	Platforms []string      // that a Go package is built for; none for this machine's
-	Patience  time.Duration // until a worker that is silent is given up
-	Attempts  int           // at a block, by so many workers
+	Require   []string      // labels that workers must have
+	Platforms []string      // to build a Go package for; none: this machine's
+	Patience  time.Duration // how long a worker may be silent before it is given up
+	Attempts  int           // how many workers may try a block
 }
 
-// localFleet in place of a URL has server and worker in this process.
+// localFleet, given as the URL, runs server and worker in this process.
 const localFleet = "local"
 
-// runFleet has what is pending of a run measured, and returns how many cells
-// failed.
+// runFleet has the fleet measure the pending cells of a run and returns how
+// many failed.
 func (se *Session) runFleet(ctx context.Context, o *Fleet, s *store.Store, id int64) (failed int, err error) {
 	pending, all, err := wholeBlocks(s, id)
 	if err != nil {
@@ -85,8 +85,8 @@ func (se *Session) runFleet(ctx context.Context, o *Fleet, s *store.Store, id in
 	return failed, f.Sweep(ctx, config)
 }
 
-// wholeBlocks returns what is pending of a run, and how many cells it has. A
-// block that was begun on this machine is refused.
+// wholeBlocks returns the pending cells of a run and the number of all its
+// cells. It refuses a block that was begun on this machine.
 func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err error) {
 	cells, err := s.Cells(id)
 	if err != nil {
@@ -104,21 +104,22 @@ func wholeBlocks(s *store.Store, id int64) (pending []cell.Cell, all int, err er
 	}
 	for block, n := range left {
 		if n != planned[block] {
-			return nil, 0, fmt.Errorf("run %d: block %d was begun on this machine, and a block is measured on one: resume it "+
-				"without --fleet", id, block+1)
+			return nil, 0, fmt.Errorf("run %d: block %d was begun on this machine, and a block must stay on one machine: "+
+				"resume it without --fleet", id, block+1)
 		}
 	}
 	return pending, len(cells), nil
 }
 
-// sweepID names the run for the fleet: the same when it is resumed.
+// sweepID names the run for the fleet; a resumed run keeps its name.
 func sweepID(run store.Run) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %q", run.ID, run.Created.UnixNano(), run.Seed, run.Machine.Hostname,
 		run.Args))
 	return fmt.Sprintf("run%d-%s", run.ID, hex.EncodeToString(sum[:6]))
 }
 
-// joinFleet connects, to a server and worker of this process if need be.
+// joinFleet connects to the fleet. For localFleet it first starts server and
+// worker in this process.
 func (se *Session) joinFleet(ctx context.Context, o *Fleet) (f *fleet.Fleet, leave func(), err error) {
 	if o.Connect.URL != localFleet {
 		f, err := fleet.Connect(ctx, o.Connect)

@@ -7,24 +7,25 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Run is what the page of a run is made of.
+// A Run holds what the page of a run shows.
 type Run struct {
 	Meta  text.Meta
 	Plan  []cell.Cell
-	State map[int]State // of the cells that have a record
+	State map[int]State // for cells with a record
 }
 
-// A State says what came of a cell.
+// A State is the state of a cell.
 type State int
 
-// The states of a cell; the zero State is that of one without a record.
+// The states of a cell. Pending means that there is no record.
 const (
 	Pending State = iota
 	Finished
 	Failed
 )
 
-// Load reads a run from the store and computes everything that reports show.
+// Load reads a run from the store and computes everything that the reports
+// show.
 func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	run, plan, records, err := s.Whole(id)
 	if err != nil {
@@ -49,7 +50,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	return r, analysis, nil
 }
 
-// MetaOf describes a run of the store to its report.
+// MetaOf returns what a report says about the run itself.
 func MetaOf(run store.Run) text.Meta {
 	return text.Meta{
 		RunID: run.ID, Title: run.Name, Created: run.Created, Args: run.Args, Version: run.Version,

@@ -16,7 +16,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Measurement is a run to be measured.
+// A Measurement is a run to measure.
 type Measurement struct {
 	Name   string
 	Args   []string // the command line
@@ -27,17 +27,17 @@ type Measurement struct {
 	Page   string        // the file of the HTML report; "" for reports/run-N.html beside the store
 }
 
-// A Measured is a run with its report.
+// A Measured is a finished run and its report.
 type Measured struct {
-	Failed   int // cells that failed now
+	Failed   int // cells that failed this time
 	Page     string
 	Meta     text.Meta
 	Analysis *stat.Analysis
 }
 
-// Measure carries out a new run: it stores the plan, measures the cells, and
-// writes the report. With a budget it begins no block that would likely end
-// later. When interrupted it says what is kept and returns [ErrInterrupted].
+// Measure carries out a new run: it stores the plan, measures the cells and
+// writes the report. With a budget it skips blocks unlikely to finish in time.
+// When interrupted, it says what is kept and returns [ErrInterrupted].
 func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error) {
 	s, path, unlock, err := se.OpenForRun()
 	if err != nil {
@@ -58,7 +58,7 @@ func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error
 	return se.finish(execute, s, id, cmp.Or(m.Page, ReportPath(path, id)))
 }
 
-// Resume goes on with a run exactly where it stopped.
+// Resume continues a run exactly where it stopped.
 func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page string) (*Measured, error) {
 	s, path, unlock, err := se.OpenForRun()
 	if err != nil {
@@ -101,12 +101,12 @@ func resumable(run store.Run) error {
 	return nil
 }
 
-// An execution measures what is pending of a run and counts the cells that
+// An execution measures the pending cells of a run and counts those that
 // failed.
 type execution func(id int64) (failed int, err error)
 
-// executor returns what measures the cells: this machine, once the binaries that
-// they need are there, or a fleet, where there is one.
+// executor returns what measures the cells: the fleet if there is one,
+// otherwise this machine, after building the binaries the cells need.
 func (se *Session) executor(
 	ctx context.Context, by *Fleet, s *store.Store, cells []cell.Cell, budget time.Duration,
 ) (execution, error) {
@@ -120,7 +120,8 @@ func (se *Session) executor(
 	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, nil
 }
 
-// finish measures what is pending of a run and writes the report of the whole.
+// finish measures the pending cells of a run and writes the report on all of
+// it.
 func (se *Session) finish(execute execution, s *store.Store, id int64, file string) (*Measured, error) {
 	failed, err := execute(id)
 	if errors.Is(err, context.Canceled) {
@@ -140,9 +141,9 @@ func (se *Session) finish(execute execution, s *store.Store, id int64, file stri
 	return &Measured{Failed: failed, Page: file, Meta: run.Meta, Analysis: analysis}, nil
 }
 
-// execute runs the pending cells in the order of the plan and stores each
-// record before it begins the next cell. With a budget it does not begin a
-// block that would likely end later. It returns how many cells failed.
+// execute runs the pending cells in the order of the plan. It stores each
+// record before it starts the next cell, and with a budget skips blocks
+// unlikely to finish in time. It returns how many cells failed.
 func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store, id int64,
 	budget time.Duration) (failed int, err error) {
 	cells, err := s.Pending(id)
@@ -162,7 +163,7 @@ func (se *Session) execute(ctx context.Context, r *runner.Runner, s *store.Store
 	for _, c := range cells {
 		if !blocks.allows(c.Block, time.Now()) {
 			bar.Clear()
-			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have gone beyond --budget %v. %s\n", c.Block+1,
+			fmt.Fprintf(se.Err, "isobar: stopped before block %d, which would have exceeded --budget %v. %s\n", c.Block+1,
 				budget, resumeHint(s, id))
 			break
 		}
@@ -189,17 +190,17 @@ func resumeHint(s *store.Store, id int64) string {
 	if err != nil {
 		return fmt.Sprintf("Resume with: isobar lab run --resume %d", id)
 	}
-	return fmt.Sprintf("%d of %d cells of run %d are kept. Go on with: isobar lab run --resume %d",
+	return fmt.Sprintf("%d of %d cells of run %d are kept. Continue with: isobar lab run --resume %d",
 		run.Finished+run.Failed, run.Total, id, id)
 }
 
-// A blockBudget decides whether there is time for another block, which takes
-// as long as those before it did on average. The first always begins.
+// A blockBudget decides whether there is time for another block. It assumes the
+// mean time of the blocks so far. The first block always begins.
 type blockBudget struct {
 	budget time.Duration // 0: no bound
 	began  time.Time
-	block  int // the one that is running
-	done   int // blocks finished
+	block  int // the running block
+	done   int // finished blocks
 }
 
 // allows reports whether a cell of the given block may begin.

@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
-// A pinned runs cells one at a time on one machine of a fleet: what is compared
-// with each other is measured there.
+// A pinned runs cells one at a time on one machine of a fleet, so that all the
+// cells to compare come from the same machine.
 type pinned struct {
 	session  *Session
 	fleet    *fleet.Fleet
@@ -24,8 +24,8 @@ type pinned struct {
 	programs map[string]map[string]fleet.Program // by file, by platform
 }
 
-// pin joins the fleet and chooses the machine that runs the program: of the
-// given digest, or any that is fit where that is "".
+// pin joins the fleet and chooses a machine that can run the program: the named
+// one, or any if machine is "".
 func (se *Session) pin(ctx context.Context, o *Fleet, program, machine string) (*pinned, error) {
 	p := &pinned{session: se, options: o, programs: map[string]map[string]fleet.Program{}}
 	var err error
@@ -62,7 +62,7 @@ func (p *pinned) requires(programs map[string]fleet.Program, machine string) fle
 	return r
 }
 
-// travel has a program travel once.
+// travel uploads a program to the fleet, once.
 func (p *pinned) travel(ctx context.Context, program string) (map[string]fleet.Program, error) {
 	if have := p.programs[program]; have != nil {
 		return have, nil
@@ -95,7 +95,7 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	case err != nil:
 		return cell.Record{}, nil, err
 	case entry.Err != nil && entry.Err.Kind == cell.FailFleet:
-		return cell.Record{}, nil, fmt.Errorf("fleet: %s", entry.Err.Message) // no failure of the program
+		return cell.Record{}, nil, fmt.Errorf("fleet: %s", entry.Err.Message) // not a failure of the program
 	case entry.Origin == nil || entry.Origin.Machine.Hostname != p.member.Machine.Hostname:
 		return cell.Record{}, nil, fmt.Errorf("fleet: cell %d was not measured on machine %s", c.Index,
 			p.member.Machine.Hostname)
@@ -103,8 +103,9 @@ func (p *pinned) Run(ctx context.Context, c cell.Cell) (cell.Record, map[string]
 	return entry, nil, nil
 }
 
-// pinnedMachine is the machine of a fleet that records come from; "" for this
-// one, or none. To go on with them on another would compare machines.
+// pinnedMachine is the fleet machine that the records come from, "" if they
+// come from this machine or there are none. Continuing on another would compare
+// machines.
 func pinnedMachine(records []*cell.Record, o *Fleet) (machine string, err error) {
 	for _, rec := range records {
 		switch {

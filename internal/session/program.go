@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/fleet"
 )
 
-// putPrograms has a program travel: a file for the platform that it was built
-// for, or a directory with a Go package for each platform of --fleet-platform.
+// putPrograms uploads a program: a file, for the platform it was built for, or
+// a directory with a Go package, built for each --fleet-platform.
 func (se *Session) putPrograms(ctx context.Context, f *fleet.Fleet, o *Fleet,
 	name string) (map[string]fleet.Program, error) {
 	files := map[string]string{}
@@ -52,8 +52,8 @@ func (se *Session) putPrograms(ctx context.Context, f *fleet.Fleet, o *Fleet,
 	return programs, nil
 }
 
-// platformOf is the platform that a Go program was built for; of other files it
-// is taken to be this machine's.
+// platformOf is the platform that a Go program was built for. Any other file
+// counts as built for this machine.
 func platformOf(file string) string {
 	goos, goarch := runtime.GOOS, runtime.GOARCH
 	if info, err := buildinfo.ReadFile(file); err == nil {

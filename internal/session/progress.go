@@ -9,15 +9,15 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Progress shows on a terminal how far a run is: cells done, time left, the
-// current cell. In a pipe it stays silent.
+// A Progress shows on a terminal how far a run is: finished cells, time left,
+// current cell. Elsewhere it is silent.
 type Progress struct {
 	w       io.Writer
 	width   int // 0: silent
 	total   int
 	done    int
 	started time.Time
-	fresh   int // cells finished by this process
+	fresh   int // cells that this process finished
 	spent   time.Duration
 }
 
@@ -41,14 +41,14 @@ func (p *Progress) End() {
 	p.done++
 }
 
-// advance counts cells that were measured elsewhere; spent is the time since the
-// first began.
+// advance counts cells measured elsewhere; spent is the time since the first of
+// them began.
 func (p *Progress) advance(cells int, spent time.Duration, last cell.Cell) {
 	p.fresh, p.done, p.spent = p.fresh+cells, p.done+cells, spent
 	p.Begin(last)
 }
 
-// Clear removes the bar, so that something else can be printed.
+// Clear removes the bar, so that other output can follow.
 func (p *Progress) Clear() {
 	if p.width > 0 {
 		fmt.Fprint(p.w, "\r\x1b[K")
@@ -75,8 +75,8 @@ func (p *Progress) line(c cell.Cell) string {
 	return head + string(key)
 }
 
-// left estimates the time left from the mean of the cells so far; "" before
-// the first is finished.
+// left estimates the time left from the mean of the cells so far. It is ""
+// before the first one finishes.
 func (p *Progress) left() string {
 	if p.fresh == 0 {
 		return ""

@@ -28,6 +28,6 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	silent.End()
 	silent.Clear()
 	if out.Len() != 0 {
-		t.Errorf("in a pipe the progress printed %q", out.String())
+		t.Errorf("no terminal: the progress printed %q", out.String())
 	}
 }

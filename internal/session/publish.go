@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/page"
 )
 
-// WriteReport writes the report so that the file is whole or absent.
+// WriteReport writes the report atomically: the file is complete or absent.
 func WriteReport(path string, run page.Run, analysis *stat.Analysis) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
@@ -23,8 +23,7 @@ func WriteReport(path string, run page.Run, analysis *stat.Analysis) error {
 	return nil
 }
 
-// ReportPath is where the HTML report of a run goes unless --out says
-// otherwise: beside the store.
+// ReportPath is the default place of a run's HTML report, beside the store.
 func ReportPath(store string, run int64) string {
 	return filepath.Join(filepath.Dir(store), "reports", fmt.Sprintf("run-%d.html", run))
 }

@@ -1,9 +1,8 @@
-// Package session is what the commands share, below flags, words and exit codes.
+// Package session is what the commands share below flags, texts and exit codes.
 //
-// In: a [Session] (where to read and write, which store), plans, claims, a tuner.
-// Out: runs in the store, measured here or by a fleet, with progress on a
-// terminal; the report of a run; the ledger of claims; a diagnosis of the machine. Errors tell the command
-// its exit code: a [Misuse], [ErrInterrupted]; any other is a failure.
+// In: a [Session] (where to read and write, which store), plans, claims, a tuner. Out: runs in the store, measured
+// here or by a fleet, with progress on a terminal; the report of a run; the ledger of claims; a diagnosis of the
+// machine. Errors tell the command its exit code: a [Misuse], [ErrInterrupted]; any other error is a failure.
 //
 // Imports: base, kit, lab, study, show, tune, fleet. Commands and the pages of
 // isobar ui stand on it.
@@ -21,7 +20,7 @@ type Session struct {
 	Store    string // the store's file; "" for the default
 }
 
-// A Misuse is a mistake in how a command was called.
+// A Misuse is a mistake in how the user called a command.
 type Misuse struct{ err error }
 
 func (m *Misuse) Error() string { return m.err.Error() }
@@ -30,5 +29,5 @@ func (m *Misuse) Unwrap() error { return m.err }
 
 func misuse(err error) error { return &Misuse{err} }
 
-// ErrInterrupted says that a signal ended a run. The user was told what is kept.
+// ErrInterrupted means that a signal ended a run, and that the user was told what is kept.
 var ErrInterrupted = errors.New("interrupted")

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// statusEvery is how often a status that is no terminal's writes a line.
+// statusEvery is the time between lines if the output is not a terminal.
 const statusEvery = 10 * time.Second
 
-// A Status says what a long command does: on a terminal in one line that
-// changes, elsewhere in a line every ten seconds, so that a short command stays
-// silent. End it when the work is done.
+// A Status says what a long command is doing: on a terminal in one changing
+// line, elsewhere in a line every ten seconds, so that a short command stays
+// silent. Call End when the work is done.
 type Status struct {
 	w     io.Writer
 	width int // 0: no terminal
@@ -36,7 +36,7 @@ func NewStatus(w io.Writer) *Status {
 	return s
 }
 
-// Say replaces what is said.
+// Say replaces the text.
 func (s *Status) Say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Status) Say(text string) {
 	}
 }
 
-// End clears a terminal's line and writes no more.
+// End clears the terminal's line; nothing is written afterwards.
 func (s *Status) End() {
 	close(s.done)
 	<-s.ended

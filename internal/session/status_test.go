@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Where standard error is no terminal, a line comes every ten seconds, with
-// what is done then; a short command writes nothing.
+// Without a terminal, a line with the current text comes every ten seconds. A
+// short command writes nothing.
 func TestStatusInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -14,7 +14,7 @@ import (
 )
 
 // steps shows what tuning does, how far it is and the time left: on a terminal
-// in one line, in a pipe a line every pipePace.
+// in one line, elsewhere in a line every pipePace.
 type steps struct {
 	w     io.Writer
 	width int // 0: no terminal
@@ -54,11 +54,11 @@ func (s *steps) clear() {
 	}
 }
 
-// mostOutput is how much of what programs print is kept, in bytes.
+// mostOutput is how many bytes of programs' output are kept.
 const mostOutput = 8 << 20
 
-// An outputFile takes what programs write to their standard error. It creates
-// its file with the first bytes, and drops what goes beyond mostOutput.
+// An outputFile keeps programs' standard error. It creates its file with the
+// first bytes, and drops everything beyond mostOutput.
 type outputFile struct {
 	mu      sync.Mutex
 	path    string
@@ -70,7 +70,7 @@ func (f *outputFile) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil && f.path != "" && os.MkdirAll(filepath.Dir(f.path), 0o755) == nil {
-		f.file, _ = os.Create(f.path) // without a file the end is still in the record
+		f.file, _ = os.Create(f.path) // without a file, the record still has the end
 	}
 	if f.file != nil && f.written < mostOutput {
 		f.file.Write(b[:min(len(b), mostOutput-f.written)])

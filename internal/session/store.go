@@ -11,8 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// OpenForRun opens the store and takes the lock that keeps two labs from
-// measuring at once.
+// OpenForRun opens the store and takes the lock that prevents two runs at once.
 func (se *Session) OpenForRun() (s *store.Store, path string, unlock func(), err error) {
 	if path, err = se.StorePath(); err != nil {
 		return nil, "", nil, err
@@ -27,8 +26,8 @@ func (se *Session) OpenForRun() (s *store.Store, path string, unlock func(), err
 	return s, path, unlock, nil
 }
 
-// StorePath is where the store is: --store, $ISOBAR_STORE, or isobar.db in the
-// user's data directory. Nothing is created here.
+// StorePath is the path of the store: --store, $ISOBAR_STORE, or isobar.db in
+// the user's data directory. It creates nothing.
 func (se *Session) StorePath() (string, error) {
 	if se.Store != "" {
 		return se.Store, nil
@@ -43,9 +42,8 @@ func (se *Session) StorePath() (string, error) {
 	return filepath.Join(dir, "isobar.db"), nil
 }
 
-// dataDir is the directory for data of this program that the user keeps:
-// $XDG_DATA_HOME/isobar where that is set (XDG Base Directory Specification),
-// otherwise what the platform uses.
+// dataDir is the directory for the user's data: $XDG_DATA_HOME/isobar if that
+// is set (XDG Base Directory Specification), otherwise the platform's own.
 func dataDir(goos string, getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "isobar"), nil
@@ -64,7 +62,7 @@ func dataDir(goos string, getenv func(string) string) (string, error) {
 	return filepath.Join(dir, below), nil
 }
 
-// OpenForReading opens the store for the commands that only look.
+// OpenForReading opens the store read-only.
 func (se *Session) OpenForReading() (*store.Store, error) {
 	path, err := se.StorePath()
 	if err != nil {
@@ -73,7 +71,7 @@ func (se *Session) OpenForReading() (*store.Store, error) {
 	return store.OpenReadOnly(path)
 }
 
-// OpenRun opens the store for reading and finds a run in it.
+// OpenRun opens the store read-only and finds a run in it.
 func (se *Session) OpenRun(id string) (*store.Store, store.Run, error) {
 	s, err := se.OpenForReading()
 	if err != nil {
@@ -94,7 +92,7 @@ func FindRun(s *store.Store, id string) (store.Run, error) {
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 {
-		return store.Run{}, misuse(fmt.Errorf("run %q: want the number of a run, as 'isobar lab list' shows it, or last", id))
+		return store.Run{}, misuse(fmt.Errorf("run %q: want a number from 'isobar lab list', or last", id))
 	}
 	return s.Run(n)
 }

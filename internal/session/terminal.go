@@ -22,8 +22,8 @@ func IsTerminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// Style is how to print to standard output: in colour on a terminal unless
-// NO_COLOR (no-color.org) is set, plain in a pipe.
+// Style is the style of standard output: in colour on a terminal unless
+// NO_COLOR (no-color.org) is set, plain elsewhere.
 func (se *Session) Style() text.Style {
 	width, terminal := IsTerminal(se.Out)
 	if !terminal {

@@ -18,8 +18,8 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// A TuneLog runs cells and stores them, and hands out what an interrupted run
-// has stored instead of running it again.
+// A TuneLog runs cells and stores them. Results that an interrupted run stored
+// are returned without running the cell again.
 type TuneLog struct {
 	session *Session
 	ctx     context.Context
@@ -29,21 +29,21 @@ type TuneLog struct {
 	path    string // of the store
 	unlock  func()
 	ID      int64
-	records []*cell.Record // of the run that is resumed, by index
+	records []*cell.Record // of the resumed run, by index
 	next    int
 	timeout time.Duration
 	memory  int64
 	seed    uint64
-	served  bool // it is a server
+	served  bool // the program is a server
 	output  *outputFile
 	steps   *steps
-	stderr  string // the end of what the latest run wrote to its standard error
+	stderr  string // the end of the latest run's standard error
 }
 
-// A TuneRun says how to run what is tuned.
+// A TuneRun says how to run the program to tune.
 type TuneRun struct {
-	Name    string // of the run, in the store
-	Resume  bool   // go on with the latest run, of that name
+	Name    string // of the run in the store
+	Resume  bool   // continue the latest run, which must have this name
 	Timeout time.Duration
 	Fleet   *Fleet // nil for this machine
 }
@@ -108,14 +108,15 @@ func (l *TuneLog) resume(name string, c *tune.Config) error {
 	return nil
 }
 
-// join has a machine of a fleet run the program, where the options name one.
+// join lets a fleet machine run the program, if the options name a fleet.
 func (l *TuneLog) join(o *Fleet, base cell.Config) error {
 	machine, err := pinnedMachine(l.records, o)
 	if err != nil || o == nil {
 		return err
 	}
 	if base.Workload != "exec" {
-		return misuse(errors.New("tune: --fleet: servers are loaded on this machine: leave it out with --url and --load"))
+		return misuse(errors.New("tune: --fleet: a server is loaded from this machine: leave out --fleet with --url " +
+			"and --load"))
 	}
 	if l.Fleet, err = l.session.pin(l.ctx, o, base.Command[0], machine); err == nil {
 		l.runner = l.Fleet
@@ -143,8 +144,8 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 		rec := l.records[c.Index]
 		l.stderr = rec.Stderr
 		if rec.Cell.Key() != c.Key() {
-			return nil, misuse(fmt.Errorf("tune: --resume: run %d went another way (cell %d is %s): give the same flags, or "+
-				"leave out --resume", l.ID, c.Index, rec.Cell.Key()))
+			return nil, misuse(fmt.Errorf("tune: --resume: run %d measured other settings (cell %d is %s): give the same "+
+				"flags, or leave out --resume", l.ID, c.Index, rec.Cell.Key()))
 		}
 		return rec, nil
 	}
@@ -164,7 +165,7 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 	return &rec, l.store.Append(l.ID, &rec, nil)
 }
 
-// Report writes the HTML report of all runs and returns where it is.
+// Report writes the HTML report on all runs and returns its path.
 func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	if out == "" {
 		out = ReportPath(l.path, l.ID)
@@ -197,13 +198,13 @@ func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	return out, WriteReport(out, shown, analysis)
 }
 
-// Failed explains why tuning ended early.
+// Failed adds to the error what the user can do, and what is kept.
 func (l *TuneLog) Failed(err error) error {
 	l.steps.clear()
 	kept := ""
 	if n := l.next - 1; n > 0 {
-		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, the same command with --resume "+
-			"goes on", n, l.ID)
+		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, and the same command with --resume "+
+			"continues", n, l.ID)
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.session.Err, "isobar: interrupted. %s\n", kept)
@@ -212,7 +213,7 @@ func (l *TuneLog) Failed(err error) error {
 	var failure *cell.Failure
 	switch {
 	case errors.As(err, &failure) && failure.Kind == cell.FailTimeout && !l.served:
-		err = fmt.Errorf("%w, and a command that ends by itself: a server does not, and needs --url or --load", err)
+		err = fmt.Errorf("%w; tune needs a command that ends by itself; for a server give --url or --load", err)
 	case errors.As(err, &failure) && failure.Kind != cell.FailMemory && !l.served:
 		err = fmt.Errorf("%w (it runs with an empty standard input; tune needs a command that succeeds each time)", err)
 	case errors.Is(err, tune.ErrShort):
@@ -229,8 +230,7 @@ func (l *TuneLog) Failed(err error) error {
 // tailLines is how much of a program's output a failure shows.
 const tailLines = 8
 
-// tail is the end of what the latest run wrote to its standard error, and where
-// the rest is.
+// tail is the end of the latest run's standard error, and where the rest is.
 func (l *TuneLog) tail() string {
 	text := strings.TrimSpace(l.stderr)
 	if text == "" {
@@ -240,6 +240,6 @@ func (l *TuneLog) tail() string {
 	if len(lines) > tailLines {
 		lines = lines[len(lines)-tailLines:]
 	}
-	return fmt.Sprintf("its standard error ends with (all of it: %s)\n  %s", l.output.path,
+	return fmt.Sprintf("its standard error ends with (in full: %s)\n  %s", l.output.path,
 		cleanLines(lines))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// forecast is a prediction as reports draw it.
+// forecast converts a prediction for the plots.
 func forecast(p tune.Prediction, procs int) plot.Forecast {
 	three := func(i tune.Interval) [3]float64 { return [3]float64{i.Mid, i.Lo, i.Hi} }
 	if m := p.Measured; m != nil { // a map shows what was measured where it was
@@ -20,8 +20,8 @@ func forecast(p tune.Prediction, procs int) plot.Forecast {
 		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
 
-// procsMap is what the map of GC settings and GOMAXPROCS shows of a result; nil
-// where nothing was predicted.
+// procsMap is the map of GC settings and GOMAXPROCS, nil if nothing was
+// predicted.
 func procsMap(result *tune.Answer, run store.Run) *plot.ProcsMap {
 	if len(result.Rows) == 0 {
 		return nil
@@ -41,16 +41,16 @@ func procsMap(result *tune.Answer, run store.Run) *plot.ProcsMap {
 	}
 	switch {
 	case slices.Contains(result.Base.Command, "scaling"):
-		m.Hint, m.Command = "A map of goroutines, which this workload of the lab has as a parameter:",
+		m.Hint, m.Command = "For a map of goroutines, a parameter of this workload:",
 			"isobar lab run scaling --goroutines 1,2,16 --gc default,400,3200,off"
 	case len(result.Rows) == 1:
-		m.Hint, m.Command = "Only one value of GOMAXPROCS was measured; with more rows:", moreProcs(run, result.Rows[0].Ran)
+		m.Hint, m.Command = "Only one value of GOMAXPROCS was measured; for more rows:", moreProcs(run, result.Rows[0].Ran)
 	}
 	return m
 }
 
-// moreProcs is the command of the run with further values of GOMAXPROCS, below
-// the one that the program had.
+// moreProcs is the run's command with further values of GOMAXPROCS, below the
+// program's own.
 func moreProcs(run store.Run, had int) string {
 	var values []string
 	for _, n := range []int{1, had / 4, had / 2} {

@@ -17,7 +17,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
-// CellRunner returns what runs cells as the given account.
+// CellRunner returns what runs cells under the given account.
 func CellRunner(dir string, account *runner.Account, log io.Writer) func(string) fleet.Runner {
 	var executable func(context.Context, cell.Build) (string, error)
 	if account != nil {
@@ -28,13 +28,13 @@ func CellRunner(dir string, account *runner.Account, log io.Writer) func(string)
 	}
 }
 
-// WorkerAccount looks up the user that cells run as.
+// WorkerAccount looks up the user who runs the cells.
 func WorkerAccount(name string, allow []string) (*runner.Account, error) {
 	root := os.Geteuid() == 0
 	if name == "" {
 		if root && slices.Contains(allow, fleet.KindExec) {
-			return nil, misuse(errors.New("worker: programs of others would run as root: name a user with --user, such as " +
-				"nobody"))
+			return nil, misuse(errors.New("worker: other people's programs would run as root: name a user with --user, " +
+				"such as nobody"))
 		}
 		return nil, nil
 	}
@@ -51,12 +51,13 @@ func WorkerAccount(name string, allow []string) (*runner.Account, error) {
 		return nil, misuse(fmt.Errorf("worker: --user: %w", err))
 	}
 	if uid == 0 {
-		return nil, misuse(fmt.Errorf("worker: --user %s is root", name))
+		return nil, misuse(fmt.Errorf("worker: --user %s is root: name another user", name))
 	}
 	return &runner.Account{UID: uint32(uid), GID: uint32(gid)}, nil
 }
 
-// readableExecutable returns binaries that every account can run: copies in dir.
+// readableExecutable returns binaries that every account can run, copied into
+// dir.
 func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Build) (string, error) {
 	return func(ctx context.Context, build cell.Build) (string, error) {
 		exe, err := runner.Executable(ctx, build, log)
@@ -79,8 +80,8 @@ func readableExecutable(dir string, log io.Writer) func(context.Context, cell.Bu
 	}
 }
 
-// workerEnv is the environment of cells: nothing that the worker's own holds
-// beside where programs are and how to print.
+// workerEnv is the environment of cells: of the worker's own variables, only
+// those that say where programs are and how to print.
 func workerEnv(dir string) []string {
 	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "SystemRoot", "NO_COLOR"} {
