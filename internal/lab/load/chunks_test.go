@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestChunks asks for a path whose answer has no length.
+// TestChunks requests a path whose answer has no length.
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

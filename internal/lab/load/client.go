@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A client is one connection. It belongs to its goroutine, and to Run when
-// that has ended.
+// A client is one connection. Its goroutine owns it, and Run once that
+// goroutine has ended.
 type client struct {
 	*run
 	nc net.Conn
@@ -43,7 +43,7 @@ func (c *client) dial() error {
 	return err
 }
 
-// connect makes a connection whose reads and writes end when the run must.
+// connect opens a connection whose reads and writes fail when the run must end.
 func (r *run) connect() (net.Conn, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(r.ctx, "tcp", r.Address)
@@ -58,14 +58,14 @@ func (r *run) connect() (net.Conn, error) {
 
 func (c *client) close() {
 	if c != nil && c.nc != nil {
-		c.nc.Close() // everything that was wanted has been read
+		c.nc.Close() // all requested data has been read
 		c.nc = nil
 	}
 }
 
-// loop sends every batch of requests of the schedule whose number is i modulo
-// the number of connections. Once there is no time left it counts those that
-// had become due.
+// loop sends every batch of the schedule whose number is i modulo the number of
+// connections. When time is up, it counts the remaining requests that had
+// become due.
 func (c *client) loop(i int64) {
 	n, end := int64(c.Pipeline), c.Duration
 	sending := true
@@ -104,7 +104,7 @@ func (c *client) wait(due time.Duration) bool {
 	return c.ctx.Err() == nil && time.Since(c.start) < 2*c.Duration
 }
 
-// batch sends the requests that are due together and reads their answers.
+// batch sends the requests that are due together and reads the answers.
 func (c *client) batch(due time.Duration) {
 	began := time.Since(c.start)
 	err := c.send()
@@ -143,7 +143,7 @@ func (c *client) send() error {
 
 var errClosing = errors.New("the server closed the connection after its answer")
 
-// receive reads an answer to its end.
+// receive reads one whole answer.
 func (c *client) receive() error {
 	if c.message != nil {
 		_, err := c.in.Discard(len(c.message))
@@ -156,7 +156,7 @@ func (c *client) receive() error {
 	case length == chunked:
 		err = c.discardChunks()
 	case length < 0:
-		return errors.New("an answer without Content-Length that is not chunked")
+		return errors.New("the answer has neither Content-Length nor chunks")
 	default:
 		_, err = c.in.Discard(length)
 	}
@@ -169,11 +169,11 @@ func (c *client) receive() error {
 	return nil
 }
 
-// chunked stands for the length of an answer in chunks.
+// chunked stands for the length of a chunked answer.
 const chunked = -2
 
-// head reads the head of an answer, which must have that status. length is -1
-// without a Content-Length.
+// head reads the head of an answer and checks its status. length is -1 without
+// a Content-Length.
 func (c *client) head(want string) (length int, closing bool, err error) {
 	status, err := c.in.ReadSlice('\n')
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// halfOpen are connections that have begun a request and send no more.
+// halfOpen is a set of connections that have begun a request and send no more.
 type halfOpen struct {
 	r  *run
 	wg sync.WaitGroup
 
-	// Counters, which publish nothing else.
+	// Counters; they synchronize nothing else.
 	open, reopened atomic.Int64
 
 	mu     sync.Mutex
@@ -22,7 +22,8 @@ type halfOpen struct {
 	closed bool              // guarded by mu
 }
 
-// openHalf makes n of them. What it returns beside an error must be closed, too.
+// openHalf opens n of them. Even with an error, the caller must close the
+// result.
 func (r *run) openHalf(n int) (*halfOpen, error) {
 	h := &halfOpen{r: r, conns: make(map[net.Conn]bool, n)}
 	for range n {
@@ -38,7 +39,7 @@ func (r *run) openHalf(n int) (*halfOpen, error) {
 
 var errEnded = errors.New("the run has ended")
 
-// begin makes a connection and sends the beginning of a head.
+// begin opens a connection and sends the start of a head.
 func (h *halfOpen) begin() (net.Conn, error) {
 	nc, err := h.r.connect()
 	if err != nil {
@@ -75,8 +76,8 @@ func (h *halfOpen) drop(nc net.Conn) {
 	h.open.Add(-1)
 }
 
-// hold waits for the server to close the connection, and makes another. Dialing
-// fails once the run has ended.
+// hold waits for the server to close the connection, then opens another.
+// Dialing fails once the run has ended.
 func (h *halfOpen) hold(nc net.Conn) {
 	for {
 		var err error
@@ -93,12 +94,12 @@ func (h *halfOpen) hold(nc net.Conn) {
 	}
 }
 
-// close ends them all.
+// close ends all connections.
 func (h *halfOpen) close() {
 	h.mu.Lock()
 	h.closed = true
 	for nc := range h.conns {
-		nc.Close() // ends hold's read
+		nc.Close() // ends the Read in hold
 	}
 	h.mu.Unlock()
 	h.wg.Wait()

@@ -26,23 +26,23 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// Config says what to send.
+// Config says what load to send.
 type Config struct {
-	// Address is host and port of the server: a loopback address.
+	// Address is host and port of the server; the host must be a loopback address.
 	Address string
 	// Path is the request target; "" is /load?item=42.
 	Path string
-	// Headers is the number of header fields besides Host, of 32 bytes each.
+	// Headers is the number of extra header fields, 32 bytes each.
 	Headers int
 	// BodyBytes is the size of the body of a POST; 0 sends GET.
 	BodyBytes int
 	// Connections is how many there are; 0 is 1.
 	Connections int
-	// Pipeline is the number of requests that a connection sends at once, all due
-	// with the first. 0 means 1.
+	// Pipeline is the number of requests that a connection sends at once; all are
+	// due with the first. 0 means 1.
 	Pipeline int
-	// Upgrade makes every connection request another protocol first. A request is
-	// then a message of BodyBytes, which must be echoed.
+	// Upgrade makes every connection switch to another protocol first. A request
+	// is then a message of BodyBytes, which the server must echo.
 	Upgrade bool
 	// HalfOpen is the number of extra connections that send the start of a head
 	// and nothing more. If the server closes one, it is reopened.
@@ -52,22 +52,22 @@ type Config struct {
 	// Busy and Idle, if Idle is not 0, interrupt the schedule: requests are due
 	// for Busy, then none for Idle. Rate applies within Busy.
 	Busy, Idle time.Duration
-	// Duration ends the schedule. Requests due earlier may still finish, for at
-	// most as long again.
+	// Duration is the length of the schedule. Requests due within it may take as
+	// long again to finish.
 	Duration time.Duration
 }
 
 // Result is what came back.
 type Result struct {
-	Due, Done int64 // requests; those done were answered by 200
+	Due, Done int64 // Done counts answers with status 200
 	Failed    int64
-	FirstErr  error // of those that failed
-	// HalfOpen is the number of half-open connections at the end, Reopened how
-	// often one was reopened.
+	FirstErr  error // of the failed requests
+	// HalfOpen is the number of half-open connections at the end; Reopened counts
+	// how often one was reopened.
 	HalfOpen, Reopened int64
 	Elapsed            time.Duration
-	// Response is from when a request was due, Service from when it was sent,
-	// to the end of the answer.
+	// Both end with the answer: Response starts when the request was due, Service
+	// when it was sent.
 	Response, Service *latency.Histogram
 }
 
@@ -77,14 +77,14 @@ func (c Config) check() error {
 		return fmt.Errorf("load: address %q: %w; want host:port", c.Address, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("load: address %q is not a loopback address; load goes to this machine only", c.Address)
+		return fmt.Errorf("load: address %q is not a loopback address; load must stay on this machine", c.Address)
 	}
 	switch {
 	case c.Duration <= 0:
 		return errors.New("load: no Duration")
 	case c.Rate < 0 || c.Busy < 0 || c.Idle < 0 || c.Headers < 0 || c.BodyBytes < 0 || c.Connections < 0 ||
 		c.Pipeline < 0 || c.HalfOpen < 0:
-		return errors.New("load: a negative setting")
+		return errors.New("load: a setting is negative")
 	case c.Upgrade && (c.BodyBytes == 0 || c.Pipeline > 1):
 		return errors.New("load: Upgrade without BodyBytes, or with Pipeline; messages have a size and go one by one")
 	case c.Path != "" && (c.Path[0] != '/' || strings.ContainsAny(c.Path, " \r\n")):
@@ -95,8 +95,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// request returns the bytes of a request. Its body is left out if the
-// connection is upgraded.
+// request returns the bytes of a request, without the body if the connection is
+// upgraded.
 func (c Config) request() []byte {
 	var b strings.Builder
 	method := "GET"
@@ -126,7 +126,7 @@ func (c Config) body() []byte {
 	return b
 }
 
-// due returns when request i of a schedule is due.
+// due returns when request i of the schedule is due.
 func (c Config) due(i int64) time.Duration {
 	t := time.Duration(float64(i) / c.Rate * float64(time.Second))
 	if c.Idle > 0 {
@@ -191,14 +191,14 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	return r, nil
 }
 
-// patience is the time for connecting and for what is under way at the end.
+// patience bounds connecting, and finishing the requests in flight at the end.
 const patience = 10 * time.Second
 
-// A run is what the clients share; it does not change once they run.
+// A run is what the clients share. It does not change once they run.
 type run struct {
 	Config
 	ctx               context.Context
-	bytes             []byte // the requests that are sent at a time, or the one that upgrades
+	bytes             []byte // the requests to send at once, or the upgrade request
 	message           []byte // nil without Upgrade
 	start             time.Time
 	response, service *latency.Recorder

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What is due counts as backlog once the run has taken twice its duration, so
-// runs whose requests are all to be done are long, with few requests.
+// Requests still unsent after twice the duration count as backlog. So tests
+// that expect every request to be done use a long run with few requests.
 
 func TestRunDoesWhatIsDue(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,8 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Due != 100 || r.Done != 100 || r.Failed != 0 || requests.Load() != 100 || bytes.Load() != 100*100 {
-		t.Errorf("due %d, done %d, failed %d; the server saw %d requests and %d bytes; want 100 of each, and 10000 bytes", r.Due, r.Done, r.Failed, requests.Load(), bytes.Load())
+		t.Errorf("due %d, done %d, failed %d; the server saw %d requests and %d bytes; want 100 of each, and 10000 bytes",
+			r.Due, r.Done, r.Failed, requests.Load(), bytes.Load())
 	}
 	if r.Response.Count() != 100 || r.Service.Count() != 100 || r.Response.Max() < r.Service.Min() {
 		t.Errorf("%d response times, %d service times; want 100", r.Response.Count(), r.Service.Count())
@@ -44,8 +45,8 @@ func TestRunDoesWhatIsDue(t *testing.T) {
 	}
 }
 
-// TestDueCountsWhatWasNotSent: a server that is too slow does not make the
-// schedule shorter.
+// TestDueCountsWhatWasNotSent holds that a slow server does not shorten the
+// schedule.
 func TestDueCountsWhatWasNotSent(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +63,8 @@ func TestDueCountsWhatWasNotSent(t *testing.T) {
 	}
 }
 
-// TestStall shows that what is due during a stall is charged to it.
+// TestStall holds that response times include a stall for every request due
+// during it.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	const stall = time.Second
@@ -78,9 +80,10 @@ func TestStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 40 requests came due during the stall, one of them was under way.
+	// 40 requests came due during the stall; one of them was in flight.
 	if r.Done != 80 || r.Response.Quantile(0.6) <= r.Service.Quantile(0.6) || r.Response.Quantile(0.75) < stall/10 {
-		t.Errorf("done %d; response p75 %v, service p75 %v; want 80, and a response time that has the stall in it", r.Done, r.Response.Quantile(0.75), r.Service.Quantile(0.75))
+		t.Errorf("done %d; response p75 %v, service p75 %v; want 80, and a response time that includes the stall",
+			r.Done, r.Response.Quantile(0.75), r.Service.Quantile(0.75))
 	}
 }
 
@@ -158,11 +161,12 @@ func TestPipeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Due != 160 || r.Done != 160 || r.Response.Count() != 160 || requests.Load() != 160 || conns.Load() != 2 {
-		t.Errorf("due %d, done %d (%v), the server saw %d on %d connections; want 160 on 2", r.Due, r.Done, r.FirstErr, requests.Load(), conns.Load())
+		t.Errorf("due %d, done %d (%v), the server saw %d on %d connections; want 160 on 2",
+			r.Due, r.Done, r.FirstErr, requests.Load(), conns.Load())
 	}
 }
 
-// TestUpgrade sends messages on connections that the server has handed over.
+// TestUpgrade sends messages on connections that the server has switched.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	var upgrades, bytes atomic.Int64
@@ -193,8 +197,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestHalfOpen holds that half-open connections are there while the load runs,
-// are made again when the server gives them up, and are gone afterwards.
+// TestHalfOpen holds that half-open connections stay open during the load, are
+// reopened when the server closes them, and are gone afterwards.
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	var open, made atomic.Int64
@@ -216,7 +220,7 @@ func TestHalfOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Done != 30 || r.HalfOpen < 1 || r.HalfOpen > 20 || r.Reopened < 20 || made.Load() < r.Reopened+r.HalfOpen {
-		t.Errorf("%+v, %d connections; want 30 requests, up to 20 half-open connections, each made again", r, made.Load())
+		t.Errorf("%+v, %d connections; want 30 requests, up to 20 half-open connections, each reopened", r, made.Load())
 	}
 	for end := time.Now().Add(10 * time.Second); open.Load() != 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}

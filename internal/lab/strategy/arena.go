@@ -23,9 +23,9 @@ func init() {
 	})
 }
 
-// arenaBuffers is how many distinct buffers a worker gets before the chunk
-// begins again. Seed document 000 has a chunk of one buffer (step 6), so that
-// every operation overwrites the one before, in a cache that is always warm.
+// arenaBuffers is how many buffers a worker gets before the chunk starts over.
+// Seed document 000 uses a chunk of one buffer (step 6): every operation
+// overwrites the last, in a cache that is always warm.
 const arenaBuffers = 64
 
 // A bumpArena is owned by its worker.
@@ -33,7 +33,7 @@ type bumpArena struct {
 	chunk []byte
 	used  int
 	size  int
-	_     [128]byte // workers write to used: keep them off each other's cache line
+	_     [128]byte // workers write to used: keep these off each other's cache line
 }
 
 type bumpArenas []bumpArena
@@ -43,7 +43,7 @@ func (s bumpArenas) Worker(i int) Worker { return &s[i] }
 func (a *bumpArena) Do(work func([]byte) uint64) uint64 {
 	end := a.used + a.size
 	if end > len(a.chunk) {
-		end = a.size // the reset: no buffer outlives its operation
+		end = a.size // reset: no buffer outlives its operation
 	}
 	b := a.chunk[end-a.size : end : end]
 	a.used = end

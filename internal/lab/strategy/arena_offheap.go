@@ -20,13 +20,13 @@ func init() {
 	})
 }
 
-// An offHeapArena is owned by its worker. Its memory lives as long as the
-// child process.
+// An offHeapArena is owned by its worker. Its memory lives as long as the child
+// process.
 type offHeapArena struct {
 	arena *arena.Arena
 	size  int
 	taken int
-	_     [128]byte // workers write to taken: keep them off each other's cache line
+	_     [128]byte // workers write to taken: keep these off each other's cache line
 }
 
 type offHeapArenas []offHeapArena

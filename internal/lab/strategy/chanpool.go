@@ -3,7 +3,7 @@ package strategy
 func init() {
 	Register(&Kind{
 		Name:    "chanpool",
-		Summary: "a channel that holds 5 buffers, or one for each worker if there are more",
+		Summary: "a channel that holds 5 buffers, or one per worker if that is more",
 		New: func(size, workers int) (Strategy, error) {
 			s := make(chanPool, max(5, workers))
 			for range cap(s) {
@@ -14,8 +14,8 @@ func init() {
 	})
 }
 
-// chanPool is seed document 000's pool of 5 buffers (step 6), with at least a
-// buffer for each worker: what is compared is the cost of the channel, not of
+// chanPool is seed document 000's pool of 5 buffers (step 6), with at least one
+// buffer per worker. The comparison is about the cost of the channel, not about
 // waiting for a buffer.
 type chanPool chan []byte
 

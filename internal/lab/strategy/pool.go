@@ -2,7 +2,7 @@ package strategy
 
 import "github.com/isobar-go/isobar/pool"
 
-// The three kinds of this module's object pool, over buffers of one size.
+// The three kinds of this module's object pool, with buffers of one size.
 func init() {
 	for _, k := range []struct {
 		name, summary string

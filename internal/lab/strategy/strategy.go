@@ -1,10 +1,10 @@
-// Package strategy holds the ways to come by a buffer that the lab compares:
-// one file each, which registers itself.
+// Package strategy holds the ways of obtaining a buffer that the lab compares.
+// Each has a file of its own and registers itself.
 //
-// Every strategy hands the same work a buffer of the same size and must
-// therefore produce the same checksum; a test holds all of them to it. A
-// strategy that stops being an alternative is deleted: its results stay in the
-// store, its code in the history.
+// Every strategy hands the same work a buffer of the same size, so it must
+// produce the same checksum; a test holds all of them to that. A strategy that
+// is no longer a real alternative is deleted: its results stay in the store,
+// its code in the history.
 package strategy
 
 import (
@@ -18,28 +18,27 @@ type Kind struct {
 	Name    string
 	Summary string // one line
 	// New builds the strategy for buffers of size bytes (1 or more), used by
-	// workers 0..workers-1 at once.
+	// workers 0 to workers-1 at the same time.
 	New func(size, workers int) (Strategy, error)
 }
 
-// A Strategy is one way to come by a buffer, shared by a number of workers.
+// A Strategy is one way of obtaining a buffer, shared by several workers.
 type Strategy interface {
-	// Worker returns the handle of worker number i, for use by one goroutine
-	// at a time.
+	// Worker returns the handle of worker i, for one goroutine at a time.
 	Worker(i int) Worker
 }
 
 // A Worker is one worker's handle.
 type Worker interface {
-	// Do obtains a buffer, calls work with it, gives the buffer back and
-	// returns what work returned. The buffer's contents are unspecified.
+	// Do obtains a buffer, calls work with it, gives it back and returns what work
+	// returned. The buffer's contents are unspecified.
 	Do(work func([]byte) uint64) uint64
 }
 
 var registry = map[string]*Kind{}
 
-// Register adds a strategy. It is called from init functions and panics if the
-// name is taken.
+// Register adds a strategy; init functions call it. It panics if the name is
+// taken.
 func Register(k *Kind) {
 	if registry[k.Name] != nil {
 		panic("strategy: Register: " + k.Name + " is registered twice")
@@ -66,7 +65,7 @@ func Names() []string {
 	return names
 }
 
-// New builds the strategy of that name.
+// New builds the named strategy.
 func New(name string, size, workers int) (Strategy, error) {
 	k := registry[name]
 	if k == nil {

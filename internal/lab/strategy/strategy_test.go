@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// fillAndSum writes the buffer and then reads it back, so that two operations
-// that share a buffer disturb each other.
+// fillAndSum writes the buffer and then reads it back, so that operations that
+// share a buffer corrupt each other.
 func fillAndSum(b []byte) uint64 {
 	for i := range b {
 		b[i] = byte(i)
@@ -35,7 +35,7 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sums := make([]uint64, workers) // sums[i] is worker i's until Wait
+				sums := make([]uint64, workers) // sums[i] belongs to worker i until Wait
 				var wg sync.WaitGroup
 				for i := range workers {
 					wg.Go(func() {
@@ -59,7 +59,7 @@ func TestAllStrategiesDoTheSame(t *testing.T) {
 }
 
 // An operation must have its buffer to itself while it works, however the
-// others interleave: all workers are inside work at once here.
+// others interleave. Here all workers are inside work at once.
 func TestBuffersInUseDoNotOverlap(t *testing.T) {
 	const workers = 6
 	for _, name := range Names() {

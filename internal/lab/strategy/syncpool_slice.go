@@ -5,7 +5,7 @@ import "sync"
 func init() {
 	Register(&Kind{
 		Name:    "syncpool-slice",
-		Summary: "a sync.Pool of slices, each boxed anew when it is put back",
+		Summary: "a sync.Pool of slices, boxed again by every Put",
 		New: func(size, _ int) (Strategy, error) {
 			s := new(syncPoolSlice)
 			s.pool.New = func() any { return make([]byte, size) }
@@ -14,7 +14,7 @@ func init() {
 	})
 }
 
-// syncPoolSlice is the pool as it is often written (seed document 000, step
+// syncPoolSlice is the pool as people often write it (seed document 000, step
 // 6). Put converts the slice to an interface, which allocates its header.
 type syncPoolSlice struct{ pool sync.Pool }
 
@@ -23,6 +23,6 @@ func (s *syncPoolSlice) Worker(int) Worker { return s }
 func (s *syncPoolSlice) Do(work func([]byte) uint64) uint64 {
 	b := s.pool.Get().([]byte)
 	sum := work(b)
-	s.pool.Put(b) //lint:ignore SA6002 the allocation is what this strategy shows
+	s.pool.Put(b) //lint:ignore SA6002 this strategy shows that allocation
 	return sum
 }
