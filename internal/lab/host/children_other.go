@@ -2,5 +2,6 @@
 
 package host
 
-// childrenCPU is the CPU time of the children waited for; -1: unknown here.
+// childrenCPU is the CPU time of the children waited for; -1 means unknown
+// here.
 func childrenCPU() float64 { return -1 }

@@ -4,8 +4,8 @@ package host
 
 import "golang.org/x/sys/unix"
 
-// childrenCPU is the CPU time, in seconds, of the children that this process
-// has waited for, and of theirs; -1 where unknown.
+// childrenCPU is the CPU time, in seconds, of the children this process has
+// waited for and of their children; -1 if unknown.
 func childrenCPU() float64 {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &u) != nil {

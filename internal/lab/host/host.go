@@ -1,5 +1,5 @@
-// Package host describes the machine behind the figures: [Fingerprint]
-// identifies it, a [Meter] reports what else happened on it meanwhile.
+// Package host describes the machine: [Fingerprint] identifies it, and a
+// [Meter] reports what else happened on it during a measurement.
 //
 // Everything comes from /proc, /sys and the cgroup file systems, versions 1 and
 // 2, without a library or privileges. On platforms without these files the
@@ -23,7 +23,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// root is the file system that the parsers read: paths have no leading slash.
+// root is the file system for the parsers; paths have no leading slash.
 var root = os.DirFS("/")
 
 // Fingerprint describes this machine and the running binary.
@@ -39,7 +39,7 @@ func Fingerprint() cell.Machine {
 	return m
 }
 
-// fingerprint fills in what the files under fsys tell.
+// fingerprint fills in what the files of fsys say.
 func fingerprint(fsys fs.FS, cpus int) cell.Machine {
 	group := cgroup.Read(fsys)
 	m := cell.Machine{
@@ -59,7 +59,7 @@ func fingerprint(fsys fs.FS, cpus int) cell.Machine {
 	}
 	warn := func(text string) { m.Warnings = append(m.Warnings, text) }
 	if m.Governor != "" && m.Governor != "performance" {
-		warn("the CPU frequency governor is " + m.Governor + ": clock speed follows load, and figures with it")
+		warn("the CPU frequency governor is " + m.Governor + ": clock speed varies with load, and results vary with it")
 	}
 	if m.Clocksource != "" && m.Clocksource != "tsc" && m.Clocksource != "kvm-clock" &&
 		m.Clocksource != "arch_sys_counter" {
@@ -72,8 +72,8 @@ func fingerprint(fsys fs.FS, cpus int) cell.Machine {
 	return m
 }
 
-// Version is the module version that the running binary was built from, or
-// "devel" with the revision where that is known.
+// Version is the module version of the running binary, or "devel" with the
+// revision if known.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -90,8 +90,8 @@ func Version() string {
 	return "devel"
 }
 
-// cpuModel reads the model, which cpuinfo names on amd64; on arm64 it gives
-// numbers, which are kept as they are.
+// cpuModel reads the CPU model. cpuinfo names it on amd64; on arm64 it gives
+// numbers, which are returned as they are.
 func cpuModel(fsys fs.FS) string {
 	if v := keyValue(fsys, "proc/cpuinfo", "model name"); v != "" {
 		return v
@@ -103,8 +103,8 @@ func cpuModel(fsys fs.FS) string {
 	return ""
 }
 
-// virtual names the layers between the program and the hardware, as far as
-// they show: container runtime, hypervisor, product.
+// virtual names the layers between the program and the hardware as far as they
+// are visible: container runtime, hypervisor, product.
 func virtual(fsys fs.FS) string {
 	var layers []string
 	for _, mark := range []struct{ file, name string }{
@@ -136,9 +136,9 @@ func selected(choice string) string {
 	return word
 }
 
-// AvailableBytes is how much memory can be taken now without evicting others:
-// the kernel's estimate or, if less, the room left below the cgroup limit. ok
-// is false if neither is known.
+// AvailableBytes is how much memory is available without reclaiming other
+// programs' memory: the kernel's estimate or, if less, the room left below the
+// cgroup limit. ok is false if neither is known.
 func AvailableBytes() (n int64, ok bool) { return available(root) }
 
 func available(fsys fs.FS) (int64, bool) {
@@ -152,7 +152,7 @@ func available(fsys fs.FS) (int64, bool) {
 	return n, n > 0
 }
 
-// memInfo reads a value of /proc/meminfo in bytes; 0 if it is not there.
+// memInfo reads a value of /proc/meminfo in bytes, 0 if it is missing.
 func memInfo(fsys fs.FS, key string) int64 {
 	fields := strings.Fields(keyValue(fsys, "proc/meminfo", key))
 	if len(fields) != 2 || fields[1] != "kB" {

@@ -40,7 +40,7 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("fingerprint = %+v", m)
 	}
 	if n, ok := available(fsys); !ok || n != 524288 {
-		t.Errorf("available = %d, %v; want what is left below the limit", n, ok)
+		t.Errorf("available = %d, %v; want the room left below the limit", n, ok)
 	}
 	if n, ok := available(tree()); ok {
 		t.Errorf("available without files = %d", n)

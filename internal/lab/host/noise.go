@@ -10,20 +10,20 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Meter measures what else happens on the machine between Start and Stop.
-// It belongs to one goroutine and must not be copied.
+// A Meter measures what else happens on the machine between Start and Stop. It
+// belongs to one goroutine and must not be copied.
 type Meter struct {
 	began  time.Time
 	before reading
 }
 
-// Start begins to measure. Run one cell at a time between Start and Stop, and
-// wait for its process before Stop: the CPU time of the children that this
-// process has waited for is taken for the cell's.
+// Start begins to measure. Run one cell between Start and Stop, and wait for
+// its process before Stop: the CPU time of all children waited for counts as
+// the cell's.
 func Start() *Meter { return &Meter{began: time.Now(), before: read(root)} }
 
 // Stop returns what happened since Start. Figures that the platform does not
-// give are -1.
+// provide are -1.
 func (m *Meter) Stop() cell.Noise {
 	return m.before.until(read(root), time.Since(m.began))
 }
@@ -32,7 +32,7 @@ func (m *Meter) Stop() cell.Noise {
 // architecture that Go supports.
 const userHz = 100
 
-// A reading is one look at the counters; -1 marks those that are not there.
+// A reading holds the counters at one moment; -1 marks missing ones.
 type reading struct {
 	busy, idle, steal float64 // CPU seconds of the whole machine
 	children          float64 // CPU seconds of children waited for
@@ -43,8 +43,8 @@ type reading struct {
 func read(fsys fs.FS) reading {
 	r := reading{busy: -1, idle: -1, steal: -1, children: childrenCPU()}
 	r.cpuStall, r.memoryStall = stall(fsys, "proc/pressure/cpu"), stall(fsys, "proc/pressure/memory")
-	// cpu user nice system idle iowait irq softirq steal guest guest_nice,
-	// where user and nice contain the times of guests.
+	// cpu user nice system idle iowait irq softirq steal guest guest_nice; user
+	// and nice include the times of guests.
 	fields := strings.Fields(readLine(fsys, "proc/stat"))
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return r
@@ -100,18 +100,18 @@ func (r reading) until(now reading, wall time.Duration) cell.Noise {
 	return noise
 }
 
-// Disturbances says what of the noise makes figures doubtful, and what to do
+// Disturbances says which noise makes measurements unreliable, and what to do
 // about it.
 func Disturbances(n cell.Noise) (out []string) {
 	for _, d := range []struct {
 		is   bool
 		text string
 	}{
-		{n.Steal > 0.02, fmt.Sprintf("the hypervisor took %.1f %% of the CPU time for others: compare CPU time, not "+
+		{n.Steal > 0.02, fmt.Sprintf("the hypervisor gave %.1f %% of the CPU time to other guests: compare CPU time, not "+
 			"wall time", 100*n.Steal)},
-		{n.CPUPressure > 0.10, fmt.Sprintf("in %.0f %% of the time some task waited for a CPU: stop what else runs here",
+		{n.CPUPressure > 0.10, fmt.Sprintf("tasks waited for a CPU %.0f %% of the time: stop other programs",
 			100*n.CPUPressure)},
-		{n.MemoryPressure > 0.10, fmt.Sprintf("in %.0f %% of the time some task waited for memory: free some",
+		{n.MemoryPressure > 0.10, fmt.Sprintf("tasks waited for memory %.0f %% of the time: free some",
 			100*n.MemoryPressure)},
 		{n.OtherCPU > 0.10, fmt.Sprintf("other processes used %.2f CPUs: stop them", n.OtherCPU)},
 	} {

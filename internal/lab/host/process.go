@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Descendants returns the process pid and all that descend from it, as far as
-// their parents are alive: a process whose parent died belongs to another.
-// Where the platform does not say, it returns pid alone.
+// Descendants returns pid and its descendants. A process whose parent has died
+// is no longer a descendant. If the platform does not say, it returns pid
+// alone.
 func Descendants(pid int) []int { return descendants(root, pid) }
 
 func descendants(fsys fs.FS, pid int) []int {
@@ -31,8 +31,8 @@ func descendants(fsys fs.FS, pid int) []int {
 	return pids
 }
 
-// RSSBytes is the resident memory of the process. ok is false if it is gone, a
-// zombie, or the platform does not say.
+// RSSBytes is the resident memory of the process. ok is false if it is gone or
+// a zombie, or if the platform does not say.
 func RSSBytes(pid int) (n int64, ok bool) { return rss(root, pid) }
 
 var pageBytes = int64(os.Getpagesize())
@@ -49,8 +49,8 @@ func rss(fsys fs.FS, pid int) (int64, bool) {
 	return pages * pageBytes, true
 }
 
-// PeakRSSBytes is the largest resident memory that the process has had since
-// it was started or ResetPeakRSS was called.
+// PeakRSSBytes is the largest resident memory of the process since it started
+// or since ResetPeakRSS.
 func PeakRSSBytes(pid int) (n int64, ok bool) { return peakRSS(root, pid) }
 
 func peakRSS(fsys fs.FS, pid int) (int64, bool) {
@@ -62,19 +62,19 @@ func peakRSS(fsys fs.FS, pid int) (int64, bool) {
 	return n << 10, err == nil && n > 0
 }
 
-// ResetPeakRSS sets this process's peak to what is resident now. It reports
-// whether the platform can.
+// ResetPeakRSS sets this process's peak to its current resident memory. It
+// reports whether the platform can do that.
 func ResetPeakRSS() bool {
 	return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
 }
 
-// A ThreadTime is how long a thread has been on a CPU, and ready to run without
-// one, in nanoseconds since it began.
+// A ThreadTime is how long a thread has been on a CPU, and how long it has
+// waited for one, in nanoseconds since it began.
 type ThreadTime struct{ On, Waited uint64 }
 
-// ThreadTimes notes in times those of all threads of the process, by thread. Of
-// threads that have ended, the latest look stays. Where the platform does not
-// say, it notes nothing.
+// ThreadTimes stores in times those of all threads of the process, by thread.
+// Threads that have ended keep their last entry. If the platform does not say,
+// it stores nothing.
 func ThreadTimes(pid int, times map[int]ThreadTime) { threadTimes(root, pid, times) }
 
 func threadTimes(fsys fs.FS, pid int, times map[int]ThreadTime) {

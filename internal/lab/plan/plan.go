@@ -25,8 +25,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// MaxCells limits a plan: a larger one surely comes from a mistaken list of
-// levels.
+// MaxCells limits a plan. A larger one must come from a mistake in the levels.
 const MaxCells = 1_000_000
 
 // A Factor is one parameter and the values it takes.
@@ -36,19 +35,19 @@ type Factor struct {
 }
 
 // A Study is one workload with the levels of its factors. An empty list of GC
-// settings, Procs, Pods, Collectors or Go stands for one level: the default
-// collector settings, GOMAXPROCS as the Go runtime chooses, no control group, and
-// the binary's own collector and Go version.
+// settings, Procs, Pods, Collectors or Go means one level: the default collector
+// settings, the GOMAXPROCS that the Go runtime chooses, no control group, the
+// binary's own collector and Go version.
 type Study struct {
 	Workload   string
-	Name       string   // where several are of one workload
+	Name       string   // tells studies of the same workload apart
 	Command    []string // the program of an exec study
 	Params     []Factor // varies slowest first
 	GC         []cell.GC
 	Procs      []int
 	Pods       []cell.Pod // of the program
 	Collectors []string
-	Go         []string // versions that build the binary
+	Go         []string // Go versions that build the binary
 }
 
 // A Spec is everything that determines a plan. Equal specs have equal cells.
@@ -150,7 +149,7 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		return nil, fmt.Errorf("plan: nothing to measure: give at least one study")
 	}
 	if len(configs) > MaxCells/s.Repetitions {
-		return nil, fmt.Errorf("plan: %d configurations x %d repetitions, at most %d cells: give fewer levels or repetitions",
+		return nil, fmt.Errorf("plan: %d configurations x %d repetitions exceed %d cells: give fewer levels or repetitions",
 			len(configs), s.Repetitions, MaxCells)
 	}
 	seen := make(map[string]bool, len(configs))
@@ -175,8 +174,8 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 	return cells, nil
 }
 
-// size returns n times the product of the factors' levels, or some number above
-// MaxCells where that is larger.
+// size returns n times the product of the factors' levels. Above MaxCells it
+// may stop at any larger number.
 func size(factors []Factor, n int) int {
 	for _, f := range factors {
 		if n > MaxCells {
@@ -187,7 +186,7 @@ func size(factors []Factor, n int) int {
 	return n
 }
 
-// cross returns every configuration with every level set in it.
+// cross returns every configuration with every level set.
 func cross[L any](configs []cell.Config, levels []L, set func(*cell.Config, L)) []cell.Config {
 	out := make([]cell.Config, 0, len(configs)*len(levels))
 	for _, c := range configs {

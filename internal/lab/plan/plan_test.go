@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 		"no level":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", nil}}}}}, "no level"},
 		"study twice":    {Spec{Repetitions: 1, Studies: []Study{study("a"), study("a")}}, "occurs twice"},
 		"too many":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", many}, {"y", many}}}}}, "more than"},
-		"too many cells": {Spec{Repetitions: 100_000, Studies: []Study{study("a")}}, "at most"},
+		"too many cells": {Spec{Repetitions: 100_000, Studies: []Study{study("a")}}, "exceed 1000000 cells"},
 	} {
 		if _, err := tc.spec.Cells(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tc.want)

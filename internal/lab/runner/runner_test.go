@@ -41,7 +41,7 @@ func TestFailures(t *testing.T) {
 		"workload error":   {testCell("test-error"), cell.FailWorkload, "ticks.csv:3:7"},
 		"unknown workload": {testCell("test-clsed"), cell.FailWorkload, "did you mean"},
 		"unknown param":    {unknown, cell.FailWorkload, `did you mean "ops"`},
-		"no command":       {noCommand, cell.FailWorkload, "behind --"},
+		"no command":       {noCommand, cell.FailWorkload, "after --"},
 		"missing command":  {missing, cell.FailWorkload, "no-such-program-here"},
 		"program fails":    {testCell("", "fail"), cell.FailExit, "status 3: no luck today"},
 		"program killed":   {testCell("", "kill"), cell.FailKilled, "killed"},
