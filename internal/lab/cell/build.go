@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// A Build says how a binary is made. The zero Build is the running binary's own.
+// A Build says how a binary is built. The zero Build is that of the running
+// binary.
 type Build struct {
 	Collector string // see Config
 	Go        string // see Config
 }
 
-// Build returns how the binary of c is made.
+// Build returns how the binary of c is built.
 func (c Config) Build() Build { return Build{c.Collector, c.Go} }
 
-// String is a name of b that may be part of a file's, "own" for the zero Build.
+// String is a name for b that can be part of a file name, "own" for the zero
+// Build.
 func (b Build) String() string {
 	var parts []string
 	if b.Collector != "" {
@@ -45,11 +47,11 @@ func ParseBuild(name string) Build {
 	return Build{collector, strings.TrimPrefix(version, "go")}
 }
 
-// BuildDir stands in a Command for the name of the Build that the cell is of:
-// the program of each build has a directory of its own.
+// BuildDir stands in a Command for the name of the cell's Build, because the
+// program of each build has a directory of its own.
 const BuildDir = "{build}"
 
-// Program returns the command of c with the name of its Build in place.
+// Program returns the command of c with the name of its Build filled in.
 func (c Config) Program() []string {
 	if len(c.Command) == 0 || !strings.Contains(c.Command[0], BuildDir) {
 		return c.Command
@@ -60,10 +62,10 @@ func (c Config) Program() []string {
 
 var goVersion = regexp.MustCompile(`^1\.[0-9]{1,3}(\.[0-9]{1,3}|rc[0-9]{1,2})?$`)
 
-// CheckGo accepts versions of Go as Config.Go has them.
+// CheckGo accepts the versions that Config.Go may hold.
 func CheckGo(version string) error {
 	if !goVersion.MatchString(version) {
-		return fmt.Errorf("%q: want a version of Go such as 1.27.4", version)
+		return fmt.Errorf("%q: want a Go version such as 1.27.4", version)
 	}
 	return nil
 }

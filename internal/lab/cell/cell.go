@@ -1,6 +1,6 @@
 // Package cell defines measurements and their results: a [Cell] is one
 // repetition of one configuration, a [Record] is everything that a child
-// process reported about running it.
+// process reported about it.
 //
 // The package is pure data and its codec. A Cell goes to the child process as
 // one JSON document on stdin, and one Record comes back as one JSON document on
@@ -18,7 +18,7 @@ import (
 )
 
 // A Config is what one cell measures, without the repetition. Two cells with
-// equal Keys are repetitions of one another.
+// equal Keys are repetitions of each other.
 type Config struct {
 	// Workload names a registered workload.
 	Workload string `json:"workload"`
@@ -29,33 +29,33 @@ type Config struct {
 	Params map[string]string `json:"params,omitempty"`
 	// Command is the program that the exec workload runs.
 	Command []string `json:"command,omitempty"`
-	// GC is what the child gets as GOGC and GOMEMLIMIT.
+	// GC sets the child's GOGC and GOMEMLIMIT.
 	GC GC `json:"gc"`
 	// GOMAXPROCS is the child's GOMAXPROCS; 0 leaves it to the Go runtime.
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 	// Pod bounds the program of an exec or serve cell.
 	Pod Pod `json:"pod,omitzero"`
-	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for the
-	// collector of the running binary.
+	// Collector is the build variant: "greentea", "classic", "goarenas", or "" for
+	// the running binary's collector.
 	Collector string `json:"collector,omitempty"`
-	// Go is the version of Go that builds the binary, such as "1.27.4"; "" is
-	// that of the running binary.
+	// Go is the Go version that builds the binary, such as "1.27.4"; "" means that
+	// of the running binary.
 	Go string `json:"go,omitempty"`
 	// Twin marks the second copy of the baseline that every block carries:
 	// comparing it with the baseline (A/A) shows the noise floor.
 	Twin bool `json:"twin,omitempty"`
 }
 
-// A Cell is one configuration and one repetition: the unit that the runner
-// hands to a fresh child process.
+// A Cell is one configuration and one repetition: the unit of work for a fresh
+// child process.
 type Cell struct {
 	Config
 	// Index is the position in the plan, from 0. It identifies the cell
 	// within its run.
 	Index int `json:"index"`
 	// Order is the position of the configuration in the plan, from 0, before
-	// blocks were shuffled. The first configuration of a study is the
-	// baseline that the others are compared with.
+	// blocks were shuffled. The first configuration of a study is the baseline for
+	// the others.
 	Order int `json:"order"`
 	// Block is the repetition, from 0. Cells of one block are compared with
 	// each other.
@@ -63,13 +63,13 @@ type Cell struct {
 	// Seed feeds the workload's random numbers. All cells of a block share
 	// it, so that paired cells do the same work.
 	Seed uint64 `json:"seed"`
-	// Timeout ends the child when it has run this long; 0 means no limit.
+	// Timeout is the time after which the child is killed; 0 means no limit.
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
-	// MemoryBytes ends the child when its process tree occupies more; 0
-	// means no limit.
+	// MemoryBytes is the memory of its process tree above which the child is
+	// killed; 0 means no limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 	// Untimed spends the whole budget of a closed loop on time, CPU and allocation
-	// per operation, without timing single operations: no latencies.
+	// per operation. Single operations are not timed, so there are no latencies.
 	Untimed bool `json:"untimed,omitempty"`
 	// Profiles lists the profiles to keep: cpu, heap, allocs, trace, phases.
 	Profiles []string `json:"profiles,omitempty"`
@@ -115,11 +115,11 @@ func (c Config) Key() string {
 	return b.String()
 }
 
-// Title names the study that c is of.
+// Title names the study that c belongs to.
 func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
 // Factor returns the value of the named factor: "workload", "command", "gc",
-// "gomaxprocs", "pod", "collector", "go", "twin", or a parameter. ok is false where the
+// "gomaxprocs", "pod", "collector", "go", "twin", or a parameter. ok is false if the
 // configuration has no such factor.
 func (c Config) Factor(name string) (value string, ok bool) {
 	switch name {
@@ -144,8 +144,8 @@ func (c Config) Factor(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Factors returns the names of the factors that c has, in the order that Key
-// writes them.
+// Factors returns the names of c's factors in the order in which Key writes
+// them.
 func (c Config) Factors() []string {
 	names := make([]string, 0, len(c.Params)+4)
 	for name := range c.Params {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// GC is one setting of the garbage collector, as a user would give it: by
-// environment, before the program starts.
+// GC is one setting of the garbage collector, as environment variables set it
+// before the program starts.
 type GC struct {
-	// Name is how the setting was asked for, where it has a name of its own:
-	// default, tuned or disabled.
+	// Name is the setting's own name if the user gave one: default, tuned or
+	// disabled.
 	Name string `json:"name,omitempty"`
 	// Percent is GOGC: -1 for off, otherwise 1 or more.
 	Percent int `json:"percent"`
@@ -77,8 +77,8 @@ func (g GC) GOGC() string {
 	return strconv.Itoa(g.Percent)
 }
 
-// Env returns the environment variables that put the setting into force.
-// Both are always set, so that nothing is inherited by accident.
+// Env returns the environment variables for the setting. It always sets both,
+// so that the child inherits neither by accident.
 func (g GC) Env() []string {
 	limit := "off"
 	if g.LimitBytes > 0 {
@@ -112,8 +112,8 @@ func ParseBytes(s string) (int64, error) {
 	return n * factor, nil
 }
 
-// FormatBytes writes n in the largest binary unit that divides it, in the form
-// that ParseBytes reads.
+// FormatBytes writes n in the largest binary unit that divides it. ParseBytes
+// reads the result.
 func FormatBytes(n int64) string {
 	for _, u := range byteUnits[:4] {
 		if n >= u.factor && n%u.factor == 0 {

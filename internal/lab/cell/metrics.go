@@ -2,26 +2,26 @@ package cell
 
 import "strings"
 
-// Metric names carry their unit behind the colon, as those of runtime/metrics
-// do. A Record holds only what was measured; percentiles are computed from the
-// histograms by package stat, which uses the same naming.
+// Metric names carry their unit after the colon, as in runtime/metrics. A
+// Record holds only measured values; package stat computes percentiles from the
+// histograms and uses the same naming.
 const (
-	// Operations of the measured phase, both parts.
+	// Operations of the whole measured phase.
 	Ops = "/op/count:ops"
-	// Wall time per operation, from the part that reads no clock between
+	// Wall time per operation, from the part without clock readings between
 	// operations (closed-loop workloads only).
 	OpTime = "/op/time:ns"
 	// CPU time (user and system, all threads) per operation in that part.
 	OpCPU = "/op/cpu:ns"
-	// Operations per second of wall time: of the part without clocks for
+	// Operations per second of wall time: of the part without clock readings for
 	// closed loops, of the whole phase for open loops.
 	Throughput = "/op/throughput:ops/s"
 	// Heap allocation per operation.
 	OpBytes  = "/op/bytes:B"
 	OpAllocs = "/op/allocs:allocs"
 
-	// Open loop: operations that were due, done, and the largest number that
-	// were due but not yet begun.
+	// Open loop: operations that were due, that were done, and the largest number
+	// that were due but not yet started.
 	Scheduled  = "/pacer/scheduled:ops"
 	Done       = "/pacer/done:ops"
 	MaxBacklog = "/pacer/backlog/max:ops"
@@ -29,8 +29,8 @@ const (
 	Dropped = "/pacer/dropped:ops"
 
 	WallTime = "/wall:seconds"
-	// RunTime is what a run took of the time of whoever waits for it: the wall time,
-	// starting, loading and stopping it.
+	// RunTime is how long the user waits for a run: its wall time with starting,
+	// loading and stopping the program.
 	RunTime   = "/run:seconds"
 	UserCPU   = "/cpu/user:seconds"
 	SystemCPU = "/cpu/system:seconds"
@@ -38,12 +38,12 @@ const (
 	// CPUBusy is derived: CPUs kept busy, the CPU time over the wall time.
 	CPUBusy = "/cpu/busy:cpus"
 	// CPUWait is how long the threads of an exec cell's program were ready to run
-	// and had no CPU: behind other processes, or throttled by a quota.
+	// but had no CPU: behind other processes, or throttled by a quota.
 	CPUWait = "/cpu/wait:seconds"
 
-	// What the control group of a cell's Pod counted: how long its quota held
-	// threads back, summed over CPUs; the share of its periods of 100 ms in which
-	// it did; and the most memory charged to it, page cache included.
+	// The counts of the control group of a cell's Pod: how long its quota throttled
+	// threads, summed over CPUs; the share of its 100 ms periods with throttling;
+	// and the most memory charged to it, including page cache.
 	PodThrottled      = "/pod/throttled/total:seconds"
 	PodThrottledShare = "/pod/throttled/periods:ratio"
 	PodMemoryPeak     = "/pod/memory/peak:bytes"
@@ -62,36 +62,36 @@ const (
 	GCForced     = "/gc/cycles/forced:cycles"
 	GCPauseTotal = "/gc/pause/total:seconds"
 	GCPauseLast  = "/gc/pause/last:seconds"
-	// GCPauseMean is derived: the pauses of a collection, on average.
+	// GCPauseMean is derived: the mean pause of a collection.
 	GCPauseMean = "/gc/pause/mean:seconds"
 	GCPauseMax  = "/gc/pause/max:seconds" // upper bound of the highest occupied bucket
-	// GC CPU time, split as /cpu/classes/gc/* splits it. The runtime updates
-	// it at the end of a cycle: the share of an unfinished one is missing.
+	// GC CPU time, split as in /cpu/classes/gc/*. The runtime updates it at the
+	// end of a cycle, so an unfinished cycle is missing.
 	GCCPUAssist    = "/gc/cpu/assist:seconds"
 	GCCPUDedicated = "/gc/cpu/dedicated:seconds"
 	GCCPUIdle      = "/gc/cpu/idle:seconds"
 	GCCPUPause     = "/gc/cpu/pause:seconds"
 	GCCPUTotal     = "/gc/cpu/total:seconds"
 	GCCPUScavenge  = "/gc/cpu/scavenge:seconds"
-	// GCCPUScale is what the CPU times of gctrace, which are the time of threads
-	// whether on a CPU or not, were multiplied with to give GCCPUTotal and its
-	// parts: the share of that time that the threads were on one.
+	// GCCPUScale is the factor from the CPU times in gctrace, which count threads
+	// whether or not they are on a CPU, to GCCPUTotal and its parts: the share of
+	// that time that the threads spent on a CPU.
 	GCCPUScale = "/gc/cpu/scale:ratio"
-	// GCCPUShare is GC CPU time over all CPU time of the process, 0 to 1.
+	// GCCPUShare is GC CPU time divided by all CPU time of the process, 0 to 1.
 	GCCPUShare = "/gc/cpu/share:ratio"
 
-	// gctrace lines of an exec cell that reached us relayed in one piece:
-	// printed by a subprocess through its parent, or made up by the program.
+	// gctrace lines of an exec cell that arrived in one piece: relayed by the
+	// program for a subprocess, or made up by it.
 	GCRelayed = "/gc/relayed:lines"
 
 	ExitStatus = "/exit:status"
 
-	// FigurePrefix begins the names of figures that a program or a load
-	// generator printed itself; what follows is its unit or name.
+	// FigurePrefix begins the names of figures that a program or a load generator
+	// printed; its unit or name follows.
 	FigurePrefix = "/figure:"
 )
 
-// Names of histograms in Record.Latency and Record.Buckets.
+// Names of the histograms in Record.Latency and Record.Buckets.
 const (
 	// HistResponse is response time: from when the operation was due.
 	HistResponse = "response"
@@ -103,15 +103,15 @@ const (
 	HistSched = "sched"
 )
 
-// Unit returns the unit of a metric: what follows the colon.
+// Unit returns the unit of a metric, the part after the colon.
 func Unit(metric string) string {
 	_, unit, _ := strings.Cut(metric, ":")
 	return unit
 }
 
-// HigherIsBetter reports whether a larger value of the metric is the better
-// one. Everything is a cost, except rates (whose unit ends in "/s", as that of
-// Throughput and of MB/s in imported results) and the operations done.
+// HigherIsBetter reports whether a larger value of the metric is better. Every
+// metric is a cost, except rates (with a unit that ends in "/s", such as
+// Throughput, or MB/s in imported results) and the number of operations done.
 func HigherIsBetter(metric string) bool {
 	return strings.HasSuffix(metric, "/s") || metric == Done || metric == Ops
 }

@@ -2,34 +2,34 @@ package cell
 
 // Phases say what the collector did while the slowest operations of a cell ran.
 type Phases struct {
-	// Latency names the histogram that the operations are the slowest of:
-	// HistResponse or HistService. It is empty where the workload reports a
-	// histogram of something else, such as of submissions to a loop.
+	// Latency names the histogram whose slowest operations these are: HistResponse
+	// or HistService. It is empty if the workload times something else, such as
+	// submissions to a loop.
 	Latency string `json:"latency,omitempty"`
-	// Above is the quantile that they are above, for example 0.999, and
-	// ThresholdNs its value. Ops of Total operations are.
+	// Above is the quantile that the slow operations exceed, such as 0.999;
+	// ThresholdNs is its value. Ops of Total operations exceed it.
 	Above       float64 `json:"above"`
 	ThresholdNs int64   `json:"threshold_ns"`
 	Ops         int64   `json:"ops"`
 	Total       int64   `json:"total"`
-	// WindowNs is the time that was looked at.
+	// WindowNs is the length of the time examined.
 	WindowNs int64 `json:"window_ns"`
-	// Rows are the phases, the most severe first.
+	// Rows are the phases, most severe first.
 	Rows []PhaseRow `json:"rows"`
 }
 
 // A PhaseRow is a phase of the collector. Every operation and every moment
-// counts once, for the most severe phase that it overlaps.
+// counts once, for the most severe phase it overlaps.
 type PhaseRow struct {
 	Phase string `json:"phase"`
 	Ops   int64  `json:"ops"`
-	// Chance is how many of the operations would fall on the phase if it had
-	// nothing to do with them: the mean over shifts of all of them by a random time.
+	// Chance is how many of the operations would overlap the phase by chance: the
+	// mean over random shifts of all of them in time.
 	Chance float64 `json:"chance"`
 	TimeNs int64   `json:"time_ns"`
 }
 
-// Add adds up the phases of another repetition.
+// Add adds the phases of another repetition.
 func (p *Phases) Add(q *Phases) {
 	if p.Rows == nil {
 		*p = *q

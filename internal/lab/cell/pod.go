@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Pod is what the control group of a program allows it, as that of a container
-// does. The zero Pod is no control group; a zero field bounds nothing.
+// A Pod is the limits of a program's control group, like those of a container.
+// The zero Pod means no control group; a zero field means no bound.
 type Pod struct {
 	CPUs        float64 `json:"cpus,omitempty"`         // quota, 0.01 or more
 	MemoryBytes int64   `json:"memory_bytes,omitempty"` // with page cache, without swap
 }
 
-// leastCPUs is the least quota that the kernel accepts.
+// leastCPUs is the smallest quota that the kernel accepts.
 const leastCPUs = 0.01
 
 // NewPod reads the two sizes: a number of CPUs and a size such as 64MiB, each ""

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A Record is everything that came back from one cell. A cell that failed has
-// a Record too, with Err set and whatever was measured until then.
+// A Record is everything that came back from one cell. A failed cell has a
+// Record too, with Err and whatever was measured before it failed.
 type Record struct {
 	Cell    Cell      `json:"cell"`
 	Started time.Time `json:"started"`
-	// Err says why the cell failed; nil for one that finished.
+	// Err says why the cell failed; nil if it finished.
 	Err *Failure `json:"err,omitempty"`
-	// Warnings are doubts about the figures. They travel with the data.
+	// Warnings are doubts about the figures. They are stored with the data.
 	Warnings []Warning `json:"warnings,omitempty"`
 	// Metrics holds the scalar figures by metric name; see metrics.go.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
@@ -31,36 +31,37 @@ type Record struct {
 	// Pauses lists single stop-the-world pauses, for plotting. The histogram
 	// in Buckets is the complete record; this list may lack some.
 	Pauses []Pause `json:"pauses,omitempty"`
-	// Cycles lists the collections of a program that an exec cell ran, in the
-	// order in which they ended; of very many, the first ones.
+	// Cycles lists the collections of an exec cell's program in the order in which
+	// they ended; if there are too many, only the first ones.
 	Cycles []Cycle `json:"cycles,omitempty"`
-	// Phases say what the collector did during the slowest operations, where the
-	// profiles of the cell include phases or trace.
+	// Phases say what the collector did during the slowest operations, if the
+	// cell's profiles include phases or trace.
 	Phases *Phases `json:"phases,omitempty"`
-	// Noise is what else happened on the machine meanwhile.
+	// Noise is what else happened on the machine during the cell.
 	Noise Noise `json:"noise,omitzero"`
-	// GoVersion and Experiments say what the child was built with.
+	// GoVersion and Experiments say how the child was built.
 	GoVersion   string `json:"go_version,omitempty"`
 	Experiments string `json:"experiments,omitempty"`
 	// Check is the workload's checksum: equal for cells that did equal work.
 	Check string `json:"check,omitempty"`
-	// Stderr is the end of what the child (or the program of an exec cell)
-	// wrote to its standard error, without gctrace lines.
+	// Stderr is the end of the standard error of the child (or of an exec cell's
+	// program), without gctrace lines.
 	Stderr string `json:"stderr,omitempty"`
-	// Profiles names the profiles that were kept, by kind. In transit from
-	// child to runner the values are file names; the store keeps the bytes
-	// and leaves the values empty.
+	// Profiles names the kept profiles, by kind. On the way from child to runner
+	// the values are file names; the store keeps the bytes and leaves the values
+	// empty.
 	Profiles map[string]string `json:"profiles,omitempty"`
-	// Origin says where a fleet measured the cell; nil for a cell that was
-	// measured on the machine of its run.
+	// Origin says where a fleet measured the cell; nil if the run's own machine
+	// did.
 	Origin *Origin `json:"origin,omitempty"`
 }
 
-// An Origin is the place and the attempt that a record of a fleet comes from.
-// All records of a block have the same.
+// An Origin is the worker and the attempt behind a fleet's record. All records
+// of a block share it.
 type Origin struct {
 	Machine Machine `json:"machine"`
-	// Worker names the worker, Attempt the one time that it ran the block.
+	// Worker names the worker. Attempt identifies the one time that it ran the
+	// block.
 	Worker  string `json:"worker"`
 	Attempt string `json:"attempt"`
 }
@@ -80,16 +81,16 @@ const (
 	// FailMemory: the cell's processes occupied more than Cell.MemoryBytes
 	// and were killed, or the kernel refused memory.
 	FailMemory FailureKind = "memory"
-	// FailKilled: the child died by a signal that the runner did not send.
+	// FailKilled: the child died from a signal that the runner did not send.
 	FailKilled FailureKind = "killed"
 	// FailExit: the program of an exec cell exited with a non-zero status.
 	FailExit FailureKind = "exit"
 	// FailWorkload: the workload reported an error, such as a malformed
 	// input file.
 	FailWorkload FailureKind = "workload"
-	// FailCrash: the child ended without a Record, for example by a panic.
+	// FailCrash: the child ended without a Record, for example in a panic.
 	FailCrash FailureKind = "crash"
-	// FailFleet: no worker of the fleet brought the cell's block back.
+	// FailFleet: no worker of the fleet returned the cell's block.
 	FailFleet FailureKind = "fleet"
 )
 
@@ -103,19 +104,19 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// Buckets is a histogram with explicit boundaries, as runtime/metrics keeps
-// it, without the empty buckets. Count[i] values were in [Lower[i], Upper[i]).
-// Infinite bounds are clamped to the finite bound of the same bucket.
+// Buckets is a histogram with explicit boundaries, as in runtime/metrics,
+// without the empty buckets. Count[i] values were in [Lower[i], Upper[i]). An
+// infinite bound is clamped to the finite bound of the same bucket.
 type Buckets struct {
 	Lower []float64 `json:"lower"` // seconds
 	Upper []float64 `json:"upper"` // seconds
 	Count []uint64  `json:"count"`
 }
 
-// Timeline is memory over time, in columns of equal length, one row a sample.
+// Timeline is memory over time, in columns of equal length, one row per sample.
 // Columns that a platform or workload cannot fill are empty.
 type Timeline struct {
-	AtNs      []int64 `json:"at_ns"` // since the measured phase began
+	AtNs      []int64 `json:"at_ns"` // since the start of the measured phase
 	HeapBytes []int64 `json:"heap_bytes,omitempty"`
 	GoalBytes []int64 `json:"goal_bytes,omitempty"`
 	SysBytes  []int64 `json:"sys_bytes,omitempty"`
@@ -125,7 +126,7 @@ type Timeline struct {
 
 // A Pause is one stop-the-world pause of a GC cycle.
 type Pause struct {
-	AtNs int64 `json:"at_ns"` // its end, since the measured phase began
+	AtNs int64 `json:"at_ns"` // its end, since the start of the measured phase
 	Ns   int64 `json:"ns"`
 }
 
@@ -134,23 +135,23 @@ type Pause struct {
 type Cycle struct {
 	// Stream numbers the process that collected, from 0.
 	Stream int `json:"stream,omitempty"`
-	// N numbers the collections of the process, from 1. It is 0 in records of
-	// before, which lack Leaks, Percent and all times but At, Mark, CPU and Idle.
+	// N numbers the collections of the process, from 1. It is 0 in old records,
+	// which also lack Leaks, Percent and all times but At, Mark, CPU and Idle.
 	N       uint64 `json:"n,omitempty"`
-	Percent int64  `json:"percent,omitempty"` // of the available CPU, that collection took since the process began
-	AtNs    int64  `json:"at_ns"`             // its beginning, since that process began
+	Percent int64  `json:"percent,omitempty"` // share of the available CPU collection took since process start
+	AtNs    int64  `json:"at_ns"`             // its start, since that process began
 	MarkNs  int64  `json:"mark_ns"`           // wall time of marking
-	// Wall time of the phases before and after marking, which stop the world.
+	// Wall time of the stop-the-world phases before and after marking.
 	SweepNs       int64 `json:"sweep_ns,omitempty"`
 	TerminationNs int64 `json:"termination_ns,omitempty"`
-	// CPUNs is what it took from the program: stopping the world, assists and
-	// dedicated workers. IdleNs is marking on CPUs that had nothing to do.
+	// CPUNs is CPU time taken from the program: stopping the world, assists and
+	// dedicated workers. IdleNs is marking on otherwise idle CPUs.
 	CPUNs       int64 `json:"cpu_ns"`
 	AssistNs    int64 `json:"assist_ns,omitempty"`
 	DedicatedNs int64 `json:"dedicated_ns,omitempty"`
 	IdleNs      int64 `json:"idle_ns,omitempty"`
-	// The heap when it began, when marking ended, what was marked, the goal
-	// (0 for none), and what was scanned besides the heap.
+	// The heap at the start, at the end of marking, and after it; the goal (0 for
+	// none); and what was scanned besides the heap.
 	StartBytes  int64 `json:"start_bytes"`
 	EndBytes    int64 `json:"end_bytes"`
 	LiveBytes   int64 `json:"live_bytes"`
@@ -159,32 +160,31 @@ type Cycle struct {
 	GlobalBytes int64 `json:"global_bytes,omitempty"`
 	Procs       int   `json:"procs"`
 	Forced      bool  `json:"forced,omitempty"`
-	Leaks       bool  `json:"leaks,omitempty"` // it looked for leaked goroutines
+	Leaks       bool  `json:"leaks,omitempty"` // also looked for leaked goroutines
 }
 
 // Noise is what else happened on the machine while a cell ran.
 type Noise struct {
-	// Steal is the share of CPU time, 0 to 1, that the hypervisor gave to
-	// others while this machine wanted to run.
+	// Steal is the share of CPU time, 0 to 1, that the hypervisor gave to others
+	// while this machine wanted to run.
 	Steal float64 `json:"steal"`
-	// CPUPressure is the share of time, 0 to 1, in which some runnable task
-	// waited for a CPU (pressure-stall information); -1 where unknown.
+	// CPUPressure is the share of time, 0 to 1, in which some runnable task waited
+	// for a CPU (pressure-stall information); -1 if unknown.
 	CPUPressure float64 `json:"cpu_pressure"`
-	// MemoryPressure is the same for memory stalls; -1 where unknown.
+	// MemoryPressure is the same for memory stalls; -1 if unknown.
 	MemoryPressure float64 `json:"memory_pressure"`
-	// OtherCPU is the CPU time, in CPUs, that processes other than the cell
-	// used; -1 where unknown.
+	// OtherCPU is the CPU time that other processes used, in CPUs; -1 if unknown.
 	OtherCPU float64 `json:"other_cpu"`
 }
 
 // Machine is the fingerprint of the machine that a run was measured on.
 type Machine struct {
-	Hostname    string   `json:"hostname"` // a digest of it, not the name
+	Hostname    string   `json:"hostname"` // a digest of the name, not the name
 	OS          string   `json:"os"`
 	Arch        string   `json:"arch"`
 	Kernel      string   `json:"kernel"`
 	CPU         string   `json:"cpu"`
-	CPUs        int      `json:"cpus"`         // logical CPUs that the process may use
+	CPUs        int      `json:"cpus"`         // logical CPUs available to the process
 	CPUQuota    float64  `json:"cpu_quota"`    // cgroup CPU limit in CPUs; 0 for none
 	MemoryBytes int64    `json:"memory_bytes"` // usable memory: physical, or the cgroup limit if lower
 	Cgroup      string   `json:"cgroup"`       // "v1", "v2", "hybrid" or ""
@@ -225,8 +225,8 @@ func Encode(w io.Writer, v any) error {
 }
 
 // Decode reads one JSON document into v, a pointer to a Cell or a Record.
-// Unknown fields are an error: both ends are the same program. An empty input
-// is io.ErrUnexpectedEOF.
+// Unknown fields are an error, because both ends are the same program. Empty
+// input gives io.ErrUnexpectedEOF.
 func Decode(r io.Reader, v any) error {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()

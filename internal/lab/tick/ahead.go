@@ -5,28 +5,28 @@ const (
 	aheadTicks   = 1024 // a batch
 )
 
-// An Ahead reads ticks from a Reader in a goroutine of its own, in batches
-// that go round between that goroutine and the consumer. It holds at most
-// 4,096 ticks. The consumer's share of reading is a copy, and one channel
-// operation in 1,024 ticks.
+// An Ahead reads ticks from a Reader in its own goroutine. Batches of ticks
+// circulate between that goroutine and the consumer, 4,096 ticks at most.
+// Reading costs the consumer a copy per tick and one channel operation per
+// 1,024 ticks.
 type Ahead struct {
 	reader  *Reader       // owned by the goroutine until done is closed
-	free    chan *batch   // from the consumer: to be filled
-	full    chan *batch   // to the consumer; never blocks, as it has room for all
+	free    chan *batch   // from the consumer, to fill
+	full    chan *batch   // to the consumer; never blocks, as it has room for all batches
 	done    chan struct{} // closed when the goroutine has ended
 	current *batch        // owned by the consumer
-	next    int           // the first tick of current that was not consumed
+	next    int           // index in current of the next tick to consume
 	skipped int64
 }
 
 // A batch is owned by whoever received it from a channel.
 type batch struct {
 	ticks   []Tick
-	skipped int64 // by the Reader, up to the end of this batch
-	err     error // what ended reading, behind the last tick
+	skipped int64 // skipped by the Reader up to the end of this batch
+	err     error // what ended reading, after the last tick
 }
 
-// NewAhead starts to read from r, which it takes over.
+// NewAhead starts to read from r. It owns r from then on.
 func NewAhead(r *Reader) *Ahead {
 	a := &Ahead{
 		reader:  r,
@@ -76,11 +76,10 @@ func (a *Ahead) Next(t *Tick) error {
 }
 
 // Skipped is the number of malformed lines that the Reader skipped up to the
-// end of the batch that is being consumed.
+// end of the batch being consumed.
 func (a *Ahead) Skipped() int64 { return a.skipped }
 
-// Close ends the goroutine and closes the Reader. Next must not be called any
-// more.
+// Close ends the goroutine and closes the Reader. Do not call Next afterwards.
 func (a *Ahead) Close() error {
 	close(a.free)
 	err := a.reader.Close()

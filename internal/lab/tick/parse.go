@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// cutField returns the field of line that begins at pos, and where the next
-// one begins: len(line)+1 after the last. A quoted field is unquoted in place.
-// ok is false where quotes are misplaced.
+// cutField returns the field of line that starts at pos and the start of the
+// next one, which is len(line)+1 after the last. It unquotes a quoted field in
+// place. ok is false if quotes are misplaced.
 func cutField(line []byte, pos int) (field []byte, next int, ok bool) {
 	rest := line[pos:]
 	if len(rest) > 0 && rest[0] == '"' {
@@ -21,7 +21,7 @@ func cutField(line []byte, pos int) (field []byte, next int, ok bool) {
 }
 
 func cutQuoted(line []byte, pos int) (field []byte, next int, ok bool) {
-	out := line[pos:pos] // never overtakes the reading position
+	out := line[pos:pos] // never overtakes the read position
 	for i := pos + 1; i < len(line); i++ {
 		if line[i] != '"' {
 			out = append(out, line[i])
@@ -59,8 +59,8 @@ func parseInt(b []byte) (int64, bool) {
 	return int64(n), n < 1<<63
 }
 
-// parseFloat reads a decimal number: none of the other notations that strconv
-// knows. Up to 32 bytes it allocates nothing.
+// parseFloat reads a decimal number and refuses the other notations of strconv.
+// Up to 32 bytes it allocates nothing.
 func parseFloat(b []byte) (float64, bool) {
 	for _, c := range b {
 		switch {
@@ -74,8 +74,8 @@ func parseFloat(b []byte) (float64, bool) {
 }
 
 // parseTime reads RFC 3339 with an upper-case T and Z and at most nine
-// decimals, or nanoseconds since 1970. Times outside the range of int64
-// nanoseconds and leap seconds are refused.
+// decimals, or nanoseconds since 1970. It refuses leap seconds and times that
+// do not fit in int64 nanoseconds.
 func parseTime(b []byte) (int64, bool) {
 	if len(b) < 20 || b[4] != '-' {
 		return parseInt(b)
@@ -101,15 +101,15 @@ func parseTime(b []byte) (int64, bool) {
 		return 0, false
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	if t.Day() != day { // the month has no such day
+	if t.Day() != day { // the month is too short
 		return 0, false
 	}
 	return joinNs(t.Unix()-int64(offset), int64(ns))
 }
 
-// joinNs returns sec·1e9 + ns, where ns is below 1e9, if an int64 can hold it.
+// joinNs returns sec·1e9 + ns, for ns below 1e9, if that fits in an int64.
 func joinNs(sec, ns int64) (int64, bool) {
-	if sec < 0 && ns > 0 { // towards zero, so that the product cannot overflow first
+	if sec < 0 && ns > 0 { // move towards zero, so that the product cannot overflow
 		sec, ns = sec+1, ns-1e9
 	}
 	const maxSec = (1<<63 - 1) / 1_000_000_000

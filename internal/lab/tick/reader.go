@@ -11,40 +11,40 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds a line: one that is longer is malformed.
+// maxLineBytes bounds a line. A longer one is malformed.
 const maxLineBytes = 64 << 10
 
 // ReaderConfig says how to read. The zero value is strict.
 type ReaderConfig struct {
 	// Name stands for the file in errors; "" for "input".
 	Name string
-	// SkipBad skips malformed lines and counts them. The header, the end of
-	// a compressed stream and the number of symbols are not lenient.
+	// SkipBad skips malformed lines and counts them. A bad header, a truncated
+	// compressed stream or too many symbols remain errors.
 	SkipBad bool
 }
 
-// A Reader reads ticks from CSV. Once a line and its symbol have been seen,
-// reading allocates nothing, except for numbers of more than 32 bytes.
+// A Reader reads ticks from CSV. It allocates only for a new symbol, for a
+// longer line than before, and for numbers of more than 32 bytes.
 //
 // Errors read "tick: read: FILE:LINE:COLUMN: what, remedy". Lines and columns
 // count from 1, columns in bytes.
 type Reader struct {
 	config  ReaderConfig
 	lines   *bufio.Reader
-	file    *os.File // nil where NewReader was given the source
-	columns []int    // index into the package's columns for each field, or -1
+	file    *os.File // nil if NewReader was given the source
+	columns []int    // for each field, the index into the package's columns, or -1
 	symbols map[string]string
 	line    int64
 	skipped int64
-	err     error // sticky: io.EOF or what ended reading
+	err     error // sticky: io.EOF or the error that ended reading
 }
 
-// A fault is what is wrong with a line. The zero value is no fault.
+// A fault says what is wrong with a line. The zero value means nothing is.
 type fault struct {
 	column int    // in bytes from 0
 	text   string // what, remedy
-	field  []byte // shown with text where a field is at fault
-	fatal  bool   // not to be skipped
+	field  []byte // shown with text if one field is at fault
+	fatal  bool   // SkipBad does not skip it
 }
 
 const misplacedQuote = "misplaced quote, put the whole field in quotes and double those inside"
@@ -64,8 +64,8 @@ func Open(path string, skipBad bool) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header from src. Input that begins like gzip is
-// decompressed.
+// NewReader reads the header from src. It decompresses input that starts like
+// gzip.
 func NewReader(src io.Reader, config ReaderConfig) (*Reader, error) {
 	if config.Name == "" {
 		config.Name = "input"
@@ -135,8 +135,8 @@ func columnIndex(name []byte) int {
 	return -1
 }
 
-// Read stores the next tick in t. At the end of the input it returns io.EOF.
-// After an error t is unspecified and every further Read returns the error.
+// Read stores the next tick in t. It returns io.EOF at the end of the input.
+// After an error t is unspecified, and every later Read returns the same error.
 func (r *Reader) Read(t *Tick) error {
 	for r.err == nil {
 		line, f, err := r.next()
@@ -161,8 +161,8 @@ func (r *Reader) Read(t *Tick) error {
 	return r.err
 }
 
-// next returns the next line without its end, valid until the following call,
-// or what is wrong with it. err is what ends reading.
+// next returns the next line without its line end, or what is wrong with it.
+// The line is valid until the following call. err is what ends reading.
 func (r *Reader) next() (line []byte, f fault, err error) {
 	r.line++
 	line, err = r.lines.ReadSlice('\n')
@@ -180,13 +180,13 @@ func (r *Reader) next() (line []byte, f fault, err error) {
 		if err != nil && err != io.EOF {
 			return nil, fault{}, r.sourceError(err, maxLineBytes)
 		}
-		return nil, fault{column: maxLineBytes, text: fmt.Sprintf("the line has more than %d bytes, is the file CSV?",
+		return nil, fault{column: maxLineBytes, text: fmt.Sprintf("the line has more than %d bytes: is the file CSV?",
 			maxLineBytes)}, nil
 	case err == io.EOF && len(line) == 0:
 		return nil, fault{}, io.EOF
 	case err == io.EOF:
 		return nil, fault{column: len(line),
-			text: "the last line has no end: the file may be truncated, get it anew or end it with a newline"}, nil
+			text: "the last line has no newline: the file may be truncated; get it again, or add the newline"}, nil
 	}
 	return nil, fault{}, r.sourceError(err, len(line))
 }
@@ -205,7 +205,7 @@ func (r *Reader) parse(line []byte, t *Tick) fault {
 		if index := r.columns[count]; index >= 0 && !r.set(t, index, field) {
 			if index == colSymbol && validSymbol(field) {
 				return fault{column: pos, fatal: true,
-					text: fmt.Sprintf("more than %d different symbols, is the right column named symbol?", MaxSymbols)}
+					text: fmt.Sprintf("more than %d different symbols: is the right column named symbol?", MaxSymbols)}
 			}
 			return fault{column: pos, field: field, text: columns[index] + " %q, " + wants[index]}
 		}
@@ -217,7 +217,7 @@ func (r *Reader) parse(line []byte, t *Tick) fault {
 	return fault{}
 }
 
-// set stores a field. It reports false where the field is not acceptable.
+// set stores a field. It returns false if the field is not valid.
 func (r *Reader) set(t *Tick, index int, field []byte) (ok bool) {
 	switch index {
 	case colSymbol:
@@ -244,8 +244,8 @@ func parsePrice(field []byte) (float64, bool) {
 	return f, ok && validPrice(f)
 }
 
-// intern returns the one copy of a symbol that the Reader keeps. ok is false
-// for a symbol that is malformed or one too many.
+// intern returns the Reader's single copy of a symbol. ok is false if the
+// symbol is malformed or one too many.
 func (r *Reader) intern(field []byte) (string, bool) {
 	if s, ok := r.symbols[string(field)]; ok {
 		return s, true
@@ -258,11 +258,11 @@ func (r *Reader) intern(field []byte) (string, bool) {
 	return s, true
 }
 
-// Skipped is the number of malformed lines that were skipped so far.
+// Skipped is the number of malformed lines skipped so far.
 func (r *Reader) Skipped() int64 { return r.skipped }
 
-// Close closes the file that Open opened. It may be called while another
-// goroutine is in Read, which then fails.
+// Close closes the file that Open opened. Another goroutine may be in Read,
+// which then fails.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
@@ -281,14 +281,15 @@ func (r *Reader) faultError(f fault) error {
 	return fmt.Errorf("tick: read: %s:%d:%d: %s", r.config.Name, r.line, f.column+1, text)
 }
 
-// sourceError is for what lies below the lines: the file, the decompressor.
+// sourceError reports errors from below the lines: the file or the
+// decompressor.
 func (r *Reader) sourceError(err error, column int) error {
 	remedy := "check the file"
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		remedy = "the compressed data is truncated, get the file anew"
+		remedy = "the compressed data is truncated, get the file again"
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		remedy = "the compressed data is damaged, get the file anew"
+		remedy = "the compressed data is damaged, get the file again"
 	}
 	return fmt.Errorf("tick: read: %s:%d:%d: %w: %s", r.config.Name, max(r.line, 1), column+1, err, remedy)
 }

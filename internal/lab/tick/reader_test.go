@@ -120,7 +120,7 @@ func TestReaderSkipsBadLines(t *testing.T) {
 	}
 	for _, tick := range got {
 		if tick.TradeID != 1 {
-			t.Errorf("a skipped line left its mark: %+v", tick)
+			t.Errorf("a skipped line changed the tick: %+v", tick)
 		}
 	}
 }
@@ -163,8 +163,8 @@ func zipped(t testing.TB, n int64) []byte {
 	return buf.Bytes()
 }
 
-// Cut anywhere, a compressed file is an error, with or without SkipBad; so is
-// one with a flipped bit.
+// A compressed file that is cut anywhere is an error, with or without SkipBad;
+// so is one with a flipped bit.
 func TestReaderNoticesDamagedGzip(t *testing.T) {
 	whole := zipped(t, 200)
 	if ticks, _, err := readAll(t, string(whole), ReaderConfig{}); err != nil || len(ticks) != 200 {
@@ -172,7 +172,8 @@ func TestReaderNoticesDamagedGzip(t *testing.T) {
 	}
 	for n := 2; n < len(whole); n++ {
 		_, _, err := readAll(t, string(whole[:n]), ReaderConfig{Name: "f.gz", SkipBad: n%2 == 0})
-		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "tick: read: f.gz:") || !strings.Contains(err.Error(), "truncated") {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "tick: read: f.gz:") ||
+			!strings.Contains(err.Error(), "truncated") {
 			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
 		}
 	}
@@ -184,7 +185,7 @@ func TestReaderNoticesDamagedGzip(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "misnamed.csv") // the content decides
+	name := filepath.Join(t.TempDir(), "misnamed.csv") // the content decides, not the name
 	if err := os.WriteFile(name, zipped(t, 3), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestReaderAllocatesNothingPerLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tick Tick
-	for range 500 { // see all symbols
+	for range 500 { // until all symbols have been seen
 		if err := r.Read(&tick); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,7 @@ func TestReaderAllocatesNothingPerLine(t *testing.T) {
 	}
 }
 
-// parseTime agrees with package time, where it accepts at all.
+// Where parseTime accepts, it agrees with package time.
 func FuzzParseTime(f *testing.F) {
 	for _, s := range []string{"0", "-5", "2026-01-02T03:04:05Z", "2024-02-29T23:59:59.999999999+23:59", "1677-09-21T00:12:43.145224192Z", "1677-09-21T00:12:43.145224191Z",
 		"2262-04-11T23:47:16.854775807Z", "2262-04-11T23:47:16.854775808Z", "1970-01-01T00:00:00.000000001-00:01", "2024-02-29T23:59:59.999999999+24:59", "2026-13-01T00:00:00Z", "2026-01-02T03:04:60Z"} {
@@ -252,8 +253,8 @@ func FuzzParseTime(f *testing.F) {
 		if ok && (err != nil || !time.Unix(0, got).Equal(want)) {
 			t.Fatalf("parseTime(%q) = %d (%v); package time: %v, %v", s, got, time.Unix(0, got).UTC(), want, err)
 		}
-		// The other way round, for times that the format writes. An offset has at
-		// most 23 hours (RFC 3339, section 5.6); package time takes 24.
+		// The converse, for times that the format can express. An offset has at most
+		// 23 hours (RFC 3339, section 5.6); package time accepts 24.
 		_, offset := want.Zone()
 		day := 24 * 60 * 60
 		if err == nil && want.Format(time.RFC3339Nano) == s && time.Unix(0, want.UnixNano()).Equal(want) && -day < offset && offset < day && !ok {
@@ -262,8 +263,8 @@ func FuzzParseTime(f *testing.F) {
 	})
 }
 
-// FuzzReader: whatever the input, reading ends without a panic, an error names
-// a position, and what was read can be written and read back identically.
+// FuzzReader: for any input, reading ends without a panic, an error names a
+// position, and the ticks read can be written and read back identically.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(header+good), false)
 	f.Add([]byte("ask,trade_id,bid,volume,price,timestamp,symbol\r\n1,2,3,4,5,2026-01-02T03:04:05.6+07:00,\"\"\"\"\r\n"), true)

@@ -1,20 +1,20 @@
-// Package tick holds market ticks: what one is, how a file of them is read and
-// written, and a generator of random ones.
+// Package tick defines market ticks, reads and writes files of them, and
+// generates random ones.
 //
-// Files are CSV, plain or compressed by gzip. The first line names the columns
+// Files are CSV, plain or gzip-compressed. The first line names the columns
 // symbol, timestamp, price, volume, bid, ask and trade_id, in any order and
 // either case; others are ignored. Timestamps are RFC 3339 with up to nine
-// decimals, or nanoseconds since 1970. A field may be quoted as RFC 4180 has
-// it, but a record ends with its line, and every line with a newline: a last
-// line without one is taken for a truncated file.
+// decimals, or nanoseconds since 1970. A field may be quoted as in RFC 4180,
+// but may not contain a newline. Every line ends with a newline: if the last
+// does not, the file counts as truncated.
 //
 // [Reader] is strict and streams: it holds one line and one copy of every
 // symbol, whatever the size of the file. [Ahead] reads in a goroutine of its
-// own, so that the time for it does not fall between the operations of whoever
-// consumes the ticks. [Writer] writes what Reader reads back identically.
-// [Walk] makes ticks up, and [Generate] a file of them.
+// own, so that reading does not delay the consumer's operations. [Writer]
+// writes what Reader reads back identically. [Walk] generates ticks, and
+// [Generate] a file of them.
 //
-// No type of this package is safe for use by several goroutines at once.
+// No type of this package is safe for concurrent use.
 package tick
 
 import "math"
@@ -31,16 +31,16 @@ type Tick struct {
 	TradeID int64
 }
 
-// The bounds of a tick. With them, sums of price times volume stay finite
-// whatever the input, and a volume is exact as a float64.
+// The bounds of a tick. They keep sums of price times volume finite for any
+// input, and a volume exact as a float64.
 const (
 	MaxSymbolBytes = 64
-	MaxSymbols     = 1 << 20 // different ones in a file
+	MaxSymbols     = 1 << 20 // per file
 	MaxVolume      = 1 << 53
 	MaxPrice       = 1e18 // magnitude; prices may be negative
 )
 
-// The columns, in the order that Writer has them.
+// The columns, in the order in which Writer writes them.
 const (
 	colSymbol = iota
 	colTimestamp
@@ -54,7 +54,7 @@ const (
 
 var columns = [numColumns]string{"symbol", "timestamp", "price", "volume", "bid", "ask", "trade_id"}
 
-// wants says for each column what a field must be.
+// wants says what each column accepts.
 var wants = [numColumns]string{
 	"want 1 to 64 bytes without control characters",
 	"want RFC 3339 such as 2026-01-02T15:04:05.999Z, or nanoseconds since 1970",

@@ -12,20 +12,20 @@ import (
 // walkStartNs is the time of the first tick of every Walk.
 const walkStartNs = 1_767_346_200_000_000_000 // 2026-01-02T09:30:00Z
 
-// A Walk makes ticks up. Each has a symbol drawn evenly; the prices of a symbol
-// are a geometric random walk that begins between 100 and 1,000. Ticks are
-// 1/rate seconds apart.
+// A Walk generates ticks. The symbol of each is drawn uniformly; the prices of
+// a symbol are a geometric random walk that starts between 100 and 1,000. Ticks
+// are 1/rate seconds apart.
 //
 // A step multiplies or divides the price by 1 + 0.0005·|z|, where z is a
-// binomial of 64 coins scaled to unit variance: close to normal, and made of
-// operations that round the same everywhere, so that equal seeds give equal
-// ticks on every machine. Multiplying one way and dividing the other keeps the
-// walk free of drift. It is reflected at 1 and 100,000. Prices are shown
-// rounded to 0.01.
+// binomial of 64 coins scaled to unit variance. That is close to normal, and
+// its operations round the same everywhere: equal seeds give equal ticks on
+// every machine. Multiplying in one direction and dividing in the other keeps
+// the walk free of drift. It is reflected at 1 and 100,000. Prices are rounded
+// to 0.01 for output.
 type Walk struct {
 	rng     *rand.Rand
 	symbols []string
-	prices  []float64 // by symbol, not rounded
+	prices  []float64 // by symbol, before rounding
 	rate    float64
 	made    int64
 }
@@ -66,8 +66,9 @@ func (w *Walk) Next(t *Tick) {
 	t.TradeID = w.made
 }
 
-// step moves a price by 64 coins. The conversions keep the compiler from
-// fusing multiplications and additions, which rounds differently by machine.
+// step moves a price by 64 coins. The conversions prevent the compiler from
+// fusing multiplications and additions, which round differently from machine to
+// machine.
 func step(price float64, coins uint64) float64 {
 	const scale = 0.0005 / 4 // 4 is the standard deviation of 64 coins
 	heads := bits.OnesCount64(coins) - 32
@@ -84,8 +85,8 @@ func step(price float64, coins uint64) float64 {
 
 func cents(f float64) float64 { return math.Round(f*100) / 100 }
 
-// GenerateConfig says what Generate writes. Symbols, Rate and Seed are those
-// of NewWalk.
+// GenerateConfig says what Generate writes. Symbols, Rate and Seed are as for
+// NewWalk.
 type GenerateConfig struct {
 	Ticks   int64
 	Symbols int
@@ -94,8 +95,8 @@ type GenerateConfig struct {
 	Gzip    bool
 }
 
-// Generate writes a file of made-up ticks. Equal configurations give equal
-// ticks; those without Gzip equal bytes.
+// Generate writes a file of random ticks. Equal configurations give equal
+// ticks, and without Gzip equal bytes.
 func Generate(w io.Writer, config GenerateConfig) error {
 	walk, err := NewWalk(config.Symbols, config.Rate, config.Seed)
 	if err != nil {
@@ -103,7 +104,7 @@ func Generate(w io.Writer, config GenerateConfig) error {
 	}
 	const century = 100 * 365 * 86400
 	if config.Ticks < 0 || float64(config.Ticks)/config.Rate > century {
-		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more that span less than a century",
+		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more, spanning less than a century",
 			config.Ticks, config.Rate)
 	}
 	if config.Gzip {

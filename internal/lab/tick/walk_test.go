@@ -22,11 +22,11 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("equal configurations, different files")
 	}
-	// Pinned, so that a file can be told by its configuration on any machine.
+	// Pinned: a configuration must give the same file on any machine.
 	h := fnv.New64a()
 	h.Write(first.Bytes())
 	if got, want := h.Sum64(), uint64(0x706e5f7d19cdcdce); got != want {
-		t.Errorf("digest %#x, want %#x: files generated before can no longer be repeated", got, want)
+		t.Errorf("digest %#x, want %#x: earlier files can no longer be reproduced", got, want)
 	}
 	config.Seed++
 	second.Reset()
@@ -167,8 +167,8 @@ func TestAheadReportsErrorsInPlaceAndClosesEarly(t *testing.T) {
 	}
 }
 
-// endless is a file that has a header and then one line over and over, with a
-// symbol of its own for each of the first 100.
+// endless is a file with a header and then one line repeated, with a new symbol
+// in each of the first 100.
 type endless struct {
 	line    []byte
 	pending []byte

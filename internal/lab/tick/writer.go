@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// A Writer writes ticks as CSV: the header, then a line a tick, timestamps in
-// nanoseconds since 1970, numbers with as many digits as bring them back. The
-// caller calls Flush at the end.
+// A Writer writes ticks as CSV: the header, then one line per tick, with
+// timestamps in nanoseconds since 1970 and numbers with enough digits to read
+// back exactly. Call Flush at the end.
 type Writer struct {
 	out  *bufio.Writer
 	line []byte // reused
 }
 
-// NewWriter returns a Writer that has written the header.
+// NewWriter returns a Writer with the header already written.
 func NewWriter(w io.Writer) *Writer {
 	out := bufio.NewWriterSize(w, 64<<10)
-	out.WriteString(strings.Join(columns[:], ",") + "\n") // an error comes back from Flush
+	out.WriteString(strings.Join(columns[:], ",") + "\n") // Flush returns an error
 	return &Writer{out: out}
 }
 
-// Write writes one tick. Ticks outside the bounds that Reader sets are errors.
+// Write writes one tick. A tick outside Reader's bounds is an error.
 func (w *Writer) Write(t *Tick) error {
 	bad := -1
 	switch {
@@ -55,7 +55,7 @@ func (w *Writer) Write(t *Tick) error {
 	return nil
 }
 
-// Flush writes what is buffered.
+// Flush writes the buffered output.
 func (w *Writer) Flush() error {
 	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("tick: write: %w", err)
