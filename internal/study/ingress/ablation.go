@@ -4,12 +4,12 @@ import "fmt"
 
 const ablation = "ablation"
 
-// The switches of the ablation. All off is the document's Main, but for its
-// signals: here the loop is woken only when it sleeps.
+// The switches of the ablation. With all off it is the document's Main, except
+// that the loop is only woken if it sleeps.
 const (
 	switchArena    = "arena"    // tasks in an arena, their addresses in the queue
 	switchLockFree = "lockfree" // a lock-free list of nodes in place of chunks under a mutex
-	switchClearing = "clearing" // what was in use is cleared once, not again when its memory is given back
+	switchClearing = "clearing" // clear what was used once, not again when its memory is released
 	switchPadding  = "padding"  // a cache line for each field that is written often
 	switchBatching = "batching" // the loop takes up to 256 tasks at once, not one
 )
@@ -37,7 +37,7 @@ func newAblation(c Config) (Loop, error) {
 	return start(q, options{single: !s[switchBatching]}), nil
 }
 
-// ablated returns the queue that three of the switches ask for.
+// ablated returns the queue for three of the switches.
 func ablated[V any](s map[string]bool) fifo[V] {
 	lean := s[switchClearing]
 	switch {

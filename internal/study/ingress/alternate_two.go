@@ -16,8 +16,8 @@ func init() {
 		}})
 }
 
-// A counted keeps the length of its queue, as the document's lock-free ingress
-// does: two more atomic additions.
+// A counted keeps the length of its queue, like the document's lock-free
+// ingress, at the price of two more atomic additions.
 type counted struct {
 	*celled
 	len atomic.Int64 // all add; publishes nothing

@@ -10,15 +10,15 @@ import (
 // segmentLen is the size of the document's task arena.
 const segmentLen = 65536
 
-// keepSegments is how many segments without tasks an arena keeps.
+// keepSegments is how many empty segments an arena keeps.
 const keepSegments = 4
 
-// An arena gives out slots by one atomic addition, as the document's task arena
-// does. That one has 65,536 slots and hands the oldest out again, whether its
-// task has run or not. This one goes on in another segment; the loop frees
-// slots, and a segment is used again when all of its slots have been.
+// An arena hands out slots by one atomic addition, like the document's task
+// arena. That one has 65,536 slots and reuses the oldest even if its task has
+// not run. This one continues in another segment. The loop frees slots, and a
+// segment is reused once all its slots are free.
 type arena[T any] struct {
-	current atomic.Pointer[segment[T]] // publishes a segment with slots to give; stored under mu
+	current atomic.Pointer[segment[T]] // publishes a segment with free slots; stored under mu
 	len     int                        // of a segment
 	mu      sync.Mutex
 	free    []*segment[T] // guarded by mu; not current
@@ -26,11 +26,11 @@ type arena[T any] struct {
 
 type segment[T any] struct {
 	_     cpu.CacheLinePad
-	given atomic.Int64 // slots given out since the last reset, and vain attempts; all producers add
+	given atomic.Int64 // slots handed out since the last reset, and failed attempts; all producers add
 	_     cpu.CacheLinePad
 	freed int  // slots freed since the last reset; owned by the loop
 	kept  bool // it is in free; guarded by the arena's mu
-	slots []T  // each owned by the producer that it was given to, then by the loop
+	slots []T  // each owned by the producer that got it, then by the loop
 }
 
 func newArena[T any](segment int) *arena[T] {
@@ -43,9 +43,9 @@ func (a *arena[T]) make() *segment[T] { return &segment[T]{slots: make([]T, a.le
 
 // alloc returns a slot and its segment.
 //
-// A producer may be held up between the load and the addition until the segment
-// has been emptied and reset. Its slot is then one of the segment's next use, and
-// counts there: the segment is reset again only when this slot has been freed.
+// A producer may be delayed between the load and the addition until the segment
+// has been emptied and reset. Its slot then belongs to the segment's next use
+// and counts there: the segment is reset again only after that slot is free.
 func (a *arena[T]) alloc() (*T, *segment[T]) {
 	for {
 		s := a.current.Load()
@@ -56,7 +56,7 @@ func (a *arena[T]) alloc() (*T, *segment[T]) {
 	}
 }
 
-// replace makes another segment current, unless somebody has already.
+// replace makes another segment current, unless someone already has.
 func (a *arena[T]) replace(full *segment[T]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +75,7 @@ func (a *arena[T]) replace(full *segment[T]) {
 	a.current.Store(s)
 }
 
-// release frees a slot of s. It belongs to the loop.
+// release frees a slot of s. Only the loop calls it.
 func (a *arena[T]) release(s *segment[T]) {
 	if s.freed++; s.freed < len(s.slots) {
 		return
@@ -96,12 +96,12 @@ type cell struct {
 	home *segment[cell]
 }
 
-// A celled is a queue of tasks that lie in an arena, with their addresses in
-// another queue: what the document proposes.
+// A celled is a queue of tasks in an arena, with their addresses in another
+// queue. The document proposes it.
 type celled struct {
 	queue   fifo[*cell]
 	cells   *arena[cell]
-	batches [][]*cell // by producer, whose it is
+	batches [][]*cell // by producer, which owns its own
 	scratch []*cell   // owned by the loop
 }
 

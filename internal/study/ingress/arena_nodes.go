@@ -7,18 +7,18 @@ import (
 )
 
 func init() {
-	Register(&Kind{Name: "arena", Summary: "a lock-free list whose nodes lie in an arena that goes on in another segment",
+	Register(&Kind{Name: "arena", Summary: "a lock-free list whose nodes are in an arena that grows by segments",
 		New: func(Config) (Loop, error) { return start(newArenaList(segmentLen), options{}), nil }})
 }
 
-// An arenaList is linked with nodes that lie in an arena and hold the task
-// themselves: no pool, and no second place for the task.
+// An arenaList is linked by nodes in an arena. They hold the tasks themselves,
+// so it needs no pool and no second copy of a task.
 type arenaList struct {
 	nodes *arena[arenaNode]
 	_     cpu.CacheLinePad
 	tail  atomic.Pointer[arenaNode] // the last node; publishes nothing: next does
 	_     cpu.CacheLinePad
-	head  *arenaNode // owned by the loop: the node whose task was taken last
+	head  *arenaNode // owned by the loop: the node of the last task taken
 	_     cpu.CacheLinePad
 }
 
@@ -35,7 +35,7 @@ func newArenaList(segment int) *arenaList {
 	return l
 }
 
-// node returns a node, whose next is nil.
+// node returns a node whose next is nil.
 func (l *arenaList) node(t Task) *arenaNode {
 	n, home := l.nodes.alloc()
 	n.task, n.home = t, home

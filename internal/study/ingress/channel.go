@@ -1,7 +1,7 @@
 package ingress
 
 func init() {
-	Register(&Kind{Name: "channel", Summary: "a buffered channel of 8,192 tasks; full, it holds its producers up",
+	Register(&Kind{Name: "channel", Summary: "a buffered channel of 8,192 tasks; when it is full, producers wait",
 		New: func(Config) (Loop, error) {
 			c := &channel{tasks: make(chan Task, 8192), done: make(chan struct{})}
 			go c.run()
@@ -9,7 +9,7 @@ func init() {
 		}})
 }
 
-// channel is a loop as one writes it without further thought.
+// channel is the loop that one writes without further thought.
 type channel struct {
 	tasks chan Task
 	done  chan struct{} // closed when the loop has ended

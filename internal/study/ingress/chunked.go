@@ -4,17 +4,17 @@ import "sync"
 
 func init() {
 	Register(&Kind{Name: "chunked",
-		Summary: "blocks under a mutex that the queue keeps for itself, emptied many tasks at once",
+		Summary: "blocks under a mutex, kept by the queue and emptied many tasks at once",
 		New:     func(Config) (Loop, error) { return start(new(chunked), options{}), nil }})
 }
 
-// chunked is what is left of the document's Main if blocks stay with the queue
-// and tasks leave by copy.
+// chunked is the document's Main, changed so that the queue keeps its blocks
+// and tasks are copied out.
 type chunked struct {
 	mu         sync.Mutex // guards everything below
 	head, tail *block     // the loop reads at head; both nil before the first push
-	free       *block     // to be used again, along next
-	spare      int        // how many
+	free       *block     // blocks to reuse, linked by next
+	spare      int        // number of free blocks
 }
 
 const maxSpares = 128
@@ -69,7 +69,7 @@ func (c *chunked) drain(dst []Task) int {
 		}
 		b.read, b.wrote = 0, 0
 		if b.next == nil {
-			break // the only one: filled again from its start
+			break // the only block: fill it from its start again
 		}
 		c.head = b.next
 		b.next = nil

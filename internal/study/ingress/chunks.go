@@ -6,20 +6,20 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What the fields of a queue are padded with: nothing, or a cache line each.
+// Padding for the fields of a queue: none, or a cache line each.
 type (
 	tight  = struct{}
 	padded = cpu.CacheLinePad
 )
 
-// chunkLen is the document's.
+// chunkLen is the document's value.
 const chunkLen = 128
 
 // chunks is the document's chunked ingress: a list of chunks from a sync.Pool,
 // under a mutex, filled and emptied value by value.
 type chunks[V, P any] struct {
 	_          P
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	_          P
 	head, tail *chunk[V] // the loop reads at head; both nil before the first push
 	_          P
@@ -65,8 +65,8 @@ func (c *chunks[V, P]) add(v V) {
 	c.tail.wrote++
 }
 
-// drain clears each value as it takes it, and once more the whole chunk as it
-// gives that back; if lean, only what was in use, once.
+// drain clears each value as it takes it, and the whole chunk again before it
+// returns it to the pool. If lean, it clears only the used part, once.
 func (c *chunks[V, P]) drain(dst []V) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *chunks[V, P]) drain(dst []V) int {
 			n++
 			continue
 		}
-		if h == c.tail { // the only one: filled again from its start
+		if h == c.tail { // the only chunk: fill it from its start again
 			c.reset(h, h.wrote)
 			break
 		}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epoll is a signal through the kernel: an eventfd that an epoll instance
-// watches, as a loop has it that waits for sockets in the same place.
+// epoll is a signal through the kernel: an eventfd watched by an epoll
+// instance, as in a loop that also waits for sockets.
 type epoll struct{ poll, event int }
 
 func newEpoll() (signal, error) {
@@ -32,7 +32,7 @@ func (e epoll) send() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
 	for {
-		// EAGAIN: the count is at its limit, so the loop will wake up.
+		// EAGAIN means that the count is at its limit, so the loop will wake up.
 		if _, err := unix.Write(e.event, one[:]); err != unix.EINTR {
 			return
 		}
@@ -47,7 +47,7 @@ func (e epoll) wait() {
 		}
 	}
 	var count [8]byte
-	unix.Read(e.event, count[:]) // resets it; without a count there is nothing to reset
+	unix.Read(e.event, count[:]) // resets the count; if it is 0 there is nothing to reset
 }
 
 func (e epoll) close() {

@@ -8,7 +8,7 @@ import (
 
 func init() {
 	Register(&Kind{Name: "eventloop",
-		Summary: "eventloop.Loop through Submit and SubmitBatch, with all that it does beside",
+		Summary: "eventloop.Loop through Submit and SubmitBatch, with everything else it does",
 		New:     func(c Config) (Loop, error) { return startEventLoop(c) }})
 }
 
@@ -16,10 +16,10 @@ func init() {
 type real struct {
 	loop    *eventloop.Loop
 	end     chan error
-	batches [][]eventloop.Task // by producer, whose it is; the latest batch
+	batches [][]eventloop.Task // the latest batch, by producer, which owns its own
 }
 
-// method makes a Task of a function, for a batch.
+// method makes a function a Task, for a batch.
 type method func()
 
 func (m method) Run() { m() }
@@ -40,7 +40,7 @@ func (r *real) SubmitBatch(producer int, ts []Task) {
 	must(r.loop.SubmitBatch(r.tasks(producer, ts)))
 }
 
-// tasks returns ts as the loop wants them, in the producer's memory.
+// tasks converts ts for the loop, in the producer's memory.
 func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	b := r.batches[producer][:0]
 	for _, t := range ts {
@@ -50,7 +50,7 @@ func (r *real) tasks(producer int, ts []Task) []eventloop.Task {
 	return b
 }
 
-// must panics where a submission was refused: after Close, or of nil.
+// must panics if a submission was refused: after Close, or because it was nil.
 func must(err error) {
 	if err != nil {
 		panic("ingress: " + err.Error())

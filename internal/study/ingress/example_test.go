@@ -6,7 +6,7 @@ import (
 	"github.com/isobar-go/isobar/internal/study/ingress"
 )
 
-// A strategy runs what it is given, in order.
+// A strategy runs its tasks in order.
 func Example() {
 	loop, err := ingress.New("mpsc", ingress.Config{Producers: 1})
 	if err != nil {

@@ -21,7 +21,7 @@ func init() {
 
 type handles struct {
 	*real
-	producers []*eventloop.Producer // each its producer's
+	producers []*eventloop.Producer // each belongs to its producer
 }
 
 func (h *handles) Submit(producer int, t Task) { must(h.producers[producer].Submit(t)) }

@@ -1,19 +1,19 @@
-// Package ingress holds the ways to hand tasks to an event loop that the lab
-// compares: one file each, which registers itself.
+// Package ingress holds the ways of handing tasks to an event loop that the lab
+// compares. Each has a file of its own and registers itself.
 //
-// Most are queues under one and the same loop (loop.go): a goroutine that
-// drains the queue, runs what it got, and sleeps when there is nothing. They
-// differ in what seed document 004 says makes the difference: a mutex or
-// atomics, chunks or nodes, a task arena or not, how much is cleared, padding,
-// and who wakes the loop. The document's two loops are among them, as it
-// describes them, but lossless: where its task arena overwrites what has not
-// run yet, the one here goes on in another segment. A channel and the loop of
-// package eventloop bring their own.
+// Most are queues under the same loop (loop.go): a goroutine that drains the
+// queue, runs the tasks, and sleeps when there are none. They differ in what
+// seed document 004 says makes the difference: a mutex or atomics, chunks or
+// nodes, a task arena or none, how much is cleared, padding, and who wakes the
+// loop. They include the document's two loops as it describes them, but
+// lossless: its task arena overwrites tasks that have not run, the one here
+// continues in another segment. A channel and the loop of package eventloop
+// bring their own loops.
 //
-// One test holds all of them to the same promise: every task runs once, and
-// those of a producer in the order in which it submitted them. A strategy that stops
-// being an alternative is deleted: its results stay in the store, its code in
-// the history.
+// One test holds all of them to the same promise: every task runs once, and a
+// producer's tasks run in the order of submission. A strategy that is no longer
+// a real alternative is deleted: its results stay in the store, its code in the
+// history.
 package ingress
 
 import (
@@ -25,27 +25,26 @@ import (
 // A Task is what a loop runs.
 type Task = func()
 
-// A Loop runs on a goroutine of its own from New to Close.
+// A Loop runs on its own goroutine from New to Close.
 type Loop interface {
-	// Submit hands t to the loop. The producers have numbers from 0; each
-	// number belongs to one goroutine at a time. A bounded strategy waits
-	// for room.
+	// Submit hands t to the loop. Producers are numbered from 0; each number
+	// belongs to one goroutine at a time. A bounded strategy waits for room.
 	Submit(producer int, t Task)
-	// SubmitBatch submits ts in order and keeps none of it.
+	// SubmitBatch submits ts in order and does not keep it.
 	SubmitBatch(producer int, ts []Task)
-	// Sleeps returns how often the loop had nothing to do and slept; -1 where
-	// that is not known.
+	// Sleeps returns how often the loop found nothing to do and slept; -1 if
+	// unknown.
 	Sleeps() int64
-	// Close runs what was submitted and ends the loop. No producer may be in
-	// Submit, or come back to it.
+	// Close runs the remaining tasks and ends the loop. No producer may be in
+	// Submit or call it again.
 	Close() error
 }
 
-// Config is what a strategy is built from.
+// Config says how to build a strategy.
 type Config struct {
 	Producers int
-	// Switches are those of the strategy ablation, by name; a missing one is
-	// off. No other strategy has any.
+	// Switches are those of the strategy ablation, by name; a missing one is off.
+	// No other strategy has switches.
 	Switches map[string]bool
 }
 
@@ -53,15 +52,15 @@ type Config struct {
 type Kind struct {
 	Name    string
 	Summary string // one line
-	// New starts the loop. The error is errors.ErrUnsupported where the
-	// platform lacks what the strategy is made of.
+	// New starts the loop. The error is errors.ErrUnsupported if the platform
+	// cannot support the strategy.
 	New func(Config) (Loop, error)
 }
 
 var registry = map[string]*Kind{}
 
-// Register adds a strategy. It is called from init functions and panics if the
-// name is taken.
+// Register adds a strategy; init functions call it. It panics if the name is
+// taken.
 func Register(k *Kind) {
 	if registry[k.Name] != nil {
 		panic("ingress: Register: " + k.Name + " is registered twice")
@@ -79,7 +78,7 @@ func All() []*Kind {
 	return all
 }
 
-// New starts a loop with the strategy of that name.
+// New starts a loop with the named strategy.
 func New(name string, config Config) (Loop, error) {
 	k := registry[name]
 	if k == nil {
@@ -93,7 +92,7 @@ func New(name string, config Config) (Loop, error) {
 		return nil, fmt.Errorf("ingress: New: %s: %d producers; want 1 or more", name, config.Producers)
 	}
 	if len(config.Switches) > 0 && name != ablation {
-		return nil, fmt.Errorf("ingress: New: %s has no switches; they belong to %s", name, ablation)
+		return nil, fmt.Errorf("ingress: New: %s has no switches; give them to %s only", name, ablation)
 	}
 	l, err := k.New(config)
 	if err != nil {

@@ -19,7 +19,7 @@ type side struct {
 	switches map[string]bool
 }
 
-// sides are all strategies, the ablation in each of its 32 forms.
+// sides are all strategies, with the ablation in each of its 32 forms.
 func sides() []side {
 	var all []side
 	for _, k := range All() {
@@ -90,7 +90,7 @@ func (l *ledger) produce(loop Loop, p, n int) {
 				batch[j] = l.task(p, i+j)
 			}
 			loop.SubmitBatch(p, batch)
-			clear(batch) // it keeps none of it
+			clear(batch) // the loop must not keep the batch
 			i += len(batch)
 		case 2: // until the loop has caught up and sleeps
 			caught := make(chan struct{})
@@ -126,8 +126,8 @@ func conform(t *testing.T, s side, producers, n int) {
 	}
 }
 
-// TestConformance holds every strategy to the promise: each task once, in the
-// order of its producer.
+// TestConformance holds every strategy to the promise: each task runs once, in
+// the order of its producer.
 func TestConformance(t *testing.T) {
 	n := 20_000
 	if testing.Short() || invariant.Race {
@@ -142,7 +142,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestBurst submits more than two task arenas hold while the loop is held up.
+// TestBurst submits more tasks than two task arenas hold while the loop is
+// blocked.
 func TestBurst(t *testing.T) {
 	for _, s := range sides() {
 		if len(s.switches) > 0 && !s.switches[switchArena] {
@@ -151,7 +152,7 @@ func TestBurst(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			n := 2*segmentLen + 1000
 			if s.name == "channel" {
-				n = 8000 // it would hold its producer up
+				n = 8000 // more would block its producer
 			}
 			loop := s.start(t, 1)
 			held := make(chan struct{})
@@ -171,8 +172,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// overwriting is the document's task arena: a slot is given out again whether
-// its task has run or not.
+// overwriting is the document's task arena: it reuses a slot even if its task
+// has not run.
 type overwriting struct {
 	celled
 	slots [64]cell
@@ -186,7 +187,7 @@ func (o *overwriting) push(producer int, t Task) {
 	o.queue.push(producer, c)
 }
 
-// TestLedgerSeesOverwriting: the check fails where the document's arena is used
+// TestLedgerSeesOverwriting: the check fails if the document's arena is used
 // beyond its size.
 func TestLedgerSeesOverwriting(t *testing.T) {
 	q := &overwriting{celled: *newCelled(newLinked[*cell, tight](false), 1)}
@@ -203,12 +204,12 @@ func TestLedgerSeesOverwriting(t *testing.T) {
 		}
 	}
 	if ran != 64 || len(l.wrong) == 0 {
-		t.Errorf("%d tasks ran and the ledger says %q; want 64, and the gap noticed", ran, l.wrong)
+		t.Errorf("%d tasks ran and the ledger says %q; want 64, and the gap reported", ran, l.wrong)
 	}
 }
 
-// TestArenaReuse: an arena with a bounded backlog lives on a few segments, also
-// when producers hold a segment across its reset.
+// TestArenaReuse: with a bounded backlog an arena needs only a few segments,
+// even if producers hold a segment across its reset.
 func TestArenaReuse(t *testing.T) {
 	list := newArenaList(4)
 	seen := map[*segment[arenaNode]]bool{}
@@ -226,7 +227,7 @@ func TestArenaReuse(t *testing.T) {
 }
 
 // TestSmallSegments runs many producers over segments so small that they are
-// reset all the time.
+// reset constantly.
 func TestSmallSegments(t *testing.T) {
 	const producers, n = 8, 5000
 	for name, q := range map[string]fifo[Task]{
@@ -257,7 +258,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"mian", Config{Producers: 1}, "unknown strategy"},
 		{"main", Config{}, "0 producers"},
-		{"main", Config{Producers: 1, Switches: map[string]bool{"arena": true}}, "they belong to ablation"},
+		{"main", Config{Producers: 1, Switches: map[string]bool{"arena": true}}, "give them to ablation only"},
 		{ablation, Config{Producers: 1, Switches: map[string]bool{"speed": true}}, `no switch "speed"`},
 	} {
 		if _, err := New(c.name, c.config); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// linked is the document's lock-free ingress: a list of nodes from a sync.Pool,
-// which a producer extends by swapping the tail and then linking the node that
-// was there to its own (Vyukov's queue of nodes). A producer held up between
-// the two hides what comes after it until it goes on; it loses nothing.
+// linked is the document's lock-free ingress: a list of nodes from a sync.Pool.
+// A producer swaps the tail for its node and then links the previous node to it
+// (Vyukov's queue of nodes). A producer delayed between the two hides later
+// nodes until it resumes; nothing is lost.
 type linked[V, P any] struct {
 	_    P
 	tail atomic.Pointer[node[V]] // the last node; publishes nothing: next does
 	_    P
-	head *node[V] // owned by the loop: the node whose value was taken last
+	head *node[V] // owned by the loop: the node of the last value taken
 	_    P
 	lean bool // constant; see put
 	pool sync.Pool
@@ -67,9 +67,10 @@ func (l *linked[V, P]) drain(dst []V) int {
 	return len(dst)
 }
 
-// put gives a node back. Its producer's successor was the last to refer to it,
-// and has finished: the loop has seen the link. The value was cleared when it
-// was taken; unless lean, it is cleared once more, as the document's is.
+// put returns a node to the pool. The producer of the next node was the last to
+// refer to it and is done with it: the loop has seen its link. The value was
+// cleared when it was taken; unless lean, it is cleared again, as in the
+// document.
 func (l *linked[V, P]) put(n *node[V]) {
 	if !l.lean {
 		var zero V

@@ -7,34 +7,32 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A fifo takes values of many goroutines to one. It loses nothing and keeps the
-// order of each producer.
+// A fifo takes values from many goroutines to one. It loses none and keeps each producer's order.
 type fifo[V any] interface {
-	push(producer int, v V)       // by the goroutine of that producer
-	pushAll(producer int, vs []V) // by the goroutine of that producer; keeps none of vs
-	drain(dst []V) int            // by the loop; 0 if nothing is there, or not yet
+	push(producer int, v V)       // called by the producer's goroutine
+	pushAll(producer int, vs []V) // called by the producer's goroutine; does not keep vs
+	drain(dst []V) int            // called by the loop; 0 if nothing is there yet
 }
 
 // batchLen is how many tasks the loop takes at once.
 const batchLen = 256
 
-// options are what loops with a queue differ in, apart from the queue.
+// options are the differences between loops, apart from the queue.
 type options struct {
 	single bool   // take one task at a time
-	eager  bool   // send the signal with every submission, whether the loop sleeps or not
+	eager  bool   // send a signal with every submission, even if the loop is awake
 	locked bool   // keep the loop on one thread
 	signal signal // nil means a token
 }
 
-// A signal ends a sleep of the loop. Signals sent before a wait are remembered
-// as one.
+// A signal wakes the loop. Several signals sent before a wait count as one.
 type signal interface {
 	send()
-	wait() // by the loop
+	wait() // called by the loop
 	close()
 }
 
-// token is a signal that the Go scheduler delivers.
+// token is a signal through the Go scheduler.
 type token chan struct{}
 
 func newToken() token { return make(token, 1) }
@@ -49,8 +47,7 @@ func (t token) send() {
 func (t token) wait()  { <-t }
 func (t token) close() {}
 
-// A queued is a loop with a queue. Submissions and the loop do the same whatever
-// the queue is.
+// A queued is a loop with a queue. Submissions and the loop work the same with every queue.
 type queued struct {
 	queue  fifo[Task]
 	signal signal
@@ -58,9 +55,9 @@ type queued struct {
 	done   chan struct{} // closed when the loop has ended
 
 	_ cpu.CacheLinePad
-	// 1: the loop sleeps or is about to, and wants a signal; cleared by whoever then sends it, or by the loop
+	// 1 means that the loop sleeps, or is about to, and wants a signal; cleared by whoever sends it, or by the loop
 	parked  atomic.Uint32
-	closing atomic.Bool  // publishes that all submissions have been made
+	closing atomic.Bool  // publishes that all submissions are made
 	sleeps  atomic.Int64 // stored by the loop
 	_       cpu.CacheLinePad
 
@@ -120,7 +117,7 @@ func (l *queued) run(locked bool) {
 			continue
 		}
 		if l.closing.Load() {
-			if !l.turn() { // after closing was seen, everything is in the queue
+			if !l.turn() { // closing was seen first, so the queue holds everything
 				return
 			}
 			continue
@@ -129,7 +126,7 @@ func (l *queued) run(locked bool) {
 	}
 }
 
-// turn runs a batch, and reports whether there was one.
+// turn runs a batch and reports whether there was one.
 func (l *queued) turn() bool {
 	n := l.queue.drain(l.batch)
 	for i, t := range l.batch[:n] {
@@ -139,15 +136,14 @@ func (l *queued) turn() bool {
 	return n > 0
 }
 
-// sleep waits for a signal, unless there is something to do. A producer stores
-// its task and then looks at parked; the loop stores parked and then looks for
-// tasks: one of them sees the other. An eager signal needs no such care.
+// sleep waits for a signal unless there is work. A producer stores its task and then checks parked; the loop stores
+// parked and then checks for tasks. So one of them sees the other. An eager signal needs no such care.
 func (l *queued) sleep() {
 	if !l.eager {
 		l.parked.Store(1)
 		if l.turn() || l.closing.Load() {
 			if !l.parked.CompareAndSwap(1, 0) {
-				l.signal.wait() // it is on its way
+				l.signal.wait() // the signal is on its way
 			}
 			return
 		}

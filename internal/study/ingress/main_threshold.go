@@ -4,32 +4,32 @@ import "sync/atomic"
 
 func init() {
 	Register(&Kind{Name: "main-threshold",
-		Summary: "the document's second option for Main: an arena while the queue is short, chunks alone beyond",
+		Summary: "the document's second option for Main: an arena while the queue is short, chunks alone otherwise",
 		New: func(c Config) (Loop, error) {
 			return start(newThreshold(c.Producers), options{eager: true}), nil
 		}})
 }
 
 const (
-	thresholdEvery = 1024 // how many tasks go into the arena from one look at the length to the next
+	thresholdEvery = 1024 // tasks between two checks of the length
 	thresholdLen   = 4096 // length beyond which tasks bypass the arena
 )
 
-// A threshold looks at the length of the queue with every 1,024th task, as the
-// document has it, and puts tasks into the arena until the next look, or
-// directly into the chunks. Both share one queue: with two, as the document
-// draws it, a producer's tasks would overtake each other.
+// A threshold checks the length of the queue with every 1,024th task, as in the
+// document. Until the next check it puts tasks into the arena or directly into
+// the chunks. Both share one queue: with two, as the document draws it, a
+// producer's tasks would overtake each other.
 type threshold struct {
 	chunks  *chunks[either, tight]
 	cells   *arena[cell]
 	count   atomic.Uint64 // tasks pushed; publishes nothing
 	drained atomic.Uint64 // tasks drained, stored by the loop; publishes nothing
-	direct  atomic.Bool   // what the latest look decided; publishes nothing
-	batches [][]either    // by producer, whose it is
+	direct  atomic.Bool   // result of the latest check; publishes nothing
+	batches [][]either    // by producer, which owns its own
 	scratch []either      // owned by the loop
 }
 
-// either is a task, or where it lies.
+// either is a task, or its place in the arena.
 type either struct {
 	task Task
 	cell *cell
