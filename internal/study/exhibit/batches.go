@@ -13,17 +13,17 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "batches",
-		Summary: "process batches of ticks under the controller of seed document 000, or without",
+		Summary: "process batches of ticks with or without the controller of seed document 000",
 		Params: workload.WithBudget("0", "2s",
 			workload.Param{Name: "toggle", Default: "off",
-				Help:  "on: the collector is off during a batch and forced at intervals, as in the document",
+				Help:  "on: turn the collector off during a batch and force it at intervals, as in the document",
 				Check: workload.OnOff},
 			workload.Param{Name: "interval", Default: "5s",
-				Help:  "between forced collections",
+				Help:  "time between forced collections",
 				Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
 			workload.Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: workload.IntRange(1, 1_000_000)},
 			workload.Param{Name: "garbage", Default: "0",
-				Help:  "bytes that each tick allocates beside the pool",
+				Help:  "bytes that each tick allocates outside the pool",
 				Check: workload.BytesRange(0, 1<<20)},
 			workload.Param{Name: "live", Default: "10MB",
 				Help:  "live heap, in objects of 128 bytes linked to trees",
@@ -33,19 +33,19 @@ func init() {
 	})
 }
 
-// batches is seed document 000, step 7: an operation is a batch of pooled ticks,
-// and with --toggle on it is one of the document's sections without collection,
-// beside collections that a ticker forces. The document's ticks make no garbage
-// and there is nothing to collect; --garbage gives the collector something to do.
-// The workload hybrid is the same idea under this module's own controller.
+// batches is seed document 000, step 7. An operation is a batch of pooled
+// ticks; with --toggle on it is one of the document's sections without
+// collection, while a ticker forces collections. The document's ticks make no
+// garbage, so there is nothing to collect; --garbage gives the collector work.
+// The workload hybrid is the same idea with this module's own controller.
 type batches struct {
 	workload.Budgeted
 	processor *seedProcessor
 	ticks     int
-	garbage   []byte // the latest
+	garbage   []byte // the latest garbage
 	bytes     int
 	store     *workload.TreeStore
-	ctl       *countingController // nil without
+	ctl       *countingController // nil without --toggle
 	stop      chan struct{}
 	ended     chan struct{}
 }
@@ -101,7 +101,7 @@ func (t *batches) Loop(_ int, n int64) (sum uint64) {
 	return sum
 }
 
-// tick fills a pooled tick in place, as the document does here.
+// tick fills a pooled tick in place, like the document.
 func (t *batches) tick() uint64 {
 	p := t.processor
 	tick := p.get()

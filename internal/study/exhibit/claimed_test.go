@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// figuresOf runs a workload that runs whole and returns its figures.
+// figuresOf runs a workload of type Whole and returns its figures.
 func figuresOf(t *testing.T, name string, g given) map[string]float64 {
 	t.Helper()
 	var rec cell.Record
@@ -21,15 +21,15 @@ func figuresOf(t *testing.T, name string, g given) map[string]float64 {
 	return rec.Metrics
 }
 
-// TestTrialsCount holds what the trials of two documents count where that does
-// not depend on chance.
+// TestTrialsCount holds the counts of two documents' trials that do not depend
+// on chance.
 func TestTrialsCount(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		g      given
 		figure string
 		want   float64
-		exact  bool // only in builds whose sync.Pool keeps what is put into it
+		exact  bool // only in builds whose sync.Pool keeps what it gets
 	}{
 		{"shockwave-trials", given{"trial": "warmup", "count": "100"}, "/trial/made:objects", 1, true},
 		{"shockwave-trials", given{"trial": "warmup", "count": "100"}, "/trial/made-later:objects", 99, true},
@@ -77,14 +77,14 @@ func TestTrialsCount(t *testing.T) {
 	}
 }
 
-// TestShockwaveReadsTheSame holds that all modes that copy do the same work, and
-// that requests that are held stay whole.
+// TestShockwaveReadsTheSame holds that all copying modes do the same work, and
+// that held requests stay intact.
 func TestShockwaveReadsTheSame(t *testing.T) {
 	for _, shape := range []string{"typical", "headers", "large", "line"} {
 		for _, held := range []string{"1", "30"} {
 			want := uint64(0)
 			for _, mode := range []string{"heap", "pooled", "connection", "slab"} {
-				runtime.GC() // a pool keeps for two collections what the mode before put into it
+				runtime.GC() // a pool keeps the previous mode's objects for two collections
 				runtime.GC()
 				task := build(t, "shockwave", given{"mode": mode, "shape": shape, "held": held}, 1).(*shockwave)
 				sum := task.Loop(0, 100)
@@ -105,7 +105,7 @@ func TestShockwaveReadsTheSame(t *testing.T) {
 			}
 		}
 		task := build(t, "shockwave", given{"mode": "alias", "shape": shape}, 1).(workload.Closed)
-		// The table of the document has 3 and, with two more for slices, 66.
+		// The document's table has 3, and with headers 66, two of them for slices.
 		want := map[string]float64{"typical": 3, "headers": 64}[shape]
 		if allocs, _ := perOperation(task, 100); !invariant.Race && (allocs < want-0.1 || allocs > want+0.1) {
 			t.Errorf("alias %s: %v allocations an operation, want %v", shape, allocs, want)
@@ -121,8 +121,8 @@ func TestLimitsAllocate(t *testing.T) {
 		"append4": 0, "append4-sized": 0, "buffer32": 1, "buffer32-pool": 0, "predicate": 0, "predicate-typed": 0,
 		"box-small": 0, "box-large": 1, "json-written": 0, "malloc-16": 1, "malloc-32768": 1,
 	}
-	// Go 1.26.9 and 1.27 move an appended slice to the heap where a range loop
-	// reads it later: the loop keeps a pointer into it (go.dev/issue/79909).
+	// Go 1.26.9 and 1.27 move an appended slice to the heap if a range loop reads
+	// it later: the loop keeps a pointer into it (go.dev/issue/79909).
 	if version.Compare(runtime.Version(), "go1.26.9") >= 0 {
 		want["append4"] = 1
 	}

@@ -20,10 +20,10 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "exercise-limits",
-		Summary: "where the allocation exercises end: their trade-offs, and when not to",
+		Summary: "limits of the allocation exercises: trade-offs, and when not to apply them",
 		Params: workload.WithBudget("0", "1s",
 			workload.Param{Name: "limit", Default: "concat3",
-				Help:  "what to do: " + strings.Join(limitNames(), ", "),
+				Help:  "case to run: " + strings.Join(limitNames(), ", "),
 				Check: workload.OneOf(limitNames()...)},
 		),
 		New: newExerciseLimits,
@@ -32,23 +32,23 @@ func init() {
 
 // exerciseLimits is what seed document 003 says beside its eighteen exercises:
 // when a remedy does not pay, what it costs, and how the runtime works. The
-// names of a pair begin alike. Each operation keeps what the document's code
-// would keep, and leaves on the stack what it would leave there.
+// names of a pair start alike. Each operation keeps what the document's code
+// would keep, and leaves on the stack what that would leave there.
 type exerciseLimits struct {
 	workload.Budgeted
 	do    func(*limitState)
 	state *limitState
 }
 
-// A limitState belongs to the one worker.
+// A limitState belongs to the only worker.
 type limitState struct {
-	turn  uint64 // counts operations; they take their varying values from it
+	turn  uint64 // counts operations, which derive their varying values from it
 	msg   string
 	line  []byte   // 200 bytes
 	words []string // 3
 	ints  []int    // 1,000
 	tags  []string
-	buf   []byte // memory that the caller owns
+	buf   []byte // memory owned by the caller
 	sum   uint64
 	short []byte // 32 bytes
 	names map[string]int
@@ -85,15 +85,15 @@ var limitCases = map[string]func(*limitState){
 	"timer-dropped":   func(s *limitState) { limitTimer = time.After(time.Hour) },
 }
 
-// What the last operation made; they belong to the one worker.
+// What the last operation made, owned by the only worker.
 var (
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	limitBytes []byte
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	limitString string
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	limitAny any
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	limitTimer <-chan time.Time
 )
 
@@ -168,14 +168,14 @@ func limitPool256(s *limitState) {
 	s.pool256.Put(b)
 }
 
-// A limitMessage is what json-marshal and json-written write.
+// A limitMessage is the message of json-marshal and json-written.
 type limitMessage struct {
 	ID   uint64
 	Name string
 	Tags []string
 }
 
-// someFiles makes n small files in a directory of their own.
+// someFiles makes n small files in a new directory.
 func someFiles(n int) (paths []string, err error) {
 	dir, err := os.MkdirTemp("", "isobar-files-")
 	if err != nil {
@@ -201,13 +201,13 @@ func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
 	return t.state.sum
 }
 
-// Report adds what is live after a collection, for each operation: what an
-// operation leaves behind although nothing refers to it any more.
+// Report adds the bytes that are live after a collection, per operation: what
+// an operation leaves behind although nothing refers to it.
 func (t *exerciseLimits) Report(rec *cell.Record) {
 	limitBytes, limitString, limitAny, limitTimer = nil, "", nil, nil
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what has a finalizer takes two
+	runtime.GC() // an object with a finalizer takes two
 	runtime.ReadMemStats(&m)
 	if ops := rec.Metrics[cell.Ops]; ops > 0 {
 		rec.Set("/limit/left:B", float64(m.HeapAlloc)/ops)
@@ -312,13 +312,13 @@ func limitMarshal(s *limitState) {
 	s.turn++
 	b, err := json.Marshal(limitMessage{s.turn, s.msg, s.tags})
 	if err != nil {
-		panic(err) // of a plain struct: a mistake of ours
+		panic(err) // a plain struct always encodes
 	}
 	s.sum += limitSumBytes(b)
 }
 
-// limitWritten stands for code that a generator writes: no reflection, one
-// buffer. The strings hold nothing that JSON escapes.
+// limitWritten stands for generated code: no reflection, one buffer. The
+// strings need no JSON escapes.
 func limitWritten(s *limitState) {
 	s.turn++
 	b := append(s.buf[:0], `{"ID":`...)
@@ -341,7 +341,7 @@ func limitWritten(s *limitState) {
 
 func must(n int, err error) int {
 	if err != nil {
-		panic(err) // the files are ours
+		panic(err) // the files are this workload's own
 	}
 	return n
 }

@@ -1,9 +1,9 @@
 // Package exhibit holds the workloads that only restate a source document: its
-// code with the faults it has, so that a claim can be tested on it. What answers
-// a question of its own is in package workload.
+// code with its faults, so that a claim about it can be tested. A workload with
+// a question of its own belongs in package workload.
 //
-// Each file registers its workloads in init; a program that runs them imports this
-// package for that. They are listed in a group of their own.
+// Each file registers its workloads in init, so a program imports this package
+// to run them. Help lists them in a group of their own.
 package exhibit
 
 import "github.com/isobar-go/isobar/internal/lab/workload"

@@ -38,9 +38,9 @@ func build(t testing.TB, name string, g given, seed uint64) workload.Task {
 }
 
 // drive performs ops operations of a closed task on each worker, in pieces of
-// the given size, all workers at once.
+// the given size, on all workers at once.
 func drive(task workload.Closed, ops, piece int64) (sum uint64) {
-	sums := make([]uint64, task.Workers()) // sums[i] is worker i's until Wait
+	sums := make([]uint64, task.Workers()) // sums[i] belongs to worker i until Wait
 	var wg sync.WaitGroup
 	for i := range sums {
 		wg.Go(func() {
@@ -56,9 +56,9 @@ func drive(task workload.Closed, ops, piece int64) (sum uint64) {
 	return sum
 }
 
-// perOperation measures allocations and bytes of an operation.
+// perOperation measures allocations and bytes per operation.
 func perOperation(task workload.Closed, ops int64) (allocs, bytes float64) {
-	drive(task, ops, ops) // fill what fills itself
+	drive(task, ops, ops) // warm up pools and buffers
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	task.Loop(0, ops)

@@ -11,7 +11,7 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "gccost",
-		Summary: "what a forced collection costs beside a data structure: maps by key, a task arena empty and full",
+		Summary: "what a forced collection costs with a data structure live: maps by key type, a task arena empty or full",
 		Params: workload.WithBudget("60", "0",
 			workload.Param{Name: "beside", Default: "nothing",
 				Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 " +
@@ -23,8 +23,8 @@ func init() {
 	})
 }
 
-// gcCost compares what collections cost beside what seed documents say is free
-// of them: document 003, exercise 13 (a map by numbers is not scanned), and
+// gcCost measures collections with data that seed documents say the collector
+// skips: document 003, exercise 13 (a map with number keys is not scanned), and
 // document 004, section 1.1 (the task arena is not traversed). An operation is
 // runtime.GC().
 type gcCost struct {
@@ -35,7 +35,7 @@ type gcCost struct {
 	count     atomic.Int64 // publishes nothing
 }
 
-// A byPointer and a byNumber are the keys of exercise 13.
+// byPointer and byNumber are the keys of exercise 13.
 type (
 	tenant    struct{ id uint64 }
 	byPointer struct {

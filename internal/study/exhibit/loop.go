@@ -32,25 +32,25 @@ const ablation = "ablation"
 func init() {
 	register(&workload.Workload{
 		Name:    "loop",
-		Summary: "submit tasks to an event loop, by every way to hand them over, with and without forced collections",
+		Summary: "submit tasks to an event loop in every way, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
-			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress knows which there are
+			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress checks it
 			{Name: "mode", Default: "submit",
-				Help:  "submit: as many as may be in flight; pingpong: one, whose reply is awaited",
+				Help:  "submit: keep --inflight tasks in flight; pingpong: submit one and await its reply",
 				Check: workload.OneOf("submit", "pingpong")},
 			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: workload.IntRange(1, 16)},
 			{Name: "inflight", Default: "8192",
-				Help:  "most tasks submitted and not run, over all producers",
+				Help:  "most tasks submitted but not yet run, over all producers",
 				Check: workload.IntRange(1, 100_000_000)},
 			{Name: "burst", Default: "0",
-				Help:  "an operation is so many tasks submitted in one go, whatever is in flight; 0: it is one task",
+				Help:  "tasks that an operation submits at once, whatever is in flight; 0: one task",
 				Check: workload.IntRange(0, 10_000_000)},
-			{Name: "batch", Default: "1", Help: "tasks in a submission", Check: workload.IntRange(1, 64)},
+			{Name: "batch", Default: "1", Help: "tasks per submission", Check: workload.IntRange(1, 64)},
 			{Name: "gc-every", Default: "0",
-				Help:  "the first producer calls runtime.GC with every so many of its tasks; 0: never",
+				Help:  "tasks of the first producer between its calls of runtime.GC; 0: never",
 				Check: workload.IntRange(0, 1_000_000_000)},
 			{Name: "live", Default: "0",
-				Help:  "live heap beside, in objects of 128 bytes linked to trees",
+				Help:  "live heap besides, in objects of 128 bytes linked to trees",
 				Check: workload.BytesRange(0, 1<<40)},
 		}, loopSwitches...)...),
 		New: newLoop,
@@ -58,17 +58,17 @@ func init() {
 }
 
 // loop is the benchmark of seed document 004, GCPressure: a producer submits
-// tasks that count themselves, and calls runtime.GC with every 1,000th. What
-// differs: the tasks in flight are bounded, so that all sides are compared at
-// the same backlog; the time inside runtime.GC is measured apart; a task that
-// does not run is a failure; and its variations are parameters.
+// tasks that count themselves, and calls runtime.GC every 1,000 tasks. The
+// differences: tasks in flight are bounded, so that all sides run with the same
+// backlog; time inside runtime.GC is measured separately; a task that does not
+// run is a failure; and the document's variations are parameters.
 //
-// In the first half of the budget the tasks are one function, which exists
-// beforehand, and an operation is a task submitted and run: a call of Loop
-// returns when all that it submitted have run. In the second half each task
-// carries the time of its submission. Service time is that of Submit alone (in
-// mode pingpong the round trip, with --burst the whole burst), without forced
-// collections; response time is that from submission to the start of the task.
+// In the first half of the budget every task is the same existing function. An
+// operation is a task submitted and run: a call of Loop returns when all its
+// tasks have run. In the second half each task carries its submission time.
+// Service time is that of Submit alone (in mode pingpong the round trip, with
+// --burst the whole burst), without forced collections; response time runs from
+// submission to the start of the task.
 type loop struct {
 	workload.Budgeted
 	seed      uint64
@@ -82,27 +82,27 @@ type loop struct {
 	submits, starts *latency.Recorder
 }
 
-// A loopProducer is what one goroutine submits. It owns the fields, apart from
-// those of the loop.
+// A loopProducer is what one goroutine submits. That goroutine owns the fields
+// that the loop does not.
 type loopProducer struct {
 	loop   *loop
 	number int
 	window int64 // how many tasks may be in flight; a multiple of step
-	step   int64 // how many tasks there are from one look at the loop to the next
+	step   int64 // tasks between two checks of the loop's progress
 	batch  []func()
 	count  func()        // the task of the first half
 	flush  func()        // publishes ran
-	timed  []timedTask   // the tasks of the second half, in turn; one for each that may be in flight
+	timed  []timedTask   // the tasks of the second half, used in turn; one for each that may be in flight
 	pong   func()        // the task of mode pingpong
-	reply  chan struct{} // what it answers
+	reply  chan struct{} // pong's reply
 	given  int64         // tasks submitted
-	nextGC int64         // number of the task that the next collection precedes
+	nextGC int64         // index of the task before which to collect next
 	gc     gcTime        // of untimed operations
 
 	_      [64]byte
 	ran    int64        // owned by the loop
-	wrong  int64        // owned by the loop: timed tasks out of turn
-	public atomic.Int64 // publishes ran, and with it wrong
+	wrong  int64        // owned by the loop: timed tasks that ran out of order
+	public atomic.Int64 // publishes ran, and wrong with it
 }
 
 type gcTime struct {
@@ -110,17 +110,18 @@ type gcTime struct {
 	ops   int64
 }
 
-// A timedTask is used again when it has run.
+// A timedTask is reused after it has run.
 type timedTask struct {
 	at    time.Time // written by the producer before submission, read by the loop
-	index int64     // how many tasks of the producer come before; likewise
+	index int64     // number of the producer's earlier tasks; likewise
 	run   func()
 }
 
-// stride is the step of a producer that may have as many tasks in flight.
+// stride is the step of a producer whose window is at least that large.
 const stride = 64
 
-// stalled is how long nothing may happen before tasks are taken for lost.
+// stalled is how long nothing may happen before the remaining tasks count as
+// lost.
 const stalled = 20 * time.Second
 
 func newLoop(env workload.Env) (workload.Task, error) {
@@ -147,7 +148,7 @@ func newLoop(env workload.Env) (workload.Task, error) {
 	}
 	producers := p.Int("producers")
 	if p.Int("batch") > 1 && p.Int("inflight") < 2*stride*producers {
-		return nil, fmt.Errorf("workload: loop: --inflight %d is too little for batches: want %d for each producer",
+		return nil, fmt.Errorf("workload: loop: --inflight %d is too small for batches: want %d for each producer",
 			p.Int("inflight"), 2*stride)
 	}
 	if l.in, err = ingress.New(name, ingress.Config{Producers: producers, Switches: switches}); err != nil {
@@ -203,8 +204,8 @@ func newLoopProducer(l *loop, number int, window, step int64, batch int) *loopPr
 
 func (l *loop) Workers() int { return len(l.producers) }
 
-// Loop performs n operations. With n = 1 the harness times single ones: the task
-// is one that carries its time, and is not waited for.
+// Loop performs n operations. With n = 1 the harness times single ones: the
+// task carries its submission time, and Loop does not wait for it.
 func (l *loop) Loop(worker int, n int64) uint64 {
 	p := l.producers[worker]
 	switch {
@@ -230,7 +231,7 @@ func (l *loop) Loop(worker int, n int64) uint64 {
 	return uint64(n) * l.seed
 }
 
-// collect calls runtime.GC if one of the next ops tasks is due for it.
+// collect calls runtime.GC if that is due within the next ops tasks.
 func (p *loopProducer) collect(ops int64) (spent time.Duration) {
 	if p.loop.gcEvery == 0 || p.number != 0 {
 		return 0
@@ -244,7 +245,7 @@ func (p *loopProducer) collect(ops int64) (spent time.Duration) {
 	return spent
 }
 
-// submit submits size tasks, no more than a batch.
+// submit submits size tasks, at most a batch.
 func (p *loopProducer) submit(size int64) {
 	p.gc.spent += p.collect(size)
 	p.gc.ops += size
@@ -256,14 +257,14 @@ func (p *loopProducer) submit(size int64) {
 	p.given += size
 }
 
-// makeRoom waits, every so many tasks, until there is room for as many.
+// makeRoom waits, once per step, until there is room for a step of tasks.
 func (p *loopProducer) makeRoom() {
 	if p.given%p.step == 0 {
 		p.await(p.given + p.step - p.window)
 	}
 }
 
-// submitTimed submits a task that carries its time.
+// submitTimed submits a task that carries its submission time.
 func (p *loopProducer) submitTimed() {
 	p.makeRoom()
 	p.collect(1)
@@ -312,7 +313,7 @@ func (p *loopProducer) finish() {
 	p.await(p.given)
 }
 
-// await waits until at least n of its tasks have run.
+// await waits until at least n of the producer's tasks have run.
 func (p *loopProducer) await(n int64) {
 	if p.public.Load() >= n {
 		return
@@ -326,15 +327,15 @@ func (p *loopProducer) await(n int64) {
 		if now := p.public.Load(); now != seen {
 			seen, since = now, time.Now()
 		} else if time.Since(since) > stalled {
-			panic(fmt.Sprintf("workload: loop: producer %d submitted %d tasks, and for %v no more than %d have run: "+
+			panic(fmt.Sprintf("workload: loop: producer %d submitted %d tasks, but for %v only %d have run: "+
 				"the ingress lost some", p.number, p.given, stalled, now))
 		}
 	}
 }
 
-// Report adds the share of forced collections and what latency is of. The
-// rest, time per operation without them, is only there for one producer: the
-// others go on while the first one collects.
+// Report adds the share of forced collections, and what the latencies measure.
+// Time per operation without collections is only known for one producer,
+// because others go on while the first one collects.
 func (l *loop) Report(rec *cell.Record) {
 	rec.Set("/loop/sleeps:sleeps", float64(l.in.Sleeps()))
 	var bulk gcTime
@@ -367,7 +368,7 @@ func (l *loop) Report(rec *cell.Record) {
 	}
 }
 
-// Close ends the loop and counts.
+// Close ends the loop and checks the counts.
 func (l *loop) Close() error {
 	if err := l.in.Close(); err != nil {
 		return fmt.Errorf("workload: loop: %w", err)

@@ -11,12 +11,12 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A chanLoop is a way to hand over tasks that loses or reorders some.
+// A chanLoop hands over tasks but loses or reorders some.
 type chanLoop struct {
 	tasks chan func()
 	done  chan struct{}
-	lose  int // the number of a task to lose; 0 for none
-	swap  int // the number of a task to run after the next one; 0 for none
+	lose  int // number of the task to lose; 0 for none
+	swap  int // number of the task to run after the next one; 0 for none
 }
 
 func init() {
@@ -68,7 +68,7 @@ func (l *chanLoop) Close() error {
 	return nil
 }
 
-// TestLoopNoticesLoss: a task that is lost or runs out of turn fails the cell.
+// TestLoopNoticesLoss: a task that is lost or runs out of order fails the cell.
 func TestLoopNoticesLoss(t *testing.T) {
 	for name, want := range map[string]string{
 		"test-losing": "999 of 1000 tasks ran, 900 of them out of turn", "test-swapping": "1000 of 1000 tasks ran, 2 of them out of turn"} {
@@ -85,8 +85,8 @@ func TestLoopNoticesLoss(t *testing.T) {
 	}
 }
 
-// TestLoopDoesEqualWork holds that the sum depends on the seed, and on nothing
-// that is compared.
+// TestLoopDoesEqualWork holds that the sum depends on the seed and on none of
+// the compared parameters.
 func TestLoopDoesEqualWork(t *testing.T) {
 	const ops = 1000
 	sum := func(g given, seed uint64, piece int64) uint64 {
@@ -109,7 +109,7 @@ func TestLoopDoesEqualWork(t *testing.T) {
 	}
 }
 
-// TestLoopCollects counts the collections, and looks whose time is whose.
+// TestLoopCollects counts the collections and checks whose time they count as.
 func TestLoopCollects(t *testing.T) {
 	for _, g := range []given{
 		{"producers": "1"}, {"producers": "1", "batch": "64"}, {"producers": "2"}, {"mode": "pingpong"}, {"burst": "1000"},
@@ -137,7 +137,7 @@ func TestLoopCollects(t *testing.T) {
 	}
 }
 
-// TestLoopLatency: each timed task is in both distributions.
+// TestLoopLatency: both distributions have every timed task.
 func TestLoopLatency(t *testing.T) {
 	l := build(t, "loop", given{"producers": "3", "inflight": "300"}, 1).(*loop)
 	drive(l, 500, 1)
@@ -154,11 +154,11 @@ func TestLoopLatency(t *testing.T) {
 	}
 }
 
-// TestLoopWindow: no more tasks are in flight than were allowed.
+// TestLoopWindow: no more tasks are in flight than allowed.
 func TestLoopWindow(t *testing.T) {
 	for _, g := range []given{{"inflight": "1"}, {"inflight": "63"}, {"inflight": "200"}, {"inflight": "200", "batch": "64"}, {"inflight": "400", "producers": "3"}} {
 		l := build(t, "loop", g, 1).(*loop)
-		most := make([]int64, len(l.producers)) // each is its producer's
+		most := make([]int64, len(l.producers)) // each belongs to its producer
 		l.in = watch{l.in, func(producer, size int) {
 			p := l.producers[producer]
 			most[producer] = max(most[producer], p.given+int64(size)-p.public.Load())
@@ -166,7 +166,7 @@ func TestLoopWindow(t *testing.T) {
 		drive(l, 2000, 500)
 		drive(l, 2000, 1)
 		for i, p := range l.producers {
-			// The step that the loop has not told of counts, and so does flush.
+			// The step not yet reported by the loop counts as in flight; so does flush.
 			if most[i] > p.window+p.step {
 				t.Errorf("%v: %d tasks in flight, want at most %d", g, most[i], p.window)
 			}
@@ -174,7 +174,7 @@ func TestLoopWindow(t *testing.T) {
 	}
 }
 
-// A watch looks before each submission.
+// A watch checks before each submission.
 type watch struct {
 	ingress.Loop
 	look func(producer, size int)

@@ -28,7 +28,7 @@ var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
 func init() {
 	register(&workload.Workload{
 		Name:    "loop-trials",
-		Summary: "parts of the event loop in seed document 004, as it has them: tasks lost, objects evicted, counted",
+		Summary: "parts of the event loop in seed document 004, unchanged: count lost tasks, evicted objects",
 		Params: []workload.Param{
 			{Name: "trial", Default: "wrap",
 				Help: "eviction (pooled objects left after collections), fairness (of a mutex and a lock-free list), recycle " +
@@ -47,10 +47,9 @@ func init() {
 	})
 }
 
-// loopTrial does what the parts of the document's loop do, and counts what comes
-// of it. Where the document's code has a data race, the part here has atomics: what
-// is counted is what its order of steps loses, not what the race might break
-// besides.
+// loopTrial runs parts of the document's loop and counts the outcome. Where the
+// document's code has a data race, this one has atomics: it counts what the
+// order of steps loses, not what the race might break besides.
 type loopTrial struct {
 	trial     string
 	count     int
@@ -67,19 +66,19 @@ func (t *loopTrial) Run(_ context.Context, rec *cell.Record) error {
 
 const taskArenaLen = 65536
 
-// A taskArena is the document's: it hands out its slots in turn, whether what is
-// in them has run or not.
+// A taskArena is the document's: it hands out its slots in turn, even if the
+// task in a slot has not run.
 type taskArena struct {
 	buffer [taskArenaLen]loopTask
-	head   atomic.Uint32 // slots handed out; all add; publishes nothing
+	head   atomic.Uint32 // slots handed out; all producers add; publishes nothing
 }
 
 type loopTask struct{ run func() }
 
 func (a *taskArena) alloc() *loopTask { return &a.buffer[(a.head.Add(1)-1)%taskArenaLen] }
 
-// wrap submits count tasks to an arena before the first of them runs, and counts
-// those that never do.
+// wrap submits count tasks to an arena before the first of them runs, and
+// counts those that never run.
 func (t *loopTrial) wrap(rec *cell.Record) error {
 	arena, queue := new(taskArena), make([]*loopTask, 0, t.count)
 	ran := make([]bool, t.count)
@@ -101,7 +100,7 @@ func (t *loopTrial) wrap(rec *cell.Record) error {
 	return nil
 }
 
-// sizes are those of the document's types.
+// sizes reports the sizes of the document's types.
 func (t *loopTrial) sizes(rec *cell.Record) error {
 	rec.Set("/trial/arena:bytes", float64(unsafe.Sizeof(taskArena{}.buffer)))
 	rec.Set("/trial/task:bytes", float64(unsafe.Sizeof(loopTask{})))
@@ -169,7 +168,7 @@ func (l *loopList) push(f func()) {
 	l.tail.Swap(n).next.Store(n)
 }
 
-// pop returns nil if nothing is there, or not yet.
+// pop returns nil if nothing is there yet.
 func (l *loopList) pop() func() {
 	old := l.head
 	n := old.next.Load()
@@ -184,8 +183,8 @@ func (l *loopList) pop() func() {
 	return f
 }
 
-// recycle has producers push count tasks each, beside collections, and counts
-// those that were lost, doubled or out of turn.
+// recycle lets producers push count tasks each, with collections running, and
+// counts the tasks that were lost, doubled or out of order.
 func (t *loopTrial) recycle(rec *cell.Record) error {
 	list, last := newLoopList(), make([]int, t.producers) // last is owned by the loop
 	wrong, ran, total := 0, 0, t.count*t.producers
@@ -217,7 +216,7 @@ func (t *loopTrial) recycle(rec *cell.Record) error {
 		}
 		select {
 		case <-pushed:
-			done = true // and one more look
+			done = true // and check once more
 		default:
 			runtime.Gosched()
 		}
@@ -230,11 +229,11 @@ func (t *loopTrial) recycle(rec *cell.Record) error {
 const loopRingLen = 4096
 
 // A loopRing is the document's microtask ring: a producer takes an index, which
-// is public at once, and stores its task there afterwards. The loop takes an
-// empty slot for a task that was cleared, and goes on.
+// is public at once, and then stores its task there. The loop mistakes an empty
+// slot for a cleared task and goes on.
 type loopRing struct {
 	tail  atomic.Uint64 // indexes taken by producers
-	head  atomic.Uint64 // indexes that the loop is through with; stored by the loop
+	head  atomic.Uint64 // indexes that the loop is done with; stored by the loop
 	slots [loopRingLen]atomic.Pointer[func()]
 }
 
@@ -243,7 +242,7 @@ func (r *loopRing) push(f *func()) {
 	r.slots[i%loopRingLen].Store(f)
 }
 
-// ring has producers push count tasks each and counts those that are not run.
+// ring lets producers push count tasks each and counts those that do not run.
 func (t *loopTrial) ring(rec *cell.Record) error {
 	r, ran := new(loopRing), 0
 	task := func() { ran++ }
@@ -258,7 +257,7 @@ func (t *loopTrial) ring(rec *cell.Record) error {
 			}
 		})
 	}
-	var pushed atomic.Bool // publishes that all have pushed
+	var pushed atomic.Bool // publishes that all producers have pushed
 	go func() { pushing.Wait(); pushed.Store(true) }()
 	for empty := 0; ; {
 		head := r.head.Load()
@@ -272,7 +271,7 @@ func (t *loopTrial) ring(rec *cell.Record) error {
 		if pushed.Load() && head == r.tail.Load() {
 			break
 		}
-		if empty++; empty%4096 == 0 { // a loop that waits for its next task looks often
+		if empty++; empty%4096 == 0 { // like a loop that waits for its next task
 			runtime.Gosched()
 		}
 	}
@@ -281,7 +280,7 @@ func (t *loopTrial) ring(rec *cell.Record) error {
 }
 
 // shutdown begins and ends count loops while producers submit, and counts the
-// rounds in which a task was accepted and never run.
+// rounds in which an accepted task never ran.
 func (t *loopTrial) shutdown(rec *cell.Record) error {
 	rounds, lost := 0, 0
 	for range t.count {
@@ -295,16 +294,16 @@ func (t *loopTrial) shutdown(rec *cell.Record) error {
 	return nil
 }
 
-// shutdownBacklog is how many tasks wait at most before producers pause.
+// shutdownBacklog is the number of waiting tasks at which producers pause.
 const shutdownBacklog = 1000
 
-// shutdownRound returns how many tasks were accepted and not run. Submit looks
-// at the state and then pushes, as the document's does; the loop drains what is
-// there when it is told to end.
+// shutdownRound returns how many tasks were accepted but not run. Submit checks
+// the state and then pushes, like the document's; when told to end, the loop
+// drains what it finds.
 func shutdownRound(producers int) int {
 	const running, terminating, terminated = 0, 1, 2
-	var state atomic.Uint32        // publishes nothing: the list has the tasks
-	var accepted, ran atomic.Int64 // tasks of all producers, and those that ran; they publish nothing
+	var state atomic.Uint32        // publishes nothing: the list carries the tasks
+	var accepted, ran atomic.Int64 // tasks of all producers, and those that ran; publish nothing
 	list, task := newLoopList(), func() { ran.Add(1) }
 	var submitting sync.WaitGroup
 	for range producers {
@@ -332,7 +331,7 @@ func shutdownRound(producers int) int {
 		tick(64)
 	}
 	state.Store(terminating)
-	tick(math.MaxInt) // what is there, and one task more of each producer at most
+	tick(math.MaxInt) // what is there, and at most one more task per producer
 	state.Store(terminated)
 	submitting.Wait()
 	return int(accepted.Load() - ran.Load())

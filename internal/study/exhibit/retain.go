@@ -10,7 +10,7 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "retain",
-		Summary: "add an object to a full list and drop a random older one, by closing the gap or by swapping",
+		Summary: "add an object to a full list and drop a random older one, closing the gap or swapping",
 		Params: workload.WithBudget("100_000", "0",
 			workload.Param{Name: "remove", Default: "shift",
 				Help:  "shift: close the gap; swap: the last takes its place",
@@ -23,9 +23,9 @@ func init() {
 	})
 }
 
-// retain is what seed document 000, step 1, does inside the operation that it
-// times, once 10,000 objects are kept: it removes one that is not among the
-// latest 1,000 from the middle of a slice.
+// retain is what seed document 000, step 1, does inside its timed operation
+// once it keeps 10,000 objects: it removes one, not among the latest 1,000,
+// from the middle of a slice.
 type retain struct {
 	workload.Budgeted
 	swap bool
@@ -33,7 +33,7 @@ type retain struct {
 	rng  *rand.Rand
 }
 
-// A listed object is as large as one of the workload alloc.
+// A listed object has the size of one of the workload alloc.
 type listed struct {
 	id int64
 	_  [48]byte

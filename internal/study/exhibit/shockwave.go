@@ -11,13 +11,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// shockwaveOurs are the modes that httpmem has, by the name that they have here.
+// shockwaveOurs maps the modes here that httpmem also has to its names.
 var shockwaveOurs = map[string]string{"heap": "heap", "pooled": "pooled", "connection": "slab", "goarena": "goarena"}
 
 func init() {
 	register(&workload.Workload{
 		Name:    "shockwave",
-		Summary: "the request memories of seed document 001 as its benchmarks have them, beside those that do the same work",
+		Summary: "the request memories of seed document 001's benchmarks, and others that do the same work",
 		Params: workload.WithBudget("0", "2s",
 			workload.Param{Name: "mode", Default: "pooled",
 				Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for " +
@@ -35,19 +35,19 @@ func init() {
 	})
 }
 
-// shockwave holds what seed document 001 measured beside what it says that it
-// measured. Its "standard pool" benchmarks (mode alias) take nothing from a pool
-// and copy no request: strings that exist already are assigned, a body is made
-// and never filled; with many headers each string is made by +. Its slab (mode
-// slab) copies each part into a slab of 256 KB, which is taken from a sync.Pool for
-// each request and put back. The other modes are those of httpmem, which do what
-// the slab does: copy and look at each part.
+// shockwave holds what seed document 001 measured and what it says it measured.
+// Its "standard pool" benchmarks (mode alias) take nothing from a pool and copy
+// no request: they assign existing strings and make a body without filling it;
+// with many headers they build each string with +. Its slab (mode slab) takes a
+// slab of 256 KB from a sync.Pool for each request, copies each part into it
+// and puts it back. The other modes are those of httpmem; like the slab they
+// copy and read each part.
 type shockwave struct {
 	workload.Closed
 	baseHeap, baseSys uint64
 }
 
-// A shockwaveShape is the request that is built.
+// A shockwaveShape is the request to build.
 type shockwaveShape struct {
 	parts []string // method, path, then names and values
 	body  []byte
@@ -97,8 +97,8 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 	return t, nil
 }
 
-// Report adds what the requests that are held occupy: live bytes of the heap
-// after a collection, and bytes that the Go runtime has from the system.
+// Report adds what held requests occupy: live heap bytes after a collection,
+// and bytes that the Go runtime has from the system.
 func (t *shockwave) Report(rec *cell.Record) {
 	if r, ok := t.Closed.(workload.Reporter); ok {
 		r.Report(rec)
@@ -136,7 +136,7 @@ func (t *aliasRequests) Loop(_ int, n int64) (sum uint64) {
 	return sum
 }
 
-// An aliasRequest does not leave the stack.
+// An aliasRequest stays on the stack.
 type aliasRequest struct {
 	method, path string
 	names        []string
@@ -193,15 +193,15 @@ type slabRequests struct {
 	shape *shockwaveShape
 	pool  sync.Pool // of *slabRequest
 	stats struct{ taken, returned, hits, misses atomic.Uint64 }
-	inUse atomic.Int64     // counts requests; publishes nothing, as the counts in stats
-	held  [][]*slabRequest // by worker, whose it is
-	at    []int            // likewise: whose turn it is to be replaced
+	inUse atomic.Int64     // counts requests; publishes nothing, like the counts in stats
+	held  [][]*slabRequest // by worker, which owns its own
+	at    []int            // likewise: which one to replace next
 }
 
 const slabRequestBytes = 256 << 10
 
-// A slabRequest bumps through a slab from a pool of its own, which is the
-// document's way: a slab is never shared with another request.
+// A slabRequest allocates by bumping through a pooled slab, like the
+// document's: no two requests share a slab.
 type slabRequest struct {
 	slab          []byte
 	used          int
@@ -245,8 +245,8 @@ func (t *slabRequests) get() *slabRequest {
 	return r
 }
 
-// put gives the slab back behind a new pointer, which is an allocation, and
-// drops the slices.
+// put returns the slab behind a new pointer, which allocates, and drops the
+// slices.
 func (t *slabRequests) put(r *slabRequest) {
 	if r.slab != nil {
 		slab := r.slab

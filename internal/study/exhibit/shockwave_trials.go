@@ -18,7 +18,7 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "shockwave-trials",
-		Summary: "what the servers of seed document 001 do, counted: pools warmed up, pipelined requests answered",
+		Summary: "counts for the servers of seed document 001: pools warmed up, pipelined requests answered",
 		Params: []workload.Param{
 			{Name: "trial", Default: "warmup",
 				Help: "warmup (objects taken and put back one by one, as the document's WarmupPools has it), warmup-together " +
@@ -35,10 +35,11 @@ func init() {
 	})
 }
 
-// shockwaveTrials counts what two parts of the engine in seed document 001 come
-// to. Its WarmupPools(n) gets an object and puts it back n times: the second Get
-// returns what the first Put gave back. Its connections take a buffered reader
-// from a pool for each request and give it back with whatever it has read ahead.
+// shockwaveTrials counts the effect of two parts of the engine in seed document
+// 001. Its WarmupPools(n) gets an object and puts it back n times, so the
+// second Get returns what the first Put gave back. Its connections take a
+// buffered reader from a pool for each request, and return it with whatever it
+// has read ahead.
 type shockwaveTrials struct {
 	trial string
 	count int
@@ -60,8 +61,8 @@ func (t *shockwaveTrials) Run(_ context.Context, rec *cell.Record) error {
 	return err
 }
 
-// warmPool returns how many objects a pool made while it was warmed up, and how
-// many it had to make when count requests came at once afterwards.
+// warmPool returns how many objects a pool made during warm-up, and how many
+// more it made when count requests then came at once.
 func warmPool(count int, together bool) (made, later int) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would empty the pool
 	pool := sync.Pool{New: func() any { made++; return new([4096]byte) }}
@@ -88,8 +89,8 @@ func takeAll(pool *sync.Pool, count int) {
 	}
 }
 
-// pipelined sends count requests in one go and returns how many were answered
-// until the sender had nothing more to say, or what came next was no request.
+// pipelined sends count requests at once. It returns how many were answered
+// before the input ended or did not parse as a request.
 func pipelined(count int, keepReader bool) (answered int, err error) {
 	const request = "GET /orders HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
 	client, server := net.Pipe()
@@ -121,8 +122,8 @@ func pipelined(count int, keepReader bool) (answered int, err error) {
 	return answered, nil
 }
 
-// readHead reads the lines up to an empty one, and reports whether they are a
-// request from its first line on.
+// readHead reads the lines up to an empty one and reports whether the first is
+// a request line.
 func readHead(r *bufio.Reader) bool {
 	for first := true; ; first = false {
 		line, err := r.ReadString('\n')

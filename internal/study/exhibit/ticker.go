@@ -13,7 +13,7 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "ticker",
-		Summary: "process market ticks that a time.Ticker delivers, and count those that it drops",
+		Summary: "process market ticks delivered by a time.Ticker, and count those that it drops",
 		Params: []workload.Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: workload.IntRange(1, 100_000_000)},
 			{Name: "duration", Default: "5s",
@@ -25,11 +25,11 @@ func init() {
 	})
 }
 
-// ticker is the loop of seed document 000, step 4, as the document has it: a
-// tick is processed when a time.Ticker delivers one, and timed from then on. A
-// ticker drops what nobody is there to receive, so the loop sees neither the
-// ticks that it lost nor the time that they waited. The workload market is the
-// same work with ticks that are due whether or not anybody is ready.
+// ticker is the loop of seed document 000, step 4: it processes a tick when a
+// time.Ticker delivers one, and times it from then on. A ticker drops ticks
+// while the receiver is busy, so the loop sees neither the lost ticks nor the
+// time they waited. The workload market does the same work with ticks that are
+// due on schedule.
 type ticker struct {
 	interval, duration time.Duration
 	processor          *seedProcessor
@@ -64,9 +64,9 @@ func (t *ticker) Drive(context.Context) (workload.Driving, error) {
 
 func (t *ticker) Close() error { return nil }
 
-// A seedTick and the processor below have the fields and the faults of the
-// document's: generate allocates a tick that is copied into another, and get
-// resets all fields but the time.
+// A seedTick and the processor below have the document's fields and faults:
+// generate allocates a tick that is copied into another, and get resets all
+// fields but the time.
 type seedTick struct {
 	symbol    string
 	timestamp time.Time
@@ -116,7 +116,7 @@ func (p *seedProcessor) operation() uint64 {
 
 func (p *seedProcessor) get() *seedTick {
 	select {
-	case t := <-p.pool: // never, for nil
+	case t := <-p.pool: // never, if nil
 		t.symbol, t.price, t.volume, t.bid, t.ask, t.tradeID = "", 0, 0, 0, 0, 0
 		return t
 	default:
@@ -126,12 +126,12 @@ func (p *seedProcessor) get() *seedTick {
 
 func (p *seedProcessor) put(t *seedTick) {
 	select {
-	case p.pool <- t: // never, for nil
+	case p.pool <- t: // never, if nil
 	default:
 	}
 }
 
-// generate is not inlined, as the document's is too large to be.
+// generate is not inlined because the document's is too large for that.
 //
 //go:noinline
 func (p *seedProcessor) generate() *seedTick {

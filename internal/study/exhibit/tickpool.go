@@ -21,8 +21,8 @@ func init() {
 	trialKinds["stale-timestamp"] = trialStaleTimestamp
 }
 
-// tickpool is what ticker times, one operation after another: what the pool and
-// the collector do to it shows only where ticks are not dropped.
+// tickpool is what ticker times, one operation after another: the effect of
+// pool and collector shows only when no ticks are dropped.
 type tickpool struct {
 	workload.Budgeted
 	processor *seedProcessor
@@ -47,8 +47,8 @@ func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
 
 func (t *tickpool) Close() error { return nil }
 
-// trialStaleTimestamp counts how often a tick from the pool, reset as the
-// document does, still has the time of the one before.
+// trialStaleTimestamp counts how often a tick from the pool, reset like the
+// document's, still has the time of the previous one.
 func trialStaleTimestamp(n int, _ *cell.Record) (hits int, err error) {
 	p := newSeedProcessor(true, 1)
 	for range cap(p.pool) {

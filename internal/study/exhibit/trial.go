@@ -14,23 +14,22 @@ import (
 func init() {
 	register(&workload.Workload{
 		Name:    "trial",
-		Summary: "do one thing many times and count how often it came out in a certain way",
+		Summary: "repeat one action and count how often it has a certain outcome",
 		Params: []workload.Param{
 			// trialKinds is complete after init
-			{Name: "kind", Default: "gc-while-off", Help: "what is tried; an unknown one lists them"},
+			{Name: "kind", Default: "gc-while-off", Help: "what to try; an unknown name lists all"},
 			{Name: "trials", Default: "60", Help: "how often", Check: workload.IntRange(1, 100_000_000)},
 		},
 		New: newTrial,
 	})
 }
 
-// A trial does something n times and returns how often it came out in the way
-// that its kind stands for; it may add figures of its own to the record.
+// A trial does something n times and returns how often it had the outcome that
+// its kind stands for. It may add figures to the record.
 type trial func(n int, rec *cell.Record) (hits int, err error)
 
-// trialKinds are the kinds by name. Each file that has some adds them in init.
-// They count what code of the seed documents does: rebuilt here in the fewest
-// lines that show it.
+// trialKinds are the kinds by name; each file adds its own in init. They count
+// what the seed documents' code does, rebuilt here in as few lines as possible.
 var trialKinds = map[string]trial{}
 
 type trialTask struct {

@@ -23,11 +23,11 @@ func init() {
 }
 
 // countingController is the controller of seed document 000, step 7, as far as
-// its races need it: a count of those who want the collector off, and calls that
-// turn it on for a while.
+// its races require: a count of callers who want the collector off, and calls
+// that turn it on for a while.
 type countingController struct {
-	percent int          // GOGC when it began
-	off     atomic.Int32 // those who want it off
+	percent int          // GOGC at the start
+	off     atomic.Int32 // callers who want the collector off
 }
 
 func newCountingController() *countingController {
@@ -58,21 +58,21 @@ func (c *countingController) force(run func()) {
 	}
 }
 
-// heapOf returns a heap of so many bytes, in objects of 128.
+// heapOf returns a heap of the given size, in objects of 128 bytes.
 func heapOf(bytes int) *workload.TreeStore {
 	trees := bytes / workload.TreeBytes
 	return workload.NewTreeStore(trees, trees, rand.New(rand.NewPCG(1, 1)))
 }
 
 // trialForceBesideEnable counts how often the collector stays off when the last
-// section ends while a forced collection runs.
+// section ends during a forced collection.
 func trialForceBesideEnable(n int, _ *cell.Record) (int, error) {
 	live := heapOf(8 << 20)
 	defer runtime.KeepAlive(live)
 	return besideEnable(n, func(started func(), _ <-chan struct{}) { started(); runtime.GC() })
 }
 
-// trialDuringBesideEnable is the same beside EnableGCDuring, whose function ends
+// trialDuringBesideEnable is the same with EnableGCDuring, whose function ends
 // after the section.
 func trialDuringBesideEnable(n int, _ *cell.Record) (int, error) {
 	return besideEnable(n, func(started func(), enabled <-chan struct{}) { started(); <-enabled })
@@ -94,7 +94,7 @@ func besideEnable(n int, run func(started func(), enabled <-chan struct{})) (hit
 		c.enable()
 		close(enabled)
 		<-ended
-		if gcPercent() < 0 { // nobody wants it off
+		if gcPercent() < 0 { // no caller wants it off
 			hits++
 		}
 	}
@@ -108,8 +108,8 @@ func gcPercent() int {
 	return int(int32(sample[0].Value.Uint64()))
 }
 
-// trialControllerEnv counts how often GOGC is what the environment said while a
-// controller exists that nobody has asked for anything.
+// trialControllerEnv counts how often GOGC equals the environment's value while
+// an unused controller exists.
 func trialControllerEnv(n int, _ *cell.Record) (hits int, err error) {
 	const env = 250
 	before := debug.SetGCPercent(env)
@@ -140,8 +140,8 @@ func trialGCWhileOff(n int, _ *cell.Record) (hits int, err error) {
 	return hits, nil
 }
 
-// trialOffWhileMarking counts how often turning the collector off takes longer
-// than a tenth of a collection when one is running. It reports both times.
+// trialOffWhileMarking counts how often turning the collector off during a
+// collection takes more than a tenth of that collection. It reports both times.
 func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
 	live := heapOf(128 << 20)
 	defer runtime.KeepAlive(live)
@@ -172,12 +172,12 @@ func trialOffWhileMarking(n int, rec *cell.Record) (hits int, err error) {
 	return hits, nil
 }
 
-// marking waits until a collection has surely begun: a millisecond after it was
-// asked for.
+// marking reports whether a collection must have begun: a millisecond after the
+// call.
 func marking(asked time.Time) bool { return time.Since(asked) > time.Millisecond }
 
-// trialPercentLeak counts how often GOGC is another one after a benchmark
-// function of the document's kind: it sets 100 and restores nothing.
+// trialPercentLeak counts how often GOGC has changed after a benchmark function
+// like the document's, which sets 100 and restores nothing.
 func trialPercentLeak(n int, _ *cell.Record) (hits int, err error) {
 	before := debug.SetGCPercent(250)
 	defer debug.SetGCPercent(before)

@@ -9,15 +9,15 @@ import (
 
 func init() { trialKinds["finalizer-cycle"] = finalizerCycle }
 
-// A finalized object is large enough to have a size class of its own.
+// A finalized object is large enough for a size class of its own.
 type finalized struct{ data [1024]byte }
 
 // finalizerCycle makes n objects with finalizers, drops them, and returns how
-// many still take memory after a collection: seed document 003, exercise 17.
-// The bytes are counted, not the finalizers that ran.
+// many still take memory after a collection: seed document 003, exercise 17. It
+// counts bytes, not finalizers that ran.
 func finalizerCycle(n int, rec *cell.Record) (int, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	for range 3 { // what others left, in pools and behind finalizers, takes as many
+	for range 3 { // leftovers in pools and behind finalizers take up to three
 		liveHeap()
 	}
 	base := liveHeap()
@@ -36,7 +36,7 @@ func finalizerCycle(n int, rec *cell.Record) (int, error) {
 	return min(objects(first), n), nil
 }
 
-// liveHeap collects and returns what is left.
+// liveHeap collects and returns the live bytes.
 func liveHeap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -19,11 +19,11 @@ func init() {
 	trialKinds["arena-large"] = trialArenaLarge
 }
 
-// trialPoolEviction counts how many objects, small and large in turn, a
-// sync.Pool has lost after so many collections. It reports the lost ones by
-// size.
+// trialPoolEviction counts how many objects, alternately small and large, a
+// sync.Pool has lost after the given number of collections. It reports the
+// losses by size.
 func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no collection but these
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no other collections
 	var small, large sync.Pool
 	for range n {
 		small.Put(new([16]byte))
@@ -45,7 +45,7 @@ func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err erro
 }
 
 // seedShards is the sharded buffer pool of seed document 000, step 5.2, which
-// stands in for the shard of the goroutine with the last one.
+// chooses the last shard where it means the goroutine's own.
 type seedShards struct {
 	used []bool
 	mask uint64
@@ -53,7 +53,7 @@ type seedShards struct {
 
 func (p *seedShards) shard() int { return int(p.mask) }
 
-// trialShardedPool counts the shards of n that any of n goroutines uses.
+// trialShardedPool counts how many of n shards any of n goroutines uses.
 func trialShardedPool(n int, _ *cell.Record) (hits int, err error) {
 	p := &seedShards{used: make([]bool, n), mask: uint64(n - 1)}
 	var mu sync.Mutex
@@ -75,7 +75,7 @@ func trialShardedPool(n int, _ *cell.Record) (hits int, err error) {
 }
 
 // slotArena is the arena of seed document 000, step 6, as its benchmark makes
-// it: as large as one buffer.
+// it: the size of one buffer.
 type slotArena struct {
 	mem []byte
 	pos int
@@ -90,7 +90,7 @@ func (a *slotArena) get(size int) []byte {
 	return b
 }
 
-// trialArenaSlot counts the buffers that overlap the one before.
+// trialArenaSlot counts the buffers that overlap the previous one.
 func trialArenaSlot(n int, _ *cell.Record) (hits int, err error) {
 	a := &slotArena{mem: make([]byte, 1024)}
 	last := a.get(1024)
@@ -127,8 +127,8 @@ func (a *slabArena) allocate(size int) []byte {
 	return mem
 }
 
-// tokenize is the document's, with room for the tokens so that only what it
-// makes of each is counted.
+// tokenize is the document's, but with room for the tokens, so that only what
+// it makes of each token is counted.
 func (a *slabArena) tokenize(tokens []string, text string) []string {
 	start := 0
 	token := func(end int) {
@@ -177,7 +177,7 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// trialArenaLarge counts the panics when more is asked for than a slab holds.
+// trialArenaLarge counts the panics when a request exceeds the slab.
 func trialArenaLarge(n int, _ *cell.Record) (hits int, err error) {
 	for i := range n {
 		a := newSlabArena(1024)

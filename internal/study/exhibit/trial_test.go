@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// runTrial runs trials of a kind and returns how many came out in its way.
+// runTrial runs trials of a kind and returns how many had its outcome.
 func runTrial(t *testing.T, kind, n string) (hits float64, rec *cell.Record) {
 	t.Helper()
 	rec = new(cell.Record)
@@ -22,8 +22,8 @@ func runTrial(t *testing.T, kind, n string) (hits float64, rec *cell.Record) {
 	return rec.Metrics["/trial/hits:trials"], rec
 }
 
-// TestTrials holds what does not depend on time: the faults that the trials
-// rebuild are there each time.
+// TestTrials holds the faults that do not depend on time: each trial shows its
+// fault every time.
 func TestTrials(t *testing.T) {
 	for _, c := range []struct {
 		kind, n string
@@ -46,7 +46,7 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// TestTrialRaces holds that the races can be lost; how often depends on the
+// TestTrialRaces holds that the races can occur; how often depends on the
 // machine.
 func TestTrialRaces(t *testing.T) {
 	if hits, _ := runTrial(t, "force-beside-enable", "10"); hits == 0 {
@@ -60,7 +60,7 @@ func TestTrialRaces(t *testing.T) {
 	}
 }
 
-// TestSyncPoolKeepsOneCycle: a race build drops some of what is put.
+// TestSyncPoolKeepsOneCycle: a race build drops some of the objects put.
 func TestSyncPoolKeepsOneCycle(t *testing.T) {
 	if invariant.Race {
 		t.Skip("race builds drop objects at random")
@@ -83,8 +83,8 @@ func TestTrialUnknownKind(t *testing.T) {
 	}
 }
 
-// TestSeedWorkloads holds what document 000's operations allocate, and that both
-// ways to drop an object keep the list as long.
+// TestSeedWorkloads holds how much document 000's operations allocate, and that
+// both ways of dropping an object keep the list's length.
 func TestSeedWorkloads(t *testing.T) {
 	if !invariant.Race {
 		for pool, want := range map[string]float64{"off": 2, "on": 1} {
@@ -102,7 +102,7 @@ func TestSeedWorkloads(t *testing.T) {
 	}
 }
 
-// TestTickerDrops: what is delivered is counted against what is due.
+// TestTickerDrops compares the delivered ticks with those due.
 func TestTickerDrops(t *testing.T) {
 	d, err := build(t, "ticker", given{"tickrate": "1000", "duration": "50ms"}, 1).(workload.Driven).Drive(context.Background())
 	if err != nil {
@@ -113,7 +113,7 @@ func TestTickerDrops(t *testing.T) {
 	}
 }
 
-// TestBatchesRestoreGOGC: the controller that toggles is gone when the task is
+// TestBatchesRestoreGOGC: the toggling controller is gone once the task is
 // closed.
 func TestBatchesRestoreGOGC(t *testing.T) {
 	before := gcPercent()
