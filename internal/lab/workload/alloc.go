@@ -11,26 +11,26 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "alloc",
-		Summary: "allocate linked objects, compute, keep a share of them: pressure on the collector",
+		Summary: "allocate linked objects, compute, keep some of them: pressure on the collector",
 		Params: WithBudget("1_000_000", "30s",
 			Param{Name: "size", Default: "10KiB", Help: "size of an object's data", Check: BytesRange(0, 1<<30)},
-			Param{Name: "refs", Default: "3", Help: "references to base objects: drawn from 1 to this",
+			Param{Name: "refs", Default: "3", Help: "most references to base objects; each object has 1 to this many",
 				Check: IntRange(1, 1000)},
-			Param{Name: "work", Default: "1000", Help: "square roots computed in an operation",
+			Param{Name: "work", Default: "1000", Help: "square roots that an operation computes",
 				Check: IntRange(0, 1_000_000_000)},
-			Param{Name: "retain", Default: "5", Help: "percentage of objects that are kept", Check: FloatRange(0, 100)},
+			Param{Name: "retain", Default: "5", Help: "percentage of objects to keep", Check: FloatRange(0, 100)},
 			Param{Name: "retained", Default: "10_000",
-				Help: "most objects that are kept; beyond that, old ones are dropped at random", Check: IntRange(1, 10_000_000)},
+				Help: "most objects to keep; beyond that, random old ones are dropped", Check: IntRange(1, 10_000_000)},
 		),
 		New: newAlloc,
 	})
 }
 
-// Objects that every object refers to: their number and size.
+// The number and size of the objects that every object refers to.
 const (
 	baseObjects = 5
 	baseBytes   = 5 << 10
-	fillStride  = 1 << 10 // one byte is written in so many
+	fillStride  = 1 << 10 // one byte is written per stride
 )
 
 // object is what the alloc workload allocates: three allocations, a graph for
@@ -41,20 +41,20 @@ type object struct {
 	refs []*object
 }
 
-// alloc is the allocation benchmark of seed document 000, step 1. It departs
-// from it in three ways: dropping a retained object is O(1), where the
-// document closes the gap in a slice inside the timed operation; the object
-// carries its number instead of a reading of the clock; and random numbers come
-// from the cell's seed, so that equal seeds make equal objects.
+// alloc is the allocation benchmark of seed document 000, step 1, with three
+// differences. Dropping a retained object is O(1), where the document closes
+// the gap in a slice inside the timed operation. The object carries its number
+// instead of a clock reading. Random numbers come from the cell's seed, so
+// equal seeds make equal objects.
 type alloc struct {
 	Budgeted
 	size, refs, work int
-	retain           float64 // share, 0 to 1
+	retain           float64 // from 0 to 1
 	rng              *rand.Rand
 	base             []*object
 	kept             *retained
 	made             int64
-	latest           *object // keeps the object of the operation on the heap
+	latest           *object // keeps the operation's object on the heap
 }
 
 func newAlloc(env Env) (Task, error) {
@@ -127,17 +127,17 @@ func (a *alloc) Report(rec *cell.Record) {
 
 func (a *alloc) Close() error { return nil }
 
-// retained holds a bounded number of objects. The newest are always kept; an
-// object beyond the bound takes the place of a random older one. Which one
-// goes has the distribution of seed document 000: it appends, and above the
-// bound removes one that is not among the newest 1,000, each with equal
-// probability. Those are the ones here in old, whose order does not matter, and
-// the one that just left young.
+// retained holds a bounded number of objects. It always keeps the newest; an
+// object beyond the bound replaces a random older one. The choice has the
+// distribution of seed document 000, which appends, and above the bound removes
+// one of the objects outside the newest 1,000, each with equal probability.
+// Here those are the objects in old, whose order does not matter, and the one
+// that just left young.
 type retained struct {
 	rng   *rand.Rand
-	young []*object // the newest, a ring once it is full
-	next  int       // the oldest of a full ring
-	old   []*object // in no order
+	young []*object // the newest; a ring once full
+	next  int       // index of the oldest in a full ring
+	old   []*object // unordered
 }
 
 func newRetained(limit int, rng *rand.Rand) *retained {

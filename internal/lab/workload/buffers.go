@@ -13,32 +13,32 @@ func init() {
 		Summary: "moving average and volatility over column buffers, pooled in several ways",
 		Params: WithBudget("0", "10s",
 			Param{Name: "pool", Default: "mutex",
-				Help:  "none: new buffers each time; mutex: one list, one lock; sharded: a list for each P; syncpool: sync.Pool",
+				Help:  "none: new buffers each time; mutex: one list, one lock; sharded: one list per P; syncpool: sync.Pool",
 				Check: OneOf("none", "mutex", "sharded", "syncpool")},
 			Param{Name: "rows", Default: "1_000", Help: "ticks that an operation analyses", Check: IntRange(2, 10_000_000)},
 			Param{Name: "window", Default: "20", Help: "ticks in the moving average", Check: IntRange(1, 10_000_000)},
 			Param{Name: "capacity", Default: "100",
-				Help: "buffers that a pool (mutex, sharded) makes beforehand and holds at most", Check: IntRange(0, 1_000_000)},
-			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
+				Help: "buffers that a pool (mutex, sharded) starts with, and the most it holds", Check: IntRange(0, 1_000_000)},
+			Param{Name: "goroutines", Default: "1", Help: "concurrent goroutines", Check: IntRange(1, maxWorkers)},
 		),
 		New: newBuffers,
 	})
 }
 
 // buffers is the buffer management of seed document 000, step 5.2: an operation
-// obtains a buffer of price, volume and time columns, copies a stretch of
-// ticks into it, computes over it and gives it back.
+// obtains a buffer of price, volume and time columns, copies some ticks into
+// it, computes over them and gives the buffer back.
 type buffers struct {
 	Budgeted
 	pool         columnPool
 	rows, window int
-	ticks        []tick.Tick // read-only; operations begin at different places of it
+	ticks        []tick.Tick // read-only; each operation starts at a different place
 	workers      []buffersWorker
 }
 
 // A buffersWorker is owned by its worker.
 type buffersWorker struct {
-	start int       // in ticks, of the next operation
+	start int       // index in ticks where the next operation starts
 	_     [120]byte // keeps workers off each other's cache lines
 }
 
@@ -58,7 +58,7 @@ func newBuffers(env Env) (Task, error) {
 		workers:  make([]buffersWorker, p.Int("goroutines")),
 	}
 	if t.window > t.rows {
-		return nil, fmt.Errorf("workload: buffers: a window of %d is wider than the %d rows: lower --window or raise --rows",
+		return nil, fmt.Errorf("workload: buffers: a window of %d exceeds the %d rows: lower --window or raise --rows",
 			t.window, t.rows)
 	}
 	walk, err := tick.NewWalk(1, 100_000, env.Seed)
@@ -105,7 +105,7 @@ func (t *buffers) operation(start int) uint64 {
 
 func (t *buffers) Close() error { return nil }
 
-// columns is a buffer: ticks by column.
+// columns is a buffer that holds ticks by column.
 type columns struct {
 	prices  []float64
 	volumes []int64
@@ -126,7 +126,8 @@ func (c *columns) reset() {
 	c.prices, c.volumes, c.times = c.prices[:0], c.volumes[:0], c.times[:0]
 }
 
-// movingAverage returns the highest mean price of that many consecutive rows.
+// movingAverage returns the highest mean price over any window of consecutive
+// rows.
 func (c *columns) movingAverage(window int) float64 {
 	sum := 0.0
 	for _, p := range c.prices[:window] {
@@ -140,8 +141,8 @@ func (c *columns) movingAverage(window int) float64 {
 	return highest / float64(window)
 }
 
-// volatility returns the standard deviation of the relative change from row to
-// row, by Welford's method.
+// volatility returns the standard deviation of the relative change between
+// rows, by Welford's method.
 func (c *columns) volatility() float64 {
 	mean, squares := 0.0, 0.0
 	for i := 1; i < len(c.prices); i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
-// A columnPool hands out empty buffers. All are safe for concurrent use.
+// A columnPool hands out empty buffers and is safe for concurrent use.
 type columnPool interface {
 	get() *columns
 	put(*columns)
@@ -43,8 +43,8 @@ func (p *syncColumnPool) put(c *columns) {
 	p.pool.Put(c)
 }
 
-// A mutexPool is the document's pool: a stack under one lock, filled
-// beforehand. Empty, it makes buffers; full, it drops them.
+// A mutexPool is the document's pool: a stack under one lock, filled in
+// advance. When empty it makes buffers; when full it drops them.
 type mutexPool struct {
 	rows int
 	list columnList
@@ -81,7 +81,7 @@ func (l *columnList) fill(rows, capacity int) {
 	}
 }
 
-// pop returns nil from an empty list.
+// pop returns nil if the list is empty.
 func (l *columnList) pop() *columns {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,11 +106,11 @@ func (l *columnList) push(c *columns) bool {
 	return true
 }
 
-// A shardedPool has one list for each P. A goroutine uses the list of the P it
-// runs on, so that goroutines which run at once do not meet at a lock, and goes
-// round the others before it makes a buffer or drops one: buffers follow the
-// goroutines that move. (The document's picks the last shard every time.) The
-// capacity is divided among the lists, rounded up.
+// A shardedPool has one list per P. A goroutine uses the list of its own P, so
+// that concurrent goroutines do not meet at a lock, and tries the others before
+// it makes or drops a buffer: buffers follow goroutines that move. (The
+// document always picks the last shard.) The lists share the capacity equally,
+// rounded up.
 type shardedPool struct {
 	rows   int
 	shards []columnShard
@@ -129,8 +129,8 @@ func newShardedPool(rows, capacity int) *shardedPool {
 	return p
 }
 
-// home is where a goroutine begins. It may have moved by the time it gets
-// there; that costs a meeting, no more.
+// home is the shard where a goroutine starts. The goroutine may have moved by
+// then; that only costs some contention.
 func (p *shardedPool) home() int {
 	id := procpin.Pin()
 	procpin.Unpin()

@@ -11,9 +11,9 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// perOperation measures allocations and bytes of an operation.
+// perOperation measures allocations and bytes per operation.
 func perOperation(task Closed, ops int64) (allocs, bytes float64) {
-	drive(task, ops, ops) // fill what fills itself
+	drive(task, ops, ops) // warm up pools and buffers
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	task.Loop(0, ops)
@@ -21,15 +21,15 @@ func perOperation(task Closed, ops int64) (allocs, bytes float64) {
 	return float64(after.Mallocs-before.Mallocs) / float64(ops), float64(after.TotalAlloc-before.TotalAlloc) / float64(ops)
 }
 
-var onHeap []float64 // grows as a slice on the heap does
+var onHeap []float64 // grows like any slice on the heap
 
 func TestOperationsAllocateAsPromised(t *testing.T) {
 	if invariant.Race {
-		t.Skip("race builds allocate otherwise")
+		t.Skip("race builds allocate differently")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	growths, last := 0.0, 0
-	onHeap = nil // with -count
+	onHeap = nil // for -count
 	for range 1000 {
 		onHeap = append(onHeap, 0)
 		if cap(onHeap) != last {
@@ -91,11 +91,11 @@ func TestAllocKeepsABoundedHeap(t *testing.T) {
 	}
 }
 
-// TestRetainedDropsLikeTheDocument compares how old the survivors are with the
-// document's rule, carried out literally.
+// TestRetainedDropsLikeTheDocument compares the survivors' ages with the
+// document's rule, applied literally.
 func TestRetainedDropsLikeTheDocument(t *testing.T) {
 	const limit, young, adds, trials = 200, 20, 600, 300
-	var ours, theirs [adds]int // how often the object of that number survived
+	var ours, theirs [adds]int // how often the object with that number survived
 	for trial := range uint64(trials) {
 		r := newRetained(limit, rand.New(rand.NewPCG(1, trial)))
 		rng := rand.New(rand.NewPCG(2, trial))
@@ -208,7 +208,7 @@ func TestWorkersReport(t *testing.T) {
 	}
 }
 
-// A deep task grows the stack of the goroutine that runs it.
+// A deep task grows the stack of its goroutine.
 func TestDepthGrowsStacks(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle would shrink them
 	stacks := func(depth string) uint64 {

@@ -10,7 +10,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// freshBuffers stands in for package strategy, which this one must not import.
+// freshBuffers stands in for package strategy, which this package must not
+// import.
 type freshBuffers int
 
 func (s freshBuffers) Worker(int) StrategyWorker { return s }
@@ -53,9 +54,9 @@ func build(t testing.TB, name string, g given, seed uint64) Task {
 }
 
 // drive performs ops operations of a closed task on each worker, in pieces of
-// the given size, all workers at once.
+// the given size, on all workers at once.
 func drive(task Closed, ops, piece int64) uint64 {
-	sums := make([]uint64, task.Workers()) // sums[i] is worker i's until Wait
+	sums := make([]uint64, task.Workers()) // sums[i] belongs to worker i until Wait
 	var wg sync.WaitGroup
 	for i := range sums {
 		wg.Go(func() {

@@ -27,17 +27,17 @@ func init() {
 	})
 }
 
-// ProgramOutput is how much the program wrote to its standard output, which is
-// read for figures (see cell.FigurePrefix), counted and thrown away. Its standard
-// input is empty; its standard error is passed on without the gctrace lines.
+// ProgramOutput is the size of the program's standard output, which is read for
+// figures (see cell.FigurePrefix), counted and discarded. Standard input is
+// empty; standard error is passed on without the gctrace lines.
 const ProgramOutput = "/program/stdout:bytes"
 
 // program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults
-// and peak memory are those that the kernel accounts to the program and the
-// descendants that it waited for. GC figures are the sums over the lines of
-// all processes that print to the program's standard error, cut to two or
-// three digits and whole MiB as the runtime prints them; a cycle that the exit
-// interrupts prints none.
+// and peak memory are what the kernel accounts to the program and the
+// descendants that it waited for. GC figures are sums over the lines of all
+// processes that print to the program's standard error, rounded by the runtime
+// to two or three digits and whole MiB. A cycle interrupted by the exit prints
+// no line.
 type program struct {
 	command []string
 	gc      cell.GC
@@ -46,7 +46,7 @@ type program struct {
 
 func newProgram(env Env) (Task, error) {
 	if len(env.Command) == 0 {
-		return nil, errors.New(`workload: exec: no command: put it behind --, as in "exec -- go vet ./..."`)
+		return nil, errors.New(`workload: exec: no command: put it after --, as in "exec -- go vet ./..."`)
 	}
 	return &program{command: env.Command, gc: env.GC, join: env.Join}, nil
 }
@@ -55,7 +55,7 @@ func (p *program) Close() error { return nil }
 
 // Run implements Whole.
 func (p *program) Run(ctx context.Context, rec *cell.Record) error {
-	// The kernel ends the program with the thread that started it.
+	// The kernel kills the program when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s, err := startProgram(ctx, p.command, p.gc, p.join)
@@ -70,12 +70,12 @@ func (p *program) Run(ctx context.Context, rec *cell.Record) error {
 	return exitFailure(rec, s.cmd.ProcessState, waitErr)
 }
 
-// A started program is one under gctrace=1 and what is read from it. It belongs
+// A started is a program under gctrace=1 and the data read from it. It belongs
 // to one goroutine; its readers' results may be used after finish.
 type started struct {
 	cmd            *exec.Cmd
 	stream, output *os.File // the program's standard error and output
-	packets        bool     // stream keeps writes apart
+	packets        bool     // stream delivers each write separately
 	before         int64    // resident bytes of this process when it started the program
 	began          time.Time
 	watch          func() watched
@@ -85,13 +85,12 @@ type started struct {
 	figures        figures
 }
 
-// joinScript writes the shell's number to the files that its first argument
-// counts, and becomes the program. The shell costs it about a millisecond.
+// joinScript writes the shell's process number to the files whose count is its
+// first argument, and becomes the program. The shell costs about a millisecond.
 const joinScript = `n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit 126; shift; n=$((n-1)); done; exec "$@"`
 
-// startProgram starts the program, in the control group that it joins by the
-// files named. The calling goroutine must be locked to its thread until the
-// program has ended.
+// startProgram starts the program in the control group of the given files. The
+// calling goroutine must stay locked to its thread until the program has ended.
 func startProgram(ctx context.Context, command []string, gc cell.GC, join []string) (*started, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	if len(join) > 0 && cmd.Err == nil {
@@ -115,7 +114,7 @@ func startProgram(ctx context.Context, command []string, gc cell.GC, join []stri
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	s := &started{cmd: cmd, stream: stream, output: output, packets: packets}
-	// The kernel counts what this process occupies now to the program's peak.
+	// The kernel counts this process's current memory towards the program's peak.
 	debug.FreeOSMemory()
 	host.ResetPeakRSS()
 	s.before, _ = host.PeakRSSBytes(os.Getpid())
@@ -144,7 +143,7 @@ func (s *started) close() {
 	s.output.Close()
 }
 
-// finish records what is known of the program, which has ended.
+// finish records the figures of the program, which has ended.
 func (s *started) finish(rec *cell.Record) error {
 	wall := time.Since(s.began)
 	polled := s.watch()
@@ -154,8 +153,8 @@ func (s *started) finish(rec *cell.Record) error {
 	s.output.SetReadDeadline(time.Now().Add(grace))
 	s.readers.Wait()
 	if errors.Is(s.traceErr, os.ErrDeadlineExceeded) {
-		rec.Warn("left-behind", "the program left processes behind that hold its standard error; what they do is not in "+
-			"the figures")
+		rec.Warn("left-behind", "the program left processes behind that hold its standard error open; the figures do not "+
+			"include what they do")
 	} else if s.traceErr != nil {
 		return s.traceErr
 	}
@@ -164,23 +163,22 @@ func (s *started) finish(rec *cell.Record) error {
 	s.figures.record(rec)
 	setUsage(rec, s.cmd.ProcessState, s.before, polled.peak)
 	if !s.packets {
-		rec.Warn("gctrace-lines", "this platform does not keep writes to a pipe apart: gctrace lines that the program's "+
-			"own output split are missing")
+		rec.Warn("gctrace-lines", "this platform may mix writes to a pipe: gctrace lines that the program's own output "+
+			"split are missing")
 	}
 	setTrace(rec, s.trace, polled)
 	return nil
 }
 
-// usage is what the kernel accounts to a program beside CPU time.
+// usage is what the kernel accounts to a program besides CPU time.
 type usage struct {
 	peakBytes                int64
 	minorFaults, majorFaults float64
 }
 
-// setUsage records what the kernel accounted. The peak that it reports is at
-// least what this process occupied when it started the program (before), since
-// the program begins as a copy of it: below that, the peak seen by polling is
-// the better figure.
+// setUsage records what the kernel accounted. The program starts as a copy of
+// this process, so the peak it reports is at least the memory of this process
+// at that moment (before). Below that, the polled peak is the better figure.
 func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
 	user, system := state.UserTime().Seconds(), state.SystemTime().Seconds()
 	rec.Set(cell.UserCPU, user)
@@ -200,11 +198,11 @@ func setUsage(rec *cell.Record, state *os.ProcessState, before, polled int64) {
 	if polled > 0 {
 		rec.Set(cell.RSSPeak, float64(polled))
 	}
-	rec.Warn("rss-polled", "the program occupies less than the process that started it: its peak was polled and may "+
-		"miss the end")
+	rec.Warn("rss-polled", "the program uses less memory than the process that started it: its peak was polled and "+
+		"may miss the end")
 }
 
-// exitFailure says how the program ended, nil if well.
+// exitFailure says how the program ended, nil if it succeeded.
 func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 	rec.Set(cell.ExitStatus, float64(state.ExitCode()))
 	var exit *exec.ExitError
@@ -214,13 +212,13 @@ func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("workload: exec: %w", err)
 	case state.ExitCode() < 0:
-		return &cell.Failure{Kind: cell.FailKilled, Message: "the program was ended by a signal: " + state.String()}
+		return &cell.Failure{Kind: cell.FailKilled, Message: "a signal ended the program: " + state.String()}
 	}
 	return &cell.Failure{Kind: cell.FailExit, Message: fmt.Sprintf("the program exited with status %d", state.ExitCode())}
 }
 
-// programEnv is the environment of the program: the GC settings of the cell,
-// and gctrace=1 behind what GODEBUG holds.
+// programEnv is the environment of the program: the cell's GC settings, and
+// gctrace=1 appended to GODEBUG.
 func programEnv(environ []string, gc cell.GC) []string {
 	env := make([]string, 0, len(environ)+3)
 	godebug := ""
@@ -239,12 +237,12 @@ func programEnv(environ []string, gc cell.GC) []string {
 
 // watched is what polling shows of a program and its descendants.
 type watched struct {
-	peak       int64   // bytes: the largest of any of them
-	on, waited float64 // seconds that threads were on a CPU, and ready without one
+	peak       int64   // bytes, of the largest one
+	on, waited float64 // seconds that threads spent on a CPU, and waiting for one
 }
 
-// share is how much of the time that threads wanted a CPU they had one; 1 where
-// that is not known.
+// share is the part of the threads' runnable time that they spent on a CPU; 1
+// if unknown.
 func (w watched) share() float64 {
 	if w.on <= 0 {
 		return 1
@@ -252,9 +250,8 @@ func (w watched) share() float64 {
 	return w.on / (w.on + w.waited)
 }
 
-// watch polls the process and its descendants until the function that it returns
-// is called: peak memory each tick, the times of all threads at the first and
-// each fifth.
+// watch polls the process and its descendants until the returned function is
+// called: peak memory on every tick, thread times on the first and every fifth.
 func watch(pid int) (stop func() watched) {
 	done := make(chan struct{})
 	result := make(chan watched)

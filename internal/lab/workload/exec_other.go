@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// tracePipe returns a plain pipe: writes run together.
+// tracePipe returns a plain pipe, on which writes run together.
 func tracePipe() (r, w *os.File, packets bool, err error) {
 	r, w, err = os.Pipe()
 	return r, w, false, err

@@ -28,7 +28,7 @@ func TestExecNeedsACommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.New(Env{}); err == nil || !strings.Contains(err.Error(), "behind --") {
+	if _, err := w.New(Env{}); err == nil || !strings.Contains(err.Error(), "after --") {
 		t.Errorf("without a command: %v", err)
 	}
 }
@@ -92,8 +92,8 @@ func TestSetTraceDoubts(t *testing.T) {
 	}
 }
 
-// TestCPUScale takes the CPU times of gctrace for those of threads, which may
-// have waited, and never for more than the program's own.
+// TestCPUScale scales gctrace's CPU times, which include threads that wait for
+// a CPU, and never beyond the program's own CPU time.
 func TestCPUScale(t *testing.T) {
 	for name, tc := range map[string]struct {
 		seen watched

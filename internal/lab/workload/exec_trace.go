@@ -8,11 +8,11 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// maxTimeline bounds the rows of a timeline and the pauses listed.
+// maxTimeline bounds the rows of a timeline and the number of listed pauses.
 const maxTimeline = 1 << 14
 
-// noGoal is the least goal that stands for none: the runtime prints nearly
-// the whole address space where collection is off.
+// noGoal is the smallest heap goal that means none: with collection off, the
+// runtime prints nearly the whole address space.
 const noGoal = 1 << 50
 
 // setTrace records the figures of the gctrace lines. TotalCPU must be set.
@@ -27,7 +27,7 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 			"figures are too low", t.Gaps)
 	}
 	if t.Streams > 1 {
-		rec.Warn("gctrace-streams", "the lines of %d processes are added up; heap figures are of the largest", t.Streams)
+		rec.Warn("gctrace-streams", "the lines of %d processes are added up; heap figures are the largest one's", t.Streams)
 	}
 	var forced, heap, goal, live int64
 	var pause, longest, assist, dedicated, idle, pauseCPU time.Duration
@@ -66,7 +66,7 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 		return
 	}
 	for _, c := range slices.Backward(t.Cycles) {
-		if c.Stream == 0 { // of the process that collected first, as the timeline
+		if c.Stream == 0 { // of the process that collected first, like the timeline
 			live = c.LiveBytes
 			rec.Set(cell.GCPauseLast, c.Pause().Seconds())
 			break
@@ -82,14 +82,14 @@ func setTrace(rec *cell.Record, t trace.Trace, seen watched) {
 	setCycles(rec, t.Cycles)
 }
 
-// waitsMuch is the share of the time that a program wants a CPU and has none from
-// which a record warns.
+// waitsMuch is the share of runnable time spent waiting for a CPU above which a
+// record carries a warning.
 const waitsMuch = 0.10
 
-// cpuScale returns what to multiply the CPU times of gctrace with, and records
-// it. The runtime takes the time that a thread collects for CPU time, even while
-// the thread waits for a CPU. Threads that collect are taken to wait as much as
-// the others. Collections cannot take more than the whole program did.
+// cpuScale returns the factor for gctrace's CPU times, and records it. The
+// runtime counts a thread's collecting time as CPU time, even while the thread
+// waits for a CPU. cpuScale assumes that collecting threads wait as much as the
+// others. Collections cannot take more CPU time than the whole program did.
 func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
 	cpu := rec.Metrics[cell.TotalCPU]
 	scale := seen.share()
@@ -101,13 +101,13 @@ func cpuScale(rec *cell.Record, traced time.Duration, seen watched) float64 {
 	}
 	rec.Set(cell.GCCPUScale, scale)
 	if waits := 1 - seen.share(); waits > waitsMuch {
-		rec.Warn("cpu-wait", "the program's threads waited for a CPU %.0f %% of the time that they wanted one: GC CPU "+
-			"times are those of gctrace times %.2f", 100*waits, scale)
+		rec.Warn("cpu-wait", "the program's threads waited for a CPU for %.0f %% of the time they were runnable: GC CPU "+
+			"times are gctrace's times %.2f", 100*waits, scale)
 	}
 	return scale
 }
 
-// maxCycles bounds the collections that a record lists one by one.
+// maxCycles bounds the collections that a record lists individually.
 const maxCycles = 1 << 14
 
 func setCycles(rec *cell.Record, cycles []trace.Cycle) {
@@ -133,9 +133,10 @@ func setCycles(rec *cell.Record, cycles []trace.Cycle) {
 	}
 }
 
-// setTimeline draws the heap of the first process as a saw-tooth of three rows
-// a cycle: when it began, when marking ended, and what was live then. Of very
-// many cycles every k-th is drawn. The time is that of the process itself.
+// setTimeline draws the heap of the first process as a saw-tooth with three
+// rows per cycle: at the start of the cycle, at the end of marking, and what
+// was then live. If there are too many cycles it draws every k-th. Time is that
+// of the process.
 func setTimeline(rec *cell.Record, cycles []trace.Cycle) {
 	stride := 3*len(cycles)/maxTimeline + 1
 	line := &rec.Timeline

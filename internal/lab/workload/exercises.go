@@ -12,13 +12,13 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "exercises",
-		Summary: "the eighteen allocation exercises: what a pattern costs, and what its remedy costs",
+		Summary: "the eighteen allocation exercises: the cost of a pattern and of its remedy",
 		Params: WithBudget("0", "300ms",
 			Param{Name: "exercise", Default: "1",
-				Help: "number of the exercise (without --variant: all of them, or of those named, every variant): " +
+				Help: "number of the exercise (without --variant, all exercises or those named run in every variant): " +
 					exerciseList(), Check: IntRange(1, len(exerciseCases))},
 			Param{Name: "variant", Default: "before",
-				Help: "before, after, or another that the exercise has: " + exerciseVariants(), Check: checkVariant},
+				Help: "before, after, or another variant of the exercise: " + exerciseVariants(), Check: checkVariant},
 		),
 		New:   newExercises,
 		Cases: &Cases{Of: "exercise", Over: "variant", All: everyExercise()},
@@ -42,20 +42,20 @@ func everyExercise() []Case {
 }
 
 // exercises are the pairs of seed document 003: a pattern that allocates more
-// than it should, its remedy, and for some a second remedy or the case in which
-// a later Go took the effect away. All variants of an exercise give the same
-// result. What the document leaves to the reader (the body of a callee, the
-// size of the data) is chosen so that the pattern stands alone; callees are
-// kept from being inlined where the document's effect depends on it, and a
-// variant named inlined shows the other case.
+// than it should, its remedy, and for some a second remedy, or a case in which
+// a later Go version removed the effect. All variants of an exercise give the
+// same result. Details that the document leaves open (a callee's body, the size
+// of the data) are chosen to isolate the pattern. Where the document's effect
+// depends on it, callees are not inlined; a variant named inlined shows the
+// other case.
 type exercises struct {
 	Budgeted
 	in *exerciseInput
 	op func(*exerciseInput) uint64
 }
 
-// An exerciseCase is one exercise. prepare, where there is one, makes what
-// must exist before the measured phase.
+// An exerciseCase is one exercise. prepare may be nil; it makes what must exist
+// before the measured phase.
 type exerciseCase struct {
 	name     string
 	prepare  func(*exerciseInput)
@@ -129,8 +129,8 @@ func exerciseVariants() string {
 	return strings.Join(lists, ", ")
 }
 
-// checkVariant accepts a variant that some exercise has; newExercises knows
-// which.
+// checkVariant accepts a variant that some exercise has; newExercises checks
+// the exercise.
 func checkVariant(s string) error {
 	all := map[string]bool{}
 	for i := range exerciseCases {
@@ -176,9 +176,9 @@ func (t *exercises) Loop(_ int, n int64) uint64 {
 
 func (t *exercises) Close() error { return nil }
 
-// exerciseInput is what the exercises work on. It belongs to the one worker.
+// exerciseInput is the data for the exercises. It belongs to the only worker.
 type exerciseInput struct {
-	turn   uint64 // counts operations; variants take their varying values from it
+	turn   uint64 // counts operations, which derive their varying values from it
 	seed   uint64
 	level  string
 	msg    string
@@ -190,7 +190,7 @@ type exerciseInput struct {
 	tags   []string
 	slugs  []string
 	items  []exerciseItem // 10
-	buf    []byte         // memory that the caller owns
+	buf    []byte         // memory owned by the caller
 	tokens []string       // likewise
 	out    sumWriter
 	keys   exerciseKeys
@@ -230,7 +230,7 @@ func newExerciseInput(seed uint64) *exerciseInput {
 	return in
 }
 
-// sumWriter adds up what is written to it, as text or as bytes.
+// sumWriter sums what is written to it, as text or as bytes.
 type sumWriter struct{ sum uint64 }
 
 func (w *sumWriter) Write(b []byte) (int, error) {
@@ -247,7 +247,7 @@ func (w *sumWriter) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// take returns the sum and begins another.
+// take returns the sum and starts a new one.
 func (w *sumWriter) take() uint64 {
 	s := w.sum
 	w.sum = 0

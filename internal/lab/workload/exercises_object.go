@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// What is stored here escapes, which is the point of it.
+// Values stored here escape, as they must for the exercises.
 var (
 	sinkError error
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	sinkNode any
-	//lint:ignore U1000 only written
+	//lint:ignore U1000 written but never read
 	sinkHandle *exerciseHandle
 )
 
-// Exercise 7: goroutines that capture, ten items an operation.
+// Exercise 7: goroutines that capture variables, ten items per operation.
 
 type exerciseItem struct{ n uint64 }
 
@@ -64,8 +64,8 @@ func passed(items []exerciseItem) []uint64 {
 	return results
 }
 
-// Exercise 8: numbers passed as any. The values are above 255: smaller ones
-// are not allocated.
+// Exercise 8: numbers passed as any. The values exceed 255, because smaller
+// ones do not allocate.
 
 func boxingBefore(in *exerciseInput) uint64 {
 	return logAny("user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
@@ -102,7 +102,7 @@ func boxingSlog(in *exerciseInput) uint64 {
 }
 
 // exerciseSum is a slog.Handler that adds up the numbers of a record. It
-// belongs to the one worker.
+// belongs to the only worker.
 var (
 	exerciseSum    = &sumHandler{}
 	exerciseLogger = slog.New(exerciseSum)
@@ -122,7 +122,7 @@ func (h *sumHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Exercise 9: a struct and a small part of it, allocated apart.
+// Exercise 9: a struct and a small part of it, allocated separately.
 
 type exerciseMetadata struct {
 	created time.Time
@@ -142,7 +142,7 @@ type flatNode struct {
 	author  string
 }
 
-// exerciseTime stands in for time.Now, so that results agree.
+// exerciseTime replaces time.Now, so that results agree.
 var exerciseTime = time.Unix(1_700_000_000, 0)
 
 func optionalBefore(in *exerciseInput) uint64 {
@@ -209,7 +209,7 @@ func timeAfterAfter(in *exerciseInput) uint64 {
 }
 
 // Exercise 13: a map whose keys hold pointers. An operation looks one up; the
-// remedy shows in what the collector does beside.
+// remedy's effect shows in the collector's work.
 
 const exerciseKeyCount = 200_000
 
@@ -265,13 +265,13 @@ func keyAfter(in *exerciseInput) uint64 {
 	return in.turn
 }
 
-// Exercise 14: defer in a loop, a hundred times an operation.
+// Exercise 14: defer in a loop, a hundred times per operation.
 
 type exerciseResource struct{ open, closed uint64 }
 
 func (r *exerciseResource) close() { r.closed += r.open }
 
-// resource returns the one resource of the operation, opened.
+// resource returns the operation's resource, opened.
 func (in *exerciseInput) resource() *exerciseResource {
 	in.held = exerciseResource{open: in.turn}
 	return &in.held
@@ -339,7 +339,8 @@ func validateSentinel(c int64) error {
 	return nil
 }
 
-// errorsInlined is the pattern where the compiler sees that the error stays.
+// errorsInlined is the pattern when the compiler sees that the error does not
+// escape.
 func errorsInlined(in *exerciseInput) uint64 {
 	if err := validateShort(-int64(in.turn >> 1)); err != nil {
 		return in.turn ^ uint64(len(err.Error()))
@@ -354,7 +355,7 @@ func validateShort(c int64) error {
 	return nil
 }
 
-// Exercise 17: finalizers. What is closed is a number.
+// Exercise 17: finalizers. The resource to close is a number.
 
 type exerciseHandle struct{ raw uint64 }
 

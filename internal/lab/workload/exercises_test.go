@@ -16,7 +16,7 @@ func exercise(t *testing.T, number int, variant string, seed uint64) *exercises 
 }
 
 // TestExercisesAgree holds that all variants of an exercise give the same
-// result, whichever way their operations are divided.
+// result, however their operations are split.
 func TestExercisesAgree(t *testing.T) {
 	for i, c := range exerciseCases {
 		const ops = 60
@@ -39,10 +39,10 @@ func TestExercisesAgree(t *testing.T) {
 }
 
 // TestExercisesAllocate holds how many allocations each variant makes with Go
-// 1.26, where several of the document's effects are gone.
+// 1.26, which removed several of the document's effects.
 func TestExercisesAllocate(t *testing.T) {
 	if invariant.Race {
-		t.Skip("race builds allocate otherwise")
+		t.Skip("race builds allocate differently")
 	}
 	if !strings.HasPrefix(runtime.Version(), "go1.26") {
 		t.Skipf("the counts are those of Go 1.26, this is %s", runtime.Version())
@@ -50,7 +50,7 @@ func TestExercisesAllocate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for number, variants := range map[int]map[string]float64{
 		1:  {"before": 3, "after": 0},
-		2:  {"before": 0, "after": 0, "unsafe": 0, "kept": 1}, // gone where the callee only reads
+		2:  {"before": 0, "after": 0, "unsafe": 0, "kept": 1}, // gone if the callee only reads
 		3:  {"before": 1, "after": 0},
 		4:  {"before": 98, "after": 1},
 		5:  {"before": 9, "after": 1, "index": 1},
@@ -62,9 +62,9 @@ func TestExercisesAllocate(t *testing.T) {
 		12: {"before": 61, "after": 0, "lazy": 0},
 		13: {"before": 0, "after": 0},
 		14: {"before": 100, "after": 0, "explicit": 0},
-		15: {"before": 1, "after": 0, "inlined": 0}, // gone where it is inlined
+		15: {"before": 1, "after": 0, "inlined": 0}, // gone if inlined
 		16: {"before": 4, "after": 1, "iterator": 0},
-		18: {"before": 1, "after": 0, "inlined": 0}, // gone where it is inlined
+		18: {"before": 1, "after": 0, "inlined": 0}, // gone if inlined
 	} {
 		for variant, want := range variants {
 			allocs, _ := perOperation(exercise(t, number, variant, 1), 500)

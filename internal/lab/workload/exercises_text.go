@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// Sinks hold what an operation made, so that it is on the heap as a result
-// would be. They belong to the one worker.
+// Sinks keep what an operation made, so that it is on the heap like a result.
+// They belong to the only worker.
 var (
 	sinkString string
 	sinkBytes  []byte
@@ -85,7 +85,7 @@ func keepBytes(b []byte) uint64 {
 	return sumBytes(b)
 }
 
-// Exercise 3: string([]byte) for a slice that is there already.
+// Exercise 3: string([]byte) for an existing slice.
 
 func stringconvBefore(in *exerciseInput) uint64 { return in.turn ^ sumString(string(in.line)) }
 func stringconvAfter(in *exerciseInput) uint64  { return in.turn ^ sumBytes(in.line) }
@@ -233,7 +233,7 @@ func bufferPool(in *exerciseInput) uint64 {
 	return sumBytes(sinkBytes)
 }
 
-// Exercise 11: json.Marshal for each message. An operation is ten messages.
+// Exercise 11: json.Marshal for each message, ten messages per operation.
 
 type exerciseMessage struct {
 	ID   uint64
@@ -299,7 +299,7 @@ func resultBefore(in *exerciseInput) uint64 {
 //go:noinline
 func tokenize(s string) []string {
 	var out []string
-	//lint:ignore S1011 the loop that appends is what the exercise is about
+	//lint:ignore S1011 the exercise is about this loop
 	for _, f := range strings.Fields(s) {
 		out = append(out, f)
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// figures reads figures from the standard output of a program or of a load
-// generator: lines of the Go benchmark format, by unit ("/figure:ns/op",
-// "/figure:p99-ns"; of several lines the geometric mean), and an output that is,
-// or ends in a line that is, a JSON object, by path ("/figure:latencies.99th").
-// It belongs to the goroutine that calls read, and to its starter when that has
-// returned.
+// figures reads figures from the standard output of a program or a load
+// generator. It takes lines of the Go benchmark format by unit
+// ("/figure:ns/op", "/figure:p99-ns"; the geometric mean of several lines), and
+// a JSON object, if that is the whole output or its last line, by path
+// ("/figure:latencies.99th"). It belongs to the goroutine that calls read, and
+// to its starter once read has returned.
 type figures struct {
 	written int64
-	values  map[string]float64 // of JSON
-	logs    map[string]float64 // of benchmark lines: sums of logarithms
-	lines   map[string]float64 // and how many there were
+	values  map[string]float64 // from JSON
+	logs    map[string]float64 // from benchmark lines: sums of logarithms
+	lines   map[string]float64 // number of those lines
 }
 
 const (
@@ -31,7 +31,7 @@ const (
 	maxJSON    = 1 << 20 // bytes of a document
 )
 
-// read reads to the end, or as far as it gets.
+// read reads to the end of r, or until an error.
 func (f *figures) read(r io.Reader) {
 	f.values, f.logs, f.lines = map[string]float64{}, map[string]float64{}, map[string]float64{}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -103,7 +103,7 @@ func (f *figures) flatten(prefix string, object map[string]any) {
 	}
 }
 
-// record sets what was read.
+// record stores the figures in rec.
 func (f *figures) record(rec *cell.Record) {
 	for name, v := range f.values {
 		rec.Set(cell.FigurePrefix+name, v)

@@ -60,7 +60,7 @@ func TestServeParameters(t *testing.T) {
 			t.Errorf("--%s %s: %v, want %q", tc.name, tc.value, err, tc.want)
 		}
 	}
-	if _, err := w.New(Env{Params: Params{"url": "http://127.0.0.1/"}}); err == nil || !strings.Contains(err.Error(), "behind --") {
+	if _, err := w.New(Env{Params: Params{"url": "http://127.0.0.1/"}}); err == nil || !strings.Contains(err.Error(), "after --") {
 		t.Errorf("without a command: %v", err)
 	}
 }

@@ -10,21 +10,20 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "graph",
-		Summary: "build, walk and drop a binary tree beside another one that stays",
+		Summary: "build, walk and drop a binary tree while another one stays live",
 		Params: WithBudget("0", "10s",
 			Param{Name: "nodes", Default: "1_000_000", Help: "nodes of each tree", Check: IntRange(1, 100_000_000)},
 			Param{Name: "layout", Default: "pointers",
-				Help: "pointers: a heap object a node; arena: typed chunks on the heap, freed at once; slab: handles into memory " +
-					"that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
+				Help: "pointers: one heap object per node; arena: typed chunks on the heap, freed at once; slab: handles into " +
+					"memory that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
 		),
 		New: newGraph,
 	})
 }
 
-// graph separates what a collector pays for pointers from what the program pays
-// for its nodes: every layout builds the same balanced tree in the same order and
-// walks it to the same sum. One tree stays for as long as the task runs, so that each cycle
-// finds it; each operation builds a second one, walks it and drops it.
+// graph separates what a collector pays for pointers from what the program pays for its nodes: every layout builds
+// the same balanced tree in the same order and walks it to the same sum. One tree stays while the task runs, so every
+// cycle finds it. Each operation builds a second one, walks it and drops it.
 type graph struct {
 	Budgeted
 	nodes int
@@ -33,10 +32,9 @@ type graph struct {
 	built uint64
 }
 
-// A treeLayout keeps the trees of one layout.
+// A treeLayout keeps trees in one layout.
 type treeLayout interface {
-	// build makes a tree of n nodes with keys from seed on and returns what
-	// walks it, and what drops it.
+	// build makes a tree of n nodes with keys from seed on. It returns functions to walk the tree and to drop it.
 	build(n int, seed uint64) (walk func() uint64, drop func(), err error)
 }
 
@@ -75,7 +73,7 @@ func (t *graph) Loop(_ int, n int64) (sum uint64) {
 	return sum
 }
 
-// Close walks the tree that stayed, which keeps it alive until here.
+// Close walks the tree that stayed, and so keeps it alive until here.
 func (t *graph) Close() error {
 	t.live()
 	return nil
@@ -84,7 +82,7 @@ func (t *graph) Close() error {
 // key is the i-th key of a tree.
 func key(seed uint64, i int) uint64 { return seed*0x9e3779b97f4a7c15 + uint64(i) }
 
-// pointerTrees has an object of the heap for each node.
+// pointerTrees has one heap object per node.
 type pointerTrees struct{}
 
 type pointerNode struct {
@@ -114,7 +112,7 @@ func (n *pointerNode) sum() uint64 {
 	return n.left.sum() + n.key + n.right.sum()
 }
 
-// arenaTrees has the same nodes in typed chunks, an arena for each tree.
+// arenaTrees has the same nodes in typed chunks, one arena per tree.
 type arenaTrees struct{}
 
 func (arenaTrees) build(n int, seed uint64) (func() uint64, func(), error) {
@@ -137,7 +135,7 @@ func growArena(a *arena.Typed[pointerNode], from, to int, seed uint64) *pointerN
 	return n
 }
 
-// slabTrees links nodes by handle, a slab for each tree.
+// slabTrees links nodes by handle, with one slab per tree.
 type slabTrees struct{}
 
 type slabNode struct {

@@ -41,8 +41,8 @@ func TestGraphLayoutsHaveTheSameSum(t *testing.T) {
 	}
 }
 
-// TestGraphLayoutsDifferInScannableHeap measures what the collector has to
-// look at in the tree that stays: nearly nothing for the slab.
+// TestGraphLayoutsDifferInScannableHeap measures how much of the tree that
+// stays the collector has to scan: nearly nothing for the slab.
 func TestGraphLayoutsDifferInScannableHeap(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w, err := Lookup("graph")
@@ -69,7 +69,7 @@ func TestGraphLayoutsDifferInScannableHeap(t *testing.T) {
 		}
 		return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
 	}
-	if got := heap("pointers"); got < 23*nodes { // 24 each, less what was collected meanwhile
+	if got := heap("pointers"); got < 23*nodes { // 24 each, less what was collected in between
 		t.Errorf("pointers: %d bytes of live heap, want at least %d", got, 23*nodes)
 	}
 	// A race build keeps the slab on the heap, where the detector sees it.

@@ -19,7 +19,7 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A serverLevel is a level of --server that is a server of http11.
+// A serverLevel is a level of --server that uses http11.
 type serverLevel struct {
 	name   string
 	memory http11.Memory
@@ -36,10 +36,10 @@ var serverLevels = func() (all []serverLevel) {
 	return all
 }()
 
-// httpMemory returns the request memory of a level of --server.
+// httpMemory returns the request memory for a level of --server.
 func httpMemory(server string) http11.Memory {
 	i := slices.IndexFunc(serverLevels, func(l serverLevel) bool { return l.name == server })
-	return serverLevels[i].memory // the parameter was checked
+	return serverLevels[i].memory // the parameter's check ensures that i is valid
 }
 
 const netHTTP = "nethttp"
@@ -55,13 +55,13 @@ func init() {
 		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness",
 			Check: OneOf("goroutines", "readiness")},
 		{Name: "answer", Default: "text",
-			Help: "text, file (as text, from a file) or upgrade (each connection carries messages that come back, as " +
-				"a WebSocket does)", Check: OneOf("text", "file", "upgrade")},
-		{Name: "wait", Default: "0s", Help: "time for which the handler of text waits for somebody else",
+			Help: "text, file (the same text from a file) or upgrade (connections carry messages that the server echoes, " +
+				"like a WebSocket)", Check: OneOf("text", "file", "upgrade")},
+		{Name: "wait", Default: "0s", Help: "time that the text handler waits, as for another service",
 			Check: DurationRange(0, MaxDuration)},
 		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
 		{Name: "from", Default: "request",
-			Help:  "where that comes from: request memory (Context.UnsafeAlloc), or the heap; net/http has the heap only",
+			Help:  "source of that memory: request memory (Context.UnsafeAlloc) or heap; net/http has only the heap",
 			Check: OneOf("request", "heap")},
 		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
 		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees",
@@ -69,35 +69,35 @@ func init() {
 	}
 	Register(&Workload{
 		Name:    "http",
-		Summary: "an HTTP server under the load of another process, beside a live heap",
+		Summary: "an HTTP server with a live heap, loaded by another process",
 		Params:  append(append(own, loadParams...), controllerParams(noController)...),
 		New:     newHTTP,
 	})
 }
 
-// httpServer is a server in the cell's process; its load comes from a process
-// of its own (workload httpload), so that the record's CPU time, allocation and
-// collections are the server's. Latency is what the load generator saw.
+// httpServer is a server in the cell's process. Its load comes from another
+// process (workload httpload), so that the record's CPU time, allocation and
+// collections are the server's alone. Latency is what the load generator saw.
 type httpServer struct {
 	params  Params
 	beside  func(context.Context, cell.Cell) (cell.Record, error)
 	address string
 	file    string             // with --answer file
-	half    map[string]float64 // what the load says of half-open connections
+	half    map[string]float64 // what the load generator says about half-open connections
 	stop    func(context.Context) error
 	served  chan error
 	store   *TreeStore
-	ctl     *gcctl.Controller // nil without
+	ctl     *gcctl.Controller // nil without --controller
 	stats   func() http11.Stats
 }
 
 func newHTTP(env Env) (Task, error) {
 	p := env.Params
 	if env.Beside == nil {
-		return nil, errors.New("workload: http: there is no runner to start the load with")
+		return nil, errors.New("workload: http: no runner to start the load: run this workload with isobar lab run")
 	}
 	if p.String("answer") == "upgrade" && (p.Bytes("body") == 0 || p.Int("pipeline") > 1) {
-		return nil, errors.New("workload: http: --answer upgrade with messages of 0 bytes, or several at a time: raise " +
+		return nil, errors.New("workload: http: --answer upgrade needs messages of 1 byte or more, one at a time: raise " +
 			"--body, leave --pipeline out")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -153,7 +153,7 @@ func (t *httpServer) Drive(ctx context.Context) (Driving, error) {
 	}
 	for name, h := range map[string]*latency.Histogram{cell.HistResponse: d.Response, cell.HistService: d.Service} {
 		if err := h.UnmarshalBinary(rec.Latency[name]); err != nil {
-			return Driving{}, fmt.Errorf("workload: http: %s of the load: %w", name, err)
+			return Driving{}, fmt.Errorf("workload: http: the load's %s: %w", name, err)
 		}
 	}
 	return d, nil

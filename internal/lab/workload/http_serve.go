@@ -13,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/http11"
 )
 
-// http11 makes a server of ours; both servers do the same for a request.
+// http11 returns this module's server; both servers do the same for a request.
 func (t *httpServer) http11() func(net.Listener) error {
 	srv := &http11.Server{
 		Memory:       httpMemory(t.params.String("server")),
@@ -96,13 +96,13 @@ func (t *httpServer) netHTTPHandler() http.HandlerFunc {
 			time.Sleep(wait)
 		}
 		w.Header().Set("Content-Type", "text/plain")
-		w.Header().Set("Content-Length", strconv.Itoa(reply)) // as http11 does by itself
+		w.Header().Set("Content-Length", strconv.Itoa(reply)) // http11 does this itself
 		writeReply(w, b, reply)
 	}
 }
 
-// upgraded switches a connection to the protocol echo, in which messages of one
-// size come back, until the client closes it. early is what has come already.
+// upgraded switches a connection to the protocol echo, which returns messages
+// of one size until the client closes it. early is what has already arrived.
 func upgraded(nc net.Conn, early []byte, size int) {
 	defer nc.Close()
 	if _, err := io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"+
@@ -121,7 +121,7 @@ func upgraded(nc net.Conn, early []byte, size int) {
 	}
 }
 
-// replyFile makes a file of n bytes in a directory of its own.
+// replyFile makes a file of n bytes in a new directory.
 func replyFile(n int) (string, error) {
 	dir, err := os.MkdirTemp("", "isobar-http-")
 	if err != nil {
@@ -137,7 +137,7 @@ func replyFile(n int) (string, error) {
 	return name, nil
 }
 
-// text is what replies are made of.
+// text is the content of replies.
 var text = bytes.Repeat([]byte("abcdefghijklmnop"), 256)
 
 // fill writes all of b, as rendering a page would.
@@ -147,8 +147,8 @@ func fill(b []byte) {
 	}
 }
 
-// writeReply writes n bytes: what b holds first. The client notices what is
-// missing.
+// writeReply writes n bytes, starting with what b holds. The client notices
+// missing bytes.
 func writeReply(w io.Writer, b []byte, n int) {
 	for part := b; n > 0; part = text {
 		m := min(n, len(part))

@@ -12,12 +12,12 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "httpload",
-		Summary: "send HTTP/1.1 requests to a server on this machine, by a schedule or as fast as it answers",
+		Summary: "send HTTP/1.1 requests to a server on this machine, on a schedule or as fast as it answers",
 		Params: append([]Param{
 			{Name: "address", Default: "127.0.0.1:8080", Help: "host:port of the server, a loopback address"},
 			{Name: "path", Default: "/load?item=42", Help: "request target"},
 			{Name: "upgrade", Default: "off",
-				Help: "on: connections ask for the protocol echo first, then carry messages of --body bytes", Check: OnOff},
+				Help: "on: connections switch to the protocol echo, then carry messages of --body bytes", Check: OnOff},
 		}, loadParams...),
 		New: func(env Env) (Task, error) {
 			c := loadConfig(env.Params)
@@ -27,15 +27,15 @@ func init() {
 	})
 }
 
-// loadParams are the parameters of httpload that http has as well.
+// loadParams are the parameters that httpload and http share.
 var loadParams = []Param{
-	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as they are answered",
+	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as the server answers",
 		Check: IntRange(0, 10_000_000)},
-	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request under way",
+	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request in flight",
 		Check: IntRange(1, 100_000)},
-	{Name: "pipeline", Default: "1", Help: "requests that a connection sends at a time, due together",
+	{Name: "pipeline", Default: "1", Help: "requests that a connection sends at once, due together",
 		Check: IntRange(1, 1000)},
-	{Name: "halfopen", Default: "0", Help: "further connections that begin a request and send no more",
+	{Name: "halfopen", Default: "0", Help: "extra connections that start a request and send no more",
 		Check: IntRange(0, 100_000)},
 	{Name: "body", Default: "0", Help: "bytes of a POST's body; 0: GET", Check: BytesRange(0, 1<<30)},
 	{Name: "headers", Default: "8", Help: "header fields of a request besides Host", Check: IntRange(0, 100)},
@@ -43,7 +43,7 @@ var loadParams = []Param{
 		Check: DurationRange(time.Microsecond, MaxDuration)},
 	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none",
 		Check: DurationRange(0, MaxDuration)},
-	{Name: "duration", Default: "5s", Help: "requests due later are not sent",
+	{Name: "duration", Default: "5s", Help: "length of the schedule; requests due later are not sent",
 		Check: DurationRange(time.Millisecond, MaxDuration)},
 }
 
@@ -81,8 +81,8 @@ func (t *httpLoad) Report(rec *cell.Record) {
 	}
 }
 
-// What half-open connections there were at the end, and how often the server
-// closed one.
+// Half-open connections: how many there were at the end, and how often the
+// server closed one.
 const (
 	halfOpenMetric = "/httpload/halfopen:connections"
 	reopenedMetric = "/httpload/reopened:connections"

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// memoryModes returns the names of http11's memory modes, and of those that can be
-// off the heap.
+// memoryModes returns the names of http11's memory modes, and of those that
+// work off the heap.
 func memoryModes() (all, offHeap []string) {
 	for _, mode := range http11.MemoryModes() {
 		all = append(all, mode.String())
@@ -27,42 +27,42 @@ func init() {
 	modes, offHeap := memoryModes()
 	Register(&Workload{
 		Name:    "httpmem",
-		Summary: "build and read the same HTTP request in each kind of request memory",
+		Summary: "build and read an HTTP request in each kind of request memory",
 		Params: WithBudget("0", "5s",
 			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
 				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
-					", or goarena (Go's own, in binaries built with GOEXPERIMENT=arenas)"},
-			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " outside of the Go heap",
+					", or goarena (Go's arenas; needs a binary built with GOEXPERIMENT=arenas)"},
+			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " off the Go heap",
 				Check: OnOff},
 			Param{Name: "shape", Default: "typical",
 				Help:  "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)",
 				Check: OneOf("typical", "headers", "large", "line")},
-			Param{Name: "held", Default: "1", Help: "requests that a worker holds at a time", Check: IntRange(1, 1_000_000)},
+			Param{Name: "held", Default: "1", Help: "requests that a worker holds at once", Check: IntRange(1, 1_000_000)},
 			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
 		),
 		New: newHTTPMem,
 	})
 }
 
-// httpMem is seed document 001, whose thirteen benchmarks are three sets: a
+// httpMem is seed document 001. Its thirteen benchmarks form these sets: a
 // typical request, a large one, one with many headers; collector pressure,
 // allocation rate and parallel throughput of small ones; 100 in a row; 1,000
-// active. Here each memory does the same: it copies method, path, header names,
-// values and body of a request that exists beforehand into memory of its own,
-// as a server does that reads it, and looks at each part. (The document's pool
-// modes hold no pool and copy nothing, its slab mode copies.) The sets are
-// shape=typical, large and headers; shape=line, with workers=0 for throughput;
-// held=100; held=1000. Collections are in every record.
+// active. Here every memory does the same work: it copies method, path, header
+// names, values and body of an existing request into its own memory, like a
+// server that reads it, and looks at each part. (The document's pool modes use
+// no pool and copy nothing, its slab mode copies.) The sets are shape=typical,
+// large and headers; shape=line, with workers=0 for throughput; held=100;
+// held=1000. Collections are in every record.
 type httpMem struct {
 	Budgeted
 	shape    *httpShape
 	requests *http11.Requests // nil for heap and goarena
 	goArena  bool
-	keep     bool // a slot keeps its memory, as a connection does in that mode
+	keep     bool // a slot keeps its memory, like a connection in that mode
 	workers  []*httpWorker
 }
 
-// An httpShape is the request that is built.
+// An httpShape is the request to build.
 type httpShape struct {
 	parts     []string // method, path, then names and values
 	partBytes int
@@ -74,16 +74,16 @@ type httpWorker struct {
 	heap    []heapRequest
 	regions []regionRequest
 	at      int
-	_       [64]byte // two workers share no cache line
+	_       [64]byte // keeps workers off each other's cache lines
 }
 
 type heapRequest struct {
 	parts []string
 	body  []byte
-	arena goArena // of the two above, with mode=goarena
+	arena goArena // owns the two above with mode=goarena
 }
 
-// A regionRequest has its parts one behind the other in head, the memory of req.
+// A regionRequest has its parts one after the other in head, the memory of req.
 type regionRequest struct {
 	req        http11.Request
 	live       bool
@@ -102,7 +102,7 @@ func newHTTPMem(env Env) (Task, error) {
 	case "heap", "goarena":
 		if p.Bool("offheap") {
 			_, others := memoryModes()
-			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which is of the Go heap; choose %s",
+			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which uses the Go heap; choose %s",
 				name, strings.Join(others, " or "))
 		}
 		t.goArena = name == "goarena"
@@ -139,8 +139,9 @@ func newHTTPMem(env Env) (Task, error) {
 	return t, nil
 }
 
-// HTTPRequest returns the request that --shape names: method, path, then names and
-// values of headers; and the body. A number in it depends on the seed.
+// HTTPRequest returns the request that --shape names: the method, the path,
+// then names and values of headers; and the body. One number in it depends on
+// the seed.
 func HTTPRequest(shape string, seed uint64) (parts []string, body []byte) {
 	parts = []string{"POST", fmt.Sprintf("/api/v1/orders?id=%020d", seed)}
 	headers := []string{
@@ -216,7 +217,7 @@ func (r *heapRequest) read() (sum uint64) {
 	return sum
 }
 
-// inRegion ends the request that r had and builds another.
+// inRegion ends r's request and builds another.
 func (t *httpMem) inRegion(r *regionRequest) {
 	switch {
 	case !r.live:
@@ -252,7 +253,7 @@ func (r *regionRequest) read() (sum uint64) {
 }
 
 // Report adds the figures of the request memory while the last requests are
-// held.
+// still held.
 func (t *httpMem) Report(rec *cell.Record) {
 	if t.requests == nil {
 		return
@@ -283,7 +284,7 @@ func (t *httpMem) Close() error {
 	}
 	t.requests.Close()
 	if s := t.requests.Stats(); s.Requests != 0 || s.InUse != 0 {
-		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after the end; this is a bug", s.Requests,
+		return fmt.Errorf("workload: httpmem: %d requests and %d blocks are in use after Close; this is a bug", s.Requests,
 			s.InUse)
 	}
 	return nil

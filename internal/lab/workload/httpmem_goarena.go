@@ -6,8 +6,8 @@ import "arena"
 
 const haveGoArena = true
 
-// A goArena is one of Go's experimental arenas, which takes 8 MB (64-bit) when
-// something is allocated. The zero value is empty. It belongs to the worker.
+// A goArena is one of Go's experimental arenas, which takes 8 MB (64-bit) at
+// its first allocation. The zero value is empty. It belongs to the worker.
 type goArena struct{ a *arena.Arena }
 
 func (g *goArena) free() {
@@ -17,8 +17,7 @@ func (g *goArena) free() {
 	}
 }
 
-// inGoArena is onHeap with an arena for each request, freed when the next one
-// takes its place.
+// inGoArena is onHeap with one arena per request. The next request frees it.
 func (s *httpShape) inGoArena(r *heapRequest) {
 	r.arena.free()
 	a := arena.NewArena()

@@ -45,8 +45,8 @@ func (g given) and(name, value string) given {
 	return h
 }
 
-// TestHTTPMemoriesReadTheSame holds that all do the same work, and that only the
-// heap allocates for it.
+// TestHTTPMemoriesReadTheSame holds that all memories do the same work, and
+// that only the heap allocates for it.
 func TestHTTPMemoriesReadTheSame(t *testing.T) {
 	for _, shape := range []string{"typical", "headers", "large", "line"} {
 		for _, held := range []string{"1", "100"} {
@@ -78,8 +78,8 @@ func TestHTTPMemoriesReadTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkHTTPMem is the table of equal work: one operation builds and reads
-// one request.
+// BenchmarkHTTPMem compares equal work: one operation builds and reads one
+// request.
 func BenchmarkHTTPMem(b *testing.B) {
 	for _, shape := range []string{"typical", "headers", "large"} {
 		for _, g := range httpMemories {

@@ -16,7 +16,7 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "hybrid",
-		Summary: "process market ticks that arrive in bursts beside a live heap, under a GC controller",
+		Summary: "process bursts of market ticks with a live heap, under a GC controller",
 		Params: append([]Param{
 			{Name: "tickrate", Default: "40_000", Help: "ticks due each second of a burst", Check: IntRange(1, 100_000_000)},
 			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, MaxDuration)},
@@ -28,31 +28,31 @@ func init() {
 			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
 			{Name: "on", Default: "goroutine",
-				Help: "who processes the ticks: the goroutine that they are due on, or an eventloop.Loop that tells the " +
+				Help: "where to process ticks: goroutine, on which they are due, or loop, an eventloop.Loop that tells the " +
 					"controller when it is idle", Check: OneOf("goroutine", "loop")},
 		}, controllerParams("hybrid")...),
 		New: newHybrid,
 	})
 }
 
-// hybrid is seed document 000, step 7: market ticks in batches, the collector
-// off during a batch. As in market, ticks are due at their time (the document's
-// ticker drops those it is late for), each updates the statistics of its symbol,
-// and the latency is a tick's, not a batch's. What differs: batches may have
-// time between them, which is told to the controller; and each tick makes a tree
-// of about 8 KiB in place of one in a store of live objects. The document's ticks
-// are pooled, beside a heap of next to nothing: its controller has nothing to
-// collect, and nothing to show.
+// hybrid is seed document 000, step 7: market ticks in batches, with the
+// collector off during a batch. As in market, ticks are due at their time (the
+// document's ticker drops late ones), each updates the statistics of its
+// symbol, and latency is that of a tick, not of a batch. Two things differ.
+// Batches may have time between them, and the controller hears of it; and each
+// tick replaces a tree of about 8 KiB in a store of live objects. The document
+// pools its ticks and has almost no heap: its controller has nothing to collect
+// and shows nothing.
 //
 // The section of a burst opens in the first tick and ends after the last one,
-// before the wait for the next burst: what both calls take is in the response time.
+// before the wait for the next burst. Response time includes both calls.
 //
-// With --on loop the goroutine submits each tick to a loop and waits for it; the
-// loop calls Idle whenever it has nothing to do, with the time until the next tick
-// is due: a feed knows its sessions.
+// With --on loop the goroutine submits each tick to a loop and waits for it.
+// Whenever the loop has nothing to do, it calls Idle with the time until the
+// next tick, because a feed knows its sessions.
 type hybrid struct {
 	burst      int64         // ticks in a burst
-	busy, idle time.Duration // of a burst
+	busy, idle time.Duration // per burst
 	duration   time.Duration
 	sections   bool
 
@@ -61,12 +61,12 @@ type hybrid struct {
 	symbols map[string]*symbolStats
 	store   *TreeStore
 
-	ctl     *gcctl.Controller // nil without
+	ctl     *gcctl.Controller // nil without --controller
 	section gcctl.Section     // open from the first tick of a burst to its last
 	open    bool
-	began   time.Time    // of the first call of Next
+	began   time.Time    // at the first call of Next
 	count   int64        // ticks that were due
-	begun   int64        // sections
+	begun   int64        // sections begun
 	idles   atomic.Int64 // calls of Idle that started a collection
 	loop    *hybridLoop  // nil with --on goroutine
 }
@@ -83,7 +83,7 @@ func newHybrid(env Env) (Task, error) {
 	rate := p.Int("tickrate")
 	h.burst = int64(float64(rate) * h.busy.Seconds())
 	if h.burst < 1 {
-		return nil, fmt.Errorf("workload: hybrid: %d ticks a second are none in a burst of %v: raise --tickrate or --busy",
+		return nil, fmt.Errorf("workload: hybrid: %d ticks a second give none in a burst of %v: raise --tickrate or --busy",
 			rate, h.busy)
 	}
 	var err error
@@ -123,14 +123,14 @@ func (h *hybrid) Next() (due time.Duration, ok bool, err error) {
 	return due, true, nil
 }
 
-// due returns when tick number n is due.
+// due returns when tick n is due.
 func (h *hybrid) due(n int64) time.Duration {
 	burst, position := n/h.burst, n%h.burst
 	return time.Duration(burst)*(h.busy+h.idle) + time.Duration(float64(h.busy)*float64(position)/float64(h.burst))
 }
 
 // endBurst ends the section of the burst before the tick that is due then, and
-// tells the controller how long nothing will happen.
+// tells the controller how long the pause will last.
 func (h *hybrid) endBurst(due time.Duration) {
 	if h.open {
 		h.section.End()
@@ -141,7 +141,7 @@ func (h *hybrid) endBurst(due time.Duration) {
 	}
 }
 
-// tellIdle tells the controller that nothing happens until due.
+// tellIdle tells the controller that nothing will happen until due.
 func (h *hybrid) tellIdle(due time.Duration) {
 	if gap := due - time.Since(h.began); gap > 0 && h.ctl.Idle(gap) {
 		h.idles.Add(1)
@@ -182,13 +182,13 @@ func (h *hybrid) Close() error {
 // noController is the level of --controller that starts none.
 const noController = "none"
 
-// controllerParams are the parameters of workloads that run under a GC
-// controller. The memory limit is not called budget: that is a flag of the lab.
+// controllerParams are the parameters of workloads under a GC controller. The
+// memory limit is not called budget, because the lab has a flag of that name.
 func controllerParams(mode string) []Param {
 	return []Param{
 		{Name: "controller", Default: mode,
 			Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
-		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: what it finds (GOMEMLIMIT, cgroup)",
+		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: the one it detects (GOMEMLIMIT, cgroup)",
 			Check: BytesRange(0, 1<<50)},
 		{Name: "target-cpu", Default: "0", Help: "adaptive: share of CPU for the collector; 0: the controller's default",
 			Check: FloatRange(0, 0.5)},
@@ -203,9 +203,9 @@ func checkController(s string) error {
 	return err
 }
 
-// startController starts the controller that the parameters ask for; nil for
-// none. It collects first: what garbage the set-up left is the same for none and
-// no reason for the controller to act.
+// startController starts the controller that the parameters name; it returns
+// nil for none. It collects first: garbage from set-up is the same in every
+// case and should not make the controller act.
 func startController(workload string, p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error) {
 	name := p.String("controller")
 	if name == noController {
@@ -234,8 +234,8 @@ func closeController(workload string, c *gcctl.Controller) error {
 	return nil
 }
 
-// reportController records what the controller counted until its latest look
-// at the heap, which may be a fraction of a second ago.
+// reportController records the controller's counts as of its latest check of
+// the heap, which may be a fraction of a second ago.
 func reportController(rec *cell.Record, c *gcctl.Controller) {
 	if c == nil {
 		return

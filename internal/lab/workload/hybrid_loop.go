@@ -8,16 +8,16 @@ import (
 	"github.com/isobar-go/isobar/eventloop"
 )
 
-// A hybridLoop processes the ticks of a hybrid on an event loop. While a tick is
-// processed the goroutine that submitted it waits: what hybrid holds belongs to
-// one of the two at a time.
+// A hybridLoop processes the ticks of a hybrid on an event loop. The goroutine
+// that submitted a tick waits for it, so only one of the two uses hybrid's
+// fields at a time.
 type hybridLoop struct {
 	hybrid *hybrid
 	loop   *eventloop.Loop
 	end    chan error
-	sum    uint64        // of the tick, for the goroutine that submitted it
+	sum    uint64        // the tick's sum, for the goroutine that submitted it
 	done   chan struct{} // hands sum back
-	due    time.Duration // owned by the loop: when the next tick is
+	due    time.Duration // owned by the loop: when the next tick is due
 }
 
 func startHybridLoop(h *hybrid) (*hybridLoop, error) {
@@ -34,8 +34,8 @@ func startHybridLoop(h *hybrid) (*hybridLoop, error) {
 	return t, nil
 }
 
-// idle is called on the loop. The loop knows of no timer; the next tick is what
-// it will be needed for.
+// idle runs on the loop. The loop has no timers, so it is idle until the next
+// tick.
 func (t *hybridLoop) idle(time.Duration) bool {
 	if t.due > 0 {
 		t.hybrid.tellIdle(t.due)
@@ -43,15 +43,15 @@ func (t *hybridLoop) idle(time.Duration) bool {
 	return false
 }
 
-// Run processes a tick, on the loop.
+// Run processes a tick on the loop.
 func (t *hybridLoop) Run() {
 	h := t.hybrid
-	t.due = h.due(h.count) // count has the tick in progress in it
+	t.due = h.due(h.count) // count includes the current tick
 	t.sum = h.process()
 	t.done <- struct{}{}
 }
 
-// do has the loop process a tick, and waits.
+// do processes a tick on the loop and waits for it.
 func (t *hybridLoop) do() uint64 {
 	if err := t.loop.SubmitTask(t); err != nil {
 		panic(fmt.Sprintf("workload: hybrid: %v", err))
@@ -60,7 +60,7 @@ func (t *hybridLoop) do() uint64 {
 	return t.sum
 }
 
-// close ends the loop, if there is one.
+// close ends the loop if there is one.
 func (t *hybridLoop) close() error {
 	if t == nil {
 		return nil

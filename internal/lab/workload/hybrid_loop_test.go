@@ -6,8 +6,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// TestHybridOnLoop: the loop does what the goroutine does, and is what tells of
-// idle time.
+// TestHybridOnLoop: the loop does the same as the goroutine, and reports idle
+// time itself.
 func TestHybridOnLoop(t *testing.T) {
 	g := given{"tickrate": "10_000", "busy": "10ms", "idle": "90ms", "duration": "250ms", "live": "1MiB", "controller": "none"}
 	want, _, _ := driveOpen(build(t, "hybrid", g, 1).(Open))
@@ -31,8 +31,7 @@ func TestHybridOnLoop(t *testing.T) {
 	}
 }
 
-// TestHybridLoopTellsTheGap: what the loop takes for idle is the time until the
-// next tick.
+// TestHybridLoopTellsTheGap: the loop is idle until the next tick.
 func TestHybridLoopTellsTheGap(t *testing.T) {
 	g := given{"tickrate": "1_000", "busy": "3ms", "idle": "1h", "duration": "2h", "live": "1MiB", "controller": "idle", "on": "loop", "sections": "off"}
 	h := build(t, "hybrid", g, 1).(*hybrid)

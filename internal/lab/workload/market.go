@@ -18,40 +18,40 @@ func init() {
 		Summary: "process market ticks that arrive at a given rate, generated or from a file",
 		Params: append([]Param{
 			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: all of it",
+			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: the whole file",
 				Check: DurationRange(0, MaxDuration)},
 			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
 			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
 			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
 			{Name: "pace", Default: "fixed",
-				Help:  "fixed: ticks of the input are due at the tick rate; recorded: as their timestamps say",
+				Help:  "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
 				Check: OneOf("fixed", "recorded")},
-			{Name: "speed", Default: "1", Help: "recorded pace: time passes so many times as fast",
+			{Name: "speed", Default: "1", Help: "speed-up of the recorded pace",
 				Check: FloatRange(1e-3, 1e9)},
 			{Name: "monitor", Default: noMonitor,
-				Help: "none, or the interval of a live monitor that runs beside, such as 1s: what it costs", Check: checkMonitor},
+				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
 			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
 		}, controllerParams(noController)...),
 		New: newMarket,
 	})
 }
 
-// market is the tick processor of seed document 000, step 4, as an open loop:
-// a tick is due at its time whether or not the one before is done, where the
-// document's ticker drops those it cannot deliver. An operation obtains a tick,
-// fills it, updates the statistics of its symbol and gives it back. Without
-// the pool it allocates the tick, with it nothing: the document's copy is
-// filled from another tick that is allocated each time.
+// market is the tick processor of seed document 000, step 4, as an open loop: a
+// tick is due at its time even if the previous one is not done, whereas the
+// document's ticker drops ticks it cannot deliver. An operation obtains a tick,
+// fills it, updates the statistics of its symbol and gives it back. Without the
+// pool it allocates the tick; with the pool it allocates nothing. The document
+// allocates another tick each time and copies it.
 //
-// An input is read ahead by a goroutine of its own (see [tick.Ahead]), not
-// between operations: a read that waits for the disk or a decompressor at work
-// would otherwise delay ticks that are due, and be charged to the processor.
-// What remains between operations is the copy of a tick. BenchmarkMarketNext
-// shows both, and where inline reading wins: with GOMAXPROCS=1 the goroutine
-// takes the only P for up to 4,096 ticks at a time, so the 99.9th percentile is
-// still lower, but the maximum is higher. The CPU time that reading takes is
-// part of the cell's.
+// A goroutine of its own reads the input ahead (see [tick.Ahead]). If that
+// happened between operations, a slow disk or the decompressor would delay
+// ticks that are due, and the delay would count as the processor's. Only the
+// copy of a tick remains between operations. BenchmarkMarketNext shows both
+// ways, and where inline reading wins: with GOMAXPROCS=1 the goroutine takes
+// the only P for up to 4,096 ticks at a time, so the 99.9th percentile is still
+// lower but the maximum is higher. The CPU time for reading is part of the
+// cell's.
 type market struct {
 	read     func(*tick.Tick) error // io.EOF at the end
 	input    *tick.Ahead            // nil for generated ticks
@@ -61,7 +61,7 @@ type market struct {
 	recorded bool
 	speed    float64
 
-	next      tick.Tick // of the next operation
+	next      tick.Tick // for the next operation
 	count     int64     // ticks that were due
 	firstNs   int64     // recorded pace: timestamp of the first tick
 	latest    time.Duration
@@ -69,11 +69,11 @@ type market struct {
 	ended     bool
 	cut       bool // ended by duration
 
-	pool    tickPool   // nil without
-	current *tick.Tick // the operation's, which the processor may keep: it is on the heap
+	pool    tickPool   // nil without --pool
+	current *tick.Tick // the operation's; on the heap, because the processor may keep it
 	symbols map[string]*symbolStats
-	ctl     *gcctl.Controller // nil without
-	monitor io.Closer         // nil without
+	ctl     *gcctl.Controller // nil without --controller
+	monitor io.Closer         // nil without --monitor
 }
 
 // noMonitor is the level of --monitor that starts none.
@@ -102,7 +102,7 @@ func newMarket(env Env) (Task, error) {
 	return m, nil
 }
 
-// newMarketSource is newMarket but for the controller and the monitor.
+// newMarketSource is newMarket without the controller and the monitor.
 func newMarketSource(env Env) (*market, error) {
 	p := env.Params
 	m := &market{
@@ -169,7 +169,7 @@ func (m *market) Next() (due time.Duration, ok bool, err error) {
 	return due, true, nil
 }
 
-// recordedDue returns when a tick with that timestamp is due: never before the
+// recordedDue returns when a tick with that timestamp is due, never before the
 // ticks that precede it.
 func (m *market) recordedDue(ns int64) time.Duration {
 	if m.count == 0 {
@@ -177,7 +177,7 @@ func (m *market) recordedDue(ns int64) time.Duration {
 	}
 	if ns >= m.firstNs {
 		elapsed := float64(uint64(ns)-uint64(m.firstNs)) / m.speed
-		due := time.Duration(min(elapsed, 1<<62)) // an int64 holds it
+		due := time.Duration(min(elapsed, 1<<62)) // fits in an int64
 		if due >= m.latest {
 			m.latest = due
 			return due
@@ -218,11 +218,11 @@ func (m *market) Report(rec *cell.Record) {
 	}
 	if m.unordered > 0 {
 		rec.Set("/market/unordered:ticks", float64(m.unordered))
-		rec.Warn("unordered-ticks", "%d ticks of %s are older than ones before them; they were due with those", m.unordered,
+		rec.Warn("unordered-ticks", "%d ticks of %s are older than earlier ones; they were due with those", m.unordered,
 			m.name)
 	}
 	if m.cut {
-		rec.Warn("input-cut", "%s holds ticks due after %v, which were not processed; --duration 0 replays all", m.name,
+		rec.Warn("input-cut", "%s has ticks due after %v, which were not processed; --duration 0 replays all", m.name,
 			m.duration)
 	}
 }
@@ -240,9 +240,9 @@ func (m *market) Close() error {
 	return err
 }
 
-// A tickPool is the document's pool: a channel of ticks, first in first out.
-// Unlike there, a tick is reset whole, so that no timestamp outlives its tick.
-// The nil pool allocates.
+// A tickPool is the document's pool, a channel of ticks, except that it resets
+// a tick completely, so that no timestamp outlives its tick. The nil pool
+// allocates.
 type tickPool chan *tick.Tick
 
 func newTickPool(capacity int) tickPool {
@@ -256,14 +256,14 @@ func newTickPool(capacity int) tickPool {
 // take returns an empty tick.
 func (p tickPool) take() *tick.Tick {
 	select {
-	case t := <-p: // never, for nil
+	case t := <-p: // never, if nil
 		return t
 	default:
 		return new(tick.Tick)
 	}
 }
 
-// give takes a tick back, unless the pool is full.
+// give returns a tick to the pool, or drops it if the pool is full.
 func (p tickPool) give(t *tick.Tick) {
 	if p == nil {
 		return

@@ -10,10 +10,10 @@ import (
 // symbolStats are the running statistics of one symbol. The zero value is
 // empty.
 //
-// The volume-weighted average price is the sum of price times volume over the
-// sum of volume. Seed document 000 (step 4) updates the average itself, which
-// rounds it at every tick, so that errors pile up. Here both sums are kept
-// beyond the precision of their terms, and divided when asked for:
+// The volume-weighted average price is the sum of price times volume divided by
+// the sum of volume. Seed document 000 (step 4) updates the average itself and
+// rounds it at every tick, so errors accumulate. Here both sums are kept with
+// more precision than their terms, and divided on request:
 //
 //   - Volume is a 128-bit integer: exact.
 //   - Notional is a double-double, the unevaluated sum of two float64 (Dekker,
@@ -36,7 +36,7 @@ type symbolStats struct {
 	updatedNs          int64
 }
 
-// add counts a tick in. Its bounds (package tick) keep all sums finite.
+// add adds a tick. The bounds of a tick (package tick) keep all sums finite.
 func (s *symbolStats) add(t *tick.Tick) {
 	if s.count == 0 {
 		s.high, s.low = t.Price, t.Price
@@ -50,7 +50,7 @@ func (s *symbolStats) add(t *tick.Tick) {
 	s.volumeLo, carry = bits.Add64(s.volumeLo, uint64(t.Volume), 0)
 	s.volumeHi += carry
 
-	// The conversion keeps the product from being fused with the sum.
+	// The conversion prevents the compiler from fusing the product with the sum.
 	volume := float64(t.Volume)
 	product := float64(t.Price * volume)
 	productErr := math.FMA(t.Price, volume, -product)
@@ -62,7 +62,7 @@ func (s *symbolStats) add(t *tick.Tick) {
 	s.rest = low - (s.notional - sum)
 }
 
-// vwap returns the volume-weighted average price; 0 before there is volume.
+// vwap returns the volume-weighted average price, 0 before there is volume.
 func (s *symbolStats) vwap() float64 {
 	volume := float64(float64(s.volumeHi)*0x1p64) + float64(s.volumeLo)
 	if volume == 0 {

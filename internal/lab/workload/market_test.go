@@ -68,7 +68,7 @@ func TestMarketKeepsStatistics(t *testing.T) {
 
 func TestMarketAllocations(t *testing.T) {
 	if invariant.Race {
-		t.Skip("race builds allocate otherwise")
+		t.Skip("race builds allocate differently")
 	}
 	for pool, want := range map[string]float64{"off": 1, "on": 0} {
 		m := build(t, "market", given{"pool": pool, "capacity": "3"}, 1).(*market)
@@ -86,10 +86,10 @@ func TestMarketAllocations(t *testing.T) {
 
 func TestTickPool(t *testing.T) {
 	p := newTickPool(2)
-	a, b, c := p.take(), p.take(), p.take() // the third is made
+	a, b, c := p.take(), p.take(), p.take() // the pool makes the third
 	for _, x := range []*tick.Tick{a, b, c} {
 		*x = tick.Tick{Symbol: "A", TimeNs: 1, Price: 1, Volume: 1, Bid: 1, Ask: 1, TradeID: 1}
-		p.give(x) // the third is dropped
+		p.give(x) // the pool drops the third
 	}
 	if got := p.take(); got != a || *got != (tick.Tick{}) {
 		t.Errorf("took %+v, want the first given, reset whole", *got)
@@ -199,7 +199,8 @@ func TestMarketReportsBadInput(t *testing.T) {
 	file := writeFile(t, "bad.csv", []byte(lines))
 	m := build(t, "market", given{"input": file}, 1).(*market)
 	_, dues, err := driveOpen(m)
-	if len(dues) != 1 || err == nil || !strings.HasPrefix(err.Error(), "workload: market: tick: read: ") || !strings.Contains(err.Error(), `bad.csv:3:5: price "cheap", want`) {
+	if len(dues) != 1 || err == nil || !strings.HasPrefix(err.Error(), "workload: market: tick: read: ") ||
+		!strings.Contains(err.Error(), `bad.csv:3:5: price "cheap", want`) {
 		t.Errorf("%d ticks, %v", len(dues), err)
 	}
 	m = build(t, "market", given{"input": file, "skip-bad": "on"}, 1).(*market)
@@ -223,7 +224,7 @@ func TestMarketReportsBadInput(t *testing.T) {
 	}
 }
 
-// exactVWAP computes with as many bits as it takes.
+// exactVWAP computes with as many bits as necessary.
 type exactVWAP struct{ notional, volume *big.Float }
 
 func newExactVWAP() *exactVWAP {
@@ -237,8 +238,8 @@ func (e *exactVWAP) add(t *tick.Tick) {
 	e.notional.Add(e.notional, price.Mul(price, volume))
 }
 
-// ulps is the distance of got from the exact average in units in the last
-// place of it.
+// ulps is the distance of got from the exact average, in units of its last
+// place.
 func (e *exactVWAP) ulps(got float64) float64 {
 	exact := new(big.Float).SetPrec(2400).Quo(e.notional, e.volume)
 	nearest, _ := exact.Float64()
@@ -275,8 +276,8 @@ func TestVWAP(t *testing.T) {
 
 var vwapTicks = flag.Int64("vwap.ticks", 20_000_000, "length of TestVWAPOfALongStream")
 
-// A long stream whose sums are known exactly: prices are multiples of 2^-20,
-// so that integers add them up. The document's formula drifts on it.
+// A long stream with exactly known sums: prices are multiples of 2^-20, so
+// integers can add them up. The document's formula drifts on it.
 func TestVWAPOfALongStream(t *testing.T) {
 	if testing.Short() || invariant.Race {
 		t.Skip("long")
@@ -315,9 +316,8 @@ func TestVWAPOfALongStream(t *testing.T) {
 	t.Logf("after %d ticks: off by %.2f units in the last place; updating the average: %.0f", *vwapTicks, exact.ulps(s.vwap()), exact.ulps(drifting))
 }
 
-// BenchmarkMarketNext compares what falls between operations when the input is
-// read ahead and when it is read inline, on ticks that are 20 µs apart: the
-// time of Next, 99.9th percentile and maximum.
+// BenchmarkMarketNext compares reading the input ahead with reading it inline,
+// on ticks 20 µs apart: the time of Next, 99.9th percentile and maximum.
 func BenchmarkMarketNext(b *testing.B) {
 	const ticks = 50_000
 	var file bytes.Buffer

@@ -31,12 +31,12 @@ func BytesRange(lo, hi int64) func(string) error {
 
 const (
 	maxWorkers = 10_000
-	// MaxDuration bounds parameters that are times.
+	// MaxDuration bounds duration parameters.
 	MaxDuration = 30 * 24 * time.Hour
 )
 
-// Budgeted implements Closed.Budget from the parameters iterations and duration.
-// Closed tasks embed it.
+// Budgeted implements Closed.Budget with the parameters iterations and
+// duration. Closed tasks embed it.
 type Budgeted struct {
 	ops int64
 	d   time.Duration
@@ -45,16 +45,16 @@ type Budgeted struct {
 // Budget implements Closed.
 func (b Budgeted) Budget() (ops int64, d time.Duration) { return b.ops, b.d }
 
-// WithBudget appends the two parameters of a budget, with their defaults.
+// WithBudget appends the two budget parameters, with their defaults.
 func WithBudget(iterations, duration string, params ...Param) []Param {
 	return append(params,
 		Param{Name: "iterations", Default: iterations,
-			Help: "operations, over all goroutines; 0 for as many as the duration allows", Check: IntRange(0, math.MaxInt)},
-		Param{Name: "duration", Default: duration, Help: "longest time; 0 for as long as the iterations take",
+			Help: "operations over all goroutines; 0: as many as the duration allows", Check: IntRange(0, math.MaxInt)},
+		Param{Name: "duration", Default: duration, Help: "longest time; 0: as long as the iterations take",
 			Check: DurationRange(0, MaxDuration)})
 }
 
-// NewBudget reads the two parameters; it is an error if both are 0.
+// NewBudget reads the two parameters; at least one must not be 0.
 func NewBudget(p Params) (Budgeted, error) {
 	b := Budgeted{ops: int64(p.Int("iterations")), d: p.Duration("duration")}
 	if b.ops == 0 && b.d == 0 {

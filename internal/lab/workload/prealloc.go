@@ -9,10 +9,10 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "prealloc",
-		Summary: "build a slice or a map with and without saying its size beforehand",
+		Summary: "build a slice or a map with and without a size hint",
 		Params: WithBudget("0", "10s",
-			Param{Name: "kind", Default: "slice", Help: "what is built: slice or map", Check: OneOf("slice", "map")},
-			Param{Name: "hint", Default: "off", Help: "on: with the capacity it will need; off: growing", Check: OnOff},
+			Param{Name: "kind", Default: "slice", Help: "what to build: slice or map", Check: OneOf("slice", "map")},
+			Param{Name: "hint", Default: "off", Help: "on: make it with the capacity it needs; off: let it grow", Check: OnOff},
 			Param{Name: "n", Default: "1_000", Help: "elements", Check: IntRange(1, 10_000_000)},
 		),
 		New: newPrealloc,
@@ -20,18 +20,18 @@ func init() {
 }
 
 // prealloc is seed document 000, step 5.4: prices appended to a slice, or
-// statistics entered in a map by symbol. What is built is kept until the next
-// operation, so that it is on the heap as a result would be. The elements exist
-// beforehand: only the slice or map itself is allocated.
+// statistics entered in a map by symbol. The result is kept until the next
+// operation, so that it is on the heap as usual. The elements already exist:
+// only the slice or map itself is allocated.
 type prealloc struct {
 	Budgeted
 	kind   string
-	hint   int // the capacity asked for; 0 for none
+	hint   int // requested capacity; 0 for none
 	prices []float64
 	stats  []symbolStats
 	names  []string
-	slice  []float64               // the latest operation's
-	table  map[string]*symbolStats // the latest operation's
+	slice  []float64               // the latest result
+	table  map[string]*symbolStats // the latest result
 }
 
 func newPrealloc(env Env) (Task, error) {
@@ -84,7 +84,7 @@ func (t *prealloc) buildSlice() uint64 {
 	return uint64(len(s)) ^ math.Float64bits(s[0]) ^ math.Float64bits(s[len(s)-1])
 }
 
-// price stands for what computes an element.
+// price stands for the code that computes an element.
 func (t *prealloc) price(i int) float64 { return t.prices[i] }
 
 func (t *prealloc) buildMap() uint64 {

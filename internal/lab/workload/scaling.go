@@ -23,41 +23,41 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "scaling",
-		Summary: "work of one allocation profile on 1 to N goroutines: throughput against goroutines and GOGC",
+		Summary: "work with one allocation profile on 1 to N goroutines: throughput by goroutines and GOGC",
 		Params: WithBudget("0", "4s",
 			Param{Name: "kind", Default: "json",
 				Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: " +
 					"digests written as text; regexp: lines searched; mix: all in turn",
 				Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
-			Param{Name: "goroutines", Default: "0", Help: "that many, more than CPUs too; 0 for GOMAXPROCS",
+			Param{Name: "goroutines", Default: "0", Help: "number of goroutines, also above the number of CPUs; 0: GOMAXPROCS",
 				Check: IntRange(0, maxWorkers)},
-			Param{Name: "live", Default: "0", Help: "live heap beside the work, in objects of 128 bytes linked to trees",
+			Param{Name: "live", Default: "0", Help: "live heap besides the work, in objects of 128 bytes linked to trees",
 				Check: BytesRange(0, 1<<40)},
 		),
 		New: newScaling,
 	})
 }
 
-// scaling is the study of seed document 002: signatures a second against the
+// scaling is the study of seed document 002: signatures per second against the
 // number of goroutines and GOGC. Signing allocates little today, so there are
-// other profiles beside it. An operation is a profile's natural unit; those of
+// other profiles too. An operation is a profile's natural unit; operations of
 // different profiles do not compare.
 type scaling struct {
 	Budgeted
 	workers []scalingWorker
 	step    func(w *scalingWorker) uint64
-	store   *TreeStore // live heap; nil for none
+	store   *TreeStore // live heap; nil if there is none
 }
 
 // A scalingWorker belongs to its goroutine.
 type scalingWorker struct {
-	rng  mathrand.PCG // the source of what it works on
+	rng  mathrand.PCG // the source of its data
 	turn int          // profile mix: the next profile
-	_    [128]byte    // apart from its neighbour in the slice
+	_    [128]byte    // keeps neighbours off each other's cache lines
 }
 
-// A scalingProfile prepares what all goroutines read, and returns an operation
-// that returns a checksum of its work.
+// A scalingProfile prepares the data that all goroutines read. It returns the
+// operation, which returns a checksum of its work.
 type scalingProfile func() (func(w *scalingWorker) uint64, error)
 
 var scalingProfiles = map[string]scalingProfile{
@@ -99,7 +99,7 @@ func (t *scaling) Loop(worker int, n int64) (sum uint64) {
 	return sum
 }
 
-// Report adds what each goroutine got done.
+// Report adds the throughput of each goroutine.
 func (t *scaling) Report(rec *cell.Record) {
 	rec.Set("/scaling/each:ops/s", rec.Metrics[cell.Throughput]/float64(len(t.workers)))
 }
@@ -118,7 +118,7 @@ func (w *scalingWorker) message() (m [64]byte) {
 	return m
 }
 
-// scaleECDSA signs a digest, as the document does.
+// scaleECDSA signs a digest, like the document.
 func scaleECDSA() (func(w *scalingWorker) uint64, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -181,7 +181,7 @@ func scaleTrees() (func(w *scalingWorker) uint64, error) {
 	}, nil
 }
 
-// scaleSHA makes a digest of a message and writes it as text, 16 times.
+// scaleSHA digests a message and writes the digest as text, 16 times.
 func scaleSHA() (func(w *scalingWorker) uint64, error) {
 	return func(w *scalingWorker) (sum uint64) {
 		for range 16 {
@@ -209,7 +209,7 @@ func scaleRegexp() (func(w *scalingWorker) uint64, error) {
 	}, nil
 }
 
-// scaleMix does the others in turn.
+// scaleMix runs the others in turn.
 func scaleMix() (func(w *scalingWorker) uint64, error) {
 	var steps []func(w *scalingWorker) uint64
 	for _, name := range slices.Sorted(maps.Keys(scalingProfiles)) {

@@ -27,28 +27,28 @@ import (
 func init() {
 	Register(&Workload{
 		Name:         "serve",
-		Summary:      "start any unmodified server, put it under load, stop it",
+		Summary:      "start any unmodified server, load it, stop it",
 		NeedsCommand: true,
 		Params: []Param{
 			{Name: "url", Default: "http://127.0.0.1:8080/", Help: "what to request: an http URL on a loopback address",
 				Check: checkURL},
 			{Name: "rate", Default: "1000",
-				Help: "requests a second, due whether or not earlier ones are answered; 0 sends one after another; several " +
-					"such as 500:1000:2000 load in turn, each for as long",
+				Help: "requests a second on a fixed schedule; 0 sends one after another; several such as 500:1000:2000 load " +
+					"in turn, each for the same time",
 				Check: checkRates},
 			{Name: "connections", Default: "16", Help: "connections", Check: IntRange(1, 10_000)},
-			{Name: "body", Default: "0", Help: "bytes that each request posts; 0 for GET", Check: BytesRange(0, 1<<26)},
-			{Name: "for", Default: "3s", Help: "how long the load lasts", Check: DurationRange(10*time.Millisecond, time.Hour)},
-			{Name: "warmup", Default: "auto", Help: "load before that, which is not recorded; auto ends when response times " +
-				"no longer change, after 500ms to 10s", Check: checkWarmup},
+			{Name: "body", Default: "0", Help: "bytes that each request posts; 0: GET", Check: BytesRange(0, 1<<26)},
+			{Name: "for", Default: "3s", Help: "length of the load", Check: DurationRange(10*time.Millisecond, time.Hour)},
+			{Name: "warmup", Default: "auto", Help: "length of the load before recording starts; auto ends when response " +
+				"times no longer change, after 500ms to 10s", Check: checkWarmup},
 			{Name: "load", Default: "",
-				Help: "a command of the shell that loads the server, in place of the built-in load; its output is read for " +
+				Help: "a shell command that loads the server instead of the built-in load; its output is read for " +
 					"figures"},
 			{Name: "ready", Default: "",
-				Help: "the server is ready when this answers: an http URL, or host:port (default: the URL)", Check: checkReady},
-			{Name: "ready-within", Default: "15s", Help: "time that the server may take for that",
+				Help: "what answers once the server is ready: an http URL or host:port (default: the URL)", Check: checkReady},
+			{Name: "ready-within", Default: "15s", Help: "time for the server to become ready",
 				Check: DurationRange(time.Millisecond, time.Hour)},
-			{Name: "stop-within", Default: "5s", Help: "time that it may take to end after SIGTERM, before it is killed",
+			{Name: "stop-within", Default: "5s", Help: "time for the server to end after SIGTERM, before it is killed",
 				Check: DurationRange(time.Millisecond, time.Hour)},
 		},
 		New: newServed,
@@ -92,10 +92,10 @@ func checkReady(s string) error {
 	return nil
 }
 
-// served is an unmodified server as exec is an unmodified program. Figures of
-// CPU time, memory and collection are those of the server's whole life; the load
-// comes from this process or from a command of its own, with the collector at
-// its default. Latency is that of the built-in load.
+// served is to an unmodified server what exec is to an unmodified program. CPU
+// time, memory and collections cover the server's whole life. The load comes
+// from this process or from a command of its own, with the default collector
+// settings. Latency is that of the built-in load.
 type served struct {
 	command []string
 	gc      cell.GC
@@ -106,7 +106,7 @@ type served struct {
 
 func newServed(env Env) (Task, error) {
 	if len(env.Command) == 0 {
-		return nil, errors.New(`workload: serve: no command: put the server behind --, as in "serve -- ./server -port 8080"`)
+		return nil, errors.New(`workload: serve: no command: put the server after --, as in "serve -- ./server -port 8080"`)
 	}
 	target, err := url.Parse(env.Params.String("url"))
 	if err != nil {
@@ -117,7 +117,7 @@ func newServed(env Env) (Task, error) {
 
 func (t *served) Close() error { return nil }
 
-// address is host and port of the server.
+// address is the host and port of the server.
 func (t *served) address() string {
 	if t.target.Port() == "" {
 		return net.JoinHostPort(t.target.Hostname(), "80")
@@ -127,13 +127,13 @@ func (t *served) address() string {
 
 // Run implements Whole.
 func (t *served) Run(ctx context.Context, rec *cell.Record) error {
-	// This process was started with the settings of the server.
+	// This process inherited the server's settings.
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(math.MaxInt64)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if t.answers(ctx) == nil {
-		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or give "+
+		return fmt.Errorf("workload: serve: %s answers before the server is started: stop what listens there, or choose "+
 			"another port", t.readyText())
 	}
 	s, err := startProgram(ctx, t.command, t.gc, t.join)
@@ -143,7 +143,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 	defer s.close()
 	ended := make(chan struct{})
 	go func() {
-		s.cmd.Wait() // how it ended is in ProcessState
+		s.cmd.Wait() // ProcessState says how it ended
 		close(ended)
 	}()
 	loadErr := t.await(ctx, ended)
@@ -151,7 +151,7 @@ func (t *served) Run(ctx context.Context, rec *cell.Record) error {
 		loadErr = t.load(ctx, rec, ended)
 	}
 	if loadErr != nil {
-		select { // a server that ends is noticed by the load first
+		select { // the load notices first if a server ends
 		case <-ended:
 		case <-time.After(2 * time.Second):
 		}
@@ -178,8 +178,8 @@ func (t *served) readyText() string {
 	return t.target.String()
 }
 
-// answers returns nil once the server does: to HTTP with a status below 500, or
-// to a connection.
+// answers returns nil once the server answers: HTTP with a status below 500, or
+// a connection.
 func (t *served) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -206,7 +206,7 @@ func (t *served) answers(ctx context.Context) error {
 	return nil
 }
 
-// await polls until the server is ready, or has ended.
+// await polls until the server is ready or has ended.
 func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 	within := t.p.Duration("ready-within")
 	deadline := time.Now().Add(within)
@@ -218,7 +218,7 @@ func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Now().After(deadline):
-			return fmt.Errorf("the server was not ready within %v: %w: name with --ready what answers when it is", within, err)
+			return fmt.Errorf("the server was not ready within %v: %w: give --ready a URL that answers once it is", within, err)
 		}
 		select {
 		case <-ended:
@@ -228,7 +228,7 @@ func (t *served) await(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// load puts the load on. It ends early when the server does.
+// load loads the server. It ends early if the server does.
 func (t *served) load(ctx context.Context, rec *cell.Record, ended <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -282,9 +282,9 @@ const (
 	warmChange = 0.10 // of the median response time, from a window to the next
 )
 
-// warmUp loads the server without recording, for as long as was said, or until
-// the median response time no longer changes. A further rate of a sequence is
-// warm after two windows at the soonest too.
+// warmUp loads the server without recording, for the given time or until the
+// median response time no longer changes. The later rates of a sequence also take
+// at least two windows.
 func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, first bool) error {
 	if t.p.String("warmup") != "auto" {
 		if c.Duration = t.p.Duration("warmup"); c.Duration == 0 || !first {
@@ -313,11 +313,11 @@ func (t *served) warmUp(ctx context.Context, rec *cell.Record, c load.Config, fi
 	return nil
 }
 
-// WarmUp is how long a server was loaded before it was measured, where that was
-// found by change.
+// WarmUp is how long a server was loaded before recording, if the warm-up ended by
+// itself.
 const WarmUp = "/load/warmup:seconds"
 
-// failedShare is how many requests may fail before a run does not count.
+// failedShare is the share of failed requests above which a run does not count.
 const failedShare = 0.01
 
 func recordLoad(rec *cell.Record, r load.Result) error {
@@ -337,13 +337,13 @@ func recordLoad(rec *cell.Record, r load.Result) error {
 		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)
 	}
 	if left := r.Due - r.Done - r.Failed; left > 0 {
-		rec.Warn("overload", "%d of %d requests were due and not begun in time: the server cannot keep up with this rate",
+		rec.Warn("overload", "%d of %d requests were due but not started in time: the server cannot keep up with this rate",
 			left, r.Due)
 	}
 	return nil
 }
 
-// loadCommand runs the user's load generator and reads what it prints.
+// loadCommand runs the user's load generator and reads its output.
 func (t *served) loadCommand(ctx context.Context, rec *cell.Record, command string) error {
 	shell := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
@@ -363,13 +363,13 @@ func (t *served) loadCommand(ctx context.Context, rec *cell.Record, command stri
 	var f figures
 	f.read(&output)
 	if len(f.values)+len(f.lines) == 0 {
-		rec.Warn("no-figures", "the load printed no benchmark line and no JSON object: it has no figures of its own")
+		rec.Warn("no-figures", "the load command printed no benchmark line and no JSON object, so it adds no figures")
 	}
 	f.record(rec)
 	return nil
 }
 
-// plainEnv leaves out the settings that are the server's.
+// plainEnv leaves out the server's settings.
 func plainEnv(environ []string) []string {
 	var out []string
 	for _, entry := range environ {
@@ -380,22 +380,22 @@ func plainEnv(environ []string) []string {
 	return out
 }
 
-// stop ends the server, by force if it does not end in time, and reports
-// whether it had ended by itself.
+// stop ends the server, by force if it does not end in time. It reports whether
+// the server had already ended.
 func (t *served) stop(rec *cell.Record, p *os.Process, ended <-chan struct{}) (byItself bool) {
 	select {
 	case <-ended:
 		return true
 	default:
 	}
-	if p.Signal(syscall.SIGTERM) != nil { // a platform without
+	if p.Signal(syscall.SIGTERM) != nil { // a platform without SIGTERM
 		p.Kill()
 	}
 	within := t.p.Duration("stop-within")
 	select {
 	case <-ended:
 	case <-time.After(within):
-		rec.Warn("killed", "the server did not end within %v of SIGTERM and was killed", within)
+		rec.Warn("killed", "the server did not end within %v after SIGTERM and was killed", within)
 		p.Kill()
 		<-ended
 	}

@@ -16,15 +16,15 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "spike",
-		Summary: "replace objects in a store whose live heap steps up and down again, under a memory limit",
+		Summary: "replace objects in a store whose live heap steps up and back down, under a memory limit",
 		Params: append([]Param{
 			{Name: "low", Default: "50MB", Help: "live heap in the first and the third phase", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
 			{Name: "phase", Default: "5s", Help: "length of each of the three phases",
 				Check: DurationRange(time.Millisecond, MaxDuration)},
-			{Name: "reads", Default: "8", Help: "kept objects that an operation walks", Check: IntRange(0, 10_000)},
+			{Name: "reads", Default: "8", Help: "stored objects that an operation walks", Check: IntRange(0, 10_000)},
 			{Name: "shed", Default: "off",
-				Help:  "on: when the controller asks to shed load, keep as much less as it says for the rest of the second phase",
+				Help:  "on: when the controller asks to shed load, keep that much less for the rest of the second phase",
 				Check: OnOff},
 		}, controllerParams("none")...),
 		New: newSpike,
@@ -34,40 +34,40 @@ func init() {
 const spikePhases = 3
 
 // spike is a service whose data grow and shrink: each operation makes a tree of
-// about 8 KiB in 64 objects, puts it in place of a random one in a bounded store,
-// and walks some others. In the second phase the bound is higher: until it is
-// reached, trees are added in place of being replaced; at its end the excess is
-// dropped at once. Each goroutine has a store of its own, so that nothing but
-// the collector and the allocator is shared.
+// about 8 KiB in 64 objects, replaces a random one in a bounded store, and
+// walks some others. The bound is higher in the second phase: trees are added
+// until it is reached, and the excess is dropped at once at the end. Each
+// goroutine has its own store, so only the collector and the allocator are
+// shared.
 //
-// The phases follow the clock from the first operation on, and the figures of
-// each are reported apart. The harness times single operations in the second
-// half of the budget only: its service times are those of the later half of the
-// second phase and of the third. A figure of a phase that a warning names as cut
-// short covers less than the phase.
+// The phases follow the clock from the first operation on, and each has its own
+// figures. The harness times single operations only in the second half of the
+// budget, so its service times cover the later half of the second phase, and
+// the third. If a warning says that a phase was cut short, its figures cover
+// less than the phase.
 type spike struct {
 	low, high int // trees that a worker keeps
 	phase     time.Duration
 	reads     int
 	workers   []*spikeWorker
-	ctl       *gcctl.Controller // nil without
+	ctl       *gcctl.Controller // nil without --controller
 	now       func() time.Duration
 
 	begin sync.Once
 	watch *percentWatch // set by begin, before the first operation
 
-	// kept is the share of the second phase's bound that shedding left, in
-	// 1/1024. Written by the controller's callback, read by the workers.
+	// kept is the share of the second phase's bound that remains after shedding,
+	// in 1/1024. The controller's callback writes it, the workers read it.
 	kept  atomic.Int64
 	sheds atomic.Int64 // calls of the callback
 }
 
 // A spikeWorker belongs to the goroutine that calls Loop with its number, and
-// to Report afterwards.
+// afterwards to Report.
 type spikeWorker struct {
 	store *TreeStore
 	ops   [spikePhases]int64
-	_     [64]byte // two workers share no cache line
+	_     [64]byte // keeps workers off each other's cache lines
 }
 
 func newSpike(env Env) (Task, error) {
@@ -95,8 +95,8 @@ func newSpike(env Env) (Task, error) {
 	return t, nil
 }
 
-// shed lowers the bound to what is live less what is too much. The controller
-// calls from one goroutine.
+// shed lowers the bound to the live heap less the excess. The controller calls
+// it from one goroutine.
 func (t *spike) shed(s gcctl.Shed) {
 	t.sheds.Add(1)
 	full := int64(t.high) * int64(len(t.workers)) * TreeBytes
@@ -141,9 +141,9 @@ func (t *spike) bound(phase int) int {
 	return max(int(int64(t.high)*t.kept.Load()/1024), 1)
 }
 
-// Report adds the figures of each phase. Resident memory is that of the
-// harness's samples, which begin with the measured phase: just before the
-// first operation.
+// Report adds the figures of each phase. Resident memory comes from the
+// harness's samples, which start with the measured phase, just before the first
+// operation.
 func (t *spike) Report(rec *cell.Record) {
 	t.watch.close()
 	for i := range spikePhases {
@@ -162,15 +162,15 @@ func (t *spike) Report(rec *cell.Record) {
 		}
 	}
 	if wall := time.Duration(rec.Metrics[cell.WallTime] * 1e9); wall > 0 && wall < spikePhases*t.phase {
-		rec.Warn("spike-cut", "the phases take %v and the measurement was over after %v: the figures of the last phase are "+
+		rec.Warn("spike-cut", "the phases take %v but the measurement ended after %v: the figures of the last phase are "+
 			"too low", spikePhases*t.phase, wall)
 	}
 	rec.Set("/spike/shed:calls", float64(t.sheds.Load()))
 	reportController(rec, t.ctl)
 }
 
-// peakBetween is the largest resident memory among the samples of an interval;
-// 0 where there is none.
+// peakBetween is the largest resident memory among the samples of an interval,
+// 0 if there are none.
 func peakBetween(line cell.Timeline, from, to time.Duration) (peak int64) {
 	for i, rss := range line.RSSBytes {
 		if at := time.Duration(line.AtNs[i]); at >= from && at < to {
@@ -185,7 +185,7 @@ func (t *spike) Close() error {
 	return closeController("spike", t.ctl)
 }
 
-// A TreeStore keeps trees up to a bound: a live heap of TreeBytes a tree, in
+// A TreeStore keeps trees up to a bound: a live heap of TreeBytes per tree, in
 // objects of 128 bytes. One goroutine uses it at a time.
 type TreeStore struct {
 	trees []*treeNode
@@ -206,7 +206,7 @@ type treeNode struct {
 	keys        [14]uint64
 }
 
-// NewTreeStore returns a store of n trees, made from rng, with room for most.
+// NewTreeStore returns a store of n trees made from rng, with room for most.
 func NewTreeStore(n, most int, rng *rand.Rand) *TreeStore {
 	s := &TreeStore{trees: make([]*treeNode, 0, max(n, most)), bound: n, rng: rng, made: rng.Uint64()}
 	for range n {
@@ -215,8 +215,8 @@ func NewTreeStore(n, most int, rng *rand.Rand) *TreeStore {
 	return s
 }
 
-// put makes a tree and adds it, or puts it in the place of a random one where
-// the store is full. What is beyond the bound is dropped first.
+// put makes a tree and adds it; in a full store the tree replaces a random one.
+// Trees beyond the bound are dropped first.
 func (s *TreeStore) put() uint64 {
 	if n := len(s.trees); n > s.bound {
 		clear(s.trees[s.bound:])
@@ -254,7 +254,7 @@ func (t *treeNode) sum() uint64 {
 	return t.left.sum() + t.keys[0] + t.keys[13] + t.right.sum()
 }
 
-// percentWatch counts by phase how often the runtime's GOGC changed. Its
+// percentWatch counts, by phase, how often the runtime's GOGC changed. Its
 // goroutine owns the counts until close has returned. The nil watch is closed.
 type percentWatch struct {
 	now     func() time.Duration
@@ -288,7 +288,7 @@ func watchPercent(now func() time.Duration, phase time.Duration) *percentWatch {
 	return w
 }
 
-// note looks at GOGC once.
+// note reads GOGC once.
 func (w *percentWatch) note(latest *int64) {
 	phase, percent := min(int(w.now()/w.phase), spikePhases-1), w.read()
 	if percent != *latest {

@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// smallSpike is a spike whose clock the test turns.
+// smallSpike is a spike with a clock that the test controls.
 func smallSpike(t *testing.T, g given) (task *spike, clock *atomic.Int64) {
 	t.Helper()
 	all := given{"low": "1MiB", "high": "4MiB", "phase": "1s"}
@@ -41,7 +41,7 @@ func TestSpikeSteps(t *testing.T) {
 		{time.Second, 5, low + 5}, // each adds one
 		{time.Second, int64(2 * high), high},
 		{2 * time.Second, 1, low}, // dropped at once
-		{3 * time.Second, 7, low}, // beyond the phases
+		{3 * time.Second, 7, low}, // after the phases
 	} {
 		clock.Store(int64(c.at))
 		drive(task, c.ops, 3)
@@ -86,7 +86,7 @@ func TestSpikeSheds(t *testing.T) {
 	drive(task, int64(2*high), 3)
 	full := int64(high * len(task.workers) * TreeBytes)
 	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: full / 4})
-	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: 0}) // never back up
+	task.shed(gcctl.Shed{LiveBytes: full, ExcessBytes: 0}) // the bound never goes back up
 	drive(task, 1, 1)
 	if got, want := len(task.workers[0].store.trees), high*3/4; got != want {
 		t.Errorf("with a quarter too much %d trees are kept, want %d of %d", got, want, high)
@@ -148,7 +148,7 @@ func TestControllerParameters(t *testing.T) {
 		if got := task.(*spike).ctl != nil; got != (name != "none") {
 			t.Errorf("%s: a controller: %v", name, got)
 		}
-		if err := task.Close(); err != nil { // the next one needs this one closed
+		if err := task.Close(); err != nil { // the next task needs this one closed
 			t.Errorf("%s: Close: %v", name, err)
 		}
 	}

@@ -5,19 +5,19 @@ import "fmt"
 func init() {
 	Register(&Workload{
 		Name:    "strategies",
-		Summary: "fill and sum a buffer that comes from a memory strategy",
+		Summary: "fill and sum a buffer from a memory strategy",
 		Params: WithBudget("0", "10s",
-			// Env.Strategy knows which there are
-			Param{Name: "strategy", Default: "plain", Help: "how an operation comes by its buffer"},
+			// Env.Strategy checks the name.
+			Param{Name: "strategy", Default: "plain", Help: "how an operation obtains its buffer"},
 			Param{Name: "size", Default: "1024", Help: "size of a buffer", Check: BytesRange(1, 1<<28)},
-			Param{Name: "goroutines", Default: "1", Help: "goroutines that operate at once", Check: IntRange(1, maxWorkers)},
+			Param{Name: "goroutines", Default: "1", Help: "concurrent goroutines", Check: IntRange(1, maxWorkers)},
 		),
 		New: newStrategies,
 	})
 }
 
-// strategies is the comparison of seed document 000, step 6. The strategies
-// that it compares are those of package strategy; an interface joins the two.
+// strategies is the comparison of seed document 000, step 6, over the
+// strategies of package strategy; an interface connects the two.
 type strategies struct {
 	Budgeted
 	workers []StrategyWorker
@@ -52,7 +52,7 @@ func (t *strategies) Loop(worker int, n int64) uint64 {
 
 func (t *strategies) Close() error { return nil }
 
-// fillAndSum is the work: it writes every byte and adds up what it wrote.
+// fillAndSum is the work: it writes every byte and adds up the bytes.
 func fillAndSum(b []byte) uint64 {
 	var sum uint64
 	for i := range b {

@@ -14,9 +14,9 @@ func init() {
 	})
 }
 
-// values is seed document 000, step 5.3. The functions that return are not
-// inlined, as they would not be across an interface: inlined, a pointer that
-// goes no further stays on the stack, and there is nothing to compare.
+// values is seed document 000, step 5.3. The functions are not inlined, as they
+// would not be across an interface. Inlined, a pointer that does not escape
+// stays on the stack, and there is nothing to compare.
 type values struct {
 	Budgeted
 	loop func(from, n int64) uint64

@@ -12,15 +12,15 @@ import (
 func init() {
 	Register(&Workload{
 		Name:    "workers",
-		Summary: "run batches of tasks on a goroutine each, or on goroutines that are reused",
+		Summary: "run batches of tasks on new goroutines or on reused ones",
 		Params: WithBudget("0", "10s",
 			Param{Name: "mode", Default: "spawn", Help: "spawn: a goroutine for each task; reuse: a fixed number of goroutines",
 				Check: OneOf("spawn", "reuse")},
 			Param{Name: "tasks", Default: "100", Help: "tasks in an operation, which ends when all are done",
 				Check: IntRange(1, 1_000_000)},
-			Param{Name: "goroutines", Default: "0", Help: "mode reuse: that many goroutines; 0 for GOMAXPROCS",
+			Param{Name: "goroutines", Default: "0", Help: "mode reuse: number of goroutines; 0: GOMAXPROCS",
 				Check: IntRange(0, 100_000)},
-			Param{Name: "depth", Default: "32", Help: "calls that a task nests, of about 300 bytes of stack each",
+			Param{Name: "depth", Default: "32", Help: "nested calls in a task, each with about 300 bytes of stack",
 				Check: IntRange(0, 1_000_000)},
 		),
 		New: newWorkers,
@@ -28,13 +28,13 @@ func init() {
 }
 
 // workers compares what seed document 000 lists as the fifth alternative to
-// turning the collector off: reused goroutines instead of one for each task. A
-// task nests calls, so that the stack of a new goroutine has to grow; one that
-// is reused keeps what it grew until the collector shrinks it.
+// turning the collector off: reusing goroutines instead of starting one per
+// task. A task nests calls, so that the stack of a new goroutine has to grow; a
+// reused one keeps its stack until the collector shrinks it.
 type workers struct {
 	Budgeted
 	depth   int
-	seed    uint64 // of the next operation
+	seed    uint64 // for the next operation
 	results []uint64
 	pending sync.WaitGroup // tasks of the current operation
 	queue   chan int       // mode reuse: tasks to do; nil in mode spawn
@@ -63,14 +63,14 @@ func newWorkers(env Env) (Task, error) {
 	return t, nil
 }
 
-// work is the life of a goroutine that is reused.
+// work is the life of a reused goroutine.
 func (t *workers) work() {
 	for i := range t.queue {
 		t.task(i)
 	}
 }
 
-// task owns results[i] until it is done; the end of pending.Wait hands it back.
+// task owns results[i] until it is done; pending.Wait hands it back.
 func (t *workers) task(i int) {
 	t.results[i] = descend(t.depth, t.seed+uint64(i))
 	t.pending.Done()
@@ -98,7 +98,7 @@ func (t *workers) Loop(_ int, n int64) uint64 {
 	return sum
 }
 
-// descend nests depth calls, each of which keeps a frame.
+// descend nests depth calls, each with a stack frame.
 //
 //go:noinline
 func descend(depth int, seed uint64) uint64 {
@@ -111,9 +111,8 @@ func descend(depth int, seed uint64) uint64 {
 	return below + uint64(frame[below%256])
 }
 
-// Report adds the memory that stacks occupy at the end, and how many
-// goroutines were created on the way. The scheduler's latency is in every
-// record.
+// Report adds the memory of the stacks at the end, and the number of goroutines
+// created. Every record has the scheduler's latency.
 func (t *workers) Report(rec *cell.Record) {
 	rec.Set("/workers/stack:bytes", float64(readMetric("/memory/classes/heap/stacks:bytes")))
 	rec.Set("/workers/created:goroutines", float64(readMetric("/sched/goroutines-created:goroutines")-t.created))

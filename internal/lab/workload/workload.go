@@ -1,16 +1,16 @@
 // Package workload holds what the lab measures: one self-registering file per
 // workload.
 //
-// A [Workload] declares its parameters and builds a task from them. What kind
-// of task it is shows in the interface that the task implements: [Closed] for
-// operations that follow one another as fast as they can, [Open] for
-// operations that are due at given times, [Driven] for tasks that bring their
-// own load, [Whole] for programs that are run once from start to end. The harness (package runner)
-// drives the task, reads
-// the clocks and collects the figures; a workload only does the work. It runs
-// in a child process of its own and may therefore use globals and exit.
+// A [Workload] declares its parameters and builds a task from them. The
+// interface that the task implements says what kind it is: [Closed] for
+// operations that follow each other as fast as they can, [Open] for operations
+// that are due at given times, [Driven] for tasks that bring their own load,
+// [Whole] for programs that run once from start to end. The harness (package
+// runner) drives the task, reads the clocks and collects the figures; a
+// workload only does the work. It runs in its own child process, so it may use
+// globals and exit.
 //
-// Each file names the source of its workload and where we depart from it.
+// Each file names the source of its workload and how this version differs.
 package workload
 
 import (
@@ -31,28 +31,28 @@ type Workload struct {
 	Name    string
 	Summary string // one line, for the list of workloads
 	Params  []Param
-	// New builds a task. It runs before the measured phase: allocate here what
-	// must exist beforehand.
+	// New builds a task. It runs before the measured phase, so allocate here what
+	// must exist before.
 	New func(Env) (Task, error)
-	// Exhibit is set for workloads that only restate a source document; they are
-	// listed separately.
+	// Exhibit marks workloads that only restate a source document; they are listed
+	// separately.
 	Exhibit bool
-	// NeedsCommand is set for workloads that run a program given by the user.
+	// NeedsCommand marks workloads that run a program given by the user.
 	NeedsCommand bool
-	// Cases, if set, splits a run into a study per case unless its flags say
-	// otherwise.
+	// Cases, if set, splits a run into one study per case unless the flags name
+	// cases.
 	Cases *Cases
 }
 
-// Cases are the choices of one parameter, each with its own levels of another
+// Cases are the values of one parameter, each with its own levels of another
 // parameter.
 type Cases struct {
 	Of, Over string // the two parameters
 	All      []Case
 }
 
-// A Case is one value of the first parameter: its name, and the levels of the
-// second one, the baseline first.
+// A Case is one value of the first parameter: its name and the levels of the
+// second parameter, baseline first.
 type Case struct {
 	Value, Name string
 	Levels      []string
@@ -64,44 +64,43 @@ type Param struct {
 	Name    string
 	Default string
 	Help    string
-	// Check reports why a value is not acceptable, naming what is. It may be
-	// nil for free text.
+	// Check returns an error that says which values are valid. It may be nil for
+	// free text.
 	Check func(string) error
-	// Path is set for parameters that name a file.
+	// Path marks parameters that name a file.
 	Path bool
 }
 
-// Env is what a task is built from.
+// Env is what New builds a task from.
 type Env struct {
 	Params  Params
 	Command []string
 	GC      cell.GC
 	Seed    uint64
-	// Join are files that the process of the Command writes its number to before
-	// it begins: those of its control group.
+	// Join are the files to which the Command's process writes its number before it
+	// starts: those of its control group.
 	Join []string
 	// Strategy builds the named memory strategy for buffers of size bytes and the
 	// given number of workers. Package strategy provides it; an interface connects
 	// the two packages.
 	Strategy func(name string, size, workers int) (Strategy, error)
-	// Beside runs a cell in a process beside this one and returns its record;
-	// a failure is an error. Package runner provides it.
+	// Beside runs a cell in another process and returns its record; a failed cell
+	// is an error. Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
 	// Monitor starts the live monitor of package monitor in this process, as a
-	// service has it. Package runner provides it.
+	// service would. Package runner provides it.
 	Monitor func(interval time.Duration) (io.Closer, error)
 }
 
 // A Strategy is one way to obtain a buffer. Worker returns the handle for
-// worker number i of 0..workers-1, to be used by one goroutine at a time.
+// worker i of 0 to workers-1, for one goroutine at a time.
 type Strategy interface {
 	Worker(i int) StrategyWorker
 }
 
-// A StrategyWorker obtains a buffer of the strategy's size, calls work with
-// it, gives the buffer back in whichever way the strategy does, and returns
-// what work returned. The buffer's contents are unspecified; work must not keep
-// it.
+// A StrategyWorker obtains a buffer of the strategy's size, calls work with it,
+// gives the buffer back in the strategy's way, and returns what work returned.
+// The buffer's contents are unspecified; work must not keep it.
 type StrategyWorker interface {
 	Do(work func([]byte) uint64) uint64
 }
@@ -109,45 +108,45 @@ type StrategyWorker interface {
 // A Task is work prepared for one cell. It implements exactly one of Closed,
 // Open, Driven and Whole.
 type Task interface {
-	// Close releases what the task holds. The harness calls it once, after
-	// the measured phase.
+	// Close releases the task's resources. The harness calls it once, after the
+	// measured phase.
 	Close() error
 }
 
 // Closed is a closed loop: each worker starts its next operation when the last
-// one is finished.
+// one finishes.
 type Closed interface {
 	Task
-	// Budget says how much to do: a number of operations over all workers, a
-	// time, or both, whichever is reached first; 0 is no bound. One of them
-	// must be set.
+	// Budget says how much to do: a number of operations over all workers, a time,
+	// or both, whichever is reached first. 0 means no bound; at least one must be
+	// set.
 	Budget() (ops int64, d time.Duration)
 	// Workers is the number of goroutines that call Loop, each with its own
 	// number from 0.
 	Workers() int
-	// Loop performs n operations and returns a checksum that the harness adds
-	// up. The harness calls it with n = 1 where it times single operations,
-	// and with larger n where it must not disturb them.
+	// Loop performs n operations and returns a checksum; the harness adds these
+	// up. It calls Loop with n = 1 to time single operations, and with larger n to
+	// leave them undisturbed.
 	Loop(worker int, n int64) uint64
 }
 
-// Open is an open loop: operations are due at times that do not depend on how
-// long earlier ones took.
+// Open is an open loop: operations are due at times that do not depend on
+// earlier ones.
 type Open interface {
 	Task
-	// Next prepares the next operation and says when it is due, counted from
-	// the beginning of the phase. Due times do not decrease. ok is false when
-	// there is none left.
+	// Next prepares the next operation and says when it is due, relative to the
+	// start of the phase. Due times do not decrease. ok is false if there is none
+	// left.
 	Next() (due time.Duration, ok bool, err error)
-	// Do performs it and returns a checksum to add up.
+	// Do performs the operation and returns a checksum.
 	Do() uint64
 }
 
-// Driven is work that comes from outside the goroutine of the harness: from
-// another process, or from many goroutines at once.
+// Driven is work that comes from outside the harness's goroutine: from another
+// process, or from many goroutines at once.
 type Driven interface {
 	Task
-	// Drive does the work. What it returns beside an error was done before.
+	// Drive does the work. With an error, it returns what was done before.
 	Drive(ctx context.Context) (Driving, error)
 }
 
@@ -161,21 +160,20 @@ type Driving struct {
 // Whole runs once and fills the record itself.
 type Whole interface {
 	Task
-	// Run does the work. A *cell.Failure is recorded as it is; any other
-	// error becomes a failure of kind FailWorkload.
+	// Run does the work. A *cell.Failure is recorded as it is; any other error
+	// becomes a failure of kind FailWorkload.
 	Run(ctx context.Context, rec *cell.Record) error
 }
 
-// Reporter is implemented by tasks that add their own figures after the
-// measured phase.
+// Reporter is implemented by tasks that add figures after the measured phase.
 type Reporter interface {
 	Report(rec *cell.Record)
 }
 
 var registry = map[string]*Workload{}
 
-// Register adds a workload. It is called from init functions and panics if the
-// name is taken or a default fails its own check.
+// Register adds a workload; init functions call it. It panics if the name is
+// taken or a default fails its own check.
 func Register(w *Workload) {
 	if registry[w.Name] != nil {
 		panic("workload: Register: " + w.Name + " is registered twice")
@@ -201,8 +199,8 @@ func All() []*Workload {
 	return all
 }
 
-// Lookup returns the workload of that name. The error of an unknown name lists
-// the nearest one and how to see all.
+// Lookup returns the named workload. The error for an unknown name gives the
+// nearest name and the list.
 func Lookup(name string) (*Workload, error) {
 	if w := registry[name]; w != nil {
 		return w, nil
@@ -216,7 +214,7 @@ func Lookup(name string) (*Workload, error) {
 }
 
 // Resolve fills in defaults and checks every parameter against w's
-// declarations. Unknown parameters are errors.
+// declarations. An unknown parameter is an error.
 func (w *Workload) Resolve(given map[string]string) (Params, error) {
 	p := make(Params, len(w.Params))
 	names := make([]string, 0, len(w.Params))
@@ -242,8 +240,8 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 	return p, nil
 }
 
-// Params are resolved parameters in flag syntax. The typed accessors panic on
-// a value that the parameter's Check should have refused: Resolve comes first.
+// Params are resolved parameters in flag syntax. The typed accessors panic on a
+// value that the parameter's Check should have refused, so call Resolve first.
 type Params map[string]string
 
 // Int returns an integer parameter.
@@ -303,8 +301,8 @@ func parseBool(s string) (bool, error) {
 	return false, fmt.Errorf("want on or off")
 }
 
-// IntRange returns a check for an integer of lo to hi. Digits may be grouped
-// by underscores.
+// IntRange returns a check for an integer from lo to hi. Underscores may group
+// the digits.
 func IntRange(lo, hi int) func(string) error {
 	return func(s string) error {
 		n, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
@@ -315,7 +313,7 @@ func IntRange(lo, hi int) func(string) error {
 	}
 }
 
-// FloatRange returns a check for a number of lo to hi.
+// FloatRange returns a check for a number from lo to hi.
 func FloatRange(lo, hi float64) func(string) error {
 	return func(s string) error {
 		f, err := strconv.ParseFloat(s, 64)
@@ -326,7 +324,7 @@ func FloatRange(lo, hi float64) func(string) error {
 	}
 }
 
-// DurationRange returns a check for a duration of lo to hi.
+// DurationRange returns a check for a duration from lo to hi.
 func DurationRange(lo, hi time.Duration) func(string) error {
 	return func(s string) error {
 		d, err := time.ParseDuration(s)
@@ -337,7 +335,7 @@ func DurationRange(lo, hi time.Duration) func(string) error {
 	}
 }
 
-// OnOff is a check for a switch.
+// OnOff checks a switch.
 func OnOff(s string) error {
 	_, err := parseBool(s)
 	return err
@@ -355,8 +353,8 @@ func OneOf(words ...string) func(string) error {
 	}
 }
 
-// DidYouMean returns " (did you mean X?)" for the candidate nearest to s, or
-// "" where none is near.
+// DidYouMean returns " (did you mean X?)" for the candidate nearest to s, "" if
+// none is near.
 func DidYouMean(s string, candidates []string) string {
 	best, bestDistance := "", max(len(s)/2, 2)+1
 	for _, c := range candidates {
