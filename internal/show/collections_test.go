@@ -15,7 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// program is a group of runs of a program that collected n times in each.
+// program is a group of runs of a program, each with n collections.
 func program(command string, gc cell.GC, n int) *stat.Group {
 	g := &stat.Group{Config: cell.Config{Workload: "exec", Command: []string{command}, GC: gc}}
 	g.Key = g.Config.Key()
@@ -32,7 +32,7 @@ func program(command string, gc cell.GC, n int) *stat.Group {
 	return g
 }
 
-// rows are the texts of the cells of each row of a page's first table.
+// rows returns the cell texts of each row of a page's first table.
 func rows(page string) [][]string {
 	var out [][]string
 	for _, row := range regexp.MustCompile(`(?s)<tr>(.*?)</tr>`).FindAllStringSubmatch(strings.SplitN(page, "</table>", 2)[0], -1) {
@@ -61,7 +61,7 @@ func TestCollectionsOfReport(t *testing.T) {
 		t.Errorf("titles %.60q and %.60q, want those of the median repetition", parts[1], parts[2])
 	}
 	if !strings.Contains(parts[1], "The first 200; 50 more are in the record.") || strings.Contains(parts[2], " more ") {
-		t.Error("it is not said how many are left out")
+		t.Error("the note does not say how many are left out")
 	}
 	table := rows(parts[1])
 	if len(table) != 201 {
@@ -79,8 +79,8 @@ func TestCollectionsOfReport(t *testing.T) {
 	}
 	buf.Reset()
 	meta.Traced[1].Key = a.Groups[2].Key
-	if err := page.Write(&buf, meta, a); err != nil || !strings.Contains(buf.String(), "gc=off, repetition 3</summary>\n  <p class=\"quiet\">There was none.") {
-		t.Errorf("nothing is said of a recommendation without collections: %v", err)
+	if err := page.Write(&buf, meta, a); err != nil || !strings.Contains(buf.String(), "gc=off, repetition 3</summary>\n  <p class=\"quiet\">There were no collections.") {
+		t.Errorf("a recommendation without collections has no note: %v", err)
 	}
 	buf.Reset()
 	if err := page.Write(&buf, page.Run{}, a); err != nil || strings.Contains(buf.String(), "Collections under") {
@@ -117,7 +117,7 @@ func TestCollectionsOfCell(t *testing.T) {
 	if table := rows(section); len(table) != 7 || table[1][0] != "220" || table[1][2] != "220000000 ns" || !strings.Contains(section, " From 220 ms to 225 ms.") {
 		t.Errorf("a stretch of 5 ms: %q", table)
 	}
-	// Of a record that was made before collections were numbered, from two processes.
+	// A record from before collections were numbered, with two processes.
 	rec.Cycles = []cell.Cycle{{AtNs: 1e6, MarkNs: 1e6, CPUNs: 1e6}, {Stream: 1, AtNs: 1e6, MarkNs: 1e6, CPUNs: 1e6}}
 	table := rows(render(rec, page.View{}))
 	if got := strings.Join(table[2], " "); got != "2 of process 2 automatic 1.00 ms – – 1.00 ms – – 0 0 0 – 0 0 – – 0 – 0" {
@@ -125,7 +125,7 @@ func TestCollectionsOfCell(t *testing.T) {
 	}
 	rec.Cycles = nil
 	render(rec, page.View{})
-	// Figures that nothing should have written.
+	// Figures that no program should write.
 	rec.Cycles = []cell.Cycle{{N: 1<<64 - 1, Stream: -1, AtNs: -1 << 63, CPUNs: -1 << 63, AssistNs: 1<<63 - 1, LiveBytes: 1<<63 - 1, Percent: -1, Procs: -3}}
 	if odd := regexp.MustCompile(`NaN|[^a-z]Inf|%!`).FindString(render(rec, page.View{})); odd != "" {
 		t.Errorf("%q in the page", odd)

@@ -2,9 +2,9 @@
 //
 // In: the analysis of a run (package stat), the facts of the run, a ledger of
 // claims. Out: package text writes words and figures, tables for a terminal,
-// Markdown and JSON; package plot draws plots as SVG, each with its table;
-// package page makes pages of both. A figure reads the same everywhere.
-// Nothing here measures, decides or opens a store.
+// Markdown and JSON; package plot draws SVG plots, each with its table; package
+// page makes HTML pages of both. A figure reads the same everywhere. Nothing
+// here measures, decides or opens a store.
 //
 // Imports: base, kit, lab.
 package show

@@ -15,8 +15,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// fixtureLedger has a claim of each kind of figure, and texts that want to be
-// more than text.
+// fixtureLedger has a claim with each kind of figure, and hostile texts.
 func fixtureLedger() *text.Ledger {
 	hostile := "<script>alert(1)</script> | \x1b[31m `x`"
 	ratio := text.LedgerClaim{ID: "000/ratio", Section: "Step 1", Quote: hostile, Figure: "2.1x", Verdict: "refuted", Reason: "no effect", Why: "Because.", Refutes: "nothing", Unit: "x", Run: 3, Repeat: "isobar lab run x"}
@@ -94,7 +93,7 @@ func TestLedgerJSON(t *testing.T) {
 	}
 	c := doc.Documents[0].Claims[0]
 	if doc.Schema != text.Schema || c.ID != "000/ratio" || c.Verdict != "refuted" || *c.Estimate != 1.01 || len(c.Samples[0].Values) != 2 || c.Samples[1].Values[0] != nil {
-		t.Errorf("not what was written: %s", &buf)
+		t.Errorf("not the written ledger: %s", &buf)
 	}
 }
 
@@ -107,7 +106,7 @@ func TestLedgerPages(t *testing.T) {
 	if err := text.LedgerMarkdown(&markdown, l); err != nil {
 		t.Fatal(err)
 	}
-	if path := os.Getenv("ISOBAR_CLAIMS_PAGE"); path != "" { // for the tests in a browser
+	if path := os.Getenv("ISOBAR_CLAIMS_PAGE"); path != "" { // for the browser tests
 		if err := os.WriteFile(path, shown.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -119,13 +118,13 @@ func TestLedgerPages(t *testing.T) {
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1) {
 		if ids[m[1]] {
-			t.Errorf("the id %s is there twice", m[1])
+			t.Errorf("the id %s occurs twice", m[1])
 		}
 		ids[m[1]] = true
 	}
 	for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(html, -1) {
 		if !ids[m[1]] {
-			t.Errorf("a link goes to #%s, which is not there", m[1])
+			t.Errorf("a link goes to #%s, which does not exist", m[1])
 		}
 	}
 	for _, text := range []string{"000/ratio", "24 CPUs", "1.20 µs  1.30 µs", "isobar lab run x", "refuted?"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// fleetFixture is a run on two machines: one configuration gains on both, one
-// gains on one and loses on the other.
+// fleetFixture is a run on two machines: one configuration is faster on both,
+// another is faster on one and slower on the other.
 func fleetFixture(t *testing.T) *stat.Analysis {
 	t.Helper()
 	var cells []cell.Cell
@@ -62,7 +62,7 @@ func TestMachinesInReports(t *testing.T) {
 			}
 		}
 	}
-	for _, own := range []string{"A CPU", "8 GiB"} { // of the machine that handed the cells out
+	for _, own := range []string{"A CPU", "8 GiB"} { // of the machine that submitted the cells
 		if strings.Contains(written["html.golden"], own) {
 			t.Errorf("the page names %q, on which nothing was measured", own)
 		}
@@ -81,8 +81,8 @@ func TestMachinesInReports(t *testing.T) {
 	}
 }
 
-// Of a fleet's only machine the page shows that machine, not the one that handed
-// the cells out.
+// If only one machine of a fleet measured, the page shows that machine, not the
+// one that submitted the cells.
 func TestOneMachineOfAFleet(t *testing.T) {
 	c := cell.Cell{Config: cell.Config{Workload: "alloc", GC: cell.DefaultGC}}
 	rec := &cell.Record{Cell: c, Origin: &cell.Origin{Worker: "w", Machine: cell.Machine{Hostname: "h", CPU: "its CPU", CPUs: 64}}}

@@ -13,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// TestProcsMapOfPage looks for what the page says of the map.
+// TestProcsMapOfPage checks what the page says about the map.
 func TestProcsMapOfPage(t *testing.T) {
 	g := showtest.Group("exec", "", cell.DefaultGC, 100)
 	g.Series[cell.WallTime] = showtest.Series(cell.WallTime, 1, 1.1)

@@ -40,7 +40,7 @@ var forms = map[string]func(io.Writer, text.Meta, *stat.Analysis) error{
 func TestGolden(t *testing.T) {
 	for name, write := range forms {
 		if name == "html.golden" {
-			continue // looked at in a browser
+			continue // checked in a browser
 		}
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestOdd writes analyses that a run in trouble leaves behind.
+// TestOdd writes analyses of runs that ended in trouble.
 func TestOdd(t *testing.T) {
 	const nan, inf = "nan", "inf"
 	values := map[string]float64{nan: math.NaN(), inf: math.Inf(1), "-inf": math.Inf(-1), "zero": 0, "tiny": 5e-324, "huge": 1.7e308, "negative": -1}
@@ -97,8 +97,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestHTMLStandsAlone looks for anything that would be fetched, and for
-// elements that are not closed in order.
+// TestHTMLStandsAlone looks for external references, and for elements that are
+// not closed in order.
 func TestHTMLStandsAlone(t *testing.T) {
 	var buf bytes.Buffer
 	if err := page.Write(&buf, page.Run{Meta: showtest.FixtureMeta()}, showtest.Fixture()); err != nil {
@@ -141,7 +141,7 @@ func TestTextFitsItsWidth(t *testing.T) {
 		}
 		for _, line := range strings.Split(buf.String(), "\n") {
 			if n := utf8.RuneCountInString(line); n > width && !strings.HasPrefix(line, "repeat") {
-				t.Errorf("%d columns where %d are allowed: %s", n, width, line)
+				t.Errorf("%d columns, want at most %d: %s", n, width, line)
 			}
 		}
 	}

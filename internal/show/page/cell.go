@@ -13,8 +13,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// NewCell returns the page of one record of a run. It fails on a record
-// whose histograms are damaged.
+// NewCell returns the page of one record of a run. It fails if the record's
+// histograms are damaged.
 func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 	a, err := stat.Analyze([]cell.Cell{rec.Cell}, []*cell.Record{rec})
 	if err != nil {
@@ -38,7 +38,7 @@ func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 	pauses := plot.Pauses(s, "cell")
 	if pauses != nil {
 		pauses.Title, pauses.Caption = "Pauses by length",
-			"How long the world was stopped. The height of a column is relative to the highest."
+			"How long the world was stopped. Column heights are relative to the highest."
 	}
 	for _, plot := range []*plot.Plot{plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec),
 		plot.Latency(s, "cell"), pauses} {
@@ -67,7 +67,7 @@ func originFacts(rec *cell.Record) []fact {
 	return present([]fact{{"Worker", text.Clean(rec.Origin.Worker)}, {"Machine", text.MachineLine(rec.Origin.Machine)}})
 }
 
-// cleanLines is clean for text of several lines.
+// cleanLines is text.Clean for text of several lines.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, line := range lines {
@@ -98,9 +98,9 @@ func cellFacts(rec *cell.Record) []fact {
 	})
 }
 
-// samplesTable has every scalar figure of a record.
+// samplesTable has every single figure of a record.
 func samplesTable(rec *cell.Record) *plot.Table {
-	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "is", "value", "all digits"}}
+	t := &plot.Table{Label: "Table of raw samples", Left: 2, Head: []string{"Metric", "meaning", "value", "all digits"}}
 	for _, metric := range slices.Sorted(maps.Keys(rec.Metrics)) {
 		t.Add(text.Clean(metric), text.Heading(metric), text.Format(metric, rec.Metrics[metric]),
 			text.Clean(text.Exact(metric, rec.Metrics[metric])))

@@ -9,8 +9,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Traced is a configuration whose collections the report lists one by one, as
-// one of its runs traced them.
+// A Traced is a configuration whose collections the report lists one by one,
+// from one of its runs.
 type Traced struct {
 	Name string // such as "the default"
 	Key  string // of the configuration
@@ -19,10 +19,10 @@ type Traced struct {
 // maxCollections bounds the rows of a table of collections.
 const maxCollections = 200
 
-// A collectionList is the collections of one record.
+// A collectionList holds the collections of one record.
 type collectionList struct {
 	Title, Note string
-	Table       *plot.Table // nil for none
+	Table       *plot.Table // nil if there are none
 }
 
 var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far", "sweep termination", "marking",
@@ -30,8 +30,8 @@ var collectionHead = []string{"collection", "kind", "began at", "GC CPU so far",
 	"heap before", "at mark termination", "live", "goal", "stacks", "globals", "assist CPU", "dedicated CPU", "idle CPU",
 	"CPU of pauses", "Ps"}
 
-// collectionsOf lists the collections of a record that began in a stretch of
-// its time; nil if the record has none.
+// collectionsOf lists a record's collections that began within part of its
+// time; nil if the record has none.
 func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.Stretch) *collectionList {
 	if len(rec.Cycles) == 0 {
 		return nil
@@ -49,8 +49,8 @@ func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.St
 			h.Table.Add(collectionCells(s, c, i, processes)...)
 		}
 	}
-	h.Note = "What the gctrace lines say. Sizes are whole MiB, rounded down; assists, dedicated and idle workers are " +
-		"CPU time of marking, over all CPUs; the world stands still during both terminations."
+	h.Note = "From the gctrace lines. Sizes are whole MiB, rounded down; assists, dedicated and idle workers are " +
+		"marking's CPU time, over all CPUs; both terminations stop the world."
 	if part != whole {
 		h.Note += fmt.Sprintf(" From %s to %s.", text.Duration(part.From), text.Duration(part.To))
 	}
@@ -63,8 +63,8 @@ func collectionsOf(s *text.Section, rec *cell.Record, label string, part plot.St
 	return h
 }
 
-// collectionCells is the row of the i-th collection listed. What records did
-// not keep in the past, when they did not number collections either, is absent.
+// collectionCells is the row of the i-th listed collection. Fields that old
+// records lack are shown as absent.
 func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []string {
 	kind := "automatic"
 	if c.Forced {
@@ -102,8 +102,8 @@ func collectionCells(s *text.Section, c cell.Cycle, i int, processes bool) []str
 		strconv.Itoa(c.Procs)}
 }
 
-// collections are the tables of those configurations that are rows of the
-// section: of the repetition that is nearest to the median.
+// collections returns the tables of the traced configurations that are rows of
+// the section, each for the repetition nearest to the median.
 func collections(s *text.Section, traced []Traced) []collectionList {
 	var out []collectionList
 	for _, t := range traced {
@@ -115,7 +115,7 @@ func collections(s *text.Section, traced []Traced) []collectionList {
 			title := fmt.Sprintf("Collections under %s: %s, repetition %d", text.Clean(t.Name), r.Label, rec.Cell.Block+1)
 			h := collectionsOf(s, rec, title+", "+s.Name, plot.Whole(rec))
 			if h == nil && rec.Metrics[cell.GCCycles] == 0 {
-				h = &collectionList{Note: "There was none."}
+				h = &collectionList{Note: "There were no collections."}
 			}
 			if h != nil {
 				h.Title = title

@@ -8,8 +8,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// NewComparison returns the page of run b against run a. onlyA and onlyB
-// are the configurations that the other run has not, by key.
+// NewComparison returns the page that compares run b with run a. onlyA and
+// onlyB are the keys of configurations that only one of the runs has.
 func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
 	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: text.VerdictCounts(comparisons),
 		Contents: []content{{"verdicts", "Verdicts"}}}
@@ -27,7 +27,7 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 		}
 	}
 	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {
-		p.Facts = append(p.Facts, fact{"Machines", "that of one run is not known: differences may be between machines"})
+		p.Facts = append(p.Facts, fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
 	}
 	ids := newIdentifiers()
 	for _, s := range pairSections(comparisons) {

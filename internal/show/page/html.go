@@ -20,16 +20,15 @@ var assets embed.FS
 
 var selfContained = template.Must(template.ParseFS(assets, "assets/report.html.tmpl", "assets/parts.html.tmpl"))
 
-// Templates returns the templates that draw a [Page]: theme, facts, contents,
-// and run, cell or comparison for what [New], [NewCell] and [NewComparison]
-// return; and ledger, for a [Ledger]. The caller may add to them.
+// Templates returns the templates that draw a [Page]: theme, facts and
+// contents; run, cell and comparison for [New], [NewCell] and [NewComparison];
+// and ledger for a [Ledger]. The caller may add to them.
 func Templates() *template.Template {
 	t := template.Must(template.New("").Funcs(ledgerFuncs).ParseFS(assets, "assets/parts.html.tmpl"))
 	return template.Must(t.ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
 }
 
-// StyleSheet is the style of the pages, for those of other packages that look
-// the same.
+// StyleSheet is the style of the pages, for packages whose pages look the same.
 func StyleSheet() template.CSS {
 	css, err := assets.ReadFile("assets/report.css")
 	if err != nil {
@@ -38,8 +37,8 @@ func StyleSheet() template.CSS {
 	return template.CSS(css)
 }
 
-// Write writes the analysis as one file that needs nothing outside it. A policy
-// in the file forbids scripts and every request.
+// Write writes the analysis as one self-contained file. A policy in the file
+// forbids scripts and all requests.
 func Write(w io.Writer, r Run, a *stat.Analysis) error {
 	var buf bytes.Buffer
 	if err := selfContained.Execute(&buf, New(r, a, View{})); err != nil {
@@ -59,17 +58,17 @@ type section struct {
 	Grid                         *grid
 	Plots                        []plot.Plot
 	Figures, Comparisons, Floors *plot.Table
-	Machines                     *plot.Table // the comparisons on each machine, where several measured
+	Machines                     *plot.Table // the comparisons by machine, if several measured
 	Phases                       *plot.Table // of the collector, during the slowest operations
 	Collections                  []collectionList
-	Compared                     string // names Comparisons
+	Compared                     string // caption of Comparisons
 	Failures                     []string
 }
 
-// identifiers are the ids that the page has given out.
+// identifiers are the ids used in the page.
 type identifiers map[string]bool
 
-// unique makes an id of a name.
+// unique makes an unused id from a name.
 func (ids identifiers) unique(name string) string {
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {

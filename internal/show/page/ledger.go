@@ -22,7 +22,7 @@ var ledgerFuncs = template.FuncMap{"anchor": claimAnchor}
 // claimAnchor is the id of a claim in a page.
 func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
 
-// WriteLedger writes the ledger as one file that needs nothing outside it.
+// WriteLedger writes the ledger as one self-contained file.
 func WriteLedger(w io.Writer, l *text.Ledger) error {
 	if err := ledgerTemplate.Execute(w, NewLedger(l)); err != nil {
 		return fmt.Errorf("report: ledger: %w", err)
@@ -30,7 +30,7 @@ func WriteLedger(w io.Writer, l *text.Ledger) error {
 	return nil
 }
 
-// NewLedger returns what the template ledger draws.
+// NewLedger returns the data for the template ledger.
 func NewLedger(l *text.Ledger) *Ledger {
 	page := &Ledger{CSS: StyleSheet(), Title: l.Title, Counts: l.Counts(), Version: text.Clean(l.Version)}
 	if !l.Created.IsZero() {
@@ -55,8 +55,8 @@ func NewLedger(l *text.Ledger) *Ledger {
 	return page
 }
 
-// A Ledger is a ledger as templates draw it: in the self-contained file and
-// in a page of package web. Its fields are for the templates.
+// A Ledger is the data for a ledger, in a self-contained file or a page of
+// package web. Its fields are for the templates.
 type Ledger struct {
 	CSS                    template.CSS
 	Title, Counts, Version string
@@ -87,7 +87,7 @@ func claimOf(c *text.LedgerClaim, d text.LedgerDocument) ledgerPageClaim {
 	return h
 }
 
-// claimClass is the class of a verdict, as the style sheet has it.
+// claimClass is the CSS class of a verdict.
 func claimClass(verdict string) string {
 	switch verdict {
 	case "holds":

@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// machinesTable describes the machines; nil where it is one.
+// machinesTable describes the machines; nil if there is only one.
 func machinesTable(all []*stat.Machine) *plot.Table {
 	if all == nil {
 		return nil
@@ -26,13 +26,13 @@ func machinesTable(all []*stat.Machine) *plot.Table {
 	return t
 }
 
-// tableRows is the most rows of the table by machine, of which a large fleet could
+// tableRows is the maximum of rows in the table by machine. A large fleet could
 // make hundreds of thousands.
 const tableRows = 1500
 
-// shownByMachine are the comparisons of several machines that the table has: all,
-// or where those are too many the ones that were decided or that machines differ
-// in, as far as there is room. left is how many are not among them.
+// shownByMachine chooses the comparisons for the table by machine: all of them
+// or, if that is too many, those with a verdict or with disagreeing machines,
+// as far as there is room. left is how many it leaves out.
 func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	rows := 0
 	var all []stat.Comparison
@@ -54,7 +54,8 @@ func shownByMachine(s *text.Section) (shown []stat.Comparison, left int) {
 	return shown, len(all) - len(shown)
 }
 
-// byMachineTable has the comparisons on every machine; nil where one measured.
+// byMachineTable has the comparisons on every machine; nil if only one
+// measured.
 func byMachineTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "By machine, " + s.Name, Left: 4,
 		Head: []string{"Configuration", "Metric", "Machine", "Verdict", "baseline", "here", "ratio", "95 % interval", "p",

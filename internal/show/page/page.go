@@ -1,9 +1,10 @@
 // Package page makes pages of runs, cells, comparisons and ledgers.
 //
 // [Write] writes a run as one self-contained file: static SVG, embedded style,
-// no script, no reference to anything outside it. [New], [NewCell] and
-// [NewComparison] return what [Templates] draw, for the pages of package web.
-// Control characters of the user are made visible, HTML is escaped.
+// no script, no reference to anything outside. [New], [NewCell] and
+// [NewComparison] return the data for [Templates], for the pages of package
+// web. Control characters in the user's text are made visible and HTML is
+// escaped.
 //
 // The functions are pure: they read no clock, no environment and no file, and
 // may be called from several goroutines as long as nobody changes the analysis.
@@ -18,20 +19,20 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Page is what the templates of this package draw: a run, a cell or a
-// comparison. The self-contained file and the pages of package web are made of
-// the same ones. Its fields are for the templates.
+// A Page is the data for the templates of this package: a run, a cell or a
+// comparison. The self-contained file and the pages of package web use the same
+// data. Its fields are for the templates.
 type Page struct {
-	CSS                              template.CSS // of the self-contained file
+	CSS                              template.CSS // for the self-contained file
 	Name, Repeat, Version, Noise     string
 	Facts, Fingerprint               []fact
 	Contents                         []content
-	Machines                         *plot.Table // those that measured, where they are several
+	Machines                         *plot.Table // the machines that measured, if several
 	MachineNotes, Findings, Warnings []string
 	Sections                         []section
-	Strip                            *plot.Plot // noise of the machine, over the run
+	Strip                            *plot.Plot // noise of the machine over the run
 
-	// A cell's.
+	// For a cell.
 	Failures []string
 	Plots    []plot.Plot
 	Samples  *plot.Table
@@ -39,32 +40,33 @@ type Page struct {
 	Collections *collectionList
 	Output      string
 
-	// A comparison's.
+	// For a comparison.
 	Verdicts string
 	OnlyIn   []fact
 }
 
 type content struct{ ID, Name string }
 
-// A View is how a reader wants to see a page. The zero View is that of the
+// A View says how a reader wants to see a page. The zero View is that of the
 // self-contained file.
 type View struct {
 	// Exact shows figures in tables with all digits in their base unit.
 	Exact bool
-	// From and To are the stretch of a cell's timeline; To 0 is its end.
+	// From and To are the visible part of a cell's timeline; a To of 0 means its
+	// end.
 	From, To time.Duration
 }
 
-// A Run is a run as its page shows it.
+// A Run is what the page of a run shows.
 type Run struct {
 	text.Meta
-	// Forecasts are what a model expected, by GOGC, then by GOMEMLIMIT; nil for
-	// none.
+	// Forecasts are a model's predictions, by GOGC, then by GOMEMLIMIT; nil if
+	// there are none.
 	Forecasts []plot.Forecast
-	// Procs asks for a map of GC settings and GOMAXPROCS even where only one of
-	// the two varies; nil for none.
+	// Procs asks for a map of GC settings and GOMAXPROCS even if only one of the
+	// two varies; nil asks for none.
 	Procs *plot.ProcsMap
-	// Traced are configurations whose collections are listed one by one.
+	// Traced are the configurations whose collections are listed one by one.
 	Traced []Traced
 }
 
@@ -78,7 +80,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 		Findings: text.CleanAll(a.Findings),
 	}
 	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
-		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that handed the cells out
+		p.Fingerprint, p.MachineNotes = nil, nil // of the machine that submitted the cells
 		for _, machine := range a.Machines {
 			for _, note := range machine.Fingerprint.Warnings {
 				p.MachineNotes = append(p.MachineNotes, text.Clean(machine.Name+": "+note))
@@ -91,7 +93,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	for _, warning := range a.Warnings {
 		p.Warnings = append(p.Warnings, text.Warning(warning))
 	}
-	p.Contents = []content{{"found", "Found"}}
+	p.Contents = []content{{"found", "Findings"}}
 	ids := newIdentifiers()
 	for _, s := range text.Sections(a) {
 		s.SetExact(v.Exact)
@@ -113,7 +115,7 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	return p
 }
 
-// newIdentifiers returns the ids that pages use themselves.
+// newIdentifiers returns the ids that the templates use.
 func newIdentifiers() identifiers {
 	ids := identifiers{}
 	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots",

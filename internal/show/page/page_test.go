@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A large fleet does not make a page that no browser can show.
+// A large fleet must not make a page too large for a browser.
 func TestManyMachines(t *testing.T) {
 	s := &text.Section{Name: "w"}
 	for i := range 40 {

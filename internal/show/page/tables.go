@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// phasesTable is the same for a page; nil if nothing was looked at.
+// phasesTable is that table for a page; nil if there is no trace.
 func phasesTable(s *text.Section) *plot.Table {
 	t := &plot.Table{Label: "What the collector did during the slowest operations, " + s.Name, Left: 2,
 		Head: append([]string{"Configuration"}, text.PhaseHead...)}
@@ -111,8 +111,8 @@ func figuresTable(s *text.Section) *plot.Table {
 	return t
 }
 
-// comparisonsTable has every comparison with the baseline and why its verdict
-// is what it is.
+// comparisonsTable has every comparison with the baseline, and the reason for
+// its verdict.
 func comparisonsTable(s *text.Section) *plot.Table {
 	if len(s.Comparisons) == 0 {
 		return nil
@@ -130,12 +130,12 @@ func comparisonsTable(s *text.Section) *plot.Table {
 	return t
 }
 
-// whyText is the reason for a verdict and the doubts about it.
+// whyText is the reason for a verdict and any doubts about it.
 func whyText(c stat.Comparison) string {
 	return text.Clean(strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))
 }
 
-// floorsTable shows by how much two equal configurations differed.
+// floorsTable shows how much two equal configurations differed.
 func floorsTable(s *text.Section) *plot.Table {
 	if len(s.Floors) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// Timeline is the heap over a part of the time of the record.
+// Timeline is the heap over part of the record's time.
 func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	line := rec.Timeline
 	if len(line.AtNs) < 2 || len(line.HeapBytes) != len(line.AtNs) {
@@ -41,7 +41,7 @@ func Timeline(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	return p
 }
 
-// Stops shows how long each pause was; nil without pauses.
+// Stops shows the length of each pause; nil if there are none.
 func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 	var pauses []cell.Pause
 	top := 0.0
@@ -54,15 +54,15 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		return nil
 	}
 	p := &Plot{ID: "stops", Title: "Pauses over time",
-		Caption: "Each line is a stop of the world; its height is how long it lasted. The list may lack some: the " +
-			"histogram is complete."}
+		Caption: "Each line is a stop of the world; its height is its length. Some stops may be missing: the histogram is " +
+			"complete."}
 	f := frame{left: 72, top: 10, right: 464, bottom: 160}
 	d := newDrawing("stops-0", "Pauses over time", fmt.Sprintf("%s, longest %s.", text.Plural(len(pauses), "pause"),
 		text.Duration(top)), 186)
 	x, y := part.axis(f), linearScale(":ns", top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
-	drawn := map[[2]int]bool{} // by tenths of a unit
+	drawn := map[[2]int]bool{} // in tenths of a unit
 	for _, pause := range pauses {
 		at := point{x.at(float64(pause.AtNs)), y.at(float64(pause.Ns))}
 		if key := [2]int{int(at.x * 2), int(at.y)}; !drawn[key] {
@@ -99,11 +99,11 @@ func Utilization(s *text.Section, rec *cell.Record) *Plot {
 	windows, marked = append(windows, time.Duration(duration)), append(marked, time.Duration(duration))
 	shares := stat.MMU(rec.Pauses, time.Duration(duration), windows)
 	p := &Plot{ID: "mmu", Title: "Minimum mutator utilization",
-		Caption: "In the worst stretch of that length, the share of time in which the world was not stopped. Computed from " +
-			"the listed pauses; assists and workers of the collector are not in it."}
+		Caption: "The share of time in which the world was not stopped, in the worst window of each length. Computed from " +
+			"the listed pauses; the collector's assists and workers do not count."}
 	f := frame{left: 66, top: 10, right: 464, bottom: 160}
 	d := newDrawing("mmu-0", "Minimum mutator utilization",
-		fmt.Sprintf("Rises from %s in windows of %s to %s over all of it.",
+		fmt.Sprintf("Rises from %s in windows of %s to %s over the whole time.",
 			text.Format(":ratio", shares[0]), text.Duration(float64(windows[0])),
 			text.Format(":ratio", shares[len(shares)-1])), 204)
 	x := logScale(":ns", float64(windows[0]), duration, f.left, f.right)

@@ -11,13 +11,13 @@ import (
 	"github.com/isobar-go/isobar/latency"
 )
 
-// A facet is a share of a section's rows that one panel shows.
+// A facet is the part of a section's rows that one panel shows.
 type facet struct {
 	title string
 	rows  []*text.Row
 }
 
-// facetsOf splits the rows by GC setting where they are many, so that a panel
+// facetsOf splits the rows by GC setting if there are too many, so that a panel
 // holds no more series than a reader can follow.
 func facetsOf(s *text.Section) []facet {
 	if !faceted(s) {
@@ -37,7 +37,7 @@ func facetsOf(s *text.Section) []facet {
 	return out
 }
 
-// chunks cuts rows into facets of at most looks.
+// chunks cuts rows into facets of at most looks rows.
 func chunks(title string, rows []*text.Row) []facet {
 	var out []facet
 	for part := range slices.Chunk(rows, looks) {
@@ -57,7 +57,7 @@ func faceted(s *text.Section) bool {
 }
 
 // lookOf gives a row its colour and marker, the same in all plots of a section,
-// and the name that a legend gives it.
+// and its name in a legend.
 func lookOf(s *text.Section, r *text.Row) (look int, name string) {
 	if faceted(s) {
 		grid, _ := s.Grid()
@@ -108,8 +108,8 @@ func latencyPanels(s *text.Section) (titles []string, panels [][]curve) {
 	return titles, panels
 }
 
-// bothTimes reports whether the section has response and service time, so that
-// lines must tell them apart.
+// bothTimes reports whether the section has both response and service time, so
+// that lines must look different.
 func bothTimes(s *text.Section) bool {
 	has := func(hist string) bool {
 		return slices.ContainsFunc(s.Rows,
@@ -118,8 +118,8 @@ func bothTimes(s *text.Section) bool {
 	return has(cell.HistResponse) && has(cell.HistService)
 }
 
-// latencyChart draws latency over the percentile, both in logarithms: each
-// decade to the right is a ten times rarer operation.
+// latencyChart draws latency over percentile, both on logarithmic axes: each
+// decade to the right is ten times rarer.
 func latencyChart(s *text.Section, id, title string, curves []curve, lo, hi, decades float64) template.HTML {
 	d := newDrawing(id, "Latency by percentile, "+s.Name+" "+title, describeCurves(s, curves), 300)
 	f := frame{left: 66, top: 10, right: 448, bottom: 254}
@@ -131,7 +131,7 @@ func latencyChart(s *text.Section, id, title string, curves []curve, lo, hi, dec
 	}
 	d.vertical(f, y, y.ticks(8))
 	d.horizontal(f, x, ticks, percentileText)
-	d.text("label", "middle", (f.left+f.right)/2, f.bottom+40, "percentile (%), each step ten times rarer")
+	d.text("label", "middle", (f.left+f.right)/2, f.bottom+40, "percentile (%), each step is ten times rarer")
 	for _, c := range curves {
 		look, _ := lookOf(s, c.row)
 		class := fmt.Sprintf("curve s%d", look)
@@ -181,7 +181,7 @@ func dotChart(s *text.Section, id, metric string) template.HTML {
 	description := "Medians with intervals."
 	for _, r := range s.Rows {
 		f := r.Figure(metric)
-		f.Exact = false // there is little room
+		f.Exact = false // space is tight
 		figures = append(figures, f)
 		if f.N == 0 || math.IsNaN(f.Median) || math.IsInf(f.Hi, 0) {
 			continue

@@ -10,18 +10,18 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Forecast is what a model expects of one setting of the collector. Each
-// figure is the expected value and the ends of its interval.
+// A Forecast is a model's prediction for one setting of the collector. Each
+// figure has the expected value and the ends of its interval.
 type Forecast struct {
 	GC               cell.GC
-	Procs            int // GOMAXPROCS; 0 for what the runtime takes
+	Procs            int // GOMAXPROCS; 0 for the runtime's choice
 	Bytes, CPU, Wall [3]float64
-	Unsure           bool // the model says that it should be measured
-	UnsureMemory     bool // it says so of Bytes alone
-	Best             bool // no other needs less of both memory and CPU time
+	Unsure           bool // the model wants this one measured
+	UnsureMemory     bool // the model is unsure of Bytes only
+	Best             bool // no other needs both less memory and less CPU time
 }
 
-// percent is the GOGC to draw by; beyond all others for off.
+// percent is the GOGC for the axis; beyond all others for off.
 func (f Forecast) percent() float64 {
 	if f.GC.Percent < 0 {
 		return 6400
@@ -46,16 +46,15 @@ type forecastLine struct {
 	forecasts []Forecast // in the order of the curve
 }
 
-// Predicted draws the predicted curves and, over them, what was measured in
-// the section; nil without a forecast. Forecasts are by GOGC, then by
-// GOMEMLIMIT.
+// Predicted draws the predicted curves, with the section's measurements on top;
+// nil without a forecast. Forecasts are sorted by GOGC, then by GOMEMLIMIT.
 func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 	if len(forecasts) == 0 {
 		return nil
 	}
 	p := &Plot{ID: id + "-forecast", Title: "Predicted and measured", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "Lines are the model, vertical bars its 90 % intervals. Markers are medians of what was measured. Left: " +
-			"what CPU time costs in memory. Right: time against GOGC, off at the right end.",
+		Caption: "Lines are the model, vertical bars its 90 % intervals, markers the measured medians. Left: CPU time " +
+			"against memory. Right: time against GOGC, with off at the right end.",
 		Legend: []Legend{{swatch(0, "curve plain dashed", false), "predicted, by GOGC"}}}
 	p.Table = Table{Label: "Predicted figures, " + s.Name, Left: 3,
 		Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high",
@@ -95,7 +94,7 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 	if len(frontier.forecasts) > 0 {
 		lines = append(lines, frontier)
 		p.Legend = append(p.Legend, Legend{swatch(0, frontier.class, false), "Pareto frontier"})
-		p.Caption += " The frontier joins the settings that no other beats in both; the table says which they are, and " +
+		p.Caption += " The frontier joins the settings that no other beats in both; the table names them, and says " +
 			"where the model is unsure."
 		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })
 	}

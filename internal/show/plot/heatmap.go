@@ -14,24 +14,24 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// The factors that a heat map sets against the GC setting.
+// The factors that a heat map plots against the GC setting.
 const (
 	goroutines = "goroutines"
 	gomaxprocs = "gomaxprocs"
 )
 
-// A heat is a metric by a factor (rows) and GC setting (columns), all other
-// factors being equal.
+// A heat is a metric by a factor (rows) and GC setting (columns), with all
+// other factors equal.
 type heat struct {
 	title, axis string
 	MapFigure
 	gcs    []cell.GC // by ascending GOGC, off last
-	values []int     // of the factor, ascending; 0, of none, last
+	values []int     // of the factor, ascending; 0, for none, last
 	cells  map[int]map[string]heatCell
 	best   float64
 }
 
-// A heatCell was measured, or a model expects it.
+// A heatCell is measured or predicted.
 type heatCell struct {
 	text.Figure
 	predicted, unsure bool
@@ -48,8 +48,8 @@ func (c heatCell) from() string {
 	return "measured"
 }
 
-// heatsOf splits the section's rows by what varies beside the factor and the GC
-// setting. Rows without the factor count as 0 where that is GOMAXPROCS.
+// heatsOf splits the section's rows by the factors other than axis and GC
+// setting. For GOMAXPROCS, a row without the factor counts as 0.
 func heatsOf(s *text.Section, axis string, of MapFigure) []*heat {
 	var out []*heat
 	byTitle := map[string]*heat{}
@@ -74,8 +74,8 @@ func heatsOf(s *text.Section, axis string, of MapFigure) []*heat {
 	return out
 }
 
-// titleBeside names what tells r from other rows, beside the factor and the GC
-// setting.
+// titleBeside names what distinguishes r from other rows, apart from the factor
+// and the GC setting.
 func titleBeside(s *text.Section, r *text.Row, axis string) string {
 	var rest []string
 	for _, name := range s.Varying {
@@ -86,11 +86,10 @@ func titleBeside(s *text.Section, r *text.Row, axis string) string {
 	return strings.Join(rest, " ")
 }
 
-// flat reports whether one of the two does not vary.
+// flat reports whether the factor or the GC setting does not vary.
 func (h *heat) flat() bool { return len(h.gcs) < 2 || len(h.values) < 2 }
 
-// add puts a cell into the map; what is predicted does not replace what is
-// there.
+// add puts a cell into the map. A prediction does not replace an existing cell.
 func (h *heat) add(n int, gc cell.GC, c heatCell) {
 	if !slices.Contains(h.values, n) {
 		h.values = append(h.values, n)
@@ -110,7 +109,7 @@ func (h *heat) add(n int, gc cell.GC, c heatCell) {
 	}
 }
 
-// share is how near to the best of the map the value is, 1 for the best.
+// share is the value relative to the best of the map, 1 for the best.
 func (h *heat) share(v float64) float64 {
 	if h.Rises {
 		return v / h.best
@@ -118,7 +117,7 @@ func (h *heat) share(v float64) float64 {
 	return h.best / v
 }
 
-// mixed reports whether some of the cells are predicted.
+// mixed reports whether any cell is predicted.
 func (h *heat) mixed() bool {
 	for _, row := range h.cells {
 		for _, c := range row {
@@ -130,16 +129,16 @@ func (h *heat) mixed() bool {
 	return false
 }
 
-// HeatMap shows throughput by goroutines and GC setting, and what it is for
-// each goroutine; nil where the section has no such factors.
+// HeatMap shows throughput by goroutines and GC setting, in total and per
+// goroutine; nil if the section lacks these factors.
 func HeatMap(s *text.Section, id string) *Plot {
 	heats := slices.DeleteFunc(heatsOf(s, goroutines, MapFigure{cell.Throughput, true}), (*heat).flat)
 	if len(heats) == 0 {
 		return nil
 	}
 	p := &Plot{ID: id + "-heat", Title: "Goroutines × GC setting", Wide: true, Pairs: true,
-		Caption: "Left: throughput, in percent of the best of the map; fuller is more. Right: throughput of each " +
-			"goroutine, by how many there are; one line for a GC setting."}
+		Caption: "Left: throughput, in percent of the best of the map; a fuller cell is better. Right: throughput per " +
+			"goroutine, by number of goroutines, with one line per GC setting."}
 	p.Table = Table{Label: "Goroutines and GC setting, " + s.Name, Left: 2,
 		Head: []string{"Configuration", "GC setting", "goroutines", "throughput", "low", "high", "of the best",
 			"each goroutine"}}
@@ -167,10 +166,10 @@ func HeatMap(s *text.Section, id string) *Plot {
 }
 
 func (h *heat) drawMap(id string) template.HTML {
-	const row, letter = 34, 9.4 // of narrow screens
+	const row, letter = 34, 9.4 // on narrow screens
 	width := (470.0 - 66) / float64(len(h.gcs))
 	var names []string
-	lines := 1 // of column names: neighbours stand on different ones if they are long
+	lines := 1 // lines of column names; long neighbours are on different lines
 	for _, gc := range h.gcs {
 		name := columnName(gc, max(int(2*width/letter), 3))
 		if letter*float64(utf8.RuneCountInString(name)) > width {
@@ -216,7 +215,7 @@ func (h *heat) axisName() string {
 	return h.axis
 }
 
-// valueName is the name of a row; 0 is a program that was left as it is.
+// valueName is the name of a row; 0 means a program with its own GOMAXPROCS.
 func valueName(n int) string {
 	if n == 0 {
 		return "default"
@@ -224,8 +223,8 @@ func valueName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// columnName names a GC setting in so many letters, by its GOGC where its name
-// is longer.
+// columnName names a GC setting in at most that many letters. It uses GOGC if
+// the name is too long.
 func columnName(gc cell.GC, letters int) string {
 	name := text.Clean(gc.String())
 	if utf8.RuneCountInString(name) > letters && gc.LimitBytes == 0 {
@@ -234,8 +233,8 @@ func columnName(gc cell.GC, letters int) string {
 	return text.Shorten(name, letters)
 }
 
-// heatStep is one of ten steps of fill. They are finer towards the best, where
-// settings differ by little.
+// heatStep is one of ten steps of fill. They are finer near the best, where
+// settings differ little.
 func heatStep(share float64) int {
 	return int(min(math.Floor(10*share*share), 9))
 }
@@ -243,7 +242,7 @@ func heatStep(share float64) int {
 func (h *heat) drawEach(id string) template.HTML {
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
 	d := newDrawing(id, "Throughput of each goroutine "+h.title,
-		"A line for each GC setting over the number of goroutines; the table below has the figures.", 244)
+		"A line per GC setting over the number of goroutines; the table below has the figures.", 244)
 	top := 0.0
 	for n, row := range h.cells {
 		for _, cell := range row {

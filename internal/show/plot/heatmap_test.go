@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// Columns go by GOGC, whatever the order of the plan: off is the last.
+// Columns are sorted by GOGC, whatever the order of the plan; off is last.
 func TestHeatColumns(t *testing.T) {
 	section := text.Sections(showtest.ScalingStudy(t, []string{"1", "2"}, []string{"default", "off", "400"}))[0]
 	heats := heatsOf(section, goroutines, MapFigure{cell.Throughput, true})

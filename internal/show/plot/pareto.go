@@ -11,14 +11,14 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A tradeoff is a row of a Pareto plot: what it needs of two things.
+// A tradeoff is a row of a Pareto plot: its values of two metrics.
 type tradeoff struct {
 	row         *text.Row
 	memory, own text.Figure
 	best        bool // no other row needs less of both
 }
 
-// tradeoffsOf returns the rows that have both figures, and marks those on the
+// tradeoffsOf returns the rows that have both figures and marks those on the
 // Pareto frontier: no other row is at most equal in both and less in one.
 func tradeoffsOf(s *text.Section) []tradeoff {
 	var out []tradeoff
@@ -39,16 +39,16 @@ func tradeoffsOf(s *text.Section) []tradeoff {
 	return out
 }
 
-// Pareto shows memory against the primary metric and the configurations
-// among which there is a choice; nil for fewer than three.
+// Pareto shows memory against the primary metric, and which configurations are
+// worth choosing among; nil for fewer than three.
 func Pareto(s *text.Section, id string) *Plot {
 	all := tradeoffsOf(s)
 	if metric := s.Primary(); len(all) < 3 || cell.HigherIsBetter(metric) || metric == cell.RSSPeak {
 		return nil
 	}
 	p := &Plot{ID: id + "-pareto", Title: "Memory against " + text.Heading(s.Primary()),
-		Caption: "Medians with their intervals; left and low is better. The line joins the Pareto frontier, whose " +
-			"configurations no other beats in both. The table says which they are."}
+		Caption: "Medians with their intervals; left and low is better. The line joins the Pareto frontier: the " +
+			"configurations that no other beats in both. The table names them."}
 	p.Table = Table{Label: "Memory against " + text.Heading(s.Primary()) + ", " + s.Name, Left: 2,
 		Head: []string{"Configuration", "on the frontier", text.Heading(cell.RSSPeak), "low", "high",
 			text.Heading(s.Primary()), "low", "high"}}
@@ -97,7 +97,7 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 	var steps []point
 	for i, t := range frontier {
 		at := point{x.at(t.memory.Median), y.at(t.own.Median)}
-		if i > 0 { // beyond it, the one before is still the best
+		if i > 0 { // up to here, the previous one is the best
 			steps = append(steps, point{at.x, steps[len(steps)-1].y})
 		}
 		steps = append(steps, at)
@@ -111,11 +111,11 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 	return d.done()
 }
 
-// nameFrontier writes the names of configurations beside their marks, where
-// there is room for them.
+// nameFrontier writes the names of configurations beside their marks if there
+// is room.
 func nameFrontier(d *drawing, f frame, frontier []tradeoff, x, y scale) {
-	const letter, height = 8.6, 17.0 // of narrow screens
-	var taken []point                // the left ends and base lines of names; they end at right
+	const letter, height = 8.6, 17.0 // on narrow screens
+	var taken []point                // left ends and base lines of the names; all end at right
 	var ends []float64
 	for _, t := range frontier {
 		name := text.Shorten(t.row.Label, 28)

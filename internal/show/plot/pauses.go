@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// pauseBins are the pauses of all rows in bins of equal width on a logarithmic
+// pauseBins hold the pauses of all rows in bins of equal width on a logarithmic
 // axis.
 type pauseBins struct {
 	edges  []float64 // seconds; bin i is from edges[i] to edges[i+1]
@@ -44,9 +44,9 @@ func binPauses(rows []*text.Row) *pauseBins {
 	return b
 }
 
-// eachPause calls visit with the bin that the middle of each bucket falls in,
-// leaving out buckets that are empty or have no finite extent. Pauses below
-// a nanosecond count as one, above an hour as an hour.
+// eachPause calls visit with the bin for the middle of each bucket. It skips
+// buckets that are empty or infinite. Pauses below a nanosecond count as one
+// nanosecond, above an hour as one hour.
 func eachPause(b cell.Buckets, visit func(bin int, n uint64)) {
 	for i, n := range b.Count {
 		if n == 0 || i >= len(b.Lower) || i >= len(b.Upper) {

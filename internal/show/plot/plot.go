@@ -1,9 +1,9 @@
 // Package plot draws the sections of an analysis as static SVG.
 //
-// A [Plot] is one or more panels with a legend, a caption and the same figures
-// as a table. Plots have no colours of their own: classes refer to the style
-// sheet of package page, so that a plot follows light and dark. Text is escaped.
-// A function returns nil where the section has nothing of the kind to show.
+// A [Plot] is one or more panels with a legend, a caption and a table of the
+// same figures. Plots set no colours: their classes refer to the style sheet of
+// package page, so that a plot follows light and dark. Text is escaped. A
+// function returns nil if the section has nothing to show.
 //
 // The functions are pure and may be called from several goroutines.
 package plot
@@ -12,18 +12,17 @@ import (
 	"html/template"
 )
 
-// A Plot is one or more panels with a common legend, caption and data
-// table.
+// A Plot is one or more panels with a common legend, caption and data table.
 type Plot struct {
 	ID, Title, Section, Caption string
 	Hint, Command               string // how to get more; "" for none
-	Wide                        bool   // takes the whole width of the page
-	Pairs                       bool   // its panels stand in two columns
+	Wide                        bool   // takes the full width of the page
+	Pairs                       bool   // panels are in two columns
 	Panels                      []Panel
 	Legend                      []Legend
 	Table                       Table
-	// From, To and Whole are the stretch of time that is shown of a whole, in
-	// milliseconds; all 0 where there is no other to choose.
+	// From, To and Whole say which part of the whole time is shown, in
+	// milliseconds; all are 0 if there is nothing to choose.
 	From, To, Whole float64
 }
 
@@ -37,8 +36,8 @@ type Legend struct {
 	Name   string
 }
 
-// A Table is a table whose first Left columns are text, the others
-// figures. Label names its scroll region and is unique in the page.
+// In a Table, the first Left columns are text and the others figures. Label
+// names its scroll region and is unique in the page.
 type Table struct {
 	Label string
 	Head  []string

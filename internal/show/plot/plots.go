@@ -9,7 +9,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// legendOf lists the series of the given rows once each.
+// legendOf lists the series of the given rows, once each.
 func legendOf(s *text.Section, rows []*text.Row) []Legend {
 	var out []Legend
 	var seen []string
@@ -58,7 +58,7 @@ func Latency(s *text.Section, id string) *Plot {
 	if bothTimes(s) {
 		p.Legend = append(p.Legend, Legend{swatch(0, "curve plain", false), "response time"},
 			Legend{swatch(0, "curve plain dashed", false), "service time"})
-		p.Caption += " Response time counts from when an operation was due, service time from when it began."
+		p.Caption += " Response time starts when an operation was due, service time when it began."
 	}
 	if len(panels) > 1 {
 		p.Caption += " All panels have the same axes."
@@ -66,8 +66,7 @@ func Latency(s *text.Section, id string) *Plot {
 	return p
 }
 
-// Figures shows throughput, memory and what the collector costs, with
-// intervals.
+// Figures shows throughput, memory and the collector's cost, with intervals.
 func Figures(s *text.Section, id string) *Plot {
 	metrics := []string{s.Primary(), cell.Throughput, cell.RSSPeak, cell.GCCPUShare}
 	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !s.Has(m) })
@@ -101,8 +100,8 @@ func Figures(s *text.Section, id string) *Plot {
 	return p
 }
 
-// Heap shows the heap of one record of each row over time: the record
-// whose primary figure is nearest to the median.
+// Heap shows the heap over time for one record of each row: the one with the
+// primary figure nearest to the median.
 func Heap(s *text.Section, id string) *Plot {
 	p := &Plot{ID: id + "-heap", Title: "Heap over time", Wide: true,
 		Caption: "One repetition of each configuration, the one nearest to the median. Ticks on the time axis are GC " +
@@ -133,7 +132,7 @@ func heapLegend() []Legend {
 		{swatch(0, "pause-key", false), "GC pause"}}
 }
 
-// heapCells is a row of a timeline in a table: time, heap, goal, cycles.
+// heapCells is a row in the table of a timeline: time, heap, goal, cycles.
 func heapCells(s *text.Section, line cell.Timeline, k int) []string {
 	goal, cycles := text.Absent, text.Absent
 	if g := goalAt(line, k); g > 0 {
@@ -151,8 +150,8 @@ func Pauses(s *text.Section, id string) *Plot {
 		return nil
 	}
 	p := &Plot{ID: id + "-pauses", Title: "GC pauses",
-		Caption: "How long the world was stopped, all repetitions together. The height of a column is relative to the " +
-			"highest of its configuration."}
+		Caption: "How long the world was stopped, over all repetitions. Column heights are relative to the highest of the " +
+			"configuration."}
 	for i, part := range facetsOf(s) {
 		p.Panels = append(p.Panels, Panel{part.title, pauseChart(s, fmt.Sprintf("%s-%d", p.ID, i), b, part)})
 	}

@@ -11,23 +11,23 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A ProcsMap is what the map of GC settings and GOMAXPROCS shows beside what
-// was measured.
+// A ProcsMap is what the map of GC settings and GOMAXPROCS shows besides the
+// measurements.
 type ProcsMap struct {
-	Figures   []MapFigure // a map for each
+	Figures   []MapFigure // one map each
 	Forecasts []Forecast
-	// Hint says how to get more of the map, with Command; both may be "".
+	// Hint and Command say how to get more of the map; both may be "".
 	Hint, Command string
 }
 
-// A MapFigure is a metric to draw a map of, and whether more of it is better.
+// A MapFigure is a metric for a map, and whether more of it is better.
 type MapFigure struct {
 	Metric string
 	Rises  bool
 }
 
-// Procs shows how near to the best each GC setting is at each value of
-// GOMAXPROCS; nil where the two do not both vary and m is nil.
+// Procs shows how close to the best each GC setting is at each value of
+// GOMAXPROCS. It is nil if m is nil and the two do not both vary.
 func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	metric := s.Primary()
 	if s.Has(cell.Throughput) {
@@ -35,8 +35,8 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	}
 	figures := []MapFigure{{metric, cell.HigherIsBetter(metric)}}
 	p := &Plot{ID: id + "-procs", Title: "GC setting × GOMAXPROCS", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "How near a cell is to the best of its map, in percent; fuller is better. default is a program whose " +
-			"GOMAXPROCS is left to the runtime."}
+		Caption: "How close a cell is to the best of its map, in percent; a fuller cell is better. In row default the " +
+			"runtime chooses GOMAXPROCS."}
 	p.Table = Table{Label: "GC setting and GOMAXPROCS, " + s.Name, Left: 5,
 		Head: []string{"Configuration", "figure", "GC setting", "GOMAXPROCS", "from", "value", "low", "high", "of the best"}}
 	if m != nil {
@@ -61,7 +61,7 @@ func Procs(s *text.Section, id string, m *ProcsMap) *Plot {
 	return p
 }
 
-// predict adds what a model expects where nothing was measured.
+// predict adds a model's predictions where nothing was measured.
 func (h *heat) predict(forecasts []Forecast) {
 	for _, f := range forecasts {
 		three, ok := f.of(h.Metric)
@@ -89,8 +89,8 @@ func addProcs(s *text.Section, p *Plot, h *heat) {
 	}
 	if h.mixed() && len(p.Legend) == 0 {
 		p.Legend = []Legend{{cellSwatch(true), "measured"}, {cellSwatch(false), "predicted"}}
-		p.Caption += " What is predicted comes from runs of the same GOMAXPROCS; the table has its 90 % intervals, and " +
-			"says where the model is unsure."
+		p.Caption += " Predictions come from runs with the same GOMAXPROCS; the table has their 90 % intervals and says " +
+			"where the model is unsure."
 	}
 }
 
@@ -105,7 +105,7 @@ func cellSwatch(measured bool) template.HTML {
 	return d.done()
 }
 
-// of is the forecast of a metric.
+// of is the prediction for a metric.
 func (f Forecast) of(metric string) (three [3]float64, ok bool) {
 	i := slices.Index([]string{cell.WallTime, cell.TotalCPU, cell.RSSPeak}, metric)
 	if i < 0 {

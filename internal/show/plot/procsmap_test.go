@@ -14,7 +14,8 @@ import (
 )
 
 // tunedProgram is what tune measured of a made-up program: two settings with
-// GOMAXPROCS as it is, one with 1; and what a model expects of four with each.
+// its own GOMAXPROCS and one with 1; and what a model predicts for four
+// settings with each.
 func tunedProgram() (*stat.Analysis, *ProcsMap) {
 	a := &stat.Analysis{}
 	add := func(gc cell.GC, procs int, wall float64) {
@@ -61,8 +62,8 @@ func TestProcsMap(t *testing.T) {
 	}
 }
 
-// TestProcsMapOfOneRow shows what one value of GOMAXPROCS gave, where asked to;
-// a run of the lab needs two.
+// TestProcsMapOfOneRow shows the map for one value of GOMAXPROCS, on request; a
+// run of the lab needs two.
 func TestProcsMapOfOneRow(t *testing.T) {
 	a, m := tunedProgram()
 	a.Groups = a.Groups[:2]
@@ -76,7 +77,8 @@ func TestProcsMapOfOneRow(t *testing.T) {
 	}
 }
 
-// TestProcsMapOfTheLab is that of a run with both factors: all of it measured.
+// TestProcsMapOfTheLab is the map of a run with both factors, all of it
+// measured.
 func TestProcsMapOfTheLab(t *testing.T) {
 	a, _ := tunedProgram()
 	p := Procs(text.Sections(a)[0], "exec", nil)
@@ -85,7 +87,7 @@ func TestProcsMapOfTheLab(t *testing.T) {
 	}
 	rises := heatsOf(text.Sections(a)[0], gomaxprocs, MapFigure{cell.RSSPeak, true})[0]
 	if !slices.Equal(rises.values, []int{1, 0}) || rises.share(rises.best/2) != 0.5 {
-		t.Errorf("rows %v, a half of the best is %v of it", rises.values, rises.share(rises.best/2))
+		t.Errorf("rows %v, half of the best has share %v", rises.values, rises.share(rises.best/2))
 	}
 }
 

@@ -19,7 +19,7 @@ var verdictLook = map[stat.Verdict]int{stat.Better: 0, stat.Worse: 1, stat.NoDif
 // A ratioRow is a comparison in a chart of ratios.
 type ratioRow struct {
 	name string // in the description
-	note string // behind the name in the chart
+	note string // after the name in the chart
 	c    stat.Comparison
 }
 
@@ -36,7 +36,7 @@ func verdictLegend(shown []ratioRow) (legend []Legend) {
 	return legend
 }
 
-// widen returns the bounds of a chart that has room for c, if not for all of a
+// widen returns the bounds of a chart with room for c, though not for all of a
 // very wide interval.
 func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
 	lo, hi = min(lo, c.Ratio), max(hi, c.Ratio)
@@ -46,8 +46,7 @@ func widen(lo, hi float64, c stat.Comparison) (float64, float64) {
 	return lo, hi
 }
 
-// Ratios shows the ratios of the metrics that reports lead with; nil where
-// none is finite.
+// Ratios shows the ratios of the main metrics; nil if none is finite.
 func Ratios(s *text.Section, id string) *Plot {
 	var shown []ratioRow
 	lo, hi := 0.8, 1.25
@@ -104,11 +103,11 @@ func ratioChart(id, title string, shown []ratioRow, lo, hi float64) template.HTM
 	return d.done()
 }
 
-// machineRows is the most rows of the plot by machine.
+// machineRows is the maximum of rows in the plot by machine.
 const machineRows = 40
 
-// ByMachine shows the ratios in the primary metric, or the first that there
-// is, of each machine below those of all; nil where one measured.
+// ByMachine shows each machine's ratios below those of all, in the primary
+// metric or the first available one; nil if only one machine measured.
 func ByMachine(s *text.Section, id string) *Plot {
 	var metric string
 	var shown []ratioRow

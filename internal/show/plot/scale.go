@@ -7,7 +7,7 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A scale maps values to positions of an axis. Linear scales begin at 0, except
+// A scale maps values to positions on an axis. Linear scales start at 0, except
 // those of time.
 type scale struct {
 	metric   string // gives ticks their unit
@@ -16,14 +16,14 @@ type scale struct {
 	log      bool
 }
 
-// An axis ends within these; what lies beyond is drawn at its ends. Their
-// neighbours in float64 would underflow to steps of 0, or overflow.
+// The limits of an axis; values beyond are drawn at its ends. Closer to the
+// limits of float64, steps would underflow to 0 or overflow.
 const (
 	axisMin = 1e-15
 	axisMax = 1e300
 )
 
-// linearScale begins at 0: lengths on it may be compared.
+// linearScale starts at 0, so that lengths on it can be compared.
 func linearScale(metric string, hi, from, to float64) scale {
 	if !(hi >= axisMin) {
 		hi = 1
@@ -48,7 +48,7 @@ func logScale(metric string, lo, hi, from, to float64) scale {
 	return scale{metric: metric, lo: lo, hi: hi, from: from, to: to, log: true}
 }
 
-// at returns the position of v, on the axis even where v is not.
+// at returns the position of v, clamped to the axis.
 func (s scale) at(v float64) float64 {
 	v = min(max(v, s.lo), s.hi)
 	share := (v - s.lo) / (s.hi - s.lo)
@@ -61,7 +61,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + share*(s.to-s.from)
 }
 
-// ticks returns at most about n round values of the scale.
+// ticks returns about n round values on the scale, at most.
 func (s scale) ticks(n int) []float64 {
 	var out []float64
 	if !s.log {
@@ -74,8 +74,8 @@ func (s scale) ticks(n int) []float64 {
 	if u := text.UnitOf(s.metric); u == "bytes" {
 		return s.binaryTicks(n)
 	}
-	// An axis in logarithms marks powers of ten, with more between them where
-	// there is room.
+	// A logarithmic axis marks powers of ten, and values between them if there is
+	// room.
 	decades := math.Log10(s.hi / s.lo)
 	every, marks := math.Ceil(decades/float64(n)), []float64{1}
 	switch {
@@ -97,7 +97,7 @@ func (s scale) ticks(n int) []float64 {
 	return out
 }
 
-// binaryTicks are powers of two, for an axis of bytes in logarithms.
+// binaryTicks are powers of two, for a logarithmic axis of bytes.
 func (s scale) binaryTicks(n int) (out []float64) {
 	first, last := math.Ceil(math.Log2(s.lo)-1e-9), math.Floor(math.Log2(s.hi)+1e-9)
 	every := math.Ceil((last - first + 1) / float64(n))
@@ -110,7 +110,7 @@ func (s scale) binaryTicks(n int) (out []float64) {
 }
 
 // roundStep returns the round number at or above raw: 1, 2 or 5 times a power
-// of ten; of bytes, in the binary unit below.
+// of ten; for bytes, in the binary unit below.
 func roundStep(metric string, raw float64) float64 {
 	unit := 1.0
 	if u := text.UnitOf(metric); u == "bytes" || u == "B" || u == "B/op" {
@@ -127,7 +127,7 @@ func roundStep(metric string, raw float64) float64 {
 	return raw
 }
 
-// tickText writes a tick without needless zeros.
+// tickText formats a tick without needless zeros.
 func tickText(metric string, v float64) string {
 	number, unit, hasUnit := strings.Cut(text.Format(metric, v), " ")
 	if strings.Contains(number, ".") && !strings.Contains(number, "e") {

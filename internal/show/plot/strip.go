@@ -11,12 +11,12 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// stripColumns is the most columns of a noise strip; of more records, several
-// share one.
+// stripColumns is the maximum of columns in a noise strip. With more records,
+// several share a column.
 const stripColumns = 232
 
-// Noise shows what else happened on the machine, cell after cell in the
-// order in which they were measured; nil where nothing is known.
+// Noise shows what else happened on the machine, cell by cell in the order of
+// measurement; nil if nothing is known.
 func Noise(a *stat.Analysis) *Plot {
 	var records []*cell.Record
 	for _, g := range a.Groups {
@@ -24,8 +24,8 @@ func Noise(a *stat.Analysis) *Plot {
 	}
 	slices.SortStableFunc(records, func(a, b *cell.Record) int { return a.Started.Compare(b.Started) })
 	p := &Plot{ID: "noise", Title: "Noise over the run", Section: "machine", Wide: true, Pairs: true,
-		Caption: "A column for each cell, in the order of measurement; of many cells, the noisiest of several. Every panel " +
-			"has its own scale."}
+		Caption: "A column for each cell, in the order of measurement; with many cells, for the noisiest of several. Every " +
+			"panel has its own scale."}
 	p.Table = Table{Label: "Noise over the run", Left: 1, Head: []string{"Cells from"}}
 	columns := stretches(len(records), stripColumns)
 	var shown [][]float64
@@ -87,8 +87,8 @@ func started(rec *cell.Record) string {
 	return rec.Started.UTC().Format(time.DateTime)
 }
 
-// stretches cuts n things into at most k parts, of equal size as far as that
-// goes: the first and the end of each.
+// stretches cuts n things into at most k parts of nearly equal size and returns
+// the first and the end of each.
 func stretches(n, k int) [][2]int {
 	k = min(n, k)
 	var out [][2]int

@@ -10,19 +10,19 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A drawing is an SVG image in the making. Its style comes from classes of the
-// page's style sheet, so that it follows light and dark. Every string that
-// enters it is escaped here.
+// A drawing is an SVG image being built. Its style comes from classes of the
+// page's style sheet, so that it follows light and dark. Every string is
+// escaped here.
 type drawing struct {
 	b strings.Builder
 }
 
 // drawingWidth is the width of every drawing in its own units; the page scales
-// it. Margins leave room for the larger letters of narrow screens.
+// it. Margins leave room for the larger letters on narrow screens.
 const drawingWidth = 480.0
 
-// newDrawing begins an image with a title and a description for those who do
-// not see it. id must be unique in the page.
+// newDrawing begins an image with a title and a description for screen readers.
+// id must be unique in the page.
 func newDrawing(id, title, description string, height float64) *drawing {
 	d := &drawing{}
 	id = html.EscapeString(id)
@@ -51,8 +51,8 @@ func (d *drawing) text(class, anchor string, x, y float64, s string) {
 		html.EscapeString(s))
 }
 
-// captionRunes is how many letters fit beside each other in a drawing, at the
-// size that they have on narrow screens.
+// captionRunes is how many letters fit into a drawing's width at the letter
+// size of narrow screens.
 const captionRunes = 44
 
 // caption writes the name of a row on the left and its value on the right.
@@ -71,7 +71,7 @@ func (d *drawing) curve(class string, points []point) {
 	}
 }
 
-// area fills what lies between the points and the horizontal at bottom.
+// area fills the space between the points and the horizontal at bottom.
 func (d *drawing) area(class string, points []point, bottom float64) {
 	if len(points) > 0 {
 		fmt.Fprintf(&d.b, `<path class="%s" d="%sV%.1fH%.1fZ"/>`, class, pathOf(points), bottom, points[0].x)
@@ -90,7 +90,7 @@ func pathOf(points []point) string {
 	return b.String()
 }
 
-// looks is the number of series that colour and shape together tell apart.
+// looks is the number of series that colour and shape can distinguish.
 const looks = 8
 
 // marks are the shapes of the markers, around the origin.
@@ -111,7 +111,7 @@ func (d *drawing) mark(look int, at point) {
 		marks[look%looks])
 }
 
-// A frame is the rectangle that data is drawn in, with an axis left and below.
+// A frame is the rectangle for data, with an axis on the left and below.
 type frame struct {
 	left, top, right, bottom float64
 }

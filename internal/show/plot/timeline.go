@@ -27,8 +27,8 @@ func Whole(rec *cell.Record) Stretch {
 	return all
 }
 
-// Within returns the part of s between two moments, 0 for its end; all of s where
-// that is no part of it.
+// Within returns the part of s between two moments, or all of s if that is
+// empty. A To of 0 is the end of s.
 func (s Stretch) Within(from, to time.Duration) Stretch {
 	part := Stretch{max(s.From, float64(from)), s.To}
 	if to > 0 {
@@ -47,8 +47,8 @@ func (s Stretch) axis(f frame) scale {
 	return scale{metric: ":ns", lo: s.From, hi: s.To, from: f.left, to: f.right}
 }
 
-// heapChart draws the heap of one record over a stretch of its time, its goal,
-// and the pauses as ticks on the lower axis.
+// heapChart draws the heap of one record over part of its time, its goal, and
+// the pauses as ticks on the lower axis.
 func heapChart(id, name string, rec *cell.Record, part Stretch) template.HTML {
 	line := rec.Timeline
 	f := frame{left: 72, top: 10, right: 464, bottom: 160}
@@ -79,7 +79,7 @@ func heapChart(id, name string, rec *cell.Record, part Stretch) template.HTML {
 	d.curve("goal", goalLine)
 	last := math.Inf(-1)
 	for _, p := range rec.Pauses {
-		// Ticks that would touch are drawn as one.
+		// Ticks that would touch become one.
 		if left := x.at(float64(p.AtNs)); part.Has(p.AtNs) && left-last >= 2 {
 			d.line("pause", left, f.bottom-9, left, f.bottom)
 			last = left
@@ -111,8 +111,8 @@ func heapText(rec *cell.Record) string {
 	return words
 }
 
-// thin returns at most n indexes into values, keeping the least and the
-// greatest value of every stretch, so that the teeth of a saw survive.
+// thin returns at most n indexes into values. It keeps the least and the
+// greatest value of every stretch, so the teeth of a saw survive.
 func thin(values []int64, n int) []int {
 	var out []int
 	if len(values) <= n {

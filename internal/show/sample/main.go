@@ -1,12 +1,12 @@
-// Command sample writes the HTML report of a made-up run, for tests in a
-// browser and for work on the report itself, or appends the run to a store:
+// Command sample writes the HTML report of a made-up run, for browser tests and for work on the report itself, or
+// appends the run to a store:
 //
 //	go run ./internal/show/sample [-kind study|brief|hostile|empty|failed|fleet|tune] OUT.html
 //	go run ./internal/show/sample [-kind KIND] [-records N | -finish RUN] -store OUT.db
 //	go run ./internal/show/sample -advice PAGE.html -store OUT.db
 //
-// The records are drawn from seeded distributions and pass through package
-// stat like measured ones. Their figures mean nothing.
+// The records are drawn from seeded distributions and pass through package stat like measured ones. Their figures
+// mean nothing.
 package main
 
 import (
@@ -30,8 +30,8 @@ import (
 func main() {
 	kind := flag.String("kind", "study", "`KIND` of run: "+kindNames())
 	path := flag.String("store", "", "append the run to the store `FILE` instead")
-	records := flag.Int("records", -1, "store only the first `N` records, as of a run that is under way")
-	advice := flag.String("advice", "", "keep the page of advice in `FILE` in the store, instead of a run")
+	records := flag.Int("records", -1, "store only the first `N` records, as for a running run")
+	advice := flag.String("advice", "", "store the page of advice in `FILE` instead of a run")
 	finish := flag.Int64("finish", 0, "store the other records of `RUN`, which -records began, instead of a new run")
 	flag.Parse()
 	write := func() error { return run(*kind, flag.Args()) }
@@ -48,7 +48,7 @@ func main() {
 
 func run(kind string, args []string) error {
 	if len(args) != 1 {
-		return errors.New("sample: want one argument, the file to write")
+		return errors.New("sample: want one argument: the file to write")
 	}
 	shown, analysis, err := build(kind)
 	if err != nil {
@@ -61,8 +61,7 @@ func run(kind string, args []string) error {
 	return errors.Join(page.Write(f, shown, analysis), f.Close())
 }
 
-// appendTo makes up a run of the kind and stores it, records in the order in
-// which they would have been measured.
+// appendTo makes up a run of the kind and stores it, with its records in the order of measurement.
 func appendTo(path, kind string, records int, finish int64) error {
 	makeUp := kinds[kind]
 	if makeUp == nil {

@@ -11,15 +11,15 @@ import (
 
 var inf = math.Inf(1)
 
-// A model is what a configuration would measure if nothing disturbed it.
+// A model is what a configuration would measure without disturbance.
 type model struct {
 	opNs              float64
-	open              float64 // operations a second that are due; 0 for a closed loop
+	open              float64 // operations due each second; 0 for a closed loop
 	opBytes, opAllocs float64
 	tail              float64 // how heavy the tail of latency is
 	heap              float64 // largest heap in bytes
-	cycles            float64 // a second
-	share             float64 // of CPU time that goes to the GC
+	cycles            float64 // per second
+	share             float64 // of CPU time used by the GC
 }
 
 const (
@@ -58,8 +58,8 @@ func (m model) record(c cell.Cell, rng *rand.Rand) *cell.Record {
 	return rec
 }
 
-// latency draws service times with a heavy tail; response times of an open
-// loop also wait for what came before.
+// latency draws service times with a heavy tail; response times of an open loop
+// include waiting for earlier operations.
 func (m model) latency(rec *cell.Record, rng *rand.Rand) {
 	var service, response latency.Histogram
 	var behind float64
@@ -84,13 +84,13 @@ func (m model) latency(rec *cell.Record, rng *rand.Rand) {
 func encode(h *latency.Histogram) []byte {
 	data, err := h.MarshalBinary()
 	if err != nil {
-		panic(err) // a histogram that was just recorded is encodable
+		panic(err) // a histogram that was just recorded can be encoded
 	}
 	return data
 }
 
-// pauses draws two stop-the-world pauses for each cycle and sorts them into
-// buckets that double in width.
+// pauses draws two stop-the-world pauses per cycle and sorts them into buckets
+// that double in width.
 func (m model) pauses(rec *cell.Record, cycles int, rng *rand.Rand) {
 	count := map[int]uint64{}
 	var total, longest, last float64

@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 				}
 			}
 			if strings.Contains(shown.String(), "<script") || strings.Contains(shown.String(), "<img") {
-				t.Error("HTML: an element of the user's making")
+				t.Error("HTML: an element from the user's text")
 			}
 		})
 	}

@@ -62,8 +62,8 @@ func (s *sampleRun) addCell(c cell.Cell, m model) {
 
 var modes = []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
 
-// collection is what a GC setting does to the models: cycles a second, factors
-// of heap and of time per operation, and the share of CPU time.
+// collection is how a GC setting changes the models: cycles per second, factors
+// for heap and time per operation, and the share of CPU time.
 var collection = map[string]struct{ cycles, heap, time, share float64 }{
 	"default": {90, 1, 1, 0.21}, "tuned": {22, 2.9, 0.88, 0.06}, "disabled": {0, 34, 1.04, 0},
 }
@@ -106,10 +106,11 @@ func study() *sampleRun {
 	return s
 }
 
-// brief is a run with everything that a page can show, in few records.
+// brief is a run with everything a page can show, in few records.
 func brief() *sampleRun { return briefly(6) }
 
-// briefly is brief with so many repetitions, and half as many of its second part.
+// briefly is brief with the given number of repetitions, and half as many in
+// its second part.
 func briefly(blocks int) *sampleRun {
 	s := &sampleRun{meta: meta("three strategies and a heat map")}
 	for _, gc := range modes {
@@ -135,8 +136,9 @@ func briefly(blocks int) *sampleRun {
 	return s
 }
 
-// onMachines is a brief run that a fleet of three measured, one of them far slower.
-// Strategy chanpool gains on two of them and loses on the third.
+// onMachines is a brief run measured by a fleet of three machines, one of them
+// much slower. Strategy chanpool is faster on two of them and slower on the
+// third.
 func onMachines() *sampleRun {
 	s := briefly(12)
 	s.meta.Title = "three strategies on three machines"
@@ -160,8 +162,8 @@ func onMachines() *sampleRun {
 	return s
 }
 
-// strategies are the names of the lab's own, with a made-up time per
-// operation and what they allocate in it.
+// strategies are the names of the lab's strategies, with a made-up time and
+// allocation per operation.
 var strategies = []struct {
 	name      string
 	ns, bytes float64
@@ -184,9 +186,8 @@ func (s *sampleRun) addTwinned(c cell.Config, m model) {
 const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">"'&\` +
 	"\x1b[31m\u202e"
 
-// hostile puts what a user could pass as a title, a parameter, a command or a
-// message where a careless report would execute it, beside values that are
-// huge, infinite or no numbers.
+// hostile puts dangerous text wherever a user's title, parameter, command or
+// message might go, with values that are huge, infinite or not numbers.
 func hostile() *sampleRun {
 	s := &sampleRun{meta: meta("hostile " + attack)}
 	s.meta.Repeat, s.meta.Version, s.meta.Args = "isobar lab run exec -- "+attack, attack, []string{attack}
@@ -219,8 +220,8 @@ func failed() *sampleRun {
 	return s
 }
 
-// tuned is what tune shows of a program: eleven settings of which three were
-// measured, with two values of GOMAXPROCS; and the curve below and beside them.
+// tuned is what tune shows about a program: eleven settings of which three were
+// measured, with two values of GOMAXPROCS, and more points on the curve.
 func tuned() *sampleRun {
 	s := &sampleRun{meta: meta("tune ./batch")}
 	three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
@@ -231,7 +232,7 @@ func tuned() *sampleRun {
 	}
 	s.meta.Procs = &plot.ProcsMap{
 		Figures: []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
-		Hint:    "With more rows:", Command: "isobar tune --gomaxprocs 1,4,8 --seed 20260314 -- ./batch input.csv",
+		Hint:    "For more rows:", Command: "isobar tune --gomaxprocs 1,4,8 --seed 20260314 -- ./batch input.csv",
 	}
 	for i, percent := range []int{100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200, -1} {
 		gc := cell.GC{Percent: percent}
@@ -268,7 +269,7 @@ func tuned() *sampleRun {
 	return s
 }
 
-// collections are n made-up ones, 4 ms apart.
+// collections returns n made-up collections, 4 ms apart.
 func collections(n int) []cell.Cycle {
 	out := make([]cell.Cycle, n)
 	for i := range out {

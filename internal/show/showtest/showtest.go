@@ -1,5 +1,5 @@
-// Package showtest holds what the tests of the pages share: records to show, and
-// the comparison with recorded output.
+// Package showtest holds what the tests of the pages share: records to show,
+// and comparison with recorded output.
 package showtest
 
 import (
@@ -34,7 +34,7 @@ func Series(metric string, values ...float64) stat.Series {
 	return s
 }
 
-// Group makes a configuration with six repetitions whose figures are known.
+// Group makes a configuration with six repetitions and known figures.
 func Group(workload, strategy string, gc cell.GC, ns float64) *stat.Group {
 	g := &stat.Group{Config: cell.Config{Workload: workload,
 		Params: map[string]string{"size": "1024", "strategy": strategy}, GC: gc}}
@@ -99,8 +99,8 @@ func Fixture() *stat.Analysis {
 	}
 }
 
-// ScalingStudy is a made-up study: throughput of two profiles, of which GOGC=400
-// doubles what the default does.
+// ScalingStudy is a made-up study: throughput of two profiles, doubled by
+// GOGC=400.
 func ScalingStudy(t *testing.T, goroutines, gcs []string) *stat.Analysis {
 	t.Helper()
 	var cells []cell.Cell

@@ -15,20 +15,20 @@ import (
 )
 
 // Schema is the version of the documents that JSON and ComparisonsJSON write.
-// Fields may be added under the same number; a field that changes its meaning
-// or goes away raises it.
+// New fields do not change it; it rises when a field changes its meaning or is
+// removed.
 const Schema = 1
 
-// A Document is what JSON writes. Values have the unit that stands behind the
-// colon of their metric. A figure that is not a finite number is null.
+// A Document is what JSON writes. The unit of a value is the part of its
+// metric's name after the colon. A figure that is not finite is null.
 type Document struct {
 	Schema      int                  `json:"schema"`
 	Run         DocumentRun          `json:"run"`
 	Findings    []string             `json:"findings"`
 	Warnings    []DocumentWarning    `json:"warnings"`
-	Groups      []DocumentGroup      `json:"groups"`      // in the order of the plan
+	Groups      []DocumentGroup      `json:"groups"`      // in plan order
 	Floors      []DocumentComparison `json:"floors"`      // equal configurations (A/A)
-	Comparisons []DocumentComparison `json:"comparisons"` // with the baseline of the workload
+	Comparisons []DocumentComparison `json:"comparisons"` // with the workload's baseline
 }
 
 // DocumentRun identifies the run.
@@ -38,19 +38,19 @@ type DocumentRun struct {
 	Created  time.Time    `json:"created"`
 	Args     []string     `json:"args"`
 	Version  string       `json:"version"`
-	Seed     string       `json:"seed"` // decimal: it may exceed what a JSON number holds
+	Seed     string       `json:"seed"` // decimal: it may exceed a JSON number
 	Repeat   string       `json:"repeat"`
 	Total    int          `json:"cells"`
 	Finished int          `json:"finished"`
 	Failed   int          `json:"failed"`
 	Missing  int          `json:"missing"`
 	Machine  cell.Machine `json:"machine"`
-	// Machines are those that measured, where they are several.
+	// Machines are those that measured, if there are several.
 	Machines []DocumentMachine `json:"machines,omitempty"`
 }
 
-// A DocumentWarning is a doubt and the number of cells that carry it; 0 where
-// it concerns the run as a whole.
+// A DocumentWarning is a doubt and the number of cells that have it; 0 if it
+// concerns the whole run.
 type DocumentWarning struct {
 	Code    string `json:"code"`
 	Text    string `json:"text"`
@@ -65,9 +65,9 @@ type DocumentGroup struct {
 	Failures []DocumentFailure          `json:"failures"`
 	Metrics  map[string]DocumentMetric  `json:"metrics"`
 	Latency  map[string]DocumentLatency `json:"latency"` // by histogram: response, service
-	Buckets  map[string]DocumentBuckets `json:"buckets"` // the runtime's own: pause, sched
-	// Phases say what the collector did during the slowest operations; left out
-	// where that was not looked at.
+	Buckets  map[string]DocumentBuckets `json:"buckets"` // the runtime's histograms: pause, sched
+	// Phases say what the collector did during the slowest operations; absent
+	// without a trace.
 	Phases *cell.Phases `json:"phases,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type DocumentFailure struct {
 	Message string           `json:"message"`
 }
 
-// A DocumentMetric summarizes one metric and holds every value of it, by block.
+// A DocumentMetric summarizes one metric and holds all its values, by block.
 type DocumentMetric struct {
 	Unit     string   `json:"unit"`
 	Better   string   `json:"better"` // "lower" or "higher"
@@ -108,7 +108,7 @@ type DocumentBuckets struct {
 	Count []uint64 `json:"count"`
 }
 
-// A DocumentComparison sets configuration B against A.
+// A DocumentComparison compares configuration B with A.
 type DocumentComparison struct {
 	Metric   string       `json:"metric"`
 	A        string       `json:"a"`
@@ -124,13 +124,13 @@ type DocumentComparison struct {
 	Verdict  stat.Verdict `json:"verdict"`
 	Reason   string       `json:"reason"`
 	Warnings []string     `json:"warnings"`
-	// Machines are the results of each machine, where there are several, and
-	// Heterogeneity whether they agree.
+	// Machines are the results by machine if there are several. Heterogeneity says
+	// whether they agree.
 	Machines      []DocumentMachineComparison `json:"machines,omitempty"`
 	Heterogeneity *DocumentHeterogeneity      `json:"heterogeneity,omitempty"`
 }
 
-// number is a float64 that is null in JSON when it is not finite.
+// number is a float64 that is null in JSON if it is not finite.
 type number float64
 
 func (n number) MarshalJSON() ([]byte, error) {
@@ -164,8 +164,8 @@ func JSON(w io.Writer, m Meta, a *stat.Analysis) error {
 	return encode(w, d)
 }
 
-// ComparisonsJSON writes comparisons of two runs as an object with "schema"
-// and "comparisons", the latter as in a [Document].
+// ComparisonsJSON writes comparisons of two runs as an object with "schema" and
+// "comparisons", the latter as in a [Document].
 func ComparisonsJSON(w io.Writer, comparisons []stat.Comparison) error {
 	return encode(w, struct {
 		Schema      int                  `json:"schema"`
@@ -246,8 +246,7 @@ func documentComparison(c stat.Comparison) DocumentComparison {
 	return d
 }
 
-// finiteMachine leaves out the one figure of the fingerprint that JSON could
-// refuse.
+// finiteMachine drops the one figure of the fingerprint that JSON could refuse.
 func finiteMachine(m cell.Machine) cell.Machine {
 	if math.IsNaN(m.CPUQuota) || math.IsInf(m.CPUQuota, 0) {
 		m.CPUQuota = 0
@@ -255,7 +254,7 @@ func finiteMachine(m cell.Machine) cell.Machine {
 	return m
 }
 
-// list returns s, or an empty slice instead of nil: [] rather than null.
+// list returns s, or an empty slice for nil: [] instead of null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}

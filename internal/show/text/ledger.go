@@ -11,19 +11,19 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// A Ledger is what became of claims, as LedgerLines, LedgerStory, LedgerMarkdown
-// and LedgerJSON show it.
+// A Ledger is the verdicts on claims, for LedgerLines, LedgerStory,
+// LedgerMarkdown and LedgerJSON.
 type Ledger struct {
 	Title   string
 	Version string // of the program that measured
 	Machine cell.Machine
-	// Created is when the latest run began; zero where nothing was measured.
+	// Created is when the latest run began; zero if nothing was measured.
 	Created   time.Time
-	Verdicts  []string // all there are, in the order in which they are counted
+	Verdicts  []string // all verdicts, in the order of counting
 	Documents []LedgerDocument
 }
 
-// A LedgerDocument is a document with the claims that are shown of it.
+// A LedgerDocument is a document with the claims to show.
 type LedgerDocument struct {
 	ID, Title string
 	Claims    []LedgerClaim
@@ -40,10 +40,10 @@ type LedgerClaim struct {
 	Verdict  string `json:"verdict"`
 	// Tentative: the interval reaches into the verdict next to it.
 	Tentative bool   `json:"tentative,omitempty"`
-	Reason    string `json:"reason"` // what decided, one sentence
-	Why       string `json:"why"`    // why it differs; "" where it does not
-	// The figure that decided: Unit "x" for a ratio; Metric where it is the
-	// value of one. N is 0 where nothing was measured.
+	Reason    string `json:"reason"` // what decided, in one sentence
+	Why       string `json:"why"`    // why it differs; "" if it does not
+	// The deciding figure. Unit is "x" for a ratio; Metric is set if it is the
+	// value of one. N is 0 if nothing was measured.
 	Estimate number `json:"estimate"`
 	Lo       number `json:"lo"`
 	Hi       number `json:"hi"`
@@ -51,13 +51,13 @@ type LedgerClaim struct {
 	Floor    number `json:"floor"`
 	Unit     string `json:"unit"`
 	Metric   string `json:"metric,omitempty"`
-	Run      int64  `json:"run"` // in the store; 0 for none
-	// Repeat is the command that measures it again.
+	Run      int64  `json:"run"` // in the store; 0 if there is none
+	// Repeat is the command that repeats the measurement.
 	Repeat  string         `json:"repeat"`
 	Samples []LedgerSample `json:"samples"`
 }
 
-// Word is the verdict, with a question mark where it is tentative.
+// Word is the verdict, with a question mark if it is tentative.
 func (c *LedgerClaim) Word() string {
 	if c.Tentative {
 		return c.Verdict + "?"
@@ -65,24 +65,24 @@ func (c *LedgerClaim) Word() string {
 	return c.Verdict
 }
 
-// SetEstimate sets the figure that decided.
+// SetEstimate sets the deciding figure.
 func (c *LedgerClaim) SetEstimate(v, lo, hi, floor float64, n int) {
 	c.Estimate, c.Lo, c.Hi, c.Floor, c.N = number(v), number(lo), number(hi), number(floor), n
 }
 
-// A LedgerSample is every value of a figure that the test looked at.
+// A LedgerSample holds every value of a figure used by the test.
 type LedgerSample struct {
 	Metric string   `json:"metric"`
 	Where  string   `json:"where"`
 	Values []number `json:"values"`
 }
 
-// NewLedgerSample returns the values of a metric of one configuration.
+// NewLedgerSample returns the values of a metric for one configuration.
 func NewLedgerSample(metric, where string, values []float64) LedgerSample {
 	return LedgerSample{metric, where, numbers(values)}
 }
 
-// Measured is the figure that decided, with its interval.
+// Measured is the deciding figure with its interval.
 func (c *LedgerClaim) Measured() string {
 	if c.N == 0 {
 		return Absent
@@ -103,7 +103,7 @@ func (c *LedgerClaim) Measured() string {
 	return fmt.Sprintf("%s%s [%s, %s]", show(c.Estimate), unit, show(c.Lo), show(c.Hi))
 }
 
-// Line is a sample on one line.
+// Line is the sample on one line.
 func (s LedgerSample) Line() (name, values string) {
 	parts := make([]string, len(s.Values))
 	for i, v := range s.Values {
@@ -155,7 +155,7 @@ func claimInk(verdict string) ink {
 	return dim
 }
 
-// LedgerLines writes one line a claim.
+// LedgerLines writes one line per claim.
 func LedgerLines(w io.Writer, l *Ledger, s Style) error {
 	p := &terminal{style: s}
 	width := 0
@@ -223,7 +223,7 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 	return rows
 }
 
-// noise says what equal configurations differed by, where that matters.
+// noise says how much equal configurations differed, if that matters.
 func (c *LedgerClaim) noise() string {
 	if c.N == 0 || c.Floor <= 1 {
 		return ""
@@ -312,12 +312,12 @@ func (c *LedgerClaim) untestable() string {
 
 // LedgerReading says how to read a ledger.
 var LedgerReading = []string{
-	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** where the " +
-		"effect is on the claimed side by more than half of the figure; it is **weaker** where it is there but less than " +
-		"that, **refuted** where it is not so, or the effect is nil or less than a quarter of the figure, and **reversed** " +
-		"where it goes the other way by more than that quarter. The verdict is that of the estimate: it is tentative " +
-		"(**?**) where the interval reaches into the verdict next to it, and **open** where it reaches farther. Nothing " +
-		"finer than what two equal configurations of the same run differed by counts as an effect.",
-	"`isobar claims run --quick` measures all of it again, `isobar claims show ID` tells the story of one claim with " +
+	"Ratios are medians of ratios paired by block, with a bootstrap interval at 95 %. A claim **holds** if the effect " +
+		"is on the claimed side by more than half of the figure; it is **weaker** if the effect is smaller than that, " +
+		"**refuted** if it is absent or less than a quarter of the figure, and **reversed** if it goes the other way by " +
+		"more than that quarter. The estimate gives the verdict: it is tentative (**?**) if the interval reaches into the " +
+		"next verdict, and **open** if it reaches farther. A difference within that of two equal configurations of the " +
+		"same run does not count as an effect.",
+	"`isobar claims run --quick` measures everything again, `isobar claims show ID` tells the story of one claim with " +
 		"its samples.",
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// Measured returns m with the machine that measured, where that is one of a
-// fleet and the only one.
+// Measured returns m with the machine that measured, if only one machine of a
+// fleet did.
 func Measured(m Meta, a *stat.Analysis) Meta {
 	if len(a.Machines) == 1 && a.Machines[0].Workers != nil {
 		m.Machine = a.Machines[0].Fingerprint
@@ -16,7 +16,7 @@ func Measured(m Meta, a *stat.Analysis) Meta {
 	return m
 }
 
-// Several returns the machines that measured, nil where it is one.
+// Several returns the machines that measured, nil if there is only one.
 func Several(a *stat.Analysis) []*stat.Machine {
 	if len(a.Machines) < 2 {
 		return nil
@@ -24,10 +24,10 @@ func Several(a *stat.Analysis) []*stat.Machine {
 	return a.Machines
 }
 
-// MachinesNote says what becomes of several machines.
-const MachinesNote = "Figures are over all of them, whatever their speed; ratios are paired within a machine."
+// MachinesNote says how figures combine several machines.
+const MachinesNote = "Figures cover all machines, whatever their speed; ratios are paired within a machine."
 
-// MachineLines has a line for each machine.
+// MachineLines has one line per machine.
 func MachineLines(all []*stat.Machine) (lines []string) {
 	for _, m := range all {
 		lines = append(lines, fmt.Sprintf("%s: %s, %s", Clean(m.Name), MachineLine(m.Fingerprint), Plural(m.Records, "cell")))
@@ -35,8 +35,8 @@ func MachineLines(all []*stat.Machine) (lines []string) {
 	return lines
 }
 
-// byMachine prints what each machine showed of the comparisons that were decided
-// or that machines differ in.
+// byMachine prints each machine's result for comparisons with a verdict or with
+// disagreeing machines.
 func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comparison) string) {
 	table := table{head: []string{"configuration", "metric", "machine", "ratio", "95 % interval", "pairs", "verdict"},
 		left: 3}
@@ -79,12 +79,12 @@ type DocumentMachine struct {
 	Name        string   `json:"name"`
 	ID          string   `json:"id"`
 	Workers     []string `json:"workers"`
-	Cells       int      `json:"cells"` // that finished
+	Cells       int      `json:"cells"` // finished cells
 	Blocks      []int    `json:"blocks"`
-	Fingerprint any      `json:"machine"` // as in a DocumentRun
+	Fingerprint any      `json:"machine"` // like that of a DocumentRun
 }
 
-// A DocumentMachineComparison is what one machine showed.
+// A DocumentMachineComparison is the result of one machine.
 type DocumentMachineComparison struct {
 	Machine string `json:"machine"` // its name
 	DocumentComparison

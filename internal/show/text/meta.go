@@ -1,19 +1,18 @@
 // Package text shows an analysis in words: on a terminal, as Markdown, as JSON.
 //
-// [Report] prints everything that was measured as tables, [Summary] the one
-// screen that follows a run, [Comparisons] two runs against each other. [JSON]
-// and [ComparisonsJSON] write documents with a stable schema (see [Document]).
-// [Sections] arranges an analysis; plots and pages show the same sections.
+// [Report] prints all measurements as tables, [Summary] the one screen after a
+// run, [Comparisons] the comparison of two runs. [JSON] and [ComparisonsJSON]
+// write documents with a stable schema (see [Document]). [Sections] arranges an
+// analysis; plots and pages show the same sections.
 //
 // A figure is the median over the repetitions; "±" is the larger side of its
-// confidence interval in per cent, and "*" marks an interval that is only the
-// range, because there were too few repetitions. Latency percentiles are those
-// of the merged histograms; their "±" comes from the percentiles of the single
-// repetitions. Verdicts and findings are taken from the analysis, never formed
-// here.
+// confidence interval in percent. "*" marks an interval that is only the range,
+// because there were too few repetitions. Latency percentiles come from the
+// merged histograms; their "±" comes from the percentiles of the single
+// repetitions. Verdicts and findings come from the analysis, never from here.
 //
-// Every name, parameter, command and message is text of the user: control
-// characters are made visible. Not-a-number is shown as "–" and is null in JSON.
+// Every name, parameter, command and message is user text: control characters
+// are made visible. Not-a-number is shown as "–" and is null in JSON.
 //
 // The functions are pure: they read no clock, no environment and no file, and
 // may be called from several goroutines as long as nobody changes the analysis.
@@ -36,7 +35,7 @@ type Meta struct {
 	Version string // of the program that measured
 	Machine cell.Machine
 	Seed    uint64
-	// Repeat is the command that repeats the run; "" where there is none.
+	// Repeat is the command that repeats the run; "" if there is none.
 	Repeat string
 	// Total counts the planned cells, Finished and Failed those with a record.
 	Finished, Total, Failed int
@@ -55,7 +54,7 @@ func (s Style) width() int {
 	return s.Width
 }
 
-// Name is how the run is called in headings.
+// Name is the name of the run in headings.
 func (m Meta) Name() string {
 	name := "Isobar run"
 	if m.RunID != 0 {
@@ -67,7 +66,7 @@ func (m Meta) Name() string {
 	return name
 }
 
-// Progress says how much of the plan was carried out.
+// Progress says how much of the plan is done.
 func (m Meta) Progress() string {
 	s := fmt.Sprintf("%d of %d cells finished", m.Finished, m.Total)
 	if m.Failed > 0 {
@@ -76,7 +75,7 @@ func (m Meta) Progress() string {
 	return s
 }
 
-// When is when the run began, "" where unknown.
+// When is the start of the run, "" if unknown.
 func (m Meta) When() string {
 	if m.Created.IsZero() {
 		return ""

@@ -37,8 +37,7 @@ func NoiseLine(a *stat.Analysis) string {
 	return strings.Join(parts, "; ")
 }
 
-// Noises are the kinds of noise that a record carries. What was not recorded is
-// negative.
+// Noises are the kinds of noise in a record. Missing ones are negative.
 var Noises = []struct {
 	Name, Metric, After string
 	Of                  func(cell.Noise) float64

@@ -8,7 +8,7 @@ import (
 )
 
 // Phases adds up what the collector did during the slowest operations of the
-// row; nil if that was not looked at.
+// row; nil without a trace.
 func (r *Row) Phases() *cell.Phases {
 	var sum *cell.Phases
 	for _, rec := range r.Records {
@@ -26,7 +26,7 @@ func (r *Row) Phases() *cell.Phases {
 // PhasesLine says in a sentence what the operations overlapped.
 func PhasesLine(p *cell.Phases) string {
 	if p.Ops == 0 {
-		return fmt.Sprintf("no operation above p%s was within the trace", Digits(p.Above*100))
+		return fmt.Sprintf("the trace has no operation above p%s", Digits(p.Above*100))
 	}
 	var parts []string
 	for _, row := range p.Rows {
@@ -45,15 +45,15 @@ func PhasesLine(p *cell.Phases) string {
 
 func phaseWords(phase string) string {
 	if phase == "none" {
-		return "overlapped nothing of the collector"
+		return "overlapped no phase of the collector"
 	}
 	return "overlapped " + Clean(phase)
 }
 
 func share(part, whole float64) string { return Format(":ratio", part/whole) }
 
-// PhaseCells are the rows of a table of phases, without those that neither took
-// time nor an operation.
+// PhaseCells are the rows of a table of phases, without those that have neither
+// time nor operations.
 func PhaseCells(p *cell.Phases) [][]string {
 	var rows [][]string
 	for _, row := range p.Rows {
@@ -68,8 +68,8 @@ func PhaseCells(p *cell.Phases) [][]string {
 
 var PhaseHead = []string{"phase of the collector", "operations", "share", "by chance", "share of time"}
 
-const phaseNote = "Each operation and each moment counts once, for the most severe phase that it overlaps. By " +
-	"chance: the same operations at random times of the same run."
+const phaseNote = "Each operation and each moment counts once, for the most severe phase it overlaps. By chance: the " +
+	"same operations at random times of the same run."
 
 // phases prints what the collector did during the slowest operations.
 func (p *terminal) phases(s *Section) {
@@ -99,7 +99,7 @@ func (p *terminal) phases(s *Section) {
 	}
 }
 
-// Phases prints what operations of a trace overlapped, kind by kind.
+// Phases prints what operations of a trace overlapped, by kind.
 func Phases(p *cell.Phases, s Style) string {
 	out := &terminal{style: s}
 	table := table{head: PhaseHead, left: 1}

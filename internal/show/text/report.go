@@ -12,7 +12,7 @@ import (
 )
 
 // Report prints the whole analysis as tables: for each workload its figures and
-// how they compare with the baseline, then warnings.
+// the comparison with the baseline, then warnings.
 func Report(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p := &terminal{style: s}
 	p.header(Measured(m, a), Several(a))
@@ -55,11 +55,11 @@ func (p *terminal) header(m Meta, machines []*stat.Machine) {
 	}
 }
 
-// findings prints at most n of them.
+// findings prints at most n of the findings.
 func (p *terminal) findings(all []string, n int) {
-	p.title("What was found")
+	p.title("Findings")
 	if len(all) == 0 {
-		p.line(plainInk, "  Nothing: no comparison of this run led to a verdict.")
+		p.line(plainInk, "  None: no comparison of this run led to a verdict.")
 	}
 	for i, f := range all[:min(n, len(all))] {
 		p.paragraph(fmt.Sprintf("%3d. ", i+1), Clean(f))
@@ -92,8 +92,7 @@ func (p *terminal) section(s *Section) {
 	p.comparisons(s)
 }
 
-// theme prints one table and reports whether a figure in it is marked as a
-// range.
+// theme prints one table and reports whether it marks a figure as a range.
 func (p *terminal) theme(s *Section, t theme) bool {
 	p.title(t.title)
 	table := table{head: []string{"configuration"}, left: 1}
@@ -111,8 +110,8 @@ func (p *terminal) theme(s *Section, t theme) bool {
 	return table.marked()
 }
 
-// comparisons prints what was decided; the undecided metrics of each
-// configuration share a line.
+// comparisons prints the comparisons with a verdict. The undecided metrics of
+// each configuration share a line.
 func (p *terminal) comparisons(s *Section) {
 	if len(s.Comparisons) == 0 {
 		return
@@ -165,7 +164,7 @@ func (p *terminal) notes(notes map[string]bool) {
 	}
 }
 
-// floors prints by how much two equal configurations differed.
+// floors prints how much two equal configurations differed.
 func (p *terminal) floors(s *Section) {
 	var parts []string
 	for _, c := range s.Floors {
@@ -204,7 +203,7 @@ func Failure(rec *cell.Record) string {
 	return Clean(rec.Err.Error())
 }
 
-// warnings prints at most n of them, and what is missing.
+// warnings prints at most n of the warnings, and what is missing.
 func (p *terminal) warnings(a *stat.Analysis, n int) {
 	if len(a.Warnings) == 0 && a.Missing == 0 {
 		return
@@ -223,9 +222,9 @@ func (p *terminal) warnings(a *stat.Analysis, n int) {
 
 func Missing(n int) string {
 	if n == 1 {
-		return "1 planned cell has no record: the run is not complete."
+		return "1 planned cell has no record: the run is incomplete."
 	}
-	return fmt.Sprintf("%d planned cells have no record: the run is not complete.", n)
+	return fmt.Sprintf("%d planned cells have no record: the run is incomplete.", n)
 }
 
 func Warning(w stat.CountedWarning) string {
@@ -236,8 +235,8 @@ func Warning(w stat.CountedWarning) string {
 	return text
 }
 
-// Comparisons prints comparisons of two runs: for each configuration that they
-// have in common one table, better and worse before the rest.
+// Comparisons prints the comparisons of two runs: one table for each
+// configuration that both have, with better and worse first.
 func Comparisons(w io.Writer, title string, comparisons []stat.Comparison, s Style) error {
 	p := &terminal{style: s}
 	p.line(bold, "%s", Clean(title))

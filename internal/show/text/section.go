@@ -11,7 +11,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// SetExact has the section and its rows write figures with all digits.
+// SetExact makes the section and its rows show figures with all digits.
 func (s *Section) SetExact(exact bool) {
 	s.exact = exact
 	for _, r := range s.Rows {
@@ -19,7 +19,7 @@ func (s *Section) SetExact(exact bool) {
 	}
 }
 
-// Format writes a value in a table of the section.
+// Format formats a value for a table of the section.
 func (s *Section) Format(metric string, v float64) string { return formatIn(s.exact, metric, v) }
 
 func formatIn(exact bool, metric string, v float64) string {
@@ -63,10 +63,9 @@ func (r *Row) Representative(metric string) *cell.Record {
 // A Section is one study of the analysis.
 type Section struct {
 	Name string
-	// fixed lists what all rows have in common, varying what tells them apart.
+	// Fixed lists the factors that all rows share, Varying those that differ.
 	Fixed, Varying []string
-	// rows are the configurations in the order of the plan; the first is the
-	// baseline.
+	// Rows are the configurations in plan order; the first is the baseline.
 	Rows        []*Row
 	Comparisons []stat.Comparison
 	Floors      []stat.Comparison
@@ -76,8 +75,8 @@ type Section struct {
 // A Row is one configuration of a section.
 type Row struct {
 	*stat.Group
-	Label string // the factors that tell it from the other rows
-	Rest  string // the same without the GC setting; "" where nothing is left
+	Label string // the factors that distinguish it from the other rows
+	Rest  string // the same without the GC setting; may be ""
 	GC    string
 	exact bool // see View
 }
@@ -113,7 +112,7 @@ func Sections(a *stat.Analysis) []*Section {
 	return all
 }
 
-// label finds out which factors vary and names the rows by them.
+// label finds the varying factors and names the rows by them.
 func (s *Section) label() {
 	var names []string
 	for _, r := range s.Rows {
@@ -192,8 +191,8 @@ func (s *Section) Has(metric string) bool {
 	return false
 }
 
-// Primary is the metric that a reader looks at first: time per operation,
-// else the tail of response time, else the time of the whole program.
+// Primary is the metric to show first: time per operation, otherwise the tail
+// of response time, otherwise the time of the whole program.
 func (s *Section) Primary() string {
 	for _, metric := range []string{cell.OpTime, stat.LatencyMetric(cell.HistResponse, "p99"), cell.WallTime} {
 		if s.Has(metric) && (metric != cell.WallTime || !s.counts()) {
@@ -235,8 +234,8 @@ type Figure struct {
 	warnings       []string
 }
 
-// Figure summarizes a metric. A percentile of the latency comes from the
-// merged histogram, with the interval of the single repetitions around it.
+// Figure summarizes a metric. A latency percentile comes from the merged
+// histogram, with the interval of the single repetitions around it.
 func (r *Row) Figure(metric string) Figure {
 	series := r.Series[metric]
 	if len(series.Values) == 0 {
@@ -276,7 +275,7 @@ func (f Figure) spread() float64 {
 	return max(f.Hi-f.Median, f.Median-f.Lo) / math.Abs(f.Median)
 }
 
-// Value and PlusMinus are the two halves of how a figure is written.
+// Value and PlusMinus are the two halves of a formatted figure.
 func (f Figure) Value() string {
 	if f.N == 0 {
 		return Absent
@@ -301,8 +300,7 @@ func (f Figure) PlusMinus() string {
 
 func (f Figure) String() string { return strings.TrimSpace(f.Value() + " " + f.PlusMinus()) }
 
-// Quantiles are the percentiles that tables show, by the names that package
-// stat gives them.
+// Quantiles are the percentiles in tables, by package stat's names.
 var Quantiles = []struct {
 	Name string
 	Q    float64
@@ -316,7 +314,7 @@ type theme struct {
 	Metrics []string
 }
 
-// headings are the metrics that have a name of their own in reports.
+// headings are the metrics that have their own name in reports.
 var headings = map[string]string{
 	cell.OpTime: "time/op", cell.OpCPU: "CPU/op", cell.Throughput: "throughput", cell.WallTime: "wall time",
 	cell.TotalCPU:  "CPU time",
@@ -329,9 +327,8 @@ var headings = map[string]string{
 	cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
 }
 
-// Themes returns the tables of a section: metrics that some row has. Metrics
-// that are in headings or belong to the latency have their place; the last
-// theme holds what workloads and imports add of their own.
+// Themes returns the tables of a section, with the metrics that some row has.
+// The last theme holds the metrics that workloads and imports add.
 func (s *Section) Themes() []theme {
 	all := []theme{
 		{"Speed", []string{cell.OpTime, cell.OpCPU, cell.Throughput, cell.WallTime, cell.TotalCPU,

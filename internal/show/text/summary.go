@@ -8,19 +8,19 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// A summary fits one screen: so many findings and warnings, and so many lines
-// of tables. [Report] has the rest.
+// A summary fits on one screen: these bound its findings, warnings and table
+// lines. [Report] has the rest.
 const (
 	summaryFindings = 8
 	summaryWarnings = 3
 	summaryLines    = 24
-	// gridRows is the number of configurations above which a section is shown
-	// as a grid of one metric.
+	// gridRows is the number of configurations above which a section becomes a
+	// grid of one metric.
 	gridRows = 8
 )
 
-// Summary prints what a person wants to know when a run is over: what was
-// found, the headline figures, and the most common warnings.
+// Summary prints what a person wants to know after a run: the findings, the
+// headline figures, and the most common warnings.
 func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	p := &terminal{style: s}
 	p.header(Measured(m, a), Several(a))
@@ -28,7 +28,7 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	left, hidden, marked := summaryLines, 0, false
 	for _, sec := range Sections(a) {
 		if sec.Baseline().Config.Study != "" {
-			left = summaryLines // who asks for many small cases wants to see each
+			left = summaryLines // a user who asks for many small cases wants to see each
 		}
 		table, subtitle := sec.headline(), "baseline "+sec.Baseline().Label
 		if grid, ok := sec.Grid(); ok && len(sec.Rows) > gridRows {
@@ -56,7 +56,7 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 	return p.flush(w)
 }
 
-// headline is the table of the few metrics that matter most.
+// headline is the table of the most important metrics.
 func (s *Section) headline() *table {
 	metrics := []string{s.Primary()}
 	tail := stat.LatencyMetric(cell.HistResponse, "p99.9")
@@ -65,12 +65,12 @@ func (s *Section) headline() *table {
 	}
 	others := []string{tail, cell.GCCPUShare, cell.RSSPeak}
 	switch {
-	case s.Has(cell.Scheduled): // what was lost comes before how long the rest took
+	case s.Has(cell.Scheduled): // losses come before how long the rest took
 		others = append([]string{cell.Scheduled, cell.Done, cell.Dropped}, others...)
 	case s.counts():
 		others = append(s.answers(), s.tries()...)
 	}
-	if s.Baseline().Config.Study != "" { // a small case: what one operation takes
+	if s.Baseline().Config.Study != "" { // a small case: the cost of one operation
 		others = []string{cell.OpBytes, cell.OpAllocs, cell.GCCPUShare}
 	}
 	for _, metric := range others {

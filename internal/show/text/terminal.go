@@ -34,13 +34,13 @@ func verdictInk(v stat.Verdict) ink {
 	return dim
 }
 
-// A terminal collects what goes to a terminal.
+// A terminal collects output for a terminal.
 type terminal struct {
 	strings.Builder
 	style Style
 }
 
-// paint returns s in the given ink, or s itself where there is no colour.
+// paint returns s in the given ink, or s itself without colour.
 func (p *terminal) paint(i ink, s string) string {
 	if i == plainInk || !p.style.Color || strings.TrimSpace(s) == "" {
 		return s
@@ -55,7 +55,7 @@ func (p *terminal) line(i ink, format string, args ...any) {
 }
 
 // paragraph writes text with its words wrapped. The first line begins with
-// lead, the others are indented as far.
+// lead, the others are indented to match.
 func (p *terminal) paragraph(lead, text string) {
 	indent := utf8.RuneCountInString(lead)
 	line, column := lead, indent
@@ -81,11 +81,11 @@ func (p *terminal) rangeNote(marked bool) {
 	}
 }
 
-// A table is plain text. The first column is the name of
-// the row and is repeated where the table is too wide for the page.
+// A table is plain text. The first column names the row and is repeated if the
+// table is too wide for the page.
 type table struct {
 	head []string
-	left int // leading columns that are aligned left; the rest to the right
+	left int // number of left-aligned columns; the rest is aligned right
 	rows [][]entry
 }
 
@@ -96,7 +96,8 @@ type entry struct {
 
 func (t *table) add(cells ...entry) { t.rows = append(t.rows, cells) }
 
-// marked reports whether a figure of the table is a range, not an interval.
+// marked reports whether a figure of the table is a range instead of an
+// interval.
 func (t *table) marked() bool {
 	return slices.ContainsFunc(t.rows, func(row []entry) bool {
 		return slices.ContainsFunc(row[t.left:], func(c entry) bool { return strings.Contains(c.text, "%*") })
@@ -105,7 +106,7 @@ func (t *table) marked() bool {
 
 const gutter = 2
 
-// print writes the table, in as many parts side by side as the width needs.
+// print writes the table, in as many parts as the width requires.
 func (t *table) print(p *terminal) {
 	widths := make([]int, len(t.head))
 	for i, h := range t.head {
@@ -116,7 +117,7 @@ func (t *table) print(p *terminal) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}
 	}
-	// A name may take half of the page, so that figures fit beside it.
+	// A name may take half of the page, which leaves room for figures.
 	widths[0] = min(widths[0], max(12, p.style.width()/2))
 	for first := 1; first < len(t.head) || first == 1; {
 		end, used := first, widths[0]

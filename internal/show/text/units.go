@@ -19,11 +19,11 @@ func CleanAll(texts []string) []string {
 	return out
 }
 
-// Absent is shown where there is no figure.
+// Absent is shown for a missing figure.
 const Absent = "–"
 
-// UnitOf returns the unit of a metric. Imported benchmarks have metrics that
-// are a unit and nothing else, such as "ns/op".
+// UnitOf returns the unit of a metric. The metrics of imported benchmarks may
+// be only a unit, such as "ns/op".
 func UnitOf(metric string) string {
 	if strings.Contains(metric, ":") {
 		return cell.Unit(metric)
@@ -31,8 +31,8 @@ func UnitOf(metric string) string {
 	return metric
 }
 
-// Format writes a value of the metric with three significant digits and a
-// unit that suits its size.
+// Format formats a value of the metric with three significant digits and a unit
+// that suits its size.
 func Format(metric string, v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Digits(v)
@@ -52,7 +52,7 @@ func Format(metric string, v float64) string {
 	return Count(v)
 }
 
-// Exact writes a value with all its digits in the unit of the metric.
+// Exact formats a value with all its digits in the unit of the metric.
 func Exact(metric string, v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Digits(v)
@@ -67,7 +67,7 @@ func Exact(metric string, v float64) string {
 	return text
 }
 
-// step is one unit of a ladder: it holds from its size upwards.
+// A step is one unit of a ladder, used from its size upwards.
 type step struct {
 	size float64
 	name string
@@ -114,8 +114,8 @@ func ladder(steps []step, v float64) string {
 	return Digits(v)
 }
 
-// Digits writes v with three significant digits and no exponent where that is
-// readable.
+// Digits formats v with three significant digits, and without an exponent if
+// that is readable.
 func Digits(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -141,7 +141,7 @@ func Digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// Ratio writes a factor, for example "4.10×".
+// Ratio formats a factor, for example "4.10×".
 func Ratio(r float64) string {
 	if math.IsNaN(r) {
 		return Absent
@@ -149,7 +149,7 @@ func Ratio(r float64) string {
 	return Digits(r) + "×"
 }
 
-// Interval writes an interval of a factor, for example "[3.90, 4.40]".
+// Interval formats an interval of a factor, for example "[3.90, 4.40]".
 func Interval(lo, hi float64) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return ""
@@ -157,7 +157,7 @@ func Interval(lo, hi float64) string {
 	return "[" + Digits(lo) + ", " + Digits(hi) + "]"
 }
 
-// PValue writes a p value.
+// PValue formats a p value.
 func PValue(p float64) string {
 	switch {
 	case !(p >= 0 && p <= 1):
@@ -168,8 +168,8 @@ func PValue(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-// Clean makes control characters visible, so that text of the user can neither
-// move the cursor of a terminal nor hide anything.
+// Clean makes control characters visible, so that user text can neither move
+// the cursor of a terminal nor hide anything.
 func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, hidden) < 0 {
 		return s
@@ -190,7 +190,7 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// Shorten cuts s to at most n runes, the last an ellipsis where it was longer.
+// Shorten cuts s to at most n runes. If it was longer, the last is an ellipsis.
 func Shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
