@@ -39,49 +39,49 @@ type Document struct {
 
 // A Claim is one assertion of a document.
 type Claim struct {
-	// ID is the document's and a name: "000/ticker".
+	// ID is the document's ID and a name: "000/ticker".
 	ID      string
 	Section string // where the document says it
 	Quote   string // what it says, in a few of its words
-	Figure  string // the document's figure with its unit; "" for a claim without
+	Figure  string // the document's figure with its unit; "" if it gives none
 	// Predicts says what the experiment would show if the claim were true.
 	Predicts   string
 	Experiment Experiment
 	Test       Test
 	// Refutes says what result would refute the claim.
 	Refutes string
-	// Why explains why the result differs from the document, or what is behind it.
-	// It is shown when the verdict is not Holds.
+	// Why explains why the result differs from the document, or the cause. It is
+	// shown unless the verdict is Holds.
 	Why string
-	// CPUs is how many CPUs it takes to test the claim; 0 for any number.
+	// CPUs is the number of CPUs needed to test the claim; 0 for any number.
 	CPUs int
 	// Untestable says why no experiment here can decide. Such a claim has neither
 	// Experiment nor Test.
 	Untestable string
 }
 
-// A Verdict is what became of a claim.
+// A Verdict is the result for a claim.
 type Verdict string
 
 const (
 	Holds    Verdict = "holds"
-	Weaker   Verdict = "weaker"   // an effect the claimed way, less than half of the figure
-	Refuted  Verdict = "refuted"  // not so, or an effect that is nil or next to it
+	Weaker   Verdict = "weaker"   // an effect as claimed, but less than half of the figure
+	Refuted  Verdict = "refuted"  // no effect, or almost none
 	Reversed Verdict = "reversed" // an effect the other way
 	// Open: the interval does not decide; more repetitions may.
 	Open       Verdict = "open"
 	Untestable Verdict = "untestable"
-	// NotRun: there is no complete run of the experiment in the store.
+	// NotRun: the store has no complete run of the experiment.
 	NotRun Verdict = "not run"
 )
 
-// Verdicts lists all verdicts in the order in which they are counted.
+// Verdicts lists all verdicts in counting order.
 var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Open, Untestable, NotRun}
 
 var documents []*Document
 
-// Register adds a document. It is called from init functions and panics if the
-// document or one of its claims already exists or is incomplete.
+// Register adds a document; init functions call it. It panics if the document
+// or one of its claims already exists or is incomplete.
 func Register(d *Document) {
 	for _, have := range documents {
 		if have.ID == d.ID {
@@ -137,7 +137,7 @@ func (c *Claim) check(document string) error {
 func Documents() []*Document { return slices.Clone(documents) }
 
 // Select returns the claims of the given documents, or those with the given
-// IDs, in order; without either, all.
+// IDs, in order. Without either it returns all.
 func Select(docs, ids []string) ([]*Claim, error) {
 	var out []*Claim
 	wanted := make(map[string]bool)
@@ -156,7 +156,7 @@ func Select(docs, ids []string) ([]*Claim, error) {
 	}
 	for _, name := range slices.Concat(docs, ids) {
 		if !found[name] {
-			return nil, fmt.Errorf("claim: select: there is no %q: 'isobar claims' lists what there is", name)
+			return nil, fmt.Errorf("claim: select: there is no %q: 'isobar claims' lists documents and claims", name)
 		}
 	}
 	return out, nil

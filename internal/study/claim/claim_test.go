@@ -10,7 +10,7 @@ import (
 )
 
 // madeUp analyzes a run of the experiment in which every repetition of a
-// configuration has the figures of world, give or take spread.
+// configuration has the figures of world, plus or minus spread.
 func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis {
 	t.Helper()
 	spec, err := c.Experiment.Spec(Quick, 1)
@@ -28,7 +28,7 @@ func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis 
 			if side.fits(cells[i].Config) {
 				noise := spread * math.Sin(float64(7*i+3))
 				if strings.HasPrefix(side.Metric, "/trial/") {
-					noise = 0 // counts
+					noise = 0 // counts have no noise
 				}
 				rec.Set(side.Metric, v*(1+noise))
 			}
@@ -42,8 +42,8 @@ func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis 
 	return a
 }
 
-// TestUntimedExperimentsHaveNoLatencyClaims holds that no claim looks for
-// latencies where its experiment does not time operations.
+// TestUntimedExperimentsHaveNoLatencyClaims holds that no claim uses latencies
+// if its experiment does not time operations.
 func TestUntimedExperimentsHaveNoLatencyClaims(t *testing.T) {
 	untimed := 0
 	for _, d := range Documents() {
@@ -62,18 +62,18 @@ func TestUntimedExperimentsHaveNoLatencyClaims(t *testing.T) {
 			untimed++
 			for _, s := range c.Test.sides() {
 				if strings.HasPrefix(s.Metric, "/latency/"+cell.HistService+"/") {
-					t.Errorf("%s looks at %s, which %s does not measure", c.ID, s, c.Experiment.Run)
+					t.Errorf("%s uses %s, which %s does not measure", c.ID, s, c.Experiment.Run)
 				}
 			}
 		}
 	}
 	if untimed == 0 {
-		t.Error("no experiment is untimed: this test looks at nothing")
+		t.Error("no experiment is untimed: this test checks nothing")
 	}
 }
 
 // TestEveryClaimCanFail feeds each claim data that support it and data that do
-// not, through the analysis that real runs pass.
+// not, through the analysis used for real runs.
 func TestEveryClaimCanFail(t *testing.T) {
 	for _, d := range Documents() {
 		for i := range d.Claims {
@@ -164,7 +164,7 @@ func TestRangeVerdicts(t *testing.T) {
 	} {
 		if r, _ := c.Judge(madeUp(t, c, World{side: test.value}, test.spread)); r.Verdict != test.want ||
 			r.Tentative != test.tentative {
-			t.Errorf("%v give or take %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative,
+			t.Errorf("%v plus or minus %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative,
 				r.Estimate, test.want, test.tentative)
 		}
 	}
@@ -202,7 +202,8 @@ func TestAllTakesTheWorstPart(t *testing.T) {
 			t.Errorf("%v: %s, want %s", w.world, r.Verdict, w.want)
 		}
 	}
-	// With this spread 1.0 and 1.3 may be on either side of the bound, 0.1 and 9 not.
+	// With this spread 1.0 and 1.3 may be on either side of the bound; 0.1 and 9
+	// may not.
 	for _, w := range []struct {
 		world     World
 		want      Verdict
@@ -234,7 +235,7 @@ func TestExperiment(t *testing.T) {
 		t.Errorf("%d cells, want 15", len(cells))
 	}
 	if e.Name(Quick) == e.Name(Full) {
-		t.Error("the two sizes have one name")
+		t.Error("the two sizes have the same name")
 	}
 	for _, bad := range []string{"", "alloc --gc", "alloc size 3", "alloc --gc nonsense", "alloc --gomaxprocs many",
 		"alloc --reps none", "alloc --size 1,1"} {

@@ -2,9 +2,9 @@ package claim
 
 import "github.com/isobar-go/isobar/internal/lab/cell"
 
-// Experiments of document 000 that several claims share. Those of one goroutine
-// run on one processor: on two, an idle one marks as well, and how much it finds
-// to do changes from run to run.
+// Experiments of document 000 that several claims share. Those with one
+// goroutine run on one processor: with two, the idle one marks too, and how
+// much varies from run to run.
 var (
 	allocRun = Experiment{
 		Run:   "alloc --gc default,tuned,off --gomaxprocs 1",

@@ -2,9 +2,9 @@ package claim
 
 import "github.com/isobar-go/isobar/internal/lab/cell"
 
-// Experiments of document 001, by the request that is built. What the modes are
-// stands in the workload: alias is the document's own "standard pool" benchmark,
-// slab its slab, pooled a pool that does the same work as the slab.
+// Experiments of document 001, by request. The workload explains the modes:
+// alias is the document's own "standard pool" benchmark, slab its slab, and
+// pooled a pool that does the same work as the slab.
 var (
 	typicalRun = Experiment{
 		Run:   "shockwave --shape typical --mode pooled,slab,alias,connection --gomaxprocs 1 --duration 0 --latency off",
@@ -52,7 +52,7 @@ const (
 	heldBytes = "/shockwave/held:bytes"
 )
 
-// slabOverPool is an effect of the document's slab over a pool.
+// slabOverPool is the effect of the document's slab compared with a pool.
 func slabOverPool(metric string, says float64) Effect {
 	return Effect{Of: Side{metric, "mode=slab"}, Over: Side{metric, "mode=pooled"}, Says: says}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// exercise is the experiment of an exercise with so many operations; variants
-// are what is compared, beginning with the pattern.
+// exercise is the experiment of an exercise with the given numbers of
+// operations. variants are compared, starting with the pattern.
 func exercise(number int, variants string, quick, full int) Experiment {
 	return Experiment{
 		Run: fmt.Sprintf("exercises --exercise %d --variant %s --gomaxprocs 1 --duration 0 --latency off", number,
@@ -17,7 +17,7 @@ func exercise(number int, variants string, quick, full int) Experiment {
 	}
 }
 
-// limits is an experiment of cases of the workload exercise-limits.
+// limits is an experiment over cases of the workload exercise-limits.
 func limits(cases string, quick, full int) Experiment {
 	return Experiment{
 		Run:   "exercise-limits --limit " + cases + " --gomaxprocs 1 --duration 0 --latency off",
@@ -25,13 +25,13 @@ func limits(cases string, quick, full int) Experiment {
 	}
 }
 
-// remedy is the claim that the pattern takes says times the CPU time of the
-// variant that remedies it.
+// remedy claims that the pattern takes says times the CPU time of the variant
+// that fixes it.
 func remedy(variant string, says float64) Effect {
 	return Effect{Of: Side{cell.OpCPU, "variant=before"}, Over: Side{cell.OpCPU, "variant=" + variant}, Says: says}
 }
 
-// allocations is the claim that a variant makes so many allocations.
+// allocations claims that the allocations of a variant are between two bounds.
 func allocations(variant string, least, most float64) Range {
 	return Range{Of: Side{cell.OpAllocs, "variant=" + variant}, Min: least, Max: most}
 }
@@ -65,7 +65,7 @@ var (
 		Quick: "--iterations 6 --reps 5", Full: "--iterations 30 --reps 6"}
 )
 
-// limit is a side of one case of the workload exercise-limits.
+// limit is a side for one case of the workload exercise-limits.
 func limit(metric, name string) Side { return Side{metric, "limit=" + name} }
 
 func init() {
@@ -75,7 +75,7 @@ func init() {
 	})
 }
 
-// exerciseClaims are the factors of the eighteen exercises, and of their second
+// exerciseClaims are the factors of the eighteen exercises and of their second
 // remedies.
 var exerciseClaims = []Claim{
 	{ID: "003/01-sprintf", Experiment: exercise(1, "before,after", 75_000, 750_000),

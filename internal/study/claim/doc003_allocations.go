@@ -2,7 +2,7 @@ package claim
 
 import "github.com/isobar-go/isobar/internal/lab/cell"
 
-// exerciseAllocations are what document 003 says of allocations.
+// exerciseAllocations are document 003's claims about allocations.
 var exerciseAllocations = []Claim{
 	{ID: "003/01-allocations", Experiment: exercise(1, "before,after", 30_000, 500_000),
 		Test: allocations("before", 2.5, 3.5)},

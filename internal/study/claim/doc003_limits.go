@@ -2,8 +2,8 @@ package claim
 
 import "github.com/isobar-go/isobar/internal/lab/cell"
 
-// limitClaims are the document's words on how the runtime works, and on when
-// not to use a remedy.
+// limitClaims are the document's claims about how the runtime works, and about
+// when not to use a remedy.
 var limitClaims = []Claim{
 	{ID: "003/03-always-copies", Experiment: smallLimits,
 		Test: Range{Of: limit(cell.OpAllocs, "convert-short"), Min: 0.9, Max: 1.1}},

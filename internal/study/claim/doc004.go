@@ -6,8 +6,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Experiments of document 004. The forced collections of its benchmark are the
-// flag --gc-every 1000.
+// Experiments of document 004. The flag --gc-every 1000 stands for the forced
+// collections of its benchmark.
 var (
 	tournamentRun = Experiment{
 		Run:   "loop --ingress main,alternate-two,main-lean,main-arena,main-threshold --gc-every 1000 --latency off",
@@ -29,7 +29,7 @@ var (
 		Run:   "loop --ingress ablation --arena off,on --lockfree off,on --gc-every 1000 --latency off",
 		Quick: "--iterations 20_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
-	clearingRun = Experiment{ // on one processor, where a collection costs the same each time
+	clearingRun = Experiment{ // on one processor, where every collection costs the same
 		Run:   "loop --ingress ablation --clearing off,on --gc-every 1000 --gomaxprocs 1 --latency off",
 		Quick: "--iterations 30_000 --reps 5", Full: "--iterations 200_000 --reps 6",
 	}
@@ -48,7 +48,7 @@ func loopTrials(trial, quick, full string) Experiment {
 	return Experiment{Run: "loop-trials --trial " + trial, Quick: quick + " --reps 5", Full: full + " --reps 8"}
 }
 
-// against is an effect of one loop over the document's Main.
+// against is the effect of a loop compared with the document's Main.
 func against(ingress, metric string, says float64) Effect {
 	return Effect{Of: Side{metric, "ingress=" + ingress}, Over: Side{metric, "ingress=main"}, Says: says}
 }
@@ -59,7 +59,7 @@ func every(interval string) Effect {
 		Over: Side{cell.OpCPU, "ingress=main " + interval}, Says: 0.279}
 }
 
-// part is an effect of one switch, the other one off.
+// part is the effect of one switch with the other one off.
 func part(on, off string, says float64) Effect {
 	return Effect{Of: Side{cell.OpCPU, on + "=on " + off + "=off"}, Over: Side{cell.OpCPU, on + "=off " + off + "=off"},
 		Says: says}

@@ -2,8 +2,8 @@ package claim
 
 import "testing"
 
-// TestLedgerIsWhole holds how much of each document the ledger covers, and that
-// nearly all of it is tested by an experiment.
+// TestLedgerIsWhole holds how many claims each document has, and that
+// experiments test nearly all of them.
 func TestLedgerIsWhole(t *testing.T) {
 	least := map[string]int{"000": 20, "001": 12, "002": 8, "003": 18, "004": 12}
 	total, untestable := 0, 0

@@ -12,12 +12,12 @@ import (
 // A Side is one figure of an experiment: a metric of one configuration.
 type Side struct {
 	Metric string
-	// Where selects the configuration by factors: "strategy=arena gc=off". It
-	// must fit exactly one.
+	// Where selects the configuration by factors: "strategy=arena gc=off". It must
+	// match exactly one.
 	Where string
 }
 
-// Metrics of latency that claims look at.
+// Latency metrics that claims use.
 var (
 	serviceP50  = stat.LatencyMetric(cell.HistService, "p50")
 	serviceP99  = stat.LatencyMetric(cell.HistService, "p99")
@@ -27,7 +27,7 @@ var (
 	pauseP50    = stat.LatencyMetric(cell.HistPause, "p50")
 )
 
-// fits reports whether a configuration is the one that the side selects.
+// fits reports whether the side selects the configuration.
 func (s Side) fits(c cell.Config) bool {
 	for _, term := range strings.Fields(s.Where) {
 		name, want, _ := strings.Cut(term, "=")
@@ -51,15 +51,15 @@ func (s Side) String() string {
 	return s.Metric + " (" + s.Where + ")"
 }
 
-// evidence is what an analyzed run of the experiment says.
+// evidence is an analyzed run of the experiment.
 type evidence struct {
 	analysis *stat.Analysis
-	// widen is by how much each interval is to be wider than it is, as a factor
-	// of its length on the scale of logarithms.
+	// widen is the factor by which to lengthen each interval on the logarithmic
+	// scale.
 	widen float64
 }
 
-// group finds the configuration of a side.
+// group finds the side's configuration.
 func (e evidence) group(s Side) (*stat.Group, error) {
 	var found *stat.Group
 	for _, g := range e.analysis.Groups {
@@ -67,12 +67,12 @@ func (e evidence) group(s Side) (*stat.Group, error) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%q fits more than one configuration: %s and %s", s.Where, found.Key, g.Key)
+			return nil, fmt.Errorf("%q matches more than one configuration: %s and %s", s.Where, found.Key, g.Key)
 		}
 		found = g
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%q fits no configuration", s.Where)
+		return nil, fmt.Errorf("%q matches no configuration", s.Where)
 	}
 	return found, nil
 }
@@ -81,12 +81,13 @@ func (e evidence) group(s Side) (*stat.Group, error) {
 type Estimate struct {
 	Value, Lo, Hi float64
 	N             int // blocks
-	// Floor is what two equal configurations differed by, as a factor of 1 or
-	// more; 1 where it does not matter or is not known.
+	// Floor is how much two equal configurations differed, as a factor of 1 or
+	// more; 1 if irrelevant or unknown.
 	Floor float64
 }
 
-// widened is the estimate with a wider interval and floor, where it has logarithms.
+// widened is the estimate with a wider interval and floor if it is positive, so
+// that it has logarithms.
 func (e Estimate) widened(by float64) Estimate {
 	if by != 1 && e.Lo > 0 && !math.IsInf(e.Hi, 1) {
 		e.Lo, e.Hi, e.Floor = e.Value*math.Pow(e.Lo/e.Value, by), e.Value*math.Pow(e.Hi/e.Value, by), math.Pow(e.Floor, by)
@@ -94,8 +95,8 @@ func (e Estimate) widened(by float64) Estimate {
 	return e
 }
 
-// value estimates a side: the median with its interval, or the range where
-// there are too few values.
+// value estimates a side: the median with its interval, or the range if there
+// are too few values.
 func (e evidence) value(s Side) (Estimate, error) {
 	g, err := e.group(s)
 	if err != nil {
@@ -108,8 +109,8 @@ func (e evidence) value(s Side) (Estimate, error) {
 	return Estimate{sum.Median, sum.Lo, sum.Hi, sum.N, 1}.widened(e.widen), nil
 }
 
-// ratio estimates of over over, paired by block. The two may be different
-// metrics.
+// ratio estimates the ratio of of to over, paired by block. The two may be
+// different metrics.
 func (e evidence) ratio(of, over Side) (Estimate, error) {
 	a, err := e.group(over)
 	if err != nil {
@@ -130,12 +131,12 @@ func (e evidence) ratio(of, over Side) (Estimate, error) {
 	return Estimate{c.Ratio, c.Lo, c.Hi, c.Pairs, max(e.floor(of.Metric), e.floor(over.Metric))}.widened(e.widen), nil
 }
 
-// maxFloor bounds a floor: where a count is 0 in one of two equal cells it would
-// be infinite.
+// maxFloor bounds a floor, which would be infinite if one of two equal cells
+// counts 0.
 const maxFloor = 10
 
-// floor is what two equal configurations differed by in the metric: the farther
-// end of the interval that the A/A comparison showed, as a factor.
+// floor is how much two equal configurations differed in the metric: the
+// farther end of the A/A comparison's interval, as a factor.
 func (e evidence) floor(metric string) float64 {
 	floor := 1.0
 	for _, c := range e.analysis.Floors {

@@ -9,23 +9,23 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/plan"
 )
 
-// An Experiment is what is measured for a claim, in the words of 'isobar lab
+// An Experiment is what to measure for a claim, as arguments of 'isobar lab
 // run': a workload and its flags. Flags with several values make factors; the
-// first values are the baseline, which is measured twice in each block (A/A).
-// Experiments that are equal are measured once.
+// first values are the baseline, which each block measures twice (A/A). Equal
+// experiments are measured once.
 type Experiment struct {
-	// Run is the workload and the flags that do not depend on the size.
+	// Run is the workload and the flags common to both sizes.
 	Run string
-	// Quick and Full are the flags of the two sizes, --reps among them.
+	// Quick and Full are the flags for each size, including --reps.
 	Quick, Full string
 }
 
-// Size is how long an experiment takes.
+// Size is the length of an experiment.
 type Size string
 
 const (
 	Quick Size = "quick" // seconds
-	Full  Size = "full"  // as long as the document measured, or nearly
+	Full  Size = "full"  // as long as in the document, or nearly
 )
 
 // Args returns the arguments of 'isobar' that measure the experiment.
@@ -42,15 +42,15 @@ func (e Experiment) Args(size Size) []string {
 	return args
 }
 
-// Name is the name of a run that measures the experiment, in one pass or more.
-// Equal experiments of equal size have equal names, others have not: a run is
-// found by it.
+// Name is the name of the runs of the experiment, which may take several
+// passes. Runs are found by it: experiments have equal names only if they and
+// their sizes are equal.
 func (e Experiment) Name(size Size) string {
 	return "claims: " + strings.Join(e.Args(size)[2:], " ")
 }
 
-// Pass returns the cells of one pass, counted from 0: as many blocks as the
-// experiment has repetitions, numbered on from those of the passes before it.
+// Pass returns the cells of one pass, counted from 0: one block per repetition,
+// numbered consecutively over the passes.
 func (e Experiment) Pass(size Size, seed uint64, pass int) ([]cell.Cell, error) {
 	spec, err := e.Spec(size, seed)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
 	args := e.Args(size)[2:]
 	spec := plan.Spec{Seed: seed}
 	if len(args) == 0 {
-		return spec, fmt.Errorf("claim: experiment: it names no workload")
+		return spec, fmt.Errorf("claim: experiment: no workload")
 	}
 	study := plan.Study{Workload: args[0]}
 	for args = args[1:]; len(args) > 0; {
@@ -90,7 +90,7 @@ func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
 	return spec, nil
 }
 
-// setFlag sets what one flag says.
+// setFlag applies one flag to the plan.
 func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (err error) {
 	switch name {
 	case "reps":
@@ -121,8 +121,8 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 	return err
 }
 
-// trials is an experiment of the workload trial, of so many in each of a few
-// repetitions.
+// trials is an experiment of the workload trial, with that many trials in each
+// of a few repetitions.
 func trials(kind, quick, full string) Experiment {
 	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 5",
 		Full: "--trials " + full + " --reps 6"}

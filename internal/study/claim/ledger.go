@@ -12,7 +12,7 @@ import (
 
 // NewLedger sorts outcomes by document.
 func NewLedger(outcomes []Outcome) *text.Ledger {
-	l := &text.Ledger{Title: "What the documents say, measured", Version: host.Version(), Machine: host.Fingerprint()}
+	l := &text.Ledger{Title: "Claims of the documents, measured", Version: host.Version(), Machine: host.Fingerprint()}
 	for _, v := range Verdicts {
 		l.Verdicts = append(l.Verdicts, string(v))
 	}
@@ -53,8 +53,8 @@ func ledgerClaim(o Outcome) text.LedgerClaim {
 	return c
 }
 
-// repeatExperiment is the command that measures the same plan again, all passes
-// of it at once.
+// repeatExperiment is the command that measures the same plan again, with all
+// its passes at once.
 func repeatExperiment(run *store.Run, repetitions int) string {
 	words := slices.Clone(run.Args)
 	at := len(words)

@@ -7,9 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// OfRun judges the claims whose experiments are studies of a run: those of the
-// same workload and the same case of it. What the run does not hold of one
-// leaves it out.
+// OfRun judges the claims whose experiments are studies of the run: same
+// workload, same case. It leaves out claims for which the run lacks data.
 func OfRun(a *stat.Analysis) (outcomes []Outcome) {
 	for _, d := range documents {
 		for i := range d.Claims {
@@ -29,8 +28,8 @@ func OfRun(a *stat.Analysis) (outcomes []Outcome) {
 	return outcomes
 }
 
-// part returns what a run with several studies of the experiment's workload has
-// of the one that the experiment is of, which its first flag chooses.
+// part returns the experiment's share of a run with several studies of its
+// workload. The experiment's first flag selects it.
 func (e Experiment) part(a *stat.Analysis) *stat.Analysis {
 	part := &stat.Analysis{}
 	words := strings.Fields(e.Run)

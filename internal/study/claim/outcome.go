@@ -10,38 +10,36 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// An Outcome is a claim with what the store knows about it.
+// An Outcome is a claim and what the store says about it.
 type Outcome struct {
 	*Claim
 	Result
-	// Run is the run that decided, nil without. Failed cells and other doubts
-	// are in its analysis.
+	// Run is the run that decided, nil if there is none. Its analysis has failed cells and other doubts.
 	Run         *store.Run
-	Repetitions int // of the run, in all its passes
+	Repetitions int // of the run, over all passes
 	Samples     []Sample
-	// Doubtful: more repetitions may well change the verdict; see [Claim.doubtful].
+	// Doubtful: more repetitions may change the verdict; see [Claim.doubtful].
 	Doubtful bool
 }
 
-// doubt is by how much an interval may be wider without reaching another verdict,
-// for a verdict that is not doubtful. A claim is measured until it is beyond doubt, and
-// each look is one more chance to stop at a verdict that is wrong. With intervals that are
-// 1.37 times as wide, twenty looks err no more often than one look does with plain
-// ones (Pocock, Biometrika 64, 1977: 2.672 standard errors for 1.960).
+// doubt is the factor by which an interval may widen without reaching another verdict, if the verdict is not
+// doubtful. A claim is measured until it is beyond doubt, and each look is another chance to stop at a wrong verdict.
+// With intervals 1.37 times as wide, twenty looks err no more often than one look with plain ones (Pocock, Biometrika
+// 64, 1977: 2.672 standard errors for 1.960).
 const doubt = 1.37
 
-// MaxPasses is how often an experiment is measured while one of its claims is in doubt.
+// MaxPasses is how many times an experiment is measured while one of its claims is in doubt.
 const MaxPasses = 20
 
-// A Sample is every value of one figure that the test looked at, by block.
+// A Sample holds every value of one figure used by the test, by block.
 type Sample struct {
 	Side   Side
 	Blocks []int
 	Values []float64
 }
 
-// Read returns the outcome of each claim: that of the latest run of its
-// experiment, of any size, whose first pass is complete. A nil store has no runs.
+// Read returns the outcome of each claim from the latest run of its experiment, of either size, whose first pass is
+// complete. A nil store has no runs.
 func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
 	var runs []store.Run
 	var err error
@@ -82,8 +80,7 @@ func Read(s *store.Store, claims []*Claim) ([]Outcome, error) {
 	return out, nil
 }
 
-// latest returns the latest run of the claim's experiment whose first pass is
-// complete, nil if there is none.
+// latest returns the latest run of the claim's experiment whose first pass is complete, nil if there is none.
 func (c *Claim) latest(runs map[string][]*store.Run) (latest *store.Run) {
 	if c.Untestable != "" {
 		return nil
@@ -99,13 +96,13 @@ func (c *Claim) latest(runs map[string][]*store.Run) (latest *store.Run) {
 	return latest
 }
 
-// untestable says why the claim cannot be tested on this machine, "" if it can.
+// untestable says why this machine cannot test the claim, "" if it can.
 func (c *Claim) untestable() string {
 	if c.Untestable != "" {
 		return c.Untestable
 	}
 	if n := runtime.NumCPU(); c.CPUs > n {
-		return fmt.Sprintf("it takes %d CPUs or more, this machine has %d", c.CPUs, n)
+		return fmt.Sprintf("it needs %d CPUs or more, this machine has %d", c.CPUs, n)
 	}
 	return ""
 }
@@ -113,7 +110,7 @@ func (c *Claim) untestable() string {
 // Testable reports whether this machine can test the claim.
 func (c *Claim) Testable() bool { return c.untestable() == "" }
 
-// analyze analyzes a run, and counts its repetitions.
+// analyze analyzes a run and counts its repetitions.
 func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
 	cells, err := s.Cells(run)
 	if err != nil {
@@ -127,8 +124,7 @@ func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
 	return a, cells[len(cells)-1].Block + 1, err
 }
 
-// Judge decides the claim by an analyzed run of its experiment. Samples that
-// lack a figure leave it open.
+// Judge decides the claim from an analyzed run of its experiment. If samples lack a figure, the claim stays open.
 func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	e := evidence{a, 1}
 	r, err := c.Test.decide(e)
@@ -145,8 +141,8 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	return r, samples
 }
 
-// doubtful reports whether the verdict is open or tentative, or would be, or be
-// another one, if the intervals and the noise floor were wider by doubt.
+// doubtful reports whether the verdict is open or tentative, or would change if doubt widened the intervals and the
+// noise floor.
 func (c *Claim) doubtful(a *stat.Analysis) bool {
 	sharp, err := c.Test.decide(evidence{a, 1})
 	if err != nil {
@@ -162,8 +158,7 @@ type Doubt struct {
 	Claims     []*Claim
 }
 
-// Needs reports whether the claims look at the cell, or it is the baseline or
-// its twin, by which they know what equal configurations differ by.
+// Needs reports whether the claims use the cell. They also use the baseline and its twin, for the noise floor.
 func (d Doubt) Needs(c cell.Cell) bool {
 	if c.Order == 0 || c.Twin {
 		return true
@@ -173,7 +168,7 @@ func (d Doubt) Needs(c cell.Cell) bool {
 	})
 }
 
-// InDoubt returns the experiments of doubtful outcomes, each once.
+// InDoubt returns the experiments of the doubtful outcomes, each once.
 func InDoubt(outcomes []Outcome) []Doubt {
 	var out []Doubt
 	for _, o := range outcomes {

@@ -10,13 +10,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// A claim is in doubt while its interval nearly reaches a bound; passes are added
-// to the run, which counts from its first complete pass on.
+// A claim is in doubt while its interval nearly reaches a bound. Passes add to
+// the run, which counts once its first pass is complete.
 func TestPassesAndDoubt(t *testing.T) {
 	of, over := Side{cell.OpCPU, "gc=off"}, Side{cell.OpCPU, "gc=default"}
 	e := Experiment{Run: "alloc --gc default,off", Quick: "--iterations 100 --reps 8", Full: "--reps 9"}
 	claims := []*Claim{{ID: "x/ratio", Experiment: e, Test: Effect{Of: of, Over: over, Says: 2}}}
-	type pass []float64 // the ratios of its blocks, over and over
+	type pass []float64 // the ratios of its blocks, repeated
 	clear := pass{1.9, 2, 2.1}
 	for _, test := range []struct {
 		name     string
@@ -31,8 +31,8 @@ func TestPassesAndDoubt(t *testing.T) {
 		{"near half of the figure", []pass{{1.43, 1.5, 1.6, 1.7}}, 0, Holds, 8, true},
 		{"refuted or reversed", []pass{{0.6, 0.98}}, 0, Reversed, 8, true},
 		{"passes add up", []pass{{1.1, 2.4}, clear, clear, clear}, 0, Holds, 32, false},
-		{"a first pass that is not whole", []pass{clear}, 1, NotRun, 0, false},
-		{"a second one that is not", []pass{clear, clear}, 5, Holds, 16, false},
+		{"an incomplete first pass", []pass{clear}, 1, NotRun, 0, false},
+		{"an incomplete second pass", []pass{clear, clear}, 5, Holds, 16, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := store.Open(filepath.Join(t.TempDir(), "claims.db"))
@@ -81,8 +81,8 @@ func TestPassesAndDoubt(t *testing.T) {
 	}
 }
 
-// What an experiment is measured for once more is what its doubtful claims look
-// at, besides the baseline and its twin.
+// A repeated experiment measures what its doubtful claims use, and the baseline
+// with its twin.
 func TestDoubtNeeds(t *testing.T) {
 	e := Experiment{Run: "alloc --gc default,tuned,off,400", Quick: "--reps 5", Full: "--reps 5"}
 	effect := func(gc string) *Claim {
@@ -113,6 +113,6 @@ func TestRepeatExperiment(t *testing.T) {
 	run := &store.Run{Args: []string{"lab", "run", "exec", "--reps", "5", "--", "prog", "--reps", "1"}, Seed: 7}
 	want := "isobar lab run exec --reps 10 --seed 7 -- prog --reps 1"
 	if got := repeatExperiment(run, 10); got != want || run.Args[4] != "5" {
-		t.Errorf("%s, want %s; the run's own words are %q", got, want, run.Args)
+		t.Errorf("%s, want %s; the run's own arguments are %q", got, want, run.Args)
 	}
 }

@@ -12,44 +12,43 @@ import (
 
 // A Test decides a claim. Its values are data.
 type Test interface {
-	// decide judges; an error means that the samples lack a figure.
+	// decide judges the claim; an error means that the samples lack a figure.
 	decide(e evidence) (Result, error)
-	// Suppose makes up figures for which the claim holds, or does not: it sets
-	// those of its sides that world has not, and keeps to those that it has.
+	// Suppose makes up figures for which the claim holds, or does not. It sets the
+	// sides that world lacks and keeps those that it has.
 	Suppose(holds bool, world World)
-	// sides lists the figures that the test looks at.
+	// sides lists the figures that the test uses.
 	sides() []Side
 }
 
-// A World is made-up figures by side.
+// A World holds made-up figures by side.
 type World map[Side]float64
 
-// A Result is what a test says.
+// A Result is the outcome of a test.
 type Result struct {
 	Verdict Verdict
-	// Tentative: the estimate has the verdict, and part of its interval has
-	// another one next to it.
+	// Tentative: part of the interval lies in the next verdict.
 	Tentative bool
-	// Estimate is the figure that decided; Unit says of what: "x" for a ratio,
-	// else a unit as cell.Unit gives it.
+	// Estimate is the deciding figure. Unit is "x" for a ratio, otherwise a unit
+	// as in cell.Unit.
 	Estimate Estimate
 	Unit     string
-	// Metric is the metric of an estimate that is not a ratio.
+	// Metric is the metric of the estimate if it is not a ratio.
 	Metric string
 	// Text says in one sentence what decided.
 	Text string
 }
 
-// minPairs is how many blocks a verdict takes.
+// minPairs is how many blocks a verdict needs.
 const minPairs = 4
 
-// Effect tests an effect of one configuration over another: Of is Says times
-// Over. With x the measured and c the claimed effect, both as logarithms in the
-// claimed direction, the claim holds from c/2 on where that is above the noise
-// floor; it is reversed below -c/4 and the floor; it is refuted below c/4, or below
-// the floor where that is less than c/2; and it is weaker between these and c/2.
-// The estimate has the verdict. It is tentative where the interval reaches into the
-// verdict next to it, and open where it reaches farther.
+// Effect tests the effect of one configuration compared with another: Of is
+// Says times Over. Let x be the measured and c the claimed effect, as
+// logarithms in the claimed direction. The claim holds from c/2 on, if that is
+// above the noise floor. It is reversed below both -c/4 and the floor. It is
+// refuted below c/4, or below the floor if that is less than c/2. In between it
+// is weaker. The estimate gives the verdict, which is tentative if the interval
+// reaches into the next verdict, and open if it reaches farther.
 type Effect struct {
 	Of, Over Side
 	Says     float64 // the document's ratio, not 1
@@ -65,11 +64,11 @@ func (t Effect) decide(e evidence) (Result, error) {
 	return r, nil
 }
 
-// effectTexts say what the verdicts on an effect mean.
+// effectTexts explain the verdicts on an effect.
 var effectTexts = map[Verdict]string{
-	Holds:    "the effect is there, by more than half of the figure",
-	Weaker:   "the direction is right, the effect less than half of the figure",
-	Refuted:  "no effect beyond what equal configurations differ by, or less than a quarter of the figure",
+	Holds:    "the effect is more than half of the figure",
+	Weaker:   "the direction is right, but the effect is less than half of the figure",
+	Refuted:  "the effect is within the noise floor, or less than a quarter of the figure",
 	Reversed: "the effect goes the other way, by more than a quarter of the figure",
 }
 
@@ -95,23 +94,23 @@ func judgeEffect(est Estimate, says float64) Result {
 	}
 	order := []Verdict{Reversed, Refuted, Weaker, Holds}
 	if floor >= claimed/2 {
-		order[2] = Open // what is weaker cannot be told from nothing
+		order[2] = Open // weaker cannot be told from refuted
 	}
 	low, high := verdict(lo), verdict(hi)
 	switch {
 	case est.N < minPairs:
-		return Result{Verdict: Open, Text: fmt.Sprintf("%d pairs are too few: it takes %d", est.N, minPairs)}
+		return Result{Verdict: Open, Text: fmt.Sprintf("%d pairs are too few: a verdict needs %d", est.N, minPairs)}
 	case verdict(x) == Open:
-		return Result{Verdict: Open, Text: fmt.Sprintf("equal configurations differ by as much: up to %.2fx", est.Floor)}
+		return Result{Verdict: Open, Text: fmt.Sprintf("equal configurations differ as much: up to %.2fx", est.Floor)}
 	case slices.Index(order, high)-slices.Index(order, low) > 1:
-		return Result{Verdict: Open, Text: fmt.Sprintf("the interval does not decide, from %s to %s", low, high)}
+		return Result{Verdict: Open, Text: fmt.Sprintf("the interval does not decide: it reaches from %s to %s", low, high)}
 	case low != high:
 		other := low
 		if other == verdict(x) {
 			other = high
 		}
 		return Result{Verdict: verdict(x), Tentative: true,
-			Text: fmt.Sprintf("%s; the interval reaches to where it would be %s", effectTexts[verdict(x)], other)}
+			Text: fmt.Sprintf("%s; the interval reaches into %s", effectTexts[verdict(x)], other)}
 	}
 	return Result{Verdict: verdict(x), Text: effectTexts[verdict(x)]}
 }
@@ -126,8 +125,8 @@ func (t Effect) Suppose(holds bool, w World) {
 
 func (t Effect) sides() []Side { return []Side{t.Of, t.Over} }
 
-// Range tests that a figure lies between two bounds: that of Of, or the ratio of
-// Of over Over where Over is given.
+// Range tests that a figure lies between two bounds: the figure is Of or, if
+// Over is set, the ratio of Of to Over.
 type Range struct {
 	Of, Over Side
 	Min, Max float64
@@ -157,7 +156,8 @@ func (t Range) decide(e evidence) (Result, error) {
 	r.Tentative = inside && (est.Lo < t.Min || est.Hi > t.Max) || !inside && est.Hi >= t.Min && est.Lo <= t.Max
 	switch {
 	case est.N < minPairs:
-		r.Verdict, r.Tentative, r.Text = Open, false, fmt.Sprintf("%d repetitions are too few: it takes %d", est.N, minPairs)
+		r.Verdict, r.Tentative, r.Text = Open, false, fmt.Sprintf("%d repetitions are too few: a verdict needs %d", est.N,
+			minPairs)
 		return r, nil
 	case inside:
 		r.Verdict, r.Text = Holds, "it is "+t.bounds()
@@ -206,8 +206,8 @@ func (t Range) sides() []Side {
 	return []Side{t.Of}
 }
 
-// Share tests the share of trials that came out in a certain way, added up over
-// the repetitions, with Wilson's 95 % interval.
+// Share tests the share of trials with a certain outcome, added over the
+// repetitions, with Wilson's 95 % interval.
 type Share struct {
 	Hits, Trials Side
 	Min, Max     float64 // of the claim, 0 to 1
@@ -231,7 +231,7 @@ func (t Share) decide(e evidence) (Result, error) {
 		n += v
 	}
 	if blocks == 0 || n == 0 || hits > n {
-		return Result{}, fmt.Errorf("%v of %v trials in %d repetitions are no share", hits, n, blocks)
+		return Result{}, fmt.Errorf("%v of %v trials in %d repetitions give no share", hits, n, blocks)
 	}
 	r := Result{Unit: "of trials", Estimate: wilson(hits, n)}
 	r.Estimate.N = blocks
@@ -276,10 +276,10 @@ func (t Share) Suppose(holds bool, w World) {
 
 func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
 
-// All tests that several things are so at once. The verdict is the first of
-// reversed, refuted, open and weaker that one of them has, else that the claim
-// holds; the estimate is the one of that test. One test that is sure of what denies
-// the claim is enough; that it holds must be sure in all of them.
+// All holds several tests at once. The verdict is the first of reversed,
+// refuted, open and weaker that any of them has; otherwise the claim holds. The
+// estimate is that of the deciding test. One sure test is enough to deny the
+// claim; to hold surely, all must be sure.
 type All []Test
 
 func (t All) decide(e evidence) (Result, error) {
@@ -319,7 +319,7 @@ func (t All) sides() []Side {
 	return out
 }
 
-// relate sets of to ratio times over, keeping what is known.
+// relate sets of to ratio times over, and keeps known figures.
 func (w World) relate(of, over Side, ratio float64) {
 	known, ok := w[over]
 	if have, set := w[of]; set && !ok {
@@ -335,7 +335,7 @@ func (w World) relate(of, over Side, ratio float64) {
 
 var inf = math.Inf(1)
 
-// hits is a Share over the trials of an experiment that trials returns.
+// hits is a Share over the trials of an experiment made by trials.
 func hits(low, high float64) Share {
 	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low,
 		Max: high}

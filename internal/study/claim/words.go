@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// words has a file for each document: what its claims say. A claim begins with
-// its ID on a line of its own; a field follows as "name: text", with its further
-// lines indented.
+// words has a file for each document with the texts of its claims. A claim
+// begins with its ID on its own line. Each field follows as "name: text"; its
+// further lines are indented.
 //
 //go:embed doc*.txt
 var words embed.FS
 
-// readWords gives the claims of a document their words. Each has some, and there
-// are none of another claim.
+// readWords gives the claims of a document their texts. Every claim must have
+// texts, and every text a claim.
 func readWords(text string, claims []Claim) error {
 	byID := make(map[string]*Claim, len(claims))
 	for i := range claims {
@@ -29,7 +29,7 @@ func readWords(text string, claims []Claim) error {
 			c, to = nil, nil
 		case c == nil:
 			if c = byID[line]; c == nil {
-				return fmt.Errorf("line %d: %q is no claim, or has its words twice", n+1, line)
+				return fmt.Errorf("line %d: %q is not a claim of this document, or occurs twice", n+1, line)
 			}
 			delete(byID, line)
 		case strings.HasPrefix(line, " ") && to != nil:
@@ -42,12 +42,12 @@ func readWords(text string, claims []Claim) error {
 		}
 	}
 	for id := range byID {
-		return fmt.Errorf("%s has no words", id)
+		return fmt.Errorf("%s has no text", id)
 	}
 	return nil
 }
 
-// field is the field of that name in a file of words; nil for none.
+// field is the field with that name in a file of words, nil if there is none.
 func (c *Claim) field(name string) *string {
 	switch name {
 	case "section":

@@ -17,9 +17,9 @@ func TestReadWords(t *testing.T) {
 		t.Errorf("%+v", claims)
 	}
 	for name, tc := range map[string]struct{ text, says string }{
-		"none":         {"9/a\nquote: x", "9/b has no words"},
-		"twice":        {text + "\n9/a\nquote: x", "is no claim, or has its words twice"},
-		"no claim":     {"9/c\nquote: x", "is no claim"},
+		"none":         {"9/a\nquote: x", "9/b has no text"},
+		"twice":        {text + "\n9/a\nquote: x", "is not a claim of this document, or occurs twice"},
+		"no claim":     {"9/c\nquote: x", "is not a claim"},
 		"no field":     {"9/a\ncolour: red", "want a field"},
 		"no name":      {"9/a\nred", "want a field"},
 		"out of place": {"9/a\n   red", "want a field"},
@@ -38,7 +38,7 @@ func FuzzReadWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		claims := []Claim{{ID: "9/a"}}
 		if readWords(text, claims) == nil && !strings.Contains(text, "9/a") {
-			t.Error("a claim without words was accepted")
+			t.Error("a claim without text was accepted")
 		}
 	})
 }
