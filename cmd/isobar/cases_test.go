@@ -10,7 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
-// casesOf are the studies of the exercises under flags.
+// casesOf returns the studies of the exercises with the given flags.
 func casesOf(t *testing.T, flags map[string]string) []plan.Study {
 	t.Helper()
 	w, err := workload.Lookup("exercises")
@@ -36,7 +36,7 @@ func casesOf(t *testing.T, flags map[string]string) []plan.Study {
 	return studies
 }
 
-// TestCases: without flags every exercise is a study, with all of its variants.
+// TestCases: without flags every exercise is a study with all its variants.
 func TestCases(t *testing.T) {
 	studies := casesOf(t, nil)
 	if len(studies) != 18 {
@@ -60,7 +60,7 @@ func TestCases(t *testing.T) {
 		t.Error(err)
 	}
 	if configs != 48 {
-		t.Errorf("%d configurations, want 48: is a variant left out?", configs)
+		t.Errorf("%d configurations, want 48: is a variant missing?", configs)
 	}
 	if some := casesOf(t, map[string]string{"exercise": "3,15"}); len(some) != 2 ||
 		some[1].Name != "exercises 15 errorsnew" {
@@ -80,8 +80,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestSaid: what the document says of an exercise is judged by the study of that
-// exercise alone.
+// TestSaid: the study of an exercise alone judges the document's claims about
+// it.
 func TestSaid(t *testing.T) {
 	spec := plan.Spec{Studies: casesOf(t, map[string]string{"exercise": "1,15"}), Repetitions: 8, Seed: 1}
 	cells, err := spec.Cells()

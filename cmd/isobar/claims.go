@@ -34,17 +34,17 @@ func (a *app) claimsCommand() *cobra.Command {
 	opts := &claimOptions{}
 	cmd := &cobra.Command{
 		Use:   "claims",
-		Short: "What people write about it: is it true on this machine?",
-		Long: `Lists what the source documents assert, and what the latest run of each
-experiment says about it: holds, weaker, refuted, reversed, open (more
-repetitions may decide) or untestable (with the reason). A ? marks what is
-tentative: the interval reaches into the verdict next to it.
+		Short: "Test what documents claim about the collector, on this machine",
+		Long: `Lists what the source documents claim, and the verdict of the latest run of each
+experiment: holds, weaker, refuted, reversed, open (more repetitions may decide) or
+untestable (with the reason). A ? marks a tentative verdict: the interval reaches
+into the next one.
 
-  isobar claims run --quick          measure all of them, in at most 12 minutes on 2 CPUs
-  isobar claims run --doc 000        measure those of one document, as long as it takes
-  isobar claims run --resume         go on where the latest one stopped
-  isobar claims show 000/ticker      the story of one: quote, samples, why it differs
-  isobar claims report --html FILE   a page of all`,
+  isobar claims run --quick          measure all claims, in at most 12 minutes on 2 CPUs
+  isobar claims run --doc 000        measure one document's claims, in full size
+  isobar claims run --resume         continue where the latest call stopped
+  isobar claims show 000/ticker      the story of one claim: quote, samples, why it differs
+  isobar claims report --html FILE   a page of all claims`,
 		Args: onlyCommands,
 		RunE: func(*cobra.Command, []string) error {
 			claims, err := opts.claims()
@@ -63,14 +63,14 @@ func (a *app) claimsRunCommand() *cobra.Command {
 	opts, quick, resume := &claimOptions{}, false, false
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Measure claims, and give each its verdict",
-		Long: `Measures the experiments of the selected claims, an ordinary run in the store
-each; claims with the same experiment share it. Where a verdict is in doubt (the
-interval reaches into another one, or would if it were 1.37 times as wide), the run
-is extended by as many repetitions, in turns with the others in doubt, until none
-is: up to twenty times in all, and with --quick within 11.5 minutes.
-All runs of one call have the same seed. Ctrl-C keeps what is finished; --resume
-goes on with the latest call of the same size.`,
+		Short: "Measure claims and decide each",
+		Long: `Measures the experiments of the selected claims, each as an ordinary run in the
+store; claims with the same experiment share it. If a verdict is in doubt (the
+interval reaches into another verdict, or would if it were 1.37 times as wide), the
+run gets more repetitions, in turns with the others in doubt, until no verdict is
+in doubt: up to twenty times in all, and with --quick within 11.5 minutes.
+All runs of one call share a seed. Ctrl-C keeps finished cells; --resume continues
+the latest call of the same size.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			claims, err := opts.claims()
@@ -89,7 +89,7 @@ goes on with the latest call of the same size.`,
 	}
 	opts.addFlags(cmd)
 	cmd.Flags().BoolVar(&quick, "quick", false, "short experiments, fewer repetitions")
-	cmd.Flags().BoolVar(&resume, "resume", false, "leave out what the latest call has finished")
+	cmd.Flags().BoolVar(&resume, "resume", false, "continue the latest call of this size")
 	return cmd
 }
 
@@ -159,7 +159,7 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	return cmd
 }
 
-// showLedger prints what the store says about the claims.
+// showLedger prints the store's verdicts on the claims.
 func (a *app) showLedger(claims []*claim.Claim, asJSON bool) error {
 	ledger, err := a.Ledger(claims)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 	return text.LedgerLines(a.Out, ledger, a.Style())
 }
 
-// writeLedger writes a page so that the file is whole or absent.
+// writeLedger writes a page atomically: it is complete or absent.
 func writeLedger(path string, write func(io.Writer) error) error {
 	if err := atomicfile.Write(path, 0o644, write); err != nil {
 		return fmt.Errorf("claims report: %s: %w: choose another place", path, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/isobar-go/isobar/internal/study/claim"
 )
 
-// TestClaimsFitTheWorkloads holds that every experiment of the ledger names
-// workloads, parameters and levels that exist.
+// TestClaimsFitTheWorkloads holds that every experiment of the ledger uses
+// existing workloads, parameters and levels.
 func TestClaimsFitTheWorkloads(t *testing.T) {
 	claims, err := claim.Select(nil, nil)
 	if err != nil {
@@ -29,11 +29,11 @@ func TestClaimsFitTheWorkloads(t *testing.T) {
 			}
 			name := c.Experiment.Name(size)
 			if other, ok := names[name]; ok && other != c.Experiment {
-				t.Errorf("%s: another experiment has the name %q: write both alike, so that it is measured once", c.ID, name)
+				t.Errorf("%s: another experiment has the name %q: make both equal, so that it is measured once", c.ID, name)
 			}
 			names[name] = c.Experiment
 			if spec.Repetitions < 4 {
-				t.Errorf("%s: %d repetitions, no verdict is given with fewer than 4", c.ID, spec.Repetitions)
+				t.Errorf("%s: %d repetitions, but a verdict needs 4", c.ID, spec.Repetitions)
 			}
 		}
 		if !strings.HasSuffix(c.Why, ".") || !strings.HasPrefix(c.ID[3:], "/") {

@@ -13,7 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// Exit codes, the same for every command.
+// Exit codes are the same for every command.
 const (
 	exitOK           = 0
 	exitFailure      = 1
@@ -23,8 +23,8 @@ const (
 	exitInterrupted  = 130
 )
 
-// exitError is an error with an exit code of its own. A nil err prints nothing:
-// the command has already said what there is to say.
+// exitError is an error with its own exit code. A nil err prints nothing: the
+// command has already printed a message.
 type exitError struct {
 	code int
 	err  error
@@ -46,10 +46,10 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
-// app is what all commands share.
+// app is the state that all commands share.
 type app struct {
 	*session.Session
-	began bool // a command's own code was reached: the call was well-formed
+	began bool // a command's own code was reached, so the call was well-formed
 }
 
 // run executes one command line and returns its exit code.
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "isobar",
-		Short: "What the Go garbage collector costs, and what relieves it: measured",
+		Short: "Measure what the Go garbage collector costs, and what relieves it",
 		Long: `Isobar measures what the garbage collector costs a Go program and which settings
 and memory strategies relieve it.
 
@@ -94,11 +94,11 @@ and memory strategies relieve it.
   isobar lab run WORKLOAD            run one workload with factors of your choice
   isobar lab run exec -- COMMAND     measure any unmodified Go program
   isobar tune -- COMMAND             find the GC settings that suit a program
-  isobar claims                      what the source documents say, and whether it is so here
-  isobar ui                          look at all of it in a browser
-  isobar watch URL|PID|FILE|-        what the collector does to a running program, live
-  isobar heap PID|CORE               who holds the memory of a program, and what marking it costs
-  isobar doctor                      what difference can be told apart on this machine`,
+  isobar claims                      what the source documents claim, tested here
+  isobar ui                          browse all results
+  isobar watch URL|PID|FILE|-        live view of a running program's collector
+  isobar heap PID|CORE               who holds a program's memory, and what marking it costs
+  isobar doctor                      which differences are detectable on this machine`,
 		Version:           host.Version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -117,8 +117,8 @@ and memory strategies relieve it.
 	return root
 }
 
-// onlyCommands refuses arguments of a command that takes subcommands alone, and
-// names the nearest one.
+// onlyCommands refuses arguments of a command that only takes subcommands, and
+// names the nearest subcommand.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

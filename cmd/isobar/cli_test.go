@@ -39,8 +39,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestQuickStudyIsValid resolves the quick study against the workloads, so
-// that a renamed parameter does not show only when a newcomer runs it.
+// TestQuickStudyIsValid resolves the quick study against the workloads, so that
+// a renamed parameter shows here and not to a newcomer.
 func TestQuickStudyIsValid(t *testing.T) {
 	for _, study := range quickStudies() {
 		if err := checkStudy(study); err != nil {

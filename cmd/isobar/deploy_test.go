@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// TestDeployFlags holds that the commands in the units and the manifest have the
-// flags that are given there.
+// TestDeployFlags holds that the commands in units and manifests have the flags
+// used there.
 func TestDeployFlags(t *testing.T) {
 	root := (&app{Session: &session.Session{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}).rootCommand()
 	files, err := filepath.Glob("../../deploy/*")

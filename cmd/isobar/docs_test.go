@@ -18,8 +18,8 @@ var (
 	longFlag   = regexp.MustCompile(`(?:^|\s)--([a-z][a-z0-9-]*)`)
 )
 
-// TestDocsNameWhatExists holds the commands of the guides, with their flags,
-// against the program.
+// TestDocsNameWhatExists checks the commands and flags in the guides against
+// the program.
 func TestDocsNameWhatExists(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -47,10 +47,10 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// undocumented returns what a line of a page names that the program does not
-// have; "" for nothing.
+// undocumented returns what a line of a page names that the program lacks; ""
+// if it has everything.
 func undocumented(root *cobra.Command, line string) string {
-	line, _, _ = strings.Cut(line+" ", " -- ") // what comes then is a program's
+	line, _, _ = strings.Cut(line+" ", " -- ") // what follows belongs to a program
 	words := strings.Fields(line)
 	cmd, _, err := root.Find(words)
 	if err != nil || cmd == root {

@@ -11,12 +11,12 @@ func (a *app) doctorCommand() *cobra.Command {
 	var runs int
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine's noise is, and what difference can be told apart here",
-		Long: `Runs the same allocation workload over and over, each time in a fresh process,
-and says how much equal runs differ; what else went on (steal, pressure, other
-processes); and what about the machine makes figures doubtful (control-group
-limits, GOMAXPROCS against the quota, frequency governor, clock source). Exit
-status 3 means that there are findings.`,
+		Short: "Report this machine's noise, and which differences are detectable here",
+		Long: `Runs the same allocation workload many times, each time in a fresh process. It says
+how much equal runs differ; what else went on (steal, pressure, other processes);
+and what about the machine makes measurements unreliable (control-group limits,
+GOMAXPROCS against the quota, frequency governor, clock source). Exit status 3
+means that there are findings.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if runs < 6 || runs > 1000 {
 				return usage(fmt.Errorf("doctor: --runs %d: want 6 to 1000", runs))
@@ -40,6 +40,6 @@ status 3 means that there are findings.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the diagnosis as JSON")
-	cmd.Flags().IntVar(&runs, "runs", 20, "equal runs, of about half a second each")
+	cmd.Flags().IntVar(&runs, "runs", 20, "number of equal runs, about half a second each")
 	return cmd
 }

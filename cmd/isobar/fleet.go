@@ -16,7 +16,7 @@ import (
 	"github.com/isobar-go/isobar/internal/fleet"
 )
 
-// fleetFlags are the flags of connecting to a fleet.
+// fleetFlags are the flags for connecting to a fleet.
 type fleetFlags struct {
 	prefix                                string
 	tokenFile, nkey, creds, ca, cert, key string
@@ -24,15 +24,15 @@ type fleetFlags struct {
 
 func (o *fleetFlags) addFlags(f *pflag.FlagSet, prefix string) {
 	o.prefix = prefix
-	f.StringVar(&o.tokenFile, prefix+"token-file", "", "`FILE` that holds the fleet's token")
-	f.StringVar(&o.nkey, prefix+"nkey", "", "`FILE` that holds the seed of an nkey, in place of a token")
-	f.StringVar(&o.creds, prefix+"creds", "", "`FILE` with a user's JWT and seed, in place of a token")
+	f.StringVar(&o.tokenFile, prefix+"token-file", "", "`FILE` with the fleet's token")
+	f.StringVar(&o.nkey, prefix+"nkey", "", "`FILE` with the seed of an nkey, instead of a token")
+	f.StringVar(&o.creds, prefix+"creds", "", "`FILE` with a user's JWT and seed, instead of a token")
 	f.StringVar(&o.ca, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
 	f.StringVar(&o.cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
 	f.StringVar(&o.key, prefix+"key", "", "PEM `FILE` of its key")
 }
 
-// options are what connects to url.
+// options returns what connects to url.
 func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 	given := 0
 	for _, file := range []string{o.tokenFile, o.nkey, o.creds} {
@@ -41,7 +41,8 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 		}
 	}
 	if given > 1 {
-		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one", o.prefix))
+		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one of them",
+			o.prefix))
 	}
 	return fleet.Options{
 		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert,
@@ -53,7 +54,7 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 func (a *app) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "Measure on many machines: the server, and what the fleet is doing",
+		Short: "Measure on many machines: serve a fleet and show its state",
 		Long: `A fleet measures the same plan on many machines. One process serves:
 
   isobar fleet serve --listen 127.0.0.1:4222
@@ -62,12 +63,12 @@ Each machine that measures runs a worker:
 
   isobar worker nats://HOST:4222 --token-file FILE
 
-and any machine has a plan measured, and keeps the records in its own store:
+Any machine can submit a plan and store the results:
 
   isobar lab run strategies --fleet nats://HOST:4222 --fleet-token-file FILE
 
-The server is NATS with JetStream; a cluster of your own does as well. With
---fleet local, server and worker are in the process of 'lab run' itself.`,
+The server is NATS with JetStream; your own cluster works too. With --fleet local,
+'lab run' itself is server and worker.`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -88,31 +89,31 @@ func (a *app) fleetServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a fleet until interrupted",
-		Long: `Runs a NATS server with JetStream, which keeps its streams in files. It listens on
-loopback unless told otherwise, and wants a token: that of --token-file, or else
-one that it draws and keeps in DIR/token. Another address needs a certificate.
+		Long: `Runs a NATS server with JetStream, which keeps its streams in files. By default it
+listens on loopback. It requires a token: that of --token-file, or one that it
+draws and keeps in DIR/token. Any other address needs a certificate.
 
-Three servers make a cluster, in which one may be lost:
+Three servers make a cluster that survives the loss of one:
 
   isobar fleet serve --name a --cluster isobar --cluster-listen HOST:6222 \
     --route OTHER1:6222 --route OTHER2:6222 --token-file FILE ...
 
-Servers of a cluster use one token. It ends with status 1 when the disk is full:
-have it started again.`,
+Servers of a cluster share one token. A server ends with status 1 when its disk is
+full, so let the service manager restart it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveFleet(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.config.Listen, "listen", "127.0.0.1:4222", "`HOST:PORT` for clients; port 0 for any")
 	f.StringVar(&o.config.Dir, "dir", "", "`DIR` for the streams (default: fleet, beside the store)")
-	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` that holds the token (default: DIR/token, which is made)")
+	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` with the token (default: DIR/token, created if missing)")
 	f.StringSliceVar(&o.config.NKeys, "nkey", nil,
-		"public key (U...) of a user who may connect; several; there is no token then")
+		"public key (U...) of a user who may connect, instead of a token; several")
 	f.StringVar(&o.config.Cert, "cert", "", "PEM `FILE` of the server's certificate")
 	f.StringVar(&o.config.Key, "key", "", "PEM `FILE` of its key")
-	f.StringVar(&o.config.CA, "ca", "", "PEM `FILE` of the authority that clients' certificates must be signed by")
-	f.BoolVar(&o.config.Plaintext, "plaintext", false, "listen on other addresses than loopback without a certificate")
-	f.BoolVar(&o.config.Sync, "sync", false, "have every message on the disk before it is confirmed")
+	f.StringVar(&o.config.CA, "ca", "", "PEM `FILE` of the authority that must have signed clients' certificates")
+	f.BoolVar(&o.config.Plaintext, "plaintext", false, "allow addresses other than loopback without a certificate")
+	f.BoolVar(&o.config.Sync, "sync", false, "write every message to disk before confirming it")
 	f.StringVar(&o.config.Name, "name", "", "name of this server in a cluster")
 	f.StringVar(&o.config.Cluster, "cluster", "", "name of the cluster")
 	f.StringVar(&o.config.ClusterListen, "cluster-listen", "", "`HOST:PORT` for the other servers")
@@ -181,14 +182,14 @@ func (a *app) serveFleet(ctx context.Context, o *serveOptions) error {
 			return nil
 		case <-tick.C:
 			if s.Failed() {
-				return fmt.Errorf("fleet serve: the streams in %s cannot be written any more, most likely because the disk is "+
-					"full: make room and start it again: no record is lost", o.config.Dir)
+				return fmt.Errorf("fleet serve: cannot write the streams in %s any more, most likely because the disk is full: "+
+					"make room and start it again: no record is lost", o.config.Dir)
 			}
 		}
 	}
 }
 
-// readToken reads a token, and makes one where the file is not there.
+// readToken reads a token, and makes one if the file does not exist.
 func readToken(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -203,7 +204,7 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 {
-		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file at all, to have one made", file,
+		return "", fmt.Errorf("%s holds %d characters: want 16 or more, or no file, to have one made", file,
 			len(token))
 	}
 	return token, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// A chaos is a fleet of processes that are killed and started again.
+// A chaos is a fleet of processes that are killed and restarted.
 type chaos struct {
 	t       *testing.T
 	isobar  string
@@ -31,11 +31,12 @@ type chaos struct {
 }
 
 // TestFleetChaos kills the server, workers and the coordinator of a fleet with
-// SIGKILL at random moments, fills the server's disk once, and starts what died
-// again. The run must end with one record a cell, each block of one attempt.
+// SIGKILL at random moments, fills the server's disk once, and restarts what
+// died. The run must end with one record per cell, and each block from one
+// attempt.
 func TestFleetChaos(t *testing.T) {
 	if invariant.Race {
-		t.Skip("processes measure, which takes long in a race build: package fleet is tested with it")
+		t.Skip("processes measure, which takes long in a race build; package fleet's own tests run with -race")
 	}
 	kills, reps, workers := 6, 16, 3
 	if os.Getenv("ISOBAR_SOAK") != "" {
@@ -87,14 +88,14 @@ func TestFleetChaos(t *testing.T) {
 		reps, attempts)
 }
 
-// smallDisk gives the server a file system of its own, where this is allowed.
+// smallDisk gives the server its own file system, where that is allowed.
 func (c *chaos) smallDisk() bool {
 	dir := filepath.Join(c.dir, "server")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		c.t.Fatal(err)
 	}
 	if runtime.GOOS != "linux" || exec.Command("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", dir).Run() != nil {
-		c.t.Log("no file system can be mounted here: the server's disk is not filled")
+		c.t.Log("cannot mount a file system here: the server's disk is not filled")
 		return false
 	}
 	c.t.Cleanup(func() {
@@ -107,7 +108,7 @@ func (c *chaos) smallDisk() bool {
 }
 
 // fillDisk fills the server's disk until the server gives up or a moment has
-// passed, and makes room again.
+// passed, then makes room again.
 func (c *chaos) fillDisk() {
 	name := filepath.Join(c.dir, "server", "full")
 	f, err := os.Create(name)
@@ -123,7 +124,7 @@ func (c *chaos) fillDisk() {
 	case <-c.server.exited:
 		c.t.Logf("the server ended on a full disk: %s", bytes.TrimSpace([]byte(c.server.err.String())))
 	case <-time.After(5 * time.Second):
-		c.t.Log("the server bears a full disk")
+		c.t.Log("the server survives a full disk")
 	}
 	f.Close()
 	if err := os.Remove(name); err != nil {
@@ -131,14 +132,14 @@ func (c *chaos) fillDisk() {
 	}
 }
 
-// revive starts what is not running.
+// revive starts every process that is not running.
 func (c *chaos) revive() {
 	address := c.url[len("nats://"):]
 	token := filepath.Join(c.dir, "token")
 	if c.ended(c.server) {
 		c.server = startCommand(c.t, c.isobar, "fleet", "serve", "--listen", address, "--dir", filepath.Join(c.dir, "server"),
 			"--token-file", token)
-		for range 500 { // it may fail on what the last one left: revive is called again
+		for range 500 { // it may trip over what the last one left; revive is called again
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
 				break
@@ -185,8 +186,8 @@ func (c *chaos) kill(p *process) {
 	}
 }
 
-// progress waits until some more records are there, or a moment has passed,
-// and then a random while.
+// progress waits until there are more records, or a moment has passed, and then
+// for a random while.
 func (c *chaos) progress(rng *rand.Rand) {
 	before := c.count()
 	for range 30 {
@@ -198,7 +199,7 @@ func (c *chaos) progress(rng *rand.Rand) {
 	time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 }
 
-// count is how many records the run has, -1 if there is no run.
+// count is the number of records of the run, -1 if there is no run.
 func (c *chaos) count() int {
 	s, err := store.OpenReadOnly(c.db)
 	if err != nil {
@@ -212,9 +213,9 @@ func (c *chaos) count() int {
 	return run.Finished + run.Failed
 }
 
-// checkChaos fails the test unless the store has one run, whose cells have one
-// record each, and each block is of one attempt, in the plan's order. It
-// returns the number of attempts.
+// checkChaos fails the test unless the store has one run with one record per
+// cell, and each block comes from one attempt, in plan order. It returns the
+// number of attempts.
 func checkChaos(t *testing.T, db string, want int) int {
 	t.Helper()
 	attempts, blocks := map[string]int{}, map[int]*cell.Record{}
@@ -229,10 +230,10 @@ func checkChaos(t *testing.T, db string, want int) int {
 		attempts[rec.Origin.Attempt]++
 		if last := blocks[rec.Cell.Block]; last != nil {
 			if last.Origin.Attempt != rec.Origin.Attempt || last.Origin.Worker != rec.Origin.Worker {
-				t.Errorf("block %d is of %s and of %s", rec.Cell.Block, last.Origin.Worker, rec.Origin.Worker)
+				t.Errorf("block %d is from %s and from %s", rec.Cell.Block, last.Origin.Worker, rec.Origin.Worker)
 			}
 			if rec.Started.Before(last.Started) {
-				t.Errorf("cell %d of block %d began before the one ahead of it", i, rec.Cell.Block)
+				t.Errorf("cell %d of block %d began before the previous one", i, rec.Cell.Block)
 			}
 		}
 		blocks[rec.Cell.Block] = rec
@@ -253,7 +254,7 @@ func checkChaos(t *testing.T, db string, want int) int {
 	return len(attempts)
 }
 
-// freePort is a port of loopback that nobody listens on.
+// freePort is an unused port on loopback.
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,15 +23,15 @@ type site struct {
 	far  string // the server's address on the link
 }
 
-// newNetwork makes the namespace of a server and one for each host, which reach
-// the server and not each other.
+// newNetwork makes a namespace for a server and one for each host. Hosts reach
+// the server but not each other.
 func newNetwork(t *testing.T, hosts int) (server string, all []*site) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("network namespaces are of Linux")
+		t.Skip("network namespaces need Linux")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("no command for network namespaces: install iproute2: %v", err)
+		t.Skipf("no ip command: install iproute2: %v", err)
 	}
 	id := strconv.Itoa(os.Getpid())
 	server = "isobar-" + id + "-s"
@@ -44,7 +44,7 @@ func newNetwork(t *testing.T, hosts int) (server string, all []*site) {
 		return nil
 	}
 	if err := add(server); err != nil {
-		t.Skipf("no network namespace can be made here: %v", err)
+		t.Skipf("cannot make a network namespace here: %v", err)
 	}
 	ip(t, "-n", server, "link", "set", "lo", "up")
 	for i := range hosts {
@@ -78,14 +78,15 @@ func within(namespace string, command ...string) []string {
 
 func (h *site) url() string { return "nats://" + h.far + ":4222" }
 
-// cut takes the host's link down: packets are lost, and nobody is told.
+// cut takes the host's link down: packets are lost silently.
 func (h *site) cut() { ip(h.t, "-n", h.name, "link", "set", h.link, "down") }
 
 func (h *site) heal() { ip(h.t, "-n", h.name, "link", "set", h.link, "up") }
 
-// TestFleetPartition has server, coordinator and two workers on hosts of their
-// own, cuts off one worker and then the coordinator, and heals the network each
-// time. The run must end with one record a cell, each block of one attempt.
+// TestFleetPartition puts server, coordinator and two workers on their own
+// hosts, cuts off one worker and then the coordinator, and heals the network
+// each time. The run must end with one record per cell, and each block from one
+// attempt.
 func TestFleetPartition(t *testing.T) {
 	if invariant.Race || testing.Short() {
 		t.Skip("processes measure, which takes long in a race build")
@@ -133,12 +134,12 @@ func TestFleetPartition(t *testing.T) {
 		return len(records), workers
 	}
 	eventually(t, "both workers have finished a block", func() bool { _, workers := stored(); return len(workers) == 2 })
-	var during []int // records that arrived while a host was away
+	var during []int // records that arrived while a host was cut off
 	var healed time.Time
 	for _, away := range []*site{hosts[0], hosts[2]} {
 		away.cut()
 		before, _ := stored()
-		time.Sleep(cut) // what is tested takes this long
+		time.Sleep(cut) // the cut has to last this long
 		after, _ := stored()
 		during = append(during, after-before)
 		away.heal()
@@ -156,7 +157,7 @@ func TestFleetPartition(t *testing.T) {
 			if now, _ := stored(); now != last {
 				last, still = now, 0
 			} else if still++; still > 1800 {
-				t.Fatalf("%d of %d cells are stored, and no more come\n%s", last, 5*reps, lab.err)
+				t.Fatalf("%d of %d cells are stored, and no more arrive\n%s", last, 5*reps, lab.err)
 			}
 		}
 	}
@@ -172,9 +173,9 @@ func TestFleetPartition(t *testing.T) {
 	}
 	n, workers := stored()
 	t.Logf("a worker and then the coordinator were cut off for %v each: %d cells, %d records, %d blocks of %d attempts, "+
-		"by worker %v, %d of the one that was away after that; %v records arrived meanwhile",
+		"by worker %v, %d afterwards by the worker that was cut off; %v records arrived during the cuts",
 		cut, 5*reps, n, reps, attempts, workers, back, during)
 	if back == 0 && os.Getenv("ISOBAR_SOAK") != "" { // the short run may end first
-		t.Error("the worker that was away did not come back")
+		t.Error("the worker that was cut off did not come back")
 	}
 }

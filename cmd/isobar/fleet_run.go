@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// sweepOptions are the flags of having a plan measured by a fleet.
+// sweepOptions are the flags for having a fleet measure a plan.
 type sweepOptions struct {
 	url       string
 	connect   fleetFlags
@@ -24,7 +24,7 @@ type sweepOptions struct {
 	attempts  int
 }
 
-// fleet is what the flags say; nil for none.
+// fleet is the fleet that the flags name; nil for none.
 func (o *sweepOptions) fleet(a *app) (*session.Fleet, error) {
 	if o == nil || o.url == "" {
 		return nil, nil
@@ -40,19 +40,19 @@ func (o *sweepOptions) fleet(a *app) (*session.Fleet, error) {
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	o.addJoinFlags(f)
 	f.StringSliceVar(&o.platforms, "fleet-platform", nil,
-		"of a Go package that travels: build it for this `OS/ARCH`; several (default: this machine's)")
+		"build a Go package for workers of this `OS/ARCH`; several (default: this machine's)")
 }
 
-// addJoinFlags adds those of every command that measures by a fleet.
+// addJoinFlags adds the flags of every command that measures on a fleet.
 func (o *sweepOptions) addJoinFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "fleet", "", "have it measured by the workers of the fleet at `URL`; local for a worker in this "+
+	f.StringVar(&o.url, "fleet", "", "measure on the workers of the fleet at `URL`; local for a worker in this "+
 		"process")
 	o.connect.addFlags(f, "fleet-")
 	f.StringSliceVar(&o.require, "fleet-require", nil,
-		"only by workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
+		"use only workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
 	f.DurationVar(&o.ackWait, "fleet-patience", 30*time.Second,
-		"give a block to another worker when its worker has been silent for so long")
-	f.IntVar(&o.attempts, "fleet-attempts", 10, "give a block up when so many workers did not finish it")
+		"give a block to another worker if its worker is silent for this long")
+	f.IntVar(&o.attempts, "fleet-attempts", 10, "give a block up after this many workers did not finish it")
 }
 
 // check refuses what a fleet cannot measure.
@@ -61,7 +61,7 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 		return nil
 	}
 	if opts.budget > 0 {
-		return usage(errors.New("--budget and --fleet: a fleet measures the whole plan"))
+		return usage(errors.New("--budget and --fleet: a fleet measures the whole plan: leave one out"))
 	}
 	if err := o.checkJoin(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 		}
 		for i, p := range w.Params {
 			if p.Path && slices.ContainsFunc(study.Params[i].Levels, func(level string) bool { return level != "" }) {
-				return usage(fmt.Errorf("--%s names a file of this machine, which workers do not have: leave it out with --fleet",
+				return usage(fmt.Errorf("--%s names a file of this machine, which workers lack: leave it out with --fleet",
 					p.Name))
 			}
 		}
@@ -84,7 +84,7 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 	return nil
 }
 
-// checkJoin refuses what cannot be meant.
+// checkJoin refuses invalid values.
 func (o *sweepOptions) checkJoin() error {
 	if o.attempts < 1 || o.ackWait < 100*time.Millisecond {
 		return usage(errors.New("--fleet-attempts: want 1 or more; --fleet-patience: 100ms or more"))

@@ -23,7 +23,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "status URL",
-		Short: "Show workers and what they are running, what is queued, and what was given up",
+		Short: "Show workers, what they run, what is queued, and what was given up",
 		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options, err := connect.options(a, args[0], "isobar status")
@@ -46,7 +46,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 		},
 	}
 	connect.addFlags(cmd.Flags(), "")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
 	cmd.Flags().DurationVar(&wait, "wait", 500*time.Millisecond, "how long to wait for workers to answer")
 	return cmd
 }
@@ -84,7 +84,7 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 	return t.Flush()
 }
 
-// serveMetrics serves /metrics of the fleet until stop is called.
+// serveMetrics serves the fleet's /metrics until stop is called.
 func serveMetrics(ctx context.Context, address string, s *fleet.Server) (url string, stop func(), err error) {
 	f, err := fleet.Connect(ctx, fleet.Options{Server: s, Name: "isobar metrics"})
 	if err != nil {

@@ -35,7 +35,7 @@ func fleetBinary(t *testing.T) string {
 	return isobar
 }
 
-// A process is a command that runs.
+// A process is a running command.
 type process struct {
 	*exec.Cmd
 	out, err *syncBuffer
@@ -59,7 +59,7 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// startCommand starts isobar and has it killed when the test ends.
+// startCommand starts isobar, which is killed when the test ends.
 func startCommand(t *testing.T, isobar string, args ...string) *process {
 	t.Helper()
 	ctx := t.Context()
@@ -106,12 +106,12 @@ func eventuallyWithin(t *testing.T, most time.Duration, what string, condition f
 	t.Helper()
 	for deadline := time.Now().Add(most); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timeout: waited until %s", what)
 		}
 	}
 }
 
-// served waits until 'fleet serve --json' tells where it listens.
+// served waits until 'fleet serve --json' prints where it listens.
 func (p *process) served(t *testing.T) (where struct {
 	URL     string `json:"url"`
 	Token   string `json:"token_file"`
@@ -131,7 +131,7 @@ func (p *process) served(t *testing.T) (where struct {
 
 func TestFleetCommands(t *testing.T) {
 	if invariant.Race {
-		t.Skip("processes measure, which takes long in a race build: package fleet is tested with it")
+		t.Skip("processes measure, which takes long in a race build; package fleet's own tests run with -race")
 	}
 	isobar, dir := fleetBinary(t), t.TempDir()
 	db := filepath.Join(dir, "store.db")
@@ -204,7 +204,7 @@ func TestFleetCommands(t *testing.T) {
 	}
 }
 
-// fleetRecords returns the records of the newest run, which must be that many.
+// fleetRecords returns the records of the newest run and checks their number.
 func fleetRecords(t *testing.T, db string, want int) []*cell.Record {
 	t.Helper()
 	s, err := store.OpenReadOnly(db)
@@ -226,8 +226,8 @@ func fleetRecords(t *testing.T, db string, want int) []*cell.Record {
 	return records
 }
 
-// TestWorkerFinishesItsBlock ends a worker with SIGTERM while a cell runs: the
-// block is finished before it leaves, and the run with it.
+// TestWorkerFinishesItsBlock ends a worker with SIGTERM during a cell: the
+// worker finishes the block before it leaves, and the run completes.
 func TestWorkerFinishesItsBlock(t *testing.T) {
 	if invariant.Race {
 		t.Skip("processes measure, which takes long in a race build")

@@ -19,8 +19,8 @@ import (
 	"github.com/isobar-go/isobar/internal/session"
 )
 
-// TestWorkerUser has a worker of root run a program that travelled: it runs as
-// the user that the operator named, and has none of root's rights.
+// TestWorkerUser lets a root worker run an uploaded program: it runs as the
+// user that the operator named and has none of root's rights.
 func TestWorkerUser(t *testing.T) {
 	nobody, err := user.Lookup("nobody")
 	if err != nil {
@@ -34,14 +34,14 @@ func TestWorkerUser(t *testing.T) {
 	}
 	for _, o := range []workerOptions{{allow: []string{"lab", "exec"}}, {user: "root"}, {user: "no such user"}} {
 		if _, err := session.WorkerAccount(o.user, o.allow); err == nil {
-			t.Errorf("a worker of root with --user %q --allow %v was accepted", o.user, o.allow)
+			t.Errorf("a root worker with --user %q --allow %v was accepted", o.user, o.allow)
 		}
 	}
 	if invariant.Race {
 		t.Skip("processes measure, which takes long in a race build")
 	}
-	// What the program leaves lies outside of the directories of the test, which
-	// are this user's alone.
+	// The program leaves files outside the test's directories, which only this
+	// user can access.
 	open, err := os.MkdirTemp("", "isobar-user-")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestWorkerUser(t *testing.T) {
 	}
 	left, err := os.ReadDir(filepath.Join(open, "left"))
 	if err != nil || len(left) != len(records) {
-		t.Fatalf("the %d runs of the program left %d files, %v", len(records), len(left), err)
+		t.Fatalf("%d runs of the program left %d files, %v", len(records), len(left), err)
 	}
 	for _, entry := range left {
 		info, err := entry.Info()
@@ -93,15 +93,15 @@ func TestWorkerUser(t *testing.T) {
 		}
 		stat := info.Sys().(*syscall.Stat_t)
 		if strconv.Itoa(int(stat.Uid)) != nobody.Uid || strconv.Itoa(int(stat.Gid)) != nobody.Gid {
-			t.Errorf("a file of the program is of user %d and group %d, want %s and %s", stat.Uid, stat.Gid, nobody.Uid,
+			t.Errorf("a file of the program belongs to user %d and group %d, want %s and %s", stat.Uid, stat.Gid, nobody.Uid,
 				nobody.Gid)
 		}
 	}
 	refusedWithoutRoot(t, open, nobody)
 }
 
-// leaver is a program that fails if it can do what root can, or has a group of
-// root's, and leaves a file.
+// leaver is a program that fails if it has root's rights or one of root's
+// groups, and leaves a file.
 const leaver = `package main
 
 import (
@@ -130,7 +130,7 @@ func main() {
 }
 `
 
-// writeProgram makes the directory of a Go program.
+// writeProgram makes a directory with a Go program.
 func writeProgram(t *testing.T, dir, source string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -143,7 +143,7 @@ func writeProgram(t *testing.T, dir, source string) {
 	}
 }
 
-// refusedWithoutRoot has another user give --user.
+// refusedWithoutRoot lets another user give --user.
 func refusedWithoutRoot(t *testing.T, open string, as *user.User) {
 	t.Helper()
 	self, err := os.Executable()

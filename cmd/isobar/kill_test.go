@@ -13,13 +13,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
-// TestKillAndResume kills the lab with SIGKILL at random moments, resuming it
-// each time, until the run is complete: every cell must then be in the store
-// exactly once, and what had been stored must still be as it was.
+// TestKillAndResume kills the lab with SIGKILL at random moments and resumes it
+// each time, until the run is complete. Then the store must have every cell
+// exactly once, and earlier records unchanged.
 func TestKillAndResume(t *testing.T) {
 	kills, reps := 5, 15
 	if os.Getenv("ISOBAR_SOAK") != "" {
-		kills, reps = 20, 150 // more than the kills leave time for
+		kills, reps = 20, 150 // more than fits between the kills
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -64,9 +64,9 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// checkStored returns the number of records of the only run, or -1 where there
-// is no run yet. It fails the test when a cell has two records, or when a
-// record that was there before is gone or another.
+// checkStored returns the number of records of the only run, or -1 if there is
+// no run yet. It fails the test if a cell has two records, or if an earlier
+// record is missing or has changed.
 func checkStored(t *testing.T, path string, stored map[int]time.Time) int {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
@@ -74,7 +74,7 @@ func checkStored(t *testing.T, path string, stored map[int]time.Time) int {
 	}
 	s, err := store.Open(path)
 	if err != nil {
-		t.Fatalf("the store does not open any more: %v", err)
+		t.Fatalf("the store no longer opens: %v", err)
 	}
 	defer s.Close()
 	runs, err := s.Runs()

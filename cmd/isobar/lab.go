@@ -13,12 +13,12 @@ func (a *app) labCommand() *cobra.Command {
 	opts := &measureOptions{}
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "Measure: what the GC costs, and which memory strategy relieves it",
-		Long: `With no argument: the quick study. It measures allocation under memory pressure,
-a market-data processor and the memory strategies, each with the collector at
-its default, tuned (GOGC=500) and disabled, in interleaved blocks of fresh
-processes; prints what was found; and writes an HTML report. It takes at most 3
-minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
+		Short: "Measure what the GC costs, and which memory strategy relieves it",
+		Long: `Without arguments this runs the quick study: allocation under memory pressure, a
+market-data processor and the memory strategies, each with the collector at its
+default, tuned (GOGC=500) and disabled, in interleaved blocks of fresh processes.
+It prints its findings and writes an HTML report. It takes at most 3 minutes on
+2 CPUs. Ctrl-C keeps finished cells; 'lab run --resume' continues.`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			spec, err := opts.spec(quickStudies())
@@ -35,9 +35,9 @@ minutes on 2 CPUs. Ctrl-C keeps what is finished; 'lab run --resume' goes on.`,
 }
 
 // quickStudies is the study of 'isobar lab': the three main workloads of the
-// seed study, the strategies with the fault of one (boxing slices) beside its
-// remedy, scaled so that six blocks take less than 3 minutes on 2 CPUs
-// and the cells without a collector stay near 2 GB.
+// seed study, with one strategy's fault (boxing slices) next to its remedy. It
+// is scaled so that six blocks take less than 3 minutes on 2 CPUs and cells
+// without a collector stay near 2 GB.
 func quickStudies() []plan.Study {
 	modes := []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
 	return []plan.Study{

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// levels splits a flag value at its commas and expands ranges; a comma that
-// belongs to a value is written \, .
+// levels splits a flag value at its commas and expands ranges. Write a comma that
+// belongs to a value as \, .
 func levels(value string) ([]string, error) {
 	var out []string
 	var b strings.Builder

@@ -41,7 +41,7 @@ func (a *app) measure(
 	return a.publish(m, opts.output.json)
 }
 
-// resume goes on with a run exactly where it stopped.
+// resume continues a run exactly where it stopped.
 func (a *app) resume(ctx context.Context, id string, sweep *sweepOptions, output *outputOptions) error {
 	by, err := sweep.fleet(a)
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *app) printMeasured(m *session.Measured, asJSON bool) error {
 	return err
 }
 
-// printSaid prints what documents say of the studies of a run, beside what it
-// shows.
+// printSaid prints what documents say about the studies of a run, next to its
+// results.
 func (a *app) printSaid(analysis *stat.Analysis) error {
 	outcomes := claim.OfRun(analysis)
 	if len(outcomes) == 0 {

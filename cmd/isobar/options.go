@@ -31,7 +31,7 @@ type measureOptions struct {
 	output   outputOptions
 }
 
-// outputOptions are the flags that say what becomes of a result.
+// outputOptions are the flags for the output of a result.
 type outputOptions struct {
 	json bool
 	out  string
@@ -43,22 +43,22 @@ func (o *outputOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (o *measureOptions) addFlags(f *pflag.FlagSet, reps int, timeout, budget time.Duration) {
-	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks that hold every configuration once")
+	f.IntVar(&o.reps, "reps", reps, "repetitions: blocks, each with every configuration once")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order and of the workloads (default: drawn, and recorded)")
 	f.DurationVar(&o.timeout, "timeout", timeout, "kill a cell that runs longer; 0 for no limit")
-	f.StringVar(&o.memory, "memory", "auto", "kill a cell that occupies more: a size, auto (70 % of what is usable), "+
+	f.StringVar(&o.memory, "memory", "auto", "kill a cell that uses more: a size, auto (70 % of usable memory), "+
 		"or none")
-	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends all "+
-		"of it on time and CPU per operation")
+	f.StringVar(&o.latency, "latency", "on", "time each operation in the second half of a closed loop; off spends the "+
+		"whole budget on time and CPU per operation")
 	f.StringSliceVar(&o.profiles, "profile", nil,
-		"keep profiles of every cell: cpu, heap, allocs, trace; phases, and trace too, say what the collector did during "+
+		"keep profiles of every cell: cpu, heap, allocs, trace; phases, and also trace, say what the collector did during "+
 			"the slowest operations")
-	f.DurationVar(&o.budget, "budget", budget, "begin no block that would likely end later than this; 0 for all blocks")
-	f.StringVar(&o.name, "name", "", "a name for the run, shown by 'lab list'")
+	f.DurationVar(&o.budget, "budget", budget, "skip blocks unlikely to finish within this time; 0 for all blocks")
+	f.StringVar(&o.name, "name", "", "name of the run in 'lab list'")
 	o.output.addFlags(f)
 }
 
-// spec checks the options and completes them to a plan of the given studies.
+// spec checks the options and makes them a plan of the given studies.
 func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 	spec := plan.Spec{Studies: studies, Repetitions: o.reps, Seed: o.seed, Timeout: o.timeout, Profiles: o.profiles}
 	for _, p := range o.profiles {
@@ -70,8 +70,8 @@ func (o *measureOptions) spec(studies []plan.Study) (plan.Spec, error) {
 		return spec, usage(fmt.Errorf("--latency %q: %w", o.latency, err))
 	}
 	if spec.Untimed = o.latency == "off"; spec.Untimed && slices.Contains(o.profiles, "phases") {
-		return spec, usage(errors.New("--latency off has no slow operations that --profile phases could explain: leave one " +
-			"of them out"))
+		return spec, usage(errors.New("--latency off times no operations that --profile phases could explain: leave out " +
+			"one of them"))
 	}
 	if o.timeout < 0 {
 		return spec, usage(fmt.Errorf("--timeout %v: want 0 or more", o.timeout))
@@ -95,24 +95,24 @@ func memoryCap(value string) (int64, error) {
 	return n, nil
 }
 
-// factorFlags are the GC settings, GOMAXPROCS, the collector and the version of
-// Go as factors.
+// factorFlags are the GC settings, GOMAXPROCS, the collector and the Go version
+// as factors.
 type factorFlags struct {
 	gc, procs, collectors, versions []string
 	pods                            podFlags
 }
 
-// podFlags are the sizes of control groups that programs run in.
+// podFlags are the sizes of control groups for programs.
 type podFlags struct{ cpus, memory []string }
 
 func (f *podFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.cpus, "cpus", nil,
 		"run the program in a control group with this quota of CPUs, such as 0.5, or none; several make a factor")
 	fs.StringSliceVar(&f.memory, "memory-max", nil,
-		"and with this limit of memory, such as 64MiB, or none; several make a factor")
+		"run it with this memory limit, such as 64MiB, or none; several make a factor")
 }
 
-// pods returns every pair of the sizes, or nil where none are given.
+// pods returns every pair of the sizes, or nil if none are given.
 func (f *podFlags) pods() ([]cell.Pod, error) {
 	if len(f.cpus)+len(f.memory) == 0 {
 		return nil, nil
@@ -144,8 +144,8 @@ func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.procs, "gomaxprocs", nil,
 		"GOMAXPROCS values; several make a factor (default: as the Go runtime chooses)")
 	fs.StringSliceVar(&f.collectors, "collector", nil,
-		"collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (the others are built "+
-			"with GOEXPERIMENT)")
+		"collectors: greentea, classic, goarenas (greentea with Go's arenas); several make a factor (others than the "+
+			"default are built with GOEXPERIMENT)")
 	fs.StringSliceVar(&f.versions, "go", nil,
 		"versions of Go that build the program, such as 1.26.8,1.27.4; several make a factor (fetched where they are "+
 			"missing)")

@@ -22,18 +22,17 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run WORKLOAD",
 		Short: "Run one workload with factors of your choice, or resume a run",
-		Long: `Runs one workload. Every flag of a workload takes one value or several, separated
-by commas; several make a factor, and the plan is the full cross product. The
-first level of each factor is the baseline that the others are compared with.
-LOW..HIGH/STEP stands for all numbers from LOW to HIGH, STEP apart;
-LOW..HIGH*FACTOR multiplies instead.
+		Long: `Runs one workload. Every workload flag takes one value or several, separated by
+commas. Several values make a factor, and the plan is the full cross product. The
+first level of each factor is the baseline for comparisons. LOW..HIGH/STEP stands
+for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instead.
 
   isobar lab run strategies --strategy plain,syncpool,arena --gc default,tuned,disabled
   isobar lab run market --pool off,on --tickrate 50000,100000 --gomaxprocs 1,2
   isobar lab run scaling --kind ecdsa --gc 100..20000/100
   isobar lab run exec --gc default,400,off -- go vet ./...
   isobar lab run exec --build ./cmd/batch --go 1.26.8,1.27.4 -- input.csv
-  isobar lab run --resume [RUN]        go on where a run stopped`,
+  isobar lab run --resume [RUN]        continue where a run stopped`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if resume {
 				return usage(cobra.MaximumNArgs(1)(cmd, args))
@@ -52,7 +51,7 @@ LOW..HIGH*FACTOR multiplies instead.
 			return a.resume(cmd.Context(), id, &sweep, &output)
 		},
 	}
-	cmd.Flags().BoolVar(&resume, "resume", false, "go on with run RUN (default: the latest) exactly where it stopped")
+	cmd.Flags().BoolVar(&resume, "resume", false, "continue run RUN (default: the latest) exactly where it stopped")
 	output.addFlags(cmd.Flags())
 	sweep.addFlags(cmd.Flags())
 	const instruments, exhibits = "instruments", "exhibits"
@@ -79,10 +78,10 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case w.NeedsCommand && build == "" && len(args) == 0:
-				return usage(fmt.Errorf("lab run %s: name the program behind --, as in: isobar lab run %[1]s -- go vet PACKAGES",
+				return usage(fmt.Errorf("lab run %s: name the program after --, as in: isobar lab run %[1]s -- go vet PACKAGES",
 					w.Name))
 			case w.NeedsCommand && build == "" && len(factors.collectors)+len(factors.versions) > 0:
-				return usage(errors.New("--collector, --go: these are built in: they need --build, which builds"))
+				return usage(errors.New("--collector, --go: these apply when a program is built: give --build too"))
 			case !w.NeedsCommand && len(args) > 0:
 				return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", w.Name, args))
 			}
@@ -119,8 +118,8 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 				return err
 			}
 			if w.NeedsCommand && len(opts.profiles) > 0 {
-				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs; have the program "+
-					"write its own, or use its net/http/pprof", w.Name))
+				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
+					"its own profiles, or use its net/http/pprof", w.Name))
 			}
 			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, studies[0].Command...),
 				" "))
@@ -129,7 +128,7 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	if w.NeedsCommand {
 		cmd.Use += " [flags] -- COMMAND [ARG ...]"
 		cmd.Flags().StringVar(&build, "build", "",
-			"build the program of `PACKAGE` for each --go and --collector, and give it the arguments behind --")
+			"build the program of `PACKAGE` for each --go and --collector, and pass it the arguments after --")
 		factors.pods.addFlags(cmd.Flags())
 	}
 	factors.addFlags(cmd.Flags())
@@ -141,8 +140,8 @@ func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
 	return cmd
 }
 
-// split makes a study of each case of the workload, where it has cases and the
-// flags do not choose levels for them: of those that are named, or else of all.
+// split makes one study per case of the workload, if it has cases and the flags
+// choose no levels for them: of the named cases, or of all.
 func split(w *workload.Workload, all plan.Study, changed func(flag string) bool) ([]plan.Study, error) {
 	if w.Cases == nil || changed(w.Cases.Over) {
 		return []plan.Study{all}, nil

@@ -95,10 +95,10 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare run B with run A: better, worse, or no difference shown",
-		Long: `Compares the configurations that two runs have in common, paired by block. With
---gate the exit status tells the outcome: 3 when something got worse, if only on
-one of several machines; 4 when nothing could be decided. Runs of different
-machines are not compared.`,
+		Long: `Compares the configurations that two runs share, paired by block. With --gate the
+exit status tells the outcome: 3 if something got worse, even on only one of several
+machines; 4 if nothing could be decided. Runs on different machines are not
+compared.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := a.OpenForReading()
@@ -120,7 +120,7 @@ machines are not compared.`,
 			}
 			comparisons := stat.CompareRuns(sides[0], sides[1])
 			if len(comparisons) == 0 {
-				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists what each has", ids[0],
+				return fmt.Errorf("runs %d and %d have no configuration in common: 'isobar lab show' lists those of each", ids[0],
 					ids[1])
 			}
 			if asJSON {
@@ -138,11 +138,11 @@ machines are not compared.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
-	cmd.Flags().BoolVar(&gate, "gate", false, "exit with 3 when something got worse, 4 when nothing could be decided")
+	cmd.Flags().BoolVar(&gate, "gate", false, "exit with 3 if something got worse, 4 if nothing could be decided")
 	return cmd
 }
 
-// listUnmatched names the configurations that the other run has not.
+// listUnmatched names the configurations that the other run lacks.
 func (a *app) listUnmatched(run int64, keys []string) {
 	for _, key := range keys {
 		fmt.Fprintf(a.Out, "only in run %d: %s\n", run, key)
@@ -171,7 +171,7 @@ func gateError(comparisons []stat.Comparison) error {
 		return &exitError{exitRegression, fmt.Errorf("%d of %d figures got worse", worse, len(comparisons))}
 	case inconclusive == len(comparisons):
 		return &exitError{exitInconclusive,
-			errors.New("no verdict on any figure: the reasons say why; too few pairs take more --reps on one machine")}
+			errors.New("no verdict on any figure: the reasons say why; with too few pairs, give more --reps on one machine")}
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (a *app) rmCommand() *cobra.Command {
 					return err
 				}
 				if err := os.Remove(session.ReportPath(path, run.ID)); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return fmt.Errorf("run %d is removed, its report is not: %w", run.ID, err)
+					return fmt.Errorf("run %d is removed, but its report is not: %w", run.ID, err)
 				}
 				fmt.Fprintf(a.Out, "removed run %d (%s)\n", run.ID, run.Name)
 			}

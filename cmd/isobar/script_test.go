@@ -11,15 +11,15 @@ import (
 	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
-// TestMain lets the test binary stand in for isobar, both in scripts and as
-// the child process that the lab starts.
+// TestMain lets the test binary stand in for isobar, in scripts and as the
+// lab's child process.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"isobar": func() { os.Exit(realMain()) },
 	})
 }
 
-// condition knows [pods]: this machine allows control groups of one's own.
+// condition knows [pods]: this machine allows us control groups.
 func condition(name string) (bool, error) {
 	if name != "pods" {
 		return false, fmt.Errorf("unknown condition %s", name)
@@ -33,7 +33,7 @@ func condition(name string) (bool, error) {
 
 func TestScripts(t *testing.T) {
 	if invariant.Race {
-		t.Skip("scripts measure and build, which takes minutes in a race build: the other build runs them")
+		t.Skip("scripts measure and build, which takes minutes in a race build; they run without -race")
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:       "testdata/script",
@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/data")
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
-			// Programs that scripts build need the caches of the real home.
+			// Programs built by scripts need the caches of the real home directory.
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
 				env.Setenv(name, goEnv(name))
 			}

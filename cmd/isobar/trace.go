@@ -25,10 +25,10 @@ func (a *app) traceCommand() *cobra.Command {
 	above := 0.99
 	cmd := &cobra.Command{
 		Use:   "trace FILE|URL|-",
-		Short: "Say what the collector did during the slowest operations of an execution trace",
-		Long: `Reads an execution trace of package runtime/trace: a file, a flight recording of
-package monitor's page, or a trace of net/http/pprof. For the regions and tasks of
-the program, and for goroutines that waited for a CPU, it says what share of the
+		Short: "Show what the collector did during the slowest operations of an execution trace",
+		Long: `Reads an execution trace of package runtime/trace: a file, a flight recording from
+package monitor's page, or a trace from net/http/pprof. For the program's regions
+and tasks, and for goroutines that waited for a CPU, it says what share of the
 slowest overlapped which phase of the collector, and what share would by chance.
 
   isobar trace trace.out
@@ -54,7 +54,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}
 			if line.Cut != nil {
-				fmt.Fprintf(a.Err, "isobar: %v; what is before that is shown\n", line.Cut)
+				fmt.Fprintf(a.Err, "isobar: %v; showing what comes before that\n", line.Cut)
 			}
 			kinds := attributeKinds(line, above)
 			if asJSON {
@@ -63,8 +63,8 @@ slowest overlapped which phase of the collector, and what share would by chance.
 			return a.showPhases(line, kinds)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object a kind of operation")
-	cmd.Flags().Float64Var(&above, "above", above, "the slowest operations are those above this quantile of their kind")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per kind of operation")
+	cmd.Flags().Float64Var(&above, "above", above, "quantile above which operations of a kind are the slowest")
 	return cmd
 }
 
@@ -102,8 +102,8 @@ type tracedKind struct {
 	cell.Phases
 }
 
-// attributeKinds attributes the slowest operations of each kind, the program's
-// own kinds first.
+// attributeKinds attributes the slowest operations of each kind, starting with
+// the program's own kinds.
 func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 	kinds := []tracedKind{}
 	for kind, ops := range line.Ops {
@@ -128,7 +128,7 @@ func attributeKinds(line *phase.Timeline, above float64) []tracedKind {
 func (a *app) showPhases(line *phase.Timeline, kinds []tracedKind) error {
 	fmt.Fprintf(a.Out, "a trace of %v\n", time.Duration(line.End-line.Start).Round(time.Microsecond))
 	if len(kinds) == 0 {
-		_, err := fmt.Fprintln(a.Out, "no operation in it: no region or task of the program, and no goroutine waited "+
+		_, err := fmt.Fprintln(a.Out, "no operations: the program has no region or task, and no goroutine waited "+
 			"for a CPU")
 		return err
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// collectingTrace is a trace with regions that collect and others that do not.
+// collectingTrace is a trace with some regions that collect and some that do
+// not.
 func collectingTrace(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -80,7 +81,7 @@ func TestTraceFromAProcess(t *testing.T) {
 	}
 }
 
-// Requests of http11 are regions of a trace.
+// http11's requests are regions of a trace.
 func TestTraceOfRequests(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,12 +123,12 @@ func TestTraceOfRequests(t *testing.T) {
 	}
 }
 
-// The flight recording that package monitor keeps at an alarm.
+// The flight recording that package monitor keeps after an alarm.
 func TestTraceOfAnAlarm(t *testing.T) {
 	m, err := monitor.New(monitor.Config{Interval: 100 * time.Millisecond,
 		Alarms: []monitor.Alarm{{Key: "/sched/goroutines:goroutines", Above: 1}}})
 	if err != nil {
-		t.Skip(err) // somebody else records
+		t.Skip(err) // someone else is recording
 	}
 	defer m.Close()
 	srv := httptest.NewServer(m)

@@ -47,7 +47,8 @@ as CSV with one sample a line, or as JSON with the whole records.`,
 	return cmd
 }
 
-// toFile calls write with the named file, or standard output where name is "".
+// toFile calls write with the named file, or with standard output if name is
+// "".
 func (a *app) toFile(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(a.Out)
@@ -63,7 +64,7 @@ func (a *app) importCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take in results in the Go benchmark format as a run (- for standard input)",
+		Short: "Import results in the Go benchmark format as a run (- for standard input)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, file := a.In, "standard input"
@@ -96,7 +97,7 @@ func (a *app) importCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "a name for the run (default: the file's)")
+	cmd.Flags().StringVar(&name, "name", "", "name of the run (default: the file's)")
 	return cmd
 }
 
@@ -104,9 +105,9 @@ func (a *app) profileCommand() *cobra.Command {
 	var kind, out string
 	cmd := &cobra.Command{
 		Use:   "profile RUN CELL [-- ARG ...]",
-		Short: "Open a profile that a cell kept (lab run --profile) with go tool pprof or go tool trace",
-		Long: `Hands the profile of one cell to 'go tool pprof' (cpu, heap, allocs) or 'go tool
-trace' (trace), with the arguments behind -- passed on, for example
+		Short: "Open a cell's profile (lab run --profile) with go tool pprof or go tool trace",
+		Long: `Opens the profile of one cell with 'go tool pprof' (cpu, heap, allocs) or 'go tool
+trace' (trace). Arguments after -- are passed on, for example
 
   isobar lab profile last 3 -- -top`,
 		Args: cobra.MinimumNArgs(2),
@@ -118,7 +119,7 @@ trace' (trace), with the arguments behind -- passed on, for example
 			defer s.Close()
 			index, err := strconv.Atoi(args[1])
 			if err != nil || index < 0 {
-				return usage(fmt.Errorf("cell %q: want the number of a cell of run %d", args[1], run.ID))
+				return usage(fmt.Errorf("cell %q: want a cell number of run %d", args[1], run.ID))
 			}
 			if kind == "" {
 				if kind, err = onlyProfile(s, run.ID, index); err != nil {
@@ -135,12 +136,12 @@ trace' (trace), with the arguments behind -- passed on, for example
 			return a.openProfile(cmd, kind, data, args[2:])
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "cpu, heap, allocs or trace (default: the one that there is, or cpu)")
+	cmd.Flags().StringVar(&kind, "kind", "", "cpu, heap, allocs or trace (default: the only one, or cpu)")
 	cmd.Flags().StringVar(&out, "out", "", "write the profile to `FILE` instead of opening it")
 	return cmd
 }
 
-// onlyProfile is the kind of profile to open where none was named.
+// onlyProfile is the kind of profile to open if none was named.
 func onlyProfile(s *store.Store, run int64, index int) (string, error) {
 	records, err := s.Records(run)
 	if err != nil {
@@ -166,7 +167,7 @@ func onlyProfile(s *store.Store, run int64, index int) (string, error) {
 		index, run)
 }
 
-// openProfile gives the profile to the Go toolchain in a temporary file.
+// openProfile passes the profile to the Go toolchain in a temporary file.
 func (a *app) openProfile(cmd *cobra.Command, kind string, data []byte, args []string) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {

@@ -33,27 +33,27 @@ func (a *app) uiCommand() *cobra.Command {
 	var o uiOptions
 	cmd := &cobra.Command{
 		Use:   "ui",
-		Short: "Look at the store in a browser",
+		Short: "Browse the store",
 		Long: `Serves pages over the store until Ctrl-C: all runs, a run with its plots, a cell
-with its heap and pauses, two runs side by side, claims, and the newest advice that
-'isobar advise --save' kept. A run that is being measured shows its progress.
-Nothing in the store can be changed from there.
+with its heap and pauses, two runs side by side, claims, and the newest advice
+stored by 'isobar advise --save'. A run in progress shows its progress. The pages
+cannot change the store.
 
-  isobar ui --fleet nats://HOST:4222 --fleet-token-file FILE    and what a fleet is doing
-  isobar ui --watch localhost:6060 --watch 4711                 and the live pages of processes
+  isobar ui --fleet nats://HOST:4222 --fleet-token-file FILE    also what a fleet is doing
+  isobar ui --watch localhost:6060 --watch 4711                 also the live pages of processes
 
-The address is printed. On a loopback address everybody on this machine may look;
-on another one, a token in the printed address is needed.`,
+It prints the address. On a loopback address everyone on this machine may look; any
+other address needs the token in the printed address.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 is any that is free")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`HOST:PORT` to listen on; port 0 for any free port")
 	f.BoolVar(&o.open, "open", false, "open the page in the default browser")
 	f.BoolVar(&o.json, "json", false, "print the address as JSON")
 	f.StringVar(&o.fleet, "fleet", "", "show what the fleet at `URL` is doing")
 	o.connect.addFlags(f, "fleet-")
-	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, as 'isobar watch --web' does: "+
+	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, like 'isobar watch --web': "+
 		"`URL|PID|FILE`; several")
 	return cmd
 }
@@ -89,7 +89,7 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
-		return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080; port 0 is any that is free", err))
+		return usage(fmt.Errorf("ui: %w: --addr takes HOST:PORT, as in 127.0.0.1:8080, with port 0 for any free port", err))
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		config.Token = web.NewToken()
@@ -104,17 +104,16 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		listener.Close()
 		return err
 	}
-	fmt.Fprintln(a.Err, "Ctrl-C ends it.")
+	fmt.Fprintln(a.Err, "Ctrl-C to stop.")
 	if o.open {
 		if err := openBrowser(address); err != nil {
-			fmt.Fprintf(a.Err, "ui: no browser could be opened: %v: open the address yourself\n", err)
+			fmt.Fprintf(a.Err, "ui: cannot open a browser: %v: open the address yourself\n", err)
 		}
 	}
 	return serveUI(ctx, listener, config)
 }
 
-// uiAddress is the address to open: with the host that was asked for, or the
-// one that was found.
+// uiAddress is the address to open, with the requested host or the bound one.
 func uiAddress(asked string, bound *net.TCPAddr, token string) string {
 	name, _, err := net.SplitHostPort(asked)
 	if err != nil || name == "" || bound.IP.IsUnspecified() {
@@ -130,7 +129,7 @@ func uiAddress(asked string, bound *net.TCPAddr, token string) string {
 	return u.String()
 }
 
-// serveUI serves until the context ends: the usual end, not a failure.
+// serveUI serves until the context ends. That is the normal end, not a failure.
 func serveUI(ctx context.Context, listener net.Listener, config web.Config) error {
 	pages := web.New(config)
 	defer pages.Close()
@@ -149,7 +148,7 @@ func serveUI(ctx context.Context, listener net.Listener, config web.Config) erro
 	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		server.Close() // a page that takes longer is not worth waiting for
+		server.Close() // do not wait for slow pages
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("ui: serve: %w", err)
@@ -170,6 +169,6 @@ func openBrowser(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go cmd.Wait() // its status is nobody's concern
+	go cmd.Wait() // ignore its status
 	return nil
 }

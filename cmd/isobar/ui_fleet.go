@@ -12,16 +12,16 @@ import (
 	"github.com/isobar-go/isobar/internal/web"
 )
 
-// fleetView asks a fleet for the pages of isobar ui.
+// fleetView queries a fleet for the pages of isobar ui.
 type fleetView struct {
 	options fleet.Options
-	fleet   *fleet.Fleet // nil until it was reached; owned by whoever calls, one at a time
+	fleet   *fleet.Fleet // nil until connected; owned by the current caller, one at a time
 }
 
-// fleetAnswers is how long workers are waited for.
+// fleetAnswers is how long to wait for workers.
 const fleetAnswers = 500 * time.Millisecond
 
-// ask returns what 'isobar fleet status' prints.
+// ask returns the data of 'isobar fleet status'.
 func (v *fleetView) ask(ctx context.Context) (*web.Fleet, error) {
 	if v.fleet == nil {
 		f, err := fleet.Connect(ctx, v.options)
@@ -70,7 +70,7 @@ func fleetPage(s *fleet.Status) *web.Fleet {
 	return out
 }
 
-// sweepNeeds lists what a sweep asks of workers.
+// sweepNeeds lists a sweep's requirements on workers.
 func sweepNeeds(s fleet.SweepStatus) []string {
 	return append([]string{s.Requires.Kind}, append(slices.Clone(s.Requires.Platforms), s.Requires.Labels...)...)
 }

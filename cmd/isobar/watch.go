@@ -31,19 +31,19 @@ func (a *app) watchCommand() *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:   "watch URL|PID|FILE|-",
-		Short: "Show live what the collector does to a running process",
-		Long: `Shows the heap beside its goal and limit, pauses, the collector's CPU time,
-allocation and goroutines of a running Go program: as spark-lines on a terminal,
-as a line a sample in a pipe, as JSON, or with --web as a page in the browser.
+		Short: "Show live what the collector does in a running process",
+		Long: `Shows the heap with its goal and limit, pauses, the collector's CPU time, allocation
+and goroutines of a running Go program: as spark-lines on a terminal, as one line
+per sample in a pipe, as JSON, or with --web as a page in the browser.
 
   isobar watch localhost:6060      a program with package monitor's page, net/http/pprof or expvar
-  isobar watch 4711                a process on this machine: asks the ports that it listens on
-  isobar watch gc.log              a file that grows, with the lines of GODEBUG=gctrace=1
+  isobar watch 4711                a process on this machine: asks the ports it listens on
+  isobar watch gc.log              a growing file with the lines of GODEBUG=gctrace=1
   GODEBUG=gctrace=1 prog 2>&1 | isobar watch -
 
-Of a stream, lines that are not the collector's are passed on to standard error.
-What a process does not offer is not shown, and said once. A process that
-restarts is followed; one watched by its number ends the command when it ends.`,
+Lines of a stream that are not the collector's go to standard error. If a process
+lacks some figures, a message says so once. A process that restarts is followed; if
+you give a process number, the command ends with that process.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("watch: name one URL, process number or file, or - for standard input"))
@@ -58,13 +58,13 @@ restarts is followed; one watched by its number ends the command when it ends.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.interval, "interval", time.Second, "time between samples; a process with package monitor has its own")
+	f.DurationVar(&o.interval, "interval", time.Second, "time between samples; package monitor has its own")
 	f.DurationVar(&o.wait, "wait", 10*time.Second,
-		"give up when there is no sample for so long at the beginning; 0 waits on")
-	f.BoolVar(&o.once, "once", false, "print the present state and end; a file is read to its end")
-	f.IntVar(&o.count, "count", 0, "end after so many samples; 0 goes on")
-	f.BoolVar(&o.json, "json", false, "print an object a sample")
-	f.BoolVar(&o.skip, "skip", false, "drop the lines of a stream that are not the collector's")
+		"give up if the first sample takes longer; 0 waits forever")
+	f.BoolVar(&o.once, "once", false, "print the current state and end; a file is read to its end")
+	f.IntVar(&o.count, "count", 0, "end after this many samples; 0 for no end")
+	f.BoolVar(&o.json, "json", false, "print one JSON object per sample")
+	f.BoolVar(&o.skip, "skip", false, "drop the stream's other lines")
 	f.BoolVar(&o.web, "web", false, "serve the live page of the process instead, on a loopback address")
 	f.StringVar(&o.address, "address", "127.0.0.1:0", "with --web: listen on `ADDRESS`")
 	return cmd
@@ -79,9 +79,9 @@ func (o *watchOptions) check() error {
 	case o.count < 0:
 		return fmt.Errorf("--count %d: want 0 or more", o.count)
 	case o.once && o.count > 1:
-		return errors.New("--once is one sample: leave out --count")
+		return errors.New("--once prints one sample: leave out --count")
 	case o.web && (o.once || o.json || o.count > 0):
-		return errors.New("--web serves a page until it is interrupted: leave out --once, --count and --json")
+		return errors.New("--web serves a page until interrupted: leave out --once, --count and --json")
 	}
 	if o.once {
 		o.count = 1
@@ -89,8 +89,8 @@ func (o *watchOptions) check() error {
 	return nil
 }
 
-// watch shows the samples of a process until there are enough, the process
-// ends, or the user ends it.
+// watch shows a process's samples until there are enough, or the process or the
+// user ends it.
 func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	show := a.watchDisplay(o)
 	config := live.Config{Interval: o.interval, Once: o.once, Stdin: a.In}
@@ -119,7 +119,7 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 		show.sample(&h, feed.Source())
 		return o.count == 0 || n < o.count
 	})
-	if err == nil && o.once && n == 0 && h.Last().Values != nil { // there is but one, and no rate
+	if err == nil && o.once && n == 0 && h.Last().Values != nil { // a single sample, so no rate
 		show.notes(feed.Notes())
 		show.sample(&h, feed.Source())
 		n++
@@ -133,12 +133,13 @@ func (a *app) watch(ctx context.Context, target string, o *watchOptions) error {
 	return err
 }
 
-// maxBackoff is the longest time between two attempts to find a process again.
+// maxBackoff is the longest time between two attempts to find the process
+// again.
 const maxBackoff = 5 * time.Second
 
-// eachSample calls each for every sample until it returns false, or the feed
-// has ended. A feed that fails before the first sample is an error; later it is
-// tried again.
+// eachSample calls each for every sample until it returns false or the feed has
+// ended. If a feed fails before the first sample, that is an error; later
+// failures are retried.
 func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status func(string),
 	each func(live.Sample) bool) error {
 	first := ctx
@@ -157,7 +158,7 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 		switch {
 		case err == nil:
 			if backoff > o.interval {
-				status("connected again")
+				status("reconnected")
 			}
 			seen, backoff = true, o.interval
 			if !each(s) {
@@ -169,8 +170,8 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 		case errors.Is(err, io.EOF):
 			return nil
 		case !seen && first.Err() != nil:
-			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program's, and does it collect? Wait longer "+
-				"with --wait", feed.Source(), o.wait)
+			return fmt.Errorf("watch: no sample from %s within %v; is it a Go program, and does it collect? Wait longer with "+
+				"--wait", feed.Source(), o.wait)
 		case !seen || o.once:
 			return err
 		}
@@ -186,7 +187,7 @@ func eachSample(ctx context.Context, feed live.Feed, o *watchOptions, status fun
 	}
 }
 
-// watchDisplay is how the samples are shown: redrawn on a terminal, one after
+// watchDisplay says how to show the samples: redrawn on a terminal, one after
 // another elsewhere.
 func (a *app) watchDisplay(o *watchOptions) *display {
 	d := &display{out: a.Out, err: a.Err, json: o.json}
@@ -196,12 +197,12 @@ func (a *app) watchDisplay(o *watchOptions) *display {
 	return d
 }
 
-// A display shows samples, and passes lines of the watched program on. The lines
-// come from another goroutine than the samples.
+// A display shows samples and passes the watched program's lines on. These come
+// from another goroutine than the samples.
 type display struct {
 	out, err io.Writer
 	json     bool
-	width    int // of the terminal that is redrawn; 0 if there is none
+	width    int // of the terminal to redraw; 0 if there is none
 
 	mu    sync.Mutex
 	drawn []string // on the terminal, guarded by mu
@@ -226,7 +227,7 @@ func (d *display) sample(h *live.History, source string) {
 	}
 }
 
-// erase removes what is drawn, so that something else can be written above.
+// erase removes the drawing, so that other output can appear above.
 func (d *display) erase() {
 	if d.width > 0 && len(d.drawn) > 0 {
 		fmt.Fprintf(d.out, "\r\x1b[%dA\x1b[J", len(d.drawn))
@@ -239,7 +240,7 @@ func (d *display) draw() {
 	}
 }
 
-// Write passes on what the watched program wrote.
+// Write passes on the watched program's output.
 func (d *display) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -252,7 +253,7 @@ func (d *display) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// status says something about the watching itself.
+// status reports on the watching itself.
 func (d *display) status(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

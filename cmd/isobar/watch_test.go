@@ -61,7 +61,7 @@ func TestWatchJSON(t *testing.T) {
 	}
 }
 
-// lockedBuffer may be written and read at once.
+// lockedBuffer may be written and read concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -79,7 +79,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// The page shows the watched process, and the next one at its address.
+// The page shows the watched process, and then the next one at its address.
 func TestWatchWeb(t *testing.T) {
 	first := watched(t)
 	address := first.Listener.Addr().String()
@@ -116,7 +116,7 @@ func TestWatchWeb(t *testing.T) {
 
 	first.CloseClientConnections()
 	first.Close()
-	until(t, "the loss being said", func() bool { return strings.Contains(errw.String(), "trying again") })
+	until(t, "the message about the loss", func() bool { return strings.Contains(errw.String(), "trying again") })
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("waited in vain for " + what)
+			t.Fatal("timeout: waited for " + what)
 		}
 	}
 }

@@ -14,13 +14,12 @@ import (
 	"github.com/isobar-go/isobar/monitor"
 )
 
-// watchWeb serves the page of package monitor with the samples of another
-// process.
+// watchWeb serves the page of package monitor with another process's samples.
 func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) error {
 	host, _, err := net.SplitHostPort(o.address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usage(fmt.Errorf("--address %q: want an address of this machine's loopback interface, such as "+
-			"127.0.0.1:8090: the page asks for no password; from elsewhere reach it through ssh -L", o.address))
+		return usage(fmt.Errorf("--address %q: want a loopback address of this machine, such as 127.0.0.1:8090: the page "+
+			"asks for no password; use ssh -L to reach it from elsewhere", o.address))
 	}
 	listener, err := net.Listen("tcp", o.address)
 	if err != nil {
@@ -60,8 +59,8 @@ func (a *app) watchWeb(ctx context.Context, feed live.Feed, o *watchOptions) err
 	return &exitError{code: exitInterrupted}
 }
 
-// relayed is the page of the process that is watched now. A process that
-// begins anew gets a page of its own, to which browsers change by themselves.
+// relayed is the page of the currently watched process. A process that restarts
+// gets its own page, and browsers switch to it by themselves.
 type relayed struct {
 	interval time.Duration
 	last     atomic.Pointer[monitor.Monitor] // publishes the page of the newest epoch
@@ -71,8 +70,8 @@ type relayed struct {
 	lost  bool
 }
 
-// watchFor follows a process for the pages of isobar ui until ctx ends, whether it
-// is there or not.
+// watchFor follows a process for the pages of isobar ui until ctx ends, even
+// while there is no process.
 func watchFor(ctx context.Context, target string, interval time.Duration) (*relayed, error) {
 	if target == "-" {
 		return nil, usage(errors.New("--watch -: standard input has no page: name a URL, a process number or a file"))
@@ -97,23 +96,23 @@ func watchFor(ctx context.Context, target string, interval time.Duration) (*rela
 			if err != nil {
 				p.gap(err.Error() + "; trying again")
 			} else {
-				p.gap("the process has ended; waiting for another one")
+				p.gap("the process has ended; waiting for the next one")
 			}
 			select {
 			case <-time.After(2 * interval):
 			case <-ctx.Done():
 			}
 			feed, err = open()
-			p.epoch = -1 // the feed counts its processes anew
+			p.epoch = -1 // the feed restarts its count of processes
 		}
 	}()
 	return p, nil
 }
 
-// keep is add for eachSample.
+// keep is add, for eachSample.
 func (p *relayed) keep(s live.Sample) bool { return p.add(s) == nil }
 
-// page is the page of the process; nil while there is no sample.
+// page is the process's page, nil while there is no sample.
 func (p *relayed) page() http.Handler {
 	if m := p.last.Load(); m != nil {
 		return m
@@ -121,7 +120,7 @@ func (p *relayed) page() http.Handler {
 	return nil
 }
 
-// state says what is wrong, "" for nothing.
+// state says what is wrong, "" if nothing is.
 func (p *relayed) state() string {
 	if t := p.trouble.Load(); t != nil {
 		return *t
@@ -132,7 +131,7 @@ func (p *relayed) state() string {
 func (p *relayed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m := p.last.Load()
 	if m == nil {
-		http.Error(w, "isobar: no sample so far; try again", http.StatusServiceUnavailable)
+		http.Error(w, "isobar: no sample yet; try again", http.StatusServiceUnavailable)
 		return
 	}
 	m.ServeHTTP(w, r)
@@ -148,7 +147,7 @@ func (p *relayed) add(s live.Sample) error {
 		p.last.Store(next)
 		p.epoch = s.Epoch
 		if m != nil {
-			m.Close() // its viewers come back to the next
+			m.Close() // its viewers switch to the next
 		}
 		m = next
 	}
@@ -157,7 +156,7 @@ func (p *relayed) add(s live.Sample) error {
 	return m.Add(s.At, s.Values)
 }
 
-// gap has the charts show that there was nothing for a while, and keeps why.
+// gap makes the charts show a gap, and keeps the reason.
 func (p *relayed) gap(why string) {
 	p.trouble.Store(&why)
 	m := p.last.Load()

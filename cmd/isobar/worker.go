@@ -34,20 +34,20 @@ func (a *app) workerCommand() *cobra.Command {
 	var o workerOptions
 	cmd := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Measure on this machine what a fleet has to measure",
-		Long: `Joins a fleet, takes one block at a time, runs its cells one after another, each
-in a process of its own, and sends back all their records at once.
+		Short: "Measure for a fleet on this machine",
+		Long: `Joins a fleet, takes one block at a time, runs its cells one after another, each in
+its own process, and sends all their records back at once.
 
   isobar worker nats://HOST:4222 --token-file FILE
   isobar worker nats://HOST:4222 --token-file FILE --allow lab,exec --user nobody
 
-It runs the lab's own workloads only, unless --allow lists exec: then also
-programs that come with the cells, as --user where the worker is root. Whatever
-cells ask for, they get no more time and memory than --max-timeout and
---max-memory, and no path outside their directory.
+It only runs the lab's own workloads, unless --allow lists exec: then it also runs
+programs that come with the cells, as --user if the worker is root. Cells get no
+more time and memory than --max-timeout and --max-memory, and no path outside their
+directory.
 
-An interrupt or SIGTERM has it finish the block that it runs, and leave; a second
-one gives the block back. --drain NAME tells a running worker the same.`,
+After an interrupt or SIGTERM it finishes its block and leaves; a second one gives
+the block back. --drain NAME makes a running worker finish and leave.`,
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.drain != "" {
@@ -58,15 +58,15 @@ one gives the block back. --drain NAME tells a running worker the same.`,
 	}
 	f := cmd.Flags()
 	o.connect.addFlags(f, "")
-	f.StringVar(&o.name, "name", "", "name in reports (default: made of the machine's digest)")
+	f.StringVar(&o.name, "name", "", "name in reports (default: from the machine's digest)")
 	f.StringSliceVar(&o.labels, "label", nil, "`KEY=VALUE` that plans can require; cpu, cores, os, arch, kernel and "+
-		"machine are there already")
-	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "what may run here: lab, exec")
-	f.StringVar(&o.user, "user", "", "user that cells run as; needs root, and root needs it for exec")
-	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories (default: isobar/worker in the user's cache "+
-		"directory); one worker each")
-	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "no cell runs longer; 0 for no limit")
-	f.StringVar(&o.memory, "max-memory", "auto", "no cell occupies more: a size, auto (70 % of what is usable), or none")
+		"machine are set automatically")
+	f.StringSliceVar(&o.allow, "allow", []string{fleet.KindLab}, "kinds of cells that may run here: lab, exec")
+	f.StringVar(&o.user, "user", "", "user that runs the cells; only root may give it, and root must for exec")
+	f.StringVar(&o.dir, "dir", "", "`DIR` for working directories, one per worker (default: isobar/worker in the user's "+
+		"cache directory)")
+	f.DurationVar(&o.timeout, "max-timeout", time.Hour, "longest time of a cell; 0 for no limit")
+	f.StringVar(&o.memory, "max-memory", "auto", "most memory of a cell: a size, auto (70 % of usable memory), or none")
 	f.StringVar(&o.drain, "drain", "", "tell the worker of that `NAME` to finish its block and leave")
 	return cmd
 }
@@ -103,7 +103,8 @@ func (a *app) work(ctx context.Context, url string, o *workerOptions) error {
 	}
 	unlock, err := store.Lock(filepath.Join(config.Dir, "worker"))
 	if err != nil {
-		return fmt.Errorf("worker: %s is in use: two workers of a machine disturb each other's figures (%w)", config.Dir, err)
+		return fmt.Errorf("worker: %s is in use: two workers on a machine disturb each other's measurements: run one (%w)",
+			config.Dir, err)
 	}
 	defer unlock()
 	f, err := fleet.Connect(ctx, options)
@@ -136,7 +137,7 @@ func (a *app) runUntilDrained(ctx context.Context, w *fleet.Worker) error {
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(again)
 		w.Drain()
-		fmt.Fprintln(a.Err, "isobar: worker: finishing the block that runs; interrupt again to give it back")
+		fmt.Fprintln(a.Err, "isobar: worker: finishing the current block; interrupt again to give it back")
 		select {
 		case <-stopped:
 		case <-again:
