@@ -121,7 +121,7 @@ func decodeStrict(r io.Reader, v any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows the document")
+		return errors.New("data after the document")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func checkRecord(rec *cell.Record, planned *cell.Cell) error {
 			return err
 		}
 		if !bytes.Equal(got, want) {
-			return fmt.Errorf("not of the planned cell (%s)", planned.Key())
+			return fmt.Errorf("not for the planned cell (%s)", planned.Key())
 		}
 		rec.Cell = *planned
 	}

@@ -62,7 +62,7 @@ func (s *sweep) reconcile(ctx context.Context) error {
 	slices.SortFunc(unsent, func(a, b *block) int { return a.cells[0].Index - b.cells[0].Index })
 	s.order, s.lastAt = unsent, time.Now()
 	for _, r := range lost {
-		s.Warn("block %d is given up: %v", r.Block, r.Records[0].Err)
+		s.Warn("gave up block %d: %v", r.Block, r.Records[0].Err)
 		if err := s.purgeWork(ctx, r.Block); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *sweep) collectDead() error {
 		b := s.pending[number]
 		var dead Dead
 		if err == nil && b != nil && json.Unmarshal(m.Data(), &dead) == nil && dead.Worker != "" {
-			s.Warn("block %d is given up by worker %s: %s", number, dead.Worker, dead.Reason)
+			s.Warn("block %d: worker %s gave up: %s", number, dead.Worker, dead.Reason)
 			if err := s.store([]*Result{s.fail(b, dead.Reason)}); err != nil {
 				return err
 			}

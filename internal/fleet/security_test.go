@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 			id := "sweep" + string(rune('a'+i))
 			dead := offer(t, f, id, test.kind, test.job, test.raw)
 			if !strings.Contains(dead.Reason, test.want) || dead.Worker == "" {
-				t.Errorf("given up by %q: %s; want %q", dead.Worker, dead.Reason, test.want)
+				t.Errorf("worker %q gave up: %s; want %q", dead.Worker, dead.Reason, test.want)
 			}
 		})
 	}

@@ -263,7 +263,7 @@ func (s *sweep) collect(ctx context.Context) (int, error) {
 	for _, m := range messages {
 		r, err := s.open(ctx, m)
 		if err != nil { // it stays in the stream
-			s.Warn("a result cannot be read now: %v", err)
+			s.Warn("cannot read a result now: %v", err)
 			continue
 		}
 		if r != nil {
@@ -355,7 +355,7 @@ func (s *sweep) open(ctx context.Context, m jetstream.Msg) (*Result, error) {
 			}
 		}
 	}
-	s.Warn("a result of block %d is given up: %v", number, bad)
+	s.Warn("gave up a result of block %d: %v", number, bad)
 	if err := s.fleet.bury(ctx, m.Subject(), Dead{Reason: bad.Error(), Message: sample(m.Data())}); err != nil {
 		return nil, err
 	}

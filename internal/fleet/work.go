@@ -55,7 +55,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 			return
 		}
 	}
-	w.config.Log("block %s is given up: %v", d.subject, err)
+	w.config.Log("gave up block %s: %v", d.subject, err)
 	w.update(func(m *Member) { m.Refused++ })
 	dead := Dead{Reason: err.Error(), Worker: w.config.Name, Deliveries: d.number, Message: sample(d.data)}
 	if err := w.fleet.bury(ctx, d.subject, dead); err != nil {

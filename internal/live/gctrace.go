@@ -243,7 +243,7 @@ func (f *traceFeed) Source() string { return "gctrace lines of " + f.name }
 func (f *traceFeed) Notes() []string {
 	notes := []string{"gctrace lines describe the heap at collections only, in whole MiB"}
 	if f.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d collections of earlier processes are left out", f.others))
+		notes = append(notes, fmt.Sprintf("left out %d collections of earlier processes", f.others))
 	}
 	if f.result.Gaps > 0 {
 		notes = append(notes, fmt.Sprintf("%d gaps in the line numbers: some lines were lost among the program's own output",

@@ -64,7 +64,7 @@ func openProcess(pid int, c Config) (Feed, error) {
 	}
 	ports, err := listening(pid)
 	if err != nil {
-		f.note = fmt.Sprintf("its ports could not be determined: %v", err)
+		f.note = fmt.Sprintf("cannot determine its ports: %v", err)
 	}
 	f.web = firstWithFigures(ports, c)
 	switch {

@@ -231,7 +231,7 @@ func TestBadServers(t *testing.T) {
 		"an endless line": {endless, "", "more than 64 MiB"},
 		"a page of wrong rows": {func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"next":"a-1","figures":[{"key":"/a:b"}],"rows":[[1]]}`)
-		}, "", "0 values, of 1 figures"},
+		}, "", "has 0 values for 1 figures"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.handler != nil {

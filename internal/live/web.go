@@ -252,7 +252,7 @@ func openPage(ctx context.Context, client *http.Client, url string) (sampler, er
 func (p *page) take(rows [][]*float64) error {
 	for _, row := range rows {
 		if len(row) != len(p.figures)+1 || row[0] == nil {
-			return fmt.Errorf("%s: a sample of %d values, of %d figures", p.url, len(row)-1, len(p.figures))
+			return fmt.Errorf("%s: a sample has %d values for %d figures", p.url, len(row)-1, len(p.figures))
 		}
 		s := Sample{At: time.UnixMilli(int64(*row[0])), Process: p.process, Figures: p.figures,
 			Values: make([]float64, len(p.figures))}
