@@ -251,8 +251,12 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return) {
 		if r != v {
 			continue
 		}
-		if fn == w.fn || fn.Parent() == nil {
+		if fn == w.fn {
 			w.fate.add(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name()})
+			continue
+		}
+		if fn.Parent() == nil { // a literal put it into a variable of the function around
+			w.fate.add(Holder{Kind: Field, Index: -1, Pos: ret.Pos(), Name: "what " + fn.Name() + " returns"})
 			continue
 		}
 		calls := w.p.callers[fn]

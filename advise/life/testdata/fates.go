@@ -216,3 +216,12 @@ func generic[T any](x *T) *T { return x }
 func ofGeneric() *node {
 	return generic(&node{}) // composite literal: the caller, as a result
 }
+
+func filled(n int) []byte {
+	var out []byte
+	fill := func() { // closure: dies
+		out = make([]byte, n) // make: what filled returns
+	}
+	fill()
+	return out
+}
