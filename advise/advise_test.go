@@ -28,8 +28,8 @@ func TestGolden(t *testing.T) {
 	}
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
-			c.ReportHints(true)
-			defer c.ReportHints(false)
+			c.ReportAll(true)
+			defer c.ReportAll(false)
 			dir, err := filepath.Abs(filepath.Join(c.Name, "testdata"))
 			if err != nil {
 				t.Fatal(err)
@@ -64,11 +64,11 @@ func TestHints(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, r := range analysistest.Run(ignored{}, dir, c.Analyzer, "hint") {
 				for _, d := range r.Diagnostics {
-					t.Errorf("%s: flagged without hints: %s", r.Pass.Fset.Position(d.Pos), d.Message)
+					t.Errorf("%s: flagged without all: %s", r.Pass.Fset.Position(d.Pos), d.Message)
 				}
 			}
-			c.ReportHints(true)
-			defer c.ReportHints(false)
+			c.ReportAll(true)
+			defer c.ReportAll(false)
 			analysistest.Run(t, dir, c.Analyzer, "hint")
 			if count(t, filepath.Join(dir, "src", "hint"), "want `") == 0 {
 				t.Error("nothing is expected")
@@ -108,8 +108,8 @@ func count(t *testing.T, dir, text string) int {
 func TestMendedCodeIsClean(t *testing.T) {
 	var mended []string
 	for _, c := range All() {
-		c.ReportHints(true)
-		defer c.ReportHints(false)
+		c.ReportAll(true)
+		defer c.ReportAll(false)
 		mended = append(mended, "./"+c.Name+"/testdata/src/after")
 	}
 	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule}, mended...)

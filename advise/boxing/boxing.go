@@ -52,7 +52,11 @@ func run(p *check.Pass) {
 			continue
 		}
 		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
-			p.Needs(check.Interface, fixed(p, fn)).Report(arg, p.HeatAt(cur), types.ExprString(arg)+
+			heat := p.HeatAt(cur)
+			if fn.Signature().Variadic() {
+				heat = min(heat, check.Warm) // such as a log
+			}
+			p.Needs(check.Interface, fixed(p, fn)).Report(arg, heat, types.ExprString(arg)+
 				" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}

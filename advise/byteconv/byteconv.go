@@ -122,6 +122,9 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 		}
 		return
 	}
+	if !p.ArgsAre(fn, i, func(arg ast.Expr) bool { _, ok := converted(p, arg); return ok }) {
+		heat = warm // others have the bytes
+	}
 	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+
 		", which does not write to it; let it take a string")
 }

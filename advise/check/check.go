@@ -15,8 +15,8 @@
 //
 //	//isobar:ignore check reason
 //
-// are dropped. Hints, which need evidence from a profile to be worth a look,
-// are reported only where the analyzer's flag hints is set.
+// are dropped. Hints, which need a profile to be worth a look, are reported only
+// where the analyzer's flag all is set.
 //
 // Checks are values without state; the flags of an analyzer must be set before
 // it runs. Analyzers may run concurrently.
@@ -47,24 +47,27 @@ func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}
 
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
-	Name      string // of the directory, the package and the analyzer
-	Exercise  int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
-	Severity  Severity
-	Doc       string // what is flagged and why, beginning with one line that stands alone
-	When      string // where the fix is worth making
-	WhenNot   string // where the check stays silent
-	Measured  string // before and after, with the Go version; empty for a trap
-	Since     string // first language version it holds for, such as "go1.22"; empty for all
-	Until     string // first language version it no longer holds for
-	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
-	Own       bool   // what is flagged allocates in its line, and not in what that calls
-	Lifetimes bool   // Run asks Pass.Life who keeps what
+	Name     string // of the directory, the package and the analyzer
+	Exercise int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
+	Severity Severity
+	Doc      string // what is flagged and why, beginning with one line that stands alone
+	When     string // where the fix is worth making
+	WhenNot  string // where the check stays silent
+	Measured string // before and after, with the Go version; empty for a trap
+	Since    string // first language version it holds for, such as "go1.22"; empty for all
+	Until    string // first language version it no longer holds for
+	Grows    bool   // what is flagged grows, and the fix saves all but the first allocation
+	// EachRound is that a single loop makes it worth a look: a round costs much, or
+	// more than the one before.
+	EachRound bool
+	Own       bool // what is flagged allocates in its line, and not in what that calls
+	Lifetimes bool // Run asks Pass.Life who keeps what
 	Run       func(*Pass)
 	Flags     func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
 	// Analyzer is set by New.
 	Analyzer *analysis.Analyzer
 
-	hints *bool // set by the analyzer's flag, read by its passes
+	all *bool // set by the analyzer's flag, read by its passes
 }
 
 // New checks that c is complete, builds its analyzer and returns it. It panics
@@ -77,7 +80,7 @@ func New(c Check) *Check {
 	if c.Flags != nil {
 		c.Flags(flags)
 	}
-	c.hints = flags.Bool("hints", false, "report what needs evidence from a profile, too")
+	c.all = flags.Bool("all", false, "report what needs a profile to be worth a look, too")
 	requires := []*analysis.Analyzer{codeAnalyzer}
 	if c.Lifetimes {
 		requires = append(requires, life.Analyzer)
@@ -157,5 +160,5 @@ func (c *Check) holds(v string) bool {
 	return (c.Since == "" || version.Compare(v, c.Since) >= 0) && (c.Until == "" || version.Compare(v, c.Until) < 0)
 }
 
-// ReportHints makes the analyzer report hints, as its flag hints does.
-func (c *Check) ReportHints(on bool) { *c.hints = on }
+// ReportAll makes the analyzer report hints, as its flag all does.
+func (c *Check) ReportAll(on bool) { *c.all = on }

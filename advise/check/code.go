@@ -5,7 +5,9 @@ import (
 	"go/build"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -25,7 +27,9 @@ type Code struct {
 	uses  map[types.Object][]inspector.Cursor // every identifier that refers to an object
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
 	heat  map[*types.Func]Heat
-	asked map[string]bool // names of methods of the interfaces that it declares
+	loops map[*types.Func]int // how many are around a call of it
+	once  bool                // a command or a helper of tests: loops alone do not make it hot
+	asked map[string]bool     // names of methods of the interfaces that it declares
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
@@ -42,13 +46,21 @@ var codeAnalyzer = &analysis.Analyzer{
 			uses:  map[types.Object][]inspector.Cursor{},
 			decls: map[*types.Func]inspector.Cursor{},
 			heat:  map[*types.Func]Heat{},
+			loops: map[*types.Func]int{},
 		}
 		for _, f := range p.Files {
 			c.files[p.Fset.File(f.FileStart).Name()] = newFile(p, f)
 		}
 		c.index()
 		c.asked = c.askedFor()
-		c.warm()
+		c.once = c.Pkg.Name() == "main" || slices.ContainsFunc(c.Pkg.Imports(), func(imported *types.Package) bool {
+			return imported.Path() == "testing"
+		})
+		timed := map[string]bool{}
+		if len(p.Files) > 0 {
+			timed = Timed(filepath.Dir(p.Fset.File(p.Files[0].FileStart).Name()))
+		}
+		c.warm(timed)
 		return c, nil
 	},
 }

@@ -2,15 +2,19 @@ package check
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
+	"go/types"
 	"regexp"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
 )
 
 // onErrorPath reports whether the code at cur runs only to make or to handle
-// an error: in the body of "if err != nil" or of an if that ends by returning a
-// new error, in an error that is returned, in what reports a failure or ends the
+// an error: in the body of "if err != nil", in a branch that ends in a failure, in
+// an error that is returned, in what reports a failure or ends the
 // program.
 func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 	for at := cur; at.Node() != nil; at = at.Parent() {
@@ -31,7 +35,11 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 				return true
 			}
 		case *ast.BlockStmt:
-			if _, branch := at.Parent().Parent().Node().(*ast.IfStmt); branch && c.fails(parent) {
+			if _, branch := at.Parent().Parent().Node().(*ast.IfStmt); branch && c.fails(parent.List) {
+				return true
+			}
+		case *ast.CaseClause:
+			if slices.Contains(parent.Body, asStmt(at.Node())) && c.fails(parent.Body) {
 				return true
 			}
 		case *ast.FuncDecl, *ast.FuncLit, nil:
@@ -84,14 +92,85 @@ func reports(call *ast.CallExpr) bool {
 	return false
 }
 
-// fails reports whether a block ends by returning an error that it makes.
-func (c *Code) fails(block *ast.BlockStmt) bool {
-	ret, ok := block.List[len(block.List)-1].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) == 0 {
+func asStmt(n ast.Node) ast.Stmt {
+	s, _ := n.(ast.Stmt)
+	return s
+}
+
+// fails reports whether a list of statements ends in a failure: a panic or the
+// end of the program, a new error that it returns, or an answer of HTTP that
+// says so.
+func (c *Code) fails(list []ast.Stmt) bool {
+	if len(list) == 0 {
 		return false
 	}
-	call, ok := ast.Unparen(ret.Results[len(ret.Results)-1]).(*ast.CallExpr)
-	return ok && c.makesError(call)
+	last := list[len(list)-1]
+	if ret, ok := last.(*ast.ReturnStmt); ok {
+		if n := len(ret.Results); n > 0 {
+			return c.newError(ret.Results[n-1])
+		}
+		if len(list) == 1 {
+			return false
+		}
+		last = list[len(list)-2]
+	}
+	stmt, ok := last.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	call, ok := stmt.X.(*ast.CallExpr)
+	return ok && (c.Stops(call) || c.refuses(call))
+}
+
+// newError reports whether e is an error that is made here, or one that a
+// package variable or constant names.
+func (c *Code) newError(e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if !IsError(c.TypeOf(e)) {
+		return false
+	}
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return !passesOn(e) || c.makesError(e)
+	case *ast.UnaryExpr, *ast.CompositeLit:
+		return true
+	case *ast.SelectorExpr:
+		v, ok := c.Info.Uses[e.Sel].(*types.Var)
+		return ok && !v.IsField()
+	case *ast.Ident:
+		v, ok := c.Info.Uses[e].(*types.Var)
+		return ok && !c.Local(v) && !v.IsField()
+	}
+	return false
+}
+
+// refuses reports whether a call answers a request with a status of 400 or more.
+func (c *Code) refuses(call *ast.CallExpr) bool {
+	if _, ok := c.IsCall(call, "net/http", "NotFound"); ok {
+		return true
+	}
+	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		var id *ast.Ident
+		switch arg := ast.Unparen(arg).(type) {
+		case *ast.Ident:
+			id = arg
+		case *ast.SelectorExpr:
+			id = arg.Sel
+		case *ast.BasicLit:
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			code, isInt := c.constInt(arg)
+			return ok && isInt && code >= 400 && code < 600 && sel.Sel.Name == "WriteHeader"
+		}
+		if id == nil {
+			return false
+		}
+		status, ok := c.Info.Uses[id].(*types.Const)
+		if !ok || status.Pkg() == nil || status.Pkg().Path() != "net/http" {
+			return false
+		}
+		code, exact := constant.Int64Val(constant.ToInt(status.Val()))
+		return exact && code >= 400 && strings.HasPrefix(status.Name(), "Status")
+	})
 }
 
 // errorCond reports whether cond holds only where there is an error.

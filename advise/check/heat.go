@@ -15,16 +15,16 @@ type Heat int
 const (
 	Cold Heat = iota // start-up, tests, error paths: no finding
 	Warm             // nothing speaks for or against it
-	Hot              // in a loop, in an HTTP handler, or called from there
+	Hot              // in nested loops, an HTTP handler or what a benchmark times, or called from there
 )
 
 // SmallLoop is the number of rounds up to which a loop does not count as one.
 const SmallLoop = 8
 
-// warm gives each function its heat: handlers are hot and init, main and tests
-// cold; the rest follows from the callers. Exported functions may have callers
-// elsewhere and are never cold.
-func (c *Code) warm() {
+// warm gives each function its heat: handlers and what benchmarks time are hot,
+// and init, main and tests cold; the rest follows from the callers. Exported
+// functions may have callers elsewhere and are never cold.
+func (c *Code) warm(timed map[string]bool) {
 	fixed := map[*types.Func]bool{}
 	for fn, cur := range c.decls {
 		c.heat[fn] = Warm
@@ -32,7 +32,7 @@ func (c *Code) warm() {
 		case c.file(cur.Node().Pos()).test,
 			fn.Signature().Recv() == nil && (fn.Name() == "init" || fn.Name() == "main" && c.Pkg.Name() == "main"):
 			c.heat[fn], fixed[fn] = Cold, true
-		case handler(fn.Signature()):
+		case handler(fn.Signature()) || timed[fn.Name()] && !prints(cur.Node().(*ast.FuncDecl)):
 			c.heat[fn], fixed[fn] = Hot, true
 		}
 	}
@@ -47,30 +47,66 @@ func (c *Code) warm() {
 			}
 		}
 		if !changed {
-			return
+			break
+		}
+	}
+	for fn := range c.decls {
+		for _, use := range c.callers(fn) {
+			if isCalled(use) && !c.onErrorPath(use) {
+				c.loops[fn] = max(c.loops[fn], c.rounds(use))
+			}
 		}
 	}
 }
 
-func (c *Code) fromCallers(fn *types.Func) Heat {
-	var uses []inspector.Cursor
+// callers are the uses of fn outside of itself.
+func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
 	for _, use := range c.uses[fn] {
 		if decl := enclosingDecl(use); decl == nil || c.Info.Defs[decl.Name] != fn { // not recursion
 			uses = append(uses, use)
 		}
 	}
+	return uses
+}
+
+func (c *Code) fromCallers(fn *types.Func) Heat {
+	uses := c.callers(fn)
 	heat := Warm
 	if !fn.Exported() && len(uses) > 0 {
 		heat = Cold
 	}
 	for _, use := range uses {
 		h := c.HeatAt(use)
-		if !isCalled(use) && (h != Cold || enclosingDecl(use) == nil) {
+		decl := enclosingDecl(use)
+		switch {
+		case !isCalled(use) && (h != Cold || decl == nil):
 			h = Warm // a value: who knows who calls it, such as what looks it up in a table
+		case h == Hot && !c.called(decl) && !c.inHandler(use):
+			h = Warm // by loops, which are counted
 		}
 		heat = max(heat, h)
 	}
 	return heat
+}
+
+// called reports whether decl is hot by its callers.
+func (c *Code) called(decl *ast.FuncDecl) bool {
+	if decl == nil {
+		return false
+	}
+	fn, _ := c.Info.Defs[decl.Name].(*types.Func)
+	return fn != nil && c.heat[fn] == Hot
+}
+
+// inHandler reports whether the code at cur is in a literal that handles
+// requests.
+func (c *Code) inHandler(cur inspector.Cursor) bool {
+	for at := range cur.Enclosing((*ast.FuncLit)(nil)) {
+		if handler(c.TypeOf(at.Node().(*ast.FuncLit))) {
+			return true
+		}
+	}
+	return false
 }
 
 // isCalled reports whether the identifier at cur is what a call calls.
@@ -103,16 +139,34 @@ func handler(t types.Type) bool {
 
 // HeatAt returns the heat of the code at cur; what runs only because of an
 // error is cold.
-func (c *Code) HeatAt(cur inspector.Cursor) Heat {
+func (c *Code) HeatAt(cur inspector.Cursor) Heat { return c.heatAt(cur, nested) }
+
+// HeatAt is that of Code, but that a single loop makes code hot where the check
+// says so.
+func (p *Pass) HeatAt(cur inspector.Cursor) Heat {
+	if p.check.EachRound {
+		return p.heatAt(cur, 1)
+	}
+	return p.heatAt(cur, nested)
+}
+
+// nested is how many loops, each inside the other or around a call, make code hot
+// in a function of which nothing else is known: a single one may go round a list
+// of three.
+const nested = 2
+
+func (c *Code) heatAt(cur inspector.Cursor, loops int) Heat {
 	if c.onErrorPath(cur) {
 		return Cold
 	}
-	return c.HeatOfPath(cur)
+	return c.heatOfPath(cur, loops)
 }
 
 // HeatOfPath is HeatAt without regard to errors.
-func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
-	inLoop, later := c.Loop(cur) != nil, false
+func (c *Code) HeatOfPath(cur inspector.Cursor) Heat { return c.heatOfPath(cur, nested) }
+
+func (c *Code) heatOfPath(cur inspector.Cursor, enough int) Heat {
+	loops, later := c.rounds(cur), false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
 		case *ast.FuncLit:
@@ -122,32 +176,53 @@ func (c *Code) HeatOfPath(cur inspector.Cursor) Heat {
 			case handler(c.TypeOf(n)) && !c.file(n.Pos()).test:
 				return Hot
 			}
-			inLoop = inLoop || c.Loop(at) != nil
+			loops += c.rounds(at)
 			call, ok := at.Parent().Node().(*ast.CallExpr)
 			later = later || !ok || call.Fun != n
 		case *ast.FuncDecl:
-			heat := Warm
-			if fn, ok := c.Info.Defs[n.Name].(*types.Func); ok {
-				heat = c.heat[fn]
-			}
-			switch {
-			case !inLoop:
-				return heat
-			case heat == Cold && (c.file(n.Pos()).test || n.Name.Name == "init"):
-				return Cold
-			case heat == Cold:
-				return Warm // a loop of main, or of what only main calls
-			}
-			if prints(n) {
-				return max(heat, Warm) // as often as its callers print
-			}
-			return Hot
+			return c.heatIn(n, loops, enough)
 		}
 	}
 	if later {
 		return Warm // of a function that a package variable holds
 	}
 	return Cold // the value of a package variable
+}
+
+// heatIn is the heat of code in so many loops of a function.
+func (c *Code) heatIn(decl *ast.FuncDecl, loops, enough int) Heat {
+	heat := Warm
+	fn, ok := c.Info.Defs[decl.Name].(*types.Func)
+	if ok {
+		heat = c.heat[fn]
+		loops += c.loops[fn]
+	}
+	switch {
+	case loops == 0 || heat == Hot:
+		return heat
+	case heat == Cold && (c.file(decl.Pos()).test || decl.Name.Name == "init"):
+		return Cold
+	case loops < enough || heat == Cold || c.once || prints(decl):
+		return Warm // such as a loop of main, or one that only main calls
+	}
+	return Hot
+}
+
+// rounds counts the loops with an end that run the code at cur. One without, such
+// as that of a server, runs as often as something comes in.
+func (c *Code) rounds(cur inspector.Cursor) (n int) {
+	for {
+		loop := c.Loop(cur)
+		if loop == nil {
+			return n
+		}
+		if f, ok := loop.(*ast.ForStmt); !ok || f.Cond != nil || f.Post != nil {
+			n++
+		}
+		for cur.Node() != loop {
+			cur = cur.Parent()
+		}
+	}
 }
 
 // onceLiteral reports whether the function literal at cur is an argument of

@@ -75,8 +75,11 @@ func (p *Pass) ReportAsWith(node ast.Node, also []ast.Node, severity Severity, m
 }
 
 func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message string, edits []analysis.TextEdit) {
+	if p.caveat != "" {
+		severity = min(severity, Hint) // without a profile, only what is certain
+	}
 	f := p.file(node.Pos())
-	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.hints {
+	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.all {
 		return
 	}
 	if f.ignored(p.Fset.Position(node.Pos()).Line, p.check.Name) {

@@ -20,7 +20,7 @@
 //	        type: module
 //	        settings:
 //	          disable: [sprintf]
-//	          hints: [closurecapture]
+//	          all: [closurecapture]
 package golangci
 
 import (
@@ -39,7 +39,7 @@ func init() { register.Plugin("isobar", newPlugin) }
 // Settings are what .golangci.yml gives under settings.
 type Settings struct {
 	Disable []string `json:"disable"` // checks to leave out
-	Hints   []string `json:"hints"`   // checks that report what otherwise needs evidence from a profile, too
+	All     []string `json:"all"`     // checks that report what otherwise needs a profile, too
 }
 
 type plugin struct{ analyzers []*analysis.Analyzer }
@@ -48,7 +48,7 @@ type plugin struct{ analyzers []*analysis.Analyzer }
 func newPlugin(conf any) (register.LinterPlugin, error) {
 	s, err := register.DecodeSettings[Settings](conf)
 	if err != nil {
-		return nil, fmt.Errorf("isobar: %w; settings are disable and hints, lists of checks", err)
+		return nil, fmt.Errorf("isobar: %w; settings are disable and all, lists of checks", err)
 	}
 	out := map[string]bool{}
 	for _, name := range s.Disable {
@@ -57,15 +57,15 @@ func newPlugin(conf any) (register.LinterPlugin, error) {
 		}
 		out[name] = true
 	}
-	for _, name := range s.Hints {
+	for _, name := range s.All {
 		c := advise.Lookup(name)
 		if c == nil {
-			return nil, unknown("hints", name)
+			return nil, unknown("all", name)
 		}
 		if out[name] {
-			return nil, fmt.Errorf("isobar: hints: %s is disabled; take it from one of the two", name)
+			return nil, fmt.Errorf("isobar: all: %s is disabled; take it from one of the two", name)
 		}
-		c.ReportHints(true)
+		c.ReportAll(true)
 	}
 	p := plugin{}
 	for _, c := range advise.All() {

@@ -24,9 +24,9 @@ func TestPlugin(t *testing.T) {
 		{conf: nil, want: all},
 		{conf: map[string]any{"disable": []string{"sprintf", "jsonloop"}}, want: all - 2},
 		{conf: map[string]any{"disable": []string{"sprint"}}, err: `no check "sprint"; there are`},
-		{conf: map[string]any{"hints": []string{"x"}}, err: `hints: there is no check "x"`},
-		{conf: map[string]any{"hints": []string{"sprintf"}, "disable": []string{"sprintf"}}, err: "sprintf is disabled"},
-		{conf: map[string]any{"disabled": []string{"sprintf"}}, err: "settings are disable and hints"},
+		{conf: map[string]any{"all": []string{"x"}}, err: `all: there is no check "x"`},
+		{conf: map[string]any{"all": []string{"sprintf"}, "disable": []string{"sprintf"}}, err: "sprintf is disabled"},
+		{conf: map[string]any{"disabled": []string{"sprintf"}}, err: "settings are disable and all"},
 	} {
 		p, err := build(tc.conf)
 		if tc.err != "" {
@@ -59,11 +59,11 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := advise.Lookup("sprintf")
-	defer c.ReportHints(false)
-	if _, err := build(map[string]any{"hints": []string{"sprintf"}}); err != nil {
+	defer c.ReportAll(false)
+	if _, err := build(map[string]any{"all": []string{"sprintf"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Analyzer.Flags.Lookup("hints").Value.String(); got != "true" {
-		t.Errorf("the flag hints of sprintf is %s", got)
+	if got := c.Analyzer.Flags.Lookup("all").Value.String(); got != "true" {
+		t.Errorf("the flag all of sprintf is %s", got)
 	}
 }

@@ -52,6 +52,9 @@ func run(p *check.Pass) {
 			heat, pieces = min(heat, check.Warm), nil
 		}
 		edits := appended(p, cur, call, pieces)
+		if edits == nil && p.ExprUse(cur)&check.Keeps != 0 {
+			heat = min(heat, check.Warm) // a text that somebody holds: one allocation stays
+		}
 		if edits == nil {
 			edits = fix(p, cur, call, pieces)
 		}

@@ -167,6 +167,9 @@ func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *
 	warm := min(heat, check.Warm)
 	switch {
 	case ok && use == 0 && !inlined(p, fn):
+		if !p.ArgsAre(fn, i, func(arg ast.Expr) bool { _, ok := converted(p, arg); return ok }) {
+			heat = warm // others have the text
+		}
 		p.Report(call.Args[i], heat, "string(b) copies the bytes for "+fn.Name()+
 			", which only reads them; let it take a []byte")
 	case ok && use&check.Hands != 0 && use&check.Keeps == 0:

@@ -24,7 +24,7 @@ type adviseOptions struct {
 	checks   []string
 	profiles []string
 	coverage []string
-	hints    bool
+	all      bool
 	json     bool
 	sarif    bool
 	gate     bool
@@ -36,18 +36,20 @@ func (a *app) adviseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise [PACKAGES]",
 		Short: "Find the lines that cause allocations, and what to do about them",
-		Long: `Runs eighteen allocation checks and the checks for the traps that such
-optimizations bring over the packages (default: the one of this directory).
+		Long: `Says which lines of the packages allocate and what would remove the allocations
+(default: the package of this directory).
 
-Code runs hot as far as its package shows: in loops, in HTTP handlers and in
-what they call. What may be hot is a hint, which --hints shows. With --profile
-(CPU, heap or allocs files in pprof format) the profile decides: findings are sorted by their
-share of it, and those below 0.5 % of it are folded into a line. Findings whose fix needs another
-interface, or an estimate of a size, come after all others, and say so. --bench counts how often
-loops run and what they add, and --coverage takes that from a coverage profile: where this tells the
-size, no estimate is needed.
+Start with a profile: --bench runs your benchmarks under one, --profile takes files in
+pprof format (allocs, heap, CPU) or the URL of a running program. Findings then come in
+the order of what they save; those below 0.5 % of the profile become one line. Fixes that
+need another interface or an estimate of a size come last. --bench counts how often
+loops run and what they add; --coverage takes the counts from a coverage profile.
 
-A finding is silenced by a comment on its line or the one above:
+Without a profile, only code that certainly runs hot is reported: in loops without a small
+constant bound, in HTTP handlers, in what benchmarks time, and in what they call. Paths
+that end in a panic, an error or a 4xx answer are left out. --all shows the rest.
+
+To silence a finding, put a comment on its line or the one above:
 
   //isobar:ignore CHECK REASON
 
@@ -82,7 +84,7 @@ A finding is silenced by a comment on its line or the one above:
 	f.StringSliceVar(&opts.coverage, "coverage", nil,
 		"take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench "+
 			"counts by itself")
-	f.BoolVar(&opts.hints, "hints", false, "show hints, too")
+	f.BoolVar(&opts.all, "all", false, "without a profile: show findings in code that may not be hot, too")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
 	f.BoolVar(&opts.gate, "gate", false, "exit with 3 if there are findings")
@@ -133,7 +135,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 	case len(shown) > 0:
 		return &exitError{code: exitRegression}
 	case len(result.Skipped) > 0:
-		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; mend them or name others",
+		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; fix them or name others",
 			many(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
 	}
 	return nil
@@ -162,7 +164,7 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 			return nil, nil, 0, err
 		}
 	}
-	shown, folded = fold(r, opts.hints)
+	shown, folded = fold(r, opts.all)
 	shown, err = a.prove(ctx, &opts.proof, c, r, shown)
 	return r, shown, folded, err
 }
@@ -198,10 +200,10 @@ const noEvidence = 0.005
 
 // fold splits the findings: without a profile, hints are folded; with one, all
 // but traps that have no share in it.
-func fold(r *advice.Result, hints bool) (shown []advice.Finding, folded int) {
+func fold(r *advice.Result, all bool) (shown []advice.Finding, folded int) {
 	shown = []advice.Finding{}
 	for _, f := range r.Findings {
-		visible := hints || f.Severity != check.Hint.String()
+		visible := all || f.Severity != check.Hint.String()
 		if s := f.Share; s != nil {
 			visible = f.Severity == check.Trap.String() || max(s.Bytes, s.Objects, s.CPU) >= noEvidence
 		}
@@ -234,10 +236,8 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	}
 	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
 	switch {
-	case folded == 1 && r.Evidence == nil:
-		b.WriteString("; 1 hint needs a profile (--profile, or --hints to see it)")
 	case folded > 0 && r.Evidence == nil:
-		fmt.Fprintf(&b, "; %d hints need a profile (--profile, or --hints to see them)", folded)
+		fmt.Fprintf(&b, "; %d more in code that may not be hot (--all)", folded)
 	case folded > 0:
 		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", many(folded, "finding"))
 	}
@@ -246,6 +246,9 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	}
 	if len(r.Skipped) > 0 {
 		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
+	}
+	for _, s := range r.Next {
+		fmt.Fprintf(&b, "\nnext, %s:\n  %s", s.Text, s.Command)
 	}
 	_, err := fmt.Fprintln(a.Out, b.String())
 	return err

@@ -45,6 +45,9 @@ type Result struct {
 	Skipped   []Skipped `json:"skipped,omitempty"` // packages that could not be checked
 	Evidence  *Evidence `json:"evidence,omitempty"`
 
+	// how to get a profile; none where there is one
+	Next []Step `json:"next,omitempty"`
+
 	Verification *Verification `json:"verification,omitempty"` // set by whoever calls Verify
 }
 
@@ -135,10 +138,10 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			}
 		}
 	}
-	if len(c.Profiles) > 0 {
-		if r.Evidence, err = join(ctx, c, units, base, r.Findings); err != nil {
-			return nil, err
-		}
+	if len(c.Profiles) == 0 {
+		r.Next = next(c, units)
+	} else if r.Evidence, err = join(ctx, c, units, base, r.Findings); err != nil {
+		return nil, err
 	}
 	if len(c.Coverage) > 0 {
 		reached, err := counted(c.Coverage, units)

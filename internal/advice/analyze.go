@@ -52,7 +52,7 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 		return nil, err
 	}
 	for _, ch := range c.Checks {
-		ch.ReportHints(true)
+		ch.ReportAll(true)
 	}
 	units := make([]*unit, len(pkgs))
 	for i, p := range pkgs {

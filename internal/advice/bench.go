@@ -100,7 +100,7 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 			"-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
 		os.Remove(base + ".test")
 		if err != nil {
-			return nil, fmt.Errorf("advise: bench: %s: %w; mend the benchmarks, or choose others with --bench",
+			return nil, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",
 				p.ImportPath, err)
 		}
 		if !bytes.Contains(out, []byte("\nBenchmark")) {

@@ -62,7 +62,7 @@ func problems(units []*unit) error {
 		return nil
 	}
 	const shown = 10
-	return fmt.Errorf("advise: load: none of %d packages could be checked; mend them first:\n\t%s", len(units),
+	return fmt.Errorf("advise: load: none of %d packages could be checked; fix them first:\n\t%s", len(units),
 		strings.Join(reasons[:min(shown, len(reasons))], "\n\t"))
 }
 

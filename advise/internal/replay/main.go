@@ -48,7 +48,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, c := range advise.All() {
-		c.ReportHints(*hints)
+		c.ReportAll(*hints)
 	}
 	var t tally
 	for _, c := range commits {
