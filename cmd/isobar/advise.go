@@ -216,73 +216,12 @@ func fold(r *advice.Result, all bool) (shown []advice.Finding, folded int) {
 	return shown, folded
 }
 
-func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) error {
-	var b strings.Builder
-	for _, f := range shown {
-		share := ""
-		if s := f.Share; s != nil {
-			share = " [" + s.String() + "]"
-		}
-		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Text())
-	}
-	if e := r.Evidence; e != nil {
-		for _, note := range e.Notes {
-			fmt.Fprintf(&b, "\nnote: %s\n", note)
-		}
-		printLines(&b, e)
-	}
-	for _, s := range r.Skipped {
-		fmt.Fprintf(&b, "skipped %s: %s\n", s.Package, s.Reason)
-	}
-	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
-	switch {
-	case folded > 0 && r.Evidence == nil:
-		fmt.Fprintf(&b, "; %d more in code that may not be hot (--all)", folded)
-	case folded > 0:
-		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", many(folded, "finding"))
-	}
-	if r.Generated > 0 {
-		fmt.Fprintf(&b, "; %s skipped", many(r.Generated, "generated file"))
-	}
-	if len(r.Skipped) > 0 {
-		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
-	}
-	for _, s := range r.Next {
-		fmt.Fprintf(&b, "\nnext, %s:\n  %s", s.Text, s.Command)
-	}
-	_, err := fmt.Fprintln(a.Out, b.String())
-	return err
-}
-
 // many is a count with its noun.
 func many(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// accountLines is how many sites of the account are printed.
-const accountLines = 20
-
-// printLines lists the heaviest allocations with their verdicts.
-func printLines(b *strings.Builder, e *advice.Evidence) {
-	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (explained: %.1f %% of bytes, %.1f %% of objects):\n",
-		100*e.Account.Explained.Bytes, 100*e.Account.Explained.Objects)
-	for _, s := range e.Account.Sites[:min(accountLines, len(e.Account.Sites))] {
-		fmt.Fprintf(b, "  %5.1f %% of bytes %5.1f %% of objects  %s:%d: %s %s\n      %s\n", 100*s.Share.Bytes,
-			100*s.Share.Objects, s.File, s.Line, s.Kind, s.What, s.Lifetime)
-		if s.Flow != "" {
-			fmt.Fprintf(b, "      on the heap: %s\n", s.Flow)
-		}
-		fmt.Fprintf(b, "      %s: %s\n", s.Verdict, strings.TrimSpace(s.Remedy+" "+s.Condition))
-	}
-	fmt.Fprintf(b, "outside the packages: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n", 100*e.Outside.Bytes,
-		100*e.Outside.Objects, 100*e.Outside.CPU)
-	if e.Total.CPU > 0 {
-		fmt.Fprintf(b, "the collector: %.1f %% of CPU\n", 100*float64(e.Total.GC)/float64(e.Total.CPU))
-	}
-	b.WriteByte('\n')
 }
 
 func (a *app) adviseChecksCommand() *cobra.Command {

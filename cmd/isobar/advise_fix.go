@@ -22,7 +22,7 @@ import (
 	"github.com/isobar-go/isobar/internal/web"
 )
 
-// proofOptions are the flags of 'isobar advise' that measure, mend and gate.
+// proofOptions are the flags of 'isobar advise' that measure, fix and gate.
 type proofOptions struct {
 	bench      string
 	fix        bool
@@ -143,7 +143,7 @@ func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (
 	return func() { os.RemoveAll(dir) }, nil
 }
 
-// prove narrows the findings down to new ones and mends what is to be mended.
+// prove narrows the findings down to new ones and fixes what is to be fixed.
 func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
 	shown []advice.Finding) ([]advice.Finding, error) {
 	var err error
@@ -153,7 +153,7 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 		}
 	}
 	if o.fix {
-		if err := a.mend(ctx, o, c, r, shown); err != nil {
+		if err := a.repair(ctx, o, c, r, shown); err != nil {
 			return nil, err
 		}
 	}
@@ -165,8 +165,8 @@ func (a *app) prove(ctx context.Context, o *proofOptions, c advice.Config, r *ad
 	return shown, nil
 }
 
-// mend makes the patch, proves it where asked to, and puts it where it belongs.
-func (a *app) mend(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
+// fix makes the patch, proves it where asked to, and puts it where it belongs.
+func (a *app) repair(ctx context.Context, o *proofOptions, c advice.Config, r *advice.Result,
 	shown []advice.Finding) error {
 	if o.top > 0 {
 		shown = slices.DeleteFunc(slices.Clone(shown), func(f advice.Finding) bool { return !f.Fix })
@@ -250,7 +250,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 	}
 	var b bytes.Buffer
 	meta := advice.PageMeta{Name: filepath.Base(dir), Repeat: "isobar " + strings.Join(os.Args[1:], " "),
-		Version: host.Version()}
+		Version: host.Version(), Dir: dir}
 	if err := advice.Page(&b, meta, c.Checks, r, shown); err != nil {
 		return err
 	}

@@ -167,12 +167,7 @@ type texts map[string][]byte
 
 // of is the code that was flagged, with its white space made even.
 func (t texts) of(f *Finding) string {
-	name := f.spans[0].File
-	src, ok := t[name]
-	if !ok {
-		src, _ = os.ReadFile(name) // one that is gone has no text
-		t[name] = src
-	}
+	src := t.read(f.spans[0].File)
 	if f.start > f.end || f.end > len(src) {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -28,6 +29,7 @@ type PageMeta struct {
 	Name    string // of what was analyzed
 	Repeat  string // the command that repeats it
 	Version string // of the program
+	Dir     string // that the names of files are relative to
 }
 
 // pageFindings is the most findings of a page: beyond it a profile helps more
@@ -41,7 +43,10 @@ type pageBody struct {
 	Facts                  []pageFact
 	Findings               []pageFinding
 	More                   string
-	Lines                  []pageLine
+	Next                   []Step
+	Flame                  *plot.Plot
+	Sites                  []pageSite
+	SiteTable              *plot.Table
 	Checks                 []pageCheck
 }
 
@@ -49,7 +54,6 @@ type (
 	pageFact  struct{ Name, Value string }
 	pageCheck struct{ Name, Text string }
 	pageCode  struct{ Text, Class string }
-	pageLine  struct{ Place, Bytes, Objects, CPU, Found, Source string }
 
 	pageFinding struct {
 		ID, Check, Place, Function, Message, Share string
@@ -71,7 +75,7 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 	p := pageBody{
 		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + text.Clean(m.Name),
 		Repeat: text.Clean(m.Repeat), Version: m.Version,
-		Facts: r.facts(len(shown)),
+		Facts: r.facts(len(shown)), Next: r.Next,
 	}
 	named := map[string]bool{}
 	src := texts{}
@@ -83,15 +87,8 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		named[f.Finding.Check] = true
 		p.Findings = append(p.Findings, pageFindingOf(fmt.Sprintf("finding-%d", i+1), &f, src))
 	}
-	if r.Evidence != nil {
-		for _, l := range r.Evidence.Lines {
-			found := "no"
-			if l.Found {
-				found = "yes"
-			}
-			p.Lines = append(p.Lines, pageLine{text.Clean(fmt.Sprintf("%s:%d", l.File, l.Line)), share(l.Share.Bytes),
-				share(l.Share.Objects), share(l.Share.CPU), found, text.Clean(l.Source)})
-		}
+	if r.Evidence != nil && r.Evidence.Account != nil {
+		p.account(r.Evidence.Account, m.Dir, shown, src)
 	}
 	for _, c := range checks {
 		if named[c.Name] {
@@ -112,8 +109,12 @@ func (r *Result) facts(shown int) []pageFact {
 	facts := []pageFact{{"Found", fmt.Sprintf("%d shown, in %d lines of %d packages", shown, r.Lines, r.Packages)}}
 	if e := r.Evidence; e != nil {
 		facts = append(facts, pageFact{"Profiles",
-			fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; outside the packages %s of bytes", e.Total.Objects,
-				e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
+			fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; %s of bytes with no line of these packages on the "+
+				"stack", e.Total.Objects, e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
+		if a := e.Account; a != nil {
+			facts = append(facts, pageFact{"Explained", share(a.Explained.Bytes) + " of the bytes and " +
+				share(a.Explained.Objects) + " of the objects that these packages allocate or cause"})
+		}
 	}
 	if v := r.Verification; v != nil && len(v.Fixes) > 0 {
 		facts = append(facts, pageFact{"Fixes", fmt.Sprintf("%d kept, %d dropped, %d unproven", v.Count(Kept),
@@ -149,7 +150,7 @@ func (v *Verified) saving() float64 {
 	if v.Outcome != Kept {
 		return 0
 	}
-	saved := 1e-6 // more than nothing: a mistake mended
+	saved := 1e-6 // more than nothing: a mistake fixed
 	if best := v.best(); best != nil {
 		saved += max(0, 1-float64(best.Ratio))
 	}
@@ -189,13 +190,7 @@ func excerpt(src texts, f *Finding) (out []pageCode) {
 	if len(f.spans) == 0 {
 		return nil
 	}
-	name := f.spans[0].File
-	data, ok := src[name]
-	if !ok {
-		data, _ = os.ReadFile(name) // one that is gone has no lines
-		src[name] = data
-	}
-	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(src.read(f.spans[0].File)), "\n"), "\n")
 	last := min(max(f.Line, f.EndLine), f.Line+longest)
 	for n := max(1, f.Line-around); n <= min(len(lines), last+around); n++ {
 		class := ""
@@ -205,6 +200,16 @@ func excerpt(src texts, f *Finding) (out []pageCode) {
 		out = append(out, pageCode{fmt.Sprintf("%4d  %s", n, display(strings.TrimRight(lines[n-1], "\r"))), class})
 	}
 	return out
+}
+
+// read returns the text of a file: one that is gone has no lines.
+func (t texts) read(name string) []byte {
+	data, ok := t[name]
+	if !ok {
+		data, _ = os.ReadFile(name)
+		t[name] = data
+	}
+	return data
 }
 
 // display is a line of code as the page shows it.

@@ -34,7 +34,17 @@ func TestPage(t *testing.T) {
 	}
 	r := &Result{
 		Packages: 3, Lines: 1000,
-		Evidence: &Evidence{Total: Totals{Bytes: 1 << 20, Objects: 1000, CPU: 2e9}, Lines: []Line{{File: "hot.go", Line: 4, Source: hostile, Share: Shares{Bytes: 0.5}, Found: true}}},
+		Evidence: &Evidence{Total: Totals{Bytes: 1 << 20, Objects: 1000, CPU: 2e9}, Account: &Account{
+			Explained: Shares{Bytes: 0.99, Objects: 1},
+			Sites: []Explained{
+				{File: "hot.go", Line: 5, Function: "T.f", Share: Shares{Bytes: 0.6, Objects: 0.2}, Kind: "make", What: "make([]T, n)",
+					Lifetime: "kept", Verdict: Inherent, Remedy: "needed: field T.all keeps it"},
+				{File: "hot.go", Line: 4, Function: "T.f", Share: Shares{Bytes: 0.3, Objects: 0.3}, Kind: "concatenation",
+					What: hostile, Objects: 12, Size: 16, PerCall: 2, Flow: "flow" + hostile, Lifetime: "dies in the call",
+					Verdict: Remedy, Check: "sprintf", Remedy: "append it", Condition: "if g does not keep it", Decides: "hot.go:9",
+					Saves: Shares{Bytes: 0.3, Objects: 0.3}, Fix: true},
+			},
+		}},
 		Verification: &Verification{Fixes: []Verified{
 			{Finding: dropped, Outcome: Dropped, Reason: "with it tests fail: " + hostile, Diff: "-old\n+new\n same\n"},
 			{Finding: small, Outcome: Kept, Reason: "less", Figures: figures(0.5), Diff: "-\told " + hostile + "\n+\tnew\n"},
@@ -42,11 +52,13 @@ func TestPage(t *testing.T) {
 		}},
 	}
 	var b bytes.Buffer
-	if err := Page(&b, PageMeta{Name: "p" + hostile, Repeat: "isobar advise --html page.html ./...", Version: "test"}, advise.All(), r, []Finding{dropped, open, small, large}); err != nil {
+	if err := Page(&b, PageMeta{Name: "p" + hostile, Repeat: "isobar advise --html page.html ./...", Version: "test", Dir: dir}, advise.All(), r, []Finding{dropped, open, small, large}); err != nil {
 		t.Fatal(err)
 	}
 	html := b.String()
-	for _, want := range []string{"regexpcompile</a> <code class=\"where\">hot.go:5</code>", "2 kept, 1 dropped, 0 unproven", "-100.0 %", "50.0 % of bytes", "id=\"check-boxing\"", "   4      x := ", `class="outcome kept"`} {
+	for _, want := range []string{"regexpcompile</a> <code class=\"where\">hot.go:5</code>", "2 kept, 1 dropped, 0 unproven", "-100.0 %", "50.0 % of bytes", "id=\"check-boxing\"", "   4      x := ", `class="outcome kept"`,
+		"99.0 % of the bytes", `href="#site-2"`, `<svg class="flame"`, "Saves up to 30.0 % of bytes", "if g does not keep it",
+		"12 objects in the profile, 16 bytes on average, 2 for each call", "needed: field T.all keeps it"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -57,8 +69,9 @@ func TestPage(t *testing.T) {
 		}
 	}
 	order := []string{"hot.go:5</code>", "long.go:20</code>", "hot.go:4</code>", "gone.go:1</code>"}
+	_, findings, _ := strings.Cut(html, `<h2 id="findings">`)
 	for i := range order[1:] {
-		if strings.Index(html, order[i]) > strings.Index(html, order[i+1]) {
+		if strings.Index(findings, order[i]) > strings.Index(findings, order[i+1]) {
 			t.Errorf("%s stands after %s: kept ones come first, by what they save", order[i], order[i+1])
 		}
 	}
@@ -73,5 +86,11 @@ func TestPageOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := Page(&b, PageMeta{Name: "p"}, advise.All(), &Result{}, nil); err != nil || !strings.Contains(b.String(), "<p>None.</p>") {
 		t.Errorf("%v: %s", err, b.String())
+	}
+	b.Reset()
+	r := &Result{Next: []Step{{"profile the benchmarks", "isobar advise --bench . ./..."}}}
+	if err := Page(&b, PageMeta{Name: "p"}, advise.All(), r, nil); err != nil ||
+		!strings.Contains(b.String(), "profile the benchmarks: <code>isobar advise --bench . ./...</code>") {
+		t.Errorf("the next step is missing: %v: %s", err, b.String())
 	}
 }

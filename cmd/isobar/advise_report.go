@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/advice"
+)
+
+func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) error {
+	var b strings.Builder
+	if len(shown) > 0 && r.Evidence != nil {
+		b.WriteString("findings of the checks, with their share of the profile:\n")
+	}
+	for _, f := range shown {
+		share := ""
+		if s := f.Share; s != nil {
+			share = " [" + s.String() + "]"
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s %s:%s %s\n", f.File, f.Line, f.Column, f.Severity, f.Check, share, f.Text())
+	}
+	if e := r.Evidence; e != nil {
+		for _, note := range e.Notes {
+			fmt.Fprintf(&b, "\nnote: %s\n", note)
+		}
+		if e.Account != nil {
+			printAccount(&b, e)
+		}
+	}
+	for _, s := range r.Skipped {
+		fmt.Fprintf(&b, "skipped %s: %s\n", s.Package, s.Reason)
+	}
+	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
+	switch {
+	case folded > 0 && r.Evidence == nil:
+		fmt.Fprintf(&b, "; %d more in code that may not be hot (--all)", folded)
+	case folded > 0:
+		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", many(folded, "finding"))
+	}
+	if r.Generated > 0 {
+		fmt.Fprintf(&b, "; %s skipped", many(r.Generated, "generated file"))
+	}
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
+	}
+	for _, s := range r.Next {
+		fmt.Fprintf(&b, "\nnext, %s:\n  %s", s.Text, s.Command)
+	}
+	_, err := fmt.Fprintln(a.Out, b.String())
+	return err
+}
+
+// The account on a terminal: the remedies that save most, and what else is large.
+const (
+	accountRemedies = 15
+	accountOthers   = 10
+)
+
+// printAccount says what allocates: first what a remedy would save, with its code
+// and why the memory is on the heap, then the largest allocations without one.
+func printAccount(b *strings.Builder, e *advice.Evidence) {
+	a := e.Account
+	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (explained: %.1f %% of bytes, %.1f %% of objects):\n",
+		100*a.Explained.Bytes, 100*a.Explained.Objects)
+	var rest []advice.Explained
+	remedies := 0
+	for _, s := range a.BySaving() {
+		if s.Saves == (advice.Shares{}) {
+			rest = append(rest, s)
+			continue
+		}
+		if remedies++; remedies <= accountRemedies {
+			printSite(b, &s)
+		}
+	}
+	if remedies > accountRemedies {
+		fmt.Fprintf(b, "\n%s more with a remedy (--html FILE and --json have all)\n", many(remedies-accountRemedies, "place"))
+	}
+	if len(rest) > 0 {
+		b.WriteString("\nthe largest without one:\n")
+	}
+	for _, s := range rest[:min(accountOthers, len(rest))] {
+		fmt.Fprintf(b, "  %5.1f %% of bytes  %s:%d: %s %s\n      %s: %s\n", 100*s.Share.Bytes, s.File, s.Line, s.Kind, s.What,
+			s.Verdict, withCondition(&s))
+	}
+	fmt.Fprintf(b, "\nno line of these packages on the stack: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n",
+		100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
+	if e.Total.CPU > 0 {
+		fmt.Fprintf(b, "the collector: %.1f %% of CPU\n", 100*float64(e.Total.GC)/float64(e.Total.CPU))
+	}
+	b.WriteByte('\n')
+}
+
+func printSite(b *strings.Builder, s *advice.Explained) {
+	fmt.Fprintf(b, "\n%s:%d: %s %s, in %s\n", s.File, s.Line, s.Kind, s.What, s.Function)
+	fmt.Fprintf(b, "    %s\n", s.Source)
+	fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
+	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, withCondition(s))
+	fmt.Fprintf(b, "  lives: %s\n", s.Lifetime)
+	if s.Flow != "" {
+		fmt.Fprintf(b, "  on the heap: %s\n", s.Flow)
+	}
+	if s.Fix {
+		b.WriteString("  --fix can make the change; --fix --verify proves it\n")
+	}
+}
+
+// withCondition is the remedy, what has to be true for it, and where one sees
+// that.
+func withCondition(s *advice.Explained) string {
+	text := s.Remedy
+	if s.Condition != "" {
+		text += ", " + s.Condition
+	}
+	if s.Decides != "" {
+		text += " (see " + s.Decides + ")"
+	}
+	return text
+}

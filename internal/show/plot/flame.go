@@ -1,0 +1,111 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"html/template"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Flame is a part of a whole and the parts that it has itself. Parts hold no
+// more than their whole.
+type Flame struct {
+	Name   string
+	Value  float64 // of one unit throughout
+	Text   string  // the value as a person reads it
+	Link   string  // where a click leads, such as #site-1; "" for nowhere
+	Series int     // its colour, which parts take over; of the first level below the root
+	Parts  []*Flame
+}
+
+// The geometry of a flame graph.
+const (
+	flameWidth = 960.0
+	flameRow   = 24.0
+	flameLeast = 1.5 // narrower parts are left out
+	flameRune  = 7.2 // the width of a letter, at most
+)
+
+// NewFlame draws a flame graph, the root on top. Parts with a link can be
+// reached by keyboard. It returns nil where there is nothing to draw; the table is
+// the caller's.
+func NewFlame(id, title, caption string, root *Flame) *Plot {
+	if root.Value <= 0 {
+		return nil
+	}
+	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
+	for _, part := range root.Parts {
+		p.Legend = append(p.Legend, Legend{swatch(part.Series, "column", false), part.Name + ", " + part.Text})
+	}
+	var b strings.Builder
+	id = html.EscapeString(id)
+	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title"><title id="%s-title">`+
+		`%s</title>`, flameWidth, flameRow*float64(root.depth()), id, id, html.EscapeString(title))
+	root.draw(&b, 0, flameWidth, 0, -1)
+	b.WriteString("</svg>")
+	p.Panels = []Panel{{SVG: template.HTML(b.String())}}
+	return p
+}
+
+// Sum gives f and its parts the values of what they hold, with their texts, and
+// puts the largest first. What has no parts keeps its value.
+func (f *Flame) Sum(format func(float64) string) {
+	if len(f.Parts) > 0 {
+		f.Value = 0
+	}
+	for _, part := range f.Parts {
+		part.Sum(format)
+		f.Value += part.Value
+	}
+	slices.SortStableFunc(f.Parts, func(a, b *Flame) int { return cmp.Compare(b.Value, a.Value) })
+	f.Text = format(f.Value)
+}
+
+func (f *Flame) depth() int {
+	deepest := 0
+	for _, part := range f.Parts {
+		deepest = max(deepest, part.depth())
+	}
+	return deepest + 1
+}
+
+// draw writes f from x on, and its parts below it.
+func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
+	label := f.Name + ", " + f.Text
+	open, shut := "<g>", "</g>"
+	if f.Link != "" {
+		open, shut = `<a href="`+html.EscapeString(f.Link)+`" aria-label="`+html.EscapeString(label)+`">`, "</a>"
+	}
+	class := "whole"
+	if series >= 0 {
+		class = fmt.Sprintf("part s%d", series)
+	}
+	y := flameRow * float64(row)
+	fmt.Fprintf(b, `%s<title>%s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, open,
+		html.EscapeString(label), class, x, y, max(0.5, width-1), flameRow-1)
+	if room := int((width - 8) / flameRune); room >= 4 {
+		name := f.Name
+		if utf8.RuneCountInString(label) <= room {
+			name = label
+		}
+		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, x+4, y+flameRow*0.68,
+			html.EscapeString(text.Shorten(name, room)))
+	}
+	b.WriteString(shut)
+	for _, part := range f.Parts {
+		wide := width * part.Value / f.Value
+		if wide >= flameLeast {
+			own := series
+			if row == 0 {
+				own = part.Series
+			}
+			part.draw(b, x, wide, row+1, own)
+		}
+		x += wide
+	}
+}
