@@ -45,7 +45,7 @@ func join(names []string) string {
 	summary, _, _ := strings.Cut(advise.Lookup("concatloop").Doc, "\n")
 	fmt.Println(summary)
 	// Output:
-	// names.go:6:3: concatloop: all is copied whole each time it grows; collect it in a strings.Builder (exercise 4)
+	// names.go:6:3: concatloop: all is copied whole each time it grows; collect it in a strings.Builder
 	// a string that grows by += in a loop
 }
 

@@ -51,7 +51,7 @@ func run(p *check.Pass) {
 			heat = min(heat, check.Warm) // how much is written, a profile knows
 		}
 		if local && size(p, v) >= small {
-			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows anew; append to a slice of the caller, or "+
+			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows again; append to a slice of the caller, or "+
 				"take the buffer from a pool")
 		}
 	}

@@ -67,7 +67,8 @@ func passesOn(e ast.Expr) bool {
 }
 
 // maker is how functions are named that make errors, or the packages they are of.
-var maker = regexp.MustCompile(`(?i)err|fail|fatal|status|invalid|illegal|unsupported|unexpected|unknown|mismatch|missing|bad|wrong|notfound|abort|deny|denied|reject`)
+var maker = regexp.MustCompile(`(?i)err|fail|fatal|status|invalid|illegal|unsupported|unexpected|` +
+	`unknown|mismatch|missing|bad|wrong|notfound|abort|deny|denied|reject`)
 
 // makesError reports whether call makes an error of a text.
 func (c *Code) makesError(call *ast.CallExpr) bool {

@@ -36,9 +36,11 @@ func Example() {
 
 var made int
 
-func count(lines []string) {
-	for _, line := range lines {
-		made += len(map[string]int{line: 1})
+func count(files [][]string) {
+	for _, lines := range files {
+		for _, line := range lines {
+			made += len(map[string]int{line: 1})
+		}
 	}
 }
 
@@ -61,7 +63,7 @@ func init() {
 		}
 	}
 	// Output:
-	// maps.go:7:15: advice: a map each time; clear one
+	// maps.go:8:16: advice: a map each time; clear one
 }
 
 // parsed makes a package of one file that imports nothing. packages.Load makes

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -84,9 +83,6 @@ func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message
 	}
 	if f.ignored(p.Fset.Position(node.Pos()).Line, p.check.Name) {
 		return
-	}
-	if p.check.Exercise > 0 {
-		message = fmt.Sprintf("%s (exercise %d)", message, p.check.Exercise)
 	}
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
 	for _, n := range also {

@@ -14,7 +14,7 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// Check flags constant errors that are made anew.
+// Check flags constant errors that are made again.
 var Check = check.New(check.Check{
 	Name:     "errorsnew",
 	Exercise: 15,
@@ -54,7 +54,7 @@ func run(p *check.Pass) {
 		if hoist && local(p, cur) {
 			edits, _ = p.Hoist(cur, "err"+check.Title(decl.Name.Name))
 		}
-		p.Report(call, p.HeatOfPath(cur), "the same error is made anew in each call; return a package variable", edits...)
+		p.Report(call, p.HeatOfPath(cur), "the same error is made again in each call; return a package variable", edits...)
 	}
 }
 

@@ -245,7 +245,7 @@ var (
 func (p *diffFile) failed(err error) error {
 	m := failedHunk.FindStringSubmatch(err.Error())
 	if m == nil {
-		return fmt.Errorf("%w; make it anew of this source with git diff", err)
+		return fmt.Errorf("%w; make it again from this source with git diff", err)
 	}
 	file, n := "", 0
 	for line := range strings.Lines(string(p.text)) {
@@ -254,11 +254,11 @@ func (p *diffFile) failed(err error) error {
 			file, n = rest, 0
 		} else if h := hunkHeader.FindStringSubmatch(line); h != nil {
 			if n++; h[1] == m[2] && strings.HasSuffix(file, "/"+m[1]) {
-				return fmt.Errorf("hunk %d of %s does not apply: %s; make it anew of this source with git diff", n, m[1], line)
+				return fmt.Errorf("hunk %d of %s does not apply: %s; make it again from this source with git diff", n, m[1], line)
 			}
 		}
 	}
-	return fmt.Errorf("%s:%s: a hunk does not apply; make it anew of this source with git diff", m[1], m[2])
+	return fmt.Errorf("%s:%s: a hunk does not apply; make it again from this source with git diff", m[1], m[2])
 }
 
 // changedLines returns the lines of old that are not in text, and those

@@ -35,7 +35,7 @@ func TestFailedHunk(t *testing.T) {
 		{"error: patch failed: b.go:9\nerror: b.go: patch does not apply", "hunk 2 of b.go does not apply: @@ -9,2 +9,2 @@ func F; "},
 		{"error: patch failed: x/b.go:1", "hunk 1 of x/b.go does not apply: @@ -1,2"},
 		{"error: patch failed: b.go:77", "b.go:77: a hunk does not apply"},
-		{"error: c.go: No such file or directory", "error: c.go: No such file or directory; make it anew"},
+		{"error: c.go: No such file or directory", "error: c.go: No such file or directory; make it again"},
 	} {
 		if got := p.failed(errors.New(tt.git)).Error(); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q: %q, want %q", tt.git, got, tt.want)

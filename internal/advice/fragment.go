@@ -32,7 +32,7 @@ func FragmentOf(page []byte) (*Fragment, error) {
 		_, after, ok := bytes.Cut(page, []byte(cut.from))
 		inner, rest, closed := bytes.Cut(after, []byte(cut.to))
 		if !ok || !closed {
-			return nil, errors.New("advise: the page lacks " + cut.from + ": save it anew with 'isobar advise --save'")
+			return nil, errors.New("advise: the page lacks " + cut.from + ": save it again with 'isobar advise --save'")
 		}
 		page = rest
 		switch cut.from {

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/isobar-go/isobar/advise"
 )
 
-// makeRepository makes a repository of two commits, the second of which mends
+// makeRepository makes a repository of two commits, the second of which fixes
 // the first, and returns the place of the repository and the second commit.
 func makeRepository(t *testing.T) (mirror, hash string) {
 	t.Helper()
@@ -88,8 +90,12 @@ func TestReplay(t *testing.T) {
 	if dir == "" {
 		t.Fatal("the repository is not found")
 	}
-	if r, err := replay(dir, "", c); err != nil || r != (verdict{before: true}) {
-		t.Errorf("%+v, %v; want flagged before, as advice, and silent after", r, err)
+	for _, ch := range advise.All() {
+		ch.ReportAll(true)
+		defer ch.ReportAll(false)
+	}
+	if r, err := replay(dir, "", c); err != nil || r != (verdict{before: true, hint: true}) {
+		t.Errorf("%+v, %v; want flagged before, as a hint, and silent after", r, err)
 	}
 	c.Exercise = 4
 	if r, err := replay(dir, "", c); err != nil || r != (verdict{}) {

@@ -16,7 +16,7 @@ func log(args ...any) {
 
 // The document's code.
 func handle(uid int64, score int) {
-	log("user", uid, "score", score) // want `uid is boxed to be passed as any to log; a type parameter keeps it as it is \(exercise 8\)`
+	log("user", uid, "score", score) // want `uid is boxed to be passed as any to log; a type parameter keeps it as it is`
 }
 
 func observe(values []float64, h heap.Interface) {

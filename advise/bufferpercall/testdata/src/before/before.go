@@ -13,7 +13,7 @@ type Event struct {
 
 // The document's code.
 func (e *Event) MarshalBinary() ([]byte, error) {
-	var buf bytes.Buffer // want `take the buffer from a pool \(exercise 6\)`
+	var buf bytes.Buffer // want `take the buffer from a pool`
 	binary.Write(&buf, binary.LittleEndian, e.ID)
 	buf.WriteString(e.Name)
 	for _, t := range e.Tags {

@@ -19,7 +19,7 @@ func validateToken(b []byte) bool {
 func authMiddleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get("Authorization")
-		if !validateToken([]byte(token)) { // want `let it take a string \(exercise 2\)`
+		if !validateToken([]byte(token)) { // want `let it take a string`
 			http.Error(w, "unauthorized", 401)
 			return
 		}

@@ -15,7 +15,7 @@ func process(items []Item) []Result {
 	var wg sync.WaitGroup
 	for i, it := range items {
 		wg.Add(1)
-		go func() { // want `captures i, it of the loop; pass them as arguments \(exercise 7\)`
+		go func() { // want `captures i, it of the loop; pass them as arguments`
 			defer wg.Done()
 			results[i] = handle(it)
 		}()

@@ -5,7 +5,7 @@ func csvRow(fields []string) string {
 	var s string
 	for i, f := range fields {
 		if i > 0 {
-			s += "," // want `strings.Builder \(exercise 4\)`
+			s += "," // want `strings.Builder`
 		}
 		s += f
 	}

@@ -14,7 +14,7 @@ func processAll(paths []string) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close() // want `pile up until the function returns.*exercise 14`
+		defer f.Close() // want `pile up until the function returns`
 		if err := process(f); err != nil {
 			return err
 		}

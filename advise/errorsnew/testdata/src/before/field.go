@@ -15,6 +15,6 @@ func (w *writer) Close() error {
 			return err
 		}
 	}
-	w.err = errors.New("closed") // want `the same error is made anew`
+	w.err = errors.New("closed") // want `the same error is made again`
 	return nil
 }

@@ -22,8 +22,8 @@ var errGone = &stacked{"gone"}
 
 func (s *sender) more(x int) (int, error) {
 	defer println()
-	errMissing := errors.New("missing")  // want `the same error is made anew`
-	var errLong = errors.New("too long") // want `the same error is made anew`
+	errMissing := errors.New("missing")  // want `the same error is made again`
+	var errLong = errors.New("too long") // want `the same error is made again`
 	switch x {
 	case 1:
 		return 0, errGone.WithStack()
@@ -32,7 +32,7 @@ func (s *sender) more(x int) (int, error) {
 	case 3:
 		return 0, &stacked{text: fmt.Sprintf("%d is three", x)}
 	case 4:
-		n, err := 0, errors.New("four") // want `the same error is made anew`
+		n, err := 0, errors.New("four") // want `the same error is made again`
 		return n, err
 	case 5:
 		return 0, errMissing

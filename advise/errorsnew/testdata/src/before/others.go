@@ -26,9 +26,9 @@ func (s *sender) send(list []int, fail func(error)) error {
 		case 2:
 			return &coded{x, "two"}
 		case 3:
-			fail(errors.New("three")) // want `the same error is made anew`
+			fail(errors.New("three")) // want `the same error is made again`
 		case 4:
-			s.errs <- errors.New("four") // want `the same error is made anew`
+			s.errs <- errors.New("four") // want `the same error is made again`
 		case 6:
 			return fmt.Errorf("%d is six", x)
 		case 7:

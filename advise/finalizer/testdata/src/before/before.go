@@ -13,7 +13,7 @@ type Conn struct{ raw unsafe.Pointer }
 // The document's code.
 func NewConn() *Conn {
 	c := &Conn{raw: open()}
-	runtime.SetFinalizer(c, func(c *Conn) { close_(c.raw) }) // want `explicit Close, with runtime.AddCleanup as a safety net \(exercise 17\)`
+	runtime.SetFinalizer(c, func(c *Conn) { close_(c.raw) }) // want `explicit Close, with runtime.AddCleanup as a safety net`
 	return c
 }
 

@@ -10,7 +10,7 @@ type Msg struct{ N int }
 // The document's code.
 func send(w io.Writer, msgs []Msg) error {
 	for _, m := range msgs {
-		b, err := json.Marshal(m) // want `a json.Encoder made before the loop.*exercise 11`
+		b, err := json.Marshal(m) // want `a json.Encoder made before the loop`
 		if err != nil {
 			return err
 		}

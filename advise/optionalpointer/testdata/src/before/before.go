@@ -16,7 +16,7 @@ type Node struct {
 func newNode(id int64, name string, author string) *Node {
 	return &Node{
 		ID: id, Name: name,
-		Meta: &Metadata{CreatedAt: time.Now(), Author: author}, // want `Node and its Meta are allocated apart.*exercise 9`
+		Meta: &Metadata{CreatedAt: time.Now(), Author: author}, // want `Node and its Meta are allocated apart`
 	}
 }
 

@@ -11,7 +11,7 @@ type Key struct {
 	ID     int64
 }
 
-var seen = map[Key]struct{}{} // want `put Tenant.ID in its place \(exercise 13\)`
+var seen = map[Key]struct{}{} // want `put Tenant.ID in its place`
 
 func dedup(t *Tenant, id int64) bool {
 	k := Key{Tenant: t, ID: id}

@@ -12,7 +12,7 @@ func handle(id *UserID) { seen = append(seen, id) }
 // The document's code.
 func loop(ids []int64) {
 	for _, x := range ids {
-		handle(NewUserID(x)) // want `each UserID is an allocation for one int64.*exercise 18`
+		handle(NewUserID(x)) // want `each UserID is an allocation for one int64`
 	}
 }
 

@@ -2,7 +2,7 @@ package before
 
 // The document's code.
 func mapInts(in []int, f func(int) int) []int {
-	var out []int // want `allocate that capacity first \(exercise 5\)`
+	var out []int // want `allocate that capacity first`
 	for _, x := range in {
 		out = append(out, f(x))
 	}

@@ -19,7 +19,7 @@ func Tokenize(s string) []string {
 
 func processLogs(lines []string) {
 	for _, l := range lines {
-		tokens := Tokenize(l) // want `Tokenize allocates a slice that is done with at the end of the round.*exercise 16`
+		tokens := Tokenize(l) // want `Tokenize allocates a slice that is done with at the end of the round`
 		analyze(tokens)
 	}
 }

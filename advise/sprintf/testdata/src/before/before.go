@@ -7,7 +7,7 @@ import (
 
 // The document's code.
 func formatPrefix(level string, ts int64) string {
-	return fmt.Sprintf("[%s] %d ", level, ts) // want `appends? to a reused buffer.*exercise 1`
+	return fmt.Sprintf("[%s] %d ", level, ts) // want `appends? to a reused buffer`
 }
 
 func writeLog(w io.Writer, lvl string, ts int64, msg string) {

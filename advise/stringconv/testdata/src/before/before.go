@@ -21,7 +21,7 @@ func processLine(s string) {
 func parseFile(r io.Reader) {
 	sc := bufio.NewScanner(r)
 	for sc.Scan() {
-		processLine(string(sc.Bytes())) // want `let it take a \[\]byte \(exercise 3\)`
+		processLine(string(sc.Bytes())) // want `let it take a \[\]byte`
 	}
 }
 

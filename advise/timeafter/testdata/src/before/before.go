@@ -15,7 +15,7 @@ func consume(ctx context.Context, ch <-chan Work) {
 		select {
 		case w := <-ch:
 			process(w)
-		case <-time.After(100 * time.Millisecond): // want `make one before the loop and Reset it \(exercise 10\)`
+		case <-time.After(100 * time.Millisecond): // want `make one before the loop and Reset it`
 			// periodic housekeeping
 		case <-ctx.Done():
 			return
