@@ -60,7 +60,8 @@ const (
 // and why the memory is on the heap, then the largest allocations without one.
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
-	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it (explained: %.1f %% of bytes, %.1f %% of objects):\n",
+	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
+		"(explained: %.1f %% of bytes, %.1f %% of objects):\n",
 		100*a.Explained.Bytes, 100*a.Explained.Objects)
 	var rest []advice.Explained
 	remedies := 0

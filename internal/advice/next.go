@@ -50,7 +50,8 @@ func next(c Config, units []*unit) (steps []Step) {
 	}
 	if len(steps) == 0 && tests != "" {
 		steps = append(steps, Step{"profile the tests, as there are no benchmarks",
-			"go test -memprofile mem.pb.gz -memprofilerate 16384 " + tests + " && isobar advise --profile mem.pb.gz " + patterns})
+			"go test -memprofile mem.pb.gz -memprofilerate 16384 " + tests +
+				" && isobar advise --profile mem.pb.gz " + patterns})
 	}
 	if len(steps) == 0 {
 		steps = append(steps, Step{"write a benchmark of what has to be fast, and profile it", "isobar advise --bench . " +

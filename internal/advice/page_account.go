@@ -153,6 +153,6 @@ func flameOf(sites []Explained, ids []string) *plot.Plot {
 		fn.Parts = append(fn.Parts, site)
 	}
 	root.Sum(share)
-	return plot.NewFlame("causes", "Allocated "+unit+" by cause", "By verdict, then by function, then by the expression that "+
-		"allocates. Each box that names a place leads to what can be done about it.", root)
+	return plot.NewFlame("causes", "Allocated "+unit+" by cause", "By verdict, then by function, then by the expression "+
+		"that allocates. Each box that names a place leads to what can be done about it.", root)
 }

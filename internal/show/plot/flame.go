@@ -44,8 +44,8 @@ func NewFlame(id, title, caption string, root *Flame) *Plot {
 	}
 	var b strings.Builder
 	id = html.EscapeString(id)
-	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title"><title id="%s-title">`+
-		`%s</title>`, flameWidth, flameRow*float64(root.depth()), id, id, html.EscapeString(title))
+	fmt.Fprintf(&b, `<svg class="flame" viewBox="0 0 %.0f %.0f" role="group" aria-labelledby="%s-title">`+
+		`<title id="%s-title">%s</title>`, flameWidth, flameRow*float64(root.depth()), id, id, html.EscapeString(title))
 	root.draw(&b, 0, flameWidth, 0, -1)
 	b.WriteString("</svg>")
 	p.Panels = []Panel{{SVG: template.HTML(b.String())}}
