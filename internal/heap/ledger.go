@@ -33,8 +33,14 @@ var classes = []Line{
 		Proof: "GOMEMLIMIT=… isobar lab run exec -- PROGRAM"},
 	{Class: "goroutine stacks", Remedy: "fewer goroutines; smaller frames", Proof: "isobar heap PID"},
 	{Class: "runtime structures", Remedy: "they follow the largest heap there was: a lower peak"},
-	{Class: "C heap", Remedy: "malloc_trim, or MALLOC_ARENA_MAX=2", Proof: "MALLOC_ARENA_MAX=2 isobar lab run exec -- PROGRAM"},
-	{Class: "other anonymous memory", Remedy: "what the program or its libraries map themselves: C's arenas, off-heap memory"},
+	{
+		Class: "C heap", Remedy: "malloc_trim, or MALLOC_ARENA_MAX=2",
+		Proof: "MALLOC_ARENA_MAX=2 isobar lab run exec -- PROGRAM",
+	},
+	{
+		Class:  "other anonymous memory",
+		Remedy: "what the program or its libraries map themselves: C's arenas, off-heap memory",
+	},
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},
 	{Class: "program: variables"},
 	{Class: "mapped files", Remedy: "the kernel drops clean pages by itself when memory is short"},

@@ -79,7 +79,8 @@ func Page(docs []RowDocument) string {
 	}
 	fmt.Fprintf(&b, `# The five documents, row by row
 
-Written by `+"`go test ./cmd/isobar -run TestDocuments -update-documents`"+` from internal/study/rows.txt: %d rows, %d of
+Written by `+"`go test ./cmd/isobar -run TestDocuments -update-documents`"+
+		` from internal/study/rows.txt: %d rows, %d of
 them corrected. "Works" says that the command does or measures what the document describes; whether a statement holds is
 for the [ledger](claims.md), by the claim's name.
 `, total, corrected)
