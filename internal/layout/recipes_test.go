@@ -105,7 +105,7 @@ func TestRecipes(t *testing.T) {
 		t.Fatalf("%d recipes and dummies for %d (%v)", len(all), len(dirs), err)
 	}
 	tree := t.TempDir()
-	copyTree(t, root, tree, ".git", ".github", "node_modules", "bench", "deploy", "docs", "scripts", "test", "recipes")
+	copyTree(t, root, tree, ".git", ".github", "bench", "deploy", "docs", "scripts", "test", "internal/layout/testdata/recipes")
 	if err := os.MkdirAll(filepath.Join(tree, "docs", "results"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func copyTree(t *testing.T, from, to string, without ...string) (files []string)
 		}
 		target := filepath.Join(to, rel)
 		switch {
-		case d.IsDir() && slices.Contains(without, d.Name()):
+		case d.IsDir() && slices.Contains(without, filepath.ToSlash(rel)):
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(target, 0o755)

@@ -36,7 +36,7 @@ type Legend struct {
 	Name   string
 }
 
-// In a Table, the first Left columns are text and the others figures. Label
+// A Table has text in the first Left columns and figures in the others. Label
 // names its scroll region and is unique in the page.
 type Table struct {
 	Label string
