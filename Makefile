@@ -5,7 +5,7 @@
 # make fmt    gofmt
 
 GO       ?= go
-FUZZTIME ?= 3s
+FUZZTIME ?= 2s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 # The next release of Go, as the module proxy has it.
 GO127    := go1.27.4
@@ -17,6 +17,8 @@ UNSAFE   := ./arena ./slab ./pool ./eventloop ./http11 ./internal/base/...
 # imports; the arithmetic on results; and the protocol of a fleet, which http11,
 # monitor and cmd/isobar use the same standard library for.
 SAME127  := internal/layout|internal/show|internal/web|internal/study/claim|internal/lab/(cell|load|plan|stat|tick)|internal/fleet
+# What race leaves out: analyses, pages and imports, which have hardly a goroutine.
+NORACE   := advise|internal/layout|internal/show|internal/study/claim
 PARTS    := format-check vet staticcheck cross unit go127 debug 386 race bench-test examples \
 	fuzz models browser http-clients prometheus deploy
 
@@ -62,16 +64,17 @@ go127:
 
 # The checks that isobar_debug compiles in, and unsafe pointer arithmetic.
 debug:
-	$(GO) test -tags isobar_debug $(KIT)
-	$(GO) test -vet=off -gcflags=all=-d=checkptr=2 $(UNSAFE)
+	$(GO) test -short -tags isobar_debug $(KIT)
+	$(GO) test -short -vet=off -gcflags=all=-d=checkptr=2 $(UNSAFE)
 
 # 64-bit alignment on a 32-bit platform.
 386:
 	GOARCH=386 $(GO) test -short -vet=off $(KIT)
 
-# All but the tests of pages, links and imports.
+# Lock-free structures in full, the rest in short; not what parses and renders.
 race:
-	$(GO) test -vet=off -race -timeout 20m $$($(GO) list ./... | grep -v /internal/layout)
+	$(GO) test -vet=off -race ./queue ./slab ./eventloop
+	$(GO) test -short -vet=off -race -timeout 20m $$($(GO) list ./... | grep -vE '/(queue|slab|eventloop|$(NORACE))(/|$$)')
 
 bench-test:
 	cd bench && $(GO) test ./...

@@ -59,8 +59,8 @@ func TestCases(t *testing.T) {
 	if _, err := (plan.Spec{Studies: studies, Repetitions: 2, Seed: 1}).Cells(); err != nil {
 		t.Error(err)
 	}
-	if configs != 48 {
-		t.Errorf("%d configurations, want 48: is a variant missing?", configs)
+	if configs != 49 {
+		t.Errorf("%d configurations, want 49: is a variant missing?", configs)
 	}
 	if some := casesOf(t, map[string]string{"exercise": "3,15"}); len(some) != 2 ||
 		some[1].Name != "exercises 15 errorsnew" {
