@@ -24,7 +24,7 @@ func all(w io.Writer, squares []square, d *debugger, names []string) {
 	for i, s := range squares {
 		add(s)
 		shapes = append(shapes, shape(s))
-		d.debugf("%d", s.side)                    // want `s.side is boxed to be passed as any to debugf`
+		d.debugf("%d", s.side) // want `s.side is boxed to be passed as any to debugf`
 		d.debugf("%s", names[i])
 		binary.Write(w, binary.BigEndian, s.side)
 		if reflect.DeepEqual(s, squares[0]) {

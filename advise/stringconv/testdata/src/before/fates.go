@@ -41,8 +41,8 @@ func (c *cache) hit(subject string) int { return c.match(subject) }
 
 func (c *cache) publish(subjects [][]byte) (n int) {
 	for _, s := range subjects {
-		n += c.match(string(s))      // want `reads them and keeps some`
-		n += c.hit(string(s))        // want `reads them and keeps some`
+		n += c.match(string(s)) // want `reads them and keeps some`
+		n += c.hit(string(s))   // want `reads them and keeps some`
 		c.results[string(s)]++
 		c.results[string(s)] += 2
 		delete(c.results, string(s)) // want `copied to be deleted`
