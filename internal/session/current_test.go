@@ -61,6 +61,11 @@ func TestRunningGC(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	// The kernel publishes the environment a moment after it has loaded the program.
+	environ := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
+	for data, err := os.ReadFile(environ); err == nil && len(data) == 0; data, err = os.ReadFile(environ) {
+		runtime.Gosched()
+	}
 	if got, err := RunningGC(t.Context(), fmt.Sprint(cmd.Process.Pid)); err != nil || got != (cell.GC{Percent: 300, LimitBytes: 64 << 20}) {
 		t.Errorf("process: %+v, %v", got, err)
 	}
