@@ -5,20 +5,19 @@
 # make fmt    gofmt
 
 GO       ?= go
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 TARGETS  := linux/arm64 darwin/arm64 windows/amd64
 # The next release of Go, as the module proxy has it.
 GO127    := go1.27.4
 KIT      := ./latency ./arena ./slab ./pool ./queue ./gcctl ./eventloop ./http11 ./internal/base/...
 
-# The packages of KIT that use package unsafe.
-UNSAFE   := ./arena ./slab ./pool ./eventloop ./http11 ./internal/base/...
 # What go127 leaves out, as the version of Go cannot tell there: pages, links and
 # imports; the arithmetic on results; and the protocol of a fleet, which http11,
 # monitor and cmd/isobar use the same standard library for.
 SAME127  := internal/layout|internal/show|internal/web|internal/study/claim|internal/lab/(cell|load|plan|stat|tick)|internal/fleet
-# What race leaves out: analyses, pages and imports, which have hardly a goroutine.
-NORACE   := advise|internal/layout|internal/show|internal/study/claim
+# What race leaves out: analyses, pages and imports, which have hardly a goroutine,
+# and the commands, which call what is tested below them.
+NORACE   := advise|internal/layout|internal/show|internal/study/claim|cmd
 PARTS    := format-check vet staticcheck cross unit go127 debug 386 race bench-test examples \
 	fuzz models browser http-clients prometheus deploy
 
@@ -46,11 +45,12 @@ vet:
 
 staticcheck:
 	$(GO) tool staticcheck ./...
-	$(GO) tool staticcheck -tags isobar_debug ./...
+	$(GO) tool staticcheck -tags isobar_debug $(KIT)
 	$(GO) tool unparam ./...
 
 cross:
-	@for t in $(TARGETS); do echo "build $$t"; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./... || exit 1; done
+	@for t in $(TARGETS); do echo "build $$t"; export GOOS=$${t%/*} GOARCH=$${t#*/}; \
+		$(GO) build ./... && $(GO) vet $(KIT) ./internal/lab/... ./internal/heap/... || exit 1; done
 	GOEXPERIMENT=arenas $(GO) vet ./internal/lab/workload
 	cd bench && GOEXPERIMENT=arenas $(GO) vet ./arena
 
@@ -64,8 +64,7 @@ go127:
 
 # The checks that isobar_debug compiles in, and unsafe pointer arithmetic.
 debug:
-	$(GO) test -short -tags isobar_debug $(KIT)
-	$(GO) test -short -vet=off -gcflags=all=-d=checkptr=2 $(UNSAFE)
+	$(GO) test -short -tags isobar_debug -gcflags=all=-d=checkptr=2 $(KIT)
 
 # 64-bit alignment on a 32-bit platform.
 386:

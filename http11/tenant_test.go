@@ -50,6 +50,9 @@ func TestTenants(t *testing.T) {
 		runChild(t, p)
 	}
 	p := spec{Seed: rand.Uint64(), Seconds: 5 * float64(len(http11.Engines))}
+	if testing.Short() {
+		p.Seconds /= 2
+	}
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		p.Seconds = 30 * 60
 	}

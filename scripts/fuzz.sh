@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every fuzz target, also of the examples' module, for FUZZTIME (default 2s)
+# Runs every fuzz target, also of the examples' module, for FUZZTIME (default 1s)
 # each, with the checks of isobar_debug compiled in.
 #
 #   scripts/fuzz.sh [DIR ...]    only the targets in these directories
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-time=${FUZZTIME:-2s}
+time=${FUZZTIME:-1s}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -77,9 +77,21 @@ func (f *Flame) depth() int {
 // draw writes f from x on, and its parts below it.
 func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
 	label := f.Name + ", " + f.Text
+	shown := ""
+	if room := int((width - 8) / flameRune); room >= 4 {
+		shown = f.Name
+		if utf8.RuneCountInString(label) <= room {
+			shown = label
+		}
+		shown = text.Shorten(shown, room)
+	}
 	open, shut := "<g>", "</g>"
 	if f.Link != "" {
-		open, shut = `<a href="`+html.EscapeString(f.Link)+`" aria-label="`+html.EscapeString(label)+`">`, "</a>"
+		open, shut = `<a href="`+html.EscapeString(f.Link)+`">`, "</a>"
+		// A name must contain the text that is seen. Where that is shortened, the title is the name.
+		if strings.Contains(label, shown) {
+			open = `<a href="` + html.EscapeString(f.Link) + `" aria-label="` + html.EscapeString(label) + `">`
+		}
 	}
 	class := "whole"
 	if series >= 0 {
@@ -88,13 +100,8 @@ func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
 	y := flameRow * float64(row)
 	fmt.Fprintf(b, `%s<title>%s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, open,
 		html.EscapeString(label), class, x, y, max(0.5, width-1), flameRow-1)
-	if room := int((width - 8) / flameRune); room >= 4 {
-		name := f.Name
-		if utf8.RuneCountInString(label) <= room {
-			name = label
-		}
-		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, x+4, y+flameRow*0.68,
-			html.EscapeString(text.Shorten(name, room)))
+	if shown != "" {
+		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, x+4, y+flameRow*0.68, html.EscapeString(shown))
 	}
 	b.WriteString(shut)
 	for _, part := range f.Parts {
