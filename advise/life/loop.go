@@ -57,11 +57,11 @@ func loopsOf(fn *ssa.Function) (all loops) {
 
 // add enters a block that jumps back to the head, and all that lead to it.
 func (l *Loop) add(b *ssa.BasicBlock) {
-	for todo := []*ssa.BasicBlock{b}; len(todo) > 0; {
-		b, todo = todo[len(todo)-1], todo[:len(todo)-1]
+	for pending := []*ssa.BasicBlock{b}; len(pending) > 0; {
+		b, pending = pending[len(pending)-1], pending[:len(pending)-1]
 		if !l.body[b] {
 			l.body[b] = true
-			todo = append(todo, b.Preds...)
+			pending = append(pending, b.Preds...)
 		}
 	}
 }

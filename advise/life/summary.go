@@ -136,23 +136,23 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 // looked at again when one that it may call has grown.
 func (p *Package) summarize() {
 	const rounds = 6 // a longer chain of mutual calls is cut
-	todo := map[*ssa.Function]bool{}
+	pending := map[*ssa.Function]bool{}
 	for _, fn := range p.Funcs {
 		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin,
 			fn.Signature.Results().Len())}
-		todo[fn] = true
+		pending[fn] = true
 	}
 	order := p.calleesFirst()
 	for range rounds {
 		next := map[*ssa.Function]bool{}
 		for _, fn := range order {
-			if todo[fn] && p.refine(fn) {
+			if pending[fn] && p.refine(fn) {
 				for _, caller := range p.mayCall(fn) {
 					next[caller] = true
 				}
 			}
 		}
-		if todo = next; len(todo) == 0 {
+		if pending = next; len(pending) == 0 {
 			return
 		}
 	}
