@@ -8,9 +8,11 @@
 // end of that while and [Handler.Close] restore what was found. A tuner that dies
 // leaves nothing behind.
 //
-// Without a token only loopback connections are served, and those that a proxy or
-// a page in a browser makes are refused. With a token, whoever knows it may
-// change the settings: over anything but loopback put TLS in front.
+// Without a token only loopback connections are served, except from pages in a
+// browser and from proxies that say what they are (Forwarded, X-Forwarded-For,
+// Via). A proxy on this machine that does not looks like loopback: set a token
+// where there is one. Whoever knows the token may change the settings: over
+// anything but loopback put TLS in front.
 //
 // A setting is held by a [gcctl.Controller]. So a limit below what is in use is
 // refused, GOGC=off needs a limit, and a program with a controller of its own
@@ -136,7 +138,7 @@ func (h *Handler) allowed(r *http.Request) error {
 		return fmt.Errorf("host %q: use localhost or the loopback address", r.Host)
 	case r.Header.Get("Origin") != "":
 		return errors.New("pages in browsers are not served")
-	case r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "":
+	case r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" || r.Header.Get("Via") != "":
 		return errors.New("a proxy needs a token")
 	}
 	return nil

@@ -51,16 +51,17 @@ func TestGuard(t *testing.T) {
 		header []string
 		want   int
 	}{
-		"loopback":                     {open, nil, 200},
-		"loopback, IPv6":               {open, []string{"From", "[::1]:99", "Host", "[::1]:8080"}, 200},
-		"another machine":              {open, []string{"From", "192.0.2.1:99"}, 401},
-		"a name that was rebound":      {open, []string{"Host", "evil.example"}, 401},
-		"a page":                       {open, []string{"Origin", "http://localhost"}, 401},
-		"a proxy":                      {open, []string{"X-Forwarded-For", "192.0.2.1"}, 401},
-		"a token where none is set":    {open, []string{"From", "192.0.2.1:99", "Authorization", "Bearer x"}, 401},
-		"no token":                     {closed, nil, 401},
-		"another token":                {closed, []string{"Authorization", "Bearer s3cre"}, 401},
-		"the token from another place": {closed, []string{"From", "192.0.2.1:99", "Authorization", "Bearer s3cret"}, 200},
+		"loopback":                      {open, nil, 200},
+		"loopback, IPv6":                {open, []string{"From", "[::1]:99", "Host", "[::1]:8080"}, 200},
+		"another machine":               {open, []string{"From", "192.0.2.1:99"}, 401},
+		"a name that was rebound":       {open, []string{"Host", "evil.example"}, 401},
+		"a page":                        {open, []string{"Origin", "http://localhost"}, 401},
+		"a proxy":                       {open, []string{"X-Forwarded-For", "192.0.2.1"}, 401},
+		"a proxy that hides its client": {open, []string{"Via", "1.1 proxy"}, 401},
+		"a token where none is set":     {open, []string{"From", "192.0.2.1:99", "Authorization", "Bearer x"}, 401},
+		"no token":                      {closed, nil, 401},
+		"another token":                 {closed, []string{"Authorization", "Bearer s3cre"}, 401},
+		"the token from another place":  {closed, []string{"From", "192.0.2.1:99", "Authorization", "Bearer s3cret"}, 200},
 	} {
 		if code, text := ask(t, tc.h, "GET", "", tc.header...); code != tc.want {
 			t.Errorf("%s: status %d, want %d: %s", name, code, tc.want, text)
