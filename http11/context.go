@@ -22,7 +22,6 @@ import (
 // returns, together with the responses to pipelined requests. A response that
 // exceeds 64 KB or is flushed is streamed instead: in chunks, unless the
 // handler set Content-Length.
-// it is written: in chunks, unless the handler set Content-Length.
 type Context struct{ Request }
 
 // enter takes the turn; nil if the request has ended. The caller must end the

@@ -16,7 +16,6 @@ import (
 // A path cannot reach outside Root, even through symbolic links. Path elements
 // are percent-decoded; one that then is "." or ".." or contains a slash or NUL
 // matches nothing.
-// nothing.
 type FileTree struct {
 	Root   *os.Root // must be set
 	Prefix string   // of decoded paths, with or without the trailing slash

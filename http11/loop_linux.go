@@ -26,7 +26,6 @@ const (
 //
 // Readiness is edge-triggered (EPOLLET): a socket that stays with its loop
 // costs only a read and a write per request and a share of epoll_wait.
-// for each request and a share of epoll_wait.
 type loop struct {
 	// Constant.
 	srv *Server
