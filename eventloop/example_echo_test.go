@@ -21,7 +21,7 @@ import (
 type echoServer struct {
 	loop   *eventloop.Loop
 	listen int // the listener's descriptor
-	accept *eventloop.Registration
+	accept eventloop.Registration
 	open   map[*echoConn]bool
 }
 
@@ -30,7 +30,7 @@ type echoServer struct {
 type echoConn struct {
 	server *echoServer
 	fd     int
-	reg    *eventloop.Registration
+	reg    eventloop.Registration
 	wants  eventloop.Interest
 	in     []byte // the beginning of a line
 	out    []byte // lines not yet sent

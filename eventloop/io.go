@@ -36,16 +36,12 @@ const (
 	Failed                         // there is an error, which the next read or write will return
 )
 
-// A Registration ties a descriptor to a callback for its readiness. Make one
-// with [Loop.Register].
+// A Registration identifies one call of Register. It may be copied and compared;
+// the zero value is a registration that has ended.
 type Registration struct {
-	// Constant.
 	loop *Loop
-	run  func(Readiness)
 	fd   int32
 	gen  uint32 // distinguishes registrations with the same number; never 0
-
-	interest atomic.Uint32 // publishes the Interest to the loop; stored under descriptors.mu
 }
 
 // descriptors are the registered descriptors of a loop.
@@ -71,95 +67,99 @@ type descriptors struct {
 // Any goroutine may call Register. It fails with ErrNilTask, ErrInterest,
 // ErrFD, ErrFDKind, ErrRegistered, ErrClosed after Shutdown or Close,
 // errors.ErrUnsupported if the system has neither epoll nor kqueue, or an error
-// of the system.
-func (l *Loop) Register(fd int, interest Interest, f func(Readiness)) (*Registration, error) {
+// of the system. It allocates only for the first descriptor of 512 consecutive
+// numbers, on Linux.
+func (l *Loop) Register(fd int, interest Interest, f func(Readiness)) (Registration, error) {
 	switch {
 	case f == nil:
-		return nil, fail("Register", ErrNilTask)
+		return Registration{}, fail("Register", ErrNilTask)
 	case interest > Read|Write|Edge:
-		return nil, fail("Register", ErrInterest)
+		return Registration{}, fail("Register", ErrInterest)
 	case fd < 0 || fd > math.MaxInt32 || !isOpen(fd):
-		return nil, fail("Register", ErrFD)
+		return Registration{}, fail("Register", ErrFD)
 	}
-	r := &Registration{loop: l, run: f, fd: int32(fd)}
-	r.interest.Store(uint32(interest))
-	if err := l.io.add(l, r, interest); err != nil {
-		return nil, fail("Register", err)
+	gen, err := l.io.add(l, int32(fd), interest, f)
+	if err != nil {
+		return Registration{}, fail("Register", err)
 	}
-	return r, nil
+	return Registration{l, int32(fd), gen}, nil
 }
 
-func (d *descriptors) add(l *Loop, r *Registration, interest Interest) error {
+func (d *descriptors) add(l *Loop, fd int32, interest Interest, f func(Readiness)) (gen uint32, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return ErrClosed
+		return 0, ErrClosed
 	}
 	p := d.poller.Load()
 	if p == nil {
 		k, err := newKernel()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		p = newPoller(k)
 		d.poller.Store(p)
 		go p.watch(l)
 	}
-	slot := p.table.slot(r.fd)
-	if old := slot.Load(); old != nil {
+	s := p.table.slot(fd)
+	if old := s.gen.Load(); old != 0 {
 		// Is it still open, or was it closed without Unregister? The kernel knows.
-		if p.kernel.modify(old.fd, old.gen, Interest(old.interest.Load())) == nil {
-			return ErrRegistered
+		if p.kernel.modify(fd, old, Interest(s.interest.Load())) == nil {
+			return 0, ErrRegistered
 		}
-		slot.Store(nil)
+		s.clear()
 		d.count.Add(-1)
 	}
 	d.gen = max(d.gen+1, 1)
-	r.gen = d.gen
-	slot.Store(r) // before the kernel can report it
-	if err := p.kernel.add(r.fd, r.gen, interest); err != nil {
-		slot.Store(nil)
-		return err
+	s.set(d.gen, interest, f) // before the kernel can report it
+	if err := p.kernel.add(fd, d.gen, interest); err != nil {
+		s.clear()
+		return 0, err
 	}
 	d.count.Add(1)
-	return nil
+	return d.gen, nil
 }
 
-// change calls f for a registration that has not ended.
-func (d *descriptors) change(r *Registration, f func(p *poller) error) error {
+// change calls f with the poller and the slot of a registration that has not
+// ended.
+func (r Registration) change(operation string, f func(p *poller, s *slot) error) error {
+	if r.loop == nil {
+		return fail(operation, ErrUnregistered)
+	}
+	d := &r.loop.io
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.poller.Load()
-	switch {
-	case p == nil:
-		return ErrClosed
-	case p.table.get(r.fd) != r:
-		return ErrUnregistered
+	if p == nil {
+		return fail(operation, ErrClosed)
 	}
-	return f(p)
+	s := p.table.get(r.fd)
+	if s.gen.Load() != r.gen {
+		return fail(operation, ErrUnregistered)
+	}
+	if err := f(p, s); err != nil {
+		return fail(operation, err)
+	}
+	return nil
 }
 
 // Modify changes the interest. Conditions that already hold are reported again.
 // It fails with ErrInterest, ErrUnregistered, ErrFD if the descriptor was
 // closed, or ErrClosed if the loop has ended.
-func (r *Registration) Modify(interest Interest) error {
+func (r Registration) Modify(interest Interest) error {
 	if interest > Read|Write|Edge {
 		return fail("Modify", ErrInterest)
 	}
-	err := r.loop.io.change(r, func(p *poller) error {
+	return r.change("Modify", func(p *poller, s *slot) error {
 		// Update the loop's copy first: it may fetch the kernel's events at once, and
 		// would drop those nobody wants yet.
-		old := r.interest.Swap(uint32(interest))
+		old := s.interest.Swap(uint32(interest))
 		err := p.kernel.modify(r.fd, r.gen, interest)
 		if err != nil {
-			r.interest.Store(old)
+			s.interest.Store(old)
 		}
 		return err
 	})
-	if err != nil {
-		return fail("Modify", err)
-	}
-	return nil
 }
 
 // Unregister ends the registration. If it is called on the loop, no callback
@@ -167,16 +167,12 @@ func (r *Registration) Modify(interest Interest) error {
 // task submitted now runs after it. It fails with ErrUnregistered, with
 // ErrClosed if the loop has ended, and with ErrFD if the descriptor was closed
 // before; in that case too the registration has ended.
-func (r *Registration) Unregister() error {
-	err := r.loop.io.change(r, func(p *poller) error {
-		p.table.slot(r.fd).Store(nil)
+func (r Registration) Unregister() error {
+	return r.change("Unregister", func(p *poller, s *slot) error {
+		s.clear()
 		r.loop.io.count.Add(-1)
 		return p.kernel.remove(r.fd)
 	})
-	if err != nil {
-		return fail("Unregister", err)
-	}
-	return nil
 }
 
 // refuse ends registration.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 func nothing(Readiness) {}
@@ -23,7 +25,7 @@ func sockets(tb testing.TB) (a, b int) {
 	return p[0], p[1]
 }
 
-func mustRegister(tb testing.TB, l *Loop, fd int, i Interest, f func(Readiness)) *Registration {
+func mustRegister(tb testing.TB, l *Loop, fd int, i Interest, f func(Readiness)) Registration {
 	tb.Helper()
 	r, err := l.Register(fd, i, f)
 	if err != nil {
@@ -45,13 +47,13 @@ func TestRegisterMisuse(t *testing.T) {
 			return err
 		}
 	}
-	registered := func(f func(l *Loop, reg *Registration) error) func(*testing.T) error {
+	registered := func(f func(l *Loop, reg Registration) error) func(*testing.T) error {
 		return func(t *testing.T) error {
 			l := fresh(t)
 			return f(l, mustRegister(t, l, r, Read, nothing))
 		}
 	}
-	closed := func(f func(l *Loop, reg *Registration, fd int) error) func(*testing.T) error {
+	closed := func(f func(l *Loop, reg Registration, fd int) error) func(*testing.T) error {
 		return func(t *testing.T) error {
 			l := fresh(t)
 			a, b := sockets(t)
@@ -84,11 +86,11 @@ func TestRegisterMisuse(t *testing.T) {
 			defer f.Close()
 			return register(int(f.Fd()), Read, nothing)(t)
 		}, ErrFDKind},
-		{"twice", registered(func(l *Loop, _ *Registration) error {
+		{"twice", registered(func(l *Loop, _ Registration) error {
 			_, err := l.Register(r, Write, nothing)
 			return err
 		}), ErrRegistered},
-		{"twice under two numbers", registered(func(l *Loop, _ *Registration) error {
+		{"twice under two numbers", registered(func(l *Loop, _ Registration) error {
 			fd, err := unix.Dup(r)
 			if err != nil {
 				return err
@@ -97,24 +99,25 @@ func TestRegisterMisuse(t *testing.T) {
 			again, err := l.Register(fd, Read, nothing)
 			return errors.Join(err, again.Unregister())
 		}), nil},
-		{"with two loops", registered(func(*Loop, *Registration) error { return register(r, Read, nothing)(t) }), nil},
-		{"unregister twice", registered(func(_ *Loop, reg *Registration) error {
+		{"with two loops", registered(func(*Loop, Registration) error { return register(r, Read, nothing)(t) }), nil},
+		{"unregister twice", registered(func(_ *Loop, reg Registration) error {
 			return errors.Join(reg.Unregister(), reg.Unregister())
 		}), ErrUnregistered},
-		{"modify after unregister", registered(func(_ *Loop, reg *Registration) error {
+		{"modify after unregister", registered(func(_ *Loop, reg Registration) error {
 			return errors.Join(reg.Unregister(), reg.Modify(Read))
 		}), ErrUnregistered},
-		{"unregister the predecessor", registered(func(l *Loop, reg *Registration) error {
+		{"unregister the predecessor", registered(func(l *Loop, reg Registration) error {
 			err := reg.Unregister()
 			_, again := l.Register(r, Read, nothing)
 			return errors.Join(err, again, reg.Unregister())
 		}), ErrUnregistered},
-		{"modify to unknown interest", registered(func(_ *Loop, reg *Registration) error { return reg.Modify(1 << 5) }), ErrInterest},
-		{"modify after close of the loop", registered(func(l *Loop, reg *Registration) error {
+		{"unregister the zero registration", func(*testing.T) error { return Registration{}.Unregister() }, ErrUnregistered},
+		{"modify to unknown interest", registered(func(_ *Loop, reg Registration) error { return reg.Modify(1 << 5) }), ErrInterest},
+		{"modify after close of the loop", registered(func(l *Loop, reg Registration) error {
 			l.Close()
 			return reg.Modify(Write)
 		}), ErrClosed},
-		{"unregister after close of the loop", registered(func(l *Loop, reg *Registration) error {
+		{"unregister after close of the loop", registered(func(l *Loop, reg Registration) error {
 			l.Close()
 			return reg.Unregister()
 		}), ErrClosed},
@@ -122,17 +125,17 @@ func TestRegisterMisuse(t *testing.T) {
 			_, err := drained(t, Config{}, func(*Loop) {}).Register(w, Write, nothing)
 			return err
 		}, ErrClosed},
-		{"unregister what was closed", closed(func(_ *Loop, reg *Registration, _ int) error { return reg.Unregister() }), ErrFD},
-		{"modify what was closed", closed(func(_ *Loop, reg *Registration, _ int) error { return reg.Modify(Write) }), ErrFD},
-		{"register what was closed", closed(func(l *Loop, _ *Registration, fd int) error {
+		{"unregister what was closed", closed(func(_ *Loop, reg Registration, _ int) error { return reg.Unregister() }), ErrFD},
+		{"modify what was closed", closed(func(_ *Loop, reg Registration, _ int) error { return reg.Modify(Write) }), ErrFD},
+		{"register what was closed", closed(func(l *Loop, _ Registration, fd int) error {
 			_, err := l.Register(fd, Read, nothing)
 			return err
 		}), ErrFD},
-		{"unregister what was closed, twice", closed(func(_ *Loop, reg *Registration, _ int) error {
+		{"unregister what was closed, twice", closed(func(_ *Loop, reg Registration, _ int) error {
 			reg.Unregister()
 			return reg.Unregister()
 		}), ErrUnregistered},
-		{"register the number of what was closed", closed(func(l *Loop, reg *Registration, fd int) error {
+		{"register the number of what was closed", closed(func(l *Loop, reg Registration, fd int) error {
 			if err := unix.Dup3(r, fd, unix.O_CLOEXEC); err != nil {
 				return err
 			}
@@ -159,6 +162,24 @@ func TestRegisterMisuse(t *testing.T) {
 				t.Errorf("the error does not name the package: %v", err)
 			}
 		})
+	}
+}
+
+func TestRegisterDoesNotAllocate(t *testing.T) {
+	if invariant.Race {
+		t.Skip("the race detector allocates")
+	}
+	l := mustNew(t, Config{})
+	startLoop(t, l)
+	r, _ := pipe(t)
+	round := func() {
+		reg := mustRegister(t, l, r, Read, nothing)
+		if err := errors.Join(reg.Modify(Read|Edge), reg.Unregister()); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
@@ -189,7 +210,7 @@ func TestReadiness(t *testing.T) {
 				test.do(a, b)
 				startLoop(t, l)
 				told := make(chan Readiness, 1)
-				var reg *Registration
+				var reg Registration
 				inLoop(t, l, func() {
 					reg = mustRegister(t, l, a, test.interest|edge, func(is Readiness) {
 						if err := reg.Unregister(); err != nil {
@@ -294,7 +315,7 @@ func TestNumberUsedAgain(t *testing.T) {
 	l := mustNew(t, Config{})
 	other, _ := pipe(t)
 	var fds [2]int
-	var regs [2]*Registration
+	var regs [2]Registration
 	told := 0
 	for i := range fds {
 		a, b := sockets(t)

@@ -90,11 +90,10 @@ func (l *Loop) runIO(p *poller) {
 	for p.next < p.filled {
 		e := p.events[p.next]
 		p.next++
-		r := p.table.get(e.fd)
-		if r == nil || r.gen != e.gen {
+		run, i := p.table.get(e.fd).get(e.gen)
+		if run == nil {
 			continue // ended since it was fetched
 		}
-		i := Interest(r.interest.Load())
 		if i&Edge == 0 {
 			p.again = true
 		}
@@ -103,7 +102,7 @@ func (l *Loop) runIO(p *poller) {
 			continue
 		}
 		p.told++
-		r.run(is)
+		run(is)
 		l.after()
 		if l.cutShort() {
 			return
@@ -125,7 +124,7 @@ func (p *poller) fill() {
 	p.filled, p.again = n, n == len(p.events)
 }
 
-// A table finds registrations by descriptor, in pages that never move: the loop
+// A table holds registrations by descriptor, in pages that never move: the loop
 // reads it without a lock while others register.
 type table struct {
 	dir atomic.Pointer[[]*page] // publishes the pages; stored under descriptors.mu; a stored slice is never written again
@@ -133,35 +132,66 @@ type table struct {
 
 const pageLen = 512
 
-// page holds registrations. An element publishes its registration and is stored
-// under descriptors.mu.
-type page [pageLen]atomic.Pointer[Registration]
+type page [pageLen]slot
 
-// get returns the registration of fd, or nil.
-func (t *table) get(fd int32) *Registration {
+// A slot is the place of one descriptor. It is written under descriptors.mu, and
+// the next registration of the number uses it again.
+type slot struct {
+	gen      atomic.Uint32 // publishes the other fields: which registration they belong to, or 0 for none
+	interest atomic.Uint32 // an Interest
+	run      atomic.Value  // a func(Readiness), which is a pointer and so is stored without allocation
+}
+
+func (s *slot) set(gen uint32, i Interest, f func(Readiness)) {
+	s.interest.Store(uint32(i))
+	s.run.Store(f)
+	s.gen.Store(gen)
+}
+
+// clear ends the registration and drops what its callback refers to.
+func (s *slot) clear() {
+	s.gen.Store(0)
+	s.run.Store(func(Readiness) {})
+}
+
+// get returns the callback and the interest of a registration, or nil if it has
+// ended. The second look makes sure that both are its own.
+func (s *slot) get(gen uint32) (func(Readiness), Interest) {
+	if s == nil || s.gen.Load() != gen {
+		return nil, 0
+	}
+	run, i := s.run.Load(), s.interest.Load()
+	if s.gen.Load() != gen {
+		return nil, 0
+	}
+	return run.(func(Readiness)), Interest(i)
+}
+
+// get returns the slot of fd, or nil if its page does not exist.
+func (t *table) get(fd int32) *slot {
 	dir := t.dir.Load()
 	if dir == nil {
 		return nil
 	}
 	if i := int(fd / pageLen); i < len(*dir) && (*dir)[i] != nil {
-		return (*dir)[i][fd%pageLen].Load()
+		return &(*dir)[i][fd%pageLen]
 	}
 	return nil
 }
 
-// slot returns the place of fd. The caller holds descriptors.mu.
-func (t *table) slot(fd int32) *atomic.Pointer[Registration] {
+// slot returns the slot of fd. The caller holds descriptors.mu.
+func (t *table) slot(fd int32) *slot {
+	if s := t.get(fd); s != nil {
+		return s
+	}
 	var dir []*page
 	if d := t.dir.Load(); d != nil {
 		dir = *d
 	}
 	i := int(fd / pageLen)
-	if i >= len(dir) || dir[i] == nil {
-		grown := make([]*page, max(len(dir), i+1))
-		copy(grown, dir)
-		grown[i] = new(page)
-		dir = grown
-		t.dir.Store(&dir)
-	}
-	return &dir[i][fd%pageLen]
+	grown := make([]*page, max(len(dir), i+1))
+	copy(grown, dir)
+	grown[i] = new(page)
+	t.dir.Store(&grown)
+	return &grown[i][fd%pageLen]
 }

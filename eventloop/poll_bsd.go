@@ -18,10 +18,11 @@ type kqueue struct {
 	set, outer int
 	end        [2]int // a pipe; its writing end is closed to end the watcher
 	raw        []unix.Kevent_t
+	one        []unix.Kevent_t // for change; guarded by descriptors.mu
 }
 
 func newKernel() (kernel, error) {
-	k := &kqueue{set: -1, outer: -1, end: [2]int{-1, -1}, raw: kevents(eventsLen)}
+	k := &kqueue{set: -1, outer: -1, end: [2]int{-1, -1}, raw: kevents(eventsLen), one: kevents(1)}
 	if err := k.open(); err != nil {
 		for _, fd := range []int{k.set, k.outer, k.end[0], k.end[1]} {
 			if fd >= 0 {
@@ -55,10 +56,9 @@ func (k *kqueue) open() (err error) {
 
 // change makes one change to the set.
 func (k *kqueue) change(fd int32, gen uint32, filter, flags int) error {
-	c := kevents(1)
-	unix.SetKevent(&c[0], int(fd), filter, flags)
-	*udata(&c[0]) = uintptr(gen)
-	_, err := unix.Kevent(k.set, c, nil, nil)
+	unix.SetKevent(&k.one[0], int(fd), filter, flags)
+	*udata(&k.one[0]) = uintptr(gen)
+	_, err := unix.Kevent(k.set, k.one, nil, nil)
 	return err
 }
 

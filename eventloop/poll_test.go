@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -99,14 +100,13 @@ func fake(l *Loop) *fakeKernel {
 }
 
 // register registers a descriptor of a fakeKernel.
-func register(tb testing.TB, l *Loop, fd int32, f func(Readiness)) *Registration {
+func register(tb testing.TB, l *Loop, fd int32, f func(Readiness)) Registration {
 	tb.Helper()
-	r := &Registration{loop: l, run: f, fd: fd}
-	r.interest.Store(uint32(Read | Edge))
-	if err := l.io.add(l, r, Read|Edge); err != nil {
+	gen, err := l.io.add(l, fd, Read|Edge, f)
+	if err != nil {
 		tb.Error(err)
 	}
-	return r
+	return Registration{l, fd, gen}
 }
 
 // inLoop runs f on the loop and waits for it.
@@ -132,7 +132,7 @@ func TestDescriptorsOfAnyNumber(t *testing.T) {
 	fds = slices.Compact(fds)
 	told := make(map[int32]int)
 	done := make(chan struct{})
-	regs := make([]*Registration, len(fds))
+	regs := make([]Registration, len(fds))
 	for i, fd := range fds {
 		regs[i] = register(t, l, fd, func(Readiness) {
 			if told[fd]++; len(told) == len(fds) {
@@ -170,7 +170,7 @@ func TestStaleEvents(t *testing.T) {
 		k := fake(l)
 		var old, renewed int
 		told := make(chan struct{})
-		var second *Registration
+		var second Registration
 		register(t, l, 1, func(Readiness) {
 			gen := second.gen
 			if err := second.Unregister(); err != nil {
@@ -189,6 +189,52 @@ func TestStaleEvents(t *testing.T) {
 		inLoop(t, l, func() {}) // after everything that was fetched together
 		if want := map[bool]int{false: 0, true: 1}[faulty]; old != 0 || renewed != want {
 			t.Errorf("faulty %v: the registration that ended was told %d times, its successor %d times, want 0 and %d", faulty, old, renewed, want)
+		}
+	}
+}
+
+// A slot that is used again and again never gives the callback or interest of
+// another registration than the one asked for.
+func TestSlotIsReadWhole(t *testing.T) {
+	var s slot
+	var current atomic.Uint32
+	var told uint32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for gen := uint32(1); gen <= 200_000; gen++ {
+			current.Store(gen)
+			s.set(gen, Interest(gen%8), func(Readiness) { told = gen })
+			if gen%64 == 0 {
+				runtime.Gosched() // on one CPU, the other goroutine sees it now
+			}
+			s.clear()
+		}
+	}()
+	found := 0
+	for round := 1; ; round++ {
+		if round%64 == 0 {
+			runtime.Gosched()
+		}
+		select {
+		case <-done:
+			if found == 0 {
+				t.Error("no registration was found")
+			}
+			return
+		default:
+		}
+		gen := current.Load()
+		if gen == 0 {
+			continue
+		}
+		run, i := s.get(gen)
+		if run == nil {
+			continue
+		}
+		found++
+		if run(0); told != gen || i != Interest(gen%8) {
+			t.Fatalf("registration %d: the callback of %d, interest %b", gen, told, i)
 		}
 	}
 }
