@@ -143,11 +143,11 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 	if err != nil {
 		return tuneFailed(log.Failed(err))
 	}
-	result.Built = prepared.From
+	result.Built, result.Service = prepared.From, o.container(args)
 	page, err := log.Report(o.out, result)
 	files := strings.TrimSuffix(page, ".html") + "-deploy"
 	if err == nil && result.Deploys() {
-		err = result.WriteDeploy(files, o.container(args))
+		err = result.WriteDeploy(files)
 	}
 	switch {
 	case err != nil:

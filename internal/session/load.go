@@ -4,12 +4,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Run holds what the page of a run shows.
+// A Run is what the page of a run shows, with its cells.
 type Run struct {
-	Meta  text.Meta
+	page.Run
 	Plan  []cell.Cell
 	State map[int]State // for cells with a record
 }
@@ -35,12 +36,14 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
+	r := Run{Run: page.Run{Meta: MetaOf(run)}, Plan: plan, State: make(map[int]State, len(records))}
 	if answer, err := s.Answer(id); err != nil {
 		return Run{}, nil, err
 	} else if len(answer) > 0 {
-		analysis.Findings = answer
+		if analysis.Findings, err = showAnswer(&r.Run, run, answer); err != nil {
+			return Run{}, nil, err
+		}
 	}
-	r := Run{Meta: MetaOf(run), Plan: plan, State: make(map[int]State, len(records))}
 	for _, rec := range records {
 		r.State[rec.Cell.Index] = Finished
 		if rec.Err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -135,7 +134,7 @@ func (se *Session) finish(execute execution, s *store.Store, id int64, file stri
 	if err != nil {
 		return nil, err
 	}
-	if err := WriteReport(file, page.Run{Meta: run.Meta}, analysis); err != nil {
+	if err := WriteReport(file, run.Run, analysis); err != nil {
 		return nil, err
 	}
 	return &Measured{Failed: failed, Page: file, Meta: run.Meta, Analysis: analysis}, nil

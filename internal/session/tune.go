@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/lab/store"
-	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
@@ -165,37 +165,24 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 	return &rec, l.store.Append(l.ID, &rec, nil)
 }
 
-// Report writes the HTML report on all runs and returns its path.
+// Report stores the answer, writes the HTML report on all runs and returns its
+// path.
 func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
 	if out == "" {
 		out = ReportPath(l.path, l.ID)
 	}
-	if err := l.store.KeepAnswer(l.ID, result.Lines()); err != nil {
+	data, err := json.Marshal(result)
+	if err != nil {
+		return "", fmt.Errorf("tune: %w", err)
+	}
+	if err := l.store.KeepAnswer(l.ID, data); err != nil {
 		return "", err
 	}
 	loaded, analysis, err := Load(l.store, l.ID)
 	if err != nil {
 		return "", err
 	}
-	shown := page.Run{Meta: loaded.Meta}
-	for _, p := range result.Predicted {
-		if p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 || p.Wall.Mid <= 0 {
-			continue // withheld: the runs contradict it
-		}
-		f := forecast(p, 0)
-		f.Best = result.OnFrontier(p.GC)
-		shown.Forecasts = append(shown.Forecasts, f)
-	}
-	shown.Traced = []page.Traced{{Name: "today's settings", Key: result.Base.Key()}}
-	if result.Outcome == tune.Recommended {
-		shown.Traced = append(shown.Traced, page.Traced{Name: "the recommendation", Key: result.Setting.Key()})
-	}
-	run, err := l.store.Run(l.ID)
-	if err != nil {
-		return "", err
-	}
-	shown.Procs = procsMap(result, run)
-	return out, WriteReport(out, shown, analysis)
+	return out, WriteReport(out, loaded.Run, analysis)
 }
 
 // Failed adds to the error what the user can do, and what is kept.

@@ -17,7 +17,7 @@ func forecast(p tune.Prediction, procs int) plot.Forecast {
 		p.PeakBytes, p.CPU, p.Wall, p.Doubts, p.MemoryDoubts = m.PeakBytes, m.CPU, m.Wall, nil, nil
 	}
 	return plot.Forecast{GC: p.GC, Procs: procs, Bytes: three(p.PeakBytes), CPU: three(p.CPU), Wall: three(p.Wall),
-		Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
+		Measured: p.Measured != nil, Unsure: len(p.Doubts) > 0, UnsureMemory: len(p.MemoryDoubts) > 0}
 }
 
 // procsMap is the map of GC settings and GOMAXPROCS, nil if nothing was

@@ -31,21 +31,25 @@ func TestForecast(t *testing.T) {
 		{GC: cell.GC{Percent: -1, LimitBytes: 384 << 20}, Bytes: [3]float64{384 << 20, 320 << 20, 390 << 20}, CPU: [3]float64{1.55, 1.5, 1.7}, Wall: [3]float64{0.83, 0.8, 0.9}, Best: true},
 		{GC: cell.GC{Percent: 400, LimitBytes: 96 << 20, Name: "<b>\x1b"}, Bytes: [3]float64{97 << 20, 88 << 20, 99 << 20}, CPU: [3]float64{1.7, 1.6, 1.8}, Wall: [3]float64{0.89, 0.8, 1}},
 	}
+	named := []plot.Named{
+		{Name: "today", Setting: "GOGC=100", Key: a.Groups[0].Key, Bytes: 51 << 20, CPU: 2},
+		{Name: "fastest, <i>", Setting: "GOGC=400", Key: "other", Bytes: 120 << 20, CPU: 1.7},
+	}
 	var with, without bytes.Buffer
-	if err := page.Write(&with, page.Run{Meta: text.Meta{Title: "tune"}, Forecasts: forecasts}, a); err != nil {
+	if err := page.Write(&with, page.Run{Meta: text.Meta{Title: "tune"}, Search: plot.Search{Forecasts: forecasts, Named: named}}, a); err != nil {
 		t.Fatal(err)
 	}
 	if err := page.Write(&without, page.Run{Meta: text.Meta{Title: "tune"}}, a); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(without.String(), "Predicted and measured") {
+	if strings.Contains(without.String(), "CPU time against memory") {
 		t.Error("a plot of predictions without any")
 	}
-	_, plot, found := strings.Cut(with.String(), "Predicted and measured")
+	_, plot, found := strings.Cut(with.String(), "CPU time against memory")
 	if !found {
 		t.Fatal("no plot of predictions")
 	}
-	for _, want := range []string{"5 predicted settings and 2 measured ones", "3 predicted settings and 2 measured ones", "CPU time against peak memory", "Wall time against GOGC", "900 MiB", "off",
+	for _, want := range []string{"5 predicted settings and 3 measured ones", "3 predicted settings and 2 measured ones", "CPU time against peak memory", "Wall time against GOGC", "900 MiB", "off", "today: GOGC=100", ">today</text>", `class="mark s2"`, "fastest, &lt;i&gt;",
 		"by GOMEMLIMIT, GOGC off", "Pareto frontier", `<th scope="row">off:96MiB</th><td class="text">predicted</td><td class="text">yes</td><td>96.0 MiB</td>`,
 		`<th scope="row">400</th><td class="text">predicted, memory unsure</td><td class="text">no</td>`, `<th scope="row">off</th><td class="text">predicted, unsure</td>`, "&lt;b&gt;"} {
 		if !strings.Contains(plot, want) {
@@ -53,7 +57,7 @@ func TestForecast(t *testing.T) {
 		}
 	}
 	plot = plot[:strings.Index(plot, "</table>")]
-	for class, want := range map[string]int{"curve plain dashed": 2, "curve s1 dashed": 1, "curve plain": 1} {
+	for class, want := range map[string]int{"curve plain dashed": 2, "curve s6 dashed": 1, "curve plain": 1} {
 		if n := strings.Count(plot, `class="`+class+`" d="M`); n != want {
 			t.Errorf("%d curves of class %s, want %d", n, class, want)
 		}

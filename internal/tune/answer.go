@@ -166,12 +166,7 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 		if other {
 			row += ratioText(c.Cost) + "\t"
 		}
-		if c.Outcome == Recommended {
-			row += "proven"
-		} else {
-			row += "not proven"
-		}
-		fmt.Fprintln(t, row)
+		fmt.Fprintln(t, row+c.proven())
 	}
 	t.Flush()
 }

@@ -14,16 +14,16 @@ func (r *Answer) Deploys() bool {
 	return r.Outcome == Recommended || pod != nil && (pod.Setting.GC.Percent > 0 || pod.Setting.GC.LimitBytes > 0)
 }
 
-// Deploy is the recommended setting as files, for a container or service of this
-// name: that of the smallest pod that keeps the objective, if pods were tried.
-// Their memory follows from the greatest peak of the fresh runs.
-func (r *Answer) Deploy(name string) ([]deploy.File, error) {
+// Deploy is the recommended setting as files: that of the smallest pod that keeps
+// the objective, if pods were tried. Their memory follows from the greatest peak
+// of the fresh runs.
+func (r *Answer) Deploy() ([]deploy.File, error) {
 	c, pod := r.Setting, r.SmallestPod()
 	if pod != nil {
 		c = pod.Setting
 	}
 	s := deploy.Setting{
-		Name: name, Percent: c.GC.Percent, LimitBytes: c.GC.LimitBytes, Procs: c.GOMAXPROCS,
+		Name: r.Service, Percent: c.GC.Percent, LimitBytes: c.GC.LimitBytes, Procs: c.GOMAXPROCS,
 		Unlimit: c.GC.LimitBytes == 0 && r.Base.GC.LimitBytes > 0, CPUs: c.Pod.CPUs, PodBytes: c.Pod.MemoryBytes,
 	}
 	if pod != nil {
@@ -44,8 +44,8 @@ func (r *Answer) Deploy(name string) ([]deploy.File, error) {
 }
 
 // WriteDeploy writes the files of Deploy into dir, which it makes.
-func (r *Answer) WriteDeploy(dir, name string) error {
-	files, err := r.Deploy(name)
+func (r *Answer) WriteDeploy(dir string) error {
+	files, err := r.Deploy()
 	if err != nil {
 		return err
 	}

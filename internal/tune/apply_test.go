@@ -13,10 +13,10 @@ func TestWriteDeploy(t *testing.T) {
 	base := cell.Config{Workload: "exec", Command: []string{"./shop"}, GC: cell.GC{Percent: 100, LimitBytes: 1 << 30}}
 	setting := base
 	setting.GC = cell.GC{Percent: 400}
-	r := &Answer{Base: base, Setting: setting, Gains: []Gain{{Metric: cell.RSSPeak, Tuned: 90 << 20}},
+	r := &Answer{Service: "shop", Base: base, Setting: setting, Gains: []Gain{{Metric: cell.RSSPeak, Tuned: 90 << 20}},
 		Choices: []Choice{{Setting: setting, PeakBytes: Interval{Mid: 90 << 20, Lo: 80 << 20, Hi: 120 << 20}}}}
 	dir := filepath.Join(t.TempDir(), "deploy")
-	if err := r.WriteDeploy(dir, "shop"); err != nil {
+	if err := r.WriteDeploy(dir); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "kubernetes.yaml"))
@@ -29,7 +29,7 @@ func TestWriteDeploy(t *testing.T) {
 		}
 	}
 	r.Setting.GC = cell.GC{Percent: -1}
-	if err := r.WriteDeploy(dir, "shop"); err == nil {
+	if err := r.WriteDeploy(dir); err == nil {
 		t.Error("off without a limit was written")
 	}
 }

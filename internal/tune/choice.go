@@ -1,6 +1,10 @@
 package tune
 
-import "github.com/isobar-go/isobar/internal/lab/cell"
+import (
+	"cmp"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
 
 // Names of choices.
 const (
@@ -34,4 +38,36 @@ type Choice struct {
 	// where the program crawls.
 	Warnings []string `json:"warnings,omitempty"`
 	Gains    []Gain   `json:"gains"` // every metric that was compared
+}
+
+// A Named is a setting that an answer names, as the fresh rounds measured it.
+type Named struct {
+	Name    string // "today", or of a choice
+	Setting string // as environment variables, and whether the choice is proven
+	Key     string // of the configuration
+	// Bytes is peak memory, CPU is CPU time in seconds: medians.
+	Bytes, CPU float64
+}
+
+// Named are today's setting and the choices, in the order of the answer; nil where
+// there was nothing to prove.
+func (r *Answer) Named() (out []Named) {
+	for i, c := range r.Choices {
+		cpu, memory := c.gain(cell.TotalCPU), c.gain(cell.RSSPeak)
+		if i == 0 {
+			out = append(out, Named{"today", settingText(r.Base), r.Base.Key(), memory.Default, cpu.Default})
+		}
+		if cpu.Pairs > 0 {
+			out = append(out, Named{c.Name, settingText(c.Setting) + ", " + c.proven(), c.Setting.Key(),
+				cmp.Or(c.PeakBytes.Mid, memory.Tuned), cpu.Tuned})
+		}
+	}
+	return out
+}
+
+func (c *Choice) proven() string {
+	if c.Outcome == Recommended {
+		return "proven"
+	}
+	return "not proven"
 }

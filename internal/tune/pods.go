@@ -196,21 +196,32 @@ func (r *Answer) podLine() string {
 		settingText(p.Setting), objective, ratioText(p.Cost), largest, p.Rounds)
 }
 
-// writePods prints a row for each pod, and which suffices.
-func (r *Answer) writePods(b *strings.Builder) {
-	if len(r.Pods) == 0 {
-		return
-	}
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  pod\tsetting\t%s\tpeak memory\tthrottled\tkeeps it\t\n",
-		nameOf(r.Objective.costName(isServed(r.Base))))
+// PodTable is a row for each pod: its size, what ran there, the objective as a
+// ratio, peak memory, throttling and the verdict. It has no rows if no pod was
+// tried.
+func (r *Answer) PodTable() (head []string, rows [][]string) {
+	head = []string{"pod", "setting", nameOf(r.Objective.costName(isServed(r.Base))), "peak memory", "throttled",
+		"keeps it"}
 	for _, p := range r.Pods {
 		cost := ratioText(p.Cost)
 		if p.Outcome == PodFails {
 			cost = "-"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.0f %% of periods\t%s\t\n", podName(p.Setting.Pod), settingText(p.Setting), cost,
-			bytesText(p.PeakBytes.Mid), 100*p.Throttled.Mid, strings.TrimSpace(p.Outcome+" "+p.Reason))
+		rows = append(rows, []string{podName(p.Setting.Pod), settingText(p.Setting), cost, bytesText(p.PeakBytes.Mid),
+			fmt.Sprintf("%.0f %% of periods", 100*p.Throttled.Mid), strings.TrimSpace(p.Outcome + " " + p.Reason)})
+	}
+	return head, rows
+}
+
+// writePods prints the table of pods, and which suffices.
+func (r *Answer) writePods(b *strings.Builder) {
+	head, rows := r.PodTable()
+	if len(rows) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{head}, rows...) {
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
 	}
 	t.Flush()
 	b.WriteString(r.podLine() + "\n")

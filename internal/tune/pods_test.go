@@ -69,7 +69,7 @@ func TestSmallestPod(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
 	}
-	files, err := a.Deploy("prog")
+	files, err := a.Deploy()
 	if err != nil || !a.Deploys() {
 		t.Fatal(err)
 	}

@@ -115,6 +115,9 @@ type Answer struct {
 	Runs       int          `json:"runs"`
 	Seconds    float64      `json:"seconds"` // of running the program
 	Built      *Built       `json:"built,omitempty"`
+	// Service names the container or service in the files of Deploy. The caller of
+	// Tune sets it.
+	Service string `json:"service,omitempty"`
 }
 
 // Built says what the program was built from, so that a check can build it

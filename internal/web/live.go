@@ -121,7 +121,7 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 	run, analysis, err := s.load(from, stored.ID)
 	var buf bytes.Buffer
 	if err == nil {
-		err = page.Write(&buf, page.Run{Meta: run.Meta}, analysis)
+		err = page.Write(&buf, run.Run, analysis)
 	}
 	if err != nil {
 		s.write(w, errorFrame(err))

@@ -220,7 +220,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates["run"], Report: page.New(page.Run{Meta: run.Meta}, analysis, v),
+	return &frame{Section: "runs", main: templates["run"], Report: page.New(run.Run, analysis, v),
 		Body: body, Back: &link{"Runs", "/"}}, nil
 }
 

@@ -3,32 +3,28 @@ package store
 import (
 	"database/sql"
 	"errors"
-	"strings"
 )
 
 // answerKind is the kind under which the answer of a run lies beside the profiles
 // of its first cell.
 const answerKind = "answer"
 
-// KeepAnswer stores what a run was found to say, in sentences without line ends:
-// reports open with it. The first cell must have a record.
-func (s *Store) KeepAnswer(run int64, sentences []string) error {
+// KeepAnswer stores what a run was found to say, as JSON: reports open with it.
+// The first cell must have a record.
+func (s *Store) KeepAnswer(run int64, answer []byte) error {
 	return s.update("keep answer", func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO profile (run, cell, kind, data) VALUES (?, 0, ?, ?)", run, answerKind,
-			[]byte(strings.Join(sentences, "\n")))
+			answer)
 		return err
 	})
 }
 
 // Answer returns what KeepAnswer stored; nil where that is nothing.
-func (s *Store) Answer(run int64) ([]string, error) {
+func (s *Store) Answer(run int64) ([]byte, error) {
 	var data []byte
 	err := s.db.QueryRow("SELECT data FROM profile WHERE run = ? AND cell = 0 AND kind = ?", run, answerKind).Scan(&data)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, s.explain("read answer", err)
 	}
-	return strings.Split(string(data), "\n"), nil
+	return data, nil
 }

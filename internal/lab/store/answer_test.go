@@ -2,7 +2,6 @@ package store
 
 import (
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -15,7 +14,7 @@ func TestAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.KeepAnswer(id, []string{"early"}); err == nil {
+	if err := s.KeepAnswer(id, []byte(`{}`)); err == nil {
 		t.Error("an answer without a record: no error")
 	}
 	if err := s.Append(id, &cell.Record{Cell: c}, nil); err != nil {
@@ -24,11 +23,11 @@ func TestAnswer(t *testing.T) {
 	if got, err := s.Answer(id); got != nil || err != nil {
 		t.Errorf("no answer: %q, %v", got, err)
 	}
-	for _, want := range [][]string{{"set GOGC=400", "proven"}, {"leave GOGC=100"}} {
-		if err := s.KeepAnswer(id, want); err != nil {
+	for _, want := range []string{`{"headline": "set GOGC=400"}`, `{"headline": "leave GOGC=100"}`} {
+		if err := s.KeepAnswer(id, []byte(want)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Answer(id); !slices.Equal(got, want) || err != nil {
+		if got, err := s.Answer(id); string(got) != want || err != nil {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}

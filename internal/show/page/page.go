@@ -27,6 +27,7 @@ type Page struct {
 	Name, Repeat, Version, Noise     string
 	Facts, Fingerprint               []fact
 	Contents                         []content
+	Answer                           *answer     // of a tuned run
 	Machines                         *plot.Table // the machines that measured, if several
 	MachineNotes, Findings, Warnings []string
 	Sections                         []section
@@ -60,14 +61,39 @@ type View struct {
 // A Run is what the page of a run shows.
 type Run struct {
 	text.Meta
-	// Forecasts are a model's predictions, by GOGC, then by GOMEMLIMIT; nil if
-	// there are none.
-	Forecasts []plot.Forecast
+	// Search, Files and Pods are what a tuned run answers beside the findings: CPU
+	// time against memory, the files that put the answer into force, and a table of
+	// the pods that were tried, nil if none was.
+	Search plot.Search
+	Files  []File
+	Pods   *plot.Table
 	// Procs asks for a map of GC settings and GOMAXPROCS even if only one of the
 	// two varies; nil asks for none.
 	Procs *plot.ProcsMap
 	// Traced are the configurations whose collections are listed one by one.
 	Traced []Traced
+}
+
+// A File is a file to copy.
+type File struct{ Form, Name, Text string }
+
+// An answer is the part of a page between the findings and the figures.
+type answer struct {
+	Plot  *plot.Plot
+	Files []File
+	Pods  *plot.Table
+}
+
+// answerOf is nil for a run that answers nothing.
+func answerOf(r Run, sections []*text.Section) *answer {
+	out := &answer{Files: r.Files, Pods: r.Pods}
+	if len(sections) > 0 {
+		out.Plot = plot.Tradeoff(sections[0], "answer", r.Search)
+	}
+	if out.Plot == nil && len(out.Files) == 0 && out.Pods == nil {
+		return nil
+	}
+	return out
 }
 
 // New returns the page of a run.
@@ -94,14 +120,16 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 		p.Warnings = append(p.Warnings, text.Warning(warning))
 	}
 	p.Contents = []content{{"found", "Findings"}}
+	sections := text.Sections(a)
+	if p.Answer = answerOf(r, sections); p.Answer != nil {
+		p.Contents = append(p.Contents, content{"answer", "The answer"})
+	}
 	ids := newIdentifiers()
-	for _, s := range text.Sections(a) {
+	for _, s := range sections {
 		s.SetExact(v.Exact)
 		h := sectionOf(s, ids.unique(s.Name))
-		for _, drawn := range []*plot.Plot{plot.Procs(s, h.ID, r.Procs), plot.Predicted(s, h.ID, r.Forecasts)} {
-			if drawn != nil {
-				h.Plots = append([]plot.Plot{*drawn}, h.Plots...)
-			}
+		if drawn := plot.Procs(s, h.ID, r.Procs); drawn != nil {
+			h.Plots = append([]plot.Plot{*drawn}, h.Plots...)
 		}
 		h.Collections = collections(s, r.Traced)
 		p.Sections = append(p.Sections, h)
@@ -118,9 +146,9 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 // newIdentifiers returns the ids that the templates use.
 func newIdentifiers() identifiers {
 	ids := identifiers{}
-	for _, id := range []string{"found", "machine", "warnings", "reading", "content", "noise", "cells", "failure", "plots",
-		"samples", "collections", "output", "verdicts",
-		"theme-auto", "theme-light", "theme-dark", "progress"} {
+	for _, id := range []string{"found", "answer", "machine", "warnings", "reading", "content", "noise", "cells",
+		"failure", "plots", "samples", "collections", "output", "verdicts", "theme-auto", "theme-light", "theme-dark",
+		"progress"} {
 		ids[id] = true
 	}
 	return ids

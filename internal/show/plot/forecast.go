@@ -10,12 +10,13 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// A Forecast is a model's prediction for one setting of the collector. Each
-// figure has the expected value and the ends of its interval.
+// A Forecast is a model's prediction for one setting of the collector, or what its
+// runs measured. Each figure has the expected value and the ends of its interval.
 type Forecast struct {
 	GC               cell.GC
 	Procs            int // GOMAXPROCS; 0 for the runtime's choice
 	Bytes, CPU, Wall [3]float64
+	Measured         bool // the figures are those of runs
 	Unsure           bool // the model wants this one measured
 	UnsureMemory     bool // the model is unsure of Bytes only
 	Best             bool // no other needs both less memory and less CPU time
@@ -29,9 +30,11 @@ func (f Forecast) percent() float64 {
 	return float64(f.GC.Percent)
 }
 
-// doubt says what the model is unsure of.
-func (f Forecast) doubt() string {
+// from says where the figures come from, and what the model is unsure of.
+func (f Forecast) from() string {
 	switch {
+	case f.Measured:
+		return "measured"
 	case f.Unsure:
 		return "predicted, unsure"
 	case f.UnsureMemory:
@@ -40,28 +43,83 @@ func (f Forecast) doubt() string {
 	return "predicted"
 }
 
+// A Named is a setting that the answer of a tuned run names, as it was measured.
+type Named struct {
+	Name       string // such as "today", or "fastest"
+	Setting    string // as environment variables, and whether it is proven
+	Key        string // of the configuration
+	Bytes, CPU float64
+}
+
+// A Search is what a tuned run knows of CPU time and memory beside its records.
+type Search struct {
+	Forecasts []Forecast // by GOGC, then by GOMEMLIMIT
+	Named     []Named    // today's setting first
+}
+
 // A forecastLine is one curve of predictions.
 type forecastLine struct {
 	class     string
 	forecasts []Forecast // in the order of the curve
 }
 
-// Predicted draws the predicted curves, with the section's measurements on top;
-// nil without a forecast. Forecasts are sorted by GOGC, then by GOMEMLIMIT.
-func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
-	if len(forecasts) == 0 {
+// Tradeoff draws CPU time against memory: what the section measured, the settings
+// that the answer names, and the curves that a model predicts; nil if the search
+// knows neither of the last two.
+func Tradeoff(s *text.Section, id string, search Search) *Plot {
+	if len(search.Forecasts)+len(search.Named) == 0 {
 		return nil
 	}
-	p := &Plot{ID: id + "-forecast", Title: "Predicted and measured", Section: s.Name, Wide: true, Pairs: true,
-		Caption: "Lines are the model, vertical bars its 90 % intervals, markers the measured medians. Left: CPU time " +
-			"against memory. Right: time against GOGC, with off at the right end.",
-		Legend: []Legend{{swatch(0, "curve plain dashed", false), "predicted, by GOGC"}}}
-	p.Table = Table{Label: "Predicted figures, " + s.Name, Left: 3,
+	p := &Plot{ID: id + "-tradeoff", Title: "CPU time against memory", Section: s.Name, Wide: true, Pairs: true,
+		Caption: "Medians of the runs; left and low is better."}
+	p.Table = Table{Label: "CPU time against memory, " + s.Name, Left: 3,
 		Head: []string{"Setting", "from", "on the frontier", "peak memory", "low", "high", "CPU time", "low", "high",
 			"wall time", "low", "high"}}
-	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s1 dashed"}
+	memory := forecastPanel{id: p.ID + "-0", title: "CPU time against peak memory", metric: cell.RSSPeak,
+		of: func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU }}
+	time := forecastPanel{id: p.ID + "-1", title: "Wall time against GOGC", metric: "/gogc:percent",
+		of: func(f Forecast) (float64, [3]float64) { return f.percent(), f.Wall }}
+	percent := map[string]float64{} // GOGC by label of a row
+	named := map[string]bool{}
+	for i, n := range search.Named {
+		memory.named = append(memory.named, namedPoint{point{n.Bytes, n.CPU}, 1 + i, n.Name})
+		p.Legend = append(p.Legend, Legend{swatch(1+i, fmt.Sprintf("curve s%d", 1+i), true),
+			n.Name + ": " + n.Setting})
+		named[n.Key] = true
+		p.Table.Add(n.Setting, n.Name, "", s.Format(cell.RSSPeak, n.Bytes), "", "", s.Format(cell.TotalCPU, n.CPU), "",
+			"", "", "", "")
+	}
+	if len(search.Forecasts) > 0 {
+		memory.lines = predict(s, p, search.Forecasts)
+		time.lines = memory.lines[:1]
+		for _, f := range time.lines[0].forecasts {
+			percent["gc="+f.GC.String()] = f.percent()
+		}
+	}
+	for _, r := range s.Rows {
+		bytes, cpu, wall := r.Figure(cell.RSSPeak), r.Figure(cell.TotalCPU), r.Figure(cell.WallTime)
+		if bytes.N > 0 && cpu.N > 0 && !named[r.Key] {
+			memory.measured = append(memory.measured, point{bytes.Median, cpu.Median})
+		}
+		if at, ok := percent[r.Label]; ok && wall.N > 0 {
+			time.measured = append(time.measured, point{at, wall.Median})
+		}
+	}
+	if len(memory.measured) > 0 {
+		p.Legend = append(p.Legend, Legend{swatch(0, "curve s0", true), "measured"})
+	}
+	p.Panels = []Panel{memory.draw()}
+	if len(time.lines) > 0 {
+		p.Panels = append(p.Panels, time.draw())
+	}
+	return p
+}
+
+// predict adds the predictions to a plot's table, legend and caption, and returns
+// their curves: by GOGC first.
+func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
+	percents, limits := forecastLine{class: "curve plain dashed"}, forecastLine{class: "curve s6 dashed"}
 	frontier := forecastLine{class: "curve plain"}
-	percent := map[string]float64{}
 	for _, f := range forecasts {
 		best := "no"
 		if f.Best {
@@ -71,11 +129,10 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 		switch {
 		case f.GC.LimitBytes == 0:
 			percents.forecasts = append(percents.forecasts, f)
-			percent["gc="+f.GC.String()] = f.percent()
 		case f.GC.Percent < 0:
 			limits.forecasts = append(limits.forecasts, f)
 		}
-		row := []string{text.Clean(f.GC.String()), f.doubt(), best}
+		row := []string{text.Clean(f.GC.String()), f.from(), best}
 		for _, v := range f.Bytes {
 			row = append(row, s.Format(cell.RSSPeak, v))
 		}
@@ -86,6 +143,9 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 		}
 		p.Table.Add(row...)
 	}
+	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. Right: time " +
+		"against GOGC, with off at the right end. A figure that a run contradicts is left out."
+	p.Legend = append(p.Legend, Legend{swatch(0, "curve plain dashed", false), "predicted, by GOGC"})
 	lines := []forecastLine{percents}
 	if len(limits.forecasts) > 0 {
 		lines = append(lines, limits)
@@ -98,61 +158,81 @@ func Predicted(s *text.Section, id string, forecasts []Forecast) *Plot {
 			"where the model is unsure."
 		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })
 	}
-	p.Legend = append(p.Legend, Legend{swatch(0, "curve s0", true), "measured"})
-	var byMemory, byPercent []point
-	for _, r := range s.Rows {
-		memory, cpu, wall := r.Figure(cell.RSSPeak), r.Figure(cell.TotalCPU), r.Figure(cell.WallTime)
-		if memory.N > 0 && cpu.N > 0 {
-			byMemory = append(byMemory, point{memory.Median, cpu.Median})
-		}
-		if at, ok := percent[r.Label]; ok && wall.N > 0 {
-			byPercent = append(byPercent, point{at, wall.Median})
-		}
-	}
-	left := forecastChart(p.ID+"-0", "CPU time against peak memory", cell.RSSPeak, lines, byMemory,
-		func(f Forecast) (float64, [3]float64) { return f.Bytes[0], f.CPU })
-	right := forecastChart(p.ID+"-1", "Wall time against GOGC", "/gogc:percent", lines[:1], byPercent,
-		func(f Forecast) (float64, [3]float64) { return f.percent(), f.Wall })
-	p.Panels = []Panel{left, right}
-	return p
+	return lines
 }
 
-func forecastChart(id, title, metric string, lines []forecastLine, measured []point,
-	of func(Forecast) (float64, [3]float64)) Panel {
-	lo, hi, top := math.Inf(1), 0.0, 0.0
+// A namedPoint is a marked point with its name.
+type namedPoint struct {
+	point
+	look int
+	name string
+}
+
+// A forecastPanel shows curves of predictions, the measured medians on top.
+type forecastPanel struct {
+	id, title, metric string // of the horizontal axis
+	lines             []forecastLine
+	measured          []point
+	named             []namedPoint
+	of                func(Forecast) (float64, [3]float64)
+}
+
+// beyond is up to how many times the most that was measured the vertical axis
+// reaches.
+const beyond = 2
+
+func (p *forecastPanel) draw() Panel {
+	lo, hi, top, most := math.Inf(1), 0.0, 0.0, 0.0
 	settings := map[cell.GC]bool{}
-	for _, line := range lines {
+	for _, line := range p.lines {
 		for _, f := range line.forecasts {
-			x, y := of(f)
+			x, y := p.of(f)
 			lo, hi, top = min(lo, x), max(hi, x), max(top, y[2])
 			settings[f.GC] = true
 		}
 	}
+	measured := p.measured
+	for _, n := range p.named {
+		measured = append(measured[:len(measured):len(measured)], n.point)
+	}
 	for _, m := range measured {
-		lo, hi, top = min(lo, m.x), max(hi, m.x), max(top, m.y)
+		lo, hi, most = min(lo, m.x), max(hi, m.x), max(most, m.y)
+	}
+	if top = max(top, most); most > 0 {
+		top = min(top, beyond*most)
 	}
 	f := frame{left: 72, top: 10, right: 464, bottom: 200}
-	d := newDrawing(id, title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings),
+	d := newDrawing(p.id, p.title, fmt.Sprintf("%d predicted settings and %d measured ones.", len(settings),
 		len(measured)), 226)
-	x, y := logScale(metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
+	x, y := logScale(p.metric, lo, hi, f.left+8, f.right-8), linearScale(cell.WallTime, top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
 	d.horizontal(f, x, x.ticks(5), func(v float64) string {
-		if metric == cell.RSSPeak {
-			return tickText(metric, v)
+		if p.metric == cell.RSSPeak {
+			return tickText(p.metric, v)
 		}
 		return text.Count(v)
 	})
-	for _, line := range lines {
+	for _, line := range p.lines {
 		var points []point
 		for _, forecast := range line.forecasts {
-			at, value := of(forecast)
+			at, value := p.of(forecast)
+			if value[0] > y.hi {
+				continue
+			}
 			points = append(points, point{x.at(at), y.at(value[0])})
 			d.line("axis", x.at(at), y.at(value[1]), x.at(at), y.at(value[2]))
 		}
 		d.curve(line.class, points)
 	}
-	for _, m := range measured {
+	for _, m := range p.measured {
 		d.mark(0, point{x.at(m.x), y.at(m.y)})
 	}
-	return Panel{title, d.done()}
+	var names []name
+	for _, n := range p.named {
+		at := point{x.at(n.x), y.at(n.y)}
+		d.mark(n.look, at)
+		names = append(names, name{at, n.name})
+	}
+	d.names(f, names)
+	return Panel{p.title, d.done()}
 }

@@ -107,20 +107,29 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 		look, _ := lookOf(s, t.row)
 		d.mark(look, point{x.at(t.memory.Median), y.at(t.own.Median)})
 	}
-	nameFrontier(d, f, frontier, x, y)
+	var names []name
+	for _, t := range frontier {
+		names = append(names, name{point{x.at(t.memory.Median), y.at(t.own.Median)}, t.row.Label})
+	}
+	d.names(f, names)
 	return d.done()
 }
 
-// nameFrontier writes the names of configurations beside their marks if there
-// is room.
-func nameFrontier(d *drawing, f frame, frontier []tradeoff, x, y scale) {
+// A name belongs beside a mark.
+type name struct {
+	mark point
+	text string
+}
+
+// names writes names beside their marks if there is room.
+func (d *drawing) names(f frame, all []name) {
 	const letter, height = 8.6, 17.0 // on narrow screens
 	var taken []point                // left ends and base lines of the names; all end at right
 	var ends []float64
-	for _, t := range frontier {
-		name := text.Shorten(t.row.Label, 28)
-		width := letter * float64(utf8.RuneCountInString(name))
-		at := point{x.at(t.memory.Median) + 8, y.at(t.own.Median) - 6}
+	for _, n := range all {
+		shown := text.Shorten(n.text, 28)
+		width := letter * float64(utf8.RuneCountInString(shown))
+		at := point{n.mark.x + 8, n.mark.y - 6}
 		if at.x+width > f.right {
 			at.x = f.right - width
 		}
@@ -133,7 +142,7 @@ func nameFrontier(d *drawing, f frame, frontier []tradeoff, x, y scale) {
 		}
 		if !clash {
 			taken, ends = append(taken, at), append(ends, at.x+width)
-			d.text("name", "start", at.x, at.y, name)
+			d.text("name", "start", at.x, at.y, shown)
 		}
 	}
 }

@@ -68,8 +68,8 @@ func (h *heat) predict(forecasts []Forecast) {
 		if !ok || three[0] <= 0 {
 			continue
 		}
-		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]}, true,
-			f.Unsure})
+		h.add(f.Procs, f.GC, heatCell{text.Figure{Metric: h.Metric, N: 1, Median: three[0], Lo: three[1], Hi: three[2]},
+			!f.Measured, f.Unsure})
 	}
 }
 

@@ -227,8 +227,8 @@ func tuned() *sampleRun {
 	three := func(v float64) [3]float64 { return [3]float64{v, 0.9 * v, 1.1 * v} }
 	for i, percent := range []int{10, 15, 25, 35, 50, 75} {
 		cpu := 5.2 - 0.45*float64(i)
-		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: percent}, CPU: three(cpu),
-			Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
+		s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, plot.Forecast{GC: cell.GC{Percent: percent},
+			CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(3e7 + 2e6*float64(i)), Unsure: i < 3, Best: true})
 	}
 	s.meta.Procs = &plot.ProcsMap{
 		Figures: []plot.MapFigure{{Metric: cell.WallTime}, {Metric: cell.TotalCPU}},
@@ -245,7 +245,7 @@ func tuned() *sampleRun {
 				Bytes: three(4e7 * float64(i+1)), Unsure: i == 10, UnsureMemory: i == 9, Best: i < 2}
 			s.meta.Procs.Forecasts = append(s.meta.Procs.Forecasts, f)
 			if procs == 0 {
-				s.meta.Forecasts = append(s.meta.Forecasts, f)
+				s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, f)
 			}
 			if procs == 0 && i%4 == 0 || i == 4 {
 				at := len(s.records)
@@ -259,12 +259,30 @@ func tuned() *sampleRun {
 			}
 		}
 	}
+	s.meta.Search.Named = []plot.Named{
+		{Name: "today", Setting: "GOGC=100", Key: s.records[0].Cell.Key(), Bytes: 4e7, CPU: 2.4},
+		{Name: "fastest", Setting: "GOGC=off GOMEMLIMIT=96MiB, proven", Bytes: 9.8e7, CPU: 1.7},
+		{Name: "same memory", Setting: "GOGC=off GOMEMLIMIT=40MiB, not proven", Bytes: 4.2e7, CPU: 2.2},
+		{Name: "least memory", Setting: "GOGC=75, proven", Bytes: 3.3e7, CPU: 2.45},
+	}
+	s.meta.Files = []page.File{
+		{Form: "shell", Name: "run.sh", Text: "#!/bin/sh\nexport GOGC=off GOMEMLIMIT=96MiB\nexec \"$@\"\n"},
+		{Form: "Kubernetes", Name: "kubernetes.yaml", Text: "spec:\n  template:\n    spec:\n      containers:\n" +
+			"        - name: \"batch\"\n          env:\n            - name: GOGC\n              value: \"off\"\n"},
+	}
+	s.meta.Pods = &plot.Table{Label: "Pods", Left: 6,
+		Head: []string{"pod", "setting", "wall time", "peak memory", "throttled", "keeps it"}}
+	s.meta.Pods.Add("0.5 CPUs, 64MiB", "GOGC=off GOMEMLIMIT=57MiB", "2.10x [2.02, 2.18]", "61 MiB", "84 % of periods",
+		"loses")
+	s.meta.Pods.Add("1 CPU, 128MiB", "GOGC=off GOMEMLIMIT=96MiB", "1.01x [0.99, 1.03]", "98 MiB", "0 % of periods",
+		"keeps")
 	s.meta.Traced = []page.Traced{{Name: "the default", Key: s.records[0].Cell.Key()},
 		{Name: "the recommendation", Key: s.records[len(s.records)-1].Cell.Key()}}
 	for i, limit := range []int64{64, 80, 96, 128, 192, 256, 384, 512} {
 		cpu := 2.6 - 0.14*float64(i)
-		s.meta.Forecasts = append(s.meta.Forecasts, plot.Forecast{GC: cell.GC{Percent: -1, LimitBytes: limit << 20},
-			CPU: three(cpu), Wall: three(cpu / 1.6), Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
+		s.meta.Search.Forecasts = append(s.meta.Search.Forecasts, plot.Forecast{
+			GC: cell.GC{Percent: -1, LimitBytes: limit << 20}, CPU: three(cpu), Wall: three(cpu / 1.6),
+			Bytes: three(float64(limit << 20)), Unsure: i == 0, Best: i > 1})
 	}
 	return s
 }

@@ -1,0 +1,56 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/store"
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/tune"
+)
+
+// showAnswer adds to a page what a tuned run was found to say, and returns its
+// sentences.
+func showAnswer(p *page.Run, run store.Run, data []byte) ([]string, error) {
+	if data[0] != '{' { // version 0.1.0 stored sentences
+		return strings.Split(string(data), "\n"), nil
+	}
+	r := &tune.Answer{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("report: answer of run %d: %w", run.ID, err)
+	}
+	for _, f := range r.Predicted {
+		if f.CPU.Mid <= 0 || f.PeakBytes.Mid <= 0 || f.Wall.Mid <= 0 {
+			continue // withheld: the runs contradict it
+		}
+		shown := forecast(f, 0)
+		shown.Best = r.OnFrontier(f.GC)
+		p.Search.Forecasts = append(p.Search.Forecasts, shown)
+	}
+	for _, n := range r.Named() {
+		p.Search.Named = append(p.Search.Named, plot.Named(n))
+	}
+	p.Traced = []page.Traced{{Name: "today's settings", Key: r.Base.Key()}}
+	if r.Outcome == tune.Recommended {
+		p.Traced = append(p.Traced, page.Traced{Name: "the recommendation", Key: r.Setting.Key()})
+	}
+	p.Procs = procsMap(r, run)
+	if head, rows := r.PodTable(); len(rows) > 0 {
+		p.Pods = &plot.Table{Label: "Pods", Left: len(head), Head: head}
+		for _, row := range rows {
+			p.Pods.Add(row...)
+		}
+	}
+	if r.Deploys() {
+		files, err := r.Deploy()
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			p.Files = append(p.Files, page.File(f))
+		}
+	}
+	return r.Lines(), nil
+}

@@ -1,0 +1,140 @@
+package tune
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// TestPrintedRatiosAgree has rounds whose median ratio is below 1 while the median
+// of the tuned runs is above that of today's: what is printed beside a ratio must
+// not contradict it.
+func TestPrintedRatiosAgree(t *testing.T) {
+	base := cell.Config{Workload: "serve", Command: []string{"srv"}, GC: cell.DefaultGC}
+	tuned := base
+	tuned.GC = cell.GC{Percent: 400}
+	today := []float64{49e6, 70e6, 30e6, 49e6, 90e6}
+	then := []float64{59e6, 66e6, 28e6, 59e6, 86e6}
+	var records [2][]*cell.Record
+	for round := range today {
+		for i, v := range []float64{today[round], then[round]} {
+			rec := &cell.Record{Cell: cell.Cell{Config: []cell.Config{base, tuned}[i], Block: round}}
+			rec.Set(cell.FigurePrefix+"p99-ns", v)
+			rec.Set(cell.TotalCPU, v/1e9)
+			rec.Set(cell.RSSPeak, v)
+			records[i] = append(records[i], rec)
+		}
+	}
+	tu := newTuning(Config{Base: base, Objective: "min:p99-ns"}, nil)
+	compared, err := tu.compare([]cell.Config{base, tuned}, records[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tu.choice(Fastest, tuned, compared[1])
+	r := &Answer{Base: base, Objective: tu.Objective, Outcome: Inconclusive, Choices: []Choice{c}}
+	var b strings.Builder
+	if err := r.WriteMore(&b); err != nil {
+		t.Fatal(err)
+	}
+	const unit = `(?: (?:s|ms|MiB))? +`
+	line := regexp.MustCompile(`(?m)^  (p99-ns|CPU time|peak memory) +(\S+)` + unit + `(\S+)` + unit + `(0\.\d+)`)
+	rows := line.FindAllStringSubmatch(b.String(), -1)
+	if len(rows) != 3 {
+		t.Fatalf("%d rows of figures in\n%s", len(rows), &b)
+	}
+	for _, row := range rows {
+		was, is, ratio := number(t, row[2]), number(t, row[3]), number(t, row[4])
+		if !near(is/was, ratio, 0.02) || ratio >= 1 {
+			t.Errorf("%s: %v and then %v beside a ratio of %v", row[1], was, is, ratio)
+		}
+	}
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestNothingNegativeIsPrinted fabricates runs whose costs fit no line, some of
+// them nearly all collection, and wants intervals in order and no figure below 0.
+func TestNothingNegativeIsPrinted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for trial := range 50 {
+		var pilots []Pilot
+		for _, percent := range []int{100, 400, 800} {
+			p := mustPilot(t, steady(20+rng.IntN(60)))
+			p.GC, p.CPU = setting(percent, 0), 0.02+rng.Float64()*rng.Float64()
+			p.GCSeconds, p.Wall = p.CPU*rng.Float64(), p.CPU*(0.5+rng.Float64())
+			p.PeakBytes = (4 + 60*rng.Float64()) * mib
+			pilots = append(pilots, p)
+		}
+		m, err := NewModel(pilots, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Answer{Base: cell.Config{GC: cell.DefaultGC}, Measured: measuredOf(pilots)}
+		for _, gc := range []cell.GC{setting(10, 0), setting(100, 0), setting(200, 0), setting(400, 0), setting(3200, 0),
+			setting(-1, 8*mib), setting(-1, 64*mib), setting(400, 32*mib)} {
+			r.Predicted = append(r.Predicted, m.Expect(gc))
+		}
+		r.Frontier = r.Predicted
+		var b strings.Builder
+		if err := r.WriteMore(&b); err != nil {
+			t.Fatal(err)
+		}
+		if bad := regexp.MustCompile(`[ \[]-\d.*`).FindString(b.String()); bad != "" {
+			t.Errorf("trial %d prints %q", trial, bad)
+		}
+		agreesWithRuns(t, fmt.Sprintf("trial %d", trial), r)
+	}
+}
+
+// agreesWithRuns wants every interval in order and, of a setting that ran, around
+// what its runs measured.
+func agreesWithRuns(t *testing.T, name string, r *Answer) {
+	t.Helper()
+	for _, p := range r.Predicted {
+		for _, k := range kinds {
+			i := *k.of(&p)
+			if i.Lo < 0 || i.Mid < i.Lo || i.Hi < i.Mid {
+				t.Errorf("%s: %s at %s: %+v is out of order", name, k.name, p.GC, i)
+			}
+			if p.Measured == nil || i == (Interval{}) {
+				continue
+			}
+			if was := k.was(p.Measured).Mid; was < i.Lo*(1-1e-9) || was > i.Hi*(1+1e-9) {
+				t.Errorf("%s: %s at %s: %+v is printed beside %v measured", name, k.name, p.GC, i, was)
+			}
+		}
+	}
+}
+
+func TestPredictionsAgreeWithTheRuns(t *testing.T) {
+	for _, noise := range []float64{0.01, 0.1, 0.25} {
+		for _, share := range []float64{0.02, 0.3} {
+			r, err := tuneSimulated(t, program(share), noise, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			measured := 0
+			for _, p := range r.Predicted {
+				if p.Measured != nil {
+					measured++
+				}
+			}
+			if measured < 2 {
+				t.Errorf("noise %v: %d measured settings, want two at least", noise, measured)
+			}
+			agreesWithRuns(t, fmt.Sprintf("noise %v, share %v", noise, share), r)
+		}
+	}
+}
