@@ -46,18 +46,23 @@ func (h *head) fieldLines(buf []byte, lim *limits) (int, error) {
 // parseField parses the non-empty field line at buf[i:] into f, and returns the
 // next index, or 0 if the line is incomplete.
 func parseField(f *field, buf []byte, i int) (next int, err error) {
-	colon := nameEnd(buf, i)
-	if colon == len(buf) {
-		return 0, nil
+	colon := colonIndex(buf, i)
+	f.id = idNone
+	if i < colon && colon < len(buf) {
+		f.id = nameID(buf[i:colon])
 	}
-	if c := buf[colon]; c != ':' || colon == i {
-		if colon == i && (c == ' ' || c == '\t') {
-			return 0, errFieldFold
+	if f.id == idNone { // otherwise the name is a token
+		if colon = nameEnd(buf, i); colon == len(buf) {
+			return 0, nil
 		}
-		return 0, errFieldName
+		if c := buf[colon]; c != ':' || colon == i {
+			if colon == i && (c == ' ' || c == '\t') {
+				return 0, errFieldFold
+			}
+			return 0, errFieldName
+		}
 	}
 	f.name = span{uint32(i), uint32(colon - i)}
-	f.id = nameID(buf[i:colon])
 	start := colon + 1
 	for start < len(buf) && (buf[start] == ' ' || buf[start] == '\t') {
 		start++
@@ -89,6 +94,20 @@ func valueError(c byte) error {
 		return errLineEnd
 	}
 	return errFieldValue
+}
+
+// colonIndex returns the index of the first colon at or after i, or len(buf).
+func colonIndex(buf []byte, i int) int {
+	for ; i+8 <= len(buf); i += 8 {
+		w := loadWord(buf, i) ^ ones*':'
+		if m := (w - ones) &^ w & highs; m != 0 { // its lowest bit is right
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(buf) && buf[i] != ':' {
+		i++
+	}
+	return i
 }
 
 // nameEnd returns the index of the first non-token byte at or after i, or

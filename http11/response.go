@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -38,6 +39,7 @@ type response struct {
 	head      bool // the request is HEAD: content is not sent
 	connect   bool // the request is CONNECT
 	chunked   bool
+	lines     bool // a field was added
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
@@ -278,28 +280,35 @@ func (c *exchange) special(id uint8, value string) (taken bool) {
 }
 
 func (c *exchange) addLine(name, value string) {
+	c.lines = true
 	c.reserve(len(name) + len(value) + 4)
 	c.out = appendField(c.out, name, value)
 }
 
 func appendField(dst []byte, name, value string) []byte {
-	dst = append(dst, name...)
-	dst = append(dst, ": "...)
-	dst = append(dst, value...)
-	return append(dst, "\r\n"...)
+	start, size := len(dst), len(name)+len(value)+4
+	dst = slices.Grow(dst, size)[:start+size]
+	line := dst[start:]
+	copy(line, name)
+	line[len(name)], line[len(name)+1] = ':', ' '
+	copy(line[len(name)+2:], value)
+	line[size-2], line[size-1] = '\r', '\n'
+	return dst
 }
 
 // checkField returns the number of a field name, and why a handler may not set
 // the field; wrong is empty if it may.
 func checkField(name, value string) (id uint8, wrong string) {
-	b := bytesOf(name)
+	if name != "" {
+		id = nameID(bytesOf(name))
+	}
 	switch {
-	case len(b) == 0 || nameEnd(b, 0) != len(b):
+	case id == idNone && (name == "" || nameEnd(bytesOf(name), 0) != len(name)):
 		return 0, fmt.Sprintf("the name of %q is not a token; use letters, digits and hyphens", name+": "+value)
 	case valueEnd(bytesOf(value), 0) != len(value):
 		return 0, fmt.Sprintf("the value of %q has a control character; remove or encode it", name+": "+value)
 	}
-	switch id = nameID(b); id {
+	switch id {
 	case idContentLength:
 		if _, err := strconv.ParseUint(value, 10, 63); err != nil {
 			return 0, "Content-Length is not a decimal number; use SetContentLength"
@@ -325,6 +334,9 @@ func (c *exchange) withdrawHeader(name string) error {
 
 // removeHeader removes the fields of that name.
 func (c *exchange) removeHeader(name string) {
+	if !c.lines && len(name) != len("Date") && len(name) != len("Server") {
+		return // there are no others
+	}
 	at := c.statusEnd
 	for {
 		lines := c.out[c.mark+at:]

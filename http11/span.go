@@ -54,50 +54,48 @@ var knownNames = [idMax]string{
 	"if-modified-since", "if-unmodified-since", "cache-control", "origin", "referer",
 }
 
-// knownSlots maps nameHash to numbers; no two known names share a slot.
-var knownSlots = func() (slots [64]uint8) {
-	for id := idHost; id < idMax; id++ {
-		name := knownNames[id]
-		h := nameHash(len(name), name[0], name[len(name)-1])
-		if slots[h] != 0 {
-			panic("http11: known names " + name + " and " + knownNames[slots[h]] + " share a slot; choose other factors in nameHash")
-		}
-		slots[h] = id
-	}
-	return slots
-}()
-
 // nameHash hashes a name of at least one byte, ignoring case.
 func nameHash(n int, first, last byte) uint8 {
 	return uint8(n+int(first|0x20)*2+int(last|0x20)*20) & 63
 }
 
-// folded sets the bit 0x20 of every byte, which turns upper case into lower.
-// Different token characters stay different, except ^ and ~, which no known
-// name contains.
-const folded = ones * 0x20
+// A knownName is what nameID compares a name with: the first eight and the last
+// eight bytes, which may overlap, and of names longer than 16 those from the
+// eighth on; or two halves that may overlap; or up to three bytes. fold has the
+// bit 0x20 of each letter, which turns upper case into lower.
+type knownName struct {
+	id, size   uint8
+	word, fold [3]uint64
+}
 
-// knownFolded holds the folded words of the known names that nameID compares:
-// the first eight and the last eight bytes, which may overlap, and for names
-// longer than 16 those from the eighth on; or two halves that may overlap; or
-// up to three bytes.
-var knownFolded = func() (t [idMax][3]uint64) {
+// knownSlots holds the known names by nameHash; no two share a slot.
+var knownSlots = func() (slots [64]knownName) {
 	for id := idHost; id < idMax; id++ {
 		name := []byte(knownNames[id])
-		switch n := len(name); {
+		n := len(name)
+		slot := &slots[nameHash(n, name[0], name[n-1])]
+		if slot.id != idNone {
+			panic("http11: known names " + knownNames[id] + " and " + knownNames[slot.id] +
+				" share a slot; choose other factors in nameHash")
+		}
+		slot.id, slot.size = id, uint8(n)
+		switch {
 		case n > 24:
 			panic("http11: the known name " + knownNames[id] + " is too long; compare another word in nameID")
 		case n > 16:
-			t[id] = [3]uint64{loadWord(name, 0) | folded, loadWord(name, n-8) | folded, loadWord(name, 8) | folded}
+			slot.word = [3]uint64{loadWord(name, 0), loadWord(name, n-8), loadWord(name, 8)}
 		case n >= 8:
-			t[id] = [3]uint64{loadWord(name, 0) | folded, loadWord(name, n-8) | folded}
+			slot.word = [3]uint64{loadWord(name, 0), loadWord(name, n-8)}
 		case n >= 4:
-			t[id][0] = halves(name) | folded
+			slot.word[0] = halves(name)
 		default:
-			t[id][0] = threeBytes(name) | folded
+			slot.word[0] = threeBytes(name)
+		}
+		for i, w := range slot.word {
+			slot.fold[i] = w & (ones * 0x40) >> 1 // a letter has the bit 0x40, a hyphen has not
 		}
 	}
-	return t
+	return slots
 }()
 
 func halves(name []byte) uint64 {
@@ -108,31 +106,31 @@ func threeBytes(name []byte) uint64 {
 	return uint64(name[0]) | uint64(name[len(name)/2])<<8 | uint64(name[len(name)-1])<<16
 }
 
-// nameID returns the number of a field name, or idNone. The name must consist
-// of token characters and not be empty.
+// nameID returns the number of a field name, or idNone. The name must not be
+// empty.
 func nameID(name []byte) uint8 {
 	n := len(name)
-	id := knownSlots[nameHash(n, name[0], name[n-1])]
-	if n != len(knownNames[id]) {
+	known := &knownSlots[nameHash(n, name[0], name[n-1])]
+	if n != int(known.size) {
 		return idNone
 	}
-	known := &knownFolded[id]
 	var differ uint64
 	switch {
 	case n >= 8:
-		differ = ((loadWord(name, 0) | folded) ^ known[0]) | ((loadWord(name, n-8) | folded) ^ known[1])
+		differ = (loadWord(name, 0) | known.fold[0]) ^ known.word[0]
+		differ |= (loadWord(name, n-8) | known.fold[1]) ^ known.word[1]
 		if n > 16 {
-			differ |= (loadWord(name, 8) | folded) ^ known[2]
+			differ |= (loadWord(name, 8) | known.fold[2]) ^ known.word[2]
 		}
 	case n >= 4:
-		differ = (halves(name) | folded) ^ known[0]
+		differ = (halves(name) | known.fold[0]) ^ known.word[0]
 	default:
-		differ = (threeBytes(name) | folded) ^ known[0]
+		differ = (threeBytes(name) | known.fold[0]) ^ known.word[0]
 	}
 	if differ != 0 {
 		return idNone
 	}
-	return id
+	return known.id
 }
 
 // knownID is nameID for any string.
@@ -140,7 +138,7 @@ func knownID(name string) uint8 {
 	if len(name) == 0 {
 		return idNone
 	}
-	id := knownSlots[nameHash(len(name), name[0], name[len(name)-1])]
+	id := knownSlots[nameHash(len(name), name[0], name[len(name)-1])].id
 	if id != idNone && equalFold(name, knownNames[id]) {
 		return id
 	}
