@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isobar-go/isobar/internal/base/atomicfile"
 	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
@@ -21,6 +23,7 @@ type heapOptions struct {
 	binary   string
 	save     string
 	pprof    string
+	html     string
 	ledger   bool
 	every    time.Duration
 	count    int
@@ -42,6 +45,7 @@ without it. The program needs no endpoint and no symbols.
   isobar heap core.4711              a core file, of the kernel, gcore or a debugger
   isobar heap 4711 --save mon.heap   keep the result: names and sizes, nothing of what memory holds
   isobar heap mon.heap               show it again
+  isobar heap 4711 --html heap.html  all of it as a page, with an icicle of the paths
   isobar heap mon.heap tue.heap      what grew from one to the other
   isobar heap 4711 --ledger          where all of its resident memory is
   isobar heap 4711 --every 10m --count 6
@@ -68,6 +72,7 @@ version of Go that isobar knows.`,
 	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")
 	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
+	f.StringVar(&o.html, "html", "", "write holders, paths, types and resident memory as a page to `FILE`")
 	f.BoolVar(&o.ledger, "ledger", false, "say where every byte of the process's resident memory is instead")
 	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
 	f.IntVar(&o.count, "count", 3, "with --every: how often")
@@ -89,13 +94,16 @@ func (o *heapOptions) check(targets int) error {
 		return fmt.Errorf("--every %v --count %d: want a time, and at least 2", o.every, o.count)
 	case o.every > 0 && targets > 1:
 		return errors.New("--every reads one process: name one")
-	case o.ledger && (o.every > 0 || targets > 1 || o.save != "" || o.pprof != ""):
-		return errors.New("--ledger reads one process, once")
-	case (o.every > 0 || targets > 1) && (o.save != "" || o.pprof != ""):
-		return errors.New("--save and --pprof are for one reading")
+	case o.ledger && (o.every > 0 || targets > 1 || o.writes()):
+		return errors.New("--ledger reads one process, once, and prints")
+	case (o.every > 0 || targets > 1) && o.writes():
+		return errors.New("--save, --pprof and --html are for one reading")
 	}
 	return nil
 }
+
+// writes tells whether a file was asked for.
+func (o *heapOptions) writes() bool { return o.save != "" || o.pprof != "" || o.html != "" }
 
 func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error {
 	if o.ledger {
@@ -131,8 +139,10 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 	if o.json {
 		return json.NewEncoder(a.Out).Encode(r.Document(o.share / 100))
 	}
-	return r.Write(a.Out, heap.View{Lines: o.lines, Share: o.share / 100})
+	return r.Write(a.Out, o.view())
 }
+
+func (o *heapOptions) view() heap.View { return heap.View{Lines: o.lines, Share: o.share / 100} }
 
 // config bounds a reading by the flags and the memory that is free.
 func (o *heapOptions) config() heap.Config {
@@ -189,6 +199,16 @@ func (a *app) keepHeap(r *heap.Report, o *heapOptions) error {
 			return err
 		}
 		fmt.Fprintf(a.Err, "isobar: saved %s\n", o.save)
+	}
+	if o.html != "" {
+		var b bytes.Buffer
+		if err := r.Page(&b, o.view(), host.Version()); err != nil {
+			return err
+		}
+		if err := atomicfile.Bytes(o.html, 0o600, b.Bytes()); err != nil {
+			return fmt.Errorf("heap: --html: %w", err)
+		}
+		fmt.Fprintf(a.Err, "isobar: page %s\n", o.html)
 	}
 	if o.pprof == "" {
 		return nil

@@ -63,6 +63,14 @@ func (l ledger) result(target, program string, rss uint64) *Ledger {
 	return out
 }
 
+// remedy is what would shrink the class, and the command that proves it.
+func (l *Line) remedy() string {
+	if l.Proof == "" {
+		return l.Remedy
+	}
+	return l.Remedy + ": " + l.Proof
+}
+
 // Write prints a ledger for a terminal.
 func (l *Ledger) Write(out io.Writer) error {
 	w := &writer{out: out}
@@ -70,11 +78,7 @@ func (l *Ledger) Write(out io.Writer) error {
 	for _, line := range l.Lines {
 		w.printf("%10s %4.1f %%  %s\n", size(line.Bytes), 100*share(line.Bytes, l.RSS), line.Class)
 		if line.Remedy != "" && line.Bytes >= l.RSS/50 {
-			w.printf("%20s%s", "", line.Remedy)
-			if line.Proof != "" {
-				w.printf(": %s", line.Proof)
-			}
-			w.printf("\n")
+			w.printf("%20s%s\n", "", line.remedy())
 		}
 	}
 	for _, line := range l.Beside {

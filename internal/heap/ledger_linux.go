@@ -25,16 +25,21 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	defer im.Release()
-	maps, err := p.Resident()
-	if err != nil {
-		return nil, err
-	}
 	g, err := graph.Mark(ctx, im, gotype.NewTable(im), nil)
 	if err != nil {
 		return nil, err
 	}
+	return account(fmt.Sprintf("process %d", pid), p, im, g)
+}
+
+// account says where the resident memory of a process is whose heap is marked.
+func account(name string, p *target.Process, im *image.Image, g *graph.Graph) (*Ledger, error) {
+	maps, err := p.Resident()
+	if err != nil {
+		return nil, err
+	}
 	a := &accounts{p: p, im: im, g: g, sum: make(ledger), pages: make(map[*image.Span]uint64)}
-	return a.book(maps, fmt.Sprintf("process %d", pid))
+	return a.book(maps, name)
 }
 
 // accounts is the state of one ReadLedger.

@@ -36,7 +36,7 @@ func Open(ctx context.Context, name string, c Config) (*Report, error) {
 		return nil, err
 	}
 	defer core.Close()
-	return read(ctx, name, image.Source{Memory: core, Program: core.Program}, c)
+	return read(ctx, name, nil, image.Source{Memory: core, Program: core.Program}, c)
 }
 
 func process(ctx context.Context, pid int, c Config) (*Report, error) {
@@ -49,7 +49,7 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 	}
 	defer p.Close()
 	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped}
-	r, err := read(ctx, fmt.Sprintf("process %d", pid), src, c)
+	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, src, c)
 	if err != nil {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {
 			return nil, gone
@@ -61,7 +61,8 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 // collectAt is our own GOGC meanwhile: the arrays are large and have no pointers.
 const collectAt = 20
 
-func read(ctx context.Context, name string, src image.Source, c Config) (*Report, error) {
+// read reads a target; p is the process if it is one.
+func read(ctx context.Context, name string, p *target.Process, src image.Source, c Config) (*Report, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	im, err := image.Read(ctx, src, image.Config{MaxPause: c.MaxPause, FreeBytes: c.FreeBytes})
 	if err != nil {
@@ -73,12 +74,20 @@ func read(ctx context.Context, name string, src image.Source, c Config) (*Report
 	if err != nil {
 		return nil, err
 	}
+	var ledger *Ledger
+	if p != nil {
+		if ledger, err = account(name, p, im, g); err != nil {
+			im.Warnings = append(im.Warnings, err.Error())
+		}
+	}
 	sum := totals(im)
 	res, err := g.Analyze(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newReport(name, im, res, sum), nil
+	r := newReport(name, im, res, sum)
+	r.Ledger = ledger
+	return r, nil
 }
 
 // variables reads the global variables from DWARF; nil where there is none.

@@ -29,11 +29,7 @@ func (r *Report) WriteProfile(out io.Writer) error {
 	}
 	var walk func(n *Node, stack []*profile.Location)
 	walk = func(n *Node, stack []*profile.Location) {
-		name := pathOf([]*Node{n})
-		if n.Type != "" {
-			name += " " + n.Type
-		}
-		stack = append([]*profile.Location{location(name)}, stack...)
+		stack = append([]*profile.Location{location(n.name())}, stack...)
 		if n.Bytes > 0 {
 			p.Sample = append(p.Sample, &profile.Sample{
 				Location: slices.Clone(stack), Value: []int64{int64(n.Bytes), int64(n.Objects)},
@@ -47,4 +43,13 @@ func (r *Report) WriteProfile(out io.Writer) error {
 		walk(c, nil)
 	}
 	return p.Write(out)
+}
+
+// name is the node's step of the path, and what is there.
+func (n *Node) name() string {
+	name := pathOf([]*Node{n})
+	if n.Type != "" && n.Label != "→" {
+		name += " " + n.Type
+	}
+	return name
 }

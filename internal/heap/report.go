@@ -38,6 +38,7 @@ type Report struct {
 	Tree       *Node         `json:"tree"`
 	Types      []Type        `json:"types"`
 	Goroutines []Goroutines  `json:"goroutines"`
+	Ledger     *Ledger       `json:"ledger,omitempty"` // of a process
 	Warnings   []string      `json:"warnings,omitempty"`
 }
 
@@ -56,6 +57,7 @@ type Node struct {
 	Type      string  `json:"type,omitempty"`
 	Retained  uint64  `json:"retained_bytes"`
 	Below     uint64  `json:"retained_objects"`
+	Reached   uint64  `json:"reached_bytes"` // of all objects that the path is the first to lead to
 	Bytes     uint64  `json:"bytes"`
 	Objects   uint64  `json:"objects"`
 	Unused    uint64  `json:"unused_bytes,omitempty"`
@@ -126,10 +128,12 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 func newNode(n *graph.Node, least uint64) *Node {
 	out := &Node{
 		Label: n.Label, Type: n.Type, Retained: n.Retained, Below: n.RetainedObjects, Bytes: n.Bytes,
-		Objects: n.Objects, Unused: n.Unused, ScanBytes: n.ScanBytes, Pointers: n.Pointers,
+		Objects: n.Objects, Unused: n.Unused, ScanBytes: n.ScanBytes, Pointers: n.Pointers, Reached: n.Bytes,
 	}
 	for _, c := range n.Children {
-		if child := newNode(c, least); child.Retained >= least || len(child.Children) > 0 {
+		child := newNode(c, least)
+		out.Reached += child.Reached
+		if child.Retained >= least || len(child.Children) > 0 {
 			out.Children = append(out.Children, child)
 		}
 	}

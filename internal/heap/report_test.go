@@ -16,11 +16,12 @@ import (
 
 // sample is a report with a map of sessions of the given size in bytes.
 func sample(sessions uint64) *Report {
-	leaf := &Node{Label: "[]", Type: "main.Session", Retained: sessions - 1000, Below: 99, Bytes: sessions - 1000, Objects: 99}
+	leaf := &Node{Label: "[]", Type: "main.Session", Retained: sessions - 1000, Below: 99, Reached: sessions - 1000,
+		Bytes: sessions - 1000, Objects: 99}
 	table := &Node{Label: ".sessions", Type: "map[int]*main.Session", Retained: sessions, Below: 100, Bytes: 1000,
-		Objects: 1, Children: []*Node{leaf}}
-	root := &Node{Label: "main.server", Retained: sessions, Below: 100, Children: []*Node{table}}
-	other := &Node{Label: "main.other", Type: "[]uint8", Retained: 5000, Below: 1, Bytes: 5000, Objects: 1}
+		Reached: sessions, Objects: 1, Children: []*Node{leaf}}
+	root := &Node{Label: "main.server", Retained: sessions, Reached: sessions, Below: 100, Children: []*Node{table}}
+	other := &Node{Label: "main.other", Type: "[]uint8", Retained: 5000, Reached: 5000, Below: 1, Bytes: 5000, Objects: 1}
 	return &Report{
 		Format: format, Target: "process 1", Program: "/bin/x", Go: "go1.26.8", Time: time.Unix(1e9, 0).UTC(),
 		Live: sessions + 5000, Objects: 101, ScanBytes: 2000, Pointers: 100,
@@ -130,6 +131,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		r.Holders(0.01)
 		if err := r.Write(&bytes.Buffer{}, View{Lines: 5, Share: 0.01}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Page(&bytes.Buffer{}, View{Lines: 5, Share: 0.01}, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Compare([]*Report{r, r}, 0.01); err != nil {

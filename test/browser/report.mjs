@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core';
 import { overlaps } from './drawings.mjs';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const kinds = ['study', 'hostile', 'empty', 'failed', 'tune', 'advice', 'claims'];
+const kinds = ['study', 'hostile', 'empty', 'failed', 'tune', 'advice', 'heap', 'claims'];
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
 

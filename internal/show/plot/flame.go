@@ -40,7 +40,8 @@ func NewFlame(id, title, caption string, root *Flame) *Plot {
 	}
 	p := &Plot{ID: id, Title: title, Caption: caption, Wide: true}
 	for _, part := range root.Parts {
-		p.Legend = append(p.Legend, Legend{swatch(part.Series, "column", false), part.Name + ", " + part.Text})
+		p.Legend = append(p.Legend, Legend{swatch(part.Series, fmt.Sprintf("bar s%d", part.Series), false),
+			part.Name + ", " + part.Text})
 	}
 	var b strings.Builder
 	id = html.EscapeString(id)

@@ -1,0 +1,189 @@
+package heap
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/show/page"
+	"github.com/isobar-go/isobar/internal/show/plot"
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+//go:embed assets/heap.html.tmpl
+var assets embed.FS
+
+var pageTemplate = template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
+
+// The types below are what the template sees.
+type (
+	pageBody struct {
+		CSS                    template.CSS
+		Title, Repeat, Version string
+		Facts                  []pageFact
+		Sections               []pageSection
+		Warnings               []string
+	}
+	pageFact    struct{ Name, Value string }
+	pageSection struct {
+		ID, Title, Text string
+		Drawing         *plot.Plot
+		Table           *plot.Table
+	}
+)
+
+// Page writes the report as one HTML file that needs nothing outside of it. The
+// version is that of the program that writes it.
+func (r *Report) Page(out io.Writer, v View, version string) error {
+	p := pageBody{
+		CSS: page.StyleSheet(), Title: "Isobar heap: " + clean(r.Program), Version: version,
+		Repeat: "isobar heap --html FILE PID", Facts: r.facts(),
+		Sections: []pageSection{
+			{ID: "holders", Title: "Who holds the memory", Table: holderTable(r.Holders(v.Share))},
+			{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
+			{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
+			{ID: "goroutines", Title: "Goroutines", Table: r.goroutineTable()},
+		},
+	}
+	if r.Ledger != nil {
+		p.Sections = append(p.Sections, pageSection{ID: "resident", Title: "Where resident memory is",
+			Text: size(r.Ledger.RSS) + " in all, page by page.", Table: r.Ledger.table()})
+	}
+	for _, w := range r.Warnings {
+		p.Warnings = append(p.Warnings, text.Clean(w))
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&b, "heap.html.tmpl", p); err != nil {
+		return fmt.Errorf("heap: page: %w", err)
+	}
+	if _, err := b.WriteTo(out); err != nil {
+		return fmt.Errorf("heap: page: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) facts() []pageFact {
+	facts := []pageFact{
+		{"Read", r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + clean(r.Target) + ", " + clean(r.Go)},
+		{"Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
+			100*share(r.Untyped, r.Live))},
+		{"Marking", fmt.Sprintf("reads %s and follows %s pointers", size(r.ScanBytes), count(r.Pointers))},
+		{"Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
+			size(r.Spans.Free), size(r.Spans.Stacks))},
+	}
+	if r.Stop > 0 {
+		facts = append(facts, pageFact{"Stopped", fmt.Sprintf("for %v, to copy %s", r.Stop.Round(10*time.Microsecond),
+			size(r.Copied))})
+	}
+	return facts
+}
+
+// pageTypes is the most types that a page lists.
+const pageTypes = 50
+
+func holderTable(all []Holder) *plot.Table {
+	t := &plot.Table{Label: "Table of holders", Left: 2,
+		Head: []string{"Holder", "What it is, and what helps", "Retained", "Live", "Mark", "Objects", "Unused"}}
+	for _, h := range all {
+		what := clean(h.Type)
+		if h.Mostly != "" {
+			what += "; mostly " + clean(h.Mostly)
+		}
+		if h.Remedy != "" {
+			what += ". Remedy: " + h.Remedy
+		}
+		if h.Saves != "" {
+			what += " (" + h.Saves + ")"
+		}
+		t.Add(clean(h.Path), what, size(h.Retained), percent(h.Live), percent(h.Mark), count(h.Objects),
+			amount(h.Unused))
+		t.Rows[len(t.Rows)-1][1].Class = "text why"
+	}
+	return t
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// amount is a size that is often nothing.
+func amount(n uint64) string {
+	if n == 0 {
+		return text.Absent
+	}
+	return size(n)
+}
+
+func (r *Report) typeTable(most int) *plot.Table {
+	t := &plot.Table{Label: "Table of types", Left: 1,
+		Head: []string{"Type", "Bytes", "Retained", "Objects", "Marking reads"}}
+	for _, typ := range r.Types[:min(most, len(r.Types))] {
+		t.Add(clean(typ.Name), size(typ.Bytes), size(typ.Retained), count(typ.Objects), amount(typ.ScanBytes))
+	}
+	return t
+}
+
+func (r *Report) goroutineTable() *plot.Table {
+	t := &plot.Table{Label: "Table of goroutines", Left: 2, Head: []string{"Began with", "Stand in", "Count", "Stacks"}}
+	for _, g := range r.Goroutines[:min(pageTypes, len(r.Goroutines))] {
+		t.Add(clean(g.Start), clean(g.In), fmt.Sprint(g.Count), size(g.Stacks))
+	}
+	return t
+}
+
+func (l *Ledger) table() *plot.Table {
+	t := &plot.Table{Label: "Table of resident memory", Left: 2,
+		Head: []string{"Memory", "What shrinks it", "Bytes", "Share"}}
+	for _, line := range l.Lines {
+		t.Add(line.Class, line.remedy(), size(line.Bytes), percent(share(line.Bytes, l.RSS)))
+		t.Rows[len(t.Rows)-1][1].Class = "text why"
+	}
+	for _, line := range l.Beside {
+		t.Add("beside it: "+line.Class, "", size(line.Bytes), "")
+	}
+	return t
+}
+
+// The icicle leaves out what is too narrow to see, or too deep to follow.
+const (
+	icicleLeast  = 600 // of the live heap: a path below one in so many
+	icicleLevels = 20
+	// The largest roots have a colour each, the others one together.
+	icicleColours = 7
+)
+
+// icicle draws what the paths lead to.
+func (r *Report) icicle() *plot.Plot {
+	if r.Live == 0 {
+		return nil
+	}
+	root := &plot.Flame{Name: "live heap", Value: float64(r.Live), Text: size(r.Live)}
+	root.Parts = r.parts(r.Tree, 1)
+	for i, part := range root.Parts {
+		part.Series = min(i, icicleColours)
+	}
+	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
+		"path's next step, its type, and its bytes.", root)
+	p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
+	return p
+}
+
+func (r *Report) parts(n *Node, level int) []*plot.Flame {
+	if level == icicleLevels {
+		return nil
+	}
+	var all []*plot.Flame
+	for _, c := range n.Children {
+		if c.Reached < r.Live/icicleLeast || c.Reached == 0 {
+			continue
+		}
+		f := &plot.Flame{Name: clean(c.name()), Value: float64(c.Reached), Text: size(c.Reached)}
+		if retained := size(c.Retained); retained != f.Text {
+			f.Text += ", retains " + retained
+		}
+		f.Parts = r.parts(c, level+1)
+		all = append(all, f)
+	}
+	return all
+}
