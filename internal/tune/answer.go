@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // settingText is a setting as environment variables. What the runtime does by
@@ -139,7 +140,7 @@ func (r *Answer) Write(w io.Writer) error {
 	if r.Outcome == Recommended {
 		fmt.Fprintf(&b, "apply     %s COMMAND\n", settingText(r.Setting))
 	}
-	fmt.Fprintf(&b, "measured  %d runs, %.1f s; objective %s\n", r.Runs, r.Seconds, r.Objective)
+	fmt.Fprintf(&b, "measured  %s, %.1f s; objective %s\n", text.Plural(r.Runs, "run"), r.Seconds, r.Objective)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

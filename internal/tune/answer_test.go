@@ -138,3 +138,28 @@ func TestPredictionsAgreeWithTheRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatTheFirstRunTells wants what the first run shows of a program among the
+// doubts: processes that it leaves behind, and much output.
+func TestWhatTheFirstRunTells(t *testing.T) {
+	simulation, rng := program(0.3), rand.New(rand.NewPCG(5, 5))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU,
+		Seed: 1}
+	r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+		rec := simulation.record(c, 0.01, rng)
+		rec.Cell.Block = block
+		rec.Warn("left-behind", "the program left processes behind")
+		rec.Set(stdoutMetric, 40*mib)
+		rec.Set(stderrMetric, 150*mib)
+		return rec, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(r.Doubts, "\n")
+	for _, want := range []string{"left processes behind", "prints 190 MiB"} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("want %q once in\n%s", want, all)
+		}
+	}
+}

@@ -135,11 +135,11 @@ type Built struct {
 type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
-var ErrShort = errors.New("tune: a run takes less than 50 ms: starting it outweighs what settings change; tune " +
-	"a command that does more")
+var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms of CPU time: starting it outweighs " +
+	"what settings change; tune a command that does more")
 
-// leastWall is the shortest run worth tuning.
-const leastWall = 0.05
+// leastWall and leastCPU are the seconds of the shortest run worth tuning.
+const leastWall, leastCPU = 0.05, 0.02
 
 // Tune finds, proves and returns up to three settings. A failure of the program
 // under the baseline is an error; under another setting it takes that one out.
@@ -172,7 +172,7 @@ func (t *tuning) tune() error {
 		return err
 	}
 	wall := first.Metrics[cell.WallTime]
-	if wall < leastWall {
+	if wall < leastWall || first.Metrics[cell.TotalCPU] < leastCPU {
 		return ErrShort
 	}
 	t.warn(first)
@@ -246,14 +246,17 @@ func (t *tuning) warn(rec *cell.Record) {
 			t.answer.Doubts = append(t.answer.Doubts, w.Text)
 		}
 	}
-	if n := rec.Metrics[outputMetric]; n > muchOutput {
+	if n := rec.Metrics[stdoutMetric] + rec.Metrics[stderrMetric]; n > muchOutput {
 		t.answer.Doubts = append(t.answer.Doubts, "the program prints "+bytesText(n)+
 			": writing that is a part of what is measured")
 	}
 }
 
-// outputMetric is how much a program printed; see workload.ProgramOutput.
-const outputMetric = "/program/stdout:bytes"
+// These metrics are how much a program printed; see workload.ProgramOutput.
+const (
+	stdoutMetric = "/program/stdout:bytes"
+	stderrMetric = "/program/stderr:bytes"
+)
 
 // infeasible tells a setting that the program cannot run under from a program
 // that fails.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -29,8 +30,23 @@ func init() {
 
 // ProgramOutput is the size of the program's standard output, which is read for
 // figures (see cell.FigurePrefix), counted and discarded. Standard input is
-// empty; standard error is passed on without the gctrace lines.
-const ProgramOutput = "/program/stdout:bytes"
+// empty. ProgramErrors is the size of standard error without the gctrace lines,
+// which is passed on.
+const (
+	ProgramOutput = "/program/stdout:bytes"
+	ProgramErrors = "/program/stderr:bytes"
+)
+
+// counted counts what is written through it.
+type counted struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.bytes += int64(len(b))
+	return c.Writer.Write(b)
+}
 
 // program runs a command under GODEBUG=gctrace=1. Wall time, CPU time, faults
 // and peak memory are what the kernel accounts to the program and the
@@ -82,6 +98,7 @@ type started struct {
 	readers        sync.WaitGroup
 	trace          trace.Trace
 	traceErr       error
+	errors         counted
 	figures        figures
 }
 
@@ -113,7 +130,8 @@ func startProgram(ctx context.Context, command []string, gc cell.GC, join []stri
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	s := &started{cmd: cmd, stream: stream, output: output, packets: packets}
+	s := &started{cmd: cmd, stream: stream, output: output, packets: packets,
+		errors: counted{Writer: os.Stderr}}
 	// The kernel counts this process's current memory towards the program's peak.
 	debug.FreeOSMemory()
 	host.ResetPeakRSS()
@@ -131,7 +149,7 @@ func startProgram(ctx context.Context, command []string, gc cell.GC, join []stri
 		if packets {
 			read = trace.ReadPackets
 		}
-		s.trace, s.traceErr = read(stream, os.Stderr)
+		s.trace, s.traceErr = read(stream, &s.errors)
 	})
 	s.readers.Go(func() { s.figures.read(output) })
 	s.watch = watch(cmd.Process.Pid)
@@ -160,6 +178,7 @@ func (s *started) finish(rec *cell.Record) error {
 	}
 	rec.Set(cell.WallTime, wall.Seconds())
 	rec.Set(ProgramOutput, float64(s.figures.written))
+	rec.Set(ProgramErrors, float64(s.errors.bytes))
 	s.figures.record(rec)
 	setUsage(rec, s.cmd.ProcessState, s.before, polled.peak)
 	if !s.packets {
