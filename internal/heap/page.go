@@ -70,6 +70,7 @@ func (r *Report) facts() []pageFact {
 		{"Read", r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + clean(r.Target) + ", " + clean(r.Go)},
 		{"Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
 			100*share(r.Untyped, r.Live))},
+		{"Unused", size(r.Unused) + " of what is live: capacity, what slices and strings have left, room of maps"},
 		{"Marking", fmt.Sprintf("reads %s and follows %s pointers", size(r.ScanBytes), count(r.Pointers))},
 		{"Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
 			size(r.Spans.Free), size(r.Spans.Stacks))},

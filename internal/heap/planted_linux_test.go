@@ -185,6 +185,37 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestUnused plants holders of which next to nothing is used.
+func TestUnused(t *testing.T) {
+	program := build(t, toolchains[1], "")
+	for _, tc := range []struct {
+		plant, holder, remedy string
+		unused                float64
+	}{
+		{"capacity", "main.spare", "smaller capacity", 24 << 20},
+		{"reslice", "main.window", "slices.Clone", 15 << 20},
+		{"substring", "main.excerpts", "strings.Clone", 32 << 20},
+		{"shrunk", "main.emptied", "make the map anew", 2 << 20 * 17}, // slots of 16 bytes and one of control, half used
+	} {
+		pid, _, _ := started(t, program, tc.plant)
+		r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := math.Abs(float64(r.Unused)/tc.unused - 1); off > 0.03 {
+			t.Errorf("%s: %d bytes unused, planted were %.0f", tc.plant, r.Unused, tc.unused)
+		}
+		if h := r.Holders(0.01)[0]; h.Path != tc.holder || h.Unused > r.Unused || h.Unused < r.Unused/10*9 ||
+			!strings.Contains(h.Remedy, tc.remedy) {
+			t.Errorf("%s: the first holder is %+v", tc.plant, h)
+		}
+	}
+	pid, _, _ := started(t, program, "map")
+	if r, err := Open(t.Context(), fmt.Sprint(pid), Config{}); err != nil || r.Unused > r.Live/50 {
+		t.Errorf("a map of records that are all used: %d of %d bytes unused, %v", r.Unused, r.Live, err)
+	}
+}
+
 // TestLedger plants 32 MB of one class at a time.
 func TestLedger(t *testing.T) {
 	const planted = 32 << 20

@@ -9,6 +9,17 @@ import (
 
 func size(n uint64) string { return text.Bytes(float64(n)) }
 
+// mostUnused returns the type of the node with the most unused bytes.
+func mostUnused(n *Node, rest []*Node) string {
+	most := n
+	for _, m := range rest {
+		if m.Unused > most.Unused {
+			most = m
+		}
+	}
+	return most.Type
+}
+
 // remedy says what this toolkit knows to do about a holder, and what that would save.
 func remedy(n *Node, rest []*Node, unused uint64) (do, saves string) {
 	var elem *Node
@@ -16,8 +27,10 @@ func remedy(n *Node, rest []*Node, unused uint64) (do, saves string) {
 		elem = rest[0]
 	}
 	switch {
+	case unused > n.Retained/4 && strings.HasPrefix(mostUnused(n, rest), "map["):
+		return "make the map anew: it keeps its room when entries are deleted", size(unused)
 	case unused > n.Retained/4:
-		return "shrink it: slices.Clip, or a smaller capacity", size(unused)
+		return "keep a copy of what is used: slices.Clone, strings.Clone, or a smaller capacity", size(unused)
 	case strings.Contains(n.Label, "timers.heap") || strings.Contains(n.Type, "timerWhen"):
 		return "stop timers that are done with: Timer.Stop, or a context that is cancelled", size(n.Retained)
 	case strings.HasPrefix(n.Label, "goroutine "):

@@ -32,6 +32,7 @@ type Report struct {
 	Objects    uint64        `json:"live_objects"`
 	Garbage    uint64        `json:"garbage_bytes"`
 	Untyped    uint64        `json:"untyped_bytes"`
+	Unused     uint64        `json:"unused_bytes"` // of live ones
 	ScanBytes  uint64        `json:"scan_bytes"`
 	Pointers   uint64        `json:"pointers"`
 	Spans      Spans         `json:"spans"`
@@ -111,7 +112,8 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
 		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
-		Untyped: res.Untyped, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,
+		Untyped: res.Untyped, Unused: res.Unused, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans,
+		Warnings: im.Warnings,
 	}
 	r.Tree = newNode(res.Root, res.Bytes/leastShare)
 	for _, t := range res.Types {

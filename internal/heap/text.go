@@ -43,6 +43,7 @@ func (w *writer) head(r *Report) {
 	w.printf("%s: %s, %s\n", text.Clean(r.Target), text.Clean(r.Program), r.Go)
 	w.printf("live %s in %s objects; marking reads %s and follows %s pointers; type unknown %.1f %%\n",
 		size(r.Live), count(r.Objects), size(r.ScanBytes), count(r.Pointers), 100*share(r.Untyped, r.Live))
+	w.printf("of what is live %s is unused: capacity, what slices and strings have left, room of maps\n", size(r.Unused))
 	w.printf("garbage not collected yet %s, free slots %s, stacks %s\n", size(r.Garbage), size(r.Spans.Free),
 		size(r.Spans.Stacks))
 	if r.Stop > 0 {
@@ -67,6 +68,9 @@ func (w *writer) holders(all []Holder, lines int) {
 		indent := strings.Repeat(" ", 36)
 		if h.Mostly != "" {
 			w.printf("%smostly %s\n", indent, clean(h.Mostly))
+		}
+		if h.Unused > h.Retained/20 {
+			w.printf("%s%s of it unused\n", indent, size(h.Unused))
 		}
 		if h.Remedy != "" {
 			w.printf("%s%s", indent, h.Remedy)

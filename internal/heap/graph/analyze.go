@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 
-	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
@@ -19,7 +18,7 @@ type Node struct {
 	RetainedObjects uint64
 	Bytes           uint64 // of the objects of this node themselves
 	Objects         uint64
-	Unused          uint64 // bytes of capacity beyond length, of slices held by this node
+	Unused          uint64 // bytes of them that nothing uses: see unused
 	ScanBytes       uint64 // that the collector reads of this node and below
 	Pointers        uint64 // that it follows there
 
@@ -50,6 +49,7 @@ type Result struct {
 	Pointers  uint64 // that it follows
 	Garbage   uint64 // bytes of slots that hold objects which nothing reaches
 	Untyped   uint64 // live bytes of unknown type
+	Unused    uint64 // live bytes that nothing uses: capacity, what slices and strings left, room of maps
 }
 
 // Analyze computes who holds what. The image's copied pages are given back on
@@ -61,7 +61,7 @@ func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
 	a.garbage()
 	a.edges()
 	a.trie()
-	a.slack()
+	a.unused()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -254,27 +254,6 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 		a.node = append(a.node, child)
 	}
 	return index[child]
-}
-
-// slack adds up what slices have beyond their length.
-func (a *analysis) slack() {
-	for i, slot := range a.slots {
-		l := &a.g.layouts[a.g.state[slot]]
-		if l.shape.form == unknown {
-			continue
-		}
-		n := a.node[a.of[a.first+uint32(i)]]
-		a.g.pointers(slot, func(data []byte, at, _ uint64) {
-			w := l.at(at)
-			if !w.known || w.t == nil || w.t.Kind != gotype.Slice || w.t.Elem == nil || at+24 > uint64(len(data)) {
-				return
-			}
-			length, capacity := le.Uint64(data[at+8:]), le.Uint64(data[at+16:])
-			if capacity > length && capacity < 1<<40 {
-				n.Unused += (capacity - length) * w.t.Elem.Size
-			}
-		})
-	}
 }
 
 // retain sums up sizes by dominators. An object counts for a path once, however

@@ -28,6 +28,7 @@ type Graph struct {
 	roots   []rootNode
 	rootIDs map[rootNode]uint32
 	entries []entry // edges from roots to objects
+	views   []view  // what the roots reach of objects
 
 	state  []uint32 // shape number of each slot
 	parent []uint32 // slot + 1 + roots of the object that led here first, or number of the root
@@ -85,6 +86,8 @@ func (g *Graph) follow(r *image.Root, root uint32) {
 		return
 	}
 	s, path := g.rootShape(r)
+	into := offset - min(offset, g.im.Spans[span].Header())
+	g.views = append(g.views, view{slot, g.rootExtent(r, into)})
 	g.entries = append(g.entries, entry{root, slot})
 	g.reach(slot, span, offset, s, root, g.label(path))
 }
@@ -98,7 +101,9 @@ func (g *Graph) reach(slot uint32, span int32, offset uint64, s shape, parent, e
 		g.parent[slot], g.edge[slot] = parent, edge
 		if h := sp.HeaderType(n); h != 0 {
 			if t := g.types.At(h); t != nil && t.Size > 0 {
-				s = g.headed(t, sp.Elem-sp.Header())
+				if s.form != mapDir { // whose header names the tables only
+					s = g.headed(t, sp.Elem-sp.Header())
+				}
 				s.base = uint32(sp.Header())
 				offset = 0
 			}
@@ -255,6 +260,7 @@ func (g *Graph) finalizable() {
 		g.pointers(slot, func(_ []byte, at, to uint64) {
 			if target, span, into, ok := g.im.Object(to); ok {
 				g.entries = append(g.entries, entry{root, target})
+				g.views = append(g.views, view{slot: target})
 				g.reach(target, span, into, l.at(at).to, root, g.label("[]"))
 				l = &g.layouts[g.state[slot]]
 			}

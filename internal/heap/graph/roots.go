@@ -144,20 +144,33 @@ func (g *Graph) rootShape(r *image.Root) (shape, string) {
 	default:
 		return shape{}, ""
 	}
-	v := g.variable(r.Addr)
-	if v == nil || v.Type == nil {
+	w, ok := g.rootWord(r)
+	if !ok {
 		return g.beforeRoot(r), ""
 	}
-	for _, w := range v.Type.Words() {
-		if w.Offset != r.Addr-v.Addr {
-			continue
-		}
-		before, _ := g.im.Read(r.Addr-8, 8)
-		l := layout{shape: shape{form: value, t: v.Type}}
-		word := word{known: true, t: w.Type, to: pointee(w.Type)}
-		return g.dynamic(&l, word, nil, le.Uint64(before), r.To), w.Path
+	before, _ := g.im.Read(r.Addr-8, 8)
+	l := layout{shape: shape{form: value, t: g.variable(r.Addr).Type}}
+	word := word{known: true, t: w.Type, to: pointee(w.Type)}
+	return g.dynamic(&l, word, nil, le.Uint64(before), r.To), w.Path
+}
+
+// rootWord returns what a root is in its variable, if that has a type.
+func (g *Graph) rootWord(r *image.Root) (gotype.Word, bool) {
+	if r.Kind != image.Global {
+		return gotype.Word{}, false
 	}
-	return g.beforeRoot(r), ""
+	v := g.variable(r.Addr)
+	if v == nil || v.Type == nil {
+		return gotype.Word{}, false
+	}
+	words := v.Type.Words()
+	i, ok := slices.BinarySearchFunc(words, r.Addr-v.Addr, func(w gotype.Word, offset uint64) int {
+		return cmp.Compare(w.Offset, offset)
+	})
+	if !ok {
+		return gotype.Word{}, false
+	}
+	return words[i], true
 }
 
 // beforeRoot reads the word in front of a root as the type of an interface.

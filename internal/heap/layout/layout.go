@@ -53,11 +53,36 @@ var paths = []string{
 	"runtime.moduledata.gcdatamask", "runtime.moduledata.gcbssmask", "runtime.moduledata.next", "runtime.moduledata#",
 	"internal/runtime/maps.Map.dirPtr", "internal/runtime/maps.Map.dirLen", "internal/runtime/maps.Map.used",
 	"internal/runtime/maps.Map#", "internal/runtime/maps.table.groups", "internal/runtime/maps.table#",
+	"internal/runtime/maps.table.used", "internal/runtime/maps.table.capacity",
+	"runtime.g.waiting", "runtime.sudog.elem", "runtime.sudog.c", "runtime.sudog.waitlink", "runtime.sudog#",
 	"runtime.hchan.qcount", "runtime.hchan.dataqsiz", "runtime.hchan.buf", "runtime.hchan#",
 	"runtime._func.entryOff", "runtime._func.nameOff", "runtime._func.args", "runtime._func.deferreturn",
 	"runtime._func.pcsp", "runtime._func.npcdata", "runtime._func.funcID", "runtime._func.flag",
 	"runtime._func.nfuncdata", "runtime._func#",
 	"runtime.finBlock.alllink", "runtime.finBlock.cnt", "runtime.finBlock.fin", "runtime.finalizer#",
+}
+
+// waitReason begins the names of the constants that say what a goroutine waits for.
+const waitReason = "runtime.waitReason"
+
+// reasons are those that a program's own goroutines can have, as a traceback names them.
+var reasons = map[string]string{
+	"IOWait": "IO wait", "Sleep": "sleep", "Semacquire": "semacquire", "Coroutine": "coroutine",
+	"ChanReceiveNilChan": "chan receive (nil chan)", "ChanSendNilChan": "chan send (nil chan)",
+	"SelectNoCases": "select (no cases)", "Select": "select", "ChanReceive": "chan receive", "ChanSend": "chan send",
+	"SyncCondWait": "sync.Cond.Wait", "SyncMutexLock": "sync.Mutex.Lock", "SyncRWMutexRLock": "sync.RWMutex.RLock",
+	"SyncRWMutexLock": "sync.RWMutex.Lock", "SyncWaitGroupWait": "sync.WaitGroup.Wait",
+}
+
+// WaitReasons returns what the runtime's numbers of wait reasons mean.
+func (f Facts) WaitReasons() map[uint8]string {
+	all := make(map[uint8]string)
+	for name, text := range reasons {
+		if n, ok := f[waitReason+name]; ok {
+			all[uint8(n)] = text
+		}
+	}
+	return all
 }
 
 // Of returns the facts of a Go version ("go1.26.8") on an architecture
@@ -116,12 +141,11 @@ func (f Facts) format(arch string) string {
 
 // FromDWARF reads the facts from the debug information of a Go program.
 func FromDWARF(d *dwarf.Data) (Facts, error) {
-	wanted := make(map[string]dwarf.Type) // by the name of the struct
+	f, wanted := make(Facts), make(map[string]dwarf.Type) // by the name of the struct
 	for _, path := range paths {
 		wanted[structOf(path)] = nil
 	}
-	found := 0
-	for r := d.Reader(); found < len(wanted); {
+	for r := d.Reader(); ; {
 		e, err := r.Next()
 		if err != nil {
 			return nil, fmt.Errorf("layout: DWARF: %w", err)
@@ -133,6 +157,11 @@ func FromDWARF(d *dwarf.Data) (Facts, error) {
 			r.SkipChildren()
 		}
 		name, _ := e.Val(dwarf.AttrName).(string)
+		if n, ok := e.Val(dwarf.AttrConstValue).(int64); ok && strings.HasPrefix(name, waitReason) {
+			if reason := strings.TrimPrefix(name, waitReason); reasons[reason] != "" {
+				f[name] = uint64(n)
+			}
+		}
 		if t, ok := wanted[name]; !ok || t != nil || e.Tag != dwarf.TagStructType {
 			continue
 		}
@@ -141,9 +170,7 @@ func FromDWARF(d *dwarf.Data) (Facts, error) {
 			return nil, fmt.Errorf("layout: DWARF of %s: %w", name, err)
 		}
 		wanted[name] = t
-		found++
 	}
-	f := make(Facts)
 	for _, path := range paths {
 		t := wanted[structOf(path)]
 		if t == nil {

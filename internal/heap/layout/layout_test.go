@@ -102,6 +102,9 @@ func TestEveryPathHasAFact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if got := len(f.WaitReasons()); got != len(reasons) {
+				t.Errorf("%s on %s: %d wait reasons, want %d", lang, arch, got, len(reasons))
+			}
 			_, is := f["runtime.specialCleanup.fn"] // until Go 1.25
 			if _, was := f["runtime.specialCleanup.cleanup"]; is == was {
 				t.Errorf("%s on %s: want one of the two forms of a cleanup", lang, arch)

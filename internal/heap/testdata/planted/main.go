@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -167,6 +168,32 @@ func init() {
 }
 
 var sparse []*[128]byte
+
+// What holds more than it uses: of 32 MB, or of 2^20 entries, next to nothing.
+var (
+	spare    []byte
+	excerpts []string
+	emptied  map[int]int
+)
+
+func init() {
+	leaks["capacity"] = func() { spare = make([]byte, planted/4, planted) }
+	leaks["substring"] = func() {
+		for i := range 32 {
+			text := strings.Repeat(fmt.Sprint(i%10), planted/32)
+			excerpts = append(excerpts, text[100:200])
+		}
+	}
+	leaks["shrunk"] = func() {
+		emptied = make(map[int]int)
+		for i := range 1 << 20 {
+			emptied[i] = i
+		}
+		for i := range 1<<20 - 10 {
+			delete(emptied, i)
+		}
+	}
+}
 
 func mapped(fd, flags int) []byte {
 	b, err := syscall.Mmap(fd, 0, planted, syscall.PROT_READ|syscall.PROT_WRITE, flags)

@@ -1,0 +1,133 @@
+package graph
+
+import (
+	"math"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/image"
+)
+
+// An extent is the part of an object that what leads to it can reach, in bytes
+// of the object. The zero value is all of it.
+type extent struct {
+	from uint32
+	to   uint32 // where the longest slice or string ends; 0 for the object's end
+	end  uint32 // where the largest capacity does
+}
+
+// unseen is the extent of an object that nothing led to yet.
+var unseen = extent{from: math.MaxUint32, to: 1, end: 1}
+
+// add widens an extent by another.
+func (e *extent) add(x extent) {
+	switch {
+	case x.to == 0 || e.to == 0:
+		*e = extent{}
+	default:
+		e.from, e.to, e.end = min(e.from, x.from), max(e.to, x.to), max(e.end, x.end)
+	}
+}
+
+// A view is the extent of an object that one root reaches.
+type view struct {
+	slot uint32
+	extent
+}
+
+// extentOf returns what a word of a type reaches of an object, into which it
+// points so many bytes behind its header; rest is what follows the word.
+func extentOf(t *gotype.Type, into uint64, rest []byte) extent {
+	switch {
+	case t == nil || len(rest) < 8:
+	case t.Kind == gotype.String:
+		if n := into + le.Uint64(rest); n < math.MaxUint32 {
+			return extent{uint32(into), max(1, uint32(n)), max(1, uint32(n))}
+		}
+	case t.Kind == gotype.Slice && t.Elem != nil && len(rest) >= 16:
+		length, capacity := le.Uint64(rest), le.Uint64(rest[8:])
+		if length > capacity || capacity > math.MaxUint32 {
+			break
+		}
+		if end := into + capacity*t.Elem.Size; end < math.MaxUint32 {
+			return extent{uint32(into), max(1, uint32(into+length*t.Elem.Size)), max(1, uint32(end))}
+		}
+	}
+	return extent{}
+}
+
+// rootExtent returns what a root reaches of an object.
+func (g *Graph) rootExtent(r *image.Root, into uint64) extent {
+	w, ok := g.rootWord(r)
+	if !ok {
+		return extent{}
+	}
+	rest, _ := g.im.Read(r.Addr+8, 16)
+	return extentOf(w.Type, into, rest)
+}
+
+// unused adds up what objects hold and nothing can reach or uses: before slices
+// and strings, between a slice's length and capacity, behind a string, and what a
+// map keeps beyond its entries.
+func (a *analysis) unused() {
+	g := a.g
+	seen := make([]extent, len(a.slots))
+	for i := range seen {
+		seen[i] = unseen
+	}
+	for _, r := range g.views {
+		seen[a.id[r.slot]-a.first].add(r.extent)
+	}
+	for i, slot := range a.slots {
+		l := &g.layouts[g.state[slot]]
+		g.pointers(slot, func(data []byte, at, value uint64) {
+			t, span, into, ok := g.im.Object(value)
+			if !ok || a.id[t] == 0 {
+				return
+			}
+			w := l.at(at)
+			if l.shape.form == mapTable && w.known {
+				spare := g.mapSpare(l.shape.t, data)
+				a.node[a.of[a.first+uint32(i)]].Unused += spare
+				a.res.Unused += spare
+			}
+			x := extent{}
+			if header := g.im.Spans[span].Header(); w.known && into >= header {
+				x = extentOf(w.t, into-header, data[at+8:])
+			}
+			seen[a.id[t]-a.first].add(x)
+		})
+	}
+	for i, slot := range a.slots {
+		s := &g.im.Spans[g.im.SpanOf(slot)]
+		n := seen[i].unused(s.Elem - s.Header())
+		a.node[a.of[a.first+uint32(i)]].Unused += n
+		a.res.Unused += n
+	}
+}
+
+// unused returns how many of an object's bytes lie outside of an extent.
+func (e *extent) unused(size uint64) uint64 {
+	if e.to == 0 || e.from == math.MaxUint32 {
+		return 0
+	}
+	n := uint64(e.from) + uint64(e.end-e.to)
+	if tail := size - min(size, uint64(e.end)); tail > size/3 { // more than a size class is too large
+		n += tail
+	}
+	return min(n, size)
+}
+
+// mapSpare returns the bytes of a table of a map beyond what a new one with the
+// same entries would have.
+func (g *Graph) mapSpare(t *gotype.Type, table []byte) uint64 {
+	used := uint64(le.Uint16(table[g.im.Facts["internal/runtime/maps.table.used"]:]))
+	capacity := uint64(le.Uint16(table[g.im.Facts["internal/runtime/maps.table.capacity"]:]))
+	need := uint64(8)
+	for need*7/8 < used {
+		need *= 2
+	}
+	if t.Group == nil || need >= capacity {
+		return 0
+	}
+	return (capacity - need) / 8 * t.Group.Size
+}
