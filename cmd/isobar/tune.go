@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -144,6 +145,19 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 		return tuneFailed(log.Failed(err))
 	}
 	result.Built, result.Service = prepared.From, o.container(args)
+	return a.present(o, log, result, result.Outcome)
+}
+
+// answered is what tuning found, of a program or of a server that runs.
+type answered interface {
+	Write(io.Writer) error
+	WriteMore(io.Writer) error
+	WriteDeploy(dir string) error
+	Deploys() bool
+}
+
+// present writes the page, the files that deploy the answer, and the answer.
+func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, outcome string) error {
 	page, err := log.Report(o.out, result)
 	files := strings.TrimSuffix(page, ".html") + "-deploy"
 	if err == nil && result.Deploys() {
@@ -168,7 +182,7 @@ func (a *app) tune(ctx context.Context, o *tuneOptions, args []string) error {
 			_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)
 		}
 	}
-	if err == nil && (result.Outcome == tune.Inconclusive || result.Outcome == tune.SetsItself) {
+	if err == nil && (outcome == tune.Inconclusive || outcome == tune.SetsItself) {
 		err = &exitError{code: exitInconclusive}
 	}
 	return err
@@ -179,7 +193,10 @@ func (o *tuneOptions) container(command []string) string {
 	if name := cmp.Or(o.service, o.build.Main, o.build.Bench); name != "" {
 		return path.Base(name)
 	}
-	return command[0]
+	if len(command) > 0 {
+		return command[0]
+	}
+	return ""
 }
 
 // checkProgram says at once when the program is none of Go's and starts none. A

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isobar-go/isobar/internal/lab/plan"
-	"github.com/isobar-go/isobar/internal/tune"
 	"github.com/isobar-go/isobar/internal/tune/attach"
 )
 
@@ -82,21 +79,19 @@ func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return err
 	}
-	answer, err := attach.Run(ctx, attach.Config{
-		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.budget, Rounds: o.rounds,
-		Tolerance: c.Tolerance, Seed: cmp.Or(o.seed, plan.NewSeed()),
-		Log: func(text string) { fmt.Fprintf(a.Err, "isobar: %s\n", text) },
-	})
+	log, err := a.openLog(ctx, o, &c)
 	if err != nil {
 		return err
 	}
-	if o.json {
-		err = writeJSON(a.Out, answer)
-	} else {
-		err = answer.Write(a.Out)
+	defer log.Close()
+	answer, err := attach.Run(ctx, attach.Config{
+		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.budget, Rounds: o.rounds,
+		Tolerance: c.Tolerance, Seed: c.Seed, Keep: log.Keep,
+		Log: func(text string) { fmt.Fprintf(a.Err, "isobar: %s\n", text) },
+	})
+	if err != nil {
+		return log.Failed(err)
 	}
-	if err == nil && answer.Outcome == tune.Inconclusive {
-		err = &exitError{code: exitInconclusive}
-	}
-	return err
+	answer.Service = o.container(nil)
+	return a.present(o, log, answer, answer.Outcome)
 }

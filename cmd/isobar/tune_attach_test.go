@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"html/template"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -48,8 +50,10 @@ func TestTuneAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errw bytes.Buffer
-	args := []string{"tune", "--attach", srv.URL, "--token-file", token, "--gogc", "400", "--rounds", "4",
-		"--budget", "8s", "--json"}
+	dir := t.TempDir()
+	html := filepath.Join(dir, "attach.html")
+	args := []string{"--store", filepath.Join(dir, "s.db"), "tune", "--out", html, "--attach", srv.URL,
+		"--token-file", token, "--gogc", "400", "--rounds", "4", "--budget", "8s", "--json"}
 	if code := run(t.Context(), args, strings.NewReader(""), &out, &errw); code != exitOK && code != exitInconclusive {
 		t.Fatalf("exit %d: %s", code, errw.String())
 	}
@@ -61,10 +65,22 @@ func TestTuneAttach(t *testing.T) {
 		a.Today.GC.Percent != 60 || a.Arms[1].GC.Percent != 400 {
 		t.Errorf("%+v", a)
 	}
+	shown, err := os.ReadFile(html)
+	if err != nil || !strings.Contains(string(shown), "<li>"+template.HTMLEscapeString(a.Headline)) || a.Headline == "" ||
+		strings.Contains(string(shown), "CPU time against memory") != (len(a.Choices) > 0) {
+		t.Errorf("%v: the page does not open with %q, or has no picture of %d choices", err, a.Headline, len(a.Choices))
+	}
+	var again bytes.Buffer
+	code := run(t.Context(), append(args, "--resume"), strings.NewReader(""), &again, &errw)
+	var b attach.Answer
+	if err := json.Unmarshal(again.Bytes(), &b); code != exitOK && code != exitInconclusive || err != nil ||
+		b.Headline != a.Headline || !reflect.DeepEqual(b.Arms, a.Arms) {
+		t.Errorf("resumed: exit %d: %s\n%s; want\n%s", code, errw.String(), again.String(), out.String())
+	}
 	if now := debug.SetGCPercent(60); now != 60 {
 		t.Errorf("GOGC is left at %d, want 60", now)
 	}
-	code := run(t.Context(), []string{"tune", "--attach", srv.URL}, strings.NewReader(""), &out, &errw)
+	code = run(t.Context(), append(args[:2:2], "tune", "--attach", srv.URL), strings.NewReader(""), &out, &errw)
 	if code != exitFailure || !strings.Contains(errw.String(), "give --token-file") {
 		t.Errorf("without the token: exit %d: %s", code, errw.String())
 	}

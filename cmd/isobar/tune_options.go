@@ -290,6 +290,8 @@ func (o *tuneOptions) name(command []string) string {
 	switch {
 	case o.build.Bench != "":
 		return "tune --bench " + o.build.Bench
+	case o.attach.to != "":
+		return "tune --attach " + o.attach.to
 	case o.build.Main != "":
 		return strings.Join(append([]string{"tune --build " + o.build.Main}, command[1:]...), " ")
 	}

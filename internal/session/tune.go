@@ -136,6 +136,26 @@ func (l *TuneLog) Close() {
 
 // Measure is the tuner's Runner.
 func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
+	return l.keep(config, block, func(c cell.Cell) (*cell.Record, error) {
+		rec, _, err := l.runner.Run(l.ctx, c)
+		return &rec, err
+	})
+}
+
+// Keep is Measure for what the caller measures.
+func (l *TuneLog) Keep(config cell.Config, block int, measure func() (*cell.Record, error)) (*cell.Record, error) {
+	return l.keep(config, block, func(c cell.Cell) (*cell.Record, error) {
+		rec, err := measure()
+		if err == nil {
+			rec.Cell = c
+		}
+		return rec, err
+	})
+}
+
+// keep stores what measure gives, unless the store has the record already.
+func (l *TuneLog) keep(config cell.Config, block int,
+	measure func(cell.Cell) (*cell.Record, error)) (*cell.Record, error) {
 	c := cell.Cell{Config: config, Index: l.next, Order: l.next, Block: block, Seed: l.seed, Timeout: l.timeout,
 		MemoryBytes: l.memory}
 	l.next++
@@ -155,19 +175,19 @@ func (l *TuneLog) Measure(config cell.Config, block int) (*cell.Record, error) {
 		}
 	}
 	began := time.Now()
-	rec, _, err := l.runner.Run(l.ctx, c)
+	rec, err := measure(c)
 	l.steps.clear()
 	if err != nil {
 		return nil, err
 	}
 	rec.Set(cell.RunTime, time.Since(began).Seconds())
 	l.stderr = rec.Stderr
-	return &rec, l.store.Append(l.ID, &rec, nil)
+	return rec, l.store.Append(l.ID, rec, nil)
 }
 
-// Report stores the answer, writes the HTML report on all runs and returns its
-// path.
-func (l *TuneLog) Report(out string, result *tune.Answer) (string, error) {
+// Report stores the answer, a tune.Answer or what embeds one, writes the HTML report
+// on all runs and returns its path.
+func (l *TuneLog) Report(out string, result any) (string, error) {
 	if out == "" {
 		out = ReportPath(l.path, l.ID)
 	}

@@ -64,8 +64,8 @@ func (c *Choice) gain(metric string) Gain {
 	return Gain{}
 }
 
-// headline says what to set, what it saves, what it costs and how sure that is.
-func (r *Answer) headline() string {
+// Sentence says what to set, what it saves, what it costs and how sure that is.
+func (r *Answer) Sentence() string {
 	switch r.Outcome {
 	case Recommended:
 		c := &r.Choices[0]

@@ -44,7 +44,7 @@ func (t *tuning) conclude() {
 		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
 		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
 	}
-	a.Headline = a.headline()
+	a.Headline = a.Sentence()
 }
 
 // muchWaiting is the share of waiting from which the answer begins with it.

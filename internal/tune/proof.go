@@ -177,8 +177,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 			c := stat.Compare(base, g, of, equalRuns(base, of))
 			out[i].by[metric] = c
 			if c.Pairs > 0 && metric != costMetric {
-				out[i].gains = append(out[i].gains, Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue,
-					Tuned: c.AValue * c.Ratio, Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor})
+				out[i].gains = append(out[i].gains, NewGain(metric, c))
 			}
 		}
 	}

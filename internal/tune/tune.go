@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Outcomes of tuning. What is not proven is inconclusive.
@@ -83,6 +84,13 @@ type Gain struct {
 	Pairs   int      `json:"pairs"`
 	Verdict string   `json:"verdict"`
 	Floor   float64  `json:"floor"` // ratio of equal runs
+}
+
+// NewGain is what a comparison with the baseline says of a metric. Tuned follows
+// from the ratio, so that the two never contradict each other.
+func NewGain(metric string, c stat.Comparison) Gain {
+	return Gain{Metric: metric, Ratio: Interval{c.Ratio, c.Lo, c.Hi}, Default: c.AValue, Tuned: c.AValue * c.Ratio,
+		Pairs: c.Pairs, Verdict: string(c.Verdict), Floor: c.Floor}
 }
 
 // An Answer is what tuning found: terminal, page, JSON and ui all render it.

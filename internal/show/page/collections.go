@@ -114,7 +114,7 @@ func collections(s *text.Section, traced []Traced) []collectionList {
 			}
 			title := fmt.Sprintf("Collections under %s: %s, repetition %d", text.Clean(t.Name), r.Label, rec.Cell.Block+1)
 			h := collectionsOf(s, rec, title+", "+s.Name, plot.Whole(rec))
-			if h == nil && rec.Metrics[cell.GCCycles] == 0 {
+			if n, known := rec.Metrics[cell.GCCycles]; h == nil && known && n == 0 {
 				h = &collectionList{Note: "There were no collections."}
 			}
 			if h != nil {

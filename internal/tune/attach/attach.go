@@ -72,6 +72,10 @@ type Config struct {
 	Tolerance float64       // share of CPU time that saving memory may cost; 0 for 0.02
 	Seed      uint64
 	Log       func(text string) // receives a line a block; nil for none
+	// Keep returns the record of the next block: what measure gives, or what an
+	// interrupted run stored of it. nil keeps nothing. The first record, of round 0,
+	// is a look at the server before anything was set.
+	Keep func(c cell.Config, round int, measure func() (*cell.Record, error)) (*cell.Record, error)
 }
 
 // exploring is how many rounds choose what to prove.
@@ -104,7 +108,7 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tuning{Config: c, answer: &Answer{Today: today}, rng: rand.New(rand.NewPCG(c.Seed, 0))}
+	t := &tuning{Config: c, answer: &Answer{}, rng: rand.New(rand.NewPCG(c.Seed, 0))}
 	defer func() {
 		// Also where ctx has ended: what is left behind would stay.
 		restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -113,6 +117,12 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 			err = errors.Join(err, fmt.Errorf("tune: --attach: GOGC=%s could not be set again: %w", today.Found, left))
 		}
 	}()
+	rec, err := t.Keep(config(today.Found), 0, func() (*cell.Record, error) { return today.record(), nil })
+	if err != nil {
+		return nil, err
+	}
+	today.restore(rec)
+	t.answer.Today = today
 	if t.MaxBytes == 0 {
 		t.MaxBytes = 2 * float64(today.ResidentBytes)
 	}
@@ -166,6 +176,11 @@ func (c *Config) fill() {
 	if c.Log == nil {
 		c.Log = func(string) {}
 	}
+	if c.Keep == nil {
+		c.Keep = func(_ cell.Config, _ int, measure func() (*cell.Record, error)) (*cell.Record, error) {
+			return measure()
+		}
+	}
 }
 
 const mib = 1 << 20
@@ -200,43 +215,65 @@ type tuning struct {
 	answer *Answer
 	arms   []*Arm
 	block  time.Duration
-	done   int
+	round  int
 	rng    *rand.Rand
-	unit   func(a, b State) float64
 }
 
 // rounds measures each arm once a round, in an order drawn anew.
 func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 	for range n {
+		t.round++
 		for _, i := range t.rng.Perm(len(arms)) {
 			a := arms[i]
 			if a.Refused != "" {
 				continue
 			}
-			err := t.measure(ctx, a)
+			rec, err := t.Keep(config(a.GC), t.round, func() (*cell.Record, error) {
+				rec, err := t.measure(ctx, a.GC)
+				if errors.Is(err, ErrRefused) && i > 0 {
+					return &cell.Record{Err: &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}}, nil
+				}
+				return rec, err
+			})
 			switch {
-			case errors.Is(err, ErrRefused) && i > 0:
-				a.Refused = err.Error()
-				t.Log(fmt.Sprintf("GOGC=%s: %v", a.GC, err))
 			case err != nil:
 				return err
+			case rec.Err != nil:
+				a.Refused = rec.Err.Message
+				t.Log(fmt.Sprintf("GOGC=%s: %s", a.GC, a.Refused))
+			default:
+				t.add(a, rec)
 			}
 		}
 	}
 	return nil
 }
 
-// measure sets the arm's setting, lets it settle and measures for the rest of the
-// block.
-func (t *tuning) measure(ctx context.Context, a *Arm) error {
+// add takes a block's record into account.
+func (t *tuning) add(a *Arm, rec *cell.Record) {
+	for _, u := range units {
+		if rec.Metrics[u.metric] > 0 {
+			t.answer.Unit = u.name
+		}
+	}
+	a.CPU = append(a.CPU, rec.Metrics[cell.TotalCPU])
+	a.Bytes = append(a.Bytes, rec.Metrics[cell.RSSPeak])
+	t.answer.Runs++
+	t.answer.Seconds += rec.Metrics[cell.RunTime]
+	t.Log(fmt.Sprintf("block %d: GOGC=%s: %.3g s of CPU per %s, %d MiB", t.answer.Runs, a.GC,
+		rec.Metrics[cell.TotalCPU], t.answer.Unit, int64(rec.Metrics[cell.RSSPeak])/mib))
+}
+
+// measure sets a setting, lets it settle and measures for the rest of the block.
+func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) {
 	began := time.Now()
-	if err := t.Server.Apply(ctx, a.GC, 3*t.block+30*time.Second); err != nil {
-		return err
+	if err := t.Server.Apply(ctx, gc, 3*t.block+30*time.Second); err != nil {
+		return nil, err
 	}
 	least, most := t.Server.Settle()
 	first, err := t.Server.Look(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	step := max(t.block/40, 20*time.Millisecond)
 	from := first
@@ -246,36 +283,36 @@ func (t *tuning) measure(ctx context.Context, a *Arm) error {
 			break
 		}
 		if from, err = t.wait(ctx, step); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	to, peak := from, from.ResidentBytes
 	for end := time.Now().Add(max(t.block-time.Since(began), leastBlock)); time.Now().Before(end); {
 		if to, err = t.wait(ctx, step); err != nil {
-			return err
+			return nil, err
 		}
 		peak = max(peak, to.ResidentBytes)
 	}
 	switch {
 	case to.PID != from.PID:
-		return fmt.Errorf("tune: --attach: the server was restarted in a block: process %d, then %d", from.PID, to.PID)
-	case to.GC.Percent != a.GC.Percent: // the handler may hold the limit lower
-		return fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: another hand sets it", to.GC, a.GC)
+		return nil, fmt.Errorf("tune: --attach: the server was restarted in a block: process %d, then %d", from.PID, to.PID)
+	case to.GC.Percent != gc.Percent: // the handler may hold the limit lower
+		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: another hand sets it", to.GC, gc)
 	}
-	if t.unit == nil {
-		t.chooseUnit(from, to)
-	}
-	work := t.unit(from, to)
+	u := t.unit(from, to)
+	work := u.of(from, to)
 	if work <= 0 || to.CPU <= from.CPU {
-		return errors.New("tune: --attach: the server did nothing in a block: tune it under its load")
+		return nil, errors.New("tune: --attach: the server did nothing in a block: tune it under its load")
 	}
-	a.CPU = append(a.CPU, (to.CPU-from.CPU)/work)
-	a.Bytes = append(a.Bytes, float64(peak))
-	t.done++
-	t.answer.Runs, t.answer.Seconds = t.done, t.answer.Seconds+time.Since(began).Seconds()
-	t.Log(fmt.Sprintf("block %d: GOGC=%s: %.3g s of CPU per %s, %d MiB", t.done, a.GC, a.CPU[len(a.CPU)-1],
-		t.answer.Unit, peak/mib))
-	return nil
+	rec := &cell.Record{}
+	rec.Set(cell.TotalCPU, (to.CPU-from.CPU)/work)
+	rec.Set(cell.RSSPeak, float64(peak))
+	rec.Set(cell.RunTime, time.Since(began).Seconds())
+	rec.Set(u.metric, work)
+	if to.Cycles > 0 {
+		rec.Set(cell.GCCycles, float64(to.Cycles-from.Cycles))
+	}
+	return rec, nil
 }
 
 // wait looks again after a while.
@@ -288,25 +325,59 @@ func (t *tuning) wait(ctx context.Context, d time.Duration) (State, error) {
 	return t.Server.Look(ctx)
 }
 
-// chooseUnit takes the best unit of work that the server counts.
-func (t *tuning) chooseUnit(from, to State) {
-	switch {
-	case to.Work > from.Work:
-		t.answer.Unit, t.unit = "unit of work", func(a, b State) float64 { return b.Work - a.Work }
-	case to.AllocatedBytes > from.AllocatedBytes:
-		t.answer.Unit = "GiB allocated"
-		t.unit = func(a, b State) float64 { return float64(b.AllocatedBytes-a.AllocatedBytes) / (1 << 30) }
-	default:
-		t.answer.Unit, t.unit = "second", func(a, b State) float64 { return b.At.Sub(a.At).Seconds() }
+// A unit is what CPU time is counted per.
+type unit struct {
+	metric, name string
+	of           func(from, to State) float64
+}
+
+// units are in the order of preference; time always passes.
+var units = []unit{
+	{"/attach/work:units", "unit of work", func(a, b State) float64 { return b.Work - a.Work }},
+	{"/attach/allocated:gib", "GiB allocated",
+		func(a, b State) float64 { return float64(b.AllocatedBytes-a.AllocatedBytes) / (1 << 30) }},
+	{"/attach/measured:seconds", "second", func(a, b State) float64 { return b.At.Sub(a.At).Seconds() }},
+}
+
+// unit is that of the blocks so far, or the best that the server counts in the
+// first.
+func (t *tuning) unit(from, to State) unit {
+	for _, u := range units {
+		if t.answer.Unit == u.name || t.answer.Unit == "" && u.of(from, to) > 0 {
+			return u
+		}
+	}
+	return units[len(units)-1]
+}
+
+// memory are the figures of a State that candidates follow from, by metric.
+func (s *State) memory() map[string]*int64 {
+	return map[string]*int64{"/attach/live:bytes": &s.LiveBytes, "/attach/heap:bytes": &s.HeapBytes,
+		"/attach/mapped:bytes": &s.MappedBytes, "/attach/resident:bytes": &s.ResidentBytes}
+}
+
+func (s *State) record() *cell.Record {
+	rec := &cell.Record{}
+	for metric, at := range s.memory() {
+		rec.Set(metric, float64(*at))
+	}
+	return rec
+}
+
+// restore takes the memory of a record in place of today's, which differs where a
+// run is resumed.
+func (s *State) restore(rec *cell.Record) {
+	for metric, at := range s.memory() {
+		*at = int64(rec.Metrics[metric])
 	}
 }
 
-// workload names the configurations of an answer.
-const workload = "attach"
+// config is a setting of the server as the store has it.
+func config(gc cell.GC) cell.Config { return cell.Config{Workload: "attach", GC: gc} }
 
 // groupOf makes a group of package stat of an arm's blocks.
 func groupOf(a *Arm) *stat.Group {
-	g := &stat.Group{Key: a.GC.String(), Config: cell.Config{Workload: workload, GC: a.GC},
+	g := &stat.Group{Key: a.GC.String(), Config: config(a.GC),
 		Series: map[string]stat.Series{}}
 	for metric, values := range map[string][]float64{cell.TotalCPU: a.CPU, cell.RSSPeak: a.Bytes} {
 		blocks := make([]int, len(values))

@@ -5,12 +5,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/tune"
-	"github.com/isobar-go/isobar/internal/tune/deploy"
 )
 
 // sameMemory is up to what ratio memory counts as the same.
@@ -58,29 +56,32 @@ func median(values []float64) float64 {
 func (t *tuning) conclude(fresh []*Arm) {
 	r := t.answer
 	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
-	r.Base = cell.Config{Workload: workload, GC: fresh[0].GC}
+	r.Base = config(fresh[0].GC)
 	r.Setting, r.Outcome = r.Base, tune.DefaultGood
 	r.Reason = "no setting tried was ahead of today's"
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
+		if len(a.Bytes) == 0 {
+			continue // refused by now
+		}
 		arm := groupOf(a)
 		cpu, memory := stat.Compare(base, arm, cell.TotalCPU, 1), stat.Compare(base, arm, cell.RSSPeak, 1)
-		c := tune.Choice{Setting: cell.Config{Workload: workload, GC: a.GC},
+		c := tune.Choice{Setting: config(a.GC),
 			PeakBytes: tune.Interval{Mid: median(a.Bytes), Lo: slices.Min(a.Bytes), Hi: slices.Max(a.Bytes)},
 			CPU:       interval(cpu), Memory: interval(memory), Cost: interval(cpu),
-			Gains: []tune.Gain{gain(cpu), gain(memory)}}
+			Gains: []tune.Gain{tune.NewGain(cell.TotalCPU, cpu), tune.NewGain(cell.RSSPeak, memory)}}
 		c.Outcome, c.Name, c.Reason = t.judge(c, cpu, memory)
 		r.Choices = append(r.Choices, c)
 	}
 	slices.SortStableFunc(r.Choices, func(a, b tune.Choice) int { return rank(a) - rank(b) })
-	if len(r.Choices) == 0 {
-		return
+	if len(r.Choices) > 0 {
+		first := r.Choices[0]
+		r.Outcome, r.Reason = first.Outcome, first.Reason
+		if first.Outcome == tune.Recommended {
+			r.Setting, r.Gains = first.Setting, first.Gains
+		}
 	}
-	first := r.Choices[0]
-	r.Outcome, r.Reason = first.Outcome, first.Reason
-	if first.Outcome == tune.Recommended {
-		r.Setting, r.Gains = first.Setting, first.Gains
-	}
+	r.Headline = r.Sentence()
 }
 
 // judge names what a choice keeps beyond doubt.
@@ -111,44 +112,22 @@ func interval(c stat.Comparison) tune.Interval {
 	return tune.Interval{Mid: c.Ratio, Lo: c.Lo, Hi: c.Hi}
 }
 
-func gain(c stat.Comparison) tune.Gain {
-	return tune.Gain{Metric: c.Metric, Ratio: interval(c), Default: c.AValue, Tuned: c.BValue, Pairs: c.Pairs,
-		Verdict: string(c.Verdict), Floor: c.Floor}
-}
-
 // Write prints the answer.
 func (r *Answer) Write(w io.Writer) error {
+	if err := r.Answer.Write(w); err != nil {
+		return err
+	}
 	var b strings.Builder
-	switch r.Outcome {
-	case tune.Recommended:
-		c := r.Choices[0]
-		set := deploy.Setting{Percent: r.Setting.GC.Percent, LimitBytes: r.Setting.GC.LimitBytes}
-		fmt.Fprintf(&b, "set %s: CPU time per %s %.2fx, resident memory %.2fx, proven in %d fresh paired rounds\n",
-			set.Env(), r.Unit, c.CPU.Mid, c.Memory.Mid, c.Gains[0].Pairs)
-	case tune.DefaultGood:
-		fmt.Fprintf(&b, "leave GOGC=%s: %s\n", r.Today.Found, r.Reason)
-	default:
-		fmt.Fprintf(&b, "inconclusive, leave GOGC=%s: %s\n", r.Today.Found, r.Reason)
-	}
-	fmt.Fprintf(&b, "  today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
-	if r.Today.LiveBytes > 0 {
-		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
-	}
-	fmt.Fprintf(&b, "; %d blocks in %.0f s; today's setting is in force again\n", r.Runs, r.Seconds)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if len(r.Choices) > 0 {
-		fmt.Fprintf(t, "\n  GOGC[:GOMEMLIMIT]\tCPU\tmemory\tMiB\tfresh rounds show\t\n")
-	}
-	for _, c := range r.Choices {
-		fmt.Fprintf(t, "  %s\t%.2fx [%.2f, %.2f]\t%.2fx [%.2f, %.2f]\t%d\t%s: %s\t\n", c.Setting.GC, c.CPU.Mid,
-			c.CPU.Lo, c.CPU.Hi, c.Memory.Mid, c.Memory.Lo, c.Memory.Hi, int64(c.PeakBytes.Mid)/mib, c.Name, c.Outcome)
-	}
-	t.Flush()
 	for _, a := range r.Arms {
 		if a.Refused != "" {
 			fmt.Fprintf(&b, "  %s was %s\n", a.GC, a.Refused)
 		}
 	}
+	fmt.Fprintf(&b, "server    today GOGC=%s, %d MiB resident", r.Today.Found, r.Today.ResidentBytes/mib)
+	if r.Today.LiveBytes > 0 {
+		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
+	}
+	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is in force again\n", r.Unit)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
