@@ -48,7 +48,7 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 		return nil, err
 	}
 	defer p.Close()
-	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped}
+	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Clock: p.Clock}
 	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, src, c)
 	if err != nil {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {

@@ -45,7 +45,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 			{ID: "holders", Title: "Who holds the memory", Table: holderTable(r.Holders(v.Share))},
 			{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
 			{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
-			{ID: "goroutines", Title: "Goroutines", Table: r.goroutineTable()},
+			{ID: "goroutines", Title: "Goroutines", Text: r.forever(), Table: r.goroutineTable()},
 		},
 	}
 	if r.Ledger != nil {
@@ -126,9 +126,11 @@ func (r *Report) typeTable(most int) *plot.Table {
 }
 
 func (r *Report) goroutineTable() *plot.Table {
-	t := &plot.Table{Label: "Table of goroutines", Left: 2, Head: []string{"Began with", "Stand in", "Count", "Stacks"}}
+	t := &plot.Table{Label: "Table of goroutines", Left: 4,
+		Head: []string{"Began with", "go statement in", "Stand in", "Wait for", "Retained", "Stacks", "Count"}}
 	for _, g := range r.Goroutines[:min(pageTypes, len(r.Goroutines))] {
-		t.Add(clean(g.Start), clean(g.In), fmt.Sprint(g.Count), size(g.Stacks))
+		t.Add(clean(g.Start), clean(g.Created), clean(g.In), g.waits(), size(g.Retained), size(g.Stacks),
+			fmt.Sprint(g.Count))
 	}
 	return t
 }

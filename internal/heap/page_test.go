@@ -16,7 +16,8 @@ func TestPage(t *testing.T) {
 	r.Program += hostile
 	r.Tree.Children[1].Label += hostile
 	r.Types[0].Name += hostile
-	r.Goroutines = []Goroutines{{Start: "main.work" + hostile, In: "net.(*conn).Read", Count: 12, Stacks: 49152}}
+	r.Goroutines = []Goroutines{{Start: "main.work" + hostile, In: "net.(*conn).Read",
+		Wait: "chan receive", Forever: true, Longest: 3e9, Count: 12, Stacks: 49152}}
 	r.Ledger = &Ledger{RSS: 3 << 20, Lines: []Line{{Class: "heap: live objects", Bytes: 2 << 20, Remedy: "hold less"}},
 		Beside: []Line{{Class: "swapped out", Bytes: 1 << 20}}}
 	r.Warnings = []string{"a warning" + hostile}
@@ -28,7 +29,8 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		`<th scope="row">main.server.sessions</th><td class="text why">map[int]*main.Session;`,
 		`<td>1.00 MiB</td><td>100 %</td>`, "mostly [] main.Session. Remedy: bound it",
-		`<svg class="flame"`, "[] main.Session, 1023 KiB", "main.work", "hold less", "beside it: swapped out", "a warning",
+		`<svg class="flame"`, "[] main.Session, 1023 KiB", "main.work", "chan receive, for 3.00 s or longer: for ever",
+		"12 goroutines can never be woken", "hold less", "beside it: swapped out", "a warning",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)

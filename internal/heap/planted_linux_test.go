@@ -64,11 +64,20 @@ func build(t *testing.T, toolchain, flags string) string {
 	if invariant.Race && toolchain != toolchains[1] {
 		t.Skip("a race build reads one version only: the programs are the same")
 	}
-	program := filepath.Join(t.TempDir(), "planted")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, "testdata/planted/main.go")
-	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	source, err := os.ReadFile("testdata/planted/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() // outside of the module, which wants a version of Go of its own
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "planted")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", flags, "-o", program, "main.go")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN="+toolchain, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		if strings.Contains(string(out), "download") || strings.Contains(string(out), "go.mod requires") {
+		if strings.Contains(string(out), "download") {
 			t.Skipf("%s cannot be had here: %s", toolchain, out)
 		}
 		t.Fatalf("build: %v\n%s", err, out)
@@ -213,6 +222,59 @@ func TestUnused(t *testing.T) {
 	pid, _, _ := started(t, program, "map")
 	if r, err := Open(t.Context(), fmt.Sprint(pid), Config{}); err != nil || r.Unused > r.Live/50 {
 		t.Errorf("a map of records that are all used: %d of %d bytes unused, %v", r.Unused, r.Live, err)
+	}
+}
+
+// TestGoroutinesThatWaitForEver plants goroutines of which some can be woken, by a
+// variable, a timer, or another that can.
+func TestGoroutinesThatWaitForEver(t *testing.T) {
+	const each = 256 << 10
+	for _, toolchain := range toolchains {
+		t.Run(toolchain, func(t *testing.T) {
+			pid, _, _ := started(t, build(t, toolchain, ""), "waits")
+			r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			locked := "sync.Mutex.Lock for ever 1"
+			if strings.HasPrefix(toolchain, "go1.25") { // whose records do not name the mutex
+				locked = "sync.Mutex.Lock 1"
+			}
+			want := map[string]bool{
+				"main.stuck chan receive for ever 8": true, "main.stuck chan receive 4": true,
+				"main.stuck chan receive 2": true, "main.hands chan receive 1": true,
+				"main.locked " + locked: true, "main.inTime chan receive 1": true,
+				"main.nothing chan receive (nil chan) for ever 1": true,
+			}
+			for _, g := range r.Goroutines {
+				if !strings.HasPrefix(g.In, "main.") || g.In == "main.main" {
+					continue
+				}
+				got := g.In + " " + g.Wait
+				if g.Forever {
+					got += " for ever"
+				}
+				if got = fmt.Sprint(got, " ", g.Count); !want[got] {
+					t.Errorf("unexpected: %s", got)
+				}
+				delete(want, got)
+				// The lock's record holds what has it, too.
+				if g.In != "main.hands" && g.In != "main.locked" && g.Retained < uint64(g.Count)*each || !strings.HasPrefix(g.Created, "main.init") ||
+					g.Longest <= 0 || g.Longest > time.Hour {
+					t.Errorf("%s: %+v", got, g)
+				}
+			}
+			for line := range want {
+				t.Errorf("missing: %s", line)
+			}
+			held := 9.0 * each
+			if strings.HasSuffix(locked, "for ever 1") {
+				held += each
+			}
+			if off := math.Abs(float64(r.Forever)/held - 1); off > 0.01 {
+				t.Errorf("what waits for ever holds %d bytes, planted were %.0f", r.Forever, held)
+			}
+		})
 	}
 }
 

@@ -32,7 +32,8 @@ type Report struct {
 	Objects    uint64        `json:"live_objects"`
 	Garbage    uint64        `json:"garbage_bytes"`
 	Untyped    uint64        `json:"untyped_bytes"`
-	Unused     uint64        `json:"unused_bytes"` // of live ones
+	Unused     uint64        `json:"unused_bytes"`  // of live ones
+	Forever    uint64        `json:"forever_bytes"` // of live ones: what only goroutines hold that wait for ever
 	ScanBytes  uint64        `json:"scan_bytes"`
 	Pointers   uint64        `json:"pointers"`
 	Spans      Spans         `json:"spans"`
@@ -76,14 +77,6 @@ type Type struct {
 	ScanBytes uint64 `json:"scan_bytes"`
 }
 
-// Goroutines are those that began with one function and stand in another.
-type Goroutines struct {
-	Start  string `json:"start"`
-	In     string `json:"in"`
-	Count  int    `json:"count"`
-	Stacks uint64 `json:"stack_bytes"`
-}
-
 // mostTypes and leastShare bound what a report keeps.
 const (
 	mostTypes  = 1000
@@ -112,7 +105,7 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
 		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
-		Untyped: res.Untyped, Unused: res.Unused, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans,
+		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans,
 		Warnings: im.Warnings,
 	}
 	r.Tree = newNode(res.Root, res.Bytes/leastShare)
@@ -123,7 +116,7 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})
 	r.Types = r.Types[:min(len(r.Types), mostTypes)]
-	r.Goroutines = goroutines(im)
+	r.Goroutines = goroutines(im, res)
 	return r
 }
 
@@ -143,32 +136,6 @@ func newNode(n *graph.Node, least uint64) *Node {
 		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Type, b.Type))
 	})
 	return out
-}
-
-func goroutines(im *image.Image) []Goroutines {
-	type key struct{ start, in string }
-	at := make(map[key]int)
-	var all []Goroutines
-	for _, g := range im.Goroutines {
-		k := key{start: g.Start}
-		for _, f := range g.Frames { // the first that is not the runtime's
-			if k.in = f; len(f) < 8 || f[:8] != "runtime." {
-				break
-			}
-		}
-		i, ok := at[k]
-		if !ok {
-			i = len(all)
-			at[k] = i
-			all = append(all, Goroutines{Start: k.start, In: k.in})
-		}
-		all[i].Count++
-		all[i].Stacks += g.StackBytes
-	}
-	slices.SortFunc(all, func(a, b Goroutines) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Start, b.Start), cmp.Compare(a.In, b.In))
-	})
-	return all
 }
 
 // Save writes the report to a new file that only the user may read.

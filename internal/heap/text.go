@@ -96,8 +96,17 @@ func (w *writer) types(r *Report, lines int) {
 }
 
 func (w *writer) goroutines(r *Report, lines int) {
-	w.printf("\n%10s %10s  goroutines, where they stand\n", "count", "stacks")
+	if s := r.forever(); s != "" {
+		w.printf("\n%s\n", s)
+	}
+	w.printf("\n%10s %10s %9s  goroutines, where they stand\n", "retained", "stacks", "count")
 	for _, g := range r.Goroutines[:min(lines, len(r.Goroutines))] {
-		w.printf("%10d %10s  %s, in %s\n", g.Count, size(g.Stacks), clean(g.Start), clean(g.In))
+		w.printf("%10s %10s %9d  %s, in %s\n", size(g.Retained), size(g.Stacks), g.Count, clean(g.Start), clean(g.In))
+		if wait := g.waits(); wait != "" {
+			w.printf("%33s%s\n", "", wait)
+		}
+		if g.Forever {
+			w.printf("%33sgo statement in %s\n", "", clean(g.Created))
+		}
 	}
 }

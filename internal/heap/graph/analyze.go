@@ -49,7 +49,10 @@ type Result struct {
 	Pointers  uint64 // that it follows
 	Garbage   uint64 // bytes of slots that hold objects which nothing reaches
 	Untyped   uint64 // live bytes of unknown type
-	Unused    uint64 // live bytes that nothing uses: capacity, what slices and strings left, room of maps
+	Forever   uint64 // live bytes that only goroutines hold which wait for ever
+	// Goroutines has as many as the image.
+	Goroutines []Goroutine
+	Unused     uint64 // live bytes that nothing uses: capacity, what slices and strings left, room of maps
 }
 
 // Analyze computes who holds what. The image's copied pages are given back on
@@ -60,6 +63,7 @@ func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
 	a.number()
 	a.garbage()
 	a.edges()
+	a.forever()
 	a.trie()
 	a.unused()
 	if err := ctx.Err(); err != nil {
@@ -267,6 +271,11 @@ func (a *analysis) retain(idom, preorder []uint32) {
 		a.own(v, slot, s.Elem, s.NoScan)
 	}
 	bytes := Retained(idom, preorder, size)
+	for i, r := range a.g.roots {
+		if r.g >= 0 {
+			a.res.Goroutines[r.g].Retained += bytes[1+i]
+		}
+	}
 	for i := range size {
 		size[i] = min(size[i], 1)
 	}

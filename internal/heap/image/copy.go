@@ -22,6 +22,7 @@ type Source struct {
 	Program *target.Program
 	// Stopped runs a function while the target stands still; nil for a core, which does anyway.
 	Stopped func(func() error) (time.Duration, error)
+	Clock   func() uint64 // the target's monotonic clock in nanoseconds; nil for a core
 }
 
 // Config bounds what a copy may cost.
@@ -65,7 +66,7 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 		!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc") ||
 		strings.Contains(src.Program.Setting("GOEXPERIMENT"), "greenteagc") &&
 			!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc")
-	r := &reader{im: im, f: facts, src: src, ctx: ctx}
+	r := &reader{im: im, f: facts, src: src, ctx: ctx, reasons: facts.WaitReasons()}
 	if err := r.prepare(c); err != nil {
 		return nil, err
 	}
@@ -81,6 +82,10 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 		im.Release()
 		return nil, err
 	}
+	if src.Clock != nil {
+		im.Now = src.Clock()
+	}
+	im.waitsOn()
 	im.stackRoots(r.stacks, r.regs)
 	im.specialRoots(r.specials)
 	im.finalizerQueue()
@@ -102,6 +107,7 @@ type reader struct {
 	stacks   []stack
 	specials []special
 	regs     []target.Regs
+	reasons  map[uint8]string
 }
 
 // prepare finds the runtime's structures and makes room, while the target runs.

@@ -76,7 +76,8 @@ type Goroutine struct {
 	ID         uint64
 	Addr       uint64
 	Status     uint32
-	WaitReason uint8
+	Wait       Wait
+	Created    string   // function with the go statement
 	Start      string   // function that it began with
 	Frames     []string // innermost first
 	StackBytes uint64
@@ -91,6 +92,7 @@ type Image struct {
 	Roots      []Root
 	Goroutines []Goroutine
 	Modules    []Module
+	Now        uint64        // by the target's monotonic clock in nanoseconds; 0 for a core
 	Stop       time.Duration // for how long the program stood still; 0 for a core
 	CopiedByte uint64        // bytes copied while it did
 	StackSpans uint64        // bytes of spans that hold stacks

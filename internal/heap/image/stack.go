@@ -52,8 +52,11 @@ func (r *reader) goroutines() error {
 			continue
 		}
 		g := Goroutine{
-			ID: word("goid"), Addr: addr, Status: status, WaitReason: b[f["runtime.g.waitreason"]],
+			ID: word("goid"), Addr: addr, Status: status, Wait: r.wait(status, addr, b),
 			Start: r.im.FuncAt(word("startpc")),
+		}
+		if fn, ok := r.im.function(word("gopc")); ok {
+			g.Created = r.im.funcName(fn)
 		}
 		s := stack{g: len(r.im.Goroutines), lo: word("stack"), hi: le.Uint64(b[f["runtime.g.stack"]+8:])}
 		s.pc, s.sp, s.bp = word("sched.pc"), word("sched.sp"), word("sched.bp")

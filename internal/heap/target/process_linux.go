@@ -188,6 +188,16 @@ func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
+// Clock returns the monotonic clock that the process has, in nanoseconds, unless a
+// time namespace shifts its own.
+func (p *Process) Clock() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return uint64(t.Nano())
+}
+
 // stopAll stops thread after thread until it finds no new one.
 func (p *Process) stopAll() error {
 	for again := true; again; {

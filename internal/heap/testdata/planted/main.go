@@ -209,6 +209,56 @@ func touch(b []byte) {
 	}
 }
 
+// What goroutines wait for: some can be woken, some cannot.
+var wake = make(chan struct{})
+
+//go:noinline
+func locked(l *lookups) {
+	l.mu.Lock()
+	runtime.KeepAlive(l.order)
+}
+
+//go:noinline
+func inTime(body []byte, after <-chan time.Time) {
+	<-after
+	runtime.KeepAlive(body)
+}
+
+//go:noinline
+func hands(on, from chan struct{}) {
+	<-from
+	close(on)
+}
+
+//go:noinline
+func nothing(body []byte) {
+	var none chan int
+	<-none
+	runtime.KeepAlive(body)
+}
+
+func init() {
+	leaks["waits"] = func() {
+		lost, relay := make(chan struct{}), make(chan struct{})
+		held := &lookups{order: make([]string, each/16)}
+		held.mu.Lock()
+		for range 8 {
+			go stuck(blob(), lost)
+		}
+		for range 4 {
+			go stuck(blob(), wake)
+		}
+		for range 2 {
+			go stuck(blob(), relay) // by one that can be woken
+		}
+		go hands(relay, wake)
+		go locked(held)
+		go inTime(blob(), time.After(time.Hour))
+		go nothing(blob())
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 func main() {
 	leaks[os.Args[1]]()
 	runtime.GC()
