@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/lab/exercise"
 )
 
-func exercise(t *testing.T, number int, variant string, seed uint64) *exercises {
+func anExercise(t *testing.T, number int, variant string, seed uint64) *exercises {
 	t.Helper()
 	return build(t, "exercises", given{"exercise": strconv.Itoa(number), "variant": variant}, seed).(*exercises)
 }
@@ -18,23 +19,23 @@ func exercise(t *testing.T, number int, variant string, seed uint64) *exercises 
 // TestExercisesAgree holds that all variants of an exercise give the same
 // result, however their operations are split.
 func TestExercisesAgree(t *testing.T) {
-	for i, c := range exerciseCases {
+	for i, c := range exercise.All {
 		const ops = 60
-		want := drive(exercise(t, i+1, "before", 1), ops, ops)
+		want := drive(anExercise(t, i+1, "before", 1), ops, ops)
 		if want == 0 {
-			t.Errorf("%s: checksum 0", c.name)
+			t.Errorf("%s: checksum 0", c.Name)
 		}
-		for variant := range c.variants {
-			if got := drive(exercise(t, i+1, variant, 1), ops, 7); got != want {
-				t.Errorf("%s, %s: checksum %#x, before %#x", c.name, variant, got, want)
+		for variant := range c.Variants {
+			if got := drive(anExercise(t, i+1, variant, 1), ops, 7); got != want {
+				t.Errorf("%s, %s: checksum %#x, before %#x", c.Name, variant, got, want)
 			}
 		}
-		if got := drive(exercise(t, i+1, "after", 2), ops, ops); got == want {
-			t.Errorf("%s: another seed, the same checksum", c.name)
+		if got := drive(anExercise(t, i+1, "after", 2), ops, ops); got == want {
+			t.Errorf("%s: another seed, the same checksum", c.Name)
 		}
 	}
-	if len(exerciseCases) != 18 {
-		t.Errorf("%d exercises, want 18", len(exerciseCases))
+	if len(exercise.All) != 18 {
+		t.Errorf("%d exercises, want 18", len(exercise.All))
 	}
 }
 
@@ -67,19 +68,19 @@ func TestExercisesAllocate(t *testing.T) {
 		18: {"before": 1, "after": 0, "inlined": 0}, // gone if inlined
 	} {
 		for variant, want := range variants {
-			allocs, _ := perOperation(exercise(t, number, variant, 1), 500)
+			allocs, _ := perOperation(anExercise(t, number, variant, 1), 500)
 			if allocs < want-0.1 || allocs > want+0.2 {
 				t.Errorf("exercise %d, %s: %v allocations an operation, want %v", number, variant, allocs, want)
 			}
 		}
 	}
-	before, _ := perOperation(exercise(t, 11, "before", 1), 200)
-	after, _ := perOperation(exercise(t, 11, "after", 1), 200)
+	before, _ := perOperation(anExercise(t, 11, "before", 1), 200)
+	after, _ := perOperation(anExercise(t, 11, "after", 1), 200)
 	if after >= before {
 		t.Errorf("exercise 11: %v allocations before, %v after; want fewer", before, after)
 	}
-	finalizer, _ := perOperation(exercise(t, 17, "before", 1), 500)
-	closing, _ := perOperation(exercise(t, 17, "after", 1), 500)
+	finalizer, _ := perOperation(anExercise(t, 17, "before", 1), 500)
+	closing, _ := perOperation(anExercise(t, 17, "after", 1), 500)
 	if closing < 1 || closing > finalizer+0.1 {
 		t.Errorf("exercise 17: %v allocations with a finalizer, %v with Close; want at least 1, and no more", finalizer, closing)
 	}

@@ -1,4 +1,4 @@
-package workload
+package exercise
 
 import (
 	"context"
@@ -15,17 +15,17 @@ var (
 	//lint:ignore U1000 written but never read
 	sinkNode any
 	//lint:ignore U1000 written but never read
-	sinkHandle *exerciseHandle
+	sinkHandle *handle
 )
 
 // Exercise 7: goroutines that capture variables, ten items per operation.
 
-type exerciseItem struct{ n uint64 }
+type item struct{ n uint64 }
 
-func handleItem(it exerciseItem) uint64 { return it.n * 0x9e3779b97f4a7c15 }
+func handleItem(it item) uint64 { return it.n * 0x9e3779b97f4a7c15 }
 
-func closureBefore(in *exerciseInput) uint64 { return in.turn ^ added(captured(in.items)) }
-func closureAfter(in *exerciseInput) uint64  { return in.turn ^ added(passed(in.items)) }
+func closureBefore(in *Input) uint64 { return in.turn ^ added(captured(in.items)) }
+func closureAfter(in *Input) uint64  { return in.turn ^ added(passed(in.items)) }
 
 func added(list []uint64) (sum uint64) {
 	for _, x := range list {
@@ -35,7 +35,7 @@ func added(list []uint64) (sum uint64) {
 }
 
 //go:noinline
-func captured(items []exerciseItem) []uint64 {
+func captured(items []item) []uint64 {
 	results := make([]uint64, len(items))
 	var wg sync.WaitGroup
 	for i, it := range items {
@@ -50,12 +50,12 @@ func captured(items []exerciseItem) []uint64 {
 }
 
 //go:noinline
-func passed(items []exerciseItem) []uint64 {
+func passed(items []item) []uint64 {
 	results := make([]uint64, len(items))
 	var wg sync.WaitGroup
 	for i, it := range items {
 		wg.Add(1)
-		go func(i int, it exerciseItem) {
+		go func(i int, it item) {
 			defer wg.Done()
 			results[i] = handleItem(it)
 		}(i, it)
@@ -67,7 +67,7 @@ func passed(items []exerciseItem) []uint64 {
 // Exercise 8: numbers passed as any. The values exceed 255, because smaller
 // ones do not allocate.
 
-func boxingBefore(in *exerciseInput) uint64 {
+func boxingBefore(in *Input) uint64 {
 	return logAny("user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
 }
 
@@ -85,7 +85,7 @@ func logAny(args ...any) (sum uint64) {
 	return sum
 }
 
-func boxingAfter(in *exerciseInput) uint64 {
+func boxingAfter(in *Input) uint64 {
 	sum := logOne(0, "user", int64(in.turn|1<<20))
 	return logOne(sum, "score", int(in.turn%1000+1000))
 }
@@ -96,16 +96,16 @@ func logOne[T ~int | ~int64](sum uint64, key string, v T) uint64 {
 	return sum*31 + uint64(v)
 }
 
-func boxingSlog(in *exerciseInput) uint64 {
-	exerciseLogger.Info("event", "user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
-	return exerciseSum.sum
+func boxingSlog(in *Input) uint64 {
+	logger.Info("event", "user", int64(in.turn|1<<20), "score", int(in.turn%1000+1000))
+	return logged.sum
 }
 
-// exerciseSum is a slog.Handler that adds up the numbers of a record. It
+// logged is a slog.Handler that adds up the numbers of a record. It
 // belongs to the only worker.
 var (
-	exerciseSum    = &sumHandler{}
-	exerciseLogger = slog.New(exerciseSum)
+	logged = &sumHandler{}
+	logger = slog.New(logged)
 )
 
 type sumHandler struct{ sum uint64 }
@@ -124,7 +124,7 @@ func (h *sumHandler) Handle(_ context.Context, r slog.Record) error {
 
 // Exercise 9: a struct and a small part of it, allocated separately.
 
-type exerciseMetadata struct {
+type metadata struct {
 	created time.Time
 	author  string
 }
@@ -132,7 +132,7 @@ type exerciseMetadata struct {
 type linkedNode struct {
 	id   uint64
 	name string
-	meta *exerciseMetadata
+	meta *metadata
 }
 
 type flatNode struct {
@@ -142,17 +142,17 @@ type flatNode struct {
 	author  string
 }
 
-// exerciseTime replaces time.Now, so that results agree.
-var exerciseTime = time.Unix(1_700_000_000, 0)
+// created replaces time.Now, so that results agree.
+var created = time.Unix(1_700_000_000, 0)
 
-func optionalBefore(in *exerciseInput) uint64 {
-	n := &linkedNode{id: in.turn, name: in.level, meta: &exerciseMetadata{created: exerciseTime, author: in.msg}}
+func optionalBefore(in *Input) uint64 {
+	n := &linkedNode{id: in.turn, name: in.level, meta: &metadata{created: created, author: in.msg}}
 	sinkNode = n
 	return n.id ^ uint64(len(n.meta.author))
 }
 
-func optionalAfter(in *exerciseInput) uint64 {
-	n := &flatNode{id: in.turn, name: in.level, created: exerciseTime, author: in.msg}
+func optionalAfter(in *Input) uint64 {
+	n := &flatNode{id: in.turn, name: in.level, created: created, author: in.msg}
 	sinkNode = n
 	return n.id ^ uint64(len(n.author))
 }
@@ -165,26 +165,26 @@ type plainNode struct {
 
 // optionalSideTable keeps metadata in a map by the node's number. The table
 // starts over at 1,000 entries, as nodes come and go.
-func optionalSideTable(in *exerciseInput) uint64 {
+func optionalSideTable(in *Input) uint64 {
 	n := &plainNode{id: in.turn, name: in.level}
 	sinkNode = n
 	if len(in.table) == 0 {
-		in.table = make(map[uint64]exerciseMetadata, 1000)
+		in.table = make(map[uint64]metadata, 1000)
 	} else if len(in.table) >= 1000 {
 		clear(in.table)
 	}
-	in.table[n.id] = exerciseMetadata{created: exerciseTime, author: in.msg}
+	in.table[n.id] = metadata{created: created, author: in.msg}
 	return n.id ^ uint64(len(in.table[n.id].author))
 }
 
 // Exercise 10: time.After in a select.
 
-type exerciseTimers struct {
+type timers struct {
 	work  chan uint64
 	timer *time.Timer
 }
 
-func timeAfterBefore(in *exerciseInput) uint64 {
+func timeAfterBefore(in *Input) uint64 {
 	in.timers.work <- in.turn
 	select {
 	case w := <-in.timers.work:
@@ -194,7 +194,7 @@ func timeAfterBefore(in *exerciseInput) uint64 {
 	}
 }
 
-func timeAfterAfter(in *exerciseInput) uint64 {
+func timeAfterAfter(in *Input) uint64 {
 	in.timers.work <- in.turn
 	if in.timers.timer == nil {
 		in.timers.timer = time.NewTimer(time.Hour)
@@ -211,54 +211,54 @@ func timeAfterAfter(in *exerciseInput) uint64 {
 // Exercise 13: a map whose keys hold pointers. An operation looks one up; the
 // remedy's effect shows in the collector's work.
 
-const exerciseKeyCount = 200_000
+const keyCount = 200_000
 
-type exerciseTenant struct{ id uint64 }
+type tenant struct{ id uint64 }
 
 type pointerKey struct {
-	tenant *exerciseTenant
+	tenant *tenant
 	id     uint64
 }
 
 type scalarKey struct{ tenant, id uint64 }
 
-type exerciseKeys struct {
-	tenants   []*exerciseTenant
+type keys struct {
+	tenants   []*tenant
 	byPointer map[pointerKey]struct{}
 	byNumber  map[scalarKey]struct{}
 }
 
-func prepareKeys(in *exerciseInput) {
+func prepareKeys(in *Input) {
 	k := &in.keys
 	for i := range uint64(1000) {
-		k.tenants = append(k.tenants, &exerciseTenant{i})
+		k.tenants = append(k.tenants, &tenant{i})
 	}
-	k.byPointer = make(map[pointerKey]struct{}, exerciseKeyCount)
-	k.byNumber = make(map[scalarKey]struct{}, exerciseKeyCount)
+	k.byPointer = make(map[pointerKey]struct{}, keyCount)
+	k.byNumber = make(map[scalarKey]struct{}, keyCount)
 }
 
-func keyBefore(in *exerciseInput) uint64 {
+func keyBefore(in *Input) uint64 {
 	k := &in.keys
 	if len(k.byPointer) == 0 {
-		for i := range uint64(exerciseKeyCount) {
+		for i := range uint64(keyCount) {
 			k.byPointer[pointerKey{k.tenants[i%1000], i}] = struct{}{}
 		}
 	}
-	id := in.turn % (2 * exerciseKeyCount)
+	id := in.turn % (2 * keyCount)
 	if _, ok := k.byPointer[pointerKey{k.tenants[id%1000], id}]; ok {
 		return 2 * in.turn
 	}
 	return in.turn
 }
 
-func keyAfter(in *exerciseInput) uint64 {
+func keyAfter(in *Input) uint64 {
 	k := &in.keys
 	if len(k.byNumber) == 0 {
-		for i := range uint64(exerciseKeyCount) {
+		for i := range uint64(keyCount) {
 			k.byNumber[scalarKey{i % 1000, i}] = struct{}{}
 		}
 	}
-	id := in.turn % (2 * exerciseKeyCount)
+	id := in.turn % (2 * keyCount)
 	if _, ok := k.byNumber[scalarKey{k.tenants[id%1000].id, id}]; ok {
 		return 2 * in.turn
 	}
@@ -267,30 +267,30 @@ func keyAfter(in *exerciseInput) uint64 {
 
 // Exercise 14: defer in a loop, a hundred times per operation.
 
-type exerciseResource struct{ open, closed uint64 }
+type resource struct{ open, closed uint64 }
 
-func (r *exerciseResource) close() { r.closed += r.open }
+func (r *resource) close() { r.closed += r.open }
 
 // resource returns the operation's resource, opened.
-func (in *exerciseInput) resource() *exerciseResource {
-	in.held = exerciseResource{open: in.turn}
+func (in *Input) resource() *resource {
+	in.held = resource{open: in.turn}
 	return &in.held
 }
 
-func deferBefore(in *exerciseInput) uint64 {
+func deferBefore(in *Input) uint64 {
 	r := in.resource()
 	deferAll(r)
 	return r.closed
 }
 
 //go:noinline
-func deferAll(r *exerciseResource) {
+func deferAll(r *resource) {
 	for range 100 {
 		defer r.close()
 	}
 }
 
-func deferAfter(in *exerciseInput) uint64 {
+func deferAfter(in *Input) uint64 {
 	r := in.resource()
 	for range 100 {
 		deferOne(r)
@@ -299,9 +299,9 @@ func deferAfter(in *exerciseInput) uint64 {
 }
 
 //go:noinline
-func deferOne(r *exerciseResource) { defer r.close() }
+func deferOne(r *resource) { defer r.close() }
 
-func deferExplicit(in *exerciseInput) uint64 {
+func deferExplicit(in *Input) uint64 {
 	r := in.resource()
 	for range 100 {
 		r.close()
@@ -313,7 +313,7 @@ func deferExplicit(in *exerciseInput) uint64 {
 
 var errBadAmount = errors.New("amount must be positive")
 
-func errorsBefore(in *exerciseInput) uint64 {
+func errorsBefore(in *Input) uint64 {
 	sinkError = validateNew(-int64(in.turn >> 1))
 	return in.turn ^ uint64(len(sinkError.Error()))
 }
@@ -326,7 +326,7 @@ func validateNew(c int64) error {
 	return nil
 }
 
-func errorsAfter(in *exerciseInput) uint64 {
+func errorsAfter(in *Input) uint64 {
 	sinkError = validateSentinel(-int64(in.turn >> 1))
 	return in.turn ^ uint64(len(sinkError.Error()))
 }
@@ -341,7 +341,7 @@ func validateSentinel(c int64) error {
 
 // errorsInlined is the pattern when the compiler sees that the error does not
 // escape.
-func errorsInlined(in *exerciseInput) uint64 {
+func errorsInlined(in *Input) uint64 {
 	if err := validateShort(-int64(in.turn >> 1)); err != nil {
 		return in.turn ^ uint64(len(err.Error()))
 	}
@@ -357,28 +357,28 @@ func validateShort(c int64) error {
 
 // Exercise 17: finalizers. The resource to close is a number.
 
-type exerciseHandle struct{ raw uint64 }
+type handle struct{ raw uint64 }
 
 //go:noinline
-func (h *exerciseHandle) close() { h.raw = 0 }
+func (h *handle) close() { h.raw = 0 }
 
-func finalizerBefore(in *exerciseInput) uint64 {
-	h := &exerciseHandle{in.turn}
-	runtime.SetFinalizer(h, (*exerciseHandle).close)
+func finalizerBefore(in *Input) uint64 {
+	h := &handle{in.turn}
+	runtime.SetFinalizer(h, (*handle).close)
 	sinkHandle = h
 	return h.raw
 }
 
-func finalizerAfter(in *exerciseInput) uint64 {
-	h := &exerciseHandle{in.turn}
+func finalizerAfter(in *Input) uint64 {
+	h := &handle{in.turn}
 	sinkHandle = h
 	raw := h.raw
 	h.close()
 	return raw
 }
 
-func finalizerCleanup(in *exerciseInput) uint64 {
-	h := &exerciseHandle{in.turn}
+func finalizerCleanup(in *Input) uint64 {
+	h := &handle{in.turn}
 	runtime.AddCleanup(h, func(uint64) {}, h.raw)
 	sinkHandle = h
 	return h.raw
@@ -401,6 +401,6 @@ func handlePointer(id *userPointer) uint64 { return id.v * 31 }
 //go:noinline
 func handleValue(id userID) uint64 { return uint64(id) * 31 }
 
-func wrapperBefore(in *exerciseInput) uint64  { return handlePointer(newUser(in.turn)) }
-func wrapperAfter(in *exerciseInput) uint64   { return handleValue(userID(in.turn)) }
-func wrapperInlined(in *exerciseInput) uint64 { return handlePointer(newUserShort(in.turn)) }
+func wrapperBefore(in *Input) uint64  { return handlePointer(newUser(in.turn)) }
+func wrapperAfter(in *Input) uint64   { return handleValue(userID(in.turn)) }
+func wrapperInlined(in *Input) uint64 { return handlePointer(newUserShort(in.turn)) }

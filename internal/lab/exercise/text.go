@@ -1,4 +1,4 @@
-package workload
+package exercise
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ var (
 
 // Exercise 1: fmt.Sprintf in a hot path.
 
-func sprintfBefore(in *exerciseInput) uint64 {
+func sprintfBefore(in *Input) uint64 {
 	writeLog(&in.out, in.level, int64(in.turn), in.msg)
 	return in.out.take()
 }
@@ -35,7 +35,7 @@ func writeLog(w io.Writer, level string, ts int64, msg string) {
 
 func formatPrefix(level string, ts int64) string { return fmt.Sprintf("[%s] %d ", level, ts) }
 
-func sprintfAfter(in *exerciseInput) uint64 {
+func sprintfAfter(in *Input) uint64 {
 	in.buf = appendPrefix(in.buf[:0], in.level, int64(in.turn))
 	in.buf = append(in.buf, in.msg...)
 	in.out.Write(in.buf)
@@ -52,16 +52,16 @@ func appendPrefix(dst []byte, level string, ts int64) []byte {
 
 // Exercise 2: []byte(string) on every request.
 
-func byteconvBefore(in *exerciseInput) uint64 { return in.turn ^ sumBytes([]byte(in.token)) }
-func byteconvAfter(in *exerciseInput) uint64  { return in.turn ^ sumString(in.token) }
+func byteconvBefore(in *Input) uint64 { return in.turn ^ sumBytes([]byte(in.token)) }
+func byteconvAfter(in *Input) uint64  { return in.turn ^ sumString(in.token) }
 
 // byteconvUnsafe shares the string's memory with a callee that only reads it.
-func byteconvUnsafe(in *exerciseInput) uint64 {
+func byteconvUnsafe(in *Input) uint64 {
 	return in.turn ^ sumBytes(unsafe.Slice(unsafe.StringData(in.token), len(in.token)))
 }
 
 // byteconvKept is the case that still allocates: the callee keeps the slice.
-func byteconvKept(in *exerciseInput) uint64 { return in.turn ^ keepBytes([]byte(in.token)) }
+func byteconvKept(in *Input) uint64 { return in.turn ^ keepBytes([]byte(in.token)) }
 
 //go:noinline
 func sumBytes(b []byte) (sum uint64) {
@@ -87,12 +87,12 @@ func keepBytes(b []byte) uint64 {
 
 // Exercise 3: string([]byte) for an existing slice.
 
-func stringconvBefore(in *exerciseInput) uint64 { return in.turn ^ sumString(string(in.line)) }
-func stringconvAfter(in *exerciseInput) uint64  { return in.turn ^ sumBytes(in.line) }
+func stringconvBefore(in *Input) uint64 { return in.turn ^ sumString(string(in.line)) }
+func stringconvAfter(in *Input) uint64  { return in.turn ^ sumBytes(in.line) }
 
 // Exercise 4: += in a loop.
 
-func concatBefore(in *exerciseInput) uint64 {
+func concatBefore(in *Input) uint64 {
 	var s string
 	for i, f := range in.fields {
 		if i > 0 {
@@ -104,7 +104,7 @@ func concatBefore(in *exerciseInput) uint64 {
 	return in.turn ^ uint64(len(s))
 }
 
-func concatAfter(in *exerciseInput) uint64 {
+func concatAfter(in *Input) uint64 {
 	var b strings.Builder
 	total := 0
 	for _, f := range in.fields {
@@ -114,7 +114,7 @@ func concatAfter(in *exerciseInput) uint64 {
 	return in.turn ^ build50(&b, in.fields)
 }
 
-func concatNoGrow(in *exerciseInput) uint64 {
+func concatNoGrow(in *Input) uint64 {
 	var b strings.Builder
 	return in.turn ^ build50(&b, in.fields)
 }
@@ -134,17 +134,17 @@ func build50(b *strings.Builder, fields []string) uint64 {
 
 func double(x int) int { return 2 * x }
 
-func preallocBefore(in *exerciseInput) uint64 {
+func preallocBefore(in *Input) uint64 {
 	sinkInts = mapGrowing(in.ints, double)
 	return in.turn ^ uint64(sinkInts[999])
 }
 
-func preallocAfter(in *exerciseInput) uint64 {
+func preallocAfter(in *Input) uint64 {
 	sinkInts = mapSized(in.ints, double)
 	return in.turn ^ uint64(sinkInts[999])
 }
 
-func preallocIndex(in *exerciseInput) uint64 {
+func preallocIndex(in *Input) uint64 {
 	sinkInts = mapIndexed(in.ints, double)
 	return in.turn ^ uint64(sinkInts[999])
 }
@@ -178,24 +178,24 @@ func mapIndexed(in []int, f func(int) int) []int {
 
 // Exercise 6: a bytes.Buffer for each call.
 
-type exerciseEvent struct {
+type event struct {
 	ID   int64
 	Name string
 	Tags []string
 }
 
-func (in *exerciseInput) event() exerciseEvent {
-	return exerciseEvent{int64(in.turn), in.msg, in.tags}
+func (in *Input) event() event {
+	return event{int64(in.turn), in.msg, in.tags}
 }
 
-func bufferBefore(in *exerciseInput) uint64 {
+func bufferBefore(in *Input) uint64 {
 	e := in.event()
 	sinkBytes = e.marshal()
 	return sumBytes(sinkBytes)
 }
 
 //go:noinline
-func (e *exerciseEvent) marshal() []byte {
+func (e *event) marshal() []byte {
 	var buf bytes.Buffer
 	binary.Write(&buf, binary.LittleEndian, e.ID)
 	buf.WriteString(e.Name)
@@ -205,14 +205,14 @@ func (e *exerciseEvent) marshal() []byte {
 	return buf.Bytes()
 }
 
-func bufferAfter(in *exerciseInput) uint64 {
+func bufferAfter(in *Input) uint64 {
 	e := in.event()
 	in.buf = e.appendTo(in.buf[:0])
 	return sumBytes(in.buf)
 }
 
 //go:noinline
-func (e *exerciseEvent) appendTo(dst []byte) []byte {
+func (e *event) appendTo(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.ID))
 	dst = append(dst, e.Name...)
 	for _, t := range e.Tags {
@@ -221,29 +221,29 @@ func (e *exerciseEvent) appendTo(dst []byte) []byte {
 	return dst
 }
 
-var exerciseBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 256); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 256); return &b }}
 
-func bufferPool(in *exerciseInput) uint64 {
+func bufferPool(in *Input) uint64 {
 	e := in.event()
-	bp := exerciseBuffers.Get().(*[]byte)
+	bp := buffers.Get().(*[]byte)
 	buf := e.appendTo((*bp)[:0])
 	sinkBytes = bytes.Clone(buf)
 	*bp = buf
-	exerciseBuffers.Put(bp)
+	buffers.Put(bp)
 	return sumBytes(sinkBytes)
 }
 
 // Exercise 11: json.Marshal for each message, ten messages per operation.
 
-type exerciseMessage struct {
+type message struct {
 	ID   uint64
 	Name string
 	Tags []string
 }
 
-func jsonBefore(in *exerciseInput) uint64 {
+func jsonBefore(in *Input) uint64 {
 	for i := range uint64(10) {
-		b, err := json.Marshal(exerciseMessage{in.turn + i, in.msg, in.tags})
+		b, err := json.Marshal(message{in.turn + i, in.msg, in.tags})
 		if err != nil {
 			return 0
 		}
@@ -253,10 +253,10 @@ func jsonBefore(in *exerciseInput) uint64 {
 	return in.out.take()
 }
 
-func jsonAfter(in *exerciseInput) uint64 {
+func jsonAfter(in *Input) uint64 {
 	enc := json.NewEncoder(&in.out)
 	for i := range uint64(10) {
-		if err := enc.Encode(exerciseMessage{in.turn + i, in.msg, in.tags}); err != nil {
+		if err := enc.Encode(message{in.turn + i, in.msg, in.tags}); err != nil {
 			return 0
 		}
 	}
@@ -272,13 +272,13 @@ var (
 	slugOnce       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(slugPattern) })
 )
 
-func regexpBefore(in *exerciseInput) uint64 {
+func regexpBefore(in *Input) uint64 {
 	return matches(in, regexp.MustCompile(slugPattern))
 }
-func regexpAfter(in *exerciseInput) uint64 { return matches(in, slugExpression) }
-func regexpLazy(in *exerciseInput) uint64  { return matches(in, slugOnce()) }
+func regexpAfter(in *Input) uint64 { return matches(in, slugExpression) }
+func regexpLazy(in *Input) uint64  { return matches(in, slugOnce()) }
 
-func matches(in *exerciseInput, re *regexp.Regexp) uint64 {
+func matches(in *Input, re *regexp.Regexp) uint64 {
 	s := in.slugs[in.turn%uint64(len(in.slugs))]
 	if !re.MatchString(s) {
 		return 0
@@ -288,7 +288,7 @@ func matches(in *exerciseInput, re *regexp.Regexp) uint64 {
 
 // Exercise 16: a result slice for each call.
 
-func resultBefore(in *exerciseInput) uint64 {
+func resultBefore(in *Input) uint64 {
 	var sum uint64
 	for _, f := range tokenize(in.words) {
 		sum = sum*31 + sumString(f)
@@ -306,7 +306,7 @@ func tokenize(s string) []string {
 	return out
 }
 
-func resultAfter(in *exerciseInput) uint64 {
+func resultAfter(in *Input) uint64 {
 	in.tokens = appendTokens(in.tokens[:0], in.words)
 	var sum uint64
 	for _, f := range in.tokens {
@@ -318,7 +318,7 @@ func resultAfter(in *exerciseInput) uint64 {
 //go:noinline
 func appendTokens(dst []string, s string) []string { return append(dst, strings.Fields(s)...) }
 
-func resultIterator(in *exerciseInput) uint64 {
+func resultIterator(in *Input) uint64 {
 	var sum uint64
 	for f := range strings.FieldsSeq(in.words) {
 		sum = sum*31 + sumString(f)
