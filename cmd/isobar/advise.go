@@ -14,6 +14,7 @@ import (
 	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/lab/exercise"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/session"
@@ -240,6 +241,9 @@ func (a *app) adviseChecksCommand() *cobra.Command {
 					return unknownCheck(args[0])
 				}
 				_, err := fmt.Fprintf(a.Out, "%s: %s\n", c.Name, c.Analyzer.Doc)
+				if e := exercise.Explain(c.Exercise); e != nil && err == nil {
+					_, err = fmt.Fprint(a.Out, e)
+				}
 				return err
 			}
 			for _, c := range advise.All() {

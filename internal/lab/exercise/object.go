@@ -360,11 +360,11 @@ func validateShort(c int64) error {
 type handle struct{ raw uint64 }
 
 //go:noinline
-func (h *handle) close() { h.raw = 0 }
+func (h *handle) release() { h.raw = 0 }
 
 func finalizerBefore(in *Input) uint64 {
 	h := &handle{in.turn}
-	runtime.SetFinalizer(h, (*handle).close)
+	runtime.SetFinalizer(h, (*handle).release)
 	sinkHandle = h
 	return h.raw
 }
@@ -373,7 +373,7 @@ func finalizerAfter(in *Input) uint64 {
 	h := &handle{in.turn}
 	sinkHandle = h
 	raw := h.raw
-	h.close()
+	h.release()
 	return raw
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/exercise"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/plot"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -62,6 +63,7 @@ type section struct {
 	Phases                       *plot.Table // of the collector, during the slowest operations
 	Collections                  []collectionList
 	Compared                     string // caption of Comparisons
+	Exercises                    []*exercise.Explanation
 	Failures                     []string
 }
 
@@ -106,7 +108,7 @@ func sectionOf(s *text.Section, id string) section {
 		}
 	}
 	h.Figures, h.Comparisons, h.Floors = figuresTable(s), comparisonsTable(s), floorsTable(s)
-	h.Phases, h.Machines = phasesTable(s), byMachineTable(s)
+	h.Phases, h.Machines, h.Exercises = phasesTable(s), byMachineTable(s), s.Exercises()
 	for _, r := range s.Rows {
 		for _, rec := range r.Failures {
 			h.Failures = append(h.Failures, fmt.Sprintf("%s, repetition %d: %s", r.Label, rec.Cell.Block+1, text.Failure(rec)))

@@ -5,9 +5,11 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/exercise"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
@@ -160,6 +162,20 @@ func (s *Section) label() {
 }
 
 func (s *Section) Baseline() *Row { return s.Rows[0] }
+
+// Exercises explains the exercises that the rows measure, if that is what they
+// measure.
+func (s *Section) Exercises() []*exercise.Explanation {
+	var all []*exercise.Explanation
+	for _, r := range s.Rows {
+		number, _ := r.Config.Factor("exercise")
+		n, _ := strconv.Atoi(number)
+		if e := exercise.Explain(n); e != nil && r.Config.Workload == "exercises" && !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
 
 // find returns the row with that key, nil if there is none.
 func (s *Section) find(key string) *Row {

@@ -49,11 +49,29 @@ func Summary(w io.Writer, m Meta, a *stat.Analysis, s Style) error {
 		marked = marked || table.marked()
 	}
 	p.rangeNote(marked)
+	p.exercises(a)
 	if hidden > 0 {
 		p.line(dim, "and %s more", Plural(hidden, "row"))
 	}
 	p.warnings(a, summaryWarnings)
 	return p.flush(w)
+}
+
+// exercises says where the code of what was measured is.
+func (p *terminal) exercises(a *stat.Analysis) {
+	name := ""
+	for _, s := range Sections(a) {
+		for _, e := range s.Exercises() {
+			if name != "" {
+				name = "NAME"
+				break
+			}
+			name = e.Name
+		}
+	}
+	if name != "" {
+		p.line(dim, "code before and after, trade-offs, when not: isobar advise checks %s", name)
+	}
 }
 
 // headline is the table of the most important metrics.

@@ -1,0 +1,191 @@
+package exercise
+
+import (
+	"embed"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// An Explanation is what to know of an exercise besides its figures.
+type Explanation struct {
+	Number     int
+	Name       string
+	Difficulty int    // as the document has it, of 5
+	TradeOff   string // what the remedy costs
+	WhenNot    string // where it is not worth it, corrected where the document errs
+	// Before and After are the functions that the lab runs, with what they call;
+	// After leaves out what Before has.
+	Before, After string
+}
+
+// String has one paragraph each: the difficulty, the trade-off, when not, the
+// code.
+func (e *Explanation) String() string {
+	code := func(s string) string {
+		s = "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
+		return strings.ReplaceAll(s, "\n    \n", "\n\n")
+	}
+	return fmt.Sprintf("Difficulty: %s\nTrade-off: %s\nWhen not: %s\n\nBefore:\n\n%s\n\nAfter:\n\n%s\n",
+		e.Stars(), e.TradeOff, e.WhenNot, code(e.Before), code(e.After))
+}
+
+// Stars are the difficulty as the document writes it.
+func (e *Explanation) Stars() string {
+	return strings.Repeat("★", e.Difficulty) + strings.Repeat("☆", 5-e.Difficulty)
+}
+
+// Explain returns the explanation of an exercise by its number; nil if there is
+// no such exercise.
+func Explain(number int) *Explanation {
+	if number < 1 || number > len(All) {
+		return nil
+	}
+	return explanations()[number-1]
+}
+
+var explanations = sync.OnceValue(func() []*Explanation {
+	all, err := readWords(words)
+	if err != nil {
+		panic("exercise: " + err.Error()) // it is embedded
+	}
+	src := parseSource()
+	for i, e := range all {
+		shown := map[ast.Node]bool{}
+		e.Before = src.code(All[i].Variants["before"], shown)
+		e.After = src.code(All[i].Variants["after"], shown)
+	}
+	return all
+})
+
+//go:embed words.txt
+var words string
+
+// readWords reads the texts of All in order: a line with name and difficulty,
+// then two fields, whose further lines are indented.
+func readWords(text string) ([]*Explanation, error) {
+	var all []*Explanation
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		head, rest, _ := strings.Cut(strings.ReplaceAll(block, "\n  ", " "), "\n")
+		e := &Explanation{Number: len(all) + 1}
+		if _, err := fmt.Sscanf(head, "%s %d", &e.Name, &e.Difficulty); err != nil {
+			return nil, fmt.Errorf("%q: %w", head, err)
+		}
+		tradeOff, whenNot, _ := strings.Cut(rest, "\n")
+		var ok, alsoOK bool
+		e.TradeOff, ok = strings.CutPrefix(tradeOff, "trade-off: ")
+		e.WhenNot, alsoOK = strings.CutPrefix(whenNot, "when not: ")
+		if !ok || !alsoOK || strings.Contains(e.WhenNot, "\n") || e.Difficulty < 1 || e.Difficulty > 5 {
+			return nil, fmt.Errorf("%s: want a difficulty of 1 to 5, trade-off and when not", e.Name)
+		}
+		if len(all) == len(All) || All[len(all)].Name != e.Name {
+			return nil, fmt.Errorf("%s is not exercise %d", e.Name, e.Number)
+		}
+		all = append(all, e)
+	}
+	if len(all) < len(All) {
+		return nil, fmt.Errorf("%d of %d exercises have a text", len(all), len(All))
+	}
+	return all, nil
+}
+
+//go:embed object.go text.go
+var files embed.FS
+
+// A source is the parsed code of the exercises.
+type source struct {
+	fset  *token.FileSet
+	decls []ast.Node            // functions, methods, and single types, variables and constants
+	named map[string][]ast.Node // by name; a method is also under the name of its type
+}
+
+func parseSource() *source {
+	s := &source{fset: token.NewFileSet(), named: map[string][]ast.Node{}}
+	for _, name := range []string{"text.go", "object.go"} {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic("exercise: " + err.Error()) // it is embedded
+		}
+		file, err := parser.ParseFile(s.fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			panic("exercise: " + err.Error()) // it compiles
+		}
+		for _, d := range file.Decls {
+			s.declare(d)
+		}
+	}
+	return s
+}
+
+func (s *source) declare(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		s.add(d, d.Name.Name)
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			one := &ast.GenDecl{Tok: d.Tok, TokPos: spec.Pos(), Specs: []ast.Spec{spec}}
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				s.add(one, spec.Name.Name)
+			case *ast.ValueSpec:
+				s.add(one, spec.Names[0].Name)
+			}
+		}
+	}
+}
+
+func (s *source) add(d ast.Node, name string) {
+	s.decls = append(s.decls, d)
+	s.named[name] = append(s.named[name], d)
+}
+
+// code returns what declares a variant and everything it uses, but for what has
+// been shown, in the order of the source.
+func (s *source) code(variant func(*Input) uint64, shown map[ast.Node]bool) string {
+	full := runtime.FuncForPC(reflect.ValueOf(variant).Pointer()).Name()
+	wanted := map[ast.Node]bool{}
+	s.collect(full[strings.LastIndexByte(full, '.')+1:], wanted)
+	var b strings.Builder
+	for _, d := range s.decls {
+		if !wanted[d] || shown[d] {
+			continue
+		}
+		shown[d] = true
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if err := format.Node(&b, s.fset, d); err != nil {
+			panic("exercise: " + err.Error()) // it was parsed
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// common are the checksums and sinks, which say nothing of an exercise.
+var common = []string{"sinkString", "sinkBytes", "sinkInts", "sinkError", "sinkNode", "sinkHandle", "sumBytes", "sumString"}
+
+func (s *source) collect(name string, wanted map[ast.Node]bool) {
+	if slices.Contains(common, name) {
+		return
+	}
+	for _, d := range s.named[name] {
+		if wanted[d] {
+			continue
+		}
+		wanted[d] = true
+		ast.Inspect(d, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				s.collect(id.Name, wanted)
+			}
+			return true
+		})
+	}
+}
