@@ -105,8 +105,8 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
 		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
-		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, ScanBytes: res.ScanBytes, Pointers: res.Pointers, Spans: spans,
-		Warnings: im.Warnings,
+		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, ScanBytes: res.ScanBytes,
+		Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,
 	}
 	r.Tree = newNode(res.Root, res.Bytes/leastShare)
 	for _, t := range res.Types {
