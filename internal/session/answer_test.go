@@ -31,6 +31,7 @@ func recommended() *tune.Answer {
 		Setting: setting, Service: "shop", Predicted: []tune.Prediction{known, refused, off},
 		Doubts: []string{"CPU time is not predicted at all"},
 		Choices: []tune.Choice{{Name: tune.Fastest, Setting: setting, Outcome: tune.Recommended, PeakBytes: three(90 << 20),
+			Warnings: []string{"its limit is near"},
 			Gains: []tune.Gain{{Metric: cell.TotalCPU, Default: 2, Tuned: 1.6, Pairs: 4, Ratio: three(0.8)},
 				{Metric: cell.RSSPeak, Default: 50 << 20, Tuned: 90 << 20, Pairs: 4, Ratio: three(1.8)}}}},
 		Pods: []tune.PodTrial{{Setting: pod, Cost: three(1), PeakBytes: three(92 << 20), Rounds: 4, Outcome: tune.PodKeeps}},
@@ -93,6 +94,7 @@ func TestPageShowsTheAnswer(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"<li>set GOGC=400: 20 % less CPU time</li>", "<li>Doubt: CPU time is not predicted at all</li>",
+		"<li>Doubt about GOGC=400: its limit is near</li>",
 		`<h2 id="answer">`, "today: GOGC=100", "fastest: GOGC=400, proven", ">fastest</text>",
 		`<th scope="row">400</th><td class="text">measured</td>`, "<td>1.55 s</td>",
 		"shell: run.sh", "systemd: systemd.conf", "Dockerfile: Dockerfile", "Compose: compose.yaml",

@@ -97,7 +97,9 @@ func (r *Answer) Lines() []string {
 		out = append(out, fmt.Sprintf("%s: %s takes %s and %s at its peak: %s, %s. %s", name, settingText(c.Setting),
 			valueText(cell.TotalCPU, c.gain(cell.TotalCPU).Tuned), bytesText(c.PeakBytes.Mid),
 			less(c.CPU, "CPU time"), less(c.Memory, "memory"), proof(c)))
-		out = append(out, c.Warnings...)
+		for _, w := range c.Warnings {
+			out = append(out, "Doubt about "+settingText(c.Setting)+": "+w)
+		}
 	}
 	if line := r.podLine(); line != "" {
 		out = append(out, line)

@@ -263,9 +263,13 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 	default:
 		out.Outcome, out.Reason = verdict(t.Tolerance, memory)
 		if out.Outcome == Recommended && cpu.Hi > 1+slack {
+			may := "may cost"
+			if cpu.Lo > 1 {
+				may = "costs"
+			}
 			out.Outcome = Inconclusive
-			out.Reason = fmt.Sprintf("it saves memory, but CPU time may be more: %.3f [%.3f, %.3f] of the baseline's", cpu.Ratio,
-				cpu.Lo, cpu.Hi)
+			out.Reason = fmt.Sprintf("it saves memory, but %s CPU time: %.3f [%.3f, %.3f] times today's", may, cpu.Ratio, cpu.Lo,
+				cpu.Hi)
 		}
 		if cpu.Lo > 1+slack {
 			out.Outcome = DefaultGood
@@ -362,7 +366,8 @@ func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	case main.Verdict == stat.Worse:
 		return DefaultGood, "fresh runs show it worse than the baseline: " + main.Reason
 	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
-		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: %s", 100*tolerance, main.Reason)
+		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %.3f [%.3f, %.3f]",
+			100*tolerance, main.Ratio, main.Lo, main.Hi)
 	}
 	return Inconclusive, "fresh runs neither prove nor exclude the gain: " + main.Reason
 }

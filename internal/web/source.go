@@ -52,6 +52,7 @@ func (o *source) close() error {
 type loaded struct {
 	from     *store.Store
 	records  int
+	answer   int // bytes of what a tuned run was found to say, which comes last
 	run      session.Run
 	analysis *stat.Analysis
 }
@@ -65,9 +66,14 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	if err != nil {
 		return session.Run{}, nil, err
 	}
+	answer, err := from.Answer(id)
+	if err != nil {
+		return session.Run{}, nil, err
+	}
 	s.mu.Lock()
 	for _, l := range s.loaded {
-		if l.from == from && l.run.Meta.RunID == id && l.records == now.Finished+now.Failed {
+		if l.from == from && l.run.Meta.RunID == id && l.records == now.Finished+now.Failed &&
+			l.answer == len(answer) {
 			s.mu.Unlock()
 			return l.run, l.analysis, nil
 		}
@@ -79,7 +85,7 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := []loaded{{from, len(run.State), run, analysis}}
+	kept := []loaded{{from, len(run.State), len(answer), run, analysis}}
 	for _, l := range s.loaded {
 		if l.from == from && l.run.Meta.RunID != id && len(kept) < keepLoaded {
 			kept = append(kept, l)
