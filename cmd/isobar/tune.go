@@ -23,13 +23,13 @@ func (a *app) tuneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- COMMAND [ARG ...]",
 		Short: "Find the GC settings that suit a program, and prove them",
-		Long: `Runs an unmodified Go program a few times, predicts from its gctrace what every
-GOGC and memory limit would cost and buy, measures what it would choose, and proves
-up to three settings against today's in fresh, paired runs: the fastest within a
-bound, the one of less CPU time in the same memory, the one of least memory. It ends
-with a recommendation, with "leave", or inconclusive (exit status 4).
+		Long: `Runs an unmodified Go program a few times, predicts from its gctrace what other
+values of GOGC and GOMEMLIMIT would cost, and measures the best of them. Fresh paired
+runs then prove up to three settings against today's: the fastest within a bound, less
+CPU time in the same memory, and the least memory. The answer is a recommendation,
+"leave", or inconclusive (exit status 4).
 
-Today's setting is that of the environment, of --current, or of a running process
+Today's setting comes from the environment, from --current, or from a running process
 (--like).
 
   isobar tune -- go vet ./...
@@ -40,61 +40,61 @@ Today's setting is that of the environment, of --current, or of a running proces
   isobar tune --build ./cmd/batch --collector greentea,classic -- input.csv
   isobar tune --url http://127.0.0.1:8080/ --rate 2000 --objective p99 -- ./server
   isobar tune --load 'hey -z 5s -o json URL' --ready 127.0.0.1:8080 -- ./server
-  isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of a fleet
+  isobar tune --fleet nats://HOST:4222 --fleet-require cores>=8 -- ./batch    on a machine of the fleet
   isobar tune --cpus 0.5,1,2 --memory-max 64MiB,128MiB -- ./batch    the smallest pod that keeps the objective
-  isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a server that runs, under its load
+  isobar tune --attach http://127.0.0.1:6060/debug/gcctl    a running server, under its load
   isobar tune --json -- ./batch > settings.json
-  isobar tune --check settings.json --gate 5%     in CI: 3 when the gain is gone
+  isobar tune --check settings.json --gate 5%     in CI: exit status 3 when the gain is gone
 
-The program runs with an empty standard input; its standard output is read for
-figures and thrown away. It must do the same work each time and come to an end.
-A server is started anew for each run, loaded once it answers, and ended by
-SIGTERM.`,
+The program gets an empty standard input; tune reads its standard output for figures
+and discards it. It must do the same work each time and end by itself. A server is
+started again for each run, loaded once it answers, and stopped with SIGTERM.`,
 		Args: func(_ *cobra.Command, args []string) error { return usage(o.validate(args)) },
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.build.Main, "build", "", "build the program of `PACKAGE`, and give it the arguments behind --")
-	f.StringVar(&o.build.Bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its tests are "+
-		"compiled once")
+	f.StringVar(&o.build.Main, "build", "", "build the program of `PACKAGE` and run it with the arguments after --")
+	f.StringVar(&o.build.Bench, "bench", "", "tune a benchmark of `PACKAGE` instead of a command; its test binary "+
+		"is built once")
 	f.StringVar(&o.build.Run, "run", ".", "with --bench: the `REGEXP` of benchmarks to run")
-	f.StringVar(&o.build.Time, "benchtime", "", "with --bench: iterations, such as 1000x (default: what takes about 2 s)")
+	f.StringVar(&o.build.Time, "benchtime", "", "with --bench: iterations, such as 1000x (default: about 2 s of them)")
 	o.server.addFlags(f)
 	o.fleet.addJoinFlags(f)
 	o.attach.addFlags(f)
 	o.pods.addFlags(f)
 	f.StringVar(&o.objective, "objective", "",
-		"what to make better: throughput, wall, cpu, rss; p99, p99.9 of a server; a unit of benchmark lines such as ns/op; "+
-			"min:NAME or max:NAME of a figure that is printed (default: throughput, cpu of a server)")
-	f.DurationVar(&o.maxP99, "max-p99", 0, "server: no setting whose 99th percentile of response time is above this")
-	f.StringVar(&o.maxRSS, "max-rss", "", "no setting that may occupy more than this, such as 512MiB (default: twice "+
-		"today's memory)")
-	f.StringVar(&o.current, "current", "", "today's setting, GOGC or GOGC:LIMIT, to compare with (default: that of the "+
-		"environment)")
-	f.StringVar(&o.like, "like", "", "compare with the setting of a running process: its number, or the URL of its "+
+		"what to improve: throughput, wall, cpu, rss; for servers p99, p99.9; a unit of benchmark lines such as ns/op; "+
+			"min:NAME or max:NAME of a printed figure (default: throughput, for servers cpu)")
+	f.DurationVar(&o.maxP99, "max-p99", 0, "server: reject settings whose 99th percentile of response time is above this")
+	f.StringVar(&o.maxRSS, "max-rss", "", "reject settings that occupy more than this, such as 512MiB (default: "+
+		"twice today's memory)")
+	f.StringVar(&o.current, "current", "", "today's setting, GOGC or GOGC:LIMIT, to compare with (default: the "+
+		"environment's)")
+	f.StringVar(&o.like, "like", "", "compare with the setting of a running process: its ID, or the URL of its "+
 		"metrics")
-	f.BoolVar(&o.verbose, "verbose", false, "print all that was compared, the frontier and every doubt")
+	f.BoolVar(&o.verbose, "verbose", false, "print every comparison, the frontier and all doubts")
 	f.StringVar(&o.memory, "memory", "auto", "kill a run that occupies more: a size, auto (70 % of what is usable), "+
 		"or none")
 	f.StringSliceVar(&o.gogc, "gogc", nil, "candidates: GOGC numbers, or GOGC:LIMIT such as 200:512MiB or off:1GiB "+
-		"(default: all that matter)")
+		"(default: those that matter)")
 	f.StringSliceVar(&o.procs, "gomaxprocs", nil, "also try these values of GOMAXPROCS with the best setting")
 	f.StringSliceVar(&o.collectors, "collector", nil,
 		"with --build or --bench: also try builds with these collectors (greentea, classic)")
 	f.StringSliceVar(&o.versions, "go", nil, "with --build or --bench: also try builds by these versions of Go, such "+
 		"as 1.27.4")
-	f.DurationVar(&o.budget, "budget", 3*time.Minute, "time to run the program for, in all")
+	f.DurationVar(&o.budget, "budget", 3*time.Minute, "total time for running the program")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "kill a run that takes longer")
-	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 4 or more, 20 runs in all)")
+	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 4 or more, for "+
+		"20 runs in total)")
 	f.Float64Var(&o.tolerance, "tolerance", 2,
-		"percent: of the settings this near to the best, take the one of least memory")
+		"percent: among settings this close to the best, take the one with the least memory")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of runs (default: drawn, and recorded)")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, which --check reads")
 	f.StringVar(&o.out, "out", "", "write the HTML report to `FILE` (default: reports/run-N.html beside the store)")
-	f.StringVar(&o.service, "name", "", "of the container or service, in the files that deploy the answer (default: the "+
+	f.StringVar(&o.service, "name", "", "`NAME` of the container or service in the deployment files (default: the "+
 		"program's)")
-	f.BoolVar(&o.resume, "resume", false, "go on with the latest run, which must be of the same command and flags")
-	f.StringVar(&o.check, "check", "", "measure again whether the setting in `FILE` (of --json) is worth it")
+	f.BoolVar(&o.resume, "resume", false, "continue the latest run, which must have the same command and flags")
+	f.StringVar(&o.check, "check", "", "measure again whether the setting in `FILE` (from --json) still gains")
 	f.StringVar(&o.gate, "gate", "5%", "with --check: how much of the gain may be lost")
 	return cmd
 }
@@ -199,9 +199,9 @@ func (o *tuneOptions) container(command []string) string {
 	return ""
 }
 
-// checkProgram says at once when the program is none of Go's and starts none. A
-// script, or a program with arguments such as sh -c, may start one: direct is
-// false then, and the first run shows it.
+// checkProgram refuses a program that is not Go and cannot start one. A script, or a
+// program with arguments such as sh -c, may start one: then direct is false, and the
+// first run tells.
 func checkProgram(command []string) (direct bool, err error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
@@ -222,5 +222,5 @@ func checkProgram(command []string) (direct bool, err error) {
 	if len(command) > 1 {
 		return false, nil
 	}
-	return false, fmt.Errorf("tune: %s is not a Go program (it has no build information): GOGC means nothing to it", path)
+	return false, fmt.Errorf("tune: %s is not a Go program (it has no build information): GOGC does not affect it", path)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/isobar-go/isobar/internal/tune/attach"
 )
 
-// attachOptions name a server that is running already.
+// attachOptions name a running server.
 type attachOptions struct {
 	to, tokenFile, restart string
 	settle                 time.Duration
 }
 
 func (o *attachOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.to, "attach", "", "tune a server that is running under its load: the `URL` of its handler "+
-		"(gcctl/gcctlhttp), or its process ID with --restart; what was set is set again at the end")
+	f.StringVar(&o.to, "attach", "", "tune a running server under its load: the `URL` of its handler "+
+		"(gcctl/gcctlhttp), or its process ID with --restart; today's setting returns at the end")
 	f.StringVar(&o.tokenFile, "token-file", "", "with --attach URL: the `FILE` that holds the handler's token")
-	f.StringVar(&o.restart, "restart", "", "with --attach PID: the `COMMAND` of the shell that starts the server again, "+
-		"with GOGC and GOMEMLIMIT of its environment")
+	f.StringVar(&o.restart, "restart", "", "with --attach PID: the shell `COMMAND` that restarts the server with GOGC "+
+		"and GOMEMLIMIT from its environment")
 	f.DurationVar(&o.settle, "settle", 5*time.Second, "with --restart: how long a fresh server needs before it is "+
 		"measured")
 }
@@ -38,8 +38,8 @@ func (o *attachOptions) check() error {
 	case o.to == "" && (o.tokenFile != "" || o.restart != ""):
 		return errors.New("--token-file and --restart need --attach")
 	case byPID && o.restart == "":
-		return errors.New("--attach PID: a process takes settings at its start: give --restart COMMAND, or the URL of a " +
-			"handler of gcctl/gcctlhttp")
+		return errors.New("--attach PID: a process reads settings only when it starts: give --restart COMMAND, or the URL " +
+			"of a handler of gcctl/gcctlhttp")
 	case o.to != "" && !byPID && o.restart != "":
 		return errors.New("--restart needs --attach PID")
 	case byPID && o.tokenFile != "":
@@ -69,7 +69,7 @@ func (o *attachOptions) server() (attach.Server, error) {
 	return remote, nil
 }
 
-// tuneAttached tunes a server that is running.
+// tuneAttached tunes a running server.
 func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 	c, err := o.config(nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/tune"
 )
 
-// tuneCheck measures a recommendation again: 0 when it still holds, 3 when its
-// gain is gone, 4 when that cannot be told.
+// tuneCheck measures a recommendation again. It exits with 0 when the gain is still
+// there, 3 when it is gone, 4 when the runs cannot tell.
 func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	data, err := os.ReadFile(o.check)
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	}
 	base := recorded.Base
 	if base.Workload == "" {
-		return usage(fmt.Errorf("tune: --check %s: it does not say what the setting was compared with: tune again", o.check))
+		return usage(fmt.Errorf("tune: --check %s: it does not name the baseline: tune again", o.check))
 	}
 	if recorded.Built != nil {
 		prepared, err := a.rebuild(ctx, o, &recorded)
@@ -75,8 +75,8 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	return nil
 }
 
-// rebuild builds what a result was measured with again, from the sources as they
-// are now, and puts the new binaries into the result.
+// rebuild builds the program of a result again, from today's sources, and puts the new
+// binaries into the result.
 func (a *app) rebuild(ctx context.Context, o *tuneOptions, r *tune.Answer) (*session.Built, error) {
 	from := r.Built
 	o.build = session.Program{Main: from.Package}

@@ -99,7 +99,7 @@ func (o *serverOptions) params() (workload.Params, error) {
 	return w.Resolve(given)
 }
 
-// validate refuses what cannot be meant, before anything runs.
+// validate rejects wrong flags before anything runs.
 func (o *tuneOptions) validate(args []string) error {
 	for _, check := range []func() error{
 		func() error { return o.checkProgram(args) }, o.fleet.checkJoin, o.checkFigures, o.checkBuilds, checkEnvironment,
@@ -115,7 +115,7 @@ func (o *tuneOptions) validate(args []string) error {
 	return nil
 }
 
-// checkProgram refuses more or less than one program.
+// checkProgram wants exactly one program.
 func (o *tuneOptions) checkProgram(args []string) error {
 	given := 0
 	for _, is := range []bool{
@@ -127,7 +127,7 @@ func (o *tuneOptions) checkProgram(args []string) error {
 		}
 	}
 	if given != 1 {
-		return errors.New("tune: name one of: the program behind -- (isobar tune -- go vet ./...), " +
+		return errors.New("tune: give one of: the program after -- (isobar tune -- go vet ./...), " +
 			"--build PACKAGE, --bench PACKAGE, --attach URL, --check FILE")
 	}
 	if err := o.attach.check(); err != nil {
@@ -137,17 +137,17 @@ func (o *tuneOptions) checkProgram(args []string) error {
 		return err
 	}
 	if o.server.set() && o.build.Bench != "" {
-		return errors.New("--bench is no server: leave out --url and --load")
+		return errors.New("--bench is not a server: leave out --url and --load")
 	}
 	return nil
 }
 
 func (o *tuneOptions) checkFigures() error {
 	if o.rounds != 0 && o.rounds < 4 {
-		return fmt.Errorf("--rounds %d: want 4 or more, or no verdict is possible", o.rounds)
+		return fmt.Errorf("--rounds %d: want 4 or more: fewer allow no verdict", o.rounds)
 	}
 	if o.tolerance <= 0 || o.tolerance > 50 {
-		return fmt.Errorf("--tolerance %v: want percents above 0, up to 50", o.tolerance)
+		return fmt.Errorf("--tolerance %v: want a percentage above 0, up to 50", o.tolerance)
 	}
 	if o.budget <= 0 || o.timeout <= 0 {
 		return errors.New("--budget and --timeout: want a time above 0, such as 3m")
@@ -158,10 +158,10 @@ func (o *tuneOptions) checkFigures() error {
 	return nil
 }
 
-// checkBuilds refuses what cannot be built.
+// checkBuilds rejects what cannot be built.
 func (o *tuneOptions) checkBuilds() error {
 	if len(o.collectors)+len(o.versions) > 0 && o.build.Bench == "" && o.build.Main == "" {
-		return errors.New("--collector, --go: these are built in: they need --build or --bench, which build")
+		return errors.New("--collector, --go: these need --build or --bench, which build the program")
 	}
 	for _, v := range o.versions {
 		if err := cell.CheckGo(v); err != nil {
@@ -176,12 +176,12 @@ func (o *tuneOptions) checkBuilds() error {
 	return nil
 }
 
-// checkEnvironment refuses settings that the runtime silently takes for the
-// default, as it does with all that it does not understand.
+// checkEnvironment rejects settings that the runtime does not understand and silently
+// replaces by the default.
 func checkEnvironment() error {
 	if v := os.Getenv("GOGC"); v != "" && v != "off" {
 		if _, err := strconv.ParseInt(v, 10, 32); err != nil {
-			return fmt.Errorf("GOGC=%s in the environment: the runtime takes this for 100 without a word: "+
+			return fmt.Errorf("GOGC=%s in the environment: the runtime silently takes this for 100: "+
 				"want a number or off", v)
 		}
 	}
@@ -221,7 +221,7 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 		}
 	}
 	if o.maxP99 < 0 || o.maxP99 > 0 && !o.server.set() {
-		return c, usage(fmt.Errorf("--max-p99 %v: want a time above 0, of a server (--url, --load)", o.maxP99))
+		return c, usage(fmt.Errorf("--max-p99 %v: want a time above 0, for a server (--url, --load)", o.maxP99))
 	}
 	if o.maxRSS != "" {
 		n, err := cell.ParseBytes(o.maxRSS)
@@ -245,7 +245,7 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 			return c, usage(fmt.Errorf("--gogc: %w", err))
 		}
 		if gc.Percent < 0 && gc.LimitBytes == 0 {
-			return c, usage(errors.New("--gogc off: without a limit a program takes all memory that there is: give off:LIMIT, " +
+			return c, usage(errors.New("--gogc off: without a limit the program takes all memory: give off:LIMIT, " +
 				"such as off:1GiB"))
 		}
 		if gc.Percent == cell.DefaultGC.Percent {
@@ -269,7 +269,7 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 func (o *tuneOptions) baseline() (cell.GC, error) {
 	switch {
 	case o.current != "" && o.like != "":
-		return cell.GC{}, errors.New("--current, --like: give one of them")
+		return cell.GC{}, errors.New("--current, --like: give only one")
 	case o.current != "":
 		gc, err := cell.ParseGC(o.current)
 		if err != nil {
@@ -285,7 +285,7 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	return session.EnvironmentGC(os.Environ())
 }
 
-// name is what the run is called in the store.
+// name is the name of the run in the store.
 func (o *tuneOptions) name(command []string) string {
 	switch {
 	case o.build.Bench != "":
@@ -316,7 +316,7 @@ func tuneFailed(err error) error {
 	return err
 }
 
-// builds lists what to build beside the program as the go command builds it.
+// builds lists the builds to compare with that of the plain go command.
 func (o *tuneOptions) builds() []cell.Build {
 	if o.variants != nil {
 		return o.variants

@@ -14,8 +14,8 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// settingText is a setting as environment variables. What the runtime does by
-// itself is left out, unless nothing would remain.
+// settingText is a setting as environment variables. Defaults of the runtime are left
+// out, unless nothing would remain.
 func settingText(c cell.Config) string {
 	var parts []string
 	if c.GC.Percent != cell.DefaultGC.Percent || c.GC.LimitBytes > 0 || c.GOMAXPROCS == 0 {
@@ -37,7 +37,7 @@ var metricNames = map[string]string{
 	"1/" + cell.Throughput: "time a request",
 }
 
-// nameOf is a metric for a person.
+// nameOf is a metric's name for people.
 func nameOf(metric string) string {
 	if name := metricNames[metric]; name != "" {
 		return name
@@ -45,7 +45,7 @@ func nameOf(metric string) string {
 	return strings.Replace(metric, cell.FigurePrefix, "", 1)
 }
 
-// less says how far a ratio is below 1, or above, with its interval in percent.
+// less says in percent how far a ratio is below 1, or above, with its interval.
 func less(i Interval, what string) string {
 	way, mid, lo, hi := "less", 1-i.Mid, 1-i.Hi, 1-i.Lo
 	if i.Mid > 1 {
@@ -54,7 +54,7 @@ func less(i Interval, what string) string {
 	return fmt.Sprintf("%.0f %% %s %s [%.0f, %.0f]", 100*mid, way, what, 100*lo, 100*hi)
 }
 
-// gain is what was measured of a metric; its Pairs are 0 where nothing was.
+// gain is the measured effect on a metric; its Pairs are 0 if there is none.
 func (c *Choice) gain(metric string) Gain {
 	for _, g := range c.Gains {
 		if g.Metric == metric {
@@ -176,8 +176,8 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 
 func ratioText(i Interval) string { return fmt.Sprintf("%.2fx [%.2f, %.2f]", i.Mid, i.Lo, i.Hi) }
 
-// WriteMore prints what stands behind the answer: every doubt, all that was
-// compared, the race, and the frontier.
+// WriteMore prints the details: every doubt, every comparison, the race, and the
+// frontier.
 func (r *Answer) WriteMore(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %s\n", r.Outcome, r.Reason)
@@ -190,7 +190,7 @@ func (r *Answer) WriteMore(w io.Writer) error {
 	r.writeRace(&b)
 	r.writeFrontier(&b)
 	if limit := r.Setting.GC.LimitBytes; r.CliffBytes > 0 && limit > 0 {
-		fmt.Fprintf(&b, "\ncliff: with a GOMEMLIMIT below about %s collection takes nearly half of the CPU time; the "+
+		fmt.Fprintf(&b, "\ncliff: below a GOMEMLIMIT of about %s collection takes nearly half of the CPU time; the "+
 			"limit here is %.1f times that\n", bytesText(float64(r.CliffBytes)), float64(limit)/float64(r.CliffBytes))
 	}
 	_, err := io.WriteString(w, b.String())
@@ -222,7 +222,7 @@ func (r *Answer) writeGains(b *strings.Builder, c Choice) {
 	t.Flush()
 }
 
-// writeRace shows what was measured of an objective that is not predicted.
+// writeRace shows the measured rounds of an objective that no model predicts.
 func (r *Answer) writeRace(b *strings.Builder) {
 	first := true
 	for _, c := range r.Candidates {
@@ -230,7 +230,7 @@ func (r *Answer) writeRace(b *strings.Builder) {
 			continue
 		}
 		if first {
-			fmt.Fprintf(b, "\nmeasured in rounds: %s as a ratio to the baseline\n",
+			fmt.Fprintf(b, "\nmeasured in rounds: %s, as a ratio to today's\n",
 				nameOf(r.Objective.costName(isServed(r.Base))))
 			first = false
 		}
@@ -239,12 +239,12 @@ func (r *Answer) writeRace(b *strings.Builder) {
 	}
 }
 
-// frontierRows is how many settings of the frontier an answer shows, beside the
-// default and the setting chosen.
+// frontierRows is how many settings of the frontier an answer shows, besides today's
+// and the recommended one.
 const frontierRows = 7
 
-// shown are the predictions to print, by ascending memory: some of the frontier
-// from end to end, the default and the setting chosen.
+// shown are the predictions to print, by ascending memory: a sample of the frontier,
+// today's setting and the recommended one.
 func (r *Answer) shown() []Prediction {
 	var out []Prediction
 	for i, p := range r.Frontier {
@@ -267,7 +267,7 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 	if len(shown) == 0 {
 		return
 	}
-	b.WriteString("\nwhat CPU time costs in memory: measured where it ran, else predicted with 90 % intervals\n")
+	b.WriteString("\nCPU time against memory: measured where it ran, else predicted with 90 % intervals\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  GOGC[:GOMEMLIMIT]\tpeak memory\tCPU time\twall time\tGC share of CPU\t")
 	for _, p := range shown {
@@ -290,8 +290,8 @@ func (r *Answer) writeFrontier(b *strings.Builder) {
 			strings.Join(marks, ", "))
 	}
 	t.Flush()
-	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: no other needs less of both (the report and "+
-		"--json have all)\n", len(r.Frontier), len(r.Predicted))
+	fmt.Fprintf(b, "  %d of %d predicted settings are on the frontier: none needs less of both (the report and "+
+		"--json list all)\n", len(r.Frontier), len(r.Predicted))
 }
 
 func secondsText(v float64) string { return valueText(cell.WallTime, v) }

@@ -7,7 +7,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// Outcomes of a check, beside Inconclusive.
+// Outcomes of a check, besides Inconclusive.
 const (
 	Holds = "holds"
 	Lost  = "lost"
@@ -22,11 +22,9 @@ type Checked struct {
 	Gains    []Gain  `json:"gains"`
 }
 
-// Check runs the recommended setting beside the baseline again, in paired
-// rounds; c.Base is the baseline, and recorded.Setting what to set against it. The recommendation is
-// lost if the whole interval of the ratio lies
-// above the recorded one by more than the gate (a share), and holds if none of
-// it does.
+// Check compares recorded.Setting with the baseline, c.Base, in paired rounds. The
+// recommendation is lost if the whole interval of the ratio lies above the recorded
+// ratio by more than the gate (a share), and holds if none of it does.
 func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, error) {
 	c.Fill()
 	metric := recorded.Objective.costName(isServed(c.Base))
@@ -67,7 +65,7 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 		case g.Ratio.Hi <= bound:
 			out.Outcome = Holds
 		}
-		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] of the baseline's in %d pairs; it was %.3f, and %.3f is "+
+		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] times the baseline's in %d pairs; it was %.3f, and %.3f is "+
 			"allowed",
 			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
 
-// conclude holds all predictions against all runs, and says in a sentence what
-// was found.
+// conclude checks all predictions against all runs, and writes the headline.
 func (t *tuning) conclude() {
 	a := t.answer
 	a.Measured = measuredOf(t.pilots)
@@ -39,15 +38,15 @@ func (t *tuning) conclude() {
 		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)
 	}
 	if a.Waiting = mean(t.waits); a.Waiting > muchWaiting {
-		contention := []string{fmt.Sprintf("contention: the program waited for a CPU %.0f %% of the time that it wanted "+
-			"one; runs that waited count less", 100*a.Waiting)}
+		contention := []string{fmt.Sprintf("contention: for %.0f %% of the time in which the program could run, it had "+
+			"to wait for a CPU; such runs count less", 100*a.Waiting)}
 		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
 		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
 	}
 	a.Headline = a.Sentence()
 }
 
-// muchWaiting is the share of waiting from which the answer begins with it.
+// muchWaiting is the share of waiting above which it is the first doubt.
 const muchWaiting = 0.10
 
 func mean(values []float64) float64 {
@@ -58,7 +57,7 @@ func mean(values []float64) float64 {
 	return sum
 }
 
-// meanNoise is the mean of what happened beside the runs.
+// meanNoise averages the noise of the machine over the runs.
 func meanNoise(all []cell.Noise) (n cell.Noise) {
 	for _, x := range all {
 		n.Steal += x.Steal / float64(len(all))
@@ -69,13 +68,13 @@ func meanNoise(all []cell.Noise) (n cell.Noise) {
 	return n
 }
 
-// margin says how little a memory limit leaves for growth.
+// margin warns of a memory limit that leaves little room for growth.
 func (r *Answer) margin(gc cell.GC) []string {
 	margin := float64(gc.LimitBytes) / float64(max(r.CliffBytes, 1))
 	if gc.LimitBytes == 0 || margin >= 1.5 {
 		return nil
 	}
 	return []string{fmt.Sprintf("its limit is %.2f times %s, below which collection takes nearly half of the CPU "+
-		"time: should what is live grow by %.0f %%, the program slows down", margin,
+		"time: if live data grows by %.0f %%, the program slows down", margin,
 		bytesText(float64(r.CliffBytes)), 100*(margin-1))}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mostRuns    = 20 // in all, unless rounds are asked for
+	mostRuns    = 20 // in total, unless --rounds asks for more
 	mostPilots  = 12 // before the proof
 	leastRounds = 4  // of the proof
 	// twice is how much of the baseline's memory the fastest choice may take where
@@ -21,8 +21,7 @@ const (
 	// sameMemory is by how much "the same memory" may be more, and lessMemory below
 	// which share memory is less.
 	sameMemory, lessMemory = 1.02, 0.95
-	// enough is how much cheaper a setting that did not run must be expected to be
-	// than one that did.
+	// enough is how much cheaper than a measured setting an unmeasured one must be.
 	enough = 0.99
 )
 
@@ -35,7 +34,7 @@ type Candidate struct {
 	Out string `json:"out,omitempty"`
 }
 
-// A pick is a setting that should be what its name says.
+// A pick is a setting that is expected to do what its name says.
 type pick struct {
 	name string
 	Prediction
@@ -69,8 +68,8 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 		func(a, b cell.GC) bool { return a.Percent == b.Percent && a.LimitBytes == b.LimitBytes })
 }
 
-// memory is how much the fastest choice may occupy, in bytes, and whether that
-// is a bound which somebody gave.
+// memory is how much the fastest choice may occupy, in bytes, and whether the user
+// gave that bound.
 func (t *tuning) memory(m *Model) (bytes float64, given bool) {
 	bytes, given = t.MaxPeakBytes, t.MaxPeakBytes > 0
 	if !given {
@@ -90,8 +89,8 @@ func (t *tuning) costOf(p *Prediction) Interval {
 	return p.CPU
 }
 
-// usable reports whether a setting may be chosen: it is bounded, not near the
-// cliff, has run or is not doubted in what matters, and has not failed.
+// usable reports whether a setting may be chosen: its memory is bounded, it is not near
+// the cliff, it ran or its prediction has no doubts of its own, and it did not fail.
 func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	gc := p.GC
 	switch {
@@ -104,8 +103,8 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	return p.PeakBytes.Mid > 0 && t.costOf(p).Mid > 0 && p.CPU.Mid > 0
 }
 
-// pick chooses the settings that the names promise, each only where one is
-// expected. The first is the objective's own.
+// pick chooses a setting for each name, where one is expected to do what the name says.
+// The first is for the objective.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	base := m.Expect(t.Base.GC)
 	bound, given := t.memory(m)
@@ -184,7 +183,7 @@ func (t *tuning) least(all []Prediction, figure func(*Prediction) float64, may f
 	return best
 }
 
-// explored is where the runs before the proof end.
+// explored is the result of the runs before the proof.
 type explored struct {
 	model *Model
 	all   []Prediction
@@ -192,9 +191,9 @@ type explored struct {
 	own   float64 // GOGC that the goals of the first run imply, where they are not those of the baseline
 }
 
-// explore runs the baseline, a second GOGC which shows whether the program obeys,
-// and then what the model would choose, until all of that has run or the runs
-// are needed for the proof. An outcome is set where there is nothing to prove.
+// explore runs a second GOGC, which shows whether the program obeys, and then what the
+// model chooses, until all of that has run or the proof needs the remaining runs. It
+// sets an outcome where there is nothing to prove.
 func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 	records := []*cell.Record{first}
 	var pilots []Pilot
@@ -252,8 +251,8 @@ func (t *tuning) with(gc cell.GC) cell.Config {
 	return c
 }
 
-// drop notes that the program does not run under a setting; nor will it where it
-// is allowed more memory.
+// drop notes that the program does not run under a setting. It excludes settings that
+// allow more memory as well.
 func (t *tuning) drop(gc cell.GC, err error) {
 	t.answer.Doubts = append(t.answer.Doubts, err.Error())
 	for _, percent := range curvePercents {

@@ -12,8 +12,8 @@ import (
 // curvePercents are the GOGC values of the curve and of the search.
 var curvePercents = []int{10, 15, 25, 35, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3200}
 
-// limits are values of GOMEMLIMIT from a little above the cliff to the first
-// beyond the roof, eight to a doubling.
+// limits are values of GOMEMLIMIT from a little above the cliff to the first above the
+// roof, eight per doubling.
 func limits(cliff, roof int64) (out []int64) {
 	if cliff <= 0 || cliff >= roof {
 		return nil
@@ -26,22 +26,21 @@ func limits(cliff, roof int64) (out []int64) {
 	return slices.Compact(out)
 }
 
-// roundUp gives a size six significant bits at most, and whole MiB.
+// roundUp rounds a size up to six significant bits and whole MiB.
 func roundUp(size int64) int64 {
 	unit := max(int64(1)<<max(bits.Len64(uint64(size))-6, 0), mib)
 	return (size + unit - 1) / unit * unit
 }
 
-// roof is the GOMEMLIMIT, in bytes, above which nothing is collected on its
-// account.
+// roof is the GOMEMLIMIT, in bytes, above which the limit triggers no collection.
 func (m *Model) roof() int64 {
 	used := m.expect(cell.DisabledGC).peak + m.other
 	return int64(max(used/(1-limitReserve), used+mib))
 }
 
-// frontier returns the predictions that no other one beats in both CPU time
-// and peak memory, by ascending memory. Settings under which the program crawls
-// are left out, unless it does under each.
+// frontier returns the predictions that no other beats in both CPU time and peak
+// memory, by ascending memory. It leaves out settings under which the program crawls,
+// unless it crawls under all.
 func frontier(all []Prediction) []Prediction {
 	unknown := func(p Prediction) bool { return p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 }
 	crawls := func(p Prediction) bool { return p.crawls }
@@ -66,9 +65,8 @@ func (r *Answer) OnFrontier(gc cell.GC) bool {
 	return slices.ContainsFunc(r.Frontier, func(p Prediction) bool { return p.GC == gc })
 }
 
-// Unsure reports whether the prediction should be measured: it has a doubt that
-// not all others have too, or a figure that runs contradict. What was run is
-// sure.
+// Unsure reports whether the prediction should be measured: it has a doubt that others
+// do not have, or a withheld figure. A measured setting is sure.
 func (r *Answer) Unsure(p Prediction) bool {
 	if p.Measured != nil {
 		return false

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // An Interval is an estimate and the bounds that should hold 90 % of what is
@@ -24,7 +25,7 @@ type Prediction struct {
 	CPU       Interval `json:"cpu_seconds"`
 	GCShare   Interval `json:"gc_share"` // of the CPU time, 0 to 1
 	PeakBytes Interval `json:"peak_bytes"`
-	GoalBytes Interval `json:"goal_bytes"` // mean heap goal behind the first cycle; 0 without
+	GoalBytes Interval `json:"goal_bytes"` // mean heap goal after the first cycle; 0 if there is none
 	Cycles    int      `json:"cycles"`
 	// Doubts say why the figures should be measured instead of believed.
 	Doubts []string `json:"doubts,omitempty"`
@@ -58,8 +59,8 @@ const (
 	limitOvershoot                = 1.03 // of what GOMEMLIMIT allows
 	smallHeap                     = 8 * mib
 	fewCycles                     = 5
-	// wideMemory is how wide, to either side, an interval of memory may be before
-	// the model says that it does not know.
+	// wideMemory is how wide, to either side, an interval of memory may be before the
+	// model doubts it.
 	wideMemory = 0.25
 	// manyCPUs is how many CPUs the work of a program keeps busy if some of it
 	// runs in parallel; a tenth is what the runtime's own threads may take.
@@ -193,15 +194,15 @@ func (m *Model) doubt() {
 		heap = max(heap, p.PeakHeapBytes)
 	}
 	if cycles < fewCycles {
-		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections were seen: a longer run tells more", cycles))
+		m.doubts = append(m.doubts, fmt.Sprintf("only %d collections ran: a longer run tells more", cycles))
 	}
 	switch {
 	case m.idle:
 		m.doubts = append(m.doubts, "the runs differ by so much that nothing would be left for the program's own work: the "+
-			"machine is busy, or what was traced is not what takes the time")
+			"machine is busy, or the traced process is not the one that takes the time")
 	case m.misfit:
-		m.doubts = append(m.doubts, "CPU time grows with collections by more than what these cost any program: others that "+
-			"it starts may collect too, untraced")
+		m.doubts = append(m.doubts, "CPU time grows with collections by more than these can cost: the program may start "+
+			"others that collect untraced")
 	}
 }
 
@@ -222,7 +223,7 @@ func percent(gc cell.GC) float64 {
 	return float64(gc.Percent)
 }
 
-// Predict tells what a run under the setting would show.
+// Predict returns what a run under the setting is expected to show.
 func (m *Model) Predict(gc cell.GC) Prediction {
 	r := m.expect(gc)
 	far := m.octaves(gc)
@@ -231,7 +232,7 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 	p.x = vector{1, r.seconds, rss}
 	p.PeakBytes = about(rss, math.Hypot(peakError+peakErrorPerOctave*far, heapOverhead*r.peakSpread/rss))
 	if limit := float64(gc.LimitBytes); limit > 0 && !r.starving {
-		// The runtime keeps what it maps under its limit; little is beside it.
+		// The runtime keeps what it maps below its limit; little else is resident.
 		p.PeakBytes.Hi = min(p.PeakBytes.Hi, max(limitOvershoot*limit+leastOther, rss))
 	}
 	if r.goal > 0 {
@@ -243,10 +244,10 @@ func (m *Model) Predict(gc cell.GC) Prediction {
 		p.Doubts = append(p.Doubts, "the memory limit leaves no room above what is live")
 	}
 	if share := r.seconds / cpu; share > maxGCShare || cpu <= 0 {
-		// The limiter gives the program half of the time, and lets the heap grow.
+		// The limiter leaves the program half of the time and lets the heap grow.
 		p.crawls = true
-		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances, and how "+
-			"slowly is not predicted")
+		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances; its time "+
+			"is not predicted")
 		p.x[1] = max(min(r.seconds, dot(m.cpu.mean, vector{1, 0, rss})), 0)
 		cpu = dot(m.cpu.mean, p.x)
 	}
@@ -270,12 +271,12 @@ func (m *Model) time(f *fit, x vector, far, costSpread float64) Interval {
 // doubtSetting adds what is doubtful about this setting alone.
 func (m *Model) doubtSetting(p *Prediction, r replay) {
 	if p.GCShare.Mid > 0.33 && percent(p.GC) < m.least()*0.99 {
-		p.Doubts = append(p.Doubts, "contention: a third of the CPU time and more goes to collection, and below what was "+
-			"measured its cost is no longer in proportion")
+		p.Doubts = append(p.Doubts, "contention: a third or more of the CPU time goes to collection; below the measured "+
+			"settings its cost is no longer proportional")
 	}
 	m.doubtMemory(p, r)
 	if goal := p.GoalBytes.Mid; goal > 0 && goal < smallHeap && percent(p.GC) < m.least()*0.99 {
-		p.Doubts = append(p.Doubts, "the heap is of few MB, and gctrace rounds to whole ones")
+		p.Doubts = append(p.Doubts, "the heap has only a few MB, and gctrace rounds to whole ones")
 	}
 }
 
@@ -285,15 +286,15 @@ func (m *Model) doubtMemory(p *Prediction, r replay) {
 		p.MemoryDoubts = append(p.MemoryDoubts, fmt.Sprintf(format, args...))
 	}
 	if r.cycles < fewCycles && p.GC.Percent > 0 {
-		doubt("about %d collections are expected: it is chance what they see", r.cycles)
+		doubt("about %d collections are expected: chance decides what they see", r.cycles)
 	}
 	above := p.GoalBytes.Mid > 1.05*minimumHeap*float64(p.GC.Percent)/100 // what is live matters
 	if cpus, runs := m.parallel(); above && cpus > manyCPUs && runs < enoughRuns {
-		doubt("the program keeps %.1f CPUs busy: which goroutine is ahead, and so what is live, differs from run to run, "+
-			"by how much %d cannot show", cpus, runs)
+		doubt("the program keeps %.1f CPUs busy: what is live varies between runs, by an amount that "+
+			"%s cannot show", cpus, text.Plural(runs, "run"))
 	}
 	if wide := max(p.GoalBytes.wide(), p.PeakBytes.wide()); wide > wideMemory {
-		doubt("the interval is ±%.0f %%: chance, or what the runs differ by in what is live", 100*wide)
+		doubt("the interval is ±%.0f %%: chance, or live data that varies between runs", 100*wide)
 	}
 }
 

@@ -198,10 +198,10 @@ func TestDoubtsWhatRunsDifferBy(t *testing.T) {
 		factors []float64
 		doubt   string
 	}{
-		"one":             {[]float64{1}, "which goroutine is ahead"},
-		"two equal":       {[]float64{1, 1}, "which goroutine is ahead"},
+		"one":             {[]float64{1}, "varies between runs, by an amount"},
+		"two equal":       {[]float64{1, 1}, "varies between runs, by an amount"},
 		"three equal":     {[]float64{1, 1, 1}, ""},
-		"three different": {[]float64{0.7, 1, 1.4}, "what the runs differ by"},
+		"three different": {[]float64{0.7, 1, 1.4}, "live data that varies"},
 	} {
 		var pilots []Pilot
 		for _, f := range tc.factors {

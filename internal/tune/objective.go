@@ -11,8 +11,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// An Objective is what tuning makes better. Beside those named here it may be a
-// figure that the program or its load prints: a unit of the Go benchmark format
+// An Objective is what tuning improves. Besides those named here it may be a figure
+// that the program or its load prints: a unit of the Go benchmark format
 // such as "ns/op" or "MB/s", or "min:NAME" and "max:NAME" for any other.
 type Objective string
 
@@ -43,7 +43,7 @@ func ParseObjective(s string) (Objective, error) {
 	case !prefixed && strings.Contains(s, "/"):
 	default:
 		return "", fmt.Errorf("tune: objective %q: want throughput, wall, cpu, rss, p99, p99.9, a unit of benchmark lines "+
-			"such as ns/op, or min:NAME or max:NAME of a figure that is printed", s)
+			"such as ns/op, or min:NAME or max:NAME of a printed figure", s)
 	}
 	return o, nil
 }
@@ -94,16 +94,16 @@ func (o Objective) cost(rec *cell.Record) (float64, error) {
 	v, ok := all[o.metric(served)]
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("tune: objective %s: no run reports it; what is reported: %s", o, figuresOf(all))
+		return 0, fmt.Errorf("tune: objective %s: no run reports it; runs report: %s", o, figuresOf(all))
 	case v <= 0:
-		return 0, fmt.Errorf("tune: objective %s: a run reports %v, of which there are no ratios: choose another", o, v)
+		return 0, fmt.Errorf("tune: objective %s: a run reports %v, which has no ratio: choose another", o, v)
 	case o.rises(served):
 		return 1 / v, nil
 	}
 	return v, nil
 }
 
-// costName is how an answer calls the cost.
+// costName is the name of the cost in an answer.
 func (o Objective) costName(served bool) string {
 	if o.rises(served) {
 		return "1/" + o.metric(served)
@@ -111,7 +111,7 @@ func (o Objective) costName(served bool) string {
 	return o.metric(served)
 }
 
-// figuresOf lists what objectives a record offers.
+// figuresOf lists the objectives that a record offers.
 func figuresOf(all map[string]float64) string {
 	out := []string{"wall", "cpu", "rss"}
 	if _, ok := all[P99.metric(true)]; ok {
@@ -140,6 +140,6 @@ func p99Of(rec *cell.Record) (time.Duration, error) {
 			return time.Duration(v), nil
 		}
 	}
-	return 0, fmt.Errorf("tune: no run reports a 99th percentile to hold to the bound: use the built-in load, or print "+
-		"one with the unit p99-ns; what is reported: %s", figuresOf(all))
+	return 0, fmt.Errorf("tune: --max-p99: no run reports a 99th percentile: use the built-in load, or print one "+
+		"with the unit p99-ns; runs report: %s", figuresOf(all))
 }

@@ -18,7 +18,7 @@ type Pilot struct {
 	// Wall and CPU are seconds, CPU that of all threads.
 	Wall, CPU float64
 	System    float64 // the part of CPU that the kernel took
-	// Waiting is the share of the time that its threads wanted a CPU and had none.
+	// Waiting is the share of the time in which its threads could run but had no CPU.
 	Waiting float64
 	// GCSeconds is the CPU time of all collections, without idle marking;
 	// IdleSeconds is idle marking. Together they are not more than CPU.
@@ -33,7 +33,7 @@ type Pilot struct {
 	streams []trajectory
 }
 
-// weight is how much the pilot counts beside others.
+// weight is how much the pilot counts.
 func (p *Pilot) weight() float64 { return min(float64(p.Cycles), 20) }
 
 // A trajectory is the life of one process in terms of what it allocated, not
@@ -71,9 +71,9 @@ type point struct {
 	roots     float64 // stacks and globals
 }
 
-// errNoCycles says that a program printed nothing about collections.
-var errNoCycles = errors.New("tune: no gctrace line was printed: what ran is no Go program, or never collected, or " +
-	"what starts it keeps its standard error: give the command of the program itself")
+// errNoCycles says that a program printed no gctrace line.
+var errNoCycles = errors.New("tune: no gctrace line was printed: the program is not Go, or never collected, or what " +
+	"starts it keeps its standard error: give the command of the program itself")
 
 // NewPilot reads the record of an exec cell.
 func NewPilot(rec *cell.Record) (Pilot, error) {

@@ -65,8 +65,8 @@ func fitted(c cell.Config, pod cell.Pod) cell.Config {
 	return c
 }
 
-// tryPods runs the answer's setting in every pod, in rounds that the budget
-// allows, at least four, beside the baseline's in the largest.
+// tryPods runs the answer's setting in every pod, and the baseline's in the largest, in
+// as many rounds as the budget allows, at least four.
 func (t *tuning) tryPods(budget float64) error {
 	pods := slices.SortedFunc(slices.Values(t.Pods), smaller)
 	arms := []cell.Config{fitted(t.Base, pods[len(pods)-1])}
@@ -163,7 +163,7 @@ func (r *Answer) SmallestPod() *PodTrial {
 	return nil
 }
 
-// podName is a pod for a person.
+// podName is a pod's name for people.
 func podName(p cell.Pod) string {
 	var parts []string
 	switch {
@@ -189,7 +189,7 @@ func (r *Answer) podLine() string {
 	objective, largest := nameOf(r.Objective.costName(isServed(r.Base))), podName(r.Pods[len(r.Pods)-1].Setting.Pod)
 	p := r.SmallestPod()
 	if p == nil {
-		return fmt.Sprintf("smallest  of the pods tried none keeps %s within %.0f %% of today's in %s", objective,
+		return fmt.Sprintf("smallest  no pod keeps %s within %.0f %% of today's in %s", objective,
 			100*podTolerance, largest)
 	}
 	return fmt.Sprintf("smallest  a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),

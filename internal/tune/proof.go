@@ -12,8 +12,8 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
-// axes tries further values of GOMAXPROCS and further builds beside the best
-// setting, in paired rounds, and returns the best of all by median ratio.
+// axes tries further values of GOMAXPROCS and further builds with the best setting, in
+// paired rounds, and returns the best of all by median ratio.
 func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	arms, names := []cell.Config{best}, []string{""}
 	for _, p := range t.Procs {
@@ -57,9 +57,9 @@ func (t *tuning) axes(best cell.Config) (cell.Config, error) {
 	return arms[winner], nil
 }
 
-// rounds runs each configuration once a round, in an order shuffled anew. One
-// that the program does not run under is left out from then on; the first, the
-// baseline, must run. It ends early where the budget does.
+// rounds runs each configuration once a round, in a new random order. It drops a
+// configuration under which the program does not run; the first, the baseline, must
+// run. It ends early when the budget does.
 func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 	rng := rand.New(rand.NewPCG(t.Seed, uint64(t.block)))
 	out := make([][]*cell.Record, len(arms))
@@ -88,7 +88,7 @@ func (t *tuning) rounds(arms []cell.Config, n int) ([][]*cell.Record, error) {
 	return out, nil
 }
 
-// proven are the metrics that an answer shows beside the objective.
+// proven are the metrics that an answer shows, the objective included.
 func (t *tuning) proven() []string {
 	out := []string{cell.WallTime, cell.TotalCPU, cell.RSSPeak, cell.GCCPUTotal, cell.GCPauseTotal}
 	if isServed(t.Base) {
@@ -127,7 +127,7 @@ func (t *tuning) group(c cell.Config, records []*cell.Record) (*stat.Group, erro
 	return g, nil
 }
 
-// A compared configuration is one beside the baseline, by metric.
+// A compared is a configuration compared with the baseline, by metric.
 type compared struct {
 	by    map[string]stat.Comparison
 	gains []Gain
@@ -152,7 +152,7 @@ func equalRuns(g *stat.Group, metric string) float64 {
 	return math.Exp(1.25 * 0.8 / 0.67 * median(steps) / math.Sqrt(float64(len(values))))
 }
 
-// compare holds each configuration against the first.
+// compare compares each configuration with the first.
 func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compared, error) {
 	out := make([]compared, len(arms))
 	var base *stat.Group
@@ -169,7 +169,7 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 			out[i].peak = Interval{median(peaks), slices.Min(peaks), slices.Max(peaks)}
 		}
 		for _, metric := range append(t.proven(), costMetric) {
-			// What a name such as 1/x says of direction is of the inverse.
+			// The name 1/x tells the direction of x, not of its inverse.
 			of := metric
 			if strings.HasPrefix(metric, "1/") {
 				of = costMetric
@@ -238,8 +238,8 @@ func (t *tuning) prove(e explored) error {
 	return t.decide(records)
 }
 
-// slack is by how much CPU time or memory may be above the baseline's, beyond
-// doubt, where a choice promises to keep it.
+// slack is how far above the baseline's the interval of CPU time or memory may reach
+// where a choice promises to keep it.
 const slack = 0.05
 
 // choice says whether a setting keeps what its name promises.
@@ -314,8 +314,8 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	return nil
 }
 
-// bound corrects the outcome by what is allowed of memory and latency: what
-// breaks it is not recommended, and what keeps it where the baseline does not is.
+// bound corrects the outcome for bounds on memory and latency: a setting that breaks one
+// is not recommended, and one that keeps what the baseline breaks is.
 func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	was, err := t.broken(base)
 	if err != nil {
@@ -328,7 +328,7 @@ func (t *tuning) bound(base, tuned []*cell.Record, top *Choice) error {
 	case is != "" && top.Outcome == Recommended:
 		top.Outcome, top.Reason = Inconclusive, "in fresh runs the setting breaks a bound: "+is
 	case is == "" && was != "" && len(tuned) > 0:
-		top.Outcome, top.Reason = Recommended, "it keeps within what is allowed, which the baseline does not: "+was+"; "+
+		top.Outcome, top.Reason = Recommended, "it keeps the bound that the baseline breaks: "+was+"; "+
 			top.Reason
 	}
 	t.answer.Outcome, t.answer.Reason = top.Outcome, top.Reason

@@ -66,8 +66,7 @@ func (t *tuning) racers(e explored, runs int) []*racer {
 	cliff := e.model.Cliff()
 	var feasible []Prediction
 	for _, p := range e.all {
-		// A limit is of use where memory is bounded; beside that it changes what GOGC
-		// does already.
+		// A limit helps only where memory is bounded; elsewhere GOGC does the same.
 		limited := p.GC.LimitBytes > 0 && len(t.Settings) == 0 && t.MaxPeakBytes == 0
 		if p.GC != t.Base.GC && !limited && t.usable(&p, cliff) && p.PeakBytes.Mid <= bound {
 			feasible = append(feasible, p)
@@ -199,7 +198,7 @@ func (t *tuning) undecided(racers []*racer) bool {
 }
 
 // choose takes the racer of least memory that is within the tolerance, and
-// notes in the result how all fared.
+// notes the result of each.
 func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	top := best(racers)
 	var chosen *racer
@@ -220,7 +219,7 @@ func (t *tuning) choose(racers []*racer) (cell.Config, Prediction) {
 	}
 	if chosen == nil {
 		t.answer.Outcome = Inconclusive
-		t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: the default's is %v", t.MaxP99,
+		t.answer.Reason = fmt.Sprintf("no setting keeps the 99th percentile within %v: today's is %v", t.MaxP99,
 			seconds(median(racers[0].p99s)))
 		return t.Base, Prediction{}
 	}

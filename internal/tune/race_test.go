@@ -89,7 +89,7 @@ func TestBoundOfLatency(t *testing.T) {
 	}
 	// The default breaks the bound: what keeps it is recommended.
 	r = raced(t, CPU, 0.02, better, func(c *Config) { c.MaxP99 = 1500 * time.Microsecond })
-	if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 || !strings.Contains(r.Reason, "which the baseline does not") {
+	if r.Outcome != Recommended || better(r.Setting.GC) != 1e6 || !strings.Contains(r.Reason, "the bound that the baseline breaks") {
 		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
 	}
 }
@@ -100,7 +100,7 @@ func TestBoundOfMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Outcome != Recommended || r.Choices[0].PeakBytes.Mid > 85*mib || !strings.Contains(r.Reason, "which the baseline does not") {
+	if r.Outcome != Recommended || r.Choices[0].PeakBytes.Mid > 85*mib || !strings.Contains(r.Reason, "the bound that the baseline breaks") {
 		t.Errorf("%s (%s): %s, %+v", r.Outcome, r.Reason, r.Setting.GC, r.Choices)
 	}
 	for _, c := range r.Choices {

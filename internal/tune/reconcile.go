@@ -91,7 +91,7 @@ func (k kind) residual(predicted, measured float64) (r float64, ok bool) {
 }
 
 // A learned is what the runs say about the predictions of one kind. The model's
-// error is taken for a Gaussian process over the logarithm of the peak memory
+// error is modelled as a Gaussian process over the logarithm of the peak memory
 // (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2): near a
 // setting that was run, what it was off by there corrects the prediction.
 type learned struct {
@@ -117,7 +117,7 @@ const (
 
 func place(p *Prediction) float64 { return math.Log2(max(p.x[2], leastOther)) }
 
-// learn holds the predictions against every run of the pilots.
+// learn compares the predictions with every run of the pilots.
 func (m *Model) learn() {
 	m.seen = measuredOf(m.pilots)
 	seen := m.seen
@@ -143,7 +143,8 @@ func (m *Model) learn() {
 				bound = wrongShare
 			}
 			if math.Abs(r) > bound && l.refused == "" {
-				l.refused = fmt.Sprintf("%s is not predicted: at %s %s was expected and %s measured", k.name, seen[i].GC,
+				l.refused = fmt.Sprintf("%s is not predicted: at %s the model expected %s, and the runs measured %s", k.name,
+					seen[i].GC,
 					k.text(k.of(&predicted[i]).Mid), k.text(k.was(&seen[i]).Mid))
 			}
 			l.at, off = append(l.at, place(&predicted[i])), append(off, r)
@@ -171,7 +172,7 @@ func (l *learned) widen(p Prediction, was float64) {
 	}
 	l.wide *= 1.05 * factor
 	if l.wide > mostWide && l.refused == "" {
-		l.refused = fmt.Sprintf("%s is not predicted: the runs leave its intervals", l.name)
+		l.refused = fmt.Sprintf("%s is not predicted: runs fell outside its intervals", l.name)
 	}
 }
 
@@ -270,9 +271,8 @@ func (l *learned) correct(p *Prediction) {
 	*i = Interval{mid, mid * max(1-l.wide*math.Hypot(below, own), 0), mid * (1 + l.wide*math.Hypot(above, own))}
 }
 
-// Expect is Predict held against all runs: corrected by them, with what they
-// measured where the setting was run, and without the figures that they
-// contradict.
+// Expect is Predict corrected by all runs: with the measured figures where the setting
+// ran, and without those that runs contradict.
 func (m *Model) Expect(gc cell.GC) Prediction {
 	p := m.Predict(gc)
 	for _, s := range m.seen {

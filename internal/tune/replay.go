@@ -16,8 +16,8 @@ const (
 	// maxGCShare is where the runtime's limiter stops assists.
 	maxGCShare  = 0.5
 	beginJitter = 0.05    // of the room, standard deviation
-	maxReplay   = 1 << 20 // cycles; more stand for a collector that never rests
-	maxStarving = 1 << 12 // cycles without room: the rest of the life goes on like that
+	maxReplay   = 1 << 20 // cycles; more mean a collector that never rests
+	maxStarving = 1 << 12 // cycles without room: the rest of the life is the same
 )
 
 // A replay is what the collector does in one life of the program.

@@ -19,16 +19,15 @@ const (
 	setLimit   = "debug.SetMemoryLimit"
 )
 
-// implementations are the functions of the runtime behind the calls: they are
-// linked only into programs that contain a call.
+// implementations are the runtime's functions for the calls. The linker keeps them only
+// in programs that contain a call.
 var implementations = []struct{ function, call string }{
 	{"runtime/debug.setGCPercent", setPercent}, {"runtime/debug.setMemoryLimit", setLimit},
 }
 
-// CollectorCalls returns the calls that set the collector which the binary
-// contains, by the names of functions in its table of program counters. That a
-// program contains a call does not say that it makes it. A file that cannot be
-// read has none.
+// CollectorCalls returns the calls in a binary that set the collector, found by name in
+// its table of functions. A program may contain a call and never make it. An unreadable
+// file has none.
 func CollectorCalls(path string) (calls []string) {
 	table, err := functionTable(path)
 	if err != nil {
@@ -72,10 +71,10 @@ type followed struct {
 	goal    float64 // bytes: median
 }
 
-// obeys reads the goals of a run: behind each cycle the runtime sets the next
-// one to what was marked and GOGC/100 of that and of the roots, and to 4 MiB
-// times GOGC/100 at least. Goals of few MiB tell nothing, for gctrace rounds
-// them; with a GOMEMLIMIT only those that are too large do.
+// obeys reads the goals of a run. After each cycle the runtime sets the next goal to
+// what was marked plus GOGC/100 of that and of the roots, at least 4 MiB times
+// GOGC/100. gctrace rounds, so goals of a few MiB tell nothing; with a GOMEMLIMIT only
+// goals that are too large do.
 func obeys(rec *cell.Record) followed {
 	gc := rec.Cell.GC
 	f := followed{asked: gc.Percent}
@@ -111,21 +110,20 @@ func obeys(rec *cell.Record) followed {
 	return f
 }
 
-// disobeys reports whether the goals are not those of the settings.
+// disobeys reports whether the goals do not follow the settings.
 func (f followed) disobeys() bool {
 	return f.cycles >= 3 && 3*f.off > 2*f.cycles || f.cycles == 0 && f.none > 0
 }
 
-// selfSet says what the first two runs, under different settings, show of a
-// program that sets its collector itself; "" where they do not. calls are those
-// of CollectorCalls.
+// selfSet says how the first two runs, under different settings, show that a program
+// sets its collector itself; "" if they do not. calls are those of CollectorCalls.
 func selfSet(first, second *cell.Record, calls []string) string {
 	a, b := obeys(first), obeys(second)
 	contains := "no call was found in the command's own binary: a program that it starts may make it"
 	if len(calls) > 0 {
 		contains = "its binary contains " + strings.Join(calls, " and ")
 	}
-	still := "; GOGC has no effect on it: change that call, or have it depend on the environment"
+	still := "; GOGC has no effect on it: change that call, or make it depend on the environment"
 	switch {
 	case len(first.Cycles)+len(second.Cycles) == 0 && slices.Contains(calls, setPercent):
 		return "the program turns its collector off: no collection ran under either of two settings, and " + contains +

@@ -23,8 +23,8 @@ const (
 // A Config says what to tune. Base and Objective are needed; Fill sets the
 // rest.
 type Config struct {
-	// Base is the program as it runs today, under the settings that it has there:
-	// what all is compared with.
+	// Base is the program as it runs today, with today's settings: the baseline of all
+	// comparisons.
 	Base      cell.Config
 	Objective Objective
 	Settings  []cell.GC // candidates; nil for GOGC and GOMEMLIMIT as the model expects them to matter
@@ -38,11 +38,11 @@ type Config struct {
 	MaxPeakBytes float64
 	MaxP99       time.Duration // of responses; 0 for no bound
 	MemoryBytes  int64         // what a run may occupy before it is killed; 0 for no bound
-	Budget       time.Duration // kept but for the run that is under way when it ends
+	Budget       time.Duration // the run in progress when it ends is finished
 	Pairs        int           // of the re-test; 0 for what is left of mostRuns, 4 to 10
 	Noise        float64
 	Seed         uint64
-	// Pods are control groups to run the answer in, which takes half of the Budget.
+	// Pods are control groups to run the answer in, with half of the Budget.
 	Pods []cell.Pod
 	// Begin, if set, is called before each run.
 	Begin func(Step)
@@ -95,8 +95,8 @@ func NewGain(metric string, c stat.Comparison) Gain {
 
 // An Answer is what tuning found: terminal, page, JSON and ui all render it.
 type Answer struct {
-	// Headline is the first sentence of every rendering: what to set, what it
-	// saves, what it costs, how sure that is.
+	// Headline is the first sentence of every rendering: what to set, what it saves
+	// and costs, how sure that is.
 	Headline string `json:"headline"`
 	Outcome  string `json:"outcome"`
 	Reason   string `json:"reason"`
@@ -137,9 +137,8 @@ type Built struct {
 	Args    []string `json:"args,omitempty"`
 }
 
-// A Runner runs the program once. Calls in the same order with equal results
-// make the same decisions, so that a stored run can be replayed. The block
-// pairs runs; those of pilots and of the race have blocks of their own.
+// A Runner runs the program once. The same results lead to the same calls in the same
+// order, so that a stored run can be replayed. Runs of one block are paired.
 type Runner func(c cell.Config, block int) (*cell.Record, error)
 
 // ErrShort says that a run is too short to be told apart from its start-up.
@@ -149,8 +148,8 @@ var ErrShort = errors.New("tune: a run takes less than 50 ms, or less than 20 ms
 // leastWall and leastCPU are the seconds of the shortest run worth tuning.
 const leastWall, leastCPU = 0.05, 0.02
 
-// Tune finds, proves and returns up to three settings. A failure of the program
-// under the baseline is an error; under another setting it takes that one out.
+// Tune finds, proves and returns up to three settings. If the program fails under the
+// baseline, that is an error; another setting under which it fails is dropped.
 func Tune(c Config, run Runner) (*Answer, error) {
 	c.Fill()
 	t := newTuning(c, run)
@@ -190,7 +189,7 @@ func (t *tuning) tune() error {
 	least := 3 + 2*max(t.Pairs, leastRounds)
 	if affordable := int(t.Budget.Seconds() / t.mean()); affordable < least {
 		need := time.Duration(float64(least) * t.mean() * float64(time.Second)).Round(time.Second)
-		return fmt.Errorf("tune: a run takes %.1f s and a verdict at least %d of them: give --budget %v or more, "+
+		return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
 			"or a shorter command", wall, least, need)
 	}
 	e, err := t.explore(first)
@@ -206,12 +205,12 @@ func (t *tuning) tune() error {
 	return t.prove(e)
 }
 
-// raced has the objective measured in rounds, where no model predicts it.
+// raced measures an objective that no model predicts in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
 	left := int((t.Budget.Seconds()-t.spent)/t.mean()) - 2*max(t.Pairs, leastRounds)
 	if left < 2*raceRounds {
-		t.outcome("what is wanted is not predicted, and the budget leaves too few runs to race settings instead: give a " +
-			"larger --budget")
+		t.outcome("no model predicts this objective, and the budget leaves too few runs to race settings: give a larger " +
+			"--budget")
 		t.answer.Outcome = Inconclusive
 		return nil, nil
 	}
@@ -229,12 +228,11 @@ func (t *tuning) noCycles(first *cell.Record) error {
 		return errNoCycles
 	}
 	t.answer.Outcome, t.answer.Reason = DefaultGood, "the program never collected: it allocates less than the 4 MB "+
-		"(times GOGC/100) with which the first collection begins, so that settings of the collector change nothing"
+		"(times GOGC/100) at which the first collection begins, so settings of the collector change nothing"
 	return nil
 }
 
-// outcome ends tuning with a program that sets its collector itself, if there is
-// such a reason.
+// outcome ends tuning because the program sets its collector itself, unless reason is "".
 func (t *tuning) outcome(reason string) bool {
 	if reason == "" {
 		return false
@@ -243,11 +241,10 @@ func (t *tuning) outcome(reason string) bool {
 	return true
 }
 
-// muchOutput is how many bytes a program may print before the answer says that
-// printing is part of what is measured.
+// muchOutput is how many bytes a program may print before the answer mentions it.
 const muchOutput = 64 << 20
 
-// warn notes what a run tells about the program that no other setting changes.
+// warn notes what a run tells about the program under any setting.
 func (t *tuning) warn(rec *cell.Record) {
 	for _, w := range rec.Warnings {
 		if w.Code == "left-behind" || w.Code == "gctrace-relayed" {
@@ -256,7 +253,7 @@ func (t *tuning) warn(rec *cell.Record) {
 	}
 	if n := rec.Metrics[stdoutMetric] + rec.Metrics[stderrMetric]; n > muchOutput {
 		t.answer.Doubts = append(t.answer.Doubts, "the program prints "+bytesText(n)+
-			": writing that is a part of what is measured")
+			": the measurements include writing it")
 	}
 }
 
@@ -266,11 +263,10 @@ const (
 	stderrMetric = "/program/stderr:bytes"
 )
 
-// infeasible tells a setting that the program cannot run under from a program
-// that fails.
+// infeasible reports whether the setting, not the program, is at fault.
 func infeasible(f *cell.Failure) bool { return f.Kind == cell.FailMemory || f.Kind == cell.FailTimeout }
 
-// overheadSeconds is what starting and recording a run takes beside it.
+// overheadSeconds is what starting and recording a run takes.
 const overheadSeconds = 0.15
 
 type tuning struct {
@@ -287,7 +283,7 @@ type tuning struct {
 	doubted int       // doubts that each prediction has
 }
 
-// mean is how long a run takes, in seconds, with what is beside it.
+// mean is how long a run takes, in seconds, with its overhead.
 func (t *tuning) mean() float64 { return t.spent / float64(max(t.answer.Runs, 1)) }
 
 func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, error) {
@@ -315,7 +311,7 @@ func (t *tuning) measure(c cell.Config, block int, doing string) (*cell.Record, 
 	return rec, nil
 }
 
-// panicLine is the line that the Go runtime begins a crash with, or "".
+// panicLine is the first line of a crash of the Go runtime, or "".
 func panicLine(stderr string) string {
 	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {

@@ -282,7 +282,7 @@ func TestContentionIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Doubts) == 0 || !strings.Contains(r.Doubts[0], "waited for a CPU 50 %") || !strings.Contains(r.Doubts[0], "other processes used 1.50 CPUs: stop them") {
+	if len(r.Doubts) == 0 || !strings.Contains(r.Doubts[0], "for 50 % of the time in which the program could run") || !strings.Contains(r.Doubts[0], "other processes used 1.50 CPUs: stop them") {
 		t.Errorf("doubts %q", r.Doubts)
 	}
 	for _, p := range r.Predicted {

@@ -3,13 +3,13 @@
 //
 // A [Server] changes the settings of the running process: by the handler of
 // gcctl/gcctlhttp ([Remote]), or by a command that restarts it ([Restarted]).
-// [Run] sets today's settings and others by turns, in blocks shuffled within
+// [Run] alternates between today's settings and others, in blocks shuffled within
 // rounds, and compares the CPU time per unit of work and the memory of a block
 // with today's, paired by round. Some rounds choose; fresh ones, of what was
 // chosen and today's alone, prove. Whatever happens, what was set before is set
 // again at the end.
 //
-// The load must go on by itself. A unit of work is what the handler counts, else
+// The load must keep running by itself. A unit of work is what the handler counts, else
 // an allocated GiB, which the settings hardly change, else a second.
 package attach
 
@@ -110,11 +110,11 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 	}
 	t := &tuning{Config: c, answer: &Answer{}, rng: rand.New(rand.NewPCG(c.Seed, 0))}
 	defer func() {
-		// Also where ctx has ended: what is left behind would stay.
+		// Also if ctx has ended: otherwise the last setting would stay.
 		restoring, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if left := c.Server.Restore(restoring); left != nil {
-			err = errors.Join(err, fmt.Errorf("tune: --attach: GOGC=%s could not be set again: %w", today.Found, left))
+			err = errors.Join(err, fmt.Errorf("tune: --attach: GOGC=%s could not be restored: %w", today.Found, left))
 		}
 	}()
 	rec, err := t.Keep(config(today.Found), 0, func() (*cell.Record, error) { return today.record(), nil })
@@ -219,7 +219,7 @@ type tuning struct {
 	rng    *rand.Rand
 }
 
-// rounds measures each arm once a round, in an order drawn anew.
+// rounds measures each arm once a round, in a new random order.
 func (t *tuning) rounds(ctx context.Context, arms []*Arm, n int) error {
 	for range n {
 		t.round++
@@ -297,7 +297,7 @@ func (t *tuning) measure(ctx context.Context, gc cell.GC) (*cell.Record, error) 
 	case to.PID != from.PID:
 		return nil, fmt.Errorf("tune: --attach: the server was restarted in a block: process %d, then %d", from.PID, to.PID)
 	case to.GC.Percent != gc.Percent: // the handler may hold the limit lower
-		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: another hand sets it", to.GC, gc)
+		return nil, fmt.Errorf("tune: --attach: GOGC is %s in a block of %s: somebody else sets it", to.GC, gc)
 	}
 	u := t.unit(from, to)
 	work := u.of(from, to)

@@ -177,7 +177,7 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		want   string
 	}{
 		"no load":        {func(f *fake) { f.idle = true }, "tune it under its load"},
-		"another hand":   {func(f *fake) { f.other = 55 }, "another hand"},
+		"another hand":   {func(f *fake) { f.other = 55 }, "somebody else"},
 		"today's fails":  {func(f *fake) { f.refuse = func(cell.GC) bool { return true } }, "refused"},
 		"small a budget": {nil, "larger --budget"},
 	} {

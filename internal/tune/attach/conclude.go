@@ -58,7 +58,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
 	r.Base = config(fresh[0].GC)
 	r.Setting, r.Outcome = r.Base, tune.DefaultGood
-	r.Reason = "no setting tried was ahead of today's"
+	r.Reason = "no other setting did better"
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
 		if len(a.Bytes) == 0 {
@@ -127,7 +127,7 @@ func (r *Answer) Write(w io.Writer) error {
 	if r.Today.LiveBytes > 0 {
 		fmt.Fprintf(&b, ", %d MiB live", r.Today.LiveBytes/mib)
 	}
-	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is in force again\n", r.Unit)
+	fmt.Fprintf(&b, "; CPU time is per %s; today's setting is restored\n", r.Unit)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -51,7 +51,7 @@ func systemd(s Setting) string {
 
 func dockerfile(s Setting) string {
 	var p page
-	p.line(0, "# %s: behind the last FROM", s.Name)
+	p.line(0, "# %s: after the last FROM", s.Name)
 	if _, limit := s.Pod(); limit > 0 {
 		p.why(0, s)
 		flags := fmt.Sprintf("--memory %dm", limit/mib)
