@@ -84,6 +84,22 @@ func (t *Timeline) During(start, end int64) Phase {
 	return worst
 }
 
+// Stopped returns how many nanoseconds of op the world was stopped for a
+// collection.
+func (t *Timeline) Stopped(op Op) (ns int64) {
+	for i, at := range t.at {
+		if t.phase[i] != Stop {
+			continue
+		}
+		end := t.End
+		if i+1 < len(t.at) {
+			end = t.at[i+1]
+		}
+		ns += max(min(end, op.End)-max(at, op.Start), 0)
+	}
+	return ns
+}
+
 // shifts is how often all operations are shifted to estimate chance.
 const shifts = 100
 

@@ -191,6 +191,18 @@ func TestReference(t *testing.T) {
 	}
 }
 
+func TestStopped(t *testing.T) {
+	line := &Timeline{End: 100, at: []int64{0, 10, 20, 50, 90}, phase: []Phase{None, Stop, Mark, OtherStop, Stop}}
+	for _, c := range []struct {
+		op   Op
+		want int64
+	}{{Op{0, 100}, 20}, {Op{5, 15}, 5}, {Op{12, 14}, 2}, {Op{20, 90}, 0}, {Op{15, 95}, 10}} {
+		if ns := line.Stopped(c.op); ns != c.want {
+			t.Errorf("%v: stopped for %d ns, want %d", c.op, ns, c.want)
+		}
+	}
+}
+
 func TestSlowest(t *testing.T) {
 	s := NewSlowest(100)
 	var all []int64

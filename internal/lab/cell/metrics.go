@@ -20,6 +20,10 @@ const (
 	OpBytes  = "/op/bytes:B"
 	OpAllocs = "/op/allocs:allocs"
 
+	// SlowestStopped is the share of the slowest operation in which the world was
+	// stopped for a collection, 0 to 1; of cells with the profile phases.
+	SlowestStopped = "/op/slowest/stopped:ratio"
+
 	// Open loop: operations that were due, that were done, and the largest number
 	// that were due but not yet started.
 	Scheduled  = "/pacer/scheduled:ops"

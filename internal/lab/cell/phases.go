@@ -14,6 +14,10 @@ type Phases struct {
 	Total       int64   `json:"total"`
 	// WindowNs is the length of the time examined.
 	WindowNs int64 `json:"window_ns"`
+	// SlowestNs is the slowest operation, SlowestStoppedNs how much of it the world
+	// was stopped for a collection.
+	SlowestNs        int64 `json:"slowest_ns"`
+	SlowestStoppedNs int64 `json:"slowest_stopped_ns"`
 	// Rows are the phases, most severe first.
 	Rows []PhaseRow `json:"rows"`
 }
@@ -35,6 +39,9 @@ func (p *Phases) Add(q *Phases) {
 		*p = *q
 		p.Rows = append([]PhaseRow(nil), q.Rows...)
 		return
+	}
+	if q.SlowestNs > p.SlowestNs {
+		p.SlowestNs, p.SlowestStoppedNs = q.SlowestNs, q.SlowestStoppedNs
 	}
 	p.ThresholdNs = max(p.ThresholdNs, q.ThresholdNs)
 	p.Ops, p.Total, p.WindowNs = p.Ops+q.Ops, p.Total+q.Total, p.WindowNs+q.WindowNs

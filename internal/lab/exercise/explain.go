@@ -170,7 +170,8 @@ func (s *source) code(variant func(*Input) uint64, shown map[ast.Node]bool) stri
 }
 
 // common are the checksums and sinks, which say nothing of an exercise.
-var common = []string{"sinkString", "sinkBytes", "sinkInts", "sinkError", "sinkNode", "sinkHandle", "sumBytes", "sumString"}
+var common = []string{"sinkString", "sinkBytes", "sinkInts", "sinkError", "sinkNode", "sinkHandle", "sumBytes",
+	"sumString"}
 
 func (s *source) collect(name string, wanted map[ast.Node]bool) {
 	if slices.Contains(common, name) {

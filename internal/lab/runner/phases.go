@@ -110,6 +110,9 @@ func (s *slowOps) attribute(rec *cell.Record, trace string) error {
 	p := Attribute(line, ops, rec.Cell.Seed)
 	p.Latency, p.Above, p.ThresholdNs, p.Total = s.latency, phasesAbove, threshold, int64(s.all.Count())
 	rec.Phases = &p
+	if p.SlowestNs > 0 {
+		rec.Set(cell.SlowestStopped, float64(p.SlowestStoppedNs)/float64(p.SlowestNs))
+	}
 	if line.Cut != nil {
 		rec.Warn("phases-cut", "the trace ends after %v: slow operations after that are not attributed",
 			time.Duration(p.WindowNs).Round(time.Millisecond))
@@ -156,6 +159,11 @@ func Attribute(line *phase.Timeline, ops []phase.Op, seed uint64) cell.Phases {
 	p := cell.Phases{Ops: a.Ops, WindowNs: a.WindowNs}
 	for _, row := range a.Rows {
 		p.Rows = append(p.Rows, cell.PhaseRow(row))
+	}
+	for _, op := range ops {
+		if ns := op.End - op.Start; ns > p.SlowestNs && op.Start >= line.Start && op.End <= line.End {
+			p.SlowestNs, p.SlowestStoppedNs = ns, line.Stopped(op)
+		}
 	}
 	return p
 }

@@ -34,6 +34,11 @@ func TestPhases(t *testing.T) {
 		if p.Ops == 0 || ops != p.Ops || ns != p.WindowNs || chance < float64(p.Ops)*0.999 || chance > float64(p.Ops)*1.001 {
 			t.Errorf("%s: %d operations, rows of %d; %d ns, rows of %d; %v by chance", workload, p.Ops, ops, p.WindowNs, ns, chance)
 		}
+		if share := rec.Metrics[cell.SlowestStopped]; p.SlowestNs <= p.ThresholdNs || p.SlowestStoppedNs > p.SlowestNs ||
+			share != float64(p.SlowestStoppedNs)/float64(p.SlowestNs) {
+			t.Errorf("%s: the slowest operation took %d ns, stopped for %d: %v", workload, p.SlowestNs, p.SlowestStoppedNs,
+				share)
+		}
 		if p.ThresholdNs <= 0 {
 			t.Errorf("%s: operations above %d ns", workload, p.ThresholdNs)
 		}

@@ -39,8 +39,13 @@ func PhasesLine(p *cell.Phases) string {
 	if p.Latency != "" {
 		what = Clean(p.Latency) + " time of " + what
 	}
-	return fmt.Sprintf("of the %d operations above p%s (%s%s), %s",
+	s := fmt.Sprintf("of the %d operations above p%s (%s%s), %s",
 		p.Ops, Digits(p.Above*100), what, Duration(float64(p.ThresholdNs)), strings.Join(parts, ", "))
+	if p.SlowestNs > 0 { // not in records of earlier versions
+		s += fmt.Sprintf("; in the slowest, %s, the world was stopped for %s", Duration(float64(p.SlowestNs)),
+			Duration(float64(p.SlowestStoppedNs)))
+	}
+	return s
 }
 
 func phaseWords(phase string) string {

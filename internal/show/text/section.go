@@ -340,7 +340,7 @@ var headings = map[string]string{
 	cell.MaxBacklog: "max backlog", cell.OpBytes: "B/op", cell.OpAllocs: "allocs/op", cell.RSSPeak: "peak RSS",
 	cell.HeapMax: "heap max",
 	cell.GoalMax: "heap goal", cell.MinorFaults: "page faults", cell.GCCycles: "GC cycles", cell.GCCPUShare: "GC CPU",
-	cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
+	cell.SlowestStopped: "slowest stopped", cell.GCPauseTotal: "pauses, total", cell.GCPauseMax: "longest pause",
 }
 
 // Themes returns the tables of a section, with the metrics that some row has.
@@ -351,7 +351,8 @@ func (s *Section) Themes() []theme {
 			cell.CPUBusy, cell.Scheduled, cell.Done, cell.Dropped, cell.MaxBacklog}},
 		{"Latency", latencyMetrics()},
 		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.SysMax, cell.MinorFaults,
-			cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMean, cell.GCPauseMax, cell.GCPauseLast}},
+			cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMean, cell.GCPauseMax, cell.GCPauseLast,
+			cell.SlowestStopped}},
 		{"Other figures", s.others()},
 	}
 	var out []theme

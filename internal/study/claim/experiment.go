@@ -95,6 +95,8 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 	switch name {
 	case "reps":
 		spec.Repetitions, err = strconv.Atoi(levels[0])
+	case "profile":
+		spec.Profiles = levels
 	case "latency":
 		spec.Untimed = levels[0] == "off"
 	case "gc":
