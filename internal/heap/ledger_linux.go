@@ -100,18 +100,23 @@ func (a *accounts) named(m *target.Resident) string {
 // anonymous books a mapping without a file: pages of the heap by the span that
 // they are in, others by whose they are.
 func (a *accounts) anonymous(m *target.Resident) error {
-	class := "other anonymous memory"
+	const other, structures = "other anonymous memory", "runtime structures"
+	class := other
 	bss := a.im.Modules[0].BSS
-	switch i := sort.Search(len(a.im.Runtime), func(i int) bool { return a.im.Runtime[i] >= m.Start }); {
+	switch {
 	case m.Start <= bss && bss < m.End || m.Start < a.im.Modules[0].EndBSS && m.Start > a.im.Modules[0].Text:
 		class = "program: variables"
-	case strings.HasPrefix(m.File, "[anon: Go:"), i < len(a.im.Runtime) && a.im.Runtime[i] < m.End:
-		class = "runtime structures"
+	case strings.HasPrefix(m.File, "[anon: Go:"):
+		class = structures
 	}
 	heap, seen := a.overlapsArena(m), uint64(0)
-	if !heap {
+	if !heap && (class != other || !a.near(m.Start, m.End)) {
 		a.sum[class] += m.RSS
 		return nil
+	}
+	rest := "heap: free spans kept"
+	if !heap {
+		rest = other
 	}
 	err := a.p.Pages(m.Start, m.End, func(addr uint64) {
 		seen += target.PageBytes
@@ -122,14 +127,26 @@ func (a *accounts) anonymous(m *target.Resident) error {
 			a.sum["goroutine stacks"] += target.PageBytes
 		case a.im.Arena(addr):
 			a.sum["heap: free spans kept"] += target.PageBytes
+		case class == other && a.near(addr, addr+target.PageBytes):
+			a.sum[structures] += target.PageBytes
 		default:
 			a.sum[class] += target.PageBytes
 		}
 	})
 	if seen < m.RSS { // pages that came meanwhile
-		a.sum["heap: free spans kept"] += m.RSS - seen
+		a.sum[rest] += m.RSS - seen
 	}
 	return err
+}
+
+// near tells whether a range lies by the runtime's own structures. The kernel
+// joins neighbouring mappings, so a mapping may be the runtime's in part; the
+// runtime maps 256 KB at a time for its structures.
+func (a *accounts) near(start, end uint64) bool {
+	const chunk = 256 << 10
+	all := a.im.Runtime
+	i := sort.Search(len(all), func(i int) bool { return all[i]+chunk > start })
+	return i < len(all) && all[i] < end+chunk
 }
 
 func (a *accounts) overlapsArena(m *target.Resident) bool {

@@ -275,7 +275,10 @@ func (r *reader) spans() ([]Span, error) {
 // owned returns an address on every page that is known to be the runtime's: of
 // spans' records and bits, and of whatever runtime.mheap_ points at.
 func (r *reader) owned(list uint64, records []uint64, spans []Span) []uint64 {
-	pages := map[uint64]bool{list >> 12: true}
+	pages := make(map[uint64]bool)
+	for p := list; p < list+8*uint64(len(records)); p += 4096 {
+		pages[p>>12] = true
+	}
 	for _, a := range records {
 		pages[a>>12] = true
 	}
