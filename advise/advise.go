@@ -8,8 +8,8 @@
 // anything that runs go/analysis analyzers.
 //
 // What static analysis cannot know is how often a line runs. A check reports
-// by itself what stands in loops and handlers, and as a hint, off by default,
-// what only a profile can judge. Cold code (start-up, error paths, tests) gets
+// by itself the loops that a handler or a benchmark runs, and as a hint, off by
+// default, what only a profile can judge. Cold code (start-up, error paths, tests) gets
 // no finding.
 //
 // To add a check, add a directory with a package that exports Check, and its

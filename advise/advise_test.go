@@ -80,6 +80,41 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestProven: without a profile, only lines are flagged that a handler or a
+// benchmark runs, in a loop or where the check needs none.
+func TestProven(t *testing.T) {
+	if invariant.Race {
+		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule},
+		"./testdata/src/proven")
+	if err != nil || packages.PrintErrors(pkgs) > 0 {
+		t.Fatal(err)
+	}
+	graph, err := checker.Analyze(Analyzers(), pkgs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []int
+	for _, action := range graph.Roots {
+		for _, d := range action.Diagnostics {
+			got = append(got, action.Package.Fset.Position(d.Pos).Line)
+		}
+	}
+	src, err := os.ReadFile("testdata/src/proven/proven.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(src), "\n") {
+		if strings.HasSuffix(line, "// hot") {
+			want = append(want, i+1)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("flagged are lines %v, want %v", got, want)
+	}
+}
+
 // ignored takes the failures of expectations that are not to be met.
 type ignored struct{}
 

@@ -47,21 +47,19 @@ func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}
 
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
-	Name     string // of the directory, the package and the analyzer
-	Exercise int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
-	Severity Severity
-	Doc      string // what is flagged and why, beginning with one line that stands alone
-	When     string // where the fix is worth making
-	WhenNot  string // where the check stays silent
-	Measured string // before and after, with the Go version; empty for a trap
-	Since    string // first language version it holds for, such as "go1.22"; empty for all
-	Until    string // first language version it no longer holds for
-	Grows    bool   // what is flagged grows, and the fix saves all but the first allocation
-	// EachRound is that a single loop makes it worth a look: a round costs much, or
-	// more than the one before.
-	EachRound bool
-	Own       bool // what is flagged allocates in its line, and not in what that calls
-	Lifetimes bool // Run asks Pass.Life who keeps what
+	Name      string // of the directory, the package and the analyzer
+	Exercise  int    // of the workload exercises, 1 to 18; 0 for none, as for a trap
+	Severity  Severity
+	Doc       string // what is flagged and why, beginning with one line that stands alone
+	When      string // where the fix is worth making
+	WhenNot   string // where the check stays silent
+	Measured  string // before and after, with the Go version; empty for a trap
+	Since     string // first language version it holds for, such as "go1.22"; empty for all
+	Until     string // first language version it no longer holds for
+	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
+	EachCall  bool   // costs so much that no loop is needed where a handler or a benchmark runs it
+	Own       bool   // what is flagged allocates in its line, and not in what that calls
+	Lifetimes bool   // Run asks Pass.Life who keeps what
 	Run       func(*Pass)
 	Flags     func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
 	// Analyzer is set by New.

@@ -7,7 +7,6 @@ import (
 	"go/types"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -28,7 +27,6 @@ type Code struct {
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
 	heat  map[*types.Func]Heat
 	loops map[*types.Func]int // how many are around a call of it
-	once  bool                // a command or a helper of tests: loops alone do not make it hot
 	asked map[string]bool     // names of methods of the interfaces that it declares
 }
 
@@ -53,9 +51,6 @@ var codeAnalyzer = &analysis.Analyzer{
 		}
 		c.index()
 		c.asked = c.askedFor()
-		c.once = c.Pkg.Name() == "main" || slices.ContainsFunc(c.Pkg.Imports(), func(imported *types.Package) bool {
-			return imported.Path() == "testing"
-		})
 		timed := map[string]bool{}
 		if len(p.Files) > 0 {
 			timed = Timed(filepath.Dir(p.Fset.File(p.Files[0].FileStart).Name()))

@@ -15,7 +15,8 @@ import (
 )
 
 // A check is one value. It says how hot a line is, and Report says no more than
-// that deserves: nothing on the cold line of init.
+// that deserves: a hint where no handler and no benchmark runs it, nothing on the
+// cold line of init.
 func Example() {
 	madeMaps := check.New(check.Check{
 		Name:     "mademaps",
@@ -32,6 +33,7 @@ func Example() {
 			}
 		},
 	})
+	madeMaps.ReportAll(true)
 	pkg, err := parsed("maps.go", `package maps
 
 var made int
@@ -63,7 +65,7 @@ func init() {
 		}
 	}
 	// Output:
-	// maps.go:8:16: advice: a map each time; clear one
+	// maps.go:8:16: hint: a map each time; clear one
 }
 
 // parsed makes a package of one file that imports nothing. packages.Load makes

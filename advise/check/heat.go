@@ -14,8 +14,8 @@ type Heat int
 
 const (
 	Cold Heat = iota // start-up, tests, error paths: no finding
-	Warm             // nothing speaks for or against it
-	Hot              // in nested loops, an HTTP handler or what a benchmark times, or called from there
+	Warm             // nothing proves that it runs often
+	Hot              // a loop in an HTTP handler, in what a benchmark times, or in what these call
 )
 
 // SmallLoop is the number of rounds up to which a loop does not count as one.
@@ -76,37 +76,13 @@ func (c *Code) fromCallers(fn *types.Func) Heat {
 		heat = Cold
 	}
 	for _, use := range uses {
-		h := c.HeatAt(use)
-		decl := enclosingDecl(use)
-		switch {
-		case !isCalled(use) && (h != Cold || decl == nil):
+		h := c.heatAt(use, 0)
+		if !isCalled(use) && (h != Cold || enclosingDecl(use) == nil) {
 			h = Warm // a value: who knows who calls it, such as what looks it up in a table
-		case h == Hot && !c.called(decl) && !c.inHandler(use):
-			h = Warm // by loops, which are counted
 		}
 		heat = max(heat, h)
 	}
 	return heat
-}
-
-// called reports whether decl is hot by its callers.
-func (c *Code) called(decl *ast.FuncDecl) bool {
-	if decl == nil {
-		return false
-	}
-	fn, _ := c.Info.Defs[decl.Name].(*types.Func)
-	return fn != nil && c.heat[fn] == Hot
-}
-
-// inHandler reports whether the code at cur is in a literal that handles
-// requests.
-func (c *Code) inHandler(cur inspector.Cursor) bool {
-	for at := range cur.Enclosing((*ast.FuncLit)(nil)) {
-		if handler(c.TypeOf(at.Node().(*ast.FuncLit))) {
-			return true
-		}
-	}
-	return false
 }
 
 // isCalled reports whether the identifier at cur is what a call calls.
@@ -139,33 +115,31 @@ func handler(t types.Type) bool {
 
 // HeatAt returns the heat of the code at cur; what runs only because of an
 // error is cold.
-func (c *Code) HeatAt(cur inspector.Cursor) Heat { return c.heatAt(cur, nested) }
+func (p *Pass) HeatAt(cur inspector.Cursor) Heat { return p.heatAt(cur, p.loopsWanted()) }
 
-// HeatAt is that of Code, but that a single loop makes code hot where the check
-// says so.
-func (p *Pass) HeatAt(cur inspector.Cursor) Heat {
-	if p.check.EachRound {
-		return p.heatAt(cur, 1)
+// HeatOfPath is HeatAt without regard to errors.
+func (p *Pass) HeatOfPath(cur inspector.Cursor) Heat { return p.heatOfPath(cur, p.loopsWanted()) }
+
+// loopsWanted is how many loops, each inside the other or around a call, make code
+// hot that a handler or a benchmark runs.
+func (p *Pass) loopsWanted() int {
+	if p.check.EachCall {
+		return 0
 	}
-	return p.heatAt(cur, nested)
+	return 1
 }
 
-// nested is how many loops, each inside the other or around a call, make code hot
-// in a function of which nothing else is known: a single one may go round a list
-// of three.
-const nested = 2
-
-func (c *Code) heatAt(cur inspector.Cursor, loops int) Heat {
+// heatAt is heatOfPath, but cold for what runs only because of an error.
+func (c *Code) heatAt(cur inspector.Cursor, wanted int) Heat {
 	if c.onErrorPath(cur) {
 		return Cold
 	}
-	return c.heatOfPath(cur, loops)
+	return c.heatOfPath(cur, wanted)
 }
 
-// HeatOfPath is HeatAt without regard to errors.
-func (c *Code) HeatOfPath(cur inspector.Cursor) Heat { return c.heatOfPath(cur, nested) }
-
-func (c *Code) heatOfPath(cur inspector.Cursor, enough int) Heat {
+// heatOfPath is the heat of the code at cur, which is hot in so many loops of what
+// a handler or a benchmark runs.
+func (c *Code) heatOfPath(cur inspector.Cursor, wanted int) Heat {
 	loops, later := c.rounds(cur), false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
@@ -174,13 +148,13 @@ func (c *Code) heatOfPath(cur inspector.Cursor, enough int) Heat {
 			case c.onceLiteral(at):
 				return Cold
 			case handler(c.TypeOf(n)) && !c.file(n.Pos()).test:
-				return Hot
+				return inLoops(Hot, loops, wanted)
 			}
 			loops += c.rounds(at)
 			call, ok := at.Parent().Node().(*ast.CallExpr)
 			later = later || !ok || call.Fun != n
 		case *ast.FuncDecl:
-			return c.heatIn(n, loops, enough)
+			return c.heatIn(n, loops, wanted)
 		}
 	}
 	if later {
@@ -190,22 +164,24 @@ func (c *Code) heatOfPath(cur inspector.Cursor, enough int) Heat {
 }
 
 // heatIn is the heat of code in so many loops of a function.
-func (c *Code) heatIn(decl *ast.FuncDecl, loops, enough int) Heat {
+func (c *Code) heatIn(decl *ast.FuncDecl, loops, wanted int) Heat {
 	heat := Warm
-	fn, ok := c.Info.Defs[decl.Name].(*types.Func)
-	if ok {
+	if fn, ok := c.Info.Defs[decl.Name].(*types.Func); ok {
 		heat = c.heat[fn]
 		loops += c.loops[fn]
 	}
-	switch {
-	case loops == 0 || heat == Hot:
-		return heat
-	case heat == Cold && (c.file(decl.Pos()).test || decl.Name.Name == "init"):
-		return Cold
-	case loops < enough || heat == Cold || c.once || prints(decl):
+	if heat == Cold && loops > 0 && !c.file(decl.Pos()).test && decl.Name.Name != "init" {
 		return Warm // such as a loop of main, or one that only main calls
 	}
-	return Hot
+	return inLoops(heat, loops, wanted)
+}
+
+// inLoops is the heat of a function in so many of its loops.
+func inLoops(heat Heat, loops, wanted int) Heat {
+	if loops < wanted {
+		return min(heat, Warm)
+	}
+	return heat
 }
 
 // rounds counts the loops with an end that run the code at cur. One without, such

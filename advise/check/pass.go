@@ -68,11 +68,6 @@ func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits 
 	p.report(node, nil, severity, message, edits)
 }
 
-// ReportAsWith is ReportAs for what lies in other lines, too, as in ReportWith.
-func (p *Pass) ReportAsWith(node ast.Node, also []ast.Node, severity Severity, message string) {
-	p.report(node, also, severity, message, nil)
-}
-
 func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message string, edits []analysis.TextEdit) {
 	if p.caveat != "" {
 		severity = min(severity, Hint) // without a profile, only what is certain

@@ -3,7 +3,6 @@ package finalizer
 
 import (
 	"go/ast"
-	"go/types"
 	"go/version"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -32,15 +31,11 @@ func run(p *check.Pass) {
 		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(cur) {
 			return
 		}
-		heat := p.HeatAt(cur)
-		if heat == check.Warm && !closes(p.TypeOf(call.Args[0]), p.Code.Pkg) {
-			heat = check.Hot // nothing else can release it
-		}
 		message := "a finalizer is slow to set and keeps the object for another collection; release with an explicit Close"
 		if version.Compare(p.GoVersion(call.Pos()), "go1.24") >= 0 {
 			message += ", with runtime.AddCleanup as a safety net"
 		}
-		p.Report(call, heat, message)
+		p.Report(call, p.HeatAt(cur), message)
 	})
 }
 
@@ -61,11 +56,4 @@ func guarded(cur inspector.Cursor) bool {
 		}
 	}
 	return false
-}
-
-// closes reports whether the object has a Close method.
-func closes(t types.Type, pkg *types.Package) bool {
-	obj, _, _ := types.LookupFieldOrMethod(t, true, pkg, "Close")
-	_, ok := obj.(*types.Func)
-	return ok
 }

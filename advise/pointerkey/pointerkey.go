@@ -17,12 +17,12 @@ import (
 var Check = check.New(check.Check{
 	Name:     "pointerkey",
 	Exercise: 13,
-	Severity: check.Advice,
+	Severity: check.Hint,
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer the map holds no
-pointers and is skipped. Numbers that are methods, or named like Index or Seq, are a hint. Local maps count
-where a loop without an end uses them.`,
+pointers and is skipped. Local maps count where a loop without an end uses
+them.`,
 	When: "the map has many entries (10^5 and more). Look-ups do not get shorter.",
 	WhenNot: "other maps in local variables; maps whose values hold pointers; keys of other modules that have no " +
 		"number; start-up code and error paths.",
@@ -73,11 +73,7 @@ func composite(p *check.Pass, cur inspector.Cursor, named types.Type) {
 	if field == nil {
 		return
 	}
-	severity := check.Hint
-	if plain.MatchString(id) && check.NamedOf(named) != nil {
-		severity = check.Advice
-	}
-	p.ReportAsWith(cur.Node(), declared(p, []*types.Var{field}), severity,
+	p.ReportWith(cur.Node(), declared(p, []*types.Var{field}), check.Warm,
 		"the collector scans every key, for its "+field.Name()+"; put "+id+" in its place")
 }
 
@@ -94,9 +90,6 @@ func declared(p *check.Pass, fields []*types.Var) (nodes []ast.Node) {
 	}
 	return nodes
 }
-
-// plain matches those numbers whose name says that they stand for the whole.
-var plain = regexp.MustCompile(`(\.(?i:id|key)|ID)$`)
 
 // number matches the names of fields and methods that tell things apart.
 var number = regexp.MustCompile(`(?i)^(id|key|index|idx|seq|num|number|handle)$|ID$|Id$`)

@@ -27,9 +27,9 @@ Go 1.23 Reset needs no draining.`,
 	WhenNot: "tests, start-up code. Loops that wait half a second or longer in every round, and those that wait only " +
 		"after an error, are a hint; so is a call outside a loop or a select, and one whose channel is returned to such a " +
 		"select.",
-	Measured:  "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
-	EachRound: true,
-	Run:       run,
+	Measured: "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
+	EachCall: true,
+	Run:      run,
 })
 
 func run(p *check.Pass) {
