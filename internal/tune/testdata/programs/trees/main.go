@@ -14,7 +14,7 @@ var kept *tree
 
 func main() {
 	kept = grow(17)
-	for range 150 {
+	for range 500 {
 		grow(12)
 	}
 }
