@@ -84,6 +84,10 @@ const (
 	// GCCPUShare is GC CPU time divided by all CPU time of the process, 0 to 1.
 	GCCPUShare = "/gc/cpu/share:ratio"
 
+	// GCWorkPrefix begins the shares of CPU time in functions of the runtime that
+	// collect, of cells with a CPU profile; the function and ":ratio" follow.
+	GCWorkPrefix = "/gc/work/"
+
 	// gctrace lines of an exec cell that arrived in one piece: relayed by the
 	// program for a subprocess, or made up by it.
 	GCRelayed = "/gc/relayed:lines"

@@ -66,6 +66,9 @@ func (p profileSet) start(rec *cell.Record) (stop func() error, err error) {
 			if err == nil && (kind == "trace" || kind == phasesKind) {
 				err = p.slow.attribute(rec, files[i].Name())
 			}
+			if err == nil && kind == "cpu" {
+				err = countGCWork(rec, files[i].Name())
+			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s profile: %w", kind, err))
 			}

@@ -353,6 +353,7 @@ func (s *Section) Themes() []theme {
 		{"Memory and GC", []string{cell.OpBytes, cell.OpAllocs, cell.RSSPeak, cell.HeapMax, cell.SysMax, cell.MinorFaults,
 			cell.GCCycles, cell.GCCPUShare, cell.GCPauseTotal, cell.GCPauseMean, cell.GCPauseMax, cell.GCPauseLast,
 			cell.SlowestStopped}},
+		{"GC work by function, share of CPU time in it and what it calls", s.under(cell.GCWorkPrefix)},
 		{"Other figures", s.others()},
 	}
 	var out []theme
@@ -377,10 +378,15 @@ func latencyMetrics() []string {
 
 // others lists the metrics that neither this package nor package cell knows.
 func (s *Section) others() []string {
+	return slices.DeleteFunc(s.under(""), known)
+}
+
+// under returns the metrics with that prefix.
+func (s *Section) under(prefix string) []string {
 	var names []string
 	for _, r := range s.Rows {
 		for metric := range r.Series {
-			if !known(metric) && !slices.Contains(names, metric) {
+			if strings.HasPrefix(metric, prefix) && !slices.Contains(names, metric) {
 				names = append(names, metric)
 			}
 		}
@@ -391,7 +397,8 @@ func (s *Section) others() []string {
 
 // known reports whether the lab itself defines the metric.
 func known(metric string) bool {
-	if _, ok := headings[metric]; ok || strings.HasPrefix(metric, "/latency/") {
+	if _, ok := headings[metric]; ok || strings.HasPrefix(metric, "/latency/") ||
+		strings.HasPrefix(metric, cell.GCWorkPrefix) {
 		return true
 	}
 	return slices.Contains([]string{
@@ -412,6 +419,9 @@ func Heading(metric string) string {
 	}
 	if name, ok := strings.CutPrefix(metric, cell.FigurePrefix); ok {
 		return Clean(name) // as the program calls it
+	}
+	if name, ok := strings.CutPrefix(metric, cell.GCWorkPrefix); ok {
+		return Clean(strings.TrimSuffix(name, ":ratio"))
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(metric, "/latency"), "/"), ":")
 	return Clean(strings.ReplaceAll(name, "/", " "))
