@@ -63,7 +63,7 @@ func exercise(t *testing.T, number int, variant string) workload.Closed {
 }
 
 var exercisePackage = sync.OnceValues(func() ([]*unit, error) {
-	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/workload"}})
+	return analyze(context.Background(), Config{Dir: filepath.Join("..", ".."), Patterns: []string{"./internal/lab/exercise"}})
 })
 
 // exerciseLife is shared: each profile is of the same packages.
@@ -86,7 +86,7 @@ func resolve(t *testing.T, profile string) (map[string]Explained, error) {
 	}
 	lines := map[string]Explained{}
 	for _, l := range e.Account.Sites {
-		if strings.Contains(l.File, "exercises_") {
+		if strings.Contains(l.File, "lab/exercise/") {
 			lines[l.File+":"+strconv.Itoa(l.Line)+": "+l.Source+" "+l.Kind+" "+l.What] = l
 		}
 	}
