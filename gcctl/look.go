@@ -20,6 +20,9 @@ func (l *loop) poll() {
 	l.readAt = l.now
 	l.least = min(l.least, l.s.overhead())
 	l.watchMarking()
+	if way := l.s.goal - l.s.live; way > 0 && l.s.cycles == before.cycles {
+		l.passed = max(l.passed, float64(l.s.heap-l.s.goal)/float64(way))
+	}
 	l.noticeForeign()
 	if elapsed > 0 && l.counters.Polls > 1 {
 		rate := float64(l.s.allocs-before.allocs) / elapsed
@@ -36,7 +39,7 @@ func (l *loop) cyclesEnded(cycles int) {
 	ls := lawSample{
 		at: l.now, cycles: cycles, gc: gc, mutator: l.s.usedCPU() - l.last.usedCPU() - gc,
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
-		surge: policy.surgeCost * l.rate * l.perByte,
+		surge: max(policy.surgeCost*l.rate*l.perByte, policy.leastSurge, l.passed),
 	}
 	if ls.gc > 0 && ls.mutator > 0 {
 		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
@@ -55,6 +58,7 @@ func (l *loop) cyclesEnded(cycles int) {
 			l.counters.PercentChanges++
 		}
 	}
+	l.passed *= math.Pow(1-policy.fading, float64(cycles))
 	l.learn(cycles)
 	l.last, l.cycleAt = l.s, l.now
 	l.alarm(ls)

@@ -25,7 +25,8 @@ var policy = struct {
 
 	// Estimates of the runtime.
 	tempo                           time.Duration
-	guess, guessWithin, surgeCost   float64
+	guess, guessWithin              float64
+	surgeCost, leastSurge           float64
 	leastLive, noneBefore, costRise float64
 
 	// When a collection of ours starts.
@@ -136,6 +137,12 @@ var policy = struct {
 	// Factor on that time while the program allocates: on a quarter of the CPUs
 	// marking takes four times as long, with the program at half speed.
 	surgeCost: 2,
+	// Least share of the way from live heap to goal to keep free for a collection
+	// that finds all of it live: the runtime paces a collection for the live heap
+	// of the last one, and on a busy machine passed its goal by up to 45 % of the
+	// way. Higher costs collections, lower passes the budget when the live heap
+	// jumps.
+	leastSurge: 0.5,
 	// Least live heap to assume, in bytes: avoids division by almost nothing.
 	leastLive: 1 << 20,
 	// The runtime starts no collection before this share of the way to its goal:
