@@ -36,7 +36,7 @@ type loop struct {
 	last     sample        // at the last collection
 	cycleAt  time.Duration // when its end was noticed
 	liveRate float64       // growth of the live heap, bytes a second
-	passed   float64       // how far heaps passed their goal, as a share of the way there from the live heap: the largest, fading
+	passed   float64       // how far heaps passed their goal, in ways from live heap to goal; the largest, fading
 	overhead float64       // of a full heap: the lowest seen, fading
 	least    int64         // since the last collection
 	gcCPU    float64
