@@ -95,7 +95,8 @@ func (m *Monitor) table(history time.Duration) (index map[string]int, err error)
 	case kept < 2:
 		return nil, fmt.Errorf("the History %v is too short; want at least two intervals of %v", history, m.interval)
 	case kept*int64(len(m.figures)+1)*8 > maxHistoryBytes:
-		return nil, fmt.Errorf("a History of %v every %v with %d figures needs more than %d MiB; shorten it or sample less often",
+		return nil, fmt.Errorf("a History of %v every %v with %d figures needs more than %d MiB; "+
+			"shorten it or sample less often",
 			history, m.interval, len(m.figures), maxHistoryBytes>>20)
 	}
 	m.times = make([]int64, kept)
