@@ -122,7 +122,8 @@ func (a *Arena) String(b []byte) string {
 }
 
 func refuse[T any](op string) {
-	panic(fmt.Sprintf("arena: %s: %v holds pointers, which the garbage collector cannot see here; use Typed[%[2]v]", op, reflect.TypeFor[T]()))
+	panic(fmt.Sprintf("arena: %s: %v holds pointers, which the garbage collector cannot see here; use Typed[%[2]v]",
+		op, reflect.TypeFor[T]()))
 }
 
 func roundUp(size uintptr) uintptr { return (size + alignBytes - 1) &^ (alignBytes - 1) }

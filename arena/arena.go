@@ -97,9 +97,11 @@ func Open(config Config) (*Arena, error) {
 func checkChunk(op string, chunkBytes, limitBytes int) error {
 	switch {
 	case chunkBytes < minChunkBytes || chunkBytes > maxAllocBytes:
-		return fmt.Errorf("arena: %s: ChunkBytes is %d; want %d to %d, or 0 for the default", op, chunkBytes, minChunkBytes, maxAllocBytes)
+		return fmt.Errorf("arena: %s: ChunkBytes is %d; want %d to %d, or 0 for the default", op, chunkBytes, minChunkBytes,
+			maxAllocBytes)
 	case limitBytes < 0 || limitBytes > 0 && limitBytes < chunkBytes:
-		return fmt.Errorf("arena: %s: LimitBytes is %d; want at least ChunkBytes, %d, or 0 for no limit", op, limitBytes, chunkBytes)
+		return fmt.Errorf("arena: %s: LimitBytes is %d; want at least ChunkBytes, %d, or 0 for no limit", op, limitBytes,
+			chunkBytes)
 	}
 	return nil
 }

@@ -29,11 +29,13 @@ func eventHere() event {
 
 func (e event) String() string {
 	frame, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
-	return fmt.Sprintf("freed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function, time.Since(e.at).Round(time.Microsecond))
+	return fmt.Sprintf("freed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function,
+		time.Since(e.at).Round(time.Microsecond))
 }
 
 func panicStaleWrite(freed event) {
-	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (%v); drop every pointer into an arena before Reset and Rewind", freed))
+	panic(fmt.Sprintf("arena: allocation: memory was written to after it was freed (%v); drop every pointer into an "+
+		"arena before Reset and Rewind", freed))
 }
 
 // check looks for writes to the memory that the next allocation, of size bytes,

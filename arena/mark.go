@@ -44,7 +44,8 @@ func (m Mark) check(owner any, gen uint64, chunk int, off uintptr) {
 	case m.owner != owner:
 		panic("arena: Rewind: the mark belongs to another arena; rewind the one whose Mark returned it")
 	case m.gen != gen:
-		panic(fmt.Sprintf("arena: Rewind: the mark was taken before a Reset (round %d, now %d); take a new one after Reset", m.gen, gen))
+		panic(fmt.Sprintf("arena: Rewind: the mark was taken before a Reset (round %d, now %d); take a new one after Reset",
+			m.gen, gen))
 	case m.chunk > chunk || m.chunk == chunk && m.off > off:
 		panic("arena: Rewind: the mark lies after the current point; a Rewind to an earlier mark ended it")
 	}

@@ -77,7 +77,8 @@ func (a *Typed[T]) New() *T {
 // panics if n is negative or absurd.
 func (a *Typed[T]) MakeSlice(n int) []T {
 	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
-		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
+		panic(fmt.Sprintf("arena: MakeSlice: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](),
+			maxAllocBytes))
 	}
 	if invariant.Enabled {
 		return a.checkedSlice(n)
@@ -141,7 +142,8 @@ func (a *Typed[T]) newChunk(n int) ([]T, error) {
 		room = a.config.LimitBytes - a.mapped
 	}
 	if n*size > room {
-		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes, n*size)
+		return nil, fmt.Errorf("%w: %d of %d bytes are taken and %d more needed", ErrLimit, a.mapped, a.config.LimitBytes,
+			n*size)
 	}
 	a.mapped += n * size
 	return make([]T, n), nil
@@ -155,7 +157,8 @@ func (a *Typed[T]) enter(i, n int) {
 // singly or as one slice. The error wraps [ErrLimit].
 func (a *Typed[T]) Reserve(n int) error {
 	if n < 0 || uintptr(n) > maxAllocBytes/max(sizeOf[T](), 1) {
-		panic(fmt.Sprintf("arena: Reserve: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](), maxAllocBytes))
+		panic(fmt.Sprintf("arena: Reserve: %d values of %d bytes each; want 0 to %d bytes together", n, sizeOf[T](),
+			maxAllocBytes))
 	}
 	a.mustBeOpen("Reserve")
 	if n <= len(a.items)-a.n {

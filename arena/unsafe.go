@@ -103,7 +103,8 @@ func init() {
 		_ string
 	}
 	none := holdsPointers[uint8]() || holdsPointers[[5]float64]() || holdsPointers[struct{}]() || holdsPointers[uintptr]()
-	all := holdsPointers[*int]() && holdsPointers[string]() && holdsPointers[any]() && holdsPointers[mixed]() && holdsPointers[func()]()
+	all := holdsPointers[*int]() && holdsPointers[string]() && holdsPointers[any]() && holdsPointers[mixed]() &&
+		holdsPointers[func()]()
 	if none || !all {
 		panic("arena: init: unknown type layout in this Go runtime; use a version of the module that supports it")
 	}

@@ -9,8 +9,10 @@ import (
 
 // Errors of descriptors; returned errors wrap them.
 var (
-	ErrFD           = errors.New("the descriptor is not open, or was closed while it was registered; call Unregister before closing it")
-	ErrFDKind       = errors.New("the kernel does not report readiness for this kind of descriptor, such as a regular file; read or write it on another goroutine")
+	ErrFD = errors.New("the descriptor is not open, or was closed while it was registered; call Unregister " +
+		"before closing it")
+	ErrFDKind = errors.New("the kernel does not report readiness for this kind of descriptor, such as a regular " +
+		"file; read or write it on another goroutine")
 	ErrRegistered   = errors.New("the descriptor is already registered with this loop; use Modify")
 	ErrUnregistered = errors.New("the registration has ended; register the descriptor again")
 	ErrInterest     = errors.New("the interest has unknown bits; combine Read, Write and Edge")

@@ -68,11 +68,18 @@ type Loop struct {
 	// producers.
 
 	_       cpu.CacheLinePad
-	leaving atomic.Int32            // how many lanes their producers have closed. Changed by the holder of mu
-	lanes   atomic.Pointer[laneSet] // publishes the producers' lanes; nil if there never was one. Replaced by the holder of mu
-	parked  atomic.Uint64           // asleep, and the number of sleeps. Stored by the loop; asleep is cleared by whoever then sends the token, or by the loop
-	signals atomic.Uint32           // publishes requests to the loop: the bits of signal
-	runner  atomic.Uint64           // the id of the goroutine that runs the loop, 0 if none does
+	leaving atomic.Int32 // how many lanes their producers have closed. Changed by the holder of mu
+
+	// Publishes the producers' lanes; nil if there never was one. Replaced by the
+	// holder of mu.
+	lanes atomic.Pointer[laneSet]
+
+	// The bit asleep, and the number of sleeps. Stored by the loop; asleep is
+	// cleared by whoever then sends the token, or by the loop.
+	parked atomic.Uint64
+
+	signals atomic.Uint32 // publishes requests to the loop: the bits of signal
+	runner  atomic.Uint64 // the id of the goroutine that runs the loop, 0 if none does
 
 	_      cpu.CacheLinePad
 	public counters // publishes the loop's counts

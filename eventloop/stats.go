@@ -67,7 +67,8 @@ func (l *Loop) Stats() Stats {
 		State: l.State(),
 		Tasks: l.public.ran.Load(), Turns: l.public.turns.Load(), Sleeps: p / sleepUnit,
 		Wakeups: p/sleepUnit - p&asleep - alarms, Panics: l.public.panics.Load(),
-		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()), Events: l.public.events.Load(), Missed: l.timers.missed.Load(),
+		Timers: int(l.timers.live.Load()), FDs: int(l.io.count.Load()),
+		Events: l.public.events.Load(), Missed: l.timers.missed.Load(),
 		Lag: time.Duration(l.public.lag.Load()), MaxLag: time.Duration(l.public.maxLag.Load()),
 	}
 	if n := l.submitted(); n > s.Tasks {

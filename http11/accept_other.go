@@ -11,7 +11,8 @@ import (
 // temporary reports whether an accept error is transient.
 func temporary(err error) bool {
 	var errno syscall.Errno
-	return errors.As(err, &errno) && (errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ECONNRESET || errno == syscall.ECONNABORTED)
+	return errors.As(err, &errno) &&
+		(errno == syscall.EMFILE || errno == syscall.ENFILE || errno == syscall.ECONNRESET || errno == syscall.ECONNABORTED)
 }
 
 // openFlags open a file for reading.

@@ -15,7 +15,8 @@ func temporary(err error) bool {
 	}
 	switch errno {
 	case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.ECONNRESET,
-		syscall.EINTR, syscall.EPROTO, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOPROTOOPT:
+		syscall.EINTR, syscall.EPROTO, syscall.ENOPROTOOPT, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTUNREACH,
+		syscall.EHOSTDOWN:
 		return true
 	}
 	return false

@@ -5,13 +5,13 @@ import "errors"
 // Errors that handlers may want to distinguish. Returned errors are these or
 // wrap them.
 var (
-	ErrEnded          = errors.New("the request has ended; use it before the handler returns, copy what is needed, or Retain it")
+	ErrEnded          = errors.New("the request has ended; use it in the handler, copy what is needed, or Retain it")
 	ErrHeadWritten    = errors.New("http11: the head is complete; set status and header before the first Write, or Reset")
 	ErrBodyNotAllowed = errors.New("http11: Write: this response has no content, by its status or method; write nothing")
 	ErrContentLength  = errors.New("http11: Write: more than the declared Content-Length; declare what is written")
 	ErrHijacked       = errors.New("http11: the connection was hijacked; use what Hijack returned")
-	ErrNotForm        = errors.New("http11: FormValues: Content-Type is not application/x-www-form-urlencoded; answer 415, or use Body")
-	ErrNoConn         = errors.New("http11: Hijack: the request did not come by a connection of this server; serve it by http11.Server")
+	ErrNotForm        = errors.New("http11: FormValues: the body is not a URL-encoded form; answer 415, or use Body")
+	ErrNoConn         = errors.New("http11: Hijack: the request came by no connection of this server; use http11.Server")
 )
 
 var errClientGone = &writeError{errors.New("an earlier write failed")}

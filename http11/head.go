@@ -104,7 +104,8 @@ type protocolError struct {
 }
 
 func (e *protocolError) Error() string {
-	return fmt.Sprintf("http11: read request: %s (RFC %s); answer %d and close the connection", e.Reason, e.Section, e.Status)
+	return fmt.Sprintf("http11: read request: %s (RFC %s); answer %d and close the connection", e.Reason, e.Section,
+		e.Status)
 }
 
 func malformed(section, reason string) *protocolError {

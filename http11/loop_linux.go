@@ -122,7 +122,8 @@ func (ls *loops) take(nc net.Conn) bool {
 		return false
 	}
 	fd := -1
-	if err := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil || fd < 0 {
+	closed := raw.Control(func(old uintptr) { fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if closed != nil || fd < 0 {
 		return false // for example out of descriptors
 	}
 	l := ls.all[int(ls.next.Add(1))%len(ls.all)]

@@ -167,7 +167,8 @@ func (s *Server) check() error {
 		return fail("Engine is " + s.Engine.String() + "; choose Goroutines or Readiness")
 	case s.Handler == nil:
 		return fail("the server has no Handler; set one")
-	case s.MaxTargetBytes < 0, s.MaxHeaderBytes < 0, s.MaxHeaders < 0, s.MaxBodyBytes < 0, s.MaxConns < 0, s.MaxRequests < 0:
+	case s.MaxTargetBytes < 0, s.MaxHeaderBytes < 0, s.MaxHeaders < 0, s.MaxBodyBytes < 0, s.MaxConns < 0,
+		s.MaxRequests < 0:
 		return fail("a limit is negative; use 0 for the default")
 	case s.MaxHeaderBytes > 1<<30:
 		return fail("MaxHeaderBytes is above 1 GB; choose less")

@@ -1,6 +1,9 @@
 package http11
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+)
 
 // statusLines holds "HTTP/1.1 200 OK\r\n" by status.
 var statusLines = func() (lines [600]string) {
@@ -13,7 +16,7 @@ var statusLines = func() (lines [600]string) {
 }()
 
 func statusLine(code int, text string) string {
-	return "HTTP/1.1 " + string([]byte{'0' + byte(code/100), '0' + byte(code/10%10), '0' + byte(code%10)}) + " " + text + "\r\n"
+	return "HTTP/1.1 " + strconv.Itoa(code) + " " + text + "\r\n"
 }
 
 // appendStatusLine appends the status line. A status without a registered

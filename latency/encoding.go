@@ -56,7 +56,8 @@ func unmarshal(data []byte) (*Histogram, error) {
 		return nil, fmt.Errorf("%d bytes: want at least a version and a kind", len(data))
 	}
 	if data[0] != formatVersion {
-		return nil, fmt.Errorf("format version %d: this program reads version %d; use the release that wrote it, or a later one", data[0], formatVersion)
+		return nil, fmt.Errorf("format version %d: this program reads version %d; use the release that wrote it, or a "+
+			"later one", data[0], formatVersion)
 	}
 	switch rest := data[2:]; data[1] {
 	case kindExact:

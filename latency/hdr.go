@@ -40,7 +40,8 @@ type hdrHeader struct {
 // EncodeHDR fails on more than 2^63-1 values, which the format cannot hold.
 func (h *Histogram) EncodeHDR() ([]byte, error) {
 	if h.count > math.MaxInt64 {
-		return nil, fmt.Errorf("latency: EncodeHDR: %d values: the format holds up to %d: use MarshalBinary", h.count, int64(math.MaxInt64))
+		return nil, fmt.Errorf("latency: EncodeHDR: %d values: the format holds up to %d: use MarshalBinary", h.count,
+			int64(math.MaxInt64))
 	}
 	var buckets Histogram
 	buckets.spill()
@@ -156,7 +157,8 @@ func (e *hdrHeader) layout() (hdrLayout, error) {
 	case e.Lowest < 1 || e.Highest < 2 || e.Lowest > e.Highest/2:
 		return hdrLayout{}, fmt.Errorf("values from %d to %d: want at least 1, and twice that", e.Lowest, e.Highest)
 	case e.IndexOffset != 0 || e.ToDoubleRatio != 1:
-		return hdrLayout{}, fmt.Errorf("normalizing offset %d, ratio %v: want 0 and 1, an unshifted histogram of integers", e.IndexOffset, e.ToDoubleRatio)
+		return hdrLayout{}, fmt.Errorf("normalizing offset %d, ratio %v: want 0 and 1, an unshifted histogram of integers",
+			e.IndexOffset, e.ToDoubleRatio)
 	}
 	resolved := 2 * uint64(math.Pow10(int(e.Digits)))
 	return hdrLayout{

@@ -195,7 +195,8 @@ func (h *Histogram) nth(rank uint64) uint64 {
 			return h.at(i)
 		}
 	}
-	panic("latency: Quantile: buckets hold fewer values than Count says; was the histogram copied or changed by another goroutine?")
+	panic("latency: Quantile: buckets hold fewer values than Count says; was the histogram copied or changed by " +
+		"another goroutine?")
 }
 
 // values yields each value, or the one that represents its bucket, and its

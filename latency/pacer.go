@@ -90,7 +90,8 @@ func (p *Pacer) run(c clock, s Schedule, do func()) Result {
 			return r
 		}
 		if invariant.Enabled && due < latest {
-			panic(fmt.Sprintf("latency: Pacer.Run: operation %d is due at %v, the one before at %v; due times must not decrease", r.Done, due, latest))
+			panic(fmt.Sprintf("latency: Pacer.Run: operation %d is due at %v, the one before at %v; due times must not decrease",
+				r.Done, due, latest))
 		}
 		latest = due
 		if p.Deadline > 0 && due >= p.Deadline {

@@ -21,7 +21,8 @@ type Schedule interface {
 // panics unless 0 < rate <= 1e9 and count >= 0.
 func Every(rate float64, count int64) Schedule {
 	if !(rate > 0 && rate <= 1e9) || count < 0 {
-		panic(fmt.Sprintf("latency: Every: rate %v, count %d; want a rate above 0 and up to 1e9 per second, and a count of 0 or more", rate, count))
+		panic(fmt.Sprintf("latency: Every: rate %v, count %d; want a rate above 0 and up to 1e9 per second, and a count "+
+			"of 0 or more", rate, count))
 	}
 	// rate is numerator/2^shift, exactly: a float64 has 53 bits.
 	numerator, shift := rate, 0

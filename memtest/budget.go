@@ -55,17 +55,21 @@ func Budget(t testing.TB, f func()) {
 	got := measure(f, within)
 	switch {
 	case invariant.Race:
-		t.Logf("memtest: Budget: %.4g objects and %.4g bytes a call; not held to the budget under the race detector", got.Allocs, got.Bytes)
+		t.Logf("memtest: Budget: %.4g objects and %.4g bytes a call; not held to the budget under the race detector",
+			got.Allocs, got.Bytes)
 	case updating():
 		if err := writeBudget(BudgetFile, t.Name(), got); err != nil {
 			t.Errorf("memtest: Budget: %v", err)
 		}
 	case !known:
-		t.Errorf("memtest: Budget: %s has no line for %s; run the test with -memtest.update and review the file", BudgetFile, t.Name())
+		t.Errorf("memtest: Budget: %s has no line for %s; run the test with -memtest.update and review the file", BudgetFile,
+			t.Name())
 	case !within(got):
-		t.Errorf("memtest: Budget: a call allocates %.4g objects and %.4g bytes, budget %.4g and %.4g; find the line with go test -memprofile, or write a new budget with -memtest.update", got.Allocs, got.Bytes, want.Allocs, want.Bytes)
+		t.Errorf("memtest: Budget: a call allocates %.4g objects and %.4g bytes, budget %.4g and %.4g; find the line with "+
+			"go test -memprofile, or write a new budget with -memtest.update", got.Allocs, got.Bytes, want.Allocs, want.Bytes)
 	case got.Allocs <= want.Allocs-1:
-		t.Logf("memtest: Budget: a call allocates %.4g objects, budget %.4g; -memtest.update keeps what was gained", got.Allocs, want.Allocs)
+		t.Logf("memtest: Budget: a call allocates %.4g objects, budget %.4g; -memtest.update keeps what was gained",
+			got.Allocs, want.Allocs)
 	}
 }
 

@@ -38,7 +38,8 @@ func hold(t testing.TB, helper, unit string, got, limit float64) {
 	case invariant.Race:
 		t.Logf("memtest: %s: %.4g %s a call, limit %.4g; not held to it under the race detector", helper, got, unit, limit)
 	case got > limit:
-		t.Errorf("memtest: %s: a call allocates %.4g %s, limit %.4g; find the line with go test -memprofile, or raise the limit on purpose", helper, got, unit, limit)
+		t.Errorf("memtest: %s: a call allocates %.4g %s, limit %.4g; find the line with go test -memprofile, or raise the "+
+			"limit on purpose", helper, got, unit, limit)
 	}
 }
 

@@ -40,7 +40,8 @@ func Growth(t testing.TB, limit float64, calls int, f func()) {
 		}
 		before, calls = after, 2*calls
 	}
-	t.Errorf("memtest: Growth: the live heap grows by %.4g bytes a call, limit %.4g; compare two heap profiles with go tool pprof -base, or drop what keeps the objects", least, limit)
+	t.Errorf("memtest: Growth: the live heap grows by %.4g bytes a call, limit %.4g; compare two heap profiles with go "+
+		"tool pprof -base, or drop what keeps the objects", least, limit)
 }
 
 // leastBytes is the least a structure must occupy to stand out from the
@@ -59,9 +60,11 @@ func Scan(t testing.TB, limit float64, build func() any) {
 	share, ok := scanShare(build, limit)
 	switch {
 	case !ok:
-		t.Errorf("memtest: Scan: the structure keeps less than %d bytes alive; build a larger one, which stands out from the runtime's own memory", leastBytes)
+		t.Errorf("memtest: Scan: the structure keeps less than %d bytes alive; build a larger one, which stands out from "+
+			"the runtime's own memory", leastBytes)
 	case share > limit:
-		t.Errorf("memtest: Scan: the collector scans %.3f of the structure's bytes, limit %.3f; keep pointers out of the bulk of it (indexes, fixed arrays, offsets), or put them first in objects above 512 bytes", share, limit)
+		t.Errorf("memtest: Scan: the collector scans %.3f of the structure's bytes, limit %.3f; keep pointers out of the "+
+			"bulk of it (indexes, fixed arrays, offsets), or put them first in objects above 512 bytes", share, limit)
 	}
 }
 

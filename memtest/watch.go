@@ -39,7 +39,8 @@ func (w *Watched[T]) Get() *T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if first, ok := w.held[x]; ok && x != nil {
-		w.t.Errorf("memtest: Watch: the pool hands %s an object that %s still holds; put each object once, and only when nobody uses it", by, first)
+		w.t.Errorf("memtest: Watch: the pool hands %s an object that %s still holds; put each object once, and only when "+
+			"nobody uses it", by, first)
 	}
 	w.held[x] = by
 	return x
@@ -53,7 +54,8 @@ func (w *Watched[T]) Put(x *T) {
 	delete(w.held, x)
 	w.mu.Unlock()
 	if !ok {
-		w.t.Errorf("memtest: Watch: %s puts an object that is not held; put each object once, and only what Get returned", caller())
+		w.t.Errorf("memtest: Watch: %s puts an object that is not held; put each object once, and only what Get returned",
+			caller())
 		return
 	}
 	w.put(x)
@@ -81,7 +83,8 @@ func (w *Watched[T]) check() {
 	for _, by := range slices.Sorted(maps.Keys(count)) {
 		lines = append(lines, fmt.Sprintf("%d taken at %s", count[by], by))
 	}
-	w.t.Errorf("memtest: Watch: %d objects did not come back; put them back on every path, including errors:\n\t%s", len(w.held), strings.Join(lines, "\n\t"))
+	w.t.Errorf("memtest: Watch: %d objects did not come back; put them back on every path, including errors:\n\t%s",
+		len(w.held), strings.Join(lines, "\n\t"))
 }
 
 // caller returns the file and line that called Get or Put.

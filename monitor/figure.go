@@ -26,7 +26,8 @@ func (f Figure) Unit() string {
 
 func (f Figure) check() error {
 	path, unit, ok := strings.Cut(f.Key, ":")
-	if !ok || unit == "" || !strings.HasPrefix(path, "/") || strings.ContainsAny(f.Key, " \t\r\n") || f.Help == "" || f.Chart == "" {
+	if !ok || unit == "" || !strings.HasPrefix(path, "/") || strings.ContainsAny(f.Key, " \t\r\n") || f.Help == "" ||
+		f.Chart == "" {
 		return fmt.Errorf("figure %q of chart %q: want a key as /path/name:unit, a help text and a chart", f.Key, f.Chart)
 	}
 	return nil

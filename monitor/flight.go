@@ -45,7 +45,8 @@ type flight struct {
 }
 
 func newFlight(alarms []Alarm, index map[string]int) (*flight, error) {
-	f := &flight{alarms: alarms, recorder: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: flightAge, MaxBytes: flightBytes})}
+	f := &flight{alarms: alarms,
+		recorder: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: flightAge, MaxBytes: flightBytes})}
 	for _, a := range alarms {
 		column, ok := index[a.Key]
 		if !ok {

@@ -25,7 +25,8 @@ var static = map[string]string{
 	"uplot.js": "text/javascript; charset=utf-8", "uplot.css": "text/css; charset=utf-8",
 }
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 var standard = sync.OnceValues(func() (*Monitor, error) { return New(Config{}) })
 
@@ -54,7 +55,8 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !hostAllowed(r) {
-		http.Error(w, fmt.Sprintf("monitor: Host %q on a loopback address; use localhost or the IP address", r.Host), http.StatusForbidden)
+		http.Error(w, fmt.Sprintf("monitor: Host %q on a loopback address; use localhost or the IP address", r.Host),
+			http.StatusForbidden)
 		return
 	}
 	name := path.Base(r.URL.Path)
@@ -136,7 +138,8 @@ func (m *Monitor) serveHistory(w http.ResponseWriter) {
 		http.Error(w, "monitor: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	b := fmt.Appendf(nil, `{"process":%s,"interval":%d,"keep":%d,"figures":%s,"rows":[`, process, m.interval.Milliseconds(), len(m.times), head)
+	b := fmt.Appendf(nil, `{"process":%s,"interval":%d,"keep":%d,"figures":%s,"rows":[`, process,
+		m.interval.Milliseconds(), len(m.times), head)
 	b, next := m.from(0, b, ",")
 	w.Write(fmt.Appendf(b, `],"next":"%s"}`, m.appendID(nil, next)))
 }
@@ -206,7 +209,8 @@ func (m *Monitor) serveStream(w http.ResponseWriter, r *http.Request) {
 
 func (m *Monitor) serveFlight(w http.ResponseWriter) {
 	if m.flight == nil {
-		http.Error(w, "monitor: no flight recorder, because Config has no Alarms; net/http/pprof traces without them: /debug/pprof/trace?seconds=5", http.StatusNotFound)
+		http.Error(w, "monitor: no flight recorder, because Config has no Alarms; net/http/pprof traces without them: "+
+			"/debug/pprof/trace?seconds=5", http.StatusNotFound)
 		return
 	}
 	rec, err := m.flight.recording()

@@ -176,7 +176,8 @@ func (m *Monitor) Figures() []Figure { return m.figures }
 // when it was taken.
 func (m *Monitor) Last(values []float64) (time.Time, error) {
 	if len(values) != len(m.figures) {
-		return time.Time{}, fmt.Errorf("monitor: Last: got %d values; want one for each of %d figures", len(values), len(m.figures))
+		return time.Time{}, fmt.Errorf("monitor: Last: got %d values; want one for each of %d figures", len(values),
+			len(m.figures))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -64,7 +64,8 @@ func (m *Monitor) process() Process {
 		return *m.relay
 	}
 	host, _ := os.Hostname()
-	return Process{Program: filepath.Base(os.Args[0]), Host: host, Go: runtime.Version(), PID: os.Getpid(), Procs: runtime.GOMAXPROCS(0)}
+	return Process{Program: filepath.Base(os.Args[0]), Host: host, Go: runtime.Version(), PID: os.Getpid(),
+		Procs: runtime.GOMAXPROCS(0)}
 }
 
 func defaults(interval, history time.Duration) (time.Duration, time.Duration) {

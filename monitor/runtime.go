@@ -26,22 +26,38 @@ type reading struct {
 }
 
 var readings = []reading{
-	{"/memory/classes/heap/objects:bytes", Figure{Key: "/heap/objects:bytes", Help: "Objects: live, or dead and not yet swept.", Chart: chartHeap}},
-	{"/gc/heap/live:bytes", Figure{Key: "/heap/live:bytes", Help: "Objects marked by the last collection.", Chart: chartHeap}},
-	{"/gc/heap/goal:bytes", Figure{Key: "/heap/goal:bytes", Help: "Heap size at which a collection should end.", Chart: chartHeap}},
-	{"/memory/classes/total:bytes", Figure{Key: "/memory/mapped:bytes", Help: "Memory mapped by the Go runtime, including released memory.", Chart: chartMapped}},
-	{"/memory/classes/heap/released:bytes", Figure{Key: "/memory/released:bytes", Help: "Mapped memory released to the system.", Chart: chartMapped}},
-	{"/memory/classes/heap/stacks:bytes", Figure{Key: "/memory/stacks:bytes", Help: "Goroutine stacks.", Chart: chartMapped}},
-	{"/gc/gomemlimit:bytes", Figure{Key: "/memory/limit:bytes", Help: "The runtime's memory limit; no value if there is none.", Chart: chartMapped}},
-	{"/cpu/classes/gc/mark/assist:cpu-seconds", Figure{Key: "/gc/cpu/assist:cpu-seconds", Help: "Mark assist: allocating goroutines that must help mark.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/mark/dedicated:cpu-seconds", Figure{Key: "/gc/cpu/dedicated:cpu-seconds", Help: "Mark workers with a CPU, or part of one, to themselves.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/mark/idle:cpu-seconds", Figure{Key: "/gc/cpu/idle:cpu-seconds", Help: "Mark workers on otherwise idle CPUs.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/gc/pause:cpu-seconds", Figure{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted on every CPU.", Counter: true, Chart: chartGCCPU}},
-	{"/cpu/classes/scavenge/total:cpu-seconds", Figure{Key: "/gc/cpu/scavenge:cpu-seconds", Help: "Returning memory to the system.", Counter: true, Chart: chartGCCPU}},
-	{"/gc/heap/allocs:bytes", Figure{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: chartBytes}},
-	{"/gc/cycles/total:gc-cycles", Figure{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: chartCycles}},
-	{"/gc/cycles/forced:gc-cycles", Figure{Key: "/gc/cycles-forced:gc-cycles", Help: "Collections requested by the program.", Counter: true, Chart: chartCycles}},
-	{"/sched/goroutines:goroutines", Figure{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: chartRoutine}},
+	{"/memory/classes/heap/objects:bytes",
+		Figure{Key: "/heap/objects:bytes", Help: "Objects: live, or dead and not yet swept.", Chart: chartHeap}},
+	{"/gc/heap/live:bytes",
+		Figure{Key: "/heap/live:bytes", Help: "Objects marked by the last collection.", Chart: chartHeap}},
+	{"/gc/heap/goal:bytes",
+		Figure{Key: "/heap/goal:bytes", Help: "Heap size at which a collection should end.", Chart: chartHeap}},
+	{"/memory/classes/total:bytes", Figure{Key: "/memory/mapped:bytes",
+		Help: "Memory mapped by the Go runtime, including released memory.", Chart: chartMapped}},
+	{"/memory/classes/heap/released:bytes",
+		Figure{Key: "/memory/released:bytes", Help: "Mapped memory released to the system.", Chart: chartMapped}},
+	{"/memory/classes/heap/stacks:bytes",
+		Figure{Key: "/memory/stacks:bytes", Help: "Goroutine stacks.", Chart: chartMapped}},
+	{"/gc/gomemlimit:bytes", Figure{Key: "/memory/limit:bytes",
+		Help: "The runtime's memory limit; no value if there is none.", Chart: chartMapped}},
+	{"/cpu/classes/gc/mark/assist:cpu-seconds", Figure{Key: "/gc/cpu/assist:cpu-seconds",
+		Help: "Mark assist: allocating goroutines that must help mark.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/mark/dedicated:cpu-seconds", Figure{Key: "/gc/cpu/dedicated:cpu-seconds",
+		Help: "Mark workers with a CPU, or part of one, to themselves.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/mark/idle:cpu-seconds", Figure{Key: "/gc/cpu/idle:cpu-seconds",
+		Help: "Mark workers on otherwise idle CPUs.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/gc/pause:cpu-seconds",
+		Figure{Key: "/gc/cpu/pause:cpu-seconds", Help: "Pauses, counted on every CPU.", Counter: true, Chart: chartGCCPU}},
+	{"/cpu/classes/scavenge/total:cpu-seconds", Figure{Key: "/gc/cpu/scavenge:cpu-seconds",
+		Help: "Returning memory to the system.", Counter: true, Chart: chartGCCPU}},
+	{"/gc/heap/allocs:bytes",
+		Figure{Key: "/alloc/size:bytes", Help: "Bytes allocated.", Counter: true, Chart: chartBytes}},
+	{"/gc/cycles/total:gc-cycles",
+		Figure{Key: "/gc/cycles:gc-cycles", Help: "Collections.", Counter: true, Chart: chartCycles}},
+	{"/gc/cycles/forced:gc-cycles", Figure{Key: "/gc/cycles-forced:gc-cycles",
+		Help: "Collections requested by the program.", Counter: true, Chart: chartCycles}},
+	{"/sched/goroutines:goroutines",
+		Figure{Key: "/sched/goroutines:goroutines", Help: "Existing goroutines.", Chart: chartRoutine}},
 }
 
 // sizes are the upper bounds of the object size classes; the last class has
@@ -50,12 +66,18 @@ var sizes = []struct {
 	upTo float64
 	Figure
 }{
-	{32, Figure{Key: "/alloc/to-32:objects", Help: "Objects of up to 32 bytes allocated.", Counter: true, Chart: chartSizes}},
-	{128, Figure{Key: "/alloc/to-128:objects", Help: "Objects of 33 to 128 bytes allocated.", Counter: true, Chart: chartSizes}},
-	{512, Figure{Key: "/alloc/to-512:objects", Help: "Objects of 129 to 512 bytes allocated.", Counter: true, Chart: chartSizes}},
-	{2048, Figure{Key: "/alloc/to-2048:objects", Help: "Objects of 513 bytes to 2 KiB allocated.", Counter: true, Chart: chartSizes}},
-	{32768, Figure{Key: "/alloc/to-32768:objects", Help: "Objects of 2 to 32 KiB allocated.", Counter: true, Chart: chartSizes}},
-	{math.Inf(1), Figure{Key: "/alloc/larger:objects", Help: "Objects above 32 KiB allocated.", Counter: true, Chart: chartSizes}},
+	{32,
+		Figure{Key: "/alloc/to-32:objects", Help: "Objects of up to 32 bytes allocated.", Counter: true, Chart: chartSizes}},
+	{128, Figure{Key: "/alloc/to-128:objects", Help: "Objects of 33 to 128 bytes allocated.", Counter: true,
+		Chart: chartSizes}},
+	{512, Figure{Key: "/alloc/to-512:objects", Help: "Objects of 129 to 512 bytes allocated.", Counter: true,
+		Chart: chartSizes}},
+	{2048, Figure{Key: "/alloc/to-2048:objects", Help: "Objects of 513 bytes to 2 KiB allocated.", Counter: true,
+		Chart: chartSizes}},
+	{32768,
+		Figure{Key: "/alloc/to-32768:objects", Help: "Objects of 2 to 32 KiB allocated.", Counter: true, Chart: chartSizes}},
+	{math.Inf(1),
+		Figure{Key: "/alloc/larger:objects", Help: "Objects above 32 KiB allocated.", Counter: true, Chart: chartSizes}},
 }
 
 // times are histograms. A sample has quantiles of what each gained since the
@@ -92,13 +114,15 @@ func newRuntime() Source {
 		r.samples = append(r.samples, metrics.Sample{Name: t.metric})
 		r.times = append(r.times, delta{median: t.p50})
 		if t.p50 {
-			figures = append(figures, Figure{Key: t.name + "/p50:seconds", Help: t.of + " since the previous sample: median.", Chart: t.chart})
+			figures = append(figures,
+				Figure{Key: t.name + "/p50:seconds", Help: t.of + " since the previous sample: median.", Chart: t.chart})
 		}
 		figures = append(figures,
 			Figure{Key: t.name + "/p99:seconds", Help: t.of + " since the previous sample: 99th percentile.", Chart: t.chart},
 			Figure{Key: t.name + "/max:seconds", Help: t.of + " since the previous sample: longest.", Chart: t.chart})
 	}
-	figures = append(figures, Figure{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: chartMapped})
+	figures = append(figures,
+		Figure{Key: "/memory/resident:bytes", Help: "Resident memory of the process.", Chart: chartMapped})
 	r.statm, _ = os.Open("/proc/self/statm") // nil elsewhere, and the figure is NaN
 	metrics.Read(r.samples)
 	r.read(make([]float64, len(figures))) // the quantiles count from here

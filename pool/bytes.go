@@ -133,7 +133,8 @@ func (p *Bytes) Put(b []byte) {
 // Warm makes count new buffers that Get(n) will find.
 func (p *Bytes) Warm(n, count int) {
 	if n < 0 || n > MaxBytes || count < 0 || count > maxObjects {
-		panic(fmt.Sprintf("pool: Bytes.Warm: %d buffers of length %d; want 0 to %d of 0 to %d", count, n, maxObjects, MaxBytes))
+		panic(fmt.Sprintf("pool: Bytes.Warm: %d buffers of length %d; want 0 to %d of 0 to %d", count, n, maxObjects,
+			MaxBytes))
 	}
 	i := classOf(n)
 	for range count {

@@ -114,7 +114,8 @@ func (t *tracker[T]) take(x *T, buf []byte) {
 	t.mu.Unlock()
 	if r.poisoned {
 		if at := t.damage(x, buf); at >= 0 {
-			panic(fmt.Sprintf("pool: %s.Get: the object at %p was written to after Put, at byte %d; it was put %v ago by\n%s\nDrop every reference before Put.",
+			panic(fmt.Sprintf("pool: %s.Get: the object at %p was written to after Put, at byte %d; it was put %v ago "+
+				"by\n%s\nDrop every reference before Put.",
 				t.name, x, at, time.Since(r.at).Round(time.Microsecond), r.where()))
 		}
 		if buf == nil {
@@ -134,10 +135,12 @@ func (t *tracker[T]) giveBack(x *T, size int) {
 	defer t.mu.Unlock()
 	r := t.known[address(x)]
 	if r == nil || r.size != size {
-		panic(fmt.Sprintf("pool: %s.Put: the object at %p is not from this pool; put what Get returned, from its first byte and with its whole capacity", t.name, x))
+		panic(fmt.Sprintf("pool: %s.Put: the object at %p is not from this pool; put what Get returned, from its first "+
+			"byte and with its whole capacity", t.name, x))
 	}
 	if !r.held {
-		panic(fmt.Sprintf("pool: %s.Put: the object at %p is put twice; it was put %v ago by\n%s\nPut once, and drop every reference before.",
+		panic(fmt.Sprintf("pool: %s.Put: the object at %p is put twice; it was put %v ago by\n%s\nPut once, and drop "+
+			"every reference before.",
 			t.name, x, time.Since(r.at).Round(time.Microsecond), r.where()))
 	}
 	r.held = false

@@ -14,7 +14,8 @@ type guard struct {
 
 func (g *guard) enter(operation, role string) {
 	if !g.busy.CompareAndSwap(false, true) {
-		panic("queue: " + operation + ": two goroutines act as the " + role + " at once; let one goroutine do it, or hold a mutex")
+		panic("queue: " + operation + ": two goroutines act as the " + role + " at once; " +
+			"let one goroutine do it, or hold a mutex")
 	}
 }
 

@@ -48,7 +48,8 @@ func NewSPSCRing[T any](capacity int) *SPSCRing[T] {
 
 // newSPSCRing returns a ring whose first position is start.
 func newSPSCRing[T any](capacity int, start uint64) *SPSCRing[T] {
-	r := &SPSCRing[T]{slots: make([]T, slotsFor("NewSPSCRing", capacity)), capacity: uint64(capacity), headSeen: start, tailSeen: start}
+	r := &SPSCRing[T]{slots: make([]T, slotsFor("NewSPSCRing", capacity)), capacity: uint64(capacity), headSeen: start,
+		tailSeen: start}
 	r.tail.Store(start)
 	r.head.Store(start)
 	return r

@@ -31,7 +31,8 @@ func (s *Slab[T]) noteRemoved(i uint32) {
 
 func (e event) String() string {
 	frame, _ := runtime.CallersFrames([]uintptr{e.pc}).Next()
-	return fmt.Sprintf("removed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function, time.Since(e.at).Round(time.Microsecond))
+	return fmt.Sprintf("removed at %s:%d (%s), %v ago", frame.File, frame.Line, frame.Function,
+		time.Since(e.at).Round(time.Microsecond))
 }
 
 func (s *Slab[T]) freeByte() byte {
@@ -58,7 +59,8 @@ func (s *Slab[T]) mustBeUntouched(i uint32, sl *slot[T]) {
 	fill := s.freeByte()
 	for _, b := range sl.valueBytes() {
 		if b != fill {
-			panic(fmt.Sprintf("slab: Insert: the object in slot %d was written to after it was removed (%v); drop pointers from Get before Remove", i, s.removed[i]))
+			panic(fmt.Sprintf("slab: Insert: the object in slot %d was written to after it was removed (%v); drop pointers "+
+				"from Get before Remove", i, s.removed[i]))
 		}
 	}
 	delete(s.removed, i)

@@ -37,7 +37,8 @@ type Concurrent[T any] struct {
 // the configuration, or that T is not allowed.
 func NewConcurrent[T any](config Config) (*Concurrent[T], error) {
 	if t := reflect.TypeFor[T](); holdsPointers(t) {
-		return nil, fmt.Errorf("slab: NewConcurrent: %v holds pointers, which cannot be copied during a write; use handles instead, or a Slab under a lock", t)
+		return nil, fmt.Errorf("slab: NewConcurrent: %v holds pointers, which cannot be copied during a write; use "+
+			"handles instead, or a Slab under a lock", t)
 	}
 	s, err := New[T](config)
 	if err != nil {

@@ -108,9 +108,11 @@ func New[T any](config Config) (*Slab[T], error) {
 	case config.LimitBytes < 0:
 		return nil, fmt.Errorf("slab: New: LimitBytes is %d; want 0 for no limit, or more", config.LimitBytes)
 	case t.Size() > maxObjectBytes:
-		return nil, fmt.Errorf("slab: New: %v has %d bytes; want at most %d; keep large data elsewhere", t, t.Size(), maxObjectBytes)
+		return nil, fmt.Errorf("slab: New: %v has %d bytes; want at most %d; keep large data elsewhere", t, t.Size(),
+			maxObjectBytes)
 	case !config.OnHeap && holdsPointers(t):
-		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector cannot see in mapped memory; use handles instead, or set OnHeap", t)
+		return nil, fmt.Errorf("slab: New: %v holds pointers, which the garbage collector cannot see in mapped memory; "+
+			"use handles instead, or set OnHeap", t)
 	}
 	if config.Purpose == "" {
 		config.Purpose = "slab"

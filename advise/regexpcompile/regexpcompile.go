@@ -22,8 +22,8 @@ var Check = check.New(check.Check{
 	Doc: `regexp.MustCompile of a constant pattern in a function
 
 The same pattern is compiled again in each call: parsing, a program, tables. A package
-variable is compiled once, at start-up; sync.OnceValue puts it off until it is needed. A strings.Replacer of constants is a
-hint likewise.`,
+variable is compiled once, at start-up; sync.OnceValue puts it off until it is needed. A strings.Replacer of
+constants is a hint likewise.`,
 	When: "always, unless the function runs once.",
 	WhenNot: "patterns that a caller gives (cache those, with a bound); those of fields and package variables are a " +
 		"hint; init, main and sync.Once; results that are kept in a package variable or a field; tests.",

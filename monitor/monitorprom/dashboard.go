@@ -22,7 +22,8 @@ func Dashboard(w io.Writer, figures []monitor.Figure) error {
 	source := reference{"prometheus", "${datasource}"}
 	d.Templating.List = []variable{
 		{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"},
-		{Name: "instance", Label: "Instance", Type: "query", Source: &source, Query: "label_values(isobar_heap_objects_bytes, instance)",
+		{Name: "instance", Label: "Instance", Type: "query", Source: &source,
+			Query:   "label_values(isobar_heap_objects_bytes, instance)",
 			Refresh: 2, Multi: true, All: true, AllValue: ".*", Current: &choice{"All", "$__all"}},
 	}
 	at := map[string]int{} // panel of a chart
@@ -38,7 +39,8 @@ func Dashboard(w io.Writer, figures []monitor.Figure) error {
 		}
 		p := &d.Panels[i]
 		p.Description = strings.TrimSpace(p.Description + "\n" + label(f) + ": " + f.Help)
-		p.Targets = append(p.Targets, target{Source: source, Expr: query(f), Legend: "{{instance}} " + label(f), Ref: fmt.Sprintf("Q%d", len(p.Targets)+1)})
+		p.Targets = append(p.Targets, target{Source: source, Expr: query(f), Legend: "{{instance}} " + label(f),
+			Ref: fmt.Sprintf("Q%d", len(p.Targets)+1)})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -33,7 +33,8 @@ func against(in io.Reader, out io.Writer, metric, factor, base string) error {
 	for i, o := range others {
 		names[i] = head[o]
 	}
-	fmt.Fprintf(out, "| %s | %s | interval | ratio to %s | interval | verdict |\n", strings.Join(append(names, factor), " | "), metric, base)
+	fmt.Fprintf(out, "| %s | %s | interval | ratio to %s | interval | verdict |\n",
+		strings.Join(append(names, factor), " | "), metric, base)
 	fmt.Fprintf(out, "|%s ---: | --- | ---: | --- | --- |\n", strings.Repeat(" --- |", len(others)+1))
 	for _, rest := range order {
 		levels := groups[rest]
@@ -60,7 +61,8 @@ func against(in io.Reader, out io.Writer, metric, factor, base string) error {
 func varying(head []string, rows [][]string, factor string) []int {
 	var columns []int
 	for i := slices.Index(head, "key") + 1; i < slices.Index(head, "failure"); i++ {
-		if head[i] != factor && head[i] != "twin" && slices.ContainsFunc(rows, func(r []string) bool { return r[i] != rows[0][i] }) {
+		if head[i] != factor && head[i] != "twin" &&
+			slices.ContainsFunc(rows, func(r []string) bool { return r[i] != rows[0][i] }) {
 			columns = append(columns, i)
 		}
 	}
@@ -69,7 +71,8 @@ func varying(head []string, rows [][]string, factor string) []int {
 
 // group collects the values of a metric by the levels of the others and then by
 // that of the factor. A baseline that ran twice in a block counts with its mean.
-func group(head []string, rows [][]string, metric string, of int, others []int) (groups map[string]map[string]*stat.Group, order []string, err error) {
+func group(head []string, rows [][]string, metric string, of int,
+	others []int) (groups map[string]map[string]*stat.Group, order []string, err error) {
 	column := func(name string) int { return slices.Index(head, name) }
 	seen := map[[3]string][]float64{}
 	groups = map[string]map[string]*stat.Group{}

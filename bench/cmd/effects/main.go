@@ -60,7 +60,8 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "| switch | ratio on/off | interval | difference in %s | interval | least | most | verdict |\n", *metric)
+	fmt.Fprintf(out, "| switch | ratio on/off | interval | difference in %s | interval | least | most | verdict |\n",
+		*metric)
 	fmt.Fprintf(out, "| --- | ---: | --- | ---: | --- | ---: | ---: | --- |\n")
 	for i, name := range switches {
 		e, err := effectOf(cells, i)
@@ -176,7 +177,8 @@ func effectOf(all cells, i int) (effect, error) {
 			a, ok1 := mean(all[p][block])
 			b, ok2 := mean(all[p|1<<i][block])
 			if !ok1 || !ok2 {
-				return effect{}, fmt.Errorf("block %d lacks a configuration: the run is not a whole factorial of these switches", block)
+				return effect{}, fmt.Errorf("block %d lacks a configuration: the run is not a whole factorial of these switches",
+					block)
 			}
 			logOff, logOn, difference, n = logOff+math.Log(a), logOn+math.Log(b), difference+b-a, n+1
 			pairs[p] = append(pairs[p], b/a)
@@ -184,7 +186,8 @@ func effectOf(all cells, i int) (effect, error) {
 		if n == 0 {
 			return effect{}, fmt.Errorf("it is never off")
 		}
-		for s, v := range map[*stat.Series]float64{&offs: math.Exp(logOff / float64(n)), &ons: math.Exp(logOn / float64(n)), &differences: difference / float64(n)} {
+		for s, v := range map[*stat.Series]float64{&offs: math.Exp(logOff / float64(n)), &ons: math.Exp(logOn / float64(n)),
+			&differences: difference / float64(n)} {
 			s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, v)
 		}
 	}

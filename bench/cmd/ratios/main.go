@@ -7,7 +7,10 @@
 // bootstrap interval over blocks by package stat, as the lab does. A ratio below
 // 1 means that ours costs less. Rows that we lose stay in.
 //
-// Usage: go run ./cmd/ratios [-blocks 10] [-benchtime 100ms] [-bench REGEXP] [-ours isobar] [-wall] [-out FILE] [PACKAGE ...]
+// Usage:
+//
+//	go run ./cmd/ratios [-blocks 10] [-benchtime 100ms] [-bench REGEXP] [-ours isobar]
+//		[-wall] [-out FILE] [PACKAGE ...]
 package main
 
 import (
@@ -119,7 +122,8 @@ func command(experiment string, args []string) string {
 type binary struct{ pkg, dir, file string }
 
 func build(dir string, patterns []string) ([]binary, error) {
-	list, err := exec.Command("go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, patterns...)...).Output()
+	list, err := exec.Command("go", append([]string{"list", "-f",
+		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"}, patterns...)...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list %s: %w", strings.Join(patterns, " "), err)
 	}
@@ -142,7 +146,8 @@ func build(dir string, patterns []string) ([]binary, error) {
 }
 
 func (b binary) run(bench, benchtime, cpus string) ([]byte, error) {
-	cmd := exec.Command(b.file, "-test.run=^$", "-test.bench="+bench, "-test.benchtime="+benchtime, "-test.benchmem", "-test.cpu="+cpus)
+	cmd := exec.Command(b.file, "-test.run=^$", "-test.bench="+bench, "-test.benchtime="+benchtime, "-test.benchmem",
+		"-test.cpu="+cpus)
 	cmd.Dir = b.dir
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -206,13 +211,15 @@ func (r *results) add(pkg string, block int, output []byte) error {
 
 func (r *results) write(w io.Writer, command string, seed uint64) error {
 	machine := host.Fingerprint()
-	fmt.Fprintf(w, title+"\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
+	fmt.Fprintf(w,
+		title+"\n\nWritten by `make bench` (`cd bench && %s`), on %s, %d CPUs, %s %s/%s; order of packages by seed %d.\n\n",
 		command, machine.CPU, machine.CPUs, runtime.Version(), runtime.GOOS, runtime.GOARCH, seed)
 	of := "CPU time per operation where the benchmark reports it, else in wall time"
 	if r.wall {
 		of = "wall time per operation"
 	}
-	fmt.Fprintf(w, "Ratio is %s/peer in %s: the median of\nratios paired by block, with its 95 %% bootstrap interval. Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n", r.ours, of)
+	fmt.Fprintf(w, "Ratio is %s/peer in %s: the median of\nratios paired by block, with its 95 %% bootstrap interval. "+
+		"Below 1, ours costs less. The suffix -N of a name is GOMAXPROCS.\n", r.ours, of)
 	last := ""
 	for _, benchmark := range r.order {
 		pkg, name, _ := strings.Cut(benchmark, ".")
@@ -226,7 +233,8 @@ func (r *results) write(w io.Writer, command string, seed uint64) error {
 		for _, c := range cols {
 			fmt.Fprintf(w, " %s |", c.title)
 		}
-		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours, strings.Repeat(" ---: |", len(cols)))
+		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours,
+			strings.Repeat(" ---: |", len(cols)))
 		names := make([]string, 0, len(impls))
 		for impl := range impls {
 			names = append(names, impl)
