@@ -44,7 +44,11 @@ into the next one.
   isobar claims run --doc 000        measure one document's claims, in full size
   isobar claims run --resume         continue where the latest call stopped
   isobar claims show 000/ticker      the story of one claim: quote, samples, why it differs
-  isobar claims report --html FILE   a page of all claims`,
+  isobar claims report --html FILE   a page of all claims
+
+Beside each result stands what the published runs say together: agrees, differs as
+runs do, or differs more. Without a result here, the published verdicts are shown;
+of these, varies means that runs surely decide differently.`,
 		Args: onlyCommands,
 		RunE: func(*cobra.Command, []string) error {
 			claims, err := opts.claims()
@@ -125,18 +129,30 @@ func (a *app) claimsShowCommand() *cobra.Command {
 
 func (a *app) claimsReportCommand() *cobra.Command {
 	opts := &claimOptions{}
-	var html, markdown string
+	var html, markdown, publish, note string
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Write the ledger as a page: HTML, or Markdown for docs/results/claims.md",
-		Args:  cobra.NoArgs,
+		Short: "Write the ledger as a page, or the latest run for publishing",
+		Long: `Writes the ledger as a page of HTML or Markdown. With --publish it writes what the
+latest 'claims run' found as a record of JSON lines; those in
+internal/study/claim/published are the published runs, which every ledger pools.`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if html == "" && markdown == "" {
-				return usage(errors.New("claims report: name a file with --html or --markdown"))
+			if html == "" && markdown == "" && publish == "" {
+				return usage(errors.New("claims report: name a file with --html, --markdown or --publish"))
 			}
 			claims, err := opts.claims()
 			if err != nil {
 				return err
+			}
+			if publish != "" {
+				outcomes, err := a.Outcomes(claims)
+				if err != nil {
+					return err
+				}
+				if err := writeLedger(publish, func(w io.Writer) error { return claim.Publish(w, outcomes, note) }); err != nil {
+					return err
+				}
 			}
 			ledger, err := a.Ledger(claims)
 			if err != nil {
@@ -156,6 +172,8 @@ func (a *app) claimsReportCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&opts.docs, "doc", nil, "only claims of these documents, such as 000")
 	cmd.Flags().StringVar(&html, "html", "", "write one self-contained HTML page to `FILE`")
 	cmd.Flags().StringVar(&markdown, "markdown", "", "write Markdown to `FILE`")
+	cmd.Flags().StringVar(&publish, "publish", "", "write the latest run's findings to `FILE`, a record of JSON lines")
+	cmd.Flags().StringVar(&note, "note", "", "with --publish: `TEXT` that sets the run apart, such as: beside a build")
 	return cmd
 }
 

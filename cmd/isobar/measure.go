@@ -87,5 +87,5 @@ func (a *app) printSaid(analysis *stat.Analysis) error {
 		return nil
 	}
 	fmt.Fprintln(a.Out)
-	return a.printLedger(claim.NewLedger(outcomes), false)
+	return a.printLedger(claim.NewLedger(outcomes, nil), false)
 }

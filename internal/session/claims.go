@@ -102,8 +102,9 @@ func experimentsOf(claims []*claim.Claim) []claim.Doubt {
 	return out
 }
 
-// Ledger reads what the store says about the claims. There may be no store yet.
-func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
+// Outcomes reads what the store says about the claims. There may be no store
+// yet.
+func (se *Session) Outcomes(claims []*claim.Claim) ([]claim.Outcome, error) {
 	path, err := se.StorePath()
 	if err != nil {
 		return nil, err
@@ -115,12 +116,20 @@ func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
 		}
 		defer s.Close()
 	}
-	outcomes, err := claim.Read(s, claims)
+	return claim.Read(s, claims)
+}
+
+// Ledger sets what the store says about the claims beside the published runs.
+func (se *Session) Ledger(claims []*claim.Claim) (*text.Ledger, error) {
+	outcomes, err := se.Outcomes(claims)
 	if err != nil {
 		return nil, err
 	}
-	ledger := claim.NewLedger(outcomes)
-	return ledger, nil
+	runs, err := claim.PublishedRuns()
+	if err != nil {
+		return nil, err
+	}
+	return claim.NewLedger(outcomes, runs), nil
 }
 
 // A claimRuns is one call of 'claims run', or several if it was resumed: the

@@ -3,6 +3,7 @@ package show_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"regexp"
@@ -18,19 +19,21 @@ import (
 // fixtureLedger has a claim with each kind of figure, and hostile texts.
 func fixtureLedger() *text.Ledger {
 	hostile := "<script>alert(1)</script> | \x1b[31m `x`"
-	ratio := text.LedgerClaim{ID: "000/ratio", Section: "Step 1", Quote: hostile, Figure: "2.1x", Verdict: "refuted", Reason: "no effect", Why: "Because.", Refutes: "nothing", Unit: "x", Run: 3, Repeat: "isobar lab run x"}
+	ratio := text.LedgerClaim{ID: "000/ratio", Section: "Step 1", Quote: hostile, Figure: "2.1x", LedgerFigure: text.LedgerFigure{Verdict: "refuted", Reason: "no effect", Unit: "x"}, Why: "Because.", Refutes: "nothing", Run: 3, Repeat: "isobar lab run x"}
+	ratio.Beside, ratio.Published = "differs, more than runs do", text.LedgerPublished{LedgerFigure: text.LedgerFigure{Verdict: "varies", Reason: "it varies with the machine"}, ByRun: "holds 1; refuted 2"}
 	ratio.SetEstimate(1.01, 0.97, 1.05, 1.1, 8)
 	ratio.Samples = []text.LedgerSample{text.NewLedgerSample(cell.OpCPU, "gc=off", []float64{1200, 1300}), text.NewLedgerSample(cell.OpCPU, "", []float64{math.Inf(1)})}
-	value := text.LedgerClaim{ID: "000/value", Quote: "q", Verdict: "holds", Unit: "ns", Metric: cell.OpCPU}
+	value := text.LedgerClaim{ID: "000/value", Quote: "q", LedgerFigure: text.LedgerFigure{Verdict: "holds", Unit: "ns", Metric: cell.OpCPU}}
 	value.SetEstimate(1500, 1400, 1600, 1, 8)
-	share := text.LedgerClaim{ID: "000/share", Quote: "q", Verdict: "refuted", Tentative: true, Unit: "of trials"}
+	share := text.LedgerClaim{ID: "000/share", Quote: "q", LedgerFigure: text.LedgerFigure{Verdict: "refuted", Tentative: true, Unit: "of trials"}}
 	share.SetEstimate(1, 0.94, 1, 1, 4)
-	other := text.LedgerClaim{ID: "001/other", Quote: "q", Verdict: "open", Unit: "ops/cycle"}
+	other := text.LedgerClaim{ID: "001/other", Quote: "q", LedgerFigure: text.LedgerFigure{Verdict: "open", Unit: "ops/cycle"}}
 	other.SetEstimate(432, 400, 462, 1, 8)
-	nothing := text.LedgerClaim{ID: "001/nothing", Quote: "q", Verdict: "untestable", Reason: "it takes 24 CPUs"}
+	nothing := text.LedgerClaim{ID: "001/nothing", Quote: "q", LedgerFigure: text.LedgerFigure{Verdict: "untestable", Reason: "it takes 24 CPUs"}}
 	return &text.Ledger{
 		Title: "Claims", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Version: "v1", Machine: cell.Machine{OS: "linux", Arch: "amd64", CPUs: 2, GoVersion: "go1.26"},
-		Verdicts:  []string{"holds", "refuted", "open", "untestable"},
+		Verdicts:  []string{"holds", "refuted", "varies", "open", "untestable"},
+		Runs:      []string{"2026-01-01, a machine", "2026-01-02, another | machine"},
 		Documents: []text.LedgerDocument{{ID: "000", Title: hostile, Claims: []text.LedgerClaim{ratio, value, share}}, {ID: "001", Title: "B", Claims: []text.LedgerClaim{other, nothing}}},
 	}
 }
@@ -136,13 +139,49 @@ func TestLedgerPages(t *testing.T) {
 	if strings.Contains(md, "<script") || !strings.Contains(md, `\|`) || !strings.Contains(md, "linux/amd64, 2 CPUs, go1.26") || !strings.Contains(md, "2026-01-02") || !strings.Contains(md, "**refuted?**") {
 		t.Errorf("Markdown: %s", md)
 	}
+	for _, want := range []string{"| varies: holds 1; refuted 2 |", "2. 2026-01-02, another \\| machine", "Beside the 2 runs published, 1: differs, more than runs do."} {
+		if !strings.Contains(md, want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
 	head, tables, _ := strings.Cut(md, "\n## Document")
-	if !strings.Contains(head, "| document | claims | holds | refuted |") || !strings.Contains(head, "\n| 000 | ") {
+	if !strings.Contains(head, "| document | claims | holds | refuted | varies |") || !strings.Contains(head, "\n| 000 | ") {
 		t.Errorf("no summary by document in %s", head)
 	}
 	for _, line := range strings.Split(tables, "\n") {
-		if bars := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && bars != 6 {
+		if bars := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && bars != 7 {
 			t.Errorf("%d bars in %q", bars, line)
 		}
+	}
+}
+
+// TestLedgerElsewhere holds that published verdicts stand where nothing was
+// measured.
+func TestLedgerElsewhere(t *testing.T) {
+	l := fixtureLedger()
+	l.Created = time.Time{}
+	for i := range l.Documents {
+		for j := range l.Documents[i].Claims {
+			c := &l.Documents[i].Claims[j]
+			c.LedgerFigure, c.Beside = text.LedgerFigure{Verdict: "not run"}, ""
+			if c.ID == "001/other" {
+				c.Published = text.LedgerPublished{LedgerFigure: text.LedgerFigure{Verdict: "holds"}, ByRun: "holds 1, 2"}
+			}
+		}
+	}
+	var lines, markdown bytes.Buffer
+	if err := errors.Join(text.LedgerLines(&lines, l, text.Style{Width: 80}), text.LedgerMarkdown(&markdown, l)); err != nil {
+		t.Fatal(err)
+	}
+	if out := lines.String(); !strings.Contains(out, "1 holds, 1 varies") || !strings.Contains(out, "these are the 2 runs published") {
+		t.Errorf("%s", out)
+	}
+	for _, want := range []string{"**varies** | holds 1; refuted 2 |", "**holds** | holds 1, 2 |", "- **000/ratio** (varies): It varies with the machine. Because."} {
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("Markdown lacks %q:\n%s", want, &markdown)
+		}
+	}
+	if strings.Contains(markdown.String(), "Measured 0001") {
+		t.Error("a day without a measurement")
 	}
 }

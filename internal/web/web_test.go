@@ -321,7 +321,7 @@ func TestClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := testStore(t, path)
 	asked := 0
-	ledger := &text.Ledger{Documents: []text.LedgerDocument{{ID: "000", Title: "A <b>document</b>", Claims: []text.LedgerClaim{{ID: "000/one", Quote: "so it is", Verdict: "holds"}}}}}
+	ledger := &text.Ledger{Documents: []text.LedgerDocument{{ID: "000", Title: "A <b>document</b>", Claims: []text.LedgerClaim{{ID: "000/one", Quote: "so it is", LedgerFigure: text.LedgerFigure{Verdict: "holds"}}}}}}
 	server := newServer(t, Config{Store: path, Ledger: func() (*text.Ledger, error) { asked++; return ledger, nil }})
 	for i, want := range []int{1, 1, 2, 2} {
 		if i == 2 {

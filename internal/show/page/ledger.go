@@ -36,19 +36,31 @@ func NewLedger(l *text.Ledger) *Ledger {
 	if !l.Created.IsZero() {
 		page.Facts = append(page.Facts, fact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
 	}
-	page.Facts = present(append(page.Facts, fact{"Machine", text.MachineLine(l.Machine)}))
+	if !l.Elsewhere() {
+		page.Facts = append(page.Facts, fact{"Machine", text.MachineLine(l.Machine)})
+	}
+	page.Facts = append(page.Facts, fact{"Beside", l.Agreement()})
+	for i, run := range l.Runs {
+		page.Facts = append(page.Facts, fact{fmt.Sprint("Published run ", i+1), text.Clean(run)})
+	}
+	page.Facts = present(page.Facts)
 	for _, line := range text.LedgerReading {
 		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
 	}
 	for _, d := range l.Documents {
 		doc := ledgerPageDocument{ID: d.ID, Title: text.Clean(d.Title),
-			Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured"},
-				Left: 4}}
+			Table: plot.Table{Label: "Claims of document " + d.ID, Head: []string{"claim", "verdict", "figure", "measured",
+				"published", "beside"}, Left: 6}}
 		for _, c := range d.Claims {
-			doc.Claims = append(doc.Claims, claimOf(&c, d))
+			f := l.Figure(&c)
+			doc.Claims = append(doc.Claims, claimOf(&c, f, d))
+			published := c.Published.Word()
+			if c.Published.ByRun != "" {
+				published += ": " + c.Published.ByRun
+			}
 			doc.Table.Rows = append(doc.Table.Rows, []plot.Cell{{Text: c.ID, Class: "text"},
-				{Text: c.Word(), Class: "text " + claimClass(c.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"},
-				{Text: text.Clean(c.Measured()), Class: "text"}})
+				{Text: f.Word(), Class: "text " + claimClass(f.Verdict)}, {Text: text.Clean(c.Figure), Class: "text"},
+				{Text: text.Clean(f.Measured()), Class: "text"}, {Text: published, Class: "text"}, {Text: c.Beside, Class: "text"}})
 		}
 		page.Documents = append(page.Documents, doc)
 	}
@@ -77,8 +89,8 @@ type ledgerPageClaim struct {
 	Samples             plot.Table
 }
 
-func claimOf(c *text.LedgerClaim, d text.LedgerDocument) ledgerPageClaim {
-	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: c.Word(), Rows: c.Rows(d)}
+func claimOf(c *text.LedgerClaim, f *text.LedgerFigure, d text.LedgerDocument) ledgerPageClaim {
+	h := ledgerPageClaim{Anchor: claimAnchor(c.ID), ID: c.ID, Verdict: f.Word(), Rows: c.Rows(d)}
 	h.Samples = plot.Table{Label: "Samples of " + c.ID, Head: []string{"figure", "values"}, Left: 2}
 	for _, s := range c.Samples {
 		name, values := s.Line()

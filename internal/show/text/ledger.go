@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,10 +18,12 @@ type Ledger struct {
 	Title   string
 	Version string // of the program that measured
 	Machine cell.Machine
-	// Created is when the latest run began; zero if nothing was measured.
+	// Created is when the latest run began; zero if nothing was measured here.
+	// Then the published figures are shown in place of those of this machine.
 	Created   time.Time
 	Verdicts  []string // all verdicts, in the order of counting
 	Documents []LedgerDocument
+	Runs      []string // each published run on a line
 }
 
 // A LedgerDocument is a document with the claims to show.
@@ -37,28 +40,43 @@ type LedgerClaim struct {
 	Figure   string `json:"figure"`
 	Predicts string `json:"predicts"`
 	Refutes  string `json:"refutes"`
-	Verdict  string `json:"verdict"`
-	// Tentative: the interval reaches into the verdict next to it.
-	Tentative bool   `json:"tentative,omitempty"`
-	Reason    string `json:"reason"` // what decided, in one sentence
-	Why       string `json:"why"`    // why it differs; "" if it does not
-	// The deciding figure. Unit is "x" for a ratio; Metric is set if it is the
-	// value of one. N is 0 if nothing was measured.
-	Estimate number `json:"estimate"`
-	Lo       number `json:"lo"`
-	Hi       number `json:"hi"`
-	N        int    `json:"repetitions"`
-	Floor    number `json:"floor"`
-	Unit     string `json:"unit"`
-	Metric   string `json:"metric,omitempty"`
-	Run      int64  `json:"run"` // in the store; 0 if there is none
+	LedgerFigure
+	Why string `json:"why"` // why it differs; "" if it does not
+	// Published is what the published runs say together; Beside says how this
+	// machine's result compares, "" if there is none.
+	Published LedgerPublished `json:"published"`
+	Beside    string          `json:"beside,omitempty"`
+	Run       int64           `json:"run"` // in the store; 0 if there is none
 	// Repeat is the command that repeats the measurement.
 	Repeat  string         `json:"repeat"`
 	Samples []LedgerSample `json:"samples"`
 }
 
+// A LedgerFigure is a verdict and the figure that decided. Unit is "x" for a
+// ratio; Metric is set if it is the value of one. N is 0 if nothing was measured.
+type LedgerFigure struct {
+	Verdict string `json:"verdict"`
+	// Tentative: the interval reaches into the verdict next to it.
+	Tentative bool   `json:"tentative,omitempty"`
+	Reason    string `json:"reason"` // what decided, in one sentence
+	Estimate  number `json:"estimate"`
+	Lo        number `json:"lo"`
+	Hi        number `json:"hi"`
+	N         int    `json:"repetitions"`
+	Floor     number `json:"floor"`
+	Unit      string `json:"unit"`
+	Metric    string `json:"metric,omitempty"`
+}
+
+// A LedgerPublished is the verdict of the published runs, pooled, and that of
+// each: "holds 1, 2; weaker 3".
+type LedgerPublished struct {
+	LedgerFigure
+	ByRun string `json:"by_run"`
+}
+
 // Word is the verdict, with a question mark if it is tentative.
-func (c *LedgerClaim) Word() string {
+func (c *LedgerFigure) Word() string {
 	if c.Tentative {
 		return c.Verdict + "?"
 	}
@@ -66,7 +84,7 @@ func (c *LedgerClaim) Word() string {
 }
 
 // SetEstimate sets the deciding figure.
-func (c *LedgerClaim) SetEstimate(v, lo, hi, floor float64, n int) {
+func (c *LedgerFigure) SetEstimate(v, lo, hi, floor float64, n int) {
 	c.Estimate, c.Lo, c.Hi, c.Floor, c.N = number(v), number(lo), number(hi), number(floor), n
 }
 
@@ -83,7 +101,7 @@ func NewLedgerSample(metric, where string, values []float64) LedgerSample {
 }
 
 // Measured is the deciding figure with its interval.
-func (c *LedgerClaim) Measured() string {
+func (c *LedgerFigure) Measured() string {
 	if c.N == 0 {
 		return Absent
 	}
@@ -122,9 +140,10 @@ func (l *Ledger) Counts() string {
 	total, tentative := 0, 0
 	for _, d := range l.Documents {
 		for _, c := range d.Claims {
-			n[c.Verdict]++
+			f := l.Figure(&c)
+			n[f.Verdict]++
 			total++
-			if c.Tentative {
+			if f.Tentative {
 				tentative++
 			}
 		}
@@ -142,6 +161,18 @@ func (l *Ledger) Counts() string {
 	return counts
 }
 
+// Elsewhere reports whether the ledger shows published verdicts, because
+// nothing was measured here.
+func (l *Ledger) Elsewhere() bool { return l.Created.IsZero() && len(l.Runs) > 0 }
+
+// Figure is the verdict to show: that of this machine, or the published one.
+func (l *Ledger) Figure(c *LedgerClaim) *LedgerFigure {
+	if l.Elsewhere() {
+		return &c.Published.LedgerFigure
+	}
+	return &c.LedgerFigure
+}
+
 // claimInk is the colour of a verdict; its word says the same.
 func claimInk(verdict string) ink {
 	switch verdict {
@@ -149,7 +180,7 @@ func claimInk(verdict string) ink {
 		return green
 	case "refuted", "reversed":
 		return red
-	case "weaker", "open":
+	case "weaker", "varies", "open":
 		return yellow
 	}
 	return dim
@@ -167,9 +198,13 @@ func LedgerLines(w io.Writer, l *Ledger, s Style) error {
 	for _, d := range l.Documents {
 		p.line(bold, "%s  %s", d.ID, Clean(d.Title))
 		for _, c := range d.Claims {
-			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(c.Verdict), fmt.Sprintf("%-10s", c.Word())))
+			f := l.Figure(&c)
+			head := fmt.Sprintf("  %-*s  %s  ", width, c.ID, p.paint(claimInk(f.Verdict), fmt.Sprintf("%-10s", f.Word())))
 			room := max(s.width()-width-16, 20)
-			text := c.Measured()
+			text := f.Measured()
+			if strings.HasPrefix(c.Beside, "differs") {
+				text += ", published: " + c.Published.Word()
+			}
 			if c.Figure != "" {
 				text += ", said: " + Clean(c.Figure)
 			}
@@ -178,7 +213,35 @@ func LedgerLines(w io.Writer, l *Ledger, s Style) error {
 		p.line(plainInk, "")
 	}
 	p.line(plainInk, "%s", l.Counts())
+	if l.Elsewhere() {
+		p.line(plainInk, "nothing was measured here: these are the %s published", Plural(len(l.Runs), "run"))
+	} else if beside := l.Agreement(); beside != "" {
+		p.line(plainInk, "%s", beside)
+	}
 	return p.flush(w)
+}
+
+// Agreement says how this machine's results compare with the published ones, ""
+// if there are none to compare.
+func (l *Ledger) Agreement() string {
+	n := map[string]int{}
+	total := 0
+	for _, d := range l.Documents {
+		for _, c := range d.Claims {
+			if c.Beside != "" {
+				total++
+				n[c.Beside]++
+			}
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	var parts []string
+	for _, words := range slices.Sorted(maps.Keys(n)) {
+		parts = append(parts, fmt.Sprintf("%d: %s", n[words], words))
+	}
+	return fmt.Sprintf("beside the %s published, %s", Plural(len(l.Runs), "run"), strings.Join(parts, "; "))
 }
 
 // LedgerStory writes everything about each claim.
@@ -186,7 +249,7 @@ func LedgerStory(w io.Writer, l *Ledger, s Style) error {
 	p := &terminal{style: s}
 	for _, d := range l.Documents {
 		for _, c := range d.Claims {
-			p.line(bold, "%s  %s", c.ID, c.Word())
+			p.line(bold, "%s  %s", c.ID, l.Figure(&c).Word())
 			for _, row := range c.Rows(d) {
 				p.paragraph(fmt.Sprintf("  %-10s ", row[0]), row[1])
 			}
@@ -213,8 +276,8 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 	rows := [][2]string{
 		{"says", fmt.Sprintf("“%s” (document %s, %s)", c.Quote, d.ID, c.Section)}, {"figure", c.Figure},
 		{"predicts", c.Predicts},
-		{"measured", measured}, {"noise", c.noise()}, {"why", c.Why}, {"refutes", c.Refutes}, {"data", run},
-		{"repeat", c.Repeat},
+		{"measured", measured}, {"noise", c.noise()}, {"published", c.Published.story()}, {"beside", c.Beside},
+		{"why", c.Why}, {"refutes", c.Refutes}, {"data", run}, {"repeat", c.Repeat},
 	}
 	rows = slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
 	for i := range rows {
@@ -223,8 +286,16 @@ func (c *LedgerClaim) Rows(d LedgerDocument) [][2]string {
 	return rows
 }
 
+// story is the published verdict with its figure and that of each run.
+func (p *LedgerPublished) story() string {
+	if p.ByRun == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s: %s (by run: %s)", p.Word(), p.Measured(), p.Reason, p.ByRun)
+}
+
 // noise says how much equal configurations differed, if that matters.
-func (c *LedgerClaim) noise() string {
+func (c *LedgerFigure) noise() string {
 	if c.N == 0 || c.Floor <= 1 {
 		return ""
 	}
@@ -243,8 +314,10 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 		Version   string       `json:"version"`
 		Created   *time.Time   `json:"created"`
 		Machine   cell.Machine `json:"machine"`
+		Published []string     `json:"published"` // the published runs
 		Documents []document   `json:"documents"`
-	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Documents: []document{}}
+	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Published: list(l.Runs),
+		Documents: []document{}}
 	if !l.Created.IsZero() {
 		doc.Created = &l.Created
 	}
@@ -258,23 +331,44 @@ func LedgerJSON(w io.Writer, l *Ledger) error {
 func LedgerMarkdown(w io.Writer, l *Ledger) error {
 	var b strings.Builder
 	cut := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\nMeasured %s on %s.\n", l.Title, l.Counts(), l.Created.UTC().Format("2006-01-02"),
-		MachineLine(l.Machine))
+	fmt.Fprintf(&b, "# %s\n\n%s.\n", l.Title, l.Counts())
+	if !l.Created.IsZero() {
+		fmt.Fprintf(&b, "\nMeasured %s on %s.\n", l.Created.UTC().Format("2006-01-02"), MachineLine(l.Machine))
+	}
+	if beside := l.Agreement(); beside != "" {
+		fmt.Fprintf(&b, "\n%s.\n", strings.ToUpper(beside[:1])+beside[1:])
+	}
+	if len(l.Runs) > 0 {
+		fmt.Fprintf(&b, "\nThe published runs:\n\n")
+		for i, run := range l.Runs {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, cut.Replace(Clean(run)))
+		}
+	}
 	l.summary(&b)
 	for _, line := range LedgerReading {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	for _, d := range l.Documents {
-		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict |\n"+
-			"| --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
+		fmt.Fprintf(&b, "\n## Document %s: %s\n\n| claim | it says | figure | measured | verdict | published, by run |\n"+
+			"| --- | --- | --- | --- | --- | --- |\n", d.ID, cut.Replace(Clean(d.Title)))
 		for _, c := range d.Claims {
-			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** |\n", c.ID, cut.Replace(c.Quote), cut.Replace(c.Section),
-				cut.Replace(c.Figure), cut.Replace(c.Measured()), c.Word())
+			f := l.Figure(&c)
+			published := c.Published.ByRun
+			if !l.Elsewhere() && published != "" {
+				published = c.Published.Word() + ": " + published
+			}
+			fmt.Fprintf(&b, "| %s | “%s” (%s) | %s | %s | **%s** | %s |\n", c.ID, cut.Replace(c.Quote),
+				cut.Replace(c.Section), cut.Replace(c.Figure), cut.Replace(f.Measured()), f.Word(), published)
 		}
 		fmt.Fprintf(&b, "\n")
 		for _, c := range d.Claims {
-			if why := c.Why + c.untestable(); why != "" {
-				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, c.Word(), cut.Replace(why))
+			f := l.Figure(&c)
+			why := strings.TrimSpace(c.Why + f.untestable())
+			if f.Verdict == "varies" {
+				why = strings.ToUpper(f.Reason[:1]) + f.Reason[1:] + ". " + why
+			}
+			if why != "" {
+				fmt.Fprintf(&b, "- **%s** (%s): %s\n", c.ID, f.Word(), cut.Replace(why))
 			}
 		}
 	}
@@ -293,7 +387,7 @@ func (l *Ledger) summary(b *strings.Builder) {
 		for _, verdict := range l.Verdicts {
 			n := 0
 			for _, c := range d.Claims {
-				if c.Verdict == verdict {
+				if l.Figure(&c).Verdict == verdict {
 					n++
 				}
 			}
@@ -303,7 +397,7 @@ func (l *Ledger) summary(b *strings.Builder) {
 	}
 }
 
-func (c *LedgerClaim) untestable() string {
+func (c *LedgerFigure) untestable() string {
 	if c.Verdict == "untestable" {
 		return c.Reason
 	}
@@ -318,6 +412,10 @@ var LedgerReading = []string{
 		"more than that quarter. The estimate gives the verdict: it is tentative (**?**) if the interval reaches into the " +
 		"next verdict, and **open** if it reaches farther. A difference within that of two equal configurations of the " +
 		"same run does not count as an effect.",
+	"Published runs are pooled with the variance between runs (random effects: Paule and Mandel's variance, Hartung " +
+		"and Knapp's interval). Where all agree, that is the verdict; where two surely decide differently, the claim " +
+		"**varies**; otherwise the pooled estimate decides. A result of another machine differs more than runs do if it " +
+		"lies outside the prediction interval.",
 	"`isobar claims run --quick` measures everything again, `isobar claims show ID` tells the story of one claim with " +
 		"its samples.",
 }

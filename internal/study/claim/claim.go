@@ -68,6 +68,8 @@ const (
 	Weaker   Verdict = "weaker"   // an effect as claimed, but less than half of the figure
 	Refuted  Verdict = "refuted"  // no effect, or almost none
 	Reversed Verdict = "reversed" // an effect the other way
+	// Varies: published runs decide differently; see [Claim.Pool].
+	Varies Verdict = "varies"
 	// Open: the interval does not decide; more repetitions may.
 	Open       Verdict = "open"
 	Untestable Verdict = "untestable"
@@ -76,7 +78,7 @@ const (
 )
 
 // Verdicts lists all verdicts in counting order.
-var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Open, Untestable, NotRun}
+var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Varies, Open, Untestable, NotRun}
 
 var documents []*Document
 

@@ -10,11 +10,14 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// NewLedger sorts outcomes by document.
-func NewLedger(outcomes []Outcome) *text.Ledger {
+// NewLedger sorts outcomes by document, beside what the published runs say.
+func NewLedger(outcomes []Outcome, runs []*PublishedRun) *text.Ledger {
 	l := &text.Ledger{Title: "Claims of the documents, measured", Version: host.Version(), Machine: host.Fingerprint()}
 	for _, v := range Verdicts {
 		l.Verdicts = append(l.Verdicts, string(v))
+	}
+	for _, run := range runs {
+		l.Runs = append(l.Runs, run.line())
 	}
 	for _, d := range Documents() {
 		doc := text.LedgerDocument{ID: d.ID, Title: d.Title}
@@ -22,7 +25,7 @@ func NewLedger(outcomes []Outcome) *text.Ledger {
 			if !strings.HasPrefix(o.ID, d.ID+"/") {
 				continue
 			}
-			doc.Claims = append(doc.Claims, ledgerClaim(o))
+			doc.Claims = append(doc.Claims, ledgerClaim(o, runs))
 			if o.Run != nil && o.Run.Created.After(l.Created) {
 				l.Created, l.Machine, l.Version = o.Run.Created, o.Run.Machine, o.Run.Version
 			}
@@ -34,15 +37,20 @@ func NewLedger(outcomes []Outcome) *text.Ledger {
 	return l
 }
 
-func ledgerClaim(o Outcome) text.LedgerClaim {
+func ledgerClaim(o Outcome, runs []*PublishedRun) text.LedgerClaim {
+	pooled := o.Pool(runs)
 	c := text.LedgerClaim{
 		ID: o.ID, Section: o.Section, Quote: o.Quote, Figure: o.Figure, Predicts: o.Predicts, Refutes: o.Refutes,
-		Verdict: string(o.Verdict), Tentative: o.Tentative, Reason: o.Text, Unit: o.Unit, Metric: o.Result.Metric,
+		LedgerFigure: o.figure(), Beside: pooled.Beside(o.Result),
+		Published: text.LedgerPublished{LedgerFigure: pooled.figure(), ByRun: pooled.byRun()},
 	}
-	if o.Verdict != Holds && o.Verdict != Untestable {
+	shown := o.Verdict
+	if o.Run == nil && len(pooled.Runs) > 0 {
+		shown = pooled.Verdict
+	}
+	if shown != Holds && shown != Untestable {
 		c.Why = o.Why
 	}
-	c.SetEstimate(o.Estimate.Value, o.Estimate.Lo, o.Estimate.Hi, o.Estimate.Floor, o.Estimate.N)
 	if o.Run != nil {
 		c.Run, c.Repeat = o.Run.ID, repeatExperiment(o.Run, o.Repetitions)
 	}
@@ -51,6 +59,43 @@ func ledgerClaim(o Outcome) text.LedgerClaim {
 		c.Samples = append(c.Samples, text.NewLedgerSample(s.Side.Metric, s.Side.Where, s.Values))
 	}
 	return c
+}
+
+func (r Result) figure() text.LedgerFigure {
+	f := text.LedgerFigure{Verdict: string(r.Verdict), Tentative: r.Tentative, Reason: r.Text, Unit: r.Unit,
+		Metric: r.Metric}
+	f.SetEstimate(r.Estimate.Value, r.Estimate.Lo, r.Estimate.Hi, r.Estimate.Floor, r.Estimate.N)
+	return f
+}
+
+// byRun lists the runs by what they say: "holds 1, 3; weaker? 2".
+func (p *Pooled) byRun() string {
+	var words []string
+	numbers := map[string][]string{}
+	for _, r := range p.Runs {
+		word := string(r.Verdict)
+		if r.Tentative {
+			word += "?"
+		}
+		if numbers[word] == nil {
+			words = append(words, word)
+		}
+		numbers[word] = append(numbers[word], fmt.Sprint(r.Run+1))
+	}
+	for i, word := range words {
+		words[i] += " " + strings.Join(numbers[word], ", ")
+	}
+	return strings.Join(words, "; ")
+}
+
+// line describes the run.
+func (r *PublishedRun) line() string {
+	line := fmt.Sprintf("%s, %s, %s, %s", r.Day, text.MachineLine(r.Machine), r.Size,
+		text.Plural(len(r.findings), "claim"))
+	if r.Note != "" {
+		line += ", " + r.Note
+	}
+	return line
 }
 
 // repeatExperiment is the command that measures the same plan again, with all

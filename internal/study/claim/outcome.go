@@ -127,7 +127,7 @@ func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
 // Judge decides the claim from an analyzed run of its experiment. If samples lack a figure, the claim stays open.
 func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	e := evidence{a, 1}
-	r, err := c.Test.decide(e)
+	r, err := decide(c.Test, e)
 	if err != nil {
 		r = Result{Verdict: Open, Text: err.Error()}
 	}
@@ -144,11 +144,11 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 // doubtful reports whether the verdict is open or tentative, or would change if doubt widened the intervals and the
 // noise floor.
 func (c *Claim) doubtful(a *stat.Analysis) bool {
-	sharp, err := c.Test.decide(evidence{a, 1})
+	sharp, err := decide(c.Test, evidence{a, 1})
 	if err != nil {
 		return true
 	}
-	wide, err := c.Test.decide(evidence{a, doubt})
+	wide, err := decide(c.Test, evidence{a, doubt})
 	return err != nil || wide.Verdict == Open || wide.Tentative || wide.Verdict != sharp.Verdict
 }
 

@@ -12,8 +12,11 @@ import (
 
 // A Test decides a claim. Its values are data.
 type Test interface {
-	// decide judges the claim; an error means that the samples lack a figure.
-	decide(e evidence) (Result, error)
+	// estimates returns the figures that decide, one of each part of the test; an
+	// error means that the samples lack one.
+	estimates(e evidence) ([]Estimate, error)
+	// judge decides by them.
+	judge(of []Estimate) Result
 	// Suppose makes up figures for which the claim holds, or does not. It sets the
 	// sides that world lacks and keeps those that it has.
 	Suppose(holds bool, world World)
@@ -37,7 +40,23 @@ type Result struct {
 	Metric string
 	// Text says in one sentence what decided.
 	Text string
+	// Parts are the figures of all parts of the test.
+	Parts []Estimate
 }
+
+// decide judges the claim; an error means that the samples lack a figure.
+func decide(t Test, e evidence) (Result, error) {
+	parts, err := t.estimates(e)
+	if err != nil {
+		return Result{}, err
+	}
+	r := t.judge(parts)
+	r.Parts = parts
+	return r, nil
+}
+
+// alone is the one estimate of a test without parts.
+func alone(e Estimate, err error) ([]Estimate, error) { return []Estimate{e}, err }
 
 // minPairs is how many blocks a verdict needs.
 const minPairs = 4
@@ -54,14 +73,12 @@ type Effect struct {
 	Says     float64 // the document's ratio, not 1
 }
 
-func (t Effect) decide(e evidence) (Result, error) {
-	est, err := e.ratio(t.Of, t.Over)
-	if err != nil {
-		return Result{}, err
-	}
-	r := judgeEffect(est, t.Says)
-	r.Estimate, r.Unit = est, "x"
-	return r, nil
+func (t Effect) estimates(e evidence) ([]Estimate, error) { return alone(e.ratio(t.Of, t.Over)) }
+
+func (t Effect) judge(of []Estimate) Result {
+	r := judgeEffect(of[0], t.Says)
+	r.Estimate, r.Unit = of[0], "x"
+	return r
 }
 
 // effectTexts explain the verdicts on an effect.
@@ -134,9 +151,16 @@ type Range struct {
 
 func (t Range) isRatio() bool { return t.Over != Side{} }
 
-func (t Range) decide(e evidence) (Result, error) {
-	r := Result{Unit: cell.Unit(t.Of.Metric), Metric: t.Of.Metric}
-	var err error
+func (t Range) estimates(e evidence) ([]Estimate, error) {
+	if t.isRatio() {
+		return alone(e.ratio(t.Of, t.Over))
+	}
+	return alone(e.value(t.Of))
+}
+
+func (t Range) judge(of []Estimate) Result {
+	est := of[0]
+	r := Result{Unit: cell.Unit(t.Of.Metric), Metric: t.Of.Metric, Estimate: est}
 	if t.isRatio() {
 		r.Metric = ""
 		if over := cell.Unit(t.Over.Metric); over != r.Unit {
@@ -144,21 +168,14 @@ func (t Range) decide(e evidence) (Result, error) {
 		} else {
 			r.Unit = "x"
 		}
-		r.Estimate, err = e.ratio(t.Of, t.Over)
-	} else {
-		r.Estimate, err = e.value(t.Of)
 	}
-	if err != nil {
-		return Result{}, err
-	}
-	est := r.Estimate
 	inside := est.Value >= t.Min && est.Value <= t.Max
 	r.Tentative = inside && (est.Lo < t.Min || est.Hi > t.Max) || !inside && est.Hi >= t.Min && est.Lo <= t.Max
 	switch {
 	case est.N < minPairs:
 		r.Verdict, r.Tentative, r.Text = Open, false, fmt.Sprintf("%d repetitions are too few: a verdict needs %d", est.N,
 			minPairs)
-		return r, nil
+		return r
 	case inside:
 		r.Verdict, r.Text = Holds, "it is "+t.bounds()
 	default:
@@ -167,7 +184,7 @@ func (t Range) decide(e evidence) (Result, error) {
 	if r.Tentative {
 		r.Text += "; the interval reaches beyond the bound"
 	}
-	return r, nil
+	return r
 }
 
 func (t Range) bounds() string {
@@ -213,15 +230,15 @@ type Share struct {
 	Min, Max     float64 // of the claim, 0 to 1
 }
 
-func (t Share) decide(e evidence) (Result, error) {
+func (t Share) estimates(e evidence) ([]Estimate, error) {
 	hits, n, blocks := 0.0, 0.0, 0
 	h, err := e.group(t.Hits)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	all, err := e.group(t.Trials)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	for _, v := range h.Series[t.Hits.Metric].Values {
 		hits += v
@@ -231,12 +248,18 @@ func (t Share) decide(e evidence) (Result, error) {
 		n += v
 	}
 	if blocks == 0 || n == 0 || hits > n {
-		return Result{}, fmt.Errorf("%v of %v trials in %d repetitions give no share", hits, n, blocks)
+		return nil, fmt.Errorf("%v of %v trials in %d repetitions give no share", hits, n, blocks)
 	}
-	r := Result{Unit: "of trials", Estimate: wilson(hits, n)}
-	r.Estimate.N = blocks
-	counted := fmt.Sprintf("%.0f of %.0f", hits, n)
-	switch est := r.Estimate; {
+	est := wilson(hits, n)
+	est.N = blocks
+	return []Estimate{est}, nil
+}
+
+func (t Share) judge(of []Estimate) Result {
+	est := of[0]
+	r := Result{Unit: "of trials", Estimate: est}
+	counted := fmt.Sprintf("%.0f of %.0f", est.Value*est.trials(), est.trials())
+	switch {
 	case est.Lo > t.Max || est.Hi < t.Min:
 		r.Verdict, r.Text = Refuted, counted
 	case est.Value >= t.Min && est.Value <= t.Max && (est.Lo >= t.Min/2 || t.Min == 0) && est.Hi <= (1+t.Max)/2:
@@ -244,7 +267,17 @@ func (t Share) decide(e evidence) (Result, error) {
 	default:
 		r.Verdict, r.Text = Open, counted+" do not decide"
 	}
-	return r, nil
+	return r
+}
+
+// trials is how many trials a share with Wilson's interval is of.
+func (e Estimate) trials() float64 {
+	const z = 1.96
+	end := e.Lo
+	if e.Value-e.Lo < e.Hi-e.Value {
+		end = e.Hi
+	}
+	return math.Round(z * z * end * (1 - end) / ((e.Value - end) * (e.Value - end)))
 }
 
 // wilson is the score interval of a share at 95 %.
@@ -276,21 +309,29 @@ func (t Share) Suppose(holds bool, w World) {
 
 func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
 
-// All holds several tests at once. The verdict is the first of reversed,
+// All holds several tests without parts at once. The verdict is the first of reversed,
 // refuted, open and weaker that any of them has; otherwise the claim holds. The
 // estimate is that of the deciding test. One sure test is enough to deny the
 // claim; to hold surely, all must be sure.
 type All []Test
 
-func (t All) decide(e evidence) (Result, error) {
+func (t All) estimates(e evidence) (out []Estimate, err error) {
+	for _, part := range t {
+		of, err := part.estimates(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, of...)
+	}
+	return out, nil
+}
+
+func (t All) judge(of []Estimate) Result {
 	order := []Verdict{Reversed, Refuted, Open, Weaker, Holds}
 	var out Result
 	var texts []string
 	for i, part := range t {
-		r, err := part.decide(e)
-		if err != nil {
-			return Result{}, err
-		}
+		r := part.judge(of[i : i+1])
 		texts = append(texts, r.Text)
 		worse := cmp.Compare(slices.Index(order, r.Verdict), slices.Index(order, out.Verdict))
 		if i == 0 || worse < 0 || worse == 0 && r.Tentative != out.Tentative && r.Tentative == (r.Verdict == Holds) {
@@ -298,7 +339,7 @@ func (t All) decide(e evidence) (Result, error) {
 		}
 	}
 	out.Text = strings.Join(texts, "; ")
-	return out, nil
+	return out
 }
 
 func (t All) Suppose(holds bool, w World) {

@@ -1,0 +1,162 @@
+package claim
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// published has a file for each published run, which 'isobar claims report
+// --publish' wrote: a line of JSON about the run, then one for each claim.
+//
+//go:embed published
+var published embed.FS
+
+// A PublishedRun is what one machine found of the claims on one day.
+type PublishedRun struct {
+	Day     string       `json:"day"` // 2026-01-31
+	Machine cell.Machine `json:"machine"`
+	Size    Size         `json:"size"`
+	Note    string       `json:"note,omitempty"` // what may set the run apart
+	// findings by the claim's ID; the file has them on lines of their own.
+	findings map[string]finding
+}
+
+// A finding is what a run found of a claim.
+type finding struct {
+	ID string `json:"id"`
+	// Asks identifies experiment and test: findings on what a claim no longer asks
+	// do not count.
+	Asks      string  `json:"asks"`
+	Verdict   Verdict `json:"verdict"`
+	Tentative bool    `json:"tentative,omitempty"`
+	// Parts are value, low and high end, noise floor and repetitions of each part
+	// of the test; the floor is 0 if it is unknown. A run that was taken from a
+	// page may lack them.
+	Parts [][5]float64 `json:"parts,omitempty"`
+}
+
+// asks is the identity of what the claim asks.
+func (c *Claim) asks() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %#v", c.Experiment.Run, c.Test))
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+// PublishedRuns returns the published runs, the oldest first.
+func PublishedRuns() ([]*PublishedRun, error) {
+	files, err := published.ReadDir("published")
+	if err != nil {
+		return nil, err
+	}
+	var runs []*PublishedRun
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".jsonl") {
+			continue
+		}
+		f, err := published.Open("published/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		run, err := readPublished(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("claim: published run: %s: %w", file.Name(), err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+func readPublished(r io.Reader) (*PublishedRun, error) {
+	in := json.NewDecoder(bufio.NewReader(r))
+	run := &PublishedRun{findings: map[string]finding{}}
+	if err := in.Decode(run); err != nil {
+		return nil, err
+	}
+	for {
+		var f finding
+		if err := in.Decode(&f); err == io.EOF {
+			return run, nil
+		} else if err != nil {
+			return nil, err
+		}
+		run.findings[f.ID] = f
+	}
+}
+
+// Publish writes the latest call of 'claims run' among the outcomes: those whose
+// runs have the seed of the newest one.
+func Publish(w io.Writer, outcomes []Outcome, note string) error {
+	var newest Outcome
+	for _, o := range outcomes {
+		if o.Run != nil && (newest.Run == nil || o.Run.Created.After(newest.Run.Created)) {
+			newest = o
+		}
+	}
+	if newest.Run == nil {
+		return fmt.Errorf("claim: publish: nothing has been measured: 'isobar claims run' does")
+	}
+	size := Full
+	if newest.Run.Name == newest.Experiment.Name(Quick) {
+		size = Quick
+	}
+	m := newest.Run.Machine
+	run := PublishedRun{Day: newest.Run.Created.UTC().Format("2006-01-02"), Size: size, Note: note,
+		Machine: cell.Machine{OS: m.OS, Arch: m.Arch, CPU: m.CPU, CPUs: m.CPUs, MemoryBytes: m.MemoryBytes,
+			GoVersion: m.GoVersion}}
+	out := json.NewEncoder(w)
+	if err := out.Encode(run); err != nil {
+		return err
+	}
+	for _, o := range outcomes {
+		if o.Run == nil || o.Run.Seed != newest.Run.Seed {
+			continue
+		}
+		f := finding{ID: o.ID, Asks: o.asks(), Verdict: o.Verdict, Tentative: o.Tentative}
+		for _, e := range o.Parts {
+			f.Parts = append(f.Parts, [5]float64{finite(e.Value), finite(e.Lo), finite(e.Hi), finite(e.Floor), float64(e.N)})
+		}
+		if err := out.Encode(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finite is the nearest value that JSON has.
+func finite(v float64) float64 { return max(-math.MaxFloat64, min(math.MaxFloat64, v)) }
+
+// finding returns what the run found of what the claim asks.
+func (r *PublishedRun) finding(c *Claim) (finding, bool) {
+	f, ok := r.findings[c.ID]
+	return f, ok && f.Asks == c.asks() && len(f.Parts) <= len(c.parts())
+}
+
+// estimates are the parts of a finding; ok if it has all of them.
+func (f finding) estimates(c *Claim) (out []Estimate, ok bool) {
+	for _, p := range f.Parts {
+		out = append(out, Estimate{Value: p[0], Lo: p[1], Hi: p[2], Floor: p[3], N: int(p[4])})
+	}
+	return out, len(out) == len(c.parts())
+}
+
+// parts are the tests without parts that the claim's test is made of.
+func (c *Claim) parts() []Test {
+	if all, ok := c.Test.(All); ok {
+		return all
+	}
+	return []Test{c.Test}
+}
+
+// decided reports whether a run with that verdict says something of the claim.
+func (v Verdict) decided() bool {
+	return slices.Contains([]Verdict{Holds, Weaker, Refuted, Reversed}, v)
+}
