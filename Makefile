@@ -109,7 +109,7 @@ bench:
 	cd bench && GOEXPERIMENT=arenas $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -bench 'Typed|Tree' -out ../docs/results/arenas.md ./arena
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/results/http11-servers.md ./http11/server
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 9 -bench 'Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|hertz|gnet)$$' -ours isobar-readiness -wall -out ../docs/results/http11-wrk.md ./http11/server
-	cd bench && $(GO) run ./cmd/modes -out ../docs/results/http11-modes.md
+	$(GO) run ./cmd/isobar lab modes --markdown docs/results/http11-modes.md
 	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/results/overhead.md ./overhead
 	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 7 -ours isobar-fleet -wall -out ../docs/results/fleet-overhead.md ./fleet
 

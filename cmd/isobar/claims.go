@@ -150,7 +150,7 @@ internal/study/claim/published are the published runs, which every ledger pools.
 				if err != nil {
 					return err
 				}
-				if err := writeLedger(publish, func(w io.Writer) error { return claim.Publish(w, outcomes, note) }); err != nil {
+				if err := writePage(publish, func(w io.Writer) error { return claim.Publish(w, outcomes, note) }); err != nil {
 					return err
 				}
 			}
@@ -159,12 +159,12 @@ internal/study/claim/published are the published runs, which every ledger pools.
 				return err
 			}
 			if html != "" {
-				if err := writeLedger(html, func(w io.Writer) error { return page.WriteLedger(w, ledger) }); err != nil {
+				if err := writePage(html, func(w io.Writer) error { return page.WriteLedger(w, ledger) }); err != nil {
 					return err
 				}
 			}
 			if markdown != "" {
-				return writeLedger(markdown, func(w io.Writer) error { return text.LedgerMarkdown(w, ledger) })
+				return writePage(markdown, func(w io.Writer) error { return text.LedgerMarkdown(w, ledger) })
 			}
 			return nil
 		},
@@ -193,10 +193,10 @@ func (a *app) printLedger(ledger *text.Ledger, asJSON bool) error {
 	return text.LedgerLines(a.Out, ledger, a.Style())
 }
 
-// writeLedger writes a page atomically: it is complete or absent.
-func writeLedger(path string, write func(io.Writer) error) error {
+// writePage writes a page atomically: it is complete or absent.
+func writePage(path string, write func(io.Writer) error) error {
 	if err := atomicfile.Write(path, 0o644, write); err != nil {
-		return fmt.Errorf("claims report: %s: %w: choose another place", path, err)
+		return fmt.Errorf("%s: %w: choose another place", path, err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ It prints its findings and writes an HTML report. It takes at most 3 minutes on
 	}
 	opts.addFlags(cmd.Flags(), 6, 2*time.Minute, 150*time.Second)
 	cmd.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.compareCommand(), a.rmCommand(),
-		a.exportCommand(), a.importCommand(), a.profileCommand(), a.ticksCommand())
+		a.exportCommand(), a.importCommand(), a.profileCommand(), a.ticksCommand(), a.modesCommand())
 	return cmd
 }
 
