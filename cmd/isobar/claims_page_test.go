@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -38,5 +40,32 @@ func TestClaimsPage(t *testing.T) {
 	}
 	if got, err := os.ReadFile(page); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("%s is not what the published runs say (%v): go test ./cmd/isobar -run TestClaimsPage -update-claims", page, err)
+	}
+}
+
+// TestGuidesNameClaims holds that every claim in the guides and pictures exists.
+func TestGuidesNameClaims(t *testing.T) {
+	name := regexp.MustCompile(`\b\d{3}/[a-z0-9-]+[a-z0-9]`)
+	found := 0
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*.svg", "../../README.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range name.FindAllString(string(data), -1) {
+				found++
+				if _, err := claim.Select(nil, []string{id}); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d claims in the guides: the pattern misses them", found)
 	}
 }
