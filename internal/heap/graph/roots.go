@@ -139,6 +139,9 @@ func (g *Graph) rootOf(r *image.Root) uint32 {
 func (g *Graph) rootShape(r *image.Root) (shape, string) {
 	switch r.Kind {
 	case image.Stack:
+		if r.Func == "" {
+			return g.beforeRoot(r), ""
+		}
 		return g.beforeRoot(r), " in " + r.Func
 	case image.Global:
 	default:

@@ -122,7 +122,14 @@ func (w *walker) word(addr uint64) (uint64, bool) {
 // frame adds what one frame holds. It returns false if its maps make no sense.
 func (w *walker) frame(fr frame) bool {
 	args := int64(int32(w.info(fr.f, "args")))
-	preempted := fr.name == "runtime.asyncPreempt" || fr.name == "runtime.debugCallV2"
+	least := uint64(0)
+	if w.im.Program.Arch == "arm64" {
+		least = 16
+	}
+	locals := fr.varp > fr.sp+least
+	// Such a frame holds the registers of its caller, which is not at a call.
+	preempted := fr.name == "runtime.asyncPreempt" || fr.name == "runtime.debugCallV2" ||
+		locals && w.funcdata(fr.f, funcdataLocals) == 0 // assembly, as gcWriteBarrier
 	if w.conservative || preempted {
 		w.block(fr.sp, fr.varp, fr.name)
 		if args > 0 {
@@ -141,11 +148,7 @@ func (w *walker) frame(fr frame) bool {
 		}
 	}
 	index = max(index, 0)
-	least := uint64(0)
-	if w.im.Program.Arch == "arm64" {
-		least = 16
-	}
-	if fr.varp > fr.sp+least {
+	if locals {
 		bits, n, ok := w.stackMap(fr.f, funcdataLocals, index)
 		if !ok {
 			return false
