@@ -35,8 +35,8 @@ func results(a *stat.Analysis) (all []*result, err error) {
 		for _, mode := range modes {
 			for _, metric := range row.Metrics {
 				if g := r.groups[mode]; g == nil || len(g.Series[metric].Values) == 0 {
-					return nil, fmt.Errorf("modes: page: the run has no %s of %s in %q: measure it with 'isobar lab modes'", metric, mode,
-						row.Name)
+					return nil, fmt.Errorf("modes: page: the run has no %s of %s in %q: measure it with 'isobar lab modes'",
+						metric, mode, row.Name)
 				}
 			}
 		}
@@ -155,20 +155,24 @@ func Page(out io.Writer, a *stat.Analysis, machine cell.Machine) error {
 		byName[r.Name] = r
 	}
 	fmt.Fprintf(out, "# Which request memory for which service\n\n")
-	fmt.Fprintf(out, "Written by `isobar lab modes --markdown docs/results/http11-modes.md`, on %s.\n", text.MachineLine(machine))
-	fmt.Fprintf(out, "Server and load are processes of one machine. The figures are of the server's process, response times "+
-		"are what the load saw.\n%d blocks; medians, ratios to %s paired by block with their 95 %% interval. A verdict needs "+
-		"an interval\nwithout 1, a rank test, and an effect beyond what equal configurations differed by in that run.\n\n",
+	fmt.Fprintf(out, "Written by `isobar lab modes --markdown docs/results/http11-modes.md`, on %s.\n",
+		text.MachineLine(machine))
+	fmt.Fprintf(out, "Server and load are processes of one machine. The figures are of the server's process, response "+
+		"times are what the load saw.\n%d blocks; medians, ratios to %s paired by block with their 95 %% interval. A "+
+		"verdict needs an interval\nwithout 1, a rank test, and an effect beyond what equal configurations differed by "+
+		"in that run.\n\n",
 		len(all[0].groups[modes[0]].Series[cell.OpCPU].Values), modes[0])
-	fmt.Fprintf(out, "## Workloads\n\nDocument 001 names a mode for each of the first nine; its standard pool is `pooled` here, its "+
-		"Green Tea is `slab`.\n\n| service | it says | what counts | measured best | how sure |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Fprintf(out, "## Workloads\n\nDocument 001 names a mode for each of the first nine; its standard pool is "+
+		"`pooled` here, its Green Tea is `slab`.\n\n"+
+		"| service | it says | what counts | measured best | how sure |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range all[:10] {
 		best, sure := r.choice()
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", r.Name, r.Says, list(r.Metrics), best, sure)
 	}
-	fmt.Fprintf(out, "\n## Requirements\n\nWhat the document says of each mode in brackets, and the measured figure: the share of the "+
-		"requests due that were served,\nrequests a second, p99 of the response time, or peak memory. *Unsure*: the interval "+
-		"contains the bound. Load and server\nshare the CPUs of the machine.\n\n| requirement | %s | row |\n| --- |%s --- |\n",
+	fmt.Fprintf(out, "\n## Requirements\n\nWhat the document says of each mode in brackets, and the measured figure: the "+
+		"share of the requests due that were served,\nrequests a second, p99 of the response time, or peak memory. "+
+		"*Unsure*: the interval contains the bound. Load and server\nshare the CPUs of the machine.\n\n"+
+		"| requirement | %s | row |\n| --- |%s --- |\n",
 		strings.Join(modes, " | "), strings.Repeat(" --- |", len(modes)))
 	for _, q := range requirements {
 		fmt.Fprintf(out, "| %s |", q.name)
@@ -194,10 +198,11 @@ func writeShare(out io.Writer, plaintext, alone *result) {
 		each = append(each, fmt.Sprintf("%s %.0f ns", mode, v))
 	}
 	request := plaintext.median(modes[0], cell.OpCPU)
-	fmt.Fprintf(out, "\n**What the choice is of a request.** Memory for the 8 headers and 512 bytes of a request, filled and read, "+
-		"takes %s;\na whole request over loopback takes %.1f µs of the server's CPU time. The modes are %.0f ns apart, %.1f %% "+
-		"of a request.\nWhat they are for is the collector's work, memory, and safety: take the one whose contract suits the "+
-		"handlers, unless a\nrow above says otherwise.\n", strings.Join(each, ", "), request/1000, hi-lo, (hi-lo)/request*100)
+	fmt.Fprintf(out, "\n**What the choice is of a request.** Memory for the 8 headers and 512 bytes of a request, filled "+
+		"and read, takes %s;\na whole request over loopback takes %.1f µs of the server's CPU time. The modes are %.0f ns "+
+		"apart, %.1f %% of a request.\nWhat they are for is the collector's work, memory, and safety: take the one whose "+
+		"contract suits the handlers, unless a\nrow above says otherwise.\n",
+		strings.Join(each, ", "), request/1000, hi-lo, (hi-lo)/request*100)
 }
 
 func writeRow(out io.Writer, r *result) {
