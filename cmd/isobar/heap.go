@@ -25,6 +25,7 @@ type heapOptions struct {
 	pprof    string
 	html     string
 	ledger   bool
+	strings  bool
 	every    time.Duration
 	count    int
 	json     bool
@@ -74,6 +75,8 @@ version of Go that isobar knows.`,
 	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
 	f.StringVar(&o.html, "html", "", "write holders, paths, types and resident memory as a page to `FILE`")
 	f.BoolVar(&o.ledger, "ledger", false, "say where every byte of the process's resident memory is instead")
+	f.BoolVar(&o.strings, "duplicates", false,
+		"count strings that are there more than once; reads them, keeps and shows none")
 	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
 	f.IntVar(&o.count, "count", 3, "with --every: how often")
 	f.BoolVar(&o.json, "json", false, "print the holders, types and goroutines as JSON")
@@ -146,7 +149,7 @@ func (o *heapOptions) view() heap.View { return heap.View{Lines: o.lines, Share:
 
 // config bounds a reading by the flags and the memory that is free.
 func (o *heapOptions) config() heap.Config {
-	config := heap.Config{MaxPause: o.maxPause, Binary: o.binary}
+	config := heap.Config{MaxPause: o.maxPause, Binary: o.binary, Strings: o.strings}
 	if free, ok := host.AvailableBytes(); ok && free > 0 {
 		config.FreeBytes = uint64(free)
 	}

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -12,12 +13,17 @@ type Holder struct {
 	Type     string  `json:"type"`
 	Retained uint64  `json:"retained_bytes"`
 	Objects  uint64  `json:"retained_objects"`
-	Live     float64 `json:"live_share"` // 0 to 1
-	Mark     float64 `json:"mark_share"` // of what marking reads and follows, 0 to 1
+	Live     float64 `json:"live_share"`          // 0 to 1
+	Mark     float64 `json:"mark_share"`          // of what marking reads and follows, 0 to 1
+	CPU      float64 `json:"cpu_share,omitempty"` // of all the program's CPU time, for marking it; 0 if unknown
 	Mostly   string  `json:"mostly,omitempty"`
 	Unused   uint64  `json:"unused_bytes,omitempty"`
 	Remedy   string  `json:"remedy,omitempty"`
 	Saves    string  `json:"saves,omitempty"`
+	// Duplicates are bytes of strings that others hold as well; 0 unless they were counted.
+	Duplicates uint64 `json:"duplicate_bytes,omitempty"`
+	// Spares is the share of all CPU time that the remedy saves at the same peak of the heap; 0 if unknown.
+	Spares float64 `json:"cpu_saved_share,omitempty"`
 }
 
 // Holders lists who holds at least a share of the live heap, largest first.
@@ -59,7 +65,8 @@ func (w *holders) emit(n *Node, path []*Node) {
 			sum += v
 		}
 	}
-	spreads := len(heavy) > 0 && n.Objects > 0 && heavy[0].Objects > 4*n.Objects && heavy[0].Objects > 8
+	spreads := len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) ||
+		len(path) > 1 && many(path[len(path)-2].Objects, n.Objects) // a list, in one step
 	if n.Retained >= w.least && (len(heavy) == 0 || spreads || float64(sum) < mostOfIt*float64(whole)) {
 		w.all = append(w.all, w.line(n, path))
 		return
@@ -68,6 +75,9 @@ func (w *holders) emit(n *Node, path []*Node) {
 		w.emit(c, append(slices.Clip(path), c))
 	}
 }
+
+// many tells whether a path spreads from so many objects to the next.
+func many(from, to uint64) bool { return to > 8 && to > 4*from }
 
 // weight is what a node retains or, where others hold the node too, what is
 // retained below it.
@@ -102,8 +112,27 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 	if len(rest) > 0 {
 		h.Mostly = pathOf(rest) + " " + parts[len(parts)-1]
 	}
-	h.Remedy, h.Saves = remedy(n, rest, h.Unused)
+	h.CPU, h.Duplicates = h.Mark*w.r.Collector.share(), n.Duplicates
+	a, mark := remedy(n, rest, h.Unused, h.Duplicates), 0.0
+	if a.unmarked {
+		mark = h.Mark
+	}
+	if h.Remedy, h.Saves = a.do, a.saves; a.do != "" {
+		h.Spares = w.r.Collector.spared(share(a.bytes, w.r.Live), mark)
+	}
 	return h
+}
+
+// saves says all that the remedy saves; "" if that is unknown.
+func (h *Holder) saves() string {
+	if h.Spares < 0.001 {
+		return h.Saves
+	}
+	cpu := fmt.Sprintf("%.1f %% of CPU at the same peak", 100*h.Spares)
+	if h.Saves == "" {
+		return cpu
+	}
+	return h.Saves + "; " + cpu
 }
 
 func share(part, whole uint64) float64 {

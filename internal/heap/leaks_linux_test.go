@@ -160,9 +160,9 @@ func writeLeaks(t *testing.T, first, now []trial) {
 	var b strings.Builder
 	b.WriteString(`# Whose leak it is
 
-Written by ` + "`scripts/heap-leaks.sh`" + `. Programs, leaks and what counts as found were committed before the first run
-(internal/heap/testdata/leaks). Each leak keeps 20,000 of what the program deals with, under load. A number is the line
-of ` + "`isobar heap`" + ` that names the holder, then its share of the live heap.
+Written by ` + "`scripts/heap-leaks.sh`" + `. Programs, leaks and what counts as found were committed before
+the first run (internal/heap/testdata/leaks). Each leak keeps 20,000 of what the program deals with, under load. A
+number is the line of ` + "`isobar heap`" + ` that names the holder, then its share of the live heap.
 `)
 	for _, stripped := range []bool{false, true} {
 		title := "With symbols"

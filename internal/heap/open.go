@@ -20,6 +20,7 @@ import (
 type Config struct {
 	MaxPause  time.Duration // that the process may stand still; 0 for no bound
 	FreeBytes uint64        // memory that the copy may take; 0 for no bound
+	Strings   bool          // count duplicated strings, which reads what they hold
 	Binary    string        // executable of a core, where it does not name it
 }
 
@@ -81,7 +82,7 @@ func read(ctx context.Context, name string, p *target.Process, src image.Source,
 		}
 	}
 	sum := totals(im)
-	res, err := g.Analyze(ctx)
+	res, err := g.Analyze(ctx, c.Strings)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,12 @@ func (r *Report) facts() []pageFact {
 		{"Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
 			size(r.Spans.Free), size(r.Spans.Stacks))},
 	}
+	if s := r.Collector.String(); s != "" {
+		facts = append(facts, pageFact{"Collections", s})
+	}
+	if r.Duplicates > 0 {
+		facts = append(facts, pageFact{"Duplicates", size(r.Duplicates) + " of strings that others hold as well"})
+	}
 	if r.Stop > 0 {
 		facts = append(facts, pageFact{"Stopped", fmt.Sprintf("for %v, to copy %s", r.Stop.Round(10*time.Microsecond),
 			size(r.Copied))})
@@ -87,7 +93,8 @@ const pageTypes = 50
 
 func holderTable(all []Holder) *plot.Table {
 	t := &plot.Table{Label: "Table of holders", Left: 2,
-		Head: []string{"Holder", "What it is, and what helps", "Retained", "Live", "Mark", "Objects", "Unused"}}
+		Head: []string{"Holder", "What it is, and what helps", "Retained", "Live", "Mark", "CPU", "Objects", "Unused",
+			"Duplicates"}}
 	for _, h := range all {
 		what := clean(h.Type)
 		if h.Mostly != "" {
@@ -96,11 +103,15 @@ func holderTable(all []Holder) *plot.Table {
 		if h.Remedy != "" {
 			what += ". Remedy: " + h.Remedy
 		}
-		if h.Saves != "" {
-			what += " (" + h.Saves + ")"
+		if s := h.saves(); s != "" {
+			what += " (" + s + ")"
 		}
-		t.Add(clean(h.Path), what, size(h.Retained), percent(h.Live), percent(h.Mark), count(h.Objects),
-			amount(h.Unused))
+		cpu := text.Absent
+		if h.CPU > 0 {
+			cpu = fmt.Sprintf("%.1f %%", 100*h.CPU)
+		}
+		t.Add(clean(h.Path), what, size(h.Retained), percent(h.Live), percent(h.Mark), cpu, count(h.Objects),
+			amount(h.Unused), amount(h.Duplicates))
 		t.Rows[len(t.Rows)-1][1].Class = "text why"
 	}
 	return t

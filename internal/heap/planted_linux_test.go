@@ -88,6 +88,16 @@ func build(t *testing.T, toolchain, flags string) string {
 // started runs a program until it says what is live, and ends it with the test.
 func started(t *testing.T, program string, args ...string) (pid int, live, objects uint64) {
 	t.Helper()
+	pid, line := says(t, program, args...)
+	if _, err := fmt.Sscan(line, &live, &objects); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return pid, live, objects
+}
+
+// says is started, and returns what the program says.
+func says(t *testing.T, program string, args ...string) (pid int, line string) {
+	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = t.TempDir()
 	in, err := cmd.StdinPipe()
@@ -107,11 +117,10 @@ func started(t *testing.T, program string, args ...string) (pid int, live, objec
 			t.Errorf("%s: %v", program, err)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if _, err2 := fmt.Sscan(strings.TrimPrefix(line, "live "), &live, &objects); err != nil || err2 != nil {
-		t.Fatalf("%q: %v, %v", line, err, err2)
+	if line, err = bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("%q: %v", line, err)
 	}
-	return cmd.Process.Pid, live, objects
+	return cmd.Process.Pid, strings.TrimPrefix(line, "live ")
 }
 
 func findPlanted(t *testing.T, program, leak, want string) {
@@ -222,6 +231,47 @@ func TestUnused(t *testing.T) {
 	pid, _, _ := started(t, program, "map")
 	if r, err := Open(t.Context(), fmt.Sprint(pid), Config{}); err != nil || r.Unused > r.Live/50 {
 		t.Errorf("a map of records that are all used: %d of %d bytes unused, %v", r.Unused, r.Live, err)
+	}
+}
+
+// TestDuplicates plants 1024 strings that hold four texts.
+func TestDuplicates(t *testing.T) {
+	pid, _, _ := started(t, build(t, toolchains[1], ""), "duplicates")
+	r, err := Open(t.Context(), fmt.Sprint(pid), Config{Strings: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 32 << 20 / 256 * 255.0
+	if off := math.Abs(float64(r.Duplicates)/want - 1); off > 0.01 {
+		t.Errorf("%d bytes of strings are there already, planted were %.0f", r.Duplicates, want)
+	}
+	if h := r.Holders(0.01)[0]; h.Path != "main.excerpts" || float64(h.Duplicates) < 0.99*want ||
+		!strings.Contains(h.Remedy, "unique") {
+		t.Errorf("the first holder is %+v", h)
+	}
+	if r, err = Open(t.Context(), fmt.Sprint(pid), Config{}); err != nil || r.Duplicates != 0 {
+		t.Errorf("%d bytes of strings were read unasked, %v", r.Duplicates, err)
+	}
+}
+
+// TestCollector compares what every version's runtime knows with its metrics.
+func TestCollector(t *testing.T) {
+	for _, toolchain := range toolchains {
+		t.Run(toolchain, func(t *testing.T) {
+			pid, line := says(t, build(t, toolchain, ""), "churn")
+			var live, objects, seconds float64
+			if _, err := fmt.Sscan(line, &live, &objects, &seconds); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Open(t.Context(), fmt.Sprint(pid), Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := r.Collector
+			if off := math.Abs(c.CPU.Seconds()/seconds - 1); off > 0.01 || c.GOGC != 100 || c.share() <= 0 || c.share() >= 1 {
+				t.Errorf("collections took %+v, the program says %v s", c, seconds)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package heap
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/isobar-go/isobar/internal/show/text"
 )
@@ -20,35 +21,89 @@ func mostUnused(n *Node, rest []*Node) string {
 	return most.Type
 }
 
-// remedy says what this toolkit knows to do about a holder, and what that would save.
-func remedy(n *Node, rest []*Node, unused uint64) (do, saves string) {
+// An aid is what this toolkit knows to do about a holder.
+type aid struct {
+	do, saves string
+	bytes     uint64 // that would not be live any more
+	unmarked  bool   // nothing that it holds would be marked any more
+}
+
+// gone is an aid that frees everything that a node retains.
+func gone(n *Node, do string) aid { return aid{do, size(n.Retained), n.Retained, true} }
+
+// remedy says what to do about a holder.
+func remedy(n *Node, rest []*Node, unused uint64, duplicates uint64) aid {
 	var elem *Node
 	if len(rest) > 0 {
 		elem = rest[0]
 	}
 	switch {
 	case unused > n.Retained/4 && strings.HasPrefix(mostUnused(n, rest), "map["):
-		return "make the map anew: it keeps its room when entries are deleted", size(unused)
+		return aid{"make the map anew: it keeps its room when entries are deleted", size(unused), unused, false}
 	case unused > n.Retained/4:
-		return "keep a copy of what is used: slices.Clone, strings.Clone, or a smaller capacity", size(unused)
+		return aid{"keep a copy of what is used: slices.Clone, strings.Clone, or a smaller capacity", size(unused),
+			unused, false}
+	case duplicates > n.Retained/4:
+		return aid{"keep each string once: package unique", size(duplicates), duplicates, false}
 	case strings.Contains(n.Label, "timers.heap") || strings.Contains(n.Type, "timerWhen"):
-		return "stop timers that are done with: Timer.Stop, or a context that is cancelled", size(n.Retained)
+		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
 	case strings.HasPrefix(n.Label, "goroutine "):
-		return "end the goroutines: a closed channel or a cancelled context", size(n.Retained)
+		return gone(n, "end the goroutines: a closed channel or a cancelled context")
 	case strings.Contains(n.Type, "sync.Pool") || strings.Contains(n.Label, "allPools"):
-		return "do not put back what has grown: drop buffers above a bound", ""
+		return aid{do: "do not put back what has grown: drop buffers above a bound"}
 	case strings.HasPrefix(n.Type, "map["):
 		pointers := elem != nil && elem.Objects > 8
 		if pointers {
-			return "bound it; hold values instead of pointers, or handles of package slab",
-				fmt.Sprintf("%d objects to mark", elem.Objects)
+			return aid{"bound it; hold values instead of pointers, or handles of package slab",
+				fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 		}
-		return "bound it; keys and values without pointers are not scanned", size(n.ScanBytes) + " to scan"
+		return aid{"bound it; keys and values without pointers are not scanned", size(n.ScanBytes) + " to scan", 0, true}
 	case strings.HasPrefix(n.Type, "chan "):
-		return "a smaller buffer, or a reader that keeps up", size(n.Retained)
+		return gone(n, "a smaller buffer, or a reader that keeps up")
 	case elem != nil && elem.Objects > 1000:
-		return "values in one slice, or package slab, instead of an object each",
-			fmt.Sprintf("%d objects to mark", elem.Objects)
+		return aid{"values in one slice, or package slab, instead of an object each",
+			fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 	}
-	return "", ""
+	return aid{}
+}
+
+// A Collector is what collections have cost the program up to the last one.
+type Collector struct {
+	CPU  time.Duration `json:"cpu_ns"`  // threads that waited for a CPU count, work on idle CPUs does not
+	Used time.Duration `json:"used_ns"` // of all that ran, collections included
+	GOGC int32         `json:"gogc"`    // negative if off
+}
+
+// share is the part of all CPU time that collections took, 0 to 1; 0 if unknown.
+func (c *Collector) share() float64 {
+	if c.CPU <= 0 || c.Used < c.CPU {
+		return 0
+	}
+	return float64(c.CPU) / float64(c.Used)
+}
+
+// spared is the part of all CPU time that collections would not take any more,
+// had the live heap this share less, and marking that one, and GOGC risen to
+// reach the same peak. A collection costs what it marks, and there are as many
+// as the headroom goes into what is allocated: it was g parts of the live heap,
+// and would be g + live.
+func (c *Collector) spared(live, mark float64) float64 {
+	if c.GOGC <= 0 {
+		return 0
+	}
+	g := float64(c.GOGC) / 100
+	return c.share() * (1 - (1-mark)*g/(g+live))
+}
+
+// String says what collections took; "" if unknown.
+func (c *Collector) String() string {
+	if c.share() == 0 {
+		return ""
+	}
+	gogc := "off"
+	if c.GOGC >= 0 {
+		gogc = fmt.Sprint(c.GOGC)
+	}
+	return fmt.Sprintf("took %s, %.1f %% of the CPU time used; GOGC %s",
+		text.Duration(float64(c.CPU)), 100*c.share(), gogc)
 }

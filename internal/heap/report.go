@@ -32,7 +32,9 @@ type Report struct {
 	Objects    uint64        `json:"live_objects"`
 	Garbage    uint64        `json:"garbage_bytes"`
 	Untyped    uint64        `json:"untyped_bytes"`
-	Unused     uint64        `json:"unused_bytes"`  // of live ones
+	Unused     uint64        `json:"unused_bytes"`              // of live ones
+	Duplicates uint64        `json:"duplicate_bytes,omitempty"` // of live ones: strings that others hold as well
+	Collector  Collector     `json:"collector"`
 	Forever    uint64        `json:"forever_bytes"` // of live ones: what only goroutines hold that wait for ever
 	ScanBytes  uint64        `json:"scan_bytes"`
 	Pointers   uint64        `json:"pointers"`
@@ -55,17 +57,19 @@ type Spans struct {
 
 // A Node is a path from a root, with what all its objects together retain.
 type Node struct {
-	Label     string  `json:"label"`
-	Type      string  `json:"type,omitempty"`
-	Retained  uint64  `json:"retained_bytes"`
-	Below     uint64  `json:"retained_objects"`
-	Reached   uint64  `json:"reached_bytes"` // of all objects that the path is the first to lead to
-	Bytes     uint64  `json:"bytes"`
-	Objects   uint64  `json:"objects"`
-	Unused    uint64  `json:"unused_bytes,omitempty"`
-	ScanBytes uint64  `json:"scan_bytes"`
-	Pointers  uint64  `json:"pointers"`
-	Children  []*Node `json:"children,omitempty"`
+	Label    string `json:"label"`
+	Type     string `json:"type,omitempty"`
+	Retained uint64 `json:"retained_bytes"`
+	Below    uint64 `json:"retained_objects"`
+	Reached  uint64 `json:"reached_bytes"` // of all objects that the path is the first to lead to
+	Bytes    uint64 `json:"bytes"`
+	Objects  uint64 `json:"objects"`
+	Unused   uint64 `json:"unused_bytes,omitempty"`
+	// Duplicates, as ScanBytes and Pointers, are of all below as well.
+	Duplicates uint64  `json:"duplicate_bytes,omitempty"`
+	ScanBytes  uint64  `json:"scan_bytes"`
+	Pointers   uint64  `json:"pointers"`
+	Children   []*Node `json:"children,omitempty"`
 }
 
 // A Type is all live objects of one type.
@@ -105,7 +109,8 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
 		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
-		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, ScanBytes: res.ScanBytes,
+		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, Duplicates: res.Duplicates,
+		Collector: Collector{im.Collector.CPU, im.Collector.Used, im.Collector.Percent}, ScanBytes: res.ScanBytes,
 		Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,
 	}
 	r.Tree = newNode(res.Root, res.Bytes/leastShare)
@@ -124,6 +129,7 @@ func newNode(n *graph.Node, least uint64) *Node {
 	out := &Node{
 		Label: n.Label, Type: n.Type, Retained: n.Retained, Below: n.RetainedObjects, Bytes: n.Bytes,
 		Objects: n.Objects, Unused: n.Unused, ScanBytes: n.ScanBytes, Pointers: n.Pointers, Reached: n.Bytes,
+		Duplicates: n.Duplicates,
 	}
 	for _, c := range n.Children {
 		child := newNode(c, least)

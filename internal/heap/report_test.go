@@ -3,6 +3,7 @@ package heap
 import (
 	"bytes"
 	"compress/gzip"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -41,6 +42,26 @@ func TestHoldersStandWhereThePathSpreads(t *testing.T) {
 	}
 	if !strings.Contains(all[0].Mostly, "[] main.Session") || all[0].Remedy == "" {
 		t.Errorf("the line is %+v", all[0])
+	}
+}
+
+func TestSpared(t *testing.T) {
+	second := time.Second
+	for _, tc := range []struct {
+		c          Collector
+		live, mark float64
+		want       float64
+	}{
+		{Collector{second, 10 * second, 100}, 0.5, 0.5, 0.1 * 2 / 3},   // half to mark, 1.5 times the headroom
+		{Collector{second, 10 * second, 100}, 0, 0.5, 0.05},            // as often, half to mark
+		{Collector{second, 10 * second, 100}, 0.5, 0, 0.1 / 3},         // as much to mark
+		{Collector{second, 10 * second, 400}, 0.5, 0, 0.1 * 0.5 / 4.5}, // little headroom gained
+		{Collector{second, 10 * second, -1}, 0.5, 0.5, 0},
+		{Collector{}, 0.5, 0.5, 0},
+	} {
+		if got := tc.c.spared(tc.live, tc.mark); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%+v: without %v and %v of marking %v are spared, want %v", tc.c, tc.live, tc.mark, got, tc.want)
+		}
 	}
 }
 

@@ -46,6 +46,12 @@ func (w *writer) head(r *Report) {
 	w.printf("of what is live %s is unused: capacity, what slices and strings have left, room of maps\n", size(r.Unused))
 	w.printf("garbage not collected yet %s, free slots %s, stacks %s\n", size(r.Garbage), size(r.Spans.Free),
 		size(r.Spans.Stacks))
+	if s := r.Collector.String(); s != "" {
+		w.printf("collections %s\n", s)
+	}
+	if r.Duplicates > 0 {
+		w.printf("strings that others hold as well: %s\n", size(r.Duplicates))
+	}
 	if r.Stop > 0 {
 		w.printf("stopped for %v, to copy %s\n", r.Stop.Round(10*time.Microsecond), size(r.Copied))
 	}
@@ -54,28 +60,36 @@ func (w *writer) head(r *Report) {
 func count(n uint64) string { return text.Count(float64(n)) }
 
 func (w *writer) holders(all []Holder, lines int) {
-	w.printf("\n%10s %6s %6s %9s  holder\n", "retained", "live", "mark", "objects")
+	w.printf("\n%10s %6s %6s %6s %9s  holder\n", "retained", "live", "mark", "CPU", "objects")
 	for i, h := range all {
 		if i == lines {
-			w.printf("%10s %6s %6s %9s  and %d more: --lines\n", "", "", "", "", len(all)-lines)
+			w.printf("%41s  and %d more: --lines\n", "", len(all)-lines)
 			break
 		}
-		w.printf("%10s %4.0f %% %4.0f %% %9s  %s", size(h.Retained), 100*h.Live, 100*h.Mark, count(h.Objects), clean(h.Path))
+		cpu := ""
+		if h.CPU > 0 {
+			cpu = fmt.Sprintf("%.1f %%", 100*h.CPU)
+		}
+		w.printf("%10s %4.0f %% %4.0f %% %6s %9s  %s", size(h.Retained), 100*h.Live, 100*h.Mark, cpu, count(h.Objects),
+			clean(h.Path))
 		if h.Type != "" {
 			w.printf("  %s", clean(h.Type))
 		}
 		w.printf("\n")
-		indent := strings.Repeat(" ", 36)
+		indent := strings.Repeat(" ", 43)
 		if h.Mostly != "" {
 			w.printf("%smostly %s\n", indent, clean(h.Mostly))
 		}
 		if h.Unused > h.Retained/20 {
 			w.printf("%s%s of it unused\n", indent, size(h.Unused))
 		}
+		if h.Duplicates > h.Retained/20 {
+			w.printf("%s%s of it strings that others hold as well\n", indent, size(h.Duplicates))
+		}
 		if h.Remedy != "" {
 			w.printf("%s%s", indent, h.Remedy)
-			if h.Saves != "" {
-				w.printf(" (%s)", h.Saves)
+			if s := h.saves(); s != "" {
+				w.printf(" (%s)", s)
 			}
 			w.printf("\n")
 		}

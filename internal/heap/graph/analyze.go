@@ -19,6 +19,7 @@ type Node struct {
 	Bytes           uint64 // of the objects of this node themselves
 	Objects         uint64
 	Unused          uint64 // bytes of them that nothing uses: see unused
+	Duplicates      uint64 // bytes of strings here and below that others hold as well: see strings
 	ScanBytes       uint64 // that the collector reads of this node and below
 	Pointers        uint64 // that it follows there
 
@@ -52,12 +53,13 @@ type Result struct {
 	Forever   uint64 // live bytes that only goroutines hold which wait for ever
 	// Goroutines has as many as the image.
 	Goroutines []Goroutine
+	Duplicates uint64 // live bytes of strings that others hold as well; 0 unless asked for
 	Unused     uint64 // live bytes that nothing uses: capacity, what slices and strings left, room of maps
 }
 
-// Analyze computes who holds what. The image's copied pages are given back on
-// the way.
-func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
+// Analyze computes who holds what, and with strings which of them are there more
+// than once. The image's copied pages are given back on the way.
+func (g *Graph) Analyze(ctx context.Context, strings bool) (*Result, error) {
 	a := &analysis{g: g, res: &Result{Root: &Node{below: make(map[nodeKey]*Node)}},
 		types: make(map[uint32]*Type), named: make(map[string]*Type)}
 	a.number()
@@ -65,7 +67,11 @@ func (g *Graph) Analyze(ctx context.Context) (*Result, error) {
 	a.edges()
 	a.forever()
 	a.trie()
-	a.unused()
+	seen := a.unused()
+	if strings {
+		a.strings(ctx, seen)
+	}
+	seen = nil
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -373,5 +379,6 @@ func (a *analysis) finish(n *Node) {
 		a.finish(c)
 		n.ScanBytes += c.ScanBytes
 		n.Pointers += c.Pointers
+		n.Duplicates += c.Duplicates
 	}
 }

@@ -67,8 +67,8 @@ func (g *Graph) rootExtent(r *image.Root, into uint64) extent {
 
 // unused adds up what objects hold and nothing can reach or uses: before slices
 // and strings, between a slice's length and capacity, behind a string, and what a
-// map keeps beyond its entries.
-func (a *analysis) unused() {
+// map keeps beyond its entries. It returns what is reached of each object.
+func (a *analysis) unused() []extent {
 	g := a.g
 	seen := make([]extent, len(a.slots))
 	for i := range seen {
@@ -103,6 +103,7 @@ func (a *analysis) unused() {
 		a.node[a.of[a.first+uint32(i)]].Unused += n
 		a.res.Unused += n
 	}
+	return seen
 }
 
 // unused returns how many of an object's bytes lie outside of an extent.

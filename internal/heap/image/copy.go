@@ -85,6 +85,7 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 	if src.Clock != nil {
 		im.Now = src.Clock()
 	}
+	im.collector()
 	im.waitsOn()
 	im.stackRoots(r.stacks, r.regs)
 	im.specialRoots(r.specials)

@@ -92,7 +92,8 @@ type Image struct {
 	Roots      []Root
 	Goroutines []Goroutine
 	Modules    []Module
-	Now        uint64        // by the target's monotonic clock in nanoseconds; 0 for a core
+	Now        uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
+	Collector  Collector
 	Stop       time.Duration // for how long the program stood still; 0 for a core
 	CopiedByte uint64        // bytes copied while it did
 	StackSpans uint64        // bytes of spans that hold stacks
@@ -146,6 +147,32 @@ func (im *Image) index() {
 			pages[addr>>pageShift&(1<<(arenaShift-pageShift)-1)] = int32(i + 1)
 		}
 	}
+}
+
+// Collector is what the runtime knows of its collector's work so far, up to the
+// last collection. The zero value is nothing: a program without symbols.
+type Collector struct {
+	CPU     time.Duration // of collections, work on idle CPUs left out; threads that waited for a CPU count
+	Used    time.Duration // of all that ran, collections included
+	Percent int32         // GOGC; negative if off
+}
+
+// collector reads where symbols tell.
+func (im *Image) collector() {
+	at := im.Program.Symbols("runtime.work", "runtime.gcController")
+	work, control := at["runtime.work"], at["runtime.gcController"]
+	if work == 0 || control == 0 {
+		return
+	}
+	stat := func(name string) time.Duration {
+		v, _ := im.word(work + im.Facts["runtime.workType.cpuStats."+name])
+		return time.Duration(v)
+	}
+	idle := stat("GCIdleTime")
+	im.Collector.CPU = stat("GCTotalTime") - idle
+	im.Collector.Used = stat("TotalTime") - stat("IdleTime") - idle
+	percent, _ := im.word(control + im.Facts["runtime.gcControllerState.gcPercent"])
+	im.Collector.Percent = int32(percent)
 }
 
 // Object returns the slot that an address lies in, its span, and how many bytes into the slot.
@@ -268,6 +295,9 @@ func (im *Image) Global(addr uint64) (uint64, bool) {
 	}
 	return 0, false
 }
+
+// Contents reads what is not copied, from the target as it is now.
+func (im *Image) Contents(ranges []target.Range) error { return im.mem.Read(ranges) }
 
 func (im *Image) word(addr uint64) (uint64, bool) {
 	b, ok := im.Read(addr, 8)

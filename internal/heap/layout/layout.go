@@ -60,6 +60,8 @@ var paths = []string{
 	"runtime._func.pcsp", "runtime._func.npcdata", "runtime._func.funcID", "runtime._func.flag",
 	"runtime._func.nfuncdata", "runtime._func#",
 	"runtime.finBlock.alllink", "runtime.finBlock.cnt", "runtime.finBlock.fin", "runtime.finalizer#",
+	"runtime.workType.cpuStats.GCTotalTime", "runtime.workType.cpuStats.GCIdleTime",
+	"runtime.workType.cpuStats.IdleTime", "runtime.workType.cpuStats.TotalTime", "runtime.gcControllerState.gcPercent",
 }
 
 // waitReason begins the names of the constants that say what a goroutine waits for.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"syscall"
@@ -184,6 +185,17 @@ func init() {
 			excerpts = append(excerpts, text[100:200])
 		}
 	}
+	leaks["duplicates"] = func() { // four texts, of each 256 copies
+		for i := range 1024 {
+			excerpts = append(excerpts, strings.Repeat(fmt.Sprint(i%4), planted/1024))
+		}
+	}
+	leaks["churn"] = func() {
+		leaks["cache"]()
+		for range 1 << 20 {
+			keep = make([][64]byte, 16)
+		}
+	}
 	leaks["shrunk"] = func() {
 		emptied = make(map[int]int)
 		for i := range 1 << 20 {
@@ -267,7 +279,9 @@ func main() {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	fmt.Println("live", m.HeapAlloc, m.HeapObjects)
+	cpu := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	metrics.Read(cpu)
+	fmt.Println("live", m.HeapAlloc, m.HeapObjects, cpu[0].Value.Float64()-cpu[1].Value.Float64())
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(jobs)
 }

@@ -63,11 +63,11 @@ type leak struct {
 }
 
 var leaks = map[string]leak{
-	"map":     {"plant.byNumber", variable(&byNumber), func(r *record) { byNumber[r.number] = r }, nil},
+	"map": {"plant.byNumber", variable(&byNumber), func(r *record) { byNumber[r.number] = r }, nil},
 	"reslice": {"plant.recent", variable(&recent), func(r *record) {
 		recent = append(recent, r)
 	}, func() { recent = recent[:10] }},
-	"timer":   {"plant.inAnHour", "", inAnHour, nil},
+	"timer": {"plant.inAnHour", "", inAnHour, nil},
 	"goroutine": {"plant.waits", "", func(r *record) {
 		go waits(r, make(chan bool))
 	}, nil},
