@@ -80,14 +80,20 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestProven: without a profile, only lines are flagged that a handler or a
-// benchmark runs, in a loop or where the check needs none.
+// TestProven: without a profile, only lines are flagged that what an event runs, or a
+// benchmark, runs: in a loop or where one costs enough.
 func TestProven(t *testing.T) {
 	if invariant.Race {
 		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
 	}
+	for _, name := range []string{"proven", "events"} {
+		t.Run(name, func(t *testing.T) { proven(t, name) })
+	}
+}
+
+func proven(t *testing.T, name string) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule},
-		"./testdata/src/proven")
+		"./testdata/src/"+name)
 	if err != nil || packages.PrintErrors(pkgs) > 0 {
 		t.Fatal(err)
 	}
@@ -101,7 +107,7 @@ func TestProven(t *testing.T) {
 			got = append(got, action.Package.Fset.Position(d.Pos).Line)
 		}
 	}
-	src, err := os.ReadFile("testdata/src/proven/proven.go")
+	src, err := os.ReadFile("testdata/src/" + name + "/" + name + ".go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +211,7 @@ func TestExercisesAndTraps(t *testing.T) {
 func TestCheckWithoutExercise(t *testing.T) {
 	dummy := check.New(check.Check{
 		Name: "aaa", Severity: check.Advice, Doc: "flags functions", When: "always", WhenNot: "never",
-		Measured: "1 to 0 allocations",
+		Measured: "1 to 0 allocations", Bytes: 16,
 		Run: func(p *check.Pass) {
 			for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
 				p.ReportAs(cur.Node(), check.Advice, "a function")
@@ -256,7 +262,7 @@ func TestNewRefusesIncompleteChecks(t *testing.T) {
 	for name, c := range map[string]check.Check{
 		"no name": {}, "upper case": {Name: "Sprintf"}, "no exercise": {Name: "x", Exercise: 19},
 		"no documentation": {Name: "x", Exercise: 1}, "no measurement": {Name: "x", Exercise: 1, Doc: "x", When: "x", WhenNot: "x"},
-		"measured nowhere": {Name: "x", Severity: check.Advice, Doc: "x", When: "x", WhenNot: "x", Run: nothing},
+		"measured nowhere": {Name: "x", Severity: check.Advice, Bytes: 1, Doc: "x", When: "x", WhenNot: "x", Run: nothing},
 		"measured trap": {
 			Name: "x", Severity: check.Trap, Doc: "x", When: "x", WhenNot: "x", Measured: "x", Run: nothing,
 		},

@@ -16,6 +16,7 @@ var Check = check.New(check.Check{
 	Name:     "boxing",
 	Exercise: 8,
 	Severity: check.Advice,
+	Bytes:    16,
 	Doc: `numbers passed as any
 
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type parameter in the

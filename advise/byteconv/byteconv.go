@@ -18,6 +18,7 @@ var Check = check.New(check.Check{
 	Name:     "byteconv",
 	Exercise: 2,
 	Severity: check.Advice,
+	Bytes:    64,
 	Doc: `[]byte(s) for a function that could take a string
 
 The conversion copies the string to the heap. Since Go 1.22 the compiler leaves the copy out where it sees

@@ -57,7 +57,7 @@ type Check struct {
 	Since     string // first language version it holds for, such as "go1.22"; empty for all
 	Until     string // first language version it no longer holds for
 	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
-	EachCall  bool   // costs so much that no loop is needed where a handler or a benchmark runs it
+	Bytes     int    // that one allocates, about: decides without a profile whether it is worth a finding; 0 for 64
 	Own       bool   // what is flagged allocates in its line, and not in what that calls
 	Lifetimes bool   // Run asks Pass.Life who keeps what
 	Run       func(*Pass)
@@ -73,6 +73,9 @@ type Check struct {
 func New(c Check) *Check {
 	if err := c.validate(); err != nil {
 		panic("check: New: " + err.Error())
+	}
+	if c.Bytes == 0 {
+		c.Bytes = 64
 	}
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	if c.Flags != nil {

@@ -28,6 +28,9 @@ type Code struct {
 	heat  map[*types.Func]Heat
 	loops map[*types.Func]int // how many are around a call of it
 	asked map[string]bool     // names of methods of the interfaces that it declares
+
+	literals map[*ast.FuncLit]bool // that run for each event
+	timed    bool                  // a benchmark times some of it
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
@@ -44,7 +47,7 @@ var codeAnalyzer = &analysis.Analyzer{
 			uses:  map[types.Object][]inspector.Cursor{},
 			decls: map[*types.Func]inspector.Cursor{},
 			heat:  map[*types.Func]Heat{},
-			loops: map[*types.Func]int{},
+			loops: map[*types.Func]int{}, literals: map[*ast.FuncLit]bool{},
 		}
 		for _, f := range p.Files {
 			c.files[p.Fset.File(f.FileStart).Name()] = newFile(p, f)
@@ -55,6 +58,7 @@ var codeAnalyzer = &analysis.Analyzer{
 		if len(p.Files) > 0 {
 			timed = Timed(filepath.Dir(p.Fset.File(p.Files[0].FileStart).Name()))
 		}
+		c.timed = len(timed) > 0
 		c.warm(timed)
 		return c, nil
 	},

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"math"
 
 	"golang.org/x/tools/go/ast/inspector"
 )
@@ -15,7 +16,7 @@ type Heat int
 const (
 	Cold Heat = iota // start-up, tests, error paths: no finding
 	Warm             // nothing proves that it runs often
-	Hot              // a loop in an HTTP handler, in what a benchmark times, or in what these call
+	Hot              // what runs for each event or is timed by a benchmark, and allocates enough there
 )
 
 // SmallLoop is the number of rounds up to which a loop does not count as one.
@@ -25,14 +26,14 @@ const SmallLoop = 8
 // and init, main and tests cold; the rest follows from the callers. Exported
 // functions may have callers elsewhere and are never cold.
 func (c *Code) warm(timed map[string]bool) {
-	fixed := map[*types.Func]bool{}
+	fixed, events := map[*types.Func]bool{}, c.handlers()
 	for fn, cur := range c.decls {
 		c.heat[fn] = Warm
 		switch {
 		case c.file(cur.Node().Pos()).test,
 			fn.Signature().Recv() == nil && (fn.Name() == "init" || fn.Name() == "main" && c.Pkg.Name() == "main"):
 			c.heat[fn], fixed[fn] = Cold, true
-		case handler(fn.Signature()) || timed[fn.Name()] && !prints(cur.Node().(*ast.FuncDecl)):
+		case handler(fn.Signature()) || events[fn] || timed[fn.Name()] && !prints(cur.Node().(*ast.FuncDecl)):
 			c.heat[fn], fixed[fn] = Hot, true
 		}
 	}
@@ -76,7 +77,7 @@ func (c *Code) fromCallers(fn *types.Func) Heat {
 		heat = Cold
 	}
 	for _, use := range uses {
-		h := c.heatAt(use, 0)
+		h := c.heatAt(use, math.MaxInt32)
 		if !isCalled(use) && (h != Cold || enclosingDecl(use) == nil) {
 			h = Warm // a value: who knows who calls it, such as what looks it up in a table
 		}
@@ -115,31 +116,33 @@ func handler(t types.Type) bool {
 
 // HeatAt returns the heat of the code at cur; what runs only because of an
 // error is cold.
-func (p *Pass) HeatAt(cur inspector.Cursor) Heat { return p.heatAt(cur, p.loopsWanted()) }
+func (p *Pass) HeatAt(cur inspector.Cursor) Heat { return p.heatAt(cur, p.check.Bytes) }
 
 // HeatOfPath is HeatAt without regard to errors.
-func (p *Pass) HeatOfPath(cur inspector.Cursor) Heat { return p.heatOfPath(cur, p.loopsWanted()) }
+func (p *Pass) HeatOfPath(cur inspector.Cursor) Heat { return p.heatOfPath(cur, p.check.Bytes) }
 
-// loopsWanted is how many loops, each inside the other or around a call, make code
-// hot that a handler or a benchmark runs.
-func (p *Pass) loopsWanted() int {
-	if p.check.EachCall {
-		return 0
-	}
-	return 1
-}
+// What is worth a finding without a profile: so many bytes for each event, when each
+// loop is taken to have a number of rounds, and work that waits to cost as much as
+// more bytes.
+const (
+	worthBytes   = 512
+	assumed      = 16
+	waitingCosts = 8
+)
 
 // heatAt is heatOfPath, but cold for what runs only because of an error.
-func (c *Code) heatAt(cur inspector.Cursor, wanted int) Heat {
+func (c *Code) heatAt(cur inspector.Cursor, bytes int) Heat {
 	if c.onErrorPath(cur) {
 		return Cold
 	}
-	return c.heatOfPath(cur, wanted)
+	return c.heatOfPath(cur, bytes)
 }
 
-// heatOfPath is the heat of the code at cur, which is hot in so many loops of what
-// a handler or a benchmark runs.
-func (c *Code) heatOfPath(cur inspector.Cursor, wanted int) Heat {
+// heatOfPath is the heat of the code at cur, which allocates so many bytes each time.
+func (c *Code) heatOfPath(cur inspector.Cursor, bytes int) Heat {
+	if bytes < math.MaxInt32 && c.dwarfed(cur) {
+		bytes /= waitingCosts
+	}
 	loops, later := c.rounds(cur), false
 	for at := cur; at.Node() != nil; at = at.Parent() {
 		switch n := at.Node().(type) {
@@ -147,14 +150,18 @@ func (c *Code) heatOfPath(cur inspector.Cursor, wanted int) Heat {
 			switch {
 			case c.onceLiteral(at):
 				return Cold
-			case handler(c.TypeOf(n)) && !c.file(n.Pos()).test:
-				return inLoops(Hot, loops, wanted)
+			case (handler(c.TypeOf(n)) || c.literals[n]) && !c.file(n.Pos()).test:
+				return inLoops(Hot, loops, bytes)
 			}
 			loops += c.rounds(at)
 			call, ok := at.Parent().Node().(*ast.CallExpr)
 			later = later || !ok || call.Fun != n
 		case *ast.FuncDecl:
-			return c.heatIn(n, loops, wanted)
+			return c.heatIn(n, loops, bytes)
+		case *ast.ForStmt, *ast.RangeStmt:
+			if c.consumes(n.(ast.Stmt)) && !c.file(n.Pos()).test {
+				return inLoops(Hot, c.roundsWithin(cur, n), bytes)
+			}
 		}
 	}
 	if later {
@@ -164,7 +171,7 @@ func (c *Code) heatOfPath(cur inspector.Cursor, wanted int) Heat {
 }
 
 // heatIn is the heat of code in so many loops of a function.
-func (c *Code) heatIn(decl *ast.FuncDecl, loops, wanted int) Heat {
+func (c *Code) heatIn(decl *ast.FuncDecl, loops, bytes int) Heat {
 	heat := Warm
 	if fn, ok := c.Info.Defs[decl.Name].(*types.Func); ok {
 		heat = c.heat[fn]
@@ -173,12 +180,15 @@ func (c *Code) heatIn(decl *ast.FuncDecl, loops, wanted int) Heat {
 	if heat == Cold && loops > 0 && !c.file(decl.Pos()).test && decl.Name.Name != "init" {
 		return Warm // such as a loop of main, or one that only main calls
 	}
-	return inLoops(heat, loops, wanted)
+	return inLoops(heat, loops, bytes)
 }
 
-// inLoops is the heat of a function in so many of its loops.
-func inLoops(heat Heat, loops, wanted int) Heat {
-	if loops < wanted {
+// inLoops is the heat of code in so many loops of what runs for each event.
+func inLoops(heat Heat, loops, bytes int) Heat {
+	for range min(loops, 2) {
+		bytes *= assumed
+	}
+	if bytes < worthBytes {
 		return min(heat, Warm)
 	}
 	return heat
@@ -186,13 +196,17 @@ func inLoops(heat Heat, loops, wanted int) Heat {
 
 // rounds counts the loops with an end that run the code at cur. One without, such
 // as that of a server, runs as often as something comes in.
-func (c *Code) rounds(cur inspector.Cursor) (n int) {
+func (c *Code) rounds(cur inspector.Cursor) int { return c.roundsWithin(cur, nil) }
+
+// roundsWithin counts them inside of a loop.
+func (c *Code) roundsWithin(cur inspector.Cursor, outer ast.Node) (n int) {
 	for {
 		loop := c.Loop(cur)
-		if loop == nil {
+		if loop == nil || loop == outer {
 			return n
 		}
-		if f, ok := loop.(*ast.ForStmt); !ok || f.Cond != nil || f.Post != nil {
+		if f, ok := loop.(*ast.ForStmt); (!ok || f.Cond != nil || f.Post != nil) && !c.consumes(loop) &&
+			(c.timed || !c.configured(cur, loop)) {
 			n++
 		}
 		for cur.Node() != loop {

@@ -21,6 +21,7 @@ var Check = check.New(check.Check{
 	Name:     "closurecapture",
 	Exercise: 7,
 	Severity: check.Hint,
+	Bytes:    64,
 	Doc: `a goroutine in a loop that captures the loop's variables
 
 Each round makes a closure, and moves what it captures to the heap. With the values as arguments of the

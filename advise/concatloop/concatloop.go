@@ -17,6 +17,7 @@ var Check = check.New(check.Check{
 	Name:     "concatloop",
 	Exercise: 4,
 	Severity: check.Advice,
+	Bytes:    128,
 	Doc: `a string that grows by += in a loop
 
 Each round allocates a new string and copies all that was there: quadratic in the number of rounds. A

@@ -12,6 +12,7 @@ var Check = check.New(check.Check{
 	Name:     "deferloop",
 	Exercise: 14,
 	Severity: check.Hint,
+	Bytes:    16,
 	Doc: `defer in a loop
 
 The calls pile up until the function returns: each takes a record on the heap, and what

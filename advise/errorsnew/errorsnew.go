@@ -19,6 +19,7 @@ var Check = check.New(check.Check{
 	Name:     "errorsnew",
 	Exercise: 15,
 	Severity: check.Hint,
+	Bytes:    16,
 	Doc: `errors.New of a constant text in a function
 
 Each rejection allocates an error that is always the same. A package variable is made once, and callers can

@@ -15,6 +15,7 @@ var Check = check.New(check.Check{
 	Name:     "finalizer",
 	Exercise: 17,
 	Severity: check.Advice,
+	Bytes:    64,
 	Doc: `runtime.SetFinalizer to release a resource
 
 Setting it takes a lock and allocates a record, the object lives at least one collection

@@ -15,6 +15,7 @@ var Check = check.New(check.Check{
 	Name:     "jsonloop",
 	Exercise: 11,
 	Severity: check.Hint,
+	Bytes:    256,
 	Doc: `json.Marshal in a loop whose results are written to one place
 
 Each call allocates its result. A json.Encoder made before the loop writes from a buffer that it keeps; it

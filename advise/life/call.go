@@ -12,14 +12,19 @@ import (
 func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
 	c := call.Common()
 	if _, ok := call.(*ssa.Go); ok {
-		w.fate.add(Holder{Kind: Goroutine, Name: calleeName(c), Index: -1, Pos: call.Pos()})
+		w.hold(Holder{Kind: Goroutine, Name: calleeName(c), Index: -1, Pos: call.Pos()})
 		return
 	}
 	if b, ok := c.Value.(*ssa.Builtin); ok {
 		w.builtin(v, b.Name(), call, inside)
 		return
 	}
-	if c.IsInvoke() && c.Value == v { // a method is taken not to hand its own receiver on
+	if c.IsInvoke() && c.Value == v { // a method that is not known is taken not to hand its own receiver on
+		for _, fn := range w.p.methods(c) {
+			if s := w.p.summaries[fn]; s != nil && len(s.Params) > 0 {
+				w.received(&s.Params[0], call, inside)
+			}
+		}
 		for n := range c.Signature().Results().Len() {
 			if refersLike(c.Signature().Results().At(n).Type()) {
 				w.result(call, n, true)
@@ -33,7 +38,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
 		use := w.p.argUse(c, n, inside)
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
-			w.fate.add(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
+			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
 			continue
 		}
 		w.apply(use, v, call, inside)
@@ -45,7 +50,7 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside b
 	c := call.Common()
 	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
-		w.fate.add(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos()})
+		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
 	}
 	for j := range c.Args {
 		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
@@ -53,8 +58,27 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside b
 		}
 	}
 	for r := range c.Signature().Results().Len() {
-		if r < 32 && use.Returns&(1<<r) != 0 {
+		if r < 32 && use.Within&(1<<r) != 0 {
+			w.result(call, r, true)
+		} else if r < 32 && use.Returns&(1<<r) != 0 {
 			w.result(call, r, inside || !types.Identical(c.Signature().Results().At(r).Type(), v.Type()))
+		}
+	}
+}
+
+// received follows what a method that an interface may name keeps of its receiver.
+func (w *walker) received(p *Param, call ssa.CallInstruction, inside bool) {
+	use := &p.Self
+	if inside {
+		use = &p.Inside
+	}
+	w.fate.Writes = w.fate.Writes || use.Writes
+	for _, k := range use.Keeps {
+		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
+	}
+	for j, arg := range call.Common().Args { // which do not count the receiver
+		if j < 31 && use.Into&(2<<j) != 0 {
+			w.storeIn(arg, Holder{Kind: Field, Index: -1, Pos: call.Pos()})
 		}
 	}
 }
@@ -67,13 +91,13 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, ins
 		if args[0] == v {
 			w.fate.Writes = true
 			w.value(call.Value(), inside)
-		} else if inside { // the elements of the list, not the list
+		} else if inside && holdsMore(v) { // the elements of the list, not the list
 			w.value(call.Value(), true)
 		}
 	case "copy":
 		if args[0] == v {
 			w.fate.Writes = true
-		} else if inside {
+		} else if inside && holdsMore(v) {
 			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()})
 		}
 	case "clear":
@@ -81,6 +105,12 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, ins
 	case "ssa:wrapnilchk", "String", "StringData", "Slice", "SliceData", "Add", "min", "max":
 		w.value(call.Value(), inside)
 	}
+}
+
+// holdsMore reports whether the elements of a list refer to memory, too.
+func holdsMore(v ssa.Value) bool {
+	s, ok := v.Type().Underlying().(*types.Slice)
+	return ok && refers(s.Elem(), 0)
 }
 
 // argUse is what a call does with argument n; nil where that is unknown.
@@ -166,11 +196,11 @@ func (s *Summary) merge(params []Param, results []Origin, recv bool) {
 func (u *Use) merge(v Use, recv bool) {
 	if recv {
 		if v.Into&1 != 0 {
-			u.keep(Keep{Field, "of the method's receiver"})
+			u.keep(Keep{Kind: Field, Name: "of the method's receiver"})
 		}
 		v.Into >>= 1
 	}
-	u.Writes, u.Returns, u.Into = u.Writes || v.Writes, u.Returns|v.Returns, u.Into|v.Into
+	u.Writes, u.Returns, u.Within, u.Into = u.Writes || v.Writes, u.Returns|v.Returns, u.Within|v.Within, u.Into|v.Into
 	for _, k := range v.Keeps {
 		u.keep(k)
 	}
@@ -183,7 +213,7 @@ func (p *Package) Arg(c *ssa.CallCommon, n int) *Use { return p.argUse(c, n, fal
 var (
 	reads  = &Use{}
 	writes = &Use{Writes: true}
-	pooled = &Use{Keeps: []Keep{{Global, "of type sync.Pool"}}}
+	pooled = &Use{Keeps: []Keep{{Kind: Global, Name: "of type sync.Pool"}}}
 )
 
 // contract is what the documentation of the standard library says of an
@@ -222,7 +252,36 @@ func methodContract(m *types.Func) *Use {
 	if plain(sig.Params()) {
 		return reads
 	}
+	if standard(m) && fills(sig) {
+		return writes
+	}
 	return nil
+}
+
+// standard reports whether fn is of the standard library.
+func standard(fn *types.Func) bool {
+	if fn.Pkg() == nil {
+		return true
+	}
+	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
+	return !strings.Contains(first, ".")
+}
+
+// fills reports whether a method takes bytes and numbers alone, and returns numbers
+// and errors: such as those of ByteOrder and cipher.Block, which read the bytes or
+// fill them.
+func fills(sig *types.Signature) bool {
+	for v := range sig.Params().Variables() {
+		if refers(v.Type(), 0) && !isBytes(v.Type()) {
+			return false
+		}
+	}
+	for v := range sig.Results().Variables() {
+		if refersLike(v.Type()) {
+			return false
+		}
+	}
+	return true
 }
 
 // plain reports whether no variable can refer to memory.

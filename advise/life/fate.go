@@ -29,6 +29,10 @@ type Holder struct {
 	Name  string    // Type.field, the variable or the callee
 	Index int       // of the result; of the parameter whose memory has the field, or -1
 	Pos   token.Pos // the place that decides
+
+	Inside bool // of a result: what it refers to refers to the memory
+	Text   bool // the memory may be of a text
+	AsText bool // a string holds it: nothing else than a text
 }
 
 // String says who holds, in words that follow "kept by".
@@ -77,22 +81,47 @@ func (f *Fate) Has(kind HolderKind) bool {
 	return slices.ContainsFunc(f.Holders, func(h Holder) bool { return h.Kind == kind })
 }
 
+// hold notes a holder, but for strings that cannot refer to the memory.
+func (w *walker) hold(h Holder) {
+	if h.Text = w.text; h.Text || !h.AsText {
+		w.fate.add(h)
+	}
+}
+
 func (f *Fate) add(h Holder) {
-	same := func(g Holder) bool { return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index }
+	same := func(g Holder) bool {
+		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Inside == h.Inside &&
+			g.AsText == h.AsText
+	}
 	if !slices.ContainsFunc(f.Holders, same) {
 		f.Holders = append(f.Holders, h)
 	}
 }
 
 // Fate follows what v refers to: through variables, calls and containers.
-func (p *Package) Fate(v ssa.Value) *Fate { return p.fate(v, false) }
+func (p *Package) Fate(v ssa.Value) *Fate { return p.fate(v, false, v != nil && isText(v.Type())) }
+
+// FateInside follows memory that can be reached from v; text says that it may be
+// of a text.
+func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, true, text) }
+
+// isText reports whether a string may share the memory that a value of type t
+// refers to.
+func isText(t types.Type) bool {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		if arr, ok := ptr.Elem().Underlying().(*types.Array); ok {
+			t = types.NewSlice(arr.Elem())
+		}
+	}
+	return isString(t) || isBytes(t)
+}
 
 // fate follows v, and where inside is set what can be reached from it, too.
-func (p *Package) fate(v ssa.Value, inside bool) *Fate {
+func (p *Package) fate(v ssa.Value, inside, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
 	}
-	w := &walker{p: p, fn: v.Parent(), text: isString(v.Type()), seen: map[step]bool{}, stored: map[step]bool{}}
+	w := &walker{p: p, fn: v.Parent(), text: text, seen: map[step]bool{}, stored: map[step]bool{}}
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop = p.Loop(i.Block())
 	}
@@ -103,7 +132,7 @@ func (p *Package) fate(v ssa.Value, inside bool) *Fate {
 // FateIn follows memory that a callee put into what arg refers to: into the
 // field, map or element that h names.
 func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
-	w := &walker{p: p, fn: arg.Parent(), seen: map[step]bool{}, stored: map[step]bool{}}
+	w := &walker{p: p, fn: arg.Parent(), text: h.Text, seen: map[step]bool{}, stored: map[step]bool{}}
 	h.Index = -1
 	w.storeIn(arg, h)
 	return &w.fate
@@ -114,7 +143,7 @@ type walker struct {
 	p      *Package
 	fn     *ssa.Function // where it begins
 	loop   *Loop         // the innermost one there, or nil
-	text   bool          // it is a string
+	text   bool          // strings may refer to it
 	seen   map[step]bool
 	stored map[step]bool
 	fate   Fate
@@ -128,14 +157,14 @@ type step struct {
 }
 
 func (w *walker) value(v ssa.Value, inside bool) {
-	if v == nil || w.seen[step{v, true}] || w.seen[step{v, inside}] {
+	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, true}] || w.seen[step{v, inside}] {
 		return
 	}
 	w.seen[step{v, inside}] = true
 	refs := v.Referrers()
 	if refs == nil {
 		if g, ok := v.(*ssa.Global); ok {
-			w.fate.add(Holder{Kind: Global, Name: g.Name(), Index: -1, Pos: g.Pos()})
+			w.hold(Holder{Kind: Global, Name: g.Name(), Index: -1, Pos: g.Pos()})
 		}
 		return
 	}
@@ -183,9 +212,9 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, inside bool) {
 			w.taken(i, inside)
 		}
 	case *ssa.Store, *ssa.MapUpdate, *ssa.Send, *ssa.Select:
-		w.put(v, instr)
+		w.put(v, instr, inside)
 	case *ssa.Return:
-		w.returned(v, i)
+		w.returned(v, i, inside)
 	case *ssa.MakeClosure:
 		w.value(i, true)
 		fn := i.Fn.(*ssa.Function)
@@ -201,30 +230,32 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, inside bool) {
 
 // put follows v into the memory, map or channel that an instruction puts it
 // into, or notes that it is written to.
-func (w *walker) put(v ssa.Value, instr ssa.Instruction) {
+func (w *walker) put(v ssa.Value, instr ssa.Instruction, inside bool) {
 	switch i := instr.(type) {
 	case *ssa.Store:
 		if i.Addr == v {
 			w.fate.Writes = true
 		}
 		if i.Val == v {
-			w.store(i.Addr, Field, i.Pos())
+			w.store(v, i.Addr, Field, i.Pos())
 		}
 	case *ssa.MapUpdate:
 		if i.Map == v {
 			w.fate.Writes = true
 		}
 		if i.Key == v || i.Value == v {
-			w.store(i.Map, MapEntry, i.Pos())
+			w.store(v, i.Map, MapEntry, i.Pos())
 		}
 	case *ssa.Send:
 		if i.X == v {
-			w.store(i.Chan, Chan, i.Pos())
+			w.store(v, i.Chan, Chan, i.Pos())
 		}
 	case *ssa.Select:
 		for _, s := range i.States {
 			if s.Send == v {
-				w.store(s.Chan, Chan, s.Pos)
+				w.store(v, s.Chan, Chan, s.Pos)
+			} else if s.Chan == v && inside {
+				w.value(i, true) // whose parts are what it receives
 			}
 		}
 	}
@@ -232,7 +263,7 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction) {
 
 // taken follows what is read out of a container.
 func (w *walker) taken(v ssa.Value, inside bool) {
-	if inside && refers(v.Type(), 0) && (w.text || !isString(v.Type())) {
+	if inside && refers(v.Type(), 0) {
 		w.value(v, true)
 	}
 }
@@ -245,18 +276,18 @@ func (w *walker) extracted(e *ssa.Extract, inside bool) {
 }
 
 // returned notes a result; that of a function literal goes to its callers.
-func (w *walker) returned(v ssa.Value, ret *ssa.Return) {
+func (w *walker) returned(v ssa.Value, ret *ssa.Return, inside bool) {
 	fn := ret.Parent()
 	for n, r := range ret.Results {
 		if r != v {
 			continue
 		}
 		if fn == w.fn {
-			w.fate.add(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name()})
+			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: inside})
 			continue
 		}
 		if fn.Parent() == nil { // a literal put it into a variable of the function around
-			w.fate.add(Holder{Kind: Field, Index: -1, Pos: ret.Pos(), Name: "what " + fn.Name() + " returns"})
+			w.hold(Holder{Kind: Field, Index: -1, Pos: ret.Pos(), Name: "what " + fn.Name() + " returns"})
 			continue
 		}
 		calls := w.p.callers[fn]
@@ -264,7 +295,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return) {
 			w.result(c, n, true)
 		}
 		if len(calls) == 0 {
-			w.fate.add(Holder{Kind: Callee, Name: "the caller of the function literal", Index: -1, Pos: ret.Pos()})
+			w.hold(Holder{Kind: Callee, Name: "the caller of the function literal", Index: -1, Pos: ret.Pos()})
 		}
 	}
 }
@@ -287,9 +318,9 @@ func (w *walker) result(c ssa.CallInstruction, n int, inside bool) {
 	}
 }
 
-// store follows memory into what addr belongs to.
-func (w *walker) store(addr ssa.Value, kind HolderKind, pos token.Pos) {
-	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos})
+// store follows v into what addr belongs to.
+func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos) {
+	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())})
 }
 
 // storeIn goes back from an address to what it is a part of. h is the holder, if
@@ -338,12 +369,12 @@ func (w *walker) storeIn(v ssa.Value, h Holder) {
 			}
 		}
 	case *ssa.Global:
-		w.fate.add(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos})
+		w.hold(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos, AsText: h.AsText})
 	case *ssa.Parameter:
 		if i := slices.Index(x.Parent().Params, x); i >= 0 && x.Parent() == w.fn {
 			h.Index = i
 		}
-		w.fate.add(h.named("what parameter " + x.Name() + " refers to"))
+		w.hold(h.named("what parameter " + x.Name() + " refers to"))
 	case *ssa.FreeVar:
 		w.captured(x, h)
 	case *ssa.Call:
@@ -367,7 +398,7 @@ func (w *walker) captured(v *ssa.FreeVar, h Holder) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
 	if made == nil || n < 0 || n >= len(made.Bindings) {
-		w.fate.add(h.named("variable " + v.Name() + " of the function around"))
+		w.hold(h.named("variable " + v.Name() + " of the function around"))
 		return
 	}
 	w.fate.Beyond = true
@@ -385,7 +416,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder) {
 	}
 	sum := w.p.callee(c.Common())
 	if sum == nil || len(sum.Results) == 0 {
-		w.fate.add(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
 		w.contained(c)
 		return
 	}
@@ -394,10 +425,10 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder) {
 		all.merge(r)
 	}
 	if all.Shared {
-		w.fate.add(h.named("what " + calleeName(c.Common()) + " returned"))
+		w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
 	}
 	if all.Unknown {
-		w.fate.add(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
 	}
 	if all.Fresh || all.Unknown {
 		w.contained(c)

@@ -97,6 +97,7 @@ func TestSummaries(t *testing.T) {
 		{"reads", "params {reads}"},
 		{"keeps", "params {keeps package variable global}"},
 		{"links", "params {writes} {into 0}"},
+		{"after", "params {writes, within} results {params 1}"},
 		{"same", "params {returns} results {params 1}"},
 		{"returned", "params {reads} results {fresh}"},
 		{"mutual", "params {keeps package variable global} {reads}"},
@@ -124,6 +125,9 @@ func describe(s *Summary) string {
 		}
 		if u.Returns != 0 {
 			text = append(text, "returns")
+		}
+		if u.Within != 0 {
+			text = append(text, "within")
 		}
 		if u.Into != 0 {
 			text = append(text, fmt.Sprintf("into %d", u.Into>>1))
@@ -230,7 +234,7 @@ func (t *T) add(x int) { t.list = append(t.list, x) }
 // once these are read.
 func TestFactsEncode(t *testing.T) {
 	facts := load(t, "testdata/fates.go", nil).Facts()
-	facts.Funcs["fates.F"] = &Summary{Params: []Param{{Self: Use{Into: 1, Keeps: []Keep{{Global, "x"}}}}},
+	facts.Funcs["fates.F"] = &Summary{Params: []Param{{Self: Use{Into: 1, Keeps: []Keep{{Kind: Global, Name: "x"}}}}},
 		Results: []Origin{{Fresh: true}}}
 	for i := range 20 {
 		facts.Funcs[fmt.Sprint("fates.G", i)] = &Summary{}

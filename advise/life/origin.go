@@ -148,7 +148,7 @@ func (p *Package) called(call *ssa.Call, n int, seen map[ssa.Value]bool) (o Orig
 	}
 	sum := p.callee(c)
 	if sum == nil || n >= len(sum.Results) {
-		return Origin{Unknown: !isText(c.Signature(), n), Fresh: true}
+		return Origin{Unknown: !textResult(c.Signature(), n), Fresh: true}
 	}
 	r := sum.Results[n]
 	o.Fresh, o.Shared, o.Unknown = r.Fresh, r.Shared, r.Unknown
@@ -160,7 +160,7 @@ func (p *Package) called(call *ssa.Call, n int, seen map[ssa.Value]bool) (o Orig
 	return o
 }
 
-// isText reports whether result n is a string, which nobody can write to.
-func isText(sig *types.Signature, n int) bool {
+// textResult reports whether result n is a string, which nobody can write to.
+func textResult(sig *types.Signature, n int) bool {
 	return n < sig.Results().Len() && isString(sig.Results().At(n).Type())
 }

@@ -16,18 +16,20 @@ import (
 type Use struct {
 	Writes  bool
 	Returns uint32 // bit i: result i may refer to it
+	Within  uint32 // bit i: what result i refers to may refer to it
 	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
 	Keeps   []Keep // who else holds it then
 }
 
 // A Keep is a holder as other packages see it.
 type Keep struct {
-	Kind HolderKind
-	Name string
+	Kind   HolderKind
+	Name   string
+	AsText bool // as a string: of what it was given, only texts
 }
 
 // Reads reports whether the memory is only read during the call.
-func (u *Use) Reads() bool { return !u.Writes && u.Returns == 0 && !u.Held() }
+func (u *Use) Reads() bool { return !u.Writes && u.Returns|u.Within == 0 && !u.Held() }
 
 // Held reports whether somebody holds the memory after the call, apart from its
 // results.
@@ -164,8 +166,8 @@ func (p *Package) refine(fn *ssa.Function) bool {
 	changed := p.results(fn, s.Results)
 	for i, param := range fn.Params {
 		if refers(param.Type(), 0) {
-			changed = s.Params[i].Self.grow(p.fate(param, false), i) || changed
-			changed = s.Params[i].Inside.grow(p.fate(param, true), i) || changed
+			changed = s.Params[i].Self.grow(p.fate(param, false, isText(param.Type())), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, true, true), i) || changed
 		}
 	}
 	return changed
@@ -208,10 +210,12 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 
 // grow adds what a fate says to a use, and reports whether it was new.
 func (u *Use) grow(f *Fate, self int) bool {
-	was, kept := *u, len(u.Keeps)
+	was, kept := *u, slices.Clone(u.Keeps)
 	u.Writes = u.Writes || f.Writes
 	for _, h := range f.Holders {
 		switch {
+		case h.Kind == Result && h.Index < 32 && h.Inside:
+			u.Within |= 1 << h.Index
 		case h.Kind == Result && h.Index < 32:
 			u.Returns |= 1 << h.Index
 		case h.Index >= 0 && h.Index < 32 && (h.Kind == Field || h.Kind == MapEntry):
@@ -219,21 +223,22 @@ func (u *Use) grow(f *Fate, self int) bool {
 				u.Into |= 1 << h.Index
 			}
 		default:
-			u.keep(Keep{h.Kind, h.Name})
+			u.keep(Keep{h.Kind, h.Name, h.AsText})
 		}
 	}
-	return u.Writes != was.Writes || u.Returns != was.Returns || u.Into != was.Into || len(u.Keeps) != kept
+	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within ||
+		u.Into != was.Into || !slices.Equal(u.Keeps, kept)
 }
 
 // keep adds a holder; a handful say enough.
 func (u *Use) keep(k Keep) {
 	const most = 4
-	for _, has := range u.Keeps {
-		if has == k {
-			return
-		}
+	if slices.Contains(u.Keeps, k) {
+		return
 	}
 	if len(u.Keeps) < most {
 		u.Keeps = append(u.Keeps, k)
+	} else if i := slices.IndexFunc(u.Keeps, func(has Keep) bool { return has.AsText }); i >= 0 && !k.AsText {
+		u.Keeps[i] = k
 	}
 }

@@ -16,6 +16,7 @@ var Check = check.New(check.Check{
 	Name:     "optionalpointer",
 	Exercise: 9,
 	Severity: check.Advice,
+	Bytes:    32,
 	Doc: `a struct allocated together with a small struct that a field points to
 
 Two allocations, and one more pointer for the collector to follow. Where most have the part, hold it by

@@ -18,6 +18,7 @@ var Check = check.New(check.Check{
 	Name:     "pointerkey",
 	Exercise: 13,
 	Severity: check.Hint,
+	Bytes:    16,
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer the map holds no

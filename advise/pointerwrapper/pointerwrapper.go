@@ -16,6 +16,7 @@ var Check = check.New(check.Check{
 	Name:     "pointerwrapper",
 	Exercise: 18,
 	Severity: check.Advice,
+	Bytes:    16,
 	Doc: `a pointer to a struct of one primitive
 
 A named primitive gives the same type safety without an allocation. From Go 1.26 the

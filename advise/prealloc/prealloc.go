@@ -18,6 +18,7 @@ var Check = check.New(check.Check{
 	Name:     "prealloc",
 	Exercise: 5,
 	Severity: check.Advice,
+	Bytes:    128,
 	Doc: `append in a loop whose number of rounds is known, without capacity
 
 The slice is allocated again and copied each time it is full. With the capacity said beforehand there is one

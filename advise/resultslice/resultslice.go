@@ -17,6 +17,7 @@ var Check = check.New(check.Check{
 	Name:     "resultslice",
 	Exercise: 16,
 	Severity: check.Advice,
+	Bytes:    64,
 	Doc: `a loop whose callee allocates a slice for each round
 
 The caller is done with the slice when the round ends. A callee that appends to a slice

@@ -18,6 +18,7 @@ var Check = check.New(check.Check{
 	Name:     "sprintf",
 	Exercise: 1,
 	Severity: check.Advice,
+	Bytes:    32,
 	Doc: `fmt.Sprintf of strings and whole numbers on a hot path
 
 Sprintf boxes its arguments, walks the format and copies the result. Where the

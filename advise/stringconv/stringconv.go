@@ -18,6 +18,7 @@ var Check = check.New(check.Check{
 	Name:     "stringconv",
 	Exercise: 3,
 	Severity: check.Advice,
+	Bytes:    64,
 	Doc: `string(b) for code that only reads the bytes
 
 The conversion copies. A callee that reads and does not keep its argument can take the []byte itself;

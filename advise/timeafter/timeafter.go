@@ -19,6 +19,7 @@ var Check = check.New(check.Check{
 	Name:     "timeafter",
 	Exercise: 10,
 	Severity: check.Advice,
+	Bytes:    512,
 	Doc: `time.After in a select that loops
 
 Each round allocates a timer and its channel. One timer, reset in each round, serves all of them. From
@@ -28,7 +29,6 @@ Go 1.23 Reset needs no draining.`,
 		"after an error, are a hint; so is a call outside a loop or a select, and one whose channel is returned to such a " +
 		"select.",
 	Measured: "2,671 ns -> 1,231 ns; 3 allocations -> 0: the timer, its channel and the channel's buffer (Go 1.26.8)",
-	EachCall: true,
 	Run:      run,
 })
 

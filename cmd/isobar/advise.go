@@ -46,10 +46,10 @@ the order of what they save; those below 0.5 % of the profile become one line. F
 need another interface or an estimate of a size come last. --bench counts how often
 loops run and what they add; --coverage takes the counts from a coverage profile.
 
-Without a profile, only code that certainly runs hot is reported: what HTTP handlers run and
-benchmarks time, in loops without a small constant bound. Where one call costs much (a regular
-expression, a buffer), no loop is needed. Paths that end in a panic, an error or a 4xx answer
-are left out. --all shows the rest.
+Without a profile, only code is reported that runs for each event (a request, a message, a
+round that waits for a value) or that benchmarks time, where it allocates enough: in loops without
+a small constant bound, or where one call costs much (a regular expression, a buffer). Paths that
+end in a panic, an error or a 4xx answer are left out. --all shows the rest.
 
 To silence a finding, put a comment on its line or the one above:
 

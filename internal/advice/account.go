@@ -17,6 +17,8 @@ import (
 type Account struct {
 	Explained Shares      `json:"explained"` // the part of the module's allocations that has a verdict
 	Sites     []Explained `json:"sites"`     // by their share, the largest first
+
+	mended []Finding // of the remedies with a fix that no check has
 }
 
 // A Verdict is what can be done about a site.
@@ -157,6 +159,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 				known.add(part.totals)
 			}
 			a.Sites = append(a.Sites, part.Explained)
+			a.mend(part)
 		}
 	}
 	a.Explained = known.of(all)
@@ -167,6 +170,23 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	})
 	x.flows(a.Sites)
 	return a
+}
+
+// mend takes up the fix of a part, once for each place.
+func (a *Account) mend(p *part) {
+	if p.mended.fix == nil {
+		return
+	}
+	for i := range a.mended {
+		if f := &a.mended[i]; f.start == p.mended.start && f.spans[0].File == p.mended.spans[0].File {
+			f.Share.Bytes, f.Share.Objects = f.Share.Bytes+p.Saves.Bytes, f.Share.Objects+p.Saves.Objects
+			f.Share.CPU, f.Share.GC = f.Share.CPU+p.Saves.CPU, f.Share.GC+p.Saves.GC
+			return
+		}
+	}
+	saves := p.Saves
+	p.mended.Share = &saves
+	a.mended = append(a.mended, p.mended)
 }
 
 func (t *Totals) add(o Totals) {

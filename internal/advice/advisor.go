@@ -142,6 +142,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		r.Next = next(c, units)
 	} else if r.Evidence, err = join(ctx, c, units, base, r.Findings); err != nil {
 		return nil, err
+	} else {
+		r.Findings = append(r.Findings, r.Evidence.Account.mended...)
 	}
 	if len(c.Coverage) > 0 {
 		reached, err := counted(c.Coverage, units)

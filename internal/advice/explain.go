@@ -60,6 +60,7 @@ func (x *explainer) pkg(file string) *life.Package {
 type part struct {
 	Explained
 	totals, saved Totals
+	mended        Finding // that stands for its remedy, where that has a fix of its own
 }
 
 // explain splits a cause by the expressions that made it, and gives each its
@@ -127,7 +128,7 @@ func choose(candidates []*life.Site, c *cause, size int64) *life.Site {
 			if sized == nil || fits(want, size) < fits(fixedSize(sized), size) {
 				sized = s
 			}
-		case open == nil && want == 0:
+		case open == nil && want == 0 && (size == 0 || size >= elementSize(s)):
 			open = s
 		}
 	}
@@ -143,6 +144,14 @@ func choose(candidates []*life.Site, c *cause, size int64) *life.Site {
 }
 
 func fits(want, size int64) int64 { return size - want }
+
+// elementSize is the size of what a slice holds at least; 0 for other sites.
+func elementSize(s *life.Site) int64 {
+	if s.Kind == life.Make || s.Kind == life.Append {
+		return s.Size
+	}
+	return 0
+}
 
 func chooseCall(candidates []*life.Site, callee string) *life.Site {
 	var dynamic, other *life.Site
@@ -206,6 +215,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 	}
 	e.Lifetime = k.life.String()
 	k.judge()
+	if f := k.mend(); f != nil {
+		e.Fix = true
+		out.mended = k.mended(f)
+	}
 	out.saved = k.saves()
 	return out
 }

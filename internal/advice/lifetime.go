@@ -126,18 +126,35 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 			break
 		}
 		if grown := buffer(i.Common()); grown != nil && (growsBuffer(c.leaf) || growsBuffer(c.callee)) {
-			return p.FateIn(grown, life.Holder{Kind: life.Field, Pos: i.Pos()})
+			return p.FateIn(grown, life.Holder{Kind: life.Field, Pos: i.Pos(), Text: true})
+		}
+		if filled := filled(p, i.Common()); filled != nil {
+			return p.FateIn(filled, life.Holder{Kind: life.Field, Pos: i.Pos(), Text: true})
 		}
 		if !resultRefers(i.Common().Signature()) {
-			if common := i.Common(); !common.IsInvoke() && len(common.Args) > 0 && common.Signature().Recv() != nil {
-				if use := p.Arg(common, 0); use != nil && use.Writes {
-					return p.FateIn(common.Args[0], life.Holder{Kind: life.Field, Pos: i.Pos()})
-				}
-			}
+			return nil
+		}
+		return p.FateInside(s.Value, true) // it may be of what the result refers to
+	}
+	return p.Fate(s.Value)
+}
+
+// filled is the receiver of a call that puts its result there: a method that writes
+// to it, and returns nothing else that refers to memory; nil for none.
+func filled(p *life.Package, c *ssa.CallCommon) ssa.Value {
+	recv := c.Signature().Recv()
+	if c.IsInvoke() || recv == nil || len(c.Args) == 0 {
+		return nil
+	}
+	for r := range c.Signature().Results().Variables() {
+		if t := r.Type(); resultType(t) && !types.Identical(t, recv.Type()) {
 			return nil
 		}
 	}
-	return p.Fate(s.Value)
+	if use := p.Arg(c, 0); use == nil || !use.Writes {
+		return nil
+	}
+	return c.Args[0]
 }
 
 func growsBuffer(function string) bool {
@@ -166,14 +183,17 @@ func buffer(c *ssa.CallCommon) ssa.Value {
 // resultRefers reports whether a result, but for errors, can refer to memory.
 func resultRefers(sig *types.Signature) bool {
 	for r := range sig.Results().Variables() {
-		if _, basic := r.Type().Underlying().(*types.Basic); basic && r.Type().String() != "string" {
-			continue
-		}
-		if r.Type().String() != "error" || sig.Results().Len() == 1 {
+		if resultType(r.Type()) || sig.Results().Len() == 1 && r.Type().String() == "error" {
 			return true
 		}
 	}
 	return false
+}
+
+// resultType reports whether a result of type t, not an error, can refer to memory.
+func resultType(t types.Type) bool {
+	b, basic := t.Underlying().(*types.Basic)
+	return (!basic || b.Info()&types.IsString != 0) && t.String() != "error"
 }
 
 // along follows a fate from function name up a way, whose first i callers have
@@ -218,7 +238,7 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	}
 	fate, through := &life.Fate{}, ""
 	if h.Kind == life.Result {
-		fate = resultFate(q, call, h.Index)
+		fate = resultFate(q, call, h)
 	} else if arg := argument(call.Common(), h.Index); arg != nil {
 		fate, through = q.FateIn(arg, h), h.Name
 	}
@@ -251,18 +271,22 @@ func callAt(p *life.Package, at place, function string) ssa.CallInstruction {
 	return dynamic
 }
 
-// resultFate is what becomes of one result of a call.
-func resultFate(p *life.Package, call ssa.CallInstruction, n int) *life.Fate {
+// resultFate is what becomes of the memory that one result of a call holds.
+func resultFate(p *life.Package, call ssa.CallInstruction, h life.Holder) *life.Fate {
+	follow := p.Fate
+	if h.Inside {
+		follow = func(v ssa.Value) *life.Fate { return p.FateInside(v, h.Text) }
+	}
 	v := call.Value()
 	if v == nil {
 		return &life.Fate{}
 	}
 	if _, ok := v.Type().(*types.Tuple); !ok {
-		return p.Fate(v)
+		return follow(v)
 	}
 	for _, instr := range *v.Referrers() {
-		if e, ok := instr.(*ssa.Extract); ok && e.Index == n {
-			return p.Fate(e)
+		if e, ok := instr.(*ssa.Extract); ok && e.Index == h.Index {
+			return follow(e)
 		}
 	}
 	return &life.Fate{}

@@ -96,7 +96,12 @@ func (k *subject) dies() bool { return k.life.kind == died }
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
 func (k *subject) again(thing, reset string) string {
+	const small = 64 // bytes, that a pool costs as much as
 	switch recv := k.receiver(); {
+	case recv == "" && k.life.up == 0 && !k.life.round && k.e.Size > 0 && k.e.Size <= small:
+		k.life.up = 1
+		return fmt.Sprintf("too small for a pool: let the callers of %s pass %s in, or hold it in a type that they keep",
+			k.life.in, thing)
 	case k.life.up > 0:
 		return fmt.Sprintf("nobody needs %s after %s: let %s pass it in and use it again", thing, k.life.in, k.life.in)
 	case k.life.round:
@@ -126,8 +131,11 @@ func (k *subject) receiver() string {
 }
 
 // typeOf is the name of what the site makes.
-func (k *subject) typeOf() string {
-	return types.TypeString(k.s.Type, func(p *types.Package) string {
+func (k *subject) typeOf() string { return k.named(k.s.Type) }
+
+// named is a type as the package writes it.
+func (k *subject) named(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
 		if p == k.p.Pkg {
 			return ""
 		}
@@ -183,13 +191,16 @@ func (k *subject) appended() {
 	}
 	switch {
 	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Field == "" && g.Begin == nil && k.local():
-		k.capacity("make(" + k.sliceType() + ", 0, " + k.length() + ")")
+		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
 	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Begin != nil:
-		k.capacity("make(" + k.sliceType() + ", 0, " + k.length() + ")")
+		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
 	case k.dies() && k.life.up > 0:
 		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
 	case k.dies() && !k.ofCaller():
 		k.change("bufferpercall", "%s", k.again("the slice", "cut it to [:0]"))
+	case g.Field != "" && (k.life.kind == kept || k.life.kind == escaped):
+		k.stays()
+		k.e.Remedy += "; where its length is known before, make it with that"
 	case g.Field != "":
 		k.e.Remedy = fmt.Sprintf("%s grows with what it holds; where it begins again, cut it to [:0] instead of nil", g.Field)
 		k.e.Verdict = Inherent
@@ -214,15 +225,6 @@ func (k *subject) length() string {
 		return "len(" + over + ")"
 	}
 	return over
-}
-
-func (k *subject) sliceType() string {
-	return types.TypeString(k.s.Value.Type(), func(p *types.Package) string {
-		if p == k.p.Pkg {
-			return ""
-		}
-		return p.Name()
-	})
 }
 
 // local reports whether what append grows begins empty in this function.

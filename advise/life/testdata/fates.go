@@ -52,6 +52,38 @@ func appended(x *node) {
 	x.kids = append(x.kids, &node{}) // composite literal: field node.kids; append: field node.kids
 }
 
+func after(x *node) *node {
+	return &node{next: x} // composite literal: the caller, as a result
+}
+
+func takenOut() *node {
+	return after(&node{}).next // composite literal: the caller, as a result
+}
+
+type holder interface{ hold(x *node) }
+
+type last struct{ list []holder }
+
+var lasts []*last
+
+func (l *last) hold(x *node) { lasts = append(lasts, l) } // append: package variable lasts
+
+func receiver(x *node) {
+	var h holder = &last{} // composite literal: package variable lasts
+	h.hold(x)
+}
+
+func received(n int) []byte {
+	c, done := make(chan []byte, 1), make(chan bool) // channel: dies; channel: dies
+	c <- make([]byte, n)                             // make: the caller, as a result
+	select {
+	case b := <-c:
+		return b
+	case <-done:
+	}
+	return nil
+}
+
 func inGlobal() { global = &node{} } // composite literal: package variable global
 
 func inTable(k string) { table[k] = &node{} } // composite literal: package variable table

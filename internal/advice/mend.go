@@ -1,0 +1,463 @@
+package advice
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"go/version"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/tools/go/ast/astutil"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
+)
+
+// A mender writes the fix of a remedy that the account proves: capacity before the
+// loop that fills a slice, memory of a pool for what dies with the call, memory from
+// before the loop for what dies with the round.
+type mender struct {
+	*subject
+	file  *ast.File
+	path  []ast.Node // from the expression that allocates up to the file
+	edits []change
+}
+
+// mend gives the remedy a fix where it has a mechanical one, and reports whether.
+func (k *subject) mend() fix {
+	if k.e.Fix || k.e.Verdict != Remedy || k.s == nil || k.s.Node == nil {
+		return nil
+	}
+	m := &mender{subject: k}
+	for _, f := range k.p.Files {
+		if f.FileStart <= k.s.Pos() && k.s.Pos() < f.FileEnd {
+			m.file = f
+		}
+	}
+	if m.file == nil || ast.IsGenerated(m.file) || !m.modern() {
+		return nil
+	}
+	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
+	ok := false
+	switch {
+	case k.grows && k.s.Kind == life.Append:
+		ok = m.capacity()
+	case !k.grows && !k.part && k.dies() && k.life.up == 0 && len(k.life.unless) == 0:
+		ok = m.reuse()
+	}
+	if !ok {
+		return nil
+	}
+	return fix{m.fileName(): m.edits}
+}
+
+func (m *mender) fileName() string {
+	name := m.p.Fset.File(m.file.FileStart).Name()
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return name
+}
+
+// modern reports whether the language has clear and the library slices.
+func (m *mender) modern() bool {
+	v := m.p.Info.FileVersions[m.file]
+	return v == "" || version.Compare(v, "go1.21") >= 0
+}
+
+func (m *mender) put(from, to token.Pos, text string) {
+	m.edits = append(m.edits, change{m.p.Fset.Position(from).Offset, m.p.Fset.Position(to).Offset, text})
+}
+
+// capacity grows the slice once, before the loop that appends to it.
+func (m *mender) capacity() bool {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	loop := m.p.Stmt(m.growth.Loop)
+	if !ok || loop == nil || !m.plain(m.growth.Rounds) || !m.listed(loop) {
+		return false
+	}
+	list, ok := ast.Unparen(call.Args[0]).(*ast.Ident)
+	if !ok || m.within(m.p.Info.Uses[list], loop) || m.names(m.growth.Rounds, loop) {
+		return false
+	}
+	name, ok := m.imported("slices")
+	if !ok {
+		return false
+	}
+	m.put(loop.Pos(), loop.Pos(), fmt.Sprintf("%s = %s.Grow(%s, %s)\n", list.Name, name, list.Name, m.number()))
+	return true
+}
+
+// number is how often the loop runs, as an int.
+func (m *mender) number() string {
+	n := m.length()
+	if t, ok := m.p.Info.TypeOf(m.growth.Rounds).Underlying().(*types.Basic); ok && t.Info()&types.IsInteger != 0 &&
+		t.Kind() != types.Int && t.Kind() != types.UntypedInt {
+		return "int(" + n + ")"
+	}
+	return n
+}
+
+// plain reports whether evaluating e once more changes nothing.
+func (m *mender) plain(e ast.Expr) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			fun, isName := n.Fun.(*ast.Ident)
+			_, builtin := m.p.Info.Uses[fun].(*types.Builtin)
+			ok = ok && (isName && builtin || m.p.Info.Types[n.Fun].IsType())
+		case *ast.FuncLit, *ast.UnaryExpr, *ast.IndexExpr, *ast.TypeAssertExpr, *ast.StarExpr:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// within reports whether obj is declared inside of n.
+func (m *mender) within(obj types.Object, n ast.Node) bool {
+	return obj == nil || n.Pos() <= obj.Pos() && obj.Pos() < n.End()
+}
+
+// names reports whether e names a variable that n declares.
+func (m *mender) names(e ast.Expr, n ast.Node) (found bool) {
+	ast.Inspect(e, func(x ast.Node) bool {
+		if id, ok := x.(*ast.Ident); ok {
+			if v, ok := m.p.Info.Uses[id].(*types.Var); ok && !v.IsField() {
+				found = found || m.within(v, n)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// listed reports whether a statement is one of a list, so that another may stand
+// before it.
+func (m *mender) listed(stmt ast.Stmt) bool {
+	path, _ := astutil.PathEnclosingInterval(m.file, stmt.Pos(), stmt.End())
+	i := slices.Index(path, ast.Node(stmt))
+	if i < 0 || i+1 == len(path) {
+		return false
+	}
+	switch path[i+1].(type) {
+	case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+		return true
+	}
+	return false
+}
+
+// poolLeast is the size of objects, in bytes, below which a pool saves nothing.
+const poolLeast = 64
+
+// reuse takes the memory from before the loop, or from a pool.
+func (m *mender) reuse() bool {
+	v, stmt := m.declared()
+	if v == nil || stmt == nil || m.assigned(v) {
+		return false
+	}
+	name, held, of := m.free(v.Name()+"Kept"), m.typeOf(), m.s.Type
+	slice, list := types.Unalias(v.Type()).(*types.Slice)
+	if list {
+		of = slice.Elem()
+		held = "[]" + m.named(of)
+	}
+	if !m.packaged(of) || check.HasPointers(of) { // which a pool would keep alive
+		return false
+	}
+	take := ""
+	if m.life.round {
+		loop := m.loopAround()
+		if loop == nil || !m.listed(loop) {
+			return false
+		}
+		m.put(loop.Pos(), loop.Pos(), name+" := new("+held+")\n")
+	} else {
+		pkg, ok := m.imported("sync")
+		decl := m.decl()
+		if !ok || decl == nil || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
+			return false
+		}
+		pool := m.free(v.Name() + "Pool")
+		at := decl.Pos()
+		if decl.Doc != nil {
+			at = decl.Doc.Pos()
+		}
+		m.put(at, at, fmt.Sprintf("var %s = %s.Pool{New: func() any { return new(%s) }}\n\n", pool, pkg, held))
+		take = fmt.Sprintf("%s := %s.Get().(*%s)\ndefer %s.Put(%s)\n", name, pool, held, pool, name)
+	}
+	if list {
+		return m.slice(stmt, v, name, take)
+	}
+	return m.whole(stmt, v, name, take)
+}
+
+// declared returns the variable that the memory is declared with, and the statement:
+// x := make(…), x := &T{…}, x := new(T) or var x T.
+func (m *mender) declared() (*types.Var, ast.Stmt) {
+	for i, n := range m.path {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			id, ok := n.Lhs[0].(*ast.Ident)
+			if n.Tok != token.DEFINE || len(n.Lhs) != 1 || !ok || !m.made(n.Rhs[0]) || i+1 == len(m.path) {
+				return nil, nil
+			}
+			v, _ := m.p.Info.Defs[id].(*types.Var)
+			return v, m.inList(n)
+		case *ast.DeclStmt:
+			gen := n.Decl.(*ast.GenDecl)
+			spec, ok := gen.Specs[0].(*ast.ValueSpec)
+			if !ok || len(gen.Specs) > 1 || len(spec.Names) != 1 || len(spec.Values) > 0 || m.s.Kind != life.Variable {
+				return nil, nil
+			}
+			v, _ := m.p.Info.Defs[spec.Names[0]].(*types.Var)
+			return v, m.inList(n)
+		case ast.Stmt:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+func (m *mender) inList(stmt ast.Stmt) ast.Stmt {
+	if m.listed(stmt) {
+		return stmt
+	}
+	return nil
+}
+
+// made reports whether e is the expression that allocates, or its address.
+func (m *mender) made(e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.AND {
+		e = ast.Unparen(u.X)
+	}
+	return e == m.s.Node
+}
+
+// assigned reports whether v gets another value than its first.
+func (m *mender) assigned(v *types.Var) (found bool) {
+	if m.s.Kind == life.Variable {
+		return false
+	}
+	ast.Inspect(m.file, func(n ast.Node) bool {
+		assign, ok := n.(*ast.AssignStmt)
+		if !ok {
+			return !found
+		}
+		for _, l := range assign.Lhs {
+			id, ok := ast.Unparen(l).(*ast.Ident)
+			found = found || ok && m.p.Info.Uses[id] == v
+		}
+		return !found
+	})
+	return found
+}
+
+// packaged reports whether a package variable can be of a type: it has a name, and
+// neither type parameters nor names of a function.
+func (m *mender) packaged(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		obj := t.Obj()
+		return t.TypeArgs() == nil && (obj.Pkg() == m.p.Pkg && obj.Parent() == m.p.Pkg.Scope() || obj.Pkg() != m.p.Pkg &&
+			slices.ContainsFunc(m.file.Imports, func(s *ast.ImportSpec) bool {
+				return s.Name == nil && obj.Pkg() != nil && s.Path.Value == strconv.Quote(obj.Pkg().Path())
+			}))
+	case *types.Basic:
+		return true
+	case *types.Array:
+		return m.packaged(t.Elem())
+	}
+	return false
+}
+
+// slice makes the list anew in the memory that name refers to.
+func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
+	call, ok := m.s.Node.(*ast.CallExpr)
+	if !ok || len(call.Args) < 2 || !m.plain(call.Args[1]) || !isInt(m.p.Info.TypeOf(call.Args[1])) {
+		return false
+	}
+	pkg, ok := m.imported("slices")
+	if !ok {
+		return false
+	}
+	size, length := m.text(call.Args[len(call.Args)-1]), m.text(call.Args[1])
+	if !m.plain(call.Args[len(call.Args)-1]) || !isInt(m.p.Info.TypeOf(call.Args[len(call.Args)-1])) {
+		return false
+	}
+	text := fmt.Sprintf("%s*%s = %s.Grow((*%s)[:0], %s)\n%s := (*%s)[:%s]", take, name, pkg, name, size, v.Name(), name,
+		length)
+	if length != "0" {
+		text += fmt.Sprintf("\nclear(%s)", v.Name())
+	}
+	m.put(stmt.Pos(), stmt.End(), text)
+	return true
+}
+
+func isInt(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt)
+}
+
+// whole sets the object that name refers to anew, and lets v be a pointer to it.
+func (m *mender) whole(stmt ast.Stmt, v *types.Var, name, take string) bool {
+	value := m.typeOf() + "{}"
+	switch u := m.s.Type.Underlying().(type) {
+	case *types.Struct, *types.Array:
+	case *types.Basic:
+		value = "0"
+		if u.Info()&types.IsNumeric == 0 {
+			return false
+		}
+	default:
+		return false
+	}
+	if lit, ok := m.s.Node.(*ast.CompositeLit); ok {
+		value = m.text(lit)
+	}
+	m.put(stmt.Pos(), stmt.End(), fmt.Sprintf("%s%s := %s\n*%s = %s", take, v.Name(), name, v.Name(), value))
+	if m.s.Kind != life.Variable {
+		return true
+	}
+	for id, obj := range m.p.Info.Uses {
+		if obj == v && !m.pointed(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// pointed changes one use of a variable that is a pointer from now on.
+func (m *mender) pointed(id *ast.Ident) bool {
+	path, _ := astutil.PathEnclosingInterval(m.file, id.Pos(), id.End())
+	if len(path) < 2 {
+		return false
+	}
+	switch n := path[1].(type) {
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			m.put(n.Pos(), id.Pos(), "")
+			return true
+		}
+	case *ast.SelectorExpr:
+		return true
+	case *ast.SliceExpr, *ast.IndexExpr:
+		if _, array := m.s.Type.Underlying().(*types.Array); array {
+			return true
+		}
+	case *ast.KeyValueExpr:
+		return false
+	}
+	m.put(id.Pos(), id.Pos(), "(*")
+	m.put(id.End(), id.End(), ")")
+	return true
+}
+
+// text is the source of a node.
+func (m *mender) text(n ast.Node) string {
+	src, err := os.ReadFile(m.fileName())
+	if err != nil {
+		return ""
+	}
+	return string(src[m.p.Fset.Position(n.Pos()).Offset:m.p.Fset.Position(n.End()).Offset])
+}
+
+// loopAround is the innermost loop of the function around the expression.
+func (m *mender) loopAround() ast.Stmt {
+	for _, n := range m.path {
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			return n
+		case *ast.RangeStmt:
+			return n
+		case *ast.FuncLit:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *mender) decl() *ast.FuncDecl {
+	for _, n := range m.path {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			return n
+		case *ast.FuncLit:
+			return nil
+		}
+	}
+	return nil
+}
+
+// free is a name like the one wanted that means nothing yet in the package.
+func (m *mender) free(name string) string {
+	taken := map[string]bool{}
+	for id := range m.p.Info.Defs {
+		taken[id.Name] = true
+	}
+	for taken[name] {
+		name += "2"
+	}
+	return name
+}
+
+// imported is the name of a package of the library in the file, imported if it is
+// not; ok is false where the name means something else.
+func (m *mender) imported(path string) (name string, ok bool) {
+	for _, spec := range m.file.Imports {
+		if spec.Path.Value == strconv.Quote(path) {
+			if spec.Name != nil {
+				return spec.Name.Name, spec.Name.Name != "_" && spec.Name.Name != "."
+			}
+			return path, m.meansImport(path)
+		}
+	}
+	scope := m.p.Pkg.Scope().Innermost(m.s.Pos())
+	if scope == nil {
+		return "", false
+	}
+	if _, obj := scope.LookupParent(path, m.s.Pos()); obj != nil {
+		return "", false
+	}
+	at, text := m.file.Name.End(), "\n\nimport "+strconv.Quote(path)
+	for _, decl := range m.file.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.IMPORT || len(gen.Specs) == 0 || !gen.Lparen.IsValid() {
+			continue
+		}
+		at, text = gen.Lparen+1, "\n\t"+strconv.Quote(path)
+		break
+	}
+	m.put(at, at, text)
+	return path, true
+}
+
+// meansImport reports whether the name of a package is not hidden at the expression.
+func (m *mender) meansImport(name string) bool {
+	scope := m.p.Pkg.Scope().Innermost(m.s.Pos())
+	if scope == nil {
+		return false
+	}
+	_, obj := scope.LookupParent(name, m.s.Pos())
+	_, ok := obj.(*types.PkgName)
+	return ok
+}
+
+// mended is the finding that stands for a remedy with a fix.
+func (k *subject) mended(f fix) Finding {
+	at, end := k.p.Fset.Position(k.s.Pos()), k.p.Fset.Position(k.s.Node.End())
+	name := k.e.Check
+	if name == "" {
+		name = "bufferpercall"
+	}
+	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: name,
+		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, pkg: k.p.Pkg.Path(),
+		spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column}}, start: at.Offset, end: end.Offset,
+		fix: f}
+}

@@ -1,0 +1,177 @@
+package advice
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/internal/base/invariant"
+)
+
+// What a profile proves and no check knows: each function has a benchmark, and
+// a test that says what it does.
+const mendable = `package m
+
+import "hash/crc32"
+
+type point struct{ x, y [8]int }
+
+func capacity(in []int) []int {
+	var out []int
+	out = append(out, 1)
+	for i, v := range in {
+		if v >= 0 {
+			out = append(out, v*i)
+		}
+	}
+	return out
+}
+
+func pooled(n int) (sum int) {
+	list := make([]int, n)
+	for i := range list {
+		sum += list[i]
+		list[i] = i
+	}
+	return sum + list[n-1]
+}
+
+type reader interface{ Read(b []byte) (int, error) }
+
+func object(r reader, n int) int {
+	var buf [128]byte
+	k, _ := r.Read(buf[:])
+	buf[k] = byte(n)
+	return int(crc32.ChecksumIEEE(buf[:])) + len(buf)
+}
+
+func round(r reader, n int) (sum int) {
+	for range n {
+		buf := make([]byte, 100)
+		k, _ := r.Read(buf)
+		sum += k + int(buf[99])
+		buf[99] = 9
+	}
+	return sum
+}
+
+var kept []*point
+
+func stays(n int) int {
+	p := &point{}
+	p.x[0] = n
+	if len(kept) < 9 {
+		kept = append(kept, p)
+	}
+	return p.x[0]
+}
+`
+
+const mendableTest = `package m
+
+import "testing"
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return copy(b, "abc"), nil }
+
+var in = make([]int, 300)
+
+func Test(t *testing.T) {
+	for range 3 {
+		if n := len(capacity(in)); n != 301 {
+			t.Error("capacity", n)
+		}
+		if n := pooled(200); n != 199 {
+			t.Error("pooled", n)
+		}
+		if n := round(zeros{}, 5); n != 15 {
+			t.Error("round", n)
+		}
+		if a, b := object(zeros{}, 1), object(zeros{}, 1); a != b {
+			t.Error("object", a, b)
+		}
+	}
+}
+
+var sum int
+
+func BenchmarkCapacity(b *testing.B) {
+	for b.Loop() {
+		sum += len(capacity(in))
+	}
+}
+
+func BenchmarkPooled(b *testing.B) {
+	for b.Loop() {
+		sum += pooled(20000)
+	}
+}
+
+func BenchmarkObject(b *testing.B) {
+	for b.Loop() {
+		sum += object(zeros{}, 3)
+	}
+}
+
+func BenchmarkRound(b *testing.B) {
+	for b.Loop() {
+		sum += round(zeros{}, 100)
+	}
+}
+
+func BenchmarkStays(b *testing.B) {
+	for b.Loop() {
+		sum += stays(3)
+	}
+}
+`
+
+// TestMendedFixesHold tries each fix that the account writes: it builds, the tests
+// pass, and its benchmark allocates less.
+func TestMendedFixesHold(t *testing.T) {
+	if testing.Short() || invariant.Race {
+		t.Skip("builds benchmarks for seconds, which allocate otherwise with the race detector")
+	}
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n", "m.go": mendable,
+		"m_test.go": mendableTest})
+	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
+	var err error
+	if c.Profiles, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fixes []Finding
+	for _, f := range r.Findings {
+		if len(f.fix) > 0 && f.Share != nil && f.Share.weight() > 0.001 {
+			fixes = append(fixes, f)
+		}
+	}
+	v, err := Verify(t.Context(), VerifyConfig{Dir: dir, Patterns: c.Patterns, Bench: ".", Blocks: 4, BenchTime: "20x",
+		Budget: 3 * time.Minute, Profiles: c.Profiles, Progress: func(string) {}}, fixes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome := map[string]string{}
+	for _, f := range v.Fixes {
+		outcome[f.Finding.Function[strings.LastIndexByte(f.Finding.Function, '.')+1:]] = f.Outcome + ": " + f.Reason + f.Diff
+	}
+	for _, name := range []string{"capacity", "pooled", "object", "round"} {
+		if !strings.HasPrefix(outcome[name], Kept) {
+			t.Errorf("%s: %q, want it kept", name, outcome[name])
+		}
+	}
+	if _, ok := outcome["stays"]; ok {
+		t.Error("a point that a package variable keeps is taken from a pool")
+	}
+	if t.Failed() {
+		for _, s := range r.Evidence.Account.Sites {
+			t.Logf("%s:%d %s %s: %s: %s, %s", filepath.Base(s.File), s.Line, s.Kind, s.What, s.Verdict, s.Remedy, s.Lifetime)
+		}
+	}
+}
