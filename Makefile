@@ -1,7 +1,7 @@
 # make test   everything that CI runs, with a line for each part and its time
 # make bench  ours against peers, and the lab's own overhead: tables with intervals
 # make soak   the long-running and statistical tests
-# make lint   gofmt, vet, staticcheck, unparam
+# make lint   gofmt, vet, staticcheck, unparam, gocognit
 # make fmt    gofmt
 
 GO       ?= go
@@ -47,6 +47,7 @@ staticcheck:
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags isobar_debug $(KIT)
 	$(GO) tool unparam ./...
+	$(GO) tool gocognit -over 30 -ignore '_test.go|testdata' .
 
 cross:
 	@for t in $(TARGETS); do echo "build $$t"; export GOOS=$${t%/*} GOARCH=$${t#*/}; \

@@ -37,9 +37,7 @@ var numberRange = regexp.MustCompile(
 
 const maxLevels = 10_000
 
-// expand replaces each range with its numbers: LOW..HIGH/STEP adds the step,
-// LOW..HIGH*FACTOR multiplies, for a logarithmic scale. The last number is at
-// most HIGH. Both ends have the same unit, or none.
+// expand replaces each range with its numbers.
 func expand(all []string) ([]string, error) {
 	var out []string
 	for _, s := range all {
@@ -48,37 +46,44 @@ func expand(all []string) ([]string, error) {
 			out = append(out, s)
 			continue
 		}
-		low, err1 := number(m[1])
-		high, err2 := number(m[3])
-		step, err3 := number(m[6])
-		add := m[5] == "/"
-		if errors.Join(err1, err2, err3) != nil || m[2] != m[4] || high < low ||
-			add && step <= 0 || !add && (step <= 1 || low <= 0) {
-			return nil, fmt.Errorf("%q: want LOW..HIGH/STEP or LOW..HIGH*FACTOR with one unit or none, such as "+
-				"100..20000/100 or 50..12800*2", s)
+		values, err := expandRange(m)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", s, err)
 		}
-		whole := low == math.Trunc(low) && high == math.Trunc(high)
-		for i := 0; ; i++ {
-			v := low + float64(i)*step
-			if !add {
-				v = low * math.Pow(step, float64(i))
-			}
-			if v > high*(1+1e-12) {
-				break
-			}
-			if whole && (!add || step == math.Trunc(step)) {
-				v = math.Round(v)
-			}
-			if i == maxLevels {
-				return nil, fmt.Errorf("%q: more than %d values: take a larger step", s, maxLevels)
-			}
-			text := strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64) + m[2]
-			if len(out) == 0 || out[len(out)-1] != text { // a small factor may round to the same number
-				out = append(out, text)
-			}
-		}
+		out = append(out, slices.Compact(values)...) // a small factor may round to the same number
 	}
 	return slices.Clip(out), nil
+}
+
+// expandRange returns the numbers of a range: LOW..HIGH/STEP adds the step,
+// LOW..HIGH*FACTOR multiplies, for a logarithmic scale. The last number is at
+// most HIGH. Both ends have the same unit, or none.
+func expandRange(m []string) (out []string, err error) {
+	low, err1 := number(m[1])
+	high, err2 := number(m[3])
+	step, err3 := number(m[6])
+	add := m[5] == "/"
+	if errors.Join(err1, err2, err3) != nil || m[2] != m[4] || high < low ||
+		add && step <= 0 || !add && (step <= 1 || low <= 0) {
+		return nil, errors.New("want LOW..HIGH/STEP or LOW..HIGH*FACTOR with one unit or none, such as " +
+			"100..20000/100 or 50..12800*2")
+	}
+	whole := low == math.Trunc(low) && high == math.Trunc(high) && (!add || step == math.Trunc(step))
+	for i := 0; ; i++ {
+		v := low + float64(i)*step
+		if !add {
+			v = low * math.Pow(step, float64(i))
+		}
+		switch {
+		case v > high*(1+1e-12):
+			return out, nil
+		case i == maxLevels:
+			return nil, fmt.Errorf("more than %d values: take a larger step", maxLevels)
+		case whole:
+			v = math.Round(v)
+		}
+		out = append(out, strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)+m[2])
+	}
 }
 
 func number(s string) (float64, error) { return strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64) }

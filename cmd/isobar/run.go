@@ -67,77 +67,95 @@ for all numbers from LOW to HIGH, STEP apart; LOW..HIGH*FACTOR multiplies instea
 	return cmd
 }
 
+// A workloadRun holds the flags of 'lab run NAME'; those of its parameters have a
+// text each.
+type workloadRun struct {
+	*app
+	w       *workload.Workload
+	values  []*string
+	build   string
+	opts    measureOptions
+	factors factorFlags
+	sweep   sweepOptions
+}
+
 // workloadCommand is 'lab run NAME', whose flags are the workload's parameters.
 func (a *app) workloadCommand(w *workload.Workload) *cobra.Command {
-	opts, factors, sweep := &measureOptions{}, &factorFlags{}, &sweepOptions{}
-	values := make([]*string, len(w.Params))
-	var build string
-	cmd := &cobra.Command{
-		Use:   w.Name,
-		Short: w.Summary,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case w.NeedsCommand && build == "" && len(args) == 0:
-				return usage(fmt.Errorf("lab run %s: name the program after --, as in: isobar lab run %[1]s -- go vet PACKAGES",
-					w.Name))
-			case w.NeedsCommand && build == "" && len(factors.collectors)+len(factors.versions) > 0:
-				return usage(errors.New("--collector, --go: these apply when a program is built: give --build too"))
-			case !w.NeedsCommand && len(args) > 0:
-				return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", w.Name, args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			study := plan.Study{Workload: w.Name, Command: args}
-			for i, p := range w.Params {
-				all, err := levels(*values[i])
-				if err != nil {
-					return usage(fmt.Errorf("--%s: %w", p.Name, err))
-				}
-				study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: all})
-			}
-			if err := factors.apply(&study); err != nil {
-				return err
-			}
-			studies, err := split(w, study, cmd.Flags().Changed)
-			if err != nil {
-				return err
-			}
-			if build != "" {
-				for i := range studies {
-					if studies[i].Command, err = a.BuildProgram(cmd.Context(), build, studies[i], args); err != nil {
-						return err
-					}
-				}
-			}
-			spec, err := opts.spec(studies)
-			if err != nil {
-				return err
-			}
-			if err := sweep.check(opts, &spec); err != nil {
-				return err
-			}
-			if w.NeedsCommand && len(opts.profiles) > 0 {
-				return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
-					"its own profiles, or use its net/http/pprof", w.Name))
-			}
-			return a.measure(cmd.Context(), opts, sweep, spec, strings.Join(append([]string{w.Name}, studies[0].Command...),
-				" "))
-		},
-	}
+	r := &workloadRun{app: a, w: w}
+	cmd := &cobra.Command{Use: w.Name, Short: w.Summary, Args: r.args, RunE: r.run}
 	if w.NeedsCommand {
 		cmd.Use += " [flags] -- COMMAND [ARG ...]"
-		cmd.Flags().StringVar(&build, "build", "",
+		cmd.Flags().StringVar(&r.build, "build", "",
 			"build the program of `PACKAGE` for each --go and --collector, and pass it the arguments after --")
-		factors.pods.addFlags(cmd.Flags())
+		r.factors.pods.addFlags(cmd.Flags())
 	}
-	factors.addFlags(cmd.Flags())
-	opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
-	sweep.addFlags(cmd.Flags())
-	for i, p := range w.Params {
-		values[i] = cmd.Flags().String(p.Name, p.Default, p.Help)
+	r.factors.addFlags(cmd.Flags())
+	r.opts.addFlags(cmd.Flags(), 6, 10*time.Minute, 0)
+	r.sweep.addFlags(cmd.Flags())
+	for _, p := range w.Params {
+		r.values = append(r.values, cmd.Flags().String(p.Name, p.Default, p.Help))
 	}
 	return cmd
+}
+
+func (r *workloadRun) args(_ *cobra.Command, args []string) error {
+	switch {
+	case !r.w.NeedsCommand && len(args) > 0:
+		return usage(fmt.Errorf("lab run %s takes no argument, only flags: %q", r.w.Name, args))
+	case !r.w.NeedsCommand || r.build != "":
+		return nil
+	case len(args) == 0:
+		return usage(fmt.Errorf("lab run %s: name the program after --, as in: isobar lab run %[1]s -- go vet PACKAGES",
+			r.w.Name))
+	case len(r.factors.collectors)+len(r.factors.versions) > 0:
+		return usage(errors.New("--collector, --go: these apply when a program is built: give --build too"))
+	}
+	return nil
+}
+
+func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
+	studies, err := r.studies(cmd, args)
+	if err != nil {
+		return err
+	}
+	spec, err := r.opts.spec(studies)
+	if err != nil {
+		return err
+	}
+	if err := r.sweep.check(&r.opts, &spec); err != nil {
+		return err
+	}
+	if r.w.NeedsCommand && len(r.opts.profiles) > 0 {
+		return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
+			"its own profiles, or use its net/http/pprof", r.w.Name))
+	}
+	name := strings.Join(append([]string{r.w.Name}, studies[0].Command...), " ")
+	return r.measure(cmd.Context(), &r.opts, &r.sweep, spec, name)
+}
+
+// studies returns what the flags ask for, with the programs built.
+func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, error) {
+	study := plan.Study{Workload: r.w.Name, Command: args}
+	for i, p := range r.w.Params {
+		all, err := levels(*r.values[i])
+		if err != nil {
+			return nil, usage(fmt.Errorf("--%s: %w", p.Name, err))
+		}
+		study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: all})
+	}
+	if err := r.factors.apply(&study); err != nil {
+		return nil, err
+	}
+	studies, err := split(r.w, study, cmd.Flags().Changed)
+	if err != nil || r.build == "" {
+		return studies, err
+	}
+	for i := range studies {
+		if studies[i].Command, err = r.BuildProgram(cmd.Context(), r.build, studies[i], args); err != nil {
+			return nil, err
+		}
+	}
+	return studies, nil
 }
 
 // split makes one study per case of the workload, if it has cases and the flags

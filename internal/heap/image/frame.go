@@ -58,24 +58,7 @@ func (w *walker) walk() bool {
 		if flag&flagSPWrite != 0 && depth > 0 && callee != "runtime.cgocallback" {
 			break
 		}
-		fr := frame{f: f, name: name, pc: pc, sp: sp, continuation: pc}
-		next := uint64(0)
-		if w.im.Program.Arch == "amd64" {
-			fr.fp = sp + uint64(delta) + 8
-			fr.varp = fr.fp - 8
-			next, _ = w.word(fr.fp - 8)
-		} else {
-			fr.fp = sp + uint64(delta)
-			fr.varp = fr.fp
-			next, _ = w.word(sp)
-		}
-		if fr.varp > sp {
-			fr.varp -= 8 // the frame pointer
-		}
-		fr.argp = fr.fp
-		if w.im.Program.Arch == "arm64" {
-			fr.argp += 8
-		}
+		fr, next := w.unwind(frame{f: f, name: name, pc: pc, sp: sp, continuation: pc}, uint64(delta))
 		if fr.fp > w.s.hi || fr.fp < sp {
 			break
 		}
@@ -98,6 +81,22 @@ func (w *walker) walk() bool {
 	}
 	w.reachObjects()
 	return complete
+}
+
+// unwind fills in where a frame of delta bytes ends, and returns the address that
+// it returns to.
+func (w *walker) unwind(fr frame, delta uint64) (frame, uint64) {
+	end := fr.sp + delta
+	fr.fp, fr.varp, fr.argp = end, end, end+8
+	returns := fr.sp // where arm64 keeps its link register
+	if w.im.Program.Arch == "amd64" {
+		returns, fr.fp = end, end+8
+	}
+	if fr.varp > fr.sp {
+		fr.varp -= 8 // the frame pointer
+	}
+	next, _ := w.word(returns)
+	return fr, next
 }
 
 // A frame is a function's part of a stack.
