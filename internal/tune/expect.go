@@ -23,44 +23,35 @@ func (m *Model) sources() []*Pilot {
 // those that collected most.
 const replayed = 3
 
-// replays are the sources to replay: those of most cycles, in their order.
+// replays are the sources to replay: those of most cycles, and none of few cycles
+// beside one of more, which saw what was live more often.
 func (m *Model) replays() []*Pilot {
 	all := m.sources()
-	if len(all) <= replayed {
-		return all
+	slices.SortStableFunc(all, func(a, b *Pilot) int { return cmp.Compare(b.Cycles, a.Cycles) })
+	for i, p := range all {
+		if i == replayed || i > 0 && p.Cycles < fewCycles {
+			return all[:i]
+		}
 	}
-	by := slices.Clone(all)
-	slices.SortStableFunc(by, func(a, b *Pilot) int { return cmp.Compare(b.Cycles, a.Cycles) })
-	return slices.DeleteFunc(all, func(p *Pilot) bool { return !slices.Contains(by[:replayed], p) })
+	return all
 }
 
 // expect averages the replays of the pilots. What these differ by, which is
 // what differs from run to run of what is live, adds to the spread.
 func (m *Model) expect(gc cell.GC) replay {
 	var sum replay
-	sources := m.replays()
 	var seconds, cycles, peaks, goals weighted
-	replays := map[*Pilot]replay{}
-	coarse := true // no pilot has seen enough
-	for _, p := range sources {
+	for _, p := range m.replays() {
 		r := p.chances(gc, m.other)
-		replays[p] = r
 		seconds.add(p.weight(), r.seconds, 0)
 		cycles.add(p.weight(), float64(r.cycles), 0)
 		sum.starving = sum.starving || r.starving
-		coarse = coarse && p.Cycles < fewCycles
-	}
-	sum.seconds, sum.cycles = m.scale*seconds.mean(), int(math.Round(cycles.mean()))
-	for _, p := range sources {
-		if p.Cycles < fewCycles && sum.cycles >= fewCycles && !coarse {
-			continue // others saw what was live more often, as it matters here
-		}
-		r := replays[p]
 		peaks.add(p.weight(), r.peak, r.peakSpread)
 		if r.weight > 0 {
 			goals.add(p.weight(), r.goal/r.weight, r.goalSpread)
 		}
 	}
+	sum.seconds, sum.cycles = seconds.mean(), int(math.Round(cycles.mean()))
 	sum.peak, sum.peakSpread = peaks.mean(), peaks.spread()
 	if goals.n > 0 {
 		sum.goal, sum.goalSpread, sum.weight = goals.mean(), goals.spread(), 1

@@ -94,7 +94,7 @@ func (t *tuning) costOf(p *Prediction) Interval {
 func (t *tuning) usable(p *Prediction, cliff int64) bool {
 	gc := p.GC
 	switch {
-	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc), p.crawls:
+	case gc.Percent < 0 && gc.LimitBytes == 0, slices.Contains(t.failed, gc):
 		return false
 	case gc.LimitBytes > 0 && (float64(gc.LimitBytes) < leastMargin*float64(cliff) || p.Measured == nil && len(p.Doubts) >
 		t.doubted):
@@ -314,7 +314,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 		}
 		if p := t.least(e.all, order, func(p *Prediction) bool {
 			known := cost(p) > 0 && peak(p) > 0
-			return known && apart(p) && !slices.Contains(t.failed, p.GC) && !p.crawls && p.GCShare.Mid < 0.35 && peak(p) <= bound
+			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && peak(p) <= bound
 		}); p != nil {
 			return p.GC
 		}
@@ -332,7 +332,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 func (t *tuning) costly(e explored) (gc cell.GC, ok bool) {
 	share := 0.0
 	for _, p := range e.all {
-		if p.Measured == nil && p.GC.LimitBytes == 0 && !p.crawls && p.GC.Percent > 0 && p.GCShare.Mid > share &&
+		if p.Measured == nil && p.GC.LimitBytes == 0 && p.GC.Percent > 0 && p.GCShare.Mid > share &&
 			p.GCShare.Mid < 0.33 {
 			gc, share, ok = p.GC, p.GCShare.Mid, true
 		}

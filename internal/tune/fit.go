@@ -2,115 +2,162 @@ package tune
 
 import "math"
 
-// terms is the number of coefficients of a fit: the work itself, what a second
-// of the collector's CPU time costs, and what a byte of peak memory costs.
-const terms = 3
+// terms is the number of coefficients of a fit: of times the work itself, what a
+// second of the collector's CPU time costs, what a byte of peak memory costs, and what
+// waiting for a CPU adds; of other figures a factor, and how it changes with distance.
+const terms = 4
 
 type vector [terms]float64
 
-// A fit is a Bayesian linear regression of seconds on [1, GC seconds, peak
-// bytes] with known relative noise and Gaussian priors on the last two
-// coefficients (Gelman et al., Bayesian Data Analysis, 14.8). With one run the
-// priors speak; each further run moves it towards what was measured.
+// A fit is Gaussian process regression with a linear mean (Rasmussen and Williams,
+// Gaussian Processes for Machine Learning, 2.7). A figure is the sum of regressors
+// times coefficients with Gaussian priors, of an error of the model that similar
+// settings share, and of the noise of a run. How large error and noise are follows from
+// the runs: predictions have Student's distribution (Shah, Wilson and Ghahramani,
+// Student-t Processes as Alternatives to Gaussian Processes, 2014). With one run the
+// priors speak; each further run moves them towards what was measured.
 type fit struct {
-	mean  vector
-	cov   [terms][terms]float64
-	noise float64 // relative standard deviation of one run
+	priors  [terms]prior
+	obs     []observation
+	inverse [][]float64 // of the covariance of the observations
+	weights []float64   // the inverse times what was observed beyond the priors
+	wide    float64     // half a 90 % interval, in standard deviations
 }
+
+// A sample is a run, or a question about one.
+type sample struct {
+	x            vector
+	at           place
+	error, noise float64 // standard deviations: of the model there, and of a run
+}
+
+// A place is where a setting lies: logarithms to base 2 of peak memory and of cycles.
+type place [2]float64
 
 // An observation is one run.
 type observation struct {
-	x vector
+	sample
 	y float64
-	// rough is by how much more than others it may be off, 0 for not at all: a run
-	// that waited for CPUs counts less.
-	rough float64
 }
 
 // A prior is what is known of a coefficient before any run.
 type prior struct{ mean, deviation float64 }
 
-// trust is how many runs the noise given counts as much as.
-const trust = 4
+const (
+	// trust is how many runs the given error and noise count as much as.
+	trust = 4
+	// reach is over how many doublings an error of the model lasts.
+	reach = 1.5
+)
 
-// newFit computes the posterior. Residuals beyond the noise given widen it.
-func newFit(obs []observation, priors [terms]prior, noise float64) fit {
-	f := posterior(obs, priors, noise)
-	sum := trust * noise * noise
-	for _, o := range obs {
-		r := (o.y - dot(f.mean, o.x)) / o.y / (1 + o.rough)
-		sum += r * r
+func newFit(obs []observation, priors [terms]prior) fit {
+	f := fit{priors: priors, obs: obs, weights: make([]float64, len(obs))}
+	var beyond []float64
+	for _, a := range obs {
+		beyond = append(beyond, a.y-f.prior(a.x))
+		var row []float64
+		for _, b := range obs {
+			row = append(row, f.covariance(&a.sample, &b.sample))
+		}
+		f.inverse = append(f.inverse, row)
 	}
-	if refined := math.Sqrt(sum / float64(trust+max(len(obs)-2, 0))); refined > noise {
-		f = posterior(obs, priors, refined)
+	for i := range obs {
+		f.inverse[i][i] += obs[i].noise * obs[i].noise
 	}
+	f.inverse = invert(f.inverse)
+	surprise := 0.0 // what the runs deviate from the model by, in its deviations, squared
+	for i := range obs {
+		f.weights[i] = inner(f.inverse[i], beyond)
+		surprise += f.weights[i] * beyond[i]
+	}
+	free := float64(trust + max(len(obs)-1, 0)) // the first run sets the level
+	f.wide = studentQuantile(0.95, free) * math.Sqrt((trust+surprise)/free)
 	return f
 }
 
-func posterior(obs []observation, priors [terms]prior, noise float64) fit {
-	var precision [terms][terms]float64
-	var weighted vector
-	for i, p := range priors {
-		w := 1 / (p.deviation * p.deviation)
-		precision[i][i] = w
-		weighted[i] = w * p.mean
+func (f *fit) prior(x vector) (y float64) {
+	for i, p := range f.priors {
+		y += x[i] * p.mean
 	}
-	for _, o := range obs {
-		deviation := noise * (1 + o.rough) * o.y
-		w := 1 / (deviation * deviation)
-		for i := range terms {
-			weighted[i] += w * o.x[i] * o.y
-			for j := range terms {
-				precision[i][j] += w * o.x[i] * o.x[j]
-			}
-		}
-	}
-	f := fit{cov: inverse(precision), noise: noise}
-	for i := range terms {
-		for j := range terms {
-			f.mean[i] += f.cov[i][j] * weighted[j]
-		}
-	}
-	return f
+	return y
 }
 
-// variance is the covariance of the means at x and y.
-func (f *fit) variance(x, y vector) float64 {
-	var v float64
-	for i := range terms {
-		for j := range terms {
-			v += x[i] * f.cov[i][j] * y[j]
-		}
+// covariance is that of two runs, but for their noise.
+func (f *fit) covariance(a, b *sample) float64 {
+	far := math.Abs(a.at[0]-b.at[0]) + math.Abs(a.at[1]-b.at[1])
+	v := a.error * b.error * math.Exp(-far/reach)
+	for i, p := range f.priors {
+		v += a.x[i] * b.x[i] * p.deviation * p.deviation
 	}
 	return v
 }
 
-func dot(a, b vector) float64 {
-	var sum float64
+// predict returns the expected figure of one run, and half of its 90 % interval.
+func (f *fit) predict(s sample) (mid, half float64) {
+	var with []float64
+	for i := range f.obs {
+		with = append(with, f.covariance(&s, &f.obs[i].sample))
+	}
+	left := f.covariance(&s, &s) + s.noise*s.noise
+	for i := range with {
+		left -= with[i] * inner(f.inverse[i], with)
+	}
+	return f.prior(s.x) + inner(with, f.weights), f.wide * math.Sqrt(max(left, 0))
+}
+
+// coefficient is the posterior of the i-th one.
+func (f *fit) coefficient(i int) prior {
+	var with []float64
+	p := f.priors[i]
+	for _, o := range f.obs {
+		with = append(with, p.deviation*p.deviation*o.x[i])
+	}
+	left := p.deviation * p.deviation
+	for j := range with {
+		left -= with[j] * inner(f.inverse[j], with)
+	}
+	return prior{p.mean + inner(with, f.weights), math.Sqrt(max(left, 0))}
+}
+
+func inner(a, b []float64) (sum float64) {
 	for i := range a {
 		sum += a[i] * b[i]
 	}
 	return sum
 }
 
-// inverse inverts a symmetric positive definite matrix, scaled so that terms
-// of very different units do not lose digits.
-func inverse(m [terms][terms]float64) (inv [terms][terms]float64) {
-	var scale vector
-	for i := range terms {
-		scale[i] = 1 / math.Sqrt(m[i][i])
+// invert inverts a symmetric positive definite matrix by elimination. It scales it
+// first, so that figures of very different units do not lose digits.
+func invert(m [][]float64) [][]float64 {
+	n := len(m)
+	a := make([][]float64, n)
+	for i := range n {
+		a[i] = make([]float64, 2*n)
+		for j := range n {
+			a[i][j] = m[i][j] / math.Sqrt(m[i][i]*m[j][j])
+		}
+		a[i][n+i] = 1
 	}
-	a := make([][]float64, terms)
-	for i := range terms {
-		for j := range terms {
-			a[i] = append(a[i], m[i][j]*scale[i]*scale[j])
+	for i := range n {
+		pivot := a[i][i]
+		for j := range a[i] {
+			a[i][j] /= pivot
+		}
+		for k := range n {
+			if k == i {
+				continue
+			}
+			factor := a[k][i]
+			for j := range a[k] {
+				a[k][j] -= factor * a[i][j]
+			}
 		}
 	}
-	a = invert(a)
-	for i := range terms {
-		for j := range terms {
-			inv[i][j] = a[i][j] * scale[i] * scale[j]
+	for i := range n {
+		a[i] = a[i][n:]
+		for j := range n {
+			a[i][j] /= math.Sqrt(m[i][i] * m[j][j])
 		}
 	}
-	return inv
+	return a
 }

@@ -39,15 +39,10 @@ func (m *Model) roof() int64 {
 }
 
 // frontier returns the predictions that no other beats in both CPU time and peak
-// memory, by ascending memory. It leaves out settings under which the program crawls,
-// unless it crawls under all.
+// memory, by ascending memory. It leaves out what is not predicted.
 func frontier(all []Prediction) []Prediction {
 	unknown := func(p Prediction) bool { return p.CPU.Mid <= 0 || p.PeakBytes.Mid <= 0 }
-	crawls := func(p Prediction) bool { return p.crawls }
 	all = slices.DeleteFunc(slices.Clone(all), unknown)
-	if slices.ContainsFunc(all, func(p Prediction) bool { return !p.crawls }) {
-		all = slices.DeleteFunc(all, crawls)
-	}
 	slices.SortStableFunc(all, func(a, b Prediction) int {
 		return cmp.Or(cmp.Compare(a.PeakBytes.Mid, b.PeakBytes.Mid), cmp.Compare(a.CPU.Mid, b.CPU.Mid))
 	})

@@ -48,7 +48,7 @@ func TestWholeFrontier(t *testing.T) {
 			capped++
 		}
 		beaten := slices.ContainsFunc(r.Predicted, func(o Prediction) bool {
-			return !o.crawls && o.PeakBytes.Mid <= p.PeakBytes.Mid && o.CPU.Mid <= p.CPU.Mid && (o.PeakBytes.Mid < p.PeakBytes.Mid || o.CPU.Mid < p.CPU.Mid)
+			return o.CPU.Mid > 0 && o.PeakBytes.Mid > 0 && o.PeakBytes.Mid <= p.PeakBytes.Mid && o.CPU.Mid <= p.CPU.Mid && (o.PeakBytes.Mid < p.PeakBytes.Mid || o.CPU.Mid < p.CPU.Mid)
 		})
 		if beaten && r.OnFrontier(p.GC) {
 			t.Errorf("%s is on the frontier, and beaten", p.GC)
@@ -81,25 +81,17 @@ func TestWholeFrontier(t *testing.T) {
 }
 
 // TestFrontierLeavesOutWhatCrawls looks at a program of which collection takes
-// nearly half at the default already, and at predictions that all crawl.
+// nearly half at the default already.
 func TestFrontierLeavesOutWhatCrawls(t *testing.T) {
 	r, err := tuneSimulated(t, program(0.45), 0.01, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := r.Predicted[0]; !least.crawls || r.OnFrontier(least.GC) || !r.Unsure(least) {
-		t.Errorf("%s crawls: %v, is on the frontier: %v, is unsure: %v", least.GC, least.crawls, r.OnFrontier(least.GC), r.Unsure(least))
-	}
-	for _, p := range r.Frontier {
-		if p.crawls {
-			t.Errorf("%s is on the frontier: %q", p.GC, p.Doubts)
-		}
+	if least := r.Predicted[0]; least.CPU.Mid > 0 || r.OnFrontier(least.GC) || !r.Unsure(least) {
+		t.Errorf("%s: %+v, is on the frontier: %v, is unsure: %v", least.GC, least.CPU, r.OnFrontier(least.GC), r.Unsure(least))
 	}
 	if len(r.Frontier) < 5 {
 		t.Errorf("%d settings on the frontier", len(r.Frontier))
-	}
-	if front := frontier([]Prediction{{crawls: true, CPU: Interval{Mid: 1}, PeakBytes: Interval{Mid: 1}}}); len(front) != 1 {
-		t.Errorf("a frontier of %d settings, where all crawl", len(front))
 	}
 }
 

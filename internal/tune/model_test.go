@@ -3,6 +3,7 @@ package tune
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestPredictOnePilot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := m.Predict(cell.DefaultGC)
+	p := m.Expect(cell.DefaultGC)
 	for name, c := range map[string]struct {
 		got  Interval
 		want float64
@@ -117,13 +118,13 @@ func TestPredictOnePilot(t *testing.T) {
 	}
 	last := p
 	for _, percent := range []int{200, 400, 800} {
-		p := m.Predict(cell.GC{Percent: percent})
+		p := m.Expect(cell.GC{Percent: percent})
 		if p.GCShare.Mid >= last.GCShare.Mid || p.PeakBytes.Mid <= last.PeakBytes.Mid {
 			t.Errorf("GOGC=%d: no less GC, or no more memory than before: %+v", percent, p)
 		}
 		last = p
 	}
-	if p := m.Predict(cell.GC{Percent: 5}); len(p.Doubts) == 0 {
+	if p := m.Expect(cell.GC{Percent: 5}); len(p.Doubts) == 0 {
 		t.Errorf("GOGC=5: no doubt about %+v", p)
 	}
 }
@@ -133,7 +134,7 @@ func TestModelSaysWhenItIsUnsure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := m.Predict(cell.DefaultGC); len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], "only 3 collections") {
+	if p := m.Expect(cell.DefaultGC); len(p.Doubts) != 1 || !strings.Contains(p.Doubts[0], "only 3 collections") {
 		t.Errorf("doubts of a model of 3 cycles: %q", p.Doubts)
 	}
 	if _, err := NewModel([]Pilot{{GC: cell.DisabledGC, Wall: 1, CPU: 1}}, 0); !errors.Is(err, errNoCycles) {
@@ -151,8 +152,8 @@ func TestCliff(t *testing.T) {
 	if cliff < 26*mib || cliff > 45*mib {
 		t.Errorf("cliff at %.1f MiB", float64(cliff)/mib)
 	}
-	above := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
-	below := m.Predict(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
+	above := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff + cliff/20})
+	below := m.Expect(cell.GC{Percent: -1, LimitBytes: cliff - cliff/20})
 	if above.GCShare.Mid > 0.46 || len(above.Doubts) > 0 || below.GCShare.Mid < 0.44 && len(below.Doubts) == 0 {
 		t.Errorf("GC share %.2f just above the cliff, %q; %.2f just below, %q", above.GCShare.Mid, above.Doubts, below.GCShare.Mid, below.Doubts)
 	}
@@ -162,23 +163,41 @@ func TestCliff(t *testing.T) {
 // must outweigh the priors, and against no data, where the priors remain.
 func TestFitFindsTheCoefficients(t *testing.T) {
 	truth := vector{2, 2.2, 0.5e-9}
-	priors := [terms]prior{{0, 1e3}, {1.5, 0.5}, {0.7e-9, 0.25e-9}}
+	priors := [terms]prior{{2, 10}, {1.5, 0.5}, {0.7e-9, 0.25e-9}, {}}
 	var obs []observation
-	for _, x := range []vector{{1, 1, 50e6}, {1, 0.5, 100e6}, {1, 0.1, 400e6}, {1, 0, 2e9}} {
-		obs = append(obs, observation{x: x, y: dot(truth, x)})
+	for i, x := range []vector{{1, 1, 50e6}, {1, 0.5, 100e6}, {1, 0.1, 400e6}, {1, 0, 2e9}} {
+		y := inner(truth[:], x[:])
+		obs = append(obs, observation{sample{x, place{float64(10 * i)}, 0, 1e-4 * y}, y})
 	}
-	f := newFit(obs, priors, 1e-4)
-	for i := range truth {
-		if !near(f.mean[i], truth[i], 0.02) {
-			t.Errorf("coefficient %d: %v, want %v", i, f.mean[i], truth[i])
+	f := newFit(obs, priors)
+	for i, want := range truth[:3] {
+		if got := f.coefficient(i); !near(got.mean, want, 0.02) {
+			t.Errorf("coefficient %d: %v, want %v", i, got, want)
 		}
 	}
-	one := newFit(obs[:1], priors, 0.05)
-	if !near(one.mean[1], 1.5, 0.05) || !near(dot(one.mean, obs[0].x), obs[0].y, 0.01) {
-		t.Errorf("one observation: %v", one.mean)
+	one := newFit(obs[:1], priors)
+	mid, near1 := one.predict(obs[0].sample)
+	if got := one.coefficient(1); !near(got.mean, 1.5, 0.05) || !near(mid, obs[0].y, 0.01) {
+		t.Errorf("one observation: %v, %v", got, mid)
 	}
-	if one.variance(obs[3].x, obs[3].x) < 25*f.variance(obs[3].x, obs[3].x) {
-		t.Errorf("one observation leaves a variance of %v, four %v", one.variance(obs[3].x, obs[3].x), f.variance(obs[3].x, obs[3].x))
+	_, far := one.predict(obs[3].sample)
+	if _, four := f.predict(obs[3].sample); far < 5*near1 || far < 5*four {
+		t.Errorf("one observation leaves ±%v far away and ±%v there; four leave ±%v", far, near1, four)
+	}
+}
+
+// TestFitLearnsItsScale gives runs that scatter as expected, and ten times as much.
+func TestFitLearnsItsScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, tc := range []struct{ factor, least, most float64 }{{1, 0.6, 1.8}, {10, 4, 15}} {
+		var obs []observation
+		for i := range 8 {
+			obs = append(obs, observation{sample{vector{1}, place{float64(i)}, 0.04, 0.03}, tc.factor * 0.05 * rng.NormFloat64()})
+		}
+		f := newFit(obs, [terms]prior{{0, 0.5}, {}, {}, {}})
+		if scale := f.wide / 1.8; scale < tc.least || scale > tc.most {
+			t.Errorf("runs that scatter %v times as much as expected widen intervals %.2f times", tc.factor, scale)
+		}
 	}
 }
 
@@ -211,7 +230,7 @@ func TestDoubtsWhatRunsDifferBy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := m.Predict(setting(200, 0))
+		p := m.Expect(setting(200, 0))
 		if got := strings.Join(p.MemoryDoubts, "; "); len(p.MemoryDoubts) > 1 || (got == "") != (tc.doubt == "") || !strings.Contains(got, tc.doubt) {
 			t.Errorf("%s: doubts %q, want one with %q", name, got, tc.doubt)
 		}
@@ -226,7 +245,7 @@ func TestDoubtsWhatRunsDifferBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := m.Predict(setting(200, 0)); len(p.MemoryDoubts) > 0 {
+	if p := m.Expect(setting(200, 0)); len(p.MemoryDoubts) > 0 {
 		t.Errorf("one CPU: %q", p.MemoryDoubts)
 	}
 }
@@ -246,8 +265,8 @@ func TestCoarsePilots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := alone.Predict(cell.DefaultGC), both.Predict(cell.DefaultGC)
-	if one.GoalBytes != two.GoalBytes {
+	one, two := alone.Expect(cell.DefaultGC), both.Expect(cell.DefaultGC)
+	if !near(two.GoalBytes.Mid, one.GoalBytes.Mid, 0.03) {
 		t.Errorf("goal %v with a run of three cycles, %v without", two.GoalBytes, one.GoalBytes)
 	}
 }
@@ -265,8 +284,8 @@ func TestNothingLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doubts := strings.Join(m.Predict(setting(200, 0)).Doubts, "; ")
-		if m.misfit != tc.want || strings.Contains(doubts, "nothing would be left") != tc.want {
+		doubts := strings.Join(m.Expect(setting(200, 0)).Doubts, "; ")
+		if m.misfit != tc.want || strings.Contains(doubts, "by more than") != tc.want {
 			t.Errorf("%s: misfit %t, doubts %q, want %t", name, m.misfit, doubts, tc.want)
 		}
 	}

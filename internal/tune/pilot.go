@@ -270,8 +270,9 @@ func (t *trajectory) at(allocated float64) (live, roots float64) {
 			lo = mid + 1
 		}
 	}
-	if lo == n {
-		return t.points[n-1].live, t.points[n-1].roots
+	if lo == n { // what is live goes on growing as it did on average
+		last := t.points[n-1]
+		return last.live * (1 + (allocated-last.allocated)/max(last.allocated, 1)), last.roots
 	}
 	before := point{}
 	if lo > 0 {

@@ -68,7 +68,7 @@ func TestThrottledPod(t *testing.T) {
 	if waited := inside[0].Waiting; waited < 0.2 {
 		t.Errorf("half a CPU, and the program waited %.2f of its time", waited)
 	}
-	if why := strings.Join(m.refused(), "; "); why != "" {
+	if why := strings.Join(m.contradicted(), "; "); why != "" {
 		t.Log(why)
 	}
 }

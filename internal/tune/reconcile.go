@@ -52,288 +52,229 @@ func measuredOf(pilots []Pilot) (out []Measured) {
 
 // A kind is a figure that is predicted and measured.
 type kind struct {
-	name  string
-	error float64 // standard deviation of the model, relative or, of a share, in points
-	share bool
-	of    func(*Prediction) *Interval
-	was   func(*Measured) Interval
+	name string
+	of   func(*Prediction) *Interval
+	was  func(*Measured) Interval
+	fit  func(*Model) *fit
 }
 
 const (
-	cpuKind  = "CPU time"
-	wallKind = "wall time"
-	peakKind = "peak memory"
-	goalKind = "heap goal" // is not printed
+	cpuKind   = "CPU time"
+	shareKind = "GC share"
+	goalKind  = "heap goal" // is not printed
 )
 
 var kinds = []kind{
-	{cpuKind, 0.04, false, func(p *Prediction) *Interval { return &p.CPU }, func(m *Measured) Interval { return m.CPU }},
-	{wallKind, 0.05, false, func(p *Prediction) *Interval { return &p.Wall },
-		func(m *Measured) Interval { return m.Wall }},
-	{"GC share", 0.02, true, func(p *Prediction) *Interval { return &p.GCShare },
-		func(m *Measured) Interval { return m.GCShare }},
-	{peakKind, 0.06, false, func(p *Prediction) *Interval { return &p.PeakBytes },
-		func(m *Measured) Interval { return m.PeakBytes }},
-	{goalKind, 0.04, false, func(p *Prediction) *Interval { return &p.GoalBytes },
-		func(m *Measured) Interval { return m.GoalBytes }},
+	{cpuKind, func(p *Prediction) *Interval { return &p.CPU }, func(m *Measured) Interval { return m.CPU },
+		func(m *Model) *fit { return &m.cpu }},
+	{"wall time", func(p *Prediction) *Interval { return &p.Wall }, func(m *Measured) Interval { return m.Wall },
+		func(m *Model) *fit { return &m.wall }},
+	{shareKind, func(p *Prediction) *Interval { return &p.GCShare }, func(m *Measured) Interval { return m.GCShare },
+		func(m *Model) *fit { return &m.gc }},
+	{"peak memory", func(p *Prediction) *Interval { return &p.PeakBytes },
+		func(m *Measured) Interval { return m.PeakBytes }, func(m *Model) *fit { return &m.peak }},
+	{goalKind, func(p *Prediction) *Interval { return &p.GoalBytes },
+		func(m *Measured) Interval { return m.GoalBytes }, func(m *Model) *fit { return &m.goal }},
 }
 
-// residual is by how much the measured value is above the predicted one; ok is
-// false where there is no saying.
-func (k kind) residual(predicted, measured float64) (r float64, ok bool) {
-	if k.share {
-		return measured - predicted, true
-	}
-	if predicted <= 0 || measured <= 0 {
-		return 0, false
-	}
-	return math.Log(measured / predicted), true
-}
-
-// A learned is what the runs say about the predictions of one kind. The model's
-// error is modelled as a Gaussian process over the logarithm of the peak memory
-// (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2): near a
-// setting that was run, what it was off by there corrects the prediction.
-type learned struct {
-	kind
-	at      []float64   // logarithms to base 2 of the predicted peaks that were run
-	inverse [][]float64 // of the covariance there
-	weights []float64   // of the correction
-	noise   float64     // standard deviation of a run
-	wide    float64     // factor of intervals
-	refused string      // why there is no prediction; "" where there is
-}
-
+// Standard deviations before any run: of a run about others of its setting, and of the
+// model about the mean of a setting, relative. Runs that wait for a CPU vary more, but
+// in memory.
 const (
-	// reach is over how many doublings of memory an error of the model lasts.
-	reach = 1.5
-	// wrong is from which factor on a prediction is not refined but refused, and
-	// wrongShare the same in points of a share.
-	wrong, wrongShare = 1.6, 0.2
-	// mostWide is how much wider intervals may become to hold what was run, and
-	// vague from which share on an interval to either side says nothing.
-	mostWide, vague = 2.5, 0.6
+	noiseGuess  = 0.03
+	modelError  = 0.03
+	gcError     = 0.08
+	peakError   = 0.04
+	goalError   = 0.03
+	chanceError = 0.12 // of a program that collects once
+	memoryNoise = 0.015
+	waitNoise   = 4.0
 )
 
-func place(p *Prediction) float64 { return math.Log2(max(p.x[2], leastOther)) }
+// What is known of factors before any run, of how they change with each doubling away
+// from the baseline, of the MiB that a run occupies beyond what a limit counts (code is
+// resident too), and of what waiting adds.
+var (
+	gcPriors     = [terms]prior{{0, 0.5}, {0, 0.05}, {}, {0, 0.3}}
+	memoryPriors = [terms]prior{{0, 0.06}, {0, 0.02}, {2, 2}, {}}
+)
 
-// learn compares the predictions with every run of the pilots.
+// resident is the memory that a replay says a run occupies, in bytes.
+func (m *Model) resident(r *replay) float64 { return max(m.beside+heapOverhead*r.peak, leastOther) }
+
+// question is what a fit is asked about a replay: the doublings from the baseline to it,
+// in a figure of which there are is and was, and how much more a run waited than others.
+func (m *Model) question(r *replay, is, was, waiting, error, noise float64) sample {
+	cycles := float64(r.cycles) + 1
+	at := place{math.Log2(m.resident(r)), math.Log2(cycles)}
+	if error > 0 {
+		error = math.Hypot(error, chanceError/math.Sqrt(cycles))
+	}
+	return sample{vector{1, math.Log2(max(is, 1e-9) / max(was, 1e-9)), 0, waiting}, at, error, noise}
+}
+
+func (m *Model) askGC(r *replay, waiting, more float64) sample {
+	noise := math.Hypot(m.noise*(1+waitNoise*waiting), m.spread/math.Sqrt(max(float64(r.cycles), 1)))
+	return m.question(r, r.seconds, m.first.seconds, more, gcError, noise)
+}
+
+func (m *Model) askPeak(r *replay, limit int64) sample {
+	is := m.resident(r)
+	s := m.question(r, is, m.resident(&m.first), 0, peakError, math.Hypot(memoryNoise, heapOverhead*r.peakSpread/is))
+	if limit > 0 && is > binding*float64(limit) {
+		s.x[2] = mib / is
+	}
+	return s
+}
+
+// binding is the share of a limit from which on memory is what the limit says.
+const binding = 0.85
+
+func (m *Model) askGoal(r *replay) sample {
+	return m.question(r, r.goal, m.first.goal, 0, goalError, math.Hypot(memoryNoise, r.goalSpread/max(r.goal, 1)))
+}
+
+// askTime is what a fit of times is asked. level is their median, and seconds what
+// collections take.
+func (m *Model) askTime(r *replay, level float64, seconds Interval, waiting, more float64) sample {
+	s := m.question(r, 1, 1, 0, 0, level*m.noise*(1+waitNoise*waiting))
+	s.error = math.Hypot(modelError*level, secondCosts*(seconds.Hi-seconds.Mid)/2)
+	s.x = vector{1, seconds.Mid, m.resident(r), level * more}
+	return s
+}
+
+// times is a figure of the replay with the factor that a fit expects.
+func (f *fit) times(figure float64, s sample) Interval {
+	if figure <= 0 {
+		return Interval{}
+	}
+	mid, half := f.predict(s)
+	return Interval{figure * math.Exp(mid), figure * math.Exp(mid-half), figure * math.Exp(mid+half)}
+}
+
+// learn fits the factors of collections and of memory, and then times, to all runs.
 func (m *Model) learn() {
-	m.seen = measuredOf(m.pilots)
-	seen := m.seen
-	var predicted []Prediction
-	for _, s := range seen {
-		predicted = append(predicted, m.Predict(s.GC))
+	replays := map[cell.GC]*replay{}
+	for _, s := range m.seen {
+		r := m.expect(s.GC)
+		replays[s.GC] = &r
 	}
-	waiting := 0.0
+	m.first = *replays[m.pilots[0].GC]
+	var gcs, peaks, goals []observation
+	add := func(to *[]observation, is, was float64, s sample) {
+		if is > 0 && was > 0 {
+			*to = append(*to, observation{s, math.Log(is / was)})
+		}
+	}
+	var cpus, walls []float64
 	for _, p := range m.pilots {
-		waiting += p.Waiting / float64(len(m.pilots))
+		r := replays[p.GC]
+		add(&gcs, p.GCSeconds, r.seconds, m.askGC(r, p.Waiting, p.Waiting-m.waiting))
+		add(&peaks, p.PeakBytes, m.resident(r), m.askPeak(r, p.GC.LimitBytes))
+		add(&goals, p.MeanGoalBytes, r.goal, m.askGoal(r))
+		cpus, walls = append(cpus, p.CPU), append(walls, p.Wall)
 	}
-	m.kinds = nil
-	for _, k := range kinds {
-		l := learned{kind: k, noise: runNoise(k, seen, waiting), wide: 1}
-		var off, spread []float64
-		for i := range seen {
-			r, ok := k.residual(k.of(&predicted[i]).Mid, k.was(&seen[i]).Mid)
-			if !ok {
-				continue
-			}
-			bound := max(math.Log(wrong), 4*l.noise)
-			if k.share {
-				bound = wrongShare
-			}
-			if math.Abs(r) > bound && l.refused == "" {
-				l.refused = fmt.Sprintf("%s is not predicted: at %s the model expected %s, and the runs measured %s", k.name,
-					seen[i].GC,
-					k.text(k.of(&predicted[i]).Mid), k.text(k.was(&seen[i]).Mid))
-			}
-			l.at, off = append(l.at, place(&predicted[i])), append(off, r)
-			spread = append(spread, l.noise*l.noise/float64(seen[i].Runs))
-		}
-		l.solve(off, spread)
-		for i := range seen {
-			l.widen(predicted[i], k.was(&seen[i]).Mid)
-		}
-		m.kinds = append(m.kinds, l)
+	m.gc, m.peak, m.goal = newFit(gcs, gcPriors), newFit(peaks, memoryPriors), newFit(goals, memoryPriors)
+	m.cpuLevel, m.wallLevel = median(cpus), median(walls)
+	var cpu, wall []observation
+	busy, procs := m.cpuLevel/m.wallLevel, 0.0
+	for _, p := range m.pilots {
+		r := replays[p.GC]
+		seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
+		more := p.Waiting - m.waiting
+		cpu = append(cpu, observation{m.askTime(r, m.cpuLevel, seconds, p.Waiting, more), p.CPU})
+		wall = append(wall, observation{m.askTime(r, m.wallLevel, seconds, p.Waiting, more), p.Wall})
+		procs = max(procs, float64(p.Procs))
 	}
+	priors := func(level, over, bytesOver, waits float64) [terms]prior {
+		return [terms]prior{{level / 2, level}, {secondCosts / over, secondCostsSpread / over},
+			{byteCosts / bytesOver, byteCostsSpread / bytesOver}, {waits, 0.3}}
+	}
+	m.cpu = newFit(cpu, priors(m.cpuLevel, 1, 1, 0))
+	// Wall time is spared what CPUs do that the program leaves idle.
+	delay := secondCosts / secondDelays * max(busy, procs/2)
+	m.wall = newFit(wall, priors(m.wallLevel, delay, busy, 1))
+	// Whatever a second of collection may cost: what do the runs alone say?
+	loose := priors(m.cpuLevel, 1, 1, 0)
+	loose[1].deviation = 100
+	free := newFit(cpu, loose)
+	b := free.coefficient(1)
+	beyond := (b.mean - secondCosts) / math.Hypot(b.deviation, secondCostsSpread)
+	m.misfit = len(m.pilots) > 2 && beyond > studentQuantile(0.99, float64(trust+len(m.pilots)-2)) ||
+		m.cpu.coefficient(0).mean < leastWork*m.cpuLevel
 }
 
-// widen makes intervals wide enough for a run, or refuses to predict.
-func (l *learned) widen(p Prediction, was float64) {
-	l.correct(&p)
-	i := l.of(&p)
-	half := max(i.Hi-i.Mid, 1e-12)
-	if was < i.Mid {
-		half = max(i.Mid-i.Lo, 1e-12)
-	}
-	factor := math.Abs(was-i.Mid) / half
-	if factor <= 1 || was <= 0 {
-		return
-	}
-	l.wide *= 1.05 * factor
-	if l.wide > mostWide && l.refused == "" {
-		l.refused = fmt.Sprintf("%s is not predicted: runs fell outside its intervals", l.name)
-	}
-}
+// leastWork is the share of CPU time that a program spends on its own work at least.
+const leastWork = 0.05
 
-func (k kind) text(v float64) string {
-	switch {
-	case k.share:
-		return fmt.Sprintf("%.0f %%", 100*v)
-	case k.name == cpuKind || k.name == wallKind:
-		return valueText(cell.WallTime, v)
-	}
-	return bytesText(v)
-}
-
-// runNoise is by how much equal runs differ, pooled over settings; more is
-// expected before it is seen where runs waited for CPUs, but for memory.
-func runNoise(k kind, seen []Measured, waiting float64) float64 {
-	least := 0.02
-	if k.share {
-		least = 0.004
-	}
-	if k.name != peakKind && k.name != goalKind {
-		least *= 1 + 4*waiting
-	}
-	square, n := 4*least*least, 4.0
-	for _, s := range seen {
-		i := k.was(&s)
-		if s.Runs < 2 || i.Mid <= 0 {
-			continue
-		}
-		// The range of n values of a normal distribution is about 1.1 times their
-		// deviation for 2, and 2.3 for 5.
-		d := (i.Hi - i.Lo) / (0.75 + 0.31*float64(s.Runs))
-		if !k.share {
-			d /= i.Mid
-		}
-		square, n = square+float64(s.Runs-1)*d*d, n+float64(s.Runs-1)
-	}
-	return math.Sqrt(square / n)
-}
-
-func (l *learned) covariance(a, b float64) float64 {
-	return l.error * l.error * math.Exp(-math.Abs(a-b)/reach)
-}
-
-// solve prepares corrections from what was measured beyond the predictions.
-func (l *learned) solve(off, spread []float64) {
-	n := len(off)
-	matrix := make([][]float64, n)
-	for i := range n {
-		matrix[i] = make([]float64, n)
-		for j := range n {
-			matrix[i][j] = l.covariance(l.at[i], l.at[j])
-		}
-		matrix[i][i] += spread[i]
-	}
-	l.inverse = invert(matrix)
-	l.weights = make([]float64, n)
-	for i := range n {
-		for j := range n {
-			l.weights[i] += l.inverse[i][j] * off[j]
-		}
-	}
-}
-
-// correct moves the figure of a prediction by what was learned, and gives it the
-// interval that is left.
-func (l *learned) correct(p *Prediction) {
-	i := l.of(p)
-	if i.Mid <= 0 && !l.share {
-		return
-	}
-	x := place(p)
-	k := make([]float64, len(l.at))
-	move := 0.0
-	for j := range k {
-		k[j] = l.covariance(x, l.at[j])
-		move += k[j] * l.weights[j]
-	}
-	left := l.error * l.error
-	for a := range k {
-		for b := range k {
-			left -= k[a] * l.inverse[a][b] * k[b]
-		}
-	}
-	left = math.Sqrt(max(left, 0)) / l.error
-	if l.share {
-		above, below := (i.Hi-i.Mid)*left, (i.Mid-i.Lo)*left
-		own := z90 * l.noise
-		mid := min(max(i.Mid+move, 0), 1)
-		*i = Interval{mid, max(mid-l.wide*math.Hypot(below, own), 0), min(mid+l.wide*math.Hypot(above, own), 1)}
-		return
-	}
-	above, below := (i.Hi/i.Mid-1)*left, (1-i.Lo/i.Mid)*left
-	own := z90 * l.noise
-	mid := i.Mid * math.Exp(move)
-	*i = Interval{mid, mid * max(1-l.wide*math.Hypot(below, own), 0), mid * (1 + l.wide*math.Hypot(above, own))}
-}
-
-// Expect is Predict corrected by all runs: with the measured figures where the setting
-// ran, and without those that runs contradict.
+// Expect returns what a run under the setting is expected to show, from all runs there
+// are; beside it what was measured where it ran. What it cannot tell within vague is
+// withheld.
 func (m *Model) Expect(gc cell.GC) Prediction {
-	p := m.Predict(gc)
+	r := m.expect(gc)
+	p := Prediction{GC: gc, Cycles: r.cycles, Doubts: slices.Clone(m.doubts)}
 	for _, s := range m.seen {
 		if s.GC.Percent == gc.Percent && s.GC.LimitBytes == gc.LimitBytes {
-			p.Measured, p.crawls = &s, s.GCShare.Mid > maxGCShare
+			p.Measured = &s
 		}
 	}
-	for i := range m.kinds {
-		l := &m.kinds[i]
-		switch {
-		case l.refused == "":
-			l.correct(&p)
-			if !l.share && p.Measured == nil && l.of(&p).wide() > vague {
-				*l.of(&p) = Interval{}
-				p.Withheld = append(p.Withheld, l.name)
+	p.PeakBytes = m.peak.times(m.resident(&r), m.askPeak(&r, gc.LimitBytes))
+	p.GoalBytes = m.goal.times(r.goal, m.askGoal(&r))
+	crawls := m.expectTimes(&p, &r)
+	m.doubtSetting(&p, r)
+	for _, k := range kinds {
+		i := k.of(&p)
+		if p.Measured != nil { // a run of its own belongs into the interval
+			was := k.was(p.Measured)
+			if i.Mid <= 0 {
+				*i = was
 			}
-		case p.Measured == nil:
-			*l.of(&p) = Interval{}
-			p.Withheld = append(p.Withheld, l.name)
-		default:
-			*l.of(&p) = l.was(p.Measured)
+			i.Lo, i.Hi = min(i.Lo, was.Lo), max(i.Hi, was.Hi)
+		} else if k.name != shareKind && (crawls || i.wide() > vague) {
+			*i = Interval{}
+			p.Withheld = append(p.Withheld, k.name)
 		}
 	}
 	return p
 }
 
-// refused says which figures are not predicted, and why.
-func (m *Model) refused() (out []string) {
-	for _, l := range m.kinds {
-		if l.refused != "" && l.name != goalKind {
-			out = append(out, l.refused)
-		}
+// expectTimes adds CPU and wall time and the share of collections, and reports whether
+// the program would crawl.
+func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
+	seconds := m.gc.times(r.seconds, m.askGC(r, m.waiting, 0))
+	time := func(f *fit, level float64) Interval {
+		mid, half := f.predict(m.askTime(r, level, seconds, m.waiting, 0))
+		return Interval{max(mid, 0), max(mid-half, 0), max(mid+half, 0)}
 	}
-	return out
+	p.CPU = time(&m.cpu, m.cpuLevel)
+	if r.starving {
+		p.Doubts = append(p.Doubts, "the memory limit leaves no room above what is live")
+	}
+	if crawls = r.starving; seconds.Mid > maxGCShare*p.CPU.Mid {
+		crawls = true
+		// The limiter leaves the program half of the time and lets the heap grow.
+		p.Doubts = append(p.Doubts, "the collector would take half of the CPU time: the program hardly advances")
+	}
+	p.Wall = time(&m.wall, m.wallLevel)
+	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
+	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
+	return crawls
 }
 
-// invert inverts a symmetric positive definite matrix by elimination.
-func invert(m [][]float64) [][]float64 {
-	n := len(m)
-	a := make([][]float64, n)
-	for i := range n {
-		a[i] = append(slices.Clone(m[i]), make([]float64, n)...)
-		a[i][n+i] = 1
-	}
-	for i := range n {
-		pivot := a[i][i]
-		for j := range a[i] {
-			a[i][j] /= pivot
+// strange is from how many times the expected deviation on a figure's runs are said to
+// contradict the model.
+const strange = 2.5
+
+// contradicted says which figures the runs contradict, and by how much.
+func (m *Model) contradicted() (out []string) {
+	for _, k := range kinds {
+		f := k.fit(m)
+		usual := studentQuantile(0.95, float64(trust+max(len(f.obs)-1, 0)))
+		if f.wide < strange*usual || k.name == goalKind {
+			continue
 		}
-		for k := range n {
-			if k == i {
-				continue
-			}
-			factor := a[k][i]
-			for j := range a[k] {
-				a[k][j] -= factor * a[i][j]
-			}
-		}
+		out = append(out, fmt.Sprintf("%s: the runs contradict the model, by %.1f times what is usual; intervals are wider "+
+			"by as much, and what they would leave open is not predicted", k.name, f.wide/usual))
 	}
-	for i := range n {
-		a[i] = a[i][n:]
-	}
-	return a
+	return out
 }

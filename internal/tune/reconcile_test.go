@@ -29,7 +29,7 @@ func TestUntouchedMemory(t *testing.T) {
 }
 
 // TestExpectHoldsTheRuns gives runs that are off the model: by little, and the
-// prediction moves there; by much, and there is none but where it ran.
+// prediction moves there; by much, and its intervals are wide, and say so.
 func TestExpectHoldsTheRuns(t *testing.T) {
 	pilot := func(percent int, cpu float64) Pilot {
 		p := mustPilot(t, steady(40))
@@ -40,16 +40,16 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expected := one.Predict(setting(400, 0)).CPU.Mid
+	expected := one.Expect(setting(400, 0)).CPU.Mid
 	for name, tc := range map[string]struct {
-		factor  float64
-		refused bool
+		factor float64
+		wide   bool
 	}{"as expected": {1, false}, "a little more": {1.08, false}, "three times": {3, true}} {
 		second := pilot(400, tc.factor*expected)
 		second.streams = nil // an observation of time alone
 		second.Cycles = 0
-		second.GCSeconds = one.Predict(setting(400, 0)).x[1]
-		second.PeakBytes = one.Predict(setting(400, 0)).PeakBytes.Mid
+		second.GCSeconds = one.Expect(setting(400, 0)).GCShare.Mid * expected
+		second.PeakBytes = one.Expect(setting(400, 0)).PeakBytes.Mid
 		m, err := NewModel([]Pilot{pilot(100, 4), pilot(100, 4), second}, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func TestExpectHoldsTheRuns(t *testing.T) {
 		if i := there.CPU; second.CPU < i.Lo || second.CPU > i.Hi || there.Measured == nil {
 			t.Errorf("%s: %+v is printed beside %.2f measured", name, i, second.CPU)
 		}
-		if got := strings.Contains(strings.Join(m.refused(), " "), cpuKind); got != tc.refused || (between.CPU == Interval{}) != tc.refused {
-			t.Errorf("%s: refused %q, between %+v", name, m.refused(), between.CPU)
+		if got := strings.Contains(strings.Join(m.contradicted(), " "), cpuKind); got != tc.wide || between.CPU.wide() > 0.25 != tc.wide {
+			t.Errorf("%s: contradicted %q, between %+v", name, m.contradicted(), between.CPU)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (r *recording) evaluate(t *testing.T) (s score) {
 			t.Fatal(err)
 		}
 		for _, gc := range recordedSettings() {
-			s.hold(t, r, one.Predict(gc), three.Predict(gc), pilots[gc.Percent], truth[gc.Percent])
+			s.hold(t, r, one.Expect(gc), three.Expect(gc), pilots[gc.Percent], truth[gc.Percent])
 		}
 	}
 	return s
@@ -331,10 +331,11 @@ func TestRecordedCosts(t *testing.T) {
 	for _, p := range recorded(0) {
 		r := readRecording(t, p.Name)
 		c, s := r.costs()
-		t.Logf("| %s | %.1f ± %.1f | %.2f ± %.2f | %.2f ± %.2f | %.1f %% | %.1f %% |", p.Name, c.mean[1], math.Sqrt(c.cov[1][1]), 1e9*c.mean[2], 1e9*math.Sqrt(c.cov[2][2]),
-			1e9*s.mean[2], 1e9*math.Sqrt(s.cov[2][2]), 100*r.noise(), 100*r.misfit(c))
-		seconds.add(c.mean[1], c.cov[1][1])
-		bytes.add(1e9*c.mean[2], 1e18*c.cov[2][2])
+		t.Logf("| %s | %.1f ± %.1f | %.2f ± %.2f | %.2f ± %.2f | %.1f %% | %.1f %% |", p.Name, c.coefficient(1).mean, c.coefficient(1).deviation, 1e9*c.coefficient(2).mean, 1e9*c.coefficient(2).deviation,
+			1e9*s.coefficient(2).mean, 1e9*s.coefficient(2).deviation, 100*r.noise(), 100*r.misfit(c))
+		second, byte := c.coefficient(1), c.coefficient(2)
+		seconds.add(second.mean, second.deviation*second.deviation)
+		bytes.add(1e9*byte.mean, 1e18*byte.deviation*byte.deviation)
 	}
 	t.Logf("weighted by their variances: %.2f seconds for a second, %.2f ns for a byte", seconds.mean(), bytes.mean())
 	if b := seconds.mean(); b < 0.8 || b > 3 {
@@ -355,11 +356,14 @@ func (a *average) mean() float64           { return a.sum / max(a.weights, 1e-30
 func (r *recording) costs() (cpu, system fit) {
 	var cpus, systems []observation
 	for _, run := range r.Runs {
-		cpus = append(cpus, observation{x: vector{1, run.GC, run.Peak}, y: run.CPU})
-		systems = append(systems, observation{x: vector{1, 0, run.Peak}, y: run.System})
+		of := func(x vector, y, noise float64) observation {
+			return observation{sample{x, place{}, 0, noise * y}, y}
+		}
+		cpus = append(cpus, of(vector{1, run.GC, run.Peak}, run.CPU, r.noise()))
+		systems = append(systems, of(vector{1, 0, run.Peak}, run.System, 0.1))
 	}
-	wide := [terms]prior{{0, 1e3}, {0, 1e3}, {0, 1e-3}}
-	return posterior(cpus, wide, r.noise()), posterior(systems, wide, 0.1)
+	wide := [terms]prior{{0, 1e3}, {0, 1e3}, {0, 1e-3}, {}}
+	return newFit(cpus, wide), newFit(systems, wide)
 }
 
 // noise is the relative standard deviation of CPU time among equal runs.
@@ -387,7 +391,8 @@ func (r *recording) misfit(f fit) float64 {
 		for _, run := range r.Runs {
 			if run.GOGC == gc.Percent {
 				times.add(run.CPU)
-				expected.add(dot(f.mean, vector{1, run.GC, run.Peak}))
+				y, _ := f.predict(sample{x: vector{1, run.GC, run.Peak}})
+				expected.add(y)
 			}
 		}
 		e.sum, e.n = e.sum+math.Abs(expected.mean()/times.mean()-1), e.n+1
