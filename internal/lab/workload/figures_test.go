@@ -3,6 +3,7 @@ package workload
 import (
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -39,6 +40,35 @@ func TestFigures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFiguresOfMuch reads 1 GiB, as lines and without any: its readers keep none of it.
+func TestFiguresOfMuch(t *testing.T) {
+	for name, line := range map[string]string{"lines": strings.Repeat("a line ", 1000) + "\n", "no lines": strings.Repeat("x", 7000),
+		"a document": strings.Repeat("{\"a\": ", 1000)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var f figures
+		f.read(io.LimitReader(&repeated{line: line}, 1<<30))
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; f.written != 1<<30 || got > 32*maxJSON {
+			t.Errorf("%s: %d bytes read, %d allocated", name, f.written, got)
+		}
+	}
+}
+
+// repeated is a line over and over.
+type repeated struct {
+	line string
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		k := copy(p[n:], r.line[r.at:])
+		n, r.at = n+k, (r.at+k)%len(r.line)
+	}
+	return n, nil
 }
 
 func TestServeParameters(t *testing.T) {
