@@ -276,6 +276,9 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 		room = mostPilots
 	}
 	left := t.Budget.Seconds() - t.spent
+	if t.races() { // two runs tell of memory, which is all that a race needs
+		return gc, false
+	}
 	if used >= max(room, 3) || used > 2 && left < float64((rounds*(1+len(e.picks))+1))*t.mean() {
 		return gc, false
 	}

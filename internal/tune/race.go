@@ -26,7 +26,7 @@ type racer struct {
 const (
 	raceArms   = 5 // at most
 	raceRounds = 4 // at least, before one goes out
-	raceRuns   = 30
+	raceRuns   = raceArms * raceRounds
 )
 
 // race measures an objective that no model predicts: settings spread over the

@@ -197,13 +197,16 @@ func (t *tuning) tune() error {
 		return err
 	}
 	t.block++
-	if !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 || e.model.misfit && t.Objective != RSS {
+	if t.races() || e.model.misfit && t.Objective != RSS {
 		if e.picks, err = t.raced(e); err != nil || t.answer.Outcome != "" {
 			return err
 		}
 	}
 	return t.prove(e)
 }
+
+// races reports whether no model predicts what is asked for.
+func (t *tuning) races() bool { return !t.Objective.modelled(isServed(t.Base)) || t.MaxP99 > 0 }
 
 // raced measures an objective that no model predicts in rounds.
 func (t *tuning) raced(e explored) ([]pick, error) {
