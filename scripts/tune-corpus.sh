@@ -42,9 +42,9 @@ if [ ! -e "$dir/ready" ]; then
 	cp -r "$repo"/internal/tune/testdata/unseen/* .
 	[ -e go.mod ] || go mod init unseen
 	go get cuelang.org/go@v0.17.1 github.com/jung-kurt/gofpdf@v1.16.2 github.com/fogleman/gg@v1.3.0 github.com/beevik/etree@v1.8.1 \
-		github.com/dominikbraun/graph@v0.23.0 github.com/johannesboyne/gofakes3@v1.2.0 github.com/pkg/sftp@v1.13.12 \
+		github.com/dominikbraun/graph@v0.23.0 github.com/johannesboyne/gofakes3@v1.2.0 \
 		github.com/jimlambrt/gldap@v0.1.14 github.com/go-ldap/ldap/v3@v3.4.15 connectrpc.com/connect@v1.21.1 \
-		github.com/CloudyKit/jet/v6@v6.3.3 golang.org/x/crypto@v0.58.0 google.golang.org/protobuf@v1.36.12
+		github.com/CloudyKit/jet/v6@v6.3.3 google.golang.org/protobuf@v1.36.12
 	go build -mod=mod -o "$dir/bin/" ./...
 	awk 'BEGIN { printf "["; for (i = 0; i < 4000; i++) { if (i) printf ",\n"
 		printf "{\"id\":%d,\"buyer\":\"buyer %d\",\"lines\":[", i, i % 997

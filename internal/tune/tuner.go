@@ -6,9 +6,9 @@
 // which does not depend on the settings. A [Model] replays that trajectory
 // through the rules of the runtime's pacer under any GOGC and GOMEMLIMIT, and
 // so knows how often the collector would run, at what CPU time, up to what
-// heap. A regression with priors turns that into wall time, CPU time and peak
-// memory, each with an interval that should hold 90 % of what is measured, and
-// every run corrects them ([Model.Expect]). [Tune] runs the baseline and what the
+// heap. A regression turns that into wall time, CPU time and peak memory, each
+// with an interval that should hold 90 % of what is measured and whose width
+// follows from all runs there are ([Model.Expect]). [Tune] runs the baseline and what the
 // model would choose among pairs of GOGC and GOMEMLIMIT, and sets up to three
 // choices against the baseline in paired, interleaved fresh runs, which alone give
 // the verdicts. Objectives that no model predicts, such as a server's latency or a

@@ -1,4 +1,4 @@
-// Command draw renders sixty charts as PNG.
+// Command draw renders ten charts as PNG.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	for chart := range 60 {
+	for chart := range 10 {
 		c := gg.NewContext(640, 400)
 		c.SetRGB(1, 1, 1)
 		c.Clear()

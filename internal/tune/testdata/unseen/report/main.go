@@ -1,4 +1,4 @@
-// Command report writes a PDF of 300 pages of tables.
+// Command report writes a PDF of 1,500 pages of tables.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 
 func main() {
 	pdf := gofpdf.New("P", "mm", "A4", "")
-	for page := range 300 {
+	for page := range 1500 {
 		pdf.AddPage()
 		pdf.SetFont("Arial", "B", 16)
 		pdf.Cell(40, 10, fmt.Sprintf("Orders, page %d", page))
