@@ -102,15 +102,16 @@ var (
 // resident is the memory that a replay says a run occupies, in bytes.
 func (m *Model) resident(r *replay) float64 { return max(m.beside+heapOverhead*r.peak, leastOther) }
 
-// question is what a fit is asked about a replay: the doublings from the baseline to it,
-// in a figure of which there are is and was, and how much more a run waited than others.
-func (m *Model) question(r *replay, is, was, waiting, error, noise float64) sample {
+// question is what a fit of a factor is asked about a replay: how many doublings of a
+// figure lie between was, the baseline's, and is; how much more a run waited than others;
+// and deviations, of the model and of a run.
+func (m *Model) question(r *replay, is, was, waiting, off, noise float64) sample {
 	cycles := float64(r.cycles) + 1
 	at := place{math.Log2(m.resident(r)), math.Log2(cycles)}
-	if error > 0 {
-		error = math.Hypot(error, chanceError/math.Sqrt(cycles))
+	if off > 0 {
+		off = math.Hypot(off, chanceError/math.Sqrt(cycles))
 	}
-	return sample{vector{1, math.Log2(max(is, 1e-9) / max(was, 1e-9)), 0, waiting}, at, error, noise}
+	return sample{vector{1, math.Log2(max(is, 1e-9) / max(was, 1e-9)), 0, waiting}, at, off, noise}
 }
 
 func (m *Model) askGC(r *replay, waiting, more float64) sample {
