@@ -62,7 +62,7 @@ func TestCorpusJudge(t *testing.T) {
 		c.Fill()
 		if under == "loaded" {
 			for range 2 {
-				loop := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
+				loop := exec.CommandContext(t.Context(), "sh", "-c", "while kill -0 $PPID; do :; done")
 				if err := loop.Start(); err != nil {
 					t.Fatal(err)
 				}
