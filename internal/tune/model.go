@@ -35,8 +35,6 @@ type Prediction struct {
 	Measured *Measured `json:"measured,omitempty"`
 	// Withheld names the figures that runs contradict: their intervals are zero.
 	Withheld []string `json:"withheld,omitempty"`
-
-	crawls bool // how much longer the program takes is not predicted: the figures are the least
 }
 
 const (
