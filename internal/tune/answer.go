@@ -132,7 +132,7 @@ func (r *Answer) Write(w io.Writer) error {
 	}
 	for i, d := range doubts {
 		if i == fewDoubts {
-			fmt.Fprintf(&b, "  %d more doubts: --verbose\n", len(doubts)-i)
+			fmt.Fprintf(&b, "  %s: --verbose\n", text.Plural(len(doubts)-i, "more doubt"))
 			break
 		}
 		fmt.Fprintf(&b, "  doubt: %s\n", d)
