@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/heap"
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/study/claim"
@@ -27,6 +29,7 @@ type uiOptions struct {
 	fleet      string
 	connect    fleetFlags
 	watch      []string
+	heaps      []string
 }
 
 func (a *app) uiCommand() *cobra.Command {
@@ -41,6 +44,7 @@ cannot change the store.
 
   isobar ui --fleet nats://HOST:4222 --fleet-token-file FILE    also what a fleet is doing
   isobar ui --watch localhost:6060 --watch 4711                 also the live pages of processes
+  isobar ui --heap mon.heap --heap tue.heap                     also what 'isobar heap --save' wrote
 
 It prints the address. On a loopback address everyone on this machine may look; any
 other address needs the token in the printed address.`,
@@ -55,6 +59,7 @@ other address needs the token in the printed address.`,
 	o.connect.addFlags(f, "fleet-")
 	f.StringArrayVar(&o.watch, "watch", nil, "show the live page of a process, like 'isobar watch --web': "+
 		"`URL|PID|FILE`; several")
+	f.StringArrayVar(&o.heaps, "heap", nil, "show a `FILE` that 'isobar heap --save' wrote; several")
 	return cmd
 }
 
@@ -77,6 +82,18 @@ func (a *app) ui(ctx context.Context, o *uiOptions) error {
 		view := &fleetView{options: options}
 		defer view.close()
 		config.Fleet = view.ask
+	}
+	for _, name := range o.heaps {
+		if _, err := heap.Load(name); err != nil {
+			return err
+		}
+		config.Heaps = append(config.Heaps, web.Heap{Name: name, Page: func(w io.Writer) error {
+			r, err := heap.Load(name)
+			if err != nil {
+				return err
+			}
+			return r.Page(w, heap.View{Share: 0.01}, host.Version())
+		}})
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -70,6 +70,7 @@ type Config struct {
 	// there is none. AdviceStyle is its style, in addition to that of reports.
 	Advice      func(*store.Store) (*Advice, error)
 	AdviceStyle template.CSS
+	Heaps       []Heap // saved reports
 }
 
 // A Server serves the pages of one store. Make one with New.
@@ -98,6 +99,7 @@ func New(c Config) *Server {
 	s.mux.HandleFunc("GET /run/{run}/report.html", s.serveReport)
 	s.mux.HandleFunc("GET /fleet/events", s.serveFleetEvents)
 	s.mux.HandleFunc("GET /live/{n}/", s.serveWatched)
+	s.mux.HandleFunc("GET /heap/{n}", s.serveHeap)
 	s.mux.HandleFunc("GET /assets/{name}", s.serveAsset)
 	return s
 }

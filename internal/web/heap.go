@@ -1,0 +1,55 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/isobar-go/isobar/internal/show/text"
+)
+
+// A Heap is a saved report of who holds the memory of a program.
+type Heap struct {
+	Name string // of its file, as on the command line
+	// Page writes the report as an HTML file that needs nothing outside of it. Calls
+	// may be concurrent.
+	Page func(io.Writer) error
+}
+
+func init() {
+	register(sitePage{"/heap", (*Server).heapPage, nav{45, "heap", "Heap", "/heap"}})
+}
+
+func (s *Server) heapPage(*http.Request) (*frame, error) {
+	f := &frame{Section: "heap", Title: "Heap", main: templates["empty"], Body: &empty{
+		"A saved report says who holds the memory of a program, and what the collector pays for it. None was named: " +
+			"save some, and start this with their files.",
+		[]string{"isobar heap PID --save monday.heap", "isobar ui --heap monday.heap"}}}
+	var lines []link
+	for i, h := range s.config.Heaps {
+		lines = append(lines, link{text.Clean(h.Name), fmt.Sprintf("/heap/%d", i+1)})
+	}
+	if len(lines) > 0 {
+		f.main, f.Body = templates["heap"], lines
+	}
+	return f, nil
+}
+
+// serveHeap serves a report, which has its style in itself.
+func (s *Server) serveHeap(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.PathValue("n"))
+	if err != nil || n < 1 || n > len(s.config.Heaps) {
+		s.write(w, errorFrame(errNoPage))
+		return
+	}
+	var b bytes.Buffer
+	if err := s.config.Heaps[n-1].Page(&b); err != nil {
+		s.write(w, errorFrame(err))
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
