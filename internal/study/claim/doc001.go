@@ -49,7 +49,8 @@ var (
 )
 
 const (
-	heldBytes = "/shockwave/held:bytes"
+	heldBytes   = "/shockwave/held:bytes"
+	heldObjects = "/shockwave/held:objects"
 )
 
 // slabOverPool is the effect of the document's slab compared with a pool.
@@ -75,6 +76,24 @@ var claims001 = []Claim{
 	{ID: "001/pool-allocates-nothing", Experiment: typicalRun,
 		Test: Range{Of: Side{cell.OpAllocs, "mode=pooled"}, Max: 0.1}},
 	{ID: "001/typical-memory", Experiment: typicalRun, Test: slabOverPool(cell.OpBytes, 0.475)},
+	{ID: "001/typical-allocations", Experiment: typicalRun,
+		Test: Range{Of: Side{cell.OpAllocs, "mode=slab"}, Min: 6, Max: 8}},
+	{ID: "001/large-allocations", Experiment: largeRun,
+		Test: All{Range{Of: Side{cell.OpAllocs, "mode=slab"}, Min: 0.9, Max: 1.1},
+			Range{Of: Side{cell.OpAllocs, "mode=pooled"}, Max: 0.1}}},
+	{ID: "001/headers-memory", Experiment: headersRun, Test: slabOverPool(cell.OpBytes, 1.62)},
+	{ID: "001/rate-allocations", Experiment: lineRun,
+		Test: Range{Of: Side{cell.OpAllocs, "mode=slab"}, Min: 2.5, Max: 3.5}},
+	{ID: "001/pressure-allocations", Experiment: lineRun,
+		Test: Range{Of: Side{cell.OpAllocs, "mode=slab"}, Min: 4.5, Max: 5.5}},
+	{ID: "001/gc-time-standard", Experiment: lineRun, Test: perRequest("mode=pooled", 1.5e-9, 6e-9)},
+	{ID: "001/locality-allocations", Experiment: rowRun,
+		Test: Range{Of: Side{cell.OpAllocs, "mode=slab"}, Min: 0.9, Max: 1.1}},
+	{ID: "001/active-live", Experiment: activeRun,
+		Test: Range{Of: Side{heldObjects, "mode=pooled"}, Min: 500, Max: 2000}},
+	{ID: "001/active-objects", Experiment: activeRun, Test: slabOverPool(heldObjects, 1.256)},
+	{ID: "001/50-percent", Experiment: activeRun,
+		Test: Range{Of: Side{cell.RSSPeak, "mode=slab"}, Over: Side{cell.RSSPeak, "mode=pooled"}, Max: 0.95}},
 	{ID: "001/large", Experiment: largeRun, Test: slabOverPool(cell.OpCPU, 2.75)},
 	{ID: "001/bandwidth", Experiment: largeRun,
 		Test: Range{Of: Side{cell.OpCPU, "mode=alias"}, Over: Side{cell.OpCPU, "mode=pooled"}, Min: 0.8, Max: 1.25}},

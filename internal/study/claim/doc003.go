@@ -71,7 +71,7 @@ func limit(metric, name string) Side { return Side{metric, "limit=" + name} }
 func init() {
 	Register(&Document{
 		ID: "003", Title: "Memory Allocator: eighteen optimizations",
-		Claims: slices.Concat(exerciseClaims, exerciseAllocations, limitClaims),
+		Claims: slices.Concat(exerciseClaims, exerciseAllocations, exerciseFigures, limitClaims),
 	})
 }
 

@@ -24,6 +24,7 @@ var limitClaims = []Claim{
 		Test: Range{Of: limit(cell.OpCPU, "defer3-loop"), Over: limit(cell.OpCPU, "defer3-row"), Max: 1.25}},
 	{ID: "003/17-record", Experiment: trials("finalizer-record", "50_000", "100_000"),
 		Test: Range{Of: Side{Metric: "/trial/record:bytes"}, Min: 48, Max: 80}},
+	{ID: "003/tiny", Experiment: sizeLimits, Test: Range{Of: limit(cell.OpCPU, "malloc-16"), Max: 15}},
 	{ID: "003/06-fixed-cost", Experiment: sizeLimits,
 		Test: Range{Of: limit(cell.OpCPU, "malloc-32768"), Over: limit(cell.OpCPU, "malloc-16"), Max: 2}},
 	{ID: "003/07-escape", Experiment: callbackLimits,

@@ -37,7 +37,8 @@ var (
 		Run:   "loop --ingress ablation --lockfree off,on --padding off,on --producers 4 --gc-every 0",
 		Quick: "--iterations 300_000 --reps 5", Full: "--iterations 4_000_000 --reps 6",
 	}
-	arenaCost = Experiment{
+	slotLimits = limits("atomic-add,malloc-2048", 100_000, 1_000_000)
+	arenaCost  = Experiment{
 		Run:   "gccost --beside nothing,arena-empty,arena-full --gomaxprocs 1 --latency off",
 		Quick: "--iterations 30 --reps 5", Full: "--iterations 200 --reps 6",
 	}
@@ -103,6 +104,16 @@ var loopClaims = []Claim{
 		Test: against("main-threshold", cell.OpCPU, 0.705)},
 	{ID: "004/option-3", Experiment: tournamentRun,
 		Test: Range{Of: Side{cell.OpCPU, "ingress=main-lean"}, Over: Side{cell.OpCPU, "ingress=main"}, Max: 0.95}},
+	{ID: "004/allocations", Experiment: calmRun,
+		Test: Range{Of: Side{cell.OpAllocs, "ingress=alternate-two"}, Over: Side{cell.OpAllocs, "ingress=main"}, Min: 0.9,
+			Max: 1.1}},
+	{ID: "004/bytes", Experiment: calmRun,
+		Test: All{Range{Of: Side{cell.OpBytes, "ingress=alternate-two"}, Min: 12, Max: 36},
+			Range{Of: Side{cell.OpBytes, "ingress=main"}, Min: 12, Max: 36}}},
+	{ID: "004/bandwidth", Experiment: tournamentRun, Test: against("alternate-two", cell.OpBytes, 1.0/15)},
+	{ID: "004/256", Experiment: tournamentRun, Test: against("alternate-two", cell.OpBytes, 1.0/256)},
+	{ID: "004/blocked", Experiment: tournamentRun,
+		Test: Range{Of: Side{cell.OpTime, "ingress=main"}, Min: 50e3, Max: inf}},
 	{ID: "004/pauses", Experiment: tournamentRun,
 		Test: Range{Of: Side{pauseP50, "ingress=main"}, Min: 10e6, Max: 50e6}},
 	{ID: "004/storms", Experiment: stormRun,
@@ -123,6 +134,11 @@ var loopPartClaims = []Claim{
 		Test: Range{Of: Side{Metric: "/trial/arena:bytes"}, Min: 1.5e6, Max: 3.15e6}},
 	{ID: "004/chunk-to-node", Experiment: loopTrials("sizes", "--count 1", "--count 1"),
 		Test: Range{Of: Side{Metric: "/trial/chunk:bytes"}, Over: Side{Metric: "/trial/node:bytes"}, Min: 77, Max: 94}},
+	{ID: "004/recycled-slots", Experiment: loopTrials("clearing", "--count 100_000", "--count 1_000_000"),
+		Test: Effect{Of: Side{Metric: "/trial/cleared:slots"}, Over: Side{Metric: "/trial/used:slots"}, Says: 2.5}},
+	{ID: "004/atomic-add", Experiment: slotLimits, Test: Range{Of: limit(cell.OpCPU, "atomic-add"), Max: 10}},
+	{ID: "004/chunk-alloc", Experiment: slotLimits,
+		Test: Range{Of: limit(cell.OpCPU, "malloc-2048"), Min: 100, Max: 1000}},
 	{ID: "004/eviction", Experiment: loopTrials("eviction", "--count 1000", "--count 10000"),
 		Test: Range{Of: Side{Metric: "/trial/node/left2:objects"}, Min: 1, Max: inf}},
 	{ID: "004/wrap", Experiment: loopTrials("wrap", "--count 100_000", "--count 100_000"),

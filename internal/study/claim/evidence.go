@@ -19,6 +19,7 @@ type Side struct {
 
 // Latency metrics that claims use.
 var (
+	serviceMin  = stat.LatencyMetric(cell.HistService, "min")
 	serviceP50  = stat.LatencyMetric(cell.HistService, "p50")
 	serviceP99  = stat.LatencyMetric(cell.HistService, "p99")
 	serviceP999 = stat.LatencyMetric(cell.HistService, "p99.9")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -56,9 +57,11 @@ type limitState struct {
 	pool  sync.Pool
 
 	pool256 sync.Pool
+	head    atomic.Uint32
 }
 
 var limitCases = map[string]func(*limitState){
+	"atomic-add":      func(s *limitState) { s.head.Add(1) },
 	"convert-short":   func(s *limitState) { s.sum += limitSumString(string(s.short)) },
 	"convert-lookup":  func(s *limitState) { s.sum += uint64(s.names[string(s.line)]) },
 	"convert-slice":   func(s *limitState) { s.sum += limitSumBytes(s.short) },
@@ -81,6 +84,7 @@ var limitCases = map[string]func(*limitState){
 	"files-deferred":  func(s *limitState) { s.sum += uint64(must(filesDeferred(s.paths))) },
 	"files-extracted": func(s *limitState) { s.sum += uint64(must(filesExtracted(s.paths))) },
 	"malloc-16":       func(s *limitState) { limitBytes = make([]byte, 16) },
+	"malloc-2048":     func(s *limitState) { limitBytes = make([]byte, 2048) },
 	"malloc-32768":    func(s *limitState) { limitBytes = make([]byte, 32768) },
 	"timer-dropped":   func(s *limitState) { limitTimer = time.After(time.Hour) },
 }

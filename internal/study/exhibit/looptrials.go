@@ -15,6 +15,7 @@ import (
 )
 
 var loopTrialCases = map[string]func(*loopTrial, *cell.Record) error{
+	"clearing": (*loopTrial).clearing,
 	"eviction": (*loopTrial).eviction,
 	"fairness": (*loopTrial).fairness,
 	"register": (*loopTrial).register,
@@ -31,10 +32,11 @@ func init() {
 		Summary: "parts of the event loop in seed document 004, unchanged: count lost tasks, evicted objects",
 		Params: []workload.Param{
 			{Name: "trial", Default: "wrap",
-				Help: "eviction (pooled objects left after collections), fairness (of a mutex and a lock-free list), recycle " +
-					"(pooled nodes of a lock-free list), register (a descriptor, by allocations), ring (its microtask ring), " +
-					"shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
-				Check: workload.OneOf("eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes", "wrap")},
+				Help: "clearing (slots of chunks given back), eviction (pooled objects left after collections), fairness (of a " +
+					"mutex and a lock-free list), recycle (pooled nodes of a lock-free list), register (a descriptor, by " +
+					"allocations), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
+				Check: workload.OneOf("clearing", "eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes",
+					"wrap")},
 			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: workload.IntRange(1, 100_000_000)},
 			{Name: "producers", Default: "4",
 				Help:  "goroutines that submit, in recycle, ring and shutdown",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/isobar-go/isobar/eventloop"
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/study/ingress"
 )
 
 // fairness has producers push until count tasks are in a queue, and reports the
@@ -40,6 +41,15 @@ func (t *loopTrial) fairness(rec *cell.Record) error {
 		pushing.Wait()
 		rec.Set("/trial/"+name+"/least:ratio", float64(slices.Min(shares)*t.producers)/float64(t.count))
 	}
+	return nil
+}
+
+// clearing pushes bursts of tasks through the document's chunks, and reports how
+// many slots are in use and how many are cleared as chunks are given back.
+func (t *loopTrial) clearing(rec *cell.Record) error {
+	used, cleared := ingress.CountClearing(t.count, 100)
+	rec.Set("/trial/used:slots", float64(used))
+	rec.Set("/trial/cleared:slots", float64(cleared))
 	return nil
 }
 

@@ -44,7 +44,7 @@ func init() {
 // copy and read each part.
 type shockwave struct {
 	workload.Closed
-	baseHeap, baseSys uint64
+	baseHeap, baseSys, baseObjects uint64
 }
 
 // A shockwaveShape is the request to build.
@@ -57,7 +57,7 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	t := &shockwave{baseHeap: m.HeapAlloc, baseSys: m.Sys}
+	t := &shockwave{baseHeap: m.HeapAlloc, baseSys: m.Sys, baseObjects: m.HeapObjects}
 	mode := env.Params.String("mode")
 	if ours := shockwaveOurs[mode]; ours != "" {
 		env.Params = maps.Clone(env.Params)
@@ -97,8 +97,8 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 	return t, nil
 }
 
-// Report adds what held requests occupy: live heap bytes after a collection,
-// and bytes that the Go runtime has from the system.
+// Report adds what held requests occupy: live heap bytes and objects after a
+// collection, and bytes that the Go runtime has from the system.
 func (t *shockwave) Report(rec *cell.Record) {
 	if r, ok := t.Closed.(workload.Reporter); ok {
 		r.Report(rec)
@@ -107,6 +107,7 @@ func (t *shockwave) Report(rec *cell.Record) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	rec.Set("/shockwave/held:bytes", float64(max(m.HeapAlloc, t.baseHeap)-t.baseHeap))
+	rec.Set("/shockwave/held:objects", float64(max(m.HeapObjects, t.baseObjects)-t.baseObjects))
 	rec.Set("/shockwave/mapped:bytes", float64(max(m.Sys, t.baseSys)-t.baseSys))
 }
 

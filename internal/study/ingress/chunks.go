@@ -24,7 +24,9 @@ type chunks[V, P any] struct {
 	head, tail *chunk[V] // the loop reads at head; both nil before the first push
 	_          P
 	lean       bool // constant; see drain
-	pool       sync.Pool
+	// Slots of the chunks that were given back: those used, and those cleared then.
+	used, cleared int
+	pool          sync.Pool
 }
 
 type chunk[V any] struct {
@@ -100,5 +102,23 @@ func (c *chunks[V, P]) reset(h *chunk[V], all int) {
 		all = h.wrote
 	}
 	clear(h.values[:all])
+	c.used, c.cleared = c.used+h.wrote, c.cleared+all
 	h.read, h.wrote = 0, 0
+}
+
+// CountClearing pushes tasks in bursts of 1 to burst through the document's
+// chunks and drains each. It returns how many slots were in use when their chunk
+// was given back, and how many the document's Main clears for them.
+func CountClearing(tasks, burst int) (used, cleared int) {
+	c := newChunks[int, tight](false)
+	out := make([]int, burst)
+	for n := 0; n < tasks; {
+		for range 1 + n%burst {
+			c.push(0, n)
+			n++
+		}
+		for c.drain(out) > 0 {
+		}
+	}
+	return c.used, c.cleared
 }
