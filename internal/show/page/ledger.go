@@ -43,7 +43,7 @@ func NewLedger(l *text.Ledger) *Ledger {
 	for i, run := range l.Runs {
 		page.Facts = append(page.Facts, fact{fmt.Sprint("Published run ", i+1), text.Clean(run)})
 	}
-	page.Facts = present(page.Facts)
+	page.Facts = present(append(page.Facts, fact{"Forecast", l.Forecast}))
 	for _, line := range text.LedgerReading {
 		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
 	}

@@ -24,6 +24,7 @@ type Ledger struct {
 	Verdicts  []string // all verdicts, in the order of counting
 	Documents []LedgerDocument
 	Runs      []string // each published run on a line
+	Forecast  string   // how well the published runs foretell one another, "" if none
 }
 
 // A LedgerDocument is a document with the claims to show.
@@ -343,6 +344,7 @@ func LedgerMarkdown(w io.Writer, l *Ledger) error {
 		for i, run := range l.Runs {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, cut.Replace(Clean(run)))
 		}
+		fmt.Fprintf(&b, "\n%s\n", l.Forecast)
 	}
 	l.summary(&b)
 	for _, line := range LedgerReading {

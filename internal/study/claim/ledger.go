@@ -19,6 +19,15 @@ func NewLedger(outcomes []Outcome, runs []*PublishedRun) *text.Ledger {
 	for _, run := range runs {
 		l.Runs = append(l.Runs, run.line())
 	}
+	if len(runs) > 1 {
+		var claims []*Claim
+		for _, o := range outcomes {
+			claims = append(claims, o.Claim)
+		}
+		contradicted, stated := LeaveOneOut(claims, runs)
+		l.Forecast = fmt.Sprintf("Each run against the others pooled: it contradicts %d of %d verdicts that they state.",
+			contradicted, stated)
+	}
 	for _, d := range Documents() {
 		doc := text.LedgerDocument{ID: d.ID, Title: d.Title}
 		for _, o := range outcomes {

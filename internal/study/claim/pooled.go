@@ -55,7 +55,9 @@ func (p *partPool) error(e Estimate) float64 {
 	return (p.scale.to(e.Hi) - p.scale.to(e.Lo)) / (2 * 1.96)
 }
 
-// poolPart combines the runs' estimates of a part of a test.
+// poolPart combines the runs' estimates of a part of a test. The noise floor is
+// that of the quietest run: what equal configurations differed by in the others
+// is in the variance between runs.
 func poolPart(t Test, runs []Estimate) (*partPool, Estimate) {
 	p := &partPool{scale: logarithm}
 	if _, p.share = t.(Share); p.share {
@@ -74,8 +76,8 @@ func poolPart(t Test, runs []Estimate) (*partPool, Estimate) {
 	}
 	p.Pooled = stat.Pool(values, errors)
 	pooled := Estimate{Value: p.scale.from(p.Mean), Lo: p.scale.from(p.Lo), Hi: p.scale.from(p.Hi), N: n, Floor: 1}
-	if slices.Sort(floors); len(floors) > 0 {
-		pooled.Floor = floors[len(floors)/2]
+	if len(floors) > 0 {
+		pooled.Floor = slices.Min(floors)
 	}
 	first := runs[0].Value
 	if !slices.ContainsFunc(runs, func(e Estimate) bool { return e.Lo != first || e.Hi != first }) {

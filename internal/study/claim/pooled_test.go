@@ -202,6 +202,4 @@ func TestPublishedRuns(t *testing.T) {
 			t.Errorf("run %d (%s): %d findings that count", i+1, run.line(), n)
 		}
 	}
-	contradicted, stated := LeaveOneOut(claims, runs)
-	t.Logf("a run contradicts %d of %d verdicts that the others state", contradicted, stated)
 }
