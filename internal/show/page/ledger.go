@@ -41,7 +41,7 @@ func NewLedger(l *text.Ledger) *Ledger {
 	}
 	page.Facts = append(page.Facts, fact{"Beside", l.Agreement()})
 	for i, run := range l.Runs {
-		page.Facts = append(page.Facts, fact{fmt.Sprint("Published run ", i+1), text.Clean(run)})
+		page.Facts = append(page.Facts, fact{fmt.Sprint("Run ", i+1), text.Clean(run)})
 	}
 	page.Facts = present(append(page.Facts, fact{"Forecast", l.Forecast}))
 	for _, line := range text.LedgerReading {
