@@ -33,11 +33,15 @@ var planted = []struct{ leak, holder, stripped string }{
 	{"context", "main.request", "global at"},
 	{"subscription", "main.app.topics", "main.init.func"},
 	{"cache", "main.names.entries", "map[string]*main.record"},
+	// Kinds of roots that are no leaks.
+	{"deferred", "main.deferred", "main.deferred"},
+	{"panicking", "in runtime.gopanic", "in runtime.gopanic"},
+	{"cleanup", "finalizers and cleanups", "finalizers and cleanups"},
 }
 
 // TestPlantedLeaks reads a program of every version of Go for every kind of leak:
-// the true holder must be among the first three, and what is live must be what
-// the runtime says.
+// the true holder must be among the first three, and what is live and what is
+// garbage must be what the runtime says, which checks its own marking.
 func TestPlantedLeaks(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("the heap of this architecture cannot be read")
@@ -124,13 +128,18 @@ func says(t *testing.T, program string, args ...string) (pid int, line string) {
 }
 
 func findPlanted(t *testing.T, program, leak, want string) {
-	pid, live, _ := started(t, program, leak)
+	t.Setenv("GODEBUG", "gccheckmark=1")
+	pid, live, _ := started(t, program, leak, "garbage")
 	r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if off := math.Abs(float64(r.Live)/float64(live) - 1); off > 0.01 {
 		t.Errorf("live %d bytes, the runtime says %d", r.Live, live)
+	}
+	const each, left = 256 << 10, 60 // objects of so many bytes
+	if off := math.Abs(float64(r.Garbage)/(left*each) - 1); off > 0.01 {
+		t.Errorf("%d bytes of garbage, %d were left: objects are missing or called live", r.Garbage, left*each)
 	}
 	if len(r.Warnings) > 0 {
 		t.Errorf("warnings: %q", r.Warnings)

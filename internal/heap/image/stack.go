@@ -137,9 +137,12 @@ const (
 	specialFinalizer = 2
 	specialWeak      = 3
 	specialCleanup   = 7
+
+	specialHead = 24 // bytes of runtime.special, that all kinds begin with
 )
 
-// readSpecials follows the lists of special records of all spans, a step of all at a time.
+// readSpecials follows the lists of special records of all spans, a step of all at a
+// time, then reads those that matter as a whole.
 func (r *reader) readSpecials() error {
 	type item struct{ addr, span uint64 }
 	var items []item
@@ -148,7 +151,8 @@ func (r *reader) readSpecials() error {
 			items = append(items, item{s.specials, s.Start})
 		}
 	}
-	const size = 72 // bytes of the largest kind
+	sizes := r.specialSizes()
+	var found []uint64
 	for step := 0; len(items) > 0; step++ {
 		if step > 1<<21 {
 			return fmt.Errorf("image: the special records do not end: %w", errRuntime)
@@ -158,14 +162,11 @@ func (r *reader) readSpecials() error {
 			addrs[i] = items[i].addr
 		}
 		var next []item
-		err := r.scattered(addrs, func(i int) uint64 { return min(size, 4096-addrs[i]%4096) }, func(i int, b []byte) {
-			if len(b) < 24 {
-				return
-			}
-			kind := b[r.f["runtime.special.kind"]]
-			if kind == specialFinalizer || kind == specialWeak || kind == specialCleanup {
+		err := r.scattered(addrs, fixed(specialHead), func(i int, b []byte) {
+			if kind := b[r.f["runtime.special.kind"]]; sizes[kind] > 0 {
 				object := items[i].span + le.Uint64(b[r.f["runtime.special.offset"]:])
-				r.specials = append(r.specials, special{kind: kind, object: object, data: b})
+				r.specials = append(r.specials, special{kind: kind, object: object})
+				found = append(found, addrs[i])
 			}
 			if n := le.Uint64(b[r.f["runtime.special.next"]:]); n != 0 {
 				next = append(next, item{n, items[i].span})
@@ -179,7 +180,22 @@ func (r *reader) readSpecials() error {
 			return err
 		}
 	}
-	return nil
+	size := func(i int) uint64 { return sizes[r.specials[i].kind] }
+	return r.scattered(found, size, func(i int, b []byte) { r.specials[i].data = b })
+}
+
+// specialSizes returns how many bytes matter of each kind of special record that
+// has roots.
+func (r *reader) specialSizes() map[byte]uint64 {
+	sizes := map[byte]uint64{
+		specialFinalizer: r.f["runtime.specialfinalizer.fn"] + 8,
+		specialWeak:      r.f["runtime.specialWeakHandle.handle"] + 8,
+		specialCleanup:   r.f["runtime.specialCleanup.fn"] + 8,
+	}
+	if at, ok := r.f["runtime.specialCleanup.cleanup"]; ok {
+		sizes[specialCleanup] = at + r.f["runtime.cleanupFn#"]
+	}
+	return sizes
 }
 
 // specialRoots turns special records into roots.

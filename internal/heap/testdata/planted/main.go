@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"weak"
 )
 
 type record struct {
@@ -271,6 +272,58 @@ func init() {
 	}
 }
 
+// Roots that are no leaks.
+var (
+	cleaned *record
+	handles []weak.Pointer[[each]byte]
+)
+
+//go:noinline
+func deferred(body []byte) {
+	defer func() { body[0]++ }()
+	<-wake
+}
+
+//go:noinline
+func panicking(body []byte) {
+	defer func() { <-wake }()
+	panic(body)
+}
+
+func init() {
+	leaks["deferred"] = func() {
+		for range 60 {
+			go deferred(blob())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	leaks["panicking"] = func() {
+		for range 60 {
+			go panicking(blob())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	leaks["cleanup"] = func() {
+		cleaned = new(record)
+		for range 60 {
+			runtime.AddCleanup(cleaned, func([]byte) {}, blob())
+		}
+	}
+}
+
+// leave makes garbage that no collection has seen: 30 objects that nothing leads
+// to, and 30 that only weak pointers do.
+//
+//go:noinline
+func leave() {
+	debug.SetGCPercent(-1)
+	for range 30 { // of each kind
+		jobs <- &job{payload: blob()}
+		<-jobs
+		handles = append(handles, weak.Make(new([each]byte)))
+	}
+}
+
 func main() {
 	leaks[os.Args[1]]()
 	runtime.GC()
@@ -281,6 +334,9 @@ func main() {
 	runtime.ReadMemStats(&m)
 	cpu := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
 	metrics.Read(cpu)
+	if len(os.Args) > 2 {
+		leave()
+	}
 	fmt.Println("live", m.HeapAlloc, m.HeapObjects, cpu[0].Value.Float64()-cpu[1].Value.Float64())
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(jobs)
