@@ -85,6 +85,7 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 	if src.Clock != nil {
 		im.Now = src.Clock()
 	}
+	im.Runtime = r.owned()
 	im.collector()
 	im.waitsOn()
 	im.stackRoots(r.stacks, r.regs)
@@ -102,7 +103,9 @@ type reader struct {
 	ctx      context.Context
 	heap     uint64 // runtime.mheap_
 	allgs    uint64
-	spare    []byte // what is left of the buffer
+	list     uint64   // of spans' records
+	records  []uint64 // their addresses
+	spare    []byte   // what is left of the buffer
 	deadline func(start time.Time) bool
 	start    time.Time
 	stacks   []stack
@@ -268,19 +271,20 @@ func (r *reader) spans() ([]Span, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.im.Runtime = r.owned(le.Uint64(head), addrs, spans)
+	r.list, r.records = le.Uint64(head), addrs
 	sortSpans(r.im.Manual)
 	return spans, checkSpans(spans)
 }
 
 // owned returns an address on every page that is known to be the runtime's: of
 // spans' records and bits, and of whatever runtime.mheap_ points at.
-func (r *reader) owned(list uint64, records []uint64, spans []Span) []uint64 {
+func (r *reader) owned() []uint64 {
+	spans := r.im.Spans
 	pages := make(map[uint64]bool)
-	for p := list; p < list+8*uint64(len(records)); p += 4096 {
+	for p := r.list; p < r.list+8*uint64(len(r.records)); p += 4096 {
 		pages[p>>12] = true
 	}
-	for _, a := range records {
+	for _, a := range r.records {
 		pages[a>>12] = true
 	}
 	for i := range spans {
