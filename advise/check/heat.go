@@ -26,14 +26,18 @@ const SmallLoop = 8
 // and init, main and tests cold; the rest follows from the callers. Exported
 // functions may have callers elsewhere and are never cold.
 func (c *Code) warm(timed map[string]bool) {
-	fixed, events := map[*types.Func]bool{}, c.handlers()
+	fixed, events, named := map[*types.Func]bool{}, c.handlers(), map[string]int{}
+	for fn := range c.decls {
+		named[fn.Name()]++
+	}
 	for fn, cur := range c.decls {
 		c.heat[fn] = Warm
 		switch {
 		case c.file(cur.Node().Pos()).test,
 			fn.Signature().Recv() == nil && (fn.Name() == "init" || fn.Name() == "main" && c.Pkg.Name() == "main"):
 			c.heat[fn], fixed[fn] = Cold, true
-		case handler(fn.Signature()) || events[fn] || timed[fn.Name()] && !prints(cur.Node().(*ast.FuncDecl)):
+		case handler(fn.Signature()) || events[fn] ||
+			timed[fn.Name()] && named[fn.Name()] == 1 && !prints(cur.Node().(*ast.FuncDecl)):
 			c.heat[fn], fixed[fn] = Hot, true
 		}
 	}
@@ -122,8 +126,8 @@ func (p *Pass) HeatAt(cur inspector.Cursor) Heat { return p.heatAt(cur, p.check.
 func (p *Pass) HeatOfPath(cur inspector.Cursor) Heat { return p.heatOfPath(cur, p.check.Bytes) }
 
 // What is worth a finding without a profile: so many bytes for each event, when each
-// loop is taken to have a number of rounds, and work that waits to cost as much as
-// more bytes.
+// loop is taken to have a number of rounds; beside work that waits, so many times more
+// at once.
 const (
 	worthBytes   = 512
 	assumed      = 16
@@ -140,8 +144,8 @@ func (c *Code) heatAt(cur inspector.Cursor, bytes int) Heat {
 
 // heatOfPath is the heat of the code at cur, which allocates so many bytes each time.
 func (c *Code) heatOfPath(cur inspector.Cursor, bytes int) Heat {
-	if bytes < math.MaxInt32 && c.dwarfed(cur) {
-		bytes /= waitingCosts
+	if bytes < waitingCosts*worthBytes && c.dwarfed(cur) {
+		bytes = 0 // however many rounds, each waits
 	}
 	loops, later := c.rounds(cur), false
 	for at := cur; at.Node() != nil; at = at.Parent() {

@@ -38,7 +38,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
 		use := w.p.argUse(c, n, inside)
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
-			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
+			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos(), Object: !isText(v.Type())})
 			continue
 		}
 		w.apply(use, v, call, inside)
@@ -50,7 +50,8 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside b
 	c := call.Common()
 	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
-		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
+		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText,
+			Object: k.Object})
 	}
 	for j := range c.Args {
 		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
@@ -74,7 +75,8 @@ func (w *walker) received(p *Param, call ssa.CallInstruction, inside bool) {
 	}
 	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
-		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
+		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText,
+			Object: k.Object})
 	}
 	for j, arg := range call.Common().Args { // which do not count the receiver
 		if j < 31 && use.Into&(2<<j) != 0 {

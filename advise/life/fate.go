@@ -33,6 +33,7 @@ type Holder struct {
 	Inside bool // of a result: what it refers to refers to the memory
 	Text   bool // the memory may be of a text
 	AsText bool // a string holds it: nothing else than a text
+	Object bool // of a callee: it is given no text or bytes, but an object, which it may well keep
 }
 
 // String says who holds, in words that follow "kept by".
@@ -91,7 +92,7 @@ func (w *walker) hold(h Holder) {
 func (f *Fate) add(h Holder) {
 	same := func(g Holder) bool {
 		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Inside == h.Inside &&
-			g.AsText == h.AsText
+			g.AsText == h.AsText && g.Object == h.Object
 	}
 	if !slices.ContainsFunc(f.Holders, same) {
 		f.Holders = append(f.Holders, h)
@@ -369,6 +370,9 @@ func (w *walker) storeIn(v ssa.Value, h Holder) {
 			}
 		}
 	case *ssa.Global:
+		if x.Name() == "dummy" && x.Pkg.Pkg.Path() == "reflect" {
+			return // which only tells the compiler that something may escape: nothing is stored
+		}
 		w.hold(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos, AsText: h.AsText})
 	case *ssa.Parameter:
 		if i := slices.Index(x.Parent().Params, x); i >= 0 && x.Parent() == w.fn {

@@ -26,6 +26,7 @@ type Keep struct {
 	Kind   HolderKind
 	Name   string
 	AsText bool // as a string: of what it was given, only texts
+	Object bool // of a callee: it is given an object
 }
 
 // Reads reports whether the memory is only read during the call.
@@ -223,7 +224,7 @@ func (u *Use) grow(f *Fate, self int) bool {
 				u.Into |= 1 << h.Index
 			}
 		default:
-			u.keep(Keep{h.Kind, h.Name, h.AsText})
+			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Object})
 		}
 	}
 	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within ||

@@ -116,6 +116,9 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 	switch i := s.Instr.(type) {
 	case *ssa.MapUpdate:
+		if made, here := i.Map.(*ssa.MakeMap); here {
+			return p.Fate(made)
+		}
 		return p.FateIn(i.Map, life.Holder{Kind: life.MapEntry, Pos: i.Pos()})
 	case *ssa.Go:
 		return &life.Fate{Holders: []life.Holder{{Kind: life.Goroutine, Name: s.Callee(), Index: -1, Pos: i.Pos()}}}
@@ -134,7 +137,15 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 		if !resultRefers(i.Common().Signature()) {
 			return nil
 		}
-		return p.FateInside(s.Value, true) // it may be of what the result refers to
+		own, inside := p.Fate(s.Value), p.FateInside(s.Value, true)
+		if own.Dies() && !inside.Dies() { // it may be the result's own, or what that refers to
+			h := inside.Holders[0]
+			if h.Kind != life.Callee {
+				h.Name = h.String()
+			}
+			return &life.Fate{Holders: []life.Holder{{Kind: life.Callee, Name: h.Name, Index: -1, Pos: h.Pos, Object: true}}}
+		}
+		return own
 	}
 	return p.Fate(s.Value)
 }

@@ -14,7 +14,11 @@ import (
 // a test that says what it does.
 const mendable = `package m
 
-import "hash/crc32"
+import (
+	"container/heap"
+	"hash/crc32"
+	"reflect"
+)
 
 type point struct{ x, y [8]int }
 
@@ -67,11 +71,37 @@ func stays(n int) int {
 	}
 	return p.x[0]
 }
+
+func handed(h heap.Interface, n int) int {
+	p := &point{}
+	p.x[0] = n
+	h.Push(p)
+	return n
+}
+
+var longest []int
+
+func grouped(in []int) int {
+	m := map[int][]int{}
+	for i := range in {
+		m[i%97] = append(m[i%97], i)
+	}
+	longest = m[0]
+	return len(m)
+}
+
+func reflected(n int) int {
+	p := &point{}
+	return reflect.ValueOf(p).Elem().Field(0).Len() + n
+}
 `
 
 const mendableTest = `package m
 
-import "testing"
+import (
+	"container/heap"
+	"testing"
+)
 
 type zeros struct{}
 
@@ -122,6 +152,30 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
+type stack struct{ heap.Interface }
+
+var last any
+
+func (stack) Push(x any) { last = x }
+
+func BenchmarkHanded(b *testing.B) {
+	for b.Loop() {
+		sum += handed(stack{}, 3)
+	}
+}
+
+func BenchmarkGrouped(b *testing.B) {
+	for b.Loop() {
+		sum += grouped(in)
+	}
+}
+
+func BenchmarkReflected(b *testing.B) {
+	for b.Loop() {
+		sum += reflected(3)
+	}
+}
+
 func BenchmarkStays(b *testing.B) {
 	for b.Loop() {
 		sum += stays(3)
@@ -168,6 +222,16 @@ func TestMendedFixesHold(t *testing.T) {
 	}
 	if _, ok := outcome["stays"]; ok {
 		t.Error("a point that a package variable keeps is taken from a pool")
+	}
+	for _, s := range r.Evidence.Account.Sites {
+		switch {
+		case s.Function == "m.handed" && s.Kind == "composite literal" && (s.Verdict != Inherent || s.Condition == ""):
+			t.Errorf("handed: %s, %q: want it needed, on a condition", s.Verdict, s.Condition)
+		case s.Function == "m.grouped" && s.Kind == "map grown" && !strings.HasPrefix(s.Lifetime, "dies"):
+			t.Errorf("grouped: the map %s: want that it dies, though an element does not", s.Lifetime)
+		case strings.Contains(s.Lifetime, "dummy"):
+			t.Errorf("%s: %s: reflect's dummy keeps nothing", s.Function, s.Lifetime)
+		}
 	}
 	if t.Failed() {
 		for _, s := range r.Evidence.Account.Sites {

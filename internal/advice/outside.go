@@ -122,9 +122,9 @@ func (k *subject) call() {
 	case alt != nil:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.text
 	case k.fills() && held:
-		k.e.Remedy = fmt.Sprintf("%s grows what it is called on, and makes what it needs on the way: %s", callee, k.holds())
+		k.e.Remedy = fmt.Sprintf("%s makes it for what it is called on, or on the way: of the first, %s", callee, k.holds())
 	case k.fills():
-		k.e.Remedy = fmt.Sprintf("%s grows what it is called on, and makes what it needs on the way: of the first, keep one "+
+		k.e.Remedy = fmt.Sprintf("%s makes it for what it is called on, or on the way: of the first, keep one "+
 			"for the next call of %s", callee, k.life.in)
 	case held:
 		k.e.Remedy += "; " + k.holds()

@@ -84,14 +84,20 @@ func (k *subject) stays() {
 	case unclear:
 		k.e.Verdict, k.e.Remedy = Reshape, "let the caller give the memory for it"
 		k.e.Condition = "if no caller keeps it: the calls above it could not be followed"
-	default:
+	case died:
 		k.e.Remedy = "needed while " + k.life.in + " runs"
+		if len(k.life.unless) > 0 && !k.dies() {
+			k.e.Remedy = "needed, as long as " + k.life.unless[0].Name + " keeps it"
+			k.e.Condition = "if it does not, it could be used again after " + k.life.in
+		}
 	}
 }
 
 // dies reports whether the memory dies in a function of the module, so that it
-// could be used again.
-func (k *subject) dies() bool { return k.life.kind == died }
+// could be used again. An object that an unknown callee is given is taken to be kept.
+func (k *subject) dies() bool {
+	return k.life.kind == died && !slices.ContainsFunc(k.life.unless, func(h life.Holder) bool { return h.Object })
+}
 
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
@@ -284,10 +290,10 @@ func (k *subject) boxed() {
 	switch {
 	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
 		k.change("sprintf", "%s boxes %s: append it to a []byte with strconv, or write it typed", to, k.e.What)
-	case k.dies() && to != "":
+	case k.life.kind == died && to != "":
 		k.change("boxing", "give %s a type parameter or a method for %s, so that nothing is boxed", to, k.typeOf())
 		k.e.Verdict = Reshape
-	case k.dies():
+	case k.life.kind == died:
 		k.change("boxing", "hold %s as %s instead of an interface", k.e.What, k.typeOf())
 	default:
 		k.e.Verdict, k.e.Check = Reshape, "boxing"
@@ -332,7 +338,7 @@ func (k *subject) closure() {
 }
 
 func (k *subject) list() {
-	if !k.dies() {
+	if k.life.kind != died {
 		return
 	}
 	k.e.Verdict, k.e.Check = Reshape, "boxing"
