@@ -8,7 +8,8 @@
 # settings, which go to internal/tune/testdata/recorded and which predictions are
 # held against (Record); the recommendation of tune against the default (Tune); and
 # of two programs a scan of 200 runs against the search (Scan); of the programs that
-# only judge, tuning against a scan of GOGC and GOMEMLIMIT (Judge).
+# only judge, tuning against a scan of GOGC and GOMEMLIMIT (Judge), in the condition
+# that ISOBAR_CORPUS_UNDER names: quiet, loaded or pod.
 # ISOBAR_CORPUS_PARTS chooses among these. Results are kept in DIR/results; with
 # names of programs only those are measured again. Two minutes a program, on a
 # machine that does nothing else.

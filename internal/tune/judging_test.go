@@ -158,9 +158,10 @@ const judgedIntro = `
 ## Programs that only judge
 
 Nine programs, chosen before intervals came from the runs at hand, to which nothing is fitted, and which ran once. (A
-tenth is missing: its load blocked in its own client.) Each was tuned for CPU time: *quiet*, while nothing else was
-measured; *loaded*, beside two busy loops and whatever else ran; in a *pod* of half a CPU. Then a scan ran seven
-values of GOGC under six limits (none, and 0.75 to 2 times today's peak), once each, in shuffled order.
+tenth is missing: its load blocked in its own client. Rows that are not there were not measured: the machine was
+shared.) Each was tuned for CPU time: *quiet*, while nothing else was to be measured, though *waited* shows that others
+ran; *loaded*, beside two busy loops and whatever else ran; in a *pod* of half a CPU. Then a scan ran seven values of
+GOGC under six limits (none, and 0.75 to 2 times today's peak), once each, in shuffled order.
 
 *Waited* is the share of time that the program wanted a CPU and had none. *Errors* are means over all points of the
 scan where the model predicts, each held against one run; in brackets what a run misses the median of its own setting
@@ -188,22 +189,25 @@ func (j judged) row() string {
 }
 
 func (j judged) errors() string {
-	return fmt.Sprintf("| %.1f %% (%.1f) | %.1f %% (%.1f) | %.1f points | %.0f, %.0f, %.0f %% | %.0f %%",
-		100*j.CPU, 100*j.own(func(m Measured) Interval { return m.CPU }),
-		100*j.Peak, 100*j.own(func(m Measured) Interval { return m.PeakBytes }),
+	return fmt.Sprintf("| %.1f %% (%s) | %.1f %% (%s) | %.1f points | %.0f, %.0f, %.0f %% | %.0f %%",
+		100*j.CPU, j.own(func(m Measured) Interval { return m.CPU }),
+		100*j.Peak, j.own(func(m Measured) Interval { return m.PeakBytes }),
 		100*j.Share, 100*j.HeldCPU, 100*j.HeldPeak, 100*j.HeldGC, 100*j.Abstained)
 }
 
 // own is what a run misses the median of its own setting by, on average: from the range
-// of the runs of the proof, taken for a normal distribution's.
-func (j judged) own(of func(Measured) Interval) float64 {
+// of the runs of the proof, taken for a normal distribution's. A dash without a proof.
+func (j judged) own(of func(Measured) Interval) string {
 	var m moments
 	for _, s := range j.Tuned.Measured {
 		if i := of(s); s.Runs >= leastRounds && i.Mid > 0 {
 			m.add(0.8 * (i.Hi - i.Lo) / i.Mid / (0.75 + 0.31*float64(s.Runs)))
 		}
 	}
-	return m.mean()
+	if m.n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", 100*m.mean())
 }
 
 // judgedTable is the part of the page about the programs that only judge.
