@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 
@@ -183,7 +184,7 @@ func (m *mender) reuse() bool {
 		if !ok || decl == nil || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
 			return false
 		}
-		pool := m.free(v.Name() + "Pool")
+		pool := m.free(m.poolName(v))
 		at := decl.Pos()
 		if decl.Doc != nil {
 			at = decl.Doc.Pos()
@@ -195,6 +196,15 @@ func (m *mender) reuse() bool {
 		return m.slice(stmt, v, name, take)
 	}
 	return m.whole(stmt, v, name, take)
+}
+
+// poolName is named after the function as well, as each fix has to stand beside those
+// of other functions.
+func (m *mender) poolName(v *types.Var) string {
+	_, function, _ := strings.Cut(m.e.Function, ".")
+	function = strings.ReplaceAll(function, ".", "")
+	return strings.ToLower(function[:min(1, len(function))]) + function[min(1, len(function)):] + check.Title(v.Name()) +
+		"Pool"
 }
 
 // declared returns the variable that the memory is declared with, and the statement:
