@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isobar-go/isobar/internal/gc/phase"
+	"github.com/isobar-go/isobar/internal/gc/trace"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/runner"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -49,7 +51,12 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				return err
 			}
 			defer in.Close()
-			line, err := phase.Read(bufio.NewReaderSize(in, 1<<20))
+			r := bufio.NewReaderSize(in, 1<<20)
+			begin, _ := r.Peek(64 << 10) // Read shows an error
+			line, err := phase.Read(r)
+			if log, _ := trace.ReadLines(bytes.NewReader(begin), io.Discard); err != nil && len(log.Cycles) > 0 {
+				err = errors.New("not an execution trace but a log with gctrace lines: read it with isobar watch")
+			}
 			if err != nil {
 				return fmt.Errorf("trace: %s: %w", args[0], err)
 			}

@@ -157,11 +157,17 @@ func TestTraceRefuses(t *testing.T) {
 	if err := os.WriteFile(name, []byte("hello, this is no trace"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	gclog := filepath.Join(t.TempDir(), "gc.log")
+	if err := os.WriteFile(gclog, []byte("starting\ngc 1 @0.009s 1%: 0.01+0.2+0.003 ms clock, "+
+		"0.02+0.1/0.2/0.3+0.006 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
+		{[]string{"trace", gclog}, exitFailure, "read it with isobar watch"},
 		{[]string{"trace"}, exitUsage, "name one file or URL"},
 		{[]string{"trace", name}, exitFailure, "want a trace of Go 1.22 or later"},
 		{[]string{"trace", name + "x"}, exitFailure, "no such file"},
