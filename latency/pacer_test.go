@@ -41,7 +41,7 @@ func newPacer() *Pacer { return &Pacer{Response: NewRecorder(), Service: NewReco
 // stalls for 50 ms.
 func TestStallShowsInResponseTimeOnly(t *testing.T) {
 	const count, stall = 1_000_000, 50 * time.Millisecond
-	clock := &fakeClock{read: 20}
+	clock := &fakeClock{read: 200}
 	p := newPacer()
 	n := 0
 	r := p.run(clock, Every(100_000, count), func() {
@@ -145,7 +145,7 @@ func TestPacerAgainstModel(t *testing.T) {
 			s = append(s, due)
 		}
 		p := Pacer{Response: NewRecorder()}
-		clock := &fakeClock{read: 1}
+		clock := &fakeClock{read: 10}
 		if random.IntN(2) == 0 {
 			p.Deadline = 1 + time.Duration(random.Int64N(int64(due)+2))
 		}
