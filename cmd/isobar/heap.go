@@ -20,6 +20,7 @@ import (
 // heapOptions are the flags of 'isobar heap'.
 type heapOptions struct {
 	maxPause time.Duration
+	fork     time.Duration
 	binary   string
 	save     string
 	pprof    string
@@ -70,6 +71,8 @@ version of Go that isobar knows.`,
 	f := cmd.Flags()
 	f.DurationVar(&o.maxPause, "max-pause", 10*time.Second,
 		"let the process go on after so long, with an error; 0 for no bound")
+	f.DurationVar(&o.fork, "fork-above", 20*time.Millisecond,
+		"copy a fork of the process, where that is safe, if it had to stand still for longer; 0 for never")
 	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")
 	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
@@ -89,6 +92,8 @@ func (o *heapOptions) check(targets int) error {
 	switch {
 	case o.maxPause < 0:
 		return fmt.Errorf("--max-pause %v: want 0 or more", o.maxPause)
+	case o.fork < 0:
+		return fmt.Errorf("--fork-above %v: want 0 or more", o.fork)
 	case o.lines < 1:
 		return fmt.Errorf("--lines %d: want at least 1", o.lines)
 	case o.share < 0 || o.share > 100:
@@ -149,7 +154,7 @@ func (o *heapOptions) view() heap.View { return heap.View{Lines: o.lines, Share:
 
 // config bounds a reading by the flags and the memory that is free.
 func (o *heapOptions) config() heap.Config {
-	config := heap.Config{MaxPause: o.maxPause, Binary: o.binary, Strings: o.strings}
+	config := heap.Config{MaxPause: o.maxPause, ForkAbove: o.fork, Binary: o.binary, Strings: o.strings}
 	if free, ok := host.AvailableBytes(); ok && free > 0 {
 		config.FreeBytes = uint64(free)
 	}

@@ -19,8 +19,7 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	defer p.Close()
-	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped}
-	im, err := image.Read(ctx, src, image.Config{MaxPause: c.MaxPause, FreeBytes: c.FreeBytes})
+	im, err := image.Read(ctx, source(p), c.image())
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 // Config bounds a reading.
 type Config struct {
 	MaxPause  time.Duration // that the process may stand still; 0 for no bound
+	ForkAbove time.Duration // predicted pause above which a fork is read instead; 0 for never
 	FreeBytes uint64        // memory that the copy may take; 0 for no bound
 	Strings   bool          // count duplicated strings, which reads what they hold
 	Binary    string        // executable of a core, where it does not name it
@@ -49,8 +50,7 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 		return nil, err
 	}
 	defer p.Close()
-	src := image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Clock: p.Clock}
-	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, src, c)
+	r, err := read(ctx, fmt.Sprintf("process %d", pid), p, source(p), c)
 	if err != nil {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {
 			return nil, gone
@@ -59,13 +59,21 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 	return r, err
 }
 
+func source(p *target.Process) image.Source {
+	return image.Source{Memory: p, Program: p.Program, Stopped: p.Stopped, Forked: p.Forked, Clock: p.Clock}
+}
+
+func (c Config) image() image.Config {
+	return image.Config{MaxPause: c.MaxPause, ForkAbove: c.ForkAbove, FreeBytes: c.FreeBytes}
+}
+
 // collectAt is our own GOGC meanwhile: the arrays are large and have no pointers.
 const collectAt = 20
 
 // read reads a target; p is the process if it is one.
 func read(ctx context.Context, name string, p *target.Process, src image.Source, c Config) (*Report, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
-	im, err := image.Read(ctx, src, image.Config{MaxPause: c.MaxPause, FreeBytes: c.FreeBytes})
+	im, err := image.Read(ctx, src, c.image())
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"time"
 
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
@@ -82,8 +81,7 @@ func (r *Report) facts() []pageFact {
 		facts = append(facts, pageFact{"Duplicates", size(r.Duplicates) + " of strings that others hold as well"})
 	}
 	if r.Stop > 0 {
-		facts = append(facts, pageFact{"Stopped", fmt.Sprintf("for %v, to copy %s", r.Stop.Round(10*time.Microsecond),
-			size(r.Copied))})
+		facts = append(facts, pageFact{"Stopped", r.stopped()})
 	}
 	return facts
 }

@@ -27,6 +27,7 @@ type Report struct {
 	Go         string        `json:"go"`
 	Time       time.Time     `json:"time"`
 	Stop       time.Duration `json:"stop_ns"`
+	Forked     bool          `json:"forked,omitempty"` // Stop is for a fork, not for the copy
 	Copied     uint64        `json:"copied_bytes"`
 	Live       uint64        `json:"live_bytes"`
 	Objects    uint64        `json:"live_objects"`
@@ -108,7 +109,7 @@ func totals(im *image.Image) Spans {
 func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Report {
 	r := &Report{
 		Format: format, Target: name, Program: im.Program.Path, Go: im.Program.Go, Time: time.Now().UTC(),
-		Stop: im.Stop, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
+		Stop: im.Stop, Forked: im.Forked, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
 		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, Duplicates: res.Duplicates,
 		Collector: Collector{im.Collector.CPU, im.Collector.Used, im.Collector.Percent}, ScanBytes: res.ScanBytes,
 		Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,

@@ -53,8 +53,17 @@ func (w *writer) head(r *Report) {
 		w.printf("strings that others hold as well: %s\n", size(r.Duplicates))
 	}
 	if r.Stop > 0 {
-		w.printf("stopped for %v, to copy %s\n", r.Stop.Round(10*time.Microsecond), size(r.Copied))
+		w.printf("stopped %s\n", r.stopped())
 	}
+}
+
+// stopped says for how long the process stood still, and what for.
+func (r *Report) stopped() string {
+	way := "to copy"
+	if r.Forked {
+		way = "to fork, and read the fork:"
+	}
+	return fmt.Sprintf("for %v, %s %s", r.Stop.Round(10*time.Microsecond), way, size(r.Copied))
 }
 
 func count(n uint64) string { return text.Count(float64(n)) }

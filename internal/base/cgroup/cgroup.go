@@ -1,5 +1,5 @@
 // Package cgroup reads the limits that control groups, version 1 or 2, set for
-// this process. Missing or unreadable files count as no limit, as on systems
+// a process, and what memory is charged to its group. Missing or unreadable files count as no limit, as on systems
 // without control groups. [New] makes a group for another program.
 //
 // Nothing else touches these files, so the machine's fingerprint and the
@@ -27,8 +27,13 @@ type Limits struct {
 const unlimited = 1 << 60
 
 // Read reads the limits from fsys, which is the root file system or a stand-in.
-func Read(fsys fs.FS) Limits {
-	paths := pathsOf(fsys)
+func Read(fsys fs.FS) Limits { return read(fsys, "self") }
+
+// ReadProcess reads the limits of another process.
+func ReadProcess(fsys fs.FS, pid int) Limits { return read(fsys, strconv.Itoa(pid)) }
+
+func read(fsys fs.FS, process string) Limits {
+	paths := pathsOf(fsys, process)
 	mounts := mountsOf(fsys)
 	var g Limits
 	_, unified := mounts[""]
@@ -73,10 +78,10 @@ func Read(fsys fs.FS) Limits {
 	return g
 }
 
-// pathsOf returns this process's group by controller; "" is version 2.
-func pathsOf(fsys fs.FS) map[string]string {
+// pathsOf returns a process's group by controller; "" is version 2.
+func pathsOf(fsys fs.FS, process string) map[string]string {
 	paths := map[string]string{}
-	data, _ := fs.ReadFile(fsys, "proc/self/cgroup")
+	data, _ := fs.ReadFile(fsys, "proc/"+process+"/cgroup")
 	for line := range strings.Lines(string(data)) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(fields) != 3 {

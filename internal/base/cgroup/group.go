@@ -60,7 +60,7 @@ var made atomic.Uint64 // numbers the groups of this process
 // say what to do.
 func New(root string, b Bounds) (*Group, error) {
 	fsys := os.DirFS(root)
-	mounts, paths := mountsOf(fsys), pathsOf(fsys)
+	mounts, paths := mountsOf(fsys), pathsOf(fsys, "self")
 	name := fmt.Sprintf("isobar-%d-%d", os.Getpid(), made.Add(1))
 	g := &Group{root: root}
 	var err error

@@ -22,12 +22,15 @@ type Source struct {
 	Program *target.Program
 	// Stopped runs a function while the target stands still; nil for a core, which does anyway.
 	Stopped func(func() error) (time.Duration, error)
-	Clock   func() uint64 // the target's monotonic clock in nanoseconds; nil for a core
+	// Forked runs it on a copy that the kernel makes, or fails with target.ErrNoFork; nil for a core.
+	Forked func(func() error) (time.Duration, error)
+	Clock  func() uint64 // the target's monotonic clock in nanoseconds; nil for a core
 }
 
 // Config bounds what a copy may cost.
 type Config struct {
 	MaxPause  time.Duration // for which the target may stand still; 0 for no bound
+	ForkAbove time.Duration // predicted pause above which a fork is copied instead; 0 for never
 	FreeBytes uint64        // of memory that the copy may take; 0 for no bound
 }
 
@@ -67,16 +70,14 @@ func Read(ctx context.Context, src Source, c Config) (*Image, error) {
 		strings.Contains(src.Program.Setting("GOEXPERIMENT"), "greenteagc") &&
 			!strings.Contains(src.Program.Setting("GOEXPERIMENT"), "nogreenteagc")
 	r := &reader{im: im, f: facts, src: src, ctx: ctx, reasons: facts.WaitReasons()}
-	if err := r.prepare(c); err != nil {
+	likely, err := r.prepare(c)
+	if err != nil {
 		return nil, err
-	}
-	if c.MaxPause > 0 {
-		r.deadline = func(start time.Time) bool { return time.Since(start) > c.MaxPause }
 	}
 	if src.Stopped == nil {
 		err = r.copy()
 	} else {
-		im.Stop, err = src.Stopped(r.copy)
+		err = r.copyProcess(c, likely)
 	}
 	if err != nil {
 		im.Release()
@@ -114,59 +115,80 @@ type reader struct {
 	reasons  map[uint8]string
 }
 
+// copyProcess copies a running program: a fork of it, where standing still would
+// take long and a fork is safe. likely is how long a copy takes, as predicted.
+func (r *reader) copyProcess(c Config, likely time.Duration) (err error) {
+	if c.ForkAbove > 0 && likely >= c.ForkAbove {
+		if r.im.Stop, err = r.src.Forked(r.copy); !errors.Is(err, target.ErrNoFork) {
+			r.im.Forked = true
+			return err
+		}
+		r.im.Warnings = append(r.im.Warnings, err.Error())
+	}
+	if c.MaxPause > 0 && likely > 2*c.MaxPause {
+		return errors.Join(err, fmt.Errorf("image: copying %d MB would take about %v, --max-pause is %v: %w",
+			len(r.im.buffer)>>20, likely.Round(time.Millisecond), c.MaxPause, ErrPause))
+	}
+	if c.MaxPause > 0 {
+		r.deadline = func(start time.Time) bool { return time.Since(start) > c.MaxPause }
+	}
+	before := r.im.Stop
+	r.im.Stop, err = r.src.Stopped(r.copy)
+	r.im.Stop += before
+	return err
+}
+
 // prepare finds the runtime's structures and makes room, while the target runs.
-func (r *reader) prepare(c Config) error {
+// It returns how long the copy is likely to take, of a process.
+func (r *reader) prepare(c Config) (time.Duration, error) {
 	if err := r.im.readModules(); err != nil {
-		return err
+		return 0, err
 	}
 	var err error
 	if r.heap, err = r.im.findHeap(); err != nil {
-		return err
+		return 0, err
 	}
 	if r.allgs, err = r.im.findGoroutines(); err != nil {
-		return err
+		return 0, err
 	}
 	spans, err := r.spans() // may change before the copy: leave room
 	for try := 0; err != nil && r.src.Stopped != nil && try < 3; try++ {
 		spans, err = r.spans()
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	size := uint64(16 << 20)
+	now := uint64(0)
 	for i := range spans {
 		if !spans[i].NoScan {
-			size += spans[i].Pages << pageShift
+			now += spans[i].Pages << pageShift
 		}
 	}
-	size += size / 8
+	size := now + now/8 + 16<<20
 	if c.FreeBytes > 0 && size > c.FreeBytes {
-		return fmt.Errorf("image: the copy needs %d MB, and %d MB are free here: read a core file on another machine",
+		return 0, fmt.Errorf("image: the copy needs %d MB, and %d MB are free here: read a core file on another machine",
 			size>>20, c.FreeBytes>>20)
 	}
 	if r.im.buffer, err = newBuffer(size); err != nil {
-		return fmt.Errorf("image: no memory for the copy: %w", err)
+		return 0, fmt.Errorf("image: no memory for the copy: %w", err)
 	}
 	r.spare = r.im.buffer
-	if r.src.Stopped == nil || c.MaxPause == 0 {
-		return nil
+	if r.src.Stopped == nil {
+		return 0, nil
 	}
 	// A trial with the target running tells what the copy will take.
 	start, sum := time.Now(), uint64(0)
 	for i := range spans {
-		if n := spans[i].Pages << pageShift; !spans[i].NoScan && sum+n < min(64<<20, size/2) {
+		if n := spans[i].Pages << pageShift; !spans[i].NoScan && sum+n <= min(64<<20, now) {
 			if r.src.Memory.Read([]target.Range{{Addr: spans[i].Start, Data: r.spare[sum : sum+n]}}) == nil {
 				sum += n
 			}
 		}
 	}
-	if sum > 8<<20 {
-		if likely := time.Duration(float64(time.Since(start)) / float64(sum) * float64(size)); likely > 2*c.MaxPause {
-			return fmt.Errorf("image: copying %d MB would take about %v, --max-pause is %v: %w",
-				size>>20, likely.Round(time.Millisecond), c.MaxPause, ErrPause)
-		}
+	if sum < 4<<20 {
+		return 1, nil // too little to tell, and to matter
 	}
-	return nil
+	return time.Duration(float64(time.Since(start)) / float64(sum) * float64(now)), nil
 }
 
 // copy reads everything that can change. It runs while the target stands still.

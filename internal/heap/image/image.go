@@ -95,7 +95,8 @@ type Image struct {
 	Now        uint64 // by the target's monotonic clock in nanoseconds; 0 for a core
 	Collector  Collector
 	Stop       time.Duration // for how long the program stood still; 0 for a core
-	CopiedByte uint64        // bytes copied while it did
+	Forked     bool          // what was copied is a fork
+	CopiedByte uint64        // bytes copied of it
 	StackSpans uint64        // bytes of spans that hold stacks
 	Manual     []Span        // these spans, with Start and Pages only
 	Runtime    []uint64      // addresses of the runtime's own structures, one of each page

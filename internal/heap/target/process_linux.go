@@ -2,6 +2,7 @@ package target
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,9 @@ type Process struct {
 	Program *Program
 	Maps    []Mapping
 
-	threads map[int]bool // stopped, by thread; only while in Stopped
+	threads map[int]bool // stopped, by thread; only while in Stopped or Forked
+	child   int          // the fork that Read reads instead, if not 0
+	regs    []Regs       // of the threads, as it forked
 	started string       // the process's start time, which tells it from a later one of the same number
 }
 
@@ -136,7 +139,7 @@ func (p *Process) Read(ranges []Range) error {
 		if len(local) == 0 {
 			return nil
 		}
-		n, err := unix.ProcessVMReadv(p.PID, local, remote, 0)
+		n, err := unix.ProcessVMReadv(cmp.Or(p.child, p.PID), local, remote, 0)
 		if err != nil {
 			return p.refused("read the memory", err)
 		}
@@ -174,11 +177,15 @@ func (p *Process) Stopped(copied func() error) (time.Duration, error) {
 	}
 	runtime.LockOSThread() // ptrace serves only the thread that attached
 	defer runtime.UnlockOSThread()
+	return p.whileStopped(copied)
+}
+
+func (p *Process) whileStopped(do func() error) (time.Duration, error) {
 	p.threads = make(map[int]bool)
 	start := time.Now()
 	err := p.stopAll()
 	if err == nil {
-		err = copied()
+		err = do()
 	}
 	for tid := range p.threads {
 		// An error means that the thread has ended: there is nothing to let go.
@@ -239,12 +246,8 @@ func stop(tid int) (bool, error) {
 		return false, nil
 	}
 	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(tid, &status, unix.WALL, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case err != nil || status.Exited() || status.Signaled():
+		status, err := wait(tid)
+		if err != nil || status.Exited() || status.Signaled() {
 			return false, nil
 		}
 		if status.Stopped() && status.StopSignal() != syscall.SIGTRAP && int(status)>>16 == 0 {
@@ -258,8 +261,20 @@ func stop(tid int) (bool, error) {
 	}
 }
 
-// Threads implements Memory, while the process is stopped.
+// wait waits for a change of a thread that is traced.
+func wait(tid int) (status unix.WaitStatus, err error) {
+	for {
+		if _, err = unix.Wait4(tid, &status, unix.WALL, nil); !errors.Is(err, syscall.EINTR) {
+			return status, err
+		}
+	}
+}
+
+// Threads implements Memory, while the process is stopped or its fork is read.
 func (p *Process) Threads() ([]Regs, error) {
+	if p.regs != nil {
+		return p.regs, nil
+	}
 	var all []Regs
 	for tid := range p.threads {
 		r, err := registers(tid)

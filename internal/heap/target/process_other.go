@@ -21,10 +21,11 @@ func OpenProcess(pid int) (*Process, error) {
 		errors.ErrUnsupported)
 }
 
-// Close, Read, Same, Stopped, Clock and Threads are never reached: there is no Process.
+// Close, Read, Same, Stopped, Forked, Clock and Threads are never reached: there is no Process.
 func (p *Process) Close() error                                { return errors.ErrUnsupported }
 func (p *Process) Read([]Range) error                          { return errors.ErrUnsupported }
 func (p *Process) Same() error                                 { return errors.ErrUnsupported }
 func (p *Process) Stopped(func() error) (time.Duration, error) { return 0, errors.ErrUnsupported }
+func (p *Process) Forked(func() error) (time.Duration, error)  { return 0, errors.ErrUnsupported }
 func (p *Process) Clock() uint64                               { return 0 }
 func (p *Process) Threads() ([]Regs, error)                    { return nil, errors.ErrUnsupported }

@@ -59,6 +59,9 @@ type Program struct {
 // ErrNotGo is wrapped by the error for an executable without Go's build information.
 var ErrNotGo = errors.New("not a Go program")
 
+// ErrNoFork is wrapped by the error for a process that must not or cannot fork.
+var ErrNoFork = errors.New("no fork")
+
 // OpenProgram reads an executable. Close it when done.
 func OpenProgram(path, name string) (*Program, error) {
 	info, err := buildinfo.ReadFile(path)

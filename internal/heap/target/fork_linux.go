@@ -1,0 +1,153 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/isobar-go/isobar/internal/base/cgroup"
+)
+
+// Forked runs copied on the memory that the process had at one moment: that of a
+// child, which the kernel copies as the process writes. The process stands still
+// while it forks, for as long as Forked returns, and runs on while copied reads.
+// The child runs no instruction. If the error wraps ErrNoFork, copied did not run.
+func (p *Process) Forked(copied func() error) (time.Duration, error) {
+	if err := errors.Join(p.Same(), p.mayFork()); err != nil {
+		return 0, err
+	}
+	clone, err := p.findClone()
+	if err != nil {
+		return 0, err
+	}
+	runtime.LockOSThread() // ptrace serves only the thread that attached
+	defer runtime.UnlockOSThread()
+	var c child
+	var stop time.Duration
+	for range forkTries { // a busy program may have no thread that waits just now
+		stop, err = p.whileStopped(func() error {
+			if c, err = p.fork(clone); err == nil {
+				p.regs, err = p.Threads()
+			}
+			return err
+		})
+		if !errors.Is(err, errNoWaiter) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
+		return stop, err
+	}
+	p.child = c.pid
+	err = copied()
+	p.child, p.regs = 0, nil
+	return stop, errors.Join(err, p.end(c))
+}
+
+// forkTries bounds how often a process without a waiting thread is stopped.
+const forkTries = 5
+
+// errNoWaiter is the error of a process none of whose threads can make a system call for us.
+var errNoWaiter = fmt.Errorf("target: %w: no thread waits in Go's runtime", ErrNoFork)
+
+// A child is a forked process.
+type child struct {
+	pid   int    // ours
+	inner uint64 // the process's own number of it
+}
+
+// end kills a child and has the process reap it.
+func (p *Process) end(c child) error {
+	if err := unix.Kill(c.pid, unix.SIGKILL); err != nil {
+		return p.refused("end the fork", err)
+	}
+	for {
+		if status, err := wait(c.pid); err != nil || status.Exited() || status.Signaled() {
+			break
+		}
+	}
+	until := time.Now().Add(reapTime)
+	for p.Same() == nil {
+		if err := p.reap(c); err == nil {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("target: process %d keeps a dead child, %d, until it ends: no thread waited", p.PID, c.pid)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// reapTime bounds how long a thread is waited for that reaps the child.
+const reapTime = 5 * time.Second
+
+// reap has one waiting thread reap a dead child, and stops no other for longer than a look.
+func (p *Process) reap(c child) error {
+	tasks, err := os.ReadDir(p.path("task"))
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		// The file says what a thread that sleeps has called.
+		if call, _ := os.ReadFile(p.path("task/" + task.Name() + "/syscall")); err != nil || !waits(string(call)) {
+			continue
+		}
+		if stopped, err := stop(tid); err != nil || !stopped {
+			continue
+		}
+		err = p.reapIn(tid, c.inner)
+		_ = unix.PtraceDetach(tid) // an error means that it has ended
+		if err == nil {
+			return nil
+		}
+	}
+	return errNoWaiter
+}
+
+// mayFork refuses a process for which a fork is not safe: a filter of system calls
+// may kill it, the device may write into a page that the fork has moved, or there
+// is no memory for all that it can write meanwhile.
+func (p *Process) mayFork() error {
+	status, err := os.ReadFile(p.path("status"))
+	if err != nil {
+		return p.refused("read the status", err)
+	}
+	if field(string(status), "Seccomp") != 0 {
+		return fmt.Errorf("target: %w: process %d has a seccomp filter, which may forbid it", ErrNoFork, p.PID)
+	}
+	for _, m := range p.Maps {
+		if strings.HasPrefix(m.File, "/[aio]") || strings.Contains(m.File, "[io_uring]") {
+			return fmt.Errorf("target: %w: process %d has asynchronous I/O under way", ErrNoFork, p.PID)
+		}
+	}
+	memory, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return fmt.Errorf("target: %w: %w", ErrNoFork, err)
+	}
+	need, free := field(string(status), "RssAnon")<<10, field(string(memory), "MemAvailable")<<10
+	if g := cgroup.ReadProcess(os.DirFS("/"), p.PID); g.MemoryBytes > 0 {
+		free = min(free, uint64(max(0, g.MemoryBytes-g.MemoryUsedBytes)))
+	}
+	if need += need / 256; need > free { // its pages once more, and tables of pages
+		return fmt.Errorf("target: %w: process %d may write %d MB meanwhile, and %d MB are free in its control group",
+			ErrNoFork, p.PID, need>>20, free>>20)
+	}
+	return nil
+}
+
+// field returns the number of a line "key: number" of a file in /proc; 0 if there is none.
+func field(text, key string) (n uint64) {
+	if _, line, ok := strings.Cut("\n"+text, "\n"+key+":"); ok {
+		_, _ = fmt.Sscan(line, &n) // stays 0
+	}
+	return n
+}
