@@ -7,10 +7,10 @@
 // list. The command isobar advise and the vet tool isobar-vet run it; so can
 // anything that runs go/analysis analyzers.
 //
-// What static analysis cannot know is how often a line runs. A check reports
-// by itself the loops that a handler or a benchmark runs, and as a hint, off by
-// default, what only a profile can judge. Cold code (start-up, error paths, tests) gets
-// no finding.
+// What static analysis cannot know is how often a line runs. By default only
+// traps are reported, which are wrong however often that is; the rest waits for
+// a profile, or the analyzers' flag all. Cold code (start-up, error paths, tests)
+// gets no finding.
 //
 // To add a check, add a directory with a package that exports Check, and its
 // testdata; go generate lists it.

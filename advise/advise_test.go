@@ -45,86 +45,48 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestHints runs checks on the package hint of their testdata, where they have
-// one: what is flagged there is a hint, and nothing without.
-func TestHints(t *testing.T) {
-	if invariant.Race {
-		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
-	}
-	ran := 0
-	for _, c := range All() {
-		dir, err := filepath.Abs(filepath.Join(c.Name, "testdata"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "src", "hint")); err != nil {
-			continue
-		}
-		ran++
-		t.Run(c.Name, func(t *testing.T) {
-			for _, r := range analysistest.Run(ignored{}, dir, c.Analyzer, "hint") {
-				for _, d := range r.Diagnostics {
-					t.Errorf("%s: flagged without all: %s", r.Pass.Fset.Position(d.Pos), d.Message)
-				}
-			}
-			c.ReportAll(true)
-			defer c.ReportAll(false)
-			analysistest.Run(t, dir, c.Analyzer, "hint")
-			if count(t, filepath.Join(dir, "src", "hint"), "want `") == 0 {
-				t.Error("nothing is expected")
-			}
-		})
-	}
-	if ran == 0 {
-		t.Error("no check has a package hint")
-	}
-}
-
-// TestProven: without a profile, only lines are flagged that what an event runs, or a
-// benchmark, runs: in a loop or where one costs enough.
-func TestProven(t *testing.T) {
-	if invariant.Race {
-		t.Skip("type-checks the standard library and has no goroutines: the other build runs it")
-	}
-	for _, name := range []string{"proven", "events"} {
-		t.Run(name, func(t *testing.T) { proven(t, name) })
-	}
-}
-
-func proven(t *testing.T, name string) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule},
-		"./testdata/src/"+name)
-	if err != nil || packages.PrintErrors(pkgs) > 0 {
-		t.Fatal(err)
-	}
-	graph, err := checker.Analyze(Analyzers(), pkgs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got, want []int
-	for _, action := range graph.Roots {
+// TestDefault: without a profile, and without the flag all, traps are reported
+// and nothing else is.
+func TestDefault(t *testing.T) {
+	for _, action := range analyzed(t, "before") {
+		c := Lookup(action.Analyzer.Name)
 		for _, d := range action.Diagnostics {
-			got = append(got, action.Package.Fset.Position(d.Pos).Line)
+			if c.Severity != check.Trap || d.Category != c.Severity.String() {
+				t.Errorf("%s: %s: %s", c.Name, action.Package.Fset.Position(d.Pos), d.Message)
+			}
 		}
-	}
-	src, err := os.ReadFile("testdata/src/" + name + "/" + name + ".go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, line := range strings.Split(string(src), "\n") {
-		if strings.HasSuffix(line, "// hot") {
-			want = append(want, i+1)
+		if own := filepath.Dir(action.Package.GoFiles[0]); c.Severity == check.Trap && len(action.Diagnostics) == 0 &&
+			strings.Contains(own, filepath.Join("advise", c.Name, "testdata")) {
+			t.Errorf("%s: nothing is flagged in its own package before", c.Name)
 		}
-	}
-	if slices.Sort(got); !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("flagged are lines %v, want %v", got, want)
 	}
 }
 
-// ignored takes the failures of expectations that are not to be met.
-type ignored struct{}
-
-func (ignored) Errorf(string, ...any) {}
+// analyzed runs all checks on one package of the testdata of each.
+func analyzed(t *testing.T, name string) []*checker.Action {
+	t.Helper()
+	var dirs []string
+	for _, c := range All() {
+		dirs = append(dirs, "./"+c.Name+"/testdata/src/"+name)
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule}, dirs...)
+	if err != nil || len(loaded) != len(dirs) || packages.PrintErrors(loaded) > 0 {
+		t.Fatalf("%d of %d packages, %v", len(loaded), len(dirs), err)
+	}
+	graph, err := checker.Analyze(Analyzers(), loaded, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range graph.Roots {
+		if action.Err != nil {
+			t.Errorf("%s: %v", action, action.Err)
+		}
+	}
+	if len(graph.Roots) != len(All())*len(dirs) {
+		t.Errorf("%d runs, want %d checks on %d packages", len(graph.Roots), len(All()), len(dirs))
+	}
+	return graph.Roots
+}
 
 // count counts a text in the Go files of a directory.
 func count(t *testing.T, dir, text string) int {
@@ -147,32 +109,14 @@ func count(t *testing.T, dir, text string) int {
 // TestMendedCodeIsClean runs all checks on what each of them calls mended: one
 // check's remedy is not another's finding.
 func TestMendedCodeIsClean(t *testing.T) {
-	var mended []string
 	for _, c := range All() {
 		c.ReportAll(true)
 		defer c.ReportAll(false)
-		mended = append(mended, "./"+c.Name+"/testdata/src/after")
 	}
-	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule}, mended...)
-	if err != nil || len(loaded) != len(mended) || packages.PrintErrors(loaded) > 0 {
-		t.Fatalf("%d of %d packages, %v", len(loaded), len(mended), err)
-	}
-	graph, err := checker.Analyze(Analyzers(), loaded, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, action := range graph.Roots {
-		if action.Err != nil {
-			t.Errorf("%s: %v", action, action.Err)
-		}
+	for _, action := range analyzed(t, "after") {
 		for _, d := range action.Diagnostics {
 			t.Errorf("%s flags what is mended: %s: %s", action.Analyzer, action.Package.Fset.Position(d.Pos), d.Message)
 		}
-		ran++
-	}
-	if ran != len(All())*len(mended) {
-		t.Errorf("%d runs, want %d checks on %d packages", ran, len(All()), len(mended))
 	}
 }
 
@@ -211,13 +155,14 @@ func TestExercisesAndTraps(t *testing.T) {
 func TestCheckWithoutExercise(t *testing.T) {
 	dummy := check.New(check.Check{
 		Name: "aaa", Severity: check.Advice, Doc: "flags functions", When: "always", WhenNot: "never",
-		Measured: "1 to 0 allocations", Bytes: 16,
+		Measured: "1 to 0 allocations",
 		Run: func(p *check.Pass) {
 			for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
-				p.ReportAs(cur.Node(), check.Advice, "a function")
+				p.Report(cur.Node(), "a function")
 			}
 		},
 	})
+	dummy.ReportAll(true)
 	defer func(before []*check.Check) { checks = before }(checks)
 	checks = append([]*check.Check{dummy}, checks...)
 	all := All()
@@ -262,7 +207,7 @@ func TestNewRefusesIncompleteChecks(t *testing.T) {
 	for name, c := range map[string]check.Check{
 		"no name": {}, "upper case": {Name: "Sprintf"}, "no exercise": {Name: "x", Exercise: 19},
 		"no documentation": {Name: "x", Exercise: 1}, "no measurement": {Name: "x", Exercise: 1, Doc: "x", When: "x", WhenNot: "x"},
-		"measured nowhere": {Name: "x", Severity: check.Advice, Bytes: 1, Doc: "x", When: "x", WhenNot: "x", Run: nothing},
+		"measured nowhere": {Name: "x", Severity: check.Advice, Doc: "x", When: "x", WhenNot: "x", Run: nothing},
 		"measured trap": {
 			Name: "x", Severity: check.Trap, Doc: "x", When: "x", WhenNot: "x", Measured: "x", Run: nothing,
 		},

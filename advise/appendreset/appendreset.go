@@ -37,7 +37,7 @@ func run(p *check.Pass) {
 		if v.Pos() >= loop.Pos() && v.Pos() < loop.End() || emptied(p, v, loop) || !consumed(p, cur, v) {
 			continue
 		}
-		p.ReportAs(call.Args[0], check.Trap, v.Name()+" still holds the results of the rounds before; pass "+v.Name()+"[:0]")
+		p.Report(call.Args[0], v.Name()+" still holds the results of the rounds before; pass "+v.Name()+"[:0]")
 	}
 }
 

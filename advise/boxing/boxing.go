@@ -16,7 +16,6 @@ var Check = check.New(check.Check{
 	Name:     "boxing",
 	Exercise: 8,
 	Severity: check.Advice,
-	Bytes:    16,
 	Doc: `numbers passed as any
 
 An interface holds a pointer: a number above 255 is allocated to be pointed to. A type parameter in the
@@ -36,11 +35,11 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		fn := p.Callee(call)
-		if fn == nil || fn.Pkg() == nil {
+		if fn == nil || fn.Pkg() == nil || p.Cold(cur) {
 			continue
 		}
 		if check.FuncName(fn) == "Pool.Put" && fn.Pkg().Path() == "sync" {
-			pool(p, cur, call)
+			pool(p, call)
 			continue
 		}
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
@@ -53,11 +52,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
-			heat := p.HeatAt(cur)
-			if fn.Signature().Variadic() {
-				heat = min(heat, check.Warm) // such as a log
-			}
-			p.Needs(check.Interface, fixed(p, fn)).Report(arg, heat, types.ExprString(arg)+
+			p.Needs(check.Interface, fixed(p, fn)).Report(arg, types.ExprString(arg)+
 				" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
@@ -159,15 +154,11 @@ func mixed(p *check.Pass, fn *types.Func) bool {
 	return false
 }
 
-func pool(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr) {
+func pool(p *check.Pass, call *ast.CallExpr) {
 	t := p.TypeOf(call.Args[0])
 	switch t.Underlying().(type) {
 	case *types.Slice, *types.Struct, *types.Array:
-		heat := p.HeatAt(cur)
-		if heat == check.Warm {
-			heat = check.Hot // a pool is there because the code is hot
-		}
-		p.Report(call.Args[0], heat, "putting a value of type "+types.TypeString(t, types.RelativeTo(p.Code.Pkg))+
+		p.Report(call.Args[0], "putting a value of type "+types.TypeString(t, types.RelativeTo(p.Code.Pkg))+
 			" into a sync.Pool allocates to box it; put a pointer")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -17,7 +18,6 @@ var Check = check.New(check.Check{
 	Name:     "bufferpercall",
 	Exercise: 6,
 	Severity: check.Advice,
-	Bytes:    1024,
 	Doc: `a bytes.Buffer made, filled and thrown away in each call
 
 Its memory is allocated and grown again each time. A function that appends to a slice of its caller
@@ -36,23 +36,19 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
 		v, ok := p.Info.Defs[id].(*types.Var)
-		if !ok || !p.Local(v) || !check.IsNamed(v.Type(), "bytes", "Buffer") || !fresh(p, cur, v) {
+		if !ok || !p.Local(v) || !check.IsNamed(v.Type(), "bytes", "Buffer") || !fresh(p, cur, v) || p.Cold(cur) {
 			continue
 		}
-		returned, local, handedOut := ends(p, v)
-		heat := p.HeatAt(cur)
+		local, handedOut := ends(p, v)
 		if handedOut {
 			if local {
-				p.Needs(check.Interface, !p.FreeAround(cur)).Report(id, min(heat, check.Warm),
+				p.Needs(check.Interface, !p.FreeAround(cur)).Report(id,
 					"a bytes.Buffer for each call is allocated and grown for the caller; let the caller give one")
 			}
 			continue
 		}
-		if !returned {
-			heat = min(heat, check.Warm) // how much is written, a profile knows
-		}
 		if local && size(p, v) >= small {
-			p.Report(id, heat, "a bytes.Buffer for each call allocates and grows again; append to a slice of the caller, or "+
+			p.Report(id, "a bytes.Buffer for each call allocates and grows again; append to a slice of the caller, or "+
 				"take the buffer from a pool")
 		}
 	}
@@ -101,10 +97,9 @@ func empty(p *check.Pass, e ast.Expr) bool {
 	return false
 }
 
-// ends reports whether the function returns the contents of v, whether the
-// buffer itself is filled and goes nowhere but into calls, and whether it is
-// returned itself.
-func ends(p *check.Pass, v *types.Var) (returned, local, handedOut bool) {
+// ends reports whether v is filled and goes nowhere but into calls, and whether
+// it is returned itself.
+func ends(p *check.Pass, v *types.Var) (local, handedOut bool) {
 	for _, use := range p.Uses(v) {
 		at := use
 		if u, ok := at.Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -112,9 +107,7 @@ func ends(p *check.Pass, v *types.Var) (returned, local, handedOut bool) {
 		}
 		switch parent := at.Parent().Node().(type) {
 		case *ast.SelectorExpr:
-			if name := parent.Sel.Name; name == "Bytes" || name == "String" {
-				returned = returned || returns(at.Parent().Parent())
-			} else if name != "Reset" {
+			if !slices.Contains([]string{"Bytes", "String", "Reset"}, parent.Sel.Name) {
 				local = true
 			}
 		case *ast.CallExpr:
@@ -123,24 +116,24 @@ func ends(p *check.Pass, v *types.Var) (returned, local, handedOut bool) {
 			handedOut = true
 		case *ast.AssignStmt:
 			if sel, ok := parent.Lhs[0].(*ast.SelectorExpr); !ok || len(parent.Lhs) != 1 || !stays(p, p.Var(sel.X)) {
-				return false, false, false
+				return false, false
 			}
 			local = true // in something that stays here, too
 		case *ast.KeyValueExpr:
 			if parent.Value != at.Node() || !heldHere(p, at.Parent().Parent()) {
-				return false, false, false
+				return false, false
 			}
 			local = true
 		case *ast.CompositeLit:
 			if !heldHere(p, at.Parent()) {
-				return false, false, false
+				return false, false
 			}
 			local = true
 		default:
-			return false, false, false
+			return false, false
 		}
 	}
-	return returned, local, handedOut
+	return local, handedOut
 }
 
 // heldHere reports whether the literal at cur, or its address, is what a local
@@ -173,20 +166,6 @@ func stays(p *check.Pass, v *types.Var) bool {
 		}
 	}
 	return true
-}
-
-// returns reports whether the call at cur is an operand of a return.
-func returns(cur inspector.Cursor) bool {
-	for at := cur.Parent(); at.Node() != nil; at = at.Parent() {
-		switch at.Node().(type) {
-		case *ast.ReturnStmt:
-			return true
-		case *ast.CallExpr, *ast.ParenExpr:
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // size is how much is written to v where all writes are of known size, at most

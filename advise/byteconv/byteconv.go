@@ -18,13 +18,12 @@ var Check = check.New(check.Check{
 	Name:     "byteconv",
 	Exercise: 2,
 	Severity: check.Advice,
-	Bytes:    64,
 	Doc: `[]byte(s) for a function that could take a string
 
 The conversion copies the string to the heap. Since Go 1.22 the compiler leaves the copy out where it sees
 that the callee neither writes to the slice nor keeps it, so only the other calls are flagged there: those
-through an interface, of functions that pass the slice on, and, as a hint, of functions of other packages
-and of bytes.Index, Contains, Count and Compare, which end in assembly.`,
+through an interface, of functions that pass the slice on, of functions of other packages and
+of bytes.Index, Contains, Count and Compare, which end in assembly.`,
 	When: "the line is hot, and the callee can take a string (io.WriteString does).",
 	WhenNot: "constants for what only reads or writes to them; callees that only read (from Go 1.22) or that write to " +
 		"the slice; copies that are stored; start-up code and error paths.",
@@ -53,49 +52,43 @@ func converted(p *check.Pass, arg ast.Expr) (ast.Expr, bool) {
 }
 
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s ast.Expr) {
-	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" {
+	if p.Info.Types[call.Fun].IsType() || p.Builtin(call) != "" || p.Cold(cur) {
 		return
 	}
 	fn, constant := p.Callee(call), p.IsConst(s)
-	heat := p.HeatAt(cur)
-	warm := min(heat, check.Warm)
 	if fn == nil {
 		if !constant {
-			p.Needs(check.Interface, true).Report(call.Args[i], warm,
+			p.Needs(check.Interface, true).Report(call.Args[i],
 				"[]byte(s) copies the string for a function value; where none of its functions writes to it, let it take a string")
 		}
 		return
 	}
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok && i == 0 && fn.Name() == "Write" &&
 		types.IsInterface(p.TypeOf(sel.X)) && writes(fn) {
-		if constant {
-			heat = warm
-		}
-		p.Report(call.Args[0], heat, "[]byte(s) is copied for Write; io.WriteString writes the string itself where the "+
+		p.Report(call.Args[0], "[]byte(s) is copied for Write; io.WriteString writes the string itself where the "+
 			"writer can", fix(p, cur, call, sel, s)...)
 		return
 	}
 	if constant {
 		if use, known := p.ParamUse(fn, i); known && use&check.Writes == 0 && use != 0 {
-			p.Report(call.Args[i], warm, "the constant is copied for each call of "+fn.Name()+
+			p.Report(call.Args[i], "the constant is copied for each call of "+fn.Name()+
 				", which hands it on; hold the bytes in a package variable")
 		} else if !known && !check.Standard(fn) {
-			p.Report(call.Args[i], warm, "the constant is copied for each call of "+fn.FullName()+
+			p.Report(call.Args[i], "the constant is copied for each call of "+fn.FullName()+
 				", unless it only reads it; hold the bytes in a package variable")
 		}
 		return
 	}
 	if _, ok := p.IsCall(call, "bytes", "NewReader", "NewBuffer"); ok {
-		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+
+		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
 			"; where it is only read from, strings.NewReader reads the string itself")
 		return
 	}
-	called(p, call, i, fn, heat)
+	called(p, call, i, fn)
 }
 
 // called reports argument i of call by what fn does with it.
-func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check.Heat) {
-	warm := min(heat, check.Warm)
+func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 	p = p.Needs(check.Interface, !p.Free(fn))
 	use, ok := p.ParamUse(fn, i)
 	if !ok && check.Reads(fn, i) {
@@ -104,13 +97,13 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 	switch {
 	case ok:
 	case check.External(fn, p.Code.Pkg), !check.Standard(fn):
-		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+
+		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
 			", unless it only reads it; look for a variant that takes a string")
 	case strings.HasPrefix(fn.Name(), "Unmarshal"):
-		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+
+		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
 			"; hold the bytes that it came from, or decode from a strings.Reader")
 	case !(elided(p, call) && readsOnly(fn)):
-		p.Report(call.Args[i], warm, "[]byte(s) copies the string for "+fn.FullName()+
+		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
 			"; look for a variant that takes a string, such as WriteString")
 	}
 	if !ok || use&check.Writes != 0 {
@@ -118,15 +111,12 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, heat check
 	}
 	if use == 0 && elided(p, call) {
 		if assembly[fn.Pkg().Path()] || fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()] {
-			p.Report(call.Args[i], warm, "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+
+			p.Report(call.Args[i], "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+
 				" ends in assembly, which the compiler does not look into")
 		}
 		return
 	}
-	if !p.ArgsAre(fn, i, func(arg ast.Expr) bool { _, ok := converted(p, arg); return ok }) {
-		heat = warm // others have the bytes
-	}
-	p.Report(call.Args[i], heat, "[]byte(s) copies the string for "+fn.Name()+
+	p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.Name()+
 		", which does not write to it; let it take a string")
 }
 

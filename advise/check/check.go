@@ -5,8 +5,8 @@
 // the tests follow from it.
 //
 // A check sees the code through a [Pass], which adds to an [analysis.Pass] what
-// allocation checks ask again and again: whether a line is hot, cold or neither
-// ([Heat]), what becomes of a value ([Use]), and edits that keep imports right.
+// allocation checks ask again and again: whether a line is cold, what becomes of
+// a value ([Use]), and edits that keep imports right.
 // All of it is worked out within one package, so a check needs no facts of
 // other packages and runs under any driver: vet, golangci-lint, gopls.
 //
@@ -15,8 +15,9 @@
 //
 //	//isobar:ignore check reason
 //
-// are dropped. Hints, which need a profile to be worth a look, are reported only
-// where the analyzer's flag all is set.
+// are dropped. How often a line runs, no analyzer knows: what needs a profile to
+// be worth a look is reported only where the analyzer's flag all is set, traps
+// always.
 //
 // Checks are values without state; the flags of an analyzer must be set before
 // it runs. Analyzers may run concurrently.
@@ -34,16 +35,15 @@ import (
 	"github.com/isobar-go/isobar/advise/life"
 )
 
-// Severity orders findings by how much they say without a profile.
+// Severity says whether a finding needs a profile.
 type Severity int
 
 const (
-	Hint   Severity = iota // worth a look where a profile points
-	Advice                 // worth a look as it stands
+	Advice Severity = iota // worth a look where a profile points
 	Trap                   // a mistake, however often the line runs
 )
 
-func (s Severity) String() string { return [...]string{"hint", "advice", "trap"}[s] }
+func (s Severity) String() string { return [...]string{"advice", "trap"}[s] }
 
 // A Check is one allocation pattern or correctness trap. New completes it.
 type Check struct {
@@ -57,7 +57,6 @@ type Check struct {
 	Since     string // first language version it holds for, such as "go1.22"; empty for all
 	Until     string // first language version it no longer holds for
 	Grows     bool   // what is flagged grows, and the fix saves all but the first allocation
-	Bytes     int    // that one allocates, about: decides without a profile whether it is worth a finding; 0 for 64
 	Own       bool   // what is flagged allocates in its line, and not in what that calls
 	Lifetimes bool   // Run asks Pass.Life who keeps what
 	Run       func(*Pass)
@@ -73,9 +72,6 @@ type Check struct {
 func New(c Check) *Check {
 	if err := c.validate(); err != nil {
 		panic("check: New: " + err.Error())
-	}
-	if c.Bytes == 0 {
-		c.Bytes = 64
 	}
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	if c.Flags != nil {
@@ -161,5 +157,6 @@ func (c *Check) holds(v string) bool {
 	return (c.Since == "" || version.Compare(v, c.Since) >= 0) && (c.Until == "" || version.Compare(v, c.Until) < 0)
 }
 
-// ReportAll makes the analyzer report hints, as its flag all does.
+// ReportAll makes the analyzer of a check that is no trap report at all, as its
+// flag all does.
 func (c *Check) ReportAll(on bool) { *c.all = on }

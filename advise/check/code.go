@@ -5,7 +5,6 @@ import (
 	"go/build"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -25,18 +24,14 @@ type Code struct {
 	files map[string]*file
 	uses  map[types.Object][]inspector.Cursor // every identifier that refers to an object
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
-	heat  map[*types.Func]Heat
-	loops map[*types.Func]int // how many are around a call of it
-	asked map[string]bool     // names of methods of the interfaces that it declares
-
-	literals map[*ast.FuncLit]bool // that run for each event
-	timed    bool                  // a benchmark times some of it
+	once  map[*types.Func]bool                // those that run only at start-up or in tests
+	asked map[string]bool                     // names of methods of the interfaces that it declares
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
 var codeAnalyzer = &analysis.Analyzer{
 	Name:       "isobarcode",
-	Doc:        "work out what the allocation checks share: hot and cold code, uses of values",
+	Doc:        "work out what the allocation checks share: cold code, uses of values",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	ResultType: reflect.TypeFor[*Code](),
 	Run: func(p *analysis.Pass) (any, error) {
@@ -46,20 +41,14 @@ var codeAnalyzer = &analysis.Analyzer{
 			files: map[string]*file{},
 			uses:  map[types.Object][]inspector.Cursor{},
 			decls: map[*types.Func]inspector.Cursor{},
-			heat:  map[*types.Func]Heat{},
-			loops: map[*types.Func]int{}, literals: map[*ast.FuncLit]bool{},
+			once:  map[*types.Func]bool{},
 		}
 		for _, f := range p.Files {
 			c.files[p.Fset.File(f.FileStart).Name()] = newFile(p, f)
 		}
 		c.index()
 		c.asked = c.askedFor()
-		timed := map[string]bool{}
-		if len(p.Files) > 0 {
-			timed = Timed(filepath.Dir(p.Fset.File(p.Files[0].FileStart).Name()))
-		}
-		c.timed = len(timed) > 0
-		c.warm(timed)
+		c.settle()
 		return c, nil
 	},
 }

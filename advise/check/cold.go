@@ -12,6 +12,106 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// Cold reports whether the code at cur is not worth a finding: it runs only at
+// start-up, in tests, or because of an error.
+func (c *Code) Cold(cur inspector.Cursor) bool { return c.onErrorPath(cur) || c.Once(cur) }
+
+// Once reports whether the code at cur runs only at start-up or in tests.
+func (c *Code) Once(cur inspector.Cursor) bool {
+	later := false
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch n := at.Node().(type) {
+		case *ast.FuncLit:
+			if c.onceLiteral(at) {
+				return true
+			}
+			call, ok := at.Parent().Node().(*ast.CallExpr)
+			later = later || !ok || call.Fun != n
+		case *ast.FuncDecl:
+			fn, ok := c.Info.Defs[n.Name].(*types.Func)
+			loops := !c.file(n.Pos()).test && n.Name.Name != "init" && c.inLoop(cur)
+			return ok && c.once[fn] && !loops
+		}
+	}
+	return !later // later: of a function that a package variable holds
+}
+
+// settle finds the functions that run only at start-up or in tests: init, main,
+// those of tests, and what only such functions call. Exported functions may
+// have callers elsewhere.
+func (c *Code) settle() {
+	for fn, cur := range c.decls {
+		c.once[fn] = c.file(cur.Node().Pos()).test || fn.Signature().Recv() == nil &&
+			(fn.Name() == "init" || fn.Name() == "main" && c.Pkg.Name() == "main")
+	}
+	for changed := true; changed; {
+		changed = false
+		for fn := range c.decls {
+			if !c.once[fn] && !fn.Exported() && c.onlyOnce(fn) {
+				c.once[fn], changed = true, true
+			}
+		}
+	}
+}
+
+// onlyOnce reports whether all that uses fn is cold.
+func (c *Code) onlyOnce(fn *types.Func) bool {
+	uses := c.callers(fn)
+	for _, use := range uses {
+		// who knows who calls a value, such as what looks it up in a table
+		if !c.Cold(use) || !isCalled(use) && FuncDecl(use) == nil {
+			return false
+		}
+	}
+	return len(uses) > 0
+}
+
+// callers are the uses of fn outside of itself.
+func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
+	for _, use := range c.uses[fn] {
+		if decl := FuncDecl(use); decl == nil || c.Info.Defs[decl.Name] != fn { // not recursion
+			uses = append(uses, use)
+		}
+	}
+	return uses
+}
+
+// isCalled reports whether the identifier at cur is what a call calls.
+func isCalled(cur inspector.Cursor) bool {
+	id := cur.Node().(ast.Expr)
+	parent := cur.Parent()
+	if sel, ok := parent.Node().(*ast.SelectorExpr); ok && sel.Sel == id {
+		id, parent = sel, parent.Parent()
+	}
+	call, ok := parent.Node().(*ast.CallExpr)
+	return ok && ast.Unparen(call.Fun) == id
+}
+
+// inLoop reports whether a loop with an end runs the code at cur again. One
+// without, such as that of a server, begins at start-up.
+func (c *Code) inLoop(cur inspector.Cursor) bool {
+	for loop := c.Loop(cur); loop != nil; loop = c.Loop(cur) {
+		if f, ok := loop.(*ast.ForStmt); !ok || f.Cond != nil || f.Post != nil {
+			return true
+		}
+		for cur.Node() != loop {
+			cur = cur.Parent()
+		}
+	}
+	return false
+}
+
+// onceLiteral reports whether the function literal at cur is an argument of
+// sync.Once.Do, sync.OnceFunc and the like.
+func (c *Code) onceLiteral(cur inspector.Cursor) bool {
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	_, ok = c.IsCall(call, "sync", "Once.Do", "OnceFunc", "OnceValue", "OnceValues")
+	return ok
+}
+
 // onErrorPath reports whether the code at cur runs only to make or to handle
 // an error: in the body of "if err != nil", in a branch that ends in a failure, in
 // an error that is returned, in what reports a failure or ends the

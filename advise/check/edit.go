@@ -108,7 +108,7 @@ func (p *Pass) FreeName(pos token.Pos, name string) string {
 // local.
 func (p *Pass) Hoist(cur inspector.Cursor, name string) (edits []analysis.TextEdit, ok bool) {
 	e := cur.Node().(ast.Expr)
-	decl := enclosingDecl(cur)
+	decl := FuncDecl(cur)
 	if decl == nil {
 		return nil, false
 	}
@@ -140,7 +140,12 @@ func Title(name string) string {
 }
 
 // FuncDecl returns the function declaration around cur, or nil.
-func FuncDecl(cur inspector.Cursor) *ast.FuncDecl { return enclosingDecl(cur) }
+func FuncDecl(cur inspector.Cursor) *ast.FuncDecl {
+	for at := range cur.Enclosing((*ast.FuncDecl)(nil)) {
+		return at.Node().(*ast.FuncDecl)
+	}
+	return nil
+}
 
 // Func returns the innermost function around cur, a declaration or a literal,
 // and its body.

@@ -14,9 +14,8 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// A check is one value. It says how hot a line is, and Report says no more than
-// that deserves: a hint where no handler and no benchmark runs it, nothing on the
-// cold line of init.
+// A check is one value. It says nothing of cold lines, such as that of init, and
+// with ReportAll the rest without a profile.
 func Example() {
 	madeMaps := check.New(check.Check{
 		Name:     "mademaps",
@@ -25,11 +24,10 @@ func Example() {
 		When:     "the loop is hot.",
 		WhenNot:  "init, main, tests.",
 		Measured: "1 allocation -> 0",
-		Bytes:    48,
 		Run: func(p *check.Pass) {
 			for cur := range p.Root.Preorder((*ast.CompositeLit)(nil)) {
-				if _, ok := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Map); ok {
-					p.Report(cur.Node(), p.HeatOfPath(cur), "a map each time; clear one")
+				if _, ok := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Map); ok && !p.Cold(cur) {
+					p.Report(cur.Node(), "a map each time; clear one")
 				}
 			}
 		},
@@ -66,7 +64,7 @@ func init() {
 		}
 	}
 	// Output:
-	// maps.go:8:16: hint: a map each time; clear one
+	// maps.go:8:16: advice: a map each time; clear one
 }
 
 // parsed makes a package of one file that imports nothing. packages.Load makes

@@ -14,27 +14,8 @@ func Reads(fn *types.Func, arg int) bool {
 
 // External reports whether fn is of another module: neither of the standard
 // library nor, by the first elements of its path, of the repository of pkg.
-func External(fn *types.Func, pkg *types.Package) bool { return Elsewhere(fn, pkg) }
-
-// Elsewhere is External for anything that is declared in a package.
-func Elsewhere(obj types.Object, pkg *types.Package) bool {
-	if obj.Pkg() == nil {
-		return false
-	}
-	path := obj.Pkg().Path()
-	first, _, _ := strings.Cut(path, "/")
-	return strings.Contains(first, ".") && root(path) != root(pkg.Path())
-}
-
-// SameModule reports whether obj is declared in this package, or by the first elements of
-// its path in another one of the module.
-func (c *Code) SameModule(obj types.Object) bool {
-	pkg := obj.Pkg()
-	if pkg == nil || pkg == c.Pkg {
-		return pkg != nil
-	}
-	first, _, _ := strings.Cut(pkg.Path(), "/")
-	return strings.Contains(first, ".") && !Elsewhere(obj, c.Pkg)
+func External(fn *types.Func, pkg *types.Package) bool {
+	return !Standard(fn) && root(fn.Pkg().Path()) != root(pkg.Path())
 }
 
 // Standard reports whether fn is of the standard library.

@@ -24,29 +24,9 @@ type Pass struct {
 	least  bool            // of what is reported, the smaller of two allocations is saved
 }
 
-// Report reports node unless its line is excused. The heat decides how much is
-// said: nothing on a cold line; on one that may be hot a hint; the check's own
-// severity on a hot one.
-func (p *Pass) Report(node ast.Node, heat Heat, message string, edits ...analysis.TextEdit) {
-	p.ReportWith(node, nil, heat, message, edits...)
-}
-
-// Hint reports node as a hint, unless it is cold.
-func (p *Pass) Hint(node ast.Node, heat Heat, message string) {
-	p.Report(node, min(heat, Warm), message)
-}
-
-// ReportWith is Report for what allocates in other lines, too: those of also,
-// whose share of a profile is the finding's as well.
-func (p *Pass) ReportWith(node ast.Node, also []ast.Node, heat Heat, message string, edits ...analysis.TextEdit) {
-	severity := p.check.Severity
-	switch heat {
-	case Cold:
-		return
-	case Warm:
-		severity = Hint
-	}
-	p.report(node, also, severity, message, edits)
+// Report reports node unless its line is excused. The edits are one fix.
+func (p *Pass) Report(node ast.Node, message string, edits ...analysis.TextEdit) {
+	p.ReportWith(node, nil, message, edits...)
 }
 
 // Least is the message of what is related to a diagnostic where no more is saved
@@ -62,24 +42,18 @@ func (p *Pass) Least() *Pass {
 	return &q
 }
 
-// ReportAs reports node with a severity of its own. The edits are one fix. The
-// category of the diagnostic is the severity.
-func (p *Pass) ReportAs(node ast.Node, severity Severity, message string, edits ...analysis.TextEdit) {
-	p.report(node, nil, severity, message, edits)
-}
-
-func (p *Pass) report(node ast.Node, also []ast.Node, severity Severity, message string, edits []analysis.TextEdit) {
-	if p.caveat != "" {
-		severity = min(severity, Hint) // without a profile, only what is certain
-	}
+// ReportWith is Report for what allocates in other lines, too: those of also,
+// whose share of a profile is the finding's as well.
+func (p *Pass) ReportWith(node ast.Node, also []ast.Node, message string, edits ...analysis.TextEdit) {
 	f := p.file(node.Pos())
-	if f == nil || f.generated || !p.check.holds(f.version) || severity == Hint && !*p.check.all {
+	if f == nil || f.generated || !p.check.holds(f.version) ||
+		p.check.Severity != Trap && !*p.check.all {
 		return
 	}
 	if f.ignored(p.Fset.Position(node.Pos()).Line, p.check.Name) {
 		return
 	}
-	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: severity.String(), Message: message}
+	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: p.check.Severity.String(), Message: message}
 	for _, n := range also {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos(), End: n.End(), Message: "allocates here"})
 	}

@@ -344,21 +344,3 @@ func addressed(cur inspector.Cursor) bool {
 
 // Within reports whether n lies inside outer.
 func Within(n, outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }
-
-// ArgsAre reports whether all calls of fn in this package pass as argument i what
-// f holds for, and fn is not used otherwise.
-func (c *Code) ArgsAre(fn *types.Func, i int, f func(arg ast.Expr) bool) bool {
-	for _, use := range c.callers(fn) {
-		if !isCalled(use) {
-			return false
-		}
-		for call := range use.Enclosing((*ast.CallExpr)(nil)) {
-			args := call.Node().(*ast.CallExpr).Args
-			if i >= len(args) || !f(args[i]) {
-				return false
-			}
-			break
-		}
-	}
-	return true
-}

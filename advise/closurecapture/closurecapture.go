@@ -20,8 +20,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "closurecapture",
 	Exercise: 7,
-	Severity: check.Hint,
-	Bytes:    64,
+	Severity: check.Advice,
 	Doc: `a goroutine in a loop that captures the loop's variables
 
 Each round makes a closure, and moves what it captures to the heap. With the values as arguments of the
@@ -37,7 +36,7 @@ func run(p *check.Pass) {
 		goStmt := cur.Node().(*ast.GoStmt)
 		lit, ok := ast.Unparen(goStmt.Call.Fun).(*ast.FuncLit)
 		loop := p.Loop(cur)
-		if !ok || loop == nil || withdrawn(p, goStmt) {
+		if !ok || loop == nil || withdrawn(p, goStmt) || p.Cold(cur) {
 			continue
 		}
 		vars := captured(p, cur, lit)
@@ -48,7 +47,7 @@ func run(p *check.Pass) {
 		for _, v := range vars {
 			names = append(names, v.Name())
 		}
-		p.Report(goStmt, p.HeatAt(cur), "the goroutine captures "+strings.Join(names, ", ")+
+		p.Report(goStmt, "the goroutine captures "+strings.Join(names, ", ")+
 			" of the loop; pass them as arguments", fix(p, cur, goStmt.Call, lit, vars)...)
 	}
 }

@@ -17,7 +17,6 @@ var Check = check.New(check.Check{
 	Name:     "concatloop",
 	Exercise: 4,
 	Severity: check.Advice,
-	Bytes:    128,
 	Doc: `a string that grows by += in a loop
 
 Each round allocates a new string and copies all that was there: quadratic in the number of rounds. A
@@ -40,7 +39,7 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
 		assign := cur.Node().(*ast.AssignStmt)
 		v := grows(p, assign)
-		if v == nil {
+		if v == nil || p.Cold(cur) {
 			continue
 		}
 		loop := outermost(p, cur, v)
@@ -48,8 +47,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		seen[site{v, loop}] = true
-		heat := p.HeatAt(cur)
-		p.ReportWith(assign, others(p, assign, v, loop), heat, v.Name()+
+		p.ReportWith(assign, others(p, assign, v, loop), v.Name()+
 			" is copied whole each time it grows; collect it in a strings.Builder", fix(p, cur, v, loop)...)
 	}
 }

@@ -11,8 +11,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "deferloop",
 	Exercise: 14,
-	Severity: check.Hint,
-	Bytes:    16,
+	Severity: check.Advice,
 	Doc: `defer in a loop
 
 The calls pile up until the function returns: each takes a record on the heap, and what
@@ -26,11 +25,10 @@ they would release stays open. In a function of its own for each round, the defe
 
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.DeferStmt)(nil)) {
-		if p.Loop(cur) == nil {
+		if p.Loop(cur) == nil || p.Cold(cur) {
 			continue
 		}
-		heat := p.HeatAt(cur)
-		p.Report(cur.Node(), heat, "deferred calls pile up until the function returns; give each round a function of its "+
+		p.Report(cur.Node(), "deferred calls pile up until the function returns; give each round a function of its "+
 			"own, or call without defer")
 	}
 }

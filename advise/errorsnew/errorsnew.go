@@ -18,8 +18,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "errorsnew",
 	Exercise: 15,
-	Severity: check.Hint,
-	Bytes:    16,
+	Severity: check.Advice,
 	Doc: `errors.New of a constant text in a function
 
 Each rejection allocates an error that is always the same. A package variable is made once, and callers can
@@ -41,7 +40,7 @@ var hoist bool
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
-		if !constantError(p, call) || kept(p, cur) {
+		if !constantError(p, call) || kept(p, cur) || p.Once(cur) {
 			continue
 		}
 		decl := check.FuncDecl(cur)
@@ -55,7 +54,7 @@ func run(p *check.Pass) {
 		if hoist && local(p, cur) {
 			edits, _ = p.Hoist(cur, "err"+check.Title(decl.Name.Name))
 		}
-		p.Report(call, p.HeatOfPath(cur), "the same error is made again in each call; return a package variable", edits...)
+		p.Report(call, "the same error is made again in each call; return a package variable", edits...)
 	}
 }
 

@@ -15,7 +15,6 @@ var Check = check.New(check.Check{
 	Name:     "finalizer",
 	Exercise: 17,
 	Severity: check.Advice,
-	Bytes:    64,
 	Doc: `runtime.SetFinalizer to release a resource
 
 Setting it takes a lock and allocates a record, the object lives at least one collection
@@ -29,14 +28,14 @@ runtime.AddCleanup is the cheaper safety net.`,
 
 func run(p *check.Pass) {
 	p.Calls("runtime", []string{"SetFinalizer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
-		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(cur) {
+		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(cur) || p.Cold(cur) {
 			return
 		}
 		message := "a finalizer is slow to set and keeps the object for another collection; release with an explicit Close"
 		if version.Compare(p.GoVersion(call.Pos()), "go1.24") >= 0 {
 			message += ", with runtime.AddCleanup as a safety net"
 		}
-		p.Report(call, p.HeatAt(cur), message)
+		p.Report(call, message)
 	})
 }
 

@@ -29,7 +29,7 @@ func run(p *check.Pass) {
 					continue
 				}
 				if len(strings.Fields(rest)) < 2 {
-					p.ReportAs(c, check.Trap, "want //isobar:ignore CHECK REASON: nothing is ignored without a reason")
+					p.Report(c, "want //isobar:ignore CHECK REASON: nothing is ignored without a reason")
 				}
 			}
 		}

@@ -14,8 +14,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "jsonloop",
 	Exercise: 11,
-	Severity: check.Hint,
-	Bytes:    256,
+	Severity: check.Advice,
 	Doc: `json.Marshal in a loop whose results are written to one place
 
 Each call allocates its result. A json.Encoder made before the loop writes from a buffer that it keeps; it
@@ -30,7 +29,7 @@ ends each value with a newline. Single messages that are only written are flagge
 func run(p *check.Pass) {
 	marshals := func(cur inspector.Cursor, call *ast.CallExpr, name string) {
 		assign, ok := cur.Parent().Node().(*ast.AssignStmt)
-		if !ok || len(assign.Lhs) != 2 {
+		if !ok || len(assign.Lhs) != 2 || p.Cold(cur) {
 			return
 		}
 		loop := p.Loop(cur)
@@ -39,10 +38,10 @@ func run(p *check.Pass) {
 		case !p.Local(v):
 		case !written(p, v, loop):
 		case loop != nil:
-			p.Report(call, p.HeatAt(cur), "json."+name+" allocates a result for each message; a json.Encoder made before the "+
+			p.Report(call, "json."+name+" allocates a result for each message; a json.Encoder made before the "+
 				"loop writes to the same place from one buffer")
 		default:
-			p.Report(call, p.HeatAt(cur), "json."+name+" allocates a result that is only written; a json.Encoder writes it "+
+			p.Report(call, "json."+name+" allocates a result that is only written; a json.Encoder writes it "+
 				"from a buffer that package json keeps")
 		}
 	}

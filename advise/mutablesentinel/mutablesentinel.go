@@ -58,7 +58,7 @@ func target(p *check.Pass, cur inspector.Cursor, lhs ast.Expr) {
 	if decl == nil || decl.Recv == nil && decl.Name.Name == "init" {
 		return
 	}
-	p.ReportAs(lhs, check.Trap, v.Name()+" is shared by all who return it; make an error of its own for the details")
+	p.Report(lhs, v.Name()+" is shared by all who return it; make an error of its own for the details")
 }
 
 func base(e ast.Expr) ast.Expr {

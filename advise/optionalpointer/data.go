@@ -40,23 +40,3 @@ func refers(st *types.Struct, outer, self *types.Named, depth int) bool {
 	}
 	return false
 }
-
-// locks reports whether a value of type t holds a lock or an atomic.
-func locks(t types.Type) bool {
-	if named, ok := types.Unalias(t).(*types.Named); ok && named.Obj().Pkg() != nil {
-		if path := named.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
-			return true
-		}
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return locks(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if locks(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -17,8 +17,7 @@ import (
 var Check = check.New(check.Check{
 	Name:     "pointerkey",
 	Exercise: 13,
-	Severity: check.Hint,
-	Bytes:    16,
+	Severity: check.Advice,
 	Doc: `a long-lived map whose key is a struct with a pointer to something that has a number
 
 The collector scans every key of the map. With the number in the place of the pointer the map holds no
@@ -74,7 +73,7 @@ func composite(p *check.Pass, cur inspector.Cursor, named types.Type) {
 	if field == nil {
 		return
 	}
-	p.ReportWith(cur.Node(), declared(p, []*types.Var{field}), check.Warm,
+	p.ReportWith(cur.Node(), declared(p, []*types.Var{field}),
 		"the collector scans every key, for its "+field.Name()+"; put "+id+" in its place")
 }
 

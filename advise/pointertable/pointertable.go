@@ -1,11 +1,9 @@
-// Package pointertable is a check for a correctness trap: see Check.
+// Package pointertable is an allocation check: see Check.
 package pointertable
 
 import (
 	"go/ast"
 	"go/types"
-
-	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -13,15 +11,16 @@ import (
 // Check flags side tables keyed by pointer that only grow.
 var Check = check.New(check.Check{
 	Name:     "pointertable",
-	Severity: check.Trap,
+	Severity: check.Advice,
 	Doc: `a package-level map keyed by pointer that is filled and never emptied
 
 The map keeps every object alive that was ever entered, and an object that is copied or
 moved loses its entry. Key it by a number, delete entries with their objects, or use weak pointers.`,
-	When: "always.",
+	When: "objects come and go; where they are few and stay, such as those of a configuration, nothing is lost.",
 	WhenNot: "maps from which something is deleted, that are cleared or replaced, or filled by init only; local maps; " +
 		"exported ones.",
-	Run: run,
+	Measured: "collection with 10^6 keys: 24 ms -> 1.3 ms by number, as pointerkey has it (Go 1.26.8)",
+	Run:      run,
 })
 
 func run(p *check.Pass) {
@@ -32,7 +31,7 @@ func run(p *check.Pass) {
 				continue
 			}
 			if fills, empties := table(p, v); fills && !empties {
-				p.ReportAs(id, check.Trap, "entries of "+id.Name+" are never deleted and keep their keys alive; delete them, or "+
+				p.Report(id, "entries of "+id.Name+" are never deleted and keep their keys alive; delete them, or "+
 					"key the map by a number")
 			}
 		}
@@ -58,7 +57,7 @@ func table(p *check.Pass, v *types.Var) (fills, empties bool) {
 	for _, use := range p.Uses(v) {
 		switch parent := use.Parent().Node().(type) {
 		case *ast.IndexExpr:
-			if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && assign.Lhs[0] == parent && !startup(p, use) {
+			if assign, ok := use.Parent().Parent().Node().(*ast.AssignStmt); ok && assign.Lhs[0] == parent && !p.Once(use) {
 				fills = true
 			}
 		case *ast.RangeStmt, *ast.BinaryExpr:
@@ -72,5 +71,3 @@ func table(p *check.Pass, v *types.Var) (fills, empties bool) {
 	}
 	return fills, empties
 }
-
-func startup(p *check.Pass, use inspector.Cursor) bool { return p.HeatOfPath(use) == check.Cold }

@@ -16,7 +16,6 @@ var Check = check.New(check.Check{
 	Name:     "pointerwrapper",
 	Exercise: 18,
 	Severity: check.Advice,
-	Bytes:    16,
 	Doc: `a pointer to a struct of one primitive
 
 A named primitive gives the same type safety without an allocation. From Go 1.26 the
@@ -43,10 +42,11 @@ func run(p *check.Pass) {
 		inlined := version.Compare(p.GoVersion(decl.Pos()), "go1.26") >= 0 && !noinline(decl)
 		for _, use := range p.Uses(fn) {
 			call, ok := use.Parent().Node().(*ast.CallExpr)
-			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 {
+			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 ||
+				p.Cold(use) {
 				continue
 			}
-			p.Needs(check.Interface, p.Seen(named.Obj())).Report(call, p.HeatAt(use), "each "+named.Obj().Name()+
+			p.Needs(check.Interface, p.Seen(named.Obj())).Report(call, "each "+named.Obj().Name()+
 				" is an allocation for one "+named.Underlying().(*types.Struct).Field(0).Type().String()+
 				"; declare the type as that, and pass it by value")
 		}

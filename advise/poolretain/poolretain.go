@@ -144,7 +144,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 	case *ast.ReturnStmt:
 		for _, e := range n.Results {
 			if v := root(p, e); v != nil && vars[v] && refers(p.TypeOf(e)) {
-				p.ReportAs(e, check.Trap, message)
+				p.Report(e, message)
 			}
 		}
 	case *ast.AssignStmt:
@@ -157,7 +157,7 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 				continue
 			}
 			if to := root(p, base(n.Lhs[i])); to == nil {
-				p.ReportAs(e, check.Trap, message)
+				p.Report(e, message)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
 					}
 				}
 			}
-			p.ReportAs(id, check.Trap, id.Name+" was put back into the pool; somebody else may have it now")
+			p.Report(id, id.Name+" was put back into the pool; somebody else may have it now")
 			return
 		}
 	}

@@ -18,11 +18,10 @@ var Check = check.New(check.Check{
 	Name:     "prealloc",
 	Exercise: 5,
 	Severity: check.Advice,
-	Bytes:    128,
 	Doc: `append in a loop whose number of rounds is known, without capacity
 
 The slice is allocated again and copied each time it is full. With the capacity said beforehand there is one
-allocation of the right size. Slices that several others are appended to are a hint. With a profile, the
+allocation of the right size. With a profile, the
 account names what grows otherwise: maps, fields, and slices that only some rounds append to.`,
 	When: "the function is hot and every round appends.",
 	WhenNot: "loops of few rounds; slices with a size, whatever it is; slices of the caller; start-up code. Slices that " +
@@ -46,21 +45,21 @@ func run(p *check.Pass) {
 			continue
 		}
 		decl, literal := declared(p, cur, v)
-		if decl == nil || used(p, v, decl, loop) || stays(p, v, loop) {
+		if decl == nil || p.Cold(cur) || used(p, v, decl, loop) || stays(p, v, loop) {
 			continue
 		}
 		also := appends(p, v)
 		name := types.ExprString(loop.X)
 		_, called := ast.Unparen(loop.X).(*ast.CallExpr)
-		switch heat := p.HeatAt(cur); {
+		switch {
 		case spread:
-			p.ReportWith(decl, also, min(heat, check.Warm), v.Name()+" grows by all slices that "+name+
+			p.ReportWith(decl, also, v.Name()+" grows by all slices that "+name+
 				" gives; sum their lengths and allocate that capacity first")
 		case called:
-			p.ReportWith(decl, also, heat, v.Name()+" grows to the length of "+name+
+			p.ReportWith(decl, also, v.Name()+" grows to the length of "+name+
 				"; hold that in a variable, and allocate its length first")
 		default:
-			p.ReportWith(decl, also, heat, v.Name()+" grows to the length of "+name+"; allocate that capacity first", fix(p, cur,
+			p.ReportWith(decl, also, v.Name()+" grows to the length of "+name+"; allocate that capacity first", fix(p, cur,
 				loop, v, literal)...)
 		}
 	}

@@ -19,15 +19,14 @@ var Check = check.New(check.Check{
 	Name:     "regexpcompile",
 	Exercise: 12,
 	Severity: check.Advice,
-	Bytes:    4096,
 	Doc: `regexp.MustCompile of a constant pattern in a function
 
 The same pattern is compiled again in each call: parsing, a program, tables. A package
 variable is compiled once, at start-up; sync.OnceValue puts it off until it is needed. A strings.Replacer of
-constants is a hint likewise.`,
+constants likewise.`,
 	When: "always, unless the function runs once.",
-	WhenNot: "patterns that a caller gives (cache those, with a bound); those of fields and package variables are a " +
-		"hint; init, main and sync.Once; results that are kept in a package variable or a field; tests.",
+	WhenNot: "patterns that a caller gives (cache those, with a bound); init, main and sync.Once; results that are kept " +
+		"in a package variable or a field; tests.",
 	Measured: "14,571 ns, 61 allocations -> 498 ns, 0 (Go 1.26.8)",
 	Run:      run,
 	Flags: func(f *flag.FlagSet) {
@@ -42,31 +41,33 @@ func run(p *check.Pass) {
 	p.Calls("regexp", []string{"MustCompile", "Compile", "MustCompilePOSIX", "CompilePOSIX"}, func(cur inspector.Cursor,
 		call *ast.CallExpr, name string) {
 		value := p.Info.Types[call.Args[0]].Value
+		if p.Once(cur) {
+			return
+		}
 		if value == nil && !kept(p, cur) && owned(p, cur, call.Args[0]) {
-			p.Report(call, min(p.HeatOfPath(cur), check.Warm), "regexp."+name+
+			p.Report(call, "regexp."+name+
 				" compiles the same patterns again; hold the compiled one beside the text")
 		}
 		if value == nil || value.Kind() != constant.String || kept(p, cur) {
 			return
 		}
-		heat := p.HeatOfPath(cur)
 		var edits []analysis.TextEdit
-		if heat != check.Cold && hoist && name == "MustCompile" && valid(constant.StringVal(value)) && !longest(cur) {
+		if hoist && name == "MustCompile" && valid(constant.StringVal(value)) && !longest(cur) {
 			edits, _ = p.Hoist(cur, lower(check.FuncDecl(cur))+"Regexp")
 		}
-		p.Report(call, heat, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package variable",
+		p.Report(call, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package variable",
 			edits...)
 	})
 	replacers(p)
 	p.Calls("regexp", []string{"Match", "MatchReader", "MatchString"}, func(cur inspector.Cursor, call *ast.CallExpr,
 		name string) {
-		heat := p.HeatOfPath(cur)
 		switch {
+		case p.Once(cur):
 		case p.IsConst(call.Args[0]):
-			p.Report(call, heat, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package "+
+			p.Report(call, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package "+
 				"variable")
 		case owned(p, cur, call.Args[0]):
-			p.Report(call, min(heat, check.Warm), "regexp."+name+" compiles the same patterns again; hold them compiled")
+			p.Report(call, "regexp."+name+" compiles the same patterns again; hold them compiled")
 		}
 	})
 }
@@ -80,8 +81,8 @@ func replacers(p *check.Pass) {
 				return
 			}
 		}
-		if !kept(p, cur) && len(call.Args) > 0 {
-			p.Hint(call, p.HeatOfPath(cur), "strings.NewReplacer prepares the same replacements in each call; do so once, in "+
+		if !kept(p, cur) && len(call.Args) > 0 && !p.Once(cur) {
+			p.Report(call, "strings.NewReplacer prepares the same replacements in each call; do so once, in "+
 				"a package variable")
 		}
 	})

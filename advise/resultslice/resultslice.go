@@ -17,12 +17,11 @@ var Check = check.New(check.Check{
 	Name:     "resultslice",
 	Exercise: 16,
 	Severity: check.Advice,
-	Bytes:    64,
 	Doc: `a loop whose callee allocates a slice for each round
 
 The caller is done with the slice when the round ends. A callee that appends to a slice
-of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop it is a
-hint: the slice could come from the caller or a pool.`,
+of the caller, given as dst[:0], uses the same memory again; an iterator needs none. Outside a loop
+the slice could come from the caller or a pool.`,
 	When: "the loop is hot and the results are read within the round.",
 	WhenNot: "results that anybody keeps; loops of few rounds; callees whose bodies are not known, but for those " +
 		"that append to the nil they are given; start-up code and error paths.",
@@ -35,8 +34,7 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		fn, made := p.Callee(call), sliceOf(p, call)
-		heat := p.HeatAt(cur)
-		if fn == nil || made == nil || heat == check.Cold {
+		if fn == nil || made == nil || p.Cold(cur) {
 			continue
 		}
 		fate := p.Life.Fate(made)
@@ -46,13 +44,13 @@ func run(p *check.Pass) {
 		}
 		when := "at the end of the round"
 		if !loop {
-			heat, when = min(heat, check.Warm), "soon after"
+			when = "soon after"
 		}
 		if appendsToNil(p, fn, call) {
-			p.Report(call, heat, fn.Name()+" of nil allocates a slice that is done with "+when+
+			p.Report(call, fn.Name()+" of nil allocates a slice that is done with "+when+
 				"; give it memory that is used again, as b[:0]")
 		} else if also := grown(p, fn); len(also) > 0 {
-			p.ReportWith(call, also, heat, fn.Name()+" allocates a slice that is done with "+when+
+			p.ReportWith(call, also, fn.Name()+" allocates a slice that is done with "+when+
 				"; let it append to a slice that is used again")
 		}
 	}

@@ -18,7 +18,6 @@ var Check = check.New(check.Check{
 	Name:     "sprintf",
 	Exercise: 1,
 	Severity: check.Advice,
-	Bytes:    32,
 	Doc: `fmt.Sprintf of strings and whole numbers on a hot path
 
 Sprintf boxes its arguments, walks the format and copies the result. Where the
@@ -27,9 +26,7 @@ that the caller owns needs no allocation, and a concatenation with strconv needs
 only goes into a []byte, a strings.Builder, a bytes.Buffer or a bufio.Writer.`,
 	When: "the line is hot; best is an append function whose buffer the caller reuses.",
 	WhenNot: "start-up code, error paths, tests; the verbs %T and %p, widths from arguments, formats that are not " +
-		"constant. What has a String method, or is of a named string type, is a hint; so are numbers with fractions, " +
-		"widths, flags, and bytes and numbers in other bases, values of other types, Sprint, Sscanf, and what is formatted " +
-		"for a buffer or another writer than a file.",
+		"constant; Sprint, Sscanf.",
 	Measured: "383 ns, 3 allocations -> 77 ns, 0 (append to a reused buffer, Go 1.26.8)",
 	Run:      run,
 })
@@ -37,7 +34,7 @@ only goes into a []byte, a strings.Builder, a bytes.Buffer or a bufio.Writer.`,
 func run(p *check.Pass) {
 	p.Calls("fmt", []string{"Sprintf"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
 		format := p.Info.Types[call.Args[0]].Value
-		if format == nil || format.Kind() != constant.String || call.Ellipsis.IsValid() {
+		if format == nil || format.Kind() != constant.String || call.Ellipsis.IsValid() || p.Cold(cur) {
 			return
 		}
 		pieces, ok := split(constant.StringVal(format))
@@ -45,21 +42,17 @@ func run(p *check.Pass) {
 			return
 		}
 		plain, ok := plain(p, pieces, call.Args[1:])
-		heat := p.HeatAt(cur)
 		if !ok {
 			return
 		}
 		if !plain {
-			heat, pieces = min(heat, check.Warm), nil
+			pieces = nil
 		}
 		edits := appended(p, cur, call, pieces)
-		if edits == nil && p.ExprUse(cur)&check.Keeps != 0 {
-			heat = min(heat, check.Warm) // a text that somebody holds: one allocation stays
-		}
 		if edits == nil {
 			edits = fix(p, cur, call, pieces)
 		}
-		p.Report(call, heat, "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a "+
+		p.Report(call, "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a "+
 			"reused buffer with strconv.Append…, or concatenate", edits...)
 	})
 }

@@ -17,18 +17,18 @@ import (
 func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, name string, c conversion) {
 	switch {
 	case inBytes[name]:
-		p.Report(call, c.heat(p, cur), "string(b) copies for strings."+name+"; bytes."+name+" reads the slice", fix(p, cur,
+		p.Report(call, "string(b) copies for strings."+name+"; bytes."+name+" reads the slice", fix(p, cur,
 			call, c.of)...)
 	case name == "NewReader":
-		p.Report(call, c.heat(p, cur), "string(b) copies for strings.NewReader; bytes.NewReader reads the slice")
+		p.Report(call, "string(b) copies for strings.NewReader; bytes.NewReader reads the slice")
 	case cuts[name] && fateOf(p, cur, map[*types.Var]bool{})&^(compares|searches) == 0:
-		p.Report(call, c.heat(p, cur), "string(b) copies for strings."+name+
+		p.Report(call, "string(b) copies for strings."+name+
 			", and what is cut from it is only read; package bytes has the same functions")
 	case cuts[name] && !keptWhole(p, cur):
-		p.Report(call, min(c.heat(p, cur), check.Warm), "string(b) copies all for strings."+name+"; let bytes."+name+
+		p.Report(call, "string(b) copies all for strings."+name+"; let bytes."+name+
 			" cut the slice, and convert what is kept")
 	case copies[name]:
-		p.Report(call, min(c.heat(p, cur), check.Warm), "string(b) is copied, and strings."+name+" copies it again; bytes."+
+		p.Report(call, "string(b) is copied, and strings."+name+" copies it again; bytes."+
 			name+" reads the slice")
 	}
 }
@@ -44,34 +44,29 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 	if !p.Local(v) {
 		return
 	}
-	heat := c.heat(p, cur)
-	warm := min(heat, check.Warm)
 	f := fateOf(p, cur, map[*types.Var]bool{})
 	switch {
 	case f&^(compares|searches) == 0:
-		if assign.Tok == token.ASSIGN {
-			heat = warm // it holds other texts, too
-		}
 		if f&searches != 0 {
-			p.Report(c.call, heat, "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
+			p.Report(c.call, "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
 		} else if f&compares != 0 {
-			p.Report(c.call, warm, "the copy in "+v.Name()+" is only compared; string(b) in the comparison or the switch "+
+			p.Report(c.call, "the copy in "+v.Name()+" is only compared; string(b) in the comparison or the switch "+
 				"itself needs none, whatever its length")
 		}
 	case looksUp(p, v) && len(p.Uses(v)) > 1:
-		p.Report(c.call, warm, "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only "+
+		p.Report(c.call, "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only "+
 			"what is not found is copied")
 	case f&keeps == 0 && f&hands != 0:
-		p.Needs(check.Interface, true).Report(c.call, warm, "the copy in "+v.Name()+
+		p.Needs(check.Interface, true).Report(c.call, "the copy in "+v.Name()+
 			" is handed on; where nothing keeps it, hand on the []byte")
 	case f&keeps == 0 && f&(searches|reads|converts) != 0:
-		p.Report(c.call, warm, "the copy in "+v.Name()+" is only read; keep the []byte, and convert where a string is "+
+		p.Report(c.call, "the copy in "+v.Name()+" is only read; keep the []byte, and convert where a string is "+
 			"asked for: what does not escape needs no memory up to 32 bytes")
 	case f&keeps == 0 && f&parses != 0:
-		p.Report(c.call, warm, "the copy in "+v.Name()+" is only parsed, which from Go 1.18 needs none up to 32 bytes; "+
+		p.Report(c.call, "the copy in "+v.Name()+" is only parsed, which from Go 1.18 needs none up to 32 bytes; "+
 			"where they are longer, parse the bytes")
 	case f&keeps != 0 && f&(searches|converts) != 0:
-		p.Report(c.call, warm, "the copy in "+v.Name()+" is read before it is kept; read the []byte, and convert only what "+
+		p.Report(c.call, "the copy in "+v.Name()+" is read before it is kept; read the []byte, and convert only what "+
 			"is kept")
 	}
 }

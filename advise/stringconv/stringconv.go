@@ -18,13 +18,12 @@ var Check = check.New(check.Check{
 	Name:     "stringconv",
 	Exercise: 3,
 	Severity: check.Advice,
-	Bytes:    64,
 	Doc: `string(b) for code that only reads the bytes
 
 The conversion copies. A callee that reads and does not keep its argument can take the []byte itself;
 package bytes has the functions of package strings, bytes.NewReader reads them, %s prints them, and others
 have variants (Regexp.Match for MatchString). The same holds where the string, or what is cut from it, is
-held in a variable that is only searched, compared and measured. Functions of other modules are a hint. The
+held in a variable that is only searched, compared and measured. The
 compiler leaves the copy out by itself in comparisons, map look-ups, concatenations and range loops.`,
 	When: "the line is hot and the bytes are longer than 32: up to there the copy stays on the stack.",
 	WhenNot: "texts that are stored whole; conversions that stand in the call of strconv (from Go 1.18), in a map " +
@@ -43,6 +42,9 @@ var inBytes = map[string]bool{
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
+		if p.Cold(cur) {
+			continue
+		}
 		for i, arg := range call.Args {
 			if c, ok := converted(p, arg); ok {
 				argument(p, cur, call, i, c)
@@ -56,9 +58,8 @@ func run(p *check.Pass) {
 
 // A conversion is a string that is a copy of bytes.
 type conversion struct {
-	call   *ast.CallExpr
-	of     ast.Expr // the slice, or the call where that converts
-	buffer bool     // the text of a bytes.Buffer
+	call *ast.CallExpr
+	of   ast.Expr // the slice, or the call where that converts
 }
 
 // plain reports whether other is bytes as well, so that the one finding of the
@@ -68,15 +69,6 @@ func (c conversion) plain(p *check.Pass, other ast.Expr) bool {
 	return ok
 }
 
-// heat is that of the code at cur; the text of a buffer is a hint, as most are
-// made once for what is built.
-func (c conversion) heat(p *check.Pass, cur inspector.Cursor) check.Heat {
-	if c.buffer {
-		return min(p.HeatAt(cur), check.Warm)
-	}
-	return p.HeatAt(cur)
-}
-
 // converted returns arg as a conversion: string(b), or a call of
 // bufio.Scanner.Text or bytes.Buffer.String, which convert.
 func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
@@ -84,7 +76,7 @@ func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
 		return conversion{call: call, of: call}, true
 	}
 	if call, ok := p.IsCall(arg, "bytes", "Buffer.String"); ok {
-		return conversion{call: call, of: call, buffer: true}, true
+		return conversion{call: call, of: call}, true
 	}
 	b, ok := p.Conversion(arg, check.IsString)
 	if !ok || !check.IsBytes(p.TypeOf(b)) {
@@ -94,12 +86,10 @@ func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
 }
 
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c conversion) {
-	heat := c.heat(p, cur)
-	warm := min(heat, check.Warm)
 	switch p.Builtin(call) {
 	case "":
 	case "delete":
-		p.Report(call.Args[i], warm, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by "+
+		p.Report(call.Args[i], "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by "+
 			"m[string(b)] first")
 		return
 	default:
@@ -108,7 +98,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 	fn := p.Callee(call)
 	if fn == nil || fn.Pkg() == nil {
 		if !p.Info.Types[call.Fun].IsType() && fn == nil {
-			p.Needs(check.Interface, true).Report(call.Args[i], warm,
+			p.Needs(check.Interface, true).Report(call.Args[i],
 				"string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
 		}
 		return
@@ -117,75 +107,70 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c 
 		if i == 0 {
 			ofStrings(p, cur, call, fn.Name(), c)
 		} else if !inBytes[fn.Name()] || !c.plain(p, call.Args[0]) {
-			p.Hint(call.Args[i], heat, "string(b) copies for strings."+fn.Name()+
+			p.Report(call.Args[i], "string(b) copies for strings."+fn.Name()+
 				" where it is longer than 32 bytes; package bytes has the same function")
 		}
 		return
 	}
 	if _, ok := p.IsCall(call, "io", "WriteString"); ok && i == 1 {
-		p.Report(call.Args[i], heat, "string(b) is copied for io.WriteString; Write takes the slice")
+		p.Report(call.Args[i], "string(b) is copied for io.WriteString; Write takes the slice")
 		return
 	}
 	if _, ok := p.IsCall(call, "fmt", "Fprint"); ok && i > 0 {
-		p.Report(call.Args[i], warm, "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
+		p.Report(call.Args[i], "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
 		return
 	}
 	if verb := check.Verb(p.Code, call, i); verb != 0 {
 		if verb == 'v' {
-			p.Report(call.Args[i], warm, "string(b) is copied and boxed to be formatted; %s takes the slice")
+			p.Report(call.Args[i], "string(b) is copied and boxed to be formatted; %s takes the slice")
 		}
 		if verb == 's' || verb == 'q' {
-			p.Report(call.Args[i], heat, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
+			p.Report(call.Args[i], "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
 				formatted(p, call.Args[i], c.of)...)
 		}
 		return
 	}
 	if edits := writer(p, call, fn, c.of); edits != nil {
-		p.Report(call.Args[i], heat, "string(b) is copied for WriteString; Write takes the slice", edits...)
+		p.Report(call.Args[i], "string(b) is copied for WriteString; Write takes the slice", edits...)
 		return
 	}
 	if name := check.Sibling(fn, i); name != "" {
-		p.Report(call.Args[i], heat, "string(b) copies for "+fn.Name()+"; "+name+" reads the slice")
+		p.Report(call.Args[i], "string(b) copies for "+fn.Name()+"; "+name+" reads the slice")
 		return
 	}
 	if fn.Name() == "DecodeString" && check.Standard(fn) {
-		p.Report(call.Args[i], warm, "string(b) copies for "+fn.FullName()+"; Decode and AppendDecode read the slice")
+		p.Report(call.Args[i], "string(b) copies for "+fn.FullName()+"; Decode and AppendDecode read the slice")
 		return
 	}
 	if check.External(fn, p.Code.Pkg) {
-		p.Needs(check.Interface, true).Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+		p.Needs(check.Interface, true).Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
 			"; look for a variant that takes a []byte or an io.Reader")
 		return
 	}
-	called(p, cur, call, i, fn, c)
+	called(p, call, i, fn)
 }
 
 // called reports the conversion as an argument of fn by what fn does with it.
-func called(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, fn *types.Func, c conversion) {
+func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 	use, ok := p.ParamUse(fn, i)
-	heat := c.heat(p, cur)
 	p = p.Needs(check.Interface, !p.Free(fn))
-	warm := min(heat, check.Warm)
 	switch {
 	case ok && use == 0 && !inlined(p, fn):
-		if !p.ArgsAre(fn, i, func(arg ast.Expr) bool { _, ok := converted(p, arg); return ok }) {
-			heat = warm // others have the text
-		}
-		p.Report(call.Args[i], heat, "string(b) copies the bytes for "+fn.Name()+
+		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
 			", which only reads them; let it take a []byte")
 	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+
+		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
 			", which hands them on; where nothing keeps them, let it take a []byte")
 	case ok && use&check.Keeps != 0 && sometimes(p, fn, i) && !handsBack(p, fn, i):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.Name()+
+		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
 			", which reads them and keeps some; let it take a []byte, and copy what is kept")
 	case !ok && keeper.MatchString(fn.Name()):
 	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
 			"; where that does not keep them, a variant could take a []byte")
 	case !ok && fn.Pkg().Path() != "fmt" && (fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()),
 		"go1.18") < 0):
-		p.Report(call.Args[i], warm, "string(b) copies the bytes for "+fn.FullName()+
+		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
 			", unless they are few and it does not keep them; look for a variant that takes a []byte, or read them as they are")
 	}
 }

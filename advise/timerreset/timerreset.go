@@ -21,7 +21,8 @@ var Check = check.New(check.Check{
 A timer that fired leaves its time in the channel; after Reset the next receive gets that
 stale one at once. Before Go 1.23: if !t.Stop() { select { case <-t.C: default: } }.`,
 	When:    "the module is built for Go before 1.23.",
-	WhenNot: "Go 1.23 and later; timers that were just received from; timers of AfterFunc.",
+	WhenNot: "Go 1.23 and later; timers that were just received from, or whose Stop somebody in the package asks; " +
+		"timers of AfterFunc.",
 	Run:     run,
 })
 
@@ -32,11 +33,10 @@ func run(p *check.Pass) {
 			return
 		}
 		timer := types.ExprString(sel.X)
-		fn, body := check.Func(cur)
-		if body == nil || !receives(p, timer) || received(cur, timer) || drained(p, fn, timer, call.Pos()) {
+		if !receives(p, timer) || received(cur, timer) || drained(p, timer) {
 			return
 		}
-		p.ReportAs(call, check.Trap, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
+		p.Report(call, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
 	})
 }
 
@@ -91,19 +91,13 @@ func contains(n ast.Node, timer string) bool {
 	return found
 }
 
-// drained reports whether the function asks what Stop says before pos.
-func drained(p *check.Pass, fn inspector.Cursor, timer string, pos token.Pos) bool {
-	for at := range fn.Preorder((*ast.CallExpr)(nil)) {
-		call := at.Node().(*ast.CallExpr)
-		if call.Pos() >= pos {
-			break
-		}
-		if _, ok := p.IsCall(call, "time", "Timer.Stop"); !ok || types.ExprString(call.Fun.(*ast.SelectorExpr).X) != timer {
-			continue
-		}
-		if _, ignored := at.Parent().Node().(*ast.ExprStmt); !ignored {
-			return true
-		}
-	}
-	return false
+// drained reports whether the package asks what Stop of the timer says: whoever does
+// drains it, before Reset or where the last use ended.
+func drained(p *check.Pass, timer string) (found bool) {
+	p.Calls("time", []string{"Timer.Stop"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		_, ignored := cur.Parent().Node().(*ast.ExprStmt)
+		found = found || ok && !ignored && types.ExprString(sel.X) == timer
+	})
+	return found
 }

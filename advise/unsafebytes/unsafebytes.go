@@ -31,7 +31,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		if p.ExprUse(cur)&check.Writes != 0 && sure(p, cur) {
-			p.ReportAs(e, check.Trap, "these bytes belong to a string and are written to; copy them with []byte(s)")
+			p.Report(e, "these bytes belong to a string and are written to; copy them with []byte(s)")
 		}
 	}
 }

@@ -46,16 +46,14 @@ the order of what they save; those below 0.5 % of the profile become one line. F
 need another interface or an estimate of a size come last. --bench counts how often
 loops run and what they add; --coverage takes the counts from a coverage profile.
 
-Without a profile, only code is reported that runs for each event (a request, a message, a
-round that waits for a value) or that benchmarks time, where it allocates enough: in loops without
-a small constant bound, or where one call costs much (a regular expression, a buffer). Paths that
-end in a panic, an error or a 4xx answer are left out. --all shows the rest.
+Without a profile, only mistakes are reported, which are wrong however often the line runs; the
+last lines name the command that takes a profile here. --all shows what might be worth a change.
 
 To silence a finding, put a comment on its line or the one above:
 
   //isobar:ignore CHECK REASON
 
-  isobar advise ./...
+  isobar advise ./...                  mistakes, and how to take a profile here
   isobar advise --profile allocs.pb.gz ./...
   isobar advise --profile http://localhost:6060/debug/pprof/ ./...
                                        what a running program allocated, and 10 s of its CPU time
@@ -64,7 +62,7 @@ To silence a finding, put a comment on its line or the one above:
                                        a patch of the fixes that tests and benchmarks prove
   isobar advise --verify --patch mine.diff ./...
                                        the same proof for a fix made by hand
-  isobar advise --gate --new-from main ./...
+  isobar advise --all --gate --new-from main ./...
                                        in CI: exit 3 where a change adds a finding
   isobar advise checks                 all checks; 'checks NAME' explains one
   isobar advise why file.go:120        what the compiler says of a line`,
@@ -86,7 +84,7 @@ To silence a finding, put a comment on its line or the one above:
 	f.StringSliceVar(&opts.coverage, "coverage", nil,
 		"take how often loops run from these coverage `FILES` of mode count or atomic, for what needs an estimate; --bench "+
 			"counts by itself")
-	f.BoolVar(&opts.all, "all", false, "without a profile: show findings in code that may not be hot, too")
+	f.BoolVar(&opts.all, "all", false, "without a profile: show all findings, hot or not")
 	f.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	f.BoolVar(&opts.sarif, "sarif", false, "print the findings as SARIF 2.1.0")
 	f.BoolVar(&opts.gate, "gate", false, "exit with 3 if there are findings")
@@ -200,16 +198,16 @@ func unknownCheck(name string) error {
 // any of these saves a hundredth of a benchmark.
 const noEvidence = 0.005
 
-// fold splits the findings: without a profile, hints are folded; with one, all
-// but traps that have no share in it.
+// fold splits the findings: without a profile, all but traps are folded; with
+// one, those that have no share in it.
 func fold(r *advice.Result, all bool) (shown []advice.Finding, folded int) {
 	shown = []advice.Finding{}
 	for _, f := range r.Findings {
-		visible := all || f.Severity != check.Hint.String()
+		visible := all
 		if s := f.Share; s != nil {
-			visible = f.Severity == check.Trap.String() || max(s.Bytes, s.Objects, s.CPU) >= noEvidence
+			visible = max(s.Bytes, s.Objects, s.CPU) >= noEvidence
 		}
-		if visible {
+		if visible || f.Severity == check.Trap.String() {
 			shown = append(shown, f)
 		} else {
 			folded++

@@ -33,7 +33,7 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
 	switch {
 	case folded > 0 && r.Evidence == nil:
-		fmt.Fprintf(&b, "; %d more in code that may not be hot (--all)", folded)
+		fmt.Fprintf(&b, "; %d more if the code is hot (--all), which a profile knows", folded)
 	case folded > 0:
 		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", many(folded, "finding"))
 	}

@@ -182,7 +182,7 @@ func before(a, b Finding) int {
 	return (a.Line-b.Line)*1000 + a.Column - b.Column
 }
 
-func rank(severity string) int { return slices.Index([]string{"hint", "advice", "trap"}, severity) }
+func rank(severity string) int { return slices.Index([]string{"advice", "trap"}, severity) }
 
 func relative(base, name string) string {
 	rel, err := filepath.Rel(base, name)

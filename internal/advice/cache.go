@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,7 +17,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/isobar-go/isobar/advise/check"
 	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
@@ -72,9 +70,6 @@ func (c *cache) key(p *packages.Package) string {
 		}
 		fmt.Fprintln(h, name, len(src))
 		h.Write(src)
-	}
-	if len(p.GoFiles) > 0 {
-		fmt.Fprintln(h, slices.Sorted(maps.Keys(check.Timed(filepath.Dir(p.GoFiles[0])))))
 	}
 	var imports []string
 	for path, from := range p.Imports {

@@ -264,7 +264,7 @@ func TestCaveatsComeLast(t *testing.T) {
 	if order != "abcde" {
 		t.Errorf("order %s, want abcde", order)
 	}
-	without := []Finding{{Check: "x", Line: 1, Severity: "hint", Caveat: check.Interface}, {Check: "y", Line: 2, Severity: "hint"}}
+	without := []Finding{{Check: "x", Line: 1, Severity: "advice", Caveat: check.Interface}, {Check: "y", Line: 2, Severity: "advice"}}
 	slices.SortFunc(without, before)
 	if without[0].Check != "x" {
 		t.Error("without a profile, a caveat changes the order")

@@ -66,7 +66,7 @@ func TestSARIFIsValid(t *testing.T) {
 	findings := []Finding{
 		{File: "a/b c.go", Line: 3, Column: 2, EndLine: 4, Check: "sprintf", Severity: "advice", Message: "x"},
 		{File: "b.go", Line: 1, Column: 1, EndLine: 1, Check: "poolretain", Severity: "trap", Message: "y"},
-		{File: "b.go", Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "hint", Message: "z"},
+		{File: "b.go", Line: 2, Column: 1, EndLine: 2, Check: "prealloc", Severity: "advice", Message: "z"},
 	}
 	var out bytes.Buffer
 	if err := SARIF(&out, "v1", advise.All(), findings); err != nil {
@@ -100,7 +100,7 @@ func TestSARIFIsValid(t *testing.T) {
 	if len(results) != len(findings) {
 		t.Fatalf("%d results, want %d", len(results), len(findings))
 	}
-	for i, level := range []string{"warning", "error", "note"} {
+	for i, level := range []string{"warning", "error", "warning"} {
 		if results[i]["level"] != level || !known[results[i]["ruleId"]] {
 			t.Errorf("result %d: %v, want level %s and a rule that is listed", i, results[i], level)
 		}

@@ -145,8 +145,7 @@ func unknown(findings, known []Finding) []Finding {
 			f := &findings[i]
 			for j := range known {
 				k := &known[j]
-				if found[i] || used[j] || k.Check != f.Check || f.Share == nil && rank(k.Severity) < rank(f.Severity) ||
-					!same(f, k) {
+				if found[i] || used[j] || k.Check != f.Check || !same(f, k) {
 					continue
 				}
 				found[i], used[j] = true, true

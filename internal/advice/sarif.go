@@ -72,7 +72,7 @@ func SARIF(w io.Writer, version string, checks []*check.Check, findings []Findin
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{c.Name, sarifText{short}, sarifText{c.Analyzer.Doc}})
 	}
 	for _, f := range findings {
-		level := map[string]string{"trap": "error", "advice": "warning", "hint": "note"}[f.Severity]
+		level := map[string]string{"trap": "error", "advice": "warning"}[f.Severity]
 		result := sarifResult{RuleID: f.Check, Level: level, Message: sarifText{f.Text()}, Locations: []sarifLocation{{
 			sarifPhysical{sarifArtifact{(&url.URL{Path: f.File}).EscapedPath()}, sarifRegion{f.Line, f.Column, f.EndLine}},
 		}}}

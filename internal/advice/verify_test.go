@@ -364,16 +364,13 @@ func TestScratch(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
-	at := func(file string, start, end int, check, function, severity string) Finding {
-		return Finding{Check: check, Function: function, Severity: severity, pkg: "p", start: start, end: end, spans: []span{{File: filepath.Join(dir, file)}}}
+	at := func(file string, start, end int, check, function string) Finding {
+		return Finding{Check: check, Function: function, pkg: "p", start: start, end: end, spans: []span{{File: filepath.Join(dir, file)}}}
 	}
-	alpha, beta := at("a.go", 0, 8, "c", "f", "advice"), at("a.go", 9, 16, "c", "f", "advice")
-	gamma := at("b.go", 11, 19, "c", "f", "advice")
-	hint := at("a.go", 0, 8, "c", "f", "hint")
-	other := at("a.go", 0, 8, "d", "f", "advice")
-	elsewhere := at("a.go", 0, 8, "c", "h", "advice")
-	hot := alpha
-	hot.Share = &Shares{}
+	alpha, beta := at("a.go", 0, 8, "c", "f"), at("a.go", 9, 16, "c", "f")
+	gamma := at("b.go", 11, 19, "c", "f")
+	other := at("a.go", 0, 8, "d", "f")
+	elsewhere := at("a.go", 0, 8, "c", "h")
 	for _, tt := range []struct {
 		name     string
 		now, was []Finding
@@ -385,8 +382,6 @@ func TestUnknown(t *testing.T) {
 		{"reworded", []Finding{gamma}, []Finding{beta}, 0},
 		{"one reworded, one new", []Finding{gamma, alpha}, []Finding{beta}, 1},
 		{"another check", []Finding{other}, []Finding{alpha}, 1},
-		{"was a hint", []Finding{alpha}, []Finding{hint}, 1},
-		{"was a hint, and a profile decides", []Finding{hot}, []Finding{hint}, 0},
 		{"nothing before", []Finding{alpha}, nil, 1},
 		{"nothing now", nil, []Finding{alpha}, 0},
 	} {

@@ -20,14 +20,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/isobar-go/isobar/advise"
-	"github.com/isobar-go/isobar/advise/check"
 )
 
 // lines is where a finding lies, in the file that is asked for.
-type lines struct {
-	from, to int
-	hint     bool
-}
+type lines struct{ from, to int }
 
 // findings runs the checks of the commit's exercise on its file in t.
 func findings(t *tree, modules string, c commit) (found []lines, err error) {
@@ -48,9 +44,9 @@ func findings(t *tree, modules string, c commit) (found []lines, err error) {
 		}
 		p := &driver{loader: l, files: files, pkg: pkg, info: info, results: map[*analysis.Analyzer]any{}}
 		p.report = func(d analysis.Diagnostic) {
-			found = append(found, p.lines(c.File, d.Pos, d.End, d.Category)...)
+			found = append(found, p.lines(c.File, d.Pos, d.End)...)
 			for _, rel := range d.Related {
-				found = append(found, p.lines(c.File, rel.Pos, rel.End, d.Category)...)
+				found = append(found, p.lines(c.File, rel.Pos, rel.End)...)
 			}
 		}
 		if _, err := p.run(ch.Analyzer); err != nil {
@@ -91,12 +87,12 @@ func (p *driver) run(a *analysis.Analyzer) (result any, err error) {
 	return result, err
 }
 
-func (p *driver) lines(file string, from, to token.Pos, category string) []lines {
+func (p *driver) lines(file string, from, to token.Pos) []lines {
 	at := p.loader.fset.Position(from)
 	if at.Filename != file {
 		return nil
 	}
-	return []lines{{at.Line, p.loader.fset.Position(max(from, to)).Line, category == check.Hint.String()}}
+	return []lines{{at.Line, p.loader.fset.Position(max(from, to)).Line}}
 }
 
 // depth is how far imports are followed; beyond, packages are empty.

@@ -21,6 +21,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/isobar-go/isobar/advise"
@@ -32,7 +33,6 @@ func main() {
 	mirror := flag.String("mirror", "", "`directory` of the repositories")
 	history := flag.String("history", "advise/testdata/history.jsonl", "the list of commits")
 	verbose := flag.Bool("v", false, "print each commit")
-	hints := flag.Bool("hints", true, "count hints, which need evidence from a profile, as findings")
 	exercise := flag.Int("exercise", 0, "only this exercise")
 	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
 	set := flag.String("set", "", "only the commits of this `set`, which were gathered together")
@@ -48,7 +48,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, c := range advise.All() {
-		c.ReportAll(*hints)
+		c.ReportAll(true)
 	}
 	var t tally
 	for _, c := range commits {
@@ -72,7 +72,7 @@ func main() {
 		}
 		t.add(c, r)
 		if *verbose {
-			fmt.Printf("%2d before=%-5v hint=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.hint, r.after,
+			fmt.Printf("%2d before=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.after,
 				c.Repository, c.Commit, c.File, c.Line)
 		}
 	}
@@ -142,7 +142,6 @@ func repository(mirror, name string) string {
 // A verdict is what the checks say of a commit.
 type verdict struct {
 	before bool // the line is flagged before the commit
-	hint   bool // only as a hint, which is shown where a profile has a share for it
 	after  bool // what the commit put in its place is flagged
 }
 
@@ -168,21 +167,13 @@ func replay(dir, modules string, c commit) (r verdict, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.before, r.hint = covers(old, c.Line, c.Line)
-	r.after, _ = covers(mended, from, to)
+	r.before, r.after = covers(old, c.Line, c.Line), covers(mended, from, to)
 	return r, nil
 }
 
-// covers reports whether a finding touches the lines from, to, and whether all
-// that do are hints.
-func covers(found []lines, from, to int) (flagged, hint bool) {
-	for _, l := range found {
-		if l.from <= to && from <= l.to {
-			hint = l.hint && (hint || !flagged)
-			flagged = true
-		}
-	}
-	return flagged, hint
+// covers reports whether a finding touches the lines from, to.
+func covers(found []lines, from, to int) bool {
+	return slices.ContainsFunc(found, func(l lines) bool { return l.from <= to && from <= l.to })
 }
 
 // A tally counts by exercise.
@@ -191,16 +182,13 @@ type tally struct {
 	absent, failed, relabelled int
 }
 
-type row struct{ commits, before, hints, after int }
+type row struct{ commits, before, after int }
 
 func (t *tally) add(c commit, v verdict) {
 	for _, r := range []*row{&t.rows[c.Exercise], &t.rows[0]} {
 		r.commits++
 		if v.before {
 			r.before++
-		}
-		if v.hint {
-			r.hints++
 		}
 		if v.after {
 			r.after++
@@ -236,11 +224,11 @@ func (t *tally) write(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-20s %8s %15s %9s %14s\n", "exercise", "commits", "flagged before", "as hints", "flagged after")
+	fmt.Fprintf(&b, "%-20s %8s %15s %14s\n", "exercise", "commits", "flagged before", "flagged after")
 	for i := range t.rows {
 		i = (i + 1) % len(t.rows) // the sum comes last
 		if r := t.rows[i]; r.commits > 0 || i == 0 {
-			fmt.Fprintf(&b, "%2d %-17s %8d %15d %9d %14d\n", i, names[i], r.commits, r.before, r.hints, r.after)
+			fmt.Fprintf(&b, "%2d %-17s %8d %15d %14d\n", i, names[i], r.commits, r.before, r.after)
 		}
 	}
 	if t.absent > 0 {

@@ -10,7 +10,7 @@ import (
 // Check flags functions named dummy.
 var Check = check.New(check.Check{
 	Name:     "dummy",
-	Severity: check.Hint,
+	Severity: check.Advice,
 	Doc:      "a function named dummy",
 	When:     "never.",
 	WhenNot:  "functions of another name.",
@@ -18,7 +18,7 @@ var Check = check.New(check.Check{
 	Run: func(p *check.Pass) {
 		for cur := range p.Root.Preorder((*ast.FuncDecl)(nil)) {
 			if cur.Node().(*ast.FuncDecl).Name.Name == "dummy" {
-				p.Hint(cur.Node(), check.Hot, "a function named dummy")
+				p.Report(cur.Node(), "a function named dummy")
 			}
 		}
 	},
