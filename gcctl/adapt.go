@@ -60,10 +60,20 @@ func (l law) cap(share, live float64, s lawSample) float64 {
 
 // room is the cap to plan with. Even if everything allocated until the next
 // collection turned out to be live, what is allocated while that is marked
-// would still fit. The runtime paces a collection for the live heap it expects,
-// and takes longer if there is more.
+// would still fit.
+//
+// The runtime paces a collection for the live heap that it expects, L. It starts
+// at T, when a share r of the way from L to the goal is left. If it finds more
+// live than L, it moves its goal so that allocation continues at the same pace:
+// to T + r·way·T/L, with no regard to the limit. With g = GOGC/100 that is
+// L·(1 + g + r(1-r)·g²), which cap c = g + r(1-r)·g² allows.
 func (l law) room(live float64, s lawSample) float64 {
-	return l.cap(policy.reserve, live, s) / (1 + s.surge)
+	c := l.cap(policy.reserve, live, s) / 100
+	if l.budget == 0 {
+		return 100 * c
+	}
+	q := policy.headStart * (1 - policy.headStart)
+	return 100 * min(c/(1+s.surge), (math.Sqrt(max(0, 1+4*q*c))-1)/(2*q))
 }
 
 func (l law) start(percent int) lawState {

@@ -41,6 +41,7 @@ func (l *loop) cyclesEnded(cycles int) {
 		live: l.s.live, roots: l.s.stacks + l.s.globals, overhead: l.fullOverhead(cycles),
 		surge: max(policy.surgeCost*l.rate*l.perByte, policy.leastSurge, l.passed),
 	}
+	l.filling = float64(ls.live) > policy.growing*float64(l.last.live)
 	if ls.gc > 0 && ls.mutator > 0 {
 		l.gcCPU += (ls.gc/(ls.gc+ls.mutator) - l.gcCPU) * policy.smoothing
 	}
@@ -69,10 +70,30 @@ func (l *loop) cyclesEnded(cycles int) {
 // beyond two per collection are normal.
 func (l *loop) watchMarking() {
 	over := int64(l.s.pauses) - 2*int64(l.s.cycles)
-	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*float64(l.s.goal-l.s.live) {
+	way := float64(l.s.goal - l.s.live)
+	if !l.running && float64(l.s.heap-l.s.live) < policy.noneBefore*way && way > policy.leastWay*float64(l.s.live) {
 		l.extra = over
 	}
 	l.marking = over > l.extra
+	l.brake()
+}
+
+// brake lowers the limit while a collection is marking that may pass the
+// budget: it has passed its goal, or the live heap is filling and what may be
+// allocated meanwhile does not fit. The runtime then makes whoever allocates mark
+// first. It does so by itself only while it knows how much there is left to mark,
+// and it knows that of a live heap that stays as it was.
+func (l *loop) brake() {
+	if !l.marking || l.adopted.mode != Adaptive || l.budget == 0 {
+		l.braking = 0
+		return
+	}
+	heap := float64(l.s.heap)
+	worst := heap + policy.unpaced*(heap-float64(l.s.live)) + float64(l.s.overhead())
+	if l.braking == 0 && (l.s.heap > l.s.goal || l.filling && worst > policy.reserve*float64(l.budget)) {
+		// The runtime takes what exceeds the limit off its goal, once more.
+		l.braking = int64(policy.brake*heap+float64(l.s.memory()+l.s.overhead())) / 2
+	}
 }
 
 // fullOverhead returns the overhead to expect when the heap is next full. A

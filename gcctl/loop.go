@@ -44,6 +44,8 @@ type loop struct {
 	took     time.Duration // time of a collection of ours not yet in perByte; 0 for none
 	measured bool          // perByte includes a collection of ours
 
+	filling bool  // the last collection found much more live than the one before
+	braking int64 // limit while a collection that may pass the budget is marking; 0 for none
 	marking bool  // a collection was running at the last look, no matter who started it
 	extra   int64 // pauses beyond two per collection with none running: some stop the world more often
 
@@ -209,7 +211,14 @@ func (l *loop) desired() settings {
 		want.limit = l.budget
 	}
 	if l.adopted.mode == Adaptive && l.budget > 0 && !l.fit.alarm {
-		want.limit = int64(policy.reserve * float64(l.budget))
+		reserved := policy.reserve * float64(l.budget)
+		if l.filling {
+			reserved = l.overhead + (reserved-l.overhead)/policy.overrun
+		}
+		want.limit = int64(reserved)
+	}
+	if l.braking > 0 {
+		want.limit = min(want.limit, l.braking)
 	}
 	if l.holding() {
 		want.percent = -1

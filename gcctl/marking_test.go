@@ -90,3 +90,40 @@ func TestPausesTellMarking(t *testing.T) {
 		t.Error("never seen marking in 10 collections")
 	}
 }
+
+// TestBrakes: while a collection marks that has passed its goal, or that starts
+// in a heap that fills and may not end within the budget, the runtime's limit
+// lies so low that its goal is below the heap. Afterwards it is what it was.
+func TestBrakes(t *testing.T) {
+	const budget = 600 * mb
+	for name, test := range map[string]struct {
+		mode       Mode
+		heap, goal int64
+		filling    bool
+		want       bool
+	}{
+		"within":              {Adaptive, 300 * mb, 340 * mb, false, false},
+		"passed its goal":     {Adaptive, 341 * mb, 340 * mb, false, true},
+		"may end within":      {Adaptive, 200 * mb, 340 * mb, true, false},
+		"may pass the budget": {Adaptive, 330 * mb, 340 * mb, true, true},
+		"not ours to set":     {Percent(300), 341 * mb, 340 * mb, false, false},
+	} {
+		l := loop{budget: budget, filling: test.filling, marking: true, st: lawState{percent: 300}}
+		l.adopted.mode = test.mode
+		l.s = sample{heap: test.heap, live: 80 * mb, goal: test.goal, total: test.heap + 15*mb}
+		before := l.desired()
+		l.brake()
+		during := l.desired()
+		if got := during.limit < before.limit; got != test.want {
+			t.Errorf("%s: limit %d MB, before %d", name, during.limit/mb, before.limit/mb)
+		}
+		goal := during.limit - 15*mb - max(0, l.s.memory()-during.limit) // as mgcpacer.go has it
+		if test.want && float64(goal)*policy.overrun >= float64(test.heap) {
+			t.Errorf("%s: a goal of %d MB leaves room above a heap of %d", name, goal/mb, test.heap/mb)
+		}
+		l.marking = false
+		if l.brake(); l.desired() != before {
+			t.Errorf("%s: %+v after the collection, want %+v", name, l.desired(), before)
+		}
+	}
+}

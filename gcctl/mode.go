@@ -39,7 +39,8 @@ var (
 	// Adaptive adjusts GOGC so that the collector takes TargetCPU of the CPU time
 	// and memory stays within the budget. It sets the runtime's limit to 96 % of
 	// the budget, because the runtime neither counts all memory nor guarantees its
-	// limit.
+	// limit: lower while the live heap grows, and below the heap while a collection
+	// marks that may pass the budget. Whoever allocates then marks first.
 	Adaptive = Mode{kind: adaptive}
 )
 

@@ -28,6 +28,8 @@ var policy = struct {
 	guess, guessWithin              float64
 	surgeCost, leastSurge           float64
 	leastLive, noneBefore, costRise float64
+	headStart, brake, unpaced       float64
+	overrun, growing, leastWay      float64
 
 	// When a collection of ours starts.
 	minHeap, leastGain      float64
@@ -148,6 +150,26 @@ var policy = struct {
 	// The runtime starts no collection before this share of the way to its goal:
 	// pauses counted until then are no sign of one.
 	noneBefore: 0.5,
+	// Largest share of the way from live heap to goal that the runtime keeps for
+	// marking (minTriggerRatioNum in mgcpacer.go).
+	headStart: 0.3,
+	// Goal to set, as a share of the heap, in a collection that may pass the budget.
+	// The runtime lets a heap pass its goal by a tenth before it lets nobody
+	// allocate who has not marked; lower than that, the next collection would follow
+	// at once.
+	brake: 0.87,
+	// Bytes allocated for each byte marked when the runtime does not pace: with a
+	// quarter of the CPUs marking. Higher brakes collections that would have fitted.
+	unpaced: 1.25,
+	// How far above its goal, or a live heap above that, the runtime lets a heap
+	// grow before it lets nobody allocate who has not marked.
+	overrun: 1.1,
+	// A live heap that grew by this factor from one collection to the next is
+	// filling: closer to 1 takes objects allocated during marking for growth.
+	growing: 1.08,
+	// Least way from live heap to goal, as a share of the live heap, that tells
+	// when the runtime starts a collection: a shorter one moves with other memory.
+	leastWay: 0.1,
 	// The cost of a read may rise by at most this share per read: anything beyond
 	// is time that others had the CPU.
 	costRise: 1.0 / 64,

@@ -160,6 +160,9 @@ func (l *loop) ended(took time.Duration) {
 func (l *loop) pause() time.Duration {
 	wait, least := policy.slowPoll, policy.plainPoll
 	holding, open := l.holding(), l.c.gate.open() > 0
+	if l.marking && l.adopted.mode == Adaptive && l.budget > 0 {
+		least = policy.quickPoll
+	}
 	switch {
 	case l.adopted.mode == Idle: // its callers go by the last look
 		wait = policy.holdPoll
