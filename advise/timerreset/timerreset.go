@@ -20,10 +20,10 @@ var Check = check.New(check.Check{
 
 A timer that fired leaves its time in the channel; after Reset the next receive gets that
 stale one at once. Before Go 1.23: if !t.Stop() { select { case <-t.C: default: } }.`,
-	When:    "the module is built for Go before 1.23.",
+	When: "the module is built for Go before 1.23.",
 	WhenNot: "Go 1.23 and later; timers that were just received from, or whose Stop somebody in the package asks; " +
 		"timers of AfterFunc.",
-	Run:     run,
+	Run: run,
 })
 
 func run(p *check.Pass) {
