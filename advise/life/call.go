@@ -9,25 +9,25 @@ import (
 )
 
 // call follows v as an argument of a call.
-func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
+func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in within) {
 	c := call.Common()
 	if _, ok := call.(*ssa.Go); ok {
 		w.hold(Holder{Kind: Goroutine, Name: calleeName(c), Index: -1, Pos: call.Pos()})
 		return
 	}
 	if b, ok := c.Value.(*ssa.Builtin); ok {
-		w.builtin(v, b.Name(), call, inside)
+		w.builtin(v, b.Name(), call, in)
 		return
 	}
 	if c.IsInvoke() && c.Value == v { // a method that is not known is taken not to hand its own receiver on
 		for _, fn := range w.p.methods(c) {
 			if s := w.p.summaries[fn]; s != nil && len(s.Params) > 0 {
-				w.received(&s.Params[0], call, inside)
+				w.received(&s.Params[0], call, in)
 			}
 		}
 		for n := range c.Signature().Results().Len() {
 			if refersLike(c.Signature().Results().At(n).Type()) {
-				w.result(call, n, true)
+				w.result(call, n, within{inside: true})
 			}
 		}
 	}
@@ -35,18 +35,18 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, inside bool) {
 		if arg != v {
 			continue
 		}
-		use := w.p.argUse(c, n, inside)
+		use := w.p.argUse(c, n, in.inside)
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
 			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos(), Object: !isText(v.Type())})
 			continue
 		}
-		w.apply(use, v, call, inside)
+		w.apply(use, v, call, in)
 	}
 }
 
 // apply follows what a callee does with an argument.
-func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside bool) {
+func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in within) {
 	c := call.Common()
 	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
@@ -55,22 +55,26 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, inside b
 	}
 	for j := range c.Args {
 		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
-			w.storeIn(c.Args[j], Holder{Kind: Field, Index: -1, Pos: call.Pos()})
+			w.storeIn(c.Args[j], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, nil)
 		}
 	}
 	for r := range c.Signature().Results().Len() {
 		if r < 32 && use.Within&(1<<r) != 0 {
-			w.result(call, r, true)
+			w.result(call, r, within{inside: true})
 		} else if r < 32 && use.Returns&(1<<r) != 0 {
-			w.result(call, r, inside || !types.Identical(c.Signature().Results().At(r).Type(), v.Type()))
+			if !types.Identical(c.Signature().Results().At(r).Type(), v.Type()) {
+				w.result(call, r, within{inside: true})
+			} else {
+				w.result(call, r, in)
+			}
 		}
 	}
 }
 
 // received follows what a method that an interface may name keeps of its receiver.
-func (w *walker) received(p *Param, call ssa.CallInstruction, inside bool) {
+func (w *walker) received(p *Param, call ssa.CallInstruction, in within) {
 	use := &p.Self
-	if inside {
+	if in.inside {
 		use = &p.Inside
 	}
 	w.fate.Writes = w.fate.Writes || use.Writes
@@ -80,32 +84,32 @@ func (w *walker) received(p *Param, call ssa.CallInstruction, inside bool) {
 	}
 	for j, arg := range call.Common().Args { // which do not count the receiver
 		if j < 31 && use.Into&(2<<j) != 0 {
-			w.storeIn(arg, Holder{Kind: Field, Index: -1, Pos: call.Pos()})
+			w.storeIn(arg, Holder{Kind: Field, Index: -1, Pos: call.Pos()}, nil)
 		}
 	}
 }
 
 // builtin follows v into a builtin function.
-func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, inside bool) {
+func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in within) {
 	args := call.Common().Args
 	switch name {
 	case "append":
 		if args[0] == v {
 			w.fate.Writes = true
-			w.value(call.Value(), inside)
-		} else if inside && holdsMore(v) { // the elements of the list, not the list
-			w.value(call.Value(), true)
+			w.value(call.Value(), in)
+		} else if in.inside && holdsMore(v) { // the elements of the list, not the list
+			w.value(call.Value(), in)
 		}
 	case "copy":
 		if args[0] == v {
 			w.fate.Writes = true
-		} else if inside && holdsMore(v) {
-			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()})
+		} else if in.inside && holdsMore(v) {
+			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, in.field)
 		}
 	case "clear":
 		w.fate.Writes = true
 	case "ssa:wrapnilchk", "String", "StringData", "Slice", "SliceData", "Add", "min", "max":
-		w.value(call.Value(), inside)
+		w.value(call.Value(), in)
 	}
 }
 
@@ -360,7 +364,7 @@ func onlyText(vars *types.Tuple) bool {
 // refersLike reports whether t can refer to the memory of an argument: errors
 // are taken not to.
 func refersLike(t types.Type) bool {
-	return refers(t, 0) && !types.Identical(t, types.Universe.Lookup("error").Type())
+	return refers(t, 0) && !isError(t)
 }
 
 func isBytes(t types.Type) bool {

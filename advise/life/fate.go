@@ -34,12 +34,20 @@ type Holder struct {
 	Text   bool // the memory may be of a text
 	AsText bool // a string holds it: nothing else than a text
 	Object bool // of a callee: it is given no text or bytes, but an object, which it may well keep
+
+	Failed bool // of a result: an error that holds the memory, which there is only where something fails
+
+	field *types.Var // the memory lies behind this field alone, of the structs that have it; nil for any
+	deep  bool       // in what the field refers to, not in the field itself
 }
 
 // String says who holds, in words that follow "kept by".
 func (h Holder) String() string {
 	switch h.Kind {
 	case Result:
+		if h.Failed {
+			return "the caller, in an error"
+		}
 		return "the caller, as a result"
 	case Field, MapEntry:
 		if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
@@ -94,17 +102,21 @@ func (f *Fate) add(h Holder) {
 		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Inside == h.Inside &&
 			g.AsText == h.AsText && g.Object == h.Object
 	}
-	if !slices.ContainsFunc(f.Holders, same) {
+	if i := slices.IndexFunc(f.Holders, same); i < 0 {
 		f.Holders = append(f.Holders, h)
+	} else if f.Holders[i].field != h.field {
+		f.Holders[i].field = nil
 	}
 }
 
 // Fate follows what v refers to: through variables, calls and containers.
-func (p *Package) Fate(v ssa.Value) *Fate { return p.fate(v, false, v != nil && isText(v.Type())) }
+func (p *Package) Fate(v ssa.Value) *Fate { return p.fate(v, within{}, v != nil && isText(v.Type())) }
 
 // FateInside follows memory that can be reached from v; text says that it may be
 // of a text.
-func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, true, text) }
+func (p *Package) FateInside(v ssa.Value, text bool) *Fate {
+	return p.fate(v, within{inside: true}, text)
+}
 
 // isText reports whether a string may share the memory that a value of type t
 // refers to.
@@ -117,8 +129,16 @@ func isText(t types.Type) bool {
 	return isString(t) || isBytes(t)
 }
 
-// fate follows v, and where inside is set what can be reached from it, too.
-func (p *Package) fate(v ssa.Value, inside, text bool) *Fate {
+// FateFrom follows the result of a call whose callee holds memory as h says.
+func (p *Package) FateFrom(v ssa.Value, h Holder) *Fate {
+	if !h.Inside {
+		return p.Fate(v)
+	}
+	return p.fate(v, within{true, h.field}, h.Text)
+}
+
+// fate follows v, or what can be reached from it.
+func (p *Package) fate(v ssa.Value, in within, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
 	}
@@ -126,7 +146,7 @@ func (p *Package) fate(v ssa.Value, inside, text bool) *Fate {
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop = p.Loop(i.Block())
 	}
-	w.value(v, inside)
+	w.value(v, in)
 	return &w.fate
 }
 
@@ -135,7 +155,8 @@ func (p *Package) fate(v ssa.Value, inside, text bool) *Fate {
 func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
 	w := &walker{p: p, fn: arg.Parent(), text: h.Text, seen: map[step]bool{}, stored: map[step]bool{}}
 	h.Index = -1
-	w.storeIn(arg, h)
+	w.fate.Beyond = true // the container may be older than the round
+	w.storeIn(arg, h, h.field)
 	return &w.fate
 }
 
@@ -150,18 +171,23 @@ type walker struct {
 	fate   Fate
 }
 
-// A step is a value that is followed; inside, it is a container of the one that
-// is asked for, and what is taken out of it is followed as well.
-type step struct {
-	v      ssa.Value
-	inside bool
+// Within says where the memory is, as seen from a value that is followed.
+type within struct {
+	inside bool       // the value is a container: what is taken out of it is followed as well
+	field  *types.Var // behind this field alone, of the structs that have it; nil for anywhere
 }
 
-func (w *walker) value(v ssa.Value, inside bool) {
-	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, true}] || w.seen[step{v, inside}] {
+// A step is a value that is followed.
+type step struct {
+	v  ssa.Value
+	in within
+}
+
+func (w *walker) value(v ssa.Value, in within) {
+	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, within{inside: true}}] || w.seen[step{v, in}] {
 		return
 	}
-	w.seen[step{v, inside}] = true
+	w.seen[step{v, in}] = true
 	refs := v.Referrers()
 	if refs == nil {
 		if g, ok := v.(*ssa.Global); ok {
@@ -171,7 +197,7 @@ func (w *walker) value(v ssa.Value, inside bool) {
 	}
 	for _, instr := range *refs {
 		w.leaves(instr)
-		w.use(v, instr, inside)
+		w.use(v, instr, in)
 	}
 }
 
@@ -185,106 +211,127 @@ func (w *walker) leaves(instr ssa.Instruction) {
 }
 
 // use follows one use of v.
-func (w *walker) use(v ssa.Value, instr ssa.Instruction, inside bool) {
+func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 	switch i := instr.(type) {
-	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert,
-		*ssa.FieldAddr, *ssa.Field:
-		w.value(instr.(ssa.Value), inside)
+	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert:
+		w.value(instr.(ssa.Value), in)
+	case *ssa.FieldAddr:
+		w.part(i, i.X.Type(), i.Field, in)
+	case *ssa.Field:
+		w.part(i, i.X.Type(), i.Field, in)
 	case *ssa.Convert:
 		if !copies(i) {
-			w.value(i, inside)
+			w.value(i, in)
 		}
 	case *ssa.Slice:
 		if i.X == v {
-			w.value(i, inside)
+			w.value(i, in)
 		}
 	case *ssa.IndexAddr:
 		if i.X == v {
-			w.value(i, inside)
+			w.value(i, in)
 		}
 	case *ssa.Index, *ssa.Lookup, *ssa.Next, *ssa.Range:
-		w.taken(instr.(ssa.Value), inside)
+		w.taken(instr.(ssa.Value), in)
 	case *ssa.Extract:
-		w.extracted(i, inside)
+		w.extracted(i, in)
 	case *ssa.TypeAssert:
-		w.value(i, inside)
+		w.value(i, in)
 	case *ssa.UnOp:
 		if i.Op == token.MUL || i.Op == token.ARROW {
-			w.taken(i, inside)
+			w.taken(i, in)
 		}
 	case *ssa.Store, *ssa.MapUpdate, *ssa.Send, *ssa.Select:
-		w.put(v, instr, inside)
+		w.put(v, instr, in)
 	case *ssa.Return:
-		w.returned(v, i, inside)
+		w.returned(v, i, in)
 	case *ssa.MakeClosure:
-		w.value(i, true)
+		w.value(i, within{inside: true})
 		fn := i.Fn.(*ssa.Function)
 		for n, b := range i.Bindings {
 			if b == v && n < len(fn.FreeVars) {
-				w.value(fn.FreeVars[n], inside)
+				w.value(fn.FreeVars[n], in)
 			}
 		}
 	case ssa.CallInstruction:
-		w.call(v, i, inside)
+		w.call(v, i, in)
 	}
 }
 
 // put follows v into the memory, map or channel that an instruction puts it
 // into, or notes that it is written to.
-func (w *walker) put(v ssa.Value, instr ssa.Instruction, inside bool) {
+func (w *walker) put(v ssa.Value, instr ssa.Instruction, in within) {
 	switch i := instr.(type) {
 	case *ssa.Store:
 		if i.Addr == v {
 			w.fate.Writes = true
 		}
 		if i.Val == v {
-			w.store(v, i.Addr, Field, i.Pos())
+			w.store(v, i.Addr, Field, i.Pos(), in)
 		}
 	case *ssa.MapUpdate:
 		if i.Map == v {
 			w.fate.Writes = true
 		}
 		if i.Key == v || i.Value == v {
-			w.store(v, i.Map, MapEntry, i.Pos())
+			w.store(v, i.Map, MapEntry, i.Pos(), in)
 		}
 	case *ssa.Send:
 		if i.X == v {
-			w.store(v, i.Chan, Chan, i.Pos())
+			w.store(v, i.Chan, Chan, i.Pos(), in)
 		}
 	case *ssa.Select:
 		for _, s := range i.States {
 			if s.Send == v {
-				w.store(v, s.Chan, Chan, s.Pos)
-			} else if s.Chan == v && inside {
-				w.value(i, true) // whose parts are what it receives
+				w.store(v, s.Chan, Chan, s.Pos, in)
+			} else if s.Chan == v && in.inside {
+				w.value(i, in) // whose parts are what it receives
 			}
 		}
 	}
 }
 
 // taken follows what is read out of a container.
-func (w *walker) taken(v ssa.Value, inside bool) {
-	if inside && refers(v.Type(), 0) {
-		w.value(v, true)
+func (w *walker) taken(v ssa.Value, in within) {
+	if in.inside && refers(v.Type(), 0) {
+		w.value(v, in)
 	}
 }
 
+// part follows field number n of a struct, or of what points to one, where the memory
+// may lie behind it.
+func (w *walker) part(v ssa.Value, of types.Type, n int, in within) {
+	if st := structOf(of); in.field != nil && st != nil {
+		has := func(i int) bool { return st.Field(i).Origin() == in.field.Origin() }
+		for i := range st.NumFields() {
+			if has(i) && i != n {
+				return
+			}
+		}
+		if has(n) {
+			in.field = nil
+		}
+	}
+	w.value(v, in)
+}
+
 // extracted follows a part of a tuple: of a call, only what may refer to memory.
-func (w *walker) extracted(e *ssa.Extract, inside bool) {
+func (w *walker) extracted(e *ssa.Extract, in within) {
 	if refers(e.Type(), 0) {
-		w.value(e, inside)
+		w.value(e, in)
 	}
 }
 
 // returned notes a result; that of a function literal goes to its callers.
-func (w *walker) returned(v ssa.Value, ret *ssa.Return, inside bool) {
+func (w *walker) returned(v ssa.Value, ret *ssa.Return, in within) {
 	fn := ret.Parent()
 	for n, r := range ret.Results {
 		if r != v {
 			continue
 		}
 		if fn == w.fn {
-			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: inside})
+			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.inside,
+				Failed: in.inside && isError(fn.Signature.Results().At(n).Type()), field: in.field})
 			continue
 		}
 		if fn.Parent() == nil { // a literal put it into a variable of the function around
@@ -293,7 +340,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, inside bool) {
 		}
 		calls := w.p.callers[fn]
 		for _, c := range calls {
-			w.result(c, n, true)
+			w.result(c, n, within{inside: true})
 		}
 		if len(calls) == 0 {
 			w.hold(Holder{Kind: Callee, Name: "the caller of the function literal", Index: -1, Pos: ret.Pos()})
@@ -302,73 +349,77 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, inside bool) {
 }
 
 // result follows result number n of a call.
-func (w *walker) result(c ssa.CallInstruction, n int, inside bool) {
+func (w *walker) result(c ssa.CallInstruction, n int, in within) {
 	v := c.Value()
 	if v == nil {
 		return
 	}
 	if _, ok := v.Type().(*types.Tuple); !ok {
-		w.value(v, inside)
+		w.value(v, in)
 		return
 	}
 	for _, instr := range *v.Referrers() {
 		if e, ok := instr.(*ssa.Extract); ok && e.Index == n && refers(e.Type(), 0) {
 			w.leaves(e)
-			w.value(e, inside)
+			w.value(e, in)
 		}
 	}
 }
 
 // store follows v into what addr belongs to.
-func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos) {
-	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())})
+func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in within) {
+	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.field)
 }
 
 // storeIn goes back from an address to what it is a part of. h is the holder, if
-// that outlives the function; its name is the last field on the way.
-func (w *walker) storeIn(v ssa.Value, h Holder) {
-	if w.stored[step{v, h.Name == ""}] {
+// that outlives the function; its name is the last field on the way. field is the
+// one behind which the memory lies, as seen from v.
+func (w *walker) storeIn(v ssa.Value, h Holder, field *types.Var) {
+	at := step{v, within{h.Name == "", field}}
+	if w.stored[at] {
 		return
 	}
-	w.stored[step{v, h.Name == ""}] = true
+	w.stored[at] = true
+	h.field = field
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)))
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), structOf(x.X.Type()).Field(x.Field))
 	case *ssa.Field:
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)))
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), structOf(x.X.Type()).Field(x.Field))
 	case *ssa.IndexAddr:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Slice:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Lookup:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Extract:
-		w.storeIn(x.Tuple, h)
+		w.storeIn(x.Tuple, h, field)
 	case *ssa.ChangeType:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.ChangeInterface:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.MakeInterface:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.TypeAssert:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Convert:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Next:
-		w.storeIn(x.Iter, h)
+		w.storeIn(x.Iter, h, field)
 	case *ssa.Range:
-		w.storeIn(x.X, h)
+		w.storeIn(x.X, h, field)
 	case *ssa.Phi:
 		for _, e := range x.Edges {
-			w.storeIn(e, h)
+			w.storeIn(e, h, field)
 		}
 	case *ssa.UnOp:
-		w.storeIn(x.X, h)
 		if x.Op == token.MUL {
-			for _, val := range storedTo(x.X) {
-				w.storeIn(val, h)
+			for _, val := range storedTo(x.X, nil) {
+				w.storeIn(val, h, field)
 			}
 		}
+		h.deep = true
+		w.storeIn(x.X, h, field)
 	case *ssa.Global:
 		if x.Name() == "dummy" && x.Pkg.Pkg.Path() == "reflect" {
 			return // which only tells the compiler that something may escape: nothing is stored
@@ -380,25 +431,32 @@ func (w *walker) storeIn(v ssa.Value, h Holder) {
 		}
 		w.hold(h.named("what parameter " + x.Name() + " refers to"))
 	case *ssa.FreeVar:
-		w.captured(x, h)
+		w.captured(x, h, field)
 	case *ssa.Call:
-		w.storeInCall(x, h)
+		w.storeInCall(x, h, field)
+	case *ssa.BinOp: // of a uintptr
+		w.hold(h.named("what an unsafe pointer refers to"))
 	case *ssa.Const, *ssa.Builtin, *ssa.Function:
 	default: // made here
-		w.contained(v)
+		if h.deep {
+			for _, val := range storedTo(v, field) {
+				w.storeIn(val, h, nil)
+			}
+		}
+		w.contained(v, field)
 	}
 }
 
 // contained follows the local container that memory was put into.
-func (w *walker) contained(v ssa.Value) {
+func (w *walker) contained(v ssa.Value, field *types.Var) {
 	if i, ok := v.(ssa.Instruction); ok {
 		w.leaves(i)
 	}
-	w.value(v, true)
+	w.value(v, within{true, field})
 }
 
 // captured follows memory into a variable of the function around.
-func (w *walker) captured(v *ssa.FreeVar, h Holder) {
+func (w *walker) captured(v *ssa.FreeVar, h Holder, field *types.Var) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
 	if made == nil || n < 0 || n >= len(made.Bindings) {
@@ -406,22 +464,28 @@ func (w *walker) captured(v *ssa.FreeVar, h Holder) {
 		return
 	}
 	w.fate.Beyond = true
-	w.storeIn(made.Bindings[n], h)
+	w.storeIn(made.Bindings[n], h, field)
 }
 
 // storeInCall follows memory into what a call returned.
-func (w *walker) storeInCall(c *ssa.Call, h Holder) {
+func (w *walker) storeInCall(c *ssa.Call, h Holder, field *types.Var) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
-		if b.Name() == "append" {
-			w.storeIn(c.Call.Args[0], h)
+		switch b.Name() {
+		case "append", "Add", "Slice", "SliceData", "String", "StringData", "ssa:wrapnilchk":
+			w.storeIn(c.Call.Args[0], h, field)
 		}
-		w.contained(c)
+		w.contained(c, field)
 		return
 	}
 	sum := w.p.callee(c.Common())
+	if calleeName(c.Common()) == "sync.Pool.Get" { // whose next user finds it there
+		w.hold(h.named("what sync.Pool.Get returned"))
+		w.contained(c, field)
+		return
+	}
 	if sum == nil || len(sum.Results) == 0 {
 		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
-		w.contained(c)
+		w.contained(c, field)
 		return
 	}
 	all := Origin{}
@@ -435,11 +499,12 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder) {
 		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
 	}
 	if all.Fresh || all.Unknown {
-		w.contained(c)
+		w.contained(c, field)
 	}
 	for n, arg := range c.Call.Args {
-		if all.Params&(1<<n) != 0 && n < 32 {
-			w.storeIn(arg, h)
+		within := h.deep && n < len(sum.Params) && sum.Params[n].Self.Within != 0
+		if n < 32 && (within || all.Params&(1<<n) != 0) {
+			w.storeIn(arg, h, nil)
 		}
 	}
 }
@@ -451,8 +516,9 @@ func (h Holder) named(name string) Holder {
 	return h
 }
 
-// storedTo returns what is assigned to a local variable or its fields.
-func storedTo(addr ssa.Value) (vals []ssa.Value) {
+// storedTo returns what is assigned to a local variable, its fields or elements: to
+// one field, where that is not nil.
+func storedTo(addr ssa.Value, field *types.Var) (vals []ssa.Value) {
 	for {
 		switch x := addr.(type) {
 		case *ssa.FieldAddr:
@@ -464,8 +530,9 @@ func storedTo(addr ssa.Value) (vals []ssa.Value) {
 		}
 		break
 	}
-	alloc, ok := addr.(*ssa.Alloc)
-	if !ok {
+	switch addr.(type) {
+	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap:
+	default:
 		return nil
 	}
 	var visit func(v ssa.Value)
@@ -476,8 +543,14 @@ func storedTo(addr ssa.Value) (vals []ssa.Value) {
 				if i.Addr == v {
 					vals = append(vals, i.Val)
 				}
+			case *ssa.MapUpdate:
+				if i.Map == v {
+					vals = append(vals, i.Value)
+				}
 			case *ssa.FieldAddr:
-				visit(i)
+				if field == nil || v != addr || structOf(i.X.Type()).Field(i.Field) == field {
+					visit(i)
+				}
 			case *ssa.IndexAddr:
 				if i.X == v {
 					visit(i)
@@ -485,7 +558,7 @@ func storedTo(addr ssa.Value) (vals []ssa.Value) {
 			}
 		}
 	}
-	visit(alloc)
+	visit(addr)
 	return vals
 }
 
@@ -494,12 +567,23 @@ func fieldName(t types.Type, field int) string {
 	if ptr, ok := t.Underlying().(*types.Pointer); ok {
 		t = ptr.Elem()
 	}
-	st, ok := t.Underlying().(*types.Struct)
-	if !ok || field >= st.NumFields() {
+	st := structOf(t)
+	if st == nil || field >= st.NumFields() {
 		return typeName(t)
 	}
 	return strings.TrimPrefix(typeName(t)+"."+st.Field(field).Name(), ".")
 }
+
+// structOf is the struct that t is or points to, or nil.
+func structOf(t types.Type) *types.Struct {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	st, _ := t.Underlying().(*types.Struct)
+	return st
+}
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
 // typeName is the name of t or of what it refers to, without packages.
 func typeName(t types.Type) string {

@@ -172,11 +172,10 @@ func TestFactsCross(t *testing.T) {
 		}
 		return &Facts{map[string]*Summary{"io.ReadAll": {Results: []Origin{{Fresh: true}, {}}}}}
 	}
-	for _, imported := range p.Pkg.Imports() {
-		fn := p.SSA.Prog.FuncValue(imported.Scope().Lookup("ReadAll").(*types.Func))
-		if s := p.Summary(fn); s == nil || !s.Results[0].OnlyFresh() {
-			t.Errorf("ReadAll: got %v, want what the facts say", s)
-		}
+	i := slices.IndexFunc(p.Pkg.Imports(), func(imported *types.Package) bool { return imported.Path() == "io" })
+	fn := p.SSA.Prog.FuncValue(p.Pkg.Imports()[i].Scope().Lookup("ReadAll").(*types.Func))
+	if s := p.Summary(fn); s == nil || !s.Results[0].OnlyFresh() {
+		t.Errorf("ReadAll: got %v, want what the facts say", s)
 	}
 }
 

@@ -47,7 +47,7 @@ func (p *Package) origin(v ssa.Value, seen map[ssa.Value]bool) (o Origin) {
 		o.Shared = true
 	case *ssa.Alloc:
 		o.Fresh = true
-		for _, val := range storedTo(x) {
+		for _, val := range storedTo(x, nil) {
 			o.merge(p.origin(val, seen))
 		}
 	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeClosure:
@@ -122,7 +122,7 @@ func (p *Package) loaded(x *ssa.UnOp, seen map[ssa.Value]bool) Origin {
 	if x.Op == token.ARROW {
 		return Origin{Shared: true}
 	}
-	if stored := storedTo(x.X); stored != nil {
+	if stored := storedTo(x.X, nil); stored != nil {
 		var o Origin
 		for _, val := range stored {
 			o.merge(p.origin(val, seen))

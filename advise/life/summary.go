@@ -167,8 +167,8 @@ func (p *Package) refine(fn *ssa.Function) bool {
 	changed := p.results(fn, s.Results)
 	for i, param := range fn.Params {
 		if refers(param.Type(), 0) {
-			changed = s.Params[i].Self.grow(p.fate(param, false, isText(param.Type())), i) || changed
-			changed = s.Params[i].Inside.grow(p.fate(param, true, true), i) || changed
+			changed = s.Params[i].Self.grow(p.fate(param, within{}, isText(param.Type())), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, within{inside: true}, true), i) || changed
 		}
 	}
 	return changed

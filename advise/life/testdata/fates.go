@@ -1,6 +1,10 @@
 package fates
 
-import "io"
+import (
+	"io"
+	"sync"
+	"unsafe"
+)
 
 type node struct {
 	name string
@@ -256,4 +260,58 @@ func filled(n int) []byte {
 	}
 	fill()
 	return out
+}
+
+// What lies in one field is not found in another.
+func otherField(n int) string {
+	x := &node{name: "x"}   // composite literal: dies
+	x.buf = make([]byte, n) // make: dies
+	return x.name
+}
+
+func ownField(n int) []byte {
+	x := &node{name: "x"}   // composite literal: dies
+	x.buf = make([]byte, n) // make: the caller, as a result
+	return x.buf
+}
+
+type frame struct {
+	at    *node
+	spare []byte
+}
+
+// What is put behind a field belongs to what that refers to.
+func behind(x *node, n int) {
+	f := &frame{at: x} // composite literal: dies
+	fillBehind(f, n)
+	f.at.kids[0] = &node{} // composite literal: field node.kids
+}
+
+func fillBehind(f *frame, n int) {
+	f.at.buf = make([]byte, n) // make: field node.buf
+}
+
+type problem struct{ of *node }
+
+func (p *problem) Error() string { return p.of.name }
+
+func mayFail(n int) error {
+	x := &node{} // composite literal: the caller, in an error
+	if n < 0 {
+		return &problem{x} // composite literal: the caller, as a result
+	}
+	return nil
+}
+
+func unsafely(p unsafe.Pointer) {
+	*(**node)(unsafe.Pointer(uintptr(p) + 8)) = &node{} // composite literal: what an unsafe pointer refers to
+	*(**node)(unsafe.Add(p, 8)) = &node{}               // composite literal: what parameter p refers to
+}
+
+var pool sync.Pool
+
+func pooled(n int) {
+	x := pool.Get().(*node)
+	x.buf = make([]byte, n) // make: field node.buf
+	pool.Put(x)
 }
