@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/printer"
 	"go/token"
+	"go/types"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -54,6 +56,13 @@ func (x *explainer) pkg(file string) *life.Package {
 		return nil
 	}
 	return x.life.of(u.Package)
+}
+
+// has reports whether a package is one of those that are explained.
+func (x *explainer) has(p *types.Package) bool {
+	return p != nil && slices.ContainsFunc(slices.Collect(maps.Values(x.units)), func(u *unit) bool {
+		return u.PkgPath == p.Path()
+	})
 }
 
 // A part is what one expression of a cause allocated.

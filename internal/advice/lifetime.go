@@ -19,6 +19,7 @@ type lifeKind int
 
 const (
 	died    lifeKind = iota // with a call of a function of the module
+	failed                  // the same, but an error that the module returns may hold it
 	unclear                 // the analysis loses it
 	escaped                 // the module returns it to its users
 	kept                    // a field, map, variable, channel or goroutine has it
@@ -45,6 +46,8 @@ func (l lifetime) String() string {
 		text = "dies in the round of a loop in " + l.in
 	case l.kind == died:
 		text = "dies with the call of " + l.in
+	case l.kind == failed:
+		text = "dies with the call of " + l.in + ", unless the error that it returns holds it"
 	case l.kind == escaped:
 		text = "returned by " + l.in + " to its caller outside these packages"
 	case l.kind == kept:
@@ -140,7 +143,9 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 		own, inside := p.Fate(s.Value), p.FateInside(s.Value, true)
 		if own.Dies() && !inside.Dies() { // it may be the result's own, or what that refers to
 			h := inside.Holders[0]
-			if h.Kind != life.Callee {
+			if h.Kind == life.Result {
+				h.Name = "the caller of " + shortName(c.function)
+			} else if h.Kind != life.Callee {
 				h.Name = h.String()
 			}
 			return &life.Fate{Holders: []life.Holder{{Kind: life.Callee, Name: h.Name, Index: -1, Pos: h.Pos, Object: true}}}
@@ -229,7 +234,10 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 // climb follows a result, or a field of a parameter, into the caller.
 func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) lifetime {
 	if i >= len(way.frames) {
-		if h.Kind == life.Result {
+		switch {
+		case h.Failed:
+			return lifetime{kind: failed, in: name, up: i, where: where}
+		case h.Kind == life.Result:
 			return lifetime{kind: escaped, in: name, up: i, where: where}
 		}
 		return lifetime{kind: kept, holder: h, in: name, up: i, where: where}
@@ -284,20 +292,16 @@ func callAt(p *life.Package, at place, function string) ssa.CallInstruction {
 
 // resultFate is what becomes of the memory that one result of a call holds.
 func resultFate(p *life.Package, call ssa.CallInstruction, h life.Holder) *life.Fate {
-	follow := p.Fate
-	if h.Inside {
-		follow = func(v ssa.Value) *life.Fate { return p.FateInside(v, h.Text) }
-	}
 	v := call.Value()
 	if v == nil {
 		return &life.Fate{}
 	}
 	if _, ok := v.Type().(*types.Tuple); !ok {
-		return follow(v)
+		return p.FateFrom(v, h)
 	}
 	for _, instr := range *v.Referrers() {
 		if e, ok := instr.(*ssa.Extract); ok && e.Index == h.Index {
-			return follow(e)
+			return p.FateFrom(e, h)
 		}
 	}
 	return &life.Fate{}

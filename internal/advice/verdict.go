@@ -25,6 +25,7 @@ type subject struct {
 	growth life.Growth
 	grows  bool // the remedy saves all but the first allocation
 	part   bool // the remedy saves objects, not their bytes
+	tiny   bool // too small for a pool: callers have to hold it
 }
 
 // rules say what can be done about each kind.
@@ -57,7 +58,7 @@ func (k *subject) judge() {
 // dies further up.
 func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check = Remedy, name
-	if k.life.up > 0 {
+	if k.life.up > 0 || k.tiny {
 		k.e.Verdict = Reshape
 	}
 	k.e.Remedy = fmt.Sprintf(text, args...)
@@ -68,8 +69,12 @@ func (k *subject) conditions() {
 	if k.e.Decides == "" {
 		k.e.Decides = k.life.where
 	}
-	if k.life.kind == died && len(k.life.unless) > 0 && !k.grows && !k.part {
+	switch {
+	case k.grows || k.part:
+	case k.life.kind == died && len(k.life.unless) > 0:
 		k.e.Condition = "if " + k.life.unless[0].Name + " does not keep it"
+	case k.life.up > 0 && k.e.Condition == "": // the profile saw these callers, and not all
+		k.e.Condition = "if no other caller of " + k.e.Function + " keeps it"
 	}
 }
 
@@ -79,6 +84,9 @@ func (k *subject) stays() {
 	switch k.life.kind {
 	case kept:
 		k.e.Remedy = "needed: " + k.life.holder.String() + " keeps it"
+	case failed:
+		k.e.Remedy = fmt.Sprintf("needed where the error that %s returns holds it", k.life.in)
+		k.e.Condition = "if none does, it could be used again after " + k.life.in
 	case escaped:
 		k.e.Remedy = fmt.Sprintf("needed: it is what %s returns to its callers", k.life.in)
 	case unclear:
@@ -86,8 +94,8 @@ func (k *subject) stays() {
 		k.e.Condition = "if no caller keeps it: the calls above it could not be followed"
 	case died:
 		k.e.Remedy = "needed while " + k.life.in + " runs"
-		if len(k.life.unless) > 0 && !k.dies() {
-			k.e.Remedy = "needed, as long as " + k.life.unless[0].Name + " keeps it"
+		if i := slices.IndexFunc(k.life.unless, isObject); i >= 0 {
+			k.e.Remedy = "needed, as long as " + k.life.unless[i].Name + " keeps it"
 			k.e.Condition = "if it does not, it could be used again after " + k.life.in
 		}
 	}
@@ -96,8 +104,10 @@ func (k *subject) stays() {
 // dies reports whether the memory dies in a function of the module, so that it
 // could be used again. An object that an unknown callee is given is taken to be kept.
 func (k *subject) dies() bool {
-	return k.life.kind == died && !slices.ContainsFunc(k.life.unless, func(h life.Holder) bool { return h.Object })
+	return k.life.kind == died && !slices.ContainsFunc(k.life.unless, isObject)
 }
+
+func isObject(h life.Holder) bool { return h.Object }
 
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
@@ -105,7 +115,7 @@ func (k *subject) again(thing, reset string) string {
 	const small = 64 // bytes, that a pool costs as much as
 	switch recv := k.receiver(); {
 	case recv == "" && k.life.up == 0 && !k.life.round && k.e.Size > 0 && k.e.Size <= small:
-		k.life.up = 1
+		k.tiny = true
 		return fmt.Sprintf("too small for a pool: let the callers of %s pass %s in, or hold it in a type that they keep",
 			k.life.in, thing)
 	case k.life.up > 0:
@@ -286,10 +296,13 @@ func (k *subject) converted() {
 }
 
 func (k *subject) boxed() {
-	to := k.consumer()
+	to, own := k.consumer()
 	switch {
 	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
 		k.change("sprintf", "%s boxes %s: append it to a []byte with strconv, or write it typed", to, k.e.What)
+	case to != "" && !own:
+		k.e.Verdict = Outside
+		k.e.Remedy = fmt.Sprintf("%s takes an interface: %s is copied to the heap to be one", to, k.e.What)
 	case k.life.kind == died && to != "":
 		k.change("boxing", "give %s a type parameter or a method for %s, so that nothing is boxed", to, k.typeOf())
 		k.e.Verdict = Reshape
@@ -306,22 +319,24 @@ func (k *subject) boxed() {
 	}
 }
 
-// consumer is the function that the value is an argument of, or "".
-func (k *subject) consumer() string {
+// consumer is the function that the value is an argument of, or "", and whether it
+// is of the packages, so that it can be changed.
+func (k *subject) consumer() (name string, own bool) {
 	call, ok := k.s.Node, k.s.Value != nil
 	if !ok || call == nil {
-		return ""
+		return "", false
 	}
 	for _, s := range k.p.At(k.c.at.file, k.p.Fset.Position(call.Pos()).Line) {
 		if s.Kind != life.Call || s.Node == nil || s.Node.Pos() > call.Pos() || s.Node.End() < call.End() {
 			continue
 		}
-		if c := s.Instr.(ssa.CallInstruction).Common(); !c.IsInvoke() && c.StaticCallee() != nil {
-			return shortName(c.StaticCallee().String())
+		c := s.Instr.(ssa.CallInstruction).Common()
+		if fn := c.StaticCallee(); fn != nil {
+			return shortName(fn.String()), fn.Pkg == nil || k.x.has(fn.Pkg.Pkg)
 		}
-		return s.Callee()
+		return s.Callee(), !c.IsInvoke() || k.x.has(c.Method.Pkg())
 	}
-	return ""
+	return "", false
 }
 
 func (k *subject) closure() {
@@ -347,7 +362,7 @@ func (k *subject) list() {
 }
 
 func (k *subject) consumerOr(name string) string {
-	if to := k.consumer(); to != "" {
+	if to, _ := k.consumer(); to != "" {
 		return to
 	}
 	return name
