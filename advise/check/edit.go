@@ -25,13 +25,15 @@ func Insert(pos token.Pos, text string) analysis.TextEdit {
 // the given path, and the edits that import it where it is not. ok is false
 // where the name means something else there.
 func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []analysis.TextEdit, ok bool) {
-	var file *ast.File
 	for at := range cur.Enclosing((*ast.File)(nil)) {
-		file = at.Node().(*ast.File)
+		return Import(c.Pkg, at.Node().(*ast.File), cur.Node().Pos(), path)
 	}
-	if file == nil {
-		return "", nil, false
-	}
+	return "", nil, false
+}
+
+// Import is [Code.Import] for a place in a file of pkg.
+func Import(pkg *types.Package, file *ast.File, pos token.Pos, path string) (name string, edits []analysis.TextEdit,
+	ok bool) {
 	name = path[strings.LastIndex(path, "/")+1:]
 	for _, spec := range file.Imports {
 		if p, err := strconv.Unquote(spec.Path.Value); err != nil || p != path {
@@ -40,11 +42,11 @@ func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []a
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}
-		obj := c.lookup(cur.Node().Pos(), name)
+		obj := lookup(pkg, pos, name)
 		_, isPkg := obj.(*types.PkgName)
 		return name, nil, isPkg && name != "_" && name != "."
 	}
-	if c.lookup(cur.Node().Pos(), name) != nil {
+	if lookup(pkg, pos, name) != nil {
 		return "", nil, false
 	}
 	quoted := strconv.Quote(path)
@@ -70,10 +72,10 @@ func (c *Code) Import(cur inspector.Cursor, path string) (name string, edits []a
 
 func imports(spec *ast.ImportSpec, path string) bool { return spec.Path.Value == strconv.Quote(path) }
 
-func (c *Code) lookup(pos token.Pos, name string) types.Object {
-	scope := c.Pkg.Scope().Innermost(pos)
+func lookup(pkg *types.Package, pos token.Pos, name string) types.Object {
+	scope := pkg.Scope().Innermost(pos)
 	if scope == nil {
-		return c.Pkg.Scope().Lookup(name)
+		return pkg.Scope().Lookup(name)
 	}
 	_, obj := scope.LookupParent(name, pos)
 	return obj
@@ -96,7 +98,7 @@ func (p *Pass) FreeName(pos token.Pos, name string) string {
 		if i > 1 {
 			try += strconv.Itoa(i)
 		}
-		if !taken[try] && !p.given[try] && p.lookup(pos, try) == nil && !token.IsKeyword(try) {
+		if !taken[try] && !p.given[try] && lookup(p.Code.Pkg, pos, try) == nil && !token.IsKeyword(try) {
 			p.given[try] = true
 			return try
 		}

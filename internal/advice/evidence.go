@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
 )
 
-// Shares are parts of what the profiles measured, from 0 to 1: for a line, all
-// that was charged to it, and for a finding, what it is about.
+// Shares are parts of what the profiles measured, from 0 to 1: of a finding, what it
+// is about.
 type Shares struct {
 	Bytes   float64 `json:"alloc_bytes"`
 	Objects float64 `json:"alloc_objects"`
@@ -47,7 +46,6 @@ type Evidence struct {
 	Total   Totals `json:"total"`
 	Outside Shares `json:"outside"` // of samples without a line of the packages
 	Before  Totals `json:"before"`  // what benchmarks do outside the loops that they time, which is not in Total
-	Lines   []Line `json:"lines"`   // the hottest lines, most first
 
 	Account *Account `json:"account"` // what each allocation is, and what can be done about it
 
@@ -61,19 +59,6 @@ type Totals struct {
 	CPU     int64 `json:"cpu_ns"`
 	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
 }
-
-// A Line is one line of the packages and what was charged to it: what it did
-// itself and in calls that leave the packages.
-type Line struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Source string `json:"source"`
-	Share  Shares `json:"share"`
-	Found  bool   `json:"found"` // some finding accounts for it
-}
-
-// hottest is how many lines are listed.
-const hottest = 20
 
 // A kind is a sample type that is read, by its name.
 type kind struct {
@@ -100,7 +85,6 @@ type place struct {
 type joiner struct {
 	files   map[string]string // by name as a profile may have it: the absolute name
 	lengths map[string]int    // lines of a file
-	charged map[place]*Totals
 	sites   map[place]sites
 	causes  map[causeKey]*cause
 	total   Totals
@@ -122,7 +106,7 @@ type joiner struct {
 // join reads the profiles and gives each finding its share.
 func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
-		files: map[string]string{}, lengths: map[string]int{}, charged: map[place]*Totals{}, sites: map[place]sites{},
+		files: map[string]string{}, lengths: map[string]int{}, sites: map[place]sites{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: map[string]*timing{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
 	}
@@ -149,11 +133,11 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 	if err := j.compare(); err != nil {
 		return nil, err
 	}
-	if len(j.charged) == 0 && j.before != (Totals{}) {
+	if j.within == 0 && j.before != (Totals{}) {
 		return nil, fmt.Errorf("advise: profile: the benchmarks do nothing in the packages named within the loops that " +
 			"they time; give the packages that these run")
 	}
-	if len(j.charged) == 0 {
+	if j.within == 0 {
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled " +
 			"program is built of")
 	}
@@ -168,27 +152,8 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
 	e.Account = j.account(ctx, c, units, base, findings)
-	found := map[place]bool{}
 	for i := range findings {
-		findings[i].Share = j.share(&findings[i], found)
-	}
-	for at, t := range j.charged {
-		e.Lines = append(e.Lines, Line{File: relative(base, at.file), Line: at.line, Share: t.of(j.total), Found: found[at]})
-	}
-	slices.SortFunc(e.Lines, func(a, b Line) int {
-		if x, y := a.Share.weight(), b.Share.weight(); x > y ||
-			x == y && a.File+fmt.Sprint(a.Line) < b.File+fmt.Sprint(b.Line) {
-			return -1
-		}
-		return 1
-	})
-	e.Lines = e.Lines[:min(hottest, len(e.Lines))]
-	for i, l := range e.Lines {
-		name := l.File
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(base, name)
-		}
-		e.Lines[i].Source = sourceLine(name, l.Line)
+		findings[i].Share = j.share(&findings[i])
 	}
 	return e, nil
 }
@@ -246,10 +211,6 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 		}
 		j.within++
 		at := place{file, int(f.Line)}
-		if j.charged[at] == nil {
-			j.charged[at] = &Totals{}
-		}
-		*k.total(j.charged[at]) += value
 		j.site(s, value, k, at, below, stack[i:])
 		j.cause(s, value, k, at, below, stack[i:])
 		return

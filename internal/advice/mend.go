@@ -420,43 +420,11 @@ func (m *mender) free(name string) string {
 // imported is the name of a package of the library in the file, imported if it is
 // not; ok is false where the name means something else.
 func (m *mender) imported(path string) (name string, ok bool) {
-	for _, spec := range m.file.Imports {
-		if spec.Path.Value == strconv.Quote(path) {
-			if spec.Name != nil {
-				return spec.Name.Name, spec.Name.Name != "_" && spec.Name.Name != "."
-			}
-			return path, m.meansImport(path)
-		}
+	name, edits, ok := check.Import(m.p.Pkg, m.file, m.s.Pos(), path)
+	for _, e := range edits {
+		m.put(e.Pos, e.End, string(e.NewText))
 	}
-	scope := m.p.Pkg.Scope().Innermost(m.s.Pos())
-	if scope == nil {
-		return "", false
-	}
-	if _, obj := scope.LookupParent(path, m.s.Pos()); obj != nil {
-		return "", false
-	}
-	at, text := m.file.Name.End(), "\n\nimport "+strconv.Quote(path)
-	for _, decl := range m.file.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.IMPORT || len(gen.Specs) == 0 || !gen.Lparen.IsValid() {
-			continue
-		}
-		at, text = gen.Lparen+1, "\n\t"+strconv.Quote(path)
-		break
-	}
-	m.put(at, at, text)
-	return path, true
-}
-
-// meansImport reports whether the name of a package is not hidden at the expression.
-func (m *mender) meansImport(name string) bool {
-	scope := m.p.Pkg.Scope().Innermost(m.s.Pos())
-	if scope == nil {
-		return false
-	}
-	_, obj := scope.LookupParent(name, m.s.Pos())
-	_, ok := obj.(*types.PkgName)
-	return ok
+	return name, ok
 }
 
 // mended is the finding that stands for a remedy with a fix.

@@ -137,7 +137,7 @@ func lastName(function string) string {
 // each line of its spans once: those of the lines themselves where they allocate,
 // and of what the flagged calls call. Where one of two allocations is saved, it is
 // the lesser of both.
-func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
+func (j *joiner) share(f *Finding) *Shares {
 	var sum, own Totals
 	done := map[taken]bool{}
 	for i, s := range f.spans {
@@ -149,13 +149,8 @@ func (j *joiner) share(f *Finding, found map[place]bool) *Shares {
 		}
 		for line := s.From; line <= s.To; line++ {
 			if !s.leavesOut(line) {
-				j.addLine(&sum, f, s, line, done, found)
+				j.addLine(&sum, f, s, line, done)
 			}
-		}
-	}
-	for _, s := range f.spans {
-		for line := s.From; line <= s.To && s.Inner && sum != (Totals{}); line++ {
-			found[place{s.File, line}] = true
 		}
 	}
 	if f.least {
@@ -178,7 +173,7 @@ func (s *span) leavesOut(line int) bool {
 }
 
 // addLine adds what the profiles have of one line of a span, of each site once.
-func (j *joiner) addLine(sum *Totals, f *Finding, s span, line int, done map[taken]bool, found map[place]bool) {
+func (j *joiner) addLine(sum *Totals, f *Finding, s span, line int, done map[taken]bool) {
 	at := place{s.File, line}
 	for _, name := range f.sitesOf(s) {
 		t := j.sites[at][name]
@@ -190,7 +185,6 @@ func (j *joiner) addLine(sum *Totals, f *Finding, s span, line int, done map[tak
 		for _, kind := range kinds {
 			*kind.total(sum) += *kind.total(&saved)
 		}
-		found[at] = found[at] || saved != Totals{}
 	}
 }
 

@@ -139,11 +139,6 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", f.Check, *f.Share, share)
 		}
 	}
-	for _, l := range e.Lines {
-		if found := l.Line != 60; l.Found != found {
-			t.Errorf("line %d: found %v, want %v", l.Line, l.Found, found)
-		}
-	}
 }
 
 // TestShareOfCollection: what collection costs is shared by the bytes that are
