@@ -1,5 +1,5 @@
 # make test   everything that CI runs, with a line for each part and its time
-# make bench  ours against peers, and the lab's own overhead: tables with intervals
+# make bench  ours against peers, and the lab's own overhead: tables with intervals, in 40 minutes
 # make soak   the long-running and statistical tests
 # make lint   gofmt, vet, staticcheck, unparam, gocognit
 # make fmt    gofmt
@@ -112,14 +112,19 @@ deploy:
 	deploy/check.sh
 	cd test/manifests && $(GO) test ./...
 
+# Continues where it stopped: what bench/records.jsonl has of this code and machine
+# is not measured again.
 bench:
-	cd bench && $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -out ../docs/results/benchmarks.md ./recorder ./pool ./queue ./slab ./arena ./eventloop ./http11
-	cd bench && GOEXPERIMENT=arenas $(GO) run ./cmd/ratios -blocks 7 -benchtime 50ms -bench 'Typed|Tree' -out ../docs/results/arenas.md ./arena
-	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 200ms -blocks 7 -bench Server -out ../docs/results/http11-servers.md ./http11/server
-	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 9 -bench 'Wrk/.*/impl=(isobar|isobar-readiness|fasthttp|hertz|gnet)$$' -ours isobar-readiness -wall -out ../docs/results/http11-wrk.md ./http11/server
+	cd bench && $(GO) run ./cmd/ratios -suite bench -minutes 38 -records records.jsonl -pages ../docs/results
+
+# For a machine with many CPUs; there or elsewhere, cmd/ratios -merge writes its page
+# from the results file.
+bench-many:
+	cd bench && $(GO) run ./cmd/ratios -suite many -records many.jsonl -pages ../docs/results
+
+# Ten minutes.
+bench-modes:
 	$(GO) run ./cmd/isobar lab modes --markdown docs/results/http11-modes.md
-	cd bench && taskset -c 0 $(GO) run ./cmd/ratios -cpu 1 -benchtime 1x -blocks 15 -out ../docs/results/overhead.md ./overhead
-	cd bench && $(GO) run ./cmd/ratios -cpu 2 -benchtime 1x -blocks 7 -ours isobar-fleet -wall -out ../docs/results/fleet-overhead.md ./fleet
 
 # Two minutes; takes 5 GB of memory for the side that has no limit.
 bench-gcctl:

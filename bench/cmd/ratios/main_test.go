@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -21,15 +22,35 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestCommand(t *testing.T) {
-	for want, args := range map[string][]string{
-		"GOEXPERIMENT=arenas go run ./cmd/ratios -bench 'Typed|Tree' ./arena": {"arenas", "-bench", "Typed|Tree", "./arena"},
-		`go run ./cmd/ratios -bench 'it'\''s$' -out ../docs/x.md`:             {"", "-bench", "it's$", "-out", "../docs/x.md"},
-		"go run ./cmd/ratios": {""},
-	} {
-		if got := command(args[0], args[1:]); got != want {
-			t.Errorf("command(%q) = %s, want %s", args, got, want)
+// What a page gives as the command of a section is read back as the same job.
+func TestJobLine(t *testing.T) {
+	t.Setenv("GOEXPERIMENT", "of the shell")
+	for name, lines := range suites {
+		for _, line := range lines {
+			j, err := parseJob(line)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			again, err := parseJob(j.line())
+			if err != nil || !reflect.DeepEqual(j, again) || j.blocks < 4 {
+				t.Errorf("%s: %s is read as %+v, and as %+v written as %s (%v)", name, line, j, again, j.line(), err)
+			}
 		}
+	}
+	j, err := parseJob("-bench='Typed|Tree' -variant=', two words' ./arena")
+	if want := "'-bench=Typed|Tree' '-variant=, two words' ./arena"; err != nil || j.line() != want {
+		t.Errorf("%s, %v; want %s", j.line(), err, want)
+	}
+	if _, err := parseJob("-block=3"); err == nil {
+		t.Error("no error for an unknown flag")
+	}
+}
+
+// What a page says of a package comes from the whole list, not from a part.
+func TestPagesNeedASuite(t *testing.T) {
+	err := run([]string{"-bench=One", "-pages=" + t.TempDir(), "./queue"}, nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "-suite") {
+		t.Errorf("%v; want an error that names -suite", err)
 	}
 }
 
@@ -41,9 +62,7 @@ func TestColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := r.write(&b, "command", 1); err != nil {
-		t.Fatal(err)
-	}
+	r.writeSections(&b, job{})
 	for _, want := range []string{"| isobar | 100 ns | 1.5 |  |", "| peer | 200 ns |  |  |", "| implementation | time/op | GB/s | B/op |", "| implementation | time/op | CPU/req | user CPU/req | B/op |", "| isobar | 100 ns | 70 ns | 30 ns |  |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
@@ -61,9 +80,7 @@ func TestTablesPairByBlock(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := r.write(&b, "command", 1); err != nil {
-		t.Fatal(err)
-	}
+	r.writeSections(&b, job{})
 	if !strings.Contains(b.String(), "| peer |") || !strings.Contains(b.String(), "| 0.5 (wall) | [0.5, 0.5] | better |") {
 		t.Errorf("no row with the ratio 0.5:\n%s", b.String())
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ type tally struct {
 	ratios               []float64
 	worst                float64
 	worstRow, worstRange string
+	lostMost             float64 // the worst ratio with the verdict worse
+	lostRow              string
 }
 
 func (t *tally) add(row, interval, verdict string, ratio float64) {
@@ -23,6 +24,9 @@ func (t *tally) add(row, interval, verdict string, ratio float64) {
 		t.better++
 	case "worse":
 		t.worse++
+		if ratio > t.lostMost {
+			t.lostMost, t.lostRow = ratio, row
+		}
 	default:
 		t.same++
 	}
@@ -41,15 +45,13 @@ func (t *tally) median() float64 {
 // title begins the first line of a page; its packages follow.
 const title = "# Ours against peers"
 
-var packageHead = regexp.MustCompile(`(?m)^## (.+)$`)
-
 // summaryHead begins the summary; summarize puts it above the first package.
 const summaryHead = "\n| package | peer | rows | better | no difference shown | worse |" +
 	" median ratio | worst ratio | in |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |\n"
 
 // summarize names the packages of a page in its title, and puts a table of all
-// peers above its tables, in place of one that is there. It reads the rows of the page itself, so that the summary
-// cannot say anything else.
+// peers above its tables, in place of one that is there. It reads the rows of
+// the page itself, so that the summary cannot say anything else.
 func summarize(page string) string {
 	first := strings.Index(page, "\n## ")
 	if first < 0 {
@@ -60,8 +62,8 @@ func summarize(page string) string {
 		head = head[:at]
 	}
 	var packages []string
-	for _, m := range packageHead.FindAllStringSubmatch(tables, -1) {
-		packages = append(packages, m[1])
+	for _, head := range sectionHead.FindAllString(tables, -1) {
+		packages = append(packages, strings.TrimPrefix(head, "## "))
 	}
 	_, rest, _ := strings.Cut(head, "\n")
 	var b strings.Builder

@@ -41,33 +41,40 @@ func TestSummarize(t *testing.T) {
 }
 
 // TestPagesHaveTheirSummaries holds the summaries of the pages against their
-// rows.
+// rows, and the table of all machines against the pages.
 func TestPagesHaveTheirSummaries(t *testing.T) {
-	files, err := filepath.Glob("../../../docs/results/*.md")
-	if err != nil {
-		t.Fatal(err)
+	const dir = "../../../docs/results"
+	files, err := filepath.Glob(dir + "/benchmarks-*.md")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("pages %v, %v", files, err)
 	}
-	pages := 0
-	for _, file := range files {
+	check := func(file string, want func(string) (string, error)) {
+		t.Helper()
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		page := strings.ReplaceAll(string(data), "\r\n", "\n")
-		if !strings.Contains(page, "go run ./cmd/ratios ") || !strings.Contains(page, "| verdict for ") {
-			continue
-		}
-		pages++
-		want := summarize(page)
-		if *update {
-			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		whole, err := want(page)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case *update:
+			if err := os.WriteFile(file, []byte(whole), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		} else if page != want {
-			t.Errorf("%s: the summary is not that of its rows: go test ./cmd/ratios -update", file)
+		case page != whole:
+			t.Errorf("%s does not say what its rows say: go test ./cmd/ratios -update", file)
 		}
 	}
-	if pages == 0 {
-		t.Error("no pages found")
+	for _, file := range files {
+		check(file, func(page string) (string, error) { return summarize(page), nil })
 	}
+	check(dir+"/README.md", func(index string) (string, error) {
+		whole, err := withFront(index, dir)
+		if n := strings.Count(whole, "\n"); n > 40 {
+			t.Errorf("README.md has %d lines, at most 40", n)
+		}
+		return whole, err
+	})
 }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/isobar-go/isobar/internal/lab/stat"
+)
+
+// results collects series by benchmark, implementation and unit.
+type results struct {
+	ours  string
+	wall  bool
+	order []string                          // benchmarks, as first seen
+	by    map[string]map[string]*stat.Group // benchmark without impl -> impl -> series by unit
+	from  map[string]string                 // package -> what it was measured with
+}
+
+func newResults() *results {
+	return &results{ours: prefix, by: map[string]map[string]*stat.Group{}, from: map[string]string{}}
+}
+
+var implKey = regexp.MustCompile(`/impl=([^/]+?)(-\d+)?(/|$)`)
+
+// split takes the implementation out of a benchmark's name.
+func split(name string) (benchmark, impl string, ok bool) {
+	m := implKey.FindStringSubmatch(name)
+	if m == nil {
+		return "", "", false
+	}
+	return strings.Replace(name, m[0], m[2]+m[3], 1), m[1], true
+}
+
+func (r *results) add(pkg string, block int, output []byte) error {
+	reader := benchfmt.NewReader(bytes.NewReader(output), pkg)
+	for reader.Scan() {
+		res, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		benchmark, impl, ok := split(res.Name.String())
+		if !ok {
+			continue // not a comparison
+		}
+		benchmark = pkg + "." + benchmark
+		if r.by[benchmark] == nil {
+			r.by[benchmark] = map[string]*stat.Group{}
+			r.order = append(r.order, benchmark)
+		}
+		g := r.by[benchmark][impl]
+		if g == nil {
+			g = &stat.Group{Key: impl, Series: map[string]stat.Series{}}
+			r.by[benchmark][impl] = g
+		}
+		for _, v := range res.Values {
+			s := g.Series[v.Unit]
+			s.Metric = v.Unit
+			s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, v.Value)
+			g.Series[v.Unit] = s
+		}
+	}
+	return reader.Err()
+}
+
+// writeSections writes the tables of a job's packages, each package below the
+// command, and what it was measured with.
+func (r *results) writeSections(w io.Writer, j job) {
+	of := "CPU time per operation where the benchmark reports it, else in wall time"
+	if r.wall {
+		of = "wall time per operation"
+	}
+	last := ""
+	for _, benchmark := range r.order {
+		pkg, name, _ := strings.Cut(benchmark, ".")
+		if pkg != last {
+			fmt.Fprintf(w, "\n## %s%s\n\n`cd bench && go run ./cmd/ratios %s`, %s: %s/peer in %s.\n",
+				pkg, j.variant, j.line(), r.from[pkg], r.ours, of)
+			last = pkg
+		}
+		impls := r.by[benchmark]
+		cols := columns(impls)
+		fmt.Fprintf(w, "\n### %s\n\n| implementation |", name)
+		for _, c := range cols {
+			fmt.Fprintf(w, " %s |", c.title)
+		}
+		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours,
+			strings.Repeat(" ---: |", len(cols)))
+		names := make([]string, 0, len(impls))
+		for impl := range impls {
+			names = append(names, impl)
+		}
+		sort.Strings(names)
+		for _, impl := range names {
+			r.writeRow(w, impl, impls[impl], impls[r.ours], cols)
+		}
+	}
+}
+
+// cpuUnit is the unit in which g and our both report CPU time, or "sec/op"
+// where they do not: CPU time varies less than wall time on a shared machine.
+func cpuUnit(g, our *stat.Group) string {
+	for unit := range g.Series {
+		if _, ok := our.Series[unit]; ok && strings.HasPrefix(unit, "cpu-") {
+			return unit
+		}
+	}
+	return "sec/op"
+}
+
+// A column shows the median of a unit times a factor.
+type column struct {
+	unit, title, format string
+	factor              float64
+}
+
+// columns are the time, what else some of impls report of a request or such (CPU
+// time, bytes that a benchmark counts by SetBytes), and the memory.
+func columns(impls map[string]*stat.Group) []column {
+	units := map[string]bool{}
+	for _, g := range impls {
+		for unit := range g.Series {
+			units[unit] = true
+		}
+	}
+	cols := []column{{"sec/op", "time/op", "%.4g ns", 1e9}}
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		if of, ok := strings.CutPrefix(unit, "cpu-sec/"); ok {
+			cols = append(cols, column{unit, "CPU/" + of, "%.4g ns", 1e9})
+		} else if of, ok := strings.CutPrefix(unit, "user-sec/"); ok {
+			cols = append(cols, column{unit, "user CPU/" + of, "%.4g ns", 1e9})
+		}
+	}
+	if units["B/s"] {
+		cols = append(cols, column{"B/s", "GB/s", "%.3g", 1e-9})
+	}
+	return append(cols, column{"B/op", "B/op", "%.4g", 1}, column{"allocs/op", "allocs/op", "%.4g", 1})
+}
+
+func (r *results) writeRow(w io.Writer, impl string, g, our *stat.Group, cols []column) {
+	fmt.Fprintf(w, "| %s |", impl)
+	for _, c := range cols {
+		cell := ""
+		if s, ok := g.Series[c.unit]; ok {
+			cell = fmt.Sprintf(c.format, stat.Summarize(s).Median*c.factor)
+		}
+		fmt.Fprintf(w, " %s |", cell)
+	}
+	if our == nil || impl == prefix || strings.HasPrefix(impl, prefix+"-") {
+		fmt.Fprintln(w, " | | |")
+		return
+	}
+	unit := cpuUnit(g, our)
+	if r.wall {
+		unit = "sec/op"
+	}
+	c := stat.Compare(g, our, unit, 1)
+	of := "wall"
+	if unit != "sec/op" {
+		of = "CPU"
+	}
+	fmt.Fprintf(w, " %.3g (%s) | [%.3g, %.3g] | %s |\n", c.Ratio, of, c.Lo, c.Hi, c.Verdict)
+}
