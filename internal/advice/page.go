@@ -22,8 +22,6 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(assets, "assets/advice.html.tmpl"))
-
 // PageMeta describes a page.
 type PageMeta struct {
 	Name    string // of what was analyzed
@@ -95,8 +93,9 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 			p.Checks = append(p.Checks, pageCheck{c.Name, c.Analyzer.Doc})
 		}
 	}
+	file := template.Must(template.ParseFS(assets, "assets/advice.html.tmpl"))
 	var buf bytes.Buffer
-	if err := pageTemplate.Execute(&buf, p); err != nil {
+	if err := file.Execute(&buf, p); err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	if _, err := buf.WriteTo(w); err != nil {

@@ -15,8 +15,6 @@ import (
 //go:embed assets/heap.html.tmpl
 var assets embed.FS
 
-var pageTemplate = template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
-
 // The types below are what the template sees.
 type (
 	pageBody struct {
@@ -54,8 +52,9 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 	for _, w := range r.Warnings {
 		p.Warnings = append(p.Warnings, text.Clean(w))
 	}
+	file := template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
 	var b bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&b, "heap.html.tmpl", p); err != nil {
+	if err := file.ExecuteTemplate(&b, "heap.html.tmpl", p); err != nil {
 		return fmt.Errorf("heap: page: %w", err)
 	}
 	if _, err := b.WriteTo(out); err != nil {

@@ -22,7 +22,7 @@ func init() {
 }
 
 func (s *Server) advicePage(*http.Request) (*frame, error) {
-	f := &frame{Section: "advice", Title: "Advice", main: templates["empty"], Body: &empty{
+	f := &frame{Section: "advice", Title: "Advice", main: templates()["empty"], Body: &empty{
 		"Advice is about the lines of a module that allocate. This store has none yet: run this in " +
 			"the module. The second command tries each fix in a copy and measures it.",
 		[]string{"isobar advise --bench . --save ./...", "isobar advise --bench . --fix --verify --save ./..."}}}
@@ -41,7 +41,7 @@ func (s *Server) advicePage(*http.Request) (*frame, error) {
 		return nil, err
 	}
 	if advice != nil {
-		f.Title, f.main, f.Body = text.Clean(advice.Title), templates["advice"], advice
+		f.Title, f.main, f.Body = text.Clean(advice.Title), templates()["advice"], advice
 	}
 	return f, nil
 }

@@ -62,5 +62,5 @@ func (s *Server) claimsPage(*http.Request) (*frame, error) {
 			"Nothing has been measured here yet. This takes at most 12 minutes on 2 CPUs.",
 			[]string{"isobar claims run --quick"}}
 	}
-	return &frame{Section: "claims", Title: "Claims", main: templates["claims"], Body: body}, nil
+	return &frame{Section: "claims", Title: "Claims", main: templates()["claims"], Body: body}, nil
 }

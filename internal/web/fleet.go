@@ -146,7 +146,7 @@ func init() {
 }
 
 func (s *Server) fleetPage(*http.Request) (*frame, error) {
-	f := &frame{Section: "fleet", Title: "Fleet", main: templates["fleet"]}
+	f := &frame{Section: "fleet", Title: "Fleet", main: templates()["fleet"]}
 	if s.fleet == nil {
 		f.Body = &fleetBody{Empty: &empty{"A fleet measures one plan on many machines. This page shows its workers, their " +
 			"noise floor, the queue and the running cells, once isobar ui knows where the fleet is.",
@@ -209,7 +209,7 @@ func (b *fleetBody) parts() (map[string]string, error) {
 	out := map[string]string{}
 	for _, name := range []string{"trouble", "server", "counts", "workers", "sweeps"} {
 		var buf bytes.Buffer
-		if err := templates["fleet"].ExecuteTemplate(&buf, "fleet-"+name, b); err != nil {
+		if err := templates()["fleet"].ExecuteTemplate(&buf, "fleet-"+name, b); err != nil {
 			return nil, err
 		}
 		out["fleet-"+name] = buf.String()

@@ -23,7 +23,7 @@ func init() {
 }
 
 func (s *Server) heapPage(*http.Request) (*frame, error) {
-	f := &frame{Section: "heap", Title: "Heap", main: templates["empty"], Body: &empty{
+	f := &frame{Section: "heap", Title: "Heap", main: templates()["empty"], Body: &empty{
 		"A saved report says who holds the memory of a program, and what the collector pays for it. None was named: " +
 			"save some, and start this with their files.",
 		[]string{"isobar heap PID --save monday.heap", "isobar ui --heap monday.heap"}}}
@@ -32,7 +32,7 @@ func (s *Server) heapPage(*http.Request) (*frame, error) {
 		lines = append(lines, link{text.Clean(h.Name), fmt.Sprintf("/heap/%d", i+1)})
 	}
 	if len(lines) > 0 {
-		f.main, f.Body = templates["heap"], lines
+		f.main, f.Body = templates()["heap"], lines
 	}
 	return f, nil
 }

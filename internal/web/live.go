@@ -35,7 +35,7 @@ func (s *Server) livePage(*http.Request) (*frame, error) {
 			[]string{"isobar ui --watch http://localhost:6060", "isobar watch --web http://localhost:6060",
 				`mux.Handle("/debug/isobar/", monitor.Handler())`}}
 	}
-	f := &frame{Section: "live", Title: "Live", main: templates["live"], Body: body}
+	f := &frame{Section: "live", Title: "Live", main: templates()["live"], Body: body}
 	from, err := s.source.get()
 	if err == nil {
 		var runs []store.Run

@@ -60,7 +60,7 @@ type runList struct {
 func (s *Server) runsPage(r *http.Request) (*frame, error) {
 	query := r.URL.Query()
 	body := &runList{Filter: query.Get("q")}
-	f := &frame{Section: "runs", Title: "Runs", main: templates["runs"], Body: body}
+	f := &frame{Section: "runs", Title: "Runs", main: templates()["runs"], Body: body}
 	from, err := s.source.get()
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrEmpty) {
 		body.Empty = noRuns()
@@ -220,7 +220,7 @@ func (s *Server) runPage(r *http.Request) (*frame, error) {
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", stored.ID)
 	}
 	body.Cells, body.More = cellLinks(run)
-	return &frame{Section: "runs", main: templates["run"], Report: page.New(run.Run, analysis, v),
+	return &frame{Section: "runs", main: templates()["run"], Report: page.New(run.Run, analysis, v),
 		Body: body, Back: &link{"Runs", "/"}}, nil
 }
 
@@ -285,7 +285,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 	if index+1 < run.Total {
 		body.Next = &link{"Cell " + strconv.Itoa(index+1), fmt.Sprintf("%s/cell/%d", base, index+1)}
 	}
-	f := &frame{Section: "runs", main: templates["cell"], Body: body, Back: &link{fmt.Sprintf("Run %d", run.ID), base}}
+	f := &frame{Section: "runs", main: templates()["cell"], Body: body, Back: &link{fmt.Sprintf("Run %d", run.ID), base}}
 	if rec == nil {
 		f.Title = fmt.Sprintf("Cell %d of run %d", index, run.ID)
 		body.Resume = fmt.Sprintf("isobar lab run --resume %d", run.ID)
@@ -310,7 +310,7 @@ func (s *Server) comparePage(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	body := &compareBody{A: query.Get("a"), B: query.Get("b")}
-	f := &frame{Section: "compare", Title: "Compare two runs", main: templates["compare"], Body: body}
+	f := &frame{Section: "compare", Title: "Compare two runs", main: templates()["compare"], Body: body}
 	if body.A == "" || body.B == "" {
 		body.Empty = &empty{"Choose two runs by their numbers. The comparison covers the configurations that both have, " +
 			"paired by repetition. A difference counts if the interval, a rank test and the noise floor of both runs agree.",

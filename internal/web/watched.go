@@ -39,7 +39,7 @@ func (s *Server) serveWatched(w http.ResponseWriter, r *http.Request) {
 	page := watched.Page()
 	if page == nil {
 		s.write(w, &frame{Section: "live", Title: text.Clean(watched.Name), Back: &link{"Live", "/live"},
-			main: templates["error"], status: http.StatusServiceUnavailable,
+			main: templates()["error"], status: http.StatusServiceUnavailable,
 			Body: text.Clean("No sample so far. " + watched.State() + " Reload this page when the process runs.")})
 		return
 	}

@@ -183,10 +183,8 @@ func (f *frame) Site() (links []nav) {
 	return links
 }
 
-var templates = parse()
-
-// parse returns the template of every page, by the name of its file.
-func parse() map[string]*template.Template {
+// templates are those of all pages, by the names of their files.
+var templates = sync.OnceValue(func() map[string]*template.Template {
 	base := template.Must(page.Templates().ParseFS(assets, "assets/layout.tmpl"))
 	all := map[string]*template.Template{}
 	names, err := fs.Glob(assets, "assets/page-*.tmpl")
@@ -198,7 +196,7 @@ func parse() map[string]*template.Template {
 			name))
 	}
 	return all
-}
+})
 
 // serve makes a handler of a function that returns a page.
 func (s *Server) serve(page func(*http.Request) (*frame, error)) http.HandlerFunc {
@@ -245,7 +243,7 @@ var errBadRequest = errors.New("invalid address")
 
 // errorFrame is a page that says what went wrong and what to do.
 func errorFrame(err error) *frame {
-	f := &frame{main: templates["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
+	f := &frame{main: templates()["error"], Title: "This page cannot be shown", status: http.StatusInternalServerError,
 		Body: text.Clean(err.Error())}
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, store.ErrNotFound):

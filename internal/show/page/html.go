@@ -19,8 +19,6 @@ import (
 //go:embed assets/report.css assets/report.html.tmpl assets/parts.html.tmpl
 var assets embed.FS
 
-var selfContained = template.Must(template.ParseFS(assets, "assets/report.html.tmpl", "assets/parts.html.tmpl"))
-
 // Templates returns the templates that draw a [Page]: theme, facts and
 // contents; run, cell and comparison for [New], [NewCell] and [NewComparison];
 // and ledger for a [Ledger]. The caller may add to them.
@@ -41,8 +39,9 @@ func StyleSheet() template.CSS {
 // Write writes the analysis as one self-contained file. A policy in the file
 // forbids scripts and all requests.
 func Write(w io.Writer, r Run, a *stat.Analysis) error {
+	file := template.Must(template.ParseFS(assets, "assets/report.html.tmpl", "assets/parts.html.tmpl"))
 	var buf bytes.Buffer
-	if err := selfContained.Execute(&buf, New(r, a, View{})); err != nil {
+	if err := file.Execute(&buf, New(r, a, View{})); err != nil {
 		return fmt.Errorf("report: HTML: %w", err)
 	}
 	if _, err := w.Write(buf.Bytes()); err != nil {

@@ -14,9 +14,6 @@ import (
 //go:embed assets/ledger.html.tmpl
 var ledgerAssets embed.FS
 
-var ledgerTemplate = template.Must(template.New("ledger.html.tmpl").
-	Funcs(ledgerFuncs).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
-
 var ledgerFuncs = template.FuncMap{"anchor": claimAnchor}
 
 // claimAnchor is the id of a claim in a page.
@@ -24,7 +21,8 @@ func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/
 
 // WriteLedger writes the ledger as one self-contained file.
 func WriteLedger(w io.Writer, l *text.Ledger) error {
-	if err := ledgerTemplate.Execute(w, NewLedger(l)); err != nil {
+	file := template.Must(template.New("ledger.html.tmpl").Funcs(ledgerFuncs).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+	if err := file.Execute(w, NewLedger(l)); err != nil {
 		return fmt.Errorf("report: ledger: %w", err)
 	}
 	return nil

@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Document is one source document with its claims.
@@ -80,36 +81,53 @@ const (
 // Verdicts lists all verdicts in counting order.
 var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Varies, Open, Untestable, NotRun}
 
-var documents []*Document
+var registered []*Document
 
 // Register adds a document; init functions call it. It panics if the document
-// or one of its claims already exists or is incomplete.
+// already exists. The first use of any document panics if one of them is
+// incomplete or has a claim twice.
 func Register(d *Document) {
-	for _, have := range documents {
+	for _, have := range registered {
 		if have.ID == d.ID {
 			panic("claim: Register: document " + d.ID + " is registered twice")
 		}
 	}
+	registered = append(registered, d)
+}
+
+// documents completes the registered documents, ordered by ID. That takes 9 MB,
+// which commands that have nothing to do with claims are spared.
+var documents = sync.OnceValue(func() []*Document {
+	for _, d := range registered {
+		if err := d.complete(); err != nil {
+			panic("claim: Register: " + err.Error())
+		}
+	}
+	slices.SortFunc(registered, func(a, b *Document) int { return strings.Compare(a.ID, b.ID) })
+	return registered
+})
+
+// complete adds the words to the claims and checks them.
+func (d *Document) complete() error {
 	text, err := words.ReadFile("doc" + d.ID + ".txt")
 	if err == nil {
 		err = readWords(string(text), d.Claims)
 	}
 	if err != nil {
-		panic("claim: Register: doc" + d.ID + ".txt: " + err.Error())
+		return fmt.Errorf("doc%s.txt: %w", d.ID, err)
 	}
 	seen := make(map[string]bool, len(d.Claims))
 	for i := range d.Claims {
 		c := &d.Claims[i]
 		if err := c.check(d.ID); err != nil {
-			panic(fmt.Sprintf("claim: Register: %s: %v", c.ID, err))
+			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if seen[c.ID] {
-			panic("claim: Register: " + c.ID + " is registered twice")
+			return fmt.Errorf("%s is registered twice", c.ID)
 		}
 		seen[c.ID] = true
 	}
-	documents = append(documents, d)
-	slices.SortFunc(documents, func(a, b *Document) int { return strings.Compare(a.ID, b.ID) })
+	return nil
 }
 
 // check reports what a claim lacks.
@@ -136,7 +154,7 @@ func (c *Claim) check(document string) error {
 }
 
 // Documents returns the registered documents by ID.
-func Documents() []*Document { return slices.Clone(documents) }
+func Documents() []*Document { return slices.Clone(documents()) }
 
 // Select returns the claims of the given documents, or those with the given
 // IDs, in order. Without either it returns all.
@@ -147,7 +165,7 @@ func Select(docs, ids []string) ([]*Claim, error) {
 		wanted[name] = true
 	}
 	found := make(map[string]bool)
-	for _, d := range documents {
+	for _, d := range documents() {
 		for i := range d.Claims {
 			c := &d.Claims[i]
 			if len(wanted) == 0 || wanted[d.ID] || wanted[c.ID] {

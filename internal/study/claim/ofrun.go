@@ -10,7 +10,7 @@ import (
 // OfRun judges the claims whose experiments are studies of the run: same
 // workload, same case. It leaves out claims for which the run lacks data.
 func OfRun(a *stat.Analysis) (outcomes []Outcome) {
-	for _, d := range documents {
+	for _, d := range documents() {
 		for i := range d.Claims {
 			c := &d.Claims[i]
 			if !c.Testable() {
