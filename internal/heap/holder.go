@@ -20,6 +20,7 @@ type Holder struct {
 	Unused   uint64  `json:"unused_bytes,omitempty"`
 	Remedy   string  `json:"remedy,omitempty"`
 	Saves    string  `json:"saves,omitempty"`
+	Frees    uint64  `json:"frees_bytes,omitempty"` // what the remedy makes garbage; 0 if unknown
 	// Duplicates are bytes of strings that others hold as well; 0 unless they were counted.
 	Duplicates uint64 `json:"duplicate_bytes,omitempty"`
 	// Spares is the share of all CPU time that the remedy saves at the same peak of the heap; 0 if unknown.
@@ -113,11 +114,11 @@ func (w *holders) line(n *Node, path []*Node) Holder {
 		h.Mostly = pathOf(rest) + " " + parts[len(parts)-1]
 	}
 	h.CPU, h.Duplicates = h.Mark*w.r.Collector.share(), n.Duplicates
-	a, mark := remedy(n, rest, h.Unused, h.Duplicates), 0.0
+	a, mark := remedy(path, rest, h.Unused, h.Duplicates), 0.0
 	if a.unmarked {
 		mark = h.Mark
 	}
-	if h.Remedy, h.Saves = a.do, a.saves; a.do != "" {
+	if h.Remedy, h.Saves, h.Frees = a.do, a.saves, a.bytes; a.do != "" {
 		h.Spares = w.r.Collector.spared(share(a.bytes, w.r.Live), mark)
 	}
 	return h

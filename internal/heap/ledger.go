@@ -4,15 +4,33 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
+
+	"github.com/isobar-go/isobar/internal/base/cgroup"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Line is one class of a ledger.
 type Line struct {
 	Class  string `json:"class"`
 	Bytes  uint64 `json:"bytes"`
-	Remedy string `json:"remedy,omitempty"` // what would shrink it
-	Proof  string `json:"proof,omitempty"`  // the command that shows by how much
+	Saves  uint64 `json:"saves_bytes,omitempty"` // of RSS, what the remedy frees as things are; 0 if unknown
+	Remedy string `json:"remedy,omitempty"`      // what would shrink it
+	Proof  string `json:"proof,omitempty"`       // the command that shows by how much
+	Parts  []Part `json:"parts,omitempty"`       // largest first, those that matter
 }
+
+// A Part is a mapping of a class: its file, or where it is.
+type Part struct {
+	Name  string `json:"name"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// mostParts and leastPart bound which parts of a line are kept.
+const (
+	mostParts = 5
+	leastPart = 0.05 // of the line
+)
 
 // A Ledger says where the resident memory of a process is.
 type Ledger struct {
@@ -21,41 +39,80 @@ type Ledger struct {
 	RSS     uint64 `json:"rss_bytes"`
 	Lines   []Line `json:"lines"` // they add up to RSS
 	Beside  []Line `json:"beside,omitempty"`
+	// Group is charged to the control group, besides what is resident here.
+	Group    []Line   `json:"group,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
+
+const (
+	liveObjects = "heap: live objects"
+	freeSlots   = "heap: free slots in used spans"
+	freeSpans   = "heap: free spans kept"
+	threads     = "threads' stacks, and the kernel's pages"
+	wholeHeap   = "heap, and stacks: not told apart"
+)
 
 // classes lists the classes of resident memory, with their remedies.
 var classes = []Line{
-	{Class: "heap: live objects", Remedy: "hold less: the table of holders", Proof: "isobar heap PID"},
+	{Class: liveObjects, Remedy: "hold less: the table of holders", Proof: "isobar heap PID"},
 	{Class: "heap: garbage not collected yet", Remedy: "a lower GOGC, or GOMEMLIMIT", Proof: "isobar tune --max-rss"},
-	{Class: "heap: free slots in used spans", Remedy: "fewer sizes that die at different times; package slab",
+	{Class: freeSlots, Remedy: "fewer sizes that die at different times; package slab",
 		Proof: "isobar lab run exec -- PROGRAM"},
-	{Class: "heap: free spans kept", Remedy: "GOMEMLIMIT, or debug.FreeOSMemory after a peak",
+	{Class: freeSpans, Remedy: "GOMEMLIMIT, or debug.FreeOSMemory after a peak",
 		Proof: "GOMEMLIMIT=… isobar lab run exec -- PROGRAM"},
-	{Class: "goroutine stacks", Remedy: "fewer goroutines; smaller frames", Proof: "isobar heap PID"},
+	{Class: wholeHeap, Remedy: "an isobar that knows this version of Go tells what"},
+	{Class: "goroutine stacks", Remedy: "a bound for those that one go statement starts", Proof: "isobar heap PID"},
 	{Class: "runtime structures", Remedy: "they follow the largest heap there was: a lower peak"},
 	{
-		Class: "C heap", Remedy: "malloc_trim, or MALLOC_ARENA_MAX=2",
-		Proof: "MALLOC_ARENA_MAX=2 isobar lab run exec -- PROGRAM",
+		Class: "C heap", Remedy: "malloc_trim",
+		Proof: "MALLOC_TRIM_THRESHOLD_=0 isobar lab run exec -- PROGRAM",
 	},
 	{
 		Class:  "other anonymous memory",
-		Remedy: "what the program or its libraries map themselves: C's arenas, off-heap memory",
+		Remedy: "what the program or its libraries map themselves",
 	},
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},
 	{Class: "program: variables"},
 	{Class: "mapped files", Remedy: "the kernel drops clean pages by itself when memory is short"},
 	{Class: "libraries"},
-	{Class: "thread stack and kernel"},
+	{Class: threads},
 }
 
-// ledger sums up bytes by class.
-type ledger map[string]uint64
+// ledger sums up lines by class.
+type ledger map[string]*sum
+
+// A sum is a line that grows.
+type sum struct {
+	bytes, saves uint64
+	parts        map[string]uint64 // bytes, by name
+}
+
+// add counts bytes of a class, and what of them its remedy would save.
+func (l ledger) add(class string, bytes, saves uint64) {
+	if l[class] == nil {
+		l[class] = &sum{parts: make(map[string]uint64)}
+	}
+	l[class].bytes += bytes
+	l[class].saves += saves
+}
+
+// largest returns the parts that matter.
+func (s *sum) largest() (all []Part) {
+	for name, bytes := range s.parts {
+		if share(bytes, s.bytes) >= leastPart {
+			all = append(all, Part{name, bytes})
+		}
+	}
+	slices.SortFunc(all, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(mostParts, len(all))]
+}
 
 // result builds the ledger of what was summed up.
 func (l ledger) result(target, program string, rss uint64) *Ledger {
 	out := &Ledger{Target: target, Program: program, RSS: rss}
 	for _, c := range classes {
-		if c.Bytes = l[c.Class]; c.Bytes > 0 {
+		if s := l[c.Class]; s != nil && s.bytes > 0 {
+			c.Bytes, c.Saves, c.Parts = s.bytes, min(s.saves, s.bytes), s.largest()
 			out.Lines = append(out.Lines, c)
 		}
 	}
@@ -63,12 +120,65 @@ func (l ledger) result(target, program string, rss uint64) *Ledger {
 	return out
 }
 
+// advise names what the largest holder's remedy saves of live objects. With them
+// go the free slots beside them.
+func (l *Ledger) advise(holders []Holder) {
+	line := func(class string) *Line {
+		for i := range l.Lines {
+			if l.Lines[i].Class == class {
+				return &l.Lines[i]
+			}
+		}
+		return new(Line)
+	}
+	live := line(liveObjects)
+	if len(holders) == 0 || holders[0].Frees == 0 || live.Bytes == 0 {
+		return
+	}
+	freed := share(holders[0].Frees, live.Bytes)
+	live.Saves = uint64(freed * float64(live.Bytes+line(freeSlots).Saves))
+	live.Remedy = holders[0].Path + ": " + holders[0].Remedy
+}
+
+// group lists what is charged to the control group and not resident in a process,
+// or in another one: own is what this one has that is anonymous.
+func group(c cgroup.Charged, own uint64) []Line {
+	less := func(a, b uint64) uint64 { return a - min(a, b) }
+	cache := less(c.Cache, c.Mapped)
+	all := []Line{
+		{
+			Class: "page cache that no process maps", Bytes: cache, Saves: less(cache, c.Shared+c.Unwritten),
+			Remedy: "the kernel drops it when memory is short; posix_fadvise(POSIX_FADV_DONTNEED) after a large read",
+		},
+		{Class: "files in memory (tmpfs), shared memory", Bytes: c.Shared},
+		{Class: "other processes: anonymous memory", Bytes: less(c.Anonymous, own)},
+		{Class: "kernel: stacks of threads", Bytes: c.Stacks, Remedy: "fewer threads: fewer blocking calls at a time"},
+		{Class: "kernel: page tables", Bytes: c.Tables},
+		{Class: "kernel: slab", Bytes: c.Slab, Remedy: "the kernel drops inodes and names when memory is short"},
+		{Class: "kernel: socket buffers", Bytes: c.Sockets, Remedy: "a bound for connections; readers that keep up"},
+		{Class: "kernel: other", Bytes: c.Kernel},
+	}
+	return slices.DeleteFunc(all, func(l Line) bool { return l.Bytes == 0 })
+}
+
 // remedy is what would shrink the class, and the command that proves it.
 func (l *Line) remedy() string {
-	if l.Proof == "" {
-		return l.Remedy
+	what := l.Remedy
+	if l.Saves > 0 {
+		what += ", frees " + size(l.Saves)
 	}
-	return l.Remedy + ": " + l.Proof
+	if l.Proof == "" {
+		return what
+	}
+	return what + ": " + l.Proof
+}
+
+// besides names a line that is no part of RSS, and what would shrink it.
+func (l *Line) besides() []string {
+	if l.Remedy == "" {
+		return []string{l.Class}
+	}
+	return []string{l.Class, l.remedy()}
 }
 
 // Write prints a ledger for a terminal.
@@ -77,12 +187,27 @@ func (l *Ledger) Write(out io.Writer) error {
 	w.printf("%s: %s\n%10s %6s  resident memory\n", clean(l.Target), clean(l.Program), size(l.RSS), "100 %")
 	for _, line := range l.Lines {
 		w.printf("%10s %4.1f %%  %s\n", size(line.Bytes), 100*share(line.Bytes, l.RSS), line.Class)
-		if line.Remedy != "" && line.Bytes >= l.RSS/50 {
+		if line.Bytes < l.RSS/50 {
+			continue
+		}
+		if line.Remedy != "" {
 			w.printf("%20s%s\n", "", line.remedy())
+		}
+		for _, p := range line.Parts {
+			w.printf("%20s%s: %s\n", "", clean(p.Name), size(p.Bytes))
 		}
 	}
 	for _, line := range l.Beside {
-		w.printf("%10s         beside it: %s\n", size(line.Bytes), line.Class)
+		w.printf("%10s         beside it: %s\n", size(line.Bytes), clean(strings.Join(line.besides(), "; ")))
+	}
+	if len(l.Group) > 0 {
+		w.printf("\ncharged to the control group beside the process\n")
+	}
+	for _, line := range l.Group {
+		w.printf("%10s  %s\n", size(line.Bytes), strings.Join(line.besides(), "; "))
+	}
+	for _, warning := range l.Warnings {
+		w.printf("\nnote: %s\n", text.Clean(warning))
 	}
 	return w.err
 }

@@ -2,13 +2,20 @@ package heap
 
 import (
 	"context"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sort"
 	"strings"
 
+	"github.com/isobar-go/isobar/internal/base/cgroup"
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/graph"
 	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/layout"
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
@@ -19,7 +26,16 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 		return nil, err
 	}
 	defer p.Close()
+	name := fmt.Sprintf("process %d", pid)
 	im, err := image.Read(ctx, source(p), c.image())
+	if errors.Is(err, layout.ErrUnknown) {
+		l, failed := account(name, p, new(image.Image), nil)
+		if failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+		l.Warnings = append(l.Warnings, err.Error())
+		return l, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -28,10 +44,11 @@ func ReadLedger(ctx context.Context, pid int, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return account(fmt.Sprintf("process %d", pid), p, im, g)
+	return account(name, p, im, g)
 }
 
-// account says where the resident memory of a process is whose heap is marked.
+// account says where the resident memory of a process is whose heap is marked. Of
+// an image without spans the heap is one line.
 func account(name string, p *target.Process, im *image.Image, g *graph.Graph) (*Ledger, error) {
 	maps, err := p.Resident()
 	if err != nil {
@@ -48,29 +65,47 @@ type accounts struct {
 	g     *graph.Graph
 	sum   ledger
 	pages map[*image.Span]uint64 // resident bytes
+
+	at     uint64 // of window, the memory that word read last
+	window []byte
 }
 
 func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
-	rss, swap, huge := uint64(0), uint64(0), uint64(0)
+	rss, swap, own := uint64(0), uint64(0), uint64(0)
+	huge := Line{Class: "of it in transparent huge pages", Remedy: "the setting madvise, or prctl(PR_SET_THP_DISABLE)"}
 	for i := range maps {
 		m := &maps[i]
-		rss, swap, huge = rss+m.RSS, swap+m.Swap, huge+m.Huge
+		rss, swap, own = rss+m.RSS, swap+m.Swap, own+m.Anonymous
 		if m.RSS == 0 {
 			continue
 		}
-		if m.File == "" || strings.HasPrefix(m.File, "[anon:") {
+		if m.Huge > 0 {
+			huge.Bytes, huge.Saves = huge.Bytes+m.Huge, huge.Saves+a.zero(m)
+		}
+		anonymous := m.File == "" || strings.HasPrefix(m.File, "[anon:")
+		switch class := a.named(m); {
+		case anonymous && i > 0 && guards(&maps[i-1], m):
+			a.sum.add(threads, m.RSS, 0)
+		case m.File == "[heap]" || anonymous && a.isArena(m.Start):
+			a.sum.add("C heap", m.RSS, a.trimmed(m))
+		case anonymous:
 			if err := a.anonymous(m); err != nil {
 				return nil, err
 			}
-			continue
+		case class == "mapped files":
+			a.sum.add(class, m.RSS, m.Clean)
+			a.sum[class].parts[m.File] += m.RSS
+		default:
+			a.sum.add(class, m.RSS, 0)
 		}
-		a.sum[a.named(m)] += m.RSS
 	}
 	a.spans()
+	if stacks := a.sum["goroutine stacks"]; stacks != nil {
+		stacks.saves = uint64(float64(stacks.bytes) * burst(a.im.Goroutines))
+	}
 	l := a.sum.result(name, a.p.Program.Path, rss)
-	for _, line := range []Line{
-		{Class: "swapped out", Bytes: swap}, {Class: "of it in transparent huge pages", Bytes: huge},
-	} {
+	l.Group = group(cgroup.ReadCharged(os.DirFS("/"), a.p.PID), own)
+	for _, line := range append(a.purposes(), Line{Class: "swapped out", Bytes: swap}, huge) {
 		if line.Bytes > 0 {
 			l.Beside = append(l.Beside, line)
 		}
@@ -86,10 +121,8 @@ func (a *accounts) named(m *target.Resident) string {
 		return "program: variables"
 	case file == a.p.Program.Path:
 		return "program: code and constants"
-	case file == "[heap]":
-		return "C heap"
 	case strings.HasPrefix(file, "["):
-		return "thread stack and kernel"
+		return threads
 	case strings.Contains(file, ".so"):
 		return "libraries"
 	}
@@ -101,41 +134,90 @@ func (a *accounts) named(m *target.Resident) string {
 func (a *accounts) anonymous(m *target.Resident) error {
 	const other, structures = "other anonymous memory", "runtime structures"
 	class := other
-	bss := a.im.Modules[0].BSS
 	switch {
-	case m.Start <= bss && bss < m.End || m.Start < a.im.Modules[0].EndBSS && m.Start > a.im.Modules[0].Text:
+	case a.variables(m):
 		class = "program: variables"
+	case len(a.im.Spans) == 0 && (strings.HasPrefix(m.File, "[anon: Go: heap") || a.afar(m)):
+		class = wholeHeap
 	case strings.HasPrefix(m.File, "[anon: Go:"):
 		class = structures
 	}
-	heap, seen := a.overlapsArena(m), uint64(0)
-	if !heap && (class != other || !a.near(m.Start, m.End)) {
-		a.sum[class] += m.RSS
+	heap, page := strings.HasPrefix(m.File, "[anon: Go: heap") || a.overlapsArena(m), uint64(target.PageBytes)
+	if class == wholeHeap || !heap && (class != other || !a.near(m.Start, m.End)) {
+		a.sum.add(class, m.RSS, 0)
+		if class == other {
+			a.sum[class].parts[fmt.Sprintf("%s at %#x", size(m.End-m.Start), m.Start)] = m.RSS
+		}
 		return nil
 	}
-	rest := "heap: free spans kept"
+	rest := freeSpans
 	if !heap {
 		rest = other
 	}
-	err := a.p.Pages(m.Start, m.End, func(addr uint64) {
-		seen += target.PageBytes
+	var addrs []uint64
+	err := a.p.Pages(m.Start, m.End, func(addr uint64) { addrs = append(addrs, addr) })
+	if n := uint64(len(addrs)); n*target.PageBytes > m.RSS { // read, but never written: all are one page of zeros
+		page = m.RSS / n
+	}
+	for _, addr := range addrs {
 		switch s := a.im.Span(addr); {
 		case s != nil:
-			a.pages[s] += target.PageBytes
+			a.pages[s] += page
 		case a.manual(addr):
-			a.sum["goroutine stacks"] += target.PageBytes
-		case a.im.Arena(addr):
-			a.sum["heap: free spans kept"] += target.PageBytes
-		case class == other && a.near(addr, addr+target.PageBytes):
-			a.sum[structures] += target.PageBytes
+			a.sum.add("goroutine stacks", page, 0)
+		case heap: // it goes on into arenas without a span in use
+			a.sum.add(freeSpans, page, page)
+		case a.near(addr, addr+target.PageBytes):
+			a.sum.add(structures, page, 0)
 		default:
-			a.sum[class] += target.PageBytes
+			a.sum.add(other, page, 0)
+		}
+	}
+	a.sum.add(rest, m.RSS-page*uint64(len(addrs)), 0) // what came meanwhile
+	return err
+}
+
+// purposes lists what the program's isobar libraries have mapped off-heap, which
+// their package offheap counts by purpose.
+func (a *accounts) purposes() (all []Line) {
+	if a.g == nil {
+		return nil
+	}
+	a.g.Values("offheap.Account", func(t *gotype.Type, data []byte) {
+		at := make(map[string]uint64)
+		for _, f := range t.Fields {
+			at[f.Name] = f.Offset
+		}
+		purpose, bytes := at["purpose"], at["bytes"]
+		if bytes <= purpose || bytes+8 > uint64(len(data)) || purpose+16 > uint64(len(data)) {
+			return // another's type of the same name
+		}
+		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
+		if name, ok := a.im.Read(word(purpose), min(word(purpose+8), 100)); ok {
+			all = append(all, Line{Class: "mapped off-heap for " + string(name), Bytes: word(bytes)})
 		}
 	})
-	if seen < m.RSS { // pages that came meanwhile
-		a.sum[rest] += m.RSS - seen
-	}
-	return err
+	return all
+}
+
+// variables tells whether a mapping has variables of the program without an initial value.
+func (a *accounts) variables(m *target.Resident) bool {
+	return slices.ContainsFunc(a.p.Program.ELF.Progs, func(part *elf.Prog) bool {
+		start := part.Vaddr + a.p.Program.Bias
+		return part.Type == elf.PT_LOAD && m.Start < start+part.Memsz && start < m.End
+	})
+}
+
+// guards tells whether a mapping is the guard of a thread's stack, as C's libraries make them.
+func guards(before, m *target.Resident) bool {
+	return before.End == m.Start && before.File == "" && !before.Readable && before.End-before.Start <= 64<<10
+}
+
+// afar tells whether a mapping is far from those that the kernel chooses the place
+// of, as Go's arenas are.
+func (a *accounts) afar(m *target.Resident) bool {
+	i := slices.IndexFunc(a.p.Maps, func(m target.Mapping) bool { return m.File == "[vdso]" })
+	return i >= 0 && m.Start+1<<40 < a.p.Maps[i].Start
 }
 
 // near tells whether a range lies by the runtime's own structures. The kernel
@@ -181,8 +263,12 @@ func (a *accounts) spans() {
 		used = max(used, live)
 		whole := s.Pages * 8192
 		l, g := resident*live/whole, resident*(used-live)/whole
-		a.sum["heap: live objects"] += l
-		a.sum["heap: garbage not collected yet"] += g
-		a.sum["heap: free slots in used spans"] += resident - l - g
+		free, whole := resident-l-g, uint64(0)
+		if live == 0 { // then a collection frees the span
+			free, whole = 0, resident
+		}
+		a.sum.add(liveObjects, l, 0)
+		a.sum.add("heap: garbage not collected yet", g, whole)
+		a.sum.add(freeSlots, resident-l-g, free)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/isobar-go/isobar/internal/heap/gotype"
 	"github.com/isobar-go/isobar/internal/heap/graph"
 	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/layout"
 	"github.com/isobar-go/isobar/internal/heap/target"
 )
 
@@ -55,6 +56,9 @@ func process(ctx context.Context, pid int, c Config) (*Report, error) {
 		if gone := p.Same(); gone != nil && !errors.Is(err, context.Canceled) {
 			return nil, gone
 		}
+		if errors.Is(err, layout.ErrUnknown) {
+			err = fmt.Errorf("%w; --ledger says where its resident memory is, but for the heap's", err)
+		}
 	}
 	return r, err
 }
@@ -95,7 +99,9 @@ func read(ctx context.Context, name string, p *target.Process, src image.Source,
 		return nil, err
 	}
 	r := newReport(name, im, res, sum)
-	r.Ledger = ledger
+	if r.Ledger = ledger; ledger != nil {
+		ledger.advise(r.Holders(0.05))
+	}
 	return r, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/plot"
@@ -147,11 +148,18 @@ func (l *Ledger) table() *plot.Table {
 	t := &plot.Table{Label: "Table of resident memory", Left: 2,
 		Head: []string{"Memory", "What shrinks it", "Bytes", "Share"}}
 	for _, line := range l.Lines {
-		t.Add(line.Class, line.remedy(), size(line.Bytes), percent(share(line.Bytes, l.RSS)))
+		what := line.remedy()
+		for _, p := range line.Parts {
+			what += "; " + clean(p.Name) + ": " + size(p.Bytes)
+		}
+		t.Add(line.Class, strings.TrimPrefix(what, "; "), size(line.Bytes), percent(share(line.Bytes, l.RSS)))
 		t.Rows[len(t.Rows)-1][1].Class = "text why"
 	}
 	for _, line := range l.Beside {
-		t.Add("beside it: "+line.Class, "", size(line.Bytes), "")
+		t.Add("beside it: "+clean(line.Class), line.remedy(), size(line.Bytes), "")
+	}
+	for _, line := range l.Group {
+		t.Add("charged to the control group: "+line.Class, line.remedy(), size(line.Bytes), "")
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package heap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,9 @@ type aid struct {
 // gone is an aid that frees everything that a node retains.
 func gone(n *Node, do string) aid { return aid{do, size(n.Retained), n.Retained, true} }
 
-// remedy says what to do about a holder.
-func remedy(n *Node, rest []*Node, unused uint64, duplicates uint64) aid {
+// remedy says what to do about the holder at the end of a path.
+func remedy(path, rest []*Node, unused, duplicates uint64) aid {
+	n := path[len(path)-1]
 	var elem *Node
 	if len(rest) > 0 {
 		elem = rest[0]
@@ -49,8 +51,8 @@ func remedy(n *Node, rest []*Node, unused uint64, duplicates uint64) aid {
 		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
 	case strings.HasPrefix(n.Label, "goroutine "):
 		return gone(n, "end the goroutines: a closed channel or a cancelled context")
-	case strings.Contains(n.Type, "sync.Pool") || strings.Contains(n.Label, "allPools"):
-		return aid{do: "do not put back what has grown: drop buffers above a bound"}
+	case slices.ContainsFunc(path, pooled) || slices.ContainsFunc(rest, pooled):
+		return gone(n, "do not put back what has grown: drop buffers above a bound")
 	case strings.HasPrefix(n.Type, "map["):
 		pointers := elem != nil && elem.Objects > 8
 		if pointers {
@@ -65,6 +67,11 @@ func remedy(n *Node, rest []*Node, unused uint64, duplicates uint64) aid {
 			fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 	}
 	return aid{}
+}
+
+// pooled tells whether a node is a pool, a queue of one, or the runtime's list of them.
+func pooled(n *Node) bool {
+	return strings.Contains(n.Type, "sync.Pool") || n.Type == "[]sync.eface" || strings.Contains(n.Label, "allPools")
 }
 
 // A Collector is what collections have cost the program up to the last one.

@@ -68,3 +68,40 @@ func TestReadHere(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Files of a kernel 6.18 with version 1, and of one of 6.1 with version 2.
+const (
+	statV1 = "cache 655007744\nrss 837664768\nrss_huge 0\nshmem 4096\nmapped_file 40894464\ndirty 532480\nwriteback 0\n" +
+		"swap 0\npgfault 20039763\ninactive_file 200036352\nhierarchical_memory_limit 9223372036854771712\n" +
+		"total_cache 655011840\ntotal_rss 837668864\ntotal_rss_huge 0\ntotal_shmem 8192\ntotal_mapped_file 40894464\n" +
+		"total_dirty 532480\ntotal_writeback 4096\ntotal_swap 0\ntotal_active_file 51924992\n"
+	statV2 = "anon 20705280\nfile 73400320\nkernel 1188416\nkernel_stack 163840\npagetables 819200\nsec_pagetables 0\n" +
+		"percpu 0\nsock 65536\nvmalloc 0\nshmem 1048576\nzswap 0\nzswapped 0\nfile_mapped 4194304\nfile_dirty 4096\n" +
+		"file_writeback 8192\nswapcached 0\nanon_thp 18874368\nfile_thp 0\ninactive_anon 20652032\nactive_anon 4096\n" +
+		"inactive_file 0\nactive_file 0\nunevictable 0\nslab_reclaimable 100000\nslab_unreclaimable 18752\nslab 118752\n" +
+		"workingset_refault_anon 0\npgfault 2461\nthp_fault_alloc 19\n"
+)
+
+func TestReadCharged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fsys fstest.MapFS
+		want Charged
+	}{
+		"none": {tree(), Charged{}},
+		"v1": {tree("proc/self/mountinfo", mountMemory, "proc/77/cgroup", "4:memory:/job\n",
+			"sys/fs/cgroup/memory/job/memory.stat", statV1, "sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1500000000\n",
+			"sys/fs/cgroup/memory/job/memory.kmem.usage_in_bytes", "7319318\n",
+			"sys/fs/cgroup/memory/job/memory.kmem.tcp.usage_in_bytes", "12288\n"),
+			Charged{Path: "/job", Bytes: 1_500_000_000, Anonymous: 837668864, Cache: 655011840, Mapped: 40894464, Shared: 8192,
+				Unwritten: 536576, Sockets: 12288, Kernel: 7319318}},
+		"v2": {tree("proc/self/mountinfo", mountV2, "proc/77/cgroup", "0::/a.scope\n",
+			"sys/fs/cgroup/a.scope/memory.stat", statV2, "sys/fs/cgroup/a.scope/memory.current", "95359552\n"),
+			Charged{Path: "/a.scope", Bytes: 95359552, Anonymous: 20705280, Cache: 73400320, Mapped: 4194304, Shared: 1048576,
+				Unwritten: 12288, Stacks: 163840, Tables: 819200, Slab: 118752, Sockets: 65536, Kernel: 86624}},
+		"another process": {tree("proc/self/mountinfo", mountV2, "proc/78/cgroup", "0::/a.scope\n"), Charged{}},
+	} {
+		if got := ReadCharged(tc.fsys, 77); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}

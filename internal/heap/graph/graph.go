@@ -268,6 +268,19 @@ func (g *Graph) finalizable() {
 	}
 }
 
+// Values calls visit with the bytes of every live object that is one value of a type of this name.
+func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
+	for slot, state := range g.state {
+		s := &g.layouts[state].shape
+		if state == unmarked || s.form != value || s.array || s.base != 0 || s.t.Name != name {
+			continue
+		}
+		if span := &g.im.Spans[g.im.SpanOf(uint32(slot))]; !span.NoScan && s.t.Size <= span.Elem {
+			visit(s.t, span.Slot(uint32(slot) - span.First)[:s.t.Size])
+		}
+	}
+}
+
 // LiveBytes returns the bytes of the marked slots of a span.
 func (g *Graph) LiveBytes(s *image.Span) uint64 {
 	n := uint64(0)

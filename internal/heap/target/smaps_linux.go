@@ -13,6 +13,7 @@ type Resident struct {
 	Mapping
 	RSS       uint64
 	Anonymous uint64 // of RSS
+	Clean     uint64 // of RSS, as on disk
 	Huge      uint64 // of RSS, in transparent huge pages
 	Swap      uint64 // not in RSS
 	Readable  bool
@@ -50,6 +51,8 @@ func (p *Process) Resident() ([]Resident, error) {
 			last.RSS = kb << 10
 		case "Anonymous:":
 			last.Anonymous = kb << 10
+		case "Shared_Clean:", "Private_Clean:":
+			last.Clean += kb << 10
 		case "AnonHugePages:":
 			last.Huge = kb << 10
 		case "Swap:":

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	"weak"
 )
@@ -131,52 +129,15 @@ var leaks = map[string]func(){
 	},
 }
 
-// Below is what the ledger is tested with: 32 MB each, of one class.
-const planted = 32 << 20
-
-var keep [][64]byte
-
-func init() {
-	leaks["offheap"] = func() { touch(mapped(-1, syscall.MAP_PRIVATE|syscall.MAP_ANON)) }
-	leaks["file"] = func() {
-		f, err := os.CreateTemp(".", "mapped")
-		if err != nil {
-			panic(err)
-		}
-		if err := errors.Join(os.Remove(f.Name()), f.Truncate(planted)); err != nil {
-			panic(err)
-		}
-		touch(mapped(int(f.Fd()), syscall.MAP_SHARED))
-	}
-	leaks["live"] = func() {
-		keep = make([][64]byte, planted/64)
-		for i := range keep {
-			keep[i][0] = 1
-		}
-	}
-	leaks["fragmented"] = func() { // of the slots of a span one in 64 stays
-		all := make([]*[128]byte, planted/128)
-		for i := range all {
-			all[i] = new([128]byte)
-			all[i][0] = 1
-		}
-		for i := range all {
-			if i%64 != 0 {
-				all[i] = nil
-			}
-		}
-		sparse = all
-	}
-}
-
-var sparse []*[128]byte
-
 // What holds more than it uses: of 32 MB, or of 2^20 entries, next to nothing.
 var (
 	spare    []byte
 	excerpts []string
 	emptied  map[int]int
+	short    [][64]byte
 )
+
+const planted = 32 << 20
 
 func init() {
 	leaks["capacity"] = func() { spare = make([]byte, planted/4, planted) }
@@ -194,7 +155,7 @@ func init() {
 	leaks["churn"] = func() {
 		leaks["cache"]()
 		for range 1 << 20 {
-			keep = make([][64]byte, 16)
+			short = make([][64]byte, 16)
 		}
 	}
 	leaks["shrunk"] = func() {
@@ -205,20 +166,6 @@ func init() {
 		for i := range 1<<20 - 10 {
 			delete(emptied, i)
 		}
-	}
-}
-
-func mapped(fd, flags int) []byte {
-	b, err := syscall.Mmap(fd, 0, planted, syscall.PROT_READ|syscall.PROT_WRITE, flags)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-func touch(b []byte) {
-	for i := 0; i < len(b); i += 4096 {
-		b[i] = 1
 	}
 }
 
