@@ -39,7 +39,8 @@ type Type struct {
 	Fields []Field
 	NoPtr  bool // it has no pointers
 
-	words []Word
+	words   []Word
+	entered bool // by appendWords: what lies within itself is damaged
 }
 
 // A Field is a field of a struct.
@@ -68,9 +69,11 @@ func (t *Type) Words() []Word {
 }
 
 func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
-	if t == nil || t.NoPtr || len(to) >= maxWords {
+	if t == nil || t.NoPtr || t.entered || len(to) >= maxWords {
 		return to
 	}
+	t.entered = true
+	defer func() { t.entered = false }()
 	switch t.Kind {
 	case Pointer, Unsafe, Func, Map, Chan, String, Slice:
 		return append(to, Word{offset, path, t})
@@ -93,13 +96,15 @@ func (t *Type) appendWords(to []Word, offset uint64, path string) []Word {
 // Direct tells whether an interface holds a value of the type itself in its
 // data word, not a pointer to it.
 func (t *Type) Direct() bool {
-	switch t.Kind {
-	case Pointer, Unsafe, Func, Map, Chan:
-		return true
-	case Array:
-		return t.Len == 1 && t.Elem.Direct()
-	case Struct:
-		return t.Size == 8 && len(t.Fields) == 1 && t.Fields[0].Type.Direct()
+	for range 100 { // a type that lies within itself is damaged
+		switch {
+		case t.Kind == Array && t.Len == 1:
+			t = t.Elem
+		case t.Kind == Struct && t.Size == 8 && len(t.Fields) == 1:
+			t = t.Fields[0].Type
+		default:
+			return t.Kind == Pointer || t.Kind == Unsafe || t.Kind == Func || t.Kind == Map || t.Kind == Chan
+		}
 	}
 	return false
 }
@@ -143,6 +148,12 @@ const (
 	headBytes     = 48 // of abi.Type
 )
 
+// kindBytes has the sizes of the kinds whose values have but one.
+var kindBytes = [kindUnsafePointer + 1]uint64{
+	kindChan: 8, kindFunc: 8, kindInterface: 16, kindMap: 8, kindPointer: 8, kindSlice: 24, kindString: 16,
+	kindUnsafePointer: 8,
+}
+
 // At returns the type whose descriptor is at addr, nil if there is none.
 func (t *Table) At(addr uint64) *Type {
 	if typ, ok := t.byAddr[addr]; ok {
@@ -160,7 +171,8 @@ func (t *Table) At(addr uint64) *Type {
 	}
 	kind := b[23] & 31
 	typ := &Type{Size: le.Uint64(b), NoPtr: le.Uint64(b[8:]) == 0}
-	if kind == 0 || kind > kindUnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size {
+	if kind == 0 || kind > kindUnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size ||
+		kindBytes[kind] != 0 && typ.Size != kindBytes[kind] {
 		return nil
 	}
 	if typ.Name, ok = t.name(t.mem.TypeBase(addr) + uint64(le.Uint32(b[40:]))); !ok {
@@ -199,7 +211,7 @@ func (t *Table) complete(typ *Type, kind byte, b []byte) {
 		}
 	case kindArray:
 		typ.Kind, typ.Elem, typ.Len = Array, t.At(word(0)), word(2)
-		if typ.Elem == nil || typ.Elem.Size > 0 && typ.Len > typ.Size/typ.Elem.Size {
+		if typ.Elem == nil || typ.Elem.Size == 0 || typ.Len > typ.Size/typ.Elem.Size {
 			typ.Kind = Scalar
 		}
 	case kindStruct:
@@ -218,7 +230,7 @@ func (t *Table) fields(typ *Type, addr, n uint64) {
 	}
 	for i := range n {
 		f := Field{Offset: le.Uint64(b[24*i+16:]), Type: t.At(le.Uint64(b[24*i+8:]))}
-		if f.Type == nil || f.Offset > typ.Size {
+		if f.Type == nil || f.Type.Size > typ.Size || f.Offset > typ.Size-f.Type.Size {
 			continue
 		}
 		f.Name, _ = t.name(le.Uint64(b[24*i:]))

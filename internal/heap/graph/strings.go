@@ -24,12 +24,12 @@ func (a *analysis) strings(ctx context.Context, seen []extent) {
 			continue
 		}
 		s := &a.g.im.Spans[a.g.im.SpanOf(slot)]
-		x := seen[i]
-		if x.to == 0 || x.to <= x.from {
+		from, to := uint64(seen[i].from), min(uint64(seen[i].to), s.Elem)
+		if to <= from {
 			continue
 		}
-		addr := s.Start + uint64(slot-s.First)*s.Elem + uint64(x.from)
-		if err := r.add(uint32(i), addr, uint64(x.to-x.from)); err != nil || ctx.Err() != nil {
+		addr := s.Start + uint64(slot-s.First)*s.Elem + from
+		if err := r.add(uint32(i), addr, to-from); err != nil || ctx.Err() != nil {
 			break
 		}
 	}

@@ -121,6 +121,9 @@ func (e *extent) unused(size uint64) uint64 {
 // mapSpare returns the bytes of a table of a map beyond what a new one with the
 // same entries would have.
 func (g *Graph) mapSpare(t *gotype.Type, table []byte) uint64 {
+	if uint64(len(table)) < g.im.Facts["internal/runtime/maps.table#"] {
+		return 0
+	}
 	used := uint64(le.Uint16(table[g.im.Facts["internal/runtime/maps.table.used"]:]))
 	capacity := uint64(le.Uint16(table[g.im.Facts["internal/runtime/maps.table.capacity"]:]))
 	need := uint64(8)

@@ -235,6 +235,9 @@ func (r *reader) scattered(addrs []uint64, size func(i int) uint64, visit func(i
 	const page = 4096
 	var touched []uint64
 	for i, a := range addrs {
+		if a >= maxAddr {
+			return fmt.Errorf("image: a pointer of the runtime's is %#x: %w", a, errRuntime)
+		}
 		for p := a &^ (page - 1); p < a+size(i); p += page {
 			if n := len(touched); n == 0 || touched[n-1] != p {
 				touched = append(touched, p)
@@ -351,7 +354,7 @@ func checkSpans(spans []Span) error {
 		s := &spans[i]
 		bytes := s.Pages << pageShift
 		if s.Start < end || s.Start%pageSize != 0 || s.Pages > 1<<27 || s.Elem > bytes || uint64(s.N)*s.Elem > bytes ||
-			s.Start+bytes >= 1<<57 {
+			s.Start+bytes >= maxAddr || !s.NoScan && (s.Elem == 0 || s.Elem%8 != 0) {
 			return fmt.Errorf("image: a span at %#x of %d pages for %d objects of %d bytes: %w",
 				s.Start, s.Pages, s.N, s.Elem, errRuntime)
 		}

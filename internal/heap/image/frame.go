@@ -112,7 +112,7 @@ func (w *walker) info(f frameFunc, field string) uint32 {
 }
 
 func (w *walker) word(addr uint64) (uint64, bool) {
-	if addr < w.s.start || addr+8 > w.s.hi {
+	if size := uint64(len(w.s.data)); addr < w.s.start || size < 8 || addr-w.s.start > size-8 {
 		return 0, false
 	}
 	return le.Uint64(w.s.data[addr-w.s.start:]), true
@@ -269,10 +269,11 @@ func (w *walker) reachObjects() {
 
 // pcdata returns the offset of a table in pctab, 0 if the function has none.
 func (w *walker) pcdata(f frameFunc, table uint32) uint32 {
-	if table >= w.info(f, "npcdata") {
+	at := w.im.Facts["runtime._func#"] + 4*uint64(table)
+	if table >= w.info(f, "npcdata") || at+4 > uint64(len(f.info)) {
 		return 0
 	}
-	return le.Uint32(f.info[w.im.Facts["runtime._func#"]+4*uint64(table):])
+	return le.Uint32(f.info[at:])
 }
 
 // funcdata returns the address of a function's table, 0 if it has none.

@@ -23,6 +23,7 @@ const (
 	// larger ones have a header.
 	bitmapMax  = 512
 	inlineMark = 128 // bytes of runtime.spanInlineMarkBits
+	maxAddr    = 1 << 57
 )
 
 // A Span is a run of pages in use for objects of one size.
@@ -280,7 +281,7 @@ func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 		}
 	}
 	for _, g := range im.globals {
-		if addr >= g.addr && addr+n <= g.addr+uint64(len(g.data)) {
+		if size := uint64(len(g.data)); addr >= g.addr && n <= size && addr-g.addr <= size-n {
 			return g.data[addr-g.addr:][:n], true
 		}
 	}
@@ -290,7 +291,7 @@ func (im *Image) copied(addr, n uint64) ([]byte, bool) {
 // Global returns the word at an address among the modules' variables with pointers.
 func (im *Image) Global(addr uint64) (uint64, bool) {
 	for _, g := range im.globals {
-		if addr >= g.addr && addr+8 <= g.addr+uint64(len(g.data)) {
+		if size := uint64(len(g.data)); addr >= g.addr && size >= 8 && addr-g.addr <= size-8 {
 			return le.Uint64(g.data[addr-g.addr:]), true
 		}
 	}

@@ -111,7 +111,7 @@ func (im *Image) readModule(at uint64) (Module, error) {
 		return s
 	}
 	m.dataMask, m.bssMask = mask("gcdatamask"), mask("gcbssmask")
-	if !ok || m.EndData < m.Data || m.EndBSS < m.BSS || m.EndText <= m.Text {
+	if !ok || m.EndData-m.Data >= 1<<32 || m.EndBSS-m.BSS >= 1<<32 || m.EndText <= m.Text {
 		return m, fmt.Errorf("image: moduledata at %#x: %w", at, errRuntime)
 	}
 	return m, nil
