@@ -182,6 +182,11 @@ func TestCoreSaysWhatTheProcessDoes(t *testing.T) {
 	if all := r.Holders(0.01); len(all) == 0 || all[0].Path != "main.app.byID" {
 		t.Errorf("holders in the core: %+v", all)
 	}
+	stripped := build(t, toolchains[1], "-s -w")
+	_, err = Open(t.Context(), name, Config{Binary: stripped})
+	if err == nil || !strings.Contains(err.Error(), "another build") {
+		t.Errorf("a core with another build of its program: %v", err)
+	}
 }
 
 func TestWhatCannotBeRead(t *testing.T) {

@@ -16,9 +16,16 @@ type Core struct {
 	Program *Program
 	Maps    []Mapping
 
-	file     *os.File
+	file     readCloserAt
+	machine  elf.Machine
 	segments []*elf.Prog // loaded, by address
 	threads  []Regs
+}
+
+// A readCloserAt is a file, or what a test has in place of one.
+type readCloserAt interface {
+	io.ReaderAt
+	io.Closer
 }
 
 // maxNotes bounds what a core's notes may ask for.
@@ -47,11 +54,35 @@ func OpenCore(path, binary string) (*Core, error) {
 		file.Close()
 		return nil, fmt.Errorf("%w (name the executable of the core with --binary)", err)
 	}
-	if err := c.setBias(); err != nil {
+	if err := errors.Join(c.setBias(), c.built(path)); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// built returns an error if the core is not of its executable, but of one for
+// another architecture, or of another build.
+func (c *Core) built(path string) error {
+	if c.machine != c.Program.ELF.Machine {
+		return fmt.Errorf("target: core %s is of %v, %s is for %v: name the executable of the core with --binary",
+			path, c.machine, c.Program.Path, c.Program.ELF.Machine)
+	}
+	for _, prog := range c.Program.ELF.Progs {
+		if prog.Type != elf.PT_NOTE || prog.Filesz > maxNotes {
+			continue
+		}
+		now, then := make([]byte, prog.Filesz), make([]byte, prog.Filesz)
+		if _, err := prog.ReadAt(now, 0); err != nil {
+			return fmt.Errorf("target: notes of %s: %w", c.Program.Path, err)
+		}
+		// A core without these pages says nothing of the build.
+		if c.Read([]Range{{Addr: prog.Vaddr + c.Program.Bias, Data: then}}) == nil && !bytes.Equal(now, then) {
+			return fmt.Errorf("target: core %s is of another build of %s: name the executable of the core with --binary",
+				path, c.Program.Path)
+		}
+	}
+	return nil
 }
 
 // Close closes the core and its executable.
@@ -78,6 +109,7 @@ func (c *Core) read() error {
 	if f.Type != elf.ET_CORE || f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
 		return errors.New("not a core of a 64-bit little-endian program")
 	}
+	c.machine = f.Machine
 	for _, p := range f.Progs {
 		switch {
 		case p.Type == elf.PT_LOAD && p.Filesz > 0:

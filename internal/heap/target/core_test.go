@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"os"
-	"path/filepath"
+	"io"
 	"testing"
 )
 
@@ -43,17 +42,11 @@ func files(start, end, offset uint64, name string) []byte {
 	return b.Bytes()
 }
 
-func readCore(t testing.TB, data []byte) (*Core, error) {
-	name := filepath.Join(t.TempDir(), "core")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	c := &Core{file: f}
+func readCore(data []byte) (*Core, error) {
+	c := &Core{file: struct {
+		io.ReaderAt
+		io.Closer
+	}{bytes.NewReader(data), io.NopCloser(nil)}}
 	return c, c.read()
 }
 
@@ -63,7 +56,7 @@ func TestCore(t *testing.T) {
 	binary.LittleEndian.PutUint64(status[112+8*16:], 0xabc)
 	binary.LittleEndian.PutUint64(status[112+8*19:], 0xdef)
 	notes := append(note(noteStatus, status), note(noteFiles, files(0x400000, 0x500000, 2, "/bin/x"))...)
-	c, err := readCore(t, core(notes, []byte("0123456789abcdef")))
+	c, err := readCore(core(notes, []byte("0123456789abcdef")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +80,7 @@ func TestCore(t *testing.T) {
 func TestBrokenCores(t *testing.T) {
 	good := core(note(noteFiles, files(1, 2, 3, "x")), []byte("memory"))
 	for n := range len(good) - len("memory") { // memory may be cut off: reading says so
-		if c, err := readCore(t, good[:n]); err == nil && len(c.Maps) == 1 {
+		if c, err := readCore(good[:n]); err == nil && len(c.Maps) == 1 {
 			t.Errorf("a core cut to %d of %d bytes was read", n, len(good))
 		}
 	}
@@ -97,7 +90,7 @@ func FuzzCore(f *testing.F) {
 	f.Add(core(note(noteFiles, files(1, 2, 3, "x")), []byte("memory")))
 	f.Add(core(note(noteStatus, make([]byte, 336)), nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := readCore(t, data)
+		c, err := readCore(data)
 		if err != nil {
 			return
 		}

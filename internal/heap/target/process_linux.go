@@ -26,6 +26,7 @@ type Process struct {
 	child   int          // the fork that Read reads instead, if not 0
 	regs    []Regs       // of the threads, as it forked
 	started string       // the process's start time, which tells it from a later one of the same number
+	vector  string       // the auxiliary vector: its random addresses are others after an exec
 }
 
 // OpenProcess looks at a running process without touching it. Close it when done.
@@ -35,6 +36,8 @@ func OpenProcess(pid int) (*Process, error) {
 	if p.started, err = startTime(pid); err != nil {
 		return nil, fmt.Errorf("target: there is no process %d: %w", pid, err)
 	}
+	vector, _ := os.ReadFile(p.path("auxv"))
+	p.vector = string(vector)
 	exe := p.path("exe")
 	name, err := os.Readlink(exe)
 	if err != nil {
@@ -99,6 +102,9 @@ func (p *Process) Same() error {
 	}
 	if name, err := os.Readlink(p.path("exe")); err == nil && strings.TrimSuffix(name, " (deleted)") != p.Program.Path {
 		return fmt.Errorf("target: process %d runs another program now, %s", p.PID, name)
+	}
+	if vector, err := os.ReadFile(p.path("auxv")); err == nil && string(vector) != p.vector {
+		return fmt.Errorf("target: process %d began its program again", p.PID)
 	}
 	return nil
 }

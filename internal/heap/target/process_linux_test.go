@@ -1,0 +1,182 @@
+package target
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// itself starts this program again. Once it reads a byte, it becomes another, or ends.
+func itself(t *testing.T, becomes string) (*exec.Cmd, io.Writer) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestProcessBecomesAnother$")
+	cmd.Env = append(os.Environ(), "ISOBAR_BECOMES="+becomes)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd, in
+}
+
+// eventually waits until a process is no longer what it was, and returns the error that says so.
+func eventually(t *testing.T, p *Process) error {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		if err := p.Same(); err != nil {
+			return err
+		}
+	}
+	t.Fatal("nothing happened to the process")
+	return nil
+}
+
+// TestProcessBecomesAnother opens a process that then ends, runs another program, or
+// its own again: that must be said, and nothing be stopped.
+func TestProcessBecomesAnother(t *testing.T) {
+	switch becomes := os.Getenv("ISOBAR_BECOMES"); becomes {
+	case "":
+	case "nothing":
+		os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	default:
+		os.Stdin.Read(make([]byte, 1))
+		args := []string{becomes}
+		if self, err := os.Executable(); err == nil && becomes == self {
+			args = append(args, "-test.run", "^TestProcessBecomesAnother$")
+		}
+		panic(syscall.Exec(becomes, args, append(os.Environ(), "ISOBAR_BECOMES=nothing")))
+	}
+	cat, err := exec.LookPath("cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for becomes, want := range map[string]string{"nothing": "ended", cat: "runs another program", self: "again"} {
+		cmd, in := itself(t, becomes)
+		p, err := OpenProcess(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.Same(); err != nil {
+			t.Errorf("%s, before: %v", becomes, err)
+		}
+		io.WriteString(in, "\n")
+		if becomes == "nothing" {
+			cmd.Wait()
+		}
+		if err := eventually(t, p); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", becomes, err, want)
+		}
+		ran := func() error { t.Errorf("%s: it was stopped", becomes); return nil }
+		if _, err := p.Stopped(ran); err == nil {
+			t.Errorf("%s: it could be stopped", becomes)
+		}
+		if _, err := p.Forked(ran); err == nil {
+			t.Errorf("%s: it could be forked", becomes)
+		}
+		if becomes == "nothing" {
+			err := p.Read([]Range{{Addr: p.Maps[0].Start, Data: make([]byte, 8)}})
+			if err == nil || !strings.Contains(err.Error(), "has ended") {
+				t.Errorf("reading a process that has ended: %v", err)
+			}
+		}
+	}
+}
+
+// TestProcessOfAnotherUser looks at a process of root's as somebody else.
+func TestProcessOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	cmd, _ := itself(t, "nothing")
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	errs := make(chan [3]error)
+	go func() {
+		runtime.LockOSThread() // and never unlocks: the thread ends, with its user
+		const nobody = 65534
+		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); e != 0 {
+			errs <- [3]error{e, e, e}
+			return
+		}
+		_, open := OpenProcess(cmd.Process.Pid)
+		_, stop := p.Stopped(func() error { return nil })
+		errs <- [3]error{open, stop, p.Read([]Range{{Addr: p.Maps[0].Start, Data: make([]byte, 8)}})}
+	}()
+	for i, err := range <-errs {
+		if err == nil || !strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(), "core file") {
+			t.Errorf("%s: %v", []string{"open", "stop", "read"}[i], err)
+		}
+	}
+}
+
+// TestProgramOfAnotherArchitecture changes the header of a program.
+func TestProgramOfAnotherArchitecture(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for machine, want := range map[uint16]string{62: "", 183: "", 243: "EM_RISCV: only amd64 and arm64", 3: "EM_386"} {
+		name := filepath.Join(t.TempDir(), fmt.Sprint(machine))
+		binary.LittleEndian.PutUint16(data[18:], machine)
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := OpenProgram(name, name)
+		if err == nil {
+			p.Close()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("machine %d: %v, want %q", machine, err, want)
+		}
+	}
+	own := filepath.Join(t.TempDir(), "own")
+	memory := core(note(noteFiles, files(0x400000, 0x500000, 0, "/bin/x")), []byte("memory"))
+	if err := os.WriteFile(own, memory, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint16(data[18:], uint16(elf.EM_AARCH64))
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenCore(own, other); err == nil || !strings.Contains(err.Error(), "of EM_X86_64") {
+		t.Errorf("a core with a program for another architecture: %v", err)
+	}
+	if _, err := OpenProgram(filepath.Join(t.TempDir(), "none"), "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
