@@ -40,7 +40,7 @@ func (r *Report) Page(out io.Writer, v View, version string) error {
 		CSS: page.StyleSheet(), Title: "Isobar heap: " + clean(r.Program), Version: version,
 		Repeat: "isobar heap --html FILE PID", Facts: r.facts(),
 		Sections: []pageSection{
-			{ID: "holders", Title: "Who holds the memory", Table: holderTable(r.Holders(v.Share))},
+			{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
 			{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
 			{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
 			{ID: "goroutines", Title: "Goroutines", Text: r.forever(), Table: r.goroutineTable()},
@@ -177,15 +177,28 @@ func (r *Report) icicle() *plot.Plot {
 	if r.Live == 0 {
 		return nil
 	}
+	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
+		"path's next step, its type, and its bytes.", r.root())
+	p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
+	return p
+}
+
+// treemap draws the same as areas.
+func (r *Report) treemap() *plot.Plot {
+	if r.Live == 0 {
+		return nil
+	}
+	return plot.NewTreemap("treemap", "Live bytes by area", "A box lies within that of what leads to it.", r.root())
+}
+
+// root is the live heap, with its roots and what they lead to.
+func (r *Report) root() *plot.Flame {
 	root := &plot.Flame{Name: "live heap", Value: float64(r.Live), Text: size(r.Live)}
 	root.Parts = r.parts(r.Tree, 1)
 	for i, part := range root.Parts {
 		part.Series = min(i, icicleColours)
 	}
-	p := plot.NewFlame("icicle", "Live bytes by path", "From the roots, on top, to what they lead to. A box has its "+
-		"path's next step, its type, and its bytes.", root)
-	p.Legend = p.Legend[:min(icicleColours, len(p.Legend))]
-	return p
+	return root
 }
 
 func (r *Report) parts(n *Node, level int) []*plot.Flame {

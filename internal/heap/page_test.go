@@ -29,7 +29,8 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		`<th scope="row">main.server.sessions</th><td class="text why">map[int]*main.Session;`,
 		`<td>1.00 MiB</td><td>100 %</td>`, "mostly [] main.Session. Remedy: bound it",
-		`<svg class="flame"`, "[] main.Session, 1023 KiB", "main.work", "chan receive, for 3.00 s or longer: for ever",
+		`<svg class="flame"`, "Live bytes by area", "[] main.Session, 1023 KiB", "main.work",
+		"chan receive, for 3.00 s or longer: for ever",
 		"12 goroutines can never be woken", "hold less", "beside it: swapped out", "a warning",
 	} {
 		if !strings.Contains(html, want) {

@@ -75,11 +75,11 @@ func (f *Flame) depth() int {
 	return deepest + 1
 }
 
-// draw writes f from x on, and its parts below it.
-func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
+// box writes f alone, with as much of its name as fits.
+func (f *Flame) box(b *strings.Builder, a area, series int) {
 	label := f.Name + ", " + f.Text
 	shown := ""
-	if room := int((width - 8) / flameRune); room >= 4 {
+	if room := int((a.width - 7) / flameRune); room >= 4 && a.height >= flameRow-1 {
 		shown = f.Name
 		if utf8.RuneCountInString(label) <= room {
 			shown = label
@@ -98,13 +98,17 @@ func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
 	if series >= 0 {
 		class = fmt.Sprintf("part s%d", series)
 	}
-	y := flameRow * float64(row)
 	fmt.Fprintf(b, `%s<title>%s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, open,
-		html.EscapeString(label), class, x, y, max(0.5, width-1), flameRow-1)
+		html.EscapeString(label), class, a.x, a.y, max(0.5, a.width), a.height)
 	if shown != "" {
-		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, x+4, y+flameRow*0.68, html.EscapeString(shown))
+		fmt.Fprintf(b, `<text class="name" x="%.1f" y="%.1f">%s</text>`, a.x+4, a.y+flameRow*0.68, html.EscapeString(shown))
 	}
 	b.WriteString(shut)
+}
+
+// draw writes f from x on, and its parts below it.
+func (f *Flame) draw(b *strings.Builder, x, width float64, row, series int) {
+	f.box(b, area{x, flameRow * float64(row), width - 1, flameRow - 1}, series)
 	for _, part := range f.Parts {
 		wide := width * part.Value / f.Value
 		if wide >= flameLeast {
