@@ -27,7 +27,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in within) {
 		}
 		for n := range c.Signature().Results().Len() {
 			if refersLike(c.Signature().Results().At(n).Type()) {
-				w.result(call, n, within{inside: true})
+				w.result(call, n, within{})
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in within) {
 		if arg != v {
 			continue
 		}
-		use := w.p.argUse(c, n, in.inside)
+		use := w.p.argUse(c, n, in.depth != itself)
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
 			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos(), Object: !isText(v.Type())})
@@ -55,15 +55,15 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in withi
 	}
 	for j := range c.Args {
 		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
-			w.storeIn(c.Args[j], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, nil)
+			w.storeIn(c.Args[j], use.into(j, call.Pos()), within{})
 		}
 	}
 	for r := range c.Signature().Results().Len() {
 		if r < 32 && use.Within&(1<<r) != 0 {
-			w.result(call, r, within{inside: true})
+			w.result(call, r, within{})
 		} else if r < 32 && use.Returns&(1<<r) != 0 {
 			if !types.Identical(c.Signature().Results().At(r).Type(), v.Type()) {
-				w.result(call, r, within{inside: true})
+				w.result(call, r, within{})
 			} else {
 				w.result(call, r, in)
 			}
@@ -74,7 +74,7 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in withi
 // received follows what a method that an interface may name keeps of its receiver.
 func (w *walker) received(p *Param, call ssa.CallInstruction, in within) {
 	use := &p.Self
-	if in.inside {
+	if in.depth != itself {
 		use = &p.Inside
 	}
 	w.fate.Writes = w.fate.Writes || use.Writes
@@ -84,7 +84,7 @@ func (w *walker) received(p *Param, call ssa.CallInstruction, in within) {
 	}
 	for j, arg := range call.Common().Args { // which do not count the receiver
 		if j < 31 && use.Into&(2<<j) != 0 {
-			w.storeIn(arg, Holder{Kind: Field, Index: -1, Pos: call.Pos()}, nil)
+			w.storeIn(arg, use.into(j+1, call.Pos()), within{})
 		}
 	}
 }
@@ -97,14 +97,14 @@ func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in 
 		if args[0] == v {
 			w.fate.Writes = true
 			w.value(call.Value(), in)
-		} else if in.inside && holdsMore(v) { // the elements of the list, not the list
+		} else if in.depth != itself && holdsMore(v) { // the elements of the list, not the list
 			w.value(call.Value(), in)
 		}
 	case "copy":
 		if args[0] == v {
 			w.fate.Writes = true
-		} else if in.inside && holdsMore(v) {
-			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, in.field)
+		} else if in.depth != itself && holdsMore(v) {
+			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, in)
 		}
 	case "clear":
 		w.fate.Writes = true
@@ -156,11 +156,11 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 		if s == nil {
 			return nil
 		}
-		params := s.Params
+		params, recv := s.Params, ""
 		if fn.Signature.Recv() != nil { // an invoke and a bound method have it apart
-			params = params[min(1, len(params)):]
+			params, recv = params[min(1, len(params)):], "what the receiver of "+funcName(fn.Object().(*types.Func))+" refers to"
 		}
-		all.merge(params, s.Results, fn.Signature.Recv() != nil)
+		all.merge(params, s, recv)
 	}
 	return all
 }
@@ -178,9 +178,9 @@ func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
 	return p.byName[c.Method.Name()+types.TypeString(c.Method.Signature(), nil)]
 }
 
-// merge adds a function that may be the one that is called. Its bits of
-// parameters count the receiver where it has one.
-func (s *Summary) merge(params []Param, results []Origin, recv bool) {
+// merge adds a function that may be the one that is called, and its parameters without
+// the receiver, which recv names. Its bits of parameters count that.
+func (s *Summary) merge(params []Param, of *Summary, recv string) {
 	for i, q := range params {
 		if i == len(s.Params) {
 			s.Params = append(s.Params, Param{})
@@ -188,24 +188,31 @@ func (s *Summary) merge(params []Param, results []Origin, recv bool) {
 		s.Params[i].Self.merge(q.Self, recv)
 		s.Params[i].Inside.merge(q.Inside, recv)
 	}
-	for i, r := range results {
-		if i == len(s.Results) {
-			s.Results = append(s.Results, Origin{})
+	s.Results = mergeOrigins(s.Results, of.Results, recv != "")
+	s.Reached = mergeOrigins(s.Reached, of.Reached, recv != "")
+}
+
+func mergeOrigins(all, more []Origin, recv bool) []Origin {
+	for i, r := range more {
+		if i == len(all) {
+			all = append(all, Origin{})
 		}
 		if recv {
 			r.Shared, r.Params = r.Shared || r.Params&1 != 0, r.Params>>1
 		}
-		s.Results[i].merge(r)
+		all[i].merge(r)
 	}
+	return all
 }
 
-func (u *Use) merge(v Use, recv bool) {
-	if recv {
+func (u *Use) merge(v Use, recv string) {
+	if recv != "" {
 		if v.Into&1 != 0 {
-			u.keep(Keep{Kind: Field, Name: "of the method's receiver"})
+			u.keep(Keep{Kind: Field, Name: recv})
 		}
-		v.Into >>= 1
+		v.Into, v.Deep = v.Into>>1, v.Deep>>1
 	}
+	u.Deep |= v.Deep
 	u.Writes, u.Returns, u.Within, u.Into = u.Writes || v.Writes, u.Returns|v.Returns, u.Within|v.Within, u.Into|v.Into
 	for _, k := range v.Keeps {
 		u.keep(k)
@@ -215,6 +222,45 @@ func (u *Use) merge(v Use, recv bool) {
 // Arg returns what a call does with argument n, receiver first: nil where that
 // is unknown.
 func (p *Package) Arg(c *ssa.CallCommon, n int) *Use { return p.argUse(c, n, false) }
+
+// moves is the summary of a function without a body. Where it is of the standard
+// library, it moves references between what its arguments and results refer to, and
+// keeps none. nil for other ones.
+func moves(fn *ssa.Function) *Summary {
+	if obj, ok := fn.Object().(*types.Func); !ok || !standard(obj) {
+		return nil
+	}
+	holds := func(t types.Type) bool {
+		if p, ok := t.Underlying().(*types.Pointer); ok && !describes(p.Elem()) {
+			t = p.Elem()
+		}
+		return refers(t, 0)
+	}
+	use, all := Use{Writes: true}, Origin{Fresh: true}
+	sum := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin, fn.Signature.Results().Len())}
+	for r := range min(32, len(sum.Results)) {
+		if holds(fn.Signature.Results().At(r).Type()) {
+			use.Within |= 1 << r
+		}
+	}
+	for n, p := range fn.Params[:min(32, len(fn.Params))] {
+		if holds(p.Type()) {
+			all.Params |= 1 << n
+		}
+	}
+	for n := range sum.Params {
+		mine := Use{Writes: true}
+		if all.Params&(1<<n) != 0 {
+			mine = use
+			mine.Into = all.Params &^ (1 << n)
+		}
+		sum.Params[n] = Param{mine, mine}
+	}
+	for r := range sum.Results {
+		sum.Results[r] = all
+	}
+	return sum
+}
 
 var (
 	reads  = &Use{}

@@ -37,8 +37,8 @@ type Holder struct {
 
 	Failed bool // of a result: an error that holds the memory, which there is only where something fails
 
-	field *types.Var // the memory lies behind this field alone, of the structs that have it; nil for any
-	deep  bool       // in what the field refers to, not in the field itself
+	in   within // where the memory is, as seen from the result or the parameter
+	deep bool   // it was put into what that refers to
 }
 
 // String says who holds, in words that follow "kept by".
@@ -104,19 +104,19 @@ func (f *Fate) add(h Holder) {
 	}
 	if i := slices.IndexFunc(f.Holders, same); i < 0 {
 		f.Holders = append(f.Holders, h)
-	} else if f.Holders[i].field != h.field {
-		f.Holders[i].field = nil
+	} else if f.Holders[i].deep = f.Holders[i].deep || h.deep; f.Holders[i].in != h.in {
+		f.Holders[i].in = within{}
 	}
 }
 
 // Fate follows what v refers to: through variables, calls and containers.
-func (p *Package) Fate(v ssa.Value) *Fate { return p.fate(v, within{}, v != nil && isText(v.Type())) }
+func (p *Package) Fate(v ssa.Value) *Fate {
+	return p.fate(v, within{depth: itself}, v != nil && isText(v.Type()))
+}
 
 // FateInside follows memory that can be reached from v; text says that it may be
 // of a text.
-func (p *Package) FateInside(v ssa.Value, text bool) *Fate {
-	return p.fate(v, within{inside: true}, text)
-}
+func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, within{}, text) }
 
 // isText reports whether a string may share the memory that a value of type t
 // refers to.
@@ -134,7 +134,7 @@ func (p *Package) FateFrom(v ssa.Value, h Holder) *Fate {
 	if !h.Inside {
 		return p.Fate(v)
 	}
-	return p.fate(v, within{true, h.field}, h.Text)
+	return p.fate(v, h.in, h.Text)
 }
 
 // fate follows v, or what can be reached from it.
@@ -142,7 +142,7 @@ func (p *Package) fate(v ssa.Value, in within, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
 	}
-	w := &walker{p: p, fn: v.Parent(), text: text, seen: map[step]bool{}, stored: map[step]bool{}}
+	w := &walker{p: p, fn: v.Parent(), text: text, seen: map[step]bool{}, stored: map[back]bool{}}
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop = p.Loop(i.Block())
 	}
@@ -153,11 +153,18 @@ func (p *Package) fate(v ssa.Value, in within, text bool) *Fate {
 // FateIn follows memory that a callee put into what arg refers to: into the
 // field, map or element that h names.
 func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
-	w := &walker{p: p, fn: arg.Parent(), text: h.Text, seen: map[step]bool{}, stored: map[step]bool{}}
+	w := &walker{p: p, fn: arg.Parent(), text: h.Text, seen: map[step]bool{}, stored: map[back]bool{}}
 	h.Index = -1
 	w.fate.Beyond = true // the container may be older than the round
-	w.storeIn(arg, h, h.field)
+	w.storeIn(arg, h, h.in)
 	return &w.fate
+}
+
+// FateOf follows the memory that v refers to, such as what a map grows by, wherever v
+// comes from: h is its holder.
+func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
+	h.in.depth = itself
+	return p.FateIn(v, h)
 }
 
 // A walker follows one value.
@@ -167,14 +174,39 @@ type walker struct {
 	loop   *Loop         // the innermost one there, or nil
 	text   bool          // strings may refer to it
 	seen   map[step]bool
-	stored map[step]bool
+	stored map[back]bool
 	fate   Fate
 }
 
+// A depth is how many references lead from a value to the memory.
+type depth int
+
+const (
+	deeper depth = iota // any number: what is taken out of the value is followed as well
+	itself              // one: the value is a reference to it
+	next                // two: the value refers to what holds such a reference
+)
+
 // Within says where the memory is, as seen from a value that is followed.
 type within struct {
-	inside bool       // the value is a container: what is taken out of it is followed as well
-	field  *types.Var // behind this field alone, of the structs that have it; nil for anywhere
+	depth depth
+	field *types.Var // behind this field alone, of the structs that have it; nil for anywhere
+}
+
+// above is where the memory is as seen from what refers to the value.
+func (in within) above() within {
+	if in.depth == itself {
+		return within{next, in.field}
+	}
+	return within{deeper, in.field}
+}
+
+// below is where the memory is as seen from what the value refers to.
+func (in within) below() within {
+	if in.depth == next {
+		in.depth = itself
+	}
+	return in
 }
 
 // A step is a value that is followed.
@@ -183,8 +215,14 @@ type step struct {
 	in within
 }
 
+// A back is a step back to where a value comes from.
+type back struct {
+	step
+	unnamed bool // no holder has a name yet
+}
+
 func (w *walker) value(v ssa.Value, in within) {
-	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, within{inside: true}}] || w.seen[step{v, in}] {
+	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, within{}}] || w.seen[step{v, in}] {
 		return
 	}
 	w.seen[step{v, in}] = true
@@ -231,12 +269,16 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 		if i.X == v {
 			w.value(i, in)
 		}
-	case *ssa.Index, *ssa.Lookup, *ssa.Next, *ssa.Range:
-		w.taken(instr.(ssa.Value), in)
-	case *ssa.Extract:
-		w.extracted(i, in)
-	case *ssa.TypeAssert:
-		w.value(i, in)
+	case *ssa.Lookup:
+		if i.X == v {
+			w.taken(i, in)
+		}
+	case *ssa.Next:
+		w.taken(i, in)
+	case *ssa.Index, *ssa.Extract:
+		w.element(instr.(ssa.Value), in)
+	case *ssa.Range, *ssa.TypeAssert:
+		w.value(instr.(ssa.Value), in)
 	case *ssa.UnOp:
 		if i.Op == token.MUL || i.Op == token.ARROW {
 			w.taken(i, in)
@@ -246,7 +288,7 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 	case *ssa.Return:
 		w.returned(v, i, in)
 	case *ssa.MakeClosure:
-		w.value(i, within{inside: true})
+		w.value(i, within{})
 		fn := i.Fn.(*ssa.Function)
 		for n, b := range i.Bindings {
 			if b == v && n < len(fn.FreeVars) {
@@ -284,8 +326,8 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction, in within) {
 		for _, s := range i.States {
 			if s.Send == v {
 				w.store(v, s.Chan, Chan, s.Pos, in)
-			} else if s.Chan == v && in.inside {
-				w.value(i, in) // whose parts are what it receives
+			} else if s.Chan == v {
+				w.taken(i, in) // whose parts are what it receives
 			}
 		}
 	}
@@ -293,8 +335,8 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction, in within) {
 
 // taken follows what is read out of a container.
 func (w *walker) taken(v ssa.Value, in within) {
-	if in.inside && refers(v.Type(), 0) {
-		w.value(v, in)
+	if in.depth != itself && refers(v.Type(), 0) {
+		w.value(v, in.below())
 	}
 }
 
@@ -315,8 +357,8 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in within) {
 	w.value(v, in)
 }
 
-// extracted follows a part of a tuple: of a call, only what may refer to memory.
-func (w *walker) extracted(e *ssa.Extract, in within) {
+// element follows a part of a tuple or an array, where that may refer to memory.
+func (w *walker) element(e ssa.Value, in within) {
 	if refers(e.Type(), 0) {
 		w.value(e, in)
 	}
@@ -330,8 +372,8 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in within) {
 			continue
 		}
 		if fn == w.fn {
-			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.inside,
-				Failed: in.inside && isError(fn.Signature.Results().At(n).Type()), field: in.field})
+			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.depth != itself,
+				Failed: in.depth != itself && isError(fn.Signature.Results().At(n).Type()), in: in})
 			continue
 		}
 		if fn.Parent() == nil { // a literal put it into a variable of the function around
@@ -340,7 +382,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in within) {
 		}
 		calls := w.p.callers[fn]
 		for _, c := range calls {
-			w.result(c, n, within{inside: true})
+			w.result(c, n, in)
 		}
 		if len(calls) == 0 {
 			w.hold(Holder{Kind: Callee, Name: "the caller of the function literal", Index: -1, Pos: ret.Pos()})
@@ -368,95 +410,90 @@ func (w *walker) result(c ssa.CallInstruction, n int, in within) {
 
 // store follows v into what addr belongs to.
 func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in within) {
-	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.field)
+	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.above())
 }
 
-// storeIn goes back from an address to what it is a part of. h is the holder, if
-// that outlives the function; its name is the last field on the way. field is the
-// one behind which the memory lies, as seen from v.
-func (w *walker) storeIn(v ssa.Value, h Holder, field *types.Var) {
-	at := step{v, within{h.Name == "", field}}
+// storeIn goes back from a value to where it comes from. h is the holder, if that
+// outlives the function; its name is the last field on the way. in says where the memory
+// is, as seen from v.
+func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
+	at := back{step{v, in}, h.Name == ""}
 	if w.stored[at] {
 		return
 	}
 	w.stored[at] = true
-	h.field = field
+	h.in = in
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), structOf(x.X.Type()).Field(x.Field))
+		in.field = structOf(x.X.Type()).Field(x.Field)
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
 	case *ssa.Field:
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), structOf(x.X.Type()).Field(x.Field))
-	case *ssa.IndexAddr:
-		w.storeIn(x.X, h, field)
-	case *ssa.Slice:
-		w.storeIn(x.X, h, field)
-	case *ssa.Lookup:
-		w.storeIn(x.X, h, field)
+		in.field = structOf(x.X.Type()).Field(x.Field)
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
 	case *ssa.Extract:
-		w.storeIn(x.Tuple, h, field)
-	case *ssa.ChangeType:
-		w.storeIn(x.X, h, field)
-	case *ssa.ChangeInterface:
-		w.storeIn(x.X, h, field)
-	case *ssa.MakeInterface:
-		w.storeIn(x.X, h, field)
-	case *ssa.TypeAssert:
-		w.storeIn(x.X, h, field)
+		w.storeIn(x.Tuple, h, in)
 	case *ssa.Convert:
-		w.storeIn(x.X, h, field)
+		w.storeIn(x.X, h, in)
+	case *ssa.MakeInterface:
+		w.storeIn(x.X, h, in)
+	case *ssa.Lookup:
+		w.storeIn(x.X, h, in.above())
 	case *ssa.Next:
-		w.storeIn(x.Iter, h, field)
-	case *ssa.Range:
-		w.storeIn(x.X, h, field)
+		w.storeIn(x.Iter, h, in.above())
 	case *ssa.Phi:
 		for _, e := range x.Edges {
-			w.storeIn(e, h, field)
+			w.storeIn(e, h, in)
 		}
 	case *ssa.UnOp:
 		if x.Op == token.MUL {
 			for _, val := range storedTo(x.X, nil) {
-				w.storeIn(val, h, field)
+				w.storeIn(val, h, in)
 			}
 		}
 		h.deep = true
-		w.storeIn(x.X, h, field)
+		w.storeIn(x.X, h, in.above())
 	case *ssa.Global:
 		if x.Name() == "dummy" && x.Pkg.Pkg.Path() == "reflect" {
 			return // which only tells the compiler that something may escape: nothing is stored
 		}
 		w.hold(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos, AsText: h.AsText})
 	case *ssa.Parameter:
+		of := " of " + x.Parent().Name()
 		if i := slices.Index(x.Parent().Params, x); i >= 0 && x.Parent() == w.fn {
-			h.Index = i
+			h.Index, of = i, ""
 		}
-		w.hold(h.named("what parameter " + x.Name() + " refers to"))
+		w.hold(h.named("what parameter " + x.Name() + of + " refers to"))
 	case *ssa.FreeVar:
-		w.captured(x, h, field)
+		w.captured(x, h, in)
 	case *ssa.Call:
-		w.storeInCall(x, h, field)
+		w.storeInCall(x, h, in)
 	case *ssa.BinOp: // of a uintptr
 		w.hold(h.named("what an unsafe pointer refers to"))
 	case *ssa.Const, *ssa.Builtin, *ssa.Function:
-	default: // made here
-		if h.deep {
-			for _, val := range storedTo(v, field) {
-				w.storeIn(val, h, nil)
+	default:
+		if from := operand(v); from != nil {
+			w.storeIn(from, h, in)
+			return
+		}
+		if h.deep { // made here
+			for _, val := range storedTo(v, in.field) {
+				w.storeIn(val, h, within{})
 			}
 		}
-		w.contained(v, field)
+		w.contained(v, in)
 	}
 }
 
 // contained follows the local container that memory was put into.
-func (w *walker) contained(v ssa.Value, field *types.Var) {
+func (w *walker) contained(v ssa.Value, in within) {
 	if i, ok := v.(ssa.Instruction); ok {
 		w.leaves(i)
 	}
-	w.value(v, within{true, field})
+	w.value(v, in)
 }
 
 // captured follows memory into a variable of the function around.
-func (w *walker) captured(v *ssa.FreeVar, h Holder, field *types.Var) {
+func (w *walker) captured(v *ssa.FreeVar, h Holder, in within) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
 	if made == nil || n < 0 || n >= len(made.Bindings) {
@@ -464,33 +501,33 @@ func (w *walker) captured(v *ssa.FreeVar, h Holder, field *types.Var) {
 		return
 	}
 	w.fate.Beyond = true
-	w.storeIn(made.Bindings[n], h, field)
+	w.storeIn(made.Bindings[n], h, in)
 }
 
 // storeInCall follows memory into what a call returned.
-func (w *walker) storeInCall(c *ssa.Call, h Holder, field *types.Var) {
+func (w *walker) storeInCall(c *ssa.Call, h Holder, in within) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
 		case "append", "Add", "Slice", "SliceData", "String", "StringData", "ssa:wrapnilchk":
-			w.storeIn(c.Call.Args[0], h, field)
+			w.storeIn(c.Call.Args[0], h, in)
 		}
-		w.contained(c, field)
+		w.contained(c, in)
 		return
 	}
 	sum := w.p.callee(c.Common())
 	if calleeName(c.Common()) == "sync.Pool.Get" { // whose next user finds it there
 		w.hold(h.named("what sync.Pool.Get returned"))
-		w.contained(c, field)
+		w.contained(c, in)
 		return
 	}
 	if sum == nil || len(sum.Results) == 0 {
 		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
-		w.contained(c, field)
+		w.contained(c, in)
 		return
 	}
 	all := Origin{}
-	for _, r := range sum.Results {
-		all.merge(r)
+	for i := range sum.Results {
+		all.merge(sum.origin(i, h.deep))
 	}
 	if all.Shared {
 		w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
@@ -499,12 +536,11 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, field *types.Var) {
 		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
 	}
 	if all.Fresh || all.Unknown {
-		w.contained(c, field)
+		w.contained(c, in)
 	}
 	for n, arg := range c.Call.Args {
-		within := h.deep && n < len(sum.Params) && sum.Params[n].Self.Within != 0
-		if n < 32 && (within || all.Params&(1<<n) != 0) {
-			w.storeIn(arg, h, nil)
+		if n < 32 && all.Params&(1<<n) != 0 {
+			w.storeIn(arg, h, within{depth: in.depth})
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/ssa"
 )
 
 // load builds a package of one file, with what is known of what it imports.
@@ -97,7 +99,7 @@ func TestSummaries(t *testing.T) {
 		{"reads", "params {reads}"},
 		{"keeps", "params {keeps package variable global}"},
 		{"links", "params {writes} {into 0}"},
-		{"after", "params {writes, within} results {params 1}"},
+		{"after", "params {writes, within} results {fresh}"},
 		{"same", "params {returns} results {params 1}"},
 		{"returned", "params {reads} results {fresh}"},
 		{"mutual", "params {keeps package variable global} {reads}"},
@@ -154,6 +156,34 @@ func describe(s *Summary) string {
 		}
 	}
 	return b.String()
+}
+
+// TestFateOf holds a map to a shorter life than that of its elements.
+func TestFateOf(t *testing.T) {
+	p := load(t, "map.go", `package fates
+
+type node struct{}
+
+type table struct{ all map[string]*node }
+
+func of(k string) *node {
+	t := &table{map[string]*node{}}
+	t.all[k] = &node{}
+	return t.all[k]
+}
+`)
+	for _, s := range p.Sites() {
+		f, want := p.Fate(s.Value), true
+		switch {
+		case s.Kind == MapGrow:
+			f = p.FateOf(s.Instr.(*ssa.MapUpdate).Map, Holder{Kind: MapEntry})
+		case s.Kind == Literal:
+			want = strings.HasSuffix(s.Type.String(), "table")
+		}
+		if f.Dies() != want {
+			t.Errorf("%s of a %v dies: %v, %v, want %v", s.Kind, s.Type, f.Dies(), f.Holders, want)
+		}
+	}
 }
 
 // TestFactsCross holds what a package says of itself to what another one that

@@ -10,11 +10,17 @@ import (
 
 // Origin follows a value back to where its memory was made. Its bits of Params
 // are of the function around it.
-func (p *Package) Origin(v ssa.Value) Origin { return p.origin(v, map[ssa.Value]bool{}) }
+func (p *Package) Origin(v ssa.Value) Origin { return p.origin(v, false, map[source]bool{}) }
+
+// A source is a value that is followed back, or, where deep is set, what it refers to.
+type source struct {
+	v    ssa.Value
+	deep bool
+}
 
 // results adds the origins of what a function returns, and reports whether any
 // was new.
-func (p *Package) results(fn *ssa.Function, out []Origin) (changed bool) {
+func (p *Package) results(fn *ssa.Function, s *Summary) (changed bool) {
 	for _, b := range fn.Blocks {
 		if len(b.Instrs) == 0 {
 			continue
@@ -24,19 +30,20 @@ func (p *Package) results(fn *ssa.Function, out []Origin) (changed bool) {
 			continue
 		}
 		for i, r := range ret.Results {
-			was := out[i]
-			out[i].merge(p.Origin(r))
-			changed = changed || out[i] != was
+			was, reached := s.Results[i], s.Reached[i]
+			s.Results[i].merge(p.Origin(r))
+			s.Reached[i].merge(p.origin(r, true, map[source]bool{}))
+			changed = changed || s.Results[i] != was || s.Reached[i] != reached
 		}
 	}
 	return changed
 }
 
-func (p *Package) origin(v ssa.Value, seen map[ssa.Value]bool) (o Origin) {
-	if seen[v] || !refers(v.Type(), 0) {
+func (p *Package) origin(v ssa.Value, deep bool, seen map[source]bool) (o Origin) {
+	if seen[source{v, deep}] || !refers(v.Type(), 0) {
 		return o
 	}
-	seen[v] = true
+	seen[source{v, deep}] = true
 	switch x := v.(type) {
 	case *ssa.Const, *ssa.Function, *ssa.Builtin:
 	case *ssa.Parameter:
@@ -47,37 +54,53 @@ func (p *Package) origin(v ssa.Value, seen map[ssa.Value]bool) (o Origin) {
 		o.Shared = true
 	case *ssa.Alloc:
 		o.Fresh = true
-		for _, val := range storedTo(x, nil) {
-			o.merge(p.origin(val, seen))
+		if deep {
+			p.stored(x, &o, seen)
 		}
-	case *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeClosure:
+	case *ssa.MakeSlice, *ssa.MakeMap:
 		o.Fresh = true
+		if deep {
+			p.stored(v, &o, seen)
+		}
+	case *ssa.MakeClosure:
+		o.Fresh = true
+		for _, b := range x.Bindings {
+			if deep {
+				o.merge(p.origin(b, true, seen))
+			}
+		}
+	case *ssa.MakeChan:
+		o.Fresh, o.Shared = true, deep
 	case *ssa.BinOp:
 		o.Fresh = true
 	case *ssa.Convert:
 		if copies(x) {
 			return Origin{Fresh: true}
 		}
-		return p.origin(x.X, seen)
+		return p.origin(x.X, deep, seen)
 	case *ssa.MakeInterface:
-		o = p.origin(x.X, seen)
+		o = p.origin(x.X, deep, seen)
 		o.Fresh = o.Fresh || boxes(x.X.Type())
 	case *ssa.Phi:
 		for _, e := range x.Edges {
-			o.merge(p.origin(e, seen))
+			o.merge(p.origin(e, deep, seen))
 		}
 	case *ssa.UnOp:
-		return p.loaded(x, seen)
+		return p.loaded(x, deep, seen)
 	case *ssa.Extract:
 		if call, ok := x.Tuple.(*ssa.Call); ok {
-			return p.called(call, x.Index, seen)
+			return p.called(call, x.Index, deep, seen)
 		}
-		return p.origin(x.Tuple, seen)
+		return p.origin(x.Tuple, deep, seen)
 	case *ssa.Call:
-		return p.called(x, 0, seen)
+		return p.called(x, 0, deep, seen)
 	default:
 		if from := operand(v); from != nil {
-			return p.origin(from, seen)
+			switch v.(type) {
+			case *ssa.Lookup, *ssa.Next:
+				deep = true
+			}
+			return p.origin(from, deep, seen)
 		}
 		o.Unknown = true
 	}
@@ -118,43 +141,48 @@ func operand(v ssa.Value) ssa.Value {
 }
 
 // loaded is the origin of what is read from an address or a channel.
-func (p *Package) loaded(x *ssa.UnOp, seen map[ssa.Value]bool) Origin {
+func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin) {
 	if x.Op == token.ARROW {
 		return Origin{Shared: true}
 	}
 	if stored := storedTo(x.X, nil); stored != nil {
-		var o Origin
 		for _, val := range stored {
-			o.merge(p.origin(val, seen))
+			o.merge(p.origin(val, deep, seen))
 		}
 		return o
 	}
-	return p.origin(x.X, seen)
+	return p.origin(x.X, true, seen)
+}
+
+// stored adds the origin of what is stored in v, which was made here.
+func (p *Package) stored(v ssa.Value, o *Origin, seen map[source]bool) {
+	for _, val := range storedTo(v, nil) {
+		o.merge(p.origin(val, false, seen))
+		o.merge(p.origin(val, true, seen))
+	}
 }
 
 // called is the origin of result n of a call.
-func (p *Package) called(call *ssa.Call, n int, seen map[ssa.Value]bool) (o Origin) {
+func (p *Package) called(call *ssa.Call, n int, deep bool, seen map[source]bool) (o Origin) {
 	c := call.Common()
 	if b, ok := c.Value.(*ssa.Builtin); ok {
-		if b.Name() == "append" {
-			o = p.origin(c.Args[0], seen)
-			o.Fresh = true
-			return o
+		for i, arg := range c.Args {
+			if b.Name() != "append" || i == 0 || deep {
+				o.merge(p.origin(arg, deep, seen))
+			}
 		}
-		for _, arg := range c.Args {
-			o.merge(p.origin(arg, seen))
-		}
+		o.Fresh = o.Fresh || b.Name() == "append"
 		return o
 	}
 	sum := p.callee(c)
 	if sum == nil || n >= len(sum.Results) {
 		return Origin{Unknown: !textResult(c.Signature(), n), Fresh: true}
 	}
-	r := sum.Results[n]
+	r := sum.origin(n, deep)
 	o.Fresh, o.Shared, o.Unknown = r.Fresh, r.Shared, r.Unknown
 	for i, arg := range c.Args {
 		if i < 32 && r.Params&(1<<i) != 0 {
-			o.merge(p.origin(arg, seen))
+			o.merge(p.origin(arg, deep, seen))
 		}
 	}
 	return o

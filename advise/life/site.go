@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -352,7 +353,12 @@ func parametrized(t types.Type, depth int) bool {
 
 // refers reports whether a value of type t can refer to memory.
 func refers(t types.Type, depth int) bool {
+	if describes(t) {
+		return false
+	}
 	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return !describes(u.Elem())
 	case *types.Basic:
 		return u.Info()&types.IsString != 0 || u.Kind() == types.UnsafePointer || u.Kind() == types.Invalid
 	case *types.Array:
@@ -373,6 +379,21 @@ func refers(t types.Type, depth int) bool {
 		return false
 	}
 	return true
+}
+
+// describes reports whether t is what describes a type: no value lies there.
+func describes(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return false
+	}
+	switch name := named.Obj().Name(); named.Obj().Pkg().Path() {
+	case "internal/abi":
+		return strings.HasSuffix(name, "Type")
+	case "reflect", "internal/reflectlite":
+		return name == "rtype" || name == "Type"
+	}
+	return false
 }
 
 // Callee is the name of the function or method that a Call, Go or Defer names,

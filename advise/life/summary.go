@@ -5,6 +5,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"go/token"
 	"go/types"
 	"maps"
 	"slices"
@@ -18,7 +19,13 @@ type Use struct {
 	Returns uint32 // bit i: result i may refer to it
 	Within  uint32 // bit i: what result i refers to may refer to it
 	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
+	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
 	Keeps   []Keep // who else holds it then
+}
+
+// into is argument j as the holder.
+func (u *Use) into(j int, pos token.Pos) Holder {
+	return Holder{Kind: Field, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
 }
 
 // A Keep is a holder as other packages see it.
@@ -44,6 +51,15 @@ type Param struct{ Self, Inside Use }
 type Summary struct {
 	Params  []Param // the receiver first
 	Results []Origin
+	Reached []Origin // of what the results refer to
+}
+
+// origin is where result i comes from, or, where deep is set, what it refers to.
+func (s *Summary) origin(i int, deep bool) Origin {
+	if deep && i < len(s.Reached) {
+		return s.Reached[i]
+	}
+	return s.Results[i]
 }
 
 // An Origin is where a value comes from: several where that depends.
@@ -125,7 +141,9 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 		return s
 	}
 	var s *Summary
-	if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && obj.Pkg() != p.Pkg && p.Source.Facts != nil {
+	if fn.Pkg == p.SSA {
+		s = moves(fn)
+	} else if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && obj.Pkg() != p.Pkg && p.Source.Facts != nil {
 		if facts := p.Source.Facts(obj.Pkg().Path()); facts != nil {
 			s = facts.Funcs[obj.Origin().FullName()]
 		}
@@ -141,8 +159,9 @@ func (p *Package) summarize() {
 	const rounds = 6 // a longer chain of mutual calls is cut
 	pending := map[*ssa.Function]bool{}
 	for _, fn := range p.Funcs {
-		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin,
-			fn.Signature.Results().Len())}
+		n := fn.Signature.Results().Len()
+		p.summaries[fn] = &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin, n),
+			Reached: make([]Origin, n)}
 		pending[fn] = true
 	}
 	order := p.calleesFirst()
@@ -164,11 +183,11 @@ func (p *Package) summarize() {
 // refine works out one function again, and reports whether its summary grew.
 func (p *Package) refine(fn *ssa.Function) bool {
 	s := p.summaries[fn]
-	changed := p.results(fn, s.Results)
+	changed := p.results(fn, s)
 	for i, param := range fn.Params {
 		if refers(param.Type(), 0) {
-			changed = s.Params[i].Self.grow(p.fate(param, within{}, isText(param.Type())), i) || changed
-			changed = s.Params[i].Inside.grow(p.fate(param, within{inside: true}, true), i) || changed
+			changed = s.Params[i].Self.grow(p.fate(param, within{depth: itself}, isText(param.Type())), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, within{}, true), i) || changed
 		}
 	}
 	return changed
@@ -222,13 +241,16 @@ func (u *Use) grow(f *Fate, self int) bool {
 		case h.Index >= 0 && h.Index < 32 && (h.Kind == Field || h.Kind == MapEntry):
 			if h.Index != self {
 				u.Into |= 1 << h.Index
+				if h.deep {
+					u.Deep |= 1 << h.Index
+				}
 			}
 		default:
 			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Object})
 		}
 	}
 	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within ||
-		u.Into != was.Into || !slices.Equal(u.Keeps, kept)
+		u.Into != was.Into || u.Deep != was.Deep || !slices.Equal(u.Keeps, kept)
 }
 
 // keep adds a holder; a handful say enough.

@@ -122,7 +122,7 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 		if made, here := i.Map.(*ssa.MakeMap); here {
 			return p.Fate(made)
 		}
-		return p.FateIn(i.Map, life.Holder{Kind: life.MapEntry, Pos: i.Pos()})
+		return p.FateOf(i.Map, life.Holder{Kind: life.MapEntry, Pos: i.Pos()})
 	case *ssa.Go:
 		return &life.Fate{Holders: []life.Holder{{Kind: life.Goroutine, Name: s.Callee(), Index: -1, Pos: i.Pos()}}}
 	case *ssa.Defer:
@@ -148,7 +148,8 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 			} else if h.Kind != life.Callee {
 				h.Name = h.String()
 			}
-			return &life.Fate{Holders: []life.Holder{{Kind: life.Callee, Name: h.Name, Index: -1, Pos: h.Pos, Object: true}}}
+			return &life.Fate{Holders: []life.Holder{{Kind: life.Callee, Name: h.Name, Index: -1, Pos: h.Pos, Object: true,
+				Inside: true}}}
 		}
 		return own
 	}
@@ -231,6 +232,17 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 	return l
 }
 
+// ofParameter begins the name of a holder that is known as a parameter alone.
+const ofParameter = "what parameter "
+
+// keptIn is the lifetime of what h keeps beyond function name.
+func keptIn(h life.Holder, name, where string, up int) lifetime {
+	if strings.HasPrefix(h.Name, ofParameter) && !strings.Contains(h.Name, " of ") {
+		h.Name = strings.Replace(h.Name, " refers to", " of "+name+" refers to", 1)
+	}
+	return lifetime{kind: kept, holder: h, in: name, up: up, where: where}
+}
+
 // climb follows a result, or a field of a parameter, into the caller.
 func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) lifetime {
 	if i >= len(way.frames) {
@@ -240,7 +252,7 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 		case h.Kind == life.Result:
 			return lifetime{kind: escaped, in: name, up: i, where: where}
 		}
-		return lifetime{kind: kept, holder: h, in: name, up: i, where: where}
+		return keptIn(h, name, where, i)
 	}
 	f := way.frames[i]
 	called := name
@@ -251,7 +263,7 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	call := callAt(q, f.place, called)
 	if call == nil {
 		if h.Kind != life.Result {
-			return lifetime{kind: kept, holder: h, in: name, up: i, where: where}
+			return keptIn(h, name, where, i)
 		}
 		return lifetime{kind: unclear, in: name, up: i, where: where}
 	}
@@ -259,6 +271,9 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	if h.Kind == life.Result {
 		fate = resultFate(q, call, h)
 	} else if arg := argument(call.Common(), h.Index); arg != nil {
+		if strings.HasPrefix(h.Name, ofParameter) {
+			h.Name = "" // the caller knows a field or variable
+		}
 		fate, through = q.FateIn(arg, h), h.Name
 	}
 	l := x.along(q, fate, shortName(f.function), way, i+1)

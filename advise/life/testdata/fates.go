@@ -315,3 +315,38 @@ func pooled(n int) {
 	x.buf = make([]byte, n) // make: field node.buf
 	pool.Put(x)
 }
+
+// What an element refers to is not the element.
+func beyondElement() *node {
+	all := []*node{{next: global}} // composite literal: dies; composite literal: dies
+	return all[0].next
+}
+
+// What a new object refers to is not a part of it.
+func intoMade(x *node, n int) *node {
+	y := after(x)
+	y.buf = make([]byte, n) // make: the caller, as a result
+	return y
+}
+
+func behindMade(x *node, n int) {
+	y := after(x)
+	y.next.buf = make([]byte, n) // make: field node.buf
+}
+
+func fillNext(x *node, b []byte) { x.next.buf = b }
+
+func filledNext(x *node, n int) {
+	y := &node{next: x}          // composite literal: dies
+	fillNext(y, make([]byte, n)) // make: what parameter x refers to
+}
+
+type keeper interface{ keep(x *node) }
+
+type box struct{ x *node }
+
+func (b *box) keep(x *node) { b.x = x }
+
+func keptBy(k keeper) {
+	k.keep(&node{}) // composite literal: what the receiver of fates.box.keep refers to
+}
