@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -111,9 +112,13 @@ func (k *subject) call() {
 	}
 	k.e.Verdict, k.e.Decides = Outside, k.life.where
 	k.e.Remedy = fmt.Sprintf("%s makes it", callee)
-	alt := k.alternative(callee)
-	held := k.life.kind == kept || k.life.kind == escaped
+	alt := alternativeTo(callee)
+	parts := k.life.kind == died && slices.ContainsFunc(k.life.unless, isInside) // are held, and not the result
+	held := !k.dies() && !parts
 	switch {
+	case alt == nil && growsBuffer(k.c.leaf):
+		k.e.Check = "bufferpercall"
+		k.e.Remedy = callee + " writes to a buffer, which grows: keep that and Reset it, or Grow it to the size first"
 	case alt != nil && held && alt.kept == "":
 		k.stays()
 		k.e.Remedy = callee + " makes it; " + k.e.Remedy
@@ -121,6 +126,9 @@ func (k *subject) call() {
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.kept
 	case alt != nil:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.text
+		if alt.kept != always && !parts {
+			k.conditions()
+		}
 	case k.fills() && held:
 		k.e.Remedy = fmt.Sprintf("%s makes it for what it is called on, or on the way: of the first, %s", callee, k.holds())
 	case k.fills():
@@ -128,17 +136,22 @@ func (k *subject) call() {
 			"for the next call of %s", callee, k.life.in)
 	case held:
 		k.e.Remedy += "; " + k.holds()
-	case k.dies() && k.s != nil && k.s.Kind == life.Call:
+	case k.life.kind == died && k.dies() && k.s != nil && k.s.Kind == life.Call:
 		k.e.Remedy += "; nobody needs it after " + k.life.in + ": call it less often, or with memory that is used again"
 	}
 }
 
 // holds says who keeps the memory.
 func (k *subject) holds() string {
-	if k.life.kind == kept {
+	switch k.life.kind {
+	case kept:
 		return k.life.holder.String() + " keeps it"
+	case escaped:
+		return k.life.in + " returns it"
+	case unclear:
+		return "its callers may keep it"
 	}
-	return k.life.in + " returns it"
+	return k.life.unless[slices.IndexFunc(k.life.unless, isObject)].Name + " may keep it"
 }
 
 // fills reports whether the call puts its result into its receiver.
@@ -150,15 +163,7 @@ func (k *subject) fills() bool {
 	return ok && filled(k.p, call.Common()) != nil
 }
 
-// alternative to a callee, or to the buffer that it fills; nil for none.
-func (k *subject) alternative(callee string) *alternative {
-	alt := alternativeTo(callee)
-	if alt == nil && growsBuffer(k.c.leaf) {
-		alt = alternativeTo(shortName(k.c.leaf))
-	}
-	return alt
-}
-
+// alternativeTo is what to do in place of a call; nil for none.
 func alternativeTo(callee string) *alternative {
 	for i := range alternatives {
 		if strings.HasPrefix(callee, alternatives[i].callee) {

@@ -58,7 +58,7 @@ func (k *subject) judge() {
 // dies further up.
 func (k *subject) change(name, text string, args ...any) {
 	k.e.Verdict, k.e.Check = Remedy, name
-	if k.life.up > 0 || k.tiny {
+	if k.life.up > 0 || k.tiny || k.life.kind == failed {
 		k.e.Verdict = Reshape
 	}
 	k.e.Remedy = fmt.Sprintf(text, args...)
@@ -71,6 +71,8 @@ func (k *subject) conditions() {
 	}
 	switch {
 	case k.grows || k.part:
+	case k.life.kind == failed:
+		k.e.Condition = "where no error that " + k.life.in + " returns holds it"
 	case k.life.kind == died && len(k.life.unless) > 0:
 		k.e.Condition = "if " + k.life.unless[0].Name + " does not keep it"
 	case k.life.up > 0 && k.e.Condition == "": // the profile saw these callers, and not all
@@ -101,13 +103,16 @@ func (k *subject) stays() {
 	}
 }
 
-// dies reports whether the memory dies in a function of the module, so that it
-// could be used again. An object that an unknown callee is given is taken to be kept.
+// dies reports whether the memory dies in a function of the module, but for errors that
+// hold it, so that it could be used again. An object that an unknown callee is given is taken to be kept.
 func (k *subject) dies() bool {
-	return k.life.kind == died && !slices.ContainsFunc(k.life.unless, isObject)
+	return (k.life.kind == died || k.life.kind == failed) && !slices.ContainsFunc(k.life.unless, isObject)
 }
 
 func isObject(h life.Holder) bool { return h.Object }
+
+// isInside reports whether a holder has what a result refers to, and not the result.
+func isInside(h life.Holder) bool { return h.Inside }
 
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
@@ -403,7 +408,8 @@ func (k *subject) found() {
 	reuse := []string{"bufferpercall", "stringconv", "byteconv", "resultslice"}
 	for _, f := range k.x.findings[k.c.at] {
 		about := f.Check == k.e.Check || k.e.Verdict == Outside && (k.s == nil || k.s.Kind == life.Call)
-		if f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) && !k.dies() {
+		if f.Severity == check.Trap.String() || !about || slices.Contains(reuse, f.Check) &&
+			(!k.dies() || k.life.kind == failed) {
 			continue
 		}
 		k.e.Fix = k.e.Fix || f.Fix
