@@ -1,0 +1,205 @@
+package life
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A back is a step back to where a value comes from.
+type back struct {
+	step
+	unnamed bool // no holder has a name yet
+}
+
+// store follows v into what addr belongs to.
+func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in within) {
+	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.above())
+}
+
+// storeIn goes back from a value to where it comes from. h is the holder, if that
+// outlives the function; its name is the last field on the way. in says where the memory
+// is, as seen from v.
+func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
+	at := back{step{v, in}, h.Name == ""}
+	if w.stored[at] {
+		return
+	}
+	w.stored[at] = true
+	h.in = in
+	switch x := v.(type) {
+	case *ssa.FieldAddr:
+		in.field = structOf(x.X.Type()).Field(x.Field)
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
+	case *ssa.Field:
+		in.field = structOf(x.X.Type()).Field(x.Field)
+		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
+	case *ssa.Extract:
+		w.storeIn(x.Tuple, h, in)
+	case *ssa.Convert:
+		w.storeIn(x.X, h, in)
+	case *ssa.MakeInterface:
+		w.storeIn(x.X, h, in)
+	case *ssa.Lookup:
+		w.storeIn(x.X, h, in.above())
+	case *ssa.Next:
+		w.storeIn(x.Iter, h, in.above())
+	case *ssa.Phi:
+		for _, e := range x.Edges {
+			w.storeIn(e, h, in)
+		}
+	case *ssa.UnOp:
+		if x.Op == token.MUL {
+			for _, val := range storedTo(x.X, nil) {
+				w.storeIn(val, h, in)
+			}
+		}
+		h.deep = true
+		w.storeIn(x.X, h, in.above())
+	case *ssa.Global:
+		if x.Name() == "dummy" && x.Pkg.Pkg.Path() == "reflect" {
+			return // which only tells the compiler that something may escape: nothing is stored
+		}
+		w.hold(Holder{Kind: Global, Name: x.Name(), Index: -1, Pos: h.Pos, AsText: h.AsText})
+	case *ssa.Parameter:
+		of := " of " + x.Parent().Name()
+		if i := slices.Index(x.Parent().Params, x); i >= 0 && x.Parent() == w.fn {
+			h.Index, of = i, ""
+		}
+		w.hold(h.named("what parameter " + x.Name() + of + " refers to"))
+	case *ssa.FreeVar:
+		w.captured(x, h, in)
+	case *ssa.Call:
+		w.storeInCall(x, h, in)
+	case *ssa.BinOp: // of a uintptr
+		w.hold(h.named("what an unsafe pointer refers to"))
+	case *ssa.Const, *ssa.Builtin, *ssa.Function:
+	default:
+		if from := operand(v); from != nil {
+			w.storeIn(from, h, in)
+			return
+		}
+		if h.deep { // made here
+			for _, val := range storedTo(v, in.field) {
+				w.storeIn(val, h, within{})
+			}
+		}
+		w.contained(v, in)
+	}
+}
+
+// contained follows the local container that memory was put into.
+func (w *walker) contained(v ssa.Value, in within) {
+	if i, ok := v.(ssa.Instruction); ok {
+		w.leaves(i)
+	}
+	w.value(v, in)
+}
+
+// captured follows memory into a variable of the function around.
+func (w *walker) captured(v *ssa.FreeVar, h Holder, in within) {
+	made := w.p.closures[v.Parent()]
+	n := slices.Index(v.Parent().FreeVars, v)
+	if made == nil || n < 0 || n >= len(made.Bindings) {
+		w.hold(h.named("variable " + v.Name() + " of the function around"))
+		return
+	}
+	w.fate.Beyond = true
+	w.storeIn(made.Bindings[n], h, in)
+}
+
+// storeInCall follows memory into what a call returned.
+func (w *walker) storeInCall(c *ssa.Call, h Holder, in within) {
+	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "append", "Add", "Slice", "SliceData", "String", "StringData", "ssa:wrapnilchk":
+			w.storeIn(c.Call.Args[0], h, in)
+		}
+		w.contained(c, in)
+		return
+	}
+	sum := w.p.callee(c.Common())
+	if calleeName(c.Common()) == "sync.Pool.Get" { // whose next user finds it there
+		w.hold(h.named("what sync.Pool.Get returned"))
+		w.contained(c, in)
+		return
+	}
+	if sum == nil || len(sum.Results) == 0 {
+		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+		w.contained(c, in)
+		return
+	}
+	all := Origin{}
+	for i := range sum.Results {
+		all.merge(sum.origin(i, h.deep))
+	}
+	if all.Shared {
+		w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
+	}
+	if all.Unknown {
+		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+	}
+	if all.Fresh || all.Unknown {
+		w.contained(c, in)
+	}
+	for n, arg := range c.Call.Args {
+		if n < 32 && all.Params&(1<<n) != 0 {
+			w.storeIn(arg, h, within{depth: in.depth})
+		}
+	}
+}
+
+func (h Holder) named(name string) Holder {
+	if h.Name == "" {
+		h.Name = name
+	}
+	return h
+}
+
+// storedTo returns what is assigned to a local variable, its fields or elements: to
+// one field, where that is not nil.
+func storedTo(addr ssa.Value, field *types.Var) (vals []ssa.Value) {
+	for {
+		switch x := addr.(type) {
+		case *ssa.FieldAddr:
+			addr = x.X
+			continue
+		case *ssa.IndexAddr:
+			addr = x.X
+			continue
+		}
+		break
+	}
+	switch addr.(type) {
+	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap:
+	default:
+		return nil
+	}
+	var visit func(v ssa.Value)
+	visit = func(v ssa.Value) {
+		for _, instr := range *v.Referrers() {
+			switch i := instr.(type) {
+			case *ssa.Store:
+				if i.Addr == v {
+					vals = append(vals, i.Val)
+				}
+			case *ssa.MapUpdate:
+				if i.Map == v {
+					vals = append(vals, i.Value)
+				}
+			case *ssa.FieldAddr:
+				if field == nil || v != addr || structOf(i.X.Type()).Field(i.Field) == field {
+					visit(i)
+				}
+			case *ssa.IndexAddr:
+				if i.X == v {
+					visit(i)
+				}
+			}
+		}
+	}
+	visit(addr)
+	return vals
+}
