@@ -56,7 +56,7 @@ var tuners = map[string]func(){
 	// environment has none.
 	"automemlimit": func() {
 		os.Unsetenv("GOMEMLIMIT")
-		if _, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(memlimit.Limit(budget)), memlimit.WithRatio(0.9)); err != nil {
+		if _, err := memlimit.Set(memlimit.WithProvider(memlimit.Limit(budget)), memlimit.WithRatio(0.9)); err != nil {
 			panic(err)
 		}
 	},

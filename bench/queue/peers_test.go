@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	workiva "github.com/Workiva/go-datastructures/queue"
 	"github.com/bytedance/gopkg/collection/lscq"
 	"github.com/puzpuzpuz/xsync/v4"
 
@@ -48,6 +49,45 @@ var mpsc = []impl{
 		return queue{
 			push: func(t *task) bool { return q.Enqueue(unsafe.Pointer(t)) },
 			take: one(func() (*task, bool) { p, ok := q.Dequeue(); return (*task)(p), ok }),
+		}
+	}},
+	{"workiva-ring", func() queue {
+		q := workiva.NewRingBuffer(window)
+		return queue{
+			push: func(t *task) bool { return q.Put(t) == nil }, // waits while full
+			take: one(func() (*task, bool) {
+				if q.Len() == 0 {
+					return nil, false
+				}
+				t, err := q.Get()
+				return t.(*task), err == nil
+			}),
+		}
+	}},
+	{"workiva-queue", func() queue {
+		q := workiva.New(window)
+		return queue{
+			push: func(t *task) bool { return q.Put(t) == nil },
+			take: func(dst []*task) int {
+				ts, err := q.Get(int64(len(dst))) // waits
+				if err != nil {
+					panic(err)
+				}
+				for i, t := range ts {
+					dst[i] = t.(*task)
+				}
+				return len(ts)
+			},
+			pushBatch: func(ts []*task) int {
+				var buf [maxBatch]any
+				for i, t := range ts {
+					buf[i] = t
+				}
+				if err := q.Put(buf[:len(ts)]...); err != nil {
+					panic(err)
+				}
+				return len(ts)
+			},
 		}
 	}},
 	{"channel", channel},
