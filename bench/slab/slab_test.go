@@ -204,7 +204,7 @@ func BenchmarkGet(b *testing.B) {
 			sinkSum = sum
 		})
 	})
-	b.Run("impl=concurrent", func(b *testing.B) {
+	b.Run("impl=isobar-concurrent", func(b *testing.B) {
 		s, err := slab.NewConcurrent[object](slab.Config{})
 		if err != nil {
 			b.Fatal(err)
@@ -276,8 +276,8 @@ func walkPointers(p *pointerNode) uint64 {
 }
 
 // BenchmarkTree builds a tree of 10^6 nodes, walks it and drops it. In
-// "again" the slab holds the second tree after Clear: it must not cost more
-// than the first.
+// "isobar-again" the slab holds the second tree after Clear: it must not cost
+// more than the first.
 func BenchmarkTree(b *testing.B) {
 	const n = 1_000_000
 	b.Run("impl=isobar", func(b *testing.B) {
@@ -290,7 +290,7 @@ func BenchmarkTree(b *testing.B) {
 			s.Release()
 		})
 	})
-	b.Run("impl=again", func(b *testing.B) {
+	b.Run("impl=isobar-again", func(b *testing.B) {
 		s := newSlab[node](b)
 		grow(s, n)
 		rounds(b, n, func() {
