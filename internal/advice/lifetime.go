@@ -31,6 +31,7 @@ type lifetime struct {
 	kind    lifeKind
 	in      string        // died: with the call of this function; escaped: it returns it
 	round   bool          // died: with the round of a loop there
+	many    bool          // several live at once: the rounds of a loop make them, and they outlive these
 	up      int           // how many callers it went up before
 	through string        // the field that held it meanwhile
 	holder  life.Holder   // kept: by whom
@@ -96,7 +97,9 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	ways := c.ways()
 	for _, way := range ways[:min(len(ways), waysLimit)] {
 		l := x.along(p, fate, name, way, 0)
-		l.round = l.kind == died && l.up == 0 && p.Loop(s.Instr.Block()) != nil && !fate.Beyond
+		loop := p.Loop(s.Instr.Block()) != nil
+		l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
+		l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 		weight := max(way.Bytes, way.Objects)
 		total += weight
 		i := slices.IndexFunc(all, func(w *weighed) bool { return w.String() == l.String() })
@@ -280,7 +283,9 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	if l.through == "" {
 		l.through = through
 	}
-	l.round = l.kind == died && l.up == i+1 && !fate.Beyond && q.Loop(call.Block()) != nil
+	loop := q.Loop(call.Block()) != nil
+	l.round = l.kind == died && l.up == i+1 && !fate.Beyond && loop
+	l.many = l.many || h.Kind == life.Result && loop && fate.Beyond
 	return l
 }
 

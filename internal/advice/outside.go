@@ -113,8 +113,7 @@ func (k *subject) call() {
 	k.e.Verdict, k.e.Decides = Outside, k.life.where
 	k.e.Remedy = fmt.Sprintf("%s makes it", callee)
 	alt := alternativeTo(callee)
-	parts := k.life.kind == died && slices.ContainsFunc(k.life.unless, isInside) // are held, and not the result
-	held := !k.dies() && !parts
+	held := !k.dies() && !(k.life.kind == died && slices.ContainsFunc(k.life.unless, isInside))
 	switch {
 	case alt == nil && growsBuffer(k.c.leaf):
 		k.e.Check = "bufferpercall"
@@ -126,7 +125,7 @@ func (k *subject) call() {
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.kept
 	case alt != nil:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.text
-		if alt.kept != always && !parts {
+		if alt.kept != always {
 			k.conditions()
 		}
 	case k.fills() && held:

@@ -119,6 +119,9 @@ func isInside(h life.Holder) bool { return h.Inside }
 func (k *subject) again(thing, reset string) string {
 	const small = 64 // bytes, that a pool costs as much as
 	switch recv := k.receiver(); {
+	case k.life.many && k.life.kind == died:
+		return fmt.Sprintf("several live until %s returns: cut them from one slice, and keep that for its next call",
+			k.life.in)
 	case recv == "" && k.life.up == 0 && !k.life.round && k.e.Size > 0 && k.e.Size <= small:
 		k.tiny = true
 		return fmt.Sprintf("too small for a pool: let the callers of %s pass %s in, or hold it in a type that they keep",
@@ -285,13 +288,22 @@ func (k *subject) converted() {
 	if !k.dies() {
 		return
 	}
-	if k.p.Fate(k.s.Value).Writes {
+	if !check.IsString(k.s.Value.Type()) && k.p.Fate(k.s.Value).Writes {
 		k.change("bufferpercall", "%s", k.again("a slice for the copy", "append the text to its [:0]"))
 		return
 	}
 	name, other := "stringconv", "the bytes themselves"
 	if check.IsBytes(k.s.Value.Type()) {
 		name, other = "byteconv", "the string itself"
+	}
+	switch to, own := k.consumer(); {
+	case to != "" && own:
+		k.change(name, "let %s take %s: the copy is only read", to, other)
+		k.e.Verdict = Reshape
+		return
+	case to != "":
+		k.e.Verdict, k.e.Check, k.e.Remedy = Outside, name, to+" is given a copy that is only read"
+		return
 	}
 	if k.life.up > 0 {
 		k.change(name, "nobody needs the copy after %s: hand on %s, so that the callers read it", k.life.in, other)
@@ -304,7 +316,7 @@ func (k *subject) boxed() {
 	to, own := k.consumer()
 	switch {
 	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
-		k.change("sprintf", "%s boxes %s: append it to a []byte with strconv, or write it typed", to, k.e.What)
+		k.change("sprintf", "%s boxes %s: %s", to, k.e.What, typed(k.s.Type))
 	case to != "" && !own:
 		k.e.Verdict = Outside
 		k.e.Remedy = fmt.Sprintf("%s takes an interface: %s is copied to the heap to be one", to, k.e.What)
@@ -322,6 +334,17 @@ func (k *subject) boxed() {
 			k.e.Remedy = fmt.Sprintf("needed: %s returns it as an interface", k.life.in)
 		}
 	}
+}
+
+// typed says how to write a value of type t without boxing it.
+func typed(t types.Type) string {
+	if check.IsString(t) {
+		return "write the text itself"
+	}
+	if _, basic := t.Underlying().(*types.Basic); basic {
+		return "append it to a []byte with strconv, or write it typed"
+	}
+	return "write it by a function of its own type"
 }
 
 // consumer is the function that the value is an argument of, or "", and whether it
