@@ -65,14 +65,14 @@ func (c *Concurrent[T]) publish() {
 func (c *Concurrent[T]) Insert(v T) Handle[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i, sl, gen := c.slab.take()
+	h, sl := c.slab.take()
 	// From here on no handle of an earlier generation finds the slot, and no
 	// handle of this one exists until Insert returns.
-	sl.storeMeta(metaOf(gen, 0))
+	sl.storeMeta(metaOf(h.gen(), freeBit))
 	sl.storeValue(&v)
-	sl.storeMeta(metaOf(gen, liveBit))
+	sl.storeMeta(metaOf(h.gen(), 0))
 	c.publish()
-	return handleOf[T](i, gen)
+	return h
 }
 
 // find returns the slot of the object that h names. The caller holds mu.
@@ -122,10 +122,10 @@ func (c *Concurrent[T]) Update(h Handle[T], v T) (ok bool) {
 	if !ok {
 		return false
 	}
-	count := sl.meta &^ liveBit & (liveBit<<1 - 1)
-	sl.storeMeta(metaOf(h.gen(), liveBit|count+1))
+	count := sl.meta & (freeBit - 1)
+	sl.storeMeta(metaOf(h.gen(), count+1))
 	sl.storeValue(&v)
-	sl.storeMeta(metaOf(h.gen(), liveBit|(count+2)&(liveBit-1)))
+	sl.storeMeta(metaOf(h.gen(), (count+2)&(freeBit-1)))
 	return true
 }
 

@@ -120,7 +120,7 @@ func TestUpdateCountWrapsAround(t *testing.T) {
 	c, _ := NewConcurrent[record](Config{})
 	defer c.Release()
 	h := c.Insert(newRecord(1, 0))
-	c.slab.at(0).meta |= liveBit - 2
+	c.slab.at(0).meta |= freeBit - 2
 	for v := range uint32(3) {
 		if !c.Update(h, newRecord(1, v)) {
 			t.Fatal("Update did not find the object")

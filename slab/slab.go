@@ -58,22 +58,23 @@ type slot[T any] struct {
 	value T
 }
 
-// A meta holds a slot's generation in the upper half, and in the lower half
-// either the live bit or the next free slot. The generation is that of the
-// slot's object or, while the slot is free, of its next one. It is 0 in a slot
-// that was never used.
+// A meta holds a slot's generation in the upper half. In the lower half it has
+// the number of a slot that is live, and so equals the handle of its object; or
+// the free bit and the next free slot. The generation is that of the slot's
+// object or, while the slot is free, of its next one. It is 0 in a slot that was
+// never used.
 //
-// In a Concurrent the bits below the live bit count the updates of the object,
-// twice each: the count is odd while the value is being written.
+// In a Concurrent the lower half of a live slot counts the updates of the object
+// instead, twice each: the count is odd while the value is being written.
 type meta uint64
 
-const liveBit meta = 1 << 31
+const freeBit meta = 1 << 31
 
 func metaOf(gen uint32, low meta) meta { return meta(gen)<<32 | low }
 
 func (m meta) gen() uint32  { return uint32(m >> 32) }
-func (m meta) live() bool   { return m&liveBit != 0 }
-func (m meta) next() uint32 { return uint32(m) }
+func (m meta) live() bool   { return m&freeBit == 0 } // of a slot below bump
+func (m meta) next() uint32 { return uint32(m &^ freeBit) }
 
 type chunk[T any] [chunkSlots]slot[T]
 
@@ -141,41 +142,33 @@ func holdsPointers(t reflect.Type) bool {
 	}
 }
 
-func (s *Slab[T]) at(i uint32) *slot[T] { return &s.chunks[i>>chunkShift][i%chunkSlots] }
-
 // Insert adds v and returns its handle. If there is no room it panics with an
 // error that wraps [ErrLimit] or is that of the operating system. Call Reserve
 // to check beforehand.
 func (s *Slab[T]) Insert(v T) Handle[T] {
-	h, p := s.place() // the rest, apart so that Insert is inlined and v need not be copied
-	*p = v
+	h, sl := s.take() // apart, so that Insert is inlined and v need not be copied
+	sl.meta = meta(h)
+	sl.value = v
 	return h
 }
 
-// place makes a slot live and returns its handle and a pointer to its value.
-func (s *Slab[T]) place() (Handle[T], *T) {
-	i, sl, gen := s.take()
-	sl.meta = metaOf(gen, liveBit)
-	return handleOf[T](i, gen), &sl.value
-}
-
-// take takes a free or unused slot for an object of generation gen. The caller
-// sets the slot's meta and value.
-func (s *Slab[T]) take() (i uint32, sl *slot[T], gen uint32) {
-	i = s.free
+// take takes a free or unused slot and returns the handle of its new object. The
+// caller sets the slot's meta and value.
+func (s *Slab[T]) take() (Handle[T], *slot[T]) {
+	i := s.free
 	if i == none {
 		return s.takeUnused()
 	}
-	sl = s.at(i)
+	sl := s.at(i)
 	s.free = sl.meta.next()
 	s.live++
 	if invariant.Enabled {
 		s.mustBeUntouched(i, sl)
 	}
-	return i, sl, sl.meta.gen()
+	return handleOf[T](i, sl.meta.gen()), sl
 }
 
-func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
+func (s *Slab[T]) takeUnused() (Handle[T], *slot[T]) {
 	for {
 		if int(s.bump) == len(s.chunks)*chunkSlots {
 			if err := s.grow(1); err != nil {
@@ -183,13 +176,13 @@ func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
 			}
 		}
 		i := s.bump
-		sl := s.at(i)
 		s.bump++
+		sl := s.at(i)
 		if gen := sl.meta.gen(); gen < math.MaxUint32 {
 			s.live++
-			return i, sl, gen + 1
+			return handleOf[T](i, gen+1), sl
 		}
-		sl.storeMeta(metaOf(math.MaxUint32, none))
+		sl.storeMeta(metaOf(math.MaxUint32, freeBit|none))
 		s.retired++
 	}
 }
@@ -198,7 +191,7 @@ func (s *Slab[T]) takeUnused() (uint32, *slot[T], uint32) {
 // removed.
 func (s *Slab[T]) Get(h Handle[T]) (v *T, ok bool) {
 	if i := h.slot(); i < s.bump {
-		if sl := s.at(i); sl.meta == metaOf(h.gen(), liveBit) {
+		if sl := s.at(i); sl.meta == meta(h) {
 			return &sl.value, true
 		}
 	}
@@ -212,7 +205,7 @@ func (s *Slab[T]) Remove(h Handle[T]) (ok bool) {
 		return false
 	}
 	sl := s.at(i)
-	if sl.meta != metaOf(h.gen(), liveBit) {
+	if sl.meta != meta(h) {
 		return false
 	}
 	if s.config.OnHeap {
@@ -228,16 +221,16 @@ func (s *Slab[T]) Remove(h Handle[T]) (ok bool) {
 
 // freed puts slot i, whose object of generation gen is removed, on the free
 // list and returns its new meta. After its last generation the slot is retired:
-// it keeps that generation without the live bit and is on no list.
+// it keeps that generation with the free bit and is on no list.
 func (s *Slab[T]) freed(i, gen uint32) meta {
 	s.live--
 	if gen == math.MaxUint32 {
 		s.retired++
-		return metaOf(gen, none)
+		return metaOf(gen, freeBit|none)
 	}
 	next := s.free
 	s.free = i
-	return metaOf(gen+1, meta(next))
+	return metaOf(gen+1, freeBit|meta(next))
 }
 
 // Len returns the number of objects.

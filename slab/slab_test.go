@@ -227,7 +227,7 @@ func TestGenerationsAreNotUsedTwice(t *testing.T) {
 	defer s.Release()
 	first := s.Insert(1)
 	s.Remove(first)
-	s.at(0).meta = metaOf(math.MaxUint32-1, none)
+	s.at(0).meta = metaOf(math.MaxUint32-1, freeBit|none)
 	var old []Handle[int]
 	for range 2 {
 		h := s.Insert(2)
@@ -260,7 +260,7 @@ func TestClearOfALiveLastGeneration(t *testing.T) {
 	s, _ := New[int](Config{})
 	defer s.Release()
 	s.Remove(s.Insert(1))
-	s.at(0).meta = metaOf(math.MaxUint32, none)
+	s.at(0).meta = metaOf(math.MaxUint32, freeBit|none)
 	last := s.Insert(2)
 	s.Clear()
 	s.Insert(3)

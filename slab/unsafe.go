@@ -22,6 +22,13 @@ func tableAt[T any](mem []byte) []*chunk[T] {
 	return unsafe.Slice((**chunk[T])(unsafe.Pointer(unsafe.SliceData(mem))), uintptr(len(mem))/ptrBytes)[:0]
 }
 
+// at returns slot i, which must be below bump: then it is in a chunk of the
+// table, whose own check would cost Get a tenth.
+func (s *Slab[T]) at(i uint32) *slot[T] {
+	c := *(**chunk[T])(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s.chunks)), uintptr(i>>chunkShift)*ptrBytes))
+	return &c[i%chunkSlots]
+}
+
 const ptrBytes = unsafe.Sizeof(uintptr(0))
 
 // loadMeta and storeMeta access slots that other goroutines read at the same
