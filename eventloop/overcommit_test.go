@@ -1,0 +1,78 @@
+package eventloop
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/overcommit"
+)
+
+// Throughput and round trips do not collapse with more Ps than CPUs.
+func TestMorePsThanCPUs(t *testing.T) {
+	if testing.Short() || invariant.Enabled {
+		t.Skip("takes seconds; and the checks slow our side alone")
+	}
+	channel := make(chan func(), window)
+	defer close(channel)
+	go func() {
+		for f := range channel {
+			f()
+		}
+	}()
+	plain := func() (submission, func()) {
+		return func(f func()) error { channel <- f; return nil }, func() {}
+	}
+	for _, way := range ways {
+		l := newLoop(Config{}, way.make())
+		startLoop(t, l)
+		ours := func() (submission, func()) {
+			to := way.to(l)
+			if p, ok := to.(*Producer); ok {
+				return p.Submit, func() { p.Close() }
+			}
+			return to.Submit, func() {}
+		}
+		submit := overcommit.Cost(oneWay(t, ours), oneWay(t, plain))
+		trip := overcommit.Cost(roundTrips(t, ours), roundTrips(t, plain))
+		t.Logf("%s: submit %.2f, round trip %.2f", way.name, submit, trip)
+		if submit > overcommit.Collapse || trip > overcommit.Collapse {
+			t.Errorf("%s: with more Ps than CPUs a task costs %.1f times as much as over a channel, a round trip %.1f times",
+				way.name, submit, trip)
+		}
+	}
+}
+
+type submission func(func()) error
+
+// oneWay counts the tasks that ran.
+func oneWay(t *testing.T, open func() (submission, func())) overcommit.Worker {
+	return func(_ int, ran *atomic.Int64, over *atomic.Bool) {
+		submit, end := open()
+		defer end()
+		for n := int64(0); !over.Load(); n++ {
+			if err := submit(func() { ran.Add(1) }); err != nil {
+				t.Error(err)
+			}
+			for n-ran.Load() > window && !over.Load() {
+				runtime.Gosched()
+			}
+		}
+	}
+}
+
+// roundTrips waits for each task.
+func roundTrips(t *testing.T, open func() (submission, func())) overcommit.Worker {
+	return func(_ int, trips *atomic.Int64, over *atomic.Bool) {
+		submit, end := open()
+		defer end()
+		back := make(chan struct{}, 1)
+		for ; !over.Load(); trips.Add(1) {
+			if err := submit(func() { back <- struct{}{} }); err != nil {
+				t.Error(err)
+			}
+			<-back
+		}
+	}
+}

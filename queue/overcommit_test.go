@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/overcommit"
+)
+
+// A producer that loses its CPU in the midst of Push holds up the consumer, but
+// not for long: throughput does not collapse with more Ps than CPUs.
+func TestMorePsThanCPUs(t *testing.T) {
+	if testing.Short() || invariant.Enabled {
+		t.Skip("takes seconds; and the checks slow our side alone")
+	}
+	for name, v := range map[string]struct {
+		q         fifo
+		producers int // at most
+	}{
+		"MPSC":     {NewMPSC[uint64](MPSCConfig{}), 1000},
+		"MPSCRing": {NewMPSCRing[uint64](maxBacklog), 1000},
+		"SPSC":     {NewSPSC[uint64](0), 1},
+		"SPSCRing": {NewSPSCRing[uint64](maxBacklog), 1},
+	} {
+		channel := channelQueue(make(chan uint64, maxBacklog))
+		cost := overcommit.Cost(handOver(v.q, v.producers), handOver(channel, v.producers))
+		t.Logf("%s: %.2f", name, cost)
+		if cost > overcommit.Collapse {
+			t.Errorf("%s: a value costs %.1f times as much as over a channel with more Ps than CPUs", name, cost)
+		}
+	}
+}
+
+// A pipe is what TestMorePsThanCPUs needs of a queue.
+type pipe interface {
+	Push(uint64) bool
+	Pop() (uint64, bool)
+}
+
+// handOver has worker 0 take what others push, and counts what it gets.
+func handOver(q pipe, producers int) overcommit.Worker {
+	var pushed, popped atomic.Int64 // bound the backlog
+	return func(worker int, taken *atomic.Int64, over *atomic.Bool) {
+		for worker <= producers && !over.Load() {
+			n := 0
+			switch {
+			case worker == 0:
+				for _, ok := q.Pop(); ok; _, ok = q.Pop() {
+					if n++; n == 64 {
+						break
+					}
+				}
+				popped.Add(int64(n))
+				taken.Add(int64(n))
+			case pushed.Load()-popped.Load() < maxBacklog/2:
+				for n < 64 && q.Push(1) {
+					n++
+				}
+				pushed.Add(int64(n))
+			}
+			if n == 0 {
+				runtime.Gosched()
+			}
+		}
+	}
+}
+
+type channelQueue chan uint64
+
+func (c channelQueue) Push(v uint64) bool {
+	select {
+	case c <- v:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c channelQueue) Pop() (v uint64, ok bool) {
+	select {
+	case v = <-c:
+		return v, true
+	default:
+		return 0, false
+	}
+}
