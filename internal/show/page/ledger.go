@@ -21,7 +21,8 @@ func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/
 
 // WriteLedger writes the ledger as one self-contained file.
 func WriteLedger(w io.Writer, l *text.Ledger) error {
-	file := template.Must(template.New("ledger.html.tmpl").Funcs(ledgerFuncs).ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+	file := template.Must(template.New("ledger.html.tmpl").Funcs(ledgerFuncs).ParseFS(ledgerAssets,
+		"assets/ledger.html.tmpl"))
 	if err := file.Execute(w, NewLedger(l)); err != nil {
 		return fmt.Errorf("report: ledger: %w", err)
 	}

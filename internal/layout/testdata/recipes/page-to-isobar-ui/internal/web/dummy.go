@@ -7,6 +7,6 @@ func init() {
 }
 
 func (s *Server) dummyPage(*http.Request) (*frame, error) {
-	return &frame{Section: "dummy", Title: "Dummy", main: templates["dummy"],
+	return &frame{Section: "dummy", Title: "Dummy", main: templates()["dummy"],
 		Body: &empty{"Nothing to show.", []string{"isobar lab"}}}, nil
 }
