@@ -125,6 +125,9 @@ func (w *wreck) read(t testing.TB, changes []byte) error {
 func TestDamagedMemory(t *testing.T) {
 	w := newWreck(t)
 	seeds := uint64(100)
+	if testing.Short() {
+		seeds = 20
+	}
 	if os.Getenv("ISOBAR_SOAK") != "" {
 		seeds = 10_000
 	}

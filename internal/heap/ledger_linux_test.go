@@ -80,6 +80,7 @@ func TestLedger(t *testing.T) {
 			continue
 		}
 		t.Run(tc.plant, func(t *testing.T) {
+			saves := tc.saves && !testing.Short()
 			if _, err := exec.LookPath("gcc"); err != nil && tc.class == "C heap" {
 				t.Skip("no C compiler here")
 			}
@@ -88,13 +89,13 @@ func TestLedger(t *testing.T) {
 			var all []entry
 			for range pairs {
 				e := plantOnce(t, binary, tc.class, tc.plant)
-				if tc.saves {
+				if saves {
 					again := plantOnce(t, binary, tc.class, tc.plant, "remedied")
 					e.saved = e.sum - min(e.sum, again.sum)
 				}
 				all = append(all, e)
 			}
-			row = judgeEntries(t, tc.plant, tc.class, tc.saves, all)
+			row = judgeEntries(t, tc.plant, tc.class, saves, all)
 		})
 	}
 	if databases != "" {
