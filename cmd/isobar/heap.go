@@ -71,7 +71,7 @@ version of Go that isobar knows.`,
 	f := cmd.Flags()
 	f.DurationVar(&o.maxPause, "max-pause", 10*time.Second,
 		"let the process go on after so long, with an error; 0 for no bound")
-	f.DurationVar(&o.fork, "fork-above", 20*time.Millisecond,
+	f.DurationVar(&o.fork, "fork-above", 5*time.Millisecond,
 		"copy a fork of the process, where that is safe, if it had to stand still for longer; 0 for never")
 	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")

@@ -22,8 +22,9 @@ type Source struct {
 	Program *target.Program
 	// Stopped runs a function while the target stands still; nil for a core, which does anyway.
 	Stopped func(func() error) (time.Duration, error)
-	// Forked runs it on a copy that the kernel makes, or fails with target.ErrNoFork; nil for a core.
-	Forked func(func() error) (time.Duration, error)
+	// Forked runs it on a copy that the kernel makes, or fails with target.ErrNoFork, as where
+	// the target had to stand still for longer than a bound; nil for a core.
+	Forked func(time.Duration, func() error) (time.Duration, error)
 	Clock  func() uint64 // the target's monotonic clock in nanoseconds; nil for a core
 }
 
@@ -119,7 +120,7 @@ type reader struct {
 // take long and a fork is safe. likely is how long a copy takes, as predicted.
 func (r *reader) copyProcess(c Config, likely time.Duration) (err error) {
 	if c.ForkAbove > 0 && likely >= c.ForkAbove {
-		if r.im.Stop, err = r.src.Forked(r.copy); !errors.Is(err, target.ErrNoFork) {
+		if r.im.Stop, err = r.src.Forked(c.MaxPause, r.copy); !errors.Is(err, target.ErrNoFork) {
 			r.im.Forked = true
 			return err
 		}

@@ -17,9 +17,10 @@ import (
 // Forked runs copied on the memory that the process had at one moment: that of a
 // child, which the kernel copies as the process writes. The process stands still
 // while it forks, for as long as Forked returns, and runs on while copied reads.
-// The child runs no instruction. If the error wraps ErrNoFork, copied did not run.
-func (p *Process) Forked(copied func() error) (time.Duration, error) {
-	if err := errors.Join(p.Same(), p.mayFork()); err != nil {
+// The child runs no instruction. There is no fork that would likely take longer than
+// most, unless that is 0. If the error wraps ErrNoFork, copied did not run.
+func (p *Process) Forked(most time.Duration, copied func() error) (time.Duration, error) {
+	if err := errors.Join(p.Same(), p.mayFork(most)); err != nil {
 		return 0, err
 	}
 	clone, err := p.findClone()
@@ -50,6 +51,9 @@ func (p *Process) Forked(copied func() error) (time.Duration, error) {
 	p.child, p.regs = 0, nil
 	return stop, errors.Join(err, p.end(c))
 }
+
+// forkPerGB is about how long a fork takes for each GB in pages of 4 KB.
+const forkPerGB = 30 * time.Millisecond
 
 // forkTries bounds how often a process without a waiting thread is stopped.
 const forkTries = 5
@@ -115,8 +119,9 @@ func (p *Process) reap(c child) error {
 
 // mayFork refuses a process for which a fork is not safe: a filter of system calls
 // may kill it, the device may write into a page that the fork has moved, or there
-// is no memory for all that it can write meanwhile.
-func (p *Process) mayFork() error {
+// is no memory for all that it can write meanwhile; and one that would stand still for
+// longer than most.
+func (p *Process) mayFork(most time.Duration) error {
 	status, err := os.ReadFile(p.path("status"))
 	if err != nil {
 		return p.refused("read the status", err)
@@ -136,6 +141,10 @@ func (p *Process) mayFork() error {
 	need, free := field(string(status), "RssAnon")<<10, field(string(memory), "MemAvailable")<<10
 	if g := cgroup.ReadProcess(os.DirFS("/"), p.PID); g.MemoryBytes > 0 {
 		free = min(free, uint64(max(0, g.MemoryBytes-g.MemoryUsedBytes)))
+	}
+	if likely := time.Duration(float64(need) / (1 << 30) * float64(forkPerGB)); most > 0 && likely > most {
+		return fmt.Errorf("target: %w: process %d would stand still for about %v, for %d MB", ErrNoFork, p.PID, likely,
+			need>>20)
 	}
 	if need += need / 256; need > free { // its pages once more, and tables of pages
 		return fmt.Errorf("target: %w: process %d may write %d MB meanwhile, and %d MB are free in its control group",

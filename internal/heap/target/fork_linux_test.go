@@ -160,7 +160,7 @@ func TestForks(t *testing.T) {
 			none := 0
 			for i := range times(10, 200) {
 				var copied uint64
-				stop, err := b.Forked(func() error {
+				stop, err := b.Forked(0, func() error {
 					copied = b.count(t)
 					b.answers(t, i) // meanwhile
 					if again := b.count(t); again != copied {
@@ -187,6 +187,16 @@ func TestForks(t *testing.T) {
 				t.Errorf("%d dead children are left", n)
 			}
 		})
+	}
+}
+
+// TestForkWithinBound asks for a fork that is to take no time.
+func TestForkWithinBound(t *testing.T) {
+	b := startBusy(t, "0")
+	_, err := b.Forked(1, func() error { t.Error("there is a fork"); return nil })
+	if !errors.Is(err, ErrNoFork) || !strings.Contains(err.Error(), "stand still") &&
+		!strings.Contains(err.Error(), "seccomp") {
+		t.Errorf("%v, want one that says why there is no fork", err)
 	}
 }
 
@@ -235,14 +245,14 @@ func TestForkLeavesRegisters(t *testing.T) {
 func TestKilledWhileForked(t *testing.T) {
 	if pid, err := strconv.Atoi(os.Getenv("ISOBAR_FORKED")); err == nil {
 		for p, err := OpenProcess(pid); err == nil; {
-			_, err = p.Forked(func() error { return nil })
+			_, err = p.Forked(0, func() error { return nil })
 		}
 		return
 	}
 	for _, tc := range forked {
 		t.Run(tc.name, func(t *testing.T) {
 			b := startBusy(t, tc.cgo, tc.env)
-			_, err := b.Forked(func() error { return nil })
+			_, err := b.Forked(0, func() error { return nil })
 			if !errors.Is(err, errNoWaiter) {
 				forks(t, err)
 			}

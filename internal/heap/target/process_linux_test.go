@@ -97,7 +97,7 @@ func TestProcessBecomesAnother(t *testing.T) {
 		if _, err := p.Stopped(ran); err == nil {
 			t.Errorf("%s: it could be stopped", becomes)
 		}
-		if _, err := p.Forked(ran); err == nil {
+		if _, err := p.Forked(0, ran); err == nil {
 			t.Errorf("%s: it could be forked", becomes)
 		}
 		if becomes == "nothing" {

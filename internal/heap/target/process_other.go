@@ -26,6 +26,8 @@ func (p *Process) Close() error                                { return errors.E
 func (p *Process) Read([]Range) error                          { return errors.ErrUnsupported }
 func (p *Process) Same() error                                 { return errors.ErrUnsupported }
 func (p *Process) Stopped(func() error) (time.Duration, error) { return 0, errors.ErrUnsupported }
-func (p *Process) Forked(func() error) (time.Duration, error)  { return 0, errors.ErrUnsupported }
 func (p *Process) Clock() uint64                               { return 0 }
-func (p *Process) Threads() ([]Regs, error)                    { return nil, errors.ErrUnsupported }
+func (p *Process) Forked(time.Duration, func() error) (time.Duration, error) {
+	return 0, errors.ErrUnsupported
+}
+func (p *Process) Threads() ([]Regs, error) { return nil, errors.ErrUnsupported }
