@@ -24,7 +24,7 @@ NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|grap
 LANE1    := unit go127 debug 386 race bench-test http-clients
 LANE2    := format-check vet staticcheck cross browser fuzz models examples prometheus deploy
 
-.PHONY: test lane1 lane2 lint fmt bench bench-gcctl soak $(LANE1) $(LANE2)
+.PHONY: test lane1 lane2 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
 
 test:
 	@scripts/part test $(MAKE) --no-print-directory -j2 lane1 lane2
@@ -129,6 +129,14 @@ bench-modes:
 # Two minutes; takes 5 GB of memory for the side that has no limit.
 bench-gcctl:
 	cd bench && ISOBAR_BENCH_OUT=../../docs/results/gcctl-benchmarks.md $(GO) test -count 1 -run 'TestTable$$' ./gcctl
+
+# Half an hour: in how many of 50 runs Adaptive passes its budget, quiet and beside
+# two busy loops. Fails if it does.
+bench-budget: export ISOBAR_BUDGET_OUT = ../../docs/results/gcctl-budget.md
+bench-budget:
+	rm -f bench/budget.jsonl
+	cd bench && $(GO) test -count 1 -timeout 60m -run 'TestBudget$$' ./gcctl
+	cd bench && ISOBAR_BUDGET_BUSY=2 ISOBAR_SPIKE_PHASE=3s $(GO) test -count 1 -timeout 60m -run 'TestBudget$$' ./gcctl
 
 soak:
 	GO=$(GO) FUZZTIME=10m scripts/fuzz.sh

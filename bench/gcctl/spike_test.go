@@ -102,6 +102,13 @@ var sides = []side{
 }
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(childEnv); what != "" {
+		if err := runChild(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) == 2 && os.Args[1] == runner.ChildArg {
 		start, ok := tuners[os.Getenv(tunerEnv)]
 		if !ok {
@@ -124,17 +131,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// run runs the spike once under s, with parameters beside those of s.
-func (s side) run(tb testing.TB, params map[string]string) cell.Record {
-	tb.Helper()
+// params are the spike's under s, with others beside those of s.
+func (s side) params(others map[string]string) map[string]string {
 	all := map[string]string{"controller": s.mode}
 	if s.mode != "none" {
 		all["limit"] = fmt.Sprint(budget)
 	}
-	maps.Copy(all, params)
+	maps.Copy(all, others)
+	return all
+}
+
+// run runs the spike once under s, with parameters beside those of s.
+func (s side) run(tb testing.TB, params map[string]string) cell.Record {
+	tb.Helper()
 	tb.Setenv(tunerEnv, s.tuner)
 	c := cell.Cell{
-		Config:      cell.Config{Workload: "spike", Params: all, GC: s.gc, GOMAXPROCS: runtime.GOMAXPROCS(0)},
+		Config:      cell.Config{Workload: "spike", Params: s.params(params), GC: s.gc, GOMAXPROCS: runtime.GOMAXPROCS(0)},
 		Seed:        1,
 		MemoryBytes: memoryCap,
 	}
