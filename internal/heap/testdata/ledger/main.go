@@ -171,6 +171,9 @@ var plants = map[string]func(remedied bool){
 		for i := 0; i < len(mapping); i += 64 << 10 {
 			mapping[i] = 1
 		}
+		if !remedied && hugeBytes() < planted {
+			held = 0 // the kernel has none, or none left
+		}
 	},
 	"cache": func(remedied bool) {
 		f := written()
@@ -196,6 +199,19 @@ func deep(started *sync.WaitGroup) {
 	started.Done()
 	<-release
 	sink = append(sink, frame[len(sink)%len(frame)])
+}
+
+// hugeBytes is what the program has in huge pages.
+func hugeBytes() (sum uint64) {
+	text, err := os.ReadFile("/proc/self/smaps")
+	must(err)
+	for line := range strings.Lines(string(text)) {
+		var kb uint64
+		if n, _ := fmt.Sscanf(line, "AnonHugePages: %d kB", &kb); n == 1 {
+			sum += kb << 10
+		}
+	}
+	return sum
 }
 
 // live is what the runtime says is live.
