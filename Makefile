@@ -24,7 +24,7 @@ NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|grap
 LANE1    := unit go127 debug 386 race bench-test http-clients
 LANE2    := format-check vet staticcheck cross browser fuzz models examples prometheus deploy
 
-.PHONY: test lane1 lane2 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
+.PHONY: test lane1 lane2 lint fmt bench bench-many bench-model bench-modes bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
 
 test:
 	@scripts/part test $(MAKE) --no-print-directory -j2 lane1 lane2
@@ -121,6 +121,11 @@ bench:
 # from the results file.
 bench-many:
 	cd bench && $(GO) run ./cmd/ratios -suite many -records many.jsonl -pages ../docs/results
+
+# What 16 and 64 CPUs would cost, by stepping through the code with a model of
+# caches. Three minutes.
+bench-model:
+	cd bench && $(GO) run ./cmd/manycpus -out ../docs/results/many-cpus.md
 
 # Ten minutes.
 bench-modes:
