@@ -24,7 +24,7 @@ NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|grap
 LANE1    := unit go127 debug 386 race bench-test http-clients
 LANE2    := format-check vet staticcheck cross browser fuzz models examples prometheus deploy
 
-.PHONY: test lane1 lane2 lint fmt bench bench-many bench-model bench-modes bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
+.PHONY: test lane1 lane2 lint fmt bench bench-many bench-model bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
 
 test:
 	@scripts/part test $(MAKE) --no-print-directory -j2 lane1 lane2
