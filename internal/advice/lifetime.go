@@ -123,7 +123,9 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 	switch i := s.Instr.(type) {
 	case *ssa.MapUpdate:
 		if made, here := i.Map.(*ssa.MakeMap); here {
-			return p.Fate(made)
+			fate := p.Fate(made)
+			fate.Beyond = fate.Beyond || p.Loop(made.Block()) != p.Loop(i.Block()) // rounds fill one map
+			return fate
 		}
 		return p.FateOf(i.Map, life.Holder{Kind: life.MapEntry, Pos: i.Pos()})
 	case *ssa.Go:
@@ -213,7 +215,7 @@ func resultRefers(sig *types.Signature) bool {
 // resultType reports whether a result of type t, not an error, can refer to memory.
 func resultType(t types.Type) bool {
 	b, basic := t.Underlying().(*types.Basic)
-	return (!basic || b.Info()&types.IsString != 0) && t.String() != "error"
+	return (!basic || b.Info()&types.IsString != 0 || b.Kind() == types.UnsafePointer) && t.String() != "error"
 }
 
 // along follows a fate from function name up a way, whose first i callers have
