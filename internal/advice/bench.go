@@ -96,8 +96,8 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
 		base := filepath.Join(dir, fmt.Sprint(i))
 		cpu, mem := base+".cpu.pb.gz", base+".allocs.pb.gz"
-		out, err := in.run(ctx, "go", "test", "-run", "^$", "-bench", bench, "-benchtime", "300ms", "-o", base+".test",
-			"-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
+		out, err := in.run(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", bench, "-benchtime", "300ms", "-o",
+			base+".test", "-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
 		os.Remove(base + ".test")
 		if err != nil {
 			return nil, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",

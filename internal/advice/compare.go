@@ -371,7 +371,7 @@ func (f *Figure) text(v float64) string {
 // build compiles the tests of a package.
 func (c command) build(ctx context.Context, p *testPackage, dir, name string) (string, error) {
 	binary := filepath.Join(dir, name)
-	if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, p.ImportPath); err != nil {
+	if _, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err != nil {
 		return "", err
 	}
 	return binary, nil

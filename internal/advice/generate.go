@@ -114,7 +114,7 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, remedies []*r
 // package.
 func (v *verifier) testReach(ctx context.Context, p *testPackage, tests []testFunc) (reach, error) {
 	binary, profile := filepath.Join(v.tmp, "cover.test"), filepath.Join(v.tmp, "cover.out")
-	if _, err := v.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic", "-coverpkg="+p.ImportPath,
+	if _, err := v.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic", "-coverpkg="+p.ImportPath,
 		p.ImportPath); err != nil {
 		return nil, ctx.Err() // no test here can judge anything
 	}
@@ -152,7 +152,7 @@ func (v *verifier) addBenchmark(ctx context.Context, p *testPackage, t testFunc)
 	if os.WriteFile(t.file, text, 0o644) != nil {
 		return false
 	}
-	if _, err := v.run(ctx, "go", "test", "-c", "-o", os.DevNull, p.ImportPath); err != nil {
+	if _, err := v.run(ctx, "go", "test", "-c", "-vet=off", "-o", os.DevNull, p.ImportPath); err != nil {
 		os.WriteFile(t.file, src, 0o644)
 		return false
 	}

@@ -80,7 +80,7 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 	binary := filepath.Join(asked.tmp, "cover.test")
 	for _, p := range asked.pkgs {
 		asked.progress("building the benchmarks of " + p.ImportPath + " with coverage")
-		if _, err := c.run(ctx, "go", "test", "-c", "-o", binary, "-covermode=atomic",
+		if _, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic",
 			"-coverpkg="+strings.Join(asked.covered, ","), p.ImportPath); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

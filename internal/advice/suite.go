@@ -111,7 +111,7 @@ func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPack
 
 // test runs the tests of packages. The error is one that says nothing of a test.
 func (v *verifier) test(ctx context.Context, pkgs []string, flags ...string) (testRun, error) {
-	args := append([]string{"test", "-json", "-count=1"}, flags...)
+	args := append([]string{"test", "-json", "-count=1", "-vet=off"}, flags...) // which runs apart
 	if v.Race {
 		args = append(args, "-race")
 	}
