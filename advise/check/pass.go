@@ -21,25 +21,11 @@ type Pass struct {
 	check  *Check
 	given  map[string]bool // names that FreeName gave out
 	caveat Caveat          // of what is reported
-	least  bool            // of what is reported, the smaller of two allocations is saved
 }
 
 // Report reports node unless its line is excused. The edits are one fix.
 func (p *Pass) Report(node ast.Node, message string, edits ...analysis.TextEdit) {
 	p.ReportWith(node, nil, message, edits...)
-}
-
-// Least is the message of what is related to a diagnostic where no more is saved
-// than the lesser of what its node allocates and what the other places do.
-const Least = "the lesser of both is saved"
-
-// Least returns a pass whose reports are of two allocations of the same text or
-// list, of which a fix leaves one: where the other places, those of also, need
-// no memory, there is nothing to save.
-func (p *Pass) Least() *Pass {
-	q := *p
-	q.least = true
-	return &q
 }
 
 // ReportWith is Report for what allocates in other lines, too: those of also,
@@ -56,9 +42,6 @@ func (p *Pass) ReportWith(node ast.Node, also []ast.Node, message string, edits 
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: p.check.Severity.String(), Message: message}
 	for _, n := range also {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos(), End: n.End(), Message: "allocates here"})
-	}
-	if p.least && len(also) > 0 {
-		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(), Message: Least})
 	}
 	if p.caveat != "" {
 		d.Related = append(d.Related, analysis.RelatedInformation{Pos: node.Pos(), End: node.End(),

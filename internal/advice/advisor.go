@@ -74,7 +74,6 @@ type Finding struct {
 	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
 
 	spans      []span // the lines that the finding accounts for
-	least      bool   // no more is saved than what the first span and the others both allocate
 	grows      bool   // only what is allocated after the first time is saved
 	pkg        string // import path
 	start, end int    // the bytes of the file that are flagged

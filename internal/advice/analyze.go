@@ -163,7 +163,6 @@ type diagnosis struct {
 	Start, End int
 	Fix        fix
 	Grows      bool
-	Least      bool
 }
 
 // finding is the diagnosis as seen from a directory.
@@ -171,7 +170,7 @@ func (d diagnosis) finding(base string) Finding {
 	f := d.Finding
 	f.File = relative(base, d.Spans[0].File)
 	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
-	f.grows, f.least = d.Grows, d.Least
+	f.grows = d.Grows
 	return f
 }
 
@@ -194,10 +193,6 @@ func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagno
 	for _, rel := range d.Related {
 		if caveat := check.CaveatOf(rel.Message); caveat != "" {
 			out.Finding.Caveat = caveat
-			continue
-		}
-		if rel.Message == check.Least {
-			out.Least = true
 			continue
 		}
 		s := spanAt(p, rel.Pos, rel.End)

@@ -135,27 +135,18 @@ func lastName(function string) string {
 
 // share is what the profiles have of the allocations that a finding is about,
 // each line of its spans once: those of the lines themselves where they allocate,
-// and of what the flagged calls call. Where one of two allocations is saved, it is
-// the lesser of both.
+// and of what the flagged calls call.
 func (j *joiner) share(f *Finding) *Shares {
-	var sum, own Totals
+	var sum Totals
 	done := map[taken]bool{}
-	for i, s := range f.spans {
+	for _, s := range f.spans {
 		if s.Inner {
 			continue // counted where it is called from
-		}
-		if i == 1 && f.least {
-			own, sum = sum, Totals{}
 		}
 		for line := s.From; line <= s.To; line++ {
 			if !s.leavesOut(line) {
 				j.addLine(&sum, f, s, line, done)
 			}
-		}
-	}
-	if f.least {
-		for _, kind := range kinds {
-			*kind.total(&sum) = min(*kind.total(&sum), *kind.total(&own))
 		}
 	}
 	share := sum.of(j.total)
