@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"math"
 	"strings"
+
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // Reads reports whether fn, of the standard library, only reads its argument.
@@ -79,25 +81,8 @@ func sameCount(a, b *types.Func) bool {
 // Size returns the bytes that a value of type t takes: beyond all bounds where
 // that depends on a type parameter.
 func (p *Pass) Size(t types.Type) int64 {
-	if parametrized(t) {
+	if life.Parametrized(t) {
 		return math.MaxInt64
 	}
 	return p.TypesSizes.Sizeof(t)
-}
-
-func parametrized(t types.Type) bool {
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
-		return true
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Array:
-		return parametrized(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if parametrized(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -163,7 +163,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		if s.Value != nil && s.Type == nil {
 			s.Type = object(s.Value.Type())
 		}
-		if s.Type != nil && p.Sizes != nil && !parametrized(s.Type, 0) {
+		if s.Type != nil && p.Sizes != nil && !Parametrized(s.Type) {
 			s.Size = p.Sizes.Sizeof(s.Type)
 		}
 		if s.Node != nil {
@@ -333,17 +333,17 @@ func isString(t types.Type) bool {
 	return ok && b.Info()&types.IsString != 0
 }
 
-// parametrized reports whether the size of t depends on a type parameter.
-func parametrized(t types.Type, depth int) bool {
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok || depth > 8 {
+// Parametrized reports whether the size of t depends on a type parameter.
+func Parametrized(t types.Type) bool {
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return true
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		return parametrized(u.Elem(), depth+1)
+		return Parametrized(u.Elem())
 	case *types.Struct:
 		for f := range u.Fields() {
-			if parametrized(f.Type(), depth+1) {
+			if Parametrized(f.Type()) {
 				return true
 			}
 		}
