@@ -107,7 +107,8 @@ CPUs together: what scales as it should has an n-th of the time on n CPUs.
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	fmt.Fprintf(w, "\n| structure | CPUs | predicted | measured | moves |\n| --- | ---: | ---: | ---: | ---: |\n%s", check.String())
+	fmt.Fprintf(w, "\n| structure | CPUs | predicted | measured | moves |\n| --- | ---: | ---: | ---: | ---: |\n%s",
+		check.String())
 	return nil
 }
 
