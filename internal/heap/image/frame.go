@@ -201,7 +201,8 @@ func (w *walker) masked(addr uint64, bits []byte, n uint64, name string) {
 
 // block adds all words of a block as what may be pointers.
 func (w *walker) block(from, to uint64, name string) {
-	for a := from &^ 7; a+8 <= to; a += 8 {
+	to = min(to, w.s.hi)
+	for a := max(from, w.s.start) &^ 7; a < to && to-a >= 8; a += 8 { // the end may be that of all addresses
 		w.pointer(a, name, true)
 	}
 }

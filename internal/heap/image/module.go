@@ -33,15 +33,17 @@ func (im *Image) readModules() error {
 	if err != nil {
 		return err
 	}
-	for at != 0 {
+	for seen := make(map[uint64]bool); at != 0; {
+		if seen[at] {
+			return fmt.Errorf("image: %w: the list of modules does not end", errRuntime)
+		}
+		seen[at] = true
 		m, err := im.readModule(at)
 		if err != nil {
 			return err
 		}
 		im.Modules = append(im.Modules, m)
-		if at = m.next; len(im.Modules) > 1000 {
-			return fmt.Errorf("image: %w: the list of modules does not end", errRuntime)
-		}
+		at = m.next
 	}
 	return nil
 }

@@ -141,6 +141,10 @@ const (
 	specialHead = 24 // bytes of runtime.special, that all kinds begin with
 )
 
+// mostSpecials is more than a span can have: it has less than 2^16 objects, each
+// with one special record of a kind, but for cleanups.
+const mostSpecials = 1 << 20
+
 // readSpecials follows the lists of special records of all spans, a step of all at a
 // time, then reads those that matter as a whole.
 func (r *reader) readSpecials() error {
@@ -154,7 +158,7 @@ func (r *reader) readSpecials() error {
 	sizes := r.specialSizes()
 	var found []uint64
 	for step := 0; len(items) > 0; step++ {
-		if step > 1<<21 {
+		if step > mostSpecials {
 			return fmt.Errorf("image: the special records do not end: %w", errRuntime)
 		}
 		addrs := make([]uint64, len(items))
@@ -234,7 +238,8 @@ func (im *Image) finalizerQueue() {
 		return
 	}
 	block, _ := im.word(at)
-	for n := 0; block != 0 && n < 1<<20; n++ {
+	for seen := make(map[uint64]bool); block != 0 && !seen[block]; {
+		seen[block] = true
 		head, ok := im.Read(block, f["runtime.finBlock.fin"])
 		if !ok {
 			return

@@ -42,6 +42,7 @@ func (im *Image) waitsOn() {
 	if size >= channel+16 { // since Go 1.26 a pointer that may be hidden comes with its value behind it
 		channel, object = channel+8, object+8
 	}
+	left := im.Slots // a record is an object: more of them are a list that does not end
 	for i := range im.Goroutines {
 		w := &im.Goroutines[i].Wait
 		at := channel
@@ -51,7 +52,7 @@ func (im *Image) waitsOn() {
 		case !strings.HasPrefix(w.Reason, "chan ") && w.Reason != "select":
 			continue
 		}
-		for sudog := w.sudog; sudog != 0 && len(w.Records) < 1<<16; {
+		for sudog := w.sudog; sudog != 0 && len(w.Records) < 1<<16 && left > 0; left-- {
 			b, ok := im.copied(sudog, size)
 			if !ok {
 				break

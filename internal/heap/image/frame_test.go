@@ -1,0 +1,25 @@
+package image
+
+import "testing"
+
+// TestBlockEnds looks for pointers in blocks of a damaged stack: it must end, and
+// take no word from outside of what was copied.
+func TestBlockEnds(t *testing.T) {
+	const last = ^uint64(0)
+	for _, s := range []stack{
+		{lo: last, hi: last, start: last},
+		{lo: 1 << 40, hi: 1<<40 + 16, start: 1 << 40, data: make([]byte, 16)},
+	} {
+		w := &walker{im: &Image{}, s: &s}
+		if len(s.data) > 0 {
+			le.PutUint64(s.data[8:], s.lo+1) // into the stack itself
+		}
+		for _, from := range []uint64{0, s.start, last - 8, last} {
+			w.pointers = nil
+			w.block(from, last, "")
+			if want := min(len(s.data)/16, 1); from <= s.start && len(w.pointers) != want {
+				t.Errorf("stack from %#x, block from %#x: pointers %x, want %d", s.lo, from, w.pointers, want)
+			}
+		}
+	}
+}
