@@ -57,7 +57,9 @@ func command(b *testing.B) string {
 		return isobar
 	}
 	isobar := filepath.Join(b.TempDir(), "isobar")
-	if output, err := exec.Command("go", "build", "-o", isobar, "github.com/isobar-go/isobar/cmd/isobar").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", isobar, "./cmd/isobar")
+	build.Dir = filepath.Join("..", "..") // its module has what the command needs
+	if output, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, output)
 	}
 	return isobar

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,15 +74,16 @@ type measurement struct {
 	machine Machine
 	all     []record // of the file and since
 	done    map[unit]bool
-	file    *os.File // nil for none
-	left    int      // units not measured for want of time
+	file    *os.File       // nil for none
+	left    int            // units not measured for want of time
+	failed  map[unit]error // by what the blocks of a package have in common
 }
 
 // open reads and continues a results file; an empty name is none.
 func (m *measurement) open(name string) error {
 	machine := host.Fingerprint()
 	m.machine = Machine{machine.CPU, machine.CPUs, runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
-	m.done = map[unit]bool{}
+	m.done, m.failed = map[unit]bool{}, map[unit]error{}
 	var err error
 	if m.commit, err = commit(); err != nil || name == "" {
 		return err
@@ -122,7 +125,8 @@ func commit() (string, error) {
 }
 
 // run measures block by block: the first of every job, then the second, so that
-// every job has about as many when time runs out.
+// every job has about as many when time runs out. A package that fails is left
+// out from then on.
 func (m *measurement) run() error {
 	defer m.file.Close() // of nil: an error that nobody needs
 	dir, err := os.MkdirTemp("", "isobar-ratios-")
@@ -154,13 +158,13 @@ func (m *measurement) run() error {
 	if m.left > 0 {
 		fmt.Fprintf(os.Stderr, "ratios: no time for %d blocks of packages: the same command continues\n", m.left)
 	}
-	return nil
+	return errors.Join(slices.Collect(maps.Values(m.failed))...)
 }
 
 // one measures a unit, unless it is there or would end late.
 func (m *measurement) one(j job, b binary, block int) error {
 	u := unit{Commit: m.commit, Job: j.line(), Pkg: b.pkg, Block: block, Machine: m.machine}
-	if m.done[u] {
+	if m.done[u] || m.failed[u.allBlocks()] != nil {
 		return nil
 	}
 	select {
@@ -180,7 +184,8 @@ func (m *measurement) one(j job, b binary, block int) error {
 		case <-m.interrupted: // its child had the signal too
 			return errInterrupted
 		default:
-			return err
+			m.failed[u.allBlocks()] = err
+			return nil
 		}
 	}
 	r := record{unit: u, Seconds: time.Since(began).Seconds(), Output: string(output)}

@@ -80,6 +80,22 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A package that fails does not keep the others from being measured.
+func TestFailure(t *testing.T) {
+	m, err := measure(t, "", func(m *measurement) {
+		was := m.execute
+		m.execute = func(j job, b binary) ([]byte, error) {
+			if b.pkg == "recorder" {
+				return nil, errors.New("broken")
+			}
+			return was(j, b)
+		}
+	})
+	if err == nil || strings.Count(err.Error(), "broken") != 1 || len(m.all) != 3 {
+		t.Errorf("%v and %d records, want one error and three records", err, len(m.all))
+	}
+}
+
 // What would end after the deadline is left for the next time.
 func TestDeadline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "records")
