@@ -78,7 +78,7 @@ func run(args []string) error {
 }
 
 // opsEach is how many operations of each CPU a simulation takes.
-const opsEach = 100
+const opsEach = 24
 
 func (p *program) page(w io.Writer, match *regexp.Regexp, counts []int, move float64) error {
 	machine, here := host.Fingerprint(), pingPong()
@@ -89,7 +89,10 @@ stepped through, with a model of caches (MESI) that counts how often a line of 6
 instruction costs what it does on one CPU here. A line moves in %.0f ns: what it takes between the two CPUs here is
 %.0f ns, with which the second table predicts what is measured beside it.
 
-Of a queue one CPU takes and the others add, and an operation is an item taken. All figures are for one operation of all
+CPUs get a line in the order in which they ask for it, however soon they ask again: where CPUs keep one for a moment, loops around
+compare-and-swap fare better than here. No machine with more CPUs has confirmed the first table.
+
+Of a queue one CPU takes and the others add, and an operation is an item added. All figures are for one operation of all
 CPUs together: what scales as it should has an n-th of the time on n CPUs.
 
 | structure | instructions | 1 CPU, measured |`, machine.CPU, machine.CPUs, runtime.Version(), move, here)
@@ -114,7 +117,7 @@ CPUs together: what scales as it should has an n-th of the time on n CPUs.
 
 // row writes a structure's rows of both tables.
 func (p *program) row(w, check io.Writer, s subject, counts []int, move, here float64) error {
-	alone, err := simulate(p, s.name, machineOf(1, 1, 0), 10*opsEach)
+	alone, err := simulate(p, s.name, machineOf(1, 1, 0), 40*opsEach)
 	if err != nil {
 		return err
 	}

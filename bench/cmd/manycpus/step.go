@@ -262,7 +262,7 @@ func wait(tid int) (unix.WaitStatus, error) {
 const tries = 8
 
 // maxSteps bounds a simulation whose operations fail again and again.
-const maxSteps = 1_000_000
+const maxSteps = 1_500_000
 
 func (p *program) run(cpus []int, m *machine, enough int) (result, error) {
 	for _, tid := range cpus {
@@ -280,7 +280,7 @@ func (p *program) run(cpus []int, m *machine, enough int) (result, error) {
 	var accesses []access
 	done, from := 0, 0.0
 	warm := enough / 4
-	for steps := 0; done < warm+enough && (steps < maxSteps || done <= warm); steps++ {
+	for steps := 0; done < warm+enough && steps < maxSteps; steps++ {
 		cpu := m.next()
 		accesses = accesses[:0]
 		r, err := p.step(cpus[cpu], &accesses)
@@ -296,6 +296,9 @@ func (p *program) run(cpus []int, m *machine, enough int) (result, error) {
 			}
 			sum.ns = m.now[cpu] - from
 		}
+	}
+	if from == 0 || done == warm {
+		return sum, fmt.Errorf("%d operations in %d instructions are too few", done, maxSteps)
 	}
 	of := float64(done - warm)
 	return result{sum.ns / of, sum.instructions / of, float64(m.moves) / of}, nil

@@ -61,8 +61,8 @@ var subjects = []subject{
 }
 
 const (
-	room  = 8192 // of a bounded queue
-	ahead = 32   // how many items an adding CPU may be ahead of the one that takes, on average
+	room  = 1 << 16 // of a bounded queue
+	ahead = 1000    // how many items an adding CPU may be ahead of the one that takes, on average
 )
 
 func each(n int, op func(i int) func() int) (ops []func() int) {
@@ -80,7 +80,7 @@ func pooled(config pool.Config[item]) func(int) []func() int {
 }
 
 // oneConsumer has the first CPU take and the others add; a single one does both
-// by turns. An operation is an item that was taken.
+// by turns. An operation is an item that was added.
 func oneConsumer(n int, push func(*item) bool, take func([]*item) int) []func() int {
 	v, to := new(item), make([]*item, 64)
 	if n == 1 {
@@ -96,17 +96,16 @@ func oneConsumer(n int, push func(*item) bool, take func([]*item) int) []func() 
 		if k > 0 {
 			taken.Store(taken.Load() + int64(k))
 		}
-		return k
+		return 0
 	}
 	return append([]func() int{consumer}, each(n-1, func(int) func() int {
 		added := int64(0)
 		return func() int {
-			if added%ahead != 0 || added <= taken.Load()/int64(n-1)+ahead {
-				if push(v) {
-					added++
-				}
+			if added%ahead == 0 && added > taken.Load()/int64(n-1)+ahead || !push(v) {
+				return 0
 			}
-			return 0
+			added++
+			return 1
 		}
 	})...)
 }
