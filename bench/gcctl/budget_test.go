@@ -218,7 +218,8 @@ func budgetPage(old string, all []sample) []byte {
 	machine := func(s sample) string { return fmt.Sprintf("%s, %d CPUs", s.CPU, s.CPUs) }
 	var b bytes.Buffer
 	b.WriteString(budgetHead)
-	for line := range strings.Lines(strings.TrimPrefix(old, budgetHead)) {
+	_, rows, _ := strings.Cut(old, "| ---: | --- |\n") // the end of the head, whatever it said before
+	for line := range strings.Lines(rows) {
 		if !slices.ContainsFunc(all, func(s sample) bool { return strings.HasPrefix(line, "| "+machine(s)+" |") }) {
 			b.WriteString(line)
 		}
@@ -290,7 +291,7 @@ func TestBudgetPage(t *testing.T) {
 		"| This, 2 CPUs | 0 | 1s | isobar | program | 4 | 2 | 601 | 700 |  |\n" +
 		"| This, 2 CPUs | 2 | 1s | isobar | cell | 4 | 2 | 601 | 700 | 0.50, 1.00, 1.50 |\n" +
 		"| This, 2 CPUs | 2 | 1s | automemlimit | cell | 4 | 2 | 601 | 700 |  |\n"
-	for _, old := range []string{budgetHead + other, want} {
+	for _, old := range []string{budgetHead + other, want, "# An older head\n" + budgetHead[strings.Index(budgetHead, "\n| machine"):] + other} {
 		if got := string(budgetPage(old, all)); got != want {
 			t.Errorf("got:\n%s\nwant:\n%s", got, want)
 		}
