@@ -86,14 +86,14 @@ func (p *program) page(w io.Writer, match *regexp.Regexp, counts []int, move flo
 
 Written by `+"`make bench-model`"+` on %s, %d CPUs, %s. The compiled code of each structure is
 stepped through, with a model of caches (MESI) that counts how often a line of 64 bytes moves between CPUs. An
-instruction costs what it does on one CPU here. A line moves in %.0f ns: what it takes between the two CPUs here is
-%.0f ns, with which the second table predicts what is measured beside it.
+instruction costs what it does on one CPU here. A line moves in %.0f ns: what it takes between the two CPUs here
+is %.0f ns, with which the second table predicts what is measured beside it.
 
-CPUs get a line in the order in which they ask for it, however soon they ask again: where CPUs keep one for a moment, loops around
-compare-and-swap fare better than here. No machine with more CPUs has confirmed the first table.
+CPUs get a line in the order in which they ask for it, however soon they ask again: where CPUs keep one for a
+moment, loops around compare-and-swap fare better than here. No machine with more CPUs has confirmed the first table.
 
-Of a queue one CPU takes and the others add, and an operation is an item added. All figures are for one operation of all
-CPUs together: what scales as it should has an n-th of the time on n CPUs.
+Of a queue one CPU takes and the others add, and an operation is an item added. All figures are for one operation
+of all CPUs together: what scales as it should has an n-th of the time on n CPUs.
 
 | structure | instructions | 1 CPU, measured |`, machine.CPU, machine.CPUs, runtime.Version(), move, here)
 	for _, n := range counts {
