@@ -122,10 +122,10 @@ bench:
 bench-many:
 	cd bench && $(GO) run ./cmd/ratios -suite many -records many.jsonl -pages ../docs/results
 
-# What 16 and 64 CPUs would cost, by stepping through the code with a model of
-# caches. Three minutes.
+# How often lines of memory would move between 2 and 16 CPUs, by stepping through
+# the code with a model of caches: an experiment, whose times are not to be quoted.
 bench-model:
-	cd bench && $(GO) run ./cmd/manycpus -out ../docs/results/many-cpus.md
+	cd bench && $(GO) run ./cmd/manycpus -cpus 2,16
 
 # Ten minutes.
 bench-modes:

@@ -10,12 +10,17 @@
 // machine, and on two CPUs the prediction stands beside a measurement; so it does
 // on as many as the machine has.
 //
+// It is an experiment: on two CPUs pools and recorders are predicted within a factor
+// of three, queues and a shared counter are not. Count its moves; do not quote its
+// times.
+//
 // Usage:
 //
 //	go run ./cmd/manycpus [-cpus 2,16,64] [-move 60] [-subject REGEXP] [-out FILE]
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -90,7 +95,8 @@ instruction costs what it does on one CPU here. A line moves in %.0f ns: what it
 is %.0f ns, with which the second table predicts what is measured beside it.
 
 CPUs get a line in the order in which they ask for it, however soon they ask again: where CPUs keep one for a
-moment, loops around compare-and-swap fare better than here. No machine with more CPUs has confirmed the first table.
+moment, loops around compare-and-swap fare better than here. No machine with more CPUs has confirmed the first
+table. A dash: hardly any operation succeeded within 400,000 instructions, or CPUs waited in the kernel.
 
 Of a queue one CPU takes and the others add, and an operation is an item added. All figures are for one operation
 of all CPUs together: what scales as it should has an n-th of the time on n CPUs.
@@ -126,7 +132,10 @@ func (p *program) row(w, check io.Writer, s subject, counts []int, move, here fl
 	fmt.Fprintf(w, "| %s | %.0f | %.1f ns |", s.name, alone.instructions, measured)
 	for _, n := range counts {
 		r, err := simulate(p, s.name, machineOf(n, plain, move), n*opsEach)
-		if err != nil {
+		if errors.Is(err, errFew) || errors.Is(err, errWaits) {
+			fmt.Fprint(w, " – | – |")
+			continue
+		} else if err != nil {
 			return err
 		}
 		fmt.Fprintf(w, " %.1f ns | %.2f |", r.ns, r.moves)
@@ -134,7 +143,9 @@ func (p *program) row(w, check io.Writer, s subject, counts []int, move, here fl
 	fmt.Fprintln(w)
 	for n := 2; n <= runtime.NumCPU(); n *= 2 {
 		r, err := simulate(p, s.name, machineOf(n, plain, here), n*opsEach)
-		if err != nil {
+		if errors.Is(err, errFew) || errors.Is(err, errWaits) {
+			continue
+		} else if err != nil {
 			return err
 		}
 		fmt.Fprintf(check, "| %s | %d | %.1f ns | %.1f ns | %.2f |\n", s.name, n, r.ns, native(s, n), r.moves)

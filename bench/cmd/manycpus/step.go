@@ -262,7 +262,10 @@ func wait(tid int) (unix.WaitStatus, error) {
 const tries = 8
 
 // maxSteps bounds a simulation whose operations fail again and again.
-const maxSteps = 1_500_000
+const maxSteps = 400_000
+
+// errFew is the error of a simulation in which too few operations succeed.
+var errFew = errors.New("too few operations")
 
 func (p *program) run(cpus []int, m *machine, enough int) (result, error) {
 	for _, tid := range cpus {
@@ -298,7 +301,7 @@ func (p *program) run(cpus []int, m *machine, enough int) (result, error) {
 		}
 	}
 	if from == 0 || done == warm {
-		return sum, fmt.Errorf("%d operations in %d instructions are too few", done, maxSteps)
+		return sum, fmt.Errorf("%w: %d in %d instructions", errFew, done, maxSteps)
 	}
 	of := float64(done - warm)
 	return result{sum.ns / of, sum.instructions / of, float64(m.moves) / of}, nil
