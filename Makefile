@@ -24,7 +24,7 @@ NORACE   := advise|cmd|internal/(gc|layout|show|tune)|internal/heap/(gotype|grap
 LANE1    := unit go127 debug 386 race bench-test http-clients
 LANE2    := format-check vet staticcheck cross browser fuzz models examples prometheus deploy
 
-.PHONY: test lane1 lane2 lint fmt bench bench-many bench-model bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
+.PHONY: test lane1 lane2 lint fmt bench bench-many bench-modes bench-gcctl bench-budget soak $(LANE1) $(LANE2)
 
 test:
 	@scripts/part test $(MAKE) --no-print-directory -j2 lane1 lane2
@@ -121,11 +121,6 @@ bench:
 # from the results file.
 bench-many:
 	cd bench && $(GO) run ./cmd/ratios -suite many -records many.jsonl -pages ../docs/results
-
-# How often lines of memory would move between 2 and 16 CPUs, by stepping through
-# the code with a model of caches: an experiment, whose times are not to be quoted.
-bench-model:
-	cd bench && $(GO) run ./cmd/manycpus -cpus 2,16
 
 # Ten minutes.
 bench-modes:
