@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/base/overcommit"
 )
 
@@ -12,9 +11,6 @@ import (
 // throughput does not collapse with more Ps than CPUs, with enough objects for
 // all and, where Get waits, with too few.
 func TestMorePsThanCPUs(t *testing.T) {
-	if testing.Short() || invariant.Enabled {
-		t.Skip("takes seconds; and the checks slow our side alone")
-	}
 	const many, few = 1000, 2
 	configs := kinds(many)
 	configs["too few"] = Config[owned]{Kind: Bounded, Limit: few}
@@ -24,7 +20,7 @@ func TestMorePsThanCPUs(t *testing.T) {
 		for len(channel) < many && (cfg.Limit != few || len(channel) < few) {
 			channel <- new(owned)
 		}
-		cost := overcommit.Cost(func(_ int, operations *atomic.Int64, over *atomic.Bool) {
+		overcommit.Check(t, name+": Get and Put", func(_ int, operations *atomic.Int64, over *atomic.Bool) {
 			for ; !over.Load(); operations.Add(1) {
 				p.Put(p.Get())
 			}
@@ -33,9 +29,5 @@ func TestMorePsThanCPUs(t *testing.T) {
 				channel <- <-channel
 			}
 		})
-		t.Logf("%s: %.2f", name, cost)
-		if cost > overcommit.Collapse {
-			t.Errorf("%s: Get and Put cost %.1f times as much as by a channel with more Ps than CPUs", name, cost)
-		}
 	}
 }

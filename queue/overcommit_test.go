@@ -5,16 +5,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/base/overcommit"
 )
 
 // A producer that loses its CPU in the midst of Push holds up the consumer, but
 // not for long: throughput does not collapse with more Ps than CPUs.
 func TestMorePsThanCPUs(t *testing.T) {
-	if testing.Short() || invariant.Enabled {
-		t.Skip("takes seconds; and the checks slow our side alone")
-	}
 	for name, v := range map[string]struct {
 		q         fifo
 		producers int // at most
@@ -25,11 +21,7 @@ func TestMorePsThanCPUs(t *testing.T) {
 		"SPSCRing": {NewSPSCRing[uint64](maxBacklog), 1},
 	} {
 		channel := channelQueue(make(chan uint64, maxBacklog))
-		cost := overcommit.Cost(handOver(v.q, v.producers), handOver(channel, v.producers))
-		t.Logf("%s: %.2f", name, cost)
-		if cost > overcommit.Collapse {
-			t.Errorf("%s: a value costs %.1f times as much as over a channel with more Ps than CPUs", name, cost)
-		}
+		overcommit.Check(t, name, handOver(v.q, v.producers), handOver(channel, v.producers))
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package cgroup reads the limits that control groups, version 1 or 2, set for
-// a process, and what memory is charged to its group. Missing or unreadable files count as no limit, as on systems
-// without control groups. [New] makes a group for another program.
+// a process, and what memory is charged to its group. Missing or unreadable
+// files count as no limit, as on systems without control groups. [New] makes a
+// group for another program.
 //
 // Nothing else touches these files, so the machine's fingerprint and the
 // memory budget of the GC controller use the same figures.

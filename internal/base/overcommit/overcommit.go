@@ -8,7 +8,10 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
 )
 
 const (
@@ -20,19 +23,33 @@ const (
 	turns  = 3
 )
 
-// Collapse is a cost far above what yielding where a peer parks explains, and
+// collapse is a cost far above what yielding where a peer parks explains, and
 // far below that of waiting for the system to run one thread in particular.
-const Collapse = 100
+const collapse = 100
 
 // A Worker does operations until over becomes true, and counts them. One is
 // started for each P; number counts those from 0.
 type Worker func(number int, operations *atomic.Int64, over *atomic.Bool)
 
-// Cost is how many times as long an operation of ours takes as one of a peer
-// whose waiters park, such as a channel, with four times as many Ps as CPUs. The
-// two take turns, so that other load on the machine hits both. With the checks
-// of a race or debug build, which slow ours alone, it says nothing.
-func Cost(ours, parking Worker) float64 {
+// Check fails a test if an operation of ours costs far more than one of a peer
+// whose waiters park, such as a channel, with more Ps than CPUs. It skips the test
+// under -short, and in builds whose checks slow ours alone.
+func Check(t testing.TB, what string, ours, parking Worker) {
+	t.Helper()
+	if testing.Short() || invariant.Enabled {
+		t.Skip("takes seconds; and checks slow our side alone. The unit tests run it")
+	}
+	cost := cost(ours, parking)
+	t.Logf("%s: %.2f", what, cost)
+	if cost > collapse {
+		t.Errorf("%s costs %.1f times as much as with a channel in its place, with more Ps than CPUs", what, cost)
+	}
+}
+
+// cost is how many times as long an operation of ours takes as one of a peer, with
+// four times as many Ps as CPUs. The two take turns, so that other load on the
+// machine hits both.
+func cost(ours, parking Worker) float64 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(factor * runtime.NumCPU()))
 	var rates [2]float64
 	for range turns {

@@ -28,13 +28,13 @@ func TestSpinningCollapses(t *testing.T) {
 			mu.Unlock()
 		}
 	}
-	cost := Cost(spinning, parking)
-	t.Logf("%.0f", cost)
-	if cost < Collapse {
+	spun := cost(spinning, parking)
+	t.Logf("%.0f", spun)
+	if spun < collapse {
 		t.Errorf("taking turns by spinning costs %.1f times as much as a mutex with more Ps than CPUs, want %v or more",
-			cost, Collapse)
+			spun, collapse)
 	}
-	if cost := Cost(parking, parking); cost > Collapse {
-		t.Errorf("a mutex costs %.1f times as much as itself", cost)
+	if same := cost(parking, parking); same > collapse {
+		t.Errorf("a mutex costs %.1f times as much as itself", same)
 	}
 }
