@@ -23,7 +23,7 @@ func tableAt[T any](mem []byte) []*chunk[T] {
 }
 
 // at returns slot i, which must be below bump: then it is in a chunk of the
-// table, whose own check would cost Get a tenth.
+// table, whose own check would slow BenchmarkGet.
 func (s *Slab[T]) at(i uint32) *slot[T] {
 	c := *(**chunk[T])(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s.chunks)), uintptr(i>>chunkShift)*ptrBytes))
 	return &c[i%chunkSlots]

@@ -1,14 +1,15 @@
 package gcctl
 
 import (
-	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -42,24 +43,48 @@ func TestTable(t *testing.T) {
 			results[s.name] = append(results[s.name], figures(s.run(t, map[string]string{"phase": phase})))
 		}
 	}
-	if err := os.WriteFile(out, table(results, blocks, phase), 0o644); err != nil {
+	old, err := os.ReadFile(out)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	machine := fmt.Sprintf("%s, %d CPUs", host.Fingerprint().CPU, runtime.GOMAXPROCS(0))
+	if err := os.WriteFile(out, page(string(old), machine, table(results, blocks, phase)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
+const pageHead = `# The GC controller beside other settings
+
+Written by ` + "`make bench-gcctl`" + `, a section a machine: the workload spike of the lab, a live heap of 50, 400 and 50 MB
+under a budget of 600 MB. Ratios are of throughput, to off-limit in the same block: median [least, largest]. Above 1 is
+more. A side whose peak of resident memory exceeds the budget has not done the task, whatever its throughput.
+
+isobar is the controller's mode Adaptive, isobar-X its mode X; all of them have the budget. Hybrid and Idle act on what
+a program tells them, of which the spike has nothing: what they show is their watchdog. off-limit is GOGC=off with
+GOMEMLIMIT, gogc100-limit GOMEMLIMIT alone.
+`
+
+// page puts the section of a machine in place of an older one in the page.
+func page(old, machine, section string) []byte {
+	const mark = "\n## "
+	sections := []string{machine + "\n\n" + section}
+	for _, s := range strings.Split(old, mark)[1:] {
+		if !strings.HasPrefix(s, machine+"\n") {
+			sections = append(sections, s)
+		}
+	}
+	slices.Sort(sections)
+	return []byte(strings.Join(append([]string{pageHead}, sections...), mark))
+}
+
 // table renders the results. A ratio is the median over blocks of a side's
 // figure over the baseline's in the same block, with the least and the largest.
-func table(results map[string][]map[string]float64, blocks int, phase string) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# The GC controller beside other settings\n\n"+
-		"Written by `make bench-gcctl`: the workload spike of the lab, a live heap of 50, 400 and 50 MB for %s each, under a budget of %d MB,\n"+
-		"in %d shuffled blocks on %s, %d CPUs, %s %s/%s. Ratios are of throughput, to %s in the same block: median [least, largest].\n"+
-		"Above 1 is more. A side whose peak of resident memory exceeds the budget has not done the task, whatever its throughput.\n\n"+
-		"isobar is the controller's mode Adaptive, isobar-X its mode X; all of them have the budget. Hybrid and Idle act on what a program tells them, of\n"+
-		"which the spike has nothing: what they show is their watchdog. off-limit is GOGC=off with GOMEMLIMIT, gogc100-limit GOMEMLIMIT alone.\n\n"+
+func table(results map[string][]map[string]float64, blocks int, phase string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Phases of %s in %d shuffled blocks, %s %s/%s.\n\n"+
 		"| side | 50 MB | 400 MB | 50 MB again | peak in the first phase, MB | peak, MB | within the budget |\n"+
 		"| --- | --- | --- | --- | ---: | ---: | --- |\n",
-		phase, budget/1_000_000, blocks, host.Fingerprint().CPU, runtime.GOMAXPROCS(0), runtime.Version(), runtime.GOOS, runtime.GOARCH, baseline)
+		phase, blocks, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, s := range sides {
 		fmt.Fprintf(&b, "| %s |", s.name)
 		for i := 1; i <= 3; i++ {
@@ -80,7 +105,7 @@ func table(results map[string][]map[string]float64, blocks int, phase string) []
 		}
 		fmt.Fprintf(&b, " %.0f | %.0f | %s |\n", first, peak, within)
 	}
-	return b.Bytes()
+	return b.String()
 }
 
 // A table has a row for every side and says which ones exceed the budget.
@@ -94,11 +119,21 @@ func TestTableRows(t *testing.T) {
 		results[s.name] = append(results[s.name], f)
 	}
 	got := table(results, 1, "1s")
-	if n := bytes.Count(got, []byte("1.00 [1.00, 1.00]")); n != 3*len(sides) {
+	if n := strings.Count(got, "1.00 [1.00, 1.00]"); n != 3*len(sides) {
 		t.Errorf("%d ratios of 1, want %d:\n%s", n, 3*len(sides), got)
 	}
-	yes, no := bytes.Count(got, []byte("| 599 | yes |")), bytes.Count(got, []byte("| 601 | no |"))
+	yes, no := strings.Count(got, "| 599 | yes |"), strings.Count(got, "| 601 | no |")
 	if yes != (len(sides)+1)/2 || no != len(sides)/2 {
 		t.Errorf("%d sides within the budget and %d beyond it:\n%s", yes, no, got)
+	}
+}
+
+// The section of this machine is replaced, and that of another one kept.
+func TestPageKeepsOtherMachines(t *testing.T) {
+	old := page("", "CPU B, 2 CPUs", "b\n")
+	old = page(string(old), "CPU A, 2 CPUs", "a\n")
+	got := string(page(string(old), "CPU B, 2 CPUs", "new\n"))
+	if want := pageHead + "\n## CPU A, 2 CPUs\n\na\n\n## CPU B, 2 CPUs\n\nnew\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -179,6 +180,10 @@ func (m *measurement) one(j job, b binary, block int) error {
 	}
 	fmt.Fprintf(os.Stderr, "block %d/%d %s%s\n", block+1, j.blocks, b.pkg, j.variant)
 	output, err := m.execute(j, b)
+	if err == nil && !bytes.Contains(output, []byte("ns/op")) {
+		err = fmt.Errorf("./%s%s: no benchmark ran: -bench matches none, or each skips itself; go test -v -bench says why",
+			b.pkg, j.variant)
+	}
 	if err != nil {
 		select {
 		case <-m.interrupted: // its child had the signal too

@@ -80,19 +80,25 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A package that fails does not keep the others from being measured.
+// A package that fails, or whose benchmarks all skip themselves, does not keep the
+// others from being measured, and is not recorded.
 func TestFailure(t *testing.T) {
-	m, err := measure(t, "", func(m *measurement) {
-		was := m.execute
-		m.execute = func(j job, b binary) ([]byte, error) {
-			if b.pkg == "recorder" {
-				return nil, errors.New("broken")
+	for name, fail := range map[string]func() ([]byte, error){
+		"broken":           func() ([]byte, error) { return nil, errors.New("broken") },
+		"no benchmark ran": func() ([]byte, error) { return []byte("PASS\n"), nil },
+	} {
+		m, err := measure(t, "", func(m *measurement) {
+			was := m.execute
+			m.execute = func(j job, b binary) ([]byte, error) {
+				if b.pkg == "recorder" {
+					return fail()
+				}
+				return was(j, b)
 			}
-			return was(j, b)
+		})
+		if err == nil || strings.Count(err.Error(), name) != 1 || len(m.all) != 3 {
+			t.Errorf("%v and %d records, want one error, %s, and three records", err, len(m.all), name)
 		}
-	})
-	if err == nil || strings.Count(err.Error(), "broken") != 1 || len(m.all) != 3 {
-		t.Errorf("%v and %d records, want one error and three records", err, len(m.all))
 	}
 }
 
