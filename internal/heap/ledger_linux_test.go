@@ -190,6 +190,11 @@ func plantOnce(t *testing.T, program, class string, args ...string) entry {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, g := range r.Goroutines {
+		if g.Start == "" {
+			t.Errorf("goroutines without a function: %+v", g)
+		}
+	}
 	if r.Ledger == nil {
 		t.Fatalf("no ledger: %q", r.Warnings)
 	}

@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 	html := b.String()
 	for _, want := range []string{
 		`<th scope="row">main.server.sessions</th><td class="text why">map[int]*main.Session;`,
-		`<td>1.00 MiB</td><td>100 %</td>`, "mostly [] main.Session. Remedy: bound it",
+		`<td>1.00 MiB</td><td>100 %</td>`, "mostly [] main.Session. Remedy: bound it, if it grows",
 		`<svg class="flame"`, "Live bytes by area", "[] main.Session, 1023 KiB", "main.work",
 		"chan receive, for 3.00 s or longer: for ever",
 		"12 goroutines can never be woken", "hold less", "beside it: swapped out", "a warning",

@@ -20,7 +20,7 @@ import (
 )
 
 // toolchains names a release of every minor version of Go that can be read.
-var toolchains = []string{"go1.25.8", "go1.26.8", "go1.27.4"}
+var toolchains = []string{"go1.25.14", "go1.26.8", "go1.27.4"}
 
 // planted lists what testdata/planted does, and what names the holder: with
 // debug information, and without.
@@ -264,7 +264,7 @@ func TestUnused(t *testing.T) {
 		{"capacity", "main.spare", "smaller capacity", 24 << 20},
 		{"reslice", "main.window", "slices.Clone", 15 << 20},
 		{"substring", "main.excerpts", "strings.Clone", 32 << 20},
-		{"shrunk", "main.emptied", "make the map anew", 2 << 20 * 17}, // slots of 16 bytes and one of control, half used
+		{"shrunk", "main.emptied", "make the map again", 2 << 20 * 17}, // slots of 16 bytes and one of control, half used
 	} {
 		pid, _, _ := started(t, program, tc.plant)
 		r, err := Open(t.Context(), fmt.Sprint(pid), Config{MaxPause: time.Minute})

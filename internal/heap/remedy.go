@@ -40,8 +40,10 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		elem = rest[0]
 	}
 	switch {
+	case slices.ContainsFunc(path, pooled) || slices.ContainsFunc(rest, pooled):
+		return gone(n, "do not put back what has grown: drop buffers above a bound")
 	case unused > n.Retained/4 && strings.HasPrefix(mostUnused(n, rest), "map["):
-		return aid{"make the map anew: it keeps its room when entries are deleted", size(unused), unused, false}
+		return aid{"make the map again: it keeps its room when entries are deleted", size(unused), unused, false}
 	case unused > n.Retained/4:
 		return aid{"keep a copy of what is used: slices.Clone, strings.Clone, or a smaller capacity", size(unused),
 			unused, false}
@@ -51,15 +53,14 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
 	case strings.HasPrefix(n.Label, "goroutine "):
 		return gone(n, "end the goroutines: a closed channel or a cancelled context")
-	case slices.ContainsFunc(path, pooled) || slices.ContainsFunc(rest, pooled):
-		return gone(n, "do not put back what has grown: drop buffers above a bound")
 	case strings.HasPrefix(n.Type, "map["):
 		pointers := elem != nil && elem.Objects > 8
 		if pointers {
-			return aid{"bound it; hold values instead of pointers, or handles of package slab",
+			return aid{"bound it, if it grows; hold values instead of pointers, or handles of package slab",
 				fmt.Sprintf("%d objects to mark", elem.Objects), 0, true}
 		}
-		return aid{"bound it; keys and values without pointers are not scanned", size(n.ScanBytes) + " to scan", 0, true}
+		return aid{"bound it, if it grows; keys and values without pointers are not scanned",
+			size(n.ScanBytes) + " to scan", 0, true}
 	case strings.HasPrefix(n.Type, "chan "):
 		return gone(n, "a smaller buffer, or a reader that keeps up")
 	case elem != nil && elem.Objects > 1000:

@@ -11,8 +11,9 @@ const (
 	statusRunning   = 2
 	statusSyscall   = 3
 	statusDead      = 6
-	statusScan      = 0x1000
 	statusPreempted = 9
+	statusDeadExtra = 11 // of an idle thread for callbacks from C, from Go 1.26 on
+	statusScan      = 0x1000
 )
 
 // A stack is what was copied of a goroutine's stack.
@@ -48,7 +49,7 @@ func (r *reader) goroutines() error {
 		}
 		word := func(name string) uint64 { return le.Uint64(b[f["runtime.g."+name]:]) }
 		status := uint32(word("atomicstatus")) &^ statusScan
-		if status == statusDead || status == 0 {
+		if status == statusDead || status == statusDeadExtra || status == 0 {
 			continue
 		}
 		g := Goroutine{

@@ -29,7 +29,7 @@ func main() {
 `
 
 // toolchains names a release of every minor version that has facts.
-var toolchains = []string{"go1.25.8", "go1.26.8", "go1.27.4"}
+var toolchains = []string{"go1.25.14", "go1.26.8", "go1.27.4"}
 
 // TestFactsAreThoseOfTheToolchain builds a program with every version that can
 // be had here and compares its debug information with the file.
@@ -88,7 +88,7 @@ func built(t *testing.T, toolchain, arch string) Facts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := FromDWARF(d)
+	facts, err := fromDWARF(d)
 	if err != nil {
 		t.Fatal(err)
 	}
