@@ -102,12 +102,7 @@ func (a *app) claimsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show CLAIM...",
 		Short: "Tell the story of a claim: quote, figure, samples, why it differs",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("claims show: name a claim, such as 000/ticker ('isobar claims' lists them)"))
-			}
-			return nil
-		},
+		Args:  naming(cobra.MinimumNArgs(1), "claims show: name a claim, such as 000/ticker ('isobar claims' lists them)"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			claims, err := claim.Select(nil, args)
 			if err != nil {

@@ -28,12 +28,7 @@ means that there are findings.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = writeJSON(a.Out, d)
-			} else {
-				err = d.Write(a.Out)
-			}
-			if err == nil && len(d.Findings) > 0 {
+			if err = a.print(asJSON, d, d.Write); err == nil && len(d.Findings) > 0 {
 				err = &exitError{code: exitRegression}
 			}
 			return err

@@ -10,7 +10,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/plan"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/session"
-	"github.com/isobar-go/isobar/internal/study"
 )
 
 var updateDocuments = flag.Bool("update-documents", false, "write docs/results/documents.md")
@@ -19,10 +18,7 @@ var updateDocuments = flag.Bool("update-documents", false, "write docs/results/d
 // flags, that the plan of every 'lab run' in it is one that would run, and that
 // the page is the list.
 func TestDocuments(t *testing.T) {
-	docs, err := study.Rows()
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := readRowFile(t)
 	for _, d := range docs {
 		for _, r := range d.Rows {
 			for _, line := range r.Commands {
@@ -33,7 +29,7 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	const page = "../../docs/results/documents.md"
-	want := study.Page(docs)
+	want := rowsPage(docs)
 	if *updateDocuments {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status URL",
 		Short: "Show workers, what they run, what is queued, and what was given up",
-		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options, err := connect.options(a, args[0], "isobar status")
 			if err != nil {
@@ -39,10 +39,7 @@ func (a *app) fleetStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(a.Out, status)
-			}
-			return printFleet(a.Out, status)
+			return a.print(asJSON, status, func(w io.Writer) error { return printFleet(w, status) })
 		},
 	}
 	connect.addFlags(cmd.Flags(), "")
@@ -78,7 +75,7 @@ func printFleet(w io.Writer, s *fleet.Status) error {
 		fmt.Fprintln(t, "\nSWEEP\tNEEDS\tQUEUED\tRUNNING\tRETRIED\tUNSTORED\tTROUBLE")
 	}
 	for _, sweep := range s.Sweeps {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, strings.Join(sweepNeeds(sweep), " "), sweep.Queued,
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\n", sweep.ID, sweep.Needs(), sweep.Queued,
 			sweep.Running, sweep.Retried, sweep.Results, sweep.Unmet)
 	}
 	return t.Flush()

@@ -55,12 +55,8 @@ without it. The program needs no endpoint and no symbols.
 
 Processes can be read on Linux, amd64 and arm64, if they were built with a
 version of Go that isobar knows.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("heap: name a process number, core file or saved report, or several to compare"))
-			}
-			return nil
-		},
+		Args: naming(cobra.MinimumNArgs(1),
+			"heap: name a process number, core file or saved report, or several to compare"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(len(args)); err != nil {
 				return usage(err)

@@ -19,5 +19,6 @@ func realMain() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second one ends the process at once
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

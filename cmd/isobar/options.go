@@ -168,12 +168,8 @@ func (f *factorFlags) apply(study *plan.Study) error {
 	if err != nil {
 		return usage(fmt.Errorf("--gomaxprocs: %w", err))
 	}
-	for _, s := range procs {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 4096 {
-			return usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
-		}
-		study.Procs = append(study.Procs, n)
+	if study.Procs, err = parseProcs(procs); err != nil {
+		return err
 	}
 	if study.Pods, err = f.pods.pods(); err != nil {
 		return err
@@ -190,6 +186,17 @@ func (f *factorFlags) apply(study *plan.Study) error {
 	}
 	study.Collectors, study.Go = f.collectors, f.versions
 	return nil
+}
+
+func parseProcs(values []string) (all []int, err error) {
+	for _, s := range values {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 4096 {
+			return nil, usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 // checkStudy resolves every configuration of a study against the workload's

@@ -34,10 +34,7 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(a.Out, runs)
-			}
-			return listRuns(a.Out, runs)
+			return a.print(asJSON, runs, func(w io.Writer) error { return listRuns(w, runs) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")

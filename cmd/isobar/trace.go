@@ -36,12 +36,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
   isobar trace trace.out
   isobar trace http://localhost:6060/debug/isobar/flight
   isobar trace 'http://localhost:6060/debug/pprof/trace?seconds=5'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(errors.New("trace: name one file or URL with an execution trace, or - for standard input"))
-			}
-			return nil
-		},
+		Args: naming(cobra.ExactArgs(1), "trace: name one file or URL with an execution trace, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(above >= 0 && above < 1) {
 				return usage(fmt.Errorf("--above %v: want a quantile from 0 to below 1, such as 0.99", above))
@@ -64,10 +59,7 @@ slowest overlapped which phase of the collector, and what share would by chance.
 				fmt.Fprintf(a.Err, "isobar: %v; showing what comes before that\n", line.Cut)
 			}
 			kinds := attributeKinds(line, above)
-			if asJSON {
-				return writeJSON(a.Out, kinds)
-			}
-			return a.showPhases(line, kinds)
+			return a.print(asJSON, kinds, func(io.Writer) error { return a.showPhases(line, kinds) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per kind of operation")

@@ -76,11 +76,7 @@ func (a *app) importCommand() *cobra.Command {
 				defer f.Close()
 				in, file = f, args[0]
 			}
-			path, err := a.StorePath()
-			if err != nil {
-				return err
-			}
-			s, err := store.Open(path)
+			s, _, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -216,6 +212,14 @@ func (a *app) ticksCommand() *cobra.Command {
 	f.Float64Var(&cfg.Rate, "rate", 100_000, "ticks per second of the timestamps")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of the random walk")
 	return cmd
+}
+
+// print prints a result: v as JSON, or what text writes.
+func (a *app) print(asJSON bool, v any, text func(io.Writer) error) error {
+	if asJSON {
+		return writeJSON(a.Out, v)
+	}
+	return text(a.Out)
 }
 
 // writeJSON prints v as indented JSON.

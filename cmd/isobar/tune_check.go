@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -59,11 +60,10 @@ func (a *app) tuneCheck(ctx context.Context, o *tuneOptions) error {
 	if err != nil {
 		return tuneFailed(log.Failed(err))
 	}
-	if o.json {
-		err = writeJSON(a.Out, checked)
-	} else {
-		_, err = fmt.Fprintf(a.Out, "%s: %s\n", checked.Outcome, checked.Reason)
-	}
+	err = a.print(o.json, checked, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: %s\n", checked.Outcome, checked.Reason)
+		return err
+	})
 	switch {
 	case err != nil:
 		return err

@@ -240,29 +240,32 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 		return c, err
 	}
 	for _, s := range o.gogc {
-		gc, err := cell.ParseGC(s)
+		gc, err := parseSetting("--gogc", s)
 		if err != nil {
-			return c, usage(fmt.Errorf("--gogc: %w", err))
+			return c, usage(err)
 		}
 		if gc.Percent < 0 && gc.LimitBytes == 0 {
 			return c, usage(errors.New("--gogc off: without a limit the program takes all memory: give off:LIMIT, " +
 				"such as off:1GiB"))
 		}
-		if gc.Percent == cell.DefaultGC.Percent {
-			gc.Name = cell.DefaultGC.Name
-		} else {
-			gc.Name = ""
-		}
 		c.Settings = append(c.Settings, gc)
 	}
-	for _, s := range o.procs {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 4096 {
-			return c, usage(fmt.Errorf("--gomaxprocs %q: want a whole number from 1 to 4096", s))
-		}
-		c.Procs = append(c.Procs, n)
+	c.Procs, err = parseProcs(o.procs)
+	return c, err
+}
+
+// parseSetting reads a setting and names it as the results do: only the default
+// GOGC has a name.
+func parseSetting(flag, s string) (cell.GC, error) {
+	gc, err := cell.ParseGC(s)
+	if err != nil {
+		return gc, fmt.Errorf("%s: %w", flag, err)
 	}
-	return c, nil
+	gc.Name = ""
+	if gc.Percent == cell.DefaultGC.Percent {
+		gc.Name = cell.DefaultGC.Name
+	}
+	return gc, nil
 }
 
 // baseline is the setting to compare with.
@@ -271,16 +274,7 @@ func (o *tuneOptions) baseline() (cell.GC, error) {
 	case o.current != "" && o.like != "":
 		return cell.GC{}, errors.New("--current, --like: give only one")
 	case o.current != "":
-		gc, err := cell.ParseGC(o.current)
-		if err != nil {
-			return gc, fmt.Errorf("--current: %w", err)
-		}
-		if gc.Percent == cell.DefaultGC.Percent {
-			gc.Name = cell.DefaultGC.Name
-		} else {
-			gc.Name = ""
-		}
-		return gc, nil
+		return parseSetting("--current", o.current)
 	}
 	return session.EnvironmentGC(os.Environ())
 }

@@ -48,7 +48,7 @@ directory.
 
 After an interrupt or SIGTERM it finishes its block and leaves; a second one gives
 the block back. --drain NAME makes a running worker finish and leave.`,
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.drain != "" {
 				return a.drainWorker(cmd.Context(), args[0], &o)

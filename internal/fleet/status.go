@@ -34,6 +34,11 @@ type SweepStatus struct {
 	Unmet string `json:"unmet,omitempty"`
 }
 
+// Needs lists the requirements on workers, in words.
+func (s SweepStatus) Needs() string {
+	return strings.Join(slices.Concat([]string{s.Requires.Kind}, s.Requires.Platforms, s.Requires.Labels), " ")
+}
+
 // Status asks workers and servers. It waits for workers' answers for the given
 // time.
 func (f *Fleet) Status(ctx context.Context, wait time.Duration) (*Status, error) {

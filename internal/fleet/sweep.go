@@ -90,8 +90,7 @@ func (f *Fleet) Sweep(ctx context.Context, config SweepConfig) error {
 		case f.lost.Err() != nil:
 			return fmt.Errorf("fleet: sweep: the servers closed the connection: %w", f.nc.LastError())
 		case err != nil:
-			var storing *storeError
-			if errors.As(err, &storing) {
+			if storing, ok := errors.AsType[*storeError](err); ok {
 				return storing.err
 			}
 			if err.Error() != s.warned { // the streams may be away: warn once

@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,12 +213,7 @@ func (h *History) Line() string {
 }
 
 func anyNumber(values []float64) bool {
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
 }
 
 // clip cuts a line to the given number of columns.

@@ -203,8 +203,8 @@ func iterations(ctx context.Context, binary, run string) (string, error) {
 
 // withStderr adds the last line that a failed command wrote.
 func withStderr(err error) error {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
 		return err
 	}
 	lines := slices.DeleteFunc(strings.Split(string(exit.Stderr), "\n"),

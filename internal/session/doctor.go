@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,11 +153,8 @@ func (d *Diagnosis) Write(w io.Writer) error {
 	if m.MemoryBytes > 0 {
 		memory = fmt.Sprintf("%.1f GiB", float64(m.MemoryBytes)/(1<<30))
 	}
-	group := m.Cgroup
-	if group == "" {
-		group = "none"
-	}
-	fmt.Fprintf(t, "limits\tcontrol group %s, %s, GOMAXPROCS %d, memory %s\n", group, quota, d.GOMAXPROCS, memory)
+	fmt.Fprintf(t, "limits\tcontrol group %s, %s, GOMAXPROCS %d, memory %s\n", cmp.Or(m.Cgroup, "none"), quota,
+		d.GOMAXPROCS, memory)
 	fmt.Fprintf(t, "meanwhile\tsteal %s, CPU pressure %s, memory pressure %s, other processes %s CPUs\n",
 		known(100*d.Noise.Steal, " %"), known(100*d.Noise.CPUPressure, " %"), known(100*d.Noise.MemoryPressure, " %"),
 		known(d.Noise.OtherCPU, ""))

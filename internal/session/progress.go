@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Progress shows on a terminal how far a run is: finished cells, time left,
 // current cell. Elsewhere it is silent.
 type Progress struct {
-	w       io.Writer
-	width   int // 0: silent
+	liveLine
 	total   int
 	done    int
 	started time.Time
@@ -22,16 +22,14 @@ type Progress struct {
 }
 
 func NewProgress(w io.Writer, total, done int) *Progress {
-	width, _ := IsTerminal(w)
-	return &Progress{w: w, width: width, total: total, done: done}
+	return &Progress{liveLine: newLiveLine(w), total: total, done: done}
 }
 
 func (p *Progress) Begin(c cell.Cell) {
 	p.started = time.Now()
-	if p.width == 0 {
-		return
+	if p.width > 0 {
+		p.say(p.line(c))
 	}
-	fmt.Fprint(p.w, "\r\x1b[K"+p.line(c))
 }
 
 func (p *Progress) End() {
@@ -48,13 +46,6 @@ func (p *Progress) advance(cells int, spent time.Duration, last cell.Cell) {
 	p.Begin(last)
 }
 
-// Clear removes the bar, so that other output can follow.
-func (p *Progress) Clear() {
-	if p.width > 0 {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-}
-
 // line is the bar, at most width-1 columns wide.
 func (p *Progress) line(c cell.Cell) string {
 	const cells = 20
@@ -64,15 +55,7 @@ func (p *Progress) line(c cell.Cell) string {
 	}
 	bar := strings.Repeat("█", filled) + strings.Repeat("░", cells-filled)
 	head := fmt.Sprintf("%s %d/%d%s  ", bar, p.done, p.total, p.left())
-	room := p.width - 1 - len([]rune(head))
-	key := []rune(c.Key())
-	if room < 0 {
-		return string([]rune(head)[:p.width-1])
-	}
-	if len(key) > room {
-		key = append(key[:max(room-1, 0)], '…')
-	}
-	return head + string(key)
+	return text.Shorten(head+c.Key(), p.width-1)
 }
 
 // left estimates the time left from the mean of the cells so far. It is ""

@@ -13,7 +13,7 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	c := cell.Cell{Config: cell.Config{Workload: "strategies",
 		Params: map[string]string{"strategy": strings.Repeat("long", 30)}, GC: cell.DefaultGC}}
 	for _, width := range []int{40, 80, 200} {
-		p := &Progress{w: &bytes.Buffer{}, width: width, total: 40, done: 13, fresh: 3, spent: 5 * time.Second}
+		p := &Progress{liveLine: liveLine{&bytes.Buffer{}, width}, total: 40, done: 13, fresh: 3, spent: 5 * time.Second}
 		line := p.line(c)
 		if n := len([]rune(line)); n >= width {
 			t.Errorf("width %d: the line has %d columns: %q", width, n, line)

@@ -14,8 +14,7 @@ const statusEvery = 10 * time.Second
 // line, elsewhere in a line every ten seconds, so that a short command stays
 // silent. Call End when the work is done.
 type Status struct {
-	w     io.Writer
-	width int // 0: no terminal
+	liveLine
 	done  chan struct{}
 	ended chan struct{}
 
@@ -25,10 +24,8 @@ type Status struct {
 
 // NewStatus returns a status that writes to w.
 func NewStatus(w io.Writer) *Status {
-	width, terminal := IsTerminal(w)
-	s := &Status{w: w, done: make(chan struct{}), ended: make(chan struct{})}
-	if terminal {
-		s.width = width
+	s := &Status{liveLine: newLiveLine(w), done: make(chan struct{}), ended: make(chan struct{})}
+	if s.width > 0 {
 		close(s.ended)
 	} else {
 		go s.lines(time.Now())
@@ -41,19 +38,14 @@ func (s *Status) Say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
-	if s.width > 0 {
-		runes := []rune(text)
-		fmt.Fprintf(s.w, "\r\x1b[K%s", string(runes[:min(len(runes), s.width-1)]))
-	}
+	s.say(text)
 }
 
 // End clears the terminal's line; nothing is written afterwards.
 func (s *Status) End() {
 	close(s.done)
 	<-s.ended
-	if s.width > 0 {
-		fmt.Fprint(s.w, "\r\x1b[K")
-	}
+	s.Clear()
 }
 
 func (s *Status) lines(began time.Time) {

@@ -16,17 +16,15 @@ import (
 // steps shows what tuning does, how far it is and the time left: on a terminal
 // in one line, elsewhere in a line every pipePace.
 type steps struct {
-	w     io.Writer
-	width int // 0: no terminal
-	last  time.Time
-	now   func() time.Time
+	liveLine
+	last time.Time
+	now  func() time.Time
 }
 
 const pipePace = 10 * time.Second
 
 func newSteps(w io.Writer) *steps {
-	width, _ := IsTerminal(w)
-	return &steps{w: w, width: width, now: time.Now}
+	return &steps{liveLine: newLiveLine(w), now: time.Now}
 }
 
 func (s *steps) begin(step tune.Step) {
@@ -36,7 +34,7 @@ func (s *steps) begin(step tune.Step) {
 	}
 	line += ": " + text.Clean(step.Doing)
 	if s.width > 0 {
-		fmt.Fprintf(s.w, "\r\x1b[K%.*s", s.width-1, line)
+		s.say(line)
 		return
 	}
 	if now := s.now(); step.Done > 0 && now.Sub(s.last) >= pipePace {
@@ -44,13 +42,6 @@ func (s *steps) begin(step tune.Step) {
 		s.last = now
 	} else if step.Done == 0 {
 		s.last = now
-	}
-}
-
-// clear removes the line, so that something else can be printed.
-func (s *steps) clear() {
-	if s.width > 0 {
-		fmt.Fprint(s.w, "\r\x1b[K")
 	}
 }
 

@@ -11,12 +11,18 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/store"
 )
 
+// Open opens the store for writing, and creates it if it is missing.
+func (se *Session) Open() (s *store.Store, path string, err error) {
+	if path, err = se.StorePath(); err != nil {
+		return nil, "", err
+	}
+	s, err = store.Open(path)
+	return s, path, err
+}
+
 // OpenForRun opens the store and takes the lock that prevents two runs at once.
 func (se *Session) OpenForRun() (s *store.Store, path string, unlock func(), err error) {
-	if path, err = se.StorePath(); err != nil {
-		return nil, "", nil, err
-	}
-	if s, err = store.Open(path); err != nil {
+	if s, path, err = se.Open(); err != nil {
 		return nil, "", nil, err
 	}
 	if unlock, err = store.Lock(path); err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -21,6 +22,28 @@ func IsTerminal(w io.Writer) (width int, ok bool) {
 	}
 	return width, true
 }
+
+// A liveLine is the line of a terminal that is written again and again; it is
+// silent elsewhere.
+type liveLine struct {
+	w     io.Writer
+	width int // 0: no terminal
+}
+
+func newLiveLine(w io.Writer) liveLine {
+	width, _ := IsTerminal(w)
+	return liveLine{w, width}
+}
+
+// say replaces the line by as much of s as has room.
+func (l liveLine) say(s string) {
+	if l.width > 0 {
+		fmt.Fprintf(l.w, "\r\x1b[K%.*s", l.width-1, s)
+	}
+}
+
+// Clear removes the line, so that other output can follow.
+func (l liveLine) Clear() { l.say("") }
 
 // Style is the style of standard output: in colour on a terminal unless
 // NO_COLOR (no-color.org) is set, plain elsewhere.

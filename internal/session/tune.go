@@ -128,7 +128,7 @@ func (l *TuneLog) Close() {
 	if l.Fleet != nil {
 		l.Fleet.leave()
 	}
-	l.steps.clear()
+	l.steps.Clear()
 	l.output.Close()
 	l.store.Close()
 	l.unlock()
@@ -176,7 +176,7 @@ func (l *TuneLog) keep(config cell.Config, block int,
 	}
 	began := time.Now()
 	rec, err := measure(c)
-	l.steps.clear()
+	l.steps.Clear()
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (l *TuneLog) Report(out string, result any) (string, error) {
 
 // Failed adds to the error what the user can do, and what is kept.
 func (l *TuneLog) Failed(err error) error {
-	l.steps.clear()
+	l.steps.Clear()
 	kept := ""
 	if n := l.next - 1; n > 0 {
 		kept = fmt.Sprintf("%d finished runs are kept: 'isobar lab show %d' shows them, and the same command with --resume "+

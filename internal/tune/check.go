@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -39,10 +40,7 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 	}
 	c.Objective = recorded.Objective
 	t := newTuning(c, run)
-	pairs := c.Pairs
-	if pairs == 0 {
-		pairs = 6
-	}
+	pairs := cmp.Or(c.Pairs, 6)
 	t.planned = 2 * pairs
 	arms := []cell.Config{c.Base, recorded.Setting}
 	records, err := t.rounds(arms, pairs)

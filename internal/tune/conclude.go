@@ -32,7 +32,10 @@ func (t *tuning) conclude() {
 		a.Frontier = frontier(a.Predicted)
 		t.expectRow(t.Base.GOMAXPROCS, m)
 		slices.SortStableFunc(a.Rows, func(x, y Row) int { return cmp.Compare(x.Procs, y.Procs) })
-		a.Doubts = append(append(a.Doubts, m.doubts...), m.contradicted()...)
+		a.Doubts = append(a.Doubts, m.doubts...)
+		if why := m.contradicted(); why != "" {
+			a.Doubts = append(a.Doubts, why)
+		}
 	}
 	for i := range a.Choices {
 		a.Choices[i].Warnings = a.margin(a.Choices[i].Setting.GC)

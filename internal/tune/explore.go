@@ -300,12 +300,13 @@ func (t *tuning) next(e explored, pilots []Pilot) (gc cell.GC, ok bool) {
 // is a GOGC to keep away from, 0 for none.
 func (t *tuning) second(e explored, own float64) cell.GC {
 	base := float64(t.Base.GC.Percent)
-	// A program that seems to have a GOGC of its own must not get that one.
-	differs := func(percent int, from float64) bool {
-		return from <= 0 || math.Abs(math.Log(float64(percent)/from)) > 0.4
+	// A program that seems to have a GOGC of its own must get another one, so far away
+	// that gctrace, which rounds to MiB, tells them apart in a small heap.
+	differs := func(percent int, from, by float64) bool {
+		return from <= 0 || math.Abs(math.Log(float64(percent)/from)) > by
 	}
 	apart := func(p *Prediction) bool {
-		return p.GC.LimitBytes == 0 && p.GC.Percent > 0 && differs(p.GC.Percent, base) && differs(p.GC.Percent, own)
+		return p.GC.LimitBytes == 0 && p.GC.Percent > 0 && differs(p.GC.Percent, base, 0.4) && differs(p.GC.Percent, own, 0.9)
 	}
 	if e.model != nil {
 		bound, _ := t.memory(e.model)
@@ -323,7 +324,7 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 		}
 	}
 	for _, percent := range []int{50, 100, 200, 400} {
-		if differs(percent, base) && differs(percent, own) {
+		if differs(percent, base, 0.4) && differs(percent, own, 0.9) {
 			return setting(percent, 0)
 		}
 	}

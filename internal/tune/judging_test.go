@@ -86,7 +86,7 @@ func TestCorpusJudge(t *testing.T) {
 				settings = append(settings, choice.Setting.GC)
 			}
 		}
-		j := judge(p, tuned.answer, m, scanRuns(t, tuned, settings, 1, run))
+		j := judge(p, tuned.answer, m, scanRuns(t, tuned, settings, 5, run))
 		j.Under = under
 		t.Log(j.row())
 		j.Tuned.Candidates, j.Tuned.Predicted, j.Tuned.Frontier, j.Tuned.Rows = nil, nil, nil, nil
@@ -157,17 +157,17 @@ func judge(p corpusProgram, a *Answer, m *Model, scan []Measured) judged {
 const judgedIntro = `
 ## Programs that only judge
 
-Nine programs, chosen before intervals came from the runs at hand, to which nothing is fitted, and which ran once. (A
-tenth is missing: its load blocked in its own client. Rows that are not there were not measured: the machine was
-shared.) Each was tuned for CPU time: *quiet*, while nothing else was to be measured, though *waited* shows that others
-ran; *loaded*, beside two busy loops and whatever else ran; in a *pod* of half a CPU. Then a scan ran seven values of
-GOGC under six limits (none, and 0.75 to 2 times today's peak), once each, in shuffled order.
+Nine programs, chosen before intervals came from the runs at hand, and to which nothing is fitted. (A tenth is missing:
+its load blocked in its own client.) Each was tuned for CPU time: *quiet*, while nothing else was to be measured, though
+*waited* shows that others ran; *loaded*, beside two busy loops and whatever else ran; in a *pod* of half a CPU. Then a
+scan ran seven values of GOGC under six limits (none, and 0.75 to 2 times today's peak), five times each, in shuffled
+rounds; a point is the median. Rows that are not there were not measured.
 
 *Waited* is the share of time that the program wanted a CPU and had none. *Errors* are means over all points of the
-scan where the model predicts, each held against one run; in brackets what a run misses the median of its own setting
-by. *Held* is the share of points within the 90 % interval (CPU time, peak memory, GC share), *abstained* the share of
-points without a prediction. *To best* is the chosen setting's CPU time over that of the best point of the scan that
-takes no more memory: of single runs, so that the best is also the luckiest.
+scan where the model predicts; in brackets what a single run misses the median of its own setting by. *Held* is the
+share of points within the 90 % interval of a run (CPU time, peak memory, GC share), *abstained* the share of points
+without a prediction. *To best* is the chosen setting's CPU time over that of the best point of the scan that takes no
+more memory.
 
 | program | condition | waited | answer | choices proven | runs | CPU error | peak error | GC share error | held | abstained | to best (which) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -242,7 +242,9 @@ func judgedTable(t *testing.T, dir string) string {
 			}
 		}
 	}
-	fmt.Fprintf(&bars, "- Quiet and loaded machine give the same setting in %d of %d programs.\n", agree, both)
+	if both > 0 {
+		fmt.Fprintf(&bars, "- Quiet and loaded machine give the same setting in %d of %d programs.\n", agree, both)
+	}
 	return judgedIntro + rows.String() + "\n" + bars.String()
 }
 

@@ -4,7 +4,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +67,7 @@ func TestThrottledPod(t *testing.T) {
 	if waited := inside[0].Waiting; waited < 0.2 {
 		t.Errorf("half a CPU, and the program waited %.2f of its time", waited)
 	}
-	if why := strings.Join(m.contradicted(), "; "); why != "" {
+	if why := m.contradicted(); why != "" {
 		t.Log(why)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
@@ -266,16 +267,19 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 // contradict the model.
 const strange = 2.5
 
-// contradicted says which figures the runs contradict, and by how much.
-func (m *Model) contradicted() (out []string) {
+// contradicted says which figures the runs contradict, and by how much; "" for none.
+func (m *Model) contradicted() string {
+	var names, times []string
 	for _, k := range kinds {
 		f := k.fit(m)
 		usual := studentQuantile(0.95, float64(trust+max(len(f.obs)-1, 0)))
-		if f.wide < strange*usual || k.name == goalKind {
-			continue
+		if f.wide >= strange*usual && k.name != goalKind {
+			names, times = append(names, k.name), append(times, fmt.Sprintf("%.1f", f.wide/usual))
 		}
-		out = append(out, fmt.Sprintf("%s: the runs contradict the model, by %.1f times what is usual; intervals are wider "+
-			"by as much, and what they would leave open is not predicted", k.name, f.wide/usual))
 	}
-	return out
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: the runs contradict the model, by %s times what is usual; intervals are wider by as much, "+
+		"and what they would leave open is not predicted", strings.Join(names, ", "), strings.Join(times, ", "))
 }

@@ -57,12 +57,8 @@ type Step struct {
 
 // Fill replaces zero values by defaults.
 func (c *Config) Fill() {
-	if c.Tolerance == 0 {
-		c.Tolerance = 0.02
-	}
-	if c.Budget == 0 {
-		c.Budget = 3 * time.Minute
-	}
+	c.Tolerance = cmp.Or(c.Tolerance, 0.02)
+	c.Budget = cmp.Or(c.Budget, 3*time.Minute)
 }
 
 // setting names the default as the lab does.

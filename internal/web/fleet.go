@@ -6,44 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
-
-// A Fleet is a snapshot of what a fleet is doing.
-type Fleet struct {
-	Server, Cluster string
-	Workers         []FleetWorker
-	Sweeps          []FleetSweep
-	Dead            uint64 // messages given up
-}
-
-// A FleetWorker is a worker that answered.
-type FleetWorker struct {
-	Name    string
-	Machine cell.Machine
-	Labels  string
-	Allow   []string
-	// State is "idle", "running" or "draining". For a running worker, Doing is the
-	// sweep and block, Cell the cell, and Done of Cells are finished.
-	State, Doing, Cell string
-	Done, Cells        int
-	// Totals since it joined.
-	CellsDone, CellsFailed, Retries, LostHeartbeats int64
-	Floor                                           float64 // its noise floor; 0 if unknown
-}
-
-// A FleetSweep is a sweep's part of the streams, in blocks.
-type FleetSweep struct {
-	ID, Needs, Unmet         string
-	Queued, Running, Retried int
-	Unstored                 int
-}
 
 // fleetAge is how long a fleet's answer is reused for other readers.
 const fleetAge = 1500 * time.Millisecond
@@ -53,7 +25,7 @@ const fleetWait = 10 * time.Second
 
 // A fleetSource asks a fleet on behalf of all current readers.
 type fleetSource struct {
-	ask func(context.Context) (*Fleet, error)
+	ask func(context.Context) (*fleet.Status, error)
 
 	mu   sync.Mutex
 	at   time.Time // of the answer; owned by mu
@@ -100,13 +72,14 @@ type (
 	fleetCell  struct{ Text, Class string }
 )
 
-func (b *fleetBody) fill(f *Fleet) {
+func (b *fleetBody) fill(f *fleet.Status) {
 	b.Server = text.Clean(f.Server)
 	if f.Cluster != "" {
 		b.Server += " of cluster " + text.Clean(f.Cluster)
 	}
 	b.Workers, b.Sweeps = nil, nil
-	var queued, running, retried, unstored, cells int
+	var queued, unstored uint64
+	var running, retried, cells int
 	var retries, lost int64
 	number := func(v any) fleetCell { return fleetCell{fmt.Sprint(v), ""} }
 	words := func(s string) fleetCell { return fleetCell{text.Clean(s), "text"} }
@@ -117,20 +90,26 @@ func (b *fleetBody) fill(f *Fleet) {
 			floor.Text = fmt.Sprintf("%.2fx", w.Floor)
 		}
 		doing := w.State
-		if w.Doing != "" {
+		if w.Sweep != "" {
 			cells++
-			doing = fmt.Sprintf("%s: %s, cell %d of %d %s", w.State, w.Doing, min(w.Done+1, w.Cells), w.Cells, w.Cell)
+			doing = fmt.Sprintf("%s: %s block %d, cell %d of %d %s", w.State, w.Sweep, w.Block, min(w.Done+1, w.Cells), w.Cells,
+				w.Cell)
+		}
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(w.Labels)) {
+			labels = append(labels, key+"="+w.Labels[key])
 		}
 		m := w.Machine
 		b.Workers = append(b.Workers, []fleetCell{words(w.Name), words(doing),
 			words(strings.Trim(m.CPU+" "+m.OS+"/"+m.Arch, " /")), number(m.CPUs), floor,
 			number(w.CellsDone), number(w.CellsFailed), number(w.Retries), number(w.LostHeartbeats),
-			words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname), words(w.Labels)})
+			words(strings.Join(w.Allow, ", ")), words(m.Kernel), words(m.GoVersion), words(m.Hostname),
+			words(strings.Join(labels, " "))})
 	}
 	for _, s := range f.Sweeps {
-		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Unstored
+		queued, running, retried, unstored = queued+s.Queued, running+s.Running, retried+s.Retried, unstored+s.Results
 		b.Sweeps = append(b.Sweeps, []fleetCell{words(s.ID), number(s.Queued), number(s.Running), number(s.Retried),
-			number(s.Unstored), words(s.Needs), words(cmp.Or(s.Unmet, "–"))})
+			number(s.Results), words(s.Needs()), words(cmp.Or(s.Unmet, "–"))})
 	}
 	b.Counts = []fleetCount{
 		{"Workers", fmt.Sprint(len(f.Workers))}, {"Running cells", fmt.Sprint(cells)}, {"Blocks queued", fmt.Sprint(queued)},

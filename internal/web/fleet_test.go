@@ -13,20 +13,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/monitor"
 )
 
 const hostileName = `w<script>document.title="owned"</script>` + "\x1b"
 
-func testFleet() *Fleet {
-	return &Fleet{Server: "srv", Cluster: "c1", Dead: 3,
-		Workers: []FleetWorker{
-			{Name: hostileName, Machine: cell.Machine{CPU: "a CPU", OS: "linux", Arch: "arm64", CPUs: 64, Kernel: "6.1"}, Allow: []string{"lab", "exec"}, State: "running", Doing: "run1 block 4",
-				Cell: "alloc/gc=default", Done: 2, Cells: 7, CellsDone: 41, CellsFailed: 5, Retries: 6, LostHeartbeats: 8, Floor: 1.034},
+func testFleet() *fleet.Status {
+	return &fleet.Status{Server: "srv", Cluster: "c1", Dead: 3,
+		Workers: []fleet.Member{
+			{Name: hostileName, Machine: cell.Machine{CPU: "a CPU", OS: "linux", Arch: "arm64", CPUs: 64, Kernel: "6.1"},
+				Labels: map[string]string{"rack": "7", "cores": "64"}, Allow: []string{"lab", "exec"}, State: "running",
+				Sweep: "run1", Block: 4, Cell: "alloc/gc=default", Done: 2, Cells: 7, CellsDone: 41, CellsFailed: 5, Retries: 6,
+				LostHeartbeats: 8, Floor: 1.034},
 			{Name: "w2", State: "idle", LostHeartbeats: 1},
 		},
-		Sweeps: []FleetSweep{{ID: "run1", Needs: "lab cores>=8", Queued: 17, Running: 1, Retried: 2, Unstored: 9, Unmet: "no worker has 8 cores"}},
+		Sweeps: []fleet.SweepStatus{{ID: "run1", Requires: fleet.Requirement{Kind: "lab", Labels: []string{"cores>=8"}},
+			Queued: 17, Running: 1, Retried: 2, Results: 9, Unmet: "no worker has 8 cores"}},
 	}
 }
 
@@ -38,12 +42,12 @@ func TestFleetPage(t *testing.T) {
 	if status, _, _ := get(t, newServer(t, Config{Store: store}), "/fleet/events"); status != 404 {
 		t.Errorf("events without a fleet: %d", status)
 	}
-	server := newServer(t, Config{Store: store, Fleet: func(context.Context) (*Fleet, error) { return testFleet(), nil }})
+	server := newServer(t, Config{Store: store, Fleet: func(context.Context) (*fleet.Status, error) { return testFleet(), nil }})
 	status, body, _ := get(t, server, "/fleet")
 	for _, want := range []string{
 		"srv of cluster c1", "<dt>Workers</dt><dd>2</dd>", "<dt>Running cells</dt><dd>1</dd>", "<dt>Blocks queued</dt><dd>17</dd>", "<dt>Of those, retried</dt><dd>2</dd>",
 		"<dt>Lost heartbeats</dt><dd>9</dd>", "<dt>Retries of workers</dt><dd>6</dd>", "<dt>Messages given up</dt><dd>3</dd>", "<dt>Results not stored</dt><dd>9</dd>",
-		"w&lt;script&gt;", "running: run1 block 4, cell 3 of 7 alloc/gc=default", "a CPU linux/arm64", "<td>1.03x</td>", "<td>41</td>", "lab cores&gt;=8", "no worker has 8 cores", `aria-current="page">Fleet`,
+		"w&lt;script&gt;", "running: run1 block 4, cell 3 of 7 alloc/gc=default", "a CPU linux/arm64", "<td>1.03x</td>", "<td>41</td>", "cores=64 rack=7", "lab cores&gt;=8", "no worker has 8 cores", `aria-current="page">Fleet`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
@@ -58,7 +62,7 @@ func TestFleetPage(t *testing.T) {
 func TestFleetTrouble(t *testing.T) {
 	var fails atomic.Bool
 	var asked atomic.Int32
-	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*Fleet, error) {
+	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*fleet.Status, error) {
 		asked.Add(1)
 		if fails.Load() {
 			return nil, errors.New("it is gone <b>")
@@ -82,7 +86,7 @@ func TestFleetTrouble(t *testing.T) {
 // Events hold only the parts that changed.
 func TestFleetEvents(t *testing.T) {
 	var dead atomic.Uint64
-	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*Fleet, error) {
+	server := newServer(t, Config{Store: "none.db", Fleet: func(context.Context) (*fleet.Status, error) {
 		f := testFleet()
 		f.Dead = dead.Load()
 		return f, nil

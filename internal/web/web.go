@@ -43,6 +43,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/fleet"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/show/page"
 	"github.com/isobar-go/isobar/internal/show/text"
@@ -63,7 +64,7 @@ type Config struct {
 	Ledger func() (*text.Ledger, error)
 	// Fleet asks a fleet what it is doing; nil if none was named. Calls do not
 	// overlap.
-	Fleet func(context.Context) (*Fleet, error)
+	Fleet func(context.Context) (*fleet.Status, error)
 	// Watched are the running processes with a live page.
 	Watched []Watched
 	// Advice returns the newest advice in the store; nil, or a nil Advice, if
@@ -202,8 +203,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 func (s *Server) serve(page func(*http.Request) (*frame, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f, err := page(r)
-		var elsewhere redirect
-		if errors.As(err, &elsewhere) {
+		if elsewhere, ok := errors.AsType[redirect](err); ok {
 			http.Redirect(w, r, string(elsewhere), http.StatusSeeOther)
 			return
 		}

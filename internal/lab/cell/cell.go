@@ -11,7 +11,8 @@ package cell
 import (
 	"cmp"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,12 +86,7 @@ type Cell struct {
 func (c Config) Key() string {
 	var b strings.Builder
 	b.WriteString(escape(c.Workload))
-	names := make([]string, 0, len(c.Params))
-	for name := range c.Params {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
 		fmt.Fprintf(&b, "/%s=%s", name, escape(c.Params[name]))
 	}
 	if len(c.Command) > 0 {
@@ -147,12 +143,7 @@ func (c Config) Factor(name string) (value string, ok bool) {
 // Factors returns the names of c's factors in the order in which Key writes
 // them.
 func (c Config) Factors() []string {
-	names := make([]string, 0, len(c.Params)+4)
-	for name := range c.Params {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	names = append([]string{"workload"}, names...)
+	names := append([]string{"workload"}, slices.Sorted(maps.Keys(c.Params))...)
 	for _, name := range []string{"command", "gc", "gomaxprocs", "pod", "collector", "go", "twin"} {
 		if _, ok := c.Factor(name); ok {
 			names = append(names, name)

@@ -123,3 +123,11 @@ func Unit(metric string) string {
 func HigherIsBetter(metric string) bool {
 	return strings.HasSuffix(metric, "/s") || metric == Done || metric == Ops
 }
+
+// Better is "higher" or "lower", whichever value of the metric is better.
+func Better(metric string) string {
+	if HigherIsBetter(metric) {
+		return "higher"
+	}
+	return "lower"
+}

@@ -10,8 +10,9 @@
 package exercise
 
 import (
+	"maps"
 	"math/rand/v2"
-	"sort"
+	"slices"
 )
 
 // An Exercise is a pattern, its remedy and other variants. Prepare may be nil; it
@@ -19,52 +20,36 @@ import (
 type Exercise struct {
 	Name     string
 	Prepare  func(*Input)
-	Variants map[string]func(*Input) uint64
+	Variants variants
 }
+
+type variants map[string]func(*Input) uint64
 
 // All are the exercises in the order of the document.
 var All = [...]Exercise{
-	{"sprintf", nil, map[string]func(*Input) uint64{"before": sprintfBefore, "after": sprintfAfter}},
-	{"byteconv", nil, map[string]func(*Input) uint64{"before": byteconvBefore, "after": byteconvAfter,
+	{"sprintf", nil, variants{"before": sprintfBefore, "after": sprintfAfter}},
+	{"byteconv", nil, variants{"before": byteconvBefore, "after": byteconvAfter,
 		"unsafe": byteconvUnsafe, "kept": byteconvKept}},
-	{"stringconv", nil, map[string]func(*Input) uint64{"before": stringconvBefore, "after": stringconvAfter}},
-	{"concatloop", nil, map[string]func(*Input) uint64{"before": concatBefore, "after": concatAfter,
-		"nogrow": concatNoGrow}},
-	{"prealloc", nil, map[string]func(*Input) uint64{"before": preallocBefore, "after": preallocAfter,
-		"index": preallocIndex}},
-	{"bufferpercall", nil, map[string]func(*Input) uint64{"before": bufferBefore, "after": bufferAfter,
-		"pool": bufferPool}},
-	{"closurecapture", nil, map[string]func(*Input) uint64{"before": closureBefore, "after": closureAfter}},
-	{"boxing", nil, map[string]func(*Input) uint64{"before": boxingBefore, "after": boxingAfter,
-		"slog": boxingSlog}},
-	{"optionalpointer", nil, map[string]func(*Input) uint64{"before": optionalBefore, "after": optionalAfter,
-		"sidetable": optionalSideTable}},
-	{"timeafter", nil, map[string]func(*Input) uint64{"before": timeAfterBefore, "after": timeAfterAfter}},
-	{"jsonloop", nil, map[string]func(*Input) uint64{"before": jsonBefore, "after": jsonAfter}},
-	{"regexpcompile", nil, map[string]func(*Input) uint64{"before": regexpBefore, "after": regexpAfter,
-		"lazy": regexpLazy}},
-	{"pointerkey", prepareKeys, map[string]func(*Input) uint64{"before": keyBefore, "after": keyAfter}},
-	{"deferloop", nil, map[string]func(*Input) uint64{"before": deferBefore, "after": deferAfter,
-		"explicit": deferExplicit}},
-	{"errorsnew", nil, map[string]func(*Input) uint64{"before": errorsBefore, "after": errorsAfter,
-		"inlined": errorsInlined}},
-	{"resultslice", nil, map[string]func(*Input) uint64{"before": resultBefore, "after": resultAfter,
-		"iterator": resultIterator}},
-	{"finalizer", nil, map[string]func(*Input) uint64{"before": finalizerBefore, "after": finalizerAfter,
-		"cleanup": finalizerCleanup}},
-	{"pointerwrapper", nil, map[string]func(*Input) uint64{"before": wrapperBefore, "after": wrapperAfter,
-		"inlined": wrapperInlined}},
+	{"stringconv", nil, variants{"before": stringconvBefore, "after": stringconvAfter}},
+	{"concatloop", nil, variants{"before": concatBefore, "after": concatAfter, "nogrow": concatNoGrow}},
+	{"prealloc", nil, variants{"before": preallocBefore, "after": preallocAfter, "index": preallocIndex}},
+	{"bufferpercall", nil, variants{"before": bufferBefore, "after": bufferAfter, "pool": bufferPool}},
+	{"closurecapture", nil, variants{"before": closureBefore, "after": closureAfter}},
+	{"boxing", nil, variants{"before": boxingBefore, "after": boxingAfter, "slog": boxingSlog}},
+	{"optionalpointer", nil, variants{"before": optionalBefore, "after": optionalAfter, "sidetable": optionalSideTable}},
+	{"timeafter", nil, variants{"before": timeAfterBefore, "after": timeAfterAfter}},
+	{"jsonloop", nil, variants{"before": jsonBefore, "after": jsonAfter}},
+	{"regexpcompile", nil, variants{"before": regexpBefore, "after": regexpAfter, "lazy": regexpLazy}},
+	{"pointerkey", prepareKeys, variants{"before": keyBefore, "after": keyAfter}},
+	{"deferloop", nil, variants{"before": deferBefore, "after": deferAfter, "explicit": deferExplicit}},
+	{"errorsnew", nil, variants{"before": errorsBefore, "after": errorsAfter, "inlined": errorsInlined}},
+	{"resultslice", nil, variants{"before": resultBefore, "after": resultAfter, "iterator": resultIterator}},
+	{"finalizer", nil, variants{"before": finalizerBefore, "after": finalizerAfter, "cleanup": finalizerCleanup}},
+	{"pointerwrapper", nil, variants{"before": wrapperBefore, "after": wrapperAfter, "inlined": wrapperInlined}},
 }
 
 // VariantNames returns the variants in alphabetical order.
-func (e *Exercise) VariantNames() []string {
-	var names []string
-	for name := range e.Variants {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func (e *Exercise) VariantNames() []string { return slices.Sorted(maps.Keys(e.Variants)) }
 
 // Input is the data for the exercises. It belongs to one goroutine.
 type Input struct {

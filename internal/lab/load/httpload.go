@@ -15,6 +15,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,9 +143,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
-	if c.Path == "" {
-		c.Path = "/load?item=42"
-	}
+	c.Path = cmp.Or(c.Path, "/load?item=42")
 	ctx, cancel := context.WithTimeout(ctx, 2*c.Duration+patience)
 	defer cancel()
 	run := &run{Config: c, ctx: ctx, response: latency.NewRecorder(), service: latency.NewRecorder()}

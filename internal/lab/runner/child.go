@@ -64,8 +64,7 @@ func runCell(c cell.Cell, profiles profileSet, join []string) cell.Record {
 
 // failure returns the failure in err, or one of the workload.
 func failure(err error) *cell.Failure {
-	var f *cell.Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*cell.Failure](err); ok {
 		return f
 	}
 	return &cell.Failure{Kind: cell.FailWorkload, Message: err.Error()}

@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"maps"
 	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -95,9 +97,7 @@ type snapshot struct {
 
 func takeSnapshot() *snapshot {
 	names := []string{pausesMetric, schedMetric, cyclesMetric, forcedMetric, liveMetric, heapMetric, goalMetric, sysMetric}
-	for name := range cpuMetrics {
-		names = append(names, name)
-	}
+	names = slices.AppendSeq(names, maps.Keys(cpuMetrics))
 	samples := make([]metrics.Sample, len(names))
 	for i, name := range names {
 		samples[i].Name = name

@@ -139,11 +139,7 @@ func (b *benchmarks) head(w io.Writer) {
 	b.unit = units(names)
 	fmt.Fprintln(w)
 	for _, metric := range names {
-		better := "lower"
-		if cell.HigherIsBetter(metric) {
-			better = "higher"
-		}
-		fmt.Fprintf(w, "Unit %s better=%s %s=%s\n", b.unit[metric], better, metricKey, metric)
+		fmt.Fprintf(w, "Unit %s better=%s %s=%s\n", b.unit[metric], cell.Better(metric), metricKey, metric)
 	}
 	fmt.Fprintln(w)
 }

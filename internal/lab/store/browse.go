@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,25 +43,14 @@ func (s *Store) Browse(slice Slice) (runs []Run, older, newer bool, err error) {
 		order = "ASC"
 	}
 	err = s.view("list runs", func(tx *sql.Tx) error {
-		rows, err := tx.Query(selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64),
+		var err error
+		runs, err = scanRuns(tx, selectRun+browse+"ORDER BY id "+order+" LIMIT ?4", cmp.Or(slice.Before, math.MaxInt64),
 			slice.After, slice.Filter, max(slice.Limit, 1))
-		if err != nil {
+		if err != nil || len(runs) == 0 {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			r, err := scanRun(rows)
-			if err != nil {
-				return err
-			}
-			if backwards {
-				runs = append([]Run{r}, runs...)
-			} else {
-				runs = append(runs, r)
-			}
-		}
-		if err := rows.Err(); err != nil || len(runs) == 0 {
-			return err
+		if backwards {
+			slices.Reverse(runs)
 		}
 		const exists = "SELECT EXISTS (SELECT 1 FROM run WHERE id %s ?1 AND (?2 = '' OR instr(lower(name || ' ' || args), " +
 			"lower(?2))))"
@@ -116,20 +106,15 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 var errNoCell = errors.New("no such cell")
 
 func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
-	rows, err := tx.Query(selectCellSamples, run, rec.Cell.Index)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return eachRow(tx, func(rows *sql.Rows) error {
 		var metric string
 		var value float64
 		if err := rows.Scan(&metric, &value); err != nil {
 			return err
 		}
 		rec.Set(metric, value)
-	}
-	return rows.Err()
+		return nil
+	}, selectCellSamples, run, rec.Cell.Index)
 }
 
 // Status says in a word or two how far the run has come.

@@ -44,8 +44,8 @@ const (
 
 // isCode reports whether err comes from SQLite with that primary result code.
 func isCode(err error, code int) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == code
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == code
 }
 
 // explain adds operation, file and remedy. A full disk shows as SQLITE_FULL, or

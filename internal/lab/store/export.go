@@ -35,15 +35,7 @@ func (s *Store) Export(w io.Writer, run int64, format string) error {
 	if !ok {
 		return fmt.Errorf("store: export: unknown format %q: want benchfmt, csv or json", format)
 	}
-	r, err := s.Run(run)
-	if err != nil {
-		return err
-	}
-	cells, err := s.Cells(run)
-	if err != nil {
-		return err
-	}
-	records, err := s.Records(run)
+	r, cells, records, err := s.Whole(run)
 	if err != nil {
 		return err
 	}

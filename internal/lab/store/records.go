@@ -198,19 +198,13 @@ func (s *Store) Whole(run int64) (r Run, cells []cell.Cell, records []*cell.Reco
 
 // readRows reads the plan of a run with the documents of its records.
 func readRows(tx *sql.Tx, run int64) (all []rawRow, err error) {
-	rows, err := tx.Query(selectDocuments, run)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = eachRow(tx, func(rows *sql.Rows) error {
 		var r rawRow
-		if err := rows.Scan(&r.index, &r.doc, &r.data); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&r.index, &r.doc, &r.data)
 		all = append(all, r)
-	}
-	return all, rows.Err()
+		return err
+	}, selectDocuments, run)
+	return all, err
 }
 
 // A sampleSet is a cell's metrics.
@@ -221,19 +215,14 @@ type sampleSet struct {
 
 // readSamples reads the metrics of the records of a run, in order of cells.
 func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
-	rows, err := tx.Query(selectSamples, run)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	names := make(map[string]string) // one string per name, not per sample
 	size := 0
-	for rows.Next() {
+	err = eachRow(tx, func(rows *sql.Rows) error {
 		var index int
 		var metric sql.RawBytes
 		var value float64
 		if err := rows.Scan(&index, &metric, &value); err != nil {
-			return nil, err
+			return err
 		}
 		name, ok := names[string(metric)]
 		if !ok {
@@ -247,8 +236,9 @@ func readSamples(tx *sql.Tx, run int64) (all []sampleSet, err error) {
 			all = append(all, sampleSet{index, make(map[string]float64, size)})
 		}
 		all[len(all)-1].metrics[name] = value
-	}
-	return all, rows.Err()
+		return nil
+	}, selectSamples, run)
+	return all, err
 }
 
 // joinSamples adds the metrics to the records, which are in cell order.

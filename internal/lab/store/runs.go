@@ -94,24 +94,18 @@ func (s *Store) cells(run int64, query string) ([]cell.Cell, error) {
 	if _, err := s.Run(run); err != nil {
 		return nil, err
 	}
-	rows, err := s.db.Query(query, run)
-	if err != nil {
-		return nil, s.explain("read cells", err)
-	}
-	defer rows.Close()
 	var cells []cell.Cell
-	for rows.Next() {
+	err := eachRow(s.db, func(rows *sql.Rows) error {
 		var doc string
 		var c cell.Cell
 		if err := rows.Scan(&doc); err != nil {
-			return nil, s.explain("read cells", err)
+			return err
 		}
-		if err := cell.Decode(strings.NewReader(doc), &c); err != nil {
-			return nil, s.explain("read cells", err)
-		}
+		err := cell.Decode(strings.NewReader(doc), &c)
 		cells = append(cells, c)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, query, run)
+	if err != nil {
 		return nil, s.explain("read cells", err)
 	}
 	return cells, nil
@@ -124,20 +118,8 @@ const selectRun = `SELECT id, name, created, args, version, machine, seed, impor
 
 // Runs returns all runs, oldest first, without reading records.
 func (s *Store) Runs() ([]Run, error) {
-	rows, err := s.db.Query(selectRun + "ORDER BY id")
+	runs, err := scanRuns(s.db, selectRun+"ORDER BY id")
 	if err != nil {
-		return nil, s.explain("list runs", err)
-	}
-	defer rows.Close()
-	var runs []Run
-	for rows.Next() {
-		r, err := scanRun(rows)
-		if err != nil {
-			return nil, s.explain("list runs", err)
-		}
-		runs = append(runs, r)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, s.explain("list runs", err)
 	}
 	return runs, nil
@@ -188,6 +170,15 @@ func (s *Store) Remove(run int64) error {
 
 func (s *Store) noRun(id int64) error {
 	return absence(fmt.Sprintf("store: %s: no run %d: 'isobar lab list' shows the runs", s.path, id))
+}
+
+func scanRuns(from querier, query string, args ...any) (runs []Run, err error) {
+	err = eachRow(from, func(rows *sql.Rows) error {
+		r, err := scanRun(rows)
+		runs = append(runs, r)
+		return err
+	}, query, args...)
+	return runs, err
 }
 
 func scanRun(row interface{ Scan(...any) error }) (Run, error) {

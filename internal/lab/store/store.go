@@ -183,6 +183,26 @@ func hasWAL(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
+// A querier is a transaction, or a database without one.
+type querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// eachRow calls each for every row of a query.
+func eachRow(from querier, each func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := from.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // update runs f in a transaction that writes.
 func (s *Store) update(operation string, f func(*sql.Tx) error) error {
 	return s.transact(operation, nil, f)

@@ -6,20 +6,17 @@ import (
 )
 
 func init() {
-	Register(&Kind{
-		Name:    "arena",
-		Summary: "bump allocation from a chunk of 64 buffers for each worker, reset when used up",
-		New: func(size, workers int) (Strategy, error) {
-			if size > math.MaxInt/arenaBuffers {
-				return nil, fmt.Errorf("size %d: want at most %d", size, math.MaxInt/arenaBuffers)
-			}
-			s := make(bumpArenas, workers)
-			for i := range s {
-				s[i].chunk = make([]byte, arenaBuffers*size)
-				s[i].size = size
-			}
-			return s, nil
-		},
+	// Bump allocation from a chunk of 64 buffers for each worker, reset when used up.
+	Register("arena", func(size, workers int) (Strategy, error) {
+		if size > math.MaxInt/arenaBuffers {
+			return nil, fmt.Errorf("size %d: want at most %d", size, math.MaxInt/arenaBuffers)
+		}
+		s := make(bumpArenas, workers)
+		for i := range s {
+			s[i].chunk = make([]byte, arenaBuffers*size)
+			s[i].size = size
+		}
+		return s, nil
 	})
 }
 

@@ -3,20 +3,17 @@ package strategy
 import "github.com/isobar-go/isobar/arena"
 
 func init() {
-	Register(&Kind{
-		Name:    "arena-offheap",
-		Summary: "package arena, off the heap, one for each worker, reset every 64 buffers",
-		New: func(size, workers int) (Strategy, error) {
-			s := make(offHeapArenas, workers)
-			for i := range s {
-				a, err := arena.Open(arena.Config{ChunkBytes: max(arenaBuffers*size, 4<<10), Purpose: "strategy"})
-				if err != nil {
-					return nil, err
-				}
-				s[i] = offHeapArena{arena: a, size: size}
+	// Package arena, off the heap, one for each worker, reset every 64 buffers.
+	Register("arena-offheap", func(size, workers int) (Strategy, error) {
+		s := make(offHeapArenas, workers)
+		for i := range s {
+			a, err := arena.Open(arena.Config{ChunkBytes: max(arenaBuffers*size, 4<<10), Purpose: "strategy"})
+			if err != nil {
+				return nil, err
 			}
-			return s, nil
-		},
+			s[i] = offHeapArena{arena: a, size: size}
+		}
+		return s, nil
 	})
 }
 

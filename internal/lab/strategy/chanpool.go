@@ -1,16 +1,13 @@
 package strategy
 
 func init() {
-	Register(&Kind{
-		Name:    "chanpool",
-		Summary: "a channel that holds 5 buffers, or one per worker if that is more",
-		New: func(size, workers int) (Strategy, error) {
-			s := make(chanPool, max(5, workers))
-			for range cap(s) {
-				s <- make([]byte, size)
-			}
-			return s, nil
-		},
+	// A channel that holds 5 buffers, or one per worker if that is more.
+	Register("chanpool", func(size, workers int) (Strategy, error) {
+		s := make(chanPool, max(5, workers))
+		for range cap(s) {
+			s <- make([]byte, size)
+		}
+		return s, nil
 	})
 }
 

@@ -1,11 +1,8 @@
 package strategy
 
 func init() {
-	Register(&Kind{
-		Name:    "plain",
-		Summary: "a new buffer for every operation, left to the collector",
-		New:     func(size, _ int) (Strategy, error) { return plain{size}, nil },
-	})
+	// A new buffer for every operation, left to the collector.
+	Register("plain", func(size, _ int) (Strategy, error) { return plain{size}, nil })
 }
 
 type plain struct{ size int }

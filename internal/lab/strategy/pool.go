@@ -5,30 +5,23 @@ import "github.com/isobar-go/isobar/pool"
 // The three kinds of this module's object pool, with buffers of one size.
 func init() {
 	for _, k := range []struct {
-		name, summary string
-		config        func(workers int) pool.Config[[]byte]
+		name   string
+		config func(workers int) pool.Config[[]byte]
 	}{
-		{"pool", "package pool, cached: idle buffers go to the collector",
-			func(int) pool.Config[[]byte] { return pool.Config[[]byte]{} }},
-		{"pool-retaining", "package pool, retaining: idle buffers survive collections", func(int) pool.Config[[]byte] {
-			return pool.Config[[]byte]{Kind: pool.Retaining}
-		}},
-		{"pool-bounded", "package pool, bounded: as many buffers as workers, Get waits",
-			func(workers int) pool.Config[[]byte] {
-				return pool.Config[[]byte]{Kind: pool.Bounded, Limit: workers}
-			}},
+		// Idle buffers go to the collector.
+		{"pool", func(int) pool.Config[[]byte] { return pool.Config[[]byte]{} }},
+		// Idle buffers survive collections.
+		{"pool-retaining", func(int) pool.Config[[]byte] { return pool.Config[[]byte]{Kind: pool.Retaining} }},
+		// As many buffers as workers; Get waits.
+		{"pool-bounded", func(n int) pool.Config[[]byte] { return pool.Config[[]byte]{Kind: pool.Bounded, Limit: n} }},
 	} {
-		Register(&Kind{
-			Name:    k.name,
-			Summary: k.summary,
-			New: func(size, workers int) (Strategy, error) {
-				config := k.config(workers)
-				config.New = func() *[]byte {
-					b := make([]byte, size)
-					return &b
-				}
-				return objectPool{pool.New(config)}, nil
-			},
+		Register(k.name, func(size, workers int) (Strategy, error) {
+			config := k.config(workers)
+			config.New = func() *[]byte {
+				b := make([]byte, size)
+				return &b
+			}
+			return objectPool{pool.New(config)}, nil
 		})
 	}
 }

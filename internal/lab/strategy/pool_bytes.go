@@ -7,15 +7,12 @@ import (
 )
 
 func init() {
-	Register(&Kind{
-		Name:    "pool-bytes",
-		Summary: "package pool, Bytes: buffers in size classes",
-		New: func(size, _ int) (Strategy, error) {
-			if size > pool.MaxBytes {
-				return nil, fmt.Errorf("size %d: want at most %d, the largest class", size, pool.MaxBytes)
-			}
-			return &bytesPool{pool.NewBytes(), size}, nil
-		},
+	// Package pool, Bytes: buffers in size classes.
+	Register("pool-bytes", func(size, _ int) (Strategy, error) {
+		if size > pool.MaxBytes {
+			return nil, fmt.Errorf("size %d: want at most %d, the largest class", size, pool.MaxBytes)
+		}
+		return &bytesPool{pool.NewBytes(), size}, nil
 	})
 }
 

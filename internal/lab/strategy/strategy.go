@@ -9,18 +9,10 @@ package strategy
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
-
-// A Kind is one registered strategy.
-type Kind struct {
-	Name    string
-	Summary string // one line
-	// New builds the strategy for buffers of size bytes (1 or more), used by
-	// workers 0 to workers-1 at the same time.
-	New func(size, workers int) (Strategy, error)
-}
 
 // A Strategy is one way of obtaining a buffer, shared by several workers.
 type Strategy interface {
@@ -35,46 +27,34 @@ type Worker interface {
 	Do(work func([]byte) uint64) uint64
 }
 
-var registry = map[string]*Kind{}
+// A maker builds a strategy for buffers of size bytes (1 or more), used by
+// workers 0 to workers-1 at the same time.
+type maker func(size, workers int) (Strategy, error)
+
+var registry = map[string]maker{}
 
 // Register adds a strategy; init functions call it. It panics if the name is
 // taken.
-func Register(k *Kind) {
-	if registry[k.Name] != nil {
-		panic("strategy: Register: " + k.Name + " is registered twice")
+func Register(name string, build maker) {
+	if registry[name] != nil {
+		panic("strategy: Register: " + name + " is registered twice")
 	}
-	registry[k.Name] = k
-}
-
-// All returns the registered strategies by name.
-func All() []*Kind {
-	all := make([]*Kind, 0, len(registry))
-	for _, k := range registry {
-		all = append(all, k)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all
+	registry[name] = build
 }
 
 // Names returns the names of the registered strategies, sorted.
-func Names() []string {
-	var names []string
-	for _, k := range All() {
-		names = append(names, k.Name)
-	}
-	return names
-}
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // New builds the named strategy.
 func New(name string, size, workers int) (Strategy, error) {
-	k := registry[name]
-	if k == nil {
+	build := registry[name]
+	if build == nil {
 		return nil, fmt.Errorf("strategy: unknown strategy %q (there are: %s)", name, strings.Join(Names(), ", "))
 	}
 	if size < 1 || workers < 1 {
 		return nil, fmt.Errorf("strategy: %s: size %d, workers %d: want 1 or more of both", name, size, workers)
 	}
-	s, err := k.New(size, workers)
+	s, err := build(size, workers)
 	if err != nil {
 		return nil, fmt.Errorf("strategy: %s: %w", name, err)
 	}

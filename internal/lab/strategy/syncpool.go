@@ -3,17 +3,14 @@ package strategy
 import "sync"
 
 func init() {
-	Register(&Kind{
-		Name:    "syncpool",
-		Summary: "a sync.Pool of pointers to buffers",
-		New: func(size, _ int) (Strategy, error) {
-			s := new(syncPool)
-			s.pool.New = func() any {
-				b := make([]byte, size)
-				return &b
-			}
-			return s, nil
-		},
+	// A sync.Pool of pointers to buffers.
+	Register("syncpool", func(size, _ int) (Strategy, error) {
+		s := new(syncPool)
+		s.pool.New = func() any {
+			b := make([]byte, size)
+			return &b
+		}
+		return s, nil
 	})
 }
 

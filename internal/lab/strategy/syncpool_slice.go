@@ -3,14 +3,11 @@ package strategy
 import "sync"
 
 func init() {
-	Register(&Kind{
-		Name:    "syncpool-slice",
-		Summary: "a sync.Pool of slices, boxed again by every Put",
-		New: func(size, _ int) (Strategy, error) {
-			s := new(syncPoolSlice)
-			s.pool.New = func() any { return make([]byte, size) }
-			return s, nil
-		},
+	// A sync.Pool of slices, boxed again by every Put.
+	Register("syncpool-slice", func(size, _ int) (Strategy, error) {
+		s := new(syncPoolSlice)
+		s.pool.New = func() any { return make([]byte, size) }
+		return s, nil
 	})
 }
 

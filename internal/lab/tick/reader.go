@@ -3,6 +3,7 @@ package tick
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ func Open(path string, skipBad bool) (*Reader, error) {
 // NewReader reads the header from src. It decompresses input that starts like
 // gzip.
 func NewReader(src io.Reader, config ReaderConfig) (*Reader, error) {
-	if config.Name == "" {
-		config.Name = "input"
-	}
+	config.Name = cmp.Or(config.Name, "input")
 	r := &Reader{config: config, lines: bufio.NewReaderSize(src, maxLineBytes), symbols: make(map[string]string)}
 	if magic, _ := r.lines.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(r.lines)

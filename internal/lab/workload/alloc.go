@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -13,14 +12,11 @@ func init() {
 		Name:    "alloc",
 		Summary: "allocate linked objects, compute, keep some of them: pressure on the collector",
 		Params: WithBudget("1_000_000", "30s",
-			Param{Name: "size", Default: "10KiB", Help: "size of an object's data", Check: BytesRange(0, 1<<30)},
-			Param{Name: "refs", Default: "3", Help: "most references to base objects; each object has 1 to this many",
-				Check: IntRange(1, 1000)},
-			Param{Name: "work", Default: "1000", Help: "square roots that an operation computes",
-				Check: IntRange(0, 1_000_000_000)},
-			Param{Name: "retain", Default: "5", Help: "percentage of objects to keep", Check: FloatRange(0, 100)},
-			Param{Name: "retained", Default: "10_000",
-				Help: "most objects to keep; beyond that, random old ones are dropped", Check: IntRange(1, 10_000_000)},
+			Bytes("size", "10KiB", "size of an object's data", 0, 1<<30),
+			Int("refs", "3", "most references to base objects; each object has 1 to this many", 1, 1000),
+			Int("work", "1000", "square roots that an operation computes", 0, 1_000_000_000),
+			Float("retain", "5", "percentage of objects to keep", 0, 100),
+			Int("retained", "10_000", "most objects to keep; beyond that, random old ones are dropped", 1, 10_000_000),
 		),
 		New: newAlloc,
 	})
@@ -58,13 +54,9 @@ type alloc struct {
 }
 
 func newAlloc(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: alloc: %w", err)
-	}
 	p := env.Params
 	a := &alloc{
-		Budgeted: b,
+		Budgeted: env.Budget,
 		size:     p.Bytes("size"),
 		refs:     p.Int("refs"),
 		work:     p.Int("work"),
@@ -85,8 +77,6 @@ func newObject(id int64, size, refs int) *object {
 	}
 	return o
 }
-
-func (a *alloc) Workers() int { return 1 }
 
 func (a *alloc) Loop(_ int, n int64) uint64 {
 	var sum uint64
@@ -124,8 +114,6 @@ func squareRoots(n int) float64 {
 func (a *alloc) Report(rec *cell.Record) {
 	rec.Set("/alloc/retained:objects", float64(len(a.kept.young)+len(a.kept.old)))
 }
-
-func (a *alloc) Close() error { return nil }
 
 // retained holds a bounded number of objects. It always keeps the newest; an
 // object beyond the bound replaces a random older one. The choice has the

@@ -12,14 +12,12 @@ func init() {
 		Name:    "buffers",
 		Summary: "moving average and volatility over column buffers, pooled in several ways",
 		Params: WithBudget("0", "10s",
-			Param{Name: "pool", Default: "mutex",
-				Help:  "none: new buffers each time; mutex: one list, one lock; sharded: one list per P; syncpool: sync.Pool",
-				Check: OneOf("none", "mutex", "sharded", "syncpool")},
-			Param{Name: "rows", Default: "1_000", Help: "ticks that an operation analyses", Check: IntRange(2, 10_000_000)},
-			Param{Name: "window", Default: "20", Help: "ticks in the moving average", Check: IntRange(1, 10_000_000)},
-			Param{Name: "capacity", Default: "100",
-				Help: "buffers that a pool (mutex, sharded) starts with, and the most it holds", Check: IntRange(0, 1_000_000)},
-			Param{Name: "goroutines", Default: "1", Help: "concurrent goroutines", Check: IntRange(1, maxWorkers)},
+			Choice("pool", "mutex", "none: new buffers each time; mutex: one list, one lock; sharded: one list per P; "+
+				"syncpool: sync.Pool", "none", "mutex", "sharded", "syncpool"),
+			Int("rows", "1_000", "ticks that an operation analyses", 2, 10_000_000),
+			Int("window", "20", "ticks in the moving average", 1, 10_000_000),
+			Int("capacity", "100", "buffers that a pool (mutex, sharded) starts with, and the most it holds", 0, 1_000_000),
+			Int("goroutines", "1", "concurrent goroutines", 1, maxWorkers),
 		),
 		New: newBuffers,
 	})
@@ -45,25 +43,21 @@ type buffersWorker struct {
 const buffersTicks = 1 << 14
 
 func newBuffers(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: buffers: %w", err)
-	}
 	p := env.Params
 	t := &buffers{
-		Budgeted: b,
+		Budgeted: env.Budget,
 		rows:     p.Int("rows"),
 		window:   p.Int("window"),
 		ticks:    make([]tick.Tick, buffersTicks),
 		workers:  make([]buffersWorker, p.Int("goroutines")),
 	}
 	if t.window > t.rows {
-		return nil, fmt.Errorf("workload: buffers: a window of %d exceeds the %d rows: lower --window or raise --rows",
+		return nil, fmt.Errorf("a window of %d exceeds the %d rows: lower --window or raise --rows",
 			t.window, t.rows)
 	}
 	walk, err := tick.NewWalk(1, 100_000, env.Seed)
 	if err != nil {
-		return nil, fmt.Errorf("workload: buffers: %w", err)
+		return nil, err
 	}
 	for i := range t.ticks {
 		walk.Next(&t.ticks[i])
@@ -102,8 +96,6 @@ func (t *buffers) operation(start int) uint64 {
 	t.pool.put(c)
 	return math.Float64bits(average) ^ math.Float64bits(volatility) ^ uint64(volume) ^ uint64(span)
 }
-
-func (t *buffers) Close() error { return nil }
 
 // columns is a buffer that holds ticks by column.
 type columns struct {

@@ -62,7 +62,7 @@ type program struct {
 
 func newProgram(env Env) (Task, error) {
 	if len(env.Command) == 0 {
-		return nil, errors.New(`workload: exec: no command: put it after --, as in "exec -- go vet ./..."`)
+		return nil, errors.New(`no command: put it after --, as in "exec -- go vet ./..."`)
 	}
 	return &program{command: env.Command, gc: env.GC, join: env.Join}, nil
 }

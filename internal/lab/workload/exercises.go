@@ -14,9 +14,8 @@ func init() {
 		Name:    "exercises",
 		Summary: "the eighteen allocation exercises: the cost of a pattern and of its remedy",
 		Params: WithBudget("0", "300ms",
-			Param{Name: "exercise", Default: "1",
-				Help: "number of the exercise (without --variant, all exercises or those named run in every variant): " +
-					exerciseList(), Check: IntRange(1, len(exercise.All))},
+			Int("exercise", "1", "number of the exercise (without --variant, all exercises or those named run in every "+
+				"variant): "+exerciseList(), 1, len(exercise.All)),
 			Param{Name: "variant", Default: "before",
 				Help: "before, after, or another variant of the exercise: " + exerciseVariants(), Check: checkVariant},
 		),
@@ -88,28 +87,20 @@ func checkVariant(s string) error {
 }
 
 func newExercises(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: exercises: %w", err)
-	}
 	n, variant := env.Params.Int("exercise"), env.Params.String("variant")
 	c := &exercise.All[n-1]
 	op := c.Variants[variant]
 	if op == nil {
-		return nil, fmt.Errorf("workload: exercises: exercise %d (%s) has no variant %q: it has %s", n, c.Name, variant,
+		return nil, fmt.Errorf("exercise %d (%s) has no variant %q: it has %s", n, c.Name, variant,
 			strings.Join(c.VariantNames(), ", "))
 	}
-	t := &exercises{Budgeted: b, in: exercise.NewInput(env.Seed), op: op}
+	t := &exercises{Budgeted: env.Budget, in: exercise.NewInput(env.Seed), op: op}
 	if c.Prepare != nil {
 		c.Prepare(t.in)
 	}
 	return t, nil
 }
 
-func (t *exercises) Workers() int { return 1 }
-
 func (t *exercises) Loop(_ int, n int64) uint64 {
 	return t.in.Do(t.op, n)
 }
-
-func (t *exercises) Close() error { return nil }

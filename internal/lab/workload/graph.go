@@ -12,10 +12,9 @@ func init() {
 		Name:    "graph",
 		Summary: "build, walk and drop a binary tree while another one stays live",
 		Params: WithBudget("0", "10s",
-			Param{Name: "nodes", Default: "1_000_000", Help: "nodes of each tree", Check: IntRange(1, 100_000_000)},
-			Param{Name: "layout", Default: "pointers",
-				Help: "pointers: one heap object per node; arena: typed chunks on the heap, freed at once; slab: handles into " +
-					"memory that the collector does not scan", Check: OneOf("pointers", "arena", "slab")},
+			Int("nodes", "1_000_000", "nodes of each tree", 1, 100_000_000),
+			Choice("layout", "pointers", "pointers: one heap object per node; arena: typed chunks on the heap, freed at once; "+
+				"slab: handles into memory that the collector does not scan", "pointers", "arena", "slab"),
 		),
 		New: newGraph,
 	})
@@ -39,11 +38,7 @@ type treeLayout interface {
 }
 
 func newGraph(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: graph: %w", err)
-	}
-	t := &graph{Budgeted: b, nodes: env.Params.Int("nodes"), built: env.Seed}
+	t := &graph{Budgeted: env.Budget, nodes: env.Params.Int("nodes"), built: env.Seed}
 	switch env.Params.String("layout") {
 	case "pointers":
 		t.trees = pointerTrees{}
@@ -52,13 +47,10 @@ func newGraph(env Env) (Task, error) {
 	case "slab":
 		t.trees = slabTrees{}
 	}
-	if t.live, _, err = t.trees.build(t.nodes, t.built); err != nil {
-		return nil, fmt.Errorf("workload: graph: %w", err)
-	}
-	return t, nil
+	var err error
+	t.live, _, err = t.trees.build(t.nodes, t.built)
+	return t, err
 }
-
-func (t *graph) Workers() int { return 1 }
 
 func (t *graph) Loop(_ int, n int64) (sum uint64) {
 	for range n {

@@ -50,22 +50,18 @@ func init() {
 		servers = append(servers, l.name)
 	}
 	own := []Param{
-		{Name: "server", Default: http11.Pooled.String(), Check: OneOf(append(servers, netHTTP)...),
-			Help: "http11 with that request memory: " + strings.Join(servers, ", ") + "; or " + netHTTP},
-		{Name: "engine", Default: "goroutines", Help: "what runs the handlers of http11: goroutines or readiness",
-			Check: OneOf("goroutines", "readiness")},
-		{Name: "answer", Default: "text",
-			Help: "text, file (the same text from a file) or upgrade (connections carry messages that the server echoes, " +
-				"like a WebSocket)", Check: OneOf("text", "file", "upgrade")},
-		{Name: "wait", Default: "0s", Help: "time that the text handler waits, as for another service",
-			Check: DurationRange(0, MaxDuration)},
-		{Name: "alloc", Default: "4KiB", Help: "memory that the handler fills for each request", Check: BytesRange(0, 1<<30)},
-		{Name: "from", Default: "request",
-			Help:  "source of that memory: request memory (Context.UnsafeAlloc) or heap; net/http has only the heap",
-			Check: OneOf("request", "heap")},
-		{Name: "reply", Default: "128", Help: "bytes of the answer's body", Check: BytesRange(0, 1<<26)},
-		{Name: "live", Default: "0", Help: "live heap of the server, in objects of 128 bytes linked to trees",
-			Check: BytesRange(0, 1<<40)},
+		Choice("server", http11.Pooled.String(), "http11 with that request memory: "+strings.Join(servers, ", ")+"; or "+
+			netHTTP, append(servers, netHTTP)...),
+		Choice("engine", "goroutines", "what runs the handlers of http11: goroutines or readiness", "goroutines",
+			"readiness"),
+		Choice("answer", "text", "text, file (the same text from a file) or upgrade (connections carry messages that the "+
+			"server echoes, like a WebSocket)", "text", "file", "upgrade"),
+		Duration("wait", "0s", "time that the text handler waits, as for another service", 0, MaxDuration),
+		Bytes("alloc", "4KiB", "memory that the handler fills for each request", 0, 1<<30),
+		Choice("from", "request", "source of that memory: request memory (Context.UnsafeAlloc) or heap; net/http has only "+
+			"the heap", "request", "heap"),
+		Bytes("reply", "128", "bytes of the answer's body", 0, 1<<26),
+		Bytes("live", "0", "live heap of the server, in objects of 128 bytes linked to trees", 0, 1<<40),
 	}
 	Register(&Workload{
 		Name:    "http",
@@ -94,26 +90,26 @@ type httpServer struct {
 func newHTTP(env Env) (Task, error) {
 	p := env.Params
 	if env.Beside == nil {
-		return nil, errors.New("workload: http: no runner to start the load: run this workload with isobar lab run")
+		return nil, errors.New("no runner to start the load: run this workload with isobar lab run")
 	}
 	if p.String("answer") == "upgrade" && (p.Bytes("body") == 0 || p.Int("pipeline") > 1) {
-		return nil, errors.New("workload: http: --answer upgrade needs messages of 1 byte or more, one at a time: raise " +
+		return nil, errors.New("--answer upgrade needs messages of 1 byte or more, one at a time: raise " +
 			"--body, leave --pipeline out")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("workload: http: %w", err)
+		return nil, err
 	}
 	t := &httpServer{params: p, beside: env.Beside, address: l.Addr().String(), served: make(chan error, 1)}
 	if n := p.Bytes("live") / TreeBytes; n > 0 {
 		t.store = NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x68747470)))
 	}
-	if t.ctl, err = startController("http", p, nil); err != nil {
+	if t.ctl, err = startController(p, nil); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	if p.String("answer") == "file" {
 		if t.file, err = replyFile(p.Bytes("reply")); err != nil {
-			return nil, errors.Join(fmt.Errorf("workload: http: %w", err), closeController("http", t.ctl), l.Close())
+			return nil, errors.Join(err, closeController("http", t.ctl), l.Close())
 		}
 	}
 	server := t.http11

@@ -16,8 +16,7 @@ func init() {
 		Params: append([]Param{
 			{Name: "address", Default: "127.0.0.1:8080", Help: "host:port of the server, a loopback address"},
 			{Name: "path", Default: "/load?item=42", Help: "request target"},
-			{Name: "upgrade", Default: "off",
-				Help: "on: connections switch to the protocol echo, then carry messages of --body bytes", Check: OnOff},
+			Switch("upgrade", "off", "on: connections switch to the protocol echo, then carry messages of --body bytes"),
 		}, loadParams...),
 		New: func(env Env) (Task, error) {
 			c := loadConfig(env.Params)
@@ -29,22 +28,15 @@ func init() {
 
 // loadParams are the parameters that httpload and http share.
 var loadParams = []Param{
-	{Name: "rate", Default: "2_000", Help: "requests due each second (of a burst); 0: as fast as the server answers",
-		Check: IntRange(0, 10_000_000)},
-	{Name: "connections", Default: "64", Help: "keep-alive connections, each with one request in flight",
-		Check: IntRange(1, 100_000)},
-	{Name: "pipeline", Default: "1", Help: "requests that a connection sends at once, due together",
-		Check: IntRange(1, 1000)},
-	{Name: "halfopen", Default: "0", Help: "extra connections that start a request and send no more",
-		Check: IntRange(0, 100_000)},
-	{Name: "body", Default: "0", Help: "bytes of a POST's body; 0: GET", Check: BytesRange(0, 1<<30)},
-	{Name: "headers", Default: "8", Help: "header fields of a request besides Host", Check: IntRange(0, 100)},
-	{Name: "busy", Default: "20ms", Help: "length of a burst; only with --idle",
-		Check: DurationRange(time.Microsecond, MaxDuration)},
-	{Name: "idle", Default: "0s", Help: "time without requests after each burst; 0: none",
-		Check: DurationRange(0, MaxDuration)},
-	{Name: "duration", Default: "5s", Help: "length of the schedule; requests due later are not sent",
-		Check: DurationRange(time.Millisecond, MaxDuration)},
+	Int("rate", "2_000", "requests due each second (of a burst); 0: as fast as the server answers", 0, 10_000_000),
+	Int("connections", "64", "keep-alive connections, each with one request in flight", 1, 100_000),
+	Int("pipeline", "1", "requests that a connection sends at once, due together", 1, 1000),
+	Int("halfopen", "0", "extra connections that start a request and send no more", 0, 100_000),
+	Bytes("body", "0", "bytes of a POST's body; 0: GET", 0, 1<<30),
+	Int("headers", "8", "header fields of a request besides Host", 0, 100),
+	Duration("busy", "20ms", "length of a burst; only with --idle", time.Microsecond, MaxDuration),
+	Duration("idle", "0s", "time without requests after each burst; 0: none", 0, MaxDuration),
+	Duration("duration", "5s", "length of the schedule; requests due later are not sent", time.Millisecond, MaxDuration),
 }
 
 func loadConfig(p Params) load.Config {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -29,16 +30,14 @@ func init() {
 		Name:    "httpmem",
 		Summary: "build and read an HTTP request in each kind of request memory",
 		Params: WithBudget("0", "5s",
-			Param{Name: "mode", Default: http11.Pooled.String(), Check: OneOf(append([]string{"heap", "goarena"}, modes...)...),
-				Help: "heap (a string and a slice for each part), " + strings.Join(modes, ", ") +
-					", or goarena (Go's arenas; needs a binary built with GOEXPERIMENT=arenas)"},
-			Param{Name: "offheap", Default: "off", Help: "on: " + strings.Join(offHeap, " and ") + " off the Go heap",
-				Check: OnOff},
-			Param{Name: "shape", Default: "typical",
-				Help:  "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)",
-				Check: OneOf("typical", "headers", "large", "line")},
-			Param{Name: "held", Default: "1", Help: "requests that a worker holds at once", Check: IntRange(1, 1_000_000)},
-			Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: IntRange(0, 1024)},
+			Choice("mode", http11.Pooled.String(), "heap (a string and a slice for each part), "+strings.Join(modes, ", ")+
+				", or goarena (Go's arenas; needs a binary built with GOEXPERIMENT=arenas)",
+				append([]string{"heap", "goarena"}, modes...)...),
+			Switch("offheap", "off", "on: "+strings.Join(offHeap, " and ")+" off the Go heap"),
+			Choice("shape", "typical", "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no "+
+				"headers, no body)", "typical", "headers", "large", "line"),
+			Int("held", "1", "requests that a worker holds at once", 1, 1_000_000),
+			Int("workers", "1", "goroutines; 0: GOMAXPROCS", 0, 1024),
 		),
 		New: newHTTPMem,
 	})
@@ -92,22 +91,18 @@ type regionRequest struct {
 }
 
 func newHTTPMem(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: httpmem: %w", err)
-	}
 	p := env.Params
-	t := &httpMem{Budgeted: b, shape: newHTTPShape(p.String("shape"), env.Seed)}
+	t := &httpMem{Budgeted: env.Budget, shape: newHTTPShape(p.String("shape"), env.Seed)}
 	switch name := p.String("mode"); name {
 	case "heap", "goarena":
 		if p.Bool("offheap") {
 			_, others := memoryModes()
-			return nil, fmt.Errorf("workload: httpmem: offheap=on with mode=%s, which uses the Go heap; choose %s",
+			return nil, fmt.Errorf("offheap=on with mode=%s, which uses the Go heap; choose %s",
 				name, strings.Join(others, " or "))
 		}
 		t.goArena = name == "goarena"
 		if t.goArena && !haveGoArena {
-			return nil, errors.New("workload: httpmem: mode=goarena: this program was built without Go's arenas; " +
+			return nil, errors.New("mode=goarena: this program was built without Go's arenas; " +
 				"build it with GOEXPERIMENT=arenas")
 		}
 	default:
@@ -116,15 +111,11 @@ func newHTTPMem(env Env) (Task, error) {
 			t.requests, err = http11.NewRequests(http11.Memory{Mode: mode, OffHeap: p.Bool("offheap")})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("workload: httpmem: %w", err)
+			return nil, err
 		}
 		t.keep = mode.Info().Keeps
 	}
-	n := p.Int("workers")
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	for range n {
+	for range cmp.Or(p.Int("workers"), runtime.GOMAXPROCS(0)) {
 		w := new(httpWorker)
 		if t.requests == nil {
 			w.heap = make([]heapRequest, p.Int("held"))

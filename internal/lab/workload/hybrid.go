@@ -18,18 +18,15 @@ func init() {
 		Name:    "hybrid",
 		Summary: "process bursts of market ticks with a live heap, under a GC controller",
 		Params: append([]Param{
-			{Name: "tickrate", Default: "40_000", Help: "ticks due each second of a burst", Check: IntRange(1, 100_000_000)},
-			{Name: "busy", Default: "20ms", Help: "length of a burst", Check: DurationRange(time.Microsecond, MaxDuration)},
-			{Name: "idle", Default: "80ms", Help: "time without ticks after each burst", Check: DurationRange(0, MaxDuration)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed",
-				Check: DurationRange(time.Millisecond, MaxDuration)},
-			{Name: "live", Default: "200MB", Help: "live heap, in objects of 128 bytes linked to trees",
-				Check: BytesRange(1<<16, 1<<40)},
-			{Name: "symbols", Default: "1_000", Help: "symbols of the ticks", Check: IntRange(1, tick.MaxSymbols)},
-			{Name: "sections", Default: "on", Help: "on: with a controller, a burst is a critical section", Check: OnOff},
-			{Name: "on", Default: "goroutine",
-				Help: "where to process ticks: goroutine, on which they are due, or loop, an eventloop.Loop that tells the " +
-					"controller when it is idle", Check: OneOf("goroutine", "loop")},
+			Int("tickrate", "40_000", "ticks due each second of a burst", 1, 100_000_000),
+			Duration("busy", "20ms", "length of a burst", time.Microsecond, MaxDuration),
+			Duration("idle", "80ms", "time without ticks after each burst", 0, MaxDuration),
+			Duration("duration", "30s", "ticks due later are not processed", time.Millisecond, MaxDuration),
+			Bytes("live", "200MB", "live heap, in objects of 128 bytes linked to trees", 1<<16, 1<<40),
+			Int("symbols", "1_000", "symbols of the ticks", 1, tick.MaxSymbols),
+			Switch("sections", "on", "on: with a controller, a burst is a critical section"),
+			Choice("on", "goroutine", "where to process ticks: goroutine, on which they are due, or loop, an eventloop.Loop "+
+				"that tells the controller when it is idle", "goroutine", "loop"),
 		}, controllerParams("hybrid")...),
 		New: newHybrid,
 	})
@@ -83,24 +80,24 @@ func newHybrid(env Env) (Task, error) {
 	rate := p.Int("tickrate")
 	h.burst = int64(float64(rate) * h.busy.Seconds())
 	if h.burst < 1 {
-		return nil, fmt.Errorf("workload: hybrid: %d ticks a second give none in a burst of %v: raise --tickrate or --busy",
+		return nil, fmt.Errorf("%d ticks a second give none in a burst of %v: raise --tickrate or --busy",
 			rate, h.busy)
 	}
 	var err error
 	if h.walk, err = tick.NewWalk(p.Int("symbols"), float64(rate), env.Seed); err != nil {
-		return nil, fmt.Errorf("workload: hybrid: %w", err)
+		return nil, err
 	}
 	for _, s := range h.walk.Symbols() {
 		h.symbols[s] = new(symbolStats)
 	}
 	trees := max(p.Bytes("live")/TreeBytes, 1)
 	h.store = NewTreeStore(trees, trees, rand.New(rand.NewPCG(env.Seed, 0x687962726964)))
-	if h.ctl, err = startController("hybrid", p, nil); err != nil {
+	if h.ctl, err = startController(p, nil); err != nil {
 		return nil, err
 	}
 	if p.String("on") == "loop" {
 		if h.loop, err = startHybridLoop(h); err != nil {
-			return nil, errors.Join(fmt.Errorf("workload: hybrid: %w", err), closeController("hybrid", h.ctl))
+			return nil, errors.Join(err, closeController("hybrid", h.ctl))
 		}
 	}
 	return h, nil
@@ -188,10 +185,8 @@ func controllerParams(mode string) []Param {
 	return []Param{
 		{Name: "controller", Default: mode,
 			Help: "mode of the GC controller: none, default, off, hybrid, idle, adaptive, or percent=N", Check: checkController},
-		{Name: "limit", Default: "0", Help: "memory budget of the controller; 0: the one it detects (GOMEMLIMIT, cgroup)",
-			Check: BytesRange(0, 1<<50)},
-		{Name: "target-cpu", Default: "0", Help: "adaptive: share of CPU for the collector; 0: the controller's default",
-			Check: FloatRange(0, 0.5)},
+		Bytes("limit", "0", "memory budget of the controller; 0: the one it detects (GOMEMLIMIT, cgroup)", 0, 1<<50),
+		Float("target-cpu", "0", "adaptive: share of CPU for the collector; 0: the controller's default", 0, 0.5),
 	}
 }
 
@@ -206,22 +201,18 @@ func checkController(s string) error {
 // startController starts the controller that the parameters name; it returns
 // nil for none. It collects first: garbage from set-up is the same in every
 // case and should not make the controller act.
-func startController(workload string, p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error) {
+func startController(p Params, shed func(gcctl.Shed)) (*gcctl.Controller, error) {
 	name := p.String("controller")
 	if name == noController {
 		return nil, nil
 	}
 	mode, err := gcctl.ParseMode(name)
-	if err == nil {
-		var c *gcctl.Controller
-		runtime.GC()
-		c, err = gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: int64(p.Bytes("limit")), TargetCPU: p.Float("target-cpu"),
-			OnShed: shed})
-		if err == nil {
-			return c, nil
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("workload: %s: %w", workload, err)
+	runtime.GC()
+	return gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: int64(p.Bytes("limit")), TargetCPU: p.Float("target-cpu"),
+		OnShed: shed})
 }
 
 func closeController(workload string, c *gcctl.Controller) error {

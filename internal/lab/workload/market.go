@@ -17,21 +17,18 @@ func init() {
 		Name:    "market",
 		Summary: "process market ticks that arrive at a given rate, generated or from a file",
 		Params: append([]Param{
-			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "30s", Help: "ticks due later are not processed; 0 with --input: the whole file",
-				Check: DurationRange(0, MaxDuration)},
-			{Name: "symbols", Default: "1_000", Help: "symbols of generated ticks", Check: IntRange(1, tick.MaxSymbols)},
-			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: OnOff},
-			{Name: "capacity", Default: "10_000", Help: "ticks that the pool holds", Check: IntRange(1, 100_000_000)},
+			Int("tickrate", "100_000", "ticks due each second", 1, 100_000_000),
+			Duration("duration", "30s", "ticks due later are not processed; 0 with --input: the whole file", 0, MaxDuration),
+			Int("symbols", "1_000", "symbols of generated ticks", 1, tick.MaxSymbols),
+			Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
+			Int("capacity", "10_000", "ticks that the pool holds", 1, 100_000_000),
 			{Name: "input", Help: "replay the ticks of this CSV file, which may be gzip'd", Path: true},
-			{Name: "pace", Default: "fixed",
-				Help:  "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
-				Check: OneOf("fixed", "recorded")},
-			{Name: "speed", Default: "1", Help: "speed-up of the recorded pace",
-				Check: FloatRange(1e-3, 1e9)},
+			Choice("pace", "fixed", "fixed: input ticks are due at the tick rate; recorded: according to their timestamps",
+				"fixed", "recorded"),
+			Float("speed", "1", "speed-up of the recorded pace", 1e-3, 1e9),
 			{Name: "monitor", Default: noMonitor,
 				Help: "none, or the interval of a live monitor running alongside, such as 1s", Check: checkMonitor},
-			{Name: "skip-bad", Default: "off", Help: "on: skip and count malformed lines of the input", Check: OnOff},
+			Switch("skip-bad", "off", "on: skip and count malformed lines of the input"),
 		}, controllerParams(noController)...),
 		New: newMarket,
 	})
@@ -91,12 +88,12 @@ func newMarket(env Env) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.ctl, err = startController("market", env.Params, nil); err != nil {
+	if m.ctl, err = startController(env.Params, nil); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	if env.Params.String("monitor") != noMonitor {
 		if m.monitor, err = env.Monitor(env.Params.Duration("monitor")); err != nil {
-			return nil, errors.Join(fmt.Errorf("workload: market: %w", err), m.Close())
+			return nil, errors.Join(err, m.Close())
 		}
 	}
 	return m, nil
@@ -115,9 +112,9 @@ func newMarketSource(env Env) (*market, error) {
 	}
 	switch {
 	case m.name == "" && m.recorded:
-		return nil, errors.New("workload: market: --pace recorded replays a file: name it with --input")
+		return nil, errors.New("--pace recorded replays a file: name it with --input")
 	case m.name == "" && m.duration == 0:
-		return nil, errors.New("workload: market: --duration 0 never ends without --input: set a duration")
+		return nil, errors.New("--duration 0 never ends without --input: set a duration")
 	}
 	if p.Bool("pool") {
 		m.pool = newTickPool(p.Int("capacity"))
@@ -125,7 +122,7 @@ func newMarketSource(env Env) (*market, error) {
 	if m.name != "" {
 		r, err := tick.Open(m.name, p.Bool("skip-bad"))
 		if err != nil {
-			return nil, fmt.Errorf("workload: market: %w", err)
+			return nil, err
 		}
 		m.input = tick.NewAhead(r)
 		m.read = m.input.Next
@@ -133,7 +130,7 @@ func newMarketSource(env Env) (*market, error) {
 	}
 	walk, err := tick.NewWalk(p.Int("symbols"), float64(m.rate), env.Seed)
 	if err != nil {
-		return nil, fmt.Errorf("workload: market: %w", err)
+		return nil, err
 	}
 	for _, s := range walk.Symbols() {
 		m.symbols[s] = new(symbolStats)

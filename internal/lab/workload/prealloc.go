@@ -11,9 +11,9 @@ func init() {
 		Name:    "prealloc",
 		Summary: "build a slice or a map with and without a size hint",
 		Params: WithBudget("0", "10s",
-			Param{Name: "kind", Default: "slice", Help: "what to build: slice or map", Check: OneOf("slice", "map")},
-			Param{Name: "hint", Default: "off", Help: "on: make it with the capacity it needs; off: let it grow", Check: OnOff},
-			Param{Name: "n", Default: "1_000", Help: "elements", Check: IntRange(1, 10_000_000)},
+			Choice("kind", "slice", "what to build: slice or map", "slice", "map"),
+			Switch("hint", "off", "on: make it with the capacity it needs; off: let it grow"),
+			Int("n", "1_000", "elements", 1, 10_000_000),
 		),
 		New: newPrealloc,
 	})
@@ -35,13 +35,9 @@ type prealloc struct {
 }
 
 func newPrealloc(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: prealloc: %w", err)
-	}
 	p := env.Params
 	n := p.Int("n")
-	t := &prealloc{Budgeted: b, kind: p.String("kind")}
+	t := &prealloc{Budgeted: env.Budget, kind: p.String("kind")}
 	if p.Bool("hint") {
 		t.hint = n
 	}
@@ -60,8 +56,6 @@ func newPrealloc(env Env) (Task, error) {
 	}
 	return t, nil
 }
-
-func (t *prealloc) Workers() int { return 1 }
 
 func (t *prealloc) Loop(_ int, n int64) uint64 {
 	operation := t.buildSlice
@@ -95,5 +89,3 @@ func (t *prealloc) buildMap() uint64 {
 	t.table = m
 	return uint64(len(m)) ^ uint64(m[t.names[0]].count) ^ uint64(m[t.names[len(t.names)-1]].count)
 }
-
-func (t *prealloc) Close() error { return nil }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,14 +26,11 @@ func init() {
 		Name:    "scaling",
 		Summary: "work with one allocation profile on 1 to N goroutines: throughput by goroutines and GOGC",
 		Params: WithBudget("0", "4s",
-			Param{Name: "kind", Default: "json",
-				Help: "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and walked; sha: " +
-					"digests written as text; regexp: lines searched; mix: all in turn",
-				Check: OneOf("ecdsa", "json", "trees", "sha", "regexp", "mix")},
-			Param{Name: "goroutines", Default: "0", Help: "number of goroutines, also above the number of CPUs; 0: GOMAXPROCS",
-				Check: IntRange(0, maxWorkers)},
-			Param{Name: "live", Default: "0", Help: "live heap besides the work, in objects of 128 bytes linked to trees",
-				Check: BytesRange(0, 1<<40)},
+			Choice("kind", "json", "ecdsa: P-256 signatures; json: a document read and written; trees: binary trees built and "+
+				"walked; sha: digests written as text; regexp: lines searched; mix: all in turn", "ecdsa", "json", "trees", "sha",
+				"regexp", "mix"),
+			Int("goroutines", "0", "number of goroutines, also above the number of CPUs; 0: GOMAXPROCS", 0, maxWorkers),
+			Bytes("live", "0", "live heap besides the work, in objects of 128 bytes linked to trees", 0, 1<<40),
 		),
 		New: newScaling,
 	})
@@ -65,15 +63,8 @@ var scalingProfiles = map[string]scalingProfile{
 }
 
 func newScaling(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: scaling: %w", err)
-	}
-	n := env.Params.Int("goroutines")
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	t := &scaling{Budgeted: b, workers: make([]scalingWorker, n)}
+	n := cmp.Or(env.Params.Int("goroutines"), runtime.GOMAXPROCS(0))
+	t := &scaling{Budgeted: env.Budget, workers: make([]scalingWorker, n)}
 	for i := range t.workers {
 		t.workers[i].rng.Seed(env.Seed, uint64(i))
 	}
@@ -81,8 +72,9 @@ func newScaling(env Env) (Task, error) {
 	if !ok {
 		profile = scaleMix
 	}
+	var err error
 	if t.step, err = profile(); err != nil {
-		return nil, fmt.Errorf("workload: scaling: %w", err)
+		return nil, err
 	}
 	if n := env.Params.Bytes("live") / TreeBytes; n > 0 {
 		t.store = NewTreeStore(n, n, mathrand.New(mathrand.NewPCG(env.Seed, 0x7363616c)))

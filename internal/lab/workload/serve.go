@@ -36,9 +36,9 @@ func init() {
 				Help: "requests a second on a fixed schedule; 0 sends one after another; several such as 500:1000:2000 load " +
 					"in turn, each for the same time",
 				Check: checkRates},
-			{Name: "connections", Default: "16", Help: "connections", Check: IntRange(1, 10_000)},
-			{Name: "body", Default: "0", Help: "bytes that each request posts; 0: GET", Check: BytesRange(0, 1<<26)},
-			{Name: "for", Default: "3s", Help: "length of the load", Check: DurationRange(10*time.Millisecond, time.Hour)},
+			Int("connections", "16", "connections", 1, 10_000),
+			Bytes("body", "0", "bytes that each request posts; 0: GET", 0, 1<<26),
+			Duration("for", "3s", "length of the load", 10*time.Millisecond, time.Hour),
 			{Name: "warmup", Default: "auto", Help: "length of the load before recording starts; auto ends when response " +
 				"times no longer change, after 500ms to 10s", Check: checkWarmup},
 			{Name: "load", Default: "",
@@ -46,10 +46,9 @@ func init() {
 					"figures"},
 			{Name: "ready", Default: "",
 				Help: "what answers once the server is ready: an http URL or host:port (default: the URL)", Check: checkReady},
-			{Name: "ready-within", Default: "15s", Help: "time for the server to become ready",
-				Check: DurationRange(time.Millisecond, time.Hour)},
-			{Name: "stop-within", Default: "5s", Help: "time for the server to end after SIGTERM, before it is killed",
-				Check: DurationRange(time.Millisecond, time.Hour)},
+			Duration("ready-within", "15s", "time for the server to become ready", time.Millisecond, time.Hour),
+			Duration("stop-within", "5s", "time for the server to end after SIGTERM, before it is killed", time.Millisecond,
+				time.Hour),
 		},
 		New: newServed,
 	})
@@ -106,11 +105,11 @@ type served struct {
 
 func newServed(env Env) (Task, error) {
 	if len(env.Command) == 0 {
-		return nil, errors.New(`workload: serve: no command: put the server after --, as in "serve -- ./server -port 8080"`)
+		return nil, errors.New(`no command: put the server after --, as in "serve -- ./server -port 8080"`)
 	}
 	target, err := url.Parse(env.Params.String("url"))
 	if err != nil {
-		return nil, fmt.Errorf("workload: serve: %w", err)
+		return nil, err
 	}
 	return &served{command: env.Command, gc: env.GC, join: env.Join, p: env.Params, target: target}, nil
 }

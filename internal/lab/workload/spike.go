@@ -18,14 +18,12 @@ func init() {
 		Name:    "spike",
 		Summary: "replace objects in a store whose live heap steps up and back down, under a memory limit",
 		Params: append([]Param{
-			{Name: "low", Default: "50MB", Help: "live heap in the first and the third phase", Check: BytesRange(1<<16, 1<<40)},
-			{Name: "high", Default: "400MB", Help: "live heap in the second phase", Check: BytesRange(1<<16, 1<<40)},
-			{Name: "phase", Default: "5s", Help: "length of each of the three phases",
-				Check: DurationRange(time.Millisecond, MaxDuration)},
-			{Name: "reads", Default: "8", Help: "stored objects that an operation walks", Check: IntRange(0, 10_000)},
-			{Name: "shed", Default: "off",
-				Help:  "on: when the controller asks to shed load, keep that much less for the rest of the second phase",
-				Check: OnOff},
+			Bytes("low", "50MB", "live heap in the first and the third phase", 1<<16, 1<<40),
+			Bytes("high", "400MB", "live heap in the second phase", 1<<16, 1<<40),
+			Duration("phase", "5s", "length of each of the three phases", time.Millisecond, MaxDuration),
+			Int("reads", "8", "stored objects that an operation walks", 0, 10_000),
+			Switch("shed", "off", "on: when the controller asks to shed load, keep that much less for the rest of the second "+
+				"phase"),
 		}, controllerParams("none")...),
 		New: newSpike,
 	})
@@ -89,7 +87,7 @@ func newSpike(env Env) (Task, error) {
 		shed = t.shed
 	}
 	var err error
-	if t.ctl, err = startController("spike", p, shed); err != nil {
+	if t.ctl, err = startController(p, shed); err != nil {
 		return nil, err
 	}
 	return t, nil

@@ -1,7 +1,5 @@
 package workload
 
-import "fmt"
-
 func init() {
 	Register(&Workload{
 		Name:    "strategies",
@@ -9,8 +7,8 @@ func init() {
 		Params: WithBudget("0", "10s",
 			// Env.Strategy checks the name.
 			Param{Name: "strategy", Default: "plain", Help: "how an operation obtains its buffer"},
-			Param{Name: "size", Default: "1024", Help: "size of a buffer", Check: BytesRange(1, 1<<28)},
-			Param{Name: "goroutines", Default: "1", Help: "concurrent goroutines", Check: IntRange(1, maxWorkers)},
+			Bytes("size", "1024", "size of a buffer", 1, 1<<28),
+			Int("goroutines", "1", "concurrent goroutines", 1, maxWorkers),
 		),
 		New: newStrategies,
 	})
@@ -24,14 +22,10 @@ type strategies struct {
 }
 
 func newStrategies(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: strategies: %w", err)
-	}
-	t := &strategies{Budgeted: b, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
+	t := &strategies{Budgeted: env.Budget, workers: make([]StrategyWorker, env.Params.Int("goroutines"))}
 	s, err := env.Strategy(env.Params.String("strategy"), env.Params.Bytes("size"), len(t.workers))
 	if err != nil {
-		return nil, fmt.Errorf("workload: strategies: %w", err)
+		return nil, err
 	}
 	for i := range t.workers {
 		t.workers[i] = s.Worker(i)
@@ -49,8 +43,6 @@ func (t *strategies) Loop(worker int, n int64) uint64 {
 	}
 	return sum
 }
-
-func (t *strategies) Close() error { return nil }
 
 // fillAndSum is the work: it writes every byte and adds up the bytes.
 func fillAndSum(b []byte) uint64 {

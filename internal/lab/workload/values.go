@@ -1,14 +1,12 @@
 package workload
 
-import "fmt"
-
 func init() {
 	Register(&Workload{
 		Name:    "values",
 		Summary: "return a struct by value or by pointer",
 		Params: WithBudget("0", "10s",
-			Param{Name: "return", Default: "value", Help: "value or pointer", Check: OneOf("value", "pointer")},
-			Param{Name: "size", Default: "small", Help: "small: 16 bytes; large: 1,024 bytes", Check: OneOf("small", "large")},
+			Choice("return", "value", "value or pointer", "value", "pointer"),
+			Choice("size", "small", "small: 16 bytes; large: 1,024 bytes", "small", "large"),
 		),
 		New: newValues,
 	})
@@ -34,11 +32,7 @@ type largeData struct {
 }
 
 func newValues(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: values: %w", err)
-	}
-	t := &values{Budgeted: b, made: int64(env.Seed % 1024)}
+	t := &values{Budgeted: env.Budget, made: int64(env.Seed % 1024)}
 	switch env.Params.String("return") + " " + env.Params.String("size") {
 	case "value small":
 		t.loop = loopSmallValue
@@ -52,15 +46,11 @@ func newValues(env Env) (Task, error) {
 	return t, nil
 }
 
-func (t *values) Workers() int { return 1 }
-
 func (t *values) Loop(_ int, n int64) uint64 {
 	from := t.made
 	t.made += n
 	return t.loop(from, n)
 }
-
-func (t *values) Close() error { return nil }
 
 func (d *smallData) sum() uint64 { return uint64(d.price) + uint64(d.volume) }
 

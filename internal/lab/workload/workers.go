@@ -1,7 +1,7 @@
 package workload
 
 import (
-	"fmt"
+	"cmp"
 	"runtime"
 	"runtime/metrics"
 	"sync"
@@ -14,14 +14,10 @@ func init() {
 		Name:    "workers",
 		Summary: "run batches of tasks on new goroutines or on reused ones",
 		Params: WithBudget("0", "10s",
-			Param{Name: "mode", Default: "spawn", Help: "spawn: a goroutine for each task; reuse: a fixed number of goroutines",
-				Check: OneOf("spawn", "reuse")},
-			Param{Name: "tasks", Default: "100", Help: "tasks in an operation, which ends when all are done",
-				Check: IntRange(1, 1_000_000)},
-			Param{Name: "goroutines", Default: "0", Help: "mode reuse: number of goroutines; 0: GOMAXPROCS",
-				Check: IntRange(0, 100_000)},
-			Param{Name: "depth", Default: "32", Help: "nested calls in a task, each with about 300 bytes of stack",
-				Check: IntRange(0, 1_000_000)},
+			Choice("mode", "spawn", "spawn: a goroutine for each task; reuse: a fixed number of goroutines", "spawn", "reuse"),
+			Int("tasks", "100", "tasks in an operation, which ends when all are done", 1, 1_000_000),
+			Int("goroutines", "0", "mode reuse: number of goroutines; 0: GOMAXPROCS", 0, 100_000),
+			Int("depth", "32", "nested calls in a task, each with about 300 bytes of stack", 0, 1_000_000),
 		),
 		New: newWorkers,
 	})
@@ -43,19 +39,11 @@ type workers struct {
 }
 
 func newWorkers(env Env) (Task, error) {
-	b, err := NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: workers: %w", err)
-	}
 	p := env.Params
-	t := &workers{Budgeted: b, depth: p.Int("depth"), seed: env.Seed, results: make([]uint64, p.Int("tasks"))}
+	t := &workers{Budgeted: env.Budget, depth: p.Int("depth"), seed: env.Seed, results: make([]uint64, p.Int("tasks"))}
 	if p.String("mode") == "reuse" {
 		t.queue = make(chan int, len(t.results))
-		n := p.Int("goroutines")
-		if n == 0 {
-			n = runtime.GOMAXPROCS(0)
-		}
-		for range n {
+		for range cmp.Or(p.Int("goroutines"), runtime.GOMAXPROCS(0)) {
 			t.running.Go(t.work)
 		}
 	}
@@ -75,8 +63,6 @@ func (t *workers) task(i int) {
 	t.results[i] = descend(t.depth, t.seed+uint64(i))
 	t.pending.Done()
 }
-
-func (t *workers) Workers() int { return 1 }
 
 func (t *workers) Loop(_ int, n int64) uint64 {
 	var sum uint64

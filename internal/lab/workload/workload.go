@@ -17,7 +17,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type Workload struct {
 	Summary string // one line, for the list of workloads
 	Params  []Param
 	// New builds a task. It runs before the measured phase, so allocate here what
-	// must exist before.
+	// must exist before. Register adds the workload's name to its errors.
 	New func(Env) (Task, error)
 	// Exhibit marks workloads that only restate a source document; they are listed
 	// separately.
@@ -74,6 +75,7 @@ type Param struct {
 // Env is what New builds a task from.
 type Env struct {
 	Params  Params
+	Budget  Budgeted // of a workload with the parameters of WithBudget
 	Command []string
 	GC      cell.GC
 	Seed    uint64
@@ -186,17 +188,34 @@ func Register(w *Workload) {
 			panic(fmt.Sprintf("workload: Register: %s: default of %s: %v", w.Name, p.Name, err))
 		}
 	}
+	w.New = w.build(w.New)
 	registry[w.Name] = w
+}
+
+// build is newTask with the budget in its Env and the workload's name before its
+// errors.
+func (w *Workload) build(newTask func(Env) (Task, error)) func(Env) (Task, error) {
+	budgeted := slices.ContainsFunc(w.Params, func(p Param) bool { return p.Name == "iterations" })
+	return func(env Env) (_ Task, err error) {
+		if budgeted {
+			env.Budget, err = newBudget(env.Params)
+		}
+		if err == nil {
+			var task Task
+			if task, err = newTask(env); err == nil {
+				return task, nil
+			}
+		}
+		if !strings.HasPrefix(err.Error(), "workload: ") { // as those of a workload that this one uses
+			err = fmt.Errorf("workload: %s: %w", w.Name, err)
+		}
+		return nil, err
+	}
 }
 
 // All returns the registered workloads by name.
 func All() []*Workload {
-	all := make([]*Workload, 0, len(registry))
-	for _, w := range registry {
-		all = append(all, w)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all
+	return slices.SortedFunc(maps.Values(registry), func(a, b *Workload) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lookup returns the named workload. The error for an unknown name gives the
@@ -205,10 +224,7 @@ func Lookup(name string) (*Workload, error) {
 	if w := registry[name]; w != nil {
 		return w, nil
 	}
-	names := make([]string, 0, len(registry))
-	for _, w := range All() {
-		names = append(names, w.Name)
-	}
+	names := slices.Sorted(maps.Keys(registry))
 	return nil, fmt.Errorf("workload: unknown workload %q%s (there are: %s)", name, DidYouMean(name, names),
 		strings.Join(names, ", "))
 }
@@ -344,10 +360,8 @@ func OnOff(s string) error {
 // OneOf returns a check for one of the given words.
 func OneOf(words ...string) func(string) error {
 	return func(s string) error {
-		for _, w := range words {
-			if s == w {
-				return nil
-			}
+		if slices.Contains(words, s) {
+			return nil
 		}
 		return fmt.Errorf("want one of %s%s", strings.Join(words, ", "), DidYouMean(s, words))
 	}

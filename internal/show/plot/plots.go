@@ -79,11 +79,8 @@ func Figures(s *text.Section, id string) *Plot {
 	p.Table = Table{Label: "Speed and memory, " + s.Name, Left: 1, Head: []string{"Configuration"}}
 	for i, metric := range metrics {
 		p.Table.Head = append(p.Table.Head, text.Heading(metric), "low", "high")
-		better := ", lower is better"
-		if cell.HigherIsBetter(metric) {
-			better = ", higher is better"
-		}
-		p.Panels = append(p.Panels, Panel{text.Heading(metric) + better, dotChart(s, fmt.Sprintf("%s-%d", p.ID, i), metric)})
+		p.Panels = append(p.Panels, Panel{text.Heading(metric) + ", " + cell.Better(metric) + " is better",
+			dotChart(s, fmt.Sprintf("%s-%d", p.ID, i), metric)})
 	}
 	for _, r := range s.Rows {
 		cells := []string{r.Label}

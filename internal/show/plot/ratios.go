@@ -54,11 +54,7 @@ func Ratios(s *text.Section, id string) *Plot {
 		if !slices.Contains(stat.Headline, c.Metric) || !(c.Ratio > 0) || math.IsInf(c.Ratio, 0) || len(shown) == 24 {
 			continue
 		}
-		better := "lower is better"
-		if cell.HigherIsBetter(c.Metric) {
-			better = "higher is better"
-		}
-		shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + better, c})
+		shown = append(shown, ratioRow{text.Heading(c.Metric), ", " + cell.Better(c.Metric) + " is better", c})
 		lo, hi = widen(lo, hi, c)
 	}
 	if len(shown) == 0 {

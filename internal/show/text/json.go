@@ -201,13 +201,10 @@ func documentGroup(g *stat.Group) DocumentGroup {
 		if len(series.Values) == 0 {
 			continue
 		}
-		better := "lower"
-		if cell.HigherIsBetter(metric) {
-			better = "higher"
-		}
 		f := r.Figure(metric)
 		d.Metrics[metric] = DocumentMetric{
-			Unit: UnitOf(metric), Better: better, N: f.N, Median: number(f.Median), Lo: number(f.Lo), Hi: number(f.Hi),
+			Unit: UnitOf(metric), Better: cell.Better(metric), N: f.N,
+			Median: number(f.Median), Lo: number(f.Lo), Hi: number(f.Hi),
 			Blocks: list(series.Blocks), Values: numbers(series.Values), Warnings: list(f.warnings),
 		}
 	}

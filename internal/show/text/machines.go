@@ -46,14 +46,14 @@ func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comp
 		if h == nil || !h.Differ && c.Verdict != stat.Better && c.Verdict != stat.Worse {
 			continue
 		}
-		table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{"all", bold},
-			entry{Ratio(c.Ratio), plainInk},
-			entry{Interval(c.Lo, c.Hi), dim}, entry{strconv.Itoa(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+		row := func(machine entry, of stat.Comparison) {
+			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, machine, entry{Ratio(of.Ratio), plainInk},
+				entry{Interval(of.Lo, of.Hi), dim}, entry{strconv.Itoa(of.Pairs), dim},
+				entry{string(of.Verdict), verdictInk(of.Verdict)})
+		}
+		row(entry{"all", bold}, c)
 		for _, m := range c.Machines {
-			table.add(entry{label(c), plainInk}, entry{Heading(c.Metric), plainInk}, entry{Clean(m.Machine.Name), plainInk},
-				entry{Ratio(m.Ratio), plainInk},
-				entry{Interval(m.Lo, m.Hi), dim}, entry{strconv.Itoa(m.Pairs), dim},
-				entry{string(m.Verdict), verdictInk(m.Verdict)})
+			row(entry{Clean(m.Machine.Name), plainInk}, m.Comparison)
 		}
 		agreement = append(agreement, label(c)+", "+Heading(c.Metric)+": "+Clean(h.Text))
 	}
@@ -68,8 +68,10 @@ func (p *terminal) byMachine(comparisons []stat.Comparison, label func(stat.Comp
 
 // LabelOf names the configuration of a comparison.
 func (s *Section) LabelOf(c stat.Comparison) string {
-	if r := s.find(c.B); r != nil {
-		return r.Label
+	for _, r := range s.Rows {
+		if r.Key == c.B {
+			return r.Label
+		}
 	}
 	return Clean(c.B)
 }

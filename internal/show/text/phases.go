@@ -89,15 +89,7 @@ func (p *terminal) phases(s *Section) {
 			titled = true
 		}
 		p.paragraph("  ", r.Label+": "+PhasesLine(sum))
-		table := table{head: PhaseHead, left: 1}
-		for _, cells := range PhaseCells(sum) {
-			var entries []entry
-			for _, c := range cells {
-				entries = append(entries, entry{c, plainInk})
-			}
-			table.add(entries...)
-		}
-		table.print(p)
+		p.phaseTable(sum)
 	}
 	if titled {
 		p.paragraph("  ", phaseNote)
@@ -107,14 +99,14 @@ func (p *terminal) phases(s *Section) {
 // Phases prints what operations of a trace overlapped, by kind.
 func Phases(p *cell.Phases, s Style) string {
 	out := &terminal{style: s}
-	table := table{head: PhaseHead, left: 1}
-	for _, cells := range PhaseCells(p) {
-		var entries []entry
-		for _, c := range cells {
-			entries = append(entries, entry{c, plainInk})
-		}
-		table.add(entries...)
-	}
-	table.print(out)
+	out.phaseTable(p)
 	return out.String()
+}
+
+func (p *terminal) phaseTable(of *cell.Phases) {
+	table := table{head: PhaseHead, left: 1}
+	for _, cells := range PhaseCells(of) {
+		table.addPlain(cells...)
+	}
+	table.print(p)
 }

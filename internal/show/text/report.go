@@ -100,11 +100,11 @@ func (p *terminal) theme(s *Section, t theme) bool {
 		table.head = append(table.head, Heading(metric))
 	}
 	for _, r := range s.Rows {
-		cells := []entry{{r.Label, plainInk}}
+		cells := []string{r.Label}
 		for _, metric := range t.Metrics {
-			cells = append(cells, entry{r.Figure(metric).String(), plainInk})
+			cells = append(cells, r.Figure(metric).String())
 		}
-		table.add(cells...)
+		table.addPlain(cells...)
 	}
 	table.print(p)
 	return table.marked()
@@ -126,9 +126,7 @@ func (p *terminal) comparisons(s *Section) {
 			switch {
 			case c.B != r.Key:
 			case c.Verdict == stat.Better || c.Verdict == stat.Worse || c.Verdict == stat.Disagreement:
-				table.add(entry{r.Label, plainInk}, entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk},
-					entry{Format(c.Metric, c.BValue), plainInk}, entry{Ratio(c.Ratio), plainInk}, entry{Interval(c.Lo, c.Hi), dim},
-					entry{PValue(c.P), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+				table.add(append([]entry{{r.Label, plainInk}}, compared(c)...)...)
 			default:
 				rest = append(rest, Heading(c.Metric))
 			}
@@ -155,6 +153,14 @@ func (p *terminal) comparisons(s *Section) {
 	p.notes(notes)
 	p.byMachine(s.Comparisons, s.LabelOf)
 	p.floors(s)
+}
+
+// compared are the cells of a comparison: metric, both sides, ratio with
+// interval, p value, verdict.
+func compared(c stat.Comparison) []entry {
+	return []entry{{Heading(c.Metric), plainInk}, {Format(c.Metric, c.AValue), plainInk},
+		{Format(c.Metric, c.BValue), plainInk}, {Ratio(c.Ratio), plainInk}, {Interval(c.Lo, c.Hi), dim},
+		{PValue(c.P), dim}, {string(c.Verdict), verdictInk(c.Verdict)}}
 }
 
 // notes prints doubts about comparisons, each once.
@@ -281,10 +287,8 @@ func (p *terminal) pair(comparisons []stat.Comparison) {
 			for _, warning := range c.Warnings {
 				notes[warning] = true
 			}
-			table.add(entry{Heading(c.Metric), plainInk}, entry{Format(c.Metric, c.AValue), plainInk},
-				entry{Format(c.Metric, c.BValue), plainInk},
-				entry{Ratio(c.Ratio), plainInk}, entry{Interval(c.Lo, c.Hi), dim}, entry{PValue(c.P), dim},
-				entry{fmt.Sprint(c.Pairs), dim}, entry{string(c.Verdict), verdictInk(c.Verdict)})
+			cells := compared(c)
+			table.add(slices.Insert(cells, len(cells)-1, entry{fmt.Sprint(c.Pairs), dim})...)
 		}
 	}
 	if len(table.rows) > 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -177,16 +176,6 @@ func (s *Section) Exercises() []*exercise.Explanation {
 	return all
 }
 
-// find returns the row with that key, nil if there is none.
-func (s *Section) find(key string) *Row {
-	for _, r := range s.Rows {
-		if r.Key == key {
-			return r
-		}
-	}
-	return nil
-}
-
 // Compared returns the comparison of r with the baseline in one metric.
 func (s *Section) Compared(r *Row, metric string) (stat.Comparison, bool) {
 	for _, c := range s.Comparisons {
@@ -199,12 +188,7 @@ func (s *Section) Compared(r *Row, metric string) (stat.Comparison, bool) {
 
 // Has reports whether any row has a figure for the metric.
 func (s *Section) Has(metric string) bool {
-	for _, r := range s.Rows {
-		if len(r.Series[metric].Values) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Rows, func(r *Row) bool { return len(r.Series[metric].Values) > 0 })
 }
 
 // Primary is the metric to show first: time per operation, otherwise the tail
@@ -391,7 +375,7 @@ func (s *Section) under(prefix string) []string {
 			}
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 

@@ -96,6 +96,14 @@ type entry struct {
 
 func (t *table) add(cells ...entry) { t.rows = append(t.rows, cells) }
 
+func (t *table) addPlain(cells ...string) {
+	row := make([]entry, len(cells))
+	for i, c := range cells {
+		row[i].text = c
+	}
+	t.add(row...)
+}
+
 // marked reports whether a figure of the table is a range instead of an
 // interval.
 func (t *table) marked() bool {

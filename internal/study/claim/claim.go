@@ -1,4 +1,4 @@
-// Package claim is the ledger of what the source documents assert: one file per
+// Package claim is the ledger of what the source documents assert: one text per
 // document, one [Claim] per assertion, with the experiment that tests it and
 // the rule that decides.
 //
@@ -20,12 +20,12 @@
 // claim and checks that the verdict changes. A claim that cannot fail is a
 // defect.
 //
-// To add a document, write docNNN.go, which calls [Register], and docNNN.txt
-// with the texts of its claims.
+// To add a document, write docNNN.txt; read.go says how.
 package claim
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -81,54 +81,26 @@ const (
 // Verdicts lists all verdicts in counting order.
 var Verdicts = []Verdict{Holds, Weaker, Refuted, Reversed, Varies, Open, Untestable, NotRun}
 
-var registered []*Document
-
-// Register adds a document; init functions call it. It panics if the document
-// already exists. The first use of any document panics if one of them is
-// incomplete or has a claim twice.
-func Register(d *Document) {
-	for _, have := range registered {
-		if have.ID == d.ID {
-			panic("claim: Register: document " + d.ID + " is registered twice")
-		}
-	}
-	registered = append(registered, d)
-}
-
-// documents completes the registered documents, ordered by ID. That takes 9 MB,
-// which commands that have nothing to do with claims are spared.
-var documents = sync.OnceValue(func() []*Document {
-	for _, d := range registered {
-		if err := d.complete(); err != nil {
-			panic("claim: Register: " + err.Error())
-		}
-	}
-	slices.SortFunc(registered, func(a, b *Document) int { return strings.Compare(a.ID, b.ID) })
-	return registered
-})
-
-// complete adds the words to the claims and checks them.
-func (d *Document) complete() error {
-	text, err := words.ReadFile("doc" + d.ID + ".txt")
-	if err == nil {
-		err = readWords(string(text), d.Claims)
-	}
+// documents reads the documents, ordered by ID. That takes 9 MB, which commands that have nothing to do with claims
+// are spared. It panics if a claim is incomplete: the texts are embedded.
+var documents = sync.OnceValue(func() (all []*Document) {
+	names, err := fs.Glob(texts, "doc*.txt")
 	if err != nil {
-		return fmt.Errorf("doc%s.txt: %w", d.ID, err)
+		panic("claim: documents: " + err.Error())
 	}
-	seen := make(map[string]bool, len(d.Claims))
-	for i := range d.Claims {
-		c := &d.Claims[i]
-		if err := c.check(d.ID); err != nil {
-			return fmt.Errorf("%s: %w", c.ID, err)
+	for _, name := range names {
+		text, err := texts.ReadFile(name)
+		var d *Document
+		if err == nil {
+			d, err = readDocument(strings.TrimSuffix(strings.TrimPrefix(name, "doc"), ".txt"), string(text))
 		}
-		if seen[c.ID] {
-			return fmt.Errorf("%s is registered twice", c.ID)
+		if err != nil {
+			panic("claim: " + name + ": " + err.Error())
 		}
-		seen[c.ID] = true
+		all = append(all, d)
 	}
-	return nil
-}
+	return all
+})
 
 // check reports what a claim lacks.
 func (c *Claim) check(document string) error {
@@ -153,7 +125,7 @@ func (c *Claim) check(document string) error {
 	return nil
 }
 
-// Documents returns the registered documents by ID.
+// Documents returns the documents by ID.
 func Documents() []*Document { return slices.Clone(documents()) }
 
 // Select returns the claims of the given documents, or those with the given

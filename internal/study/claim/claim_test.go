@@ -192,7 +192,7 @@ func TestShareVerdicts(t *testing.T) {
 
 func TestAllTakesTheWorstPart(t *testing.T) {
 	a, b := Side{Metric: "a"}, Side{Metric: "b"}
-	test := All{Range{Of: a, Min: 0, Max: 1}, Range{Of: b, Min: 1, Max: inf}}
+	test := All{Range{Of: a, Min: 0, Max: 1}, Range{Of: b, Min: 1, Max: math.Inf(1)}}
 	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"}, Test: test}
 	for _, w := range []struct {
 		world World

@@ -17,17 +17,6 @@ type Side struct {
 	Where string
 }
 
-// Latency metrics that claims use.
-var (
-	serviceMin  = stat.LatencyMetric(cell.HistService, "min")
-	serviceP50  = stat.LatencyMetric(cell.HistService, "p50")
-	serviceP99  = stat.LatencyMetric(cell.HistService, "p99")
-	serviceP999 = stat.LatencyMetric(cell.HistService, "p99.9")
-	serviceMax  = stat.LatencyMetric(cell.HistService, "max")
-	serviceMean = stat.LatencyMetric(cell.HistService, "mean")
-	pauseP50    = stat.LatencyMetric(cell.HistPause, "p50")
-)
-
 // fits reports whether the side selects the configuration.
 func (s Side) fits(c cell.Config) bool {
 	for _, term := range strings.Fields(s.Where) {

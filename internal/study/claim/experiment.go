@@ -122,10 +122,3 @@ func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (
 	}
 	return err
 }
-
-// trials is an experiment of the workload trial, with that many trials in each
-// of a few repetitions.
-func trials(kind, quick, full string) Experiment {
-	return Experiment{Run: "trial --kind " + kind, Quick: "--trials " + quick + " --reps 5",
-		Full: "--trials " + full + " --reps 6"}
-}

@@ -86,7 +86,7 @@ func TestPoolScales(t *testing.T) {
 	if !close(e.Value, 2) || !close(e.Lo*e.Hi, 4) || e.N != 10 || e.Floor != 1.2 || p.Between == 0 {
 		t.Errorf("ratios: %+v", e)
 	}
-	share := hits(0, 0.02)
+	share := Share{Side{Metric: "/trial/hits:trials"}, Side{Metric: "/trial/count:trials"}, 0, 0.02}
 	_, e = poolPart(share, []Estimate{wilson(0, 100), wilson(0, 10_000)})
 	if e.Value != 0 || e.Lo != 0 || e.Hi > 0.1 || e.Hi == 0 {
 		t.Errorf("no hit: %+v", e)

@@ -373,11 +373,3 @@ func (w World) relate(of, over Side, ratio float64) {
 	}
 	w[of] = known * ratio
 }
-
-var inf = math.Inf(1)
-
-// hits is a Share over the trials of an experiment made by trials.
-func hits(low, high float64) Share {
-	return Share{Hits: Side{Metric: "/trial/hits:trials"}, Trials: Side{Metric: "/trial/count:trials"}, Min: low,
-		Max: high}
-}

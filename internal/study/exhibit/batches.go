@@ -1,7 +1,6 @@
 package exhibit
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -15,19 +14,12 @@ func init() {
 		Name:    "batches",
 		Summary: "process batches of ticks with or without the controller of seed document 000",
 		Params: workload.WithBudget("0", "2s",
-			workload.Param{Name: "toggle", Default: "off",
-				Help:  "on: turn the collector off during a batch and force it at intervals, as in the document",
-				Check: workload.OnOff},
-			workload.Param{Name: "interval", Default: "5s",
-				Help:  "time between forced collections",
-				Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
-			workload.Param{Name: "batch", Default: "100", Help: "ticks in a batch", Check: workload.IntRange(1, 1_000_000)},
-			workload.Param{Name: "garbage", Default: "0",
-				Help:  "bytes that each tick allocates outside the pool",
-				Check: workload.BytesRange(0, 1<<20)},
-			workload.Param{Name: "live", Default: "10MB",
-				Help:  "live heap, in objects of 128 bytes linked to trees",
-				Check: workload.BytesRange(1<<16, 1<<40)},
+			workload.Switch("toggle", "off", "on: turn the collector off during a batch and force it at intervals, as in the "+
+				"document"),
+			workload.Duration("interval", "5s", "time between forced collections", time.Millisecond, workload.MaxDuration),
+			workload.Int("batch", "100", "ticks in a batch", 1, 1_000_000),
+			workload.Bytes("garbage", "0", "bytes that each tick allocates outside the pool", 0, 1<<20),
+			workload.Bytes("live", "10MB", "live heap, in objects of 128 bytes linked to trees", 1<<16, 1<<40),
 		),
 		New: newBatches,
 	})
@@ -51,13 +43,9 @@ type batches struct {
 }
 
 func newBatches(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: batches: %w", err)
-	}
 	p := env.Params
 	t := &batches{
-		Budgeted: b, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage"),
+		Budgeted: env.Budget, processor: newSeedProcessor(true, env.Seed), ticks: p.Int("batch"), bytes: p.Bytes("garbage"),
 	}
 	trees := max(p.Bytes("live")/workload.TreeBytes, 1)
 	t.store = workload.NewTreeStore(trees, trees, t.processor.rng)
@@ -83,8 +71,6 @@ func (t *batches) schedule(interval time.Duration) {
 		}
 	}
 }
-
-func (t *batches) Workers() int { return 1 }
 
 func (t *batches) Loop(_ int, n int64) (sum uint64) {
 	for range n {

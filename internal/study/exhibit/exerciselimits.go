@@ -3,6 +3,7 @@ package exhibit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,9 +24,7 @@ func init() {
 		Name:    "exercise-limits",
 		Summary: "limits of the allocation exercises: trade-offs, and when not to apply them",
 		Params: workload.WithBudget("0", "1s",
-			workload.Param{Name: "limit", Default: "concat3",
-				Help:  "case to run: " + strings.Join(limitNames(), ", "),
-				Check: workload.OneOf(limitNames()...)},
+			workload.Choice("limit", "concat3", "case to run: "+strings.Join(limitNames(), ", "), limitNames()...),
 		),
 		New: newExerciseLimits,
 	})
@@ -101,28 +100,18 @@ var (
 	limitTimer <-chan time.Time
 )
 
-func limitNames() []string {
-	names := make([]string, 0, len(limitCases))
-	for name := range limitCases {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func limitNames() []string { return slices.Sorted(maps.Keys(limitCases)) }
 
 func newExerciseLimits(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: exercise-limits: %w", err)
-	}
 	name := env.Params.String("limit")
 	s := newLimitState(env.Seed)
 	if strings.HasPrefix(name, "files-") {
+		var err error
 		if s.paths, err = someFiles(10); err != nil {
-			return nil, fmt.Errorf("workload: exercise-limits: files to open: %w: set TMPDIR to a directory with room", err)
+			return nil, fmt.Errorf("files to open: %w: set TMPDIR to a directory with room", err)
 		}
 	}
-	return &exerciseLimits{Budgeted: b, do: limitCases[name], state: s}, nil
+	return &exerciseLimits{Budgeted: env.Budget, do: limitCases[name], state: s}, nil
 }
 
 func newLimitState(seed uint64) *limitState {
@@ -195,8 +184,6 @@ func someFiles(n int) (paths []string, err error) {
 	}
 	return paths, nil
 }
-
-func (t *exerciseLimits) Workers() int { return 1 }
 
 func (t *exerciseLimits) Loop(_ int, n int64) uint64 {
 	for range n {

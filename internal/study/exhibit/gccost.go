@@ -1,7 +1,6 @@
 package exhibit
 
 import (
-	"fmt"
 	"runtime"
 	"sync/atomic"
 
@@ -13,11 +12,9 @@ func init() {
 		Name:    "gccost",
 		Summary: "what a forced collection costs with a data structure live: maps by key type, a task arena empty or full",
 		Params: workload.WithBudget("60", "0",
-			workload.Param{Name: "beside", Default: "nothing",
-				Help: "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty or arena-full (65,536 " +
-					"slots for tasks)",
-				Check: workload.OneOf("nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full")},
-			workload.Param{Name: "keys", Default: "500_000", Help: "keys of a map", Check: workload.IntRange(1, 100_000_000)},
+			workload.Choice("beside", "nothing", "nothing, map-pointers (keys that hold a pointer), map-numbers, arena-empty "+
+				"or arena-full (65,536 slots for tasks)", "nothing", "map-pointers", "map-numbers", "arena-empty", "arena-full"),
+			workload.Int("keys", "500_000", "keys of a map", 1, 100_000_000),
 		),
 		New: newGCCost,
 	})
@@ -46,11 +43,7 @@ type (
 )
 
 func newGCCost(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: gccost: %w", err)
-	}
-	t, keys := &gcCost{Budgeted: b}, uint64(env.Params.Int("keys"))
+	t, keys := &gcCost{Budgeted: env.Budget}, uint64(env.Params.Int("keys"))
 	switch env.Params.String("beside") {
 	case "map-pointers":
 		t.byPointer = make(map[byPointer]struct{}, keys)
@@ -76,8 +69,6 @@ func newGCCost(env workload.Env) (workload.Task, error) {
 	}
 	return t, nil
 }
-
-func (t *gcCost) Workers() int { return 1 }
 
 func (t *gcCost) Loop(_ int, n int64) uint64 {
 	for range n {

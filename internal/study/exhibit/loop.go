@@ -16,15 +16,11 @@ import (
 
 // loopSwitches are the switches of the ingress strategy ablation.
 var loopSwitches = []workload.Param{
-	{Name: "arena", Default: "off", Help: "ablation: tasks in a task arena", Check: workload.OnOff},
-	{Name: "lockfree", Default: "off",
-		Help:  "ablation: a lock-free list instead of chunks under a mutex",
-		Check: workload.OnOff},
-	{Name: "clearing", Default: "off", Help: "ablation: clear only what was in use, once", Check: workload.OnOff},
-	{Name: "padding", Default: "off",
-		Help:  "ablation: a cache line for each field that is written often",
-		Check: workload.OnOff},
-	{Name: "batching", Default: "off", Help: "ablation: the loop takes many tasks at once", Check: workload.OnOff},
+	workload.Switch("arena", "off", "ablation: tasks in a task arena"),
+	workload.Switch("lockfree", "off", "ablation: a lock-free list instead of chunks under a mutex"),
+	workload.Switch("clearing", "off", "ablation: clear only what was in use, once"),
+	workload.Switch("padding", "off", "ablation: a cache line for each field that is written often"),
+	workload.Switch("batching", "off", "ablation: the loop takes many tasks at once"),
 }
 
 const ablation = "ablation"
@@ -125,13 +121,9 @@ const stride = 64
 const stalled = 20 * time.Second
 
 func newLoop(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: loop: %w", err)
-	}
 	p := env.Params
 	l := &loop{
-		Budgeted: b, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong",
+		Budgeted: env.Budget, seed: env.Seed | 1, pingpong: p.String("mode") == "pingpong",
 		burst: int64(p.Int("burst")), gcEvery: int64(p.Int("gc-every")),
 		submits: latency.NewRecorder(), starts: latency.NewRecorder(),
 	}
@@ -140,19 +132,20 @@ func newLoop(env workload.Env) (workload.Task, error) {
 		if name == ablation {
 			switches[s.Name] = p.Bool(s.Name)
 		} else if p.String(s.Name) != s.Default {
-			return nil, fmt.Errorf("workload: loop: --%s is a switch of --ingress %s, not of %s", s.Name, ablation, name)
+			return nil, fmt.Errorf("--%s is a switch of --ingress %s, not of %s", s.Name, ablation, name)
 		}
 	}
 	if l.pingpong && (l.burst > 0 || p.Int("batch") > 1) {
-		return nil, errors.New("workload: loop: --mode pingpong submits one task at a time: leave out --burst and --batch")
+		return nil, errors.New("--mode pingpong submits one task at a time: leave out --burst and --batch")
 	}
 	producers := p.Int("producers")
 	if p.Int("batch") > 1 && p.Int("inflight") < 2*stride*producers {
-		return nil, fmt.Errorf("workload: loop: --inflight %d is too small for batches: want %d for each producer",
+		return nil, fmt.Errorf("--inflight %d is too small for batches: want %d for each producer",
 			p.Int("inflight"), 2*stride)
 	}
+	var err error
 	if l.in, err = ingress.New(name, ingress.Config{Producers: producers, Switches: switches}); err != nil {
-		return nil, fmt.Errorf("workload: loop: %w", err)
+		return nil, err
 	}
 	if n := p.Bytes("live") / workload.TreeBytes; n > 0 {
 		l.live = workload.NewTreeStore(n, n, rand.New(rand.NewPCG(env.Seed, 0x6c6f6f70)))

@@ -25,11 +25,11 @@ func init() {
 		if l.swap > 0 {
 			name = "test-swapping"
 		}
-		ingress.Register(&ingress.Kind{Name: name, New: func(ingress.Config) (ingress.Loop, error) {
+		ingress.Register(name, func(ingress.Config) (ingress.Loop, error) {
 			started := &chanLoop{tasks: make(chan func(), 64), done: make(chan struct{}), lose: l.lose, swap: l.swap}
 			go started.run()
 			return started, nil
-		}})
+		})
 	}
 }
 

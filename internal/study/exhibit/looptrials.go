@@ -1,7 +1,6 @@
 package exhibit
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -31,20 +30,20 @@ func init() {
 		Name:    "loop-trials",
 		Summary: "parts of the event loop in seed document 004, unchanged: count lost tasks, evicted objects",
 		Params: []workload.Param{
-			{Name: "trial", Default: "wrap",
-				Help: "clearing (slots of chunks given back), eviction (pooled objects left after collections), fairness (of a " +
-					"mutex and a lock-free list), recycle (pooled nodes of a lock-free list), register (a descriptor, by " +
-					"allocations), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its task arena)",
-				Check: workload.OneOf("clearing", "eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes",
-					"wrap")},
-			{Name: "count", Default: "100_000", Help: "tasks, objects or rounds", Check: workload.IntRange(1, 100_000_000)},
-			{Name: "producers", Default: "4",
-				Help:  "goroutines that submit, in recycle, ring and shutdown",
-				Check: workload.IntRange(1, 64)},
+			workload.Choice("trial", "wrap", "clearing (slots of chunks given back), eviction (pooled objects left after "+
+				"collections), fairness (of a mutex and a lock-free list), recycle (pooled nodes of a lock-free list), register "+
+				"(a descriptor, by allocations), ring (its microtask ring), shutdown (beside Submit), sizes (bytes), wrap (its "+
+				"task arena)", "clearing", "eviction", "fairness", "recycle", "register", "ring", "shutdown", "sizes", "wrap"),
+			workload.Int("count", "100_000", "tasks, objects or rounds", 1, 100_000_000),
+			workload.Int("producers", "4", "goroutines that submit, in recycle, ring and shutdown", 1, 64),
 		},
 		New: func(env workload.Env) (workload.Task, error) {
-			p := env.Params
-			return &loopTrial{p.String("trial"), p.Int("count"), p.Int("producers")}, nil
+			t := &loopTrial{env.Params.Int("count"), env.Params.Int("producers")}
+			run := loopTrialCases[env.Params.String("trial")]
+			return whole(func(rec *cell.Record) error {
+				rec.Set("/trial/count:items", float64(t.count))
+				return run(t, rec)
+			}), nil
 		},
 	})
 }
@@ -53,17 +52,8 @@ func init() {
 // document's code has a data race, this one has atomics: it counts what the
 // order of steps loses, not what the race might break besides.
 type loopTrial struct {
-	trial     string
 	count     int
 	producers int
-}
-
-func (t *loopTrial) Close() error { return nil }
-
-// Run implements Whole.
-func (t *loopTrial) Run(_ context.Context, rec *cell.Record) error {
-	rec.Set("/trial/count:items", float64(t.count))
-	return loopTrialCases[t.trial](t, rec)
 }
 
 const taskArenaLen = 65536

@@ -1,7 +1,6 @@
 package exhibit
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/isobar-go/isobar/internal/lab/workload"
@@ -12,12 +11,8 @@ func init() {
 		Name:    "retain",
 		Summary: "add an object to a full list and drop a random older one, closing the gap or swapping",
 		Params: workload.WithBudget("100_000", "0",
-			workload.Param{Name: "remove", Default: "shift",
-				Help:  "shift: close the gap; swap: the last takes its place",
-				Check: workload.OneOf("shift", "swap")},
-			workload.Param{Name: "retained", Default: "10_000",
-				Help:  "objects in the list",
-				Check: workload.IntRange(2000, 10_000_000)},
+			workload.Choice("remove", "shift", "shift: close the gap; swap: the last takes its place", "shift", "swap"),
+			workload.Int("retained", "10_000", "objects in the list", 2000, 10_000_000),
 		),
 		New: newRetain,
 	})
@@ -40,12 +35,8 @@ type listed struct {
 }
 
 func newRetain(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: retain: %w", err)
-	}
 	t := &retain{
-		Budgeted: b, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461)),
+		Budgeted: env.Budget, swap: env.Params.String("remove") == "swap", rng: rand.New(rand.NewPCG(env.Seed, 0x72657461)),
 	}
 	n := env.Params.Int("retained")
 	t.list = make([]*listed, 0, n+1)
@@ -54,8 +45,6 @@ func newRetain(env workload.Env) (workload.Task, error) {
 	}
 	return t, nil
 }
-
-func (t *retain) Workers() int { return 1 }
 
 func (t *retain) Loop(_ int, n int64) (sum uint64) {
 	for range n {
@@ -71,5 +60,3 @@ func (t *retain) Loop(_ int, n int64) (sum uint64) {
 	}
 	return sum
 }
-
-func (t *retain) Close() error { return nil }

@@ -1,7 +1,7 @@
 package exhibit
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"runtime"
 	"sync"
@@ -19,17 +19,13 @@ func init() {
 		Name:    "shockwave",
 		Summary: "the request memories of seed document 001's benchmarks, and others that do the same work",
 		Params: workload.WithBudget("0", "2s",
-			workload.Param{Name: "mode", Default: "pooled",
-				Help: "alias (the document's standard pool benchmark: no pool, nothing copied), slab (its slab of 256 KB for " +
-					"each request), or of httpmem: heap, pooled, connection (a slab for each connection), goarena",
-				Check: workload.OneOf("alias", "slab", "heap", "pooled", "connection", "goarena")},
-			workload.Param{Name: "shape", Default: "typical",
-				Help:  "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or line (no headers, no body)",
-				Check: workload.OneOf("typical", "headers", "large", "line")},
-			workload.Param{Name: "held", Default: "1",
-				Help:  "requests that a worker holds at a time",
-				Check: workload.IntRange(1, 1_000_000)},
-			workload.Param{Name: "workers", Default: "1", Help: "goroutines; 0: GOMAXPROCS", Check: workload.IntRange(0, 1024)},
+			workload.Choice("mode", "pooled", "alias (the document's standard pool benchmark: no pool, nothing copied), slab "+
+				"(its slab of 256 KB for each request), or of httpmem: heap, pooled, connection (a slab for each connection), "+
+				"goarena", "alias", "slab", "heap", "pooled", "connection", "goarena"),
+			workload.Choice("shape", "typical", "typical (8 headers, 512 B body), headers (32 headers), large (64 KB body) or "+
+				"line (no headers, no body)", "typical", "headers", "large", "line"),
+			workload.Int("held", "1", "requests that a worker holds at a time", 1, 1_000_000),
+			workload.Int("workers", "1", "goroutines; 0: GOMAXPROCS", 0, 1024),
 		),
 		New: newShockwave,
 	})
@@ -73,21 +69,14 @@ func newShockwave(env workload.Env) (workload.Task, error) {
 		t.Closed = task.(workload.Closed)
 		return t, nil
 	}
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: shockwave: %w", err)
-	}
-	n := env.Params.Int("workers")
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+	n := cmp.Or(env.Params.Int("workers"), runtime.GOMAXPROCS(0))
 	shape := new(shockwaveShape)
 	shape.parts, shape.body = workload.HTTPRequest(env.Params.String("shape"), env.Seed)
 	if mode == "alias" {
-		t.Closed = &aliasRequests{Budgeted: b, shape: shape, workers: n}
+		t.Closed = &aliasRequests{Budgeted: env.Budget, shape: shape, workers: n}
 		return t, nil
 	}
-	s := &slabRequests{Budgeted: b, shape: shape, held: make([][]*slabRequest, n)}
+	s := &slabRequests{Budgeted: env.Budget, shape: shape, held: make([][]*slabRequest, n)}
 	s.pool.New = func() any { return newSlabRequest() }
 	for i := range s.held {
 		s.held[i] = make([]*slabRequest, 0, env.Params.Int("held"))
@@ -119,8 +108,6 @@ type aliasRequests struct {
 }
 
 func (t *aliasRequests) Workers() int { return t.workers }
-func (t *aliasRequests) Close() error { return nil }
-
 func (t *aliasRequests) Loop(_ int, n int64) (sum uint64) {
 	for range n {
 		switch {
@@ -301,5 +288,3 @@ func (r *slabRequest) read() (sum uint64) {
 	}
 	return sum
 }
-
-func (t *slabRequests) Close() error { return nil }

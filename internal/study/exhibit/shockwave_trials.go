@@ -2,7 +2,6 @@ package exhibit
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,45 +19,36 @@ func init() {
 		Name:    "shockwave-trials",
 		Summary: "counts for the servers of seed document 001: pools warmed up, pipelined requests answered",
 		Params: []workload.Param{
-			{Name: "trial", Default: "warmup",
-				Help: "warmup (objects taken and put back one by one, as the document's WarmupPools has it), warmup-together " +
-					"(all taken, then all put back), pipelined (a reader from a pool for each request) or pipelined-connection " +
-					"(a reader for each connection)",
-				Check: workload.OneOf("warmup", "warmup-together", "pipelined", "pipelined-connection")},
-			{Name: "count", Default: "10_000",
-				Help:  "objects to warm up, or requests to send in one go",
-				Check: workload.IntRange(1, 1_000_000)},
+			workload.Choice("trial", "warmup", "warmup (objects taken and put back one by one, as the document's WarmupPools "+
+				"has it), warmup-together (all taken, then all put back), pipelined (a reader from a pool for each request) or "+
+				"pipelined-connection (a reader for each connection)", "warmup", "warmup-together", "pipelined",
+				"pipelined-connection"),
+			workload.Int("count", "10_000", "objects to warm up, or requests to send in one go", 1, 1_000_000),
 		},
 		New: func(env workload.Env) (workload.Task, error) {
-			return &shockwaveTrials{env.Params.String("trial"), env.Params.Int("count")}, nil
+			return shockwaveTrial(env.Params.String("trial"), env.Params.Int("count")), nil
 		},
 	})
 }
 
-// shockwaveTrials counts the effect of two parts of the engine in seed document
+// shockwaveTrial counts the effect of two parts of the engine in seed document
 // 001. Its WarmupPools(n) gets an object and puts it back n times, so the
 // second Get returns what the first Put gave back. Its connections take a
 // buffered reader from a pool for each request, and return it with whatever it
 // has read ahead.
-type shockwaveTrials struct {
-	trial string
-	count int
-}
-
-func (t *shockwaveTrials) Close() error { return nil }
-
-// Run implements Whole.
-func (t *shockwaveTrials) Run(_ context.Context, rec *cell.Record) error {
-	rec.Set("/trial/count:items", float64(t.count))
-	if name, ok := strings.CutPrefix(t.trial, "warmup"); ok {
-		made, later := warmPool(t.count, name != "")
-		rec.Set("/trial/made:objects", float64(made))
-		rec.Set("/trial/made-later:objects", float64(later))
-		return nil
+func shockwaveTrial(kind string, count int) whole {
+	return func(rec *cell.Record) error {
+		rec.Set("/trial/count:items", float64(count))
+		if name, ok := strings.CutPrefix(kind, "warmup"); ok {
+			made, later := warmPool(count, name != "")
+			rec.Set("/trial/made:objects", float64(made))
+			rec.Set("/trial/made-later:objects", float64(later))
+			return nil
+		}
+		answered, err := pipelined(count, kind == "pipelined-connection")
+		rec.Set("/trial/answered:requests", float64(answered))
+		return err
 	}
-	answered, err := pipelined(t.count, t.trial == "pipelined-connection")
-	rec.Set("/trial/answered:requests", float64(answered))
-	return err
 }
 
 // warmPool returns how many objects a pool made during warm-up, and how many

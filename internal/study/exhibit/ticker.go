@@ -15,11 +15,9 @@ func init() {
 		Name:    "ticker",
 		Summary: "process market ticks delivered by a time.Ticker, and count those that it drops",
 		Params: []workload.Param{
-			{Name: "tickrate", Default: "100_000", Help: "ticks due each second", Check: workload.IntRange(1, 100_000_000)},
-			{Name: "duration", Default: "5s",
-				Help:  "how long",
-				Check: workload.DurationRange(time.Millisecond, workload.MaxDuration)},
-			{Name: "pool", Default: "off", Help: "on: take ticks from a pool; off: allocate each", Check: workload.OnOff},
+			workload.Int("tickrate", "100_000", "ticks due each second", 1, 100_000_000),
+			workload.Duration("duration", "5s", "how long", time.Millisecond, workload.MaxDuration),
+			workload.Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
 		},
 		New: newTicker,
 	})
@@ -39,7 +37,7 @@ func newTicker(env workload.Env) (workload.Task, error) {
 	p := env.Params
 	interval := time.Second / time.Duration(p.Int("tickrate"))
 	if interval <= 0 {
-		return nil, fmt.Errorf("workload: ticker: a ticker cannot have %s ticks a second: lower --tickrate",
+		return nil, fmt.Errorf("a ticker cannot have %s ticks a second: lower --tickrate",
 			p.String("tickrate"))
 	}
 	return &ticker{interval, p.Duration("duration"), newSeedProcessor(p.Bool("pool"), env.Seed)}, nil

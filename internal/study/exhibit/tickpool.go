@@ -1,8 +1,6 @@
 package exhibit
 
 import (
-	"fmt"
-
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
@@ -12,13 +10,10 @@ func init() {
 		Name:    "tickpool",
 		Summary: "the market tick operation of seed document 000 without its ticker, with and without its pool",
 		Params: workload.WithBudget("500_000", "0",
-			workload.Param{Name: "pool", Default: "off",
-				Help:  "on: take ticks from a pool; off: allocate each",
-				Check: workload.OnOff},
+			workload.Switch("pool", "off", "on: take ticks from a pool; off: allocate each"),
 		),
 		New: newTickpool,
 	})
-	trialKinds["stale-timestamp"] = trialStaleTimestamp
 }
 
 // tickpool is what ticker times, one operation after another: the effect of
@@ -29,14 +24,8 @@ type tickpool struct {
 }
 
 func newTickpool(env workload.Env) (workload.Task, error) {
-	b, err := workload.NewBudget(env.Params)
-	if err != nil {
-		return nil, fmt.Errorf("workload: tickpool: %w", err)
-	}
-	return &tickpool{b, newSeedProcessor(env.Params.Bool("pool"), env.Seed)}, nil
+	return &tickpool{env.Budget, newSeedProcessor(env.Params.Bool("pool"), env.Seed)}, nil
 }
-
-func (t *tickpool) Workers() int { return 1 }
 
 func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
 	for range n {
@@ -44,8 +33,6 @@ func (t *tickpool) Loop(_ int, n int64) (sum uint64) {
 	}
 	return sum
 }
-
-func (t *tickpool) Close() error { return nil }
 
 // trialStaleTimestamp counts how often a tick from the pool, reset like the
 // document's, still has the time of the previous one.

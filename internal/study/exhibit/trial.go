@@ -16,9 +16,8 @@ func init() {
 		Name:    "trial",
 		Summary: "repeat one action and count how often it has a certain outcome",
 		Params: []workload.Param{
-			// trialKinds is complete after init
 			{Name: "kind", Default: "gc-while-off", Help: "what to try; an unknown name lists all"},
-			{Name: "trials", Default: "60", Help: "how often", Check: workload.IntRange(1, 100_000_000)},
+			workload.Int("trials", "60", "how often", 1, 100_000_000),
 		},
 		New: newTrial,
 	})
@@ -28,35 +27,52 @@ func init() {
 // its kind stands for. It may add figures to the record.
 type trial func(n int, rec *cell.Record) (hits int, err error)
 
-// trialKinds are the kinds by name; each file adds its own in init. They count
-// what the seed documents' code does, rebuilt here in as few lines as possible.
-var trialKinds = map[string]trial{}
-
-type trialTask struct {
-	kind trial
-	n    int
+// trialKinds are the kinds by name. They count what the seed documents' code
+// does, rebuilt here in as few lines as possible.
+var trialKinds = map[string]trial{
+	"arena-large":          trialArenaLarge,
+	"arena-slot":           trialArenaSlot,
+	"arena-tokens":         trialArenaTokens,
+	"controller-env":       trialControllerEnv,
+	"during-beside-enable": trialDuringBesideEnable,
+	"finalizer-cycle":      finalizerCycle,
+	"finalizer-record":     finalizerRecord,
+	"force-beside-enable":  trialForceBesideEnable,
+	"gc-while-off":         trialGCWhileOff,
+	"off-while-marking":    trialOffWhileMarking,
+	"percent-leak":         trialPercentLeak,
+	"sharded-pool":         trialShardedPool,
+	"size-classes":         sizeClasses,
+	"stale-timestamp":      trialStaleTimestamp,
+	"syncpool-after-1":     func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 1, rec) },
+	"syncpool-after-2":     func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 2, rec) },
+	"syncpool-hits":        syncpoolHits,
 }
+
+// A whole is a task of one function, with nothing to close.
+type whole func(rec *cell.Record) error
+
+// Run implements Whole.
+func (f whole) Run(_ context.Context, rec *cell.Record) error { return f(rec) }
+
+func (whole) Close() error { return nil }
 
 func newTrial(env workload.Env) (workload.Task, error) {
 	name := env.Params.String("kind")
 	kind := trialKinds[name]
 	if kind == nil {
 		names := slices.Sorted(maps.Keys(trialKinds))
-		return nil, fmt.Errorf("workload: trial: unknown kind %q%s (there are: %s)",
+		return nil, fmt.Errorf("unknown kind %q%s (there are: %s)",
 			name, workload.DidYouMean(name, names), strings.Join(names, ", "))
 	}
-	return &trialTask{kind, env.Params.Int("trials")}, nil
+	n := env.Params.Int("trials")
+	return whole(func(rec *cell.Record) error {
+		hits, err := kind(n, rec)
+		if err != nil {
+			return fmt.Errorf("workload: trial: %w", err)
+		}
+		rec.Set("/trial/hits:trials", float64(hits))
+		rec.Set("/trial/count:trials", float64(n))
+		return nil
+	}), nil
 }
-
-// Run implements Whole.
-func (t *trialTask) Run(_ context.Context, rec *cell.Record) error {
-	hits, err := t.kind(t.n, rec)
-	if err != nil {
-		return fmt.Errorf("workload: trial: %w", err)
-	}
-	rec.Set("/trial/hits:trials", float64(hits))
-	rec.Set("/trial/count:trials", float64(t.n))
-	return nil
-}
-
-func (t *trialTask) Close() error { return nil }

@@ -13,15 +13,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-func init() {
-	trialKinds["force-beside-enable"] = trialForceBesideEnable
-	trialKinds["during-beside-enable"] = trialDuringBesideEnable
-	trialKinds["controller-env"] = trialControllerEnv
-	trialKinds["gc-while-off"] = trialGCWhileOff
-	trialKinds["off-while-marking"] = trialOffWhileMarking
-	trialKinds["percent-leak"] = trialPercentLeak
-}
-
 // countingController is the controller of seed document 000, step 7, as far as
 // its races require: a count of callers who want the collector off, and calls
 // that turn it on for a while.

@@ -7,8 +7,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-func init() { trialKinds["finalizer-cycle"] = finalizerCycle }
-
 // A finalized object is large enough for a size class of its own.
 type finalized struct{ data [1024]byte }
 

@@ -10,15 +10,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-func init() {
-	trialKinds["syncpool-after-1"] = func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 1, rec) }
-	trialKinds["syncpool-after-2"] = func(n int, rec *cell.Record) (int, error) { return trialPoolEviction(n, 2, rec) }
-	trialKinds["sharded-pool"] = trialShardedPool
-	trialKinds["arena-slot"] = trialArenaSlot
-	trialKinds["arena-tokens"] = trialArenaTokens
-	trialKinds["arena-large"] = trialArenaLarge
-}
-
 // trialPoolEviction counts how many objects, alternately small and large, a
 // sync.Pool has lost after the given number of collections. It reports the
 // losses by size.

@@ -10,12 +10,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-func init() {
-	trialKinds["finalizer-record"] = finalizerRecord
-	trialKinds["size-classes"] = sizeClasses
-	trialKinds["syncpool-hits"] = syncpoolHits
-}
-
 // syncpoolHits takes n buffers from a pool and puts them back, beside a
 // collection every 1,000, and returns how many were there: seed document 003,
 // exercise 6.

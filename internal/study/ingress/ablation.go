@@ -15,8 +15,8 @@ const (
 )
 
 func init() {
-	Register(&Kind{Name: ablation, Summary: "the five differences that the document names, each on or off",
-		New: newAblation})
+	// The five differences that the document names, each on or off.
+	Register(ablation, newAblation)
 }
 
 func newAblation(c Config) (Loop, error) {

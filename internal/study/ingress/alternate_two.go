@@ -3,17 +3,16 @@ package ingress
 import "sync/atomic"
 
 func init() {
-	Register(&Kind{Name: "alternate-two",
-		Summary: "the document's AlternateTwo: a lock-free list, a task arena, little clearing, padding, epoll on " +
-			"a locked thread",
-		New: func(c Config) (Loop, error) {
-			s, err := newEpoll()
-			if err != nil {
-				return nil, err
-			}
-			q := &counted{celled: newCelled(newLinked[*cell, padded](true), c.Producers)}
-			return start(q, options{signal: s, locked: true}), nil
-		}})
+	// The document's AlternateTwo: a lock-free list, a task arena, little clearing, padding, epoll on a
+	// locked thread.
+	Register("alternate-two", func(c Config) (Loop, error) {
+		s, err := newEpoll()
+		if err != nil {
+			return nil, err
+		}
+		q := &counted{celled: newCelled(newLinked[*cell, padded](true), c.Producers)}
+		return start(q, options{signal: s, locked: true}), nil
+	})
 }
 
 // A counted keeps the length of its queue, like the document's lock-free

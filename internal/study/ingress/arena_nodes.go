@@ -7,8 +7,8 @@ import (
 )
 
 func init() {
-	Register(&Kind{Name: "arena", Summary: "a lock-free list whose nodes are in an arena that grows by segments",
-		New: func(Config) (Loop, error) { return start(newArenaList(segmentLen), options{}), nil }})
+	// A lock-free list whose nodes are in an arena that grows by segments.
+	Register("arena", func(Config) (Loop, error) { return start(newArenaList(segmentLen), options{}), nil })
 }
 
 // An arenaList is linked by nodes in an arena. They hold the tasks themselves,

@@ -1,12 +1,12 @@
 package ingress
 
 func init() {
-	Register(&Kind{Name: "channel", Summary: "a buffered channel of 8,192 tasks; when it is full, producers wait",
-		New: func(Config) (Loop, error) {
-			c := &channel{tasks: make(chan Task, 8192), done: make(chan struct{})}
-			go c.run()
-			return c, nil
-		}})
+	// A buffered channel of 8,192 tasks; when it is full, producers wait.
+	Register("channel", func(Config) (Loop, error) {
+		c := &channel{tasks: make(chan Task, 8192), done: make(chan struct{})}
+		go c.run()
+		return c, nil
+	})
 }
 
 // channel is the loop that one writes without further thought.

@@ -3,9 +3,8 @@ package ingress
 import "sync"
 
 func init() {
-	Register(&Kind{Name: "chunked",
-		Summary: "blocks under a mutex, kept by the queue and emptied many tasks at once",
-		New:     func(Config) (Loop, error) { return start(new(chunked), options{}), nil }})
+	// Blocks under a mutex, kept by the queue and emptied many tasks at once.
+	Register("chunked", func(Config) (Loop, error) { return start(new(chunked), options{}), nil })
 }
 
 // chunked is the document's Main, changed so that the queue keeps its blocks

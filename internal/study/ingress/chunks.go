@@ -6,6 +6,17 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+func init() {
+	// The document's Main: chunks under a mutex, a signal with every submission.
+	Register("main", func(Config) (Loop, error) { return start(newChunks[Task, tight](false), options{eager: true}), nil })
+	// The document's third option for Main: less clearing, padding, a signal only for a loop that sleeps.
+	Register("main-lean", func(Config) (Loop, error) { return start(newChunks[Task, padded](true), options{}), nil })
+	// The document's first option for Main: tasks in an arena, their addresses in the chunks.
+	Register("main-arena", func(c Config) (Loop, error) {
+		return start(newCelled(newChunks[*cell, tight](false), c.Producers), options{eager: true}), nil
+	})
+}
+
 // Padding for the fields of a queue: none, or a cache line each.
 type (
 	tight  = struct{}

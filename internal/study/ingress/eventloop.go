@@ -7,9 +7,8 @@ import (
 )
 
 func init() {
-	Register(&Kind{Name: "eventloop",
-		Summary: "eventloop.Loop through Submit and SubmitBatch, with everything else it does",
-		New:     func(c Config) (Loop, error) { return startEventLoop(c) }})
+	// Eventloop.Loop through Submit and SubmitBatch, with everything else it does.
+	Register("eventloop", func(c Config) (Loop, error) { return startEventLoop(c) })
 }
 
 // A real is the loop of package eventloop.

@@ -3,20 +3,20 @@ package ingress
 import "github.com/isobar-go/isobar/eventloop"
 
 func init() {
-	Register(&Kind{Name: "handles", Summary: "eventloop.Loop through an eventloop.Producer for each producer",
-		New: func(c Config) (Loop, error) {
-			r, err := startEventLoop(c)
-			if err != nil {
+	// Eventloop.Loop through an eventloop.Producer for each producer.
+	Register("handles", func(c Config) (Loop, error) {
+		r, err := startEventLoop(c)
+		if err != nil {
+			return nil, err
+		}
+		h := &handles{real: r, producers: make([]*eventloop.Producer, c.Producers)}
+		for i := range h.producers {
+			if h.producers[i], err = r.loop.Producer(); err != nil {
 				return nil, err
 			}
-			h := &handles{real: r, producers: make([]*eventloop.Producer, c.Producers)}
-			for i := range h.producers {
-				if h.producers[i], err = r.loop.Producer(); err != nil {
-					return nil, err
-				}
-			}
-			return h, nil
-		}})
+		}
+		return h, nil
+	})
 }
 
 type handles struct {

@@ -18,7 +18,8 @@ package ingress
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -48,45 +49,27 @@ type Config struct {
 	Switches map[string]bool
 }
 
-// A Kind is one registered strategy.
-type Kind struct {
-	Name    string
-	Summary string // one line
-	// New starts the loop. The error is errors.ErrUnsupported if the platform
-	// cannot support the strategy.
-	New func(Config) (Loop, error)
-}
+// A starter starts a loop. The error is errors.ErrUnsupported if the platform
+// cannot support the strategy.
+type starter func(Config) (Loop, error)
 
-var registry = map[string]*Kind{}
+var registry = map[string]starter{}
 
 // Register adds a strategy; init functions call it. It panics if the name is
 // taken.
-func Register(k *Kind) {
-	if registry[k.Name] != nil {
-		panic("ingress: Register: " + k.Name + " is registered twice")
+func Register(name string, build starter) {
+	if registry[name] != nil {
+		panic("ingress: Register: " + name + " is registered twice")
 	}
-	registry[k.Name] = k
-}
-
-// All returns the registered strategies by name.
-func All() []*Kind {
-	all := make([]*Kind, 0, len(registry))
-	for _, k := range registry {
-		all = append(all, k)
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all
+	registry[name] = build
 }
 
 // New starts a loop with the named strategy.
 func New(name string, config Config) (Loop, error) {
-	k := registry[name]
-	if k == nil {
-		names := make([]string, 0, len(registry))
-		for _, k := range All() {
-			names = append(names, k.Name)
-		}
-		return nil, fmt.Errorf("ingress: New: unknown strategy %q; there are: %s", name, strings.Join(names, ", "))
+	build := registry[name]
+	if build == nil {
+		return nil, fmt.Errorf("ingress: New: unknown strategy %q; there are: %s", name,
+			strings.Join(slices.Sorted(maps.Keys(registry)), ", "))
 	}
 	if config.Producers < 1 {
 		return nil, fmt.Errorf("ingress: New: %s: %d producers; want 1 or more", name, config.Producers)
@@ -94,7 +77,7 @@ func New(name string, config Config) (Loop, error) {
 	if len(config.Switches) > 0 && name != ablation {
 		return nil, fmt.Errorf("ingress: New: %s has no switches; give them to %s only", name, ablation)
 	}
-	l, err := k.New(config)
+	l, err := build(config)
 	if err != nil {
 		return nil, fmt.Errorf("ingress: New: %s: %w", name, err)
 	}

@@ -3,6 +3,7 @@ package ingress
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -22,9 +23,9 @@ type side struct {
 // sides are all strategies, with the ablation in each of its 32 forms.
 func sides() []side {
 	var all []side
-	for _, k := range All() {
-		if k.Name != ablation {
-			all = append(all, side{name: k.Name})
+	for _, name := range slices.Sorted(maps.Keys(registry)) {
+		if name != ablation {
+			all = append(all, side{name: name})
 			continue
 		}
 		names := []string{switchArena, switchLockFree, switchClearing, switchPadding, switchBatching}

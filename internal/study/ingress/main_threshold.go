@@ -3,11 +3,10 @@ package ingress
 import "sync/atomic"
 
 func init() {
-	Register(&Kind{Name: "main-threshold",
-		Summary: "the document's second option for Main: an arena while the queue is short, chunks alone otherwise",
-		New: func(c Config) (Loop, error) {
-			return start(newThreshold(c.Producers), options{eager: true}), nil
-		}})
+	// The document's second option for Main: an arena while the queue is short, chunks alone otherwise.
+	Register("main-threshold", func(c Config) (Loop, error) {
+		return start(newThreshold(c.Producers), options{eager: true}), nil
+	})
 }
 
 const (

@@ -3,10 +3,10 @@ package ingress
 import "github.com/isobar-go/isobar/queue"
 
 func init() {
-	Register(&Kind{Name: "mpsc", Summary: "the unbounded queue of package queue",
-		New: func(Config) (Loop, error) {
-			return start(mpsc{queue.NewMPSC[Task](queue.MPSCConfig{})}, options{}), nil
-		}})
+	// The unbounded queue of package queue.
+	Register("mpsc", func(Config) (Loop, error) {
+		return start(mpsc{queue.NewMPSC[Task](queue.MPSCConfig{})}, options{}), nil
+	})
 }
 
 type mpsc struct{ q *queue.MPSC[Task] }

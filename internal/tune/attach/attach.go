@@ -14,6 +14,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,15 +165,9 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 }
 
 func (c *Config) fill() {
-	if c.Budget == 0 {
-		c.Budget = 3 * time.Minute
-	}
-	if c.Rounds == 0 {
-		c.Rounds = 6
-	}
-	if c.Tolerance == 0 {
-		c.Tolerance = 0.02
-	}
+	c.Budget = cmp.Or(c.Budget, 3*time.Minute)
+	c.Rounds = cmp.Or(c.Rounds, 6)
+	c.Tolerance = cmp.Or(c.Tolerance, 0.02)
 	if c.Log == nil {
 		c.Log = func(string) {}
 	}

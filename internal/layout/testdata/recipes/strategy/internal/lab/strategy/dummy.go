@@ -1,11 +1,8 @@
 package strategy
 
 func init() {
-	Register(&Kind{
-		Name:    "dummy",
-		Summary: "one buffer for each worker",
-		New:     func(size, workers int) (Strategy, error) { return dummy{size}, nil },
-	})
+	// One buffer for each worker.
+	Register("dummy", func(size, workers int) (Strategy, error) { return dummy{size}, nil })
 }
 
 type dummy struct{ size int }

@@ -3,12 +3,13 @@ package ingress
 import "sync"
 
 func init() {
-	Register(&Kind{Name: "dummy", Summary: "a slice under a lock", New: func(Config) (Loop, error) {
+	// A slice under a lock.
+	Register("dummy", func(Config) (Loop, error) {
 		d := &dummy{done: make(chan struct{})}
 		d.ready.L = &d.mu
 		go d.run()
 		return d, nil
-	}})
+	})
 }
 
 type dummy struct {
