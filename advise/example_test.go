@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // Analyzers runs under any driver of go/analysis. Lookup says what a check is
@@ -60,12 +61,7 @@ func parsed(name, src string) (*packages.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
-		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
-	}
+	info := check.NewInfo()
 	sizes := types.SizesFor("gc", "amd64")
 	config := types.Config{Sizes: sizes, GoVersion: "go1.26"}
 	pkg, err := config.Check(file.Name.Name, fset, []*ast.File{file}, info)

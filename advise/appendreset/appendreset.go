@@ -29,12 +29,11 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
 		assign := cur.Node().(*ast.AssignStmt)
 		call := appends(p, assign)
-		loop := p.Loop(cur)
-		if call == nil || loop == nil {
+		if call == nil {
 			continue
 		}
-		v := p.Var(assign.Lhs[0])
-		if v.Pos() >= loop.Pos() && v.Pos() < loop.End() || emptied(p, v, loop) || !consumed(p, cur, v) {
+		v, loop := p.Var(assign.Lhs[0]), p.Loop(cur)
+		if loop == nil || check.DeclaredIn(v, loop) || emptied(p, v, loop) || !consumed(p, cur, v) {
 			continue
 		}
 		p.Report(call.Args[0], v.Name()+" still holds the results of the rounds before; pass "+v.Name()+"[:0]")
@@ -71,18 +70,13 @@ func emptied(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 			return true // its address is taken
 		case *ast.AssignStmt:
 			for _, lhs := range parent.Lhs {
-				if lhs == use.Node() && appends(p, parent) == nil && !plainAppend(p, parent, v) {
+				if lhs == use.Node() && appends(p, parent) == nil && p.Appends(parent) != v {
 					return true
 				}
 			}
 		}
 	}
 	return false
-}
-
-func plainAppend(p *check.Pass, assign *ast.AssignStmt, v *types.Var) bool {
-	call, ok := assign.Rhs[0].(*ast.CallExpr)
-	return ok && p.Builtin(call) == "append" && p.Var(call.Args[0]) == v
 }
 
 // consumed reports whether a statement after the one at cur, in the same

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -45,10 +46,7 @@ func run(p *check.Pass) {
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
 			continue
 		}
-		if mixed(p, fn) {
-			continue
-		}
-		if guarded(cur) {
+		if mixed(p, fn) || check.Guarded(cur, func(cond ast.Expr) bool { return mode.MatchString(types.ExprString(cond)) }) {
 			continue
 		}
 		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
@@ -61,49 +59,19 @@ func run(p *check.Pass) {
 // prints reports whether fn hands its variadic arguments on to fmt, log or
 // log/slog, itself or through so many functions of this package.
 func prints(p *check.Pass, fn *types.Func, through int) bool {
-	cur, decl := p.Decl(fn)
-	sig := fn.Signature()
-	if through == 0 || decl == nil || !sig.Variadic() {
+	params := fn.Origin().Signature().Params()
+	if through == 0 || !fn.Signature().Variadic() {
 		return false
 	}
-	rest := sig.Params().At(sig.Params().Len() - 1)
-	for at := range cur.Preorder((*ast.CallExpr)(nil)) {
-		call := at.Node().(*ast.CallExpr)
-		if !call.Ellipsis.IsValid() {
-			continue
-		}
-		if id, ok := ast.Unparen(call.Args[len(call.Args)-1]).(*ast.Ident); !ok || p.Info.Uses[id] != rest {
-			continue
-		}
-		callee := p.Callee(call)
-		if callee == nil || callee.Pkg() == nil {
-			continue
-		}
-		switch callee.Pkg().Path() {
-		case "fmt", "log", "log/slog":
-			return true
-		}
-		if prints(p, callee, through-1) {
-			return true
-		}
-	}
-	return false
-}
-
-// guarded reports whether the code at cur runs only where something asks for
-// more to be said or checked, such as a level of logging.
-func guarded(cur inspector.Cursor) bool {
-	for at := cur; at.Node() != nil; at = at.Parent() {
-		switch parent := at.Parent().Node().(type) {
-		case *ast.IfStmt:
-			if at.Node() == parent.Body && mode.MatchString(types.ExprString(parent.Cond)) {
-				return true
-			}
-		case *ast.FuncDecl, *ast.FuncLit, nil:
+	return slices.ContainsFunc(p.Uses(params.At(params.Len()-1)), func(use inspector.Cursor) bool {
+		call, ok := use.Parent().Node().(*ast.CallExpr)
+		if !ok || !call.Ellipsis.IsValid() {
 			return false
 		}
-	}
-	return false
+		callee := p.Callee(call)
+		return callee != nil && callee.Pkg() != nil &&
+			(slices.Contains([]string{"fmt", "log", "log/slog"}, callee.Pkg().Path()) || prints(p, callee, through-1))
+	})
 }
 
 // mode matches conditions on what is on for debugging only.
@@ -115,33 +83,31 @@ func fixed(p *check.Pass, fn *types.Func) bool {
 	if !p.Free(fn) || fn.Signature().Variadic() {
 		return true
 	}
-	params := fn.Signature().Params()
-	for i := range params.Len() {
-		iface, ok := params.At(i).Type().Underlying().(*types.Interface)
-		if use, known := p.ParamUse(fn, i); ok && iface.Empty() && (!known || use&(check.Keeps|check.Hands) != 0) {
+	for i := range fn.Signature().Params().Len() {
+		if use, known := p.ParamUse(fn, i); isAny(fn, i) && (!known || use&(check.Keeps|check.Hands) != 0) {
 			return true
 		}
 	}
 	return false
 }
 
+// isAny reports whether parameter i of fn is an interface without methods.
+func isAny(fn *types.Func, i int) bool {
+	iface, ok := fn.Signature().Params().At(i).Type().Underlying().(*types.Interface)
+	return ok && iface.Empty()
+}
+
 // mixed reports whether fn keeps what it is given as any, and is given values of
 // several types in this package: they have no other type in common.
 func mixed(p *check.Pass, fn *types.Func) bool {
-	params := fn.Signature().Params()
-	for i := range params.Len() {
-		iface, ok := params.At(i).Type().Underlying().(*types.Interface)
-		if use, known := p.ParamUse(fn, i); !ok || !iface.Empty() || !known || use&(check.Keeps|check.Hands) == 0 {
+	for i := range fn.Signature().Params().Len() {
+		if use, known := p.ParamUse(fn, i); !isAny(fn, i) || !known || use&(check.Keeps|check.Hands) == 0 {
 			continue
 		}
 		var one types.Type
 		for _, use := range p.Uses(fn) {
-			at := use.Parent()
-			if _, ok := at.Node().(*ast.SelectorExpr); ok {
-				at = at.Parent()
-			}
-			call, ok := at.Node().(*ast.CallExpr)
-			if !ok || i >= len(call.Args) {
+			call := check.CallOf(use)
+			if call == nil || i >= len(call.Args) {
 				continue
 			}
 			t := types.Default(p.TypeOf(call.Args[i]))
@@ -165,11 +131,7 @@ func pool(p *check.Pass, call *ast.CallExpr) {
 
 // container reports whether fn keeps what it is given as any.
 func container(fn *types.Func) bool {
-	switch fn.Pkg().Path() {
-	case "container/heap", "container/list", "container/ring", "sync":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"container/heap", "container/list", "container/ring", "sync"}, fn.Pkg().Path())
 }
 
 // boxed returns the first of the arguments that is of the kind and becomes an

@@ -61,14 +61,8 @@ func fresh(p *check.Pass, cur inspector.Cursor, v *types.Var) bool {
 		_, pointer := v.Type().(*types.Pointer)
 		return len(decl.Values) == 0 && !pointer
 	case *ast.AssignStmt:
-		if decl.Tok != token.DEFINE || len(decl.Lhs) != len(decl.Rhs) {
-			return false
-		}
-		for i, lhs := range decl.Lhs {
-			if lhs == cur.Node() {
-				return empty(p, decl.Rhs[i])
-			}
-		}
+		i := slices.Index(decl.Lhs, cur.Node().(ast.Expr))
+		return decl.Tok == token.DEFINE && len(decl.Lhs) == len(decl.Rhs) && empty(p, decl.Rhs[i])
 	}
 	return false
 }
@@ -84,15 +78,14 @@ func empty(p *check.Pass, e ast.Expr) bool {
 			return true
 		}
 		if _, ok := p.IsCall(e, "bytes", "NewBufferString"); ok {
-			value := p.Info.Types[e.Args[0]].Value
-			return value != nil && constant.StringVal(value) == ""
+			return types.ExprString(e.Args[0]) == `""`
 		}
 		if _, ok := p.IsCall(e, "bytes", "NewBuffer"); !ok {
 			return false
 		}
 		made, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr)
-		return p.Info.Types[e.Args[0]].IsNil() || ok && p.Builtin(made) == "make" && len(made.Args) == 3 || empty(p,
-			e.Args[0])
+		sized := ok && p.Builtin(made) == "make" && len(made.Args) == 3
+		return sized || p.Info.Types[e.Args[0]].IsNil() || empty(p, e.Args[0])
 	}
 	return false
 }
@@ -157,15 +150,10 @@ func heldHere(p *check.Pass, cur inspector.Cursor) bool {
 // stays reports whether v is a local variable of which only fields and methods
 // are asked for.
 func stays(p *check.Pass, v *types.Var) bool {
-	if !p.Local(v) {
-		return false
-	}
-	for _, use := range p.Uses(v) {
-		if _, ok := use.Parent().Node().(*ast.SelectorExpr); !ok {
-			return false
-		}
-	}
-	return true
+	return p.Local(v) && !slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+		_, selects := use.Parent().Node().(*ast.SelectorExpr)
+		return !selects
+	})
 }
 
 // size is how much is written to v where all writes are of known size, at most

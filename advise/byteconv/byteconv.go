@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"go/version"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -30,6 +31,9 @@ of bytes.Index, Contains, Count and Compare, which end in assembly.`,
 	Measured: "read only: 0 allocations -> 0; kept or behind an interface: 1 -> 0 (Go 1.26.8)",
 	Run:      run,
 })
+
+// alters is what a callee needs bytes of its own for.
+const alters = check.Writes | check.MayWrite
 
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
@@ -70,7 +74,7 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, s 
 		return
 	}
 	if constant {
-		if use, known := p.ParamUse(fn, i); known && use&check.Writes == 0 && use != 0 {
+		if use, known := p.ParamUse(fn, i); known && use&alters == 0 && !use.Reads() {
 			p.Report(call.Args[i], "the constant is copied for each call of "+fn.Name()+
 				", which hands it on; hold the bytes in a package variable")
 		} else if !known && !check.Standard(fn) {
@@ -94,30 +98,22 @@ func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
 	if !ok && check.Reads(fn, i) {
 		use, ok = 0, true
 	}
-	switch {
-	case ok:
-	case check.External(fn, p.Code.Pkg), !check.Standard(fn):
-		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
-			", unless it only reads it; look for a variant that takes a string")
-	case strings.HasPrefix(fn.Name(), "Unmarshal"):
-		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
-			"; hold the bytes that it came from, or decode from a strings.Reader")
-	case !(elided(p, call) && readsOnly(fn)):
-		p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.FullName()+
-			"; look for a variant that takes a string, such as WriteString")
+	const copies = "[]byte(s) copies the string for "
+	switch full := fn.FullName(); {
+	case !ok && !check.Standard(fn):
+		p.Report(call.Args[i], copies+full+", unless it only reads it; look for a variant that takes a string")
+	case !ok && strings.HasPrefix(fn.Name(), "Unmarshal"):
+		p.Report(call.Args[i], copies+full+"; hold the bytes that it came from, or decode from a strings.Reader")
+	case !ok && elided(p, call) && readsOnly(fn):
+	case !ok:
+		p.Report(call.Args[i], copies+full+"; look for a variant that takes a string, such as WriteString")
+	case use&alters != 0:
+	case !use.Reads() || !elided(p, call):
+		p.Report(call.Args[i], copies+fn.Name()+", which does not write to it; let it take a string")
+	case assembly[fn.Pkg().Path()] || fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()]:
+		p.Report(call.Args[i], "[]byte(s) is copied where it is longer than 32 bytes: "+full+
+			" ends in assembly, which the compiler does not look into")
 	}
-	if !ok || use&check.Writes != 0 {
-		return
-	}
-	if use == 0 && elided(p, call) {
-		if assembly[fn.Pkg().Path()] || fn.Pkg().Path() == "bytes" && inAssembly[fn.Name()] {
-			p.Report(call.Args[i], "[]byte(s) is copied where it is longer than 32 bytes: "+fn.FullName()+
-				" ends in assembly, which the compiler does not look into")
-		}
-		return
-	}
-	p.Report(call.Args[i], "[]byte(s) copies the string for "+fn.Name()+
-		", which does not write to it; let it take a string")
 }
 
 // elided reports whether the compiler leaves out copies that are only read.
@@ -136,11 +132,8 @@ var assembly = map[string]bool{"crypto/hmac": true, "crypto/md5": true, "crypto/
 // readsOnly reports whether fn is a method of the library that the compiler
 // sees to read its argument: Buffer and Builder, and encodings.
 func readsOnly(fn *types.Func) bool {
-	switch name := check.FuncName(fn); name {
-	case "Buffer.Write", "Builder.Write", "Encoding.EncodeToString", "Encoding.AppendEncode", "Encoding.Encode":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"Buffer.Write", "Builder.Write", "Encoding.EncodeToString", "Encoding.AppendEncode",
+		"Encoding.Encode"}, check.FuncName(fn))
 }
 
 // writes reports whether fn has the signature of io.Writer.Write.

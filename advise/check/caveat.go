@@ -3,6 +3,7 @@ package check
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -45,12 +46,7 @@ func (c *Code) Free(fn *types.Func) bool {
 	if fn.Signature().Recv() != nil && (fn.Exported() || c.asked[fn.Name()]) {
 		return false
 	}
-	for _, use := range c.Uses(fn) {
-		if !isCalled(use) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.Uses(fn), func(use inspector.Cursor) bool { return CallOf(use) == nil })
 }
 
 // FreeAround is Free for the function around cur. A literal is not free.

@@ -60,11 +60,11 @@ type Check struct {
 	Own       bool   // what is flagged allocates in its line, and not in what that calls
 	Lifetimes bool   // Run asks Pass.Life who keeps what
 	Run       func(*Pass)
-	Flags     func(*flag.FlagSet) // defines the analyzer's own flags; nil for none
+	Hoists    string // what Pass.Hoist moves to a package variable, unless the analyzer's flag hoist is off
 	// Analyzer is set by New.
 	Analyzer *analysis.Analyzer
 
-	all *bool // set by the analyzer's flag, read by its passes
+	all, hoist *bool // set by the analyzer's flags, read by its passes
 }
 
 // New checks that c is complete, builds its analyzer and returns it. It panics
@@ -74,8 +74,8 @@ func New(c Check) *Check {
 		panic("check: New: " + err.Error())
 	}
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
-	if c.Flags != nil {
-		c.Flags(flags)
+	if c.Hoists != "" {
+		c.hoist = flags.Bool("hoist", true, "offer to move "+c.Hoists+" to a package variable")
 	}
 	c.all = flags.Bool("all", false, "report what needs a profile to be worth a look, too")
 	requires := []*analysis.Analyzer{codeAnalyzer}

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"reflect"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
@@ -26,6 +27,7 @@ type Code struct {
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
 	once  map[*types.Func]bool                // those that run only at start-up or in tests
 	asked map[string]bool                     // names of methods of the interfaces that it declares
+	flows sync.Map                            // by body: the block of each of its nodes, as asked for
 }
 
 // codeAnalyzer computes the Code of a package for all checks.
@@ -93,6 +95,16 @@ func (c *Code) Decl(fn *types.Func) (inspector.Cursor, *ast.FuncDecl) {
 		return inspector.Cursor{}, nil
 	}
 	return cur, cur.Node().(*ast.FuncDecl)
+}
+
+// NewInfo returns an empty types.Info with all that a check asks for.
+func NewInfo() *types.Info {
+	return &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}
 }
 
 // A file is what is known of one source file.

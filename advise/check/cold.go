@@ -2,7 +2,6 @@ package check
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"regexp"
@@ -59,7 +58,7 @@ func (c *Code) onlyOnce(fn *types.Func) bool {
 	uses := c.callers(fn)
 	for _, use := range uses {
 		// who knows who calls a value, such as what looks it up in a table
-		if !c.Cold(use) || !isCalled(use) && FuncDecl(use) == nil {
+		if !c.Cold(use) || CallOf(use) == nil && FuncDecl(use) == nil {
 			return false
 		}
 	}
@@ -76,15 +75,16 @@ func (c *Code) callers(fn *types.Func) (uses []inspector.Cursor) {
 	return uses
 }
 
-// isCalled reports whether the identifier at cur is what a call calls.
-func isCalled(cur inspector.Cursor) bool {
-	id := cur.Node().(ast.Expr)
-	parent := cur.Parent()
-	if sel, ok := parent.Node().(*ast.SelectorExpr); ok && sel.Sel == id {
-		id, parent = sel, parent.Parent()
+// CallOf returns the call of what the identifier at cur names, or nil where it is a
+// value.
+func CallOf(cur inspector.Cursor) *ast.CallExpr {
+	if sel, ok := cur.Parent().Node().(*ast.SelectorExpr); ok && sel.Sel == cur.Node() {
+		cur = cur.Parent()
 	}
-	call, ok := parent.Node().(*ast.CallExpr)
-	return ok && ast.Unparen(call.Fun) == id
+	if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun == cur.Node() {
+		return call
+	}
+	return nil
 }
 
 // inLoop reports whether a loop with an end runs the code at cur again. One
@@ -96,6 +96,22 @@ func (c *Code) inLoop(cur inspector.Cursor) bool {
 		}
 		for cur.Node() != loop {
 			cur = cur.Parent()
+		}
+	}
+	return false
+}
+
+// Guarded reports whether the code at cur runs only if a condition for which holds
+// is true: in the body of an if in the same function.
+func Guarded(cur inspector.Cursor, holds func(cond ast.Expr) bool) bool {
+	for at := cur; at.Node() != nil; at = at.Parent() {
+		switch parent := at.Parent().Node().(type) {
+		case *ast.IfStmt:
+			if at.Node() == parent.Body && holds(parent.Cond) {
+				return true
+			}
+		case *ast.FuncDecl, *ast.FuncLit, nil:
+			return false
 		}
 	}
 	return false
@@ -131,7 +147,8 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 			if at.Node() == parent.Fun {
 				continue
 			}
-			if c.Stops(parent) || c.makesError(parent) || reports(parent) {
+			if _, makes := c.IsCall(parent, "errors", "New"); makes || c.Stops(parent) ||
+				failure.MatchString(named(parent.Fun)) {
 				return true
 			}
 		case *ast.BlockStmt:
@@ -139,7 +156,7 @@ func (c *Code) onErrorPath(cur inspector.Cursor) bool {
 				return true
 			}
 		case *ast.CaseClause:
-			if slices.Contains(parent.Body, asStmt(at.Node())) && c.fails(parent.Body) {
+			if stmt, ok := at.Node().(ast.Stmt); ok && slices.Contains(parent.Body, stmt) && c.fails(parent.Body) {
 				return true
 			}
 		case *ast.FuncDecl, *ast.FuncLit, nil:
@@ -156,47 +173,24 @@ func passesOn(e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		return !maker.MatchString(fun.Name)
-	case *ast.SelectorExpr:
-		from, _ := fun.X.(*ast.Ident)
-		return !maker.MatchString(fun.Sel.Name) && (from == nil || !maker.MatchString(from.Name))
+	if maker.MatchString(named(call.Fun)) {
+		return false
 	}
-	return true
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return true
+	}
+	from, ok := sel.X.(*ast.Ident)
+	return !ok || !maker.MatchString(from.Name)
 }
 
 // maker is how functions are named that make errors, or the packages they are of.
 var maker = regexp.MustCompile(`(?i)err|fail|fatal|status|invalid|illegal|unsupported|unexpected|` +
 	`unknown|mismatch|missing|bad|wrong|notfound|abort|deny|denied|reject`)
 
-// makesError reports whether call makes an error of a text.
-func (c *Code) makesError(call *ast.CallExpr) bool {
-	if _, ok := c.IsCall(call, "fmt", "Errorf"); ok {
-		return true
-	}
-	_, ok := c.IsCall(call, "errors", "New")
-	return ok
-}
-
-// failure is how functions are named to which errors and failures are reported.
+// failure is how functions are named that format errors, or to which errors and
+// failures are reported.
 var failure = regexp.MustCompile(`(?i)(error|err|fatal|panic|warn|warning)(f|w|ln)?$`)
-
-// reports reports whether call calls something named like Errorf, Panic or Warn.
-func reports(call *ast.CallExpr) bool {
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		return failure.MatchString(fun.Name)
-	case *ast.SelectorExpr:
-		return failure.MatchString(fun.Sel.Name)
-	}
-	return false
-}
-
-func asStmt(n ast.Node) ast.Stmt {
-	s, _ := n.(ast.Stmt)
-	return s
-}
 
 // fails reports whether a list of statements ends in a failure: a panic or the
 // end of the program, a new error that it returns, or an answer of HTTP that
@@ -230,19 +224,19 @@ func (c *Code) newError(e ast.Expr) bool {
 	if !IsError(c.TypeOf(e)) {
 		return false
 	}
+	var id *ast.Ident
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		return !passesOn(e) || c.makesError(e)
+		return !passesOn(e)
 	case *ast.UnaryExpr, *ast.CompositeLit:
 		return true
 	case *ast.SelectorExpr:
-		v, ok := c.Info.Uses[e.Sel].(*types.Var)
-		return ok && !v.IsField()
+		id = e.Sel
 	case *ast.Ident:
-		v, ok := c.Info.Uses[e].(*types.Var)
-		return ok && !c.Local(v) && !v.IsField()
+		id = e
 	}
-	return false
+	v, ok := c.Info.Uses[id].(*types.Var)
+	return ok && !v.IsField() && v.Parent() == v.Pkg().Scope()
 }
 
 // refuses reports whether a call answers a request with a status of 400 or more.
@@ -251,27 +245,21 @@ func (c *Code) refuses(call *ast.CallExpr) bool {
 		return true
 	}
 	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
-		var id *ast.Ident
-		switch arg := ast.Unparen(arg).(type) {
-		case *ast.Ident:
-			id = arg
-		case *ast.SelectorExpr:
-			id = arg.Sel
-		case *ast.BasicLit:
-			sel, ok := call.Fun.(*ast.SelectorExpr)
-			code, isInt := c.constInt(arg)
-			return ok && isInt && code >= 400 && code < 600 && sel.Sel.Name == "WriteHeader"
-		}
-		if id == nil {
-			return false
-		}
-		status, ok := c.Info.Uses[id].(*types.Const)
-		if !ok || status.Pkg() == nil || status.Pkg().Path() != "net/http" {
-			return false
-		}
-		code, exact := constant.Int64Val(constant.ToInt(status.Val()))
-		return exact && code >= 400 && strings.HasPrefix(status.Name(), "Status")
+		code, ok := c.constInt(arg)
+		return ok && code >= 400 && code < 600 &&
+			(named(call.Fun) == "WriteHeader" || strings.HasPrefix(named(arg), "Status"))
 	})
+}
+
+// named returns the last name of e, or "".
+func named(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }
 
 // errorCond reports whether cond holds only where there is an error.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,18 +108,17 @@ func (p *Pass) FreeName(pos token.Pos, name string) string {
 
 // Hoist returns the edits that move the expression at cur to a package
 // variable before the function around it. ok is false where it names anything
-// local.
+// local, or where the user wants no such fix.
 func (p *Pass) Hoist(cur inspector.Cursor, name string) (edits []analysis.TextEdit, ok bool) {
 	e := cur.Node().(ast.Expr)
 	decl := FuncDecl(cur)
-	if decl == nil {
+	if decl == nil || p.check.hoist == nil || !*p.check.hoist {
 		return nil, false
 	}
 	for at := range cur.Preorder((*ast.Ident)(nil)) {
-		if obj := p.Info.Uses[at.Node().(*ast.Ident)]; obj != nil && obj.Pos() >= decl.Pos() && obj.Pos() < decl.End() {
-			return nil, false
-		}
-		if pkg, isPkg := p.Info.Uses[at.Node().(*ast.Ident)].(*types.PkgName); isPkg && pkg.Name() == "." {
+		obj := p.Info.Uses[at.Node().(*ast.Ident)]
+		pkg, isPkg := obj.(*types.PkgName)
+		if obj != nil && DeclaredIn(obj, decl) || isPkg && pkg.Name() == "." {
 			return nil, false
 		}
 	}
@@ -145,6 +145,25 @@ func Title(name string) string {
 func FuncDecl(cur inspector.Cursor) *ast.FuncDecl {
 	for at := range cur.Enclosing((*ast.FuncDecl)(nil)) {
 		return at.Node().(*ast.FuncDecl)
+	}
+	return nil
+}
+
+// NoInline reports whether decl tells the compiler not to inline it.
+func NoInline(decl *ast.FuncDecl) bool {
+	return decl.Doc != nil && slices.ContainsFunc(decl.Doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:noinline")
+	})
+}
+
+// OnlyReturns returns the expression that decl returns where that is all it does, or
+// nil.
+func OnlyReturns(decl *ast.FuncDecl) ast.Expr {
+	if decl == nil || decl.Body == nil || len(decl.Body.List) != 1 {
+		return nil
+	}
+	if ret, ok := decl.Body.List[0].(*ast.ReturnStmt); ok && len(ret.Results) == 1 {
+		return ret.Results[0]
 	}
 	return nil
 }

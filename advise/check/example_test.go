@@ -75,12 +75,7 @@ func parsed(name, src string) (*packages.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
-		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
-	}
+	info := check.NewInfo()
 	sizes := types.SizesFor("gc", "amd64")
 	config := types.Config{Sizes: sizes, GoVersion: "go1.26"}
 	pkg, err := config.Check(file.Name.Name, fset, []*ast.File{file}, info)

@@ -26,28 +26,50 @@ func Verb(c *Code, call *ast.CallExpr, i int) byte {
 	if value == nil || value.Kind() != constant.String {
 		return '?'
 	}
-	verbs, ok := Verbs(constant.StringVal(value))
-	if !ok || i-at-1 >= len(verbs) {
-		return '?'
+	pieces, _ := Pieces(constant.StringVal(value))
+	for _, piece := range pieces {
+		if piece.Verb == 0 {
+			continue
+		}
+		if at++; at == i {
+			return piece.Verb
+		}
 	}
-	return verbs[i-at-1]
+	return '?'
 }
 
-// Verbs returns the verbs of a format in order; ok is false where it takes
-// widths from arguments or names them by number.
-func Verbs(format string) (verbs []byte, ok bool) {
+// A Piece of a format is literal text, or a verb.
+type Piece struct {
+	Text   string
+	Verb   byte // 0 for text
+	Shaped bool // by flags, a width or a precision
+}
+
+// Pieces cuts a format; ok is false where it takes widths from arguments or
+// names them by number.
+func Pieces(format string) (pieces []Piece, ok bool) {
+	var text []byte
+	flush := func() {
+		if len(text) > 0 {
+			pieces, text = append(pieces, Piece{Text: string(text)}), nil
+		}
+	}
 	for {
-		at := strings.IndexByte(format, '%')
-		if at < 0 {
-			return verbs, true
-		}
-		format = strings.TrimLeft(format[at+1:], "+-# 0123456789.")
+		before, rest, more := strings.Cut(format, "%")
+		text = append(text, before...)
+		verb := strings.TrimLeft(rest, "+-# 0123456789.")
 		switch {
-		case format == "" || format[0] == '*' || format[0] == '[':
+		case !more:
+			flush()
+			return pieces, true
+		case verb == "" || verb[0] == '*' || verb[0] == '[':
 			return nil, false
-		case format[0] != '%':
-			verbs = append(verbs, format[0])
+		case verb[0] == '%':
+			text = append(text, '%')
+		default:
+			flush()
+			pieces = append(pieces, Piece{Verb: verb[0], Shaped: len(verb) < len(rest)})
 		}
-		format = format[1:]
+		format = verb[1:]
 	}
 }

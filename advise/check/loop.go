@@ -5,8 +5,10 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/cfg"
 )
 
 // SmallLoop is the number of rounds up to which a loop does not count as one.
@@ -16,169 +18,87 @@ const SmallLoop = 8
 // again and again: not one of few rounds, nor one that cur leaves after its
 // first.
 func (c *Code) Loop(cur inspector.Cursor) ast.Stmt {
-	var out exit // what the code at cur leaves after it ran
-	inSwitch := false
-	again := false // it goes on with the next round: what follows in the loop is not reached
-	name := label(cur)
-	leave := func(list []ast.Stmt, from ast.Node, inSwitch bool) {
-		if out == stays && !again {
-			out, again = c.ends(list, inSwitch), continues(list, name) || skipsOn(list, from, name)
-			if again {
-				out = stays
-			}
-		}
+	fn, body := Func(cur)
+	if body == nil {
+		return nil
 	}
-	from := cur.Node() // the statement of the list that holds cur
-	for at := cur; at.Node() != nil; at = at.Parent() {
-		parent := at.Parent().Node()
-		switch n := at.Node().(type) {
-		case *ast.FuncDecl, *ast.File:
-			return nil
-		case *ast.FuncLit:
-			if n != cur.Node() {
-				return nil
-			}
-		case *ast.BlockStmt:
-			leave(n.List, from, inSwitch)
-		case *ast.CaseClause:
-			leave(n.Body, from, true)
-		case *ast.CommClause:
-			leave(n.Body, from, true)
-		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
-			inSwitch = true
-		}
-		body := loopBody(parent, at.Node())
-		switch {
-		case out == leavesFunction:
-			return nil
-		case body == nil:
-		case at.Node() == body && out == leavesLoop:
-			out, inSwitch = stays, false
-		default:
-			if n := c.Rounds(parent.(ast.Stmt)); n < 0 || n > SmallLoop {
-				return parent.(ast.Stmt)
-			}
-			inSwitch, again = false, false
-		}
-		if body != nil {
-			name = label(at.Parent().Parent())
-		}
-		from = at.Node()
-	}
-	return nil
-}
-
-// label returns the name of the innermost loop of its function around cur, or "".
-func label(cur inspector.Cursor) string {
-	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
-		if named, ok := at.Parent().Node().(*ast.LabeledStmt); ok {
-			return named.Label.Name
-		}
-		break
-	}
-	return ""
-}
-
-// nextRound reports whether s goes on with the next round of the loop called name.
-func nextRound(s *ast.BranchStmt, name string) bool {
-	return s.Tok == token.CONTINUE && (s.Label == nil || s.Label.Name == name)
-}
-
-// loopBody returns the body of parent where parent is a loop and child runs in
-// each of its rounds.
-func loopBody(parent, child ast.Node) *ast.BlockStmt {
-	switch loop := parent.(type) {
-	case *ast.ForStmt:
-		if child != loop.Init {
-			return loop.Body
-		}
-	case *ast.RangeStmt:
-		if child != loop.X {
-			return loop.Body
-		}
-	}
-	return nil
-}
-
-// skipsOn reports whether what follows the statement from in its list may go on
-// with the next round of the loop called name.
-func skipsOn(list []ast.Stmt, from ast.Node, name string) bool {
-	found := false
-	for _, stmt := range list {
-		if stmt.Pos() <= from.Pos() {
+	var from *cfg.Block // which runs cur
+	for at := cur; at.Node() != fn.Node(); at = at.Parent() {
+		loop, ok := inRounds(at)
+		if !ok {
 			continue
 		}
-		ast.Inspect(stmt, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit:
-				return false
-			case *ast.BranchStmt:
-				found = found || nextRound(n, name)
-			}
-			return !found
-		})
+		if n := c.Rounds(loop); n >= 0 && n <= SmallLoop {
+			continue
+		}
+		if from == nil {
+			from = c.block(body, cur)
+		}
+		if from == nil || again(from, loop) {
+			return loop
+		}
 	}
-	return found
+	return nil
 }
 
-// continues reports whether a list of statements ends with the next round of the
-// loop called name.
-func continues(list []ast.Stmt, name string) bool {
-	if len(list) == 0 {
-		return false
+// inRounds returns the loop that is the parent of at and runs it in each of its
+// rounds.
+func inRounds(at inspector.Cursor) (ast.Stmt, bool) {
+	switch loop := at.Parent().Node().(type) {
+	case *ast.ForStmt:
+		return loop, at.Node() != loop.Init
+	case *ast.RangeStmt:
+		return loop, at.Node() != loop.X
 	}
-	switch s := list[len(list)-1].(type) {
-	case *ast.BranchStmt:
-		return nextRound(s, name)
-	case *ast.SelectStmt: // each clause returns or continues
-		some := false
-		for _, clause := range s.Body.List {
-			body := clause.(*ast.CommClause).Body
-			if continues(body, name) {
-				some = true
-			} else if len(body) == 0 {
-				return false
-			} else if _, ok := body[len(body)-1].(*ast.ReturnStmt); !ok {
-				return false
+	return nil, false
+}
+
+// block returns the block of a function's control flow that runs the code at cur,
+// or that cur begins with; nil where none does.
+func (c *Code) block(body *ast.BlockStmt, cur inspector.Cursor) *cfg.Block {
+	blocks, ok := c.flows.Load(body)
+	if !ok {
+		graph := cfg.New(body, func(call *ast.CallExpr) bool { return !c.Stops(call) })
+		of := map[ast.Node]*cfg.Block{}
+		for _, b := range graph.Blocks {
+			for _, n := range b.Nodes {
+				of[n] = b
 			}
 		}
-		return some
+		blocks, _ = c.flows.LoadOrStore(body, of)
+	}
+	of := blocks.(map[ast.Node]*cfg.Block)
+	for at := cur; at.Node() != body && at.Node() != nil; at = at.Parent() {
+		if b := of[at.Node()]; b != nil {
+			return b
+		}
+	}
+	for at := range cur.Preorder() { // a statement of several blocks
+		if b := of[at.Node()]; b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// again reports whether control may get from a block to the next round of loop
+// without leaving it.
+func again(from *cfg.Block, loop ast.Stmt) bool {
+	seen := map[*cfg.Block]bool{}
+	ahead := slices.Clone(from.Succs)
+	for len(ahead) > 0 {
+		b := ahead[len(ahead)-1]
+		ahead = ahead[:len(ahead)-1]
+		done := b.Kind == cfg.KindForDone || b.Kind == cfg.KindRangeDone
+		if b.Stmt == loop && !done {
+			return true
+		}
+		if !seen[b] && b.Stmt != nil && b.Stmt != loop && Within(b.Stmt, loop) {
+			seen[b] = true
+			ahead = append(ahead, b.Succs...)
+		}
 	}
 	return false
-}
-
-// exit is how far control goes at the end of a list of statements.
-type exit int
-
-const (
-	stays exit = iota
-	leavesLoop
-	leavesFunction
-)
-
-func (c *Code) ends(list []ast.Stmt, inSwitch bool) exit {
-	if len(list) == 0 {
-		return stays
-	}
-	switch s := list[len(list)-1].(type) {
-	case *ast.ReturnStmt:
-		return leavesFunction
-	case *ast.BranchStmt:
-		if s.Tok == token.GOTO || s.Tok == token.BREAK && (s.Label != nil || !inSwitch) {
-			return leavesLoop
-		}
-	case *ast.ExprStmt:
-		if call, ok := s.X.(*ast.CallExpr); ok && c.Stops(call) {
-			return leavesFunction
-		}
-	case *ast.SelectStmt: // runs one of its clauses
-		out := leavesFunction
-		for _, clause := range s.Body.List {
-			out = min(out, c.ends(clause.(*ast.CommClause).Body, true))
-		}
-		return out
-	}
-	return stays
 }
 
 // Stops reports whether call ends the goroutine or the program.

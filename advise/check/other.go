@@ -14,12 +14,6 @@ func Reads(fn *types.Func, arg int) bool {
 	return ok && use == 0
 }
 
-// External reports whether fn is of another module: neither of the standard
-// library nor, by the first elements of its path, of the repository of pkg.
-func External(fn *types.Func, pkg *types.Package) bool {
-	return !Standard(fn) && root(fn.Pkg().Path()) != root(pkg.Path())
-}
-
 // Standard reports whether fn is of the standard library.
 func Standard(fn *types.Func) bool {
 	if fn.Pkg() == nil {
@@ -27,21 +21,6 @@ func Standard(fn *types.Func) bool {
 	}
 	first, _, _ := strings.Cut(fn.Pkg().Path(), "/")
 	return !strings.Contains(first, ".")
-}
-
-// forges are the hosts whose repositories have an owner in their paths.
-var forges = map[string]bool{
-	"github.com": true, "gitlab.com": true, "bitbucket.org": true, "codeberg.org": true, "gitea.com": true,
-	"git.sr.ht": true, "golang.org": true,
-}
-
-// root returns the first elements of path, which name its repository.
-func root(path string) string {
-	parts, n := strings.SplitN(path, "/", 4), 2
-	if forges[parts[0]] {
-		n = 3
-	}
-	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
 // Sibling returns the name of the function or method beside fn that takes a

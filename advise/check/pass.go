@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -71,16 +72,8 @@ func (p *Pass) dropsComment(edits []analysis.TextEdit) bool {
 // of the given names; methods are written "Type.Name".
 func (p *Pass) Calls(path string, names []string, f func(cur inspector.Cursor, call *ast.CallExpr, name string)) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
-		call := cur.Node().(*ast.CallExpr)
-		fn := p.Callee(call)
-		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != path {
-			continue
-		}
-		name := FuncName(fn)
-		for _, want := range names {
-			if name == want {
-				f(cur, call, name)
-			}
+		if call, ok := p.IsCall(cur.Node().(ast.Expr), path, names...); ok {
+			f(cur, call, FuncName(p.Callee(call)))
 		}
 	}
 }
@@ -98,25 +91,31 @@ func (c *Code) IsCall(e ast.Expr, path string, names ...string) (*ast.CallExpr, 
 		return nil, false
 	}
 	fn := c.Callee(call)
-	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != path {
+	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != path || !slices.Contains(names, FuncName(fn)) {
 		return nil, false
 	}
-	for _, name := range names {
-		if FuncName(fn) == name {
-			return call, true
-		}
-	}
-	return nil, false
+	return call, true
 }
 
-// Builtin returns the name of the builtin function that call calls, or "".
+// Builtin returns the name of the builtin function that call calls, also of
+// package unsafe, or "".
 func (c *Code) Builtin(call *ast.CallExpr) string {
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		if b, ok := c.Info.Uses[id].(*types.Builtin); ok {
-			return b.Name()
-		}
+	if b, ok := typeutil.Callee(c.Info, call).(*types.Builtin); ok {
+		return b.Name()
 	}
 	return ""
+}
+
+// Appends returns the variable that assign appends to, as v = append(v, …), or nil.
+func (c *Code) Appends(assign *ast.AssignStmt) *types.Var {
+	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+		return nil
+	}
+	call, ok := assign.Rhs[0].(*ast.CallExpr)
+	if v := c.Var(assign.Lhs[0]); ok && c.Builtin(call) == "append" && c.Var(call.Args[0]) == v {
+		return v
+	}
+	return nil
 }
 
 // Conversion returns the operand of e where e converts it to a type for which

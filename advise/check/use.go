@@ -9,112 +9,132 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// Use is what a function does with a value that refers to memory: a set.
+// Use is what is done with a value that refers to memory, or with a text and all
+// that is cut from it: a set.
 type Use int
 
 const (
-	Writes Use = 1 << iota // changes the memory
-	Keeps                  // holds on to it
-	Hands                  // hands it to code that may do so
+	Writes   Use = 1 << iota // changes the memory
+	MayWrite                 // appends to it, or hands it to code that may change it
+	Keeps                    // holds on to it
+	Hands                    // hands it to code that may do so
+	Compares                 // compares, measures or goes over it
+	Searches                 // by a function that packages bytes and strings both have
+	Converts                 // looks it up, joins or copies it: string(b) could stand in the place of a text
+	Formats                  // formats or writes it, or gives it to a function that only reads it
+	Parses                   // by strconv and the like, of which bytes have none
 )
+
+// Reads reports whether the memory is neither changed nor held.
+func (u Use) Reads() bool { return u&(Writes|MayWrite|Keeps|Hands) == 0 }
 
 // ParamUse returns what fn does with its parameter number i, counted as
 // arguments are; ok is false where the body is not in this package.
-func (c *Code) ParamUse(fn *types.Func, i int) (use Use, ok bool) {
-	return c.paramUse(fn, i, map[*types.Var]bool{})
+func (c *Code) ParamUse(fn *types.Func, i int) (use Use, ok bool) { return c.user(false).param(fn, i) }
+
+// ExprUse returns what is done with the value of the expression at cur.
+func (c *Code) ExprUse(cur inspector.Cursor) Use { return c.user(false).expr(cur) }
+
+// TextUse returns what is done with the text at cur and all that is cut from it.
+func (c *Code) TextUse(cur inspector.Cursor) Use { return c.user(true).expr(cur) }
+
+func (c *Code) user(text bool) *user { return &user{c, text, map[*types.Var]bool{}} }
+
+// A user follows a value through the variables of a function.
+type user struct {
+	*Code
+	text bool // a text, and not memory
+	seen map[*types.Var]bool
 }
 
-func (c *Code) paramUse(fn *types.Func, i int, seen map[*types.Var]bool) (Use, bool) {
-	_, decl := c.Decl(fn)
+func (u *user) param(fn *types.Func, i int) (Use, bool) {
+	_, decl := u.Decl(fn)
 	if decl == nil || i >= fn.Signature().Params().Len() {
 		return Keeps, false
 	}
 	if fn.Signature().Variadic() && i == fn.Signature().Params().Len()-1 {
 		return Hands, true
 	}
-	return c.varUse(fn.Origin().Signature().Params().At(i), seen), true
+	return u.variable(fn.Origin().Signature().Params().At(i)), true
 }
 
-// VarUse returns the union of what is done with v wherever it is named.
-func (c *Code) VarUse(v *types.Var) Use { return c.varUse(v, map[*types.Var]bool{}) }
-
-func (c *Code) varUse(v *types.Var, seen map[*types.Var]bool) Use {
-	if seen[v] {
+// variable returns the union of what is done with v wherever it is named.
+func (u *user) variable(v *types.Var) (use Use) {
+	if u.seen[v] {
 		return 0
 	}
-	seen[v] = true
-	var use Use
-	for _, cur := range c.Uses(v) {
-		use |= c.exprUse(cur, seen)
+	u.seen[v] = true
+	for _, cur := range u.Uses(v) {
+		use |= u.expr(cur)
 	}
 	return use
 }
 
-// ExprUse returns what is done with the value of the expression at cur.
-func (c *Code) ExprUse(cur inspector.Cursor) Use { return c.exprUse(cur, map[*types.Var]bool{}) }
-
-func (c *Code) exprUse(cur inspector.Cursor, seen map[*types.Var]bool) Use {
+func (u *user) expr(cur inspector.Cursor) Use {
 	e := cur.Node()
 	switch parent := cur.Parent().Node().(type) {
-	case *ast.ParenExpr, *ast.SliceExpr:
-		if s, ok := parent.(*ast.SliceExpr); ok && s.X != e {
-			return 0
+	case *ast.ParenExpr:
+		return u.expr(cur.Parent())
+	case *ast.SliceExpr:
+		if parent.X == e {
+			return u.expr(cur.Parent())
 		}
-		return c.exprUse(cur.Parent(), seen)
+		return Compares
 	case *ast.StarExpr:
-		if c.assigned(cur.Parent()) {
+		if u.assigned(cur.Parent()) {
 			return Writes
 		}
-		return 0
+		return Compares
 	case *ast.SelectorExpr:
-		return c.fieldUse(cur.Parent(), parent)
+		if !u.text {
+			return u.field(cur.Parent(), parent)
+		}
 	case *ast.IndexExpr:
-		return c.indexUse(cur, parent)
+		return u.index(cur, parent)
 	case *ast.RangeStmt:
-		if parent.X == e {
-			return 0
+		return u.ranged(parent, e)
+	case *ast.BinaryExpr:
+		if parent.Op == token.ADD {
+			return Converts
 		}
-		return Keeps
-	case *ast.BinaryExpr, *ast.IncDecStmt, *ast.ExprStmt, *ast.SwitchStmt, *ast.CaseClause:
-		return 0
+		return Compares
+	case *ast.IncDecStmt, *ast.ExprStmt, *ast.SwitchStmt, *ast.CaseClause:
+		return Compares
 	case *ast.AssignStmt:
-		for _, lhs := range parent.Lhs {
-			if lhs == e {
-				return 0 // another value takes its place
-			}
-		}
-		return c.assignUse(parent, e, seen)
+		return u.assign(cur, parent)
 	case *ast.KeyValueExpr:
-		if lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit); ok && parent.Value == e && isStruct(c.TypeOf(lit)) {
-			return c.exprUse(cur.Parent().Parent(), seen)
+		if lit, ok := cur.Parent().Parent().Node().(*ast.CompositeLit); ok && !u.text && parent.Value == e &&
+			isStruct(u.TypeOf(lit)) {
+			return u.expr(cur.Parent().Parent())
 		}
 	case *ast.CompositeLit:
-		if _, isMap := c.TypeOf(parent).Underlying().(*types.Map); !isMap {
-			return c.exprUse(cur.Parent(), seen) // as far as that goes
+		if _, isMap := u.TypeOf(parent).Underlying().(*types.Map); !isMap && !u.text {
+			return u.expr(cur.Parent()) // as far as that goes
 		}
 	case *ast.CallExpr:
-		return c.argUse(cur, parent, seen)
+		return u.arg(cur, parent)
 	}
 	return Keeps
 }
 
-// indexUse is the use of a value as a list or map that is indexed, or as the index.
-func (c *Code) indexUse(cur inspector.Cursor, index *ast.IndexExpr) Use {
-	switch assigned := c.assigned(cur.Parent()); {
+// index is the use of a value as a list or map that is indexed, or as the index.
+func (u *user) index(cur inspector.Cursor, index *ast.IndexExpr) Use {
+	assigned, t := u.assigned(cur.Parent()), u.TypeOf(index)
+	switch {
 	case index.X != cur.Node() && assigned:
 		return Keeps // as the key of a map
 	case index.X != cur.Node():
-		return 0
+		return Converts
+	case u.text && IsString(t):
+		return u.expr(cur.Parent())
 	case assigned:
 		return Writes
-	}
-	if t := c.TypeOf(index); HasPointers(t) && !IsString(t) {
+	case HasPointers(t) && !IsString(t):
 		return Keeps
-	}
-	if u, ok := cur.Parent().Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
+	case addressed(cur.Parent()):
 		return Keeps | Writes
 	}
-	return 0
+	return Compares
 }
 
 func isStruct(t types.Type) bool {
@@ -122,119 +142,134 @@ func isStruct(t types.Type) bool {
 	return ok
 }
 
-// fieldUse is the use of a value by naming one of its fields or methods.
-func (c *Code) fieldUse(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
-	s := c.Info.Selections[sel]
+// field is the use of a value by naming one of its fields or methods.
+func (u *user) field(cur inspector.Cursor, sel *ast.SelectorExpr) Use {
+	s := u.Info.Selections[sel]
 	if s != nil && s.Kind() == types.MethodVal {
 		return Hands
 	}
 	if s == nil || s.Kind() != types.FieldVal || addressed(cur) || HasPointers(s.Type()) && !IsString(s.Type()) {
 		return Keeps
 	}
-	if c.assigned(cur) {
+	if u.assigned(cur) {
 		return Writes
 	}
-	return 0
+	return Compares
 }
 
-// assignUse follows a value into a local variable.
-func (c *Code) assignUse(assign *ast.AssignStmt, e ast.Node, seen map[*types.Var]bool) Use {
-	for i, rhs := range assign.Rhs {
-		if rhs != e || len(assign.Lhs) != len(assign.Rhs) {
-			continue
-		}
-		if id, ok := assign.Lhs[i].(*ast.Ident); ok && id.Name == "_" {
-			return 0
-		}
-		if v := c.Var(assign.Lhs[i]); c.Local(v) {
-			return c.varUse(v, seen)
-		}
+// ranged is the use of a value in the head of a loop: a list of texts gives them to
+// a variable.
+func (u *user) ranged(loop *ast.RangeStmt, e ast.Node) Use {
+	element := loop.Value
+	if _, seq := u.TypeOf(loop.X).Underlying().(*types.Signature); seq {
+		element = loop.Key
 	}
-	return Keeps
+	switch {
+	case loop.X != e && !u.text:
+		return Keeps
+	case loop.X != e || !u.text || element == nil || IsString(u.TypeOf(loop.X)):
+		return Compares
+	}
+	return u.into(element)
 }
 
-// argUse is the use of a value as an argument of a call.
-func (c *Code) argUse(cur inspector.Cursor, call *ast.CallExpr, seen map[*types.Var]bool) Use {
-	arg := -1
-	for i, a := range call.Args {
-		if a == cur.Node() {
-			arg = i
+// assign follows a value into what it is assigned to.
+func (u *user) assign(cur inspector.Cursor, assign *ast.AssignStmt) (use Use) {
+	switch {
+	case u.assigned(cur):
+		return 0 // another value takes its place
+	case assign.Tok != token.DEFINE && assign.Tok != token.ASSIGN:
+		return Converts // +=
+	}
+	for i, lhs := range assign.Lhs {
+		if len(assign.Rhs) == 1 || i < len(assign.Rhs) && assign.Rhs[i] == cur.Node() {
+			use |= u.into(lhs)
 		}
 	}
+	return use
+}
+
+func (u *user) into(e ast.Expr) Use {
+	if id, ok := e.(*ast.Ident); ok && id.Name == "_" {
+		return 0
+	}
+	v := u.Var(e)
+	if !u.Local(v) {
+		return Keeps
+	}
+	if u.text && !IsString(v.Type()) && !types.Identical(v.Type().Underlying(), types.NewSlice(types.Typ[types.String])) {
+		return 0 // the second result of Cut
+	}
+	return u.variable(v)
+}
+
+// arg is the use of a value as an argument of a call.
+func (u *user) arg(cur inspector.Cursor, call *ast.CallExpr) Use {
+	arg := slices.Index(call.Args, cur.Node().(ast.Expr))
 	if arg < 0 {
 		return Keeps
 	}
-	if tv := c.Info.Types[call.Fun]; tv.IsType() {
-		from, to := c.TypeOf(call.Args[0]), tv.Type
-		if IsBytes(from) != IsBytes(to) && !types.IsInterface(to) {
-			return 0 // between string and []byte: a copy
+	if tv := u.Info.Types[call.Fun]; tv.IsType() {
+		if IsBytes(u.TypeOf(call.Args[0])) != IsBytes(tv.Type) && !types.IsInterface(tv.Type) {
+			return Converts // between string and []byte: a copy
 		}
-		return c.exprUse(cur.Parent(), seen)
+		return u.expr(cur.Parent())
 	}
-	if c.alias(call) {
+	if u.alias(call) {
 		if arg > 0 {
 			return 0
 		}
-		return c.exprUse(cur.Parent(), seen)
+		return u.expr(cur.Parent())
 	}
-	switch c.Builtin(call) {
-	case "len", "cap", "print", "println", "delete", "min", "max", "panic":
-		return 0
-	case "copy":
-		if arg == 0 {
-			return Writes
-		}
-		return 0
-	case "clear":
+	switch builtin := u.Builtin(call); {
+	case builtin == "":
+	case builtin == "append" && arg == 0:
+		return MayWrite | u.expr(cur.Parent())
+	case builtin == "copy" && arg == 0 || builtin == "clear":
 		return Writes
-	case "append":
-		if arg == 0 {
-			return Writes | c.exprUse(cur.Parent(), seen)
-		}
-		if call.Ellipsis.IsValid() {
-			return 0
-		}
-		return Keeps
-	case "":
+	case builtin == "append" && call.Ellipsis.IsValid(), builtin == "copy", builtin == "delete":
+		return Converts
+	case slices.Contains([]string{"len", "cap", "print", "println", "min", "max", "panic"}, builtin):
+		return Compares
 	default:
 		return Keeps
 	}
-	fn := c.Callee(call)
+	fn := u.Callee(call)
 	if fn == nil {
-		return Hands | Writes
+		return Hands | MayWrite
+	}
+	if u.text {
+		return u.textArg(cur, call, fn, arg)
 	}
 	if use, ok := known(fn, arg); ok {
 		return use
 	}
-	use, ok := c.paramUse(fn, arg, seen)
+	use, ok := u.param(fn, arg)
 	switch {
 	case ok && call.Ellipsis.IsValid() && fn.Signature().Variadic(): // the slice itself
-		return c.varUse(fn.Origin().Signature().Params().At(fn.Signature().Params().Len()-1), seen)
+		return u.variable(fn.Origin().Signature().Params().At(fn.Signature().Params().Len() - 1))
 	case ok:
 		return use
-	case call.Ellipsis.IsValid() && refers(fn.Signature()):
+	case call.Ellipsis.IsValid() && refers(fn.Signature(), false):
 		return Keeps // the result is likely made of the slice itself
 	}
-	return Hands | Writes
+	return Hands | MayWrite
 }
 
 // alias reports whether the result of call is the memory of its first argument: a
 // function of package unsafe, or one of this package that is no more than a call of one.
 func (c *Code) alias(call *ast.CallExpr) bool {
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-		b, ok := c.Info.Uses[sel.Sel].(*types.Builtin)
-		return ok && slices.Contains([]string{"String", "StringData", "Slice", "SliceData"}, b.Name())
+	switch c.Builtin(call) {
+	case "String", "StringData", "Slice", "SliceData":
+		return true
 	}
 	fn := c.Callee(call)
 	if fn == nil || len(call.Args) != 1 {
 		return false
 	}
 	_, decl := c.Decl(fn)
-	if decl == nil || decl.Recv != nil || len(decl.Body.List) != 1 {
-		return false
-	}
-	ret, ok := decl.Body.List[0].(*ast.ReturnStmt)
-	return ok && len(ret.Results) == 1 && c.unsafely(ret.Results[0])
+	made := OnlyReturns(decl)
+	return made != nil && decl.Recv == nil && c.unsafely(made)
 }
 
 // unsafely reports whether e is made by package unsafe.
@@ -250,11 +285,11 @@ func (c *Code) unsafely(e ast.Expr) (found bool) {
 	return found
 }
 
-// refers reports whether a result, other than a text or an error, can refer to
-// an argument's memory.
-func refers(sig *types.Signature) bool {
+// refers reports whether a result, other than an error, can refer to an argument's
+// memory: where texts say so, a string as well.
+func refers(sig *types.Signature, texts bool) bool {
 	for r := range sig.Results().Variables() {
-		if HasPointers(r.Type()) && !IsString(r.Type()) && !IsError(r.Type()) {
+		if t := r.Type(); HasPointers(t) && (texts || !IsString(t)) && !IsError(t) {
 			return true
 		}
 	}
@@ -270,7 +305,7 @@ func known(fn *types.Func, arg int) (Use, bool) {
 	switch fn.Pkg().Path() {
 	case "bytes", "strings", "unicode/utf8", "strconv", "crypto/subtle", "crypto/hmac", "hash/crc32", "hash/maphash",
 		"crypto/sha256", "crypto/sha512", "crypto/sha1", "crypto/md5", "encoding/hex":
-		if fn.Signature().Recv() == nil && plainResults(fn.Signature()) {
+		if fn.Signature().Recv() == nil && !refers(fn.Signature(), true) {
 			return 0, true
 		}
 	case "slices", "sort":
@@ -296,25 +331,11 @@ func known(fn *types.Func, arg int) (Use, bool) {
 	return 0, false
 }
 
-// plainResults reports whether no result can refer to an argument's memory.
-func plainResults(sig *types.Signature) bool {
-	for r := range sig.Results().Variables() {
-		if HasPointers(r.Type()) && !types.Identical(r.Type(), types.Universe.Lookup("error").Type()) {
-			return false
-		}
-	}
-	return true
-}
-
 // assigned reports whether the expression at cur is written to.
 func (c *Code) assigned(cur inspector.Cursor) bool {
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.AssignStmt:
-		for _, lhs := range parent.Lhs {
-			if lhs == cur.Node() {
-				return true
-			}
-		}
+		return slices.Contains(parent.Lhs, cur.Node().(ast.Expr))
 	case *ast.IncDecStmt:
 		return true
 	case *ast.RangeStmt:
@@ -329,18 +350,45 @@ func (c *Code) Writes(cur inspector.Cursor) bool { return c.assigned(cur) || add
 
 // Assigned reports whether v is given another value anywhere in within.
 func (c *Code) Assigned(v *types.Var, within ast.Node) bool {
-	for _, cur := range c.Uses(v) {
-		if Within(cur.Node(), within) && (c.assigned(cur) || addressed(cur)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Uses(v), func(cur inspector.Cursor) bool {
+		return Within(cur.Node(), within) && c.Writes(cur)
+	})
 }
 
 func addressed(cur inspector.Cursor) bool {
 	u, ok := cur.Parent().Node().(*ast.UnaryExpr)
 	return ok && u.Op == token.AND
 }
+
+// Declared returns the statement that declares v, before the one at cur and in the
+// same list, and the value that v has by it; nil for none.
+func (c *Code) Declared(cur inspector.Cursor, v *types.Var) (ast.Stmt, ast.Expr) {
+	for at, ok := cur.PrevSibling(); ok; at, ok = at.PrevSibling() {
+		switch stmt := at.Node().(type) {
+		case *ast.DeclStmt:
+			gen := stmt.Decl.(*ast.GenDecl)
+			if gen.Tok != token.VAR || len(gen.Specs) != 1 {
+				continue
+			}
+			spec := gen.Specs[0].(*ast.ValueSpec)
+			if len(spec.Names) != 1 || c.Info.Defs[spec.Names[0]] != v {
+				continue
+			}
+			if len(spec.Values) == 0 {
+				return stmt, nil
+			}
+			return stmt, spec.Values[0]
+		case *ast.AssignStmt:
+			if stmt.Tok == token.DEFINE && len(stmt.Lhs) == 1 && c.Var(stmt.Lhs[0]) == v {
+				return stmt, stmt.Rhs[0]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// DeclaredIn reports whether v is declared inside n.
+func DeclaredIn(v types.Object, n ast.Node) bool { return n.Pos() <= v.Pos() && v.Pos() < n.End() }
 
 // Within reports whether n lies inside outer.
 func Within(n, outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }

@@ -21,6 +21,7 @@ var Check = check.New(check.Check{
 	Name:     "closurecapture",
 	Exercise: 7,
 	Severity: check.Advice,
+	Until:    "go1.26",
 	Doc: `a goroutine in a loop that captures the loop's variables
 
 Each round makes a closure, and moves what it captures to the heap. With the values as arguments of the
@@ -35,8 +36,7 @@ func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.GoStmt)(nil)) {
 		goStmt := cur.Node().(*ast.GoStmt)
 		lit, ok := ast.Unparen(goStmt.Call.Fun).(*ast.FuncLit)
-		loop := p.Loop(cur)
-		if !ok || loop == nil || withdrawn(p, goStmt) || p.Cold(cur) {
+		if !ok || p.Loop(cur) == nil || p.Cold(cur) {
 			continue
 		}
 		vars := captured(p, cur, lit)
@@ -50,12 +50,6 @@ func run(p *check.Pass) {
 		p.Report(goStmt, "the goroutine captures "+strings.Join(names, ", ")+
 			" of the loop; pass them as arguments", fix(p, cur, goStmt.Call, lit, vars)...)
 	}
-}
-
-// withdrawn reports whether node is of a language version for which captures
-// cost a goroutine less than arguments.
-func withdrawn(p *check.Pass, node ast.Node) bool {
-	return version.Compare(p.GoVersion(node.Pos()), "go1.26") >= 0
 }
 
 // captured returns the variables that the loops around cur declare and lit

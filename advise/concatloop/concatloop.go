@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -31,7 +32,7 @@ strings.Builder allocates as often as it doubles, with Grow once.`,
 // A site is a variable that grows in a loop.
 type site struct {
 	v    *types.Var
-	loop ast.Stmt
+	loop ast.Node
 }
 
 func run(p *check.Pass) {
@@ -43,26 +44,20 @@ func run(p *check.Pass) {
 			continue
 		}
 		loop := outermost(p, cur, v)
-		if loop == nil || restarts(p, v, loop) || seen[site{v, loop}] {
+		if !loop.Valid() || seen[site{v, loop.Node()}] || restarts(p, v, loop.Node()) {
 			continue
 		}
-		seen[site{v, loop}] = true
-		p.ReportWith(assign, others(p, assign, v, loop), v.Name()+
-			" is copied whole each time it grows; collect it in a strings.Builder", fix(p, cur, v, loop)...)
-	}
-}
-
-// others returns what else in the loop appends to v.
-func others(p *check.Pass, first *ast.AssignStmt, v *types.Var, loop ast.Stmt) (also []ast.Node) {
-	for _, use := range p.Uses(v) {
-		if assign, ok := use.Parent().Node().(*ast.AssignStmt); ok && assign != first && check.Within(assign, loop) &&
-			assign.Lhs[0] == use.Node() {
-			if grown := grows(p, assign); grown == v {
-				also = append(also, assign)
+		seen[site{v, loop.Node()}] = true
+		var others []ast.Node // what else in the loop appends to v
+		for _, use := range p.Uses(v) {
+			if other, ok := use.Parent().Node().(*ast.AssignStmt); ok && other != assign && check.Within(other, loop.Node()) &&
+				other.Lhs[0] == use.Node() && grows(p, other) == v {
+				others = append(others, other)
 			}
 		}
+		p.ReportWith(assign, others, v.Name()+" is copied whole each time it grows; collect it in a strings.Builder",
+			fix(p, cur, v, loop)...)
 	}
-	return also
 }
 
 // grows returns the string variable that assign appends to: s += x or s = s + x.
@@ -90,46 +85,49 @@ func grows(p *check.Pass, assign *ast.AssignStmt) *types.Var {
 }
 
 // outermost returns the outermost loop around cur that v is declared before.
-func outermost(p *check.Pass, cur inspector.Cursor, v *types.Var) ast.Stmt {
-	var found ast.Stmt
+func outermost(p *check.Pass, cur inspector.Cursor, v *types.Var) (found inspector.Cursor) {
 	if p.Loop(cur) == nil {
-		return nil
+		return found
 	}
 	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		loop, ok := at.Node().(ast.Stmt)
-		if !ok {
-			break
-		}
-		if v.Pos() >= loop.Pos() && v.Pos() < loop.End() {
+		if !ok || check.DeclaredIn(v, loop) {
 			break
 		}
 		if n := p.Rounds(loop); n < 0 || n > check.SmallLoop {
-			found = loop
+			found = at
 		}
 	}
 	return found
 }
 
-// restarts reports whether v is set to something else in the loop.
-func restarts(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
-	for _, use := range p.Uses(v) {
+// restarts reports whether the loop sets v to a text that does not begin or go on
+// with the one before.
+func restarts(p *check.Pass, v *types.Var, loop ast.Node) bool {
+	return slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
 		assign, ok := use.Parent().Node().(*ast.AssignStmt)
-		if !ok || !check.Within(assign, loop) {
-			continue
+		return ok && check.Within(assign, loop) && slices.Contains(assign.Lhs, use.Node().(ast.Expr)) &&
+			assign.Tok != token.ADD_ASSIGN && !carries(p, assign, v)
+	})
+}
+
+// carries reports whether what v is set to has all of it.
+func carries(p *check.Pass, assign *ast.AssignStmt, v *types.Var) bool {
+	return len(assign.Lhs) == 1 && slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+		switch use.Parent().Node().(type) {
+		case *ast.SliceExpr, *ast.IndexExpr:
+			return false
 		}
-		for _, lhs := range assign.Lhs {
-			if grown := grows(p, assign); lhs == use.Node() && grown != v && !joins(p, assign) {
-				return true
-			}
-		}
-	}
-	return false
+		return check.Within(use.Node(), assign.Rhs[0])
+	})
 }
 
 // fix collects in a Builder where v is named in the loop only to be appended
 // to, by +=.
-func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) []analysis.TextEdit {
+func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, at inspector.Cursor) []analysis.TextEdit {
+	loop := at.Node()
 	var appends []*ast.AssignStmt
+	before := false // v is named before the loop
 	funcCur, _ := check.Func(cur)
 	for _, use := range p.Uses(v) {
 		if f, _ := check.Func(use); f != funcCur {
@@ -139,6 +137,7 @@ func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) []ana
 			return nil
 		}
 		if !check.Within(use.Node(), loop) {
+			before = before || use.Node().Pos() < loop.Pos()
 			continue
 		}
 		assign, ok := use.Parent().Node().(*ast.AssignStmt)
@@ -147,7 +146,8 @@ func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) []ana
 		}
 		appends = append(appends, assign)
 	}
-	if !types.Identical(v.Type(), types.Typ[types.String]) || !statement(cur, loop) || named(cur) {
+	if _, statement := at.Parent().Node().(*ast.BlockStmt); !statement || named(cur) ||
+		!types.Identical(v.Type(), types.Typ[types.String]) {
 		return nil
 	}
 	pkg, edits, ok := p.Import(cur, "strings")
@@ -157,7 +157,8 @@ func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) []ana
 	name := p.FreeName(loop.Pos(), "sb")
 	indent := p.Indent(loop.Pos())
 	text := "var " + name + " " + pkg + ".Builder\n" + indent
-	if !empty(p, cur, v, loop) {
+	decl, value := p.Declared(at, v)
+	if bare := value == nil || types.ExprString(value) == `""`; before || decl == nil || !bare {
 		text += name + ".WriteString(" + v.Name() + ")\n" + indent
 	}
 	edits = append(edits, check.Insert(loop.Pos(), text), check.Insert(loop.End(), "\n"+indent+v.Name()+" = "+name+
@@ -166,17 +167,6 @@ func fix(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) []ana
 		edits = append(edits, check.Replace(a, name+".WriteString("+p.Source(a.Rhs[0])+")"))
 	}
 	return edits
-}
-
-// statement reports whether loop stands in a block, without a label.
-func statement(cur inspector.Cursor, loop ast.Stmt) bool {
-	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
-		if at.Node() == loop {
-			_, ok := at.Parent().Node().(*ast.BlockStmt)
-			return ok
-		}
-	}
-	return false
 }
 
 // named reports whether the function has named results, which a return in the
@@ -191,77 +181,4 @@ func named(cur inspector.Cursor) bool {
 		results = f.Type.Results
 	}
 	return results != nil && len(results.List) > 0 && len(results.List[0].Names) > 0
-}
-
-// empty reports whether v is still empty before the loop: the declaration has
-// no value, and nothing names v in between.
-func empty(p *check.Pass, cur inspector.Cursor, v *types.Var, loop ast.Stmt) bool {
-	for _, use := range p.Uses(v) {
-		if use.Node().Pos() < loop.Pos() {
-			return false
-		}
-	}
-	_, body := check.Func(cur)
-	bare := false
-	ast.Inspect(body, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 0 {
-			for _, id := range spec.Names {
-				bare = bare || p.Info.Defs[id] == v
-			}
-		}
-		if assign, ok := n.(*ast.AssignStmt); ok && assign.Tok == token.DEFINE && len(assign.Lhs) == len(assign.Rhs) {
-			for i, lhs := range assign.Lhs {
-				if p.Var(lhs) == v {
-					value := p.Info.Types[assign.Rhs[i]].Value
-					bare = bare || value != nil && value.ExactString() == `""`
-				}
-			}
-		}
-		return true
-	})
-	return bare
-}
-
-// joins reports whether assign puts its string and more into its place.
-func joins(p *check.Pass, assign *ast.AssignStmt) bool {
-	if len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || !check.IsString(p.TypeOf(assign.Lhs[0])) {
-		return false
-	}
-	if assign.Tok == token.ADD_ASSIGN {
-		return true
-	}
-	if assign.Tok != token.ASSIGN {
-		return false
-	}
-	same := types.ExprString(assign.Lhs[0])
-	switch e := assign.Rhs[0].(type) {
-	case *ast.BinaryExpr:
-		for e.Op == token.ADD {
-			if types.ExprString(e.X) == same || types.ExprString(e.Y) == same {
-				return true
-			}
-			left, ok := e.X.(*ast.BinaryExpr)
-			if !ok {
-				return false
-			}
-			e = left
-		}
-	case *ast.CallExpr:
-		_, sprint := p.IsCall(e, "fmt", "Sprint", "Sprintf", "Sprintln")
-		_, join := p.IsCall(e, "strings", "Join")
-		if !sprint && !join {
-			return false
-		}
-		found := false
-		for _, arg := range e.Args {
-			if lit, ok := arg.(*ast.CompositeLit); ok {
-				for _, elt := range lit.Elts {
-					found = found || types.ExprString(elt) == same
-				}
-			}
-			found = found || types.ExprString(arg) == same
-		}
-		return found
-	}
-	return false
 }

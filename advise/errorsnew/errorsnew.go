@@ -2,7 +2,6 @@
 package errorsnew
 
 import (
-	"flag"
 	"go/ast"
 	"go/constant"
 	"go/version"
@@ -29,13 +28,8 @@ ask for it with errors.Is.`,
 		"1.26, where it is errors.New; init, main, tests.",
 	Measured: "13 to 16 times the time and 1 allocation -> 0 where the call is not inlined; otherwise nothing (Go 1.26.8)",
 	Run:      run,
-	Flags: func(f *flag.FlagSet) {
-		f.BoolVar(&hoist, "hoist", true, "offer to move the error to a package variable")
-	},
+	Hoists:   "the error",
 })
-
-// hoist is set by the analyzer's flag before it runs.
-var hoist bool
 
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
@@ -51,7 +45,7 @@ func run(p *check.Pass) {
 			continue
 		}
 		var edits []analysis.TextEdit
-		if hoist && local(p, cur) {
+		if local(p, cur) {
 			edits, _ = p.Hoist(cur, "err"+check.Title(decl.Name.Name))
 		}
 		p.Report(call, "the same error is made again in each call; return a package variable", edits...)
@@ -107,14 +101,7 @@ func kept(p *check.Pass, cur inspector.Cursor) bool {
 // inlinable guesses whether the compiler inlines decl: a few statements, none
 // of which it refuses.
 func inlinable(decl *ast.FuncDecl) bool {
-	if decl.Doc != nil {
-		for _, c := range decl.Doc.List {
-			if strings.HasPrefix(c.Text, "//go:noinline") {
-				return false
-			}
-		}
-	}
-	nodes, refused := 0, false
+	nodes, refused := 0, check.NoInline(decl)
 	ast.Inspect(decl.Body, func(n ast.Node) bool {
 		switch n.(type) {
 		case nil:

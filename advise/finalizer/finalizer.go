@@ -28,7 +28,7 @@ runtime.AddCleanup is the cheaper safety net.`,
 
 func run(p *check.Pass) {
 	p.Calls("runtime", []string{"SetFinalizer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
-		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || guarded(cur) || p.Cold(cur) {
+		if len(call.Args) != 2 || p.Info.Types[call.Args[1]].IsNil() || check.Guarded(cur, isSwitch) || p.Cold(cur) {
 			return
 		}
 		message := "a finalizer is slow to set and keeps the object for another collection; release with an explicit Close"
@@ -39,21 +39,11 @@ func run(p *check.Pass) {
 	})
 }
 
-// guarded reports whether the code at cur runs only if a switch is on: an if
-// whose condition is a single boolean.
-func guarded(cur inspector.Cursor) bool {
-	for at := cur; at.Node() != nil; at = at.Parent() {
-		branch, ok := at.Parent().Node().(*ast.IfStmt)
-		if !ok || at.Node() != branch.Body {
-			if _, isFunc := at.Node().(*ast.FuncDecl); isFunc {
-				return false
-			}
-			continue
-		}
-		switch branch.Cond.(type) {
-		case *ast.Ident, *ast.SelectorExpr:
-			return true
-		}
+// isSwitch reports whether cond is a single boolean.
+func isSwitch(cond ast.Expr) bool {
+	switch cond.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		return true
 	}
 	return false
 }

@@ -78,7 +78,7 @@ func written(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 		if !ok || sel.Sel.Name != "Write" {
 			return false
 		}
-		if w := p.Var(sel.X); w != nil && loop != nil && w.Pos() >= loop.Pos() && w.Pos() < loop.End() {
+		if w := p.Var(sel.X); w != nil && loop != nil && check.DeclaredIn(w, loop) {
 			return false
 		}
 		writes = true

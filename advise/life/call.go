@@ -8,102 +8,120 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// call follows v as an argument of a call.
-func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in within) {
+// call follows v as an argument of a call. A goroutine that the function waits for is one.
+func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in Where) {
 	c := call.Common()
-	if _, ok := call.(*ssa.Go); ok {
-		w.hold(Holder{Kind: Goroutine, Name: calleeName(c), Index: -1, Pos: call.Pos()})
-		return
+	if name := starts(call); name != "" {
+		waits := w.p.waits(call, true)
+		if !waits {
+			w.perhaps(w.p.waits(call, false), "whether "+w.fn.Name()+" waits for "+name, call.Pos(), func() {
+				w.hold(Holder{Kind: Goroutine, Name: name, Index: -1, Pos: call.Pos()})
+			})
+		}
+		w.fate.Started, w.fate.Beyond = true, true // it runs while the next round does
+		if _, ok := call.(*ssa.Go); !ok || !waits {
+			return
+		}
 	}
 	if b, ok := c.Value.(*ssa.Builtin); ok {
 		w.builtin(v, b.Name(), call, in)
 		return
 	}
-	if c.IsInvoke() && c.Value == v { // a method that is not known is taken not to hand its own receiver on
-		for _, fn := range w.p.methods(c) {
-			if s := w.p.summaries[fn]; s != nil && len(s.Params) > 0 {
-				w.received(&s.Params[0], call, in)
-			}
-		}
-		for n := range c.Signature().Results().Len() {
-			if refersLike(c.Signature().Results().At(n).Type()) {
-				w.result(call, n, within{})
-			}
-		}
+	if c.IsInvoke() && c.Value == v {
+		w.receiver(call, in)
 	}
 	for n, arg := range c.Args {
 		if arg != v {
 			continue
 		}
-		use := w.p.argUse(c, n, in.depth != itself)
+		use := w.p.exactly(c, n, in, w.text)
+		if use == nil {
+			use = w.p.argUse(c, n, in.Depth != itself)
+		}
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
-			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos(), Object: !isText(v.Type())})
+			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
 			continue
 		}
-		w.apply(use, v, call, in)
+		w.perhaps(opaque(c), "what "+calleeName(c)+" does with it", call.Pos(), func() {
+			w.apply(use, v, call, c.Args, in)
+		})
 	}
 }
 
-// apply follows what a callee does with an argument.
-func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, in within) {
+// receiver follows v into a method that an interface names.
+func (w *walker) receiver(call ssa.CallInstruction, in Where) {
 	c := call.Common()
-	w.fate.Writes = w.fate.Writes || use.Writes
-	for _, k := range use.Keeps {
-		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText,
-			Object: k.Object})
-	}
-	for j := range c.Args {
-		if j < 32 && use.Into&(1<<j) != 0 && c.Args[j] != v {
-			w.storeIn(c.Args[j], use.into(j, call.Pos()), within{})
+	use, methods := Use{}, w.p.methods(c)
+	for i, fn := range methods {
+		if s := w.p.summaries[fn]; s != nil && len(s.Params) > 0 && in.Depth == itself {
+			use.merge(s.Params[0].Self, "", i == 0)
+		} else if s != nil && len(s.Params) > 0 {
+			use.merge(s.Params[0].Inside, "", i == 0)
 		}
 	}
-	for r := range c.Signature().Results().Len() {
-		if r < 32 && use.Within&(1<<r) != 0 {
-			w.result(call, r, within{})
-		} else if r < 32 && use.Returns&(1<<r) != 0 {
-			if !types.Identical(c.Signature().Results().At(r).Type(), v.Type()) {
-				w.result(call, r, within{})
-			} else {
-				w.result(call, r, in)
-			}
+	for n := range c.Signature().Results().Len() { // one that is not known is taken not to keep its receiver
+		if n < 32 && len(methods) == 0 && refersLike(c.Signature().Results().At(n).Type()) {
+			enter(&use.Within, &use.Open.Within, 1<<n, true)
 		}
 	}
+	w.apply(&use, c.Value, call, append([]ssa.Value{c.Value}, c.Args...), in)
 }
 
-// received follows what a method that an interface may name keeps of its receiver.
-func (w *walker) received(p *Param, call ssa.CallInstruction, in within) {
-	use := &p.Self
-	if in.depth != itself {
-		use = &p.Inside
+// opaque reports whether a call is of reflection, whose values lead to what their
+// types do not say.
+func opaque(c *ssa.CallCommon) bool {
+	fn := static(c)
+	if fn == nil {
+		return false
 	}
+	obj, ok := fn.Object().(*types.Func)
+	return ok && obj.Pkg() != nil && strings.HasPrefix(obj.Pkg().Path()+"/", "reflect/")
+}
+
+// apply follows what a callee does with an argument. args are what its parameters are.
+func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, args []ssa.Value, in Where) {
+	c := call.Common()
+	what := "what " + calleeName(c) + " does with it"
 	w.fate.Writes = w.fate.Writes || use.Writes
 	for _, k := range use.Keeps {
-		w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText,
-			Object: k.Object})
+		w.perhaps(k.Open, what, call.Pos(), func() {
+			w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
+		})
 	}
-	for j, arg := range call.Common().Args { // which do not count the receiver
-		if j < 31 && use.Into&(2<<j) != 0 {
-			w.storeIn(arg, use.into(j+1, call.Pos()), within{})
+	for j, arg := range args {
+		if bit := uint32(1) << j; j < 32 && use.Into&bit != 0 && arg != v {
+			w.perhaps(use.Open.Into&bit != 0, what, call.Pos(), func() { w.storeIn(arg, use.into(j, call.Pos()), use.Here) })
+		}
+	}
+	for r := range min(32, c.Signature().Results().Len()) {
+		bit, to := uint32(1)<<r, Where{}
+		if use.Returns&bit != 0 && types.Identical(c.Signature().Results().At(r).Type(), v.Type()) {
+			to = in
+		}
+		if use.Within&bit != 0 {
+			w.perhaps(use.Open.Within&bit != 0, what, call.Pos(), func() { w.result(call, r, use.There) })
+		} else if use.Returns&bit != 0 {
+			w.perhaps(use.Open.Returns&bit != 0, what, call.Pos(), func() { w.result(call, r, to) })
 		}
 	}
 }
 
 // builtin follows v into a builtin function.
-func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in within) {
+func (w *walker) builtin(v ssa.Value, name string, call ssa.CallInstruction, in Where) {
 	args := call.Common().Args
 	switch name {
 	case "append":
 		if args[0] == v {
 			w.fate.Writes = true
 			w.value(call.Value(), in)
-		} else if in.depth != itself && holdsMore(v) { // the elements of the list, not the list
+		} else if in.Depth != itself && holdsMore(v) { // the elements of the list, not the list
 			w.value(call.Value(), in)
 		}
 	case "copy":
 		if args[0] == v {
 			w.fate.Writes = true
-		} else if in.depth != itself && holdsMore(v) {
+		} else if in.Depth != itself && holdsMore(v) {
 			w.storeIn(args[0], Holder{Kind: Field, Index: -1, Pos: call.Pos()}, in)
 		}
 	case "clear":
@@ -136,6 +154,48 @@ func (p *Package) argUse(c *ssa.CallCommon, n int, inside bool) *Use {
 	return &sum.Params[n].Self
 }
 
+// exactly is what a callee does with memory that lies behind a known field of argument n;
+// nil where its code is not at hand, or while it is asked.
+func (p *Package) exactly(c *ssa.CallCommon, n int, in Where, text bool) *Use {
+	fn := static(c)
+	if fn == nil || in.Path[0] == "" && in.Dyn == "" || !p.done || contract(c, n) != nil {
+		return nil
+	}
+	if obj, ok := fn.Object().(*types.Func); ok && fn.Pkg != p.SSA && obj.Pkg() != nil && p.Built != nil {
+		if p = p.Built(obj.Pkg().Path()); p == nil {
+			return nil
+		}
+		name := obj.Origin().FullName()
+		i := slices.IndexFunc(p.Funcs, func(f *ssa.Function) bool {
+			obj, ok := f.Object().(*types.Func)
+			return ok && obj.FullName() == name
+		})
+		if i < 0 {
+			return nil
+		}
+		fn = p.Funcs[i]
+	}
+	if len(fn.Blocks) == 0 || n >= len(fn.Params) {
+		return nil
+	}
+	asked := question{fn.Params[n], in, text}
+	use, ok := p.asked[asked]
+	if !ok {
+		p.asked[asked] = nil
+		use = &Use{}
+		use.grow(p.fate(fn.Params[n], in, text), n)
+		p.asked[asked] = use
+	}
+	return use
+}
+
+// A question is about memory that a parameter leads to.
+type question struct {
+	param *ssa.Parameter
+	in    Where
+	text  bool
+}
+
 // callee is the summary of what is called, or nil. Of a function value it is all
 // that functions of the package with its type do that are used as values; of a
 // method of an interface that the package declares, what its types do.
@@ -151,7 +211,7 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 		return nil
 	}
 	all := &Summary{}
-	for _, fn := range candidates {
+	for i, fn := range candidates {
 		s := p.summaries[fn]
 		if s == nil {
 			return nil
@@ -160,7 +220,7 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 		if fn.Signature.Recv() != nil { // an invoke and a bound method have it apart
 			params, recv = params[min(1, len(params)):], "what the receiver of "+funcName(fn.Object().(*types.Func))+" refers to"
 		}
-		all.merge(params, s, recv)
+		all.merge(params, s, recv, i == 0)
 	}
 	return all
 }
@@ -180,13 +240,13 @@ func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
 
 // merge adds a function that may be the one that is called, and its parameters without
 // the receiver, which recv names. Its bits of parameters count that.
-func (s *Summary) merge(params []Param, of *Summary, recv string) {
+func (s *Summary) merge(params []Param, of *Summary, recv string, first bool) {
 	for i, q := range params {
 		if i == len(s.Params) {
 			s.Params = append(s.Params, Param{})
 		}
-		s.Params[i].Self.merge(q.Self, recv)
-		s.Params[i].Inside.merge(q.Inside, recv)
+		s.Params[i].Self.merge(q.Self, recv, first)
+		s.Params[i].Inside.merge(q.Inside, recv, first)
 	}
 	s.Results = mergeOrigins(s.Results, of.Results, recv != "")
 	s.Reached = mergeOrigins(s.Reached, of.Reached, recv != "")
@@ -205,23 +265,40 @@ func mergeOrigins(all, more []Origin, recv bool) []Origin {
 	return all
 }
 
-func (u *Use) merge(v Use, recv string) {
+// merge adds what another function may do, which is called instead: what not all do is
+// open.
+func (u *Use) merge(v Use, recv string, first bool) {
+	v.Keeps = slices.Clone(v.Keeps)
 	if recv != "" {
 		if v.Into&1 != 0 {
-			u.keep(Keep{Kind: Field, Name: recv})
+			v.keep(Keep{Kind: Field, Name: recv, Open: v.Open.Into&1 != 0})
 		}
-		v.Into, v.Deep = v.Into>>1, v.Deep>>1
+		v.Into, v.Deep, v.Open.Into = v.Into>>1, v.Deep>>1, v.Open.Into>>1
 	}
-	u.Deep |= v.Deep
-	u.Writes, u.Returns, u.Within, u.Into = u.Writes || v.Writes, u.Returns|v.Returns, u.Within|v.Within, u.Into|v.Into
+	if first {
+		*u = v
+		return
+	}
+	for i, k := range u.Keeps {
+		u.Keeps[i].Open = k.Open || !slices.Contains(v.Keeps, k)
+	}
 	for _, k := range v.Keeps {
+		k.Open = k.Open || !slices.Contains(u.Keeps, k)
 		u.keep(k)
 	}
+	u.Open.Returns |= v.Open.Returns | u.Returns ^ v.Returns
+	u.Open.Within |= v.Open.Within | u.Within ^ v.Within
+	u.Open.Into |= v.Open.Into | u.Into ^ v.Into
+	if v.Within != 0 {
+		u.There = same(u.Within, u.There, v.There)
+	}
+	if v.Into != 0 {
+		u.Here, u.Name = same(u.Into, u.Here, v.Here), same(u.Into, u.Name, v.Name)
+		u.Again = u.Again || v.Again
+	}
+	u.Writes, u.Deep = u.Writes || v.Writes, u.Deep|v.Deep
+	u.Returns, u.Within, u.Into = u.Returns|v.Returns, u.Within|v.Within, u.Into|v.Into
 }
-
-// Arg returns what a call does with argument n, receiver first: nil where that
-// is unknown.
-func (p *Package) Arg(c *ssa.CallCommon, n int) *Use { return p.argUse(c, n, false) }
 
 // moves is the summary of a function without a body. Where it is of the standard
 // library, it moves references between what its arguments and results refer to, and
@@ -378,7 +455,7 @@ func funcContract(fn *types.Func, n int) *Use {
 			}
 		}
 	}
-	if !slices.Contains(readers, path) {
+	if !slices.Contains(readers, path) || path == "errors" && fn.Name() == "New" {
 		return nil
 	}
 	var use Use

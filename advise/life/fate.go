@@ -1,122 +1,85 @@
 package life
 
 import (
-	"fmt"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
-
-// A HolderKind is what keeps memory beyond the function that made it.
-type HolderKind int
-
-const (
-	Result    HolderKind = iota // the caller: it is returned
-	Field                       // a field or element of what the function did not make
-	MapEntry                    // a map of the same kind
-	Global                      // a package variable
-	Chan                        // the receiver of a channel
-	Goroutine                   // another goroutine
-	Callee                      // what is called: nothing says that it does not
-)
-
-// A Holder is one that keeps memory.
-type Holder struct {
-	Kind  HolderKind
-	Name  string    // Type.field, the variable or the callee
-	Index int       // of the result; of the parameter whose memory has the field, or -1
-	Pos   token.Pos // the place that decides
-
-	Inside bool // of a result: what it refers to refers to the memory
-	Text   bool // the memory may be of a text
-	AsText bool // a string holds it: nothing else than a text
-	Object bool // of a callee: it is given no text or bytes, but an object, which it may well keep
-
-	Failed bool // of a result: an error that holds the memory, which there is only where something fails
-
-	in   within // where the memory is, as seen from the result or the parameter
-	deep bool   // it was put into what that refers to
-}
-
-// String says who holds, in words that follow "kept by".
-func (h Holder) String() string {
-	switch h.Kind {
-	case Result:
-		if h.Failed {
-			return "the caller, in an error"
-		}
-		return "the caller, as a result"
-	case Field, MapEntry:
-		if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
-			return h.Name
-		}
-		return map[HolderKind]string{Field: "field ", MapEntry: "map "}[h.Kind] + h.Name
-	case Global:
-		return "package variable " + h.Name
-	case Chan:
-		return "the receiver of a channel, " + h.Name
-	case Goroutine:
-		return "goroutine " + h.Name
-	}
-	return h.Name + ", if that keeps it"
-}
 
 // A Fate is what becomes of memory after it was made.
 type Fate struct {
 	Holders []Holder // none: it dies with the call of its function
 	Writes  bool     // it is written to after it was made
+	Started bool     // a goroutine is given it
 	Beyond  bool     // it is used beyond the round of the innermost loop that made it
 }
 
 // Dies reports whether nobody keeps the memory when its function returns.
 func (f *Fate) Dies() bool { return len(f.Holders) == 0 }
 
-// DiesUnless returns the callees that decide whether the memory dies: nil where
-// somebody else keeps it, or where it dies for certain.
-func (f *Fate) DiesUnless() []Holder {
-	for _, h := range f.Holders {
-		if h.Kind != Callee {
-			return nil
-		}
-	}
-	return f.Holders
-}
-
 // Has reports whether there is a holder of a kind.
 func (f *Fate) Has(kind HolderKind) bool {
-	return slices.ContainsFunc(f.Holders, func(h Holder) bool { return h.Kind == kind })
+	return slices.ContainsFunc(f.Holders, func(h Holder) bool { return h.Kind == kind && h.Outer == "" })
 }
 
 // hold notes a holder, but for strings that cannot refer to the memory.
 func (w *walker) hold(h Holder) {
+	switch {
+	case w.open != "":
+		h.Open, h.Pos = w.open, w.at
+	case h.Kind == Callee:
+		h.Open = "what " + h.Name + " does with it"
+	case len(w.branches) > 0:
+		h.Open, h.Pos = "whether that line runs", w.at
+		if h.branch = len(w.branches) == 1; h.branch {
+			w.ends[w.branches[0]] = true
+		}
+	}
 	if h.Text = w.text; h.Text || !h.AsText {
 		w.fate.add(h)
 	}
 }
 
+// perhaps follows memory to where it may be, or may not: what is found there is open,
+// as what decides at pos.
+func (w *walker) perhaps(open bool, what string, pos token.Pos, follow func()) {
+	if open && w.open == "" {
+		w.open, w.at = what, pos
+		defer func() { w.open = "" }()
+	}
+	follow()
+}
+
+// add adds a holder. One that is proved takes the place of the same one that is open.
 func (f *Fate) add(h Holder) {
 	same := func(g Holder) bool {
-		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Inside == h.Inside &&
-			g.AsText == h.AsText && g.Object == h.Object
+		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Outer == h.Outer && g.Inside == h.Inside &&
+			g.AsText == h.AsText
 	}
-	if i := slices.IndexFunc(f.Holders, same); i < 0 {
+	i := slices.IndexFunc(f.Holders, same)
+	switch {
+	case i < 0:
 		f.Holders = append(f.Holders, h)
-	} else if f.Holders[i].deep = f.Holders[i].deep || h.deep; f.Holders[i].in != h.in {
-		f.Holders[i].in = within{}
+	case h.Open == "" && f.Holders[i].Open != "":
+		f.Holders[i] = h
+	case h.Open == "" || f.Holders[i].Open != "":
+		if f.Holders[i].deep = f.Holders[i].deep || h.deep; f.Holders[i].in != h.in {
+			f.Holders[i].in = Where{}
+		}
 	}
 }
 
 // Fate follows what v refers to: through variables, calls and containers.
 func (p *Package) Fate(v ssa.Value) *Fate {
-	return p.fate(v, within{depth: itself}, v != nil && isText(v.Type()))
+	return p.fate(v, Where{Depth: itself}, v != nil && isText(v.Type()))
 }
 
 // FateInside follows memory that can be reached from v; text says that it may be
 // of a text.
-func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, within{}, text) }
+func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, Where{}, text) }
 
 // isText reports whether a string may share the memory that a value of type t
 // refers to.
@@ -132,28 +95,37 @@ func isText(t types.Type) bool {
 // FateFrom follows the result of a call whose callee holds memory as h says.
 func (p *Package) FateFrom(v ssa.Value, h Holder) *Fate {
 	if !h.Inside {
-		return p.Fate(v)
+		h.in.Depth = itself
 	}
-	return p.fate(v, h.in, h.Text)
+	return p.fate(v, h.in, h.Text || !h.Inside && isText(v.Type()))
 }
 
 // fate follows v, or what can be reached from it.
-func (p *Package) fate(v ssa.Value, in within, text bool) *Fate {
+func (p *Package) fate(v ssa.Value, in Where, text bool) *Fate {
 	if v == nil {
 		return &Fate{}
 	}
-	w := &walker{p: p, fn: v.Parent(), text: text, seen: map[step]bool{}, stored: map[back]bool{}}
+	w := p.walker(v.Parent(), text)
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
-		w.loop = p.Loop(i.Block())
+		w.loop, w.start = p.Loop(i.Block()), i.Block()
+	} else if w.fn != nil && len(w.fn.Blocks) > 0 {
+		w.start = w.fn.Blocks[0]
 	}
 	w.value(v, in)
+	if !around(w.start, w.ends) {
+		for i := range w.fate.Holders {
+			if h := &w.fate.Holders[i]; h.branch { // one of them holds it
+				h.Open = ""
+			}
+		}
+	}
 	return &w.fate
 }
 
 // FateIn follows memory that a callee put into what arg refers to: into the
 // field, map or element that h names.
 func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
-	w := &walker{p: p, fn: arg.Parent(), text: h.Text, seen: map[step]bool{}, stored: map[back]bool{}}
+	w := p.walker(arg.Parent(), h.Text)
 	h.Index = -1
 	w.fate.Beyond = true // the container may be older than the round
 	w.storeIn(arg, h, h.in)
@@ -163,7 +135,7 @@ func (p *Package) FateIn(arg ssa.Value, h Holder) *Fate {
 // FateOf follows the memory that v refers to, such as what a map grows by, wherever v
 // comes from: h is its holder.
 func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
-	h.in.depth = itself
+	h.in.Depth = itself
 	return p.FateIn(v, h)
 }
 
@@ -173,53 +145,96 @@ type walker struct {
 	fn     *ssa.Function // where it begins
 	loop   *Loop         // the innermost one there, or nil
 	text   bool          // strings may refer to it
-	seen   map[step]bool
+	seen   map[step]bool // whether it was followed as proved
 	stored map[back]bool
+	open   string // what decides whether memory is where it is followed to; "" where that is proved
+	at     token.Pos
 	fate   Fate
+
+	start    *ssa.BasicBlock          // where the value is made; nil where that is not known
+	branches []*ssa.BasicBlock        // that are followed now, and need not run
+	ends     map[*ssa.BasicBlock]bool // of these, those where somebody holds the memory
+}
+
+func (p *Package) walker(fn *ssa.Function, text bool) *walker {
+	return &walker{p: p, fn: fn, text: text, seen: map[step]bool{}, stored: map[back]bool{},
+		ends: map[*ssa.BasicBlock]bool{}}
 }
 
 // A depth is how many references lead from a value to the memory.
-type depth int
+type depth int8
 
 const (
-	deeper depth = iota // any number: what is taken out of the value is followed as well
-	itself              // one: the value is a reference to it
-	next                // two: the value refers to what holds such a reference
+	deeper  depth = iota // any number: what is taken out of the value is followed as well
+	itself               // one: the value is a reference to it
+	deepest = itself + 3
 )
 
-// Within says where the memory is, as seen from a value that is followed.
-type within struct {
-	depth depth
-	field *types.Var // behind this field alone, of the structs that have it; nil for anywhere
+// A Where says where memory is, as seen from a value that leads to it.
+type Where struct {
+	Depth depth
+	Path  [2]string // the fields that lead there, as far as they are known, the first first
+	Dyn   string    // the type of the value in the interface that leads there; "" where it is not known
 }
 
 // above is where the memory is as seen from what refers to the value.
-func (in within) above() within {
-	if in.depth == itself {
-		return within{next, in.field}
+func (in Where) above() Where {
+	if in.Depth == deepest {
+		in.Depth = deeper
+	} else if in.Depth != deeper {
+		in.Depth++
 	}
-	return within{deeper, in.field}
+	return in
 }
 
 // below is where the memory is as seen from what the value refers to.
-func (in within) below() within {
-	if in.depth == next {
-		in.depth = itself
+func (in Where) below() Where {
+	if in.Depth > itself {
+		in.Depth--
 	}
+	return in
+}
+
+// behind is where the memory is as seen from a struct that has the value in a field.
+func (in Where) behind(field string) Where {
+	if in.Path[1] != "" { // which is lost
+		in.Depth = deeper
+	}
+	in.Path = [2]string{field, in.Path[0]}
 	return in
 }
 
 // A step is a value that is followed.
 type step struct {
 	v  ssa.Value
-	in within
+	in Where
 }
 
-func (w *walker) value(v ssa.Value, in within) {
-	if v == nil || !w.text && isString(v.Type()) || w.seen[step{v, within{}}] || w.seen[step{v, in}] {
+// visit reports whether a step is to be followed: the first time, and again once it is
+// proved. A walk that takes long no longer tells fields apart.
+func (w *walker) visit(v ssa.Value, in *Where) bool {
+	const many = 4000
+	if len(w.seen) > many {
+		*in = Where{}
+	}
+	proved, ok := w.seen[step{v, *in}]
+	if ok && (proved || !w.sure()) {
+		return false
+	}
+	if _, ok := w.seen[step{v, Where{}}]; ok && !w.sure() {
+		return false
+	}
+	w.seen[step{v, *in}] = w.sure()
+	return true
+}
+
+// sure reports whether the memory is for certain where it is followed to.
+func (w *walker) sure() bool { return w.open == "" && len(w.branches) == 0 }
+
+func (w *walker) value(v ssa.Value, in Where) {
+	if v == nil || !w.text && isString(v.Type()) || !w.visit(v, &in) {
 		return
 	}
-	w.seen[step{v, in}] = true
 	refs := v.Referrers()
 	if refs == nil {
 		if g, ok := v.(*ssa.Global); ok {
@@ -229,8 +244,60 @@ func (w *walker) value(v ssa.Value, in within) {
 	}
 	for _, instr := range *refs {
 		w.leaves(instr)
+		b := instr.Block()
+		if _, phi := instr.(*ssa.Phi); phi || instr.Parent() != w.fn || !w.around(b) || slices.Contains(w.branches, b) {
+			w.use(v, instr, in)
+			continue
+		}
+		if w.branches = append(w.branches, b); len(w.branches) == 1 && w.open == "" {
+			w.at = position(instr)
+		}
 		w.use(v, instr, in)
+		w.branches = w.branches[:len(w.branches)-1]
 	}
+}
+
+// position is where an instruction is, or the next one of its block that has a place.
+func position(instr ssa.Instruction) token.Pos {
+	all := instr.Block().Instrs
+	for _, next := range all[slices.Index(all, instr):] {
+		if next.Pos().IsValid() {
+			return next.Pos()
+		}
+	}
+	return token.NoPos
+}
+
+// around reports whether the function can go on behind a block without having run it.
+func (w *walker) around(b *ssa.BasicBlock) bool {
+	way := [2]*ssa.BasicBlock{w.start, b}
+	skips, ok := w.p.skips[way]
+	if !ok {
+		skips = around(w.start, map[*ssa.BasicBlock]bool{b: true})
+		w.p.skips[way] = skips
+	}
+	return skips
+}
+
+// around reports whether a way from a block leads around all ends, to where one leads from
+// these, too. What returns early does not.
+func around(from *ssa.BasicBlock, ends map[*ssa.BasicBlock]bool) bool {
+	if from == nil || len(ends) == 0 || ends[from] {
+		return false
+	}
+	stop := maps.Clone(ends)
+	stop[from] = true
+	var behind []*ssa.BasicBlock
+	for b := range ends {
+		behind = append(behind, b.Succs...)
+	}
+	after := reached(stop, behind...)
+	for b := range reached(stop, from.Succs...) {
+		if after[b] {
+			return true
+		}
+	}
+	return false
 }
 
 // leaves notes a use beyond the round of the loop.
@@ -243,14 +310,25 @@ func (w *walker) leaves(instr ssa.Instruction) {
 }
 
 // use follows one use of v.
-func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
+func (w *walker) use(v ssa.Value, instr ssa.Instruction, in Where) {
 	switch i := instr.(type) {
-	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert:
+	case *ssa.Phi, *ssa.ChangeType, *ssa.ChangeInterface, *ssa.SliceToArrayPointer, *ssa.MultiConvert:
 		w.value(instr.(ssa.Value), in)
+	case *ssa.MakeInterface:
+		in.Dyn = dynamic(i.X.Type())
+		w.value(i, in)
+	case *ssa.TypeAssert:
+		if !types.IsInterface(i.AssertedType) {
+			if is := dynamic(i.AssertedType); is != "" && in.Dyn != "" && is != in.Dyn {
+				return
+			}
+			in.Dyn = ""
+		}
+		w.value(i, in)
 	case *ssa.FieldAddr:
-		w.part(i, i.X.Type(), i.Field, in)
+		w.part(i, i.X.Type(), i.Field, in, i.Pos())
 	case *ssa.Field:
-		w.part(i, i.X.Type(), i.Field, in)
+		w.part(i, i.X.Type(), i.Field, in, i.Pos())
 	case *ssa.Convert:
 		if !copies(i) {
 			w.value(i, in)
@@ -271,8 +349,8 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 		w.taken(i, in)
 	case *ssa.Index, *ssa.Extract:
 		w.element(instr.(ssa.Value), in)
-	case *ssa.Range, *ssa.TypeAssert:
-		w.value(instr.(ssa.Value), in)
+	case *ssa.Range:
+		w.value(i, in)
 	case *ssa.UnOp:
 		if i.Op == token.MUL || i.Op == token.ARROW {
 			w.taken(i, in)
@@ -282,7 +360,7 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 	case *ssa.Return:
 		w.returned(v, i, in)
 	case *ssa.MakeClosure:
-		w.value(i, within{})
+		w.value(i, Where{})
 		fn := i.Fn.(*ssa.Function)
 		for n, b := range i.Bindings {
 			if b == v && n < len(fn.FreeVars) {
@@ -296,7 +374,7 @@ func (w *walker) use(v ssa.Value, instr ssa.Instruction, in within) {
 
 // put follows v into the memory, map or channel that an instruction puts it
 // into, or notes that it is written to.
-func (w *walker) put(v ssa.Value, instr ssa.Instruction, in within) {
+func (w *walker) put(v ssa.Value, instr ssa.Instruction, in Where) {
 	switch i := instr.(type) {
 	case *ssa.Store:
 		if i.Addr == v {
@@ -328,50 +406,80 @@ func (w *walker) put(v ssa.Value, instr ssa.Instruction, in within) {
 }
 
 // taken follows what is read out of a container.
-func (w *walker) taken(v ssa.Value, in within) {
-	if in.depth != itself && refers(v.Type(), 0) {
+func (w *walker) taken(v ssa.Value, in Where) {
+	if in.Depth != itself && refers(v.Type(), 0) {
 		w.value(v, in.below())
 	}
 }
 
 // part follows field number n of a struct, or of what points to one, where the memory
 // may lie behind it.
-func (w *walker) part(v ssa.Value, of types.Type, n int, in within) {
-	if st := structOf(of); in.field != nil && st != nil {
-		has := func(i int) bool { return st.Field(i).Origin() == in.field.Origin() }
+func (w *walker) part(v ssa.Value, of types.Type, n int, in Where, pos token.Pos) {
+	st, name := structOf(of), fieldName(of, n)
+	_, pointer := of.Underlying().(*types.Pointer)
+	open := false
+	switch {
+	case st == nil || in.Depth == itself && pointer: // a part of the memory itself
+	case in.Path[0] == name:
+		in.Path = [2]string{in.Path[1]}
+	default:
+		others := 0
 		for i := range st.NumFields() {
-			if has(i) && i != n {
+			if in.Path[0] != "" && fieldName(of, i) == in.Path[0] {
 				return
 			}
+			if i != n && refers(st.Field(i).Type(), 0) {
+				others++
+			}
 		}
-		if has(n) {
-			in.field = nil
-		}
+		open = others > 0
 	}
-	w.value(v, in)
+	if st == nil || in.Depth == itself || refers(st.Field(n).Type(), 0) {
+		w.perhaps(open, "whether field "+name+" leads to it", pos, func() { w.value(v, in) })
+	}
+}
+
+// dynamic names the type of a value in an interface, "" where that depends on a type
+// parameter.
+func dynamic(t types.Type) string {
+	switch u := types.Unalias(t).(type) {
+	case *types.Pointer:
+		if name := dynamic(u.Elem()); name != "" {
+			return "*" + name
+		}
+		return ""
+	case *types.Named:
+		if u.TypeArgs().Len() > 0 || u.TypeParams().Len() > 0 {
+			return ""
+		}
+		return types.TypeString(u, nil)
+	case *types.Basic:
+		return u.Name()
+	}
+	return ""
 }
 
 // element follows a part of a tuple or an array, where that may refer to memory.
-func (w *walker) element(e ssa.Value, in within) {
+func (w *walker) element(e ssa.Value, in Where) {
 	if refers(e.Type(), 0) {
 		w.value(e, in)
 	}
 }
 
 // returned notes a result; that of a function literal goes to its callers.
-func (w *walker) returned(v ssa.Value, ret *ssa.Return, in within) {
+func (w *walker) returned(v ssa.Value, ret *ssa.Return, in Where) {
 	fn := ret.Parent()
 	for n, r := range ret.Results {
 		if r != v {
 			continue
 		}
 		if fn == w.fn {
-			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.depth != itself,
-				Failed: in.depth != itself && isError(fn.Signature.Results().At(n).Type()), in: in})
+			w.hold(Holder{Kind: Result, Index: n, Pos: ret.Pos(), Name: fn.Name(), Inside: in.Depth != itself,
+				Failed: in.Depth != itself && isError(fn.Signature.Results().At(n).Type()), in: in})
 			continue
 		}
 		if fn.Parent() == nil { // a literal put it into a variable of the function around
-			w.hold(Holder{Kind: Field, Index: -1, Pos: ret.Pos(), Name: "what " + fn.Name() + " returns"})
+			w.hold(Holder{Kind: Result, Outer: fn.Name(), Index: n, Pos: ret.Pos(), Inside: in.Depth != itself, in: in})
 			continue
 		}
 		calls := w.p.callers[fn]
@@ -385,7 +493,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in within) {
 }
 
 // result follows result number n of a call.
-func (w *walker) result(c ssa.CallInstruction, n int, in within) {
+func (w *walker) result(c ssa.CallInstruction, n int, in Where) {
 	v := c.Value()
 	if v == nil {
 		return
@@ -400,72 +508,4 @@ func (w *walker) result(c ssa.CallInstruction, n int, in within) {
 			w.value(e, in)
 		}
 	}
-}
-
-// fieldName is Type.field of a field of t, or of what t points to.
-func fieldName(t types.Type, field int) string {
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	st := structOf(t)
-	if st == nil || field >= st.NumFields() {
-		return typeName(t)
-	}
-	return strings.TrimPrefix(typeName(t)+"."+st.Field(field).Name(), ".")
-}
-
-// structOf is the struct that t is or points to, or nil.
-func structOf(t types.Type) *types.Struct {
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	st, _ := t.Underlying().(*types.Struct)
-	return st
-}
-
-func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
-
-// typeName is the name of t or of what it refers to, without packages.
-func typeName(t types.Type) string {
-	name := types.TypeString(t, func(*types.Package) string { return "" })
-	if strings.Contains(name, "struct{") {
-		return ""
-	}
-	return strings.TrimPrefix(name, "*")
-}
-
-// calleeName names what is called, as the code has it.
-func calleeName(c *ssa.CallCommon) string {
-	if c.IsInvoke() {
-		return typeName(c.Value.Type()) + "." + c.Method.Name()
-	}
-	if fn := static(c); fn != nil {
-		if obj, ok := fn.Object().(*types.Func); ok {
-			return funcName(obj)
-		}
-		return fn.Name()
-	}
-	switch v := c.Value.(type) {
-	case *ssa.Parameter:
-		return v.Name()
-	case *ssa.FreeVar:
-		return v.Name()
-	case *ssa.UnOp:
-		if f, ok := v.X.(*ssa.FieldAddr); ok {
-			return fieldName(f.X.Type(), f.Field)
-		}
-	}
-	return fmt.Sprintf("a %s", typeName(c.Value.Type()))
-}
-
-// funcName is pkg.F or pkg.Type.M.
-func funcName(fn *types.Func) string {
-	name := fn.Name()
-	if recv := fn.Signature().Recv(); recv != nil {
-		name = typeName(recv.Type()) + "." + name
-	}
-	if fn.Pkg() == nil {
-		return name
-	}
-	return fn.Pkg().Name() + "." + name
 }

@@ -51,10 +51,14 @@ func verdict(p *Package, s *Site) string {
 	}
 	var all []string
 	for _, h := range f.Holders {
-		all = append(all, h.String())
+		text := h.String()
+		if h.Open != "" {
+			text += ", if " + h.Open
+		}
+		all = append(all, text)
 	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return strings.Join(all, " and ")
 }
 
 // TestFates holds each commented line of testdata/fates.go to what its comment

@@ -52,16 +52,11 @@ func (p *Package) origin(v ssa.Value, deep bool, seen map[source]bool) (o Origin
 		}
 	case *ssa.FreeVar, *ssa.Global:
 		o.Shared = true
-	case *ssa.Alloc:
-		o.Fresh = true
-		if deep {
-			p.stored(x, &o, seen)
-		}
-	case *ssa.MakeSlice, *ssa.MakeMap:
-		o.Fresh = true
+	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap:
 		if deep {
 			p.stored(v, &o, seen)
 		}
+		o.Fresh = o.Fresh || o == Origin{}
 	case *ssa.MakeClosure:
 		o.Fresh = true
 		for _, b := range x.Bindings {
@@ -145,7 +140,7 @@ func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin
 	if x.Op == token.ARROW {
 		return Origin{Shared: true}
 	}
-	if stored := storedTo(x.X, nil); stored != nil {
+	if stored := storedTo(x.X, ""); stored != nil {
 		for _, val := range stored {
 			o.merge(p.origin(val, deep, seen))
 		}
@@ -156,7 +151,7 @@ func (p *Package) loaded(x *ssa.UnOp, deep bool, seen map[source]bool) (o Origin
 
 // stored adds the origin of what is stored in v, which was made here.
 func (p *Package) stored(v ssa.Value, o *Origin, seen map[source]bool) {
-	for _, val := range storedTo(v, nil) {
+	for _, val := range storedTo(v, "") {
 		o.merge(p.origin(val, false, seen))
 		o.merge(p.origin(val, true, seen))
 	}

@@ -17,11 +17,14 @@
 // they cross packages; without facts of an imported package, what its functions
 // do is unknown, and the fate names them as holders of the kind [Callee].
 //
-// The analysis is flow-insensitive, does not tell the elements of one container
-// apart, and follows calls of interfaces and function values only where a
-// contract of the standard library (io.Writer) says what they may do. It errs
-// to more holders: a value without any is dead when its function returns.
-// Reflection and unsafe are followed as far as they are conversions.
+// A holder is proved, or it is open: then its field Open says what decides whether
+// it holds, and Pos where. Open is what follows from reflection, from a choice of
+// functions that do not all do it, from a field that need not be the one that leads
+// to the memory, and from callees that are not known.
+//
+// The analysis is flow-insensitive and does not tell the elements of one container
+// apart. It errs to more holders: a value without any is dead when its function
+// returns.
 //
 // A Package is safe for one goroutine at a time: it computes on demand.
 package life
@@ -52,7 +55,7 @@ var Analyzer = &analysis.Analyzer{
 			}
 		}
 		p, err := Build(Source{pass.Fset, pass.Pkg, pass.Files, pass.TypesInfo, pass.TypesSizes,
-			func(path string) *Facts { return imported[path] }})
+			func(path string) *Facts { return imported[path] }, nil})
 		if err != nil {
 			return &Package{Source: Source{Pkg: pass.Pkg}}, nil // what SSA cannot express has no sites
 		}
@@ -68,7 +71,8 @@ type Source struct {
 	Files []*ast.File
 	Info  *types.Info
 	Sizes types.Sizes
-	Facts func(path string) *Facts // of an imported package; nil where unknown
+	Facts func(path string) *Facts   // of an imported package; nil where unknown
+	Built func(path string) *Package // an imported package itself; nil where it is not at hand
 }
 
 // A Package is the SSA of a package and what was worked out on it. The zero
@@ -88,8 +92,12 @@ type Package struct {
 	callees   map[*ssa.Function][]*ssa.Function
 	dynamic   []*ssa.Function // those that call interfaces or function values
 	closures  map[*ssa.Function]*ssa.MakeClosure
-	taken     map[string][]*ssa.Function // functions that are used as values, by their type
-	byName    map[string][]*ssa.Function // methods, by name and type
+	taken     map[string][]*ssa.Function  // functions that are used as values, by their type
+	byName    map[string][]*ssa.Function  // methods, by name and type
+	skips     map[[2]*ssa.BasicBlock]bool // whether a way from the first leads around the second
+	sets      map[string]int              // how many instructions set a field, by its name
+	done      bool                        // the summaries are worked out
+	asked     map[question]*Use
 }
 
 // Build makes the SSA of a package. It returns an error where the package has
@@ -109,11 +117,13 @@ func Build(s Source) (p *Package, err error) {
 		summaries: map[*ssa.Function]*Summary{}, callers: map[*ssa.Function][]ssa.CallInstruction{},
 		closures: map[*ssa.Function]*ssa.MakeClosure{}, values: map[ast.Expr]ssa.Value{},
 		callees: map[*ssa.Function][]*ssa.Function{}, taken: map[string][]*ssa.Function{},
-		byName: map[string][]*ssa.Function{}}
+		byName: map[string][]*ssa.Function{}, asked: map[question]*Use{}, sets: map[string]int{},
+		skips: map[[2]*ssa.BasicBlock]bool{}}
 	p.SSA.Build()
 	p.declared()
 	p.index()
 	p.summarize()
+	p.done = true
 	return p, nil
 }
 
@@ -166,6 +176,10 @@ func (p *Package) index() {
 				case *ssa.DebugRef:
 					if !i.IsAddr {
 						p.values[i.Expr] = i.X
+					}
+				case *ssa.Store:
+					if f, ok := i.Addr.(*ssa.FieldAddr); ok {
+						p.sets[fieldName(f.X.Type(), f.Field)]++
 					}
 				case *ssa.MakeClosure:
 					p.closures[i.Fn.(*ssa.Function)] = i

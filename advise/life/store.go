@@ -3,6 +3,7 @@ package life
 import (
 	"go/token"
 	"go/types"
+	"math/bits"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -15,27 +16,30 @@ type back struct {
 }
 
 // store follows v into what addr belongs to.
-func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in within) {
+func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in Where) {
 	w.storeIn(addr, Holder{Kind: kind, Index: -1, Pos: pos, AsText: isString(v.Type())}, in.above())
 }
 
 // storeIn goes back from a value to where it comes from. h is the holder, if that
 // outlives the function; its name is the last field on the way. in says where the memory
 // is, as seen from v.
-func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
-	at := back{step{v, in}, h.Name == ""}
-	if w.stored[at] {
+func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
+	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Kind() != types.Uintptr && !refers(b, 0) {
 		return
 	}
-	w.stored[at] = true
+	at := back{step{v, in}, h.Name == ""}
+	if proved, ok := w.stored[at]; ok && (proved || !w.sure()) {
+		return
+	}
+	w.stored[at] = w.sure()
 	h.in = in
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
-		in.field = structOf(x.X.Type()).Field(x.Field)
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
+		name := fieldName(x.X.Type(), x.Field)
+		w.storeIn(x.X, h.field(name, w.p.sets[name] > 1), in.behind(name))
 	case *ssa.Field:
-		in.field = structOf(x.X.Type()).Field(x.Field)
-		w.storeIn(x.X, h.named(fieldName(x.X.Type(), x.Field)), in)
+		name := fieldName(x.X.Type(), x.Field)
+		w.storeIn(x.X, h.field(name, w.p.sets[name] > 1), in.behind(name))
 	case *ssa.Extract:
 		w.storeIn(x.Tuple, h, in)
 	case *ssa.Convert:
@@ -52,7 +56,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
 		}
 	case *ssa.UnOp:
 		if x.Op == token.MUL {
-			for _, val := range storedTo(x.X, nil) {
+			for _, val := range storedTo(x.X, fieldOf(x.X)) {
 				w.storeIn(val, h, in)
 			}
 		}
@@ -82,8 +86,8 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
 			return
 		}
 		if h.deep { // made here
-			for _, val := range storedTo(v, in.field) {
-				w.storeIn(val, h, within{})
+			for _, val := range storedTo(v, in.Path[0]) {
+				w.storeIn(val, h, Where{})
 			}
 		}
 		w.contained(v, in)
@@ -91,7 +95,7 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in within) {
 }
 
 // contained follows the local container that memory was put into.
-func (w *walker) contained(v ssa.Value, in within) {
+func (w *walker) contained(v ssa.Value, in Where) {
 	if i, ok := v.(ssa.Instruction); ok {
 		w.leaves(i)
 	}
@@ -99,7 +103,7 @@ func (w *walker) contained(v ssa.Value, in within) {
 }
 
 // captured follows memory into a variable of the function around.
-func (w *walker) captured(v *ssa.FreeVar, h Holder, in within) {
+func (w *walker) captured(v *ssa.FreeVar, h Holder, in Where) {
 	made := w.p.closures[v.Parent()]
 	n := slices.Index(v.Parent().FreeVars, v)
 	if made == nil || n < 0 || n >= len(made.Bindings) {
@@ -111,7 +115,7 @@ func (w *walker) captured(v *ssa.FreeVar, h Holder, in within) {
 }
 
 // storeInCall follows memory into what a call returned.
-func (w *walker) storeInCall(c *ssa.Call, h Holder, in within) {
+func (w *walker) storeInCall(c *ssa.Call, h Holder, in Where) {
 	if b, ok := c.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
 		case "append", "Add", "Slice", "SliceData", "String", "StringData", "ssa:wrapnilchk":
@@ -135,20 +139,41 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in within) {
 	for i := range sum.Results {
 		all.merge(sum.origin(i, h.deep))
 	}
-	if all.Shared {
-		w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
-	}
-	if all.Unknown {
-		w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
-	}
 	if all.Fresh || all.Unknown {
 		w.contained(c, in)
 	}
-	for n, arg := range c.Call.Args {
-		if n < 32 && all.Params&(1<<n) != 0 {
-			w.storeIn(arg, h, within{depth: in.depth})
+	w.perhaps(!all.one(), "what "+calleeName(c.Common())+" returns", c.Pos(), func() {
+		if all.Shared {
+			w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
+		}
+		if all.Unknown {
+			w.hold(Holder{Kind: Callee, Name: calleeName(c.Common()), Index: -1, Pos: h.Pos})
+		}
+		for n, arg := range c.Call.Args {
+			if n < 32 && all.Params&(1<<n) != 0 {
+				w.storeIn(arg, h, Where{Depth: in.Depth})
+			}
+		}
+	})
+}
+
+// one reports whether a value comes from one place.
+func (o Origin) one() bool {
+	places := bits.OnesCount32(o.Params)
+	for _, is := range []bool{o.Fresh, o.Shared, o.Unknown} {
+		if is {
+			places++
 		}
 	}
+	return places < 2
+}
+
+// field names the field that holds, unless an inner one does.
+func (h Holder) field(name string, again bool) Holder {
+	if h.Name == "" {
+		h.Name, h.Again = name, again
+	}
+	return h
 }
 
 func (h Holder) named(name string) Holder {
@@ -158,9 +183,21 @@ func (h Holder) named(name string) Holder {
 	return h
 }
 
+// fieldOf is the field of a local variable that an address is of, "" for none.
+func fieldOf(addr ssa.Value) string {
+	f, ok := addr.(*ssa.FieldAddr)
+	if !ok {
+		return ""
+	}
+	if _, local := f.X.(*ssa.Alloc); !local {
+		return ""
+	}
+	return fieldName(f.X.Type(), f.Field)
+}
+
 // storedTo returns what is assigned to a local variable, its fields or elements: to
-// one field, where that is not nil.
-func storedTo(addr ssa.Value, field *types.Var) (vals []ssa.Value) {
+// one field, where that is not "".
+func storedTo(addr ssa.Value, field string) (vals []ssa.Value) {
 	for {
 		switch x := addr.(type) {
 		case *ssa.FieldAddr:
@@ -190,7 +227,7 @@ func storedTo(addr ssa.Value, field *types.Var) (vals []ssa.Value) {
 					vals = append(vals, i.Value)
 				}
 			case *ssa.FieldAddr:
-				if field == nil || v != addr || structOf(i.X.Type()).Field(i.Field) == field {
+				if field == "" || v != addr || fieldName(i.X.Type(), i.Field) == field {
 					visit(i)
 				}
 			case *ssa.IndexAddr:

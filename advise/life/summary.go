@@ -9,6 +9,7 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -20,12 +21,20 @@ type Use struct {
 	Within  uint32 // bit i: what result i refers to may refer to it
 	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
 	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
+	Open    Ways   // those of them that are not proved
+	There   Where  // of Within: where the results lead to it
+	Here    Where  // of Into: where the parameters do
+	Name    string // of Into: the field that has it
+	Again   bool   // other code sets that, too
 	Keeps   []Keep // who else holds it then
 }
 
+// Ways are bits of a [Use].
+type Ways struct{ Returns, Within, Into uint32 }
+
 // into is argument j as the holder.
 func (u *Use) into(j int, pos token.Pos) Holder {
-	return Holder{Kind: Field, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
+	return Holder{Kind: Field, Name: u.Name, Again: u.Again, Index: -1, Pos: pos, deep: u.Deep&(1<<j) != 0}
 }
 
 // A Keep is a holder as other packages see it.
@@ -33,7 +42,7 @@ type Keep struct {
 	Kind   HolderKind
 	Name   string
 	AsText bool // as a string: of what it was given, only texts
-	Object bool // of a callee: it is given an object
+	Open   bool // that it does is not proved
 }
 
 // Reads reports whether the memory is only read during the call.
@@ -186,8 +195,8 @@ func (p *Package) refine(fn *ssa.Function) bool {
 	changed := p.results(fn, s)
 	for i, param := range fn.Params {
 		if refers(param.Type(), 0) {
-			changed = s.Params[i].Self.grow(p.fate(param, within{depth: itself}, isText(param.Type())), i) || changed
-			changed = s.Params[i].Inside.grow(p.fate(param, within{}, true), i) || changed
+			changed = s.Params[i].Self.grow(p.fate(param, Where{Depth: itself}, isText(param.Type())), i) || changed
+			changed = s.Params[i].Inside.grow(p.fate(param, Where{}, true), i) || changed
 		}
 	}
 	return changed
@@ -233,35 +242,79 @@ func (u *Use) grow(f *Fate, self int) bool {
 	was, kept := *u, slices.Clone(u.Keeps)
 	u.Writes = u.Writes || f.Writes
 	for _, h := range f.Holders {
+		bit := uint32(1) << max(h.Index, 0)
 		switch {
-		case h.Kind == Result && h.Index < 32 && h.Inside:
-			u.Within |= 1 << h.Index
-		case h.Kind == Result && h.Index < 32:
-			u.Returns |= 1 << h.Index
-		case h.Index >= 0 && h.Index < 32 && (h.Kind == Field || h.Kind == MapEntry):
+		case h.Index >= 32 || h.Outer != "":
+			u.keep(Keep{Field, h.String(), h.AsText, h.Open != ""})
+		case h.Kind == Result && h.Inside:
+			u.There = same(u.Within, u.There, h.in)
+			enter(&u.Within, &u.Open.Within, bit, h.Open != "")
+		case h.Kind == Result:
+			enter(&u.Returns, &u.Open.Returns, bit, h.Open != "")
+		case h.Index >= 0 && (h.Kind == Field || h.Kind == MapEntry):
 			if h.Index != self {
-				u.Into |= 1 << h.Index
+				u.Here, u.Name = same(u.Into, u.Here, h.in), same(u.Into, u.Name, h.own())
+				u.Again = u.Again || h.Again
+				enter(&u.Into, &u.Open.Into, bit, h.Open != "")
 				if h.deep {
-					u.Deep |= 1 << h.Index
+					u.Deep |= bit
 				}
 			}
 		default:
-			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Object})
+			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Open != "" && h.Kind != Callee})
 		}
 	}
-	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within ||
-		u.Into != was.Into || u.Deep != was.Deep || !slices.Equal(u.Keeps, kept)
+	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
+		u.Deep != was.Deep || u.Open != was.Open || u.There != was.There || u.Here != was.Here || u.Name != was.Name ||
+		!slices.Equal(u.Keeps, kept)
+}
+
+// own is the name of the field that holds, "" where none is known.
+func (h Holder) own() string {
+	if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
+		return ""
+	}
+	return h.Name
+}
+
+// same is what is known of all bits: of those before, and now of another one.
+func same[T comparable](bits uint32, before, now T) (all T) {
+	if bits == 0 || before == now {
+		return now
+	}
+	return all
+}
+
+// enter adds a bit, which is open until it is proved.
+func enter(all, open *uint32, bit uint32, isOpen bool) {
+	if !isOpen {
+		*open &^= bit
+	} else if *all&bit == 0 {
+		*open |= bit
+	}
+	*all |= bit
 }
 
 // keep adds a holder; a handful say enough.
 func (u *Use) keep(k Keep) {
 	const most = 4
+	other := k
+	other.Open = !k.Open
 	if slices.Contains(u.Keeps, k) {
+		return
+	}
+	if i := slices.Index(u.Keeps, other); i >= 0 {
+		u.Keeps[i].Open = false
 		return
 	}
 	if len(u.Keeps) < most {
 		u.Keeps = append(u.Keeps, k)
-	} else if i := slices.IndexFunc(u.Keeps, func(has Keep) bool { return has.AsText }); i >= 0 && !k.AsText {
-		u.Keeps[i] = k
+		return
+	}
+	for i, has := range u.Keeps {
+		if has.AsText && !k.AsText || has.Open && !k.Open {
+			u.Keeps[i] = k
+			return
+		}
 	}
 }

@@ -67,8 +67,6 @@ func base(e ast.Expr) ast.Expr {
 		return base(e.X)
 	case *ast.TypeAssertExpr:
 		return base(e.X)
-	case *ast.Ident:
-		return e
 	}
 	return e
 }

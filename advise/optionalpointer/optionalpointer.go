@@ -3,11 +3,13 @@ package optionalpointer
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
-	"github.com/isobar-go/isobar/advise/check"
 	"golang.org/x/tools/go/ast/inspector"
+
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // Check flags structs that are allocated together with a small one that they
@@ -90,4 +92,37 @@ func freshAt(p *check.Pass, use inspector.Cursor) bool {
 		return false
 	}
 	return true
+}
+
+// small reports whether inner could lie inside outer: a struct of this package
+// of moderate size that does not refer to outer or its like.
+func small(p *check.Pass, outer *types.Named, inner *ast.CompositeLit) bool {
+	named := check.NamedOf(p.TypeOf(inner))
+	if named == nil || named.Obj().Pkg() != p.Code.Pkg || named.TypeParams().Len() > 0 || outer.TypeParams().Len() > 0 {
+		return false
+	}
+	st, ok := named.Underlying().(*types.Struct)
+	if !ok || p.Size(st) > large {
+		return false
+	}
+	for f := range st.Fields() {
+		t := f.Type()
+		if s, ok := t.Underlying().(*types.Slice); ok {
+			t = s.Elem()
+		}
+		if to := check.NamedOf(t); to != nil && (to.Obj() == outer.Obj() || to.Obj() == named.Obj()) {
+			return false
+		}
+	}
+	return true
+}
+
+// literal returns the composite literal that e takes the address of.
+func literal(e ast.Expr) *ast.CompositeLit {
+	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND {
+		return nil
+	}
+	lit, _ := ast.Unparen(u.X).(*ast.CompositeLit)
+	return lit
 }

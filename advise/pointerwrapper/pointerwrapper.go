@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"go/version"
-	"strings"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -39,10 +38,10 @@ func run(p *check.Pass) {
 		if named == nil || named.Obj().Pkg() != p.Code.Pkg || !wrapper(named) {
 			continue
 		}
-		inlined := version.Compare(p.GoVersion(decl.Pos()), "go1.26") >= 0 && !noinline(decl)
+		inlined := version.Compare(p.GoVersion(decl.Pos()), "go1.26") >= 0 && !check.NoInline(decl)
 		for _, use := range p.Uses(fn) {
-			call, ok := use.Parent().Node().(*ast.CallExpr)
-			if !ok || call.Fun != use.Node() || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 ||
+			call := check.CallOf(use)
+			if call == nil || inlined && p.ExprUse(use.Parent())&(check.Keeps|check.Hands) == 0 ||
 				p.Cold(use) {
 				continue
 			}
@@ -55,14 +54,7 @@ func run(p *check.Pass) {
 
 // constructor reports whether decl is nothing but return &T{v}.
 func constructor(decl *ast.FuncDecl) bool {
-	if decl.Body == nil || len(decl.Body.List) != 1 || decl.Type.Results.NumFields() != 1 {
-		return false
-	}
-	ret, ok := decl.Body.List[0].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) != 1 {
-		return false
-	}
-	u, ok := ret.Results[0].(*ast.UnaryExpr)
+	u, ok := check.OnlyReturns(decl).(*ast.UnaryExpr)
 	if !ok || u.Op != token.AND {
 		return false
 	}
@@ -86,16 +78,4 @@ func wrapper(named *types.Named) bool {
 		}
 	}
 	return true
-}
-
-func noinline(decl *ast.FuncDecl) bool {
-	if decl.Doc == nil {
-		return false
-	}
-	for _, c := range decl.Doc.List {
-		if strings.HasPrefix(c.Text, "//go:noinline") {
-			return true
-		}
-	}
-	return false
 }

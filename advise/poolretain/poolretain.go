@@ -4,6 +4,7 @@ package poolretain
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/inspector"
 
@@ -105,23 +106,18 @@ func derived(p *check.Pass, fn inspector.Cursor, v *types.Var) map[*types.Var]bo
 
 // fromPool reports whether v is what a Get returned.
 func fromPool(p *check.Pass, v *types.Var) bool {
-	fromGet := false
 	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
 		assign := cur.Node().(*ast.AssignStmt)
-		for i, lhs := range assign.Lhs {
-			if p.Var(lhs) != v || i >= len(assign.Rhs) {
-				continue
-			}
-			e := ast.Unparen(assign.Rhs[i])
-			if ta, ok := e.(*ast.TypeAssertExpr); ok {
+		for i, e := range assign.Rhs {
+			if ta, ok := ast.Unparen(e).(*ast.TypeAssertExpr); ok {
 				e = ta.X
 			}
-			if _, ok := p.IsCall(e, "sync", "Pool.Get"); ok {
-				fromGet = true
+			if _, ok := p.IsCall(e, "sync", "Pool.Get"); ok && i < len(assign.Lhs) && p.Var(assign.Lhs[i]) == v {
+				return true
 			}
 		}
 	}
-	return fromGet
+	return false
 }
 
 func deferred(fn inspector.Cursor) bool {
@@ -166,11 +162,6 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 // base returns what an assignment to e changes: the outermost operand.
 func base(e ast.Expr) ast.Expr {
 	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		if e.Name == "_" {
-			return e
-		}
-		return e
 	case *ast.StarExpr:
 		return base(e.X)
 	case *ast.IndexExpr:
@@ -193,12 +184,8 @@ func after(p *check.Pass, put inspector.Cursor, vars map[*types.Var]bool) {
 			if !isVar || !vars[v] {
 				continue
 			}
-			if assign, ok := at.Parent().Node().(*ast.AssignStmt); ok {
-				for _, lhs := range assign.Lhs {
-					if lhs == id {
-						return // a new value
-					}
-				}
+			if assign, ok := at.Parent().Node().(*ast.AssignStmt); ok && slices.Contains(assign.Lhs, ast.Expr(id)) {
+				return // a new value
 			}
 			p.Report(id, id.Name+" was put back into the pool; somebody else may have it now")
 			return

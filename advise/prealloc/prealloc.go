@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"go/version"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -44,24 +45,22 @@ func run(p *check.Pass) {
 		if v == nil {
 			continue
 		}
-		decl, literal := declared(p, cur, v)
-		if decl == nil || p.Cold(cur) || used(p, v, decl, loop) || stays(p, v, loop) {
+		decl, literal := p.Declared(cur, v)
+		if decl == nil || !emptySlice(p, literal) || p.Cold(cur) || used(p, v, decl, loop) || stays(p, v, loop) {
 			continue
 		}
-		also := appends(p, v)
-		name := types.ExprString(loop.X)
-		_, called := ast.Unparen(loop.X).(*ast.CallExpr)
-		switch {
+		text, over := v.Name()+" grows to the length of ", types.ExprString(loop.X)
+		var edits []analysis.TextEdit
+		switch _, called := ast.Unparen(loop.X).(*ast.CallExpr); {
 		case spread:
-			p.ReportWith(decl, also, v.Name()+" grows by all slices that "+name+
-				" gives; sum their lengths and allocate that capacity first")
+			text = v.Name() + " grows by all slices that " + over + " gives; sum their lengths and allocate that capacity first"
 		case called:
-			p.ReportWith(decl, also, v.Name()+" grows to the length of "+name+
-				"; hold that in a variable, and allocate its length first")
+			text += over + "; hold that in a variable, and allocate its length first"
 		default:
-			p.ReportWith(decl, also, v.Name()+" grows to the length of "+name+"; allocate that capacity first", fix(p, cur,
-				loop, v, literal)...)
+			text += over + "; allocate that capacity first"
+			edits = fix(p, cur, loop, v, literal)
 		}
+		p.ReportWith(decl, appends(p, v), text, edits...)
 	}
 }
 
@@ -87,22 +86,29 @@ func appended(p *check.Pass, loop *ast.RangeStmt) (v *types.Var, spread bool) {
 			return nil, false
 		}
 		assign, ok := stmt.(*ast.AssignStmt)
-		if !ok || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+		if !ok || !p.Local(p.Appends(assign)) {
 			continue
 		}
-		call, ok := assign.Rhs[0].(*ast.CallExpr)
-		if !ok || p.Builtin(call) != "append" || len(call.Args) != 2 || check.IsBytes(p.TypeOf(call)) &&
-			call.Ellipsis.IsValid() {
+		call := assign.Rhs[0].(*ast.CallExpr)
+		if len(call.Args) != 2 || check.IsBytes(p.TypeOf(call)) && call.Ellipsis.IsValid() {
 			continue
 		}
-		if target := p.Var(assign.Lhs[0]); p.Local(target) && target == p.Var(call.Args[0]) {
-			if v != nil {
-				return nil, false
-			}
-			v, spread = target, call.Ellipsis.IsValid()
+		if v != nil {
+			return nil, false
 		}
+		v, spread = p.Appends(assign), call.Ellipsis.IsValid()
 	}
 	return v, spread
+}
+
+// appends returns the statements that let v grow.
+func appends(p *check.Pass, v *types.Var) (nodes []ast.Node) {
+	for _, use := range p.Uses(v) {
+		if assign, ok := use.Parent().Node().(*ast.AssignStmt); ok && p.Appends(assign) == v {
+			nodes = append(nodes, assign)
+		}
+	}
+	return nodes
 }
 
 // skips reports whether stmt may end a round early.
@@ -120,35 +126,11 @@ func skips(stmt ast.Stmt) bool {
 	return found
 }
 
-// declared returns the statement before the loop, in the same block, that
-// declares v empty, and the literal or make call that it is set to, if any.
-func declared(p *check.Pass, loop inspector.Cursor, v *types.Var) (ast.Stmt, ast.Expr) {
-	for at, ok := loop.PrevSibling(); ok; at, ok = at.PrevSibling() {
-		switch stmt := at.Node().(type) {
-		case *ast.DeclStmt:
-			gen, ok := stmt.Decl.(*ast.GenDecl)
-			if !ok || gen.Tok != token.VAR || len(gen.Specs) != 1 {
-				continue
-			}
-			spec := gen.Specs[0].(*ast.ValueSpec)
-			if len(spec.Names) == 1 && p.Info.Defs[spec.Names[0]] == v && len(spec.Values) == 0 {
-				return stmt, nil
-			}
-		case *ast.AssignStmt:
-			if stmt.Tok != token.DEFINE || len(stmt.Lhs) != 1 || p.Var(stmt.Lhs[0]) != v {
-				continue
-			}
-			if emptySlice(p, stmt.Rhs[0]) {
-				return stmt, stmt.Rhs[0]
-			}
-			return nil, nil
-		}
-	}
-	return nil, nil
-}
-
+// emptySlice reports whether e is no value, or an empty list without capacity.
 func emptySlice(p *check.Pass, e ast.Expr) bool {
 	switch e := e.(type) {
+	case nil:
+		return true
 	case *ast.CompositeLit:
 		return len(e.Elts) == 0
 	case *ast.CallExpr:
@@ -160,12 +142,9 @@ func emptySlice(p *check.Pass, e ast.Expr) bool {
 
 // used reports whether anything touches v between its declaration and the loop.
 func used(p *check.Pass, v *types.Var, decl ast.Stmt, loop *ast.RangeStmt) bool {
-	for _, use := range p.Uses(v) {
-		if use.Node().Pos() > decl.End() && use.Node().Pos() < loop.Pos() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+		return use.Node().Pos() > decl.End() && use.Node().Pos() < loop.Pos()
+	})
 }
 
 // stays reports whether v never leaves the function, and so begins on the
@@ -174,15 +153,9 @@ func stays(p *check.Pass, v *types.Var, loop ast.Stmt) bool {
 	if version.Compare(p.GoVersion(loop.Pos()), "go1.25") < 0 {
 		return false
 	}
-	for _, use := range p.Uses(v) {
-		if check.Within(use.Node(), loop) {
-			continue
-		}
-		if p.ExprUse(use)&(check.Keeps|check.Hands) != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+		return !check.Within(use.Node(), loop) && p.ExprUse(use)&(check.Keeps|check.Hands) != 0
+	})
 }
 
 // fix says the capacity: in the literal, or, where a nil slice must stay nil
@@ -191,15 +164,15 @@ func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var,
 	n := "len(" + p.Source(loop.X) + ")"
 	switch lit := literal.(type) {
 	case *ast.CompositeLit:
-		if lit.Type == nil || changed(p, loop, v) {
-			return nil
+		if lit.Type != nil && !changed(p, loop, v) {
+			return []analysis.TextEdit{check.Replace(lit, "make("+p.Source(lit.Type)+", 0, "+n+")")}
 		}
-		return []analysis.TextEdit{check.Replace(lit, "make("+p.Source(lit.Type)+", 0, "+n+")")}
+		return nil
 	case *ast.CallExpr:
-		if changed(p, loop, v) {
-			return nil
+		if !changed(p, loop, v) {
+			return []analysis.TextEdit{check.Insert(lit.Rparen, ", "+n)}
 		}
-		return []analysis.TextEdit{check.Insert(lit.Rparen, ", "+n)}
+		return nil
 	}
 	if version.Compare(p.GoVersion(loop.Pos()), "go1.21") < 0 {
 		return nil
@@ -213,19 +186,10 @@ func fix(p *check.Pass, cur inspector.Cursor, loop *ast.RangeStmt, v *types.Var,
 
 // changed reports whether what loop goes over is declared or assigned after v.
 func changed(p *check.Pass, loop *ast.RangeStmt, v *types.Var) bool {
-	x, ok := loop.X.(*ast.Ident)
-	if !ok {
-		return true
-	}
-	over := p.Var(x)
-	if over == nil || over.Pos() > v.Pos() && over.Pos() < loop.Pos() {
-		return true
-	}
-	for _, use := range p.Uses(over) {
+	over := p.Var(loop.X)
+	between := func(n interface{ Pos() token.Pos }) bool { return n.Pos() > v.Pos() && n.Pos() < loop.Pos() }
+	return !p.Local(over) || between(over) || slices.ContainsFunc(p.Uses(over), func(use inspector.Cursor) bool {
 		assign, ok := use.Parent().Node().(*ast.AssignStmt)
-		if ok && assign.Pos() > v.Pos() && assign.Pos() < loop.Pos() {
-			return true
-		}
-	}
-	return !p.Local(over)
+		return ok && between(assign)
+	})
 }

@@ -2,11 +2,12 @@
 package regexpcompile
 
 import (
-	"flag"
 	"go/ast"
 	"go/constant"
 	"go/types"
 	"regexp"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -29,59 +30,56 @@ constants likewise.`,
 		"in a package variable or a field; tests.",
 	Measured: "14,571 ns, 61 allocations -> 498 ns, 0 (Go 1.26.8)",
 	Run:      run,
-	Flags: func(f *flag.FlagSet) {
-		f.BoolVar(&hoist, "hoist", true, "offer to move the pattern to a package variable")
-	},
+	Hoists:   "the pattern",
 })
 
-// hoist is set by the analyzer's flag before it runs.
-var hoist bool
-
 func run(p *check.Pass) {
-	p.Calls("regexp", []string{"MustCompile", "Compile", "MustCompilePOSIX", "CompilePOSIX"}, func(cur inspector.Cursor,
-		call *ast.CallExpr, name string) {
-		value := p.Info.Types[call.Args[0]].Value
-		if p.Once(cur) {
-			return
+	p.Calls("regexp", []string{"MustCompile", "Compile", "MustCompilePOSIX", "CompilePOSIX", "Match", "MatchReader",
+		"MatchString"}, func(cur inspector.Cursor, call *ast.CallExpr, name string) {
+		matches := strings.HasPrefix(name, "Match")
+		switch pattern := call.Args[0]; {
+		case p.Once(cur) || !matches && kept(p, cur):
+		case p.IsConst(pattern):
+			var edits []analysis.TextEdit
+			if name == "MustCompile" {
+				edits = hoisted(p, cur, constant.StringVal(p.Info.Types[pattern].Value))
+			}
+			p.Report(call, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package variable",
+				edits...)
+		case owned(p, cur, pattern) && matches:
+			p.Report(call, "regexp."+name+" compiles the same patterns again; hold them compiled")
+		case owned(p, cur, pattern):
+			p.Report(call, "regexp."+name+" compiles the same patterns again; hold the compiled one beside the text")
 		}
-		if value == nil && !kept(p, cur) && owned(p, cur, call.Args[0]) {
-			p.Report(call, "regexp."+name+
-				" compiles the same patterns again; hold the compiled one beside the text")
-		}
-		if value == nil || value.Kind() != constant.String || kept(p, cur) {
-			return
-		}
-		var edits []analysis.TextEdit
-		if hoist && name == "MustCompile" && valid(constant.StringVal(value)) && !longest(cur) {
-			edits, _ = p.Hoist(cur, lower(check.FuncDecl(cur))+"Regexp")
-		}
-		p.Report(call, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package variable",
-			edits...)
 	})
 	replacers(p)
-	p.Calls("regexp", []string{"Match", "MatchReader", "MatchString"}, func(cur inspector.Cursor, call *ast.CallExpr,
-		name string) {
-		switch {
-		case p.Once(cur):
-		case p.IsConst(call.Args[0]):
-			p.Report(call, "regexp."+name+" compiles the same pattern in each call; compile it once, in a package "+
-				"variable")
-		case owned(p, cur, call.Args[0]):
-			p.Report(call, "regexp."+name+" compiles the same patterns again; hold them compiled")
-		}
+}
+
+// hoisted moves the pattern to a package variable, where that can be compiled and
+// the function does not change how it matches.
+func hoisted(p *check.Pass, cur inspector.Cursor, pattern string) (edits []analysis.TextEdit) {
+	decl := check.FuncDecl(cur)
+	if _, err := regexp.Compile(pattern); err != nil || decl == nil {
+		return nil
+	}
+	longest := false
+	ast.Inspect(decl, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		longest = longest || ok && sel.Sel.Name == "Longest"
+		return !longest
 	})
+	if name := decl.Name.Name; !longest {
+		edits, _ = p.Hoist(cur, strings.ToLower(name[:1])+name[1:]+"Regexp")
+	}
+	return edits
 }
 
 // replacers reports constant lists of replacements that are prepared in each
 // call, as patterns are.
 func replacers(p *check.Pass) {
 	p.Calls("strings", []string{"NewReplacer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
-		for _, arg := range call.Args {
-			if !p.IsConst(arg) {
-				return
-			}
-		}
-		if !kept(p, cur) && len(call.Args) > 0 && !p.Once(cur) {
+		varies := slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return !p.IsConst(arg) })
+		if !varies && !kept(p, cur) && len(call.Args) > 0 && !p.Once(cur) {
 			p.Report(call, "strings.NewReplacer prepares the same replacements in each call; do so once, in "+
 				"a package variable")
 		}
@@ -143,56 +141,21 @@ func fixed(p *check.Pass, e ast.Expr) bool {
 	return !local
 }
 
-func valid(pattern string) bool {
-	_, err := regexp.Compile(pattern)
-	return err == nil
-}
-
 // kept reports whether the compiled pattern outlives the call: it goes to a
 // package variable, a field, a map or a composite literal, or is returned.
 func kept(p *check.Pass, cur inspector.Cursor) bool {
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.AssignStmt:
-		if v := p.Var(parent.Lhs[0]); !p.Local(v) {
-			return true
-		} else {
-			for _, use := range p.Uses(v) {
-				if p.Writes(use) {
-					continue // another pattern takes its place
-				}
-				switch use.Parent().Node().(type) {
-				case *ast.SelectorExpr, *ast.BinaryExpr:
-				case *ast.AssignStmt, *ast.ReturnStmt, *ast.KeyValueExpr, *ast.CompositeLit, *ast.UnaryExpr:
-					return true
-				}
+		v := p.Var(parent.Lhs[0])
+		return !p.Local(v) || slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+			switch use.Parent().Node().(type) {
+			case *ast.AssignStmt, *ast.ReturnStmt, *ast.KeyValueExpr, *ast.CompositeLit, *ast.UnaryExpr:
+				return !p.Writes(use) // or else another pattern takes its place
 			}
-		}
+			return false
+		})
 	case *ast.KeyValueExpr, *ast.CompositeLit, *ast.ReturnStmt:
 		return true
 	}
 	return false
-}
-
-// longest reports whether the function changes how the pattern matches.
-func longest(cur inspector.Cursor) bool {
-	decl := check.FuncDecl(cur)
-	found := false
-	ast.Inspect(decl, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
-			found = true
-		}
-		return true
-	})
-	return found
-}
-
-func lower(decl *ast.FuncDecl) string {
-	if decl == nil {
-		return "the"
-	}
-	b := []byte(decl.Name.Name)
-	if b[0] >= 'A' && b[0] <= 'Z' {
-		b[0] += 'a' - 'A'
-	}
-	return string(b)
 }

@@ -37,7 +37,7 @@ func run(p *check.Pass) {
 		if format == nil || format.Kind() != constant.String || call.Ellipsis.IsValid() || p.Cold(cur) {
 			return
 		}
-		pieces, ok := split(constant.StringVal(format))
+		pieces, ok := check.Pieces(constant.StringVal(format))
 		if !ok || len(call.Args) < 2 {
 			return
 		}
@@ -45,11 +45,8 @@ func run(p *check.Pass) {
 		if !ok {
 			return
 		}
-		if !plain {
-			pieces = nil
-		}
-		edits := appended(p, cur, call, pieces)
-		if edits == nil {
+		var edits []analysis.TextEdit
+		if plain {
 			edits = fix(p, cur, call, pieces)
 		}
 		p.Report(call, "fmt.Sprintf of a fixed shape allocates the result and boxes its arguments; append to a "+
@@ -57,54 +54,14 @@ func run(p *check.Pass) {
 	})
 }
 
-// A piece is literal text, or a verb.
-type piece struct {
-	text   string
-	verb   byte // 0 for text
-	shaped bool // by flags, a width, a precision or a base
-}
-
-// split cuts a format into pieces; ok is false where it has verbs of types or
-// of pointers, or takes widths from arguments.
-func split(format string) (pieces []piece, ok bool) {
-	var text strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			text.WriteByte(format[i])
-			continue
-		}
-		from := i + 1
-		i = len(format) - len(strings.TrimLeft(format[from:], "+-# 0123456789."))
-		if i == len(format) {
-			return nil, false
-		}
-		switch verb := format[i]; verb {
-		case '%':
-			text.WriteByte('%')
-		case 's', 'd', 'v', 't', 'q', 'x', 'X', 'b', 'o', 'c', 'f', 'g', 'e':
-			if text.Len() > 0 {
-				pieces = append(pieces, piece{text: text.String()})
-				text.Reset()
-			}
-			pieces = append(pieces, piece{verb: verb, shaped: i > from || strings.IndexByte("xXbocfge", verb) >= 0})
-		default:
-			return nil, false
-		}
-	}
-	if text.Len() > 0 {
-		pieces = append(pieces, piece{text: text.String()})
-	}
-	return pieces, true
-}
-
 // plain reports whether each verb has an argument that strconv can format the
 // same way; ok is true, too, where some are named strings, have a String
 // method to call, have a fraction, or are shaped.
-func plain(p *check.Pass, pieces []piece, args []ast.Expr) (plain, ok bool) {
+func plain(p *check.Pass, pieces []check.Piece, args []ast.Expr) (plain, ok bool) {
 	n := 0
 	plain = true
 	for _, pc := range pieces {
-		if pc.verb == 0 {
+		if pc.Verb == 0 {
 			continue
 		}
 		if n == len(args) {
@@ -112,15 +69,43 @@ func plain(p *check.Pass, pieces []piece, args []ast.Expr) (plain, ok bool) {
 		}
 		t := p.TypeOf(args[n])
 		n++
-		if !pc.shaped && formats(pc.verb, t) {
-			continue
-		}
-		plain = false
-		if !((pc.shaped || pc.verb == 'v') && based(pc.verb, t)) && !named(pc.verb, t) {
+		_, basic := types.Unalias(t).(*types.Basic)
+		verbs, shaped := verbsOf(t)
+		switch {
+		case !pc.Shaped && basic && strings.IndexByte(verbs, pc.Verb) >= 0:
+		case (pc.Shaped || strings.IndexByte("sdqt", pc.Verb) < 0) && strings.IndexByte(shaped, pc.Verb) >= 0,
+			named(pc.Verb, t):
+			plain = false
+		default:
 			return false, false
 		}
 	}
 	return plain, n == len(args)
+}
+
+// verbsOf returns the verbs that format t by itself: as strconv does, and with a
+// shape.
+func verbsOf(t types.Type) (verbs, shaped string) {
+	if a, ok := t.Underlying().(*types.Array); ok {
+		t = types.NewSlice(a.Elem())
+	}
+	if check.IsBytes(t) {
+		return "", "xX"
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	switch {
+	case !ok || b.Kind() == types.Uintptr:
+		return "", ""
+	case b.Info()&types.IsString != 0:
+		return "svq", "svqxX"
+	case b.Info()&types.IsInteger != 0:
+		return "dv", "dvxXboc"
+	case b.Info()&types.IsFloat != 0:
+		return "", "vfge"
+	case b.Info()&types.IsBoolean != 0:
+		return "tv", "tv"
+	}
+	return "", ""
 }
 
 // named reports whether verb formats t, a named type, by its String method or
@@ -139,98 +124,4 @@ func named(verb byte, t types.Type) bool {
 		}
 	}
 	return methods.Lookup(nil, "String") != nil || check.IsString(t)
-}
-
-// based reports whether a shaped verb formats t by itself: a string, a number
-// or bytes.
-func based(verb byte, t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	if !ok || b.Info()&types.IsConstType == 0 {
-		a, array := t.Underlying().(*types.Array)
-		return (verb == 'x' || verb == 'X') && (check.IsBytes(t) || array && check.IsBytes(types.NewSlice(a.Elem())))
-	}
-	switch {
-	case b.Info()&types.IsInteger != 0:
-		return strings.IndexByte("dvxXboc", verb) >= 0 && b.Kind() != types.Uintptr
-	case b.Info()&types.IsString != 0:
-		return strings.IndexByte("svqxX", verb) >= 0
-	case b.Info()&types.IsFloat != 0:
-		return strings.IndexByte("vfge", verb) >= 0
-	}
-	return b.Info()&types.IsBoolean != 0 && (verb == 't' || verb == 'v')
-}
-
-func formats(verb byte, t types.Type) bool {
-	b, ok := types.Unalias(t).(*types.Basic)
-	if !ok {
-		return false
-	}
-	switch {
-	case b.Info()&types.IsString != 0:
-		return verb == 's' || verb == 'v' || verb == 'q'
-	case b.Info()&types.IsInteger != 0 && b.Kind() != types.Uintptr:
-		return verb == 'd' || verb == 'v'
-	case b.Info()&types.IsBoolean != 0:
-		return verb == 't' || verb == 'v'
-	}
-	return false
-}
-
-// fix replaces the call by a concatenation of at most four pieces.
-func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, pieces []piece) []analysis.TextEdit {
-	if len(pieces) == 0 || len(pieces) > 4 {
-		return nil
-	}
-	strconvName, edits, ok := p.Import(cur, "strconv")
-	if !ok {
-		return nil
-	}
-	var parts []string
-	used, arg := false, 1
-	for _, pc := range pieces {
-		if pc.verb == 0 {
-			parts = append(parts, quote(pc.text))
-			continue
-		}
-		e := call.Args[arg]
-		arg++
-		text, needs := formatted(p.Source(e), e, p.TypeOf(e).Underlying().(*types.Basic), pc.verb, strconvName)
-		used = used || needs
-		parts = append(parts, text)
-	}
-	if !used {
-		edits = nil
-	}
-	text := strings.Join(parts, " + ")
-	if _, ok := cur.Parent().Node().(*ast.BinaryExpr); ok && len(parts) > 1 {
-		text = "(" + text + ")"
-	}
-	return append(edits, check.Replace(call, text))
-}
-
-func quote(s string) string { return constant.MakeString(s).ExactString() }
-
-// formatted is the expression that formats e.
-func formatted(source string, e ast.Expr, t *types.Basic, verb byte, strconvName string) (text string,
-	strconvUsed bool) {
-	switch {
-	case t.Info()&types.IsString != 0 && verb == 'q':
-		return strconvName + ".Quote(" + source + ")", true
-	case t.Info()&types.IsString != 0:
-		if _, ok := e.(*ast.BinaryExpr); ok {
-			return "(" + source + ")", false
-		}
-		return source, false
-	case t.Info()&types.IsBoolean != 0:
-		return strconvName + ".FormatBool(" + source + ")", true
-	case t.Kind() == types.Int || t.Kind() == types.UntypedInt:
-		return strconvName + ".Itoa(" + source + ")", true
-	case t.Kind() == types.Int64:
-		return strconvName + ".FormatInt(" + source + ", 10)", true
-	case t.Kind() == types.Uint64:
-		return strconvName + ".FormatUint(" + source + ", 10)", true
-	case t.Info()&types.IsUnsigned != 0:
-		return strconvName + ".FormatUint(uint64(" + source + "), 10)", true
-	}
-	return strconvName + ".FormatInt(int64(" + source + "), 10)", true
 }

@@ -15,19 +15,18 @@ import (
 // ofStrings reports string(b) as the first argument of a function of package
 // strings.
 func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, name string, c conversion) {
-	switch {
-	case inBytes[name]:
-		p.Report(call, "string(b) copies for strings."+name+"; bytes."+name+" reads the slice", fix(p, cur,
-			call, c.of)...)
+	switch kind := check.TextFuncs[name]; {
+	case kind == check.Finds:
+		p.Report(call, "string(b) copies for strings."+name+"; bytes."+name+" reads the slice", fix(p, cur, call, c)...)
 	case name == "NewReader":
 		p.Report(call, "string(b) copies for strings.NewReader; bytes.NewReader reads the slice")
-	case cuts[name] && fateOf(p, cur, map[*types.Var]bool{})&^(compares|searches) == 0:
+	case kind == check.Cuts && p.TextUse(cur)&^(check.Compares|check.Searches) == 0:
 		p.Report(call, "string(b) copies for strings."+name+
 			", and what is cut from it is only read; package bytes has the same functions")
-	case cuts[name] && !keptWhole(p, cur):
+	case kind == check.Cuts && !keptWhole(p, cur):
 		p.Report(call, "string(b) copies all for strings."+name+"; let bytes."+name+
 			" cut the slice, and convert what is kept")
-	case copies[name]:
+	case kind == check.Copies:
 		p.Report(call, "string(b) is copied, and strings."+name+" copies it again; bytes."+
 			name+" reads the slice")
 	}
@@ -44,28 +43,28 @@ func held(p *check.Pass, cur inspector.Cursor, c conversion) {
 	if !p.Local(v) {
 		return
 	}
-	f := fateOf(p, cur, map[*types.Var]bool{})
+	f := p.TextUse(cur)
 	switch {
-	case f&^(compares|searches) == 0:
-		if f&searches != 0 {
+	case f&^(check.Compares|check.Searches) == 0:
+		if f&check.Searches != 0 {
 			p.Report(c.call, "the copy in "+v.Name()+" is only read; package bytes has the same functions for the slice")
-		} else if f&compares != 0 {
+		} else if f&check.Compares != 0 {
 			p.Report(c.call, "the copy in "+v.Name()+" is only compared; string(b) in the comparison or the switch "+
 				"itself needs none, whatever its length")
 		}
 	case looksUp(p, v) && len(p.Uses(v)) > 1:
 		p.Report(c.call, "the copy in "+v.Name()+" is made for a look-up, too; m[string(b)] needs none, so that only "+
 			"what is not found is copied")
-	case f&keeps == 0 && f&hands != 0:
+	case f&check.Keeps == 0 && f&check.Hands != 0:
 		p.Needs(check.Interface, true).Report(c.call, "the copy in "+v.Name()+
 			" is handed on; where nothing keeps it, hand on the []byte")
-	case f&keeps == 0 && f&(searches|reads|converts) != 0:
+	case f&check.Keeps == 0 && f&(check.Searches|check.Formats|check.Converts) != 0:
 		p.Report(c.call, "the copy in "+v.Name()+" is only read; keep the []byte, and convert where a string is "+
 			"asked for: what does not escape needs no memory up to 32 bytes")
-	case f&keeps == 0 && f&parses != 0:
+	case f&check.Keeps == 0 && f&check.Parses != 0:
 		p.Report(c.call, "the copy in "+v.Name()+" is only parsed, which from Go 1.18 needs none up to 32 bytes; "+
 			"where they are longer, parse the bytes")
-	case f&keeps != 0 && f&(searches|converts) != 0:
+	case f&check.Keeps != 0 && f&(check.Searches|check.Converts) != 0:
 		p.Report(c.call, "the copy in "+v.Name()+" is read before it is kept; read the []byte, and convert only what "+
 			"is kept")
 	}
@@ -88,42 +87,29 @@ func keptWhole(p *check.Pass, cur inspector.Cursor) bool {
 			return false
 		}
 		v := p.Var(parent.Lhs[i])
-		if id, ok := parent.Lhs[i].(*ast.Ident); ok && id.Name == "_" {
-			return false
-		}
-		if !p.Local(v) {
-			return true
-		}
-		for _, use := range p.Uses(v) {
-			switch n := use.Parent().Node().(type) {
-			case *ast.ReturnStmt, *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
-				return true
-			case *ast.AssignStmt: // of the list, not to it
-				if slices.Contains(n.Rhs, use.Node().(ast.Expr)) {
-					return true
+		return !p.Local(v) && types.ExprString(parent.Lhs[i]) != "_" || v != nil &&
+			slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+				if assign, ok := use.Parent().Node().(*ast.AssignStmt); ok { // of the list, not to it
+					return slices.Contains(assign.Rhs, use.Node().(ast.Expr))
 				}
-			}
-		}
+				return keptWhole(p, use)
+			})
 	}
 	return false
 }
 
 // looksUp reports whether a map is read with v as the key.
 func looksUp(p *check.Pass, v *types.Var) bool {
-	for _, use := range p.Uses(v) {
+	return slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
 		index, ok := use.Parent().Node().(*ast.IndexExpr)
-		if ok && index.Index == use.Node() && !written(use.Parent()) {
-			return true
-		}
-	}
-	return false
+		return ok && index.Index == use.Node() && !p.Writes(use.Parent())
+	})
 }
 
 // formatted is the edit that formats b itself.
-func formatted(p *check.Pass, arg, b ast.Expr) []analysis.TextEdit {
-	if _, text := b.(*ast.CallExpr); text || !types.Identical(types.Unalias(p.TypeOf(b)),
-		types.NewSlice(types.Typ[types.Byte])) {
+func formatted(p *check.Pass, arg ast.Expr, c conversion) []analysis.TextEdit {
+	if c.of == c.call || !types.Identical(types.Unalias(p.TypeOf(c.of)), types.NewSlice(types.Typ[types.Byte])) {
 		return nil
 	}
-	return []analysis.TextEdit{check.Replace(arg, p.Source(b))}
+	return []analysis.TextEdit{check.Replace(arg, p.Source(c.of))}
 }

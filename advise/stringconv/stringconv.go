@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"go/version"
 	"regexp"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -32,13 +33,6 @@ compiler leaves the copy out by itself in comparisons, map look-ups, concatenati
 	Run:      run,
 })
 
-// inBytes are the functions of package strings that package bytes has with the
-// same meaning, all of whose arguments are text.
-var inBytes = map[string]bool{
-	"Contains": true, "Count": true, "EqualFold": true, "HasPrefix": true, "HasSuffix": true, "Index": true,
-	"LastIndex": true,
-}
-
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
@@ -62,21 +56,16 @@ type conversion struct {
 	of   ast.Expr // the slice, or the call where that converts
 }
 
-// plain reports whether other is bytes as well, so that the one finding of the
-// call is enough.
-func (c conversion) plain(p *check.Pass, other ast.Expr) bool {
-	_, ok := converted(p, other)
-	return ok
-}
+// converters are methods that convert, by package.
+var converters = map[string]string{"bufio": "Scanner.Text", "bytes": "Buffer.String"}
 
 // converted returns arg as a conversion: string(b), or a call of
 // bufio.Scanner.Text or bytes.Buffer.String, which convert.
 func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
-	if call, ok := p.IsCall(arg, "bufio", "Scanner.Text"); ok {
-		return conversion{call: call, of: call}, true
-	}
-	if call, ok := p.IsCall(arg, "bytes", "Buffer.String"); ok {
-		return conversion{call: call, of: call}, true
+	for pkg, name := range converters {
+		if call, ok := p.IsCall(arg, pkg, name); ok {
+			return conversion{call: call, of: call}, true
+		}
 	}
 	b, ok := p.Conversion(arg, check.IsString)
 	if !ok || !check.IsBytes(p.TypeOf(b)) {
@@ -85,93 +74,77 @@ func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
 	return conversion{call: ast.Unparen(arg).(*ast.CallExpr), of: b}, true
 }
 
+// bytes is the source of the slice that is converted; "" where there is none.
+func (c conversion) bytes(p *check.Pass) string {
+	if c.of == c.call {
+		return ""
+	}
+	return p.Source(c.of)
+}
+
+// argument reports the conversion as argument i of a call.
 func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c conversion) {
-	switch p.Builtin(call) {
-	case "":
-	case "delete":
-		p.Report(call.Args[i], "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by "+
-			"m[string(b)] first")
-		return
+	arg, fn := call.Args[i], p.Callee(call)
+	verb := check.Verb(p.Code, call, i)
+	_, writes := p.IsCall(call, "io", "WriteString")
+	_, prints := p.IsCall(call, "fmt", "Fprint")
+	switch builtin := p.Builtin(call); {
+	case builtin == "delete":
+		p.Report(arg, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] first")
+	case builtin != "" || p.Info.Types[call.Fun].IsType() || fn != nil && fn.Pkg() == nil:
+	case fn == nil:
+		p.Needs(check.Interface, true).Report(arg,
+			"string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
+	case fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil && i == 0:
+		ofStrings(p, cur, call, fn.Name(), c)
+	case fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil:
+		// else one finding is enough
+		if _, both := converted(p, call.Args[0]); !both || check.TextFuncs[fn.Name()] != check.Finds {
+			p.Report(arg, "string(b) copies for strings."+fn.Name()+" where it is longer than 32 bytes; package bytes has "+
+				"the same function")
+		}
+	case writes && i == 1:
+		p.Report(arg, "string(b) is copied for io.WriteString; Write takes the slice")
+	case prints && i > 0:
+		p.Report(arg, "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
+	case verb == 'v':
+		p.Report(arg, "string(b) is copied and boxed to be formatted; %s takes the slice")
+	case verb == 's' || verb == 'q':
+		p.Report(arg, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
+			formatted(p, arg, c)...)
+	case verb != 0:
 	default:
-		return
+		called(p, call, i, fn, c)
 	}
-	fn := p.Callee(call)
-	if fn == nil || fn.Pkg() == nil {
-		if !p.Info.Types[call.Fun].IsType() && fn == nil {
-			p.Needs(check.Interface, true).Report(call.Args[i],
-				"string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
-		}
-		return
-	}
-	if fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil {
-		if i == 0 {
-			ofStrings(p, cur, call, fn.Name(), c)
-		} else if !inBytes[fn.Name()] || !c.plain(p, call.Args[0]) {
-			p.Report(call.Args[i], "string(b) copies for strings."+fn.Name()+
-				" where it is longer than 32 bytes; package bytes has the same function")
-		}
-		return
-	}
-	if _, ok := p.IsCall(call, "io", "WriteString"); ok && i == 1 {
-		p.Report(call.Args[i], "string(b) is copied for io.WriteString; Write takes the slice")
-		return
-	}
-	if _, ok := p.IsCall(call, "fmt", "Fprint"); ok && i > 0 {
-		p.Report(call.Args[i], "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
-		return
-	}
-	if verb := check.Verb(p.Code, call, i); verb != 0 {
-		if verb == 'v' {
-			p.Report(call.Args[i], "string(b) is copied and boxed to be formatted; %s takes the slice")
-		}
-		if verb == 's' || verb == 'q' {
-			p.Report(call.Args[i], "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
-				formatted(p, call.Args[i], c.of)...)
-		}
-		return
-	}
-	if edits := writer(p, call, fn, c.of); edits != nil {
-		p.Report(call.Args[i], "string(b) is copied for WriteString; Write takes the slice", edits...)
-		return
-	}
-	if name := check.Sibling(fn, i); name != "" {
-		p.Report(call.Args[i], "string(b) copies for "+fn.Name()+"; "+name+" reads the slice")
-		return
-	}
-	if fn.Name() == "DecodeString" && check.Standard(fn) {
-		p.Report(call.Args[i], "string(b) copies for "+fn.FullName()+"; Decode and AppendDecode read the slice")
-		return
-	}
-	if check.External(fn, p.Code.Pkg) {
-		p.Needs(check.Interface, true).Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
-			"; look for a variant that takes a []byte or an io.Reader")
-		return
-	}
-	called(p, call, i, fn)
 }
 
 // called reports the conversion as an argument of fn by what fn does with it.
-func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func) {
+func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, c conversion) {
+	arg, full, sibling, edits := call.Args[i], fn.FullName(), check.Sibling(fn, i), writer(p, call, fn, c)
 	use, ok := p.ParamUse(fn, i)
-	p = p.Needs(check.Interface, !p.Free(fn))
+	free := p.Needs(check.Interface, !p.Free(fn))
 	switch {
-	case ok && use == 0 && !inlined(p, fn):
-		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
-			", which only reads them; let it take a []byte")
+	case edits != nil:
+		p.Report(arg, "string(b) is copied for WriteString; Write takes the slice", edits...)
+	case sibling != "":
+		p.Report(arg, "string(b) copies for "+fn.Name()+"; "+sibling+" reads the slice")
+	case fn.Name() == "DecodeString" && check.Standard(fn):
+		p.Report(arg, "string(b) copies for "+full+"; Decode and AppendDecode read the slice")
+	case ok && use.Reads() && !inlined(p, fn):
+		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+", which only reads them; let it take a []byte")
 	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
-		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
+		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+
 			", which hands them on; where nothing keeps them, let it take a []byte")
-	case ok && use&check.Keeps != 0 && sometimes(p, fn, i) && !handsBack(p, fn, i):
-		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.Name()+
+	case ok && use&check.Keeps != 0 && sometimes(p, fn, i, 3) && !handsBack(p, fn, i):
+		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+
 			", which reads them and keeps some; let it take a []byte, and copy what is kept")
-	case !ok && keeper.MatchString(fn.Name()):
-	case !ok && (fn.Pkg() == p.Code.Pkg || !check.Standard(fn)):
-		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
-			"; where that does not keep them, a variant could take a []byte")
-	case !ok && fn.Pkg().Path() != "fmt" && (fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()),
-		"go1.18") < 0):
-		p.Report(call.Args[i], "string(b) copies the bytes for "+fn.FullName()+
-			", unless they are few and it does not keep them; look for a variant that takes a []byte, or read them as they are")
+	case ok || keeper.MatchString(fn.Name()):
+	case fn.Pkg() == p.Code.Pkg || !check.Standard(fn):
+		free.Report(arg, "string(b) copies the bytes for "+full+
+			"; where that does not keep them, a variant could take a []byte, or an io.Reader")
+	case fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0:
+		free.Report(arg, "string(b) copies the bytes for "+full+", unless they are few and it does not keep them; "+
+			"look for a variant that takes a []byte, or read them as they are")
 	}
 }
 
@@ -204,25 +177,17 @@ func handsBack(p *check.Pass, fn *types.Func, i int) bool {
 }
 
 // sometimes reports whether fn does more with its parameter number i than to
-// keep it: itself, or the function that it hands it to.
-func sometimes(p *check.Pass, fn *types.Func, i int) bool {
-	return sometimesBelow(p, fn, i, 3)
-}
-
-func sometimesBelow(p *check.Pass, fn *types.Func, i, depth int) bool {
+// keep it: itself, or the function that it hands it to, so many calls deep.
+func sometimes(p *check.Pass, fn *types.Func, i, depth int) bool {
 	if _, decl := p.Decl(fn); decl == nil || depth == 0 || i >= fn.Signature().Params().Len() {
 		return false
 	}
 	for _, use := range p.Uses(fn.Origin().Signature().Params().At(i)) {
-		if fateOf(p, use, map[*types.Var]bool{})&(compares|searches|converts|parses) != 0 {
+		if p.TextUse(use)&(check.Compares|check.Searches|check.Converts|check.Parses) != 0 {
 			return true
 		}
-		call, ok := use.Parent().Node().(*ast.CallExpr)
-		if !ok || p.Callee(call) == nil {
-			continue
-		}
-		for j, arg := range call.Args {
-			if arg == use.Node() && sometimesBelow(p, p.Callee(call), j, depth-1) {
+		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && p.Callee(call) != nil {
+			if j := slices.Index(call.Args, use.Node().(ast.Expr)); j >= 0 && sometimes(p, p.Callee(call), j, depth-1) {
 				return true
 			}
 		}
@@ -234,52 +199,35 @@ func sometimesBelow(p *check.Pass, fn *types.Func, i, depth int) bool {
 // the copy with it.
 func inlined(p *check.Pass, fn *types.Func) bool {
 	_, decl := p.Decl(fn)
-	if decl == nil || len(decl.Body.List) != 1 {
-		return false
-	}
-	ret, ok := decl.Body.List[0].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) != 1 {
-		return false
-	}
-	_, compares := ret.Results[0].(*ast.BinaryExpr)
+	_, compares := check.OnlyReturns(decl).(*ast.BinaryExpr)
 	return compares
 }
 
-func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, b ast.Expr) []analysis.TextEdit {
-	if _, text := b.(*ast.CallExpr); text {
-		return nil
-	}
+func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) []analysis.TextEdit {
 	name, edits, ok := p.Import(cur, "bytes")
-	if !ok {
-		return nil
+	first, second := c.bytes(p), "[]byte("+p.Source(call.Args[1])+")"
+	if other, both := converted(p, call.Args[1]); both {
+		second = other.bytes(p)
 	}
-	second := "[]byte(" + p.Source(call.Args[1]) + ")"
-	if other, ok := converted(p, call.Args[1]); ok {
-		if _, text := other.of.(*ast.CallExpr); text {
-			return nil
-		}
-		second = p.Source(other.of)
+	if !ok || first == "" || second == "" {
+		return nil
 	}
 	fun := name + "." + call.Fun.(*ast.SelectorExpr).Sel.Name
-	return append(edits, check.Replace(call, fun+"("+p.Source(b)+", "+second+")"))
+	return append(edits, check.Replace(call, fun+"("+first+", "+second+")"))
 }
 
 // writer returns the edit from x.WriteString(string(b)) to x.Write(b), where x
 // has both.
-func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, b ast.Expr) []analysis.TextEdit {
+func writer(p *check.Pass, call *ast.CallExpr, fn *types.Func, c conversion) []analysis.TextEdit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || fn.Name() != "WriteString" || fn.Signature().Recv() == nil || len(call.Args) != 1 {
+	if !ok || fn.Name() != "WriteString" || fn.Signature().Recv() == nil || len(call.Args) != 1 || c.of == c.call {
 		return nil
 	}
-	if _, text := b.(*ast.CallExpr); text {
-		return nil
-	}
-	recv := p.TypeOf(sel.X)
-	obj, _, _ := types.LookupFieldOrMethod(recv, true, p.Code.Pkg, "Write")
+	obj, _, _ := types.LookupFieldOrMethod(p.TypeOf(sel.X), true, p.Code.Pkg, "Write")
 	write, ok := obj.(*types.Func)
 	if !ok || write.Signature().Params().Len() != 1 || !check.IsBytes(write.Signature().Params().At(0).Type()) ||
 		!types.Identical(write.Signature().Results(), fn.Signature().Results()) {
 		return nil
 	}
-	return []analysis.TextEdit{check.Replace(sel.Sel, "Write"), check.Replace(call.Args[0], p.Source(b))}
+	return []analysis.TextEdit{check.Replace(sel.Sel, "Write"), check.Replace(call.Args[0], p.Source(c.of))}
 }

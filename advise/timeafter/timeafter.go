@@ -34,11 +34,7 @@ func run(p *check.Pass) {
 		}
 		comm := clause(cur)
 		if !comm.Valid() {
-			if sel := waited(p, cur); sel.Valid() {
-				p.ReportWith(call, []ast.Node{sel.Node()},
-					"time.After allocates a timer for each round of the select that waits for it; make one before the loop, and "+
-						"Reset it to the time that is returned here")
-			} else if p.Loop(cur) != nil {
+			if p.Loop(cur) != nil {
 				p.Report(call, "time.After allocates a timer each time, and its channel; make one timer before "+
 					"the loop and Reset it, or, where nothing else is waited for, time.Sleep")
 			}
@@ -58,32 +54,6 @@ func run(p *check.Pass) {
 		p.Report(call, "time.After allocates a timer in each round; make one before the loop and Reset it", fix(p, call,
 			sel)...)
 	})
-}
-
-// waited returns where a select in a loop of this package receives from what the
-// function around cur returns, the channel of the call at cur.
-func waited(p *check.Pass, cur inspector.Cursor) (at inspector.Cursor) {
-	if _, ok := cur.Parent().Node().(*ast.ReturnStmt); !ok {
-		return at
-	}
-	f, _ := check.Func(cur)
-	decl, ok := f.Node().(*ast.FuncDecl)
-	if !ok {
-		return at
-	}
-	for _, use := range p.Uses(p.Info.Defs[decl.Name]) {
-		called := use.Parent()
-		if _, ok := called.Node().(*ast.SelectorExpr); ok {
-			called = called.Parent()
-		}
-		if _, ok := called.Node().(*ast.CallExpr); !ok {
-			continue
-		}
-		if comm := clause(called); comm.Valid() && p.Loop(comm.Parent().Parent()) != nil {
-			return called
-		}
-	}
-	return at
 }
 
 // looped reports whether there is a loop around cur, of few rounds or one that

@@ -33,17 +33,17 @@ func run(p *check.Pass) {
 			return
 		}
 		timer := types.ExprString(sel.X)
-		if !receives(p, timer) || received(cur, timer) || drained(p, timer) {
+		if !receives(p.Root, timer) || received(cur, timer) || drained(p, timer) {
 			return
 		}
 		p.Report(call, timer+" may have fired: before Go 1.23, stop and drain it before Reset")
 	})
 }
 
-// receives reports whether the package receives from the timer's channel.
-func receives(p *check.Pass, timer string) bool {
-	for cur := range p.Root.Preorder((*ast.UnaryExpr)(nil)) {
-		if from(cur.Node(), timer) {
+// receives reports whether the code at cur receives from the timer's channel.
+func receives(cur inspector.Cursor, timer string) bool {
+	for at := range cur.Preorder((*ast.UnaryExpr)(nil)) {
+		if from(at.Node(), timer) {
 			return true
 		}
 	}
@@ -68,7 +68,7 @@ func received(cur inspector.Cursor, timer string) bool {
 		case *ast.FuncDecl, *ast.FuncLit:
 			return false
 		case *ast.CommClause:
-			if n.Comm != nil && contains(n.Comm, timer) {
+			if comm, _ := at.FirstChild(); n.Comm != nil && receives(comm, timer) {
 				return true
 			}
 		case ast.Stmt:
@@ -80,15 +80,6 @@ func received(cur inspector.Cursor, timer string) bool {
 		}
 	}
 	return false
-}
-
-func contains(n ast.Node, timer string) bool {
-	found := false
-	ast.Inspect(n, func(n ast.Node) bool {
-		found = found || from(n, timer)
-		return !found
-	})
-	return found
 }
 
 // drained reports whether the package asks what Stop of the timer says: whoever does

@@ -6,8 +6,6 @@ import (
 	"go/token"
 	"go/types"
 
-	"golang.org/x/tools/go/ast/inspector"
-
 	"github.com/isobar-go/isobar/advise/check"
 )
 
@@ -30,7 +28,7 @@ func run(p *check.Pass) {
 		if !view(p, e) && !helper(p, e) {
 			continue
 		}
-		if p.ExprUse(cur)&check.Writes != 0 && sure(p, cur) {
+		if p.ExprUse(cur)&check.Writes != 0 {
 			p.Report(e, "these bytes belong to a string and are written to; copy them with []byte(s)")
 		}
 	}
@@ -41,11 +39,11 @@ func run(p *check.Pass) {
 func view(p *check.Pass, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
-		if p.Builtin(e) != "Slice" && !unsafeFunc(p, e, "Slice") || len(e.Args) != 2 {
+		if p.Builtin(e) != "Slice" || len(e.Args) != 2 {
 			return false
 		}
 		data, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr)
-		return ok && unsafeFunc(p, data, "StringData")
+		return ok && p.Builtin(data) == "StringData"
 	case *ast.StarExpr:
 		ptr, ok := p.Conversion(e.X, func(t types.Type) bool {
 			to, ok := t.Underlying().(*types.Pointer)
@@ -64,15 +62,6 @@ func view(p *check.Pass, e ast.Expr) bool {
 	return false
 }
 
-func unsafeFunc(p *check.Pass, call *ast.CallExpr, name string) bool {
-	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != name {
-		return false
-	}
-	b, ok := p.Info.Uses[sel.Sel].(*types.Builtin)
-	return ok && b.Name() == name
-}
-
 // helper reports whether e calls a function of this package that returns such
 // a view.
 func helper(p *check.Pass, e ast.Expr) bool {
@@ -88,78 +77,6 @@ func helper(p *check.Pass, e ast.Expr) bool {
 		for _, r := range at.Node().(*ast.ReturnStmt).Results {
 			if view(p, ast.Unparen(r)) {
 				return true
-			}
-		}
-	}
-	return false
-}
-
-// sure reports whether a write is seen, and not only possible: what is handed
-// to code of other packages might be written to.
-func sure(p *check.Pass, cur inspector.Cursor) bool {
-	call, ok := cur.Parent().Node().(*ast.CallExpr)
-	if !ok || call.Fun == cur.Node() {
-		return variable(p, cur)
-	}
-	fn := p.Callee(call)
-	for i, arg := range call.Args {
-		if arg != cur.Node() {
-			continue
-		}
-		if _, decl := p.Decl(fn); decl != nil {
-			return i < fn.Signature().Params().Len() && writes(p, fn.Origin().Signature().Params().At(i), 0)
-		}
-		return p.Builtin(call) == "copy" && i == 0 || p.Builtin(call) == "clear" || stdWrites(fn)
-	}
-	return false
-}
-
-func stdWrites(fn *types.Func) bool {
-	if fn == nil || fn.Pkg() == nil {
-		return false
-	}
-	switch fn.Pkg().Path() + "." + fn.Name() {
-	case "slices.Sort", "slices.SortFunc", "slices.Reverse", "sort.Slice", "io.ReadFull", "crypto/rand.Read":
-		return true
-	}
-	return false
-}
-
-// variable follows the view into the local variable that it is assigned to.
-func variable(p *check.Pass, cur inspector.Cursor) bool {
-	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
-	if !ok {
-		_, index := cur.Parent().Node().(*ast.IndexExpr)
-		return index
-	}
-	for i, rhs := range assign.Rhs {
-		if rhs == cur.Node() && len(assign.Lhs) == len(assign.Rhs) {
-			v := p.Var(assign.Lhs[i])
-			return v != nil && writes(p, v, 0)
-		}
-	}
-	return false
-}
-
-// writes reports whether v is written to for certain.
-func writes(p *check.Pass, v *types.Var, depth int) bool {
-	for _, use := range p.Uses(v) {
-		switch parent := use.Parent().Node().(type) {
-		case *ast.IndexExpr:
-			if p.ExprUse(use)&check.Writes != 0 {
-				return true
-			}
-		case *ast.CallExpr:
-			fn := p.Callee(parent)
-			if len(parent.Args) > 0 && parent.Args[0] == use.Node() && (p.Builtin(parent) == "copy" ||
-				p.Builtin(parent) == "clear" || stdWrites(fn)) {
-				return true
-			}
-			for i, arg := range parent.Args {
-				if _, decl := p.Decl(fn); arg == use.Node() && decl != nil && depth < 3 && i < fn.Signature().Params().Len() &&
-					writes(p, fn.Origin().Signature().Params().At(i), depth+1) {
-					return true
-				}
 			}
 		}
 	}

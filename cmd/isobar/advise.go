@@ -18,6 +18,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/internal/session"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // adviseOptions are the flags of 'isobar advise'.
@@ -136,7 +137,7 @@ func (a *app) advise(ctx context.Context, opts *adviseOptions, patterns []string
 		return &exitError{code: exitRegression}
 	case len(result.Skipped) > 0:
 		return fmt.Errorf("advise: gate: %s could not be checked, such as %s: %s; fix them or name others",
-			many(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
+			text.Plural(len(result.Skipped), "package"), result.Skipped[0].Package, result.Skipped[0].Reason)
 	}
 	return nil
 }
@@ -214,14 +215,6 @@ func fold(r *advice.Result, all bool) (shown []advice.Finding, folded int) {
 		}
 	}
 	return shown, folded
-}
-
-// many is a count with its noun.
-func many(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (a *app) adviseChecksCommand() *cobra.Command {

@@ -19,6 +19,7 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/host"
 	"github.com/isobar-go/isobar/internal/lab/store"
 	"github.com/isobar-go/isobar/internal/session"
+	"github.com/isobar-go/isobar/internal/show/text"
 	"github.com/isobar-go/isobar/internal/web"
 )
 
@@ -134,12 +135,13 @@ func (a *app) profiled(ctx context.Context, o *proofOptions, c *advice.Config) (
 		return nil, err
 	}
 	show := session.NewStatus(a.Err)
-	names, err := advice.Profile(ctx, *c, o.bench, dir, show.Say)
+	names, leftOut, err := advice.Profile(ctx, *c, o.bench, dir, show.Say)
 	show.End()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c.Profiles = append(c.Profiles, names...)
+	c.LeftOut = leftOut
 	return func() { os.RemoveAll(dir) }, nil
 }
 
@@ -224,7 +226,7 @@ func (a *app) printFixes(o *proofOptions, v *advice.Verification) error {
 		fmt.Fprintf(&b, "%d kept, %d dropped, %d unproven\n", v.Count(advice.Kept), v.Count(advice.Dropped),
 			v.Count(advice.Unproven))
 	}
-	changed := many(len(v.Patch.Files()), "file")
+	changed := text.Plural(len(v.Patch.Files()), "file")
 	switch {
 	case o.write:
 		fmt.Fprintf(&b, "%s changed\n", changed)
@@ -266,11 +268,7 @@ func (a *app) keepPage(o *proofOptions, c advice.Config, r *advice.Result, shown
 }
 
 func (a *app) saveAdvice(page store.Advice) error {
-	path, err := a.StorePath()
-	if err != nil {
-		return err
-	}
-	s, err := store.Open(path)
+	s, _, err := a.Open()
 	if err != nil {
 		return err
 	}

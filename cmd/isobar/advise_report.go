@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/advice"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) error {
@@ -30,18 +31,19 @@ func (a *app) printAdvice(r *advice.Result, shown []advice.Finding, folded int) 
 	for _, s := range r.Skipped {
 		fmt.Fprintf(&b, "skipped %s: %s\n", s.Package, s.Reason)
 	}
-	fmt.Fprintf(&b, "%s in %s of %s", many(len(shown), "finding"), many(r.Lines, "line"), many(r.Packages, "package"))
+	fmt.Fprintf(&b, "%s in %s of %s", text.Plural(len(shown), "finding"), text.Plural(r.Lines, "line"),
+		text.Plural(r.Packages, "package"))
 	switch {
 	case folded > 0 && r.Evidence == nil:
 		fmt.Fprintf(&b, "; %d more if the code is hot (--all), which a profile knows", folded)
 	case folded > 0:
-		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", many(folded, "finding"))
+		fmt.Fprintf(&b, "; %s below 0.5 %% of the profile", text.Plural(folded, "finding"))
 	}
 	if r.Generated > 0 {
-		fmt.Fprintf(&b, "; %s skipped", many(r.Generated, "generated file"))
+		fmt.Fprintf(&b, "; %s skipped", text.Plural(r.Generated, "generated file"))
 	}
 	if len(r.Skipped) > 0 {
-		fmt.Fprintf(&b, "; %s skipped", many(len(r.Skipped), "package"))
+		fmt.Fprintf(&b, "; %s skipped", text.Plural(len(r.Skipped), "package"))
 	}
 	for _, s := range r.Next {
 		fmt.Fprintf(&b, "\nnext, %s:\n  %s", s.Text, s.Command)
@@ -61,8 +63,8 @@ const (
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
 	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
-		"(explained: %.1f %% of bytes, %.1f %% of objects):\n",
-		100*a.Explained.Bytes, 100*a.Explained.Objects)
+		"(explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is proved of %.1f %% of bytes):\n",
+		100*a.Explained.Bytes, 100*a.Explained.Objects, 100*(a.Explained.Bytes-a.Open.Bytes))
 	var rest []advice.Explained
 	remedies := 0
 	for _, s := range a.BySaving() {
@@ -75,7 +77,8 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 		}
 	}
 	if remedies > accountRemedies {
-		fmt.Fprintf(b, "\n%s more with a remedy (--html FILE and --json have all)\n", many(remedies-accountRemedies, "place"))
+		fmt.Fprintf(b, "\n%s more with a remedy (--html FILE and --json have all)\n",
+			text.Plural(remedies-accountRemedies, "place"))
 	}
 	if len(rest) > 0 {
 		b.WriteString("\nthe largest without one:\n")

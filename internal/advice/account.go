@@ -5,17 +5,17 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/isobar-go/isobar/advise/life"
 )
 
 // An Account explains what the profiles measured: every allocation that the
 // module's own code makes or causes, with one verdict each.
 type Account struct {
 	Explained Shares      `json:"explained"` // the part of the module's allocations that has a verdict
+	Open      Shares      `json:"open"`      // the part whose lifetime is not proved, but rests on a place that is named
 	Sites     []Explained `json:"sites"`     // by their share, the largest first
 
 	mended []Finding // of the remedies with a fix that no check has
@@ -29,6 +29,7 @@ const (
 	Reshape  Verdict = "remedy that needs another interface" // callers, or other packages, have to change, too
 	Inherent Verdict = "inherent"                            // somebody keeps what is made
 	Outside  Verdict = "outside"                             // another module or the standard library makes it
+	Open     Verdict = "open"                                // one place, which is named, decides whether it is needed
 	Unknown  Verdict = "unexplained"                         // the code at the line is not what allocated
 
 	unmatched = "no expression of the line allocates"
@@ -51,6 +52,7 @@ type Explained struct {
 
 	Flow     string `json:"flow,omitempty"`    // why it is on the heap: the compiler's deciding step
 	Lifetime string `json:"lifetime"`          // how long it lives, and who keeps it
+	Open     bool   `json:"open"`              // the lifetime is not proved: it says what decides it, and where
 	Through  string `json:"through,omitempty"` // the calls of the module that lead here most often
 	Check    string `json:"check,omitempty"`   // which of the eighteen
 
@@ -75,10 +77,13 @@ type cause struct {
 	chains   map[string]*chain
 }
 
-// A chain is a way by which a line was reached.
+// A chain is a way by which a line was reached, from the expression that allocates.
 type chain struct {
-	frames []frame // the callers of the line's function, as long as they are of the packages
+	made   frame
+	frames []frame // the callers: of other packages up to the line, then of the packages, as long as they are
+	inside int     // how many of the frames come before the line's function is left: 0 where the line itself allocates
 	beyond string  // the function that called the last of them; "" where the stack ends
+	cut    bool    // there are more
 	Totals
 }
 
@@ -93,19 +98,24 @@ type causeKey struct {
 }
 
 // chainLimit is how many callers are followed.
-const chainLimit = 12
+const chainLimit = 48
 
-// cause charges an allocation to what made it. below are the functions called
-// from the line, the leaf first; above is the rest of the stack.
-func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, below []string, above []profile.Line) {
-	if value == 0 || k.name == cpu && !slices.ContainsFunc(below, allocates) {
+// cause charges an allocation to what made it. inner are the frames below the line, the
+// leaf first; above is the rest of the stack.
+func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, inner, above []profile.Line) {
+	allocator := func(f profile.Line) bool { return allocates(f.Function.Name) }
+	if value == 0 || k.name == cpu && !slices.ContainsFunc(inner, allocator) {
 		return
 	}
 	callee, leaf, entered := "", "", ""
-	if n := len(below); n > 0 && allocates(below[n-1]) {
-		leaf, entered = below[n-1], below[n-1]
+	if n := len(inner); n > 0 && allocator(inner[n-1]) {
+		leaf = inner[n-1].Function.Name
+		entered, inner = leaf, nil
 	} else if n > 0 {
-		callee, leaf = below[n-1], below[0]
+		callee, leaf = inner[n-1].Function.Name, inner[0].Function.Name
+	}
+	for len(inner) > 0 && allocator(inner[0]) {
+		inner = inner[1:]
 	}
 	key := causeKey{at, above[0].Function.Name, callee, entered}
 	c := j.causes[key]
@@ -115,25 +125,45 @@ func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, below [
 		j.causes[key] = c
 	}
 	c.charge(s, value, k)
-	way, name := j.chain(above[1:])
+	way, name := j.chain(inner, above)
 	if c.chains[name] == nil {
 		c.chains[name] = way
 	}
 	*k.total(&c.chains[name].Totals) += value
 }
 
-// chain returns the callers of a line, and a name for them.
-func (j *joiner) chain(above []profile.Line) (*chain, string) {
-	out, name := &chain{}, ""
-	for _, f := range above[:min(len(above), chainLimit)] {
-		file, ok := j.own(f)
-		if !ok {
+// wrapper matches what the compiler makes of a go or defer statement with arguments: its
+// line is that of the statement, in the function that its caller names.
+var wrapper = regexp.MustCompile(`\.(go|defer)wrap\d+$`)
+
+// chain returns the frames that lead to an allocation, and a name for them.
+func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
+	out, name := &chain{inside: len(inner)}, ""
+	all := slices.Concat(inner, above)
+	for i := 0; i < len(all) && out.beyond == "" && !out.cut; i++ {
+		f := all[i]
+		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name}
+		file, own := j.own(f)
+		switch {
+		case own:
+			at.file = file
+		case i >= len(inner):
 			out.beyond = f.Function.Name
-			break
+			continue
 		}
-		at := place{file, int(f.Line)}
-		out.frames = append(out.frames, frame{at, f.Function.Name})
-		name += fmt.Sprint(at, " ")
+		if out.cut = i > len(inner)+chainLimit; out.cut {
+			continue
+		}
+		if i+1 < len(all) && i >= len(inner) && wrapper.MatchString(at.function) {
+			i++
+			at.function = all[i].Function.Name
+		}
+		if name == "" {
+			out.made = at
+		} else {
+			out.frames = append(out.frames, at)
+		}
+		name += fmt.Sprint(at.place, " ")
 	}
 	return out, name + out.beyond
 }
@@ -149,7 +179,7 @@ func (c *cause) ways() []*chain {
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
 	x := newExplainer(ctx, c, units, base, findings)
 	a := &Account{Sites: []Explained{}}
-	var all, known Totals
+	var all, known, open Totals
 	for _, one := range j.causes {
 		for _, part := range x.explain(one) {
 			part.Share = part.totals.of(j.total)
@@ -158,11 +188,14 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			if part.Verdict != Unknown {
 				known.add(part.totals)
 			}
+			if part.Open {
+				open.add(part.totals)
+			}
 			a.Sites = append(a.Sites, part.Explained)
 			a.mend(part)
 		}
 	}
-	a.Explained = known.of(all)
+	a.Explained, a.Open = known.of(all), open.of(all)
 	slices.SortFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File), cmp.Compare(p.Line,
 			q.Line),
@@ -193,9 +226,4 @@ func (t *Totals) add(o Totals) {
 	for _, kind := range kinds {
 		*kind.total(t) += *kind.total(&o)
 	}
-}
-
-// named says whether a site of kind Call calls the function.
-func named(s *life.Site, function string) bool {
-	return s.Kind == life.Call && s.Callee() == lastName(function)
 }

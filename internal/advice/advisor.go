@@ -10,7 +10,7 @@
 package advice
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,6 +27,7 @@ type Config struct {
 	Patterns []string
 	Checks   []*check.Check
 	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
+	LeftOut  []string // what they lack, and why
 	Coverage []string // coverage profiles that count, for findings that need an estimate
 	Env      []string // for the go command, beyond that of this process
 	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
@@ -160,28 +161,14 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 // before orders findings: with a profile, those without a caveat come before all
 // others.
 func before(a, b Finding) int {
-	if x, y := a.Caveat != "", b.Caveat != ""; a.Share != nil && b.Share != nil && x != y {
-		if y {
-			return -1
-		}
-		return 1
+	caveat := 0
+	if a.Share != nil && b.Share != nil {
+		caveat = cmp.Compare(min(len(a.Caveat), 1), min(len(b.Caveat), 1))
 	}
-	if x, y := a.Share.weight(), b.Share.weight(); x != y {
-		if x > y {
-			return -1
-		}
-		return 1
-	}
-	if x, y := rank(a.Severity), rank(b.Severity); x != y {
-		return y - x
-	}
-	if d := strings.Compare(a.File, b.File); d != 0 {
-		return d
-	}
-	return (a.Line-b.Line)*1000 + a.Column - b.Column
+	return cmp.Or(caveat, cmp.Compare(b.Share.weight(), a.Share.weight()),
+		strings.Compare(b.Severity, a.Severity), // a trap before advice
+		strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column)
 }
-
-func rank(severity string) int { return slices.Index([]string{"advice", "trap"}, severity) }
 
 func relative(base, name string) string {
 	rel, err := filepath.Rel(base, name)
@@ -193,16 +180,10 @@ func relative(base, name string) string {
 
 // sourceLine returns a line of a file, trimmed, or "".
 func sourceLine(name string, line int) string {
-	f, err := os.Open(name)
-	if err != nil {
+	text, _ := os.ReadFile(name) // what is gone has no lines
+	lines := strings.Split(string(text), "\n")
+	if line < 1 || line > len(lines) {
 		return ""
 	}
-	defer f.Close()
-	sc := bufio.NewScanner(f)
-	for n := 1; sc.Scan(); n++ {
-		if n == line {
-			return strings.TrimSpace(sc.Text())
-		}
-	}
-	return ""
+	return strings.TrimSpace(lines[line-1])
 }

@@ -93,7 +93,8 @@ func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 		return
 	}
 	key := store.key(u.Package)
-	if store.get(key, &u.outcome) {
+	if known := stored[outcome](store, key); known != nil {
+		u.outcome = *known
 		return
 	}
 	checked, broken := s.check(u.Package)

@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/google/pprof/profile"
 )
 
 // A testPackage is a package with benchmarks.
@@ -83,14 +81,17 @@ const profileRate = 16 << 10
 
 // Profile runs the benchmarks of the packages that match bench, a regular
 // expression as go test takes it, under a CPU and an allocation profile, and
-// leaves the profiles in dir. It returns the names of those that can be read.
-func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) ([]string, error) {
+// leaves the profiles in dir. It returns the names of those that can be read,
+// and says what is left out: packages whose benchmarks fail, and profiles that
+// cannot be read. It fails where nothing is left.
+func Profile(ctx context.Context, c Config, bench, dir string, progress func(string)) (names, leftOut []string,
+	err error) {
 	in := command{dir: c.Dir}
 	pkgs, err := in.benchPackages(ctx, c.Patterns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var names []string
+	var failed error
 	ran := false
 	for i, p := range pkgs {
 		progress(fmt.Sprintf("benchmarks of %s under profiles", p.ImportPath))
@@ -99,37 +100,35 @@ func Profile(ctx context.Context, c Config, bench, dir string, progress func(str
 		out, err := in.run(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", bench, "-benchtime", "300ms", "-o",
 			base+".test", "-cpuprofile", cpu, "-memprofile", mem, "-memprofilerate", fmt.Sprint(profileRate), p.ImportPath)
 		os.Remove(base + ".test")
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",
-				p.ImportPath, err)
+			failed = errors.Join(failed, fmt.Errorf("advise: bench: %s: %w; fix the benchmarks, or choose others with --bench",
+				p.ImportPath, err))
+			leftOut = append(leftOut, fmt.Sprintf("the benchmarks of %s fail and are left out: run them with go test -bench",
+				p.ImportPath))
+			continue
 		}
 		if !bytes.Contains(out, []byte("\nBenchmark")) {
 			continue
 		}
 		ran = true
 		for _, name := range []string{cpu, mem} {
-			if err := whole(name); err != nil {
-				progress(fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more than once?",
-					p.ImportPath, err))
+			if _, err := readProfile(ctx, name); err != nil {
+				leftOut = append(leftOut, fmt.Sprintf("a profile of %s is left out: %v; does its TestMain run the tests more "+
+					"than once?", p.ImportPath, err))
 				continue
 			}
 			names = append(names, name)
 		}
 	}
-	if !ran {
-		return nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them",
-			strings.Join(c.Patterns, " "), bench)
+	switch {
+	case ran:
+		return names, leftOut, nil
+	case failed != nil:
+		return nil, nil, failed
 	}
-	return names, nil
-}
-
-// whole returns why a profile cannot be read.
-func whole(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = profile.Parse(f)
-	return err
+	return nil, nil, fmt.Errorf("advise: bench: no benchmark of %s matches %q; give the packages that hold them",
+		strings.Join(c.Patterns, " "), bench)
 }

@@ -34,15 +34,42 @@ func TestMain(m *testing.M) {
 }
 `,
 	})
-	var said []string
-	names, err := Profile(t.Context(), Config{Dir: dir, Patterns: []string{"."}}, ".", t.TempDir(), func(s string) { said = append(said, s) })
+	names, leftOut, err := Profile(t.Context(), Config{Dir: dir, Patterns: []string{"."}}, ".", t.TempDir(), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(names) != 1 || filepath.Base(names[0]) != "0.allocs.pb.gz" {
 		t.Errorf("profiles %v, want the allocations alone", names)
 	}
-	if len(said) != 2 || !strings.Contains(said[1], "left out") {
-		t.Errorf("said %q, want that the other one is left out", said)
+	if len(leftOut) != 1 || !strings.Contains(leftOut[0], "a profile of example.org/m is left out") {
+		t.Errorf("left out %q, want the other one", leftOut)
+	}
+}
+
+// A package whose benchmarks fail does not keep the others from being profiled, and
+// the report says so. Where there is no other, it is an error.
+func TestProfileLeavesOutFailing(t *testing.T) {
+	bench := "\n\nimport \"testing\"\n\nvar list []int\n\nfunc BenchmarkF(b *testing.B) {\n\tfor b.Loop() {\n\t\tlist = F()\n\t}\n}\n"
+	dir := tree(t, map[string]string{
+		"go.mod":      "module example.org/m\n\ngo 1.26\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc BenchmarkA(b *testing.B) { b.Fatal(\"no file\") }\n",
+		"m/m.go":      "package m\n\nfunc F() []int { return make([]int, 99) }\n",
+		"m/m_test.go": "package m" + bench,
+	})
+	c := Config{Dir: dir, Patterns: []string{"./..."}}
+	var err error
+	if c.Profiles, c.LeftOut, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Profiles) != 2 || len(r.Evidence.Notes) == 0 || !strings.Contains(r.Evidence.Notes[0], "benchmarks of example.org/m/a fail") {
+		t.Errorf("profiles %v, notes %q: want those of m, and a word about a", c.Profiles, r.Evidence.Notes)
+	}
+	c.Patterns = []string{"./a"}
+	if _, _, err := Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err == nil || !strings.Contains(err.Error(), "no file") {
+		t.Errorf("%v, want what the benchmark says", err)
 	}
 }

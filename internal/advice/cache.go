@@ -83,33 +83,27 @@ func (c *cache) key(p *packages.Package) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (c *cache) get(key string, to *outcome) bool {
+// stored returns what the cache has under a key, or nil.
+func stored[T any](c *cache, key string) *T {
 	if key == "" {
-		return false
+		return nil
 	}
 	name := filepath.Join(c.dir, key)
 	data, err := os.ReadFile(name)
-	if err != nil {
-		return false
-	}
-	var stored outcome
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&stored); err != nil {
-		return false
+	v := new(T)
+	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(v) != nil {
+		return nil
 	}
 	if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
 		now := time.Now()
 		os.Chtimes(name, now, now) // when it was last used, roughly
 	}
-	*to = stored
-	return true
+	return v
 }
 
-func (c *cache) put(key string, o *outcome) {
-	if key == "" || os.MkdirAll(c.dir, 0o755) != nil {
-		return
-	}
+func (c *cache) put(key string, v any) {
 	var b bytes.Buffer
-	if gob.NewEncoder(&b).Encode(o) != nil {
+	if key == "" || os.MkdirAll(c.dir, 0o755) != nil || gob.NewEncoder(&b).Encode(v) != nil {
 		return
 	}
 	if atomicfile.Bytes(filepath.Join(c.dir, key), 0o600, b.Bytes()) == nil {

@@ -39,10 +39,20 @@ type Figure struct {
 type factor float64
 
 func (r factor) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(r), 0) || math.IsNaN(float64(r)) {
+	if !r.finite() {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(r))
+}
+
+func (r factor) finite() bool { return !math.IsInf(float64(r), 0) && !math.IsNaN(float64(r)) }
+
+// String is the factor as a change in percent.
+func (r factor) String() string {
+	if !r.finite() {
+		return "–"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
 }
 
 // units are the metrics that are compared, by their names in the benchmark
@@ -222,18 +232,13 @@ func (m *measurement) figures() []Figure {
 		}
 		out = append(out, s.figure(key))
 	}
-	if n > 1 {
+	if n > 0 {
 		for side := range times {
 			for i, v := range times[side].Values {
 				times[side].Values[i] = math.Exp(v / float64(n))
 			}
 		}
 		out = append(out, times.figure(sampleKey{"", "", cell.OpTime}))
-	} else if n == 1 {
-		i := slices.IndexFunc(out, func(f Figure) bool { return f.Metric == "time/op" })
-		all := out[i]
-		all.Package, all.Benchmark = "", ""
-		out = append(out, all)
 	}
 	return out
 }
@@ -343,12 +348,11 @@ func (f *Figure) what() string { return f.Metric + " in " + path.Base(f.Package)
 
 // change is the ratio as a person reads it, with its interval.
 func (f *Figure) change() string {
-	percent := func(r factor) string { return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1)) }
 	values := f.text(f.Before) + " -> " + f.text(f.After)
-	if r := float64(f.Ratio); math.IsInf(r, 0) || math.IsNaN(r) {
+	if !f.Ratio.finite() {
 		return values
 	}
-	return fmt.Sprintf("%s, %s [%s, %s]", values, percent(f.Ratio), percent(f.Lo), percent(f.Hi))
+	return fmt.Sprintf("%s, %s [%s, %s]", values, f.Ratio, f.Lo, f.Hi)
 }
 
 // text is a value of the metric with its unit, without the one that the
@@ -368,10 +372,10 @@ func (f *Figure) text(v float64) string {
 	return "0"
 }
 
-// build compiles the tests of a package.
-func (c command) build(ctx context.Context, p *testPackage, dir, name string) (string, error) {
-	binary := filepath.Join(dir, name)
-	if _, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err != nil {
+// build compiles the tests of a package of the copy.
+func (v *verifier) build(ctx context.Context, p *testPackage, name string) (string, error) {
+	binary := filepath.Join(v.tmp, name+".test")
+	if _, err := v.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err != nil {
 		return "", err
 	}
 	return binary, nil

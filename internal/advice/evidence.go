@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -92,10 +93,10 @@ type joiner struct {
 	beyond  int // samples at lines that do not exist
 	within  int // and at lines that do
 
-	benchmarks bool               // the profile that is read is of benchmarks
-	before     Totals             // what they do outside the loops that they time
-	timings    map[string]*timing // of their files, by name as a profile has it
-	dirs       map[string]string  // of the packages
+	benchmarks bool                   // the profile that is read is of benchmarks
+	before     Totals                 // what they do outside the loops that they time
+	timings    map[string][]timedDecl // of their files, by name as a profile has it
+	dirs       map[string]string      // of the packages
 
 	starts map[place]string // by where functions begin: their names
 	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
@@ -106,9 +107,10 @@ type joiner struct {
 // join reads the profiles and gives each finding its share.
 func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
+		notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{}, sites: map[place]sites{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
-		timings: map[string]*timing{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
+		timings: map[string][]timedDecl{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
@@ -212,7 +214,7 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 		j.within++
 		at := place{file, int(f.Line)}
 		j.site(s, value, k, at, below, stack[i:])
-		j.cause(s, value, k, at, below, stack[i:])
+		j.cause(s, value, k, at, stack[:i], stack[i:])
 		return
 	}
 	*k.total(&j.outside) += value

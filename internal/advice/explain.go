@@ -1,14 +1,17 @@
 package advice
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"go/ast"
 	"go/printer"
 	"go/token"
 	"go/types"
 	"maps"
 	"math"
+	"net/url"
+	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,6 +28,7 @@ type explainer struct {
 	units    map[string]*unit // by the absolute name of a file
 	life     *lifetimes
 	findings map[place][]*Finding
+	climbs   int // from where the way that is followed is open
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
@@ -49,13 +53,42 @@ func newExplainer(ctx context.Context, c Config, units []*unit, base string, fin
 	return x
 }
 
-// pkg returns the SSA of the package of a file, or nil.
-func (x *explainer) pkg(file string) *life.Package {
-	u := x.units[file]
-	if u == nil {
-		return nil
+// pkg returns the SSA of the package of a frame, or nil.
+func (x *explainer) pkg(f frame) *life.Package {
+	if u := x.units[f.file]; u != nil {
+		return x.life.of(u.Package)
 	}
-	return x.life.of(u.Package)
+	return x.life.named(packageOf(f.function))
+}
+
+// packageOf is the import path of a function's package, by its name in a profile.
+func packageOf(function string) string {
+	function, _, _ = strings.Cut(function, "[")
+	slash := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[slash:], ".")
+	if unescaped, err := url.PathUnescape(name); err == nil {
+		name = unescaped // of dots
+	}
+	return function[:slash] + name
+}
+
+// sitesAt returns the sites at a place, whose file may be named as in another build.
+func sitesAt(p *life.Package, at place) []*life.Site {
+	if sites := p.At(at.file, at.line); len(sites) > 0 {
+		return sites
+	}
+	for _, f := range p.Files {
+		if name := p.Fset.Position(f.Package).Filename; below(name) == below(at.file) {
+			return p.At(name, at.line)
+		}
+	}
+	return nil
+}
+
+// below is a file with the directory that it lies in.
+func below(name string) string {
+	name = filepath.ToSlash(name)
+	return path.Join(path.Base(path.Dir(name)), path.Base(name))
 }
 
 // has reports whether a package is one of those that are explained.
@@ -75,31 +108,78 @@ type part struct {
 // explain splits a cause by the expressions that made it, and gives each its
 // verdict.
 func (x *explainer) explain(c *cause) []*part {
-	bySite := map[*life.Site]*site{}
-	var order []*life.Site
-	var candidates []*life.Site
-	p := x.pkg(c.at.file)
-	if p != nil {
-		candidates = p.At(c.at.file, c.at.line)
-	}
-	for size, t := range c.sizes {
-		s := choose(candidates, c, size)
-		if bySite[s] == nil {
-			bySite[s] = &site{sizes: map[int64]*Totals{}}
-			order = append(order, s)
+	p := x.pkg(frame{c.at, c.function})
+	if c.callee != "" || p == nil {
+		var called *life.Site
+		if p != nil {
+			called = callAt(p, c.at, lastName(c.callee))
 		}
-		bySite[s].sizes[size] = t
-		bySite[s].add(*t)
+		return []*part{x.part(c, p, called, &c.site)}
+	}
+	type group struct {
+		made []*life.Site
+		site
+	}
+	var groups []*group
+	charge := func(size int64, t *Totals) {
+		made := choose(p, c.at, c.leaf, size)
+		i := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.made, made) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &group{made, site{sizes: map[int64]*Totals{}}})
+		}
+		groups[i].sizes[size] = t
+		groups[i].add(*t)
+	}
+	for _, size := range slices.Sorted(maps.Keys(c.sizes)) {
+		charge(size, c.sizes[size])
 	}
 	if len(c.sizes) == 0 {
-		s := choose(candidates, c, 0)
-		bySite[s], order = &site{Totals: c.Totals}, append(order, s)
+		charge(0, &c.Totals)
+		groups[0].sizes = nil
 	}
 	var out []*part
-	for _, s := range order {
-		out = append(out, x.part(c, p, s, bySite[s]))
+	for _, g := range groups {
+		out = append(out, x.oneOf(c, p, g.made, &g.site))
 	}
 	return out
+}
+
+// oneOf describes and judges what one of several expressions made: those whose objects
+// have the size. Where they differ, it is open which one it is.
+func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *part {
+	if len(made) == 0 {
+		return x.part(c, p, nil, t)
+	}
+	out := x.part(c, p, made[0], t)
+	all, same := []*part{out}, true
+	for _, s := range made[1:] {
+		o := x.part(c, p, s, t)
+		all = append(all, o)
+		same = same && o.Verdict == out.Verdict && o.Remedy == out.Remedy && o.Lifetime == out.Lifetime
+	}
+	if same {
+		return out
+	}
+	e := out.Explained
+	var what, lives, remedies []string
+	for _, o := range all {
+		name := o.Kind + " " + o.What
+		what = append(what, name)
+		if !slices.Contains(lives, o.Lifetime) {
+			lives = append(lives, o.Lifetime)
+		}
+		remedies = append(remedies, name+": "+o.Remedy)
+		if o.Check != e.Check {
+			e.Check = ""
+		}
+	}
+	if e.What = strings.Join(what, " or "); len(lives) > 1 {
+		e.Lifetime = "not known: which expression makes it; " + strings.Join(lives, "; or ")
+	}
+	e.Verdict, e.Open, e.Fix, e.Condition = Open, true, false, ""
+	e.Remedy, e.Decides = "one of: "+strings.Join(remedies, "; "), fmt.Sprintf("%s:%d", e.File, e.Line)
+	return &part{Explained: e, totals: out.totals}
 }
 
 // byRuntime are the functions of the runtime that CPU profiles show below a line,
@@ -114,67 +194,102 @@ var byRuntime = []struct {
 	{"newproc", life.Go}, {"deferproc", life.Defer}, {"makechan", life.Channel},
 }
 
-// choose returns the site of a line that allocates objects of a size; nil for
-// none.
-func choose(candidates []*life.Site, c *cause, size int64) *life.Site {
-	if c.callee != "" {
-		return chooseCall(candidates, c.callee)
-	}
-	for _, e := range byRuntime {
-		if i := slices.IndexFunc(candidates, func(s *life.Site) bool { return s.Kind == e.kind }); i >= 0 &&
-			strings.HasPrefix(c.leaf, "runtime."+e.function) {
-			return candidates[i]
-		}
-	}
-	var sized, open, call *life.Site
-	for _, s := range candidates {
-		switch want := fixedSize(s); {
-		case s.Kind == life.Call || s.Kind == life.Defer:
-			if call == nil {
-				call = s
-			}
-		case want > 0 && size >= want && float64(size) <= 1.25*float64(want)+16:
-			if sized == nil || fits(want, size) < fits(fixedSize(sized), size) {
-				sized = s
-			}
-		case open == nil && want == 0 && (size == 0 || size >= elementSize(s)):
-			open = s
-		}
-	}
-	if best := cmp.Or(sized, open); best != nil {
-		return best
-	}
-	for _, s := range candidates { // sizes of variables that share a closure's cell, or headers
-		if s.Kind != life.Call {
-			return s
-		}
-	}
-	return call
+// byKind returns the sites whose kind calls a function of the runtime, "" for one that is
+// not known.
+func byKind(sites []*life.Site, leaf string) []*life.Site {
+	return matching(sites, func(s *life.Site) bool {
+		return strings.HasPrefix(leaf, "runtime.newobject") && fixedSize(s) > 0 ||
+			slices.ContainsFunc(byRuntime, func(e struct {
+				function string
+				kind     life.Kind
+			}) bool {
+				return s.Kind == e.kind && strings.HasPrefix(leaf, "runtime."+e.function)
+			})
+	})
 }
 
-func fits(want, size int64) int64 { return size - want }
-
-// elementSize is the size of what a slice holds at least; 0 for other sites.
-func elementSize(s *life.Site) int64 {
-	if s.Kind == life.Make || s.Kind == life.Append {
-		return s.Size
+// choose returns the sites of a line that may allocate objects of a size: one, where
+// the size tells.
+func choose(p *life.Package, at place, leaf string, size int64) []*life.Site {
+	candidates := sitesAt(p, at)
+	if of := byKind(candidates, leaf); len(of) > 0 {
+		return of
 	}
-	return 0
-}
-
-func chooseCall(candidates []*life.Site, callee string) *life.Site {
-	var dynamic, other *life.Site
-	for _, s := range candidates {
-		switch {
-		case named(s, callee):
-			return s
-		case s.Kind == life.Call && s.Callee() == "" && dynamic == nil:
-			dynamic = s
-		case other == nil:
-			other = s
+	own := matching(candidates, func(s *life.Site) bool { return s.Kind != life.Call && s.Kind != life.Defer })
+	fit := matching(own, func(s *life.Site) bool { return fits(s, size) })
+	if len(fit) == 0 {
+		fit = matching(own, func(s *life.Site) bool { // which the allocator may put into one block with others
+			want := fixedSize(s)
+			return want > 0 && size >= want && float64(size) <= 1.25*float64(want)+16
+		})
+	}
+	if len(fit) == 0 { // sizes of variables that share a closure's cell, or headers
+		fit = own
+	}
+	if begin := matching(fit, func(s *life.Site) bool { return s.From == at.line }); len(begin) > 0 {
+		fit = begin
+	}
+	if len(fit) > 1 { // the compiler leaves on the stack what dies and has a fixed size
+		stays := func(s *life.Site) bool {
+			return fixedSize(s) > 0 && s.Value != nil && p.Fate(s.Value).Dies() && !p.Fate(s.Value).Started
+		}
+		if lasting := matching(fit, func(s *life.Site) bool { return !stays(s) }); len(lasting) > 0 {
+			fit = lasting
+		} else if others := matching(fit, func(s *life.Site) bool { return s.Kind != life.Variadic }); len(others) > 0 {
+			fit = others
 		}
 	}
-	return cmp.Or(dynamic, other)
+	if len(fit) == 0 {
+		fit = matching(candidates, func(s *life.Site) bool { return s.Kind == life.Call })
+		fit = fit[:min(1, len(fit))]
+	}
+	return fit
+}
+
+func matching(sites []*life.Site, is func(*life.Site) bool) (out []*life.Site) {
+	for _, s := range sites {
+		if is(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// fits reports whether a site may make objects of a size, 0 where that is not known.
+func fits(s *life.Site, size int64) bool {
+	const header, large = 8, 512 // of large objects with pointers
+	const goroutine = 384        // what the runtime keeps of one, at least
+	want := fixedSize(s)
+	switch {
+	case size == 0:
+		return true
+	case s.Kind == life.Closure: // which holds variables that do not change by value
+		return size >= class(want) && size <= class(8+32*int64(s.Captures()))
+	case want > 0:
+		return class(want) == size || want > large-header && class(want+header) == size
+	case s.Kind == life.Go:
+		return size >= goroutine
+	case s.Kind == life.Append && s.Size > 0: // its list begins with one element, and doubles
+		for n := s.Size; n <= size; n *= 2 {
+			if class(n) == size {
+				return true
+			}
+		}
+		return size > 256*s.Size
+	case s.Kind == life.Make:
+		return size >= s.Size
+	}
+	return true
+}
+
+// class is the size of the block that the allocator takes for n bytes: whole pages for
+// large ones.
+func class(n int64) int64 {
+	const large, page = 32 << 10, 8 << 10
+	if n > large {
+		return (n + page - 1) / page * page
+	}
+	return int64(cap(slices.Grow([]byte(nil), int(n))))
 }
 
 // fixedSize is the size of the object that a site makes, 0 where the code does
@@ -213,15 +328,22 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 		e.Kind, e.Verdict, e.Lifetime, e.Remedy = "unknown", Unknown, "unknown", unmatched
 		return out
 	}
-	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e, life: lifetime{kind: unclear}}
-	if s == nil {
-		e.Kind, e.What = life.Call.String(), e.Callee
-	} else {
-		e.Kind, e.What = s.Kind.String(), spelled(p, s.Node)
+	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e}
+	if p != nil {
 		k.life = x.lifetime(p, s, c)
+	} else {
+		k.life = lifetime{kind: unproved, in: e.Function, where: fmt.Sprintf("%s:%d", e.File, e.Line),
+			holder: life.Holder{Kind: life.Callee, Name: "its code", Open: "code that could not be read"}}
+	}
+	e.Kind, e.What = life.Call.String(), e.Callee
+	if s != nil {
+		if e.What = spelled(p, s.Node); c.callee == "" {
+			e.Kind = s.Kind.String()
+		}
 		k.growth = p.Growth(s)
 		e.spot, e.entry = spotAt(p, s.Pos()), spotAt(p, begin(s.Func))
 	}
+	e.Open = k.life.kind == unproved
 	e.Lifetime = k.life.String()
 	k.judge()
 	if f := k.mend(); f != nil {

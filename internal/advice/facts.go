@@ -1,19 +1,14 @@
 package advice
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise/life"
-	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
 // A lifetimes makes the SSA of packages and knows what the functions of their
@@ -57,11 +52,24 @@ func (l *lifetimes) of(p *packages.Package) *life.Package {
 	return built
 }
 
+// named returns the SSA of the package at an import path, or nil.
+func (l *lifetimes) named(path string) *life.Package {
+	if p := l.packages[path]; p != nil && !contracted(path) {
+		return l.of(p)
+	}
+	return nil
+}
+
+// contracted reports whether a package is one that contracts cover.
+func contracted(path string) bool {
+	return path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
+}
+
 // build returns the SSA of a package, or nil where it has none.
 func (l *lifetimes) build(p *packages.Package) *life.Package {
 	checked, _ := l.session.check(p) // errors are of what cgo declares; Build refuses what matters
 	built, err := life.Build(life.Source{Fset: checked.Fset, Pkg: checked.Types, Files: checked.Syntax,
-		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported})
+		Info: checked.TypesInfo, Sizes: checked.TypesSizes, Facts: l.imported, Built: l.named})
 	if err != nil {
 		return nil
 	}
@@ -75,11 +83,11 @@ func (l *lifetimes) imported(path string) *life.Facts {
 	}
 	l.facts[path] = nil
 	p := l.packages[path]
-	if p == nil || path == "unsafe" || path == "runtime" || strings.HasPrefix(path, "internal/runtime/") {
-		return nil // which contracts cover
+	if p == nil || contracted(path) {
+		return nil
 	}
 	key := l.key(p)
-	if facts := l.get(key); facts != nil {
+	if facts := stored[life.Facts](l.store, key); facts != nil {
 		l.facts[path] = facts
 		return facts
 	}
@@ -88,7 +96,7 @@ func (l *lifetimes) imported(path string) *life.Facts {
 		return nil
 	}
 	l.facts[path] = built.Facts()
-	l.put(key, l.facts[path])
+	l.store.put(key, l.facts[path])
 	return l.facts[path]
 }
 
@@ -99,26 +107,4 @@ func (l *lifetimes) key(p *packages.Package) string {
 	}
 	sum := sha256.Sum256(fmt.Appendln(nil, l.store.salt, "life", p.PkgPath, p.ExportFile))
 	return hex.EncodeToString(sum[:])
-}
-
-func (l *lifetimes) get(key string) *life.Facts {
-	if key == "" {
-		return nil
-	}
-	data, err := os.ReadFile(filepath.Join(l.store.dir, key))
-	var facts life.Facts
-	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&facts) != nil {
-		return nil
-	}
-	return &facts
-}
-
-func (l *lifetimes) put(key string, facts *life.Facts) {
-	var b bytes.Buffer
-	if key == "" || os.MkdirAll(l.store.dir, 0o755) != nil || gob.NewEncoder(&b).Encode(facts) != nil {
-		return
-	}
-	if atomicfile.Bytes(filepath.Join(l.store.dir, key), 0o600, b.Bytes()) == nil {
-		l.store.wrote.Store(true)
-	}
 }

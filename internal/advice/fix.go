@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // A fix holds the edits of a finding, by the absolute name of the file.
@@ -28,15 +31,15 @@ type change struct {
 	Text       string
 }
 
-// functionAt returns the name of the declared function around pos, or "".
+// functionAt returns the name of the declared function around pos, with its type
+// where it is a method, or "".
 func functionAt(p *packages.Package, pos token.Pos) string {
 	for _, file := range p.Syntax {
-		if pos < file.FileStart || pos >= file.FileEnd {
-			continue
-		}
 		for _, decl := range file.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Pos() <= pos && pos < fn.End() {
-				return funcName(fn)
+				if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
+					return check.FuncName(obj)
+				}
 			}
 		}
 	}
@@ -51,37 +54,18 @@ func edits(p *packages.Package, d analysis.Diagnostic) fix {
 	out := fix{}
 	for _, e := range d.SuggestedFixes[0].TextEdits {
 		from, to := p.Fset.Position(e.Pos), p.Fset.Position(max(e.Pos, e.End))
-		name := from.Filename
-		if real, err := filepath.EvalSymlinks(name); err == nil {
-			name = real // as git and the copy of the module know it
-		}
+		name := realName(from.Filename)
 		out[name] = append(out[name], change{from.Offset, to.Offset, string(e.NewText)})
 	}
 	return out
 }
 
-// funcName is the name of a declared function, or Type.Name of a method.
-func funcName(fn *ast.FuncDecl) string {
-	if fn.Recv == nil || len(fn.Recv.List) == 0 {
-		return fn.Name.Name
+// realName is the name of a file as git and the copy of the module know it.
+func realName(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
 	}
-	t := fn.Recv.List[0].Type
-	for {
-		switch u := t.(type) {
-		case *ast.StarExpr:
-			t = u.X
-			continue
-		case *ast.IndexExpr:
-			t = u.X
-			continue
-		case *ast.IndexListExpr:
-			t = u.X
-			continue
-		case *ast.Ident:
-			return u.Name + "." + fn.Name.Name
-		}
-		return fn.Name.Name
-	}
+	return name
 }
 
 // importEdit is what an edit that imports a package inserts. Several fixes of

@@ -22,16 +22,11 @@ func (x *explainer) flows(sites []Explained) {
 	if len(pkgs) == 0 {
 		return
 	}
-	dir, err := os.MkdirTemp("", "isobar-flow-")
+	dir, err := compiled(x.ctx, x.dir, pkgs...)
 	if err != nil {
 		return
 	}
 	defer os.RemoveAll(dir)
-	in := command{dir: x.dir}
-	// a fresh directory keeps the go command from its cache
-	if _, err := in.run(x.ctx, "go", append([]string{"build", "-gcflags=-json=0," + dir}, pkgs...)...); err != nil {
-		return
-	}
 	for i := range sites {
 		e := &sites[i]
 		if e.Callee != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html"
 	"html/template"
+	"regexp"
 )
 
 // A Fragment is what a page has of its own: for another page to show.
@@ -22,30 +23,16 @@ func Style() template.CSS {
 	return template.CSS(css)
 }
 
+// fragment matches what a page has of its own; the page around it has a main, too.
+var fragment = regexp.MustCompile(`(?s)<h1>(.*?)</h1>.*?(<dl class="facts">.*?</dl>).*?` +
+	`(<nav aria-label="Contents">.*?</nav>).*?<main id="content">(.*?)</main>`)
+
 // FragmentOf takes a page that Page wrote apart. The page is trusted: it is the
 // caller's to know that Page wrote it.
 func FragmentOf(page []byte) (*Fragment, error) {
-	var parts []byte
-	f := &Fragment{}
-	for _, cut := range []struct{ from, to string }{{"<h1>", "</h1>"}, {`<dl class="facts">`, "</dl>"},
-		{`<nav aria-label="Contents">`, "</nav>"}, {`<main id="content">`, "</main>"}} {
-		_, after, ok := bytes.Cut(page, []byte(cut.from))
-		inner, rest, closed := bytes.Cut(after, []byte(cut.to))
-		if !ok || !closed {
-			return nil, errors.New("advise: the page lacks " + cut.from + ": save it again with 'isobar advise --save'")
-		}
-		page = rest
-		switch cut.from {
-		case "<h1>":
-			f.Title = html.UnescapeString(string(inner))
-		case `<main id="content">`: // the page around it has a main of its own
-			parts = append(parts, inner...)
-		default:
-			parts = append(parts, cut.from...)
-			parts = append(parts, inner...)
-			parts = append(parts, cut.to...)
-		}
+	m := fragment.FindSubmatch(page)
+	if m == nil {
+		return nil, errors.New("advise: the page lacks a part: save it again with 'isobar advise --save'")
 	}
-	f.Parts = template.HTML(parts)
-	return f, nil
+	return &Fragment{html.UnescapeString(string(m[1])), template.HTML(bytes.Join(m[2:], nil))}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,38 +105,29 @@ func (v *verifier) generateIn(ctx context.Context, p *testPackage, remedies []*r
 	if err != nil {
 		return err
 	}
-	for file, blocks := range more {
-		v.reached[file] = append(v.reached[file], blocks...)
-	}
+	v.reached.add(more)
 	return nil
 }
 
 // testReach runs each test once, alone, and records what it runs of its
 // package.
 func (v *verifier) testReach(ctx context.Context, p *testPackage, tests []testFunc) (reach, error) {
-	binary, profile := filepath.Join(v.tmp, "cover.test"), filepath.Join(v.tmp, "cover.out")
-	if _, err := v.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic", "-coverpkg="+p.ImportPath,
-		p.ImportPath); err != nil {
+	at, err := v.covering(ctx, p, v.tmp, []string{p.ImportPath})
+	if err != nil {
 		return nil, ctx.Err() // no test here can judge anything
 	}
-	r, at, began := reach{}, command{p.Dir, v.env}, time.Now()
+	r, began := reach{}, time.Now()
 	for _, t := range tests[:min(mostTests, len(tests))] {
 		if time.Since(began) > searching {
 			break
 		}
 		v.Progress("what " + t.name + " of " + p.ImportPath + " reaches")
-		os.Remove(profile)
-		once, cancel := context.WithTimeout(ctx, single)
-		_, err := at.run(once, binary, "-test.run=^"+t.name+"$", "-test.coverprofile="+profile)
-		cancel()
+		ran, _, err := at.once(ctx, benchmark{p, t.name, ""}, "-test.run=^"+t.name+"$")
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
-			continue
-		}
-		if err := r.read(profile, benchmark{p, t.name, ""}); err != nil {
-			return nil, err
+		if err == nil {
+			r.add(ran)
 		}
 	}
 	return r, nil
@@ -207,24 +199,10 @@ func onlyT(fn *ast.FuncDecl) (param, pkg string, ok bool) {
 	if fn.Type.TypeParams != nil || fn.Type.Results != nil || len(list) != 1 || len(list[0].Names) != 1 {
 		return "", "", false
 	}
-	star, ok := list[0].Type.(*ast.StarExpr)
-	if !ok {
-		return "", "", false
-	}
-	sel, ok := star.X.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "T" {
-		return "", "", false
-	}
-	from, ok := sel.X.(*ast.Ident)
-	name := list[0].Names[0].Name
-	return name, identName(from), ok && name != "_" && name != "benchmark"
-}
-
-func identName(id *ast.Ident) string {
-	if id == nil {
-		return ""
-	}
-	return id.Name
+	param = list[0].Names[0].Name
+	t, star := strings.CutPrefix(types.ExprString(list[0].Type), "*")
+	pkg, ok = strings.CutSuffix(t, ".T")
+	return param, pkg, star && ok && token.IsIdentifier(pkg) && param != "_" && param != "benchmark"
 }
 
 // once are the methods of a test that only make sense once, or that a

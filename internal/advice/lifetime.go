@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"path"
@@ -18,26 +19,27 @@ import (
 type lifeKind int
 
 const (
-	died    lifeKind = iota // with a call of a function of the module
-	failed                  // the same, but an error that the module returns may hold it
-	unclear                 // the analysis loses it
-	escaped                 // the module returns it to its users
-	kept                    // a field, map, variable, channel or goroutine has it
+	died     lifeKind = iota // with a call of a function
+	failed                   // the same, but an error that the module returns may hold it
+	unproved                 // one place decides
+	escaped                  // the module returns it to its users
+	kept                     // a field, map, variable, channel or goroutine has it
 )
 
 // A lifetime is how long memory lives in the program that was profiled: along
 // the calls that led to it, for the most of its bytes.
 type lifetime struct {
 	kind    lifeKind
-	in      string        // died: with the call of this function; escaped: it returns it
-	round   bool          // died: with the round of a loop there
-	many    bool          // several live at once: the rounds of a loop make them, and they outlive these
-	up      int           // how many callers it went up before
-	through string        // the field that held it meanwhile
-	holder  life.Holder   // kept: by whom
-	unless  []life.Holder // if these callees do not keep it
-	where   string        // FILE:LINE of the place that decides
-	part    float64       // of the bytes; the rest lives longer or shorter
+	in      string      // died: with the call of this function; escaped: it returns it; open: as died, if nobody keeps it
+	round   bool        // died: with the round of a loop there
+	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
+	up      int         // how many callers of the line's function it went up before
+	through string      // the field that held it meanwhile
+	holder  life.Holder // kept, open: by whom
+	where   string      // FILE:LINE of the place that decides
+	too     []string    // who else keeps it
+	part    float64     // of the bytes
+	rest    []lifetime  // of the others, where they live longer or shorter
 }
 
 func (l lifetime) String() string {
@@ -49,77 +51,172 @@ func (l lifetime) String() string {
 		text = "dies with the call of " + l.in
 	case l.kind == failed:
 		text = "dies with the call of " + l.in + ", unless the error that it returns holds it"
+	case l.kind == unproved:
+		text = fmt.Sprintf("not known: %s decides%s; at least until %s returns", l.holder.Open,
+			strings.TrimSuffix(", at "+l.where, ", at "), l.in)
 	case l.kind == escaped:
 		text = "returned by " + l.in + " to its caller outside these packages"
 	case l.kind == kept:
-		text = "kept by " + l.holder.String()
-	default:
-		text = "not known: the calls above it could not be followed"
+		text = l.held()
 	}
-	if l.through != "" && l.kind != kept {
-		text += ", held by " + l.through + " until then"
+	if through, _, _ := strings.Cut(l.through, ","); through != "" && l.kind != kept {
+		text += ", held by " + through + " until then"
 	}
-	if len(l.unless) > 0 && l.kind == died {
-		text += ", unless " + l.unless[0].Name + " keeps it"
+	for _, other := range l.too {
+		if l.kind != unproved {
+			text += ", and " + other
+		}
 	}
 	if l.part > 0 && l.part < 0.95 {
 		text += fmt.Sprintf(" (%.0f %% of it)", 100*l.part)
 	}
+	for _, other := range l.rest {
+		text += "; " + other.String()
+	}
 	return text
 }
 
-// longer is the longer of two lifetimes.
-func (l lifetime) longer(m lifetime) lifetime {
-	unless := append(slices.Clone(l.unless), m.unless...)
-	if m.kind > l.kind || m.kind == l.kind && m.up > l.up {
-		l = m
+// held says who keeps the memory, or would.
+func (l lifetime) held() string {
+	switch {
+	case l.kind == escaped:
+		return "returned by " + l.in
+	case l.holder.Kind == life.Result:
+		return "returned by " + cmp.Or(l.holder.Outer, l.holder.Name)
+	case l.holder.Again:
+		return "kept by " + l.holder.String() + " until that is set again"
 	}
-	l.unless = unless
+	return "kept by " + l.holder.String()
+}
+
+// longer is the longer of two lifetimes. What is open lives as long as the other one, at
+// least; several may keep it one after the other.
+func (l lifetime) longer(m lifetime) lifetime {
+	if m.kind > l.kind || m.kind == l.kind && m.up > l.up {
+		l, m = m, l
+	}
+	if l.kind == unproved && m.up > l.up {
+		l.in, l.up = m.in, m.up
+	}
+	const most = 4
+	other := m.held()
+	if m.kind == unproved && m.where != "" && other != l.held() {
+		other += " (" + m.where + ")"
+	}
+	for _, too := range append([]string{other}, m.too...) {
+		if l.class() == m.class() && m.kind >= unproved && len(l.too) < most && too != l.held() &&
+			!slices.Contains(l.too, too) {
+			l.too = append(slices.Clip(l.too), too)
+		}
+	}
 	return l
 }
 
 // waysLimit is how many ways to a site are followed, the heaviest ones.
-const waysLimit = 8
+const waysLimit = 16
+
+// climbsLimit is how often one way is followed up from where it is open.
+const climbsLimit = 64
 
 // lifetime follows what a site makes along the ways that led to it.
 func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
-	fate := x.fate(p, s, c)
-	name := shortName(c.function)
-	if fate == nil {
-		return lifetime{kind: died, in: shortName(c.callee), part: 1}
-	}
-	type weighed struct {
-		lifetime
-		weight int64
-	}
-	var all []*weighed
-	total := int64(0)
-	ways := c.ways()
+	var all []lifetime
+	total, ways := 0.0, c.ways()
 	for _, way := range ways[:min(len(ways), waysLimit)] {
-		l := x.along(p, fate, name, way, 0)
-		loop := p.Loop(s.Instr.Block()) != nil
-		l.round = l.kind == died && l.up == 0 && loop && !fate.Beyond
-		l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
-		weight := max(way.Bytes, way.Objects)
+		x.climbs = 0
+		l, weight := x.born(p, s, way), float64(max(way.Bytes, way.Objects, 1))
+		l.round, l.up = l.round && l.up >= way.inside, max(0, l.up-way.inside)
 		total += weight
-		i := slices.IndexFunc(all, func(w *weighed) bool { return w.String() == l.String() })
+		i := slices.IndexFunc(all, func(m lifetime) bool {
+			m.part = 0
+			return m.String() == l.String()
+		})
 		if i < 0 {
-			all = append(all, &weighed{l, weight})
-		} else {
-			all[i].weight += weight
+			i = len(all)
+			all = append(all, l)
+		}
+		all[i].part += weight
+	}
+	class := map[string]float64{}
+	for i := range all {
+		all[i].part /= total
+		class[all[i].class()] += all[i].part
+	}
+	slices.SortStableFunc(all, func(a, b lifetime) int {
+		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
+	})
+	const least, most = 0.1, 3
+	for _, l := range all[1:] {
+		if l.part >= least && len(all[0].rest) < most {
+			all[0].rest = append(all[0].rest, l)
 		}
 	}
-	if len(all) == 0 {
-		return lifetime{kind: unclear}
-	}
-	best := slices.MaxFunc(all, func(a, b *weighed) int { return int(min(1, max(-1, a.weight-b.weight))) })
-	best.part = float64(best.weight) / float64(max(1, total))
-	return best.lifetime
+	return all[0]
 }
 
-// fate is what becomes of a site's memory in its function; nil where it is of
-// the callee alone.
-func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
+// class says whether somebody keeps the memory.
+func (l lifetime) class() string {
+	switch {
+	case l.kind == unproved:
+		return "open"
+	case l.kind > unproved:
+		return "kept"
+	}
+	return "dies"
+}
+
+// born follows what a site makes up one way; of a call into other packages, from the
+// expression there that makes it.
+func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
+	at := way.made
+	if way.inside == 0 {
+		return x.bornAt(p, s, way)
+	}
+	if q := x.pkg(at); q != nil {
+		size := int64(0)
+		if way.Objects > 0 {
+			size = way.Bytes / way.Objects
+		}
+		var all []lifetime
+		for _, s := range choose(q, at.place, "", size) {
+			if l := x.bornAt(q, s, way); len(all) == 0 || all[0].String() != l.String() {
+				all = append(all, l)
+			}
+		}
+		switch len(all) {
+		case 0:
+		case 1:
+			return all[0]
+		default:
+			l := all[0].longer(all[1])
+			l.kind, l.where = unproved, x.spell(at.place)
+			l.holder.Open = "which expression makes it"
+			return l
+		}
+	}
+	for i, f := range way.frames[:way.inside] {
+		if q := x.pkg(f); q != nil {
+			if s := callAt(q, f.place, lastName(at.function)); s != nil {
+				fate := madeBy(q, s.Instr.(ssa.CallInstruction), shortName(at.function), i == 0)
+				return x.along(q, fate, shortName(f.function), way, i+1)
+			}
+		}
+		at = f
+	}
+	return lifetime{kind: died, in: shortName(at.function), up: way.inside}
+}
+
+// bornAt follows what an expression makes, the first of a way.
+func (x *explainer) bornAt(p *life.Package, s *life.Site, way *chain) lifetime {
+	fate := x.fate(p, s)
+	l, loop := x.along(p, fate, shortName(way.made.function), way, 0), p.Loop(s.Instr.Block()) != nil
+	l.round = l.round || l.kind == died && l.up == 0 && loop && !fate.Beyond
+	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
+	return l
+}
+
+// fate is what becomes of a site's memory in its function.
+func (x *explainer) fate(p *life.Package, s *life.Site) *life.Fate {
 	switch i := s.Instr.(type) {
 	case *ssa.MapUpdate:
 		if made, here := i.Map.(*ssa.MakeMap); here {
@@ -133,83 +230,74 @@ func (x *explainer) fate(p *life.Package, s *life.Site, c *cause) *life.Fate {
 	case *ssa.Defer:
 		return &life.Fate{}
 	case *ssa.Call:
-		if s.Kind != life.Call {
-			break
+		if s.Kind == life.Call {
+			return madeBy(p, i, s.Callee(), true)
 		}
-		if grown := buffer(i.Common()); grown != nil && (growsBuffer(c.leaf) || growsBuffer(c.callee)) {
-			return p.FateIn(grown, life.Holder{Kind: life.Field, Pos: i.Pos(), Text: true})
-		}
-		if filled := filled(p, i.Common()); filled != nil {
-			return p.FateIn(filled, life.Holder{Kind: life.Field, Pos: i.Pos(), Text: true})
-		}
-		if !resultRefers(i.Common().Signature()) {
-			return nil
-		}
-		own, inside := p.Fate(s.Value), p.FateInside(s.Value, true)
-		if own.Dies() && !inside.Dies() { // it may be the result's own, or what that refers to
-			h := inside.Holders[0]
-			if h.Kind == life.Result {
-				h.Name = "the caller of " + shortName(c.function)
-			} else if h.Kind != life.Callee {
-				h.Name = h.String()
-			}
-			return &life.Fate{Holders: []life.Holder{{Kind: life.Callee, Name: h.Name, Index: -1, Pos: h.Pos, Object: true,
-				Inside: true}}}
-		}
-		return own
 	}
 	return p.Fate(s.Value)
 }
 
-// filled is the receiver of a call that puts its result there: a method that writes
-// to it, and returns nothing else that refers to memory; nil for none.
-func filled(p *life.Package, c *ssa.CallCommon) ssa.Value {
-	recv := c.Signature().Recv()
-	if c.IsInvoke() || recv == nil || len(c.Args) == 0 {
-		return nil
+// madeBy is what becomes of memory that a call makes, whose callee cannot be seen: it may
+// be for its results, for what it is given, or for neither. It is the result where the
+// callee itself makes it, and gets nothing that could lead to it.
+func madeBy(p *life.Package, call ssa.CallInstruction, callee string, itself bool) *life.Fate {
+	c := call.Common()
+	out, results, given := &life.Fate{}, c.Signature().Results(), c.Args
+	if c.IsInvoke() {
+		given = append([]ssa.Value{c.Value}, given...)
 	}
-	for r := range c.Signature().Results().Variables() {
-		if t := r.Type(); resultType(t) && !types.Identical(t, recv.Type()) {
-			return nil
+	add := func(f *life.Fate) {
+		out.Holders, out.Beyond = append(out.Holders, f.Holders...), out.Beyond || f.Beyond
+	}
+	ends := 0
+	for r := range results.Len() {
+		if resultType(results.At(r).Type()) || results.Len() == 1 && results.At(r).Type().String() == "error" {
+			ends++
+			add(resultFate(p, call, life.Holder{Index: r, Inside: true, Text: true}))
 		}
 	}
-	if use := p.Arg(c, 0); use == nil || !use.Writes {
-		return nil
+	for _, arg := range given {
+		if canHold(arg.Type()) {
+			itself = false
+			add(p.FateIn(arg, life.Holder{Kind: life.Field, Pos: call.Pos(), Text: true}))
+		}
 	}
-	return c.Args[0]
+	for i := range out.Holders {
+		if h := &out.Holders[i]; h.Open == "" && (ends > 1 || !itself) {
+			h.Open, h.Pos = "what "+callee+" makes it for", call.Pos()
+		}
+	}
+	return out
+}
+
+// canHold reports whether an argument of type t can lead to what a callee makes.
+func canHold(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return !strings.HasPrefix(t.String(), "*internal/abi.")
+	case *types.Slice:
+		return canHold(u.Elem()) || structured(u.Elem())
+	case *types.Map, *types.Interface, *types.Chan:
+		return true
+	case *types.Basic:
+		return u.Kind() == types.UnsafePointer
+	}
+	return structured(t)
+}
+
+func structured(t types.Type) bool {
+	st, ok := t.Underlying().(*types.Struct)
+	for i := 0; ok && i < st.NumFields(); i++ {
+		if canHold(st.Field(i).Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 func growsBuffer(function string) bool {
 	return strings.HasPrefix(function, "bytes.(*Buffer).") || strings.HasPrefix(function, "bytes.growSlice") ||
 		strings.HasPrefix(function, "strings.(*Builder).")
-}
-
-// buffer is the argument of a call that is a buffer of the library, or may be one
-// behind an interface; nil for none.
-func buffer(c *ssa.CallCommon) ssa.Value {
-	for _, arg := range c.Args {
-		if box, ok := arg.(*ssa.MakeInterface); ok {
-			arg = box.X
-		}
-		switch arg.Type().String() {
-		case "*bytes.Buffer", "*strings.Builder", "io.Writer":
-			return arg
-		}
-	}
-	if c.IsInvoke() {
-		return c.Value
-	}
-	return nil
-}
-
-// resultRefers reports whether a result, but for errors, can refer to memory.
-func resultRefers(sig *types.Signature) bool {
-	for r := range sig.Results().Variables() {
-		if resultType(r.Type()) || sig.Results().Len() == 1 && r.Type().String() == "error" {
-			return true
-		}
-	}
-	return false
 }
 
 // resultType reports whether a result of type t, not an error, can refer to memory.
@@ -225,9 +313,17 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 	for _, h := range fate.Holders {
 		where := x.position(p, h)
 		switch {
-		case h.Kind == life.Callee:
-			l.unless = append(l.unless, h)
-			l.where = where
+		case h.Open != "":
+			l = l.longer(x.perhaps(h, where, name, way, i))
+		case h.Outer != "":
+			outer := func(f frame) bool { return lastName(f.function) == h.Outer }
+			j := slices.IndexFunc(way.frames[min(i, len(way.frames)):], outer)
+			if j < 0 {
+				l = l.longer(lifetime{kind: kept, holder: h, where: where, in: name, up: i})
+				continue
+			}
+			h.Outer = ""
+			l = l.longer(x.climb(h, where, shortName(way.frames[i+j].function), way, i+j+1))
 		case h.Kind == life.Result || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry):
 			l = l.longer(x.climb(h, where, name, way, i))
 		default:
@@ -235,6 +331,28 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 		}
 	}
 	return l
+}
+
+// perhaps is the lifetime of what h may hold: not known, unless it dies all the same.
+func (x *explainer) perhaps(h life.Holder, where, name string, way *chain, i int) lifetime {
+	open := h.Open
+	x.climbs++
+	if h.Open = ""; x.climbs > climbsLimit {
+	} else if h.Kind == life.Result && h.Outer == "" || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry) {
+		switch l := x.climb(h, where, name, way, i); {
+		case l.kind <= failed:
+			return l
+		case l.kind == escaped:
+			h = life.Holder{Kind: life.Result, Name: l.in}
+		case l.kind == unproved:
+			l.holder.Open, l.where = open, where
+			return l
+		default:
+			h = l.holder
+		}
+	}
+	h.Open = open
+	return lifetime{kind: unproved, holder: h, where: where, in: name, up: i}
 }
 
 // ofParameter begins the name of a holder that is known as a parameter alone.
@@ -252,6 +370,9 @@ func keptIn(h life.Holder, name, where string, up int) lifetime {
 func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) lifetime {
 	if i >= len(way.frames) {
 		switch {
+		case way.cut:
+			h.Open = "which function is above " + name
+			return lifetime{kind: unproved, holder: h, in: name, up: i, where: where}
 		case h.Failed:
 			return lifetime{kind: failed, in: name, up: i, where: where}
 		case h.Kind == life.Result:
@@ -264,18 +385,20 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	if i := strings.LastIndexByte(called, '.'); i >= 0 {
 		called = called[i+1:]
 	}
-	q := x.pkg(f.file)
-	call := callAt(q, f.place, called)
-	if call == nil {
-		if h.Kind != life.Result {
-			return keptIn(h, name, where, i)
-		}
-		return lifetime{kind: unclear, in: name, up: i, where: where}
+	q := x.pkg(f)
+	at := callAt(q, f.place, called)
+	if at == nil {
+		h.Open = "the call of " + name
+		return lifetime{kind: unproved, holder: h, in: name, up: i, where: x.spell(f.place)}
 	}
-	fate, through := &life.Fate{}, ""
-	if h.Kind == life.Result {
-		fate = resultFate(q, call, h)
-	} else if arg := argument(call.Common(), h.Index); arg != nil {
+	call := at.Instr.(ssa.CallInstruction)
+	arg := argument(call.Common(), h.Index)
+	if h.Kind != life.Result && arg == nil { // such as the receiver of a method value
+		h.Open = "what " + name + " is given"
+		return lifetime{kind: unproved, holder: h, in: name, up: i, where: x.spell(f.place)}
+	}
+	fate, through := resultFate(q, call, h), ""
+	if h.Kind != life.Result {
 		if strings.HasPrefix(h.Name, ofParameter) {
 			h.Name = "" // the caller knows a field or variable
 		}
@@ -291,25 +414,35 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 	return l
 }
 
-// callAt returns the call of a function at a line, or nil.
-func callAt(p *life.Package, at place, function string) ssa.CallInstruction {
+// callAt returns the one call of a function at a line, or nil: that of a literal or of a
+// function value where none names it, or a deferred one that runs as the function
+// returns there.
+func callAt(p *life.Package, at place, function string) *life.Site {
 	if p == nil {
 		return nil
 	}
-	var dynamic ssa.CallInstruction
-	for _, s := range p.At(at.file, at.line) {
-		call, ok := s.Instr.(ssa.CallInstruction)
-		if !ok {
+	var named, unnamed []*life.Site
+	for _, s := range sitesAt(p, at) {
+		if _, ok := s.Instr.(ssa.CallInstruction); !ok {
 			continue
 		}
-		if s.Callee() == function {
-			return call
-		}
-		if s.Callee() == "" && dynamic == nil {
-			dynamic = call
+		callee := s.Callee()
+		if callee == function {
+			named = append(named, s)
+		} else if callee == "" || strings.Contains(callee, "$") && inLiteral.MatchString(function) {
+			unnamed = append(unnamed, s)
 		}
 	}
-	return dynamic
+	if len(named) == 0 {
+		named = unnamed
+	}
+	switch len(named) {
+	case 0:
+		return p.Deferred(at.file, at.line, function)
+	case 1:
+		return named[0]
+	}
+	return nil
 }
 
 // resultFate is what becomes of the memory that one result of a call holds.
@@ -348,7 +481,16 @@ func (x *explainer) position(p *life.Package, h life.Holder) string {
 		return ""
 	}
 	at := p.Fset.Position(h.Pos)
-	return fmt.Sprintf("%s:%d", relative(x.base, at.Filename), at.Line)
+	return x.spell(place{at.Filename, at.Line})
+}
+
+// spell is a place as FILE:LINE; of other modules, the file below its directory's name.
+func (x *explainer) spell(at place) string {
+	name := relative(x.base, at.file)
+	if filepath.IsAbs(name) {
+		name = below(name)
+	}
+	return fmt.Sprintf("%s:%d", name, at.line)
 }
 
 // majorVersion is the last element of an import path that is not a package's name.
@@ -366,10 +508,11 @@ func shortName(function string) string {
 	return strings.NewReplacer("(*", "", ")", "", "...", "").Replace(name)
 }
 
-// String names the callers of a way, the nearest first.
+// String names the callers of a way in the packages, the nearest first.
 func (c *chain) String() string {
 	var names []string
-	for _, f := range c.frames[:min(3, len(c.frames))] {
+	frames := c.frames[min(c.inside, len(c.frames)):]
+	for _, f := range frames[:min(3, len(frames))] {
 		names = append(names, fmt.Sprintf("%s (%s:%d)", shortName(f.function), filepath.Base(f.file), f.line))
 	}
 	if len(names) == 0 && c.beyond != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
@@ -15,6 +14,8 @@ import (
 
 	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // load asks the go command for the packages that match: names, files, and the
@@ -67,7 +68,7 @@ func problems(units []*unit) error {
 }
 
 // reason is the first of the errors, on one line.
-func reason(errs []packages.Error) string {
+func reason[E error](errs []E) string {
 	text := strings.Join(strings.Fields(strings.TrimPrefix(errs[0].Error(), "-: ")), " ")
 	if n := len(errs) - 1; n > 0 {
 		text += fmt.Sprintf(" (and %d more)", n)
@@ -100,23 +101,24 @@ func newSession() *session { return &session{token.NewFileSet(), map[string]*typ
 
 // check parses and type-checks a package. It returns a copy of p that holds
 // the syntax and the types, and what is wrong with them.
-func (s *session) check(p *packages.Package) (*packages.Package, []packages.Error) {
+func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 	if len(s.imports) > importLimit {
 		*s = *newSession()
 	}
-	var broken []packages.Error
+	var broken []error
 	out := &packages.Package{
 		ID: p.ID, Name: p.Name, PkgPath: p.PkgPath, Module: p.Module, TypesSizes: p.TypesSizes, Fset: s.fset,
-		TypesInfo: &types.Info{
-			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-			Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
-			Scopes:     map[ast.Node]*types.Scope{},
-			Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
-		},
+		TypesInfo: check.NewInfo(),
 	}
 	for _, name := range sourceFiles(p) {
 		f, err := parser.ParseFile(s.fset, name, nil, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
-		broken = append(broken, parseErrors(err)...)
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok {
+			for _, e := range list {
+				broken = append(broken, e)
+			}
+		} else if err != nil {
+			broken = append(broken, err)
+		}
 		if f != nil {
 			out.Syntax = append(out.Syntax, f)
 		}
@@ -124,33 +126,13 @@ func (s *session) check(p *packages.Package) (*packages.Package, []packages.Erro
 	cfg := types.Config{
 		Sizes: p.TypesSizes, FakeImportC: true,
 		Importer: importFunc(func(path string) (*types.Package, error) { return s.load(p, path) }),
-		Error: func(err error) {
-			e, ok := errors.AsType[types.Error](err)
-			if !ok {
-				broken = append(broken, packages.Error{Msg: err.Error(), Kind: packages.TypeError})
-				return
-			}
-			broken = append(broken, packages.Error{Pos: e.Fset.Position(e.Pos).String(), Msg: e.Msg, Kind: packages.TypeError})
-		},
+		Error:    func(err error) { broken = append(broken, err) },
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		cfg.GoVersion = "go" + p.Module.GoVersion
 	}
 	out.Types, _ = cfg.Check(p.PkgPath, s.fset, out.Syntax, out.TypesInfo) // errors are in broken
 	return out, broken
-}
-
-func parseErrors(err error) (out []packages.Error) {
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		for _, e := range list {
-			out = append(out, packages.Error{Pos: e.Pos.String(), Msg: e.Msg, Kind: packages.ParseError})
-		}
-		return out
-	}
-	if err != nil {
-		out = append(out, packages.Error{Msg: err.Error(), Kind: packages.ParseError})
-	}
-	return out
 }
 
 type importFunc func(path string) (*types.Package, error)

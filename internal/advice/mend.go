@@ -7,7 +7,6 @@ import (
 	"go/types"
 	"go/version"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,21 +46,13 @@ func (k *subject) mend() fix {
 	switch {
 	case k.grows && k.s.Kind == life.Append:
 		ok = m.capacity()
-	case !k.grows && !k.part && k.dies() && k.life.up == 0 && len(k.life.unless) == 0:
+	case !k.grows && !k.part && k.dies() && k.life.up == 0:
 		ok = m.reuse()
 	}
 	if !ok {
 		return nil
 	}
-	return fix{m.fileName(): m.edits}
-}
-
-func (m *mender) fileName() string {
-	name := m.p.Fset.File(m.file.FileStart).Name()
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
-	}
-	return name
+	return fix{realName(m.p.Fset.File(m.file.FileStart).Name()): m.edits}
 }
 
 // modern reports whether the language has clear and the library slices.
@@ -82,7 +73,7 @@ func (m *mender) capacity() bool {
 		return false
 	}
 	list, ok := ast.Unparen(call.Args[0]).(*ast.Ident)
-	if !ok || m.within(m.p.Info.Uses[list], loop) || m.names(m.growth.Rounds, loop) {
+	if !ok || m.p.Info.Uses[list] == nil || m.names(list, loop) || m.names(m.growth.Rounds, loop) {
 		return false
 	}
 	name, ok := m.imported("slices")
@@ -96,8 +87,7 @@ func (m *mender) capacity() bool {
 // number is how often the loop runs, as an int.
 func (m *mender) number() string {
 	n := m.length()
-	if t, ok := m.p.Info.TypeOf(m.growth.Rounds).Underlying().(*types.Basic); ok && t.Info()&types.IsInteger != 0 &&
-		t.Kind() != types.Int && t.Kind() != types.UntypedInt {
+	if check.IsInteger(m.p.Info.TypeOf(m.growth.Rounds)) && !m.plainInt(m.growth.Rounds) {
 		return "int(" + n + ")"
 	}
 	return n
@@ -120,17 +110,12 @@ func (m *mender) plain(e ast.Expr) bool {
 	return ok
 }
 
-// within reports whether obj is declared inside of n.
-func (m *mender) within(obj types.Object, n ast.Node) bool {
-	return obj == nil || n.Pos() <= obj.Pos() && obj.Pos() < n.End()
-}
-
 // names reports whether e names a variable that n declares.
 func (m *mender) names(e ast.Expr, n ast.Node) (found bool) {
 	ast.Inspect(e, func(x ast.Node) bool {
 		if id, ok := x.(*ast.Ident); ok {
 			if v, ok := m.p.Info.Uses[id].(*types.Var); ok && !v.IsField() {
-				found = found || m.within(v, n)
+				found = found || check.DeclaredIn(v, n)
 			}
 		}
 		return !found
@@ -173,15 +158,15 @@ func (m *mender) reuse() bool {
 	}
 	take := ""
 	if m.life.round {
-		loop := m.loopAround()
+		loop := m.p.Stmt(m.p.Loop(m.s.Instr.Block()))
 		if loop == nil || !m.listed(loop) {
 			return false
 		}
 		m.put(loop.Pos(), loop.Pos(), name+" := new("+held+")\n")
 	} else {
 		pkg, ok := m.imported("sync")
-		decl := m.decl()
-		if !ok || decl == nil || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
+		decl, declared := m.s.Func.Syntax().(*ast.FuncDecl)
+		if !ok || !declared || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
 			return false
 		}
 		pool := m.free(m.poolName(v))
@@ -207,38 +192,31 @@ func (m *mender) poolName(v *types.Var) string {
 		"Pool"
 }
 
-// declared returns the variable that the memory is declared with, and the statement:
-// x := make(…), x := &T{…}, x := new(T) or var x T.
-func (m *mender) declared() (*types.Var, ast.Stmt) {
-	for i, n := range m.path {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			id, ok := n.Lhs[0].(*ast.Ident)
-			if n.Tok != token.DEFINE || len(n.Lhs) != 1 || !ok || !m.made(n.Rhs[0]) || i+1 == len(m.path) {
-				return nil, nil
-			}
-			v, _ := m.p.Info.Defs[id].(*types.Var)
-			return v, m.inList(n)
-		case *ast.DeclStmt:
-			gen := n.Decl.(*ast.GenDecl)
-			spec, ok := gen.Specs[0].(*ast.ValueSpec)
-			if !ok || len(gen.Specs) > 1 || len(spec.Names) != 1 || len(spec.Values) > 0 || m.s.Kind != life.Variable {
-				return nil, nil
-			}
-			v, _ := m.p.Info.Defs[spec.Names[0]].(*types.Var)
-			return v, m.inList(n)
-		case ast.Stmt:
-			return nil, nil
+// declared returns the variable that the memory is declared with, and the statement,
+// of a list: x := make(…), x := &T{…}, x := new(T) or var x T.
+func (m *mender) declared() (v *types.Var, stmt ast.Stmt) {
+	i := slices.IndexFunc(m.path, func(n ast.Node) bool { _, ok := n.(ast.Stmt); return ok })
+	if i < 0 {
+		return nil, nil
+	}
+	var id *ast.Ident
+	switch n := m.path[i].(type) {
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE && len(n.Lhs) == 1 && m.made(n.Rhs[0]) {
+			id, stmt = n.Lhs[0].(*ast.Ident), n
+		}
+	case *ast.DeclStmt:
+		gen := n.Decl.(*ast.GenDecl)
+		spec, ok := gen.Specs[0].(*ast.ValueSpec)
+		if ok && len(gen.Specs) == 1 && len(spec.Names) == 1 && len(spec.Values) == 0 && m.s.Kind == life.Variable {
+			id, stmt = spec.Names[0], n
 		}
 	}
-	return nil, nil
-}
-
-func (m *mender) inList(stmt ast.Stmt) ast.Stmt {
-	if m.listed(stmt) {
-		return stmt
+	if id == nil || !m.listed(stmt) {
+		return nil, nil
 	}
-	return nil
+	v, _ = m.p.Info.Defs[id].(*types.Var)
+	return v, stmt
 }
 
 // made reports whether e is the expression that allocates, or its address.
@@ -290,7 +268,7 @@ func (m *mender) packaged(t types.Type) bool {
 // slice makes the list anew in the memory that name refers to.
 func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
 	call, ok := m.s.Node.(*ast.CallExpr)
-	if !ok || len(call.Args) < 2 || !m.plain(call.Args[1]) || !isInt(m.p.Info.TypeOf(call.Args[1])) {
+	if !ok || len(call.Args) < 2 || slices.ContainsFunc(call.Args[1:], func(n ast.Expr) bool { return !m.plainInt(n) }) {
 		return false
 	}
 	pkg, ok := m.imported("slices")
@@ -298,9 +276,6 @@ func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
 		return false
 	}
 	size, length := m.text(call.Args[len(call.Args)-1]), m.text(call.Args[1])
-	if !m.plain(call.Args[len(call.Args)-1]) || !isInt(m.p.Info.TypeOf(call.Args[len(call.Args)-1])) {
-		return false
-	}
 	text := fmt.Sprintf("%s*%s = %s.Grow((*%s)[:0], %s)\n%s := (*%s)[:%s]", take, name, pkg, name, size, v.Name(), name,
 		length)
 	if length != "0" {
@@ -310,9 +285,10 @@ func (m *mender) slice(stmt ast.Stmt, v *types.Var, name, take string) bool {
 	return true
 }
 
-func isInt(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt)
+// plainInt reports whether e can be evaluated once more, as an int.
+func (m *mender) plainInt(e ast.Expr) bool {
+	b, ok := m.p.Info.TypeOf(e).Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Int || b.Kind() == types.UntypedInt) && m.plain(e)
 }
 
 // whole sets the object that name refers to anew, and lets v be a pointer to it.
@@ -371,38 +347,12 @@ func (m *mender) pointed(id *ast.Ident) bool {
 
 // text is the source of a node.
 func (m *mender) text(n ast.Node) string {
-	src, err := os.ReadFile(m.fileName())
+	from, to := m.p.Fset.PositionFor(n.Pos(), false), m.p.Fset.Position(n.End())
+	src, err := os.ReadFile(from.Filename)
 	if err != nil {
 		return ""
 	}
-	return string(src[m.p.Fset.Position(n.Pos()).Offset:m.p.Fset.Position(n.End()).Offset])
-}
-
-// loopAround is the innermost loop of the function around the expression.
-func (m *mender) loopAround() ast.Stmt {
-	for _, n := range m.path {
-		switch n := n.(type) {
-		case *ast.ForStmt:
-			return n
-		case *ast.RangeStmt:
-			return n
-		case *ast.FuncLit:
-			return nil
-		}
-	}
-	return nil
-}
-
-func (m *mender) decl() *ast.FuncDecl {
-	for _, n := range m.path {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			return n
-		case *ast.FuncLit:
-			return nil
-		}
-	}
-	return nil
+	return string(src[from.Offset:to.Offset])
 }
 
 // free is a name like the one wanted that means nothing yet in the package.

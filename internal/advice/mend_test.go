@@ -100,6 +100,26 @@ func grouped(in []int) int {
 	return len(m)
 }
 
+type state func() state
+
+type machine struct{ all []*point }
+
+var leftover []*point
+
+func (m *machine) first() state {
+	m.all = append(m.all, &point{})
+	return nil
+}
+
+func states() int {
+	m := &machine{}
+	for s := state(m.first); s != nil; {
+		s = s()
+	}
+	leftover = m.all
+	return len(leftover)
+}
+
 func reflected(n int) int {
 	p := &point{}
 	return reflect.ValueOf(p).Elem().Field(0).Len() + n
@@ -191,6 +211,12 @@ func BenchmarkGrouped(b *testing.B) {
 	}
 }
 
+func BenchmarkStates(b *testing.B) {
+	for b.Loop() {
+		sum += states()
+	}
+}
+
 func BenchmarkReflected(b *testing.B) {
 	for b.Loop() {
 		sum += reflected(3)
@@ -228,7 +254,7 @@ func TestMendedFixesHold(t *testing.T) {
 		"m_test.go": mendableTest})
 	c := Config{Dir: dir, Patterns: []string{"."}, Checks: advise.All()}
 	var err error
-	if c.Profiles, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
+	if c.Profiles, _, err = Profile(t.Context(), c, ".", t.TempDir(), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Run(t.Context(), c)
@@ -260,10 +286,12 @@ func TestMendedFixesHold(t *testing.T) {
 	}
 	for _, s := range r.Evidence.Account.Sites {
 		switch {
-		case s.Function == "m.handed" && s.Kind == "composite literal" && (s.Verdict != Inherent || s.Condition == ""):
-			t.Errorf("handed: %s, %q: want it needed, on a condition", s.Verdict, s.Condition)
-		case s.Function == "m.grouped" && s.Kind == "map grown" && !strings.HasPrefix(s.Lifetime, "dies with"):
+		case s.Function == "m.handed" && s.Kind == "composite literal" && (s.Verdict != Open || s.Decides == "" || !s.Open):
+			t.Errorf("handed: %s, %q: want it open, with the place that decides", s.Verdict, s.Decides)
+		case s.Function == "m.grouped" && s.Kind == "map grown" && s.Verdict != Open && !strings.HasPrefix(s.Lifetime, "dies with"):
 			t.Errorf("grouped: the map %s: want that it dies with the call, though an element does not", s.Lifetime)
+		case s.Function == "m.machine.first" && (s.Verdict == Remedy || s.Verdict == Reshape):
+			t.Errorf("first: %s, %s: want no remedy for what a package variable keeps", s.Verdict, s.Lifetime)
 		case strings.Contains(s.Lifetime, "dummy"):
 			t.Errorf("%s: %s: reflect's dummy keeps nothing", s.Function, s.Lifetime)
 		}

@@ -2,12 +2,7 @@ package advice
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"golang.org/x/tools/go/ssa"
-
-	"github.com/isobar-go/isobar/advise/life"
 )
 
 // An alternative is what to give a function of the library, or to use in its
@@ -113,53 +108,24 @@ func (k *subject) call() {
 	k.e.Verdict, k.e.Decides = Outside, k.life.where
 	k.e.Remedy = fmt.Sprintf("%s makes it", callee)
 	alt := alternativeTo(callee)
-	held := !k.dies() && !(k.life.kind == died && slices.ContainsFunc(k.life.unless, isInside))
+	held := !k.dies()
 	switch {
 	case alt == nil && growsBuffer(k.c.leaf):
 		k.e.Check = "bufferpercall"
 		k.e.Remedy = callee + " writes to a buffer, which grows: keep that and Reset it, or Grow it to the size first"
-	case alt != nil && held && alt.kept == "":
+	case held && (alt == nil || alt.kept == ""):
 		k.stays()
 		k.e.Remedy = callee + " makes it; " + k.e.Remedy
-	case alt != nil && held && alt.kept != always:
+	case held && alt.kept != always:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.kept
 	case alt != nil:
 		k.e.Check, k.e.Remedy = alt.check, callee+": "+alt.text
 		if alt.kept != always {
 			k.conditions()
 		}
-	case k.fills() && held:
-		k.e.Remedy = fmt.Sprintf("%s makes it for what it is called on, or on the way: of the first, %s", callee, k.holds())
-	case k.fills():
-		k.e.Remedy = fmt.Sprintf("%s makes it for what it is called on, or on the way: of the first, keep one "+
-			"for the next call of %s", callee, k.life.in)
-	case held:
-		k.e.Remedy += "; " + k.holds()
-	case k.life.kind == died && k.dies() && k.s != nil && k.s.Kind == life.Call:
+	case k.life.kind == died:
 		k.e.Remedy += "; nobody needs it after " + k.life.in + ": call it less often, or with memory that is used again"
 	}
-}
-
-// holds says who keeps the memory.
-func (k *subject) holds() string {
-	switch k.life.kind {
-	case kept:
-		return k.life.holder.String() + " keeps it"
-	case escaped:
-		return k.life.in + " returns it"
-	case unclear:
-		return "its callers may keep it"
-	}
-	return k.life.unless[slices.IndexFunc(k.life.unless, isObject)].Name + " may keep it"
-}
-
-// fills reports whether the call puts its result into its receiver.
-func (k *subject) fills() bool {
-	if k.s == nil {
-		return false
-	}
-	call, ok := k.s.Instr.(*ssa.Call)
-	return ok && filled(k.p, call.Common()) != nil
 }
 
 // alternativeTo is what to do in place of a call; nil for none.

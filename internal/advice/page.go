@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"os"
 	"path"
 	"slices"
@@ -57,10 +56,21 @@ type (
 		ID, Check, Place, Function, Message, Share string
 		Outcome, Reason                            string
 		Code, Diff                                 []pageCode
-		Figures                                    []pageFigure
+		Figures                                    []Figure
 	}
-	pageFigure struct{ Benchmark, Metric, Before, After, Change, Interval, Floor, Verdict, Class string }
 )
+
+// pageFuncs are what the template calls: the name of a figure's benchmark, and a value
+// of its metric.
+var pageFuncs = template.FuncMap{
+	"benchmark": func(f Figure) string {
+		if f.Benchmark == "" {
+			return "all of them, geometric mean"
+		}
+		return text.Clean(path.Base(f.Package) + "." + f.Benchmark)
+	},
+	"value": func(f Figure, v float64) string { return f.text(v) },
+}
 
 // Page writes the result as one HTML file that needs nothing outside it, in
 // the style of package report's. It reads the lines of the findings from their
@@ -93,7 +103,7 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 			p.Checks = append(p.Checks, pageCheck{c.Name, c.Analyzer.Doc})
 		}
 	}
-	file := template.Must(template.ParseFS(assets, "assets/advice.html.tmpl"))
+	file := template.Must(template.New("advice.html.tmpl").Funcs(pageFuncs).ParseFS(assets, "assets/advice.html.tmpl"))
 	var buf bytes.Buffer
 	if err := file.Execute(&buf, p); err != nil {
 		return fmt.Errorf("advise: html: %w", err)
@@ -112,7 +122,9 @@ func (r *Result) facts(shown int) []pageFact {
 				"stack", e.Total.Objects, e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
 		if a := e.Account; a != nil {
 			facts = append(facts, pageFact{"Explained", share(a.Explained.Bytes) + " of the bytes and " +
-				share(a.Explained.Objects) + " of the objects that these packages allocate or cause"})
+				share(a.Explained.Objects) + " of the objects that these packages allocate or cause"},
+				pageFact{"Lifetime proved", share(a.Explained.Bytes-a.Open.Bytes) + " of the bytes; of " + share(a.Open.Bytes) +
+					" a place that is named decides"})
 		}
 	}
 	if v := r.Verification; v != nil && len(v.Fixes) > 0 {
@@ -164,7 +176,7 @@ func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 	p := pageFinding{
 		ID: id, Check: f.Check, Place: text.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: text.Clean(f.Function),
 		Message: text.Clean(f.Text()),
-		Outcome: v.Outcome, Reason: text.Clean(v.Reason), Code: excerpt(src, f),
+		Outcome: v.Outcome, Reason: text.Clean(v.Reason), Code: excerpt(src, f), Figures: v.Figures,
 	}
 	if f.Share != nil {
 		p.Share = f.Share.String()
@@ -174,9 +186,6 @@ func pageFindingOf(id string, v *Verified, src texts) pageFinding {
 			class := map[byte]string{'+': "added", '-': "hit"}[line[0]]
 			p.Diff = append(p.Diff, pageCode{display(strings.TrimSuffix(line, "\n")), class})
 		}
-	}
-	for i := range v.Figures {
-		p.Figures = append(p.Figures, pageFigureOf(&v.Figures[i]))
 	}
 	return p
 }
@@ -213,25 +222,3 @@ func (t texts) read(name string) []byte {
 
 // display is a line of code as the page shows it.
 func display(line string) string { return text.Clean(strings.ReplaceAll(line, "\t", "    ")) }
-
-func pageFigureOf(f *Figure) pageFigure {
-	percent := func(r factor) string {
-		if v := float64(r); math.IsInf(v, 0) || math.IsNaN(v) {
-			return "–"
-		}
-		return fmt.Sprintf("%+.1f %%", 100*(float64(r)-1))
-	}
-	p := pageFigure{
-		Benchmark: text.Clean(path.Base(f.Package) + "." + f.Benchmark), Metric: f.Metric, Before: f.text(f.Before),
-		After:  f.text(f.After),
-		Change: percent(f.Ratio), Interval: "[" + percent(f.Lo) + ", " + percent(f.Hi) + "]",
-		Floor: fmt.Sprintf("%.2f", f.Floor), Verdict: f.Verdict,
-	}
-	if f.Benchmark == "" {
-		p.Benchmark = "all of them, geometric mean"
-	}
-	if f.Verdict == "better" || f.Verdict == "worse" {
-		p.Class = f.Verdict
-	}
-	return p
-}

@@ -27,7 +27,7 @@ type pageSite struct {
 var verdictsInOrder = []struct {
 	Verdict
 	class string
-}{{Remedy, "kept"}, {Reshape, ""}, {Outside, ""}, {Inherent, ""}, {Unknown, "dropped"}}
+}{{Remedy, "kept"}, {Reshape, ""}, {Outside, ""}, {Inherent, ""}, {Open, ""}, {Unknown, "dropped"}}
 
 // account fills in what the page says of each allocation.
 func (p *pageBody) account(a *Account, base string, shown []Finding, src texts) {

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/cover"
 )
 
 // A benchmark is a top-level benchmark of a package.
@@ -35,11 +36,6 @@ type block struct {
 func (b *block) holds(line, column int) bool {
 	return (line > b.fromLine || line == b.fromLine && column >= b.fromColumn) &&
 		(line < b.toLine || line == b.toLine && column < b.toColumn)
-}
-
-// same reports whether b and c are the same stretch of code.
-func (b *block) same(c *block) bool {
-	return b.fromLine == c.fromLine && b.fromColumn == c.fromColumn && b.toLine == c.toLine && b.toColumn == c.toColumn
 }
 
 // inside reports whether b lies within c.
@@ -77,18 +73,16 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 	if err != nil {
 		return nil, fmt.Errorf("advise: bench: %w; want a regular expression", err)
 	}
-	binary := filepath.Join(asked.tmp, "cover.test")
 	for _, p := range asked.pkgs {
 		asked.progress("building the benchmarks of " + p.ImportPath + " with coverage")
-		if _, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic",
-			"-coverpkg="+strings.Join(asked.covered, ","), p.ImportPath); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+		at, err := c.covering(ctx, p, asked.tmp, asked.covered)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
 			continue // no benchmark here can judge anything
 		}
-		at := command{p.Dir, c.env}
-		list, err := at.run(ctx, binary, "-test.list=^Benchmark")
+		list, err := at.run(ctx, at.binary, "-test.list=^Benchmark")
 		if err != nil {
 			return nil, fmt.Errorf("advise: bench: %s: %w", p.ImportPath, err)
 		}
@@ -100,7 +94,7 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 				return r, nil
 			}
 			asked.progress("what " + name + " of " + p.ImportPath + " runs")
-			ran, err := at.reachOf(ctx, binary, benchmark{p, name, sub}, asked)
+			ran, err := at.reachOf(ctx, benchmark{p, name, sub}, asked.wanted)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -112,24 +106,41 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 	return r, nil
 }
 
-// reachOf returns what one benchmark of the binary runs: nothing where that is
-// not wanted.
-func (c command) reachOf(ctx context.Context, binary string, b benchmark, asked coverage) (reach, error) {
-	profile := filepath.Join(asked.tmp, "cover.out")
+// A covering runs the tests and benchmarks of a package, which note what they run.
+type covering struct {
+	command
+	binary string
+}
+
+// covering builds the tests of a package in a directory for temporary files.
+func (c command) covering(ctx context.Context, p *testPackage, tmp string, covered []string) (covering, error) {
+	binary := filepath.Join(tmp, "cover.test")
+	_, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic",
+		"-coverpkg="+strings.Join(covered, ","), p.ImportPath)
+	return covering{command{p.Dir, c.env}, binary}, err
+}
+
+// once returns what a run with these flags runs, and how long it takes.
+func (c covering) once(ctx context.Context, by benchmark, flags ...string) (reach, time.Duration, error) {
+	profile := filepath.Join(filepath.Dir(c.binary), "cover.out")
+	os.Remove(profile)
+	within, cancel := context.WithTimeout(ctx, single)
+	defer cancel()
+	begun := time.Now()
+	if _, err := c.run(within, c.binary, append(flags, "-test.coverprofile="+profile)...); err != nil {
+		return nil, 0, err
+	}
+	ran := reach{}
+	return ran, time.Since(begun), ran.read(profile, by)
+}
+
+// reachOf returns what one benchmark runs: nothing where that is not wanted.
+func (c covering) reachOf(ctx context.Context, b benchmark, wanted func(reach) bool) (reach, error) {
 	iterate := func(n int) (reach, time.Duration, error) {
-		os.Remove(profile)
-		once, cancel := context.WithTimeout(ctx, single)
-		defer cancel()
-		begun := time.Now()
-		if _, err := c.run(once, binary, "-test.run=^$", "-test.bench=^"+b.name+"$"+b.sub,
-			fmt.Sprintf("-test.benchtime=%dx", n), "-test.coverprofile="+profile); err != nil {
-			return nil, 0, err
-		}
-		ran := reach{}
-		return ran, time.Since(begun), ran.read(profile, b)
+		return c.once(ctx, b, "-test.run=^$", "-test.bench=^"+b.name+"$"+b.sub, fmt.Sprintf("-test.benchtime=%dx", n))
 	}
 	first, took, err := iterate(1)
-	if err != nil || asked.wanted != nil && !asked.wanted(first) {
+	if err != nil || wanted != nil && !wanted(first) {
 		return nil, err
 	}
 	return timedReach(func(n int) (reach, time.Duration, error) {
@@ -167,10 +178,12 @@ func timedReach(iterate func(n int) (reach, time.Duration, error)) (reach, error
 			return once, nil
 		}
 		for i := range blocks {
-			if b := &before[i]; !b.same(&blocks[i]) {
+			was := before[i]
+			grown := max(0, blocks[i].count-was.count)
+			if was.count = blocks[i].count; was != blocks[i] {
 				return once, nil
 			}
-			blocks[i].count = max(0, blocks[i].count-before[i].count)
+			blocks[i].count = grown
 		}
 	}
 	return three, nil
@@ -185,33 +198,16 @@ func (r reach) add(o reach) {
 
 // read adds a cover profile.
 func (r reach) read(name string, by benchmark) error {
-	f, err := os.Open(name)
+	profiles, err := cover.ParseProfiles(name)
 	if err != nil {
-		return fmt.Errorf("advise: coverage: %w", err)
+		return fmt.Errorf("advise: coverage: %s: %w", name, err)
 	}
-	defer f.Close()
-	sc := bufio.NewScanner(f)
-	for sc.Scan() {
-		file, rest, ok := cutLast(sc.Text(), ":")
-		if !ok || file == "mode" {
-			continue
+	for _, p := range profiles {
+		for _, b := range p.Blocks {
+			r[p.FileName] = append(r[p.FileName], block{b.StartLine, b.StartCol, b.EndLine, b.EndCol, b.Count, by})
 		}
-		b := block{by: by}
-		var statements int
-		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.fromLine, &b.fromColumn, &b.toLine, &b.toColumn, &statements,
-			&b.count); err != nil {
-			return fmt.Errorf("advise: coverage: %s: %q: %w", name, sc.Text(), err)
-		}
-		r[file] = append(r[file], b)
 	}
-	return sc.Err()
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
+	return nil
 }
 
 // of returns the benchmarks that run one of the spots: those that run more of

@@ -25,14 +25,10 @@ func (j *joiner) prepares(stack []profile.Line) bool {
 		case j.benchmarks && (name == "main.main" || name == "runtime.doInit1"):
 			return true // what the test program does before any of them
 		}
-		t := j.timing(f.Function.Filename)
-		if t == nil {
-			continue
-		}
-		for _, decl := range t.decls {
-			if decl.holds(f.Line) && len(decl.timed) > 0 {
-				if slices.ContainsFunc(decl.timed, func(l lines) bool { return l.holds(f.Line) }) &&
-					!slices.ContainsFunc(decl.stopped, func(l lines) bool { return l.holds(f.Line) }) {
+		here := func(l lines) bool { return l.from <= f.Line && f.Line <= l.to }
+		for _, decl := range j.timing(f.Function.Filename) {
+			if here(decl.lines) {
+				if slices.ContainsFunc(decl.timed, here) && !slices.ContainsFunc(decl.stopped, here) {
 					return false
 				}
 				outside = true
@@ -47,22 +43,18 @@ func benchmarked(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return f.Name == "testing.(*B).runN" })
 }
 
-// A timing is where the functions of a file of tests count and time.
-type timing struct{ decls []timedDecl }
-
 type lines struct{ from, to int64 }
 
-func (l lines) holds(line int64) bool { return l.from <= line && line <= l.to }
-
+// A timedDecl is a function of a file of tests that counts and times.
 type timedDecl struct {
 	lines
 	timed   []lines // loops over b.N and b.Loop, and RunParallel; none where b.N is handed on
 	stopped []lines // of these, between StopTimer and StartTimer
 }
 
-// timing reads a file of tests, by its name as a profile has it; nil where it is
-// none, or is not there.
-func (j *joiner) timing(name string) *timing {
+// timing reads what a file of tests times, by its name as a profile has it; nothing
+// where it is none, or is not there.
+func (j *joiner) timing(name string) []timedDecl {
 	if !strings.HasSuffix(name, "_test.go") {
 		return nil
 	}
@@ -73,27 +65,18 @@ func (j *joiner) timing(name string) *timing {
 	if !filepath.IsAbs(at) { // built with -trimpath
 		at = filepath.Join(j.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
 	}
-	var t *timing
+	var timed []timedDecl
 	fset := token.NewFileSet()
 	if f, err := parser.ParseFile(fset, at, nil, parser.SkipObjectResolution); err == nil {
-		t = timingOf(fset, f)
-	}
-	j.timings[name] = t
-	return t
-}
-
-func timingOf(fset *token.FileSet, f *ast.File) *timing {
-	t := &timing{}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil {
-			continue
-		}
-		if decl := timedDeclOf(fset, fn); len(decl.timed) > 0 {
-			t.decls = append(t.decls, decl)
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				timed = append(timed, timedDeclOf(fset, fn))
+			}
 		}
 	}
-	return t
+	timed = slices.DeleteFunc(timed, func(d timedDecl) bool { return len(d.timed) == 0 })
+	j.timings[name] = timed
+	return timed
 }
 
 // timedDeclOf finds what a function times. Nothing is known of one that hands
@@ -111,7 +94,7 @@ func timedDeclOf(fset *token.FileSet, fn *ast.FuncDecl) timedDecl {
 				decl.loop(fset, n.Body)
 			}
 		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "RunParallel" {
+			if method(n) == "RunParallel" {
 				decl.timed = append(decl.timed, linesOf(fset, n))
 			}
 			handedOn = handedOn || !converts(n) && slices.ContainsFunc(n.Args, isN)
@@ -173,32 +156,33 @@ func isN(e ast.Expr) bool {
 }
 
 // counts reports whether a part of the head of a loop names b.N or b.Loop.
-func counts(n ast.Node) bool {
+func counts(n ast.Node) (found bool) {
 	if n == nil {
 		return false
 	}
-	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.SelectorExpr:
-			found = found || isN(n)
-		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 0 {
-				found = found || sel.Sel.Name == "Loop"
-			}
-		}
+		e, ok := n.(ast.Expr)
+		found = found || ok && (isN(e) || method(e) == "Loop")
 		return !found
 	})
 	return found
 }
 
+// method is the name of the method that e calls, or "".
+func method(e ast.Expr) string {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+			return sel.Sel.Name
+		}
+	}
+	return ""
+}
+
 // timer is the method of the timer that a statement calls, or "".
 func timer(s ast.Stmt) string {
 	if e, ok := s.(*ast.ExprStmt); ok {
-		if call, ok := e.X.(*ast.CallExpr); ok && len(call.Args) == 0 {
-			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && (sel.Sel.Name == "StopTimer" || sel.Sel.Name == "StartTimer") {
-				return sel.Sel.Name
-			}
+		if name := method(e.X); name == "StopTimer" || name == "StartTimer" {
+			return name
 		}
 	}
 	return ""

@@ -91,7 +91,7 @@ func BenchmarkElsewhere(b *testing.B) {
 
 func TestTimed(t *testing.T) {
 	name := filepath.Join(tree(t, map[string]string{"m_test.go": timedFile}), "m_test.go")
-	j := &joiner{timings: map[string]*timing{}, benchmarks: true}
+	j := &joiner{timings: map[string][]timedDecl{}, benchmarks: true}
 	line := func(function, file string, line int) profile.Line {
 		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: int64(line)}
 	}

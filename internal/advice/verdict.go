@@ -38,9 +38,52 @@ var rules = map[life.Kind]func(*subject){
 	life.Call: (*subject).call,
 }
 
-// judge gives the subject its verdict.
+// judge gives the subject its verdict: by the lifetime of most of its bytes, with what
+// holds of those that somebody keeps, or that nobody does, other than these.
 func (k *subject) judge() {
-	if k.s == nil {
+	first := k.as(k.life)
+	*k.e, k.life, k.grows, k.part, k.tiny = *first.e, first.life, first.grows, first.part, first.tiny
+	for _, l := range first.life.rest {
+		if l.class() == first.life.class() {
+			continue
+		}
+		if other := k.as(l); other.e.Remedy != k.e.Remedy {
+			k.e.Remedy = fmt.Sprintf("of %.0f %%: %s; of %.0f %%: %s", 100*first.life.part, k.e.Remedy,
+				100*l.part, other.e.Remedy)
+		}
+		break
+	}
+}
+
+// as is the subject, judged as if its memory lived that long. Where it is open whether
+// somebody keeps it, and the verdict depends on that, it says both.
+func (k *subject) as(l lifetime) *subject {
+	c, e := *k, *k.e
+	c.e, c.life, e.Verdict, e.Condition = &e, l, "", ""
+	if l.kind != unproved {
+		c.rule()
+		return &c
+	}
+	l.kind = kept
+	held := k.as(l)
+	l.kind = died
+	free := k.as(l)
+	if held.e.Verdict == free.e.Verdict && held.e.Remedy == free.e.Remedy {
+		return held
+	}
+	otherwise := free.e.Remedy
+	if free.e.Condition != "" {
+		otherwise += ", " + free.e.Condition
+	}
+	e.Verdict, e.Check, e.Decides = Open, free.e.Check, l.where
+	e.Remedy = fmt.Sprintf("needed if %s; otherwise: %s", strings.Join(append([]string{l.held()}, l.too...), ", or "),
+		otherwise)
+	return &c
+}
+
+// rule judges a subject whose lifetime is known.
+func (k *subject) rule() {
+	if k.s == nil || k.c.callee != "" {
 		k.call()
 	} else {
 		rules[k.s.Kind](k)
@@ -73,8 +116,6 @@ func (k *subject) conditions() {
 	case k.grows || k.part:
 	case k.life.kind == failed:
 		k.e.Condition = "where no error that " + k.life.in + " returns holds it"
-	case k.life.kind == died && len(k.life.unless) > 0:
-		k.e.Condition = "if " + k.life.unless[0].Name + " does not keep it"
 	case k.life.up > 0 && k.e.Condition == "": // the profile saw these callers, and not all
 		k.e.Condition = "if no other caller of " + k.e.Function + " keeps it"
 	}
@@ -85,34 +126,20 @@ func (k *subject) stays() {
 	k.e.Verdict, k.e.Decides = Inherent, k.life.where
 	switch k.life.kind {
 	case kept:
-		k.e.Remedy = "needed: " + k.life.holder.String() + " keeps it"
+		k.e.Remedy = "needed: " + k.life.held()
 	case failed:
 		k.e.Remedy = fmt.Sprintf("needed where the error that %s returns holds it", k.life.in)
 		k.e.Condition = "if none does, it could be used again after " + k.life.in
 	case escaped:
 		k.e.Remedy = fmt.Sprintf("needed: it is what %s returns to its callers", k.life.in)
-	case unclear:
-		k.e.Verdict, k.e.Remedy = Reshape, "let the caller give the memory for it"
-		k.e.Condition = "if no caller keeps it: the calls above it could not be followed"
 	case died:
 		k.e.Remedy = "needed while " + k.life.in + " runs"
-		if i := slices.IndexFunc(k.life.unless, isObject); i >= 0 {
-			k.e.Remedy = "needed, as long as " + k.life.unless[i].Name + " keeps it"
-			k.e.Condition = "if it does not, it could be used again after " + k.life.in
-		}
 	}
 }
 
 // dies reports whether the memory dies in a function of the module, but for errors that
-// hold it, so that it could be used again. An object that an unknown callee is given is taken to be kept.
-func (k *subject) dies() bool {
-	return (k.life.kind == died || k.life.kind == failed) && !slices.ContainsFunc(k.life.unless, isObject)
-}
-
-func isObject(h life.Holder) bool { return h.Object }
-
-// isInside reports whether a holder has what a result refers to, and not the result.
-func isInside(h life.Holder) bool { return h.Inside }
+// hold it, so that it could be used again.
+func (k *subject) dies() bool { return k.life.kind == died || k.life.kind == failed }
 
 // again says where memory that dies can be kept for the next time: thing is its
 // name.
@@ -120,7 +147,7 @@ func (k *subject) again(thing, reset string) string {
 	const small = 64 // bytes, that a pool costs as much as
 	switch recv := k.receiver(); {
 	case k.life.many && k.life.kind == died:
-		return fmt.Sprintf("several live until %s returns: cut them from one slice, and keep that for its next call",
+		return fmt.Sprintf("several live until %s returns: keep them together, and use them again in its next call",
 			k.life.in)
 	case recv == "" && k.life.up == 0 && !k.life.round && k.e.Size > 0 && k.e.Size <= small:
 		k.tiny = true
@@ -214,9 +241,7 @@ func (k *subject) appended() {
 		g.Rounds = nil // which do not tell how many elements they add
 	}
 	switch {
-	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Field == "" && g.Begin == nil && k.local():
-		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
-	case g.Loop != nil && g.Rounds != nil && !g.Sized && g.Begin != nil:
+	case k.regrows() && (g.Begin != nil || g.Field == "" && k.local()):
 		k.capacity("make(" + k.named(k.s.Value.Type()) + ", 0, " + k.length() + ")")
 	case k.dies() && k.life.up > 0:
 		k.change("resultslice", "%s", k.again("the slice", "cut it to [:0]"))
@@ -229,6 +254,15 @@ func (k *subject) appended() {
 		k.e.Remedy = fmt.Sprintf("%s grows with what it holds; where it begins again, cut it to [:0] instead of nil", g.Field)
 		k.e.Verdict = Inherent
 	}
+}
+
+// regrows reports whether the rounds of a loop outgrow what it begins with, so that a
+// capacity saves a part of the memory that counts: the sizes of the profile say how much.
+func (k *subject) regrows() bool {
+	const least = 0.1
+	g, again := k.growth, k.t.regrown()
+	return g.Loop != nil && g.Rounds != nil && !g.Sized && float64(again.Bytes) >= least*float64(k.t.Bytes) &&
+		float64(again.Objects) >= least*float64(k.t.Objects)
 }
 
 // capacity sets the remedy of what grows in a loop whose rounds are known.
@@ -265,7 +299,7 @@ func (k *subject) ofCaller() bool {
 func (k *subject) mapped() {
 	g := k.growth
 	switch {
-	case k.s.Kind == life.MapGrow && g.Loop != nil && g.Rounds != nil && !g.Sized && g.Begin != nil:
+	case k.s.Kind == life.MapGrow && k.regrows() && g.Begin != nil:
 		k.capacity("make(" + k.typeOf() + ", " + k.length() + ")")
 	case k.dies():
 		k.change("", "%s", k.again("the map", "clear it"))
@@ -326,13 +360,9 @@ func (k *subject) boxed() {
 	case k.life.kind == died:
 		k.change("boxing", "hold %s as %s instead of an interface", k.e.What, k.typeOf())
 	default:
-		k.e.Verdict, k.e.Check = Reshape, "boxing"
-		k.e.Remedy = fmt.Sprintf("hold it as %s, or as a pointer that exists anyway, where it is kept as an interface",
-			k.typeOf())
-		if k.life.kind == escaped {
-			k.e.Verdict = Inherent
-			k.e.Remedy = fmt.Sprintf("needed: %s returns it as an interface", k.life.in)
-		}
+		k.stays()
+		k.e.Check = "boxing"
+		k.e.Remedy += fmt.Sprintf(" as an interface: as %s it would need no memory of its own", k.typeOf())
 	}
 }
 
@@ -368,13 +398,8 @@ func (k *subject) consumer() (name string, own bool) {
 }
 
 func (k *subject) closure() {
-	if !k.dies() {
+	if !k.dies() || k.life.many {
 		k.e.Check = "closurecapture"
-		return
-	}
-	if len(k.life.unless) > 0 {
-		k.change("closurecapture", "make the function once: a method of a type that holds what it captures, reused across "+
-			"calls")
 		return
 	}
 	k.change("closurecapture", "%s", k.again("the function", "set what it captures"))
@@ -415,7 +440,7 @@ func (k *subject) deferred() {
 func (k *subject) saves() Totals {
 	t := k.t.Totals
 	switch {
-	case k.e.Verdict == Inherent:
+	case k.e.Verdict == Inherent || k.e.Verdict == Open:
 		return Totals{}
 	case k.grows:
 		return k.t.regrown()

@@ -325,36 +325,31 @@ const most = 4
 // contests builds both sides of the benchmarks. The copy holds the remedy; the
 // side without it is built once for all until one is kept.
 func (v *verifier) contests(ctx context.Context, alone *Patch, marks []benchmark) ([]contest, error) {
-	var out []contest
-	for _, m := range marks[:min(most, len(marks))] {
-		out = append(out, contest{benchmark: m})
-	}
+	marks = marks[:min(most, len(marks))]
 	fixed := map[string]string{} // binaries by package
-	for i := range out {
-		c := &out[i]
-		if c.fixed = fixed[c.pkg.ImportPath]; c.fixed == "" {
-			v.Progress("building the benchmarks of " + c.pkg.ImportPath)
-			var err error
-			if c.fixed, err = v.build(ctx, c.pkg, v.tmp, "fixed"+fmt.Sprint(i)+".test"); err != nil {
-				return nil, fmt.Errorf("with it the tests of %s do not build: %w", c.pkg.ImportPath, err)
-			}
-			fixed[c.pkg.ImportPath] = c.fixed
-		}
-	}
-	for i := range out {
-		c := &out[i]
-		if c.old = v.old[c.pkg.ImportPath]; c.old != "" {
+	for _, m := range marks {
+		if fixed[m.pkg.ImportPath] != "" {
 			continue
 		}
-		if err := v.put(alone, false); err != nil {
-			return nil, err
-		}
-		v.builds++
+		v.Progress("building the benchmarks of " + m.pkg.ImportPath)
 		var err error
-		if c.old, err = v.build(ctx, c.pkg, v.tmp, "old"+fmt.Sprint(v.builds)+".test"); err != nil {
-			return nil, fmt.Errorf("the tests of %s do not build without it: %w", c.pkg.ImportPath, err)
+		if fixed[m.pkg.ImportPath], err = v.build(ctx, m.pkg, fmt.Sprint("fixed", len(fixed))); err != nil {
+			return nil, fmt.Errorf("with it the tests of %s do not build: %w", m.pkg.ImportPath, err)
 		}
-		v.old[c.pkg.ImportPath] = c.old
+	}
+	var out []contest
+	for _, m := range marks {
+		if v.old[m.pkg.ImportPath] == "" {
+			err := v.put(alone, false)
+			if err != nil {
+				return nil, err
+			}
+			v.builds++
+			if v.old[m.pkg.ImportPath], err = v.build(ctx, m.pkg, fmt.Sprint("old", v.builds)); err != nil {
+				return nil, fmt.Errorf("the tests of %s do not build without it: %w", m.pkg.ImportPath, err)
+			}
+		}
+		out = append(out, contest{benchmark: m, old: v.old[m.pkg.ImportPath], fixed: fixed[m.pkg.ImportPath]})
 	}
 	return out, v.put(alone, true)
 }

@@ -1,15 +1,12 @@
 package advice
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -72,19 +69,26 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("advise: why: %w; name a file of a package", err)
 	}
-	dir, err := os.MkdirTemp("", "isobar-why-")
+	dir, err := compiled(ctx, filepath.Dir(file), ".")
 	if err != nil {
-		return nil, fmt.Errorf("advise: why: %w", err)
+		return nil, fmt.Errorf("advise: why: %w; mend this first", err)
 	}
 	defer os.RemoveAll(dir)
-	// The name of the directory is part of the build's key: a fresh one keeps
-	// the go command from taking the package out of its cache.
-	cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=-json=0,"+dir, "-o", os.DevNull, ".")
-	cmd.Dir = filepath.Dir(file)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("advise: why: go build: %w; mend this first:\n%s", err, bytes.TrimSpace(out))
-	}
 	return facts(dir, filepath.Base(file), line)
+}
+
+// compiled compiles packages and returns the directory that holds what the compiler
+// says of them. Its name is part of the build's key: a fresh one keeps the go command
+// from taking a package out of its cache.
+func compiled(ctx context.Context, in string, pkgs ...string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "isobar-why-"); err != nil {
+		return "", err
+	}
+	args := append([]string{"build", "-gcflags=-json=0," + dir, "-o", os.DevNull}, pkgs...)
+	if _, err = (command{dir: in}).run(ctx, "go", args...); err != nil {
+		os.RemoveAll(dir)
+	}
+	return dir, err
 }
 
 // facts reads what the compiler wrote about a line of a file.
@@ -99,19 +103,16 @@ func facts(dir, base string, line int) ([]Fact, error) {
 			return err
 		}
 		defer f.Close()
-		sc := bufio.NewScanner(f)
-		sc.Buffer(nil, 1<<24)
-		sc.Scan() // a header with the version and the file's name
-		for sc.Scan() {
-			var diag diagnostic
-			if err := json.Unmarshal(sc.Bytes(), &diag); err != nil {
+		for dec := json.NewDecoder(f); dec.More(); {
+			var d diagnostic // the first is a header, of no line
+			if err := dec.Decode(&d); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			if diag.Range.Start.Line == line {
-				out = append(out, fact(diag))
+			if d.Range.Start.Line == line {
+				out = append(out, fact(d))
 			}
 		}
-		return sc.Err()
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w", err)

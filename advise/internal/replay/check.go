@@ -18,8 +18,11 @@ import (
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise"
+	"github.com/isobar-go/isobar/advise/check"
 )
 
 // lines is where a finding lies, in the file that is asked for.
@@ -38,61 +41,32 @@ func findings(t *tree, modules string, c commit) (found []lines, err error) {
 		return nil, fmt.Errorf("%s: no Go files parse", dir)
 	}
 	pkg, info := l.check(t.importPath(c.Repository, dir), files, 0)
+	var analyzers []*analysis.Analyzer
 	for _, ch := range advise.All() {
-		if ch.Exercise != c.Exercise {
-			continue
+		if ch.Exercise == c.Exercise {
+			analyzers = append(analyzers, ch.Analyzer)
 		}
-		p := &driver{loader: l, files: files, pkg: pkg, info: info, results: map[*analysis.Analyzer]any{}}
-		p.report = func(d analysis.Diagnostic) {
-			found = append(found, p.lines(c.File, d.Pos, d.End)...)
-			for _, rel := range d.Related {
-				found = append(found, p.lines(c.File, rel.Pos, rel.End)...)
+	}
+	// whether or not all of it could be type-checked
+	graph, err := checker.Analyze(analyzers, []*packages.Package{{ID: pkg.Path(), PkgPath: pkg.Path(), Name: pkg.Name(),
+		Fset: l.fset, Syntax: files, Types: pkg, TypesInfo: info, TypesSizes: types.SizesFor("gc", "amd64")}},
+		&checker.Options{Sequential: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, act := range graph.Roots {
+		if act.Err != nil {
+			return nil, act.Err
+		}
+		for _, d := range act.Diagnostics {
+			for _, r := range append(d.Related, analysis.RelatedInformation{Pos: d.Pos, End: d.End}) {
+				if at := l.fset.Position(r.Pos); at.Filename == c.File {
+					found = append(found, lines{at.Line, l.fset.Position(max(r.Pos, r.End)).Line})
+				}
 			}
-		}
-		if _, err := p.run(ch.Analyzer); err != nil {
-			return nil, err
 		}
 	}
 	return found, nil
-}
-
-// A driver runs analyzers on one package, whether or not all of it could be
-// type-checked.
-type driver struct {
-	loader  *loader
-	files   []*ast.File
-	pkg     *types.Package
-	info    *types.Info
-	results map[*analysis.Analyzer]any
-	report  func(analysis.Diagnostic)
-}
-
-func (p *driver) run(a *analysis.Analyzer) (result any, err error) {
-	if done, ok := p.results[a]; ok {
-		return done, nil
-	}
-	pass := &analysis.Pass{
-		Analyzer: a, Fset: p.loader.fset, Files: p.files, Pkg: p.pkg, TypesInfo: p.info,
-		TypesSizes: types.SizesFor("gc", "amd64"), ResultOf: map[*analysis.Analyzer]any{},
-		Report:   p.report,
-		ReadFile: p.loader.tree.file,
-	}
-	for _, need := range a.Requires {
-		if pass.ResultOf[need], err = p.run(need); err != nil {
-			return nil, err
-		}
-	}
-	result, err = a.Run(pass)
-	p.results[a] = result
-	return result, err
-}
-
-func (p *driver) lines(file string, from, to token.Pos) []lines {
-	at := p.loader.fset.Position(from)
-	if at.Filename != file {
-		return nil
-	}
-	return []lines{{at.Line, p.loader.fset.Position(max(from, to)).Line}}
 }
 
 // depth is how far imports are followed; beyond, packages are empty.
@@ -143,12 +117,7 @@ func (l *loader) parse(dir, named string, mode parser.Mode) []*ast.File {
 }
 
 func (l *loader) check(path string, files []*ast.File, level int) (*types.Package, *types.Info) {
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
-		Scopes:     map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
-	}
+	info := check.NewInfo()
 	cfg := types.Config{
 		GoVersion: l.version, FakeImportC: true, IgnoreFuncBodies: level > 0,
 		Importer: importerFunc(func(path string) (*types.Package, error) { return l.load(path, level+1), nil }),
@@ -173,13 +142,14 @@ func (l *loader) load(name string, level int) *types.Package {
 	}
 	pkg := standard(name)
 	if first, _, _ := strings.Cut(name, "/"); pkg == nil && level <= depth && strings.Contains(first, ".") {
+		var files []*ast.File
 		if dir, ok := l.find(name); ok {
+			files = l.parse(dir, "", parser.SkipObjectResolution)
+		} else {
+			files = l.cached(name)
+		}
+		if len(files) > 0 {
 			l.packages[name] = empty(name) // for cycles, which broken code may have
-			if files := l.parse(dir, "", parser.SkipObjectResolution); len(files) > 0 {
-				pkg, _ = l.check(name, files, level)
-			}
-		} else if files := l.cached(name); len(files) > 0 {
-			l.packages[name] = empty(name)
 			pkg, _ = l.check(name, files, level)
 		}
 	}

@@ -2,6 +2,7 @@ package fates
 
 import (
 	"io"
+	"reflect"
 	"sync"
 	"unsafe"
 )
@@ -119,7 +120,7 @@ func givenAway() {
 }
 
 func linked(x *node) {
-	links(x, &node{}) // composite literal: what parameter x refers to
+	links(x, &node{}) // composite literal: field node.next
 }
 
 func linkedLocally() int {
@@ -133,7 +134,7 @@ func handedThrough() *node {
 }
 
 func unknown(f func(*node)) {
-	f(&node{}) // composite literal: f, if that keeps it
+	f(&node{}) // composite literal: f, if what f does with it
 }
 
 func written(w io.Writer, s string) {
@@ -338,7 +339,7 @@ func fillNext(x *node, b []byte) { x.next.buf = b }
 
 func filledNext(x *node, n int) {
 	y := &node{next: x}          // composite literal: dies
-	fillNext(y, make([]byte, n)) // make: what parameter x refers to
+	fillNext(y, make([]byte, n)) // make: field node.buf
 }
 
 type keeper interface{ keep(x *node) }
@@ -349,4 +350,84 @@ func (b *box) keep(x *node) { b.x = x }
 
 func keptBy(k keeper) {
 	k.keep(&node{}) // composite literal: what the receiver of fates.box.keep refers to
+}
+
+// What not all of them do that may be called is open.
+type sink interface{ put(x *node) }
+
+type drop struct{}
+
+func (drop) put(x *node) { x.name = "" }
+
+type store struct{ x *node }
+
+func (s *store) put(x *node) { s.x = x }
+
+func putBy(s sink) {
+	s.put(&node{}) // composite literal: what the receiver of fates.store.put refers to, if what sink.put does with it
+}
+
+func chosen(x *node) { x.name = "" }
+
+func chosenToo(x *node) { global = x }
+
+func choice(which bool) {
+	f := chosen
+	if which {
+		f = chosenToo
+	}
+	f(&node{}) // composite literal: package variable global, if what a func(x *node) does with it
+}
+
+// A goroutine that is waited for keeps nothing.
+func waited(n int) []byte {
+	b := make([]byte, n) // make: the caller, as a result
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() { // closure: dies
+		defer wg.Done()
+		b[0] = 1
+	}()
+	wg.Wait()
+	return b
+}
+
+func received2(n int) int {
+	b := make([]byte, n)    // make: dies
+	done := make(chan bool) // channel: dies
+	for range 2 {
+		go func() { done <- len(b) > 0 }() // closure: dies
+	}
+	for range 2 {
+		<-done
+	}
+	return len(b)
+}
+
+func notWaited(n int, which bool) int {
+	b := make([]byte, n)             // make: goroutine notWaited$1
+	done := make(chan bool)          // channel: goroutine notWaited$1
+	go func() { done <- b != nil }() // closure: goroutine notWaited$1
+	if which {
+		<-done
+	}
+	return n
+}
+
+func inGroup(n int, g *sync.WaitGroup) int {
+	b := make([]byte, n)    // make: goroutine sync.WaitGroup.Go
+	g.Go(func() { b[0]++ }) // closure: goroutine sync.WaitGroup.Go
+	return n
+}
+
+// Reflection is open.
+func reflected(x *node) {
+	reflect.ValueOf(x).Elem().Set(reflect.ValueOf(node{buf: []byte("x")})) // conversion: reflect.ValueOf, if what reflect.ValueOf does with it; boxing: reflect.ValueOf, if what reflect.ValueOf does with it
+}
+
+// One field of several need not be the one.
+func anyField(xs []any) *node {
+	x := &node{}              // composite literal: the caller, as a result
+	xs = []any{node{next: x}} // composite literal: dies; boxing: the caller, as a result, if whether field node.next leads to it
+	return xs[0].(node).next
 }

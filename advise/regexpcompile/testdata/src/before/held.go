@@ -31,3 +31,7 @@ func quoted(s string) bool {
 	re, _ = regexp.Compile(`^"[^"]*"$`) // want `regexp.Compile compiles the same pattern in each call`
 	return re.MatchString(s)
 }
+
+var isHex = func(s string) bool {
+	return regexp.MustCompile("^[0-9a-f]+$").MatchString(s) // want `compiles the same pattern in each call`
+}

@@ -1,0 +1,65 @@
+package check
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// A TextFunc says what a function of package strings does with its first argument,
+// where package bytes has one with the same meaning.
+type TextFunc int
+
+const (
+	Finds  TextFunc = iota + 1 // asks, and all of its arguments are texts
+	Tells                      // where something is
+	Cuts                       // returns parts
+	Copies                     // makes a text of its own
+)
+
+// TextFuncs are those functions.
+var TextFuncs = map[string]TextFunc{}
+
+func init() {
+	for kind, names := range map[TextFunc][]string{
+		Finds: {"Contains", "Count", "EqualFold", "HasPrefix", "HasSuffix", "Index", "LastIndex"},
+		Tells: {"ContainsAny", "ContainsRune", "IndexAny", "IndexByte", "IndexFunc", "IndexRune", "LastIndexAny",
+			"LastIndexByte"},
+		Cuts: {"Cut", "CutPrefix", "CutSuffix", "Fields", "Split", "SplitAfter", "SplitN", "FieldsSeq", "Lines", "SplitSeq",
+			"Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix"},
+		Copies: {"Map", "Repeat", "Replace", "ReplaceAll", "Title", "ToLower", "ToUpper", "ToValidUTF8"},
+	} {
+		for _, name := range names {
+			TextFuncs[name] = kind
+		}
+	}
+}
+
+// textArg is the use of a text as argument number arg of fn.
+func (u *user) textArg(cur inspector.Cursor, call *ast.CallExpr, fn *types.Func, arg int) Use {
+	if fn.Pkg() == nil {
+		return Hands
+	}
+	path, plain := fn.Pkg().Path(), fn.Signature().Recv() == nil
+	use, ok := u.ParamUse(fn, arg)
+	switch kind := TextFuncs[fn.Name()]; {
+	case path == "strings" && plain && kind == Cuts && arg == 0:
+		return Searches | u.expr(cur.Parent())
+	case path == "strings" && plain && kind == 0:
+		return Hands
+	case path == "strings" && plain && kind != Copies: // or what is searched for
+		return Searches
+	case path == "strings" || Verb(u.Code, call, arg) != 0 || fn.Name() == "WriteString":
+		return Formats
+	case path == "strconv" || !ok && plain && Standard(fn):
+		return Parses
+	case !ok:
+		return Hands
+	case use&Keeps != 0:
+		return Keeps
+	case use&Hands != 0:
+		return Hands
+	}
+	return Formats
+}

@@ -1,0 +1,138 @@
+package life
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A HolderKind is what keeps memory beyond the function that made it.
+type HolderKind int
+
+const (
+	Result    HolderKind = iota // the caller: it is returned
+	Field                       // a field or element of what the function did not make
+	MapEntry                    // a map of the same kind
+	Global                      // a package variable
+	Chan                        // the receiver of a channel
+	Goroutine                   // another goroutine
+	Callee                      // what is called, whose code is not known
+)
+
+// A Holder is one that keeps memory.
+type Holder struct {
+	Kind  HolderKind
+	Name  string    // Type.field, the variable or the callee
+	Index int       // of the result; of the parameter whose memory has the field, or -1
+	Pos   token.Pos // the place that decides
+	Open  string    // what decides there whether it holds; "" where that it does is proved
+	Again bool      // of a field: other code sets it, too, so that it may hold something else soon
+
+	Outer  string // the function whose result it is, if that is not the one that was followed, but around it
+	Inside bool   // of a result: what it refers to refers to the memory
+	Text   bool   // the memory may be of a text
+	AsText bool   // a string holds it: nothing else than a text
+
+	Failed bool // of a result: an error that holds the memory, which there is only where something fails
+
+	in     Where // where the memory is, as seen from the result or the parameter
+	branch bool  // open, as the code need not run that does it
+	deep   bool  // it was put into what that refers to
+}
+
+// String says who holds, in words that follow "kept by".
+func (h Holder) String() string {
+	switch h.Kind {
+	case Result:
+		if h.Failed {
+			return "the caller, in an error"
+		} else if h.Outer != "" {
+			return "what " + h.Outer + " returns"
+		}
+		return "the caller, as a result"
+	case Field, MapEntry:
+		if strings.HasPrefix(h.Name, "what ") || strings.HasPrefix(h.Name, "variable ") {
+			return h.Name
+		}
+		return map[HolderKind]string{Field: "field ", MapEntry: "map "}[h.Kind] + h.Name
+	case Global:
+		return "package variable " + h.Name
+	case Chan:
+		return "the receiver of a channel, " + h.Name
+	case Goroutine:
+		return "goroutine " + h.Name
+	}
+	return h.Name
+}
+
+// fieldName is Type.field of a field of t, or of what t points to.
+func fieldName(t types.Type, field int) string {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	st := structOf(t)
+	if st == nil || field >= st.NumFields() {
+		return typeName(t)
+	}
+	name, _, _ := strings.Cut(typeName(t), "[")
+	return strings.TrimPrefix(name+"."+st.Field(field).Name(), ".")
+}
+
+// structOf is the struct that t is or points to, or nil.
+func structOf(t types.Type) *types.Struct {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	st, _ := t.Underlying().(*types.Struct)
+	return st
+}
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+
+// typeName is the name of t or of what it refers to, without packages.
+func typeName(t types.Type) string {
+	name := types.TypeString(t, func(*types.Package) string { return "" })
+	if strings.Contains(name, "struct{") {
+		return ""
+	}
+	return strings.TrimPrefix(name, "*")
+}
+
+// calleeName names what is called, as the code has it.
+func calleeName(c *ssa.CallCommon) string {
+	if c.IsInvoke() {
+		return typeName(c.Value.Type()) + "." + c.Method.Name()
+	}
+	if fn := static(c); fn != nil {
+		if obj, ok := fn.Object().(*types.Func); ok {
+			return funcName(obj)
+		}
+		return fn.Name()
+	}
+	switch v := c.Value.(type) {
+	case *ssa.Parameter:
+		return v.Name()
+	case *ssa.FreeVar:
+		return v.Name()
+	case *ssa.UnOp:
+		if f, ok := v.X.(*ssa.FieldAddr); ok {
+			return fieldName(f.X.Type(), f.Field)
+		}
+	}
+	return fmt.Sprintf("a %s", typeName(c.Value.Type()))
+}
+
+// funcName is pkg.F or pkg.Type.M.
+func funcName(fn *types.Func) string {
+	name := fn.Name()
+	if recv := fn.Signature().Recv(); recv != nil {
+		name = typeName(recv.Type()) + "." + name
+	}
+	if fn.Pkg() == nil {
+		return name
+	}
+	return fn.Pkg().Name() + "." + name
+}
