@@ -76,8 +76,12 @@ func (r *Answer) Sentence() string {
 				parts = append(parts, less(g.Ratio, nameOf(metric)))
 			}
 		}
-		return fmt.Sprintf("set %s%s: %s; proven in %d paired rounds against %s", settingText(r.Setting),
-			variantText(r.Variant), strings.Join(parts, ", "), c.gain(objective).Pairs, settingText(r.Base))
+		sure := fmt.Sprintf("proven in %d paired rounds", c.gain(objective).Pairs)
+		if c.Runs > 0 && c.Cost.Hi < 1 {
+			sure = fmt.Sprintf("95 %% sure, by %d paired rounds and a model of all %d runs,", c.gain(objective).Pairs, c.Runs)
+		}
+		return fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Setting), variantText(r.Variant),
+			strings.Join(parts, ", "), sure, settingText(r.Base))
 	case DefaultGood:
 		return "leave " + settingText(r.Base) + ": " + r.Reason
 	case SetsItself:

@@ -2,8 +2,10 @@ package tune
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 // Names of choices.
@@ -25,7 +27,7 @@ type Choice struct {
 	// median, least and greatest. What a container must allow lies above Hi.
 	PeakBytes Interval `json:"peak_bytes"`
 	// CPU, Memory and Cost (of the objective) are ratios to the baseline, with
-	// their 95 % intervals: below 1 is less.
+	// their 95 % intervals, or what Runs says: below 1 is less.
 	CPU    Interval `json:"cpu_ratio"`
 	Memory Interval `json:"memory_ratio"`
 	Cost   Interval `json:"cost_ratio"`
@@ -34,6 +36,9 @@ type Choice struct {
 	// says why.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`
+	// Runs is how many runs the model was fitted to that CPU and Cost come from; their
+	// intervals then hold 90 %. It is 0 where they come from the pairs alone.
+	Runs int `json:"model_runs,omitempty"`
 	// Warnings are doubts about this setting alone, such as a limit close to
 	// where the program crawls.
 	Warnings []string `json:"warnings,omitempty"`
@@ -70,4 +75,55 @@ func (c *Choice) proven() string {
 		return "proven"
 	}
 	return "not proven"
+}
+
+// choices judges the arms behind the first by the rounds so far.
+func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Record) (out []Choice, err error) {
+	results, err := t.compare(arms, records)
+	if err != nil {
+		return nil, err
+	}
+	for i := 1; i < len(arms); i++ {
+		runs, err := t.believe(e, arms[i], &results[i])
+		if err != nil {
+			return nil, err
+		}
+		c := t.choice(e.picks[i-1].name, arms[i], results[i])
+		c.Runs = runs
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// believe replaces what the pairs alone say of CPU and wall time by what all runs say,
+// where the model describes them. It returns how many these are, else 0.
+func (t *tuning) believe(e explored, c cell.Config, r *compared) (runs int, err error) {
+	if t.races() || e.model.misfit || c.Key() != t.with(c.GC).Key() {
+		return 0, nil
+	}
+	m, err := NewModel(t.pilots, t.Noise)
+	if err != nil {
+		return 0, err
+	}
+	cpu, wall := m.ratios(c.GC, t.Base.GC)
+	for metric, ratio := range map[string]Interval{cell.TotalCPU: cpu, cell.WallTime: wall} {
+		by := r.by[metric]
+		by.Ratio, by.Lo, by.Hi, by.Verdict = ratio.Mid, ratio.Lo, ratio.Hi, stat.NoDifference
+		if by.Hi < 1 && by.Pairs >= leastRounds {
+			by.Verdict = stat.Better
+		} else if by.Lo > 1 {
+			by.Verdict = stat.Worse
+		}
+		by.Reason = fmt.Sprintf("%.3fx [%.3f, %.3f] by a model of %d runs", by.Ratio, by.Lo, by.Hi, len(t.pilots))
+		r.by[metric] = by
+		if metric == t.Objective.metric(isServed(t.Base)) {
+			r.by[costMetric] = by
+		}
+		for i, g := range r.gains {
+			if g.Metric == metric {
+				r.gains[i] = NewGain(metric, by)
+			}
+		}
+	}
+	return len(t.pilots), nil
 }

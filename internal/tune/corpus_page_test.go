@@ -62,7 +62,7 @@ func TestCorpusTable(t *testing.T) {
 		}
 	}
 	const file, heading = "../../docs/results/tune-corpus.md", "\n## Programs that only judge\n"
-	const single = "\n## The same, earlier, one run a point\n" // of conditions that were not measured again
+	const single = "\n## The same, earlier, proven by pairs alone\n" // what was not measured again
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -81,12 +81,15 @@ func (t *tuning) memory(m *Model) (bytes float64, given bool) {
 	return bytes, given
 }
 
-// costOf is the figure that the objective is about.
-func (t *tuning) costOf(p *Prediction) Interval {
-	if t.Objective == Wall || t.Objective == Throughput && !isServed(t.Base) {
-		return p.Wall
+// expect is what a setting does, and how that compares with the baseline: what shifts
+// all runs, such as a busy machine, leaves less doubt about the ratio.
+func (t *tuning) expect(m *Model, gc cell.GC) Prediction {
+	p := m.Expect(gc)
+	p.cpu, p.cost = m.ratios(gc, t.Base.GC)
+	if t.Objective != Wall && (t.Objective != Throughput || isServed(t.Base)) {
+		p.cost = p.cpu
 	}
-	return p.CPU
+	return p
 }
 
 // usable reports whether a setting may be chosen: its memory is bounded, it is not near
@@ -100,13 +103,16 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 		t.doubted):
 		return false
 	}
-	return p.PeakBytes.Mid > 0 && t.costOf(p).Mid > 0 && p.CPU.Mid > 0
+	return p.PeakBytes.Mid > 0 && p.runs()
 }
+
+// runs reports whether the program is expected to run well enough to compare it.
+func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.Mid > 0 }
 
 // pick chooses a setting for each name, where one is expected to do what the name says.
 // The first is for the objective.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
-	base := m.Expect(t.Base.GC)
+	base := t.expect(m, t.Base.GC)
 	bound, given := t.memory(m)
 	cliff := m.Cliff()
 	t.doubted = len(m.doubts)
@@ -116,8 +122,8 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 			usable = append(usable, p)
 		}
 	}
-	cost := func(p *Prediction) float64 { return t.costOf(p).Mid }
-	cpu := func(p *Prediction) float64 { return p.CPU.Mid }
+	cost := func(p *Prediction) float64 { return p.cost.Mid }
+	cpu := func(p *Prediction) float64 { return p.cpu.Mid }
 	peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
 	within := func(p *Prediction) bool {
 		if given && p.Measured == nil {
@@ -219,7 +225,7 @@ func (t *tuning) explore(first *cell.Record) (e explored, err error) {
 		default:
 			e.model, e.all = m, nil
 			for _, gc := range t.candidates(m) {
-				e.all = append(e.all, m.Expect(gc))
+				e.all = append(e.all, t.expect(m, gc))
 			}
 			e.picks = t.pick(m, e.all)
 		}
@@ -310,14 +316,14 @@ func (t *tuning) second(e explored, own float64) cell.GC {
 	}
 	if e.model != nil {
 		bound, _ := t.memory(e.model)
-		cost := func(p *Prediction) float64 { return t.costOf(p).Mid }
+		cost := func(p *Prediction) float64 { return p.cost.Mid }
 		peak := func(p *Prediction) float64 { return p.PeakBytes.Mid }
 		order := cost
 		if t.Objective == RSS {
 			order = peak
 		}
 		if p := t.least(e.all, order, func(p *Prediction) bool {
-			known := cost(p) > 0 && peak(p) > 0
+			known := p.runs() && peak(p) > 0
 			return known && apart(p) && !slices.Contains(t.failed, p.GC) && p.GCShare.Mid < 0.35 && peak(p) <= bound
 		}); p != nil {
 			return p.GC

@@ -1,6 +1,9 @@
 package tune
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // terms is the number of coefficients of a fit. Of times: the work itself, what a second
 // of the collector's CPU time costs, what a byte of peak memory costs, and what waiting
@@ -49,9 +52,25 @@ const (
 	trust = 4
 	// reach is over how many doublings an error of the model lasts.
 	reach = 1.5
+	// outlier is from how many times half of its 90 % interval on a run counts less.
+	outlier = 1
 )
 
+// newFit fits twice: runs that lie beyond their interval in the first fit count less
+// in the second (Huber, Robust Estimation of a Location Parameter, 1964).
 func newFit(obs []observation, priors [terms]prior) fit {
+	f := fitOnce(obs, priors)
+	obs = slices.Clone(obs)
+	for i := range obs {
+		mid, half := f.predict(obs[i].sample)
+		if off := math.Abs(obs[i].y-mid) / half; half > 0 && off > outlier {
+			obs[i].noise *= off / outlier
+		}
+	}
+	return fitOnce(obs, priors)
+}
+
+func fitOnce(obs []observation, priors [terms]prior) fit {
 	f := fit{priors: priors, obs: obs, weights: make([]float64, len(obs))}
 	var beyond []float64
 	for _, a := range obs {
@@ -104,6 +123,30 @@ func (f *fit) predict(s sample) (mid, half float64) {
 		left -= with[i] * inner(f.inverse[i], with)
 	}
 	return f.prior(s.x) + inner(with, f.weights), f.wide * math.Sqrt(max(left, 0))
+}
+
+// ratio is the figure at a over that at b, each the mean of many runs, with its 90 %
+// interval. It is zero where b is.
+func (f *fit) ratio(a, b sample) Interval {
+	var withA, withB []float64
+	for i := range f.obs {
+		withA = append(withA, f.covariance(&a, &f.obs[i].sample))
+		withB = append(withB, f.covariance(&b, &f.obs[i].sample))
+	}
+	under := f.prior(b.x) + inner(withB, f.weights)
+	if under <= 0 {
+		return Interval{}
+	}
+	r := (f.prior(a.x) + inner(withA, f.weights)) / under
+	left := f.covariance(&a, &a) - 2*r*f.covariance(&a, &b) + r*r*f.covariance(&b, &b)
+	for i := range withA {
+		withA[i] -= r * withB[i]
+	}
+	for i := range withA {
+		left -= withA[i] * inner(f.inverse[i], withA)
+	}
+	half := f.wide * math.Sqrt(max(left, 0)) / under
+	return Interval{r, r - half, r + half}
 }
 
 // coefficient is the posterior of the i-th one.

@@ -35,6 +35,11 @@ type Prediction struct {
 	Measured *Measured `json:"measured,omitempty"`
 	// Withheld names the figures that runs contradict: their intervals are zero.
 	Withheld []string `json:"withheld,omitempty"`
+
+	crawls bool // collections would take half of the CPU time
+	// cost and cpu are the objective and CPU time over the baseline's, as the choice
+	// needs them.
+	cost, cpu Interval
 }
 
 const (

@@ -214,28 +214,57 @@ func (t *tuning) prove(e explored) error {
 	for _, p := range e.picks[1:] {
 		arms = append(arms, t.with(p.GC))
 	}
-	n := t.Pairs
-	if n == 0 {
-		left := int((t.Budget.Seconds() - t.spent) / t.mean())
-		left = min(left, mostRuns-t.answer.Runs)
+	choices, records, err := t.proveAll(e, arms)
+	if err != nil {
+		return err
+	}
+	t.answer.Choices = choices
+	return t.decide(records)
+}
+
+// mostRounds is how many rounds a proof takes at most, and fewRounds how many before a
+// hopeless setting leaves it.
+const mostRounds, fewRounds = 10, 2
+
+// proveAll runs the arms against the first, the baseline, in rounds. Settings that are
+// not likely to keep their promise leave early, to the benefit of the others; where the
+// user gave the number of rounds, all stay.
+func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, records [][]*cell.Record, err error) {
+	left, most := t.Pairs*len(arms), max(t.Pairs, mostRounds)
+	if t.Pairs == 0 {
+		left = min(int((t.Budget.Seconds()-t.spent)/t.mean()), mostRuns-t.answer.Runs)
 		for len(arms) > 2 && left < leastRounds*len(arms) {
 			arms = arms[:len(arms)-1]
 		}
-		n = max(min(left/len(arms), 10), leastRounds)
+		left = max(left, leastRounds*len(arms))
 	}
-	t.planned = t.answer.Runs + n*len(arms)
-	records, err := t.rounds(arms, n)
-	if err != nil {
-		return err
+	records = make([][]*cell.Record, len(arms))
+	in := make([]int, len(arms)) // indices of the arms that are left
+	for i := range in {
+		in[i] = i
 	}
-	results, err := t.compare(arms, records)
-	if err != nil {
-		return err
+	for round := 1; round <= most && len(in) > 1 && left >= len(in); round++ {
+		t.planned = t.answer.Runs + left
+		var now []cell.Config
+		for _, i := range in {
+			now = append(now, arms[i])
+		}
+		got, err := t.rounds(now, 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, i := range in {
+			records[i] = append(records[i], got[k]...)
+		}
+		left -= len(in)
+		if choices, err = t.choices(e, arms, records); err != nil {
+			return nil, nil, err
+		}
+		if t.Pairs == 0 && round >= fewRounds {
+			in = slices.DeleteFunc(in, func(i int) bool { return i > 0 && choices[i-1].Outcome == DefaultGood })
+		}
 	}
-	for i := 1; i < len(arms); i++ {
-		t.answer.Choices = append(t.answer.Choices, t.choice(e.picks[i-1].name, arms[i], results[i]))
-	}
-	return t.decide(records)
+	return choices, records, nil
 }
 
 // slack is how far above the baseline's the interval of CPU time or memory may reach

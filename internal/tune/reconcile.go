@@ -222,7 +222,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 	}
 	p.PeakBytes = m.peak.times(m.resident(&r), m.askPeak(&r, gc.LimitBytes))
 	p.GoalBytes = m.goal.times(r.goal, m.askGoal(&r))
-	crawls := m.expectTimes(&p, &r)
+	p.crawls = m.expectTimes(&p, &r)
 	m.doubtSetting(&p, r)
 	for _, k := range kinds {
 		i := k.of(&p)
@@ -232,7 +232,7 @@ func (m *Model) Expect(gc cell.GC) Prediction {
 				*i = was
 			}
 			i.Lo, i.Hi = min(i.Lo, was.Lo), max(i.Hi, was.Hi)
-		} else if k.name != shareKind && (crawls || i.wide() > vague) {
+		} else if k.name != shareKind && (p.crawls || i.wide() > vague) {
 			*i = Interval{}
 			p.Withheld = append(p.Withheld, k.name)
 		}
@@ -261,6 +261,18 @@ func (m *Model) expectTimes(p *Prediction, r *replay) (crawls bool) {
 	share := func(v float64) float64 { return min(v/max(p.CPU.Mid, v, 1e-9), 1) }
 	p.GCShare = Interval{share(seconds.Mid), max(share(seconds.Lo)-0.003, 0), min(share(seconds.Hi)+0.003, 1)}
 	return crawls
+}
+
+// ratios are CPU and wall time under one setting over those under another, each the mean
+// of many runs, with 90 % intervals.
+func (m *Model) ratios(gc, base cell.GC) (cpu, wall Interval) {
+	ask := func(gc cell.GC, level float64) sample {
+		r := m.expect(gc)
+		return m.askTime(&r, level, m.gc.times(r.seconds, m.askGC(&r, m.waiting, 0)), m.waiting, 0)
+	}
+	cpu = m.cpu.ratio(ask(gc, m.cpuLevel), ask(base, m.cpuLevel))
+	wall = m.wall.ratio(ask(gc, m.wallLevel), ask(base, m.wallLevel))
+	return cpu, wall
 }
 
 // strange is from how many times the expected deviation on a figure's runs are said to

@@ -71,7 +71,7 @@ func setting(percent int, limit int64) cell.GC {
 }
 
 // A Gain is the measured effect of the recommended setting on one metric: the
-// median of ratios to the default, paired by round.
+// median of ratios to the default, paired by round, or what Choice.Runs says.
 type Gain struct {
 	Metric  string   `json:"metric"`
 	Ratio   Interval `json:"ratio"`

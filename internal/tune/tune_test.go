@@ -74,7 +74,7 @@ func TestTuneRecommendsWhatGains(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"set GOGC=", "less wall time", "proven in", "peak memory", "today", "apply"} {
+	for _, want := range []string{"set GOGC=", "less wall time", "95 % sure, by", "peak memory", "today", "apply"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the answer lacks %q:\n%s", want, b.String())
 		}

@@ -1,0 +1,133 @@
+package tune
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/lab/cell"
+)
+
+// tuneSeeded tunes a simulated program for CPU time, with a seed of its own.
+func tuneSeeded(t *testing.T, program simulated, noise float64, seed uint64) *Answer {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 9))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU, Seed: seed}
+	r, err := Tune(c, func(c cell.Config, _ int) (*cell.Record, error) { return program.record(c, noise, rng), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestProvesInNoise: runs that scatter by 8 % leave a gain that the model explains
+// proven in 20 runs, and no setting recommended that takes more than today's.
+func TestProvesInNoise(t *testing.T) {
+	const studies = 12
+	proven, worse := 0, 0
+	for seed := range uint64(studies) {
+		p := program(0.25)
+		r := tuneSeeded(t, p, 0.08, seed)
+		if r.Outcome != Recommended {
+			continue
+		}
+		proven++
+		rng := rand.New(rand.NewPCG(1, 1))
+		if p.run(r.Setting.GC, 0, rng).CPU >= p.run(cell.DefaultGC, 0, rng).CPU {
+			worse++
+		}
+		if r.Choices[0].Runs == 0 || r.Runs > mostRuns {
+			t.Errorf("%d runs, of which the model has %d", r.Runs, r.Choices[0].Runs)
+		}
+	}
+	if proven < 9 || worse > 0 {
+		t.Errorf("of %d studies %d prove a setting, %d a worse one", studies, proven, worse)
+	}
+}
+
+// TestProvesNothingWhereNothingGains: a program that hardly collects.
+func TestProvesNothingWhereNothingGains(t *testing.T) {
+	const studies = 20
+	proven := 0
+	for seed := range uint64(studies) {
+		if r := tuneSeeded(t, program(0.002), 0.08, seed); r.Outcome == Recommended {
+			proven++
+		}
+	}
+	if proven > studies/20 {
+		t.Errorf("in %d of %d studies a setting is proven that gains nothing", proven, studies)
+	}
+}
+
+// TestHopelessSettingsLeave: rounds go to the settings that may keep their promise.
+func TestHopelessSettingsLeave(t *testing.T) {
+	p, rng := program(0.25), rand.New(rand.NewPCG(3, 3))
+	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU}
+	c.Fill()
+	prove := func(pairs int) [][]*cell.Record {
+		c.Pairs = pairs
+		tuned := newTuning(c, func(c cell.Config, _ int) (*cell.Record, error) { return p.record(c, 0.02, rng), nil })
+		if _, err := tuned.measure(c.Base, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		m, err := NewModel(tuned.pilots, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow, fast := setting(25, 0), setting(400, 0)
+		e := explored{model: m, picks: []pick{{Fastest, m.Expect(slow)}, {SameMemory, m.Expect(fast)}}}
+		_, records, err := tuned.proveAll(e, []cell.Config{c.Base, tuned.with(slow), tuned.with(fast)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return records
+	}
+	if r := prove(0); len(r[1]) != fewRounds || len(r[2]) != len(r[0]) || len(r[0]) < 2*leastRounds-1 {
+		t.Errorf("today's setting ran %d times, a hopeless one %d, the other %d", len(r[0]), len(r[1]), len(r[2]))
+	}
+	if r := prove(6); len(r[0]) != 6 || len(r[1]) != 6 || len(r[2]) != 6 {
+		t.Errorf("of 6 rounds that were asked for, the settings ran %d, %d and %d", len(r[0]), len(r[1]), len(r[2]))
+	}
+}
+
+// TestFitRatio: what shifts all runs leaves doubt about a time, not about a ratio.
+func TestFitRatio(t *testing.T) {
+	priors := [terms]prior{{1, 2}, {2.5, 1}, {}, {}}
+	a := sample{vector{1, 0.1}, place{1, 5}, 0.01, 0.02}
+	b := sample{vector{1, 0.3}, place{0, 7}, 0.01, 0.02}
+	f := newFit([]observation{{b, 2.6}}, priors)
+	mid, half := f.predict(a)
+	r := f.ratio(a, b)
+	if !near(r.Mid, mid/2.6, 0.02) || r.Hi-r.Mid > 0.7*half/mid*4 || r.Hi >= 1 || r.Lo >= r.Mid {
+		t.Errorf("ratio %+v; %v ± %v", r, mid, half)
+	}
+	if one := f.ratio(b, b); !near(one.Mid, 1, 1e-9) || one.Hi-one.Lo > 1e-6 {
+		t.Errorf("the ratio of a setting to itself is %+v", one)
+	}
+	var all []observation
+	for i := range 40 {
+		x := []sample{a, b}[i%2]
+		all = append(all, observation{x, 2 + 2*x.x[1] + 0.02*math.Sin(float64(i))})
+	}
+	f = newFit(all, priors)
+	if r := f.ratio(a, b); !near(r.Mid, 2.2/2.6, 0.01) || r.Lo > 2.2/2.6 || r.Hi < 2.2/2.6 || r.Hi-r.Lo > 0.03 {
+		t.Errorf("after 40 runs the ratio is %+v", r)
+	}
+}
+
+// TestFitOutliers: one run that a neighbour doubled hardly moves the estimate.
+func TestFitOutliers(t *testing.T) {
+	s := sample{vector{1}, place{}, 0, 0.02}
+	var obs []observation
+	for i := range 8 {
+		obs = append(obs, observation{s, 1 + 0.01*math.Sin(float64(i))})
+	}
+	obs = append(obs, observation{s, 2})
+	priors := [terms]prior{{1, 1}, {}, {}, {}}
+	once, twice := fitOnce(obs, priors), newFit(obs, priors)
+	before, _ := once.predict(s)
+	after, _ := twice.predict(s)
+	if before < 1.09 || after > 1.05 {
+		t.Errorf("an outlier of 2 among eight of 1 moves the mean to %v, and %v where it counts less", before, after)
+	}
+}
