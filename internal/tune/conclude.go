@@ -46,6 +46,10 @@ func (t *tuning) conclude() {
 		contention = append(contention, host.Disturbances(meanNoise(t.noises))...)
 		a.Doubts = slices.Insert(a.Doubts, 0, strings.Join(contention, "; "))
 	}
+	if gc := a.Setting.GC; gc.Percent < 0 && gc.LimitBytes == 0 {
+		a.Doubts = slices.Insert(a.Doubts, 0, "today's GOGC=off has no GOMEMLIMIT: on more input than here nothing bounds "+
+			"memory; set GOMEMLIMIT to what the program may take")
+	}
 	a.Headline = a.Sentence()
 }
 

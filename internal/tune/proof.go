@@ -176,7 +176,8 @@ func (t *tuning) compare(arms []cell.Config, records [][]*cell.Record) ([]compar
 			}
 			c := stat.Compare(base, g, of, equalRuns(base, of))
 			out[i].by[metric] = c
-			if c.Pairs > 0 && metric != costMetric {
+			// A baseline that never collected has no ratio of what collections cost.
+			if c.Pairs > 0 && metric != costMetric && !math.IsInf(c.Hi, 0) {
 				out[i].gains = append(out[i].gains, NewGain(metric, c))
 			}
 		}

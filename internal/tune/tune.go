@@ -186,7 +186,7 @@ func (t *tuning) tune() error {
 	if affordable := int(t.Budget.Seconds() / t.mean()); affordable < least {
 		need := time.Duration(float64(least) * t.mean() * float64(time.Second)).Round(time.Second)
 		return fmt.Errorf("tune: a run takes %.1f s and a verdict needs %d of them: give --budget %v or more, "+
-			"or a shorter command", wall, least, need)
+			"or a shorter command", t.mean(), least, need)
 	}
 	e, err := t.explore(first)
 	if err != nil || t.answer.Outcome != "" {

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -120,6 +121,24 @@ func TestTuneSavesMemory(t *testing.T) {
 	}
 	if r.Outcome != Recommended || r.Setting.GC.Percent >= 100 {
 		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
+// TestTodayWithoutCollections compares with a setting under which nothing is collected, so
+// that what collections cost has no ratio.
+func TestTodayWithoutCollections(t *testing.T) {
+	r, err := tuneSimulated(t, program(0.01), 0.004, func(c *Config) { c.Base.GC = cell.GC{Percent: -1} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Choices) == 0 {
+		t.Fatalf("%s: %s", r.Outcome, r.Reason)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+	if unbounded := r.Setting.GC == r.Base.GC; unbounded != strings.Contains(strings.Join(r.Doubts, "\n"), "nothing bounds memory") {
+		t.Errorf("%v is the answer; doubts: %q", r.Setting.GC, r.Doubts)
 	}
 }
 
