@@ -87,6 +87,13 @@ func (o *proofOptions) check() error {
 	case o.blocks < 4:
 		return usage(fmt.Errorf("--blocks %d: fewer than 4 pairs allow no verdict", o.blocks))
 	}
+	for flag, file := range map[string]string{"output": o.output, "html": o.html} {
+		if file != "" {
+			if err := atomicfile.Check(file); err != nil {
+				return usage(fmt.Errorf("--%s: %w", flag, err))
+			}
+		}
+	}
 	return nil
 }
 

@@ -294,6 +294,9 @@ func (o *tuneOptions) name(command []string) string {
 
 // openLog opens the store for a run.
 func (a *app) openLog(ctx context.Context, o *tuneOptions, c *tune.Config) (*session.TuneLog, error) {
+	if err := session.CheckReport(o.out); err != nil {
+		return nil, err
+	}
 	by, err := o.fleet.fleet(a)
 	if err != nil {
 		return nil, err

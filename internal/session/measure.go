@@ -38,6 +38,9 @@ type Measured struct {
 // writes the report. With a budget it skips blocks unlikely to finish in time.
 // When interrupted, it says what is kept and returns [ErrInterrupted].
 func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error) {
+	if err := CheckReport(m.Page); err != nil {
+		return nil, err
+	}
 	s, path, unlock, err := se.OpenForRun()
 	if err != nil {
 		return nil, err
@@ -59,6 +62,9 @@ func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error
 
 // Resume continues a run exactly where it stopped.
 func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page string) (*Measured, error) {
+	if err := CheckReport(page); err != nil {
+		return nil, err
+	}
 	s, path, unlock, err := se.OpenForRun()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -11,12 +12,25 @@ import (
 	"github.com/isobar-go/isobar/internal/show/page"
 )
 
+// CheckReport returns the error that WriteReport would end with now, before anything is
+// measured; nil for the default place, "".
+func CheckReport(path string) error {
+	if path == "" {
+		return nil
+	}
+	return reportError(path, cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), atomicfile.Check(path)))
+}
+
 // WriteReport writes the report atomically: the file is complete or absent.
 func WriteReport(path string, run page.Run, analysis *stat.Analysis) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("report: %w: choose another place with --out FILE", err)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = atomicfile.Write(path, 0o644, func(w io.Writer) error { return page.Write(w, run, analysis) })
 	}
-	err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return page.Write(w, run, analysis) })
+	return reportError(path, err)
+}
+
+func reportError(path string, err error) error {
 	if err != nil {
 		return fmt.Errorf("report: %s: %w: choose another place with --out FILE", path, err)
 	}

@@ -13,8 +13,20 @@ import (
 // abandoned by a process that was killed.
 const Prefix = ".isobar-"
 
-// Write replaces the file name with the output of write.
+// Write replaces the file name with the output of write. Where name is a link it replaces
+// what that leads to. A device or a pipe, such as /dev/stdout, cannot be replaced: that is
+// written to.
 func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
+	if special(name) {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
 	staged, err := Stage(name, perm, write)
 	if err != nil {
 		return err
@@ -23,6 +35,29 @@ func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 		return errors.Join(err, os.Remove(staged))
 	}
 	return nil
+}
+
+// special reports whether name is no regular file, or leads to one by way of a
+// descriptor.
+func special(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir() && (!info.Mode().IsRegular() || filepath.Dir(name) == "/dev")
+}
+
+// Check returns the error that Write would end with now: name is a directory, or its
+// folder is missing or may not be written.
+func Check(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return &os.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
+	}
+	if special(name) {
+		return nil
+	}
+	staged, err := Stage(name, 0o600, func(io.Writer) error { return nil })
+	if err != nil {
+		return err
+	}
+	return os.Remove(staged)
 }
 
 // Bytes replaces the file name with data.

@@ -43,6 +43,47 @@ func TestWrite(t *testing.T) {
 	check("two")
 }
 
+func TestWriteKeepsLinks(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip(err)
+	}
+	if err := Bytes(link, 0o600, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(target)
+	info, failed := os.Lstat(link)
+	if err != nil || failed != nil || string(got) != "new" || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%q, %v; the link is %v, %v", got, err, info, failed)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f")
+	for range 2 {
+		if err := Check(name); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Check(dir); err == nil {
+		t.Error("a directory may be replaced")
+	}
+	if err := Check(filepath.Join(dir, "none", "f")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+		t.Errorf("%v, %v: a temporary file was left behind", all, err)
+	}
+}
+
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if err := Bytes(filepath.Join(dir, "none", "f"), 0o600, nil); !errors.Is(err, os.ErrNotExist) {
