@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,15 @@ Today's setting comes from the environment, from --current, or from a running pr
 The program gets an empty standard input; tune reads its standard output for figures
 and discards it. It must do the same work each time and end by itself. A server is
 started again for each run, loaded once it answers, and stopped with SIGTERM.`,
-		Args: func(_ *cobra.Command, args []string) error { return usage(o.validate(args)) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("budget") {
+				o.attach.budget = o.budget
+			}
+			if o.check == "" && cmd.Flags().Changed("gate") {
+				return usage(errors.New("--gate needs --check FILE"))
+			}
+			return usage(o.validate(args))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
@@ -82,7 +91,8 @@ started again for each run, loaded once it answers, and stopped with SIGTERM.`,
 		"with --build or --bench: also try builds with these collectors (greentea, classic)")
 	f.StringSliceVar(&o.versions, "go", nil, "with --build or --bench: also try builds by these versions of Go, such "+
 		"as 1.27.4")
-	f.DurationVar(&o.budget, "budget", 3*time.Minute, "total time for running the program")
+	f.DurationVar(&o.budget, "budget", 3*time.Minute, "total time for running the program; where none is "+
+		"given, --restart adds what settling takes")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "kill a run that takes longer")
 	f.IntVar(&o.rounds, "rounds", 0, "paired rounds of the final test, 4 or more (default: 4 or more, for "+
 		"20 runs in total)")
@@ -156,36 +166,45 @@ type answered interface {
 	Deploys() bool
 }
 
-// present writes the page, the files that deploy the answer, and the answer.
+// present writes the page, the files that deploy the answer, and the answer, which is
+// printed even if a file cannot be written.
 func (a *app) present(o *tuneOptions, log *session.TuneLog, result answered, outcome string) error {
-	page, err := log.Report(o.out, result)
-	files := strings.TrimSuffix(page, ".html") + "-deploy"
-	if err == nil && result.Deploys() {
-		err = result.WriteDeploy(files)
+	page, failed := log.Report(o.out, result)
+	files := ""
+	if failed == nil && result.Deploys() {
+		files = strings.TrimSuffix(page, ".html") + "-deploy"
+		failed = result.WriteDeploy(files)
 	}
-	switch {
-	case err != nil:
-	case o.json:
-		err = writeJSON(a.Out, result)
-	default:
-		err = result.Write(a.Out)
-		if err == nil && o.verbose {
-			err = result.WriteMore(a.Out)
-		}
-		if err == nil {
-			if log.Fleet != nil {
-				fmt.Fprintf(a.Out, "measured  by %s\n", log.Fleet)
-			}
-			if result.Deploys() {
-				fmt.Fprintf(a.Out, "deploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad\n", files)
-			}
-			_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)
-		}
+	if o.json {
+		return cmp.Or(writeJSON(a.Out, result), failed, undecided(outcome))
 	}
-	if err == nil && (outcome == tune.Inconclusive || outcome == tune.SetsItself) {
-		err = &exitError{code: exitInconclusive}
+	err := result.Write(a.Out)
+	if err == nil && o.verbose {
+		err = result.WriteMore(a.Out)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if log.Fleet != nil {
+		fmt.Fprintf(a.Out, "measured  by %s\n", log.Fleet)
+	}
+	if failed != nil {
+		fmt.Fprintf(a.Out, "all runs  isobar lab show %d\n", log.ID)
+		return failed
+	}
+	if files != "" {
+		fmt.Fprintf(a.Out, "deploy    %s: shell, systemd, Dockerfile, Compose, Kubernetes, Helm, Nomad\n", files)
+	}
+	_, err = fmt.Fprintf(a.Out, "report    %s (all runs: isobar lab show %d)\n", page, log.ID)
+	return cmp.Or(err, undecided(outcome))
+}
+
+// undecided is the exit status of an answer that leaves the question open.
+func undecided(outcome string) error {
+	if outcome == tune.Inconclusive || outcome == tune.SetsItself {
+		return &exitError{code: exitInconclusive}
+	}
+	return nil
 }
 
 // container is the name of what is tuned, in the files that deploy it.

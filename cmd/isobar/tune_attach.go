@@ -19,6 +19,7 @@ import (
 type attachOptions struct {
 	to, tokenFile, restart string
 	settle                 time.Duration
+	budget                 time.Duration // 0 where none was given
 }
 
 func (o *attachOptions) addFlags(f *pflag.FlagSet) {
@@ -85,7 +86,7 @@ func (a *app) tuneAttached(ctx context.Context, o *tuneOptions) error {
 	}
 	defer log.Close()
 	answer, err := attach.Run(ctx, attach.Config{
-		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.budget, Rounds: o.rounds,
+		Server: server, Settings: c.Settings, MaxBytes: c.MaxPeakBytes, Budget: o.attach.budget, Rounds: o.rounds,
 		Tolerance: c.Tolerance, Seed: c.Seed, Keep: log.Keep,
 		Log: func(text string) { fmt.Fprintf(a.Err, "isobar: %s\n", text) },
 	})

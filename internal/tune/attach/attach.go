@@ -68,7 +68,7 @@ type Config struct {
 	Server    Server
 	Settings  []cell.GC     // besides today's; nil for those of Candidates
 	MaxBytes  float64       // of resident memory; 0 for twice today's
-	Budget    time.Duration // for all blocks; 0 for 3 minutes
+	Budget    time.Duration // for all blocks; 0 for 3 minutes beside what settling takes
 	Rounds    int           // of the proof, 4 or more; 0 for 6
 	Tolerance float64       // share of CPU time that saving memory may cost; 0 for 0.02
 	Seed      uint64
@@ -81,6 +81,9 @@ type Config struct {
 
 // exploring is how many rounds choose what to prove.
 const exploring = 3
+
+// usualBudget is how long all blocks take by default, once settings have settled.
+const usualBudget = 3 * time.Minute
 
 // leastBlock is the shortest block worth measuring.
 const leastBlock = 500 * time.Millisecond
@@ -138,11 +141,13 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 			t.arms = append(t.arms, &Arm{GC: gc})
 		}
 	}
-	chosenMost := 1 + min(len(t.arms)-1, 3)
-	t.block = t.Budget / time.Duration(exploring*len(t.arms)+t.Rounds*chosenMost)
-	if least, _ := c.Server.Settle(); t.block < leastBlock+least {
-		return nil, fmt.Errorf("tune: --attach: %v for %d settings leaves %v a block: give a larger --budget or fewer --gogc",
-			t.Budget, len(t.arms), t.block.Round(time.Millisecond))
+	blocks := time.Duration(exploring*len(t.arms) + t.Rounds*(1+min(len(t.arms)-1, 3)))
+	least, _ := c.Server.Settle()
+	t.block = cmp.Or(t.Budget, usualBudget+blocks*least) / blocks
+	if t.block < leastBlock+least {
+		return nil, fmt.Errorf("tune: --attach: %v for %d blocks of %d settings leaves %v each: give a --budget of %v "+
+			"or more, or fewer --gogc", t.Budget, blocks, len(t.arms), t.block.Round(time.Millisecond),
+			blocks*(leastBlock+least))
 	}
 	if err := t.rounds(ctx, t.arms, exploring); err != nil {
 		return nil, err
@@ -165,7 +170,6 @@ func Run(ctx context.Context, c Config) (answer *Answer, err error) {
 }
 
 func (c *Config) fill() {
-	c.Budget = cmp.Or(c.Budget, 3*time.Minute)
 	c.Rounds = cmp.Or(c.Rounds, 6)
 	c.Tolerance = cmp.Or(c.Tolerance, 0.02)
 	if c.Log == nil {

@@ -27,12 +27,14 @@ type fake struct {
 	other      int     // GOGC that another hand sets, 0 for none
 	restored   int
 	fails      error
+	settle     time.Duration
 }
 
 const live = 100 << 20
 
 func newFake() *fake {
-	f := &fake{found: cell.GC{Percent: 100}, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now()}
+	f := &fake{found: cell.GC{Percent: 100}, rng: rand.New(rand.NewPCG(1, 2)), at: time.Now(),
+		settle: 50 * time.Millisecond}
 	f.now, f.state = f.found, State{PID: 7, LiveBytes: live}
 	return f
 }
@@ -91,7 +93,7 @@ func (f *fake) Restore(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (f *fake) Settle() (least, most time.Duration) { return 50 * time.Millisecond, time.Minute }
+func (f *fake) Settle() (least, most time.Duration) { return f.settle, time.Minute }
 
 func TestRunFindsWhatIsBest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +181,7 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		"no load":        {func(f *fake) { f.idle = true }, "tune it under its load"},
 		"another hand":   {func(f *fake) { f.other = 55 }, "somebody else"},
 		"today's fails":  {func(f *fake) { f.refuse = func(cell.GC) bool { return true } }, "refused"},
-		"small a budget": {nil, "larger --budget"},
+		"small a budget": {nil, "give a --budget of "},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
@@ -201,6 +203,22 @@ func TestRunRestoresWhateverHappens(t *testing.T) {
 		time.AfterFunc(20*time.Second, cancel)
 		if _, err := Run(ctx, Config{Server: f}); !errors.Is(err, context.Canceled) || f.restored != 1 || f.now != f.found {
 			t.Errorf("interrupted: %v, restored %d times, now %v", err, f.restored, f.now)
+		}
+	})
+}
+
+// TestUsualBudget has a server that takes longer to settle than a block of three minutes
+// lasts.
+func TestUsualBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.settle = 5 * time.Second
+		a, err := Run(t.Context(), Config{Server: f, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Outcome != tune.Recommended || a.Seconds < 180 || a.Seconds > 420 {
+			t.Errorf("%s after %v s: %s", a.Outcome, a.Seconds, a.Reason)
 		}
 	})
 }
