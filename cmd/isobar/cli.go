@@ -65,7 +65,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	var exit *exitError
 	var wrong *session.Misuse
 	switch {
-	case errors.Is(err, session.ErrInterrupted):
+	case errors.Is(err, session.ErrInterrupted),
+		ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
 		return exitInterrupted
 	case errors.As(err, &exit):
 		code = exit.code

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -180,5 +182,26 @@ func TestTraceRefuses(t *testing.T) {
 			!strings.Contains(errw.String(), c.want) {
 			t.Errorf("%v: exit %d, %q; want %d and %q", c.args, code, errw.String(), c.code, c.want)
 		}
+	}
+}
+
+// TestTraceInterrupted ends the wait for a server that never answers.
+func TestTraceInterrupted(t *testing.T) {
+	asked, end := make(chan bool), make(chan bool)
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- true
+		<-end
+	}))
+	defer srv.Close()
+	defer close(end)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-asked
+		cancel(errors.New("a signal"))
+	}()
+	var errw bytes.Buffer
+	if code := run(ctx, []string{"trace", srv.URL}, strings.NewReader(""), io.Discard, &errw); code != exitInterrupted ||
+		errw.Len() > 0 {
+		t.Errorf("exit %d, %q", code, &errw)
 	}
 }
