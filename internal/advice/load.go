@@ -152,6 +152,9 @@ func (s *session) load(p *packages.Package, path string) (*types.Package, error)
 		return pkg, nil
 	}
 	if from.ExportFile == "" {
+		if len(from.Errors) > 0 {
+			return nil, errors.New(reason(from.Errors))
+		}
 		return nil, errors.New("it does not compile")
 	}
 	f, err := os.Open(from.ExportFile)

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,12 +67,16 @@ func Why(ctx context.Context, at string) ([]Fact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w", err)
 	}
-	if _, err := os.Stat(file); err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil {
 		return nil, fmt.Errorf("advise: why: %w; name a file of a package", err)
+	}
+	if n := bytes.Count(text, []byte("\n")) + 1; line > n {
+		return nil, fmt.Errorf("advise: why: %s has %d lines, so none is line %d", at[:i], n, line)
 	}
 	dir, err := compiled(ctx, filepath.Dir(file), ".")
 	if err != nil {
-		return nil, fmt.Errorf("advise: why: %w; mend this first", err)
+		return nil, fmt.Errorf("advise: why: %w; fix this first", err)
 	}
 	defer os.RemoveAll(dir)
 	return facts(dir, filepath.Base(file), line)
