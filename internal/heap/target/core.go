@@ -103,6 +103,9 @@ func IsCore(path string) bool {
 
 func (c *Core) read() error {
 	f, err := elf.NewFile(c.file)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it is cut off: %w; take it with 'ulimit -c unlimited' and room on the disk", err)
+	}
 	if err != nil {
 		return err
 	}

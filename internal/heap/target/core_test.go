@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -83,6 +84,9 @@ func TestBrokenCores(t *testing.T) {
 		if c, err := readCore(good[:n]); err == nil && len(c.Maps) == 1 {
 			t.Errorf("a core cut to %d of %d bytes was read", n, len(good))
 		}
+	}
+	if _, err := readCore(good[:40]); err == nil || !strings.Contains(err.Error(), "it is cut off: ") {
+		t.Errorf("a core cut to 40 bytes: %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func OpenProcess(pid int) (*Process, error) {
 	exe := p.path("exe")
 	name, err := os.Readlink(exe)
 	if err != nil {
-		return nil, p.refused("read its executable", err)
+		return nil, p.refused("read the executable", err)
 	}
 	name = strings.TrimSuffix(name, " (deleted)")
 	if p.Program, err = OpenProgram(exe, name); err != nil {
