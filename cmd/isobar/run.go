@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -128,6 +129,11 @@ func (r *workloadRun) run(cmd *cobra.Command, args []string) error {
 	if r.w.NeedsCommand && len(r.opts.profiles) > 0 {
 		return usage(fmt.Errorf("--profile: lab run %s does not look into the program that it runs: let the program write "+
 			"its own profiles, or use its net/http/pprof", r.w.Name))
+	}
+	if r.w.NeedsCommand && r.build == "" && r.sweep.url == "" { // a fleet may build it
+		if _, err := exec.LookPath(args[0]); err != nil {
+			return fmt.Errorf("lab run %s: %w: give a command that is in PATH, or its path", r.w.Name, err)
+		}
 	}
 	name := strings.Join(append([]string{r.w.Name}, studies[0].Command...), " ")
 	return r.measure(cmd.Context(), &r.opts, &r.sweep, spec, name)
