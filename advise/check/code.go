@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -145,7 +146,7 @@ func newFile(p *analysis.Pass, f *ast.File) *file {
 		generated: ast.IsGenerated(f),
 		test:      strings.HasSuffix(p.Fset.File(f.FileStart).Name(), "_test.go"),
 		version:   p.TypesInfo.FileVersions[f],
-		ignores:   map[int][]string{},
+		ignores:   ignores(p.Fset, f),
 	}
 	if out.version == "" {
 		out.version = p.Pkg.GoVersion()
@@ -153,6 +154,12 @@ func newFile(p *analysis.Pass, f *ast.File) *file {
 	if out.version == "" {
 		out.version = toolchain
 	}
+	return out
+}
+
+// ignores are the names of checks that comments of a file silence, by line.
+func ignores(fset *token.FileSet, f *ast.File) map[int][]string {
+	out := map[int][]string{}
 	for _, group := range f.Comments {
 		for _, comment := range group.List {
 			rest, ok := strings.CutPrefix(comment.Text, Ignore+" ")
@@ -163,21 +170,21 @@ func newFile(p *analysis.Pass, f *ast.File) *file {
 			if strings.TrimSpace(reason) == "" {
 				continue // package advise's directive check says so
 			}
-			line := p.Fset.Position(comment.Pos()).Line
+			line := fset.Position(comment.Pos()).Line
 			for _, n := range strings.Split(name, ",") {
-				out.ignores[line] = append(out.ignores[line], n)
-				out.ignores[line+1] = append(out.ignores[line+1], n)
+				out[line] = append(out[line], n)
+				out[line+1] = append(out[line+1], n)
 			}
 		}
 	}
 	return out
 }
 
-func (f *file) ignored(line int, check string) bool {
-	for _, name := range f.ignores[line] {
-		if name == check || name == "all" {
-			return true
-		}
-	}
-	return false
+// Ignored reports whether a comment of f silences a check at a line.
+func Ignored(fset *token.FileSet, f *ast.File, line int, check string) bool {
+	return silenced(ignores(fset, f)[line], check)
+}
+
+func silenced(names []string, check string) bool {
+	return slices.Contains(names, check) || slices.Contains(names, "all")
 }

@@ -37,7 +37,7 @@ func (p *Pass) ReportWith(node ast.Node, also []ast.Node, message string, edits 
 		p.check.Severity != Trap && !*p.check.all {
 		return
 	}
-	if f.ignored(p.Fset.Position(node.Pos()).Line, p.check.Name) {
+	if silenced(f.ignores[p.Fset.Position(node.Pos()).Line], p.check.Name) {
 		return
 	}
 	d := analysis.Diagnostic{Pos: node.Pos(), End: node.End(), Category: p.check.Severity.String(), Message: message}

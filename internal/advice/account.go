@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -73,18 +74,68 @@ type cause struct {
 	function string // around the line, as the profile names it
 	callee   string // the function outside; "" for the line itself
 	leaf     string // the one that allocates, in the call of callee; of the line itself, the runtime's
-	site            // what was charged to it, by size
+	site            // what it allocates
 	chains   map[string]*chain
+}
+
+// A site is what was charged to code that allocates.
+type site struct {
+	Totals
+	sizes map[int64]*Totals // by the size of the object, where a profile has it
+}
+
+// charge adds what objects of a size take, 0 where that is not known.
+func (s *site) charge(t Totals, size int64) {
+	s.add(t)
+	if size != 0 {
+		s.ofSize(size, t)
+	}
+}
+
+func (s *site) ofSize(size int64, t Totals) {
+	if s.sizes == nil {
+		s.sizes = map[int64]*Totals{}
+	}
+	if s.sizes[size] == nil {
+		s.sizes[size] = &Totals{}
+	}
+	s.sizes[size].add(t)
+}
+
+func (s *site) merge(o *site) {
+	s.add(o.Totals)
+	for size, t := range o.sizes {
+		s.ofSize(size, *t)
+	}
+}
+
+// regrown is what is allocated beyond the first time of what grows there: as
+// many objects of each size as grew beyond the size before.
+func (s *site) regrown() (t Totals) {
+	if len(s.sizes) == 0 {
+		return s.Totals // no sizes are known
+	}
+	all := slices.Sorted(maps.Keys(s.sizes))
+	for i, size := range all[1:] {
+		n := min(s.sizes[size].Objects, s.sizes[all[i]].Objects)
+		t.Objects += n
+		t.Bytes += n * all[i] // which the larger one replaces
+	}
+	if s.Objects > 0 {
+		t.CPU = int64(float64(s.CPU) * float64(t.Objects) / float64(s.Objects))
+	}
+	return t
 }
 
 // A chain is a way by which a line was reached, from the expression that allocates.
 type chain struct {
-	made   frame
+	origin frame
 	frames []frame // the callers: of other packages up to the line, then of the packages, as long as they are
 	inside int     // how many of the frames come before the line's function is left: 0 where the line itself allocates
 	beyond string  // the function that called the last of them; "" where the stack ends
 	cut    bool    // there are more
-	Totals
+	made   bool    // memory was allocated: else the line calls what only computes
+	site           // with all the CPU time of what the line calls
 }
 
 type frame struct {
@@ -100,13 +151,14 @@ type causeKey struct {
 // chainLimit is how many callers are followed.
 const chainLimit = 48
 
-// cause charges an allocation to what made it. inner are the frames below the line, the
+// cause charges a sample to what made it. inner are the frames below the line, the
 // leaf first; above is the rest of the stack.
-func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, inner, above []profile.Line) {
+func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []profile.Line) {
 	allocator := func(f profile.Line) bool { return allocates(f.Function.Name) }
-	if value == 0 || k.name == cpu && !slices.ContainsFunc(inner, allocator) {
-		return
+	if t == (Totals{}) || t.CPU != 0 && len(inner) == 0 {
+		return // the line computes
 	}
+	made := t.CPU == 0 || slices.ContainsFunc(inner, allocator)
 	callee, leaf, entered := "", "", ""
 	if n := len(inner); n > 0 && allocator(inner[n-1]) {
 		leaf = inner[n-1].Function.Name
@@ -120,16 +172,24 @@ func (j *joiner) cause(s *profile.Sample, value int64, k kind, at place, inner, 
 	key := causeKey{at, above[0].Function.Name, callee, entered}
 	c := j.causes[key]
 	if c == nil {
-		c = &cause{at: at, function: key.function, callee: callee, leaf: leaf, chains: map[string]*chain{}}
-		c.sizes = map[int64]*Totals{}
+		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}}
 		j.causes[key] = c
 	}
-	c.charge(s, value, k)
+	size := int64(0)
+	if sizes := s.NumLabel["bytes"]; len(sizes) > 0 {
+		size = sizes[0]
+	}
+	if made {
+		c.leaf = cmp.Or(c.leaf, leaf)
+		c.charge(t, size)
+	}
 	way, name := j.chain(inner, above)
 	if c.chains[name] == nil {
 		c.chains[name] = way
 	}
-	*k.total(&c.chains[name].Totals) += value
+	way = c.chains[name]
+	way.made = way.made || made
+	way.charge(t, size)
 }
 
 // wrapper matches what the compiler makes of a go or defer statement with arguments: its
@@ -159,7 +219,7 @@ func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 			at.function = all[i].Function.Name
 		}
 		if name == "" {
-			out.made = at
+			out.origin = at
 		} else {
 			out.frames = append(out.frames, at)
 		}
@@ -168,11 +228,23 @@ func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	return out, name + out.beyond
 }
 
-// ways returns the chains of a cause, the heaviest first.
-func (c *cause) ways() []*chain {
-	return slices.SortedFunc(maps.Values(c.chains), func(a, b *chain) int {
+// ways returns the chains of a cause that allocate, the heaviest first.
+func (c *cause) ways() (ways []*chain) {
+	for _, name := range slices.Sorted(maps.Keys(c.chains)) {
+		if way := c.chains[name]; way.made {
+			ways = append(ways, way)
+		}
+	}
+	slices.SortStableFunc(ways, func(a, b *chain) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Objects, a.Objects))
 	})
+	return ways
+}
+
+// compare gives causes an order that is the same in each run.
+func (c *cause) compare(d *cause) int {
+	return cmp.Or(strings.Compare(c.at.file, d.at.file), c.at.line-d.at.line, strings.Compare(c.function, d.function),
+		strings.Compare(c.callee, d.callee), strings.Compare(c.leaf, d.leaf))
 }
 
 // account explains what was charged, the heaviest first.
@@ -180,7 +252,10 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 	x := newExplainer(ctx, c, units, base, findings)
 	a := &Account{Sites: []Explained{}}
 	var all, known, open Totals
-	for _, one := range j.causes {
+	for _, one := range slices.SortedFunc(maps.Values(j.causes), (*cause).compare) {
+		if one.Totals == (Totals{}) || ctx.Err() != nil {
+			continue // it only computes, or nobody asks any more
+		}
 		for _, part := range x.explain(one) {
 			part.Share = part.totals.of(j.total)
 			part.Saves = part.saved.of(j.total)
@@ -196,10 +271,9 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 		}
 	}
 	a.Explained, a.Open = known.of(all), open.of(all)
-	slices.SortFunc(a.Sites, func(p, q Explained) int {
-		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File), cmp.Compare(p.Line,
-			q.Line),
-			cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
+	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
+		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
+			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
 	})
 	x.flows(a.Sites)
 	return a
@@ -207,23 +281,16 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 
 // mend takes up the fix of a part, once for each place.
 func (a *Account) mend(p *part) {
-	if p.mended.fix == nil {
+	if p.mended.Edits == nil {
 		return
 	}
 	for i := range a.mended {
-		if f := &a.mended[i]; f.start == p.mended.start && f.spans[0].File == p.mended.spans[0].File {
-			f.Share.Bytes, f.Share.Objects = f.Share.Bytes+p.Saves.Bytes, f.Share.Objects+p.Saves.Objects
-			f.Share.CPU, f.Share.GC = f.Share.CPU+p.Saves.CPU, f.Share.GC+p.Saves.GC
+		if f := &a.mended[i]; f.Start == p.mended.Start && f.Spans[0].File == p.mended.Spans[0].File {
+			f.Share.add(p.Saves)
 			return
 		}
 	}
 	saves := p.Saves
 	p.mended.Share = &saves
 	a.mended = append(a.mended, p.mended)
-}
-
-func (t *Totals) add(o Totals) {
-	for _, kind := range kinds {
-		*kind.total(t) += *kind.total(&o)
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,11 +73,11 @@ type Finding struct {
 
 	Caveat check.Caveat `json:"caveat,omitempty"` // what the fix asks for beyond its function
 
-	spans      []span // the lines that the finding accounts for
-	grows      bool   // only what is allocated after the first time is saved
-	pkg        string // import path
-	start, end int    // the bytes of the file that are flagged
-	fix        fix    // the edits that mend it; nil for none
+	Spans      []span `json:"-"` // the lines that the finding accounts for, its own first
+	Grows      bool   `json:"-"` // only what is allocated after the first time is saved
+	Pkg        string `json:"-"` // import path
+	Start, End int    `json:"-"` // the bytes of the file that are flagged
+	Edits      fix    `json:"-"` // what mends it; nil for none
 }
 
 // Text is the message with the caveat, if any.
@@ -95,7 +94,7 @@ type span struct {
 	File     string
 	From, To int
 	Column   int      // of its beginning
-	Callee   string   // what it calls, as a site is named
+	Callee   string   // what it calls, as a target is named
 	Inner    bool     // it lies in the function that the first one calls
 	Beyond   bool     // only what is called counts, not what the lines themselves allocate
 	Without  [][2]int // lines inside it, from and to, that are another function's
@@ -103,8 +102,25 @@ type span struct {
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are
-// skipped; it is an error where no other is left, or one cannot be found.
+// skipped; it is an error where no other is left, or one cannot be found. It returns
+// as soon as the context ends; what is done to a package then is finished in vain.
 func Run(ctx context.Context, c Config) (*Result, error) {
+	var r *Result
+	var err error
+	done := make(chan struct{}) // closed when r and err are the caller's
+	go func() {
+		defer close(done)
+		r, err = look(ctx, c)
+	}()
+	select {
+	case <-done:
+		return r, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func look(ctx context.Context, c Config) (*Result, error) {
 	units, err := analyze(ctx, c)
 	if err != nil {
 		return nil, err
@@ -129,8 +145,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			r.Files++
 			r.Lines += f.Lines
 		}
-		for _, found := range u.Findings {
-			f := found.finding(base)
+		for _, f := range u.Findings {
+			f.File = relative(base, f.File)
 			key := fmt.Sprint(f.File, f.Line, f.Column, f.Check) // a file may be of several packages
 			if !seen[key] {
 				seen[key] = true
@@ -176,14 +192,4 @@ func relative(base, name string) string {
 		return name
 	}
 	return filepath.ToSlash(rel)
-}
-
-// sourceLine returns a line of a file, trimmed, or "".
-func sourceLine(name string, line int) string {
-	text, _ := os.ReadFile(name) // what is gone has no lines
-	lines := strings.Split(string(text), "\n")
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	return strings.TrimSpace(lines[line-1])
 }

@@ -27,7 +27,7 @@ type unit struct {
 // An outcome is what is kept of a package when it has been checked.
 type outcome struct {
 	Files    []file
-	Findings []diagnosis
+	Findings []Finding
 }
 
 // A file is what profiles are compared with.
@@ -116,7 +116,7 @@ func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 
 // diagnoses runs the checks on a package. A check that cannot cope with it is
 // an error.
-func diagnoses(p *packages.Package, checks []*check.Check) (found []diagnosis, err error) {
+func diagnoses(p *packages.Package, checks []*check.Check) (found []Finding, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("a check stopped: %v", r)
@@ -155,49 +155,28 @@ func describe(p *packages.Package, f *ast.File) file {
 	return out
 }
 
-// A diagnosis is a finding as it can be stored: Finding holds all but the name
-// of its file relative to a directory.
-type diagnosis struct {
-	Finding    Finding
-	Pkg        string
-	Spans      []span // the first is the finding's own
-	Start, End int
-	Fix        fix
-	Grows      bool
-}
-
-// finding is the diagnosis as seen from a directory.
-func (d diagnosis) finding(base string) Finding {
-	f := d.Finding
-	f.File = relative(base, d.Spans[0].File)
-	f.pkg, f.spans, f.start, f.end, f.fix = d.Pkg, d.Spans, d.Start, d.End, d.Fix
-	f.grows = d.Grows
-	return f
-}
-
-func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) diagnosis {
+// diagnose is what a check reports, as a finding whose file has its absolute name.
+func diagnose(p *packages.Package, d analysis.Diagnostic, c *check.Check) Finding {
 	pos, end := p.Fset.Position(d.Pos), p.Fset.Position(max(d.Pos, d.End))
-	out := diagnosis{
-		Finding: Finding{
-			Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
-			Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
-		},
-		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Fix: edits(p, d),
+	out := Finding{
+		File: pos.Filename, Line: pos.Line, Column: pos.Column, EndLine: end.Line, Function: functionAt(p, d.Pos),
+		Check: c.Name, Exercise: c.Exercise, Severity: d.Category, Message: d.Message, Fix: len(d.SuggestedFixes) > 0,
+		Pkg: p.PkgPath, Spans: []span{spanAt(p, d.Pos, d.End)}, Start: pos.Offset, End: end.Offset, Edits: edits(p, d),
 		Grows: c.Grows,
 	}
 	first := &out.Spans[0]
 	if c.Own {
 		first.Callee, first.Beyond = "", false
 	}
-	_, method, _ := strings.Cut(out.Finding.Function, ".")
-	recursive := first.Callee == cmp.Or(method, out.Finding.Function)
+	_, method, _ := strings.Cut(out.Function, ".")
+	recursive := first.Callee == cmp.Or(method, out.Function)
 	for _, rel := range d.Related {
 		if caveat := check.CaveatOf(rel.Message); caveat != "" {
-			out.Finding.Caveat = caveat
+			out.Caveat = caveat
 			continue
 		}
 		s := spanAt(p, rel.Pos, rel.End)
-		s.Inner = first.Callee != "" && (recursive || functionAt(p, rel.Pos) != out.Finding.Function)
+		s.Inner = first.Callee != "" && (recursive || functionAt(p, rel.Pos) != out.Function)
 		out.Spans = append(out.Spans, s)
 	}
 	return out

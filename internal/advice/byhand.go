@@ -119,7 +119,7 @@ func (v *verifier) patched(name, file, pkg string, lines []int) Finding {
 	return Finding{
 		File: relative(base, file), Line: first, Column: 1, EndLine: last, Check: "patch", Severity: check.Advice.String(),
 		Message: name, Fix: true,
-		pkg: pkg, spans: []span{{File: file, From: first, To: last, Column: 1}},
+		Pkg: pkg, Spans: []span{{File: file, From: first, To: last, Column: 1}},
 	}
 }
 

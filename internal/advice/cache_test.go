@@ -65,7 +65,7 @@ func TestCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range o.Findings {
-			o.Findings[i].Finding.Message = "stored"
+			o.Findings[i].Message = "stored"
 		}
 		var b bytes.Buffer
 		if err := gob.NewEncoder(&b).Encode(o); err != nil {

@@ -27,7 +27,7 @@ func collects(stack []profile.Line) bool {
 // of what is allocated. A cycle begins when as many bytes have been allocated as
 // the goal leaves room for, and what it costs is of the live heap: so the cost
 // of a byte is the same wherever it is allocated.
-func (t *Totals) gc(s *Shares) float64 {
+func (t *Totals) gc(s Shares) float64 {
 	if t.CPU == 0 {
 		return 0
 	}

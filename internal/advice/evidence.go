@@ -22,7 +22,7 @@ type Shares struct {
 }
 
 // String is the shares in percent; that of collection where it is known.
-func (s *Shares) String() string {
+func (s Shares) String() string {
 	text := fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU", 100*s.Bytes, 100*s.Objects, 100*s.CPU)
 	if s.GC > 0 {
 		text += fmt.Sprintf(", about %.1f %% of CPU for GC", 100*s.GC)
@@ -40,6 +40,13 @@ func (s *Shares) weight() float64 {
 		return max(s.Bytes, s.Objects)
 	}
 	return s.CPU
+}
+
+func (s *Shares) add(o Shares) {
+	s.Bytes += o.Bytes
+	s.Objects += o.Objects
+	s.CPU += o.CPU
+	s.GC += o.GC
 }
 
 // Evidence says how far the profiles explain the code.
@@ -61,20 +68,25 @@ type Totals struct {
 	GC      int64 `json:"gc_cpu_ns"` // the part of CPU that is the collector's
 }
 
-// A kind is a sample type that is read, by its name.
-type kind struct {
-	name  string
-	total func(*Totals) *int64
-	share func(*Shares) *float64
+func (t *Totals) add(o Totals) {
+	t.Bytes += o.Bytes
+	t.Objects += o.Objects
+	t.CPU += o.CPU
+	t.GC += o.GC
 }
 
-var kinds = []kind{
-	{"alloc_space", func(t *Totals) *int64 { return &t.Bytes }, func(s *Shares) *float64 { return &s.Bytes }},
-	{"alloc_objects", func(t *Totals) *int64 { return &t.Objects }, func(s *Shares) *float64 { return &s.Objects }},
-	{cpu, func(t *Totals) *int64 { return &t.CPU }, func(s *Shares) *float64 { return &s.CPU }},
+// of is the part of total that t is.
+func (t Totals) of(total Totals) (s Shares) {
+	part := func(n, all int64) float64 {
+		if all <= 0 {
+			return 0
+		}
+		return float64(n) / float64(all)
+	}
+	s = Shares{Bytes: part(t.Bytes, total.Bytes), Objects: part(t.Objects, total.Objects), CPU: part(t.CPU, total.CPU)}
+	s.GC = total.gc(s)
+	return s
 }
-
-const cpu = "cpu"
 
 // place is a line of a file, by its absolute name.
 type place struct {
@@ -86,7 +98,6 @@ type place struct {
 type joiner struct {
 	files   map[string]string // by name as a profile may have it: the absolute name
 	lengths map[string]int    // lines of a file
-	sites   map[place]sites
 	causes  map[causeKey]*cause
 	total   Totals
 	outside Totals
@@ -108,7 +119,7 @@ type joiner struct {
 func join(ctx context.Context, c Config, units []*unit, base string, findings []Finding) (*Evidence, error) {
 	j := &joiner{
 		notes: slices.Clone(c.LeftOut),
-		files: map[string]string{}, lengths: map[string]int{}, sites: map[place]sites{},
+		files: map[string]string{}, lengths: map[string]int{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
 		timings: map[string][]timedDecl{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
 	}
@@ -143,8 +154,8 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		return nil, fmt.Errorf("advise: profile: no sample lies in the packages named; give the packages that the profiled " +
 			"program is built of")
 	}
-	all := Totals{Bytes: j.total.Bytes + j.before.Bytes, Objects: j.total.Objects + j.before.Objects,
-		CPU: j.total.CPU + j.before.CPU}
+	all := j.total
+	all.add(j.before)
 	if j.before.Bytes > 0 { // which is collected as well
 		j.total.GC = int64(float64(j.total.GC) * float64(j.total.Bytes) / float64(all.Bytes))
 	}
@@ -154,8 +165,10 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
 	e.Account = j.account(ctx, c, units, base, findings)
+	charged := j.charged()
 	for i := range findings {
-		findings[i].Share = j.share(&findings[i])
+		share := charged.to(&findings[i]).of(j.total)
+		findings[i].Share = &share
 	}
 	return e, nil
 }
@@ -169,42 +182,43 @@ func (j *joiner) read(ctx context.Context, name string) error {
 	j.program(name, p)
 	j.functions(p)
 	j.benchmarks = benchmarked(p)
-	known := false
-	for index, st := range p.SampleType {
-		for _, kind := range kinds {
-			if kind.name != st.Type {
-				continue
-			}
-			known = true
-			for _, s := range p.Sample {
-				j.charge(s, s.Value[index], kind)
-			}
+	index := map[string]int{} // of the values that are read, in those of a sample
+	for i, t := range p.SampleType {
+		if t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu" {
+			index[t.Type] = i
 		}
 	}
-	if !known {
+	if len(index) == 0 {
 		return fmt.Errorf("advise: profile: %s holds neither alloc_space nor cpu samples; give a CPU, heap or allocs profile",
 			name)
+	}
+	for _, s := range p.Sample {
+		value := func(name string) int64 {
+			if i, ok := index[name]; ok {
+				return s.Value[i]
+			}
+			return 0
+		}
+		j.charge(s, Totals{Bytes: value("alloc_space"), Objects: value("alloc_objects"), CPU: value("cpu")})
 	}
 	return nil
 }
 
 // charge gives a sample to the first line of the packages that is in its
 // stack, from the leaf up and through inlined calls, tests left out.
-func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
+func (j *joiner) charge(s *profile.Sample, t Totals) {
 	stack := frames(s)
 	if j.prepares(stack) {
-		*k.total(&j.before) += value
+		j.before.add(t)
 		return
 	}
-	*k.total(&j.total) += value
-	if k.name == cpu && collects(stack) {
-		j.total.GC += value
+	j.total.add(t)
+	if collects(stack) {
+		j.total.GC += t.CPU
 	}
-	var below []string // the functions that were called from the line, the leaf first
 	for i, f := range stack {
 		file, ok := j.own(f)
 		if !ok {
-			below = append(below, f.Function.Name)
 			continue
 		}
 		if int(f.Line) > j.lengths[file] {
@@ -212,12 +226,10 @@ func (j *joiner) charge(s *profile.Sample, value int64, k kind) {
 			break
 		}
 		j.within++
-		at := place{file, int(f.Line)}
-		j.site(s, value, k, at, below, stack[i:])
-		j.cause(s, value, k, at, stack[:i], stack[i:])
+		j.cause(s, t, place{file, int(f.Line)}, stack[:i], stack[i:])
 		return
 	}
-	*k.total(&j.outside) += value
+	j.outside.add(t)
 }
 
 // own returns the absolute name of a line's file where it is of the packages, and
@@ -237,14 +249,4 @@ func frames(s *profile.Sample) (out []profile.Line) {
 		}
 	}
 	return out
-}
-
-func (t *Totals) of(total Totals) (s Shares) {
-	for _, kind := range kinds {
-		if all := *kind.total(&total); all > 0 {
-			*kind.share(&s) = float64(*kind.total(t)) / float64(all)
-		}
-	}
-	s.GC = total.gc(&s)
-	return s
 }

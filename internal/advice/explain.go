@@ -16,8 +16,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isobar-go/isobar/advise/life"
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/isobar-go/isobar/advise/check"
+	"github.com/isobar-go/isobar/advise/life"
 )
 
 // An explainer finds the code that allocated, and what becomes of it.
@@ -27,23 +29,27 @@ type explainer struct {
 	base     string
 	units    map[string]*unit // by the absolute name of a file
 	life     *lifetimes
+	paths    map[string]bool // of the units
+	checks   []*check.Check  // that findings may be of
 	findings map[place][]*Finding
+	src      texts
 	climbs   int // from where the way that is followed is open
 }
 
 func newExplainer(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *explainer {
 	x := &explainer{ctx: ctx, dir: c.Dir, base: base, units: map[string]*unit{}, life: c.life,
-		findings: map[place][]*Finding{}}
+		paths: map[string]bool{}, checks: c.Checks, findings: map[place][]*Finding{}, src: texts{}}
 	if x.life == nil {
 		x.life = newLifetimes(newCache(c), units)
 	}
 	for _, u := range units {
+		x.paths[u.PkgPath] = true
 		for _, f := range u.Files {
 			x.units[f.Name] = u
 		}
 	}
 	for i := range findings {
-		for _, s := range findings[i].spans {
+		for _, s := range findings[i].Spans {
 			for l := s.From; l <= s.To; l++ {
 				at := place{s.File, l}
 				x.findings[at] = append(x.findings[at], &findings[i])
@@ -93,9 +99,7 @@ func below(name string) string {
 
 // has reports whether a package is one of those that are explained.
 func (x *explainer) has(p *types.Package) bool {
-	return p != nil && slices.ContainsFunc(slices.Collect(maps.Values(x.units)), func(u *unit) bool {
-		return u.PkgPath == p.Path()
-	})
+	return p != nil && x.paths[p.Path()]
 }
 
 // A part is what one expression of a cause allocated.
@@ -313,7 +317,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 	out := &part{totals: t.Totals, saved: t.Totals}
 	e := &out.Explained
 	e.File, e.Line, e.Function = relative(x.base, c.at.file), c.at.line, shortName(c.function)
-	e.Source = sourceLine(c.at.file, c.at.line)
+	e.Source = x.src.line(c.at.file, c.at.line)
 	e.Objects = t.Objects
 	if t.Objects > 0 {
 		e.Size = math.Round(float64(t.Bytes) / float64(t.Objects))

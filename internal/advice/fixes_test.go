@@ -20,11 +20,11 @@ func applied(t *testing.T, findings []Finding) (files map[string][]byte, fixes i
 	t.Helper()
 	taken := map[string][]change{}
 	for _, f := range findings {
-		if len(f.fix) == 0 || overlaps(taken, f.fix) {
+		if len(f.Edits) == 0 || overlaps(taken, f.Edits) {
 			continue
 		}
 		fixes++
-		for name, changes := range f.fix {
+		for name, changes := range f.Edits {
 			taken[name] = append(taken[name], changes...)
 		}
 	}

@@ -15,7 +15,7 @@ func (x *explainer) flows(sites []Explained) {
 	sites = sites[:min(most, len(sites))]
 	var pkgs []string
 	for _, e := range sites {
-		if u := x.units[x.absolute(e.File)]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
+		if u := x.units[absolute(x.base, e.File)]; u != nil && e.Callee == "" && !slices.Contains(pkgs, u.PkgPath) {
 			pkgs = append(pkgs, u.PkgPath)
 		}
 	}
@@ -42,11 +42,11 @@ func (x *explainer) flows(sites []Explained) {
 }
 
 // absolute undoes relative.
-func (x *explainer) absolute(name string) string {
+func absolute(base, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(x.base, name)
+	return filepath.Join(base, name)
 }
 
 // shortened is what an escape message is about, up to where it is spelled in the

@@ -58,6 +58,9 @@ func (v *verifier) generate(ctx context.Context, remedies []*remedy) error {
 		return nil // what 'go list' does not know has no tests
 	}
 	for _, p := range pkgs {
+		if past(v.search) {
+			break
+		}
 		if err := v.generateIn(ctx, p, missing[p.ImportPath]); err != nil {
 			return err
 		}
@@ -118,7 +121,7 @@ func (v *verifier) testReach(ctx context.Context, p *testPackage, tests []testFu
 	}
 	r, began := reach{}, time.Now()
 	for _, t := range tests[:min(mostTests, len(tests))] {
-		if time.Since(began) > searching {
+		if time.Since(began) > searching || past(v.search) {
 			break
 		}
 		v.Progress("what " + t.name + " of " + p.ImportPath + " reaches")

@@ -34,6 +34,7 @@ type lifetime struct {
 	round   bool        // died: with the round of a loop there
 	many    bool        // several live at once: the rounds of a loop make them, and they outlive these
 	up      int         // how many callers of the line's function it went up before
+	inside  bool        // it dies before a call from the line, of a function outside, returns
 	through string      // the field that held it meanwhile
 	holder  life.Holder // kept, open: by whom
 	where   string      // FILE:LINE of the place that decides
@@ -125,7 +126,8 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 	for _, way := range ways[:min(len(ways), waysLimit)] {
 		x.climbs = 0
 		l, weight := x.born(p, s, way), float64(max(way.Bytes, way.Objects, 1))
-		l.round, l.up = l.round && l.up >= way.inside, max(0, l.up-way.inside)
+		l.inside = l.kind <= failed && l.up < way.inside
+		l.round, l.up = l.round && !l.inside, max(0, l.up-way.inside)
 		total += weight
 		i := slices.IndexFunc(all, func(m lifetime) bool {
 			m.part = 0
@@ -168,7 +170,7 @@ func (l lifetime) class() string {
 // born follows what a site makes up one way; of a call into other packages, from the
 // expression there that makes it.
 func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
-	at := way.made
+	at := way.origin
 	if way.inside == 0 {
 		return x.bornAt(p, s, way)
 	}
@@ -209,7 +211,7 @@ func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
 // bornAt follows what an expression makes, the first of a way.
 func (x *explainer) bornAt(p *life.Package, s *life.Site, way *chain) lifetime {
 	fate := x.fate(p, s)
-	l, loop := x.along(p, fate, shortName(way.made.function), way, 0), p.Loop(s.Instr.Block()) != nil
+	l, loop := x.along(p, fate, shortName(way.origin.function), way, 0), p.Loop(s.Instr.Block()) != nil
 	l.round = l.round || l.kind == died && l.up == 0 && loop && !fate.Beyond
 	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l

@@ -1,12 +1,12 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"go/version"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +38,7 @@ func (k *subject) mend() fix {
 			m.file = f
 		}
 	}
-	if m.file == nil || ast.IsGenerated(m.file) || !m.modern() {
+	if m.file == nil || ast.IsGenerated(m.file) || !m.modern() || !m.wanted() {
 		return nil
 	}
 	m.path, _ = astutil.PathEnclosingInterval(m.file, k.s.Node.Pos(), k.s.Node.End())
@@ -54,6 +54,17 @@ func (k *subject) mend() fix {
 	}
 	return fix{realName(m.p.Fset.File(m.file.FileStart).Name()): m.edits}
 }
+
+// wanted reports whether the check that the fix is of was asked for, and no comment
+// silences it.
+func (m *mender) wanted() bool {
+	named := func(c *check.Check) bool { return c.Name == m.check() }
+	return (len(m.x.checks) == 0 || slices.ContainsFunc(m.x.checks, named)) &&
+		!check.Ignored(m.p.Fset, m.file, m.p.Fset.Position(m.s.Pos()).Line, m.check())
+}
+
+// check is the name of the check that the finding of a remedy is of.
+func (k *subject) check() string { return cmp.Or(k.e.Check, "bufferpercall") }
 
 // modern reports whether the language has clear and the library slices.
 func (m *mender) modern() bool {
@@ -147,7 +158,8 @@ func (m *mender) reuse() bool {
 	if v == nil || stmt == nil || m.assigned(v) {
 		return false
 	}
-	name, held, of := m.free(v.Name()+"Kept"), m.typeOf(), m.s.Type
+	unique := m.ordinal(v)
+	name, held, of := m.free(v.Name()+unique+"Kept"), m.typeOf(), m.s.Type
 	slice, list := types.Unalias(v.Type()).(*types.Slice)
 	if list {
 		of = slice.Elem()
@@ -169,7 +181,7 @@ func (m *mender) reuse() bool {
 		if !ok || !declared || m.e.Size < poolLeast || m.p.Loop(m.s.Instr.Block()) != nil {
 			return false
 		}
-		pool := m.free(m.poolName(v))
+		pool := m.free(m.poolName(v, unique))
 		at := decl.Pos()
 		if decl.Doc != nil {
 			at = decl.Doc.Pos()
@@ -185,11 +197,27 @@ func (m *mender) reuse() bool {
 
 // poolName is named after the function as well, as each fix has to stand beside those
 // of other functions.
-func (m *mender) poolName(v *types.Var) string {
+func (m *mender) poolName(v *types.Var, unique string) string {
 	_, function, _ := strings.Cut(m.e.Function, ".")
 	function = strings.ReplaceAll(function, ".", "")
 	return strings.ToLower(function[:min(1, len(function))]) + function[min(1, len(function)):] + check.Title(v.Name()) +
-		"Pool"
+		unique + "Pool"
+}
+
+// ordinal tells a variable apart from those of its name that come before it in the
+// declaration: their fixes have to stand beside each other. It is "" for the first.
+func (m *mender) ordinal(v *types.Var) string {
+	decl, n := m.path[len(m.path)-2], 1
+	for id, obj := range m.p.Info.Defs {
+		_, variable := obj.(*types.Var)
+		if variable && id.Name == v.Name() && decl.Pos() <= id.Pos() && id.Pos() < v.Pos() {
+			n++
+		}
+	}
+	if n == 1 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // declared returns the variable that the memory is declared with, and the statement,
@@ -234,12 +262,15 @@ func (m *mender) assigned(v *types.Var) (found bool) {
 		return false
 	}
 	ast.Inspect(m.file, func(n ast.Node) bool {
-		assign, ok := n.(*ast.AssignStmt)
-		if !ok {
-			return !found
+		var to []ast.Expr
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			to = n.Lhs
+		case *ast.RangeStmt:
+			to = []ast.Expr{n.Key, n.Value}
 		}
-		for _, l := range assign.Lhs {
-			id, ok := ast.Unparen(l).(*ast.Ident)
+		for _, e := range to {
+			id, ok := ast.Unparen(e).(*ast.Ident)
 			found = found || ok && m.p.Info.Uses[id] == v
 		}
 		return !found
@@ -348,11 +379,8 @@ func (m *mender) pointed(id *ast.Ident) bool {
 // text is the source of a node.
 func (m *mender) text(n ast.Node) string {
 	from, to := m.p.Fset.PositionFor(n.Pos(), false), m.p.Fset.Position(n.End())
-	src, err := os.ReadFile(from.Filename)
-	if err != nil {
-		return ""
-	}
-	return string(src[from.Offset:to.Offset])
+	src := m.x.src.read(from.Filename)
+	return string(src[min(from.Offset, len(src)):min(to.Offset, len(src))])
 }
 
 // free is a name like the one wanted that means nothing yet in the package.
@@ -380,12 +408,8 @@ func (m *mender) imported(path string) (name string, ok bool) {
 // mended is the finding that stands for a remedy with a fix.
 func (k *subject) mended(f fix) Finding {
 	at, end := k.p.Fset.Position(k.s.Pos()), k.p.Fset.Position(k.s.Node.End())
-	name := k.e.Check
-	if name == "" {
-		name = "bufferpercall"
-	}
-	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: name,
-		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, pkg: k.p.Pkg.Path(),
-		spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column}}, start: at.Offset, end: end.Offset,
-		fix: f}
+	return Finding{File: k.e.File, Line: at.Line, Column: at.Column, EndLine: end.Line, Check: k.check(),
+		Severity: check.Advice.String(), Message: k.e.Remedy, Fix: true, Function: k.e.Function, Pkg: k.p.Pkg.Path(),
+		Spans: []span{{File: at.Filename, From: at.Line, To: end.Line, Column: at.Column}}, Start: at.Offset, End: end.Offset,
+		Edits: f}
 }

@@ -71,6 +71,31 @@ func round(r reader, n int) (sum int) {
 	return sum
 }
 
+// Two variables of one name: their fixes stand beside each other.
+func twice(r reader, n int) (sum int) {
+	for range n {
+		buf := make([]byte, 100)
+		k, _ := r.Read(buf)
+		sum += k + int(buf[99])
+	}
+	for range n {
+		buf := make([]byte, 200)
+		k, _ := r.Read(buf)
+		sum += k + int(buf[199])
+	}
+	return sum
+}
+
+func silent(r reader, n int) (sum int) {
+	for range n {
+		//isobar:ignore bufferpercall it is clearer so
+		buf := make([]byte, 100)
+		k, _ := r.Read(buf)
+		sum += k
+	}
+	return sum
+}
+
 var kept []*point
 
 func stays(n int) int {
@@ -155,6 +180,9 @@ func Test(t *testing.T) {
 		if n := round(zeros{}, 5); n != 15 {
 			t.Error("round", n)
 		}
+		if n := twice(zeros{}, 5); n != 30 {
+			t.Error("twice", n)
+		}
 		if a, b := object(zeros{}, 1), object(zeros{}, 1); a != b {
 			t.Error("object", a, b)
 		}
@@ -190,6 +218,18 @@ func BenchmarkObject(b *testing.B) {
 func BenchmarkRound(b *testing.B) {
 	for b.Loop() {
 		sum += round(zeros{}, 100)
+	}
+}
+
+func BenchmarkTwice(b *testing.B) {
+	for b.Loop() {
+		sum += twice(zeros{}, 100)
+	}
+}
+
+func BenchmarkSilent(b *testing.B) {
+	for b.Loop() {
+		sum += silent(zeros{}, 100)
 	}
 }
 
@@ -263,7 +303,7 @@ func TestMendedFixesHold(t *testing.T) {
 	}
 	var fixes []Finding
 	for _, f := range r.Findings {
-		if len(f.fix) > 0 && f.Share != nil && f.Share.weight() > 0.001 {
+		if len(f.Edits) > 0 && f.Share != nil && f.Share.weight() > 0.001 {
 			fixes = append(fixes, f)
 		}
 	}
@@ -280,6 +320,12 @@ func TestMendedFixesHold(t *testing.T) {
 		if !strings.HasPrefix(outcome[name], Kept) {
 			t.Errorf("%s: %q, want it kept", name, outcome[name])
 		}
+	}
+	if n := strings.Count(v.Text, "buf2Kept := new("); n != 1 || strings.Contains(outcome["twice"], Dropped) {
+		t.Errorf("twice: %d fixes with another name, %q", n, outcome["twice"])
+	}
+	if _, ok := outcome["silent"]; ok {
+		t.Error("a comment silences the line, and there is a fix")
 	}
 	if _, ok := outcome["stays"]; ok {
 		t.Error("a point that a package variable keeps is taken from a pool")

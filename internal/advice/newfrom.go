@@ -17,8 +17,7 @@ import (
 // A finding is known where the revision has one of the same check for the same
 // text in the same function; else anywhere, because code moves and functions
 // are renamed; else in the same function, because lines are reworded. Each
-// finding of the revision accounts for one. Without a profile one that was a hint
-// accounts for no advice: the change made the line hot.
+// finding of the revision accounts for one.
 func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]Finding, error) {
 	tmp, err := os.MkdirTemp("", "isobar-base-")
 	if err != nil {
@@ -39,7 +38,7 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 			return nil, fmt.Errorf("%w; --new-from needs a revision that compiles, %s does not", err, rev)
 		}
 		for _, was := range r.Skipped {
-			if slices.ContainsFunc(findings, func(f Finding) bool { return f.pkg == was.Package }) {
+			if slices.ContainsFunc(findings, func(f Finding) bool { return f.Pkg == was.Package }) {
 				return nil, fmt.Errorf("advise: new-from: %s: %s; %s has findings now, and what it had in %s is not known: name "+
 					"a revision where it compiles", was.Package, was.Reason, was.Package, rev)
 			}
@@ -131,15 +130,15 @@ func present(patterns []string, dir string) (out []string) {
 
 // unknown returns the findings that none of known accounts for.
 func unknown(findings, known []Finding) []Finding {
-	text := texts{}
+	src := texts{}
 	used := make([]bool, len(known))
 	found := make([]bool, len(findings))
 	for _, same := range []func(a, b *Finding) bool{
 		func(a, b *Finding) bool {
-			return a.pkg == b.pkg && a.Function == b.Function && text.of(a) == text.of(b)
+			return a.Pkg == b.Pkg && a.Function == b.Function && src.flagged(a) == src.flagged(b)
 		},
-		func(a, b *Finding) bool { return text.of(a) == text.of(b) },
-		func(a, b *Finding) bool { return a.pkg == b.pkg && a.Function == b.Function },
+		func(a, b *Finding) bool { return src.flagged(a) == src.flagged(b) },
+		func(a, b *Finding) bool { return a.Pkg == b.Pkg && a.Function == b.Function },
 	} {
 		for i := range findings {
 			f := &findings[i]
@@ -159,16 +158,4 @@ func unknown(findings, known []Finding) []Finding {
 		}
 	}
 	return out
-}
-
-// texts reads files once.
-type texts map[string][]byte
-
-// of is the code that was flagged, with its white space made even.
-func (t texts) of(f *Finding) string {
-	src := t.read(f.spans[0].File)
-	if f.start > f.end || f.end > len(src) {
-		return ""
-	}
-	return strings.Join(slices.Collect(strings.FieldsSeq(string(src[f.start:f.end]))), " ")
 }

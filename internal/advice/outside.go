@@ -109,8 +109,10 @@ func (k *subject) call() {
 	k.e.Remedy = fmt.Sprintf("%s makes it", callee)
 	alt := alternativeTo(callee)
 	held := !k.dies()
+	// what the callee needs for itself is saved where something else takes its place
+	k.idle = k.life.inside && (alt == nil || alt.kept != always && alt.kept != joined)
 	switch {
-	case alt == nil && growsBuffer(k.c.leaf):
+	case alt == nil && growsBuffer(k.c.leaf) && !k.life.inside:
 		k.e.Check = "bufferpercall"
 		k.e.Remedy = callee + " writes to a buffer, which grows: keep that and Reset it, or Grow it to the size first"
 	case held && (alt == nil || alt.kept == ""):

@@ -1,13 +1,11 @@
 package advice
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +31,7 @@ type PageMeta struct {
 // than a longer page.
 const pageFindings = 300
 
-// The types below are what the template sees.
+// The types below are what the template sees, beside those of the result.
 type pageBody struct {
 	CSS                    template.CSS
 	Title, Repeat, Version string
@@ -53,36 +51,35 @@ type (
 	pageCode  struct{ Text, Class string }
 
 	pageFinding struct {
-		ID, Check, Place, Function, Message, Share string
-		Outcome, Reason                            string
-		Code, Diff                                 []pageCode
-		Figures                                    []Figure
+		ID string
+		Verified
+		Code, Change []pageCode
 	}
 )
 
-// pageFuncs are what the template calls: the name of a figure's benchmark, and a value
-// of its metric.
+// pageFuncs are what the template calls: the name of a figure's benchmark, a value of
+// its metric, and whether a remedy saves anything.
 var pageFuncs = template.FuncMap{
 	"benchmark": func(f Figure) string {
 		if f.Benchmark == "" {
 			return "all of them, geometric mean"
 		}
-		return text.Clean(path.Base(f.Package) + "." + f.Benchmark)
+		return path.Base(f.Package) + "." + f.Benchmark
 	},
+	"saves": func(s Shares) bool { return s.weight() > 0 },
 	"value": func(f Figure, v float64) string { return f.text(v) },
 }
 
 // Page writes the result as one HTML file that needs nothing outside it, in
 // the style of package report's. It reads the lines of the findings from their
-// files.
+// files. What a terminal or browser would hide in a line is spelled out.
 func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Finding) error {
 	css, err := assets.ReadFile("assets/advice.css")
 	if err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	p := pageBody{
-		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + text.Clean(m.Name),
-		Repeat: text.Clean(m.Repeat), Version: m.Version,
+		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + m.Name, Repeat: m.Repeat, Version: m.Version,
 		Facts: r.facts(len(shown)), Next: r.Next,
 	}
 	named := map[string]bool{}
@@ -93,7 +90,8 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 			break
 		}
 		named[f.Finding.Check] = true
-		p.Findings = append(p.Findings, pageFindingOf(fmt.Sprintf("finding-%d", i+1), &f, src))
+		p.Findings = append(p.Findings, pageFinding{fmt.Sprintf("finding-%d", i+1), f, src.excerpt(&f.Finding),
+			colored(f.Diff)})
 	}
 	if r.Evidence != nil && r.Evidence.Account != nil {
 		p.account(r.Evidence.Account, m.Dir, shown, src)
@@ -104,11 +102,14 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		}
 	}
 	file := template.Must(template.New("advice.html.tmpl").Funcs(pageFuncs).ParseFS(assets, "assets/advice.html.tmpl"))
-	var buf bytes.Buffer
-	if err := file.Execute(&buf, p); err != nil {
+	var whole, clean strings.Builder
+	if err := file.Execute(&whole, p); err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
-	if _, err := buf.WriteTo(w); err != nil {
+	for line := range strings.Lines(whole.String()) {
+		clean.WriteString(text.Clean(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	if _, err := io.WriteString(w, clean.String()); err != nil {
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	return nil
@@ -171,54 +172,36 @@ func (v *Verified) saving() float64 {
 	return saved
 }
 
-func pageFindingOf(id string, v *Verified, src texts) pageFinding {
-	f := &v.Finding
-	p := pageFinding{
-		ID: id, Check: f.Check, Place: text.Clean(fmt.Sprintf("%s:%d", f.File, f.Line)), Function: text.Clean(f.Function),
-		Message: text.Clean(f.Text()),
-		Outcome: v.Outcome, Reason: text.Clean(v.Reason), Code: excerpt(src, f), Figures: v.Figures,
+// colored are the lines of a diff.
+func colored(diff string) (out []pageCode) {
+	for line := range strings.Lines(diff) {
+		class := map[byte]string{'+': "added", '-': "hit"}[line[0]]
+		out = append(out, pageCode{display(line), class})
 	}
-	if f.Share != nil {
-		p.Share = f.Share.String()
-	}
-	if v.Diff != "" {
-		for line := range strings.Lines(v.Diff) {
-			class := map[byte]string{'+': "added", '-': "hit"}[line[0]]
-			p.Diff = append(p.Diff, pageCode{display(strings.TrimSuffix(line, "\n")), class})
-		}
-	}
-	return p
+	return out
 }
 
 // around is how many lines an excerpt shows before and after the finding, and
 // longest how many of the finding.
 const around, longest = 3, 12
 
-func excerpt(src texts, f *Finding) (out []pageCode) {
-	if len(f.spans) == 0 {
+// excerpt is the code of a finding, with what is around it.
+func (t texts) excerpt(f *Finding) (out []pageCode) {
+	if len(f.Spans) == 0 {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSuffix(string(src.read(f.spans[0].File)), "\n"), "\n")
-	last := min(max(f.Line, f.EndLine), f.Line+longest)
-	for n := max(1, f.Line-around); n <= min(len(lines), last+around); n++ {
+	name, last := f.Spans[0].File, min(max(f.Line, f.EndLine), f.Line+longest)
+	for n := max(1, f.Line-around); n <= min(len(t.lines(name)), last+around); n++ {
 		class := ""
 		if n >= f.Line && n <= last {
 			class = "hit"
 		}
-		out = append(out, pageCode{fmt.Sprintf("%4d  %s", n, display(strings.TrimRight(lines[n-1], "\r"))), class})
+		out = append(out, pageCode{fmt.Sprintf("%4d  %s", n, display(t.lines(name)[n-1])), class})
 	}
 	return out
 }
 
-// read returns the text of a file: one that is gone has no lines.
-func (t texts) read(name string) []byte {
-	data, ok := t[name]
-	if !ok {
-		data, _ = os.ReadFile(name)
-		t[name] = data
-	}
-	return data
-}
-
 // display is a line of code as the page shows it.
-func display(line string) string { return text.Clean(strings.ReplaceAll(line, "\t", "    ")) }
+func display(line string) string {
+	return strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")
+}

@@ -19,7 +19,7 @@ func TestPage(t *testing.T) {
 	dir := tree(t, map[string]string{"hot.go": "package p\n\nfunc f() {\n\tx := \"" + hostile + "\"\n\t_ = x\n}\n", "long.go": strings.Repeat("// "+strings.Repeat("long ", 60)+"\n", 40)})
 	at := func(file string, line int, check string, s *Shares) Finding {
 		return Finding{File: file, Line: line, EndLine: line + 1, Column: 1, Check: check, Severity: "advice", Message: "message of " + check + hostile, Function: "T.f", Fix: true, Share: s,
-			spans: []span{{File: filepath.Join(dir, filepath.Base(file)), From: line, To: line + 1, Column: 1}}}
+			Spans: []span{{File: filepath.Join(dir, filepath.Base(file)), From: line, To: line + 1, Column: 1}}}
 	}
 	dropped := at("hot.go", 4, "sprintf", &Shares{Bytes: 0.5, Objects: 0.4})
 	small := at("long.go", 20, "prealloc", &Shares{Bytes: 0.01, Objects: 0.1})

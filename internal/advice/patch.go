@@ -51,7 +51,7 @@ func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error
 	for _, f := range findings {
 		trial := map[string]contents{}
 		fits := true
-		for name, changes := range f.fix {
+		for name, changes := range f.Edits {
 			src := p.files[name].old
 			if src == nil {
 				if src, err = os.ReadFile(name); err != nil {
@@ -64,7 +64,7 @@ func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error
 		}
 		for name, c := range trial {
 			if fits {
-				p.files[name], taken[name] = c, append(taken[name], f.fix[name]...)
+				p.files[name], taken[name] = c, append(taken[name], f.Edits[name]...)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 			if !strings.HasPrefix(name, "Benchmark") || !matches.MatchString(name) {
 				continue
 			}
-			if !asked.until.IsZero() && time.Now().After(asked.until) {
+			if past(asked.until) {
 				return r, nil
 			}
 			asked.progress("what " + name + " of " + p.ImportPath + " runs")
@@ -105,6 +105,9 @@ func (c command) reaching(ctx context.Context, asked coverage) (reach, error) {
 	}
 	return r, nil
 }
+
+// past reports whether a time is over; zero never is.
+func past(end time.Time) bool { return !end.IsZero() && time.Now().After(end) }
 
 // A covering runs the tests and benchmarks of a package, which note what they run.
 type covering struct {

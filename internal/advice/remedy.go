@@ -17,7 +17,8 @@ type remedy struct {
 	pkgs    []string // import paths of the packages that it changes
 	spots   [][]spot // the code that it is about: the first of these that a benchmark runs
 	broken  error    // why it cannot be tried
-	fix     fix      // nil for a patch
+	alone   *Patch   // while it is tried: what it changes in the copy
+	tests   []*suite // and the tests that it must not break
 
 	// make returns what it changes in the copy as that is now.
 	make func(context.Context) (*Patch, error)
@@ -46,20 +47,20 @@ func (m *remedy) benchmarks(r reach) []benchmark {
 
 // mechanical returns the remedy of a finding with a fix.
 func (v *verifier) mechanical(f Finding) *remedy {
-	m := &remedy{finding: f, pkgs: []string{f.pkg}, fix: f.fix, broken: v.read(f.fix)}
-	m.make = func(context.Context) (*Patch, error) { return v.edit(f.fix) }
+	m := &remedy{finding: f, pkgs: []string{f.Pkg}, broken: v.read(f.Edits)}
+	m.make = func(context.Context) (*Patch, error) { return v.edit(f.Edits) }
 	if m.broken != nil {
 		return m
 	}
-	m.spots = [][]spot{{spotOf(f.pkg, f.spans[0].File, f.Line, f.Column)}}
-	for _, s := range f.spans[1:] {
-		m.spots = append(m.spots, []spot{spotOf(f.pkg, s.File, s.From, s.Column)})
+	m.spots = [][]spot{{spotOf(f.Pkg, f.Spans[0].File, f.Line, f.Column)}}
+	for _, s := range f.Spans[1:] {
+		m.spots = append(m.spots, []spot{spotOf(f.Pkg, s.File, s.From, s.Column)})
 	}
-	for name, changes := range f.fix {
+	for name, changes := range f.Edits {
 		for _, c := range changes {
 			if !importEdit.MatchString(c.Text) {
 				line, column := position(v.source[name], c.Start)
-				m.spots = append(m.spots, []spot{spotOf(f.pkg, name, line, column)})
+				m.spots = append(m.spots, []spot{spotOf(f.Pkg, name, line, column)})
 			}
 		}
 	}
@@ -135,11 +136,11 @@ func overwrite(name string, text []byte) error {
 }
 
 // keep makes a remedy part of the result. The copy holds it already.
-func (v *verifier) keep(m *remedy, alone *Patch) {
-	for name, changes := range m.fix {
+func (v *verifier) keep(m *remedy) {
+	for name, changes := range m.finding.Edits {
 		v.kept[name] = append(v.kept[name], changes...)
 	}
-	for name, c := range alone.files {
+	for name, c := range m.alone.files {
 		original := c.old
 		if was, ok := v.patch.files[name]; ok {
 			original = was.old

@@ -26,6 +26,9 @@ func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*
 	}
 	objects := map[*remedy]map[benchmark]int64{}
 	for _, name := range v.Profiles {
+		if remote(name) {
+			continue // a program that runs is no benchmark, and has another profile by now
+		}
 		p, err := readProfile(ctx, name)
 		if err != nil {
 			return err
@@ -74,7 +77,7 @@ func readProfile(ctx context.Context, name string) (*profile.Profile, error) {
 // passes reports whether a stack has a line of the remedy's finding.
 func (m *remedy) passes(stack []profile.Line) bool {
 	return slices.ContainsFunc(stack, func(f profile.Line) bool {
-		return slices.ContainsFunc(m.finding.spans, func(s span) bool {
+		return slices.ContainsFunc(m.finding.Spans, func(s span) bool {
 			return f.Function.Filename == s.File && s.From <= int(f.Line) && int(f.Line) <= s.To
 		})
 	})

@@ -25,7 +25,7 @@ func SARIF(w io.Writer, version string, checks []*check.Check, findings []Findin
 			"ruleId": f.Check, "level": map[string]string{"trap": "error", "advice": "warning"}[f.Severity],
 			"message": object{"text": f.Text()},
 			"locations": []object{{"physicalLocation": object{
-				"artifactLocation": object{"uri": (&url.URL{Path: f.File}).EscapedPath()},
+				"artifactLocation": object{"uri": (&url.URL{Path: f.File}).String()},
 				"region":           object{"startLine": f.Line, "startColumn": f.Column, "endLine": f.EndLine},
 			}}},
 		}

@@ -4,31 +4,18 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/google/pprof/profile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// sites tell apart what a line allocates: by what is called from it, "" for
-// the line itself.
-type sites map[string]*site
-
-// A site is what was charged to one of them.
-type site struct {
-	Totals
-	sizes map[int64]*Totals // by the size of the object, where a profile has it
-}
-
 // buffers are the types whose memory grows in methods of theirs, wherever
-// these are called from below a line. They are sites by the type's name.
+// these are called from below a line. They are targets by the type's name.
 var buffers = []string{"bytes.Buffer", "strings.Builder"}
 
 // allocators are the functions of the runtime, by how their names begin, that
@@ -40,46 +27,60 @@ var allocators = []string{
 	"gcWriteBarrier", "gcAssistAlloc",
 }
 
-// site charges a sample to what allocates at a line. below are the functions
-// called from there, the leaf first; above is the rest of the stack, beginning
-// with the line.
-func (j *joiner) site(s *profile.Sample, value int64, k kind, at place, below []string, above []profile.Line) {
-	if len(below) == 0 && k.name == cpu {
-		return // it computes
-	}
-	name := ""
-	if len(below) > 0 && !allocates(below[len(below)-1]) {
-		name = lastName(below[len(below)-1])
-	}
-	if inLiteral.MatchString(lastName(above[0].Function.Name)) {
-		j.enter(s, value, k, at, byLiteral+name)
-	}
-	if name != "" {
-		j.enter(s, value, k, at, name)
-		for _, name := range buffers {
-			pkg, typ, _ := strings.Cut(name, ".")
-			if slices.ContainsFunc(below, func(f string) bool { return strings.HasPrefix(f, pkg+".(*"+typ+").") }) {
-				j.enter(s, value, k, at, name)
+// A target is what a finding names of a line: the line itself, with "", or what is
+// called there.
+type target struct {
+	place
+	name string
+}
+
+// charges are the ways by which what was charged to a target was reached.
+type charges map[target][]charged
+
+type charged struct {
+	*chain
+	literal bool // it is of a function literal at the line
+}
+
+// charged gives each way its targets: its line, by what is called there, and, where a
+// buffer grows, by that; where the line itself allocates, its caller's line as well.
+func (j *joiner) charged() charges {
+	all := charges{}
+	for _, c := range j.causes {
+		function := lastName(c.function)
+		literal := inLiteral.MatchString(function)
+		for _, w := range c.chains {
+			enter := func(at place, name string, literal bool) {
+				all[target{at, name}] = append(all[target{at, name}], charged{w, literal})
+			}
+			enter(c.at, lastName(c.callee), literal)
+			switch {
+			case c.callee != "":
+				for _, b := range buffers {
+					if w.grows(b) {
+						enter(c.at, b, literal)
+					}
+				}
+			case len(w.frames) > 0:
+				caller := w.frames[0].place
+				enter(caller, function, false)
+				enter(caller, function+":"+strconv.Itoa(c.at.line), false)
 			}
 		}
-		return
 	}
-	j.enter(s, value, k, at, "")
-	if len(above) > 1 { // the caller's line has it, too
-		if file, ok := j.files[filepath.ToSlash(above[1].Function.Filename)]; ok {
-			name, caller := lastName(above[0].Function.Name), place{file, int(above[1].Line)}
-			j.enter(s, value, k, caller, name)
-			j.enter(s, value, k, caller, name+":"+strconv.Itoa(at.line))
-		}
-	}
+	return all
+}
+
+// grows reports whether a way passes a method of a buffer below its line.
+func (c *chain) grows(buffer string) bool {
+	pkg, typ, _ := strings.Cut(buffer, ".")
+	prefix := pkg + ".(*" + typ + ")."
+	return strings.HasPrefix(c.origin.function, prefix) || slices.ContainsFunc(c.frames[:max(0, c.inside-1)],
+		func(f frame) bool { return strings.HasPrefix(f.function, prefix) })
 }
 
 // inLiteral matches the last names of function literals.
 var inLiteral = regexp.MustCompile(`^(func)?\d+$`)
-
-// byLiteral begins the names of sites of what function literals do at a line, which
-// the sites of the line have as well.
-const byLiteral = "func "
 
 // allocates reports whether the runtime's function is called by code that
 // allocates, without being named there.
@@ -87,29 +88,6 @@ func allocates(function string) bool {
 	name, ok := strings.CutPrefix(function, "runtime.")
 	return ok && slices.ContainsFunc(allocators, func(a string) bool { return strings.HasPrefix(name, a) }) ||
 		strings.HasPrefix(function, "internal/runtime/maps.")
-}
-
-func (j *joiner) enter(s *profile.Sample, value int64, k kind, at place, name string) {
-	if j.sites[at] == nil {
-		j.sites[at] = sites{}
-	}
-	one := j.sites[at][name]
-	if one == nil {
-		one = &site{sizes: map[int64]*Totals{}}
-		j.sites[at][name] = one
-	}
-	one.charge(s, value, k)
-}
-
-// charge adds a sample, and to what its size is.
-func (s *site) charge(sample *profile.Sample, value int64, k kind) {
-	*k.total(&s.Totals) += value
-	if size := sample.NumLabel["bytes"]; len(size) > 0 {
-		if s.sizes[size[0]] == nil {
-			s.sizes[size[0]] = &Totals{}
-		}
-		*k.total(s.sizes[size[0]]) += value
-	}
 }
 
 // lastName is the name of a function without its package, its receiver and its
@@ -133,70 +111,53 @@ func lastName(function string) string {
 	return function[:end]
 }
 
-// share is what the profiles have of the allocations that a finding is about,
-// each line of its spans once: those of the lines themselves where they allocate,
-// and of what the flagged calls call.
-func (j *joiner) share(f *Finding) *Shares {
-	var sum Totals
-	done := map[taken]bool{}
-	for _, s := range f.spans {
+// to is what the profiles have of the allocations that a finding is about, each target
+// of its lines once: the lines themselves where they allocate, and what the flagged
+// calls call.
+func (all charges) to(f *Finding) (sum Totals) {
+	done := map[target]bool{}
+	for _, s := range f.Spans {
 		if s.Inner {
 			continue // counted where it is called from
 		}
 		for line := s.From; line <= s.To; line++ {
-			if !s.leavesOut(line) {
-				j.addLine(&sum, f, s, line, done)
+			if s.leavesOut(line) {
+				continue
+			}
+			for _, name := range f.targets(s) {
+				if t := (target{place{s.File, line}, name}); !done[t] {
+					done[t] = true
+					sum.add(all.saved(t, f.Grows, slices.Contains(s.Beside, line)))
+				}
 			}
 		}
 	}
-	share := sum.of(j.total)
-	return &share
-}
-
-// A taken is a site that was counted.
-type taken struct {
-	place
-	name string
+	return sum
 }
 
 func (s *span) leavesOut(line int) bool {
 	return slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] })
 }
 
-// addLine adds what the profiles have of one line of a span, of each site once.
-func (j *joiner) addLine(sum *Totals, f *Finding, s span, line int, done map[taken]bool) {
-	at := place{s.File, line}
-	for _, name := range f.sitesOf(s) {
-		t := j.sites[at][name]
-		if t == nil || done[taken{at, name}] {
+// saved is what a target would not allocate without the finding: all of it, or what
+// grows there; beside is for a line of which function literals have a part.
+func (all charges) saved(t target, grows, beside bool) Totals {
+	var sum site
+	for _, w := range all[t] {
+		if beside && w.literal {
 			continue
 		}
-		done[taken{at, name}] = true
-		saved := j.saved(f, s, at, name)
-		for _, kind := range kinds {
-			*kind.total(sum) += *kind.total(&saved)
-		}
+		sum.merge(&w.site)
 	}
+	if grows {
+		return sum.regrown()
+	}
+	return sum.Totals
 }
 
-// saved is what a site would not allocate without the finding.
-func (j *joiner) saved(f *Finding, s span, at place, name string) Totals {
-	t := j.sites[at][name]
-	if f.grows {
-		return t.regrown()
-	}
-	saved := t.Totals
-	if other := j.sites[at][byLiteral+name]; other != nil && slices.Contains(s.Beside, at.line) {
-		for _, kind := range kinds {
-			*kind.total(&saved) -= *kind.total(&other.Totals)
-		}
-	}
-	return saved
-}
-
-// sitesOf names the sites of a line that a span is about. Where lines inside
+// targets names what a span is about in each of its lines. Where lines inside
 // the function that is called are named, they are all of it that counts.
-func (f *Finding) sitesOf(s span) (names []string) {
+func (f *Finding) targets(s span) (names []string) {
 	if !s.Beyond {
 		names = append(names, "")
 	}
@@ -204,7 +165,7 @@ func (f *Finding) sitesOf(s span) (names []string) {
 		return names
 	}
 	inner := 0
-	for _, in := range f.spans {
+	for _, in := range f.Spans {
 		for line := in.From; in.Inner && line <= in.To; line++ {
 			names = append(names, s.Callee+":"+strconv.Itoa(line))
 			inner++
@@ -214,24 +175,6 @@ func (f *Finding) sitesOf(s span) (names []string) {
 		names = append(names, s.Callee)
 	}
 	return names
-}
-
-// regrown is what is allocated beyond the first time of what grows there: as
-// many objects of each size as grew beyond the size before.
-func (s *site) regrown() (t Totals) {
-	if len(s.sizes) == 0 {
-		return s.Totals // no sizes are known
-	}
-	all := slices.Sorted(maps.Keys(s.sizes))
-	for i, size := range all[1:] {
-		n := min(s.sizes[size].Objects, s.sizes[all[i]].Objects)
-		t.Objects += n
-		t.Bytes += n * all[i] // which the larger one replaces
-	}
-	if s.Objects > 0 {
-		t.CPU = int64(float64(s.CPU) * float64(t.Objects) / float64(s.Objects))
-	}
-	return t
 }
 
 // spanAt is the span of the code from pos to end. What the bodies of function
@@ -276,7 +219,7 @@ func spanAt(p *packages.Package, pos, end token.Pos) span {
 	return s
 }
 
-// calleeOf returns what n calls, as a site is named: a function, or a type
+// calleeOf returns what n calls, as a target is named: a function, or a type
 // whose memory grows. beyond is true where its arguments need no memory for
 // it: it takes no list of interfaces to box them for.
 func calleeOf(info *types.Info, n ast.Node) (name string, beyond bool) {

@@ -91,20 +91,20 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 	stackOf(cpu, 12, 0, []int64{400}, "slices.pdqsort", "slices.Sort[...]")
 	at := func(line int, callee string) span { return span{File: "/m/m.go", From: line, To: line, Callee: callee} }
 	findings := []Finding{
-		{Check: "line", spans: []span{at(14, "")}},
-		{Check: "grows", grows: true, spans: []span{at(12, ""), at(14, "")}},
-		{Check: "call", spans: []span{at(15, "Sprintf")}},
-		{Check: "other call", spans: []span{at(15, "Itoa")}},
-		{Check: "buffer", spans: []span{at(20, "bytes.Buffer"), at(22, "bytes.Buffer")}},
-		{Check: "of the package", spans: []span{at(40, "F")}},
-		{Check: "a line of that", spans: []span{{File: "/m/m.go", From: 40, To: 40, Callee: "F", Beyond: true}, {File: "/m/m.go", From: 30, To: 30, Inner: true}}},
-		{Check: "another line of that", spans: []span{{File: "/m/m.go", From: 40, To: 40, Callee: "F", Beyond: true}, {File: "/m/m.go", From: 31, To: 33, Inner: true}}},
-		{Check: "sort", spans: []span{at(12, "Sort"), at(12, "Sort")}},
-		{Check: "beyond", spans: []span{{File: "/m/m.go", From: 22, To: 22, Callee: "Fprintf", Beyond: true}}},
-		{Check: "and its arguments", spans: []span{at(22, "Fprintf")}},
-		{Check: "neither", spans: []span{at(12, "")}},
-		{Check: "around a literal", spans: []span{{File: "/m/m.go", From: 49, To: 51, Beside: []int{50, 50}}}},
-		{Check: "in a literal", spans: []span{at(50, "")}},
+		{Check: "line", Spans: []span{at(14, "")}},
+		{Check: "grows", Grows: true, Spans: []span{at(12, ""), at(14, "")}},
+		{Check: "call", Spans: []span{at(15, "Sprintf")}},
+		{Check: "other call", Spans: []span{at(15, "Itoa")}},
+		{Check: "buffer", Spans: []span{at(20, "bytes.Buffer"), at(22, "bytes.Buffer")}},
+		{Check: "of the package", Spans: []span{at(40, "F")}},
+		{Check: "a line of that", Spans: []span{{File: "/m/m.go", From: 40, To: 40, Callee: "F", Beyond: true}, {File: "/m/m.go", From: 30, To: 30, Inner: true}}},
+		{Check: "another line of that", Spans: []span{{File: "/m/m.go", From: 40, To: 40, Callee: "F", Beyond: true}, {File: "/m/m.go", From: 31, To: 33, Inner: true}}},
+		{Check: "sort", Spans: []span{at(12, "Sort"), at(12, "Sort")}},
+		{Check: "beyond", Spans: []span{{File: "/m/m.go", From: 22, To: 22, Callee: "Fprintf", Beyond: true}}},
+		{Check: "and its arguments", Spans: []span{at(22, "Fprintf")}},
+		{Check: "neither", Spans: []span{at(12, "")}},
+		{Check: "around a literal", Spans: []span{{File: "/m/m.go", From: 49, To: 51, Beside: []int{50, 50}}}},
+		{Check: "in a literal", Spans: []span{at(50, "")}},
 	}
 	want := []Totals{
 		{Objects: 200, Bytes: 6080, CPU: 200},
@@ -152,7 +152,7 @@ func TestShareOfCollection(t *testing.T) {
 	cpu.Function, cpu.Location = append(cpu.Function, background), append(cpu.Location, loc)
 	cpu.Sample = append(cpu.Sample, &profile.Sample{Value: []int64{100}, Location: []*profile.Location{loc}})
 	units := []*unit{{Package: &packages.Package{PkgPath: "example.org/m"}, outcome: outcome{Files: []file{{Name: "/m/m.go", Lines: 99}}}}}
-	findings := []Finding{{spans: []span{{File: "/m/m.go", From: 14, To: 14}}}, {spans: []span{{File: "/m/m.go", From: 15, To: 15}}}}
+	findings := []Finding{{Spans: []span{{File: "/m/m.go", From: 14, To: 14}}}, {Spans: []span{{File: "/m/m.go", From: 15, To: 15}}}}
 	e, err := join(t.Context(), Config{Profiles: []string{save(t, allocs), save(t, cpu)}}, units, "/m", findings)
 	if err != nil {
 		t.Fatal(err)

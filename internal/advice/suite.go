@@ -204,10 +204,10 @@ type testVerdict struct{ outcome, reason string }
 
 // stillPass runs the tests with the remedy in the copy. A test that fails is run
 // again on both sides: one that fails without the remedy, too, has no say.
-func (v *verifier) stillPass(ctx context.Context, t trial) (testVerdict, error) {
+func (v *verifier) stillPass(ctx context.Context, r *remedy) (testVerdict, error) {
 	var whole []string
 	var parts []*suite
-	for _, s := range t.tests {
+	for _, s := range r.tests {
 		switch {
 		case s.broken != "":
 		case len(s.skip) > 0:
@@ -233,20 +233,20 @@ func (v *verifier) stillPass(ctx context.Context, t trial) (testVerdict, error) 
 			ran[s.ImportPath] = o
 		}
 	}
-	for _, s := range t.tests {
+	for _, s := range r.tests {
 		o := ran[s.ImportPath]
 		if o == nil {
 			continue
 		}
-		if verdict, err := v.confirm(ctx, t, s, o); err != nil || verdict.outcome != Kept {
+		if verdict, err := v.confirm(ctx, r, s, o); err != nil || verdict.outcome != Kept {
 			return verdict, err
 		}
 	}
-	return testVerdict{Kept, leftOut(t.tests)}, nil
+	return testVerdict{Kept, leftOut(r.tests)}, nil
 }
 
 // confirm judges failed tests of a package. It leaves the remedy in the copy.
-func (v *verifier) confirm(ctx context.Context, t trial, s *suite, o *testOutcome) (testVerdict, error) {
+func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutcome) (testVerdict, error) {
 	fails := testVerdict{Dropped, "with it tests fail: " + o.text()}
 	if o.lost {
 		return fails, nil
@@ -268,14 +268,14 @@ func (v *verifier) confirm(ctx context.Context, t trial, s *suite, o *testOutcom
 	if err != nil {
 		return fails, ctx.Err()
 	}
-	if err := v.put(t.alone, false); err != nil {
+	if err := v.put(r.alone, false); err != nil {
 		return fails, err
 	}
 	without := 0
 	if with < again || len(o.failed) > 1 { // not clear yet
 		without, err = count(2 * again)
 	}
-	if restored := v.put(t.alone, true); restored != nil || err != nil && ctx.Err() != nil {
+	if restored := v.put(r.alone, true); restored != nil || err != nil && ctx.Err() != nil {
 		return fails, cmp.Or(restored, ctx.Err())
 	}
 	switch {

@@ -161,7 +161,15 @@ func TestVerifyBudget(t *testing.T) {
 	}
 	dir := tree(t, judged)
 	t.Setenv("FLAKY", dir+"/flaky")
-	for name, v := range verdicts(t, dir, func(c *VerifyConfig) { c.Budget = time.Millisecond }) {
+	budget := func(c *VerifyConfig) {
+		c.Budget = time.Millisecond
+		c.Progress = func(step string) {
+			if strings.HasSuffix(step, " reaches") || strings.HasSuffix(step, " runs") {
+				t.Errorf("after the budget: %s", step)
+			}
+		}
+	}
+	for name, v := range verdicts(t, dir, budget) {
 		if v.Outcome != Unproven || !strings.Contains(v.Reason, "the budget of 1ms ended") {
 			t.Errorf("%s: %s, %q", name, v.Outcome, v.Reason)
 		}

@@ -25,6 +25,7 @@ type subject struct {
 	growth life.Growth
 	grows  bool // the remedy saves all but the first allocation
 	part   bool // the remedy saves objects, not their bytes
+	idle   bool // what is said of the call leaves the memory as it is
 	tiny   bool // too small for a pool: callers have to hold it
 }
 
@@ -42,7 +43,7 @@ var rules = map[life.Kind]func(*subject){
 // holds of those that somebody keeps, or that nobody does, other than these.
 func (k *subject) judge() {
 	first := k.as(k.life)
-	*k.e, k.life, k.grows, k.part, k.tiny = *first.e, first.life, first.grows, first.part, first.tiny
+	*k.e, k.life, k.grows, k.part, k.idle, k.tiny = *first.e, first.life, first.grows, first.part, first.idle, first.tiny
 	for _, l := range first.life.rest {
 		if l.class() == first.life.class() {
 			continue
@@ -336,6 +337,7 @@ func (k *subject) converted() {
 		k.e.Verdict = Reshape
 		return
 	case to != "":
+		k.idle = true
 		k.e.Verdict, k.e.Check, k.e.Remedy = Outside, name, to+" is given a copy that is only read"
 		return
 	}
@@ -352,7 +354,7 @@ func (k *subject) boxed() {
 	case strings.HasPrefix(to, "fmt.") || strings.HasPrefix(to, "log.") || strings.HasPrefix(to, "slog."):
 		k.change("sprintf", "%s boxes %s: %s", to, k.e.What, typed(k.s.Type))
 	case to != "" && !own:
-		k.e.Verdict = Outside
+		k.e.Verdict, k.idle = Outside, true
 		k.e.Remedy = fmt.Sprintf("%s takes an interface: %s is copied to the heap to be one", to, k.e.What)
 	case k.life.kind == died && to != "":
 		k.change("boxing", "give %s a type parameter or a method for %s, so that nothing is boxed", to, k.typeOf())
@@ -440,7 +442,7 @@ func (k *subject) deferred() {
 func (k *subject) saves() Totals {
 	t := k.t.Totals
 	switch {
-	case k.e.Verdict == Inherent || k.e.Verdict == Open:
+	case k.e.Verdict == Inherent, k.e.Verdict == Open, k.e.Verdict == Outside && k.idle:
 		return Totals{}
 	case k.grows:
 		return k.t.regrown()

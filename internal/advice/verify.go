@@ -73,6 +73,7 @@ type verifier struct {
 	reached reach
 	timed   map[*remedy][]benchmark // what the profiles say
 	ends    time.Time               // of the budget; zero for no end
+	search  time.Time               // end of the search for benchmarks: half of it
 	suites  map[string]*suite       // what was learned of tests without any remedy, by package
 	source  map[string][]byte       // original text by original name
 	kept    map[string][]change     // by original name
@@ -93,7 +94,7 @@ func Verify(ctx context.Context, c VerifyConfig, findings []Finding) (*Verificat
 	defer v.remove()
 	var fixes []*remedy
 	for _, f := range findings {
-		if len(f.fix) > 0 {
+		if len(f.Edits) > 0 {
 			fixes = append(fixes, v.mechanical(f))
 		}
 	}
@@ -116,6 +117,7 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	}
 	if c.Budget > 0 {
 		v.ends = time.Now().Add(c.Budget)
+		v.search = v.ends.Add(-c.Budget / 2)
 	}
 	if c.Race {
 		if _, err := s.run(ctx, "go", "list", "-race", "errors"); err != nil {
@@ -194,11 +196,7 @@ func (v *verifier) findReach(ctx context.Context, remedies []*remedy) error {
 	wanted := func(ran reach) bool {
 		return slices.ContainsFunc(rest, func(r *remedy) bool { return len(r.benchmarks(ran)) > 0 })
 	}
-	until := v.ends
-	if v.Budget > 0 {
-		until = until.Add(-v.Budget / 2)
-	}
-	search := coverage{pkgs: v.tests, covered: covered, bench: v.Bench, tmp: v.tmp, wanted: wanted, until: until,
+	search := coverage{pkgs: v.tests, covered: covered, bench: v.Bench, tmp: v.tmp, wanted: wanted, until: v.search,
 		progress: v.Progress}
 	if v.reached, err = v.reaching(ctx, search); err != nil || v.Bench != "" {
 		return err
@@ -224,40 +222,32 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	if r.broken != nil {
 		return drop(r.broken.Error())
 	}
-	tests, err := v.baseline(ctx, r.pkgs)
-	if err != nil {
+	var err error
+	if r.tests, err = v.baseline(ctx, r.pkgs); err != nil {
 		return drop("its package fails without the fix: " + err.Error())
 	}
-	alone, err := r.make(ctx)
-	if err != nil {
+	if r.alone, err = r.make(ctx); err != nil {
 		return drop(err.Error())
 	}
-	got.Diff = alone.String()
-	if err := v.put(alone, true); err != nil {
+	got.Diff = r.alone.String()
+	if err := v.put(r.alone, true); err != nil {
 		return err
 	}
-	err = v.examine(ctx, trial{r, alone, tests}, got)
+	err = v.examine(ctx, r, got)
 	if err == nil && got.Outcome == Kept {
-		v.keep(r, alone)
+		v.keep(r)
 		return nil
 	}
-	if restored := v.put(alone, false); restored != nil {
+	if restored := v.put(r.alone, false); restored != nil {
 		return restored
 	}
 	return err
 }
 
-// A trial is a remedy in the copy, and the tests that it must not break.
-type trial struct {
-	*remedy
-	alone *Patch
-	tests []*suite
-}
-
 // examine builds, measures and tests the copy with the remedy on trial in it.
-func (v *verifier) examine(ctx context.Context, t trial, got *Verified) error {
+func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error {
 	got.Outcome = Dropped
-	for _, pkg := range t.pkgs {
+	for _, pkg := range r.pkgs {
 		tool := "vet"
 		if v.unvet[pkg] {
 			tool = "build"
@@ -268,12 +258,12 @@ func (v *verifier) examine(ctx context.Context, t trial, got *Verified) error {
 			return ctx.Err()
 		}
 	}
-	if t.finding.Severity == check.Trap.String() {
+	if r.finding.Severity == check.Trap.String() {
 		got.Outcome, got.Reason = Kept, "it fixes a mistake, and need not save anything; tests pass"
-	} else if err := v.measure(ctx, t, got); err != nil || got.Outcome != Kept {
+	} else if err := v.measure(ctx, r, got); err != nil || got.Outcome != Kept {
 		return err
 	}
-	verdict, err := v.stillPass(ctx, t)
+	verdict, err := v.stillPass(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -286,14 +276,14 @@ func (v *verifier) examine(ctx context.Context, t trial, got *Verified) error {
 }
 
 // measure lets the benchmarks judge the remedy in the copy.
-func (v *verifier) measure(ctx context.Context, t trial, got *Verified) error {
-	marks := v.benchmarks(t.remedy)
+func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error {
+	marks := v.benchmarks(r)
 	if len(marks) == 0 {
 		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its "+
 			"tests were not run"
 		return nil
 	}
-	contests, err := v.contests(ctx, t.alone, marks)
+	contests, err := v.contests(ctx, r.alone, marks)
 	if err != nil {
 		got.Reason = err.Error()
 		return ctx.Err()

@@ -365,7 +365,7 @@ func TestScratch(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	dir := tree(t, map[string]string{"a.go": "alpha(1) beta(2)", "b.go": "alpha( 1 ) gamma(3)"})
 	at := func(file string, start, end int, check, function string) Finding {
-		return Finding{Check: check, Function: function, pkg: "p", start: start, end: end, spans: []span{{File: filepath.Join(dir, file)}}}
+		return Finding{Check: check, Function: function, Pkg: "p", Start: start, End: end, Spans: []span{{File: filepath.Join(dir, file)}}}
 	}
 	alpha, beta := at("a.go", 0, 8, "c", "f"), at("a.go", 9, 16, "c", "f")
 	gamma := at("b.go", 11, 19, "c", "f")

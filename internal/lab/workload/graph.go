@@ -48,8 +48,10 @@ func newGraph(env Env) (Task, error) {
 		t.trees = slabTrees{}
 	}
 	var err error
-	t.live, _, err = t.trees.build(t.nodes, t.built)
-	return t, err
+	if t.live, _, err = t.trees.build(t.nodes, t.built); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 func (t *graph) Loop(_ int, n int64) (sum uint64) {

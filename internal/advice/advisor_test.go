@@ -1,0 +1,94 @@
+package advice
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/advise/check"
+)
+
+// TestRunEndsWithItsContext: an interrupt does not wait for the package that is checked.
+func TestRunEndsWithItsContext(t *testing.T) {
+	dir := tree(t, map[string]string{"go.mod": "module example.org/m\n\ngo 1.26\n", "m.go": "package m\n"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	slow := check.New(check.Check{Name: "slow", Severity: check.Trap, Doc: "takes long\n\nand longer", When: "always",
+		WhenNot: "never", Run: func(*check.Pass) {
+			cancel()
+			time.Sleep(5 * time.Second)
+			close(ended)
+		}})
+	_, err := Run(ctx, Config{Dir: dir, Patterns: []string{"."}, Checks: []*check.Check{slow}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	select {
+	case <-ended:
+		t.Error("it waited for the check")
+	default:
+	}
+	<-ended
+}
+
+// TestTextsAreReadOnce: however many findings a file has.
+func TestTextsAreReadOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.go")
+	put(t, name, []byte("package a\r\n\n\tvar x int\n"))
+	src := texts{}
+	if got := src.line(name, 1); got != "package a" {
+		t.Errorf("the first line is %q", got)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]string{0: "", 3: "var x int", 4: ""} {
+		if got := src.line(name, n); got != want {
+			t.Errorf("line %d is %q, want %q", n, got, want)
+		}
+	}
+	if got := src.line(name+".gone", 1); got != "" {
+		t.Errorf("a file that is not there has %q", got)
+	}
+}
+
+// TestCallsSaveWhatTheirRemedySaves: what a function outside needs for itself is saved
+// where something else takes its place, and not where its result is used again.
+func TestCallsSaveWhatTheirRemedySaves(t *testing.T) {
+	all := Totals{Bytes: 4096, Objects: 16}
+	for _, tt := range []struct {
+		callee, leaf string
+		inside       bool
+		want         Totals
+		remedy       string
+	}{
+		{"x.Render", "bytes.growSlice", true, Totals{}, "x.Render makes it; nobody needs it after"},
+		{"x.Render", "bytes.growSlice", false, all, "keep that and Reset it"},
+		{"x.Render", "x.grow", true, Totals{}, "x.Render makes it"},
+		{"strings.Split", "strings.genSplit", true, Totals{}, "SplitSeq"},
+		{"strings.Split", "strings.genSplit", false, all, "SplitSeq"},
+		{"regexp.MustCompile", "regexp.compile", true, all, "compile it once"},
+		{"fmt.Sprintf", "fmt.newPrinter", true, all, "strconv"},
+	} {
+		k := &subject{c: &cause{leaf: tt.leaf}, e: &Explained{Callee: tt.callee}, t: &site{Totals: all},
+			life: lifetime{kind: died, in: tt.callee, inside: tt.inside}}
+		k.call()
+		if got := k.saves(); got != tt.want || k.e.Verdict != Outside || !strings.Contains(k.e.Remedy, tt.remedy) {
+			t.Errorf("%s, for itself %v: %s, %q saves %+v; want %+v and %q", tt.callee, tt.inside, k.e.Verdict, k.e.Remedy,
+				got, tt.want, tt.remedy)
+		}
+	}
+}
+
+// TestRunningProgramsAreNotAskedAgain: --verify asks profiles which benchmarks run a line;
+// those of a running program have none, and the program may be gone.
+func TestRunningProgramsAreNotAskedAgain(t *testing.T) {
+	v := &verifier{VerifyConfig: VerifyConfig{Profiles: []string{"http://127.0.0.1:1/debug/pprof/"}}}
+	if err := v.sampled(t.Context(), nil, nil); err != nil {
+		t.Error(err)
+	}
+}

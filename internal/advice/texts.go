@@ -1,0 +1,53 @@
+package advice
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// texts reads files once, and splits them into lines once: by their names. One that is
+// gone has no text.
+type texts map[string]*source
+
+type source struct {
+	text  []byte
+	lines []string // with what ends them; nil until they are asked for
+}
+
+func (t texts) read(name string) []byte { return t.of(name).text }
+
+func (t texts) of(name string) *source {
+	s := t[name]
+	if s == nil {
+		s = &source{}
+		s.text, _ = os.ReadFile(name)
+		t[name] = s
+	}
+	return s
+}
+
+func (t texts) lines(name string) []string {
+	s := t.of(name)
+	if s.lines == nil {
+		s.lines = slices.Collect(strings.Lines(string(s.text)))
+	}
+	return s.lines
+}
+
+// line is a line of a file, trimmed, or "".
+func (t texts) line(name string, n int) string {
+	if lines := t.lines(name); n >= 1 && n <= len(lines) {
+		return strings.TrimSpace(lines[n-1])
+	}
+	return ""
+}
+
+// flagged is the code of a finding, with its white space made even.
+func (t texts) flagged(f *Finding) string {
+	src := t.read(f.Spans[0].File)
+	if f.Start > f.End || f.End > len(src) {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(src[f.Start:f.End])), " ")
+}
