@@ -64,7 +64,7 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
 	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
 		"(explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is proved of %.1f %% of bytes):\n",
-		100*a.Explained.Bytes, 100*a.Explained.Objects, 100*(a.Explained.Bytes-a.Open.Bytes))
+		100*a.Explained.Bytes, 100*a.Explained.Objects, 100*a.Proved())
 	var rest []advice.Explained
 	remedies := 0
 	for _, s := range a.BySaving() {

@@ -22,6 +22,9 @@ type Account struct {
 	mended []Finding // of the remedies with a fix that no check has
 }
 
+// Proved is the part of the bytes whose verdict rests on a lifetime that is proved.
+func (a *Account) Proved() float64 { return a.Explained.Bytes - a.Open.Bytes }
+
 // A Verdict is what can be done about a site.
 type Verdict string
 
@@ -64,7 +67,9 @@ type Explained struct {
 	Saves     Shares  `json:"saves"`               // what the remedy saves at most
 	Fix       bool    `json:"fix"`                 // a finding at this line can fix it
 
-	spot, entry spot // of the expression, and where its function begins
+	totals, saved Totals
+	spot, entry   spot    // of the expression, and where its function begins
+	mended        Finding // that stands for the remedy, where that has a fix of its own
 }
 
 // A cause is what allocates at a line: the line itself, or one function that it
@@ -266,7 +271,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			if part.Open {
 				open.add(part.totals)
 			}
-			a.Sites = append(a.Sites, part.Explained)
+			a.Sites = append(a.Sites, *part)
 			a.mend(part)
 		}
 	}
@@ -280,7 +285,7 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 }
 
 // mend takes up the fix of a part, once for each place.
-func (a *Account) mend(p *part) {
+func (a *Account) mend(p *Explained) {
 	if p.mended.Edits == nil {
 		return
 	}

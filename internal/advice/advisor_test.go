@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/advise"
 	"github.com/isobar-go/isobar/advise/check"
 )
 
@@ -80,6 +81,33 @@ func TestCallsSaveWhatTheirRemedySaves(t *testing.T) {
 		if got := k.saves(); got != tt.want || k.e.Verdict != Outside || !strings.Contains(k.e.Remedy, tt.remedy) {
 			t.Errorf("%s, for itself %v: %s, %q saves %+v; want %+v and %q", tt.callee, tt.inside, k.e.Verdict, k.e.Remedy,
 				got, tt.want, tt.remedy)
+		}
+	}
+}
+
+// TestAlternatives: each row of the table is whole, and names a check that there is.
+func TestAlternatives(t *testing.T) {
+	rows := 0
+	for line := range strings.Lines(alternativesTable) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			rows++
+		}
+	}
+	all := alternatives()
+	if rows != len(all) || rows < 70 {
+		t.Errorf("%d of %d rows are read", len(all), rows)
+	}
+	for i, a := range all {
+		if a.check != "" && advise.Lookup(a.check) == nil {
+			t.Errorf("%s: no check %q", a.callee, a.check)
+		}
+		if len(a.text) < 10 || a.kept != "" && a.kept != always && len(a.kept) < 20 {
+			t.Errorf("%s: %q, %q", a.callee, a.text, a.kept)
+		}
+		for _, before := range all[:i] {
+			if strings.HasPrefix(a.callee, before.callee) {
+				t.Errorf("%s comes after %s, and is never reached", a.callee, before.callee)
+			}
 		}
 	}
 }

@@ -1,11 +1,8 @@
 package advice
 
 import (
-	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -22,8 +19,8 @@ func (j *joiner) program(name string, p *profile.Profile) {
 		return
 	}
 	m := p.Mapping[0] // of the program itself, by the format's rule
-	now, err := buildID(m.File)
-	if err != nil || now == "" || now == m.BuildID {
+	now := buildID(m.File)
+	if now == "" || now == m.BuildID {
 		return
 	}
 	note := fmt.Sprintf("%s was taken of another build of %s: build id %.12s, now %.12s; lines may have moved since", name,
@@ -33,37 +30,24 @@ func (j *joiner) program(name string, p *profile.Profile) {
 	}
 }
 
-// buildID reads the GNU build id of an ELF file, which the Go linker derives
-// from what it links; "" where it has none.
-func buildID(name string) (string, error) {
+// buildID is the GNU build id of an ELF file, which the Go linker derives from what it
+// links; "" where there is none. It is the description of a note with that name.
+func buildID(name string) string {
 	f, err := elf.Open(name)
 	if err != nil {
-		return "", err
+		return ""
 	}
 	defer f.Close()
 	section := f.Section(".note.gnu.build-id")
 	if section == nil {
-		return "", nil
+		return ""
 	}
+	const header = 16 // two lengths, a type and the name
 	note, err := section.Data()
-	if err != nil {
-		return "", err
+	if err != nil || len(note) < header || string(note[12:header]) != "GNU\x00" {
+		return ""
 	}
-	return parseBuildID(note, f.ByteOrder)
-}
-
-// parseBuildID reads a note: the lengths of its name and its description, a
-// type, the name "GNU" and the id.
-func parseBuildID(note []byte, order binary.ByteOrder) (string, error) {
-	const header = 16
-	if len(note) < header || order.Uint32(note) != 4 || !bytes.Equal(note[12:header], []byte("GNU\x00")) {
-		return "", errors.New("no GNU note")
-	}
-	id := note[header:]
-	if n := order.Uint32(note[4:]); uint64(n) <= uint64(len(id)) {
-		return hex.EncodeToString(id[:n]), nil
-	}
-	return "", errors.New("the note is cut short")
+	return hex.EncodeToString(note[header:])
 }
 
 // literal matches the names of functions that no declaration has.

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,44 +10,6 @@ import (
 
 	"github.com/google/pprof/profile"
 )
-
-func TestParseBuildID(t *testing.T) {
-	note := func(name, id uint32, rest string) []byte {
-		b := binary.LittleEndian.AppendUint32(nil, name)
-		b = binary.LittleEndian.AppendUint32(b, id)
-		b = binary.LittleEndian.AppendUint32(b, 3)
-		return append(b, rest...)
-	}
-	for _, tt := range []struct {
-		note []byte
-		want string
-	}{
-		{note(4, 3, "GNU\x00\x01\x02\xff\x00"), "0102ff"},
-		{note(4, 0, "GNU\x00"), ""},
-		{note(4, 5, "GNU\x00\x01\x02\xff\x00"), "error"},
-		{note(4, 1<<31, "GNU\x00\x01"), "error"},
-		{note(3, 3, "Go\x00\x00\x01\x02\xff\x00"), "error"},
-		{[]byte("short"), "error"},
-		{nil, "error"},
-	} {
-		got, err := parseBuildID(tt.note, binary.LittleEndian)
-		if err != nil {
-			got = "error"
-		}
-		if got != tt.want {
-			t.Errorf("%q: %q (%v), want %q", tt.note, got, err, tt.want)
-		}
-	}
-}
-
-func FuzzParseBuildID(f *testing.F) {
-	f.Add([]byte("\x04\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00GNU\x00\x01"))
-	f.Fuzz(func(t *testing.T, note []byte) {
-		if id, err := parseBuildID(note, binary.LittleEndian); err == nil && len(id) > 2*len(note) {
-			t.Errorf("%q has the id %q", note, id)
-		}
-	})
-}
 
 // TestBuildIDOfProgram: the linker writes one, and another program has another.
 func TestBuildIDOfProgram(t *testing.T) {
@@ -64,17 +25,17 @@ func TestBuildIDOfProgram(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		id, err := buildID(filepath.Join(dir, "prog"))
-		if err != nil || id == "" {
-			t.Fatalf("%q, %v", id, err)
+		id := buildID(filepath.Join(dir, "prog"))
+		if len(id) != 40 {
+			t.Fatalf("%q: want the 20 bytes that the linker writes", id)
 		}
 		ids[id] = true
 	}
 	if len(ids) != 2 {
 		t.Errorf("two programs, build ids %v", ids)
 	}
-	if _, err := buildID(os.DevNull); err == nil {
-		t.Error("a file that is no program: no error")
+	if id := buildID(os.DevNull); id != "" {
+		t.Errorf("a file that is no program: %q", id)
 	}
 }
 

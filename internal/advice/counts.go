@@ -13,7 +13,7 @@ import (
 // Count runs the benchmarks that match bench once and counts how often a call of
 // its function makes each allocation of the account.
 func Count(ctx context.Context, c Config, bench string, r *Result, progress func(string)) error {
-	if r.Evidence == nil || r.Evidence.Account == nil || len(r.Evidence.Account.Sites) == 0 {
+	if r.Evidence == nil || len(r.Evidence.Account.Sites) == 0 {
 		return nil
 	}
 	var covered []string
@@ -66,9 +66,9 @@ func counted(names []string, units []*unit) (reach, error) {
 		lines, ok := lengths[file]
 		within = within || ok
 		for _, b := range blocks {
-			if ok && b.toLine > lines {
+			if ok && b.EndLine > lines {
 				return nil, fmt.Errorf("advise: coverage: %s has no line %d; take a profile of this source, or check out the one "+
-					"it was taken of", file, b.toLine)
+					"it was taken of", file, b.EndLine)
 			}
 		}
 	}

@@ -4,47 +4,33 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/template"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
 
+// docFuncs are what the template of the page of checks calls: the first line of a
+// check's documentation, and the others as one paragraph, escaped as Markdown.
+var docFuncs = template.FuncMap{
+	"escape": escape,
+	"short": func(c *check.Check) string {
+		short, _, _ := strings.Cut(strings.TrimSpace(c.Doc), "\n")
+		return escape(short)
+	},
+	"rest": func(c *check.Check) string {
+		_, rest, _ := strings.Cut(strings.TrimSpace(c.Doc), "\n")
+		return escape(strings.Join(strings.Fields(rest), " "))
+	},
+}
+
 // Docs writes a page about the checks, in Markdown, made of nothing but what
 // they say of themselves.
 func Docs(w io.Writer, checks []*check.Check) error {
-	var b strings.Builder
-	b.WriteString("# The checks\n\nWritten by `isobar advise checks --markdown`: change the checks, not this page. " +
-		"[advise.md](../advise.md) says how to\nuse them, [advise-quality.md](advise-quality.md) how well they do.\n\n")
-	b.WriteString("| exercise | check | severity | Go versions | what is flagged |\n| ---: | --- | --- | --- | --- |\n")
-	for _, c := range checks {
-		number := ""
-		if c.Exercise > 0 {
-			number = fmt.Sprint(c.Exercise)
-		}
-		short, _ := cut(c)
-		fmt.Fprintf(&b, "| %s | [%s](#%s) | %s | %s | %s |\n", number, c.Name, c.Name, c.Severity, c.Versions(),
-			escape(short))
+	page := template.Must(template.New("checks.md.tmpl").Funcs(docFuncs).ParseFS(assets, "assets/checks.md.tmpl"))
+	if err := page.Execute(w, checks); err != nil {
+		return fmt.Errorf("advise: checks: %w", err)
 	}
-	for _, c := range checks {
-		short, rest := cut(c)
-		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\n", c.Name, escape(short), escape(rest))
-		fmt.Fprintf(&b, "- When: %s\n- Silent: %s\n", escape(c.When), escape(c.WhenNot))
-		if c.Measured != "" {
-			fmt.Fprintf(&b, "- Measured: %s\n", escape(c.Measured))
-		}
-		if c.Exercise > 0 {
-			fmt.Fprintf(&b, "- Repeat: `isobar lab run exercises --exercise %d --variant before,after`\n", c.Exercise)
-		}
-		fmt.Fprintf(&b, "- Go versions: %s; severity: %s\n- Silence a line: `//isobar:ignore %s REASON`\n", c.Versions(),
-			c.Severity, c.Name)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// cut splits the documentation of c into its first line and one paragraph.
-func cut(c *check.Check) (short, rest string) {
-	short, rest, _ = strings.Cut(strings.TrimSpace(c.Doc), "\n")
-	return short, strings.Join(strings.Fields(rest), " ")
+	return nil
 }
 
 // escape keeps code from being read as Markdown.

@@ -102,23 +102,16 @@ func (x *explainer) has(p *types.Package) bool {
 	return p != nil && x.paths[p.Path()]
 }
 
-// A part is what one expression of a cause allocated.
-type part struct {
-	Explained
-	totals, saved Totals
-	mended        Finding // that stands for its remedy, where that has a fix of its own
-}
-
 // explain splits a cause by the expressions that made it, and gives each its
 // verdict.
-func (x *explainer) explain(c *cause) []*part {
+func (x *explainer) explain(c *cause) []*Explained {
 	p := x.pkg(frame{c.at, c.function})
 	if c.callee != "" || p == nil {
 		var called *life.Site
 		if p != nil {
 			called = callAt(p, c.at, lastName(c.callee))
 		}
-		return []*part{x.part(c, p, called, &c.site)}
+		return []*Explained{x.part(c, p, called, &c.site)}
 	}
 	type group struct {
 		made []*life.Site
@@ -142,7 +135,7 @@ func (x *explainer) explain(c *cause) []*part {
 		charge(0, &c.Totals)
 		groups[0].sizes = nil
 	}
-	var out []*part
+	var out []*Explained
 	for _, g := range groups {
 		out = append(out, x.oneOf(c, p, g.made, &g.site))
 	}
@@ -151,12 +144,12 @@ func (x *explainer) explain(c *cause) []*part {
 
 // oneOf describes and judges what one of several expressions made: those whose objects
 // have the size. Where they differ, it is open which one it is.
-func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *part {
+func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site) *Explained {
 	if len(made) == 0 {
 		return x.part(c, p, nil, t)
 	}
 	out := x.part(c, p, made[0], t)
-	all, same := []*part{out}, true
+	all, same := []*Explained{out}, true
 	for _, s := range made[1:] {
 		o := x.part(c, p, s, t)
 		all = append(all, o)
@@ -165,7 +158,7 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	if same {
 		return out
 	}
-	e := out.Explained
+	e := *out
 	var what, lives, remedies []string
 	for _, o := range all {
 		name := o.Kind + " " + o.What
@@ -181,34 +174,33 @@ func (x *explainer) oneOf(c *cause, p *life.Package, made []*life.Site, t *site)
 	if e.What = strings.Join(what, " or "); len(lives) > 1 {
 		e.Lifetime = "not known: which expression makes it; " + strings.Join(lives, "; or ")
 	}
-	e.Verdict, e.Open, e.Fix, e.Condition = Open, true, false, ""
+	e.Verdict, e.Open, e.Fix, e.Condition, e.mended, e.saved = Open, true, false, "", Finding{}, Totals{}
 	e.Remedy, e.Decides = "one of: "+strings.Join(remedies, "; "), fmt.Sprintf("%s:%d", e.File, e.Line)
-	return &part{Explained: e, totals: out.totals}
+	return &e
 }
 
-// byRuntime are the functions of the runtime that CPU profiles show below a line,
-// and what of the line calls them.
-var byRuntime = []struct {
-	function string
-	kind     life.Kind
-}{
-	{"convT", life.Box}, {"growslice", life.Append}, {"makeslice", life.Make}, {"concatstring", life.Concat},
-	{"slicebytetostring", life.Convert}, {"stringtoslice", life.Convert}, {"makemap", life.Map}, {"mapassign",
-		life.MapGrow},
-	{"newproc", life.Go}, {"deferproc", life.Defer}, {"makechan", life.Channel},
+// byRuntime are the functions of the runtime, by how their names begin, that profiles show
+// below a line, and what of the line calls them.
+var byRuntime = map[string]life.Kind{
+	"convT": life.Box, "growslice": life.Append, "makeslice": life.Make, "concatstring": life.Concat,
+	"slicebytetostring": life.Convert, "stringtoslice": life.Convert, "makemap": life.Map, "mapassign": life.MapGrow,
+	"newproc": life.Go, "deferproc": life.Defer, "makechan": life.Channel,
 }
 
 // byKind returns the sites whose kind calls a function of the runtime, "" for one that is
 // not known.
 func byKind(sites []*life.Site, leaf string) []*life.Site {
+	name, _ := strings.CutPrefix(leaf, "runtime.")
 	return matching(sites, func(s *life.Site) bool {
-		return strings.HasPrefix(leaf, "runtime.newobject") && fixedSize(s) > 0 ||
-			slices.ContainsFunc(byRuntime, func(e struct {
-				function string
-				kind     life.Kind
-			}) bool {
-				return s.Kind == e.kind && strings.HasPrefix(leaf, "runtime."+e.function)
-			})
+		if strings.HasPrefix(name, "newobject") && fixedSize(s) > 0 {
+			return true
+		}
+		for begin, kind := range byRuntime {
+			if s.Kind == kind && strings.HasPrefix(name, begin) {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -313,12 +305,11 @@ func fixedSize(s *life.Site) int64 {
 }
 
 // part describes and judges one expression.
-func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part {
-	out := &part{totals: t.Totals, saved: t.Totals}
-	e := &out.Explained
-	e.File, e.Line, e.Function = relative(x.base, c.at.file), c.at.line, shortName(c.function)
-	e.Source = x.src.line(c.at.file, c.at.line)
-	e.Objects = t.Objects
+func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Explained {
+	e := &Explained{
+		File: relative(x.base, c.at.file), Line: c.at.line, Function: shortName(c.function),
+		Source: x.src.line(c.at.file, c.at.line), Objects: t.Objects, totals: t.Totals, saved: t.Totals,
+	}
 	if t.Objects > 0 {
 		e.Size = math.Round(float64(t.Bytes) / float64(t.Objects))
 	}
@@ -330,7 +321,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 	}
 	if s == nil && c.callee == "" {
 		e.Kind, e.Verdict, e.Lifetime, e.Remedy = "unknown", Unknown, "unknown", unmatched
-		return out
+		return e
 	}
 	k := &subject{x: x, c: c, p: p, s: s, t: t, e: e}
 	if p != nil {
@@ -352,10 +343,10 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *part
 	k.judge()
 	if f := k.mend(); f != nil {
 		e.Fix = true
-		out.mended = k.mended(f)
+		e.mended = k.mended(f)
 	}
-	out.saved = k.saves()
-	return out
+	e.saved = k.saves()
+	return e
 }
 
 // spotAt is a place as coverage profiles have it.

@@ -57,16 +57,3 @@ func shortened(message string) string {
 	name, _, _ = strings.Cut(name, "(")
 	return name
 }
-
-// decides is the step of a flow that takes it to the heap: the last one that says
-// from where.
-func (f *Fact) decides() string {
-	last := f.Message
-	for _, step := range f.Flow {
-		if _, from, ok := strings.Cut(step, "from "); ok {
-			at, _, _ := strings.Cut(step, ":")
-			last = from + ", " + at
-		}
-	}
-	return last
-}

@@ -326,7 +326,7 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 			}
 			h.Outer = ""
 			l = l.longer(x.climb(h, where, shortName(way.frames[i+j].function), way, i+j+1))
-		case h.Kind == life.Result || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry):
+		case goesUp(h):
 			l = l.longer(x.climb(h, where, name, way, i))
 		default:
 			l = l.longer(lifetime{kind: kept, holder: h, where: where, in: name, up: i})
@@ -335,12 +335,18 @@ func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *ch
 	return l
 }
 
+// goesUp reports whether what h keeps is up to the caller: it is a result, or a part of
+// what a parameter leads to.
+func goesUp(h life.Holder) bool {
+	return h.Kind == life.Result || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry)
+}
+
 // perhaps is the lifetime of what h may hold: not known, unless it dies all the same.
 func (x *explainer) perhaps(h life.Holder, where, name string, way *chain, i int) lifetime {
 	open := h.Open
+	h.Open = ""
 	x.climbs++
-	if h.Open = ""; x.climbs > climbsLimit {
-	} else if h.Kind == life.Result && h.Outer == "" || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry) {
+	if x.climbs <= climbsLimit && goesUp(h) && (h.Kind != life.Result || h.Outer == "") {
 		switch l := x.climb(h, where, name, way, i); {
 		case l.kind <= failed:
 			return l

@@ -31,34 +31,30 @@ type PageMeta struct {
 // than a longer page.
 const pageFindings = 300
 
-// The types below are what the template sees, beside those of the result.
+// What the template sees, beside the result.
 type pageBody struct {
-	CSS                    template.CSS
-	Title, Repeat, Version string
-	Facts                  []pageFact
-	Findings               []pageFinding
-	More                   string
-	Next                   []Step
-	Flame                  *plot.Plot
-	Sites                  []pageSite
-	SiteTable              *plot.Table
-	Checks                 []pageCheck
+	PageMeta
+	*Result
+	CSS       template.CSS
+	Shown     int
+	Findings  []pageFinding
+	More      string
+	Flame     *plot.Plot
+	Sites     []pageSite
+	SiteTable *plot.Table
+	Checks    []*check.Check // of the findings
 }
 
-type (
-	pageFact  struct{ Name, Value string }
-	pageCheck struct{ Name, Text string }
-	pageCode  struct{ Text, Class string }
+type pageFinding struct {
+	ID string
+	Verified
+	Code, Change []pageCode
+}
 
-	pageFinding struct {
-		ID string
-		Verified
-		Code, Change []pageCode
-	}
-)
+type pageCode struct{ Text, Class string }
 
 // pageFuncs are what the template calls: the name of a figure's benchmark, a value of
-// its metric, and whether a remedy saves anything.
+// its metric, a share in percent, seconds, and whether a remedy saves anything.
 var pageFuncs = template.FuncMap{
 	"benchmark": func(f Figure) string {
 		if f.Benchmark == "" {
@@ -66,22 +62,17 @@ var pageFuncs = template.FuncMap{
 		}
 		return path.Base(f.Package) + "." + f.Benchmark
 	},
-	"saves": func(s Shares) bool { return s.weight() > 0 },
-	"value": func(f Figure, v float64) string { return f.text(v) },
+	"share":   share,
+	"seconds": func(ns int64) string { return fmt.Sprintf("%.3g s", float64(ns)/1e9) },
+	"saves":   func(s Shares) bool { return s.weight() > 0 },
+	"value":   func(f Figure, v float64) string { return f.text(v) },
 }
 
 // Page writes the result as one HTML file that needs nothing outside it, in
 // the style of package report's. It reads the lines of the findings from their
 // files. What a terminal or browser would hide in a line is spelled out.
 func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Finding) error {
-	css, err := assets.ReadFile("assets/advice.css")
-	if err != nil {
-		return fmt.Errorf("advise: html: %w", err)
-	}
-	p := pageBody{
-		CSS: page.StyleSheet() + template.CSS(css), Title: "Isobar advice: " + m.Name, Repeat: m.Repeat, Version: m.Version,
-		Facts: r.facts(len(shown)), Next: r.Next,
-	}
+	p := pageBody{PageMeta: m, Result: r, CSS: page.StyleSheet() + Style(), Shown: len(shown)}
 	named := map[string]bool{}
 	src := texts{}
 	for i, f := range bySaving(r.Verification, shown) {
@@ -93,12 +84,12 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		p.Findings = append(p.Findings, pageFinding{fmt.Sprintf("finding-%d", i+1), f, src.excerpt(&f.Finding),
 			colored(f.Diff)})
 	}
-	if r.Evidence != nil && r.Evidence.Account != nil {
+	if r.Evidence != nil {
 		p.account(r.Evidence.Account, m.Dir, shown, src)
 	}
 	for _, c := range checks {
 		if named[c.Name] {
-			p.Checks = append(p.Checks, pageCheck{c.Name, c.Analyzer.Doc})
+			p.Checks = append(p.Checks, c)
 		}
 	}
 	file := template.Must(template.New("advice.html.tmpl").Funcs(pageFuncs).ParseFS(assets, "assets/advice.html.tmpl"))
@@ -113,26 +104,6 @@ func Page(w io.Writer, m PageMeta, checks []*check.Check, r *Result, shown []Fin
 		return fmt.Errorf("advise: html: %w", err)
 	}
 	return nil
-}
-
-func (r *Result) facts(shown int) []pageFact {
-	facts := []pageFact{{"Found", fmt.Sprintf("%d shown, in %d lines of %d packages", shown, r.Lines, r.Packages)}}
-	if e := r.Evidence; e != nil {
-		facts = append(facts, pageFact{"Profiles",
-			fmt.Sprintf("%d objects and %d bytes allocated, %.3g s of CPU; %s of bytes with no line of these packages on the "+
-				"stack", e.Total.Objects, e.Total.Bytes, float64(e.Total.CPU)/1e9, share(e.Outside.Bytes))})
-		if a := e.Account; a != nil {
-			facts = append(facts, pageFact{"Explained", share(a.Explained.Bytes) + " of the bytes and " +
-				share(a.Explained.Objects) + " of the objects that these packages allocate or cause"},
-				pageFact{"Lifetime proved", share(a.Explained.Bytes-a.Open.Bytes) + " of the bytes; of " + share(a.Open.Bytes) +
-					" a place that is named decides"})
-		}
-	}
-	if v := r.Verification; v != nil && len(v.Fixes) > 0 {
-		facts = append(facts, pageFact{"Fixes", fmt.Sprintf("%d kept, %d dropped, %d unproven", v.Count(Kept),
-			v.Count(Dropped), v.Count(Unproven))})
-	}
-	return facts
 }
 
 func share(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 type Patch struct {
 	base  string // names in the text are relative to it
 	files map[string]contents
+	kept  fix   // the edits of fixes that are part of it
+	src   texts // of files that fixes are about, as they were first read
 }
 
 type contents struct{ old, new []byte } // nil where there is no such file
@@ -37,7 +40,42 @@ func newPatch(ctx context.Context, dir string) (*Patch, error) {
 	} else if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return &Patch{base: base, files: map[string]contents{}}, nil
+	return &Patch{base: base, files: map[string]contents{}, kept: fix{}, src: texts{}}, nil
+}
+
+// beyond returns what a fix changes beside those that are part of the patch.
+func (p *Patch) beyond(f fix) (*Patch, error) {
+	alone := &Patch{base: p.base, files: map[string]contents{}}
+	for name, changes := range f {
+		src := p.src.of(name)
+		if src.err != nil {
+			return nil, src.err
+		}
+		text, err := edited(name, src.text, append(slices.Clone(p.kept[name]), changes...))
+		if err != nil {
+			return nil, err
+		}
+		was := src.text
+		if c, ok := p.files[name]; ok {
+			was = c.new
+		}
+		alone.files[name] = contents{was, text}
+	}
+	return alone, nil
+}
+
+// keep makes a fix, nil for a change by hand, and what it changes part of the patch.
+func (p *Patch) keep(f fix, alone *Patch) {
+	for name, changes := range f {
+		p.kept[name] = append(p.kept[name], changes...)
+	}
+	for name, c := range alone.files {
+		original := c.old
+		if was, ok := p.files[name]; ok {
+			original = was.old
+		}
+		p.files[name] = contents{original, c.new}
+	}
 }
 
 // PatchOf returns the patch of all fixes of the findings that fit together,
@@ -47,25 +85,13 @@ func PatchOf(ctx context.Context, dir string, findings []Finding) (*Patch, error
 	if err != nil {
 		return nil, err
 	}
-	taken := map[string][]change{}
 	for _, f := range findings {
-		trial := map[string]contents{}
-		fits := true
-		for name, changes := range f.Edits {
-			src := p.files[name].old
-			if src == nil {
-				if src, err = os.ReadFile(name); err != nil {
-					return nil, fmt.Errorf("advise: fix: %w", err)
-				}
-			}
-			text, err := edited(name, src, append(slices.Clone(taken[name]), changes...))
-			fits = fits && err == nil
-			trial[name] = contents{src, text}
+		alone, err := p.beyond(f.Edits)
+		if _, unread := errors.AsType[*fs.PathError](err); unread {
+			return nil, fmt.Errorf("advise: fix: %w", err)
 		}
-		for name, c := range trial {
-			if fits {
-				p.files[name], taken[name] = c, append(taken[name], f.Edits[name]...)
-			}
+		if err == nil {
+			p.keep(f.Edits, alone)
 		}
 	}
 	return p, nil

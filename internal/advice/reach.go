@@ -28,19 +28,18 @@ func (b benchmark) String() string { return path.Base(b.pkg.ImportPath) + "." + 
 // A block is a stretch of code as the cover tool sees it, with how often a
 // benchmark ran it in one iteration, without what it prepares.
 type block struct {
-	fromLine, fromColumn, toLine, toColumn int
-	count                                  int
-	by                                     benchmark
+	cover.ProfileBlock
+	by benchmark
 }
 
 func (b *block) holds(line, column int) bool {
-	return (line > b.fromLine || line == b.fromLine && column >= b.fromColumn) &&
-		(line < b.toLine || line == b.toLine && column < b.toColumn)
+	return (line > b.StartLine || line == b.StartLine && column >= b.StartCol) &&
+		(line < b.EndLine || line == b.EndLine && column < b.EndCol)
 }
 
 // inside reports whether b lies within c.
 func (b *block) inside(c *block) bool {
-	return c.holds(b.fromLine, b.fromColumn) && b.toLine <= c.toLine
+	return c.holds(b.StartLine, b.StartCol) && b.EndLine <= c.EndLine
 }
 
 // reach is what benchmarks ran, by import path and base name of the file.
@@ -182,11 +181,11 @@ func timedReach(iterate func(n int) (reach, time.Duration, error)) (reach, error
 		}
 		for i := range blocks {
 			was := before[i]
-			grown := max(0, blocks[i].count-was.count)
-			if was.count = blocks[i].count; was != blocks[i] {
+			grown := max(0, blocks[i].Count-was.Count)
+			if was.Count = blocks[i].Count; was != blocks[i] {
 				return once, nil
 			}
-			blocks[i].count = grown
+			blocks[i].Count = grown
 		}
 	}
 	return three, nil
@@ -207,7 +206,7 @@ func (r reach) read(name string, by benchmark) error {
 	}
 	for _, p := range profiles {
 		for _, b := range p.Blocks {
-			r[p.FileName] = append(r[p.FileName], block{b.StartLine, b.StartCol, b.EndLine, b.EndCol, b.Count, by})
+			r[p.FileName] = append(r[p.FileName], block{b, by})
 		}
 	}
 	return nil
@@ -229,8 +228,8 @@ func (r reach) of(spots ...spot) []benchmark {
 			}
 		}
 		for by, b := range innermost {
-			if b.count > 0 {
-				counts[by] = max(counts[by], b.count)
+			if b.Count > 0 {
+				counts[by] = max(counts[by], b.Count)
 				ran[by]++
 			}
 		}
@@ -248,10 +247,10 @@ func (r reach) times(s spot) (n int) {
 		b := &r[s.file][i]
 		switch {
 		case !b.holds(s.line, s.column):
-		case best != nil && b.fromLine == best.fromLine && b.fromColumn == best.fromColumn:
-			n += b.count
+		case best != nil && b.StartLine == best.StartLine && b.StartCol == best.StartCol:
+			n += b.Count
 		case best == nil || b.inside(best):
-			best, n = b, b.count
+			best, n = b, b.Count
 		}
 	}
 	return n

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -47,19 +46,30 @@ func (m *remedy) benchmarks(r reach) []benchmark {
 
 // mechanical returns the remedy of a finding with a fix.
 func (v *verifier) mechanical(f Finding) *remedy {
-	m := &remedy{finding: f, pkgs: []string{f.Pkg}, broken: v.read(f.Edits)}
-	m.make = func(context.Context) (*Patch, error) { return v.edit(f.Edits) }
-	if m.broken != nil {
-		return m
+	m := &remedy{finding: f, pkgs: []string{f.Pkg}}
+	m.make = func(context.Context) (*Patch, error) {
+		alone, err := v.patch.beyond(f.Edits)
+		if err != nil {
+			return nil, fmt.Errorf("%w as one that was kept; run it again after applying the patch", err)
+		}
+		return alone, nil
 	}
 	m.spots = [][]spot{{spotOf(f.Pkg, f.Spans[0].File, f.Line, f.Column)}}
 	for _, s := range f.Spans[1:] {
 		m.spots = append(m.spots, []spot{spotOf(f.Pkg, s.File, s.From, s.Column)})
 	}
 	for name, changes := range f.Edits {
+		src := v.patch.src.of(name)
+		if m.broken = src.err; m.broken != nil {
+			return m
+		}
+		if _, ok := v.at(name); !ok {
+			m.broken = fmt.Errorf("%s is outside the module that was copied", name)
+			return m
+		}
 		for _, c := range changes {
 			if !importEdit.MatchString(c.Text) {
-				line, column := position(v.source[name], c.Start)
+				line, column := position(src.text, c.Start)
 				m.spots = append(m.spots, []spot{spotOf(f.Pkg, name, line, column)})
 			}
 		}
@@ -71,41 +81,6 @@ func (v *verifier) mechanical(f Finding) *remedy {
 func position(src []byte, offset int) (line, column int) {
 	before := string(src[:min(offset, len(src))])
 	return strings.Count(before, "\n") + 1, len(before) - strings.LastIndex(before, "\n")
-}
-
-// read takes the original files of a fix and checks that the copy has them.
-func (v *verifier) read(f fix) error {
-	for name := range f {
-		if _, ok := v.at(name); !ok {
-			return fmt.Errorf("%s is outside the module that was copied", name)
-		}
-		if v.source[name] != nil {
-			continue
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		v.source[name] = src
-	}
-	return nil
-}
-
-// edit returns what a fix changes beside those kept.
-func (v *verifier) edit(f fix) (*Patch, error) {
-	alone := &Patch{base: v.patch.base, files: map[string]contents{}}
-	for name, changes := range f {
-		was, err := edited(name, v.source[name], v.kept[name])
-		if err != nil {
-			return nil, err
-		}
-		text, err := edited(name, v.source[name], append(slices.Clone(v.kept[name]), changes...))
-		if err != nil {
-			return nil, fmt.Errorf("%w as one that was kept; run it again after applying the patch", err)
-		}
-		alone.files[name] = contents{was, text}
-	}
-	return alone, nil
 }
 
 // put writes what a remedy makes of its files into the copy, or what they were
@@ -133,19 +108,4 @@ func overwrite(name string, text []byte) error {
 		return err
 	}
 	return os.WriteFile(name, text, 0o644)
-}
-
-// keep makes a remedy part of the result. The copy holds it already.
-func (v *verifier) keep(m *remedy) {
-	for name, changes := range m.finding.Edits {
-		v.kept[name] = append(v.kept[name], changes...)
-	}
-	for name, c := range m.alone.files {
-		original := c.old
-		if was, ok := v.patch.files[name]; ok {
-			original = was.old
-		}
-		v.patch.files[name] = contents{original, c.new}
-	}
-	clear(v.old)
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,12 +21,10 @@ var buffers = []string{"bytes.Buffer", "strings.Builder"}
 
 // allocators are the functions of the runtime, by how their names begin, that
 // a CPU profile shows below a line that allocates.
-var allocators = []string{
-	"mallocgc", "newobject", "newarray", "makeslice", "growslice", "makemap", "mapassign", "makechan", "convT",
-	"concatstring", "slicebytetostring",
-	"stringtoslice", "intstring", "slicerunetostring", "rawstring", "rawbyteslice", "newproc", "deferproc",
+var allocators = slices.AppendSeq([]string{
+	"mallocgc", "newobject", "newarray", "intstring", "slicerunetostring", "rawstring", "rawbyteslice",
 	"gcWriteBarrier", "gcAssistAlloc",
-}
+}, maps.Keys(byRuntime))
 
 // A target is what a finding names of a line: the line itself, with "", or what is
 // called there.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -199,12 +200,10 @@ func pattern(names []string) string {
 // without.
 const again = 4
 
-// A testVerdict is what tests say of a remedy: kept, and which tests had no say.
-type testVerdict struct{ outcome, reason string }
-
 // stillPass runs the tests with the remedy in the copy. A test that fails is run
-// again on both sides: one that fails without the remedy, too, has no say.
-func (v *verifier) stillPass(ctx context.Context, r *remedy) (testVerdict, error) {
+// again on both sides: one that fails without the remedy, too, has no say. What they
+// say against a remedy becomes its outcome.
+func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) error {
 	var whole []string
 	var parts []*suite
 	for _, s := range r.tests {
@@ -218,38 +217,43 @@ func (v *verifier) stillPass(ctx context.Context, r *remedy) (testVerdict, error
 	}
 	v.Progress(fmt.Sprintf("tests of %d packages", len(whole)+len(parts)))
 	ran := testRun{}
+	run := func(pkgs []string, flags ...string) error {
+		some, err := v.test(ctx, pkgs, flags...)
+		maps.Copy(ran, some)
+		return err
+	}
+	var err error
 	if len(whole) > 0 {
-		var err error
-		if ran, err = v.test(ctx, whole); err != nil {
-			return testVerdict{Dropped, "with it tests fail: " + err.Error()}, ctx.Err()
-		}
+		err = run(whole)
 	}
 	for _, s := range parts {
-		one, err := v.test(ctx, []string{s.ImportPath}, "-skip="+pattern(s.skip))
-		if err != nil {
-			return testVerdict{Dropped, "with it tests fail: " + err.Error()}, ctx.Err()
+		if err == nil {
+			err = run([]string{s.ImportPath}, "-skip="+pattern(s.skip))
 		}
-		if o := one[s.ImportPath]; o != nil {
-			ran[s.ImportPath] = o
-		}
+	}
+	if err != nil {
+		got.Outcome, got.Reason = Dropped, "with it tests fail: "+err.Error()
+		return ctx.Err()
 	}
 	for _, s := range r.tests {
-		o := ran[s.ImportPath]
-		if o == nil {
-			continue
-		}
-		if verdict, err := v.confirm(ctx, r, s, o); err != nil || verdict.outcome != Kept {
-			return verdict, err
+		if o := ran[s.ImportPath]; o != nil {
+			if err := v.confirm(ctx, r, s, o, got); err != nil || got.Outcome != Kept {
+				return err
+			}
 		}
 	}
-	return testVerdict{Kept, leftOut(r.tests)}, nil
+	got.Reason += leftOut(r.tests)
+	return nil
 }
 
 // confirm judges failed tests of a package. It leaves the remedy in the copy.
-func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutcome) (testVerdict, error) {
-	fails := testVerdict{Dropped, "with it tests fail: " + o.text()}
+func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutcome, got *Verified) error {
+	drop := func(err error) error {
+		got.Outcome, got.Reason = Dropped, "with it tests fail: "+o.text()
+		return err
+	}
 	if o.lost {
-		return fails, nil
+		return drop(nil)
 	}
 	v.Progress(fmt.Sprintf("%s of %s failed: running it again", o.failed[0], s.ImportPath))
 	count := func(n int) (failures int, err error) {
@@ -266,27 +270,28 @@ func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutc
 	}
 	with, err := count(again)
 	if err != nil {
-		return fails, ctx.Err()
+		return drop(ctx.Err())
 	}
 	if err := v.put(r.alone, false); err != nil {
-		return fails, err
+		return drop(err)
 	}
 	without := 0
 	if with < again || len(o.failed) > 1 { // not clear yet
 		without, err = count(2 * again)
 	}
 	if restored := v.put(r.alone, true); restored != nil || err != nil && ctx.Err() != nil {
-		return fails, cmp.Or(restored, ctx.Err())
+		return drop(cmp.Or(restored, ctx.Err()))
 	}
 	switch {
 	case without > 0:
 		s.skip = append(s.skip, o.failed...)
-		return testVerdict{outcome: Kept}, nil
+		return nil
 	case with == 0:
-		return testVerdict{Unproven, fmt.Sprintf("%s of %s failed once with it, and passed %d times when it ran alone",
-			strings.Join(o.failed, ", "), s.ImportPath, again)}, nil
+		got.Outcome, got.Reason = Unproven, fmt.Sprintf("%s of %s failed once with it, and passed %d times when it ran "+
+			"alone", strings.Join(o.failed, ", "), s.ImportPath, again)
+		return nil
 	}
-	return fails, nil
+	return drop(nil)
 }
 
 // leftOut says which tests had no say; "" for none.

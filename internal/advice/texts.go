@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// texts reads files once, and splits them into lines once: by their names. One that is
-// gone has no text.
+// texts reads files once, and splits them into lines once: by their names. One that
+// cannot be read has no text.
 type texts map[string]*source
 
 type source struct {
 	text  []byte
+	err   error
 	lines []string // with what ends them; nil until they are asked for
 }
 
@@ -21,7 +22,7 @@ func (t texts) of(name string) *source {
 	s := t[name]
 	if s == nil {
 		s = &source{}
-		s.text, _ = os.ReadFile(name)
+		s.text, s.err = os.ReadFile(name)
 		t[name] = s
 	}
 	return s

@@ -75,8 +75,6 @@ type verifier struct {
 	ends    time.Time               // of the budget; zero for no end
 	search  time.Time               // end of the search for benchmarks: half of it
 	suites  map[string]*suite       // what was learned of tests without any remedy, by package
-	source  map[string][]byte       // original text by original name
-	kept    map[string][]change     // by original name
 	old     map[string]string       // binaries without the remedy on trial, by package
 	module  []*testPackage          // its packages, once they are asked for
 	unvet   map[string]bool         // packages that go vet complains of without any remedy
@@ -112,7 +110,7 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 		return nil, err
 	}
 	v := &verifier{
-		VerifyConfig: c, scratch: s, patch: patch, source: map[string][]byte{}, kept: map[string][]change{},
+		VerifyConfig: c, scratch: s, patch: patch,
 		old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{}, timed: map[*remedy][]benchmark{},
 	}
 	if c.Budget > 0 {
@@ -235,7 +233,8 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 	}
 	err = v.examine(ctx, r, got)
 	if err == nil && got.Outcome == Kept {
-		v.keep(r)
+		v.patch.keep(r.finding.Edits, r.alone)
+		clear(v.old)
 		return nil
 	}
 	if restored := v.put(r.alone, false); restored != nil {
@@ -263,14 +262,8 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 	} else if err := v.measure(ctx, r, got); err != nil || got.Outcome != Kept {
 		return err
 	}
-	verdict, err := v.stillPass(ctx, r)
-	if err != nil {
+	if err := v.stillPass(ctx, r, got); err != nil {
 		return err
-	}
-	if verdict.outcome != Kept {
-		got.Outcome, got.Reason = verdict.outcome, verdict.reason
-	} else {
-		got.Reason += verdict.reason
 	}
 	return ctx.Err()
 }

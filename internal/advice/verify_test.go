@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/tools/cover"
+
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
 )
@@ -157,12 +159,17 @@ func TestFiguresTogether(t *testing.T) {
 	}
 }
 
+func blockAt(fromLine, fromColumn, toLine, toColumn, count int, by benchmark) block {
+	return block{cover.ProfileBlock{StartLine: fromLine, StartCol: fromColumn, EndLine: toLine, EndCol: toColumn,
+		Count: count}, by}
+}
+
 // TestTimedReach: what a benchmark prepares does not count as run, whether it
 // counts to b.N, for which it is called twice, or asks b.Loop.
 func TestTimedReach(t *testing.T) {
 	by := benchmark{&testPackage{ImportPath: "example.org/p"}, "BenchmarkOne", ""}
 	ran := func(prepares, times int) reach {
-		return reach{"a.go": []block{{1, 1, 2, 1, prepares, by}, {3, 1, 4, 1, times, by}, {5, 1, 6, 1, 0, by}}}
+		return reach{"a.go": []block{blockAt(1, 1, 2, 1, prepares, by), blockAt(3, 1, 4, 1, times, by), blockAt(5, 1, 6, 1, 0, by)}}
 	}
 	for name, tc := range map[string]struct {
 		iterate func(n int) (reach, time.Duration, error)
@@ -230,8 +237,8 @@ func TestReach(t *testing.T) {
 	}
 	// One that runs less often but more of what changed judges before the others.
 	whole := benchmark{p, "BenchmarkWhole", ""}
-	r["example.org/p/b.go"] = []block{{1, 1, 9, 1, 2, whole}}
-	r["example.org/p/a.go"] = append(r["example.org/p/a.go"], block{12, 20, 14, 3, 1, whole})
+	r["example.org/p/b.go"] = []block{blockAt(1, 1, 9, 1, 2, whole)}
+	r["example.org/p/a.go"] = append(r["example.org/p/a.go"], blockAt(12, 20, 14, 3, 1, whole))
 	if got, want := r.of(spot{"example.org/p/a.go", 13, 5}, spot{"example.org/p/b.go", 3, 1}), []benchmark{whole, many, few}; !slices.Equal(got, want) {
 		t.Errorf("of two spots: %v, want %v", got, want)
 	}

@@ -16,40 +16,42 @@ import (
 // ErrLine is wrapped by the errors of a place that is not written FILE:LINE.
 var ErrLine = errors.New("want FILE:LINE")
 
-// A Fact is one diagnostic of the compiler: what escapes, and why, or what is
-// inlined. Escape diagnostics explain; that a line has none does not prove that it
-// does not allocate.
+// A Fact is one diagnostic of the compiler, in its form, that of the language server
+// protocol: what escapes, and why, or what is inlined. Escape diagnostics explain; that
+// a line has none does not prove that it does not allocate.
 type Fact struct {
-	Line, Column int
-	Code         string
-	Message      string
-	Flow         []string // how the value reaches the heap
-}
-
-func (f Fact) String() string {
-	s := fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f.Code)
-	if f.Message != "" {
-		s += ": " + f.Message
-	}
-	for _, step := range f.Flow {
-		s += "\n    " + step
-	}
-	return s
-}
-
-// diagnostic is the compiler's form, that of the language server protocol.
-type diagnostic struct {
-	Range struct {
-		Start struct{ Line, Character int }
-	}
+	Range              struct{ Start struct{ Line, Character int } }
 	Code               string
 	Message            string
-	RelatedInformation []struct {
+	RelatedInformation []struct { // how the value reaches the heap
 		Location struct {
 			Range struct{ Start struct{ Line int } }
 		}
 		Message string
 	}
+}
+
+func (f Fact) String() string {
+	s := fmt.Sprintf("%d:%d: %s", f.Range.Start.Line, f.Range.Start.Character, f.Code)
+	if f.Message != "" {
+		s += ": " + f.Message
+	}
+	for _, step := range f.RelatedInformation {
+		s += fmt.Sprintf("\n    line %d: %s", step.Location.Range.Start.Line, strings.TrimSpace(step.Message))
+	}
+	return s
+}
+
+// decides is the step of a flow that takes it to the heap: the last one that says
+// from where.
+func (f *Fact) decides() string {
+	last := f.Message
+	for _, step := range f.RelatedInformation {
+		if _, from, ok := strings.Cut(strings.TrimSpace(step.Message), "from "); ok {
+			last = fmt.Sprintf("%s, line %d", from, step.Location.Range.Start.Line)
+		}
+	}
+	return last
 }
 
 // Why compiles the package of a file and returns what the compiler says of
@@ -109,12 +111,12 @@ func facts(dir, base string, line int) ([]Fact, error) {
 		}
 		defer f.Close()
 		for dec := json.NewDecoder(f); dec.More(); {
-			var d diagnostic // the first is a header, of no line
-			if err := dec.Decode(&d); err != nil {
+			var f Fact // the first is a header, of no line
+			if err := dec.Decode(&f); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			if d.Range.Start.Line == line {
-				out = append(out, fact(d))
+			if f.Range.Start.Line == line {
+				out = append(out, f)
 			}
 		}
 		return nil
@@ -123,12 +125,4 @@ func facts(dir, base string, line int) ([]Fact, error) {
 		return nil, fmt.Errorf("advise: why: %w", err)
 	}
 	return out, nil
-}
-
-func fact(d diagnostic) Fact {
-	f := Fact{Line: d.Range.Start.Line, Column: d.Range.Start.Character, Code: d.Code, Message: d.Message}
-	for _, r := range d.RelatedInformation {
-		f.Flow = append(f.Flow, fmt.Sprintf("line %d: %s", r.Location.Range.Start.Line, strings.TrimSpace(r.Message)))
-	}
-	return f
 }
