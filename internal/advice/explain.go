@@ -9,7 +9,6 @@ import (
 	"go/types"
 	"maps"
 	"math"
-	"net/url"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -65,17 +64,6 @@ func (x *explainer) pkg(f frame) *life.Package {
 		return x.life.of(u.Package)
 	}
 	return x.life.named(packageOf(f.function))
-}
-
-// packageOf is the import path of a function's package, by its name in a profile.
-func packageOf(function string) string {
-	function, _, _ = strings.Cut(function, "[")
-	slash := strings.LastIndexByte(function, '/') + 1
-	name, _, _ := strings.Cut(function[slash:], ".")
-	if unescaped, err := url.PathUnescape(name); err == nil {
-		name = unescaped // of dots
-	}
-	return function[:slash] + name
 }
 
 // sitesAt returns the sites at a place, whose file may be named as in another build.

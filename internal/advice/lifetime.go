@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -499,21 +497,6 @@ func (x *explainer) spell(at place) string {
 		name = below(name)
 	}
 	return fmt.Sprintf("%s:%d", name, at.line)
-}
-
-// majorVersion is the last element of an import path that is not a package's name.
-var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
-
-// shortName is a function's name as people write it: pkg.Type.Method.
-func shortName(function string) string {
-	if i := strings.IndexByte(function, '['); i >= 0 {
-		function = function[:i]
-	}
-	name := path.Base(function)
-	if version, rest, ok := strings.Cut(name, "."); ok && majorVersion.MatchString(version) {
-		name = path.Base(path.Dir(function)) + "." + rest
-	}
-	return strings.NewReplacer("(*", "", ")", "", "...", "").Replace(name)
 }
 
 // String names the callers of a way in the packages, the nearest first.

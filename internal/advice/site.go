@@ -89,27 +89,6 @@ func allocates(function string) bool {
 		strings.HasPrefix(function, "internal/runtime/maps.")
 }
 
-// lastName is the name of a function without its package, its receiver and its
-// type arguments, which profiles have as [...] or, where it was inlined, in full.
-func lastName(function string) string {
-	depth, end := 0, len(function)
-	for i := end - 1; i >= 0; i-- {
-		switch function[i] {
-		case ']':
-			depth++
-		case '[':
-			if depth--; depth == 0 && end == len(function) {
-				end = i
-			}
-		case '.':
-			if depth == 0 {
-				return function[i+1 : end]
-			}
-		}
-	}
-	return function[:end]
-}
-
 // to is what the profiles have of the allocations that a finding is about, each target
 // of its lines once: the lines themselves where they allocate, and what the flagged
 // calls call.

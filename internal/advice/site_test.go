@@ -50,22 +50,6 @@ func save(t *testing.T, p *profile.Profile) string {
 	return name
 }
 
-func TestLastName(t *testing.T) {
-	for function, want := range map[string]string{
-		"example.org/m.F":                              "F",
-		"example.org/m.F[...]":                         "F",
-		"example.org/m.F[go.shape.int]":                "F",
-		"example.org/m.F[go.shape.[]uint8,x/y.T[int]]": "F",
-		"example.org/m.(*T[go.shape.int]).M":           "M",
-		"example.org/m.F[go.shape.int].func1":          "func1",
-		"F":                                            "F",
-	} {
-		if got := lastName(function); got != want {
-			t.Errorf("%s: %q, want %q", function, got, want)
-		}
-	}
-}
-
 // TestFindingsHaveWhatTheyName: a finding's share is what it would save, not
 // all that its lines do.
 func TestFindingsHaveWhatTheyName(t *testing.T) {
