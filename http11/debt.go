@@ -6,98 +6,181 @@ import (
 	"time"
 )
 
-// Finished responses wait for the rest of their batch, but at most debtWait for
-// a slow handler. A client that does not read stretches that to debtRetry.
+// Finished responses wait for the rest of their batch, but not for a slow
+// handler: they are sent debtWait to twice that after it began. If the client
+// does not read, that is tried again after debtRetry.
 const (
-	debtWait  = 250 * time.Microsecond
+	debtWait  = 400 * time.Microsecond
 	debtRetry = 8 * time.Millisecond
 )
 
-// A debt sends a connection's finished responses while a later handler runs.
-// Its timer is armed once per batch and rarely fires.
+// A debt is a connection whose handler runs while earlier responses wait.
 type debt struct {
 	c *conn
+	// r is the handler's region; nil while no batch has a debt. The connection
+	// writes it.
+	r     atomic.Pointer[region]
+	state atomic.Int32
+	// listed says that debts has it. Whoever sets it appends.
+	listed atomic.Bool
+}
 
-	// armed says that the timer will check the responses finished by now. The
-	// connection sets it; fire clears it while it holds the turn of r.
-	armed atomic.Bool
+// The states of a debt. The connection sets owed and settled while no handler
+// runs; debts sets the others, and settled while it has the turn of r.
+const (
+	settled int32 = iota // nothing waits, or no handler runs
+	owed                 // since the last look at most
+	due                  // since before that
+	stuck                // the client does not read
+)
 
+// debts sends finished responses while later handlers run. One timer looks at
+// all connections with a debt; it rests while there is none.
+type debts struct {
 	mu    sync.Mutex
-	r     *region // the handler's; nil while none runs; written by the connection under mu
-	timer *time.Timer
-	wait  time.Duration
+	all   []*debt
+	alarm *alarm // nil before the first debt
+	armed bool
+
+	spare []*debt // owned by look
 }
 
 // owe records that a handler is called while finished responses wait. If they
 // cannot be sent while it runs, owe sends them now, and reports false if that
 // fails.
 func (c *conn) owe() bool {
-	if c.raw == nil {
+	if c.debt != nil && c.debt.state.Load() != settled {
+		return true
+	}
+	if c.raw == nil || !c.incur() {
 		return c.cx.sendEarlier() == nil
-	}
-	if c.debt == nil {
-		c.debt = &debt{c: c}
-	}
-	if d := c.debt; d.r != c.cx.r || !d.armed.Load() {
-		d.arm()
 	}
 	return true
 }
 
-func (d *debt) arm() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.r, d.wait = d.c.cx.r, debtWait
-	d.armed.Store(true)
-	if d.timer == nil {
-		d.timer = time.AfterFunc(d.wait, d.fire)
-	} else {
-		d.timer.Reset(d.wait)
+func (c *conn) incur() bool {
+	if c.debt == nil {
+		c.debt = &debt{c: c}
 	}
-}
-
-// paid undoes owe once no handler runs.
-func (c *conn) paid() {
 	d := c.debt
-	if d == nil || d.r == nil {
-		return
-	}
-	d.mu.Lock()
-	d.r = nil
-	d.armed.Store(false)
-	d.timer.Stop()
-	d.mu.Unlock()
+	d.r.Store(c.cx.r)
+	d.state.Store(owed)
+	return d.list()
 }
 
-// fire sends the finished responses, unless someone is using them; then it
-// retries.
-func (d *debt) fire() {
-	d.mu.Lock()
-	defer d.mu.Unlock() // the exchange cannot change before paid
-	if d.r == nil {
-		return
+// paid undoes owe before the finished responses are sent, and once no handler
+// runs.
+func (c *conn) paid() {
+	if d := c.debt; d != nil && d.r.Load() != nil {
+		d.state.Store(settled)
+		d.r.Store(nil)
 	}
-	if d.r.tryReclaim() {
-		if x := &d.c.cx; d.r.x == x && x.served && !x.writing {
-			d.c.sendSome()
-			if x.mark == 0 {
-				d.armed.Store(false)
-			}
+}
+
+// list makes sure that debts looks at d. It reports false if that is impossible.
+func (d *debt) list() bool {
+	if !d.listed.CompareAndSwap(false, true) {
+		return true
+	}
+	s := &d.c.srv.debts
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.alarm == nil {
+		if s.alarm = newAlarm(s.look); s.alarm == nil { // for example out of descriptors
+			d.listed.Store(false)
+			return false
 		}
-		d.r.pass()
 	}
-	if d.armed.Load() {
-		d.timer.Reset(d.wait)
-		d.wait = min(2*d.wait, debtRetry)
+	s.all = append(s.all, d)
+	if !s.armed {
+		s.armed = true
+		d.state.CompareAndSwap(owed, due) // the first look comes debtWait from now
+		s.alarm.set(debtWait)
+	}
+	return true
+}
+
+// look is called by the alarm.
+func (s *debts) look() {
+	s.mu.Lock()
+	all := s.all
+	s.all = s.spare
+	s.mu.Unlock()
+	kept := all[:0]
+	for _, d := range all {
+		if d.look() {
+			kept = append(kept, d)
+		}
+	}
+	clear(all[len(kept):])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept = append(kept, s.all...)
+	clear(s.all)
+	s.all, s.spare = kept, s.all[:0]
+	if s.armed = len(s.all) > 0; s.armed && s.alarm != nil {
+		s.alarm.set(debtWait)
 	}
 }
 
-// sendSome sends as many finished bytes as there is room for. The caller has
-// the turn.
-func (c *conn) sendSome() {
-	x := &c.cx
-	if x.mark == 0 || c.broken || c.hijacked {
+// look sends what is due, and reports whether d stays listed.
+func (d *debt) look() bool {
+	if !d.state.CompareAndSwap(owed, due) && d.state.Load() == due {
+		d.send()
+	}
+	if d.pending() {
+		return true
+	}
+	d.listed.Store(false)
+	return d.pending() && d.listed.CompareAndSwap(false, true)
+}
+
+func (d *debt) pending() bool {
+	state := d.state.Load()
+	return state == owed || state == due
+}
+
+// send sends the finished responses, unless someone is using them.
+func (d *debt) send() {
+	r := d.r.Load()
+	if r == nil || !r.tryReclaim() {
 		return
+	}
+	// The batch may have ended meanwhile, and r serve another connection.
+	if x := &d.c.cx; r.x == x && x.served {
+		if d.c.sendSome() {
+			d.state.Store(settled)
+		} else {
+			d.state.Store(stuck)
+			time.AfterFunc(debtRetry, d.retry)
+		}
+	}
+	r.pass()
+}
+
+func (d *debt) retry() {
+	if d.state.CompareAndSwap(stuck, due) {
+		d.list()
+	}
+}
+
+// close ends the alarm once no connection is left.
+func (s *debts) close() {
+	s.mu.Lock()
+	a := s.alarm
+	s.alarm = nil
+	s.mu.Unlock()
+	if a != nil {
+		a.close() // may wait for look
+	}
+}
+
+// sendSome sends as many finished bytes as there is room for, and reports
+// whether none are left that it should send. The caller has the turn.
+func (c *conn) sendSome() bool {
+	x := &c.cx
+	if x.mark == 0 || x.writing || c.broken || c.hijacked {
+		return true
 	}
 	n := 0
 	err := c.raw.Control(func(fd uintptr) {
@@ -107,9 +190,10 @@ func (c *conn) sendSome() {
 		}
 	})
 	if err != nil || n <= 0 {
-		return // the connection will notice
+		return false // the connection will notice
 	}
 	c.sent += int64(n)
 	x.out = x.out[:copy(x.out, x.out[n:])]
 	x.mark -= n
+	return x.mark == 0
 }

@@ -136,6 +136,8 @@ type Server struct {
 	clock     *clock             // guarded by mu until the first connection; set once
 	done      chan struct{}      // closed by Shutdown or Close; guarded by mu
 	drained   chan struct{}      // closed when closing is set and the last connection has ended
+
+	debts debts // changes often: away from what is constant
 }
 
 // ListenAndServe listens on an address of a net.Listen network, such as "tcp"
@@ -371,6 +373,7 @@ func (s *Server) drain() {
 		if s.clock != nil {
 			close(s.clock.stop)
 			close(s.watch.stop)
+			s.debts.close()
 		}
 		s.memory.close()
 	}

@@ -9,6 +9,7 @@ import (
 
 // flush writes the collected responses, and reports whether all have been sent.
 func (c *conn) flush() bool {
+	c.paid()
 	out := c.cx.out
 	if len(out) == 0 {
 		return !c.broken
