@@ -23,7 +23,7 @@ import (
 // returned, the body fails with http.ErrBodyReadAfterClose and the writer with
 // an error that wraps ErrEnded, and calls that still wait in them return. The
 // request's context is that of Context.Context. http.ResponseController can
-// flush, hijack and set deadlines.
+// flush, hijack and set deadlines. OPTIONS * gets 200 without a call of h.
 func Adapt(h http.Handler) Handler { return adapted{h} }
 
 type adapted struct{ h http.Handler }
@@ -33,6 +33,9 @@ func (a adapted) ServeHTTP11(c *Context) {
 	r, err := c.httpRequest()
 	if err != nil {
 		c.Error(400, "the request target is not a URL") // nothing was sent yet
+		return
+	}
+	if r.Method == http.MethodOptions && r.RequestURI == "*" { // it concerns the server: see http.Server
 		return
 	}
 	w := &adaptedWriter{bridge: c.bridge(), header: http.Header{}}

@@ -332,3 +332,16 @@ func TestAdaptTargets(t *testing.T) {
 		}
 	}
 }
+
+// A mux would refuse OPTIONS *; net/http's server answers without asking it.
+func TestAdaptOptions(t *testing.T) {
+	h := http.NewServeMux()
+	std := httptest.NewServer(h)
+	defer std.Close()
+	for _, addr := range []string{std.Listener.Addr().String(), serve(t, &Server{Handler: Adapt(h)})} {
+		got := talk(t, addr, "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", false)
+		if !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, "\r\n\r\n") {
+			t.Errorf("answered with %q", got)
+		}
+	}
+}

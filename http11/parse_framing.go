@@ -27,6 +27,9 @@ func (h *head) framing(buf []byte, f *field) error {
 	case idConnection:
 		return h.connection(value)
 	case idExpect:
+		if len(value) == 0 { // a list without expectations
+			return nil
+		}
 		if h.minor > 0 && !equalFold(value, "100-continue") {
 			return errExpect
 		}
