@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,6 +88,17 @@ func TestListensOnLoopbackOnly(t *testing.T) {
 			s.Close()
 			t.Errorf("%+v was accepted", config)
 		}
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	address := strings.TrimPrefix(serve(t, ServerConfig{Listen: "127.0.0.1:0"}).URL(), "nats://")
+	s, err := Serve(ServerConfig{Listen: address})
+	if err == nil {
+		s.Close()
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), address) {
+		t.Errorf("%s: %v", address, err)
 	}
 }
 

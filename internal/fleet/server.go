@@ -63,6 +63,9 @@ func Serve(config ServerConfig) (*Server, error) {
 	}
 	options, err := config.options(s)
 	if err == nil {
+		err = free(config.Listen, config.ClusterListen)
+	}
+	if err == nil {
 		s.ns, err = server.NewServer(options)
 	}
 	if err != nil {
@@ -76,6 +79,22 @@ func Serve(config ServerConfig) (*Server, error) {
 			config.Listen, options.StoreDir)
 	}
 	return s, nil
+}
+
+// free tells whether the addresses can be listened on, as the server would try
+// in vain for 20 seconds.
+func free(addresses ...string) error {
+	for _, address := range addresses {
+		if address == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("%w: give another address", err)
+		}
+		l.Close()
+	}
+	return nil
 }
 
 // Token returns the token that clients must show.
