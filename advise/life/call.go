@@ -1,8 +1,10 @@
 package life
 
 import (
+	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -14,7 +16,7 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in Where) {
 	if name := starts(call); name != "" {
 		waits := w.p.waits(call, true)
 		if !waits {
-			w.perhaps(w.p.waits(call, false), "whether "+w.fn.Name()+" waits for "+name, call.Pos(), func() {
+			w.perhaps(w.p.waits(call, false), w.p.Doubt("whether "+funcName(w.fn)+" waits for "+name, call.Pos()), func() {
 				w.hold(Holder{Kind: Goroutine, Name: name, Index: -1, Pos: call.Pos()})
 			})
 		}
@@ -34,16 +36,17 @@ func (w *walker) call(v ssa.Value, call ssa.CallInstruction, in Where) {
 		if arg != v {
 			continue
 		}
+		given := w.parameter(c, n, in)
 		use := w.p.exactly(c, n, in, w.text)
-		if use == nil {
+		if use == nil && given == nil {
 			use = w.p.argUse(c, n, in.Depth != itself)
 		}
 		if use == nil {
 			w.fate.Writes = w.fate.Writes || !isString(v.Type())
-			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos()})
+			w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: n, Pos: call.Pos(), given: given})
 			continue
 		}
-		w.perhaps(opaque(c), "what "+calleeName(c)+" does with it", call.Pos(), func() {
+		w.perhaps(opaque(c), w.p.Doubt(does(calleeName(c)), call.Pos()), func() {
 			w.apply(use, v, call, c.Args, in)
 		})
 	}
@@ -82,16 +85,19 @@ func opaque(c *ssa.CallCommon) bool {
 // apply follows what a callee does with an argument. args are what its parameters are.
 func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, args []ssa.Value, in Where) {
 	c := call.Common()
-	what := "what " + calleeName(c) + " does with it"
 	w.fate.Writes = w.fate.Writes || use.Writes
-	for _, k := range use.Keeps {
-		w.perhaps(k.Open, what, call.Pos(), func() {
-			w.hold(Holder{Kind: k.Kind, Name: k.Name, Index: -1, Pos: call.Pos(), AsText: k.AsText})
-		})
+	w.keeps(use, c, call.Pos())
+	for _, g := range use.Calls {
+		if g.Result > 0 {
+			w.ranged(call, g)
+		} else if g.Param < len(args) {
+			w.give(args[g.Param], g, call.Pos())
+		}
 	}
+	d := w.p.deeper(use.Doubt, c, call.Pos())
 	for j, arg := range args {
 		if bit := uint32(1) << j; j < 32 && use.Into&bit != 0 && arg != v {
-			w.perhaps(use.Open.Into&bit != 0, what, call.Pos(), func() { w.storeIn(arg, use.into(j, call.Pos()), use.Here) })
+			w.perhaps(use.Open.Into&bit != 0, d, func() { w.storeIn(arg, use.into(j, call.Pos()), use.Here) })
 		}
 	}
 	for r := range min(32, c.Signature().Results().Len()) {
@@ -100,10 +106,129 @@ func (w *walker) apply(use *Use, v ssa.Value, call ssa.CallInstruction, args []s
 			to = in
 		}
 		if use.Within&bit != 0 {
-			w.perhaps(use.Open.Within&bit != 0, what, call.Pos(), func() { w.result(call, r, use.There) })
+			w.perhaps(use.Open.Within&bit != 0, d, func() { w.result(call, r, use.There) })
 		} else if use.Returns&bit != 0 {
-			w.perhaps(use.Open.Returns&bit != 0, what, call.Pos(), func() { w.result(call, r, to) })
+			w.perhaps(use.Open.Returns&bit != 0, d, func() { w.result(call, r, to) })
 		}
+	}
+}
+
+// keeps notes who keeps an argument of a call. Of a callee in the standard library, the
+// call decides, not a line there.
+func (w *walker) keeps(use *Use, c *ssa.CallCommon, pos token.Pos) {
+	for _, k := range use.Keeps {
+		name := k.Name
+		if k.Kind == Callee && (k.Doubt == Doubt{} || foreign(c)) {
+			name = calleeName(c)
+		}
+		w.perhaps(k.Open, w.p.deeper(k.Doubt, c, pos), func() {
+			w.hold(Holder{Kind: k.Kind, Name: name, Index: -1, Pos: pos, AsText: k.AsText})
+		})
+	}
+}
+
+// deeper is the doubt of a callee's own code, or what that does, where there is none.
+func (p *Package) deeper(d Doubt, c *ssa.CallCommon, pos token.Pos) Doubt {
+	if d == (Doubt{}) || foreign(c) {
+		return p.Doubt(does(calleeName(c)), pos)
+	}
+	return d
+}
+
+// foreign reports whether a callee is of the standard library.
+func foreign(c *ssa.CallCommon) bool {
+	fn := static(c)
+	if fn == nil {
+		return false
+	}
+	obj, ok := fn.Object().(*types.Func)
+	return ok && standard(obj)
+}
+
+// parameter tells which parameter of a function is called, or of a literal that it
+// returns, where a use of the function's memory is followed. nil for other calls.
+func (w *walker) parameter(c *ssa.CallCommon, arg int, in Where) *Given {
+	x, ok := c.Value.(*ssa.Parameter)
+	if !ok || !w.asked || c.IsInvoke() {
+		return nil
+	}
+	g := &Given{Param: slices.Index(x.Parent().Params, x), Arg: arg, Here: in}
+	if x.Parent() == w.fn {
+		return g
+	}
+	made := w.p.closures[x.Parent()]
+	if made == nil || made.Parent() != w.fn {
+		return nil
+	}
+	for pending := []ssa.Value{made}; len(pending) > 0; pending = pending[1:] {
+		for _, instr := range *pending[0].Referrers() {
+			switch i := instr.(type) {
+			case *ssa.ChangeType:
+				pending = append(pending, i)
+			case *ssa.Return:
+				g.Result = 1 + slices.Index(i.Results, pending[0])
+			}
+		}
+	}
+	if g.Result == 0 {
+		return nil
+	}
+	return g
+}
+
+// ranged follows memory into the bodies of loops over the iterator that a call returns.
+func (w *walker) ranged(call ssa.CallInstruction, g Given) {
+	name := "the loop body over " + calleeName(call.Common())
+	if call.Value() == nil || call.Common().Signature().Results().Len() != 1 {
+		w.hold(Holder{Kind: Callee, Name: name, Index: -1, Pos: call.Pos()})
+		return
+	}
+	for _, instr := range *call.Value().Referrers() {
+		switch i := instr.(type) {
+		case *ssa.DebugRef:
+		case ssa.CallInstruction:
+			if c := i.Common(); c.Value == call.Value() && g.Param < len(c.Args) {
+				w.give(c.Args[g.Param], g, i.Pos())
+			} else {
+				w.hold(Holder{Kind: Callee, Name: calleeName(c), Index: -1, Pos: i.Pos()})
+			}
+		default:
+			w.hold(Holder{Kind: Callee, Name: name, Index: -1, Pos: call.Pos()})
+		}
+	}
+}
+
+// give follows memory into a function value that a callee calls.
+func (w *walker) give(to ssa.Value, g Given, pos token.Pos) {
+	for {
+		if change, ok := to.(*ssa.ChangeType); ok {
+			to = change.X
+			continue
+		}
+		break
+	}
+	c := &ssa.CallCommon{Value: to}
+	fn := c.StaticCallee()
+	if fn != nil && (fn.Parent() != nil || fn.Synthetic != "") && g.Arg < len(fn.Params) {
+		w.value(fn.Params[g.Arg], g.Here)
+		return
+	}
+	unknown := Holder{Kind: Callee, Name: valueName(to), Index: g.Arg, Pos: pos, given: w.parameter(c, g.Arg, g.Here)}
+	if fn != nil {
+		unknown.Name = funcName(fn)
+	}
+	sum := w.p.callee(c)
+	if sum == nil || g.Arg >= len(sum.Params) || unknown.given != nil {
+		w.hold(unknown)
+		return
+	}
+	use := &sum.Params[g.Arg].Self
+	if g.Here.Depth != itself {
+		use = &sum.Params[g.Arg].Inside
+	}
+	w.keeps(use, c, pos)
+	if use.Returns|use.Within|use.Into != 0 || len(use.Calls) > 0 {
+		w.hold(unknown)
 	}
 }
 
@@ -203,10 +328,26 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 	if fn := static(c); fn != nil {
 		return p.Summary(fn)
 	}
-	candidates := p.methods(c)
 	if !c.IsInvoke() {
-		candidates = p.taken[types.TypeString(c.Signature(), nil)]
+		return p.choice(p.taken[methodKey("", c.Signature())])
 	}
+	return p.choice(p.methods(c))
+}
+
+// imported is what another package says of a function; nil where it says nothing.
+func (p *Package) imported(fn *types.Func) *Summary {
+	if fn.Pkg() == nil || fn.Pkg() == p.Pkg || p.Source.Facts == nil {
+		return nil
+	}
+	facts := p.Source.Facts(fn.Pkg().Path())
+	if facts == nil {
+		return nil
+	}
+	return facts.Funcs[fn.Origin().FullName()]
+}
+
+// choice is the summary of a call that may be of any of some functions.
+func (p *Package) choice(candidates []*ssa.Function) *Summary {
 	if len(candidates) == 0 {
 		return nil
 	}
@@ -218,7 +359,7 @@ func (p *Package) callee(c *ssa.CallCommon) *Summary {
 		}
 		params, recv := s.Params, ""
 		if fn.Signature.Recv() != nil { // an invoke and a bound method have it apart
-			params, recv = params[min(1, len(params)):], "what the receiver of "+funcName(fn.Object().(*types.Func))+" refers to"
+			params, recv = params[min(1, len(params)):], "what the receiver of "+funcName(fn)+" refers to"
 		}
 		all.merge(params, s, recv, i == 0)
 	}
@@ -235,7 +376,18 @@ func (p *Package) methods(c *ssa.CallCommon) []*ssa.Function {
 	if !ok || named.Obj().Pkg() != p.Pkg {
 		return nil
 	}
-	return p.byName[c.Method.Name()+types.TypeString(c.Method.Signature(), nil)]
+	return p.byName[methodKey(c.Method.Name(), c.Method.Signature())]
+}
+
+// methodKey tells functions apart by name and by the types of their parameters and results.
+func methodKey(name string, sig *types.Signature) string {
+	for _, vars := range []*types.Tuple{sig.Params(), sig.Results()} {
+		name += "("
+		for v := range vars.Variables() {
+			name += types.TypeString(v.Type(), nil) + ","
+		}
+	}
+	return name + strconv.FormatBool(sig.Variadic())
 }
 
 // merge adds a function that may be the one that is called, and its parameters without
@@ -268,10 +420,15 @@ func mergeOrigins(all, more []Origin, recv bool) []Origin {
 // merge adds what another function may do, which is called instead: what not all do is
 // open.
 func (u *Use) merge(v Use, recv string, first bool) {
-	v.Keeps = slices.Clone(v.Keeps)
+	v.Keeps, v.Calls = slices.Clone(v.Keeps), slices.Clone(v.Calls)
+	for i := range v.Calls {
+		if recv != "" {
+			v.Calls[i].Param--
+		}
+	}
 	if recv != "" {
 		if v.Into&1 != 0 {
-			v.keep(Keep{Kind: Field, Name: recv, Open: v.Open.Into&1 != 0})
+			v.keep(Keep{Kind: Field, Name: recv, Open: v.Open.Into&1 != 0, Doubt: v.Doubt})
 		}
 		v.Into, v.Deep, v.Open.Into = v.Into>>1, v.Deep>>1, v.Open.Into>>1
 	}
@@ -279,12 +436,24 @@ func (u *Use) merge(v Use, recv string, first bool) {
 		*u = v
 		return
 	}
-	for i, k := range u.Keeps {
-		u.Keeps[i].Open = k.Open || !slices.Contains(v.Keeps, k)
+	for _, l := range [][2][]Keep{{u.Keeps, v.Keeps}, {v.Keeps, u.Keeps}} {
+		for i := range l[0] {
+			k := &l[0][i]
+			if !k.Open && !slices.ContainsFunc(l[1], func(m Keep) bool { return k.same(m) && !m.Open }) {
+				k.Open, k.Doubt = true, Doubt{}
+			}
+		}
 	}
 	for _, k := range v.Keeps {
-		k.Open = k.Open || !slices.Contains(u.Keeps, k)
 		u.keep(k)
+	}
+	for _, g := range v.Calls {
+		if !slices.Contains(u.Calls, g) {
+			u.Calls = append(u.Calls, g)
+		}
+	}
+	if u.Returns != v.Returns || u.Within != v.Within || u.Into != v.Into { // the choice decides
+		u.Doubt = Doubt{}
 	}
 	u.Open.Returns |= v.Open.Returns | u.Returns ^ v.Returns
 	u.Open.Within |= v.Open.Within | u.Within ^ v.Within
@@ -300,6 +469,16 @@ func (u *Use) merge(v Use, recv string, first bool) {
 	u.Returns, u.Within, u.Into = u.Returns|v.Returns, u.Within|v.Within, u.Into|v.Into
 }
 
+// inRuntime reports whether a function is of the runtime, whose code is not followed.
+func inRuntime(fn *ssa.Function) bool {
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return false
+	}
+	path := obj.Pkg().Path()
+	return path == "runtime" || strings.HasPrefix(path, "internal/runtime/")
+}
+
 // moves is the summary of a function without a body. Where it is of the standard
 // library, it moves references between what its arguments and results refer to, and
 // keeps none. nil for other ones.
@@ -313,14 +492,18 @@ func moves(fn *ssa.Function) *Summary {
 		}
 		return refers(t, 0)
 	}
+	params := slices.Collect(fn.Signature.Params().Variables())
+	if recv := fn.Signature.Recv(); recv != nil {
+		params = append([]*types.Var{recv}, params...)
+	}
 	use, all := Use{Writes: true}, Origin{Fresh: true}
-	sum := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Origin, fn.Signature.Results().Len())}
+	sum := &Summary{Params: make([]Param, len(params)), Results: make([]Origin, fn.Signature.Results().Len())}
 	for r := range min(32, len(sum.Results)) {
 		if holds(fn.Signature.Results().At(r).Type()) {
 			use.Within |= 1 << r
 		}
 	}
-	for n, p := range fn.Params[:min(32, len(fn.Params))] {
+	for n, p := range params[:min(32, len(params))] {
 		if holds(p.Type()) {
 			all.Params |= 1 << n
 		}
@@ -447,12 +630,10 @@ func funcContract(fn *types.Func, n int) *Use {
 		if fn.Name() == "Store" || fn.Name() == "LoadOrStore" || fn.Name() == "Swap" {
 			return &Use{Into: 1}
 		}
-	case "sort", "slices":
+	case "sort":
 		switch fn.Name() {
-		case "Sort", "Stable", "Slice", "SliceStable", "SortFunc", "SortStableFunc", "Reverse":
-			if sig.Results().Len() == 0 {
-				return writes
-			}
+		case "Slice", "SliceStable": // which swap by reflection
+			return writes
 		}
 	}
 	if !slices.Contains(readers, path) || path == "errors" && fn.Name() == "New" {

@@ -27,13 +27,14 @@ func (f *Fate) Has(kind HolderKind) bool {
 
 // hold notes a holder, but for strings that cannot refer to the memory.
 func (w *walker) hold(h Holder) {
-	switch {
-	case w.open != "":
-		h.Open, h.Pos = w.open, w.at
+	switch h.Doubts = slices.Clone(w.doubts); {
 	case h.Kind == Callee:
-		h.Open = "what " + h.Name + " does with it"
-	case len(w.branches) > 0:
-		h.Open, h.Pos = "whether that line runs", w.at
+		asks := w.p.Doubt(does(h.Name), h.Pos)
+		if !slices.ContainsFunc(h.Doubts, func(d Doubt) bool { return d.What == asks.What }) { // which leads there
+			h.Doubts = append(h.Doubts, asks)
+		}
+	case len(h.Doubts) == 0 && len(w.branches) > 0:
+		h.Doubts = []Doubt{w.p.Doubt("whether that line runs", w.at)}
 		if h.branch = len(w.branches) == 1; h.branch {
 			w.ends[w.branches[0]] = true
 		}
@@ -43,43 +44,54 @@ func (w *walker) hold(h Holder) {
 	}
 }
 
-// perhaps follows memory to where it may be, or may not: what is found there is open,
-// as what decides at pos.
-func (w *walker) perhaps(open bool, what string, pos token.Pos, follow func()) {
-	if open && w.open == "" {
-		w.open, w.at = what, pos
-		defer func() { w.open = "" }()
+// does asks about a callee.
+func does(callee string) string { return "what " + callee + " does with it" }
+
+// Doubt is a doubt at a place of the package.
+func (p *Package) Doubt(what string, pos token.Pos) Doubt {
+	at := p.Fset.Position(pos)
+	return Doubt{what, at.Filename, at.Line}
+}
+
+// perhaps follows memory to where it may be, or may not: a doubt decides.
+func (w *walker) perhaps(open bool, d Doubt, follow func()) {
+	if open && !slices.Contains(w.doubts, d) {
+		w.doubts = append(w.doubts, d)
+		defer func() { w.doubts = w.doubts[:len(w.doubts)-1] }()
 	}
 	follow()
 }
 
-// add adds a holder. One that is proved takes the place of the same one that is open.
+// add adds a holder. One that needs fewer doubts takes the place of the same one.
 func (f *Fate) add(h Holder) {
-	same := func(g Holder) bool {
-		return g.Kind == h.Kind && g.Name == h.Name && g.Index == h.Index && g.Outer == h.Outer && g.Inside == h.Inside &&
-			g.AsText == h.AsText
-	}
-	i := slices.IndexFunc(f.Holders, same)
-	switch {
-	case i < 0:
-		f.Holders = append(f.Holders, h)
-	case h.Open == "" && f.Holders[i].Open != "":
-		f.Holders[i] = h
-	case h.Open == "" || f.Holders[i].Open != "":
-		if f.Holders[i].deep = f.Holders[i].deep || h.deep; f.Holders[i].in != h.in {
-			f.Holders[i].in = Where{}
+	const most = 64 // of the same ones with other doubts
+	for i := range f.Holders {
+		g := &f.Holders[i]
+		if g.Kind != h.Kind || g.Name != h.Name || g.Index != h.Index || g.Outer != h.Outer || g.Inside != h.Inside ||
+			g.AsText != h.AsText || (g.given == nil) != (h.given == nil) || g.given != nil && *g.given != *h.given {
+			continue
+		}
+		less, more := within(h.Doubts, g.Doubts), within(g.Doubts, h.Doubts)
+		switch {
+		case less && more || len(f.Holders) > most && (len(g.Doubts) == 0) == (len(h.Doubts) == 0):
+			if g.deep = g.deep || h.deep; g.in != h.in {
+				g.in = Where{}
+			}
+			return
+		case less:
+			*g = h
+			return
+		case more:
+			return
 		}
 	}
+	f.Holders = append(f.Holders, h)
 }
 
 // Fate follows what v refers to: through variables, calls and containers.
 func (p *Package) Fate(v ssa.Value) *Fate {
 	return p.fate(v, Where{Depth: itself}, v != nil && isText(v.Type()))
 }
-
-// FateInside follows memory that can be reached from v; text says that it may be
-// of a text.
-func (p *Package) FateInside(v ssa.Value, text bool) *Fate { return p.fate(v, Where{}, text) }
 
 // isText reports whether a string may share the memory that a value of type t
 // refers to.
@@ -106,6 +118,7 @@ func (p *Package) fate(v ssa.Value, in Where, text bool) *Fate {
 		return &Fate{}
 	}
 	w := p.walker(v.Parent(), text)
+	_, w.asked = v.(*ssa.Parameter)
 	if i, ok := v.(ssa.Instruction); ok && i.Block() != nil {
 		w.loop, w.start = p.Loop(i.Block()), i.Block()
 	} else if w.fn != nil && len(w.fn.Blocks) > 0 {
@@ -115,7 +128,7 @@ func (p *Package) fate(v ssa.Value, in Where, text bool) *Fate {
 	if !around(w.start, w.ends) {
 		for i := range w.fate.Holders {
 			if h := &w.fate.Holders[i]; h.branch { // one of them holds it
-				h.Open = ""
+				h.Doubts = nil
 			}
 		}
 	}
@@ -142,12 +155,13 @@ func (p *Package) FateOf(v ssa.Value, h Holder) *Fate {
 // A walker follows one value.
 type walker struct {
 	p      *Package
-	fn     *ssa.Function // where it begins
-	loop   *Loop         // the innermost one there, or nil
-	text   bool          // strings may refer to it
-	seen   map[step]bool // whether it was followed as proved
-	stored map[back]bool
-	open   string // what decides whether memory is where it is followed to; "" where that is proved
+	fn     *ssa.Function      // where it begins
+	loop   *Loop              // the innermost one there, or nil
+	text   bool               // strings may refer to it
+	asked  bool               // it begins with a parameter: callers ask what becomes of that
+	seen   map[step][][]Doubt // the doubts with which it was followed
+	stored map[back][][]Doubt
+	doubts []Doubt // that lead to where memory is followed, from the value; none where that is proved
 	at     token.Pos
 	fate   Fate
 
@@ -157,7 +171,7 @@ type walker struct {
 }
 
 func (p *Package) walker(fn *ssa.Function, text bool) *walker {
-	return &walker{p: p, fn: fn, text: text, seen: map[step]bool{}, stored: map[back]bool{},
+	return &walker{p: p, fn: fn, text: text, seen: map[step][][]Doubt{}, stored: map[back][][]Doubt{},
 		ends: map[*ssa.BasicBlock]bool{}}
 }
 
@@ -210,26 +224,52 @@ type step struct {
 	in Where
 }
 
-// visit reports whether a step is to be followed: the first time, and again once it is
-// proved. A walk that takes long no longer tells fields apart.
+// visit reports whether a step is to be followed: the first time, and again with doubts
+// that do not include those of a time before. A walk that takes long no longer tells
+// fields apart.
 func (w *walker) visit(v ssa.Value, in *Where) bool {
 	const many = 4000
 	if len(w.seen) > many {
 		*in = Where{}
 	}
-	proved, ok := w.seen[step{v, *in}]
-	if ok && (proved || !w.sure()) {
+	if !w.sure() && *in != (Where{}) && !w.fewer(w.seen[step{v, Where{}}]) {
 		return false
 	}
-	if _, ok := w.seen[step{v, Where{}}]; ok && !w.sure() {
+	return visit(w, w.seen, step{v, *in})
+}
+
+func visit[K comparable](w *walker, seen map[K][][]Doubt, at K) bool {
+	if !w.fewer(seen[at]) {
 		return false
 	}
-	w.seen[step{v, *in}] = w.sure()
+	if w.sure() {
+		seen[at] = [][]Doubt{{}}
+	} else if len(w.doubts) == 0 {
+		seen[at] = [][]Doubt{{{}}}
+	} else {
+		seen[at] = append(seen[at], slices.Clone(w.doubts))
+	}
 	return true
 }
 
+// fewer reports whether the doubts that lead here do not include those of a time before.
+// That a line need not run is the least of them. While summaries are worked out, which
+// name one, all doubts are the same.
+func (w *walker) fewer(before [][]Doubt) bool {
+	most := 4 // times
+	if !w.p.done {
+		most = 1
+	}
+	if w.sure() {
+		return len(before) == 0 || len(before[0]) > 0
+	}
+	return len(before) < most && !slices.ContainsFunc(before, func(ds []Doubt) bool {
+		return len(ds) == 0 || ds[0] == Doubt{} || within(ds, w.doubts)
+	})
+}
+
 // sure reports whether the memory is for certain where it is followed to.
-func (w *walker) sure() bool { return w.open == "" && len(w.branches) == 0 }
+func (w *walker) sure() bool { return len(w.doubts) == 0 && len(w.branches) == 0 }
 
 func (w *walker) value(v ssa.Value, in Where) {
 	if v == nil || !w.text && isString(v.Type()) || !w.visit(v, &in) {
@@ -249,7 +289,7 @@ func (w *walker) value(v ssa.Value, in Where) {
 			w.use(v, instr, in)
 			continue
 		}
-		if w.branches = append(w.branches, b); len(w.branches) == 1 && w.open == "" {
+		if w.branches = append(w.branches, b); len(w.branches) == 1 && len(w.doubts) == 0 {
 			w.at = position(instr)
 		}
 		w.use(v, instr, in)
@@ -435,7 +475,7 @@ func (w *walker) part(v ssa.Value, of types.Type, n int, in Where, pos token.Pos
 		open = others > 0
 	}
 	if st == nil || in.Depth == itself || refers(st.Field(n).Type(), 0) {
-		w.perhaps(open, "whether field "+name+" leads to it", pos, func() { w.value(v, in) })
+		w.perhaps(open, w.p.Doubt("whether field "+name+" leads to it", pos), func() { w.value(v, in) })
 	}
 }
 
@@ -478,7 +518,7 @@ func (w *walker) returned(v ssa.Value, ret *ssa.Return, in Where) {
 				Failed: in.Depth != itself && isError(fn.Signature.Results().At(n).Type()), in: in})
 			continue
 		}
-		if fn.Parent() == nil { // a literal put it into a variable of the function around
+		if fn.Parent() == nil && fn.Synthetic == "" { // a literal put it into a variable of the function around
 			w.hold(Holder{Kind: Result, Outer: fn.Name(), Index: n, Pos: ret.Pos(), Inside: in.Depth != itself, in: in})
 			continue
 		}

@@ -1,7 +1,6 @@
 package life
 
 import (
-	"fmt"
 	"go/token"
 	"go/types"
 	"strings"
@@ -27,8 +26,7 @@ type Holder struct {
 	Kind  HolderKind
 	Name  string    // Type.field, the variable or the callee
 	Index int       // of the result; of the parameter whose memory has the field, or -1
-	Pos   token.Pos // the place that decides
-	Open  string    // what decides there whether it holds; "" where that it does is proved
+	Pos   token.Pos // where it gets hold of it
 	Again bool      // of a field: other code sets it, too, so that it may hold something else soon
 
 	Outer  string // the function whose result it is, if that is not the one that was followed, but around it
@@ -38,9 +36,12 @@ type Holder struct {
 
 	Failed bool // of a result: an error that holds the memory, which there is only where something fails
 
-	in     Where // where the memory is, as seen from the result or the parameter
-	branch bool  // open, as the code need not run that does it
-	deep   bool  // it was put into what that refers to
+	Doubts []Doubt // that all have to come true; none where that it holds is proved
+
+	in     Where  // where the memory is, as seen from the result or the parameter
+	branch bool   // open, as the code need not run that does it
+	deep   bool   // it was put into what that refers to
+	given  *Given // of a callee that is a parameter: which, and as what it is given the memory
 }
 
 // String says who holds, in words that follow "kept by".
@@ -104,35 +105,62 @@ func typeName(t types.Type) string {
 // calleeName names what is called, as the code has it.
 func calleeName(c *ssa.CallCommon) string {
 	if c.IsInvoke() {
-		return typeName(c.Value.Type()) + "." + c.Method.Name()
+		if named, ok := types.Unalias(c.Value.Type()).(*types.Named); ok {
+			return named.Obj().Name() + "." + c.Method.Name()
+		}
+		return c.Method.Name()
 	}
 	if fn := static(c); fn != nil {
-		if obj, ok := fn.Object().(*types.Func); ok {
-			return funcName(obj)
-		}
-		return fn.Name()
+		return funcName(fn)
 	}
-	switch v := c.Value.(type) {
+	return valueName(c.Value)
+}
+
+// valueName names a function value.
+func valueName(v ssa.Value) string {
+	switch v := v.(type) {
 	case *ssa.Parameter:
 		return v.Name()
 	case *ssa.FreeVar:
 		return v.Name()
 	case *ssa.UnOp:
-		if f, ok := v.X.(*ssa.FieldAddr); ok {
-			return fieldName(f.X.Type(), f.Field)
+		switch from := v.X.(type) {
+		case *ssa.FieldAddr:
+			return fieldName(from.X.Type(), from.Field)
+		case *ssa.Global, *ssa.FreeVar, *ssa.Parameter:
+			return from.Name()
+		case *ssa.Alloc:
+			if from.Comment != "" {
+				return from.Comment
+			}
 		}
 	}
-	return fmt.Sprintf("a %s", typeName(c.Value.Type()))
+	if named, ok := types.Unalias(v.Type()).(*types.Named); ok {
+		return "a " + named.Obj().Name()
+	}
+	return "a function value"
 }
 
-// funcName is pkg.F or pkg.Type.M.
-func funcName(fn *types.Func) string {
-	name := fn.Name()
-	if recv := fn.Signature().Recv(); recv != nil {
-		name = typeName(recv.Type()) + "." + name
-	}
-	if fn.Pkg() == nil {
+// funcName is pkg.F or pkg.Type.M; of a function literal, what stack traces have.
+func funcName(fn *ssa.Function) string {
+	obj, ok := fn.Object().(*types.Func)
+	switch {
+	case !ok && fn.Parent() != nil && strings.HasPrefix(fn.Synthetic, "range-over-func"):
+		return "the loop body in " + funcName(fn.Parent())
+	case !ok:
+		name, literal, is := strings.Cut(fn.Name(), "$")
+		if is {
+			name += ".func" + strings.ReplaceAll(literal, "$", ".")
+		}
 		return name
 	}
-	return fn.Pkg().Name() + "." + name
+	name := obj.Name()
+	if recv := obj.Signature().Recv(); recv != nil {
+		of, _, _ := strings.Cut(typeName(recv.Type()), "[")
+		name = of + "." + name
+	}
+	if obj.Pkg() == nil {
+		return name
+	}
+	return obj.Pkg().Name() + "." + name
 }

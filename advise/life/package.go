@@ -7,7 +7,6 @@
 //	for _, site := range p.At(file, line) {
 //		fate := p.Fate(site.Value)       // who keeps it
 //		if fate.Dies() { … }             // nobody, proved: reuse is safe
-//		if fate.DiesUnless() != nil { … }  // nobody, if these callees do not keep it
 //	}
 //	p.Summary(fn).Params[0].Keeps        // what a callee does with an argument
 //
@@ -17,10 +16,10 @@
 // they cross packages; without facts of an imported package, what its functions
 // do is unknown, and the fate names them as holders of the kind [Callee].
 //
-// A holder is proved, or it is open: then its field Open says what decides whether
-// it holds, and Pos where. Open is what follows from reflection, from a choice of
-// functions that do not all do it, from a field that need not be the one that leads
-// to the memory, and from callees that are not known.
+// A holder is proved, or it has [Doubt]s, all of which have to come true. Doubts are of
+// reflection, of a choice of functions that do not all do it, of a field that need not be
+// the one that leads to the memory, and of callees that are not known. [Decides] chooses
+// the one that decides.
 //
 // The analysis is flow-insensitive and does not tell the elements of one container
 // apart. It errs to more holders: a value without any is dead when its function
@@ -164,9 +163,8 @@ func (p *Package) declared() {
 // index enters what is looked up: expressions, calls, closures.
 func (p *Package) index() {
 	for _, fn := range p.Funcs {
-		if recv := fn.Signature.Recv(); recv != nil {
-			key := fn.Name() + types.TypeString(types.NewSignatureType(nil, nil, nil, fn.Signature.Params(),
-				fn.Signature.Results(), fn.Signature.Variadic()), nil)
+		if fn.Signature.Recv() != nil {
+			key := methodKey(fn.Name(), fn.Signature)
 			p.byName[key] = append(p.byName[key], fn)
 		}
 		for _, b := range fn.Blocks {
@@ -204,6 +202,9 @@ func (p *Package) calling(fn *ssa.Function, call ssa.CallInstruction) {
 
 // taking enters functions that an instruction uses as values.
 func (p *Package) taking(instr ssa.Instruction) {
+	if _, ok := instr.(*ssa.DebugRef); ok {
+		return // which names what is called, too
+	}
 	var called ssa.Value
 	if call, ok := instr.(ssa.CallInstruction); ok {
 		called = call.Common().Value
@@ -213,7 +214,7 @@ func (p *Package) taking(instr ssa.Instruction) {
 		if !ok || fn == called || len(fn.Blocks) == 0 || fn.Pkg != p.SSA {
 			continue
 		}
-		key := types.TypeString(fn.Signature, nil)
+		key := methodKey("", fn.Signature)
 		if !slices.Contains(p.taken[key], fn) {
 			p.taken[key] = append(p.taken[key], fn)
 		}
@@ -223,9 +224,6 @@ func (p *Package) taking(instr ssa.Instruction) {
 // Value returns the value of an expression of the files, or nil: constants,
 // types and what is dead have none.
 func (p *Package) Value(e ast.Expr) ssa.Value { return p.values[ast.Unparen(e)] }
-
-// Calls returns the calls of fn in this package that name it.
-func (p *Package) Calls(fn *ssa.Function) []ssa.CallInstruction { return p.callers[fn] }
 
 // static is the function that a call names, its generic origin where it is an
 // instance; nil for calls of interfaces and function values.

@@ -219,7 +219,7 @@ func (p *Package) siteOf(instr ssa.Instruction) *Site {
 	case *ssa.MakeChan:
 		return &Site{Kind: Channel, Value: i, Type: i.Type()}
 	case *ssa.MakeClosure:
-		if i.Fn.(*ssa.Function).Synthetic != "" {
+		if strings.HasSuffix(i.Fn.Name(), "$bound") {
 			return &Site{Kind: MethodValue, Value: i, Type: i.Type()}
 		}
 		return &Site{Kind: Closure, Value: i, Type: i.Type()}

@@ -28,10 +28,9 @@ func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
 		return
 	}
 	at := back{step{v, in}, h.Name == ""}
-	if proved, ok := w.stored[at]; ok && (proved || !w.sure()) {
+	if !visit(w, w.stored, at) {
 		return
 	}
-	w.stored[at] = w.sure()
 	h.in = in
 	switch x := v.(type) {
 	case *ssa.FieldAddr:
@@ -142,7 +141,7 @@ func (w *walker) storeInCall(c *ssa.Call, h Holder, in Where) {
 	if all.Fresh || all.Unknown {
 		w.contained(c, in)
 	}
-	w.perhaps(!all.one(), "what "+calleeName(c.Common())+" returns", c.Pos(), func() {
+	w.perhaps(!all.one(), w.p.Doubt("what "+calleeName(c.Common())+" returns", c.Pos()), func() {
 		if all.Shared {
 			w.hold(h.named("what " + calleeName(c.Common()) + " returned"))
 		}

@@ -17,16 +17,26 @@ import (
 // A Use is what a function does with the memory of a parameter.
 type Use struct {
 	Writes  bool
-	Returns uint32 // bit i: result i may refer to it
-	Within  uint32 // bit i: what result i refers to may refer to it
-	Into    uint32 // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
-	Deep    uint32 // those of Into where it is put into what the parameter's memory refers to
-	Open    Ways   // those of them that are not proved
-	There   Where  // of Within: where the results lead to it
-	Here    Where  // of Into: where the parameters do
-	Name    string // of Into: the field that has it
-	Again   bool   // other code sets that, too
-	Keeps   []Keep // who else holds it then
+	Returns uint32  // bit i: result i may refer to it
+	Within  uint32  // bit i: what result i refers to may refer to it
+	Into    uint32  // bit i: the memory of parameter i, the receiver being 0, may refer to it afterwards
+	Deep    uint32  // those of Into where it is put into what the parameter's memory refers to
+	Open    Ways    // those of them that are not proved
+	There   Where   // of Within: where the results lead to it
+	Here    Where   // of Into: where the parameters do
+	Name    string  // of Into: the field that has it
+	Again   bool    // other code sets that, too
+	Keeps   []Keep  // who else holds it then
+	Calls   []Given // functions that the callee is given, and gives it to
+	Doubt   Doubt   // of what is open
+}
+
+// A Given is an argument of a function value that a callee calls.
+type Given struct {
+	Param  int   // of the callee: the function value
+	Result int   // 1 + i: Param is of the function that the callee returns as result i
+	Arg    int   // what the function value gets
+	Here   Where // where that leads to the memory
 }
 
 // Ways are bits of a [Use].
@@ -41,16 +51,10 @@ func (u *Use) into(j int, pos token.Pos) Holder {
 type Keep struct {
 	Kind   HolderKind
 	Name   string
-	AsText bool // as a string: of what it was given, only texts
-	Open   bool // that it does is not proved
+	AsText bool  // as a string: of what it was given, only texts
+	Open   bool  // that it does is not proved
+	Doubt  Doubt // of that, where it is one of the callee's own
 }
-
-// Reads reports whether the memory is only read during the call.
-func (u *Use) Reads() bool { return !u.Writes && u.Returns|u.Within == 0 && !u.Held() }
-
-// Held reports whether somebody holds the memory after the call, apart from its
-// results.
-func (u *Use) Held() bool { return u.Into != 0 || len(u.Keeps) > 0 }
 
 // A Param is what becomes of a parameter: of what it refers to itself, and of
 // all that can be reached from there.
@@ -150,12 +154,10 @@ func (p *Package) Summary(fn *ssa.Function) *Summary {
 		return s
 	}
 	var s *Summary
-	if fn.Pkg == p.SSA {
+	if fn.Pkg == p.SSA || inRuntime(fn) {
 		s = moves(fn)
-	} else if obj, ok := fn.Object().(*types.Func); ok && obj.Pkg() != nil && obj.Pkg() != p.Pkg && p.Source.Facts != nil {
-		if facts := p.Source.Facts(obj.Pkg().Path()); facts != nil {
-			s = facts.Funcs[obj.Origin().FullName()]
-		}
+	} else if obj, ok := fn.Object().(*types.Func); ok {
+		s = p.imported(obj)
 	}
 	p.summaries[fn] = s
 	return s
@@ -231,7 +233,7 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 			out = append(out, caller)
 		}
 	}
-	if fn.Signature.Recv() != nil || len(p.taken[types.TypeString(fn.Signature, nil)]) > 0 {
+	if fn.Signature.Recv() != nil || len(p.taken[methodKey("", fn.Signature)]) > 0 {
 		out = append(out, p.dynamic...)
 	}
 	return out
@@ -239,34 +241,45 @@ func (p *Package) mayCall(fn *ssa.Function) (out []*ssa.Function) {
 
 // grow adds what a fate says to a use, and reports whether it was new.
 func (u *Use) grow(f *Fate, self int) bool {
-	was, kept := *u, slices.Clone(u.Keeps)
+	was, kept, calls := *u, slices.Clone(u.Keeps), len(u.Calls)
 	u.Writes = u.Writes || f.Writes
 	for _, h := range f.Holders {
-		bit := uint32(1) << max(h.Index, 0)
+		bit, open, doubt := uint32(1)<<max(h.Index, 0), len(h.Doubts) > 0, Doubt{}
+		if open {
+			doubt = h.Doubts[0]
+		}
+		if open && h.given == nil && u.Doubt == (Doubt{}) {
+			u.Doubt = doubt
+		}
+		const most = 8 // functions
 		switch {
+		case h.given != nil && len(u.Calls) < most:
+			if !slices.Contains(u.Calls, *h.given) {
+				u.Calls = append(u.Calls, *h.given)
+			}
 		case h.Index >= 32 || h.Outer != "":
-			u.keep(Keep{Field, h.String(), h.AsText, h.Open != ""})
+			u.keep(Keep{Field, h.String(), h.AsText, open, doubt})
 		case h.Kind == Result && h.Inside:
 			u.There = same(u.Within, u.There, h.in)
-			enter(&u.Within, &u.Open.Within, bit, h.Open != "")
+			enter(&u.Within, &u.Open.Within, bit, open)
 		case h.Kind == Result:
-			enter(&u.Returns, &u.Open.Returns, bit, h.Open != "")
+			enter(&u.Returns, &u.Open.Returns, bit, open)
 		case h.Index >= 0 && (h.Kind == Field || h.Kind == MapEntry):
 			if h.Index != self {
 				u.Here, u.Name = same(u.Into, u.Here, h.in), same(u.Into, u.Name, h.own())
 				u.Again = u.Again || h.Again
-				enter(&u.Into, &u.Open.Into, bit, h.Open != "")
+				enter(&u.Into, &u.Open.Into, bit, open)
 				if h.deep {
 					u.Deep |= bit
 				}
 			}
 		default:
-			u.keep(Keep{h.Kind, h.Name, h.AsText, h.Open != "" && h.Kind != Callee})
+			u.keep(Keep{h.Kind, h.Name, h.AsText, open, doubt})
 		}
 	}
 	return u.Writes != was.Writes || u.Returns != was.Returns || u.Within != was.Within || u.Into != was.Into ||
 		u.Deep != was.Deep || u.Open != was.Open || u.There != was.There || u.Here != was.Here || u.Name != was.Name ||
-		!slices.Equal(u.Keeps, kept)
+		!slices.Equal(u.Keeps, kept) || len(u.Calls) != calls
 }
 
 // own is the name of the field that holds, "" where none is known.
@@ -295,16 +308,16 @@ func enter(all, open *uint32, bit uint32, isOpen bool) {
 	*all |= bit
 }
 
+// same reports whether two are one holder.
+func (k Keep) same(l Keep) bool { return k.Kind == l.Kind && k.Name == l.Name && k.AsText == l.AsText }
+
 // keep adds a holder; a handful say enough.
 func (u *Use) keep(k Keep) {
 	const most = 4
-	other := k
-	other.Open = !k.Open
-	if slices.Contains(u.Keeps, k) {
-		return
-	}
-	if i := slices.Index(u.Keeps, other); i >= 0 {
-		u.Keeps[i].Open = false
+	if i := slices.IndexFunc(u.Keeps, k.same); i >= 0 {
+		if u.Keeps[i].Open && !k.Open {
+			u.Keeps[i] = k
+		}
 		return
 	}
 	if len(u.Keeps) < most {

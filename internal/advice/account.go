@@ -137,7 +137,7 @@ type chain struct {
 	origin frame
 	frames []frame // the callers: of other packages up to the line, then of the packages, as long as they are
 	inside int     // how many of the frames come before the line's function is left: 0 where the line itself allocates
-	beyond string  // the function that called the last of them; "" where the stack ends
+	beyond string  // the first function of other packages that called one of them; "" where the stack ends
 	cut    bool    // there are more
 	made   bool    // memory was allocated: else the line calls what only computes
 	site           // with all the CPU time of what the line calls
@@ -146,6 +146,7 @@ type chain struct {
 type frame struct {
 	place
 	function string
+	apart    bool // other packages lie between it and the frame before
 }
 
 type causeKey struct {
@@ -205,19 +206,21 @@ var wrapper = regexp.MustCompile(`\.(go|defer)wrap\d+$`)
 func (j *joiner) chain(inner, above []profile.Line) (*chain, string) {
 	out, name := &chain{inside: len(inner)}, ""
 	all := slices.Concat(inner, above)
-	for i := 0; i < len(all) && out.beyond == "" && !out.cut; i++ {
+	apart := false
+	for i := 0; i < len(all); i++ {
 		f := all[i]
-		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name}
+		at := frame{place{f.Function.Filename, int(f.Line)}, f.Function.Name, apart}
 		file, own := j.own(f)
 		switch {
 		case own:
-			at.file = file
+			at.file, apart = file, false
 		case i >= len(inner):
-			out.beyond = f.Function.Name
+			out.beyond, apart = cmp.Or(out.beyond, f.Function.Name), true
 			continue
 		}
-		if out.cut = i > len(inner)+chainLimit; out.cut {
-			continue
+		if i > len(inner)+chainLimit {
+			out.cut = !at.apart
+			break
 		}
 		if i+1 < len(all) && i >= len(inner) && wrapper.MatchString(at.function) {
 			i++

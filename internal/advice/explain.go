@@ -93,7 +93,7 @@ func (x *explainer) has(p *types.Package) bool {
 // explain splits a cause by the expressions that made it, and gives each its
 // verdict.
 func (x *explainer) explain(c *cause) []*Explained {
-	p := x.pkg(frame{c.at, c.function})
+	p := x.pkg(frame{place: c.at, function: c.function})
 	if c.callee != "" || p == nil {
 		var called *life.Site
 		if p != nil {
@@ -316,7 +316,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		k.life = x.lifetime(p, s, c)
 	} else {
 		k.life = lifetime{kind: unproved, in: e.Function, where: fmt.Sprintf("%s:%d", e.File, e.Line),
-			holder: life.Holder{Kind: life.Callee, Name: "its code", Open: "code that could not be read"}}
+			open: "code that could not be read", holder: life.Holder{Kind: life.Callee, Name: "its code"}}
 	}
 	e.Kind, e.What = life.Call.String(), e.Callee
 	if s != nil {

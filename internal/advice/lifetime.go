@@ -36,9 +36,12 @@ type lifetime struct {
 	through string      // the field that held it meanwhile
 	holder  life.Holder // kept, open: by whom
 	where   string      // FILE:LINE of the place that decides
+	open    string      // open: what decides there
 	too     []string    // who else keeps it
 	part    float64     // of the bytes
 	rest    []lifetime  // of the others, where they live longer or shorter
+
+	doubts []life.Doubt // of one flow: what has to come true
 }
 
 func (l lifetime) String() string {
@@ -51,7 +54,7 @@ func (l lifetime) String() string {
 	case l.kind == failed:
 		text = "dies with the call of " + l.in + ", unless the error that it returns holds it"
 	case l.kind == unproved:
-		text = fmt.Sprintf("not known: %s decides%s; at least until %s returns", l.holder.Open,
+		text = fmt.Sprintf("not known: %s decides%s; at least until %s returns", l.open,
 			strings.TrimSuffix(", at "+l.where, ", at "), l.in)
 	case l.kind == escaped:
 		text = "returned by " + l.in + " to its caller outside these packages"
@@ -88,27 +91,65 @@ func (l lifetime) held() string {
 	return "kept by " + l.holder.String()
 }
 
-// longer is the longer of two lifetimes. What is open lives as long as the other one, at
-// least; several may keep it one after the other.
+// longer is the longer of two lifetimes; several may keep it one after the other.
 func (l lifetime) longer(m lifetime) lifetime {
 	if m.kind > l.kind || m.kind == l.kind && m.up > l.up {
 		l, m = m, l
 	}
-	if l.kind == unproved && m.up > l.up {
-		l.in, l.up = m.in, m.up
-	}
-	const most = 4
-	other := m.held()
-	if m.kind == unproved && m.where != "" && other != l.held() {
-		other += " (" + m.where + ")"
-	}
-	for _, too := range append([]string{other}, m.too...) {
-		if l.class() == m.class() && m.kind >= unproved && len(l.too) < most && too != l.held() &&
-			!slices.Contains(l.too, too) {
-			l.too = append(slices.Clip(l.too), too)
+	for _, too := range append([]string{m.held()}, m.too...) {
+		if l.kind > failed && m.kind > failed {
+			l.also(too)
 		}
 	}
 	return l
+}
+
+// also notes another holder.
+func (l *lifetime) also(too string) {
+	const most = 4
+	if len(l.too) < most && too != l.held() && !slices.Contains(l.too, too) {
+		l.too = append(slices.Clip(l.too), too)
+	}
+}
+
+// decide is the lifetime that all flows of memory give it. What may keep it is no doubt
+// where somebody keeps it for certain, and what would let go of it in the packages none
+// at all: it is taken to be so.
+func (x *explainer) decide(ends []lifetime) lifetime {
+	flows := make([]life.Flow, len(ends))
+	for i, e := range ends {
+		flows[i].Span = min(int(e.kind), int(escaped)) // who keeps it makes no other verdict
+		if e.kind > failed {
+			flows[i].Doubts = e.doubts
+		}
+	}
+	of, doubt := life.Decides(flows)
+	l := lifetime{up: -1}
+	for _, e := range ends {
+		if len(e.doubts) == 0 || e.kind <= failed && (doubt == nil || !slices.Contains(e.doubts, *doubt)) {
+			l = l.longer(e)
+		}
+	}
+	if doubt == nil {
+		return l
+	}
+	o := lifetime{kind: unproved, in: l.in, up: l.up, many: l.many, holder: ends[of].holder, through: ends[of].through,
+		open: doubt.What, where: x.spell(place{doubt.File, doubt.Line})}
+	if ends[of].kind == escaped {
+		o.holder = life.Holder{Kind: life.Result, Name: ends[of].in}
+	}
+	for i, e := range ends {
+		known := func(f lifetime) bool { return f.kind > failed && f.held() == e.held() }
+		if e.kind <= failed || e.held() == o.held() || slices.ContainsFunc(ends[:i], known) {
+			continue
+		}
+		text := e.held()
+		if !slices.Contains(e.doubts, *doubt) {
+			text += " (" + x.spell(place{e.doubts[0].File, e.doubts[0].Line}) + ")"
+		}
+		o.also(text)
+	}
+	return o
 }
 
 // waysLimit is how many ways to a site are followed, the heaviest ones.
@@ -189,8 +230,7 @@ func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
 			return all[0]
 		default:
 			l := all[0].longer(all[1])
-			l.kind, l.where = unproved, x.spell(at.place)
-			l.holder.Open = "which expression makes it"
+			l.kind, l.where, l.open = unproved, x.spell(at.place), "which expression makes it"
 			return l
 		}
 	}
@@ -198,7 +238,7 @@ func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
 		if q := x.pkg(f); q != nil {
 			if s := callAt(q, f.place, lastName(at.function)); s != nil {
 				fate := madeBy(q, s.Instr.(ssa.CallInstruction), shortName(at.function), i == 0)
-				return x.along(q, fate, shortName(f.function), way, i+1)
+				return x.decide(x.along(q, fate, shortName(f.function), way, i+1))
 			}
 		}
 		at = f
@@ -209,7 +249,7 @@ func (x *explainer) born(p *life.Package, s *life.Site, way *chain) lifetime {
 // bornAt follows what an expression makes, the first of a way.
 func (x *explainer) bornAt(p *life.Package, s *life.Site, way *chain) lifetime {
 	fate := x.fate(p, s)
-	l, loop := x.along(p, fate, shortName(way.origin.function), way, 0), p.Loop(s.Instr.Block()) != nil
+	l, loop := x.decide(x.along(p, fate, shortName(way.origin.function), way, 0)), p.Loop(s.Instr.Block()) != nil
 	l.round = l.round || l.kind == died && l.up == 0 && loop && !fate.Beyond
 	l.many = l.many || loop && fate.Beyond && s.Kind != life.Append && s.Kind != life.MapGrow && s.Kind != life.Concat
 	return l
@@ -263,8 +303,8 @@ func madeBy(p *life.Package, call ssa.CallInstruction, callee string, itself boo
 		}
 	}
 	for i := range out.Holders {
-		if h := &out.Holders[i]; h.Open == "" && (ends > 1 || !itself) {
-			h.Open, h.Pos = "what "+callee+" makes it for", call.Pos()
+		if h := &out.Holders[i]; len(h.Doubts) == 0 && (ends > 1 || !itself) {
+			h.Doubts = []life.Doubt{p.Doubt("what "+callee+" makes it for", call.Pos())}
 		}
 	}
 	return out
@@ -306,31 +346,26 @@ func resultType(t types.Type) bool {
 	return (!basic || b.Info()&types.IsString != 0 || b.Kind() == types.UnsafePointer) && t.String() != "error"
 }
 
-// along follows a fate from function name up a way, whose first i callers have
-// been followed.
-func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *chain, i int) lifetime {
-	l := lifetime{kind: died, in: name, up: i}
+// endsLimit is how many flows are told apart.
+const endsLimit = 32
+
+// along follows a fate from function name up a way, whose first i callers have been
+// followed, to where each flow ends.
+func (x *explainer) along(p *life.Package, fate *life.Fate, name string, way *chain, i int) []lifetime {
+	ends := []lifetime{{kind: died, in: name, up: i}}
 	for _, h := range fate.Holders {
-		where := x.position(p, h)
-		switch {
-		case h.Open != "":
-			l = l.longer(x.perhaps(h, where, name, way, i))
-		case h.Outer != "":
-			outer := func(f frame) bool { return lastName(f.function) == h.Outer }
-			j := slices.IndexFunc(way.frames[min(i, len(way.frames)):], outer)
-			if j < 0 {
-				l = l.longer(lifetime{kind: kept, holder: h, where: where, in: name, up: i})
-				continue
+		for _, e := range x.end(h, x.position(p, h), name, way, i) {
+			e.doubts = slices.Concat(h.Doubts, e.doubts)
+			known := func(o lifetime) bool {
+				return o.kind == e.kind && o.in == e.in && o.up == e.up && o.held() == e.held() && (len(o.doubts) == 0 ||
+					slices.Equal(o.doubts, e.doubts))
 			}
-			h.Outer = ""
-			l = l.longer(x.climb(h, where, shortName(way.frames[i+j].function), way, i+j+1))
-		case goesUp(h):
-			l = l.longer(x.climb(h, where, name, way, i))
-		default:
-			l = l.longer(lifetime{kind: kept, holder: h, where: where, in: name, up: i})
+			if !slices.ContainsFunc(ends, known) && (len(ends) < endsLimit || len(e.doubts) == 0) {
+				ends = append(ends, e)
+			}
 		}
 	}
-	return l
+	return ends
 }
 
 // goesUp reports whether what h keeps is up to the caller: it is a result, or a part of
@@ -339,69 +374,58 @@ func goesUp(h life.Holder) bool {
 	return h.Kind == life.Result || h.Index >= 0 && (h.Kind == life.Field || h.Kind == life.MapEntry)
 }
 
-// perhaps is the lifetime of what h may hold: not known, unless it dies all the same.
-func (x *explainer) perhaps(h life.Holder, where, name string, way *chain, i int) lifetime {
-	open := h.Open
-	h.Open = ""
-	x.climbs++
-	if x.climbs <= climbsLimit && goesUp(h) && (h.Kind != life.Result || h.Outer == "") {
-		switch l := x.climb(h, where, name, way, i); {
-		case l.kind <= failed:
-			return l
-		case l.kind == escaped:
-			h = life.Holder{Kind: life.Result, Name: l.in}
-		case l.kind == unproved:
-			l.holder.Open, l.where = open, where
-			return l
-		default:
-			h = l.holder
-		}
+// end follows what h holds.
+func (x *explainer) end(h life.Holder, at place, name string, way *chain, i int) []lifetime {
+	if len(h.Doubts) > 0 {
+		x.climbs++
 	}
-	h.Open = open
-	return lifetime{kind: unproved, holder: h, where: where, in: name, up: i}
+	switch {
+	case x.climbs > climbsLimit && len(h.Doubts) > 0:
+	case h.Outer != "":
+		outer := func(f frame) bool { return lastName(f.function) == h.Outer }
+		if j := slices.IndexFunc(way.frames[min(i, len(way.frames)):], outer); j >= 0 {
+			h.Outer = ""
+			return x.climb(h, at, shortName(way.frames[i+j].function), way, i+j+1)
+		}
+	case goesUp(h):
+		return x.climb(h, at, name, way, i)
+	}
+	return []lifetime{{kind: kept, holder: h, where: x.spell(at), in: name, up: i}}
 }
 
 // ofParameter begins the name of a holder that is known as a parameter alone.
 const ofParameter = "what parameter "
 
-// keptIn is the lifetime of what h keeps beyond function name.
-func keptIn(h life.Holder, name, where string, up int) lifetime {
-	if strings.HasPrefix(h.Name, ofParameter) && !strings.Contains(h.Name, " of ") {
-		h.Name = strings.Replace(h.Name, " refers to", " of "+name+" refers to", 1)
-	}
-	return lifetime{kind: kept, holder: h, in: name, up: up, where: where}
-}
-
 // climb follows a result, or a field of a parameter, into the caller.
-func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) lifetime {
-	if i >= len(way.frames) {
+func (x *explainer) climb(h life.Holder, at place, name string, way *chain, i int) []lifetime {
+	l := lifetime{kind: kept, holder: h, in: name, up: i, where: x.spell(at)}
+	open := func(what string, at place) []lifetime {
+		l.doubts = []life.Doubt{{What: what, File: at.file, Line: at.line}}
+		return []lifetime{l}
+	}
+	if i >= len(way.frames) || way.frames[i].apart {
 		switch {
-		case way.cut:
-			h.Open = "which function is above " + name
-			return lifetime{kind: unproved, holder: h, in: name, up: i, where: where}
+		case way.cut && i >= len(way.frames):
+			return open("which function is above "+name, at)
 		case h.Failed:
-			return lifetime{kind: failed, in: name, up: i, where: where}
+			l.kind = failed
 		case h.Kind == life.Result:
-			return lifetime{kind: escaped, in: name, up: i, where: where}
+			l.kind = escaped
+		case strings.HasPrefix(h.Name, ofParameter) && !strings.Contains(h.Name, " of "):
+			l.holder.Name = strings.Replace(h.Name, " refers to", " of "+name+" refers to", 1)
 		}
-		return keptIn(h, name, where, i)
+		return []lifetime{l}
 	}
 	f := way.frames[i]
-	called := name
-	if i := strings.LastIndexByte(called, '.'); i >= 0 {
-		called = called[i+1:]
-	}
 	q := x.pkg(f)
-	at := callAt(q, f.place, called)
-	if at == nil {
-		h.Open = "the call of " + name
-		return lifetime{kind: unproved, holder: h, in: name, up: i, where: x.spell(f.place)}
+	site := callAt(q, f.place, name[strings.LastIndexByte(name, '.')+1:])
+	if site == nil {
+		return open("the call of "+name, f.place)
 	}
-	call := at.Instr.(ssa.CallInstruction)
+	call := site.Instr.(ssa.CallInstruction)
 	arg := argument(call.Common(), h.Index)
 	if h.Kind != life.Result && arg == nil { // such as the receiver of a method value
-		h.Open = "what " + name + " is given"
-		return lifetime{kind: unproved, holder: h, in: name, up: i, where: x.spell(f.place)}
+		return open("what "+name+" is given", f.place)
 	}
 	fate, through := resultFate(q, call, h), ""
 	if h.Kind != life.Result {
@@ -410,14 +434,14 @@ func (x *explainer) climb(h life.Holder, where, name string, way *chain, i int) 
 		}
 		fate, through = q.FateIn(arg, h), h.Name
 	}
-	l := x.along(q, fate, shortName(f.function), way, i+1)
-	if l.through == "" {
-		l.through = through
+	ends, loop := x.along(q, fate, shortName(f.function), way, i+1), q.Loop(call.Block()) != nil
+	for j := range ends {
+		e := &ends[j]
+		e.through = cmp.Or(e.through, through)
+		e.round = e.kind == died && e.up == i+1 && !fate.Beyond && loop
+		e.many = e.many || h.Kind == life.Result && loop && fate.Beyond
 	}
-	loop := q.Loop(call.Block()) != nil
-	l.round = l.kind == died && l.up == i+1 && !fate.Beyond && loop
-	l.many = l.many || h.Kind == life.Result && loop && fate.Beyond
-	return l
+	return ends
 }
 
 // callAt returns the one call of a function at a line, or nil: that of a literal or of a
@@ -482,16 +506,16 @@ func argument(c *ssa.CallCommon, n int) ssa.Value {
 }
 
 // position is where a holder gets hold of it.
-func (x *explainer) position(p *life.Package, h life.Holder) string {
-	if !h.Pos.IsValid() {
-		return ""
-	}
+func (x *explainer) position(p *life.Package, h life.Holder) place {
 	at := p.Fset.Position(h.Pos)
-	return x.spell(place{at.Filename, at.Line})
+	return place{at.Filename, at.Line}
 }
 
 // spell is a place as FILE:LINE; of other modules, the file below its directory's name.
 func (x *explainer) spell(at place) string {
+	if at.file == "" {
+		return ""
+	}
 	name := relative(x.base, at.file)
 	if filepath.IsAbs(name) {
 		name = below(name)

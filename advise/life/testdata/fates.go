@@ -133,7 +133,7 @@ func handedThrough() *node {
 	return same(&node{}) // composite literal: the caller, as a result
 }
 
-func unknown(f func(*node)) {
+func unknown(f func(*node) error) {
 	f(&node{}) // composite literal: f, if what f does with it
 }
 
@@ -367,7 +367,7 @@ func putBy(s sink) {
 	s.put(&node{}) // composite literal: what the receiver of fates.store.put refers to, if what sink.put does with it
 }
 
-func chosen(x *node) { x.name = "" }
+func chosen(y *node) { y.name = "" }
 
 func chosenToo(x *node) { global = x }
 
@@ -376,7 +376,7 @@ func choice(which bool) {
 	if which {
 		f = chosenToo
 	}
-	f(&node{}) // composite literal: package variable global, if what a func(x *node) does with it
+	f(&node{}) // composite literal: package variable global, if what a function value does with it
 }
 
 // A goroutine that is waited for keeps nothing.
@@ -405,9 +405,9 @@ func received2(n int) int {
 }
 
 func notWaited(n int, which bool) int {
-	b := make([]byte, n)             // make: goroutine notWaited$1
-	done := make(chan bool)          // channel: goroutine notWaited$1
-	go func() { done <- b != nil }() // closure: goroutine notWaited$1
+	b := make([]byte, n)             // make: goroutine notWaited.func1
+	done := make(chan bool)          // channel: goroutine notWaited.func1
+	go func() { done <- b != nil }() // closure: goroutine notWaited.func1
 	if which {
 		<-done
 	}
