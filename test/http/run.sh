@@ -191,6 +191,14 @@ clients() {
 	} >"$file"
 }
 
+# proxied FILE BASE: all of them, through httputil.ReverseProxy. It may reset a
+# connection on which a client still sends, so that one upload in five may miss
+# its answer, as it does now and then with net/http on both sides.
+proxied() {
+	clients "$1" "$2" 5
+	sed -Ei 's/\t(413 in 5 of 5|! 413 in 4 of 5: .*(reset by peer|broken pipe).*)$/\t413 in 4 or 5 of 5/' "$1"
+}
+
 # quick FILE BASE: those that are done in a second.
 quick() {
 	{
@@ -214,7 +222,7 @@ serve reference "$work/peer" serve -max-body $((4 << 20))
 serve reference-proxy "$work/peer" proxy -upstream "$(url reference)"
 start_nginx reference
 clients "$work/want" "$(url reference)" 20 half-closed
-clients "$work/want-proxy" "$(url reference-proxy)" 5
+proxied "$work/want-proxy" "$(url reference-proxy)"
 clients "$work/want-nginx" "$(url reference-buffered)" 5
 check direct '' "$(grep $'\t!' "$work/want" || true)"
 check ReverseProxy '' "$(grep -P '\t!(?! (200 )?/echo/)' "$work/want-proxy" || true)"
@@ -227,9 +235,9 @@ direct_and_proxied() {
 	serve front "$work/peer" proxy -http11 -engine "$engine" -memory "$memory" -upstream "$(url reference)"
 	clients "$work/got" "$(url service)" 20 half-closed
 	compare direct "$work/want" "$work/got"
-	clients "$work/got" "$(url proxy)" 5
+	proxied "$work/got" "$(url proxy)"
 	compare 'behind ReverseProxy on net/http' "$work/want-proxy" "$work/got"
-	clients "$work/got" "$(url front)" 5
+	proxied "$work/got" "$(url front)"
 	compare 'in front, ReverseProxy by Adapt' "$work/want-proxy" "$work/got"
 	check 'in front: what it printed' '' "$(tail -n +2 "$work/front.out")"
 	clients "$work/got" "$(url service-buffered)" 5
