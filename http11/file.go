@@ -127,7 +127,7 @@ func (c *exchange) joined(name string) string {
 // hasTag looks for a strong entity tag in a list. Weak tags in the list match
 // too, unless strong is set.
 func hasTag(list, tag string, strong bool) bool {
-	for list = strings.TrimSpace(list); list != ""; {
+	for list = strings.Trim(list, ", \t"); list != ""; {
 		if list == "*" {
 			return true
 		}
@@ -171,12 +171,12 @@ func (c *exchange) rangeApplies(tag string, changed time.Time) bool {
 	return ok && changed.Truncate(time.Second).Equal(t)
 }
 
-// parseRange parses a Range with one part. ok is false for anything else, which
-// must be ignored.
+// parseRange parses a Range with one part; elements of the list may be empty. ok
+// is false for anything else, and for an empty file: both must be ignored.
 func parseRange(value string, size int64) (from, n int64, ok, satisfiable bool) {
 	unit, spec, found := strings.Cut(value, "=")
-	first, last, dash := strings.Cut(strings.TrimSpace(spec), "-")
-	if !found || !dash || !equalFold(unit, "bytes") {
+	first, last, dash := strings.Cut(strings.Trim(spec, ", \t"), "-")
+	if !found || !dash || !equalFold(unit, "bytes") || size == 0 {
 		return 0, 0, false, false
 	}
 	number := func(s string) (int64, bool) {
