@@ -218,9 +218,7 @@ func adaptedWrite[T string | []byte](w *adaptedWriter, p T) (n int, err error) {
 		return 0, err
 	}
 	defer w.mu.Unlock()
-	if !w.wrote {
-		w.writeHead([]byte(p[:min(len(p), 512)]))
-	}
+	w.writeHead()
 	switch p := any(p).(type) {
 	case string:
 		n, err = w.c().WriteString(p)
@@ -244,7 +242,11 @@ func (w *adaptedWriter) finish() {
 	if w.hijacked || w.status == 0 && !w.wrote && w.bodyFailed() {
 		return
 	}
-	w.writeHead(nil)
+	w.writeHead()
+	w.c().change(func(x *exchange) {
+		guessType(x, "")
+		x.untyped = false // what a middleware writes is not of this handler
+	})
 	w.trailers()
 }
 
@@ -266,7 +268,7 @@ func (w *adaptedWriter) FlushError() error {
 		return err
 	}
 	defer w.mu.Unlock()
-	w.writeHead(nil)
+	w.writeHead()
 	return w.c().Flush()
 }
 

@@ -31,8 +31,8 @@ func (w *adaptedWriter) inform(status int) {
 	w.c().Inform(status, fields...) // http.ResponseWriter returns no error
 }
 
-// writeHead passes the head to the Context; content is the first write.
-func (w *adaptedWriter) writeHead(content []byte) {
+// writeHead passes the head to the Context.
+func (w *adaptedWriter) writeHead() {
 	if w.wrote {
 		return
 	}
@@ -41,8 +41,8 @@ func (w *adaptedWriter) writeHead(content []byte) {
 	c := w.c()
 	c.SetStatus(w.status)
 	_, typed := w.frozen["Content-Type"]
-	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded && len(content) > 0 && c.mayHaveContent() {
-		c.SetHeader("Content-Type", http.DetectContentType(content))
+	if _, encoded := w.frozen["Content-Encoding"]; !typed && !encoded {
+		c.change(func(x *exchange) { x.untyped = true })
 	}
 	for _, value := range w.frozen["Trailer"] {
 		for key := range strings.SplitSeq(value, ",") {
@@ -50,42 +50,34 @@ func (w *adaptedWriter) writeHead(content []byte) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.frozen)) {
-		if strings.HasPrefix(name, http.TrailerPrefix) || knownID(name) == idTransferEncoding || !token(name) ||
-			slices.Contains(w.announce, name) {
+		if strings.HasPrefix(name, http.TrailerPrefix) || slices.Contains(w.announce, name) {
 			continue
 		}
 		for i, value := range w.frozen[name] {
 			value = strings.TrimSpace(cleanValue.Replace(value))
-			if i == 0 {
+			switch _, wrong := checkField(name, value); {
+			case wrong != "": // net/http leaves it out as well
+			case i == 0:
 				c.SetHeader(name, value)
-			} else {
+			default:
 				c.AddHeader(name, value)
 			}
 		}
 	}
-	if w.announce != nil && c.mayHaveContent() {
-		c.streamTrailers()
-	}
 }
 
-// mayHaveContent reports whether the response may have content.
-func (c *Context) mayHaveContent() bool {
-	x := c.enter()
-	if x == nil {
-		return false
+// change calls f with the response, unless the request has ended: a write will
+// report that.
+func (c *Context) change(f func(*exchange)) {
+	if x := c.respond(); x != nil {
+		defer x.exit()
+		f(x)
 	}
-	defer x.exit()
-	return x.mayHaveContent()
 }
 
 // streamTrailers switches to a chunked response, which trailer fields require.
-func (c *Context) streamTrailers() {
-	x := c.respond()
-	if x == nil {
-		return // a write will report it
-	}
-	defer x.exit()
-	if !x.head {
+func (x *exchange) streamTrailers() {
+	if !x.head && x.r.head.minor > 0 && x.mayHaveContent() {
 		x.stream() // the next write reports an error
 	}
 }
@@ -111,16 +103,22 @@ func token(name string) bool {
 	return name != ""
 }
 
-// trailers passes on the trailer fields the handler set.
+// trailers passes on the trailer fields the handler set. The response becomes
+// chunked for them, and for those it announced, if it still can.
 func (w *adaptedWriter) trailers() {
+	chunked := w.announce != nil
 	for _, name := range slices.Sorted(maps.Keys(w.header)) {
 		key, prefixed := strings.CutPrefix(name, http.TrailerPrefix)
 		if !prefixed && !slices.Contains(w.announce, name) || !token(key) || !trailing(knownID(key)) {
 			continue
 		}
+		chunked = true
 		for _, value := range w.header[name] {
 			w.c().SetTrailer(key, strings.TrimSpace(cleanValue.Replace(value)))
 		}
+	}
+	if chunked {
+		w.c().change((*exchange).streamTrailers)
 	}
 }
 

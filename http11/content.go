@@ -2,6 +2,8 @@ package http11
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -26,12 +28,13 @@ func writeContent[T string | []byte](c *exchange, p T) (int, error) {
 	}
 	c.written += int64(len(p))
 	if c.state == stateBody {
-		switch {
-		case c.written <= collectBytes:
+		if c.written <= collectBytes {
 			c.reserve(len(p))
 			c.out = append(c.out, p...)
 			return len(p), nil
-		case c.head && len(c.onStream) == 0: // only its length is sent
+		}
+		guessType(c, p)
+		if c.head && len(c.onStream) == 0 { // only its length is sent
 			return len(p), nil
 		}
 		c.written -= int64(len(p))
@@ -65,9 +68,30 @@ func (c *exchange) mayWrite(n int) error {
 	return nil
 }
 
+// guessType adds the Content-Type that net/http would guess from the content
+// collected so far and p, if Adapt wants it.
+func guessType[T string | []byte](c *exchange, p T) {
+	const most = 512 // DetectContentType looks at no more
+	if !c.untyped || c.state != stateBody {
+		return
+	}
+	start := c.out[c.mark+c.content:]
+	if len(start) < most {
+		start = append(slices.Clip(start), p[:min(len(p), most)]...)
+	}
+	if len(start) == 0 || !c.mayHaveContent() {
+		return
+	}
+	c.untyped, c.lines = false, true
+	line := appendField(nil, "Content-Type", http.DetectContentType(start))
+	c.splice(c.framing, c.framing, line)
+	c.framing, c.digits, c.content = c.framing+len(line), c.digits+len(line), c.content+len(line)
+}
+
 // stream switches from collecting to sending. The error is ErrEnded or a
 // filter's.
 func (c *exchange) stream() error {
+	guessType(c, "")
 	if len(c.onStream) > 0 && c.state < stateStreamed {
 		return c.streamFiltered()
 	}
@@ -184,6 +208,7 @@ func (c *exchange) finish() bool {
 	if c.state < stateBody {
 		c.freeze(0, false)
 	}
+	guessType(c, "")
 	c.dropHeads()
 	if c.close && c.state == stateBody {
 		c.announceClose()

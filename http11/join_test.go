@@ -43,6 +43,24 @@ var handlers = map[string]http.HandlerFunc{
 		w.Header().Set("X-Late", "1")
 	},
 	"/sniff": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") },
+	"/pieces": func(w http.ResponseWriter, r *http.Request) { // as html/template writes
+		io.WriteString(w, "\n")
+		io.WriteString(w, "<!DOCTYPE html><html>")
+	},
+	"/pieces/long": func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "\n")
+		w.Write(bytes.Repeat([]byte("<p>"), 30_000))
+	},
+	"/pieces/flushed": func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "\n")
+		io.WriteString(w, "<html>")
+		w.(http.Flusher).Flush()
+		io.WriteString(w, "<p>")
+	},
+	"/pieces/encoded": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "test")
+		io.WriteString(w, "<html>")
+	},
 	"/stream": func(w http.ResponseWriter, r *http.Request) {
 		for i := range 10 {
 			fmt.Fprintf(w, "%d", i)
@@ -55,6 +73,23 @@ var handlers = map[string]http.HandlerFunc{
 		io.WriteString(w, "content")
 		w.Header().Set("X-Sum", "7")
 		w.Header().Set(http.TrailerPrefix+"X-More", "8")
+	},
+	"/trailer/prefixed": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(http.TrailerPrefix+"X-Early", "1")
+		io.WriteString(w, "<p>content")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "2")
+	},
+	"/trailer/late": func(w http.ResponseWriter, r *http.Request) {
+		for range 3000 {
+			io.WriteString(w, "content")
+		}
+		w.Header().Set(http.TrailerPrefix+"X-Late", "2")
+	},
+	"/length/none": func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "HEAD" { // net/http sends it, and the client refuses the response
+			w.Header().Set("Content-Length", "many")
+		}
+		io.WriteString(w, "abc")
 	},
 	"/length": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "3")

@@ -197,6 +197,12 @@ func (m *mounted) send(c *exchange, out []byte) error {
 
 // sendOut passes out to net/http: the head first, which net/http frames itself.
 func (m *mounted) sendOut(c *exchange, out []byte) error {
+	if c.state == stateDone {
+		for line := range bytes.Lines(c.trailer) {
+			name, value, _ := bytes.Cut(line, []byte(": "))
+			m.w.Header().Add(http.TrailerPrefix+string(name), string(bytes.TrimSuffix(value, []byte("\r\n"))))
+		}
+	}
 	if !m.sent {
 		m.sent = true
 		header := m.w.Header()
@@ -209,12 +215,6 @@ func (m *mounted) sendOut(c *exchange, out []byte) error {
 		}
 		m.w.WriteHeader(c.status)
 		out = out[c.content:]
-	}
-	if c.state == stateDone {
-		for line := range bytes.Lines(c.trailer) {
-			name, value, _ := bytes.Cut(line, []byte(": "))
-			m.w.Header().Add(http.TrailerPrefix+string(name), string(bytes.TrimSuffix(value, []byte("\r\n"))))
-		}
 	}
 	if len(out) > 0 && !c.head {
 		if _, err := m.w.Write(out); err != nil {

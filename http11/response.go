@@ -40,6 +40,7 @@ type response struct {
 	connect   bool // the request is CONNECT
 	chunked   bool
 	lines     bool // a field was added
+	untyped   bool // guess the Content-Type once there is enough content
 	status    int
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
@@ -242,12 +243,12 @@ func (c *exchange) inform(status int, fields []string) error {
 	}
 	message = append(message, "\r\n"...)
 	switch {
-	case c.conn == nil:
-		return c.mount.inform(status, fields)
-	case c.conn.hijacked:
+	case c.conn != nil && c.conn.hijacked:
 		return ErrHijacked
 	case c.state >= stateStreamed:
 		return ErrHeadWritten
+	case c.conn == nil:
+		return c.mount.inform(status, fields)
 	case c.r.head.minor == 0:
 		return nil
 	}
