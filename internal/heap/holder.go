@@ -66,8 +66,8 @@ func (w *holders) emit(n *Node, path []*Node) {
 			sum += v
 		}
 	}
-	spreads := len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) ||
-		len(path) > 1 && many(path[len(path)-2].Objects, n.Objects) // a list, in one step
+	spreads := float64(n.Retained) >= mostOfIt*float64(whole) && // not what another path holds as well
+		(len(heavy) > 0 && n.Objects > 0 && many(n.Objects, heavy[0].Objects) || hasSpread(path))
 	if n.Retained >= w.least && (len(heavy) == 0 || spreads || float64(sum) < mostOfIt*float64(whole)) {
 		w.all = append(w.all, w.line(n, path))
 		return
@@ -79,6 +79,16 @@ func (w *holders) emit(n *Node, path []*Node) {
 
 // many tells whether a path spreads from so many objects to the next.
 func many(from, to uint64) bool { return to > 8 && to > 4*from }
+
+// hasSpread tells whether a path has spread: a list does in one step.
+func hasSpread(path []*Node) bool {
+	for i := range path[1:] {
+		if many(path[i].Objects, path[i+1].Objects) {
+			return true
+		}
+	}
+	return false
+}
 
 // weight is what a node retains or, where others hold the node too, what is
 // retained below it.

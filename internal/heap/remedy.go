@@ -51,7 +51,8 @@ func remedy(path, rest []*Node, unused, duplicates uint64) aid {
 		return aid{"keep each string once: package unique", size(duplicates), duplicates, false}
 	case strings.Contains(n.Label, "timers.heap") || strings.Contains(n.Type, "timerWhen"):
 		return gone(n, "stop timers that are done with: Timer.Stop, or a context that is cancelled")
-	case strings.HasPrefix(n.Label, "goroutine "):
+	case strings.HasPrefix(path[0].Label, "goroutine ") && path[0].Label != "goroutine runtime.main" &&
+		(len(path) == 1 || strings.HasPrefix(n.Label, " in ")):
 		return gone(n, "end the goroutines: a closed channel or a cancelled context")
 	case strings.HasPrefix(n.Type, "map["):
 		pointers := elem != nil && elem.Objects > 8

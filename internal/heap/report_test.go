@@ -3,6 +3,7 @@ package heap
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,6 +43,58 @@ func TestHoldersStandWhereThePathSpreads(t *testing.T) {
 	}
 	if !strings.Contains(all[0].Mostly, "[] main.Session") || all[0].Remedy == "" {
 		t.Errorf("the line is %+v", all[0])
+	}
+}
+
+// TestHoldersOfACache has a map and a list of the same elements, as caches of
+// what was used last do: neither alone holds them. The line is that of the
+// elements, not one of the map's own bytes.
+func TestHoldersOfACache(t *testing.T) {
+	const mb = 1 << 20
+	node := func(label, typ string, retained, objects uint64, children ...*Node) *Node {
+		return &Node{Label: label, Type: typ, Retained: retained, Objects: objects, Below: objects, Children: children}
+	}
+	element := func() *Node {
+		return node("[]", "list.Element", 60*mb, 100_000,
+			node(".Value", "main.Item", 55*mb, 100_000,
+				node(".meta", "map[string]any", 30*mb, 200_000), node(".Val", "[]uint8", 20*mb, 100_000)))
+	}
+	table := func(children ...*Node) *Node {
+		return node(".m", "map[string]*list.Element", 4*mb, 260, children...)
+	}
+	shared := element() // its elements are held elsewhere, their values are not
+	shared.Retained = 5 * mb
+	for name, tc := range map[string]struct {
+		root *Node
+		want string
+	}{
+		"one global":   {node("main.cache", "", 64*mb, 0, table(element())), "main.cache.m[] 60"},
+		"two globals":  {node("main.byKey", "", 4*mb, 0, table(element())), "main.byKey.m[] 60"},
+		"values":       {node("main.cache", "", 64*mb, 0, table(shared)), "main.cache.m[].Value 55"},
+		"map alone":    {node("main.m", "", 64*mb, 0, node("", "map[string]*main.Item", 64*mb, 260, element())), "main.m 64"},
+		"only the map": {node("main.cache", "", 4*mb, 0, table()), "main.cache.m 4"},
+	} {
+		r := &Report{Live: 100 * mb, Tree: node("", "", 100*mb, 0, tc.root)}
+		var got []string
+		for _, h := range r.Holders(0.01) {
+			got = append(got, fmt.Sprint(h.Path, " ", h.Retained/mb))
+		}
+		if strings.Join(got, ", ") != tc.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), tc.want)
+		}
+	}
+}
+
+// TestGoroutinesAreToEnd has what stacks of one go statement hold, and main's.
+func TestGoroutinesAreToEnd(t *testing.T) {
+	for label, want := range map[string]string{"goroutine main.leak.func1": "end the goroutines", "goroutine runtime.main": ""} {
+		frame := &Node{Label: " in main.f", Type: "unknown", Retained: 1000, Objects: 9}
+		root := &Node{Label: label, Retained: 1000, Children: []*Node{frame}}
+		r := &Report{Live: 1000, Tree: &Node{Retained: 1000, Children: []*Node{root}}}
+		all := r.Holders(0.01)
+		if len(all) != 1 || !strings.HasPrefix(all[0].Remedy, want) || want == "" && all[0].Remedy != "" {
+			t.Errorf("%s: %+v, want %q", label, all, want)
+		}
 	}
 }
 
