@@ -58,8 +58,11 @@ version of Go that isobar knows.`,
 		Args: naming(cobra.MinimumNArgs(1),
 			"heap: name a process number, core file or saved report, or several to compare"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(len(args)); err != nil {
+			if err := o.check(args); err != nil {
 				return usage(err)
+			}
+			if cmd.Flags().Changed("count") && o.every == 0 {
+				return usage(errors.New("--count says how often --every reads: give --every"))
 			}
 			return a.heap(cmd.Context(), args, &o)
 		},
@@ -84,7 +87,9 @@ version of Go that isobar knows.`,
 	return cmd
 }
 
-func (o *heapOptions) check(targets int) error {
+func (o *heapOptions) check(args []string) error {
+	targets := len(args)
+	_, notPID := strconv.Atoi(args[0])
 	switch {
 	case o.maxPause < 0:
 		return fmt.Errorf("--max-pause %v: want 0 or more", o.maxPause)
@@ -98,6 +103,8 @@ func (o *heapOptions) check(targets int) error {
 		return fmt.Errorf("--every %v --count %d: want a time, and at least 2", o.every, o.count)
 	case o.every > 0 && targets > 1:
 		return errors.New("--every reads one process: name one")
+	case o.every > 0 && notPID != nil:
+		return fmt.Errorf("--every reads a process: name its number, not %s", args[0])
 	case o.ledger && (o.every > 0 || targets > 1 || o.writes()):
 		return errors.New("--ledger reads one process, once, and prints")
 	case (o.every > 0 || targets > 1) && o.writes():
@@ -128,6 +135,11 @@ func (a *app) heap(ctx context.Context, targets []string, o *heapOptions) error 
 			}
 		}
 		r, err := a.readHeap(ctx, target, o)
+		if err != nil && o.every > 0 && len(reports) > 1 { // say at least what grew so far
+			if failed := a.heapChanges(reports, o); failed != nil {
+				return failed
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package heap
 import (
 	"cmp"
 	"compress/gzip"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,6 +170,10 @@ func Load(name string) (*Report, error) {
 	}
 	defer f.Close()
 	r, err := decode(f)
+	var magic [4]byte
+	if f.ReadAt(magic[:], 0); string(magic[:]) == elf.ELFMAG { // of another file it stays empty
+		return nil, fmt.Errorf("heap: %s is a program, not the memory of one: run it, and name its process number", name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("heap: %s is neither a core file nor a report that --save wrote: %w", name, err)
 	}
