@@ -40,7 +40,7 @@ func TestBinConserves(t *testing.T) {
 		}
 		for i := range rounds {
 			if i%3 == 2 {
-				if x := b.pop(); x != nil {
+				if x := b.pop(true); x != nil {
 					if !x.holder.CompareAndSwap(1, 0) {
 						t.Error("popped twice")
 					}
@@ -51,7 +51,7 @@ func TestBinConserves(t *testing.T) {
 			select {
 			case x := <-back:
 				x.holder.Store(1)
-				if !b.push(x, depth) {
+				if !b.push(x, depth, true) {
 					x.holder.Store(0)
 					back <- x
 				}
@@ -61,7 +61,7 @@ func TestBinConserves(t *testing.T) {
 		}
 		stop.Store(true)
 		wg.Wait()
-		for b.pop() != nil {
+		for b.pop(true) != nil {
 			back <- nil
 		}
 		if len(back) != objects {

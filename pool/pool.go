@@ -40,7 +40,8 @@ const (
 	// unused. Their number is unbounded.
 	Cached Kind = iota
 	// Retaining keeps up to MaxIdle objects, whatever the collector does, and
-	// evicts those that stay idle for IdleAge.
+	// evicts those that stay idle for IdleAge. Without an IdleAge, Get and Put are
+	// cheaper.
 	Retaining
 	// Bounded allows at most Limit objects to exist, idle or in use. When all are
 	// in use, Get waits; whoever has waited longest is served first.
@@ -122,9 +123,9 @@ func New[T any](cfg Config[T]) *Pool[T] {
 				p.share = cfg.MaxIdleBytes / int64(cfg.MaxIdle)
 			}
 		}
-		p.stock.init(cfg.MaxIdle, 0)
+		p.stock.init(cfg.MaxIdle, 0, cfg.IdleAge > 0)
 	case Bounded:
-		p.stock.init(cfg.Limit, cfg.Limit)
+		p.stock.init(cfg.Limit, cfg.Limit, cfg.IdleAge > 0)
 	}
 	if cfg.IdleAge > 0 {
 		p.stock.trimEvery(cfg.IdleAge)
@@ -193,7 +194,12 @@ func (p *Pool[T]) Get() *T {
 				}
 			}
 		} else if b := p.stock.mine(pid); b != nil {
-			if x := b.pop(); x != nil {
+			shared := p.stock.shared.Load()
+			x := b.fetch(shared)
+			if x == nil {
+				x = b.pop(shared)
+			}
+			if x != nil {
 				b.hit()
 				procpin.Unpin()
 				return x
@@ -295,10 +301,19 @@ func (p *Pool[T]) Put(x *T) {
 		p.cache.spill(x)
 		return
 	}
-	if b := p.stock.mine(pid); b != nil && b.push(x, p.stock.depth) {
+	shared := p.stock.shared.Load()
+	if b := p.stock.mine(pid); b != nil && (b.stash(x, shared) || b.push(x, p.stock.depth, shared)) {
 		b.put()
+		if !shared {
+			procpin.Unpin()
+			return
+		}
+		due := b.due(p.stock.period.Load())
 		procpin.Unpin()
 		p.stock.notify()
+		if due {
+			p.stock.settle()
+		}
 		return
 	}
 	procpin.Unpin()

@@ -4,10 +4,12 @@ import (
 	"container/list"
 	"context"
 	"math/bits"
+	"runtime"
 	"sync/atomic"
 	"time"
 	"weak"
 
+	"github.com/isobar-go/isobar/internal/base/invariant"
 	"github.com/isobar-go/isobar/internal/base/procpin"
 )
 
@@ -16,17 +18,30 @@ import (
 // stacks, bins may be emptied by whoever holds mu. A goroutine on any P can
 // therefore reach every object, which a Bounded pool depends on.
 //
-// Objects move between bins and depot under mu, so whoever holds mu sees every
-// idle object. Only Put into the P's own bin does not take mu; it checks
-// waiting afterwards, and a waiter raises waiting before it checks the bins, so
-// one of the two sees the other.
+// Bins start out unshared: what only the pinned owner touches needs no locked
+// instruction (BenchmarkRetaining, BenchmarkBounded). Whoever must look into
+// them sets shared and then stops the world, which no pinned section outlasts.
+// So every section that found the bins unshared has ended, and what it stored
+// is seen. When a period has passed without a theft and nobody waits, an owner
+// unshares them; the next period is twice as long, so that stops become rare.
+//
+// Objects move between bins and depot under mu, so whoever holds mu and has
+// shared the bins sees every idle object. Only Put into the P's own bin does not
+// take mu. In a shared bin it checks waiting afterwards, and a waiter raises
+// waiting before it checks the bins, so one of the two sees the other. A Put
+// into an unshared bin ends before the waiter, who shares them, checks.
 type stock[T any] struct {
-	depth int      // objects a bin may hold; set by init
+	depth int      // slots of a bin that may be in use; set by init
 	room  int      // objects the depot may hold; set by init
 	limit int      // objects that may exist, 0 for any number; set by init
 	bins  []bin[T] // set by init
 
+	shared atomic.Bool   // others than the owners may empty bins; stored under mu
+	period atomic.Uint32 // pushes into shared bins after which an owner asks for unsharing, 0 for never; stored under mu
+
 	depot[T]
+	stolen  bool         // guarded by mu: since an owner last asked
+	shares  uint64       // guarded by mu: how often the bins were shared, each time stopping the world
 	queue   list.List    // of *waiter[T]; guarded by mu
 	waiting atomic.Int64 // queue.Len(), stored under mu
 
@@ -39,16 +54,24 @@ type waiter[T any] struct {
 	ready chan *T // capacity 1; sent to under mu by whoever takes it off the queue
 }
 
-func (s *stock[T]) init(maxIdle, limit int) {
-	n := procs()
-	s.bins, s.limit = make([]bin[T], n), limit
-	s.depth = min(maxDepth, maxIdle/(4*n))
-	if limit > 0 {
-		s.depth = maxDepth
+// init prepares s. A stock that ages is shared for good: each age steals. So
+// are those of race builds, where the detector sees no stopping of the world.
+func (s *stock[T]) init(maxIdle, limit int, ages bool) {
+	if ages || invariant.Race {
+		s.shared.Store(true)
+	} else {
+		s.period.Store(minPeriod)
 	}
-	s.room = maxIdle
-	if limit == 0 {
-		s.room -= s.depth * n
+	s.limit, s.room = limit, maxIdle
+	n := procs()
+	hold := min(maxDepth, maxIdle/(4*n)) // objects in a bin: one in private
+	if limit > 0 {
+		hold = maxDepth
+	} else {
+		s.room -= hold * n
+	}
+	if hold > 0 {
+		s.bins, s.depth = make([]bin[T], n), hold-1
 	}
 }
 
@@ -65,7 +88,12 @@ func (s *stock[T]) mine(pid int) *bin[T] {
 func (s *stock[T]) get() *T {
 	pid := procpin.Pin()
 	if b := s.mine(pid); b != nil {
-		if x := b.pop(); x != nil {
+		shared := s.shared.Load()
+		x := b.fetch(shared)
+		if x == nil {
+			x = b.pop(shared)
+		}
+		if x != nil {
 			b.hit()
 			procpin.Unpin()
 			return x
@@ -89,7 +117,7 @@ func (s *stock[T]) refill(pid int) *T {
 	items := batch[:s.take(batch[:s.depth/2])]
 	pid = procpin.Pin()
 	if b := s.mine(pid); b != nil {
-		for len(items) > 0 && b.push(items[0], s.depth) {
+		for len(items) > 0 && b.push(items[0], s.depth, s.shared.Load()) {
 			items = items[1:]
 		}
 	}
@@ -105,12 +133,54 @@ func (s *stock[T]) find(from int) *T {
 	if s.take(one[:]) > 0 {
 		return one[0]
 	}
+	if s.queue.Len() == 0 && s.binned() == 0 {
+		return nil
+	}
+	s.share()
 	for i := range s.bins {
 		if x := s.bins[(from+i)%len(s.bins)].steal(); x != nil {
+			s.stolen = true
 			return x
 		}
 	}
 	return nil
+}
+
+// binned returns how many objects are in bins; owners may add and remove some
+// meanwhile.
+func (s *stock[T]) binned() (n int) {
+	for i := range s.bins {
+		b := &s.bins[i]
+		n += bits.OnesCount64(b.full.Load())
+		if b.private != nil {
+			n++
+		}
+	}
+	return n
+}
+
+const minPeriod, maxPeriod = 1 << 15, 1 << 31
+
+// share lets the caller, who holds mu, steal from bins.
+func (s *stock[T]) share() {
+	if s.shared.Load() {
+		return
+	}
+	s.shared.Store(true)
+	runtime.Stack(nil, true) // writes nothing, but stops and starts the world (TestShareStopsTheWorld)
+	s.stolen, s.shares = true, s.shares+1
+	s.period.Store(2 * min(s.period.Load(), maxPeriod/2))
+}
+
+// settle unshares the bins if nobody has stolen from them since the last call
+// and nobody waits.
+func (s *stock[T]) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stolen && s.queue.Len() == 0 {
+		s.shared.Store(false)
+	}
+	s.stolen = false
 }
 
 // spill is put with a full bin: it moves half of the bin to the depot and
@@ -122,7 +192,7 @@ func (s *stock[T]) spill(x *T) (dropped int) {
 	pid := procpin.Pin()
 	if b := s.mine(pid); b != nil {
 		for n <= s.depth/2 {
-			y := b.pop()
+			y := b.pop(s.shared.Load())
 			if y == nil {
 				break
 			}
@@ -247,6 +317,7 @@ func (s *stock[T]) trimEvery(age time.Duration) {
 func (s *stock[T]) age() {
 	s.mu.Lock()
 	evicted := s.trim()
+	s.share()
 	for i := range s.bins {
 		for len(s.items) < s.room {
 			x := s.bins[i].steal()
@@ -267,12 +338,11 @@ func (s *stock[T]) age() {
 func (s *stock[T]) addTo(st *Stats, t *tally, size int64) {
 	s.mu.Lock()
 	sum, idle := s.count, len(s.items)
+	st.Shares = s.shares
 	s.mu.Unlock()
 	for i := range s.bins {
-		b := &s.bins[i]
-		sum.add(&b.count)
-		idle += bits.OnesCount64(b.full.Load())
+		sum.add(&s.bins[i].count)
 	}
-	st.addIdle(sum, idle, size)
+	st.addIdle(sum, idle+s.binned(), size)
 	t.addTo(st)
 }

@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/isobar-go/isobar/internal/base/invariant"
+)
+
+// TestShareStopsTheWorld holds what share relies on: that the stacks of all
+// goroutines, even when there is no room for any, are taken in a stopped world.
+func TestShareStopsTheWorld(t *testing.T) {
+	stops := func() (n uint64) {
+		s := []metrics.Sample{{Name: "/sched/pauses/total/other:seconds"}}
+		metrics.Read(s)
+		for _, c := range s[0].Value.Float64Histogram().Counts {
+			n += c
+		}
+		return n
+	}
+	before := stops()
+	for range 10 {
+		runtime.Stack(nil, true)
+	}
+	if n := stops() - before; n < 10 {
+		t.Errorf("10 calls stopped the world %d times", n)
+	}
+}
+
+// TestSharedOnlyWhileNeeded follows a pool whose one object is wanted by a second
+// goroutine once.
+func TestSharedOnlyWhileNeeded(t *testing.T) {
+	if invariant.Race {
+		t.Skip("race builds always share bins")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the owner's pushes are all in one bin
+	p := New(Config[owned]{Kind: Bounded, Limit: 1})
+	round := func(n uint32) {
+		for range n {
+			p.Put(p.Get())
+		}
+	}
+	round(10)
+	if p.stock.shared.Load() || p.Stats().Shares != 0 {
+		t.Fatalf("bins are shared with one user: %+v", p.Stats())
+	}
+	x := p.Get()
+	got := make(chan *owned)
+	go func() { got <- p.Get() }()
+	for p.stock.waiting.Load() == 0 {
+		runtime.Gosched()
+	}
+	p.Put(x)
+	p.Put(<-got)
+	if !p.stock.shared.Load() || p.Stats().Shares != 1 {
+		t.Fatalf("a Get that had to wait has not shared the bins: %+v", p.Stats())
+	}
+	period := p.stock.period.Load()
+	if period != 2*minPeriod {
+		t.Fatalf("the period is %d, want twice %d", period, minPeriod)
+	}
+	round(2*period + 2) // in the first, there was a theft
+	if p.stock.shared.Load() {
+		t.Error("bins are still shared after two periods without a theft")
+	}
+	if s := p.Stats(); s.Shares != 1 || s.Idle != 1 {
+		t.Errorf("afterwards: %+v", s)
+	}
+}
+
+func TestAgingPoolsStayShared(t *testing.T) {
+	p := New(Config[owned]{Kind: Retaining, IdleAge: 1 << 40})
+	for range 3 * minPeriod {
+		p.Put(p.Get())
+	}
+	if s := p.Stats(); !p.stock.shared.Load() || s.Shares != 0 {
+		t.Errorf("shared %v, %+v", p.stock.shared.Load(), s)
+	}
+}
+
+// TestSharingAndUnsharing makes the bins change all the time, under goroutines
+// that take from their own and from each other's. An owner that a stop of the world
+// does not end would hand an object out twice, and a Put that is not seen would
+// leave a Get waiting for ever.
+func TestSharingAndUnsharing(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, cfg := range []Config[owned]{{Kind: Bounded, Limit: 2}, {Kind: Retaining, MaxIdle: 64}} {
+		const workers, rounds, enough = 4, 20000, 300
+		p := New(cfg)
+		p.stock.bins = append(p.stock.bins, make([]bin[owned], 4)...) // for four Ps at least
+		var wg sync.WaitGroup
+		var ended atomic.Bool
+		for range workers {
+			wg.Go(func() {
+				for i := 0; i < rounds || !ended.Load(); i++ {
+					x := p.Get()
+					if !x.holder.CompareAndSwap(0, 1) {
+						t.Error("two holders")
+					}
+					if i%3 == 0 {
+						runtime.Gosched()
+					}
+					x.holder.Store(0)
+					if i%5 == 0 {
+						p.Discard(x)
+					} else {
+						p.Put(x)
+					}
+				}
+			})
+		}
+		for n := uint64(0); n < enough && !invariant.Enabled; runtime.Gosched() {
+			p.stock.mu.Lock()
+			n = p.stock.shares
+			p.stock.period.Store(2)
+			p.stock.stolen = false
+			p.stock.mu.Unlock()
+		}
+		ended.Store(true)
+		wg.Wait()
+		s := p.Stats()
+		if counting && s.InUse != 0 || int(s.Idle) > max(cfg.Limit, cfg.MaxIdle) {
+			t.Errorf("afterwards: %+v", s)
+		}
+	}
+}
+
+// BenchmarkShare is the price of sharing the bins, while the other Ps run.
+func BenchmarkShare(b *testing.B) {
+	var ended atomic.Bool
+	for range runtime.GOMAXPROCS(0) - 1 {
+		go func() {
+			for !ended.Load() {
+			}
+		}()
+	}
+	for b.Loop() {
+		runtime.Stack(nil, true)
+	}
+	ended.Store(true)
+}
