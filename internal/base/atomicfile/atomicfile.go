@@ -14,9 +14,12 @@ import (
 const Prefix = ".isobar-"
 
 // Write replaces the file name with the output of write. Where name is a link it replaces
-// what that leads to. A device or a pipe, such as /dev/stdout, cannot be replaced: that is
-// written to.
+// what that leads to. A device or a pipe cannot be replaced: that is written to. What
+// goes to /dev/stdout or /dev/stderr follows what this process has written there.
 func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
+	if f := standard(name); f != nil {
+		return write(f)
+	}
 	if special(name) {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
@@ -37,11 +40,22 @@ func Write(name string, perm os.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// special reports whether name is no regular file, or leads to one by way of a
-// descriptor.
+// standard is the stream of this process that name leads to, nil for none. Opened by name,
+// a stream that goes to a file would begin at its begin again.
+func standard(name string) *os.File {
+	switch filepath.Clean(name) {
+	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		return os.Stdout
+	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
+		return os.Stderr
+	}
+	return nil
+}
+
+// special reports whether name is neither a regular file nor a directory.
 func special(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && !info.IsDir() && (!info.Mode().IsRegular() || filepath.Dir(name) == "/dev")
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
 // Check returns the error that Write would end with now: name is a directory, or its
@@ -50,7 +64,7 @@ func Check(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &os.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
 	}
-	if special(name) {
+	if standard(name) != nil || special(name) {
 		return nil
 	}
 	staged, err := Stage(name, 0o600, func(io.Writer) error { return nil })

@@ -40,3 +40,33 @@ func TestWriteToPipe(t *testing.T) {
 		t.Errorf("%v, %v: not a pipe any more", info, err)
 	}
 }
+
+// TestWriteToStream: what goes to a standard stream that leads to a file comes between
+// what was written before and what is written then.
+func TestWriteToStream(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out, errs := os.Stdout, os.Stderr
+	defer func() { os.Stdout, os.Stderr = out, errs }()
+	os.Stdout, os.Stderr = f, f
+	want := ""
+	for _, stream := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr"} {
+		if _, err := io.WriteString(f, "before "); err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(stream); err != nil {
+			t.Errorf("%s: %v", stream, err)
+		}
+		if err := Bytes(stream, 0o600, []byte(stream+" ")); err != nil {
+			t.Errorf("%s: %v", stream, err)
+		}
+		want += "before " + stream + " "
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
