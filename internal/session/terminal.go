@@ -10,10 +10,11 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-// IsTerminal reports whether w is a terminal, and its width in columns.
+// IsTerminal reports whether w is a terminal that understands escape sequences, and its
+// width in columns.
 func IsTerminal(w io.Writer) (width int, ok bool) {
 	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
+	if !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
