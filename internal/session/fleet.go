@@ -29,9 +29,31 @@ type Fleet struct {
 // localFleet, given as the URL, runs server and worker in this process.
 const localFleet = "local"
 
+// fleetExecutor joins the fleet and uploads the program, so that what fails there leaves
+// no empty run behind. It returns what has the fleet measure the cells.
+func (se *Session) fleetExecutor(ctx context.Context, o *Fleet, s *store.Store, cells []cell.Cell) (run execution,
+	leave func(), err error) {
+	f, leave, err := se.joinFleet(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := fleet.SweepConfig{AckWait: o.Patience, Attempts: o.Attempts,
+		Requires: fleet.Requirement{Kind: fleet.KindLab, Version: host.Version(), Labels: o.Require}}
+	if command := cells[0].Command; len(command) > 0 {
+		config.Requires.Kind = fleet.KindExec
+		if config.Programs, err = se.putPrograms(ctx, f, o, command[0]); err != nil {
+			leave()
+			return nil, nil, err
+		}
+		config.Requires.Platforms = slices.Sorted(maps.Keys(config.Programs))
+	}
+	return func(id int64) (int, error) { return se.runFleet(ctx, f, config, s, id) }, leave, nil
+}
+
 // runFleet has the fleet measure the pending cells of a run and returns how
 // many failed.
-func (se *Session) runFleet(ctx context.Context, o *Fleet, s *store.Store, id int64) (failed int, err error) {
+func (se *Session) runFleet(ctx context.Context, f *fleet.Fleet, config fleet.SweepConfig, s *store.Store,
+	id int64) (failed int, err error) {
 	pending, all, err := wholeBlocks(s, id)
 	if err != nil {
 		return 0, err
@@ -40,22 +62,7 @@ func (se *Session) runFleet(ctx context.Context, o *Fleet, s *store.Store, id in
 	if err != nil || len(pending) == 0 {
 		return 0, err
 	}
-	f, leave, err := se.joinFleet(ctx, o)
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	config := fleet.SweepConfig{
-		ID: sweepID(run), Cells: pending, AckWait: o.Patience, Attempts: o.Attempts,
-		Requires: fleet.Requirement{Kind: fleet.KindLab, Version: host.Version(), Labels: o.Require},
-	}
-	if command := pending[0].Command; len(command) > 0 {
-		config.Requires.Kind = fleet.KindExec
-		if config.Programs, err = se.putPrograms(ctx, f, o, command[0]); err != nil {
-			return 0, err
-		}
-		config.Requires.Platforms = slices.Sorted(maps.Keys(config.Programs))
-	}
+	config.ID, config.Cells = sweepID(run), pending
 	bar := NewProgress(se.Err, all, all-len(pending))
 	defer bar.Clear()
 	config.Warn = func(format string, args ...any) {

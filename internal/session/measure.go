@@ -47,10 +47,11 @@ func (se *Session) Measure(ctx context.Context, m Measurement) (*Measured, error
 	}
 	defer unlock()
 	defer s.Close()
-	execute, err := se.executor(ctx, m.Fleet, s, m.Cells, m.Budget)
+	execute, leave, err := se.executor(ctx, m.Fleet, s, m.Cells, m.Budget)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	id, err := s.CreateRun(store.Run{
 		Name: m.Name, Created: time.Now(), Args: m.Args, Version: host.Version(), Machine: host.Fingerprint(), Seed: m.Seed,
 	}, m.Cells)
@@ -86,10 +87,11 @@ func (se *Session) Resume(ctx context.Context, runID string, by *Fleet, page str
 	if err != nil {
 		return nil, err
 	}
-	execute, err := se.executor(ctx, by, s, pending, 0)
+	execute, leave, err := se.executor(ctx, by, s, pending, 0)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	return se.finish(execute, s, run.ID, cmp.Or(page, ReportPath(path, run.ID)))
 }
 
@@ -110,19 +112,17 @@ func resumable(run store.Run) error {
 // failed.
 type execution func(id int64) (failed int, err error)
 
-// executor returns what measures the cells: the fleet if there is one,
-// otherwise this machine, after building the binaries the cells need.
+// executor returns what measures the cells: the fleet if there is one, once it is
+// joined, otherwise this machine, after building the binaries the cells need. Call leave
+// at the end.
 func (se *Session) executor(
 	ctx context.Context, by *Fleet, s *store.Store, cells []cell.Cell, budget time.Duration,
-) (execution, error) {
-	if by != nil {
-		return func(id int64) (int, error) { return se.runFleet(ctx, by, s, id) }, nil
+) (run execution, leave func(), err error) {
+	if by != nil && len(cells) > 0 {
+		return se.fleetExecutor(ctx, by, s, cells)
 	}
 	r := runner.New(runner.Config{Log: se.Err})
-	if err := r.Prepare(ctx, cells); err != nil {
-		return nil, err
-	}
-	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, nil
+	return func(id int64) (int, error) { return se.execute(ctx, r, s, id, budget) }, func() {}, r.Prepare(ctx, cells)
 }
 
 // finish measures the pending cells of a run and writes the report on all of
