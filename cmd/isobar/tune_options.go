@@ -224,9 +224,9 @@ func (o *tuneOptions) config(command []string) (tune.Config, error) {
 		return c, usage(fmt.Errorf("--max-p99 %v: want a time above 0, for a server (--url, --load)", o.maxP99))
 	}
 	if o.maxRSS != "" {
-		n, err := cell.ParseBytes(o.maxRSS)
-		if err != nil || n == 0 {
-			return c, usage(fmt.Errorf("--max-rss %q: want a size such as 512MiB", o.maxRSS))
+		n, err := cell.ParseSize(o.maxRSS)
+		if err != nil {
+			return c, usage(fmt.Errorf("--max-rss %q: want a size with its unit, such as 512MiB", o.maxRSS))
 		}
 		c.MaxPeakBytes = float64(n)
 	}

@@ -41,6 +41,16 @@ func TestParseGC(t *testing.T) {
 	}
 }
 
+// TestParseSize: a number alone may be bytes or MiB.
+func TestParseSize(t *testing.T) {
+	for s, want := range map[string]int64{"1B": 1, "64KiB": 64 << 10, "512MiB": 512 << 20, "2GB": 2e9, "1": 0, "512": 0,
+		"0MiB": 0, "MiB": 0, "": 0, "-1B": 0} {
+		if got, err := ParseSize(s); err == nil && got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
+		}
+	}
+}
+
 func TestGCEnvSetsBoth(t *testing.T) {
 	for gc, want := range map[GC][]string{
 		DefaultGC:                          {"GOGC=100", "GOMEMLIMIT=off"},

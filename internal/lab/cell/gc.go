@@ -112,6 +112,16 @@ func ParseBytes(s string) (int64, error) {
 	return n * factor, nil
 }
 
+// ParseSize is ParseBytes for what people type: "512" may mean bytes or MiB, so it wants a
+// unit and more than nothing.
+func ParseSize(s string) (int64, error) {
+	n, err := ParseBytes(s)
+	if err == nil && (n == 0 || !strings.HasSuffix(s, "B")) {
+		err = fmt.Errorf("cell: size %q: want a number above 0 and its unit, such as 512MiB", s)
+	}
+	return n, err
+}
+
 // FormatBytes writes n in the largest binary unit that divides it. ParseBytes
 // reads the result.
 func FormatBytes(n int64) string {

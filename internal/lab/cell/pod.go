@@ -27,8 +27,8 @@ func NewPod(cpus, memory string) (Pod, error) {
 		}
 	}
 	if memory != "" && memory != "none" {
-		if p.MemoryBytes, err = ParseBytes(memory); err != nil || p.MemoryBytes < 1 {
-			return Pod{}, fmt.Errorf("cell: memory %q: want a size such as 64MiB, or none", memory)
+		if p.MemoryBytes, err = ParseSize(memory); err != nil {
+			return Pod{}, fmt.Errorf("cell: memory %q: want a size with its unit, such as 64MiB, or none", memory)
 		}
 	}
 	return p, nil

@@ -117,3 +117,11 @@ func TestNothingLeaks(t *testing.T) {
 		return runtime.NumGoroutine() <= goroutines && files() <= before
 	})
 }
+
+func TestSizeText(t *testing.T) {
+	for n, want := range map[int64]string{1: "1B", 64 << 10: "64KiB", 1 << 20: "1 MiB", 200<<20 + 5: "200 MiB"} {
+		if got := sizeText(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}

@@ -185,9 +185,9 @@ func MemoryCap(value string, usableBytes int64) (int64, error) {
 	case "none":
 		return 0, nil
 	}
-	n, err := cell.ParseBytes(value)
-	if err != nil || n == 0 {
-		return 0, errors.New("want a size such as 4GiB, auto, or none")
+	n, err := cell.ParseSize(value)
+	if err != nil {
+		return 0, errors.New("want a size with its unit, such as 4GiB, auto, or none")
 	}
 	return n, nil
 }

@@ -131,12 +131,20 @@ func guard(ctx context.Context, p *os.Process, c cell.Cell, exited <-chan struct
 			}
 			if total > c.MemoryBytes {
 				killTree(p, exited)
-				return &cell.Failure{Kind: cell.FailMemory, Message: fmt.Sprintf(
-					"killed when its processes occupied %d MiB, more than the cap of %d MiB: allow more with --memory", total>>20,
-					c.MemoryBytes>>20)}, nil
+				return &cell.Failure{Kind: cell.FailMemory,
+					Message: fmt.Sprintf("killed when its processes occupied %s, more than the cap of %s: allow more with --memory",
+						sizeText(total), sizeText(c.MemoryBytes))}, nil
 			}
 		}
 	}
+}
+
+// sizeText is a size in whole MiB, and exact where it is less than one.
+func sizeText(n int64) string {
+	if n < 1<<20 {
+		return cell.FormatBytes(n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // killTree kills the child, its process group, and those of its descendants
