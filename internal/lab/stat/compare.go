@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -130,8 +131,8 @@ func judge(c Comparison) (Verdict, string) {
 	if (c.Ratio > 1) == cell.HigherIsBetter(c.Metric) {
 		verdict = Better
 	}
-	return verdict, fmt.Sprintf("%sx [%s, %s] in %d pairs%s, p = %.3f, noise floor %sx", times(c.Ratio), times(c.Lo),
-		times(c.Hi), c.Pairs, where, c.P, times(c.Floor))
+	return verdict, fmt.Sprintf("%s in %d pairs%s, p = %.3f, noise floor %sx", c.text(), c.Pairs, where, c.P,
+		times(c.Floor))
 }
 
 // CompareRuns compares the configurations of b with the equal ones of a, paired
@@ -287,6 +288,21 @@ func thinTails(a, b *Group, metric string) []string {
 	return nil
 }
 
+// Distinct formats v with so many decimals, or with as many more as keep it on the side
+// of each bound that it is on: what decides is never rounded onto what it was held against.
+func Distinct(v float64, decimals int, bounds ...float64) string {
+	for {
+		text := strconv.FormatFloat(v, 'f', decimals, 64)
+		shown, err := strconv.ParseFloat(text, 64)
+		if err != nil || decimals > 15 || !slices.ContainsFunc(bounds, func(bound float64) bool {
+			return cmp.Compare(shown, bound) != cmp.Compare(v, bound)
+		}) {
+			return text
+		}
+		decimals++
+	}
+}
+
 // times formats a ratio with enough digits to show its distance from 1.
 func times(r float64) string {
 	switch {
@@ -297,7 +313,7 @@ func times(r float64) string {
 	case r >= 1.995 && r < 9.95:
 		return strconv.FormatFloat(r, 'f', 1, 64)
 	case r >= 0.0995 && r < 1.995:
-		return strconv.FormatFloat(r, 'f', 2, 64)
+		return Distinct(r, 2, 1)
 	}
 	return strconv.FormatFloat(r, 'g', 2, 64)
 }

@@ -157,9 +157,7 @@ func heterogeneity(c *Comparison, logs [][]float64) *Heterogeneity {
 	return h
 }
 
-func (c *Comparison) text() string {
-	return fmt.Sprintf("%sx [%s, %s]", times(c.Ratio), times(c.Lo), times(c.Hi))
-}
+func (c *Comparison) text() string { return factorOf(*c, "") }
 
 func (h *Heterogeneity) figures() string {
 	p := fmt.Sprintf("p = %.3f", h.P)

@@ -319,3 +319,21 @@ func TestMetricsOfHistograms(t *testing.T) {
 		t.Error("a damaged histogram went unnoticed")
 	}
 }
+
+func TestDistinct(t *testing.T) {
+	for _, tc := range []struct {
+		v        float64
+		decimals int
+		bounds   []float64
+		want     string
+	}{
+		{0.94, 2, []float64{1}, "0.94"}, {0.996, 2, []float64{1}, "0.996"}, {0.99996, 2, []float64{1}, "0.99996"},
+		{1, 2, []float64{1}, "1.00"}, {1.0004, 2, []float64{1}, "1.0004"}, {0.981, 2, []float64{0.98, 1}, "0.981"},
+		{0.2, 0, []float64{0}, "0.2"}, {-0.04, 0, []float64{0}, "-0.04"}, {0, 0, []float64{0}, "0"}, {12.4, 0, []float64{0}, "12"},
+		{math.NaN(), 2, []float64{1}, "NaN"}, {math.Inf(1), 2, []float64{1}, "+Inf"}, {0.996, 2, nil, "1.00"},
+	} {
+		if got := Distinct(tc.v, tc.decimals, tc.bounds...); got != tc.want {
+			t.Errorf("%v with %d decimals apart from %v is %s, want %s", tc.v, tc.decimals, tc.bounds, got, tc.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 )
 
 func CleanAll(texts []string) []string {
@@ -149,12 +150,19 @@ func Ratio(r float64) string {
 	return Digits(r) + "×"
 }
 
-// Interval formats an interval of a factor, for example "[3.90, 4.40]".
+// Interval formats an interval of a factor, for example "[3.90, 4.40]". An end is 1 only
+// where it is: on which side of 1 it lies decides.
 func Interval(lo, hi float64) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return ""
 	}
-	return "[" + Digits(lo) + ", " + Digits(hi) + "]"
+	end := func(r float64) string {
+		if text := Digits(r); text != "1.00" {
+			return text
+		}
+		return stat.Distinct(r, 2, 1)
+	}
+	return "[" + end(lo) + ", " + end(hi) + "]"
 }
 
 // PValue formats a p value.

@@ -54,3 +54,13 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+func TestIntervalShowsItsSideOf1(t *testing.T) {
+	for want, i := range map[string][2]float64{
+		"[0.87, 0.998]": {0.87, 0.998}, "[0.87, 1.00]": {0.87, 1}, "[1.002, 4.40]": {1.002, 4.4}, "": {math.NaN(), 1},
+	} {
+		if got := Interval(i[0], i[1]); got != want {
+			t.Errorf("%v is %s, want %s", i, got, want)
+		}
+	}
+}
