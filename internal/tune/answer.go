@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/stat"
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
@@ -51,7 +52,8 @@ func less(i Interval, what string) string {
 	if i.Mid > 1 {
 		way, mid, lo, hi = "more", i.Mid-1, i.Lo-1, i.Hi-1
 	}
-	return fmt.Sprintf("%.0f %% %s %s [%.0f, %.0f]", 100*mid, way, what, 100*lo, 100*hi)
+	percent := func(share float64) string { return stat.Distinct(100*share, 0, 0) }
+	return fmt.Sprintf("%s %% %s %s [%s, %s]", percent(mid), way, what, percent(lo), percent(hi))
 }
 
 // gain is the measured effect on a metric; its Pairs are 0 if there is none.
@@ -62,6 +64,15 @@ func (c *Choice) gain(metric string) Gain {
 		}
 	}
 	return Gain{}
+}
+
+// rests says what was measured of the choice.
+func (c *Choice) rests(metric string) string {
+	pairs := fmt.Sprintf("%d paired rounds", c.gain(metric).Pairs)
+	if c.Runs > 0 {
+		pairs += fmt.Sprintf(" and a model of all %d runs", c.Runs)
+	}
+	return pairs
 }
 
 // Sentence says what to set, what it saves, what it costs and how sure that is.
@@ -76,18 +87,26 @@ func (r *Answer) Sentence() string {
 				parts = append(parts, less(g.Ratio, nameOf(metric)))
 			}
 		}
-		sure := fmt.Sprintf("proven in %d paired rounds", c.gain(objective).Pairs)
+		sure := "proven in "
 		if c.Runs > 0 && c.Cost.Hi < 1 {
-			sure = fmt.Sprintf("95 %% sure, by %d paired rounds and a model of all %d runs,", c.gain(objective).Pairs, c.Runs)
+			sure = "95 % sure, by "
 		}
 		return fmt.Sprintf("set %s%s: %s; %s against %s", settingText(r.Setting), variantText(r.Variant),
-			strings.Join(parts, ", "), sure, settingText(r.Base))
+			strings.Join(parts, ", "), sure+c.rests(objective), settingText(r.Base))
 	case DefaultGood:
-		return "leave " + settingText(r.Base) + ": " + r.Reason
+		says := "leave " + settingText(r.Base) + ": " + r.Reason
+		if len(r.Choices) > 0 {
+			says += "; by " + r.Choices[0].rests(r.Objective.costName(isServed(r.Base)))
+		}
+		return says
 	case SetsItself:
 		return "nothing to set: " + r.Reason
 	}
-	return "no recommendation: " + r.Reason
+	says := "no recommendation: " + r.Reason
+	if len(r.Choices) > 0 {
+		says += "; a quieter machine or more --rounds may tell"
+	}
+	return says
 }
 
 // Lines are the answer in sentences, the headline first.
@@ -168,8 +187,8 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	fmt.Fprintln(t, head)
 	fmt.Fprintln(t, row)
 	for _, c := range r.Choices {
-		row := fmt.Sprintf("  %s\t%s\t%s %.2fx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
-			c.Memory.Mid, ratioText(c.CPU))
+		row := fmt.Sprintf("  %s\t%s\t%s %sx\t%s\t", c.Name, settingText(c.Setting), bytesText(c.PeakBytes.Mid),
+			stat.Distinct(c.Memory.Mid, 2, 1), ratioText(c.CPU))
 		if other {
 			row += ratioText(c.Cost) + "\t"
 		}
@@ -178,7 +197,13 @@ func (r *Answer) writeChoices(b *strings.Builder) {
 	t.Flush()
 }
 
-func ratioText(i Interval) string { return fmt.Sprintf("%.2fx [%.2f, %.2f]", i.Mid, i.Lo, i.Hi) }
+// ratioText is a ratio with its interval. No figure is rounded onto 1, nor onto another
+// bound that it was held against.
+func ratioText(i Interval, bounds ...float64) string {
+	bounds = append(bounds, 1)
+	figure := func(v float64) string { return stat.Distinct(v, 2, bounds...) }
+	return fmt.Sprintf("%sx [%s, %s]", figure(i.Mid), figure(i.Lo), figure(i.Hi))
+}
 
 // WriteMore prints the details: every doubt, every comparison, the race, and the
 // frontier.
@@ -218,10 +243,10 @@ func (r *Answer) writeGains(b *strings.Builder, c Choice) {
 		fmt.Fprintf(b, "  doubt: %s\n", warning)
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\ttoday\ttuned\tratio\tinterval\tequal runs\t")
+	fmt.Fprintln(t, "\ttoday\ttuned\tratio and interval\tequal runs\t")
 	for _, g := range c.Gains {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%.3f\t[%.3f, %.3f]\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default),
-			valueText(g.Metric, g.Tuned), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Floor, g.Verdict)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.3f\t%s\n", nameOf(g.Metric), valueText(g.Metric, g.Default),
+			valueText(g.Metric, g.Tuned), ratioText(g.Ratio), g.Floor, g.Verdict)
 	}
 	t.Flush()
 }
@@ -238,7 +263,7 @@ func (r *Answer) writeRace(b *strings.Builder) {
 				nameOf(r.Objective.costName(isServed(r.Base))))
 			first = false
 		}
-		line := fmt.Sprintf("  %-14s %.3f [%.3f, %.3f]  %s", c.GC, c.Cost.Mid, c.Cost.Lo, c.Cost.Hi, c.Out)
+		line := fmt.Sprintf("  %-14s %s  %s", c.GC, ratioText(*c.Cost), c.Out)
 		fmt.Fprintln(b, strings.TrimRight(line, " "))
 	}
 }

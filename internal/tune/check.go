@@ -63,9 +63,8 @@ func Check(c Config, recorded *Answer, gate float64, run Runner) (*Checked, erro
 		case g.Ratio.Hi <= bound:
 			out.Outcome = Holds
 		}
-		out.Reason = fmt.Sprintf("%s of %s is %.3f [%.3f, %.3f] times the baseline's in %d pairs; it was %.3f, and %.3f is "+
-			"allowed",
-			nameOf(metric), settingText(recorded.Setting), g.Ratio.Mid, g.Ratio.Lo, g.Ratio.Hi, g.Pairs, was, bound)
+		out.Reason = fmt.Sprintf("%s of %s is %s of the baseline's in %d pairs; it was %.3fx, and %.3fx is allowed",
+			nameOf(metric), settingText(recorded.Setting), ratioText(g.Ratio, bound), g.Pairs, was, bound)
 	}
 	return out, nil
 }

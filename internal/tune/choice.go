@@ -84,7 +84,7 @@ func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Recor
 		return nil, err
 	}
 	for i := 1; i < len(arms); i++ {
-		runs, err := t.believe(e, arms[i], &results[i])
+		runs, err := t.believe(e.model, &e.picks[i-1], arms[i], &results[i])
 		if err != nil {
 			return nil, err
 		}
@@ -96,9 +96,10 @@ func (t *tuning) choices(e explored, arms []cell.Config, records [][]*cell.Recor
 }
 
 // believe replaces what the pairs alone say of CPU and wall time by what all runs say,
-// where the model describes them. It returns how many these are, else 0.
-func (t *tuning) believe(e explored, c cell.Config, r *compared) (runs int, err error) {
-	if t.races() || e.model.misfit || c.Key() != t.with(c.GC).Key() {
+// where the model describes them. A gain that the model did not expect of the pick must
+// be in the pairs alone, too. It returns how many the runs are, else 0.
+func (t *tuning) believe(fitted *Model, p *pick, c cell.Config, r *compared) (runs int, err error) {
+	if t.races() || fitted.misfit || c.Key() != t.with(c.GC).Key() {
 		return 0, nil
 	}
 	m, err := NewModel(t.pilots, t.Noise)
@@ -108,13 +109,20 @@ func (t *tuning) believe(e explored, c cell.Config, r *compared) (runs int, err 
 	cpu, wall := m.ratios(c.GC, t.Base.GC)
 	for metric, ratio := range map[string]Interval{cell.TotalCPU: cpu, cell.WallTime: wall} {
 		by := r.by[metric]
+		shown := by.Verdict == stat.Better || p.cost.Mid <= 1-t.Tolerance
 		by.Ratio, by.Lo, by.Hi, by.Verdict = ratio.Mid, ratio.Lo, ratio.Hi, stat.NoDifference
-		if by.Hi < 1 && by.Pairs >= leastRounds {
-			by.Verdict = stat.Better
-		} else if by.Lo > 1 {
+		by.Reason = fmt.Sprintf("%s by a model of %d runs", ratioText(ratio), len(t.pilots))
+		switch {
+		case by.Lo > 1:
 			by.Verdict = stat.Worse
+		case by.Hi >= 1:
+		case by.Pairs < leastRounds:
+			by.Reason += fmt.Sprintf(", but in %d pairs, and %d are needed", by.Pairs, leastRounds)
+		case shown:
+			by.Verdict = stat.Better
+		default:
+			by.Reason += fmt.Sprintf(", which did not expect it, and %d pairs alone do not show it", by.Pairs)
 		}
-		by.Reason = fmt.Sprintf("%.3fx [%.3f, %.3f] by a model of %d runs", by.Ratio, by.Lo, by.Hi, len(t.pilots))
 		r.by[metric] = by
 		if metric == t.Objective.metric(isServed(t.Base)) {
 			r.by[costMetric] = by

@@ -64,7 +64,8 @@ func TestHopelessSettingsLeave(t *testing.T) {
 	p, rng := program(0.25), rand.New(rand.NewPCG(3, 3))
 	c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC}, Objective: CPU}
 	c.Fill()
-	prove := func(pairs int) [][]*cell.Record {
+	slow, fast := setting(25, 0), setting(400, 0)
+	prove := func(pairs int, first, second cell.GC) [][]*cell.Record {
 		c.Pairs = pairs
 		tuned := newTuning(c, func(c cell.Config, _ int) (*cell.Record, error) { return p.record(c, 0.02, rng), nil })
 		if _, err := tuned.measure(c.Base, 0, ""); err != nil {
@@ -74,18 +75,21 @@ func TestHopelessSettingsLeave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slow, fast := setting(25, 0), setting(400, 0)
-		e := explored{model: m, picks: []pick{{Fastest, m.Expect(slow)}, {SameMemory, m.Expect(fast)}}}
-		_, records, err := tuned.proveAll(e, []cell.Config{c.Base, tuned.with(slow), tuned.with(fast)})
+		e := explored{model: m, picks: []pick{{Fastest, m.Expect(first)}, {SameMemory, m.Expect(second)}}}
+		_, records, err := tuned.proveAll(e, []cell.Config{c.Base, tuned.with(first), tuned.with(second)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return records
 	}
-	if r := prove(0); len(r[1]) != fewRounds || len(r[2]) != len(r[0]) || len(r[0]) < 2*leastRounds-1 {
-		t.Errorf("today's setting ran %d times, a hopeless one %d, the other %d", len(r[0]), len(r[1]), len(r[2]))
+	if r := prove(0, fast, slow); len(r[2]) != fewRounds || len(r[1]) != len(r[0]) || len(r[0]) < 2*leastRounds-1 {
+		t.Errorf("today's setting ran %d times, a hopeless one %d, the other %d", len(r[0]), len(r[2]), len(r[1]))
 	}
-	if r := prove(6); len(r[0]) != 6 || len(r[1]) != 6 || len(r[2]) != 6 {
+	if r := prove(0, slow, fast); len(r[1]) != leastRounds || len(r[2]) != len(r[0]) {
+		t.Errorf("the answer rests on %d rounds of a hopeless setting, want %d; today's ran %d times, the other %d", len(r[1]),
+			leastRounds, len(r[0]), len(r[2]))
+	}
+	if r := prove(6, slow, fast); len(r[0]) != 6 || len(r[1]) != 6 || len(r[2]) != 6 {
 		t.Errorf("of 6 rounds that were asked for, the settings ran %d, %d and %d", len(r[0]), len(r[1]), len(r[2]))
 	}
 }

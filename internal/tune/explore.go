@@ -110,7 +110,7 @@ func (t *tuning) usable(p *Prediction, cliff int64) bool {
 func (p *Prediction) runs() bool { return !p.crawls && p.cost.Mid > 0 && p.cpu.Mid > 0 }
 
 // pick chooses a setting for each name, where one is expected to do what the name says.
-// The first is for the objective.
+// The first is for the objective, or comes closest to that.
 func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	base := t.expect(m, t.Base.GC)
 	bound, given := t.memory(m)
@@ -147,8 +147,10 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 		return cpu(p) <= cpu(&base)*(1+t.Tolerance) && within(p) && peak(p) < lessMemory*peak(&base)
 	})
 	chosen := []*pick{asPick(Fastest, fastest), asPick(SameMemory, same), asPick(LeastMemory, smallest)}
+	figure := cost
 	if t.Objective == RSS {
 		chosen[0], chosen[2] = chosen[2], chosen[0]
+		figure = cpu
 	}
 	var out []pick
 	for _, p := range chosen {
@@ -156,7 +158,26 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 			out = append(out, *p)
 		}
 	}
-	return out
+	if chosen[0] != nil {
+		return out
+	}
+	// Nothing is expected to gain: fresh runs of what comes closest must show it.
+	closest := t.least(usable, figure, func(p *Prediction) bool {
+		known := p.GC == t.Base.GC || slices.ContainsFunc(out, func(o pick) bool { return o.GC == p.GC })
+		return !known && within(p) && (t.Objective != RSS || peak(p) < peak(&base))
+	})
+	if closest == nil {
+		return out
+	}
+	return slices.Insert(out, 0, *asPick(t.ownName(), closest))
+}
+
+// ownName is the name of the choice that is about the objective.
+func (t *tuning) ownName() string {
+	if t.Objective == RSS {
+		return LeastMemory
+	}
+	return Fastest
 }
 
 func asPick(name string, p *Prediction) *pick {

@@ -199,16 +199,7 @@ func (t *tuning) prove(e explored) error {
 		e.picks = []pick{{Fastest, e.model.Expect(best.GC)}}
 	}
 	if len(e.picks) == 0 {
-		t.answer.Outcome = DefaultGood
-		if t.answer.Reason == "" {
-			bound, _ := t.memory(e.model)
-			t.answer.Reason = fmt.Sprintf("after %d runs no setting is expected to gain %.0f %% of %s in up to %s, or to "+
-				"save %.0f %% of memory", t.answer.Runs, 100*t.Tolerance, t.Objective, bytesText(bound), 100*(1-lessMemory))
-			if given := t.MaxPeakBytes; given > 0 && e.model.Expect(t.Base.GC).PeakBytes.Mid > given {
-				t.answer.Outcome, t.answer.Reason = Inconclusive, "no setting keeps within the memory allowed: allow more, or "+
-					"reduce what is live"
-			}
-		}
+		t.leave(e)
 		return nil
 	}
 	arms := []cell.Config{t.Base, best}
@@ -223,13 +214,37 @@ func (t *tuning) prove(e explored) error {
 	return t.decide(records)
 }
 
+// leave concludes where there is nothing to prove: a race has shown it, or no other
+// setting may be tried.
+func (t *tuning) leave(e explored) {
+	a := t.answer
+	given := t.MaxPeakBytes
+	open := slices.ContainsFunc(a.Candidates, func(c Candidate) bool {
+		return c.Out == "" && c.Cost != nil && c.Cost.Lo < 1-t.Tolerance
+	})
+	a.Outcome = Inconclusive
+	switch {
+	case a.Reason != "" && !open:
+		a.Outcome = DefaultGood
+	case a.Reason != "":
+		a.Reason += "; nor do they exclude it: --rounds"
+	case given > 0 && e.model.Expect(t.Base.GC).PeakBytes.Mid > given:
+		a.Reason = "no setting keeps within the memory allowed: allow more, or reduce what is live"
+	default:
+		bound, _ := t.memory(e.model)
+		a.Reason = fmt.Sprintf("after %d runs no other setting is expected to run well in up to %s, so none was compared: "+
+			"allow more memory (--max-rss), or name candidates (--gogc)", a.Runs, bytesText(bound))
+	}
+}
+
 // mostRounds is how many rounds a proof takes at most, and fewRounds how many before a
 // hopeless setting leaves it.
 const mostRounds, fewRounds = 10, 2
 
 // proveAll runs the arms against the first, the baseline, in rounds. Settings that are
-// not likely to keep their promise leave early, to the benefit of the others; where the
-// user gave the number of rounds, all stay.
+// not likely to keep their promise leave early, to the benefit of the others; the second,
+// on which the answer rests, only after leastRounds. Where the user gave the number of
+// rounds, all stay.
 func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, records [][]*cell.Record, err error) {
 	left, most := t.Pairs*len(arms), max(t.Pairs, mostRounds)
 	if t.Pairs == 0 {
@@ -262,7 +277,9 @@ func (t *tuning) proveAll(e explored, arms []cell.Config) (choices []Choice, rec
 			return nil, nil, err
 		}
 		if t.Pairs == 0 && round >= fewRounds {
-			in = slices.DeleteFunc(in, func(i int) bool { return i > 0 && choices[i-1].Outcome == DefaultGood })
+			in = slices.DeleteFunc(in, func(i int) bool {
+				return i > 0 && choices[i-1].Outcome == DefaultGood && (i > 1 || round >= leastRounds)
+			})
 		}
 	}
 	return choices, records, nil
@@ -298,8 +315,7 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 				may = "costs"
 			}
 			out.Outcome = Inconclusive
-			out.Reason = fmt.Sprintf("it saves memory, but %s CPU time: %.3f [%.3f, %.3f] times today's", may, cpu.Ratio, cpu.Lo,
-				cpu.Hi)
+			out.Reason = fmt.Sprintf("it saves memory, but %s CPU time: %s of today's", may, ratioText(out.CPU, 1+slack))
 		}
 		if cpu.Lo > 1+slack {
 			out.Outcome = DefaultGood
@@ -311,9 +327,7 @@ func (t *tuning) choice(name string, c cell.Config, r compared) Choice {
 // decide draws the outcome from the choices: those of the objective first.
 func (t *tuning) decide(records [][]*cell.Record) error {
 	a := t.answer
-	own := func(c Choice) bool {
-		return c.Name == LeastMemory == (t.Objective == RSS) && (c.Name != SameMemory || t.Objective == CPU)
-	}
+	own := func(c Choice) bool { return c.Name == t.ownName() || c.Name == SameMemory && t.Objective == CPU }
 	rank := func(c Choice) int {
 		switch {
 		case own(c) && c.Outcome == Recommended:
@@ -327,9 +341,14 @@ func (t *tuning) decide(records [][]*cell.Record) error {
 	slices.SortStableFunc(a.Choices, func(x, y Choice) int { return rank(x) - rank(y) })
 	top := a.Choices[0]
 	if !own(top) {
-		a.Outcome = DefaultGood
-		a.Reason = fmt.Sprintf("no setting is expected to gain %.0f %% of %s", 100*t.Tolerance, t.Objective)
+		a.Outcome = Inconclusive
+		a.Reason = fmt.Sprintf("no other setting is expected to gain in %s, so none was compared", t.Objective)
 		return nil
+	}
+	if pairs := top.gain(cell.TotalCPU).Pairs; top.Outcome == DefaultGood && pairs < leastRounds {
+		top.Outcome = Inconclusive
+		top.Reason = fmt.Sprintf("only %d of %d rounds fitted into the budget: give a larger --budget", pairs, leastRounds)
+		a.Choices[0] = top
 	}
 	a.Outcome, a.Reason, a.Gains = top.Outcome, top.Reason, top.Gains
 	if top.Setting.Key() == first.Setting.Key() {
@@ -396,8 +415,8 @@ func verdict(tolerance float64, main stat.Comparison) (outcome, reason string) {
 	case main.Verdict == stat.Worse:
 		return DefaultGood, "fresh runs show it worse than the baseline: " + main.Reason
 	case main.Verdict == stat.NoDifference && main.Lo > 1-tolerance:
-		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %.3f [%.3f, %.3f]",
-			100*tolerance, main.Ratio, main.Lo, main.Hi)
+		return DefaultGood, fmt.Sprintf("fresh runs exclude a gain of %.0f %%: the ratio is %s", 100*tolerance,
+			ratioText(Interval{main.Ratio, main.Lo, main.Hi}, 1-tolerance))
 	}
 	return Inconclusive, "fresh runs neither prove nor exclude the gain: " + main.Reason
 }

@@ -3,8 +3,10 @@ package tune
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,76 @@ func TestTuneLeavesTheDefaultWhereNothingGains(t *testing.T) {
 	}
 	if r.Outcome != DefaultGood || r.Setting.GC != cell.DefaultGC {
 		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+}
+
+// TestLeaveRestsOnPairs: whatever the noise and the contention, today's setting is only
+// called as good after fresh rounds, and the first sentence says how many.
+func TestLeaveRestsOnPairs(t *testing.T) {
+	left := 0
+	for _, objective := range []Objective{CPU, RSS, Throughput} {
+		for _, wait := range []float64{0, 1} {
+			for seed := range uint64(6) {
+				p, noise := program(0.002*float64(1+seed)), 0.01*float64(1+seed)
+				rng := rand.New(rand.NewPCG(seed, 5))
+				c := Config{Base: cell.Config{Workload: "exec", Command: []string{"prog"}, GC: cell.DefaultGC},
+					Objective: objective, Seed: seed}
+				r, err := Tune(c, func(c cell.Config, block int) (*cell.Record, error) {
+					rec := p.record(c, noise, rng)
+					rec.Set(cell.CPUWait, wait*rec.Metrics[cell.TotalCPU])
+					return rec, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				pairs := 0
+				for _, choice := range r.Choices {
+					pairs = max(pairs, choice.gain(cell.TotalCPU).Pairs)
+				}
+				name := fmt.Sprintf("%s, noise %v, wait %v: %s after %d runs", objective, noise, wait, r.Headline, r.Runs)
+				switch {
+				case r.Runs > mostRuns:
+					t.Error(name)
+				case r.Outcome == DefaultGood:
+					left++
+					if pairs < leastRounds || !strings.Contains(r.Headline, "paired rounds and a model of all") {
+						t.Errorf("%s: %d pairs", name, pairs)
+					}
+				case r.Outcome == Inconclusive && pairs > 0 && !strings.Contains(r.Headline, "--rounds"):
+					t.Errorf("%s: does not say what to do", name)
+				}
+			}
+		}
+	}
+	if left < 8 {
+		t.Errorf("of 36 programs that hardly collect %d are left as they are", left)
+	}
+}
+
+// TestPrintedTextAgreesWithVerdict: no ratio that is proven to be below 1 is printed as
+// 1, nor as a saving of 0 %.
+func TestPrintedTextAgreesWithVerdict(t *testing.T) {
+	base := cell.Config{Workload: "exec", GC: cell.DefaultGC}
+	for _, hi := range []float64{0.95, 0.994, 0.996, 0.9985, 0.99999, 1, 1.0004, 1.2} {
+		by := stat.Comparison{Ratio: 0.93, Lo: 0.87, Hi: hi, Pairs: 6, Verdict: stat.NoDifference}
+		if hi < 1 {
+			by.Verdict = stat.Better
+		}
+		tuned := newTuning(Config{Base: base, Objective: CPU, Tolerance: 0.02}, nil)
+		all := compared{by: map[string]stat.Comparison{cell.TotalCPU: by, cell.RSSPeak: by, costMetric: by},
+			gains: []Gain{NewGain(cell.TotalCPU, by)}}
+		c := tuned.choice(Fastest, base, all)
+		r := &Answer{Outcome: c.Outcome, Reason: c.Reason, Base: base, Setting: base, Objective: CPU, Choices: []Choice{c}}
+		r.Headline = r.Sentence()
+		var b strings.Builder
+		if err := errors.Join(r.Write(&b), r.WriteMore(&b)); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String() + strings.Join(r.Lines(), "\n")
+		if proven, one := hi < 1, regexp.MustCompile(`, 1\.0*\]|\[-?0\.?0*,`).FindString(text); proven != (c.Outcome == Recommended) ||
+			proven && one != "" {
+			t.Errorf("%v: %s with an end of %q in\n%s", hi, c.Outcome, one, text)
+		}
 	}
 }
 

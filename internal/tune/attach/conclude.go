@@ -58,7 +58,7 @@ func (t *tuning) conclude(fresh []*Arm) {
 	r.Objective, r.Tolerance = tune.CPU, t.Tolerance
 	r.Base = config(fresh[0].GC)
 	r.Setting, r.Outcome = r.Base, tune.DefaultGood
-	r.Reason = "no other setting did better"
+	r.Reason = fmt.Sprintf("in %d blocks of each setting none did better", exploring)
 	base := groupOf(fresh[0])
 	for _, a := range fresh[1:] {
 		if len(a.Bytes) == 0 {
