@@ -193,22 +193,22 @@ func (r *Answer) podLine() string {
 			100*podTolerance, largest)
 	}
 	return fmt.Sprintf("smallest  a pod of %s with %s keeps %s: %s of today's in %s, %d rounds", podName(p.Setting.Pod),
-		settingText(p.Setting), objective, ratioText(p.Cost), largest, p.Rounds)
+		settingText(p.Setting), objective, ratioText(p.Cost, 1+podTolerance), largest, p.Rounds)
 }
 
 // PodTable is a row for each pod: its size, what ran there, the objective as a
-// ratio, peak memory, throttling and the verdict. It has no rows if no pod was
+// ratio, peak memory, throttling, the verdict, and why. It has no rows if no pod was
 // tried.
 func (r *Answer) PodTable() (head []string, rows [][]string) {
 	head = []string{"pod", "setting", nameOf(r.Objective.costName(isServed(r.Base))), "peak memory", "throttled",
-		"keeps it"}
+		"keeps it", "why"}
 	for _, p := range r.Pods {
-		cost := ratioText(p.Cost)
+		cost := ratioText(p.Cost, 1+podTolerance)
 		if p.Outcome == PodFails {
 			cost = "-"
 		}
 		rows = append(rows, []string{podName(p.Setting.Pod), settingText(p.Setting), cost, bytesText(p.PeakBytes.Mid),
-			fmt.Sprintf("%.0f %% of periods", 100*p.Throttled.Mid), strings.TrimSpace(p.Outcome + " " + p.Reason)})
+			fmt.Sprintf("%.0f %% of periods", 100*p.Throttled.Mid), p.Outcome, p.Reason})
 	}
 	return head, rows
 }
@@ -220,9 +220,15 @@ func (r *Answer) writePods(b *strings.Builder) {
 		return
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	why := len(head) - 1 // goes below, where a long one widens nothing
 	for _, row := range append([][]string{head}, rows...) {
-		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(row[:why], "\t"))
 	}
 	t.Flush()
+	for _, row := range rows {
+		if row[why] != "" {
+			fmt.Fprintf(b, "  %s %s: %s\n", row[0], row[why-1], row[why])
+		}
+	}
 	b.WriteString(r.podLine() + "\n")
 }

@@ -80,6 +80,23 @@ func TestSmallestPod(t *testing.T) {
 	}
 }
 
+// TestLongReasonWidensNoTable has a pod fail with much to say.
+func TestLongReasonWidensNoTable(t *testing.T) {
+	long := strings.Repeat("it does not fit ", 20)
+	setting := cell.Config{GC: cell.DefaultGC, Pod: cell.Pod{CPUs: 1}}
+	a := &Answer{Base: setting, Objective: CPU, Pods: []PodTrial{{Setting: setting, Outcome: PodKeeps, Rounds: 4},
+		{Setting: setting, Outcome: PodFails, Reason: long}}}
+	var b strings.Builder
+	if err := a.Write(&b); err != nil || !strings.Contains(b.String(), "1 CPU fails: "+long) {
+		t.Errorf("%v: the reason is missing in\n%s", err, &b)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 120 && !strings.Contains(line, long) {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+}
+
 func TestPodsCompareWithTheLargest(t *testing.T) {
 	a := tuneInPods(t, "0.3", "0.5")
 	if p := a.SmallestPod(); p == nil || p.Setting.Pod.CPUs != 0.5 {
