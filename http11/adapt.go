@@ -278,6 +278,14 @@ func (w *adaptedWriter) SetReadDeadline(t time.Time) error { return w.c().SetRea
 // SetWriteDeadline is used by http.ResponseController.
 func (w *adaptedWriter) SetWriteDeadline(t time.Time) error { return w.c().SetWriteDeadline(t) }
 
+// CloseNotify implements http.CloseNotifier, which some frameworks demand for a
+// stream.
+func (w *adaptedWriter) CloseNotify() <-chan bool {
+	gone := make(chan bool, 1)
+	context.AfterFunc(w.c().Context(), func() { gone <- true })
+	return gone
+}
+
 // EnableFullDuplex is used by http.ResponseController; full duplex is always
 // on.
 func (w *adaptedWriter) EnableFullDuplex() error { return nil }

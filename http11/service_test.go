@@ -113,15 +113,21 @@ func TestContextEndsWithTheClient(t *testing.T) {
 			ended <- ctx
 		}
 		adapted := Adapt(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { handler(r.Context()) }))
+		notified := Adapt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			<-w.(interface{ CloseNotify() <-chan bool }).CloseNotify() // http.CloseNotifier, which is deprecated
+			ended <- r.Context()
+		}))
 		addr := serve(t, &Server{Handler: HandlerFunc(func(c *Context) {
 			switch c.Path().String() {
 			case "/adapted":
 				adapted.ServeHTTP11(c)
+			case "/notified":
+				notified.ServeHTTP11(c)
 			case "/native":
 				handler(c.Context())
 			}
 		})})
-		for _, path := range []string{"/native", "/adapted"} {
+		for _, path := range []string{"/native", "/adapted", "/notified"} {
 			nc, _ := dial(t, addr, "GET "+path+" HTTP/1.1\r\nHost: h\r\n\r\n")
 			nc.Close()
 			<-ended
