@@ -123,7 +123,7 @@ func Connect(ctx context.Context, o Options) (*Fleet, error) {
 		target = where
 	}
 	if f.nc, err = nats.Connect(target, options...); err != nil {
-		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, connectRemedy(err))
+		return nil, fmt.Errorf("fleet: connect: %s: %w: %s", where, err, o.remedy(err))
 	}
 	if f.js, err = jetstream.New(f.nc, jetstream.WithPublishAsyncMaxPending(2*publishBatch),
 		jetstream.WithPublishAsyncTimeout(10*time.Second)); err == nil {
@@ -188,9 +188,11 @@ func (o Options) nats(f *Fleet) ([]nats.Option, error) {
 	return options, nil
 }
 
-// connectRemedy says how to fix a connection error.
-func connectRemedy(err error) string {
-	switch {
+// remedy says how to fix a connection error.
+func (o Options) remedy(err error) string {
+	switch credential := o.TokenFile + o.NKeyFile + o.CredsFile; {
+	case errors.Is(err, nats.ErrAuthorization) && credential != "":
+		return credential + " is not this server's: give the file that 'isobar fleet serve' names when it starts"
 	case errors.Is(err, nats.ErrAuthorization):
 		return "the server requires a credential: give --token-file, --nkey or --creds"
 	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "tls:"):

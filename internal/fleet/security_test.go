@@ -23,21 +23,28 @@ import (
 
 func TestCredentials(t *testing.T) {
 	server := serve(t, ServerConfig{Listen: "127.0.0.1:0", Token: "the right token"})
+	wrong := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(wrong, []byte("a wrong token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		options Options
 		ok      bool
+		remedy  string
 	}{
-		"none":  {Options{}, false},
-		"wrong": {Options{Token: "a wrong token"}, false},
-		"right": {Options{Token: "the right token"}, true},
+		"none":       {Options{}, false, "requires a credential: give --token-file"},
+		"wrong":      {Options{Token: "a wrong token"}, false, ""},
+		"wrong file": {Options{TokenFile: wrong}, false, wrong + " is not this server's"},
+		"right":      {Options{Token: "the right token"}, true, ""},
 	} {
 		test.options.URL = server.URL()
 		f, err := Connect(t.Context(), test.options)
 		if err == nil {
 			f.Close()
 		}
-		if (err == nil) != test.ok || err != nil && !errors.Is(err, nats.ErrAuthorization) {
-			t.Errorf("%s: %v", name, err)
+		if (err == nil) != test.ok || err != nil && !errors.Is(err, nats.ErrAuthorization) ||
+			err != nil && !strings.Contains(err.Error(), test.remedy) {
+			t.Errorf("%s: %v, want %q", name, err, test.remedy)
 		}
 	}
 }
