@@ -10,7 +10,7 @@
 //
 // Without a token only loopback connections are served, except from pages in a
 // browser and from proxies that say what they are (Forwarded, X-Forwarded-For,
-// Via). A proxy on this machine that does not looks like loopback: set a token
+// X-Real-IP, Via). A proxy on this machine that does not looks like loopback: set a token
 // where there is one. Whoever knows the token may change the settings: over
 // anything but loopback put TLS in front.
 //
@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -125,8 +126,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // browser sends an Origin with what it may not read; a proxy passes strangers on.
 func (h *Handler) allowed(r *http.Request) error {
 	if h.cfg.Token != "" {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) != 1 {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) != 1 {
 			return errors.New(`want the token, as "Authorization: Bearer TOKEN"`)
 		}
 		return nil
@@ -138,7 +139,7 @@ func (h *Handler) allowed(r *http.Request) error {
 		return fmt.Errorf("host %q: use localhost or the loopback address", r.Host)
 	case r.Header.Get("Origin") != "":
 		return errors.New("pages in browsers are not served")
-	case r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" || r.Header.Get("Via") != "":
+	case r.Header.Get("X-Forwarded-For")+r.Header.Get("Forwarded")+r.Header.Get("Via")+r.Header.Get("X-Real-Ip") != "":
 		return errors.New("a proxy needs a token")
 	}
 	return nil
@@ -160,7 +161,11 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) error {
 	var s Setting
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	err := d.Decode(&s)
+	if _, more := d.Token(); err == nil && more != io.EOF {
+		err = errors.New("there is more after the setting")
+	}
+	if err != nil {
 		return fmt.Errorf(`%w: want {"gogc": 200, "limit_bytes": 0, "hold_seconds": 30}`, err)
 	}
 	hold := time.Duration(s.HoldSeconds * float64(time.Second))
@@ -179,29 +184,43 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) error {
 	if err := h.set(mode, s.LimitBytes); err != nil {
 		return err
 	}
-	h.until = time.Now().Add(hold)
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	h.timer = time.AfterFunc(hold, h.expire)
+	h.hold(hold)
 	h.cfg.Logger.Info("gcctlhttp: set", "mode", mode.String(), "limit_bytes", s.LimitBytes, "for", hold)
 	return nil
 }
 
-// set puts a mode into force. h.mu is held.
+// set puts a mode into force; if it is refused, what was held stays. h.mu is held.
 func (h *Handler) set(mode gcctl.Mode, limit int64) error {
 	if h.held != nil && limit == h.limit && mode == h.held.Mode() {
 		return nil
 	}
+	before, was, until := h.held, h.limit, h.until
 	if err := h.restore("set again"); err != nil {
 		return err
 	}
-	c, err := gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: limit, Logger: h.cfg.Logger})
-	if err != nil {
-		return err
+	err := h.start(mode, limit)
+	if err != nil && before != nil && h.start(before.Mode(), was) == nil {
+		h.hold(time.Until(until))
 	}
-	h.held, h.limit = c, limit
-	return nil
+	return err
+}
+
+// start begins to control the collector. h.mu is held.
+func (h *Handler) start(mode gcctl.Mode, limit int64) error {
+	c, err := gcctl.Start(gcctl.Config{Mode: mode, LimitBytes: limit, Logger: h.cfg.Logger})
+	if err == nil {
+		h.held, h.limit = c, limit
+	}
+	return err
+}
+
+// hold ends what is held after that time. h.mu is held.
+func (h *Handler) hold(d time.Duration) {
+	h.until = time.Now().Add(d)
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	h.timer = time.AfterFunc(d, h.expire)
 }
 
 // expire restores once the held setting's time is over.

@@ -61,6 +61,9 @@ func TestGuard(t *testing.T) {
 		"a token where none is set":     {open, []string{"From", "192.0.2.1:99", "Authorization", "Bearer x"}, 401},
 		"no token":                      {closed, nil, 401},
 		"another token":                 {closed, []string{"Authorization", "Bearer s3cre"}, 401},
+		"a proxy that names an address": {open, []string{"X-Real-IP", "192.0.2.1"}, 401},
+		"a token without its scheme":    {closed, []string{"Authorization", "s3cret"}, 401},
+		"a scheme in small letters":     {closed, []string{"Authorization", "bearer s3cret"}, 200},
 		"the token from another place":  {closed, []string{"From", "192.0.2.1:99", "Authorization", "Bearer s3cret"}, 200},
 	} {
 		if code, text := ask(t, tc.h, "GET", "", tc.header...); code != tc.want {
@@ -110,6 +113,7 @@ func TestRefusals(t *testing.T) {
 		`{"gogc": -1, "hold_seconds": 1, "limit_bytes": 4096}`: "below the",
 		`{"percent": 100, "hold_seconds": 1}`:                  "unknown field",
 		`GOGC=100`:                                             "want {",
+		`{"gogc": 100, "hold_seconds": 1}{"gogc": 200}`:        "more after",
 		strings.Repeat(" ", 1<<13):                             "too large",
 	} {
 		if code, text := ask(t, h, "POST", body); code != http.StatusBadRequest || !strings.Contains(text, want) {
@@ -127,6 +131,32 @@ func TestRefusals(t *testing.T) {
 	if code, text := ask(t, h, "POST", `{"gogc": 100, "hold_seconds": 1}`); code != http.StatusConflict {
 		t.Errorf("beside a controller: status %d: %s", code, text)
 	}
+}
+
+// A setting that is refused leaves what was held, and when that ends.
+func TestRefusalKeepsWhatIsHeld(t *testing.T) {
+	before := debug.SetGCPercent(120)
+	defer debug.SetGCPercent(before)
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Config{})
+		defer h.Close()
+		stateOf(t, h, "POST", `{"gogc": 300, "hold_seconds": 10}`)
+		time.Sleep(4 * time.Second)
+		for _, refused := range []string{`{"gogc": -1, "hold_seconds": 60}`, `{"gogc": 0, "hold_seconds": 60}`,
+			`{"gogc": 200, "limit_bytes": 4096, "hold_seconds": 60}`} {
+			if code, text := ask(t, h, "POST", refused); code != http.StatusBadRequest {
+				t.Errorf("%s: status %d: %s", refused, code, text)
+			}
+			if s := stateOf(t, h, "GET", ""); s.GOGC != 300 || s.FoundGOGC != 120 || s.HeldForSeconds != 6 {
+				t.Errorf("after %s: %+v", refused, s)
+			}
+		}
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if s := stateOf(t, h, "GET", ""); s.GOGC != 120 || s.Held {
+			t.Errorf("after its time: %+v", s)
+		}
+	})
 }
 
 // TestHoldEnds has the tuner die: the setting ends by itself, and not while it
