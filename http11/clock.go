@@ -9,18 +9,19 @@ import (
 // that a request reads no clock. It ticks once a second while the server
 // serves.
 type clock struct {
-	// date publishes the bytes of a whole Date field. The ticking goroutine
-	// creates them; they never change.
-	date atomic.Pointer[[]byte]
+	// begin publishes what a response with status 200 begins with: okLine and the
+	// fields Date and Server. The ticking goroutine creates the bytes; they never
+	// change.
+	begin atomic.Pointer[[]byte]
 	// coarse publishes the time of the last tick, since start.
 	coarse atomic.Int64
 	start  time.Time
 	stop   chan struct{}
-	each   func() // called once a second by the ticking goroutine
+	srv    *Server
 }
 
-func newClock(each func()) *clock {
-	c := &clock{start: time.Now(), stop: make(chan struct{}), each: each}
+func newClock(s *Server) *clock {
+	c := &clock{start: time.Now(), stop: make(chan struct{}), srv: s}
 	c.tick(c.start)
 	go c.run()
 	return c
@@ -33,7 +34,7 @@ func (c *clock) run() {
 		select {
 		case now = <-t.C:
 			c.tick(now)
-			c.each()
+			c.srv.memory.source.trim()
 		case <-c.stop:
 			t.Stop()
 			return
@@ -42,8 +43,9 @@ func (c *clock) run() {
 }
 
 func (c *clock) tick(now time.Time) {
-	date := append(now.UTC().AppendFormat([]byte("Date: "), dateFormat), '\r', '\n')
-	c.date.Store(&date)
+	begin := now.UTC().AppendFormat([]byte(okLine+"Date: "), dateFormat)
+	begin = c.srv.appendName(append(begin, "\r\n"...))
+	c.begin.Store(&begin)
 	c.coarse.Store(int64(now.Sub(c.start)))
 }
 

@@ -25,9 +25,17 @@ const (
 const collectBytes = 64 << 10
 
 // A response is the response part of an exchange. out holds responses to
-// earlier requests up to mark, then this one. Positions are relative to mark.
+// earlier requests up to mark, then this one.
 type response struct {
-	out       []byte // memory of the region
+	out      []byte // memory of the region
+	trailer  []byte
+	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
+	filter   filter                           // nil unless content goes through one
+	progress
+}
+
+// A progress is how far a response has come. Positions are relative to mark.
+type progress struct {
 	mark      int
 	statusEnd int // end of the status line
 	framing   int // start of the fields that the server adds last
@@ -45,18 +53,13 @@ type response struct {
 	declared  int64 // Content-Length as the handler set it, or -1
 	written   int64 // bytes of content
 	announced int64 // Content-Length as written in out
-	trailer   []byte
-
-	onStream []func(io.Writer) io.WriteCloser // see Context.OnStream
-	filter   filter                           // nil unless content goes through one
 }
 
 func (c *exchange) beginResponse() {
 	clear(c.onStream)
-	out, trailer, onStream := c.out, c.trailer[:0], c.onStream[:0]
-	c.response = response{} // in place, as in head.reset
-	c.out, c.trailer, c.onStream = out, trailer, onStream
-	c.mark, c.status, c.declared = len(out), 200, -1
+	c.trailer, c.onStream, c.filter = c.trailer[:0], c.onStream[:0], nil
+	c.progress = progress{} // in place: a literal with values would be built elsewhere and copied
+	c.mark, c.status, c.declared = len(c.out), 200, -1
 	switch m := c.r.head.method; m.len {
 	case 4:
 		c.head = string(m.of(c.r.base[baseHead])) == "HEAD"
@@ -112,20 +115,29 @@ func (c *exchange) reset() bool {
 
 // beginHead appends the status line and the fields common to all responses.
 func (c *exchange) beginHead() {
-	var date []byte
-	if c.conn != nil {
-		date = *c.srv.clock.date.Load()
-	}
 	c.reserve(256 + len(c.srv.Name))
-	c.out = appendStatusLine(c.out, c.status)
-	c.statusEnd = len(c.out) - c.mark
-	c.out = append(c.out, date...)
-	if c.srv.Name != "" {
-		c.out = append(c.out, "Server: "...)
-		c.out = append(c.out, c.srv.Name...)
-		c.out = append(c.out, "\r\n"...)
+	switch {
+	case c.conn == nil: // net/http adds a date
+		c.out = appendStatusLine(c.out, c.status)
+		c.statusEnd = len(c.out) - c.mark
+		c.out = c.srv.appendName(c.out)
+	case c.status == 200:
+		c.out = append(c.out, *c.srv.clock.begin.Load()...)
+		c.statusEnd = len(okLine)
+	default:
+		c.out = appendStatusLine(c.out, c.status)
+		c.statusEnd = len(c.out) - c.mark
+		c.out = append(c.out, (*c.srv.clock.begin.Load())[len(okLine):]...)
 	}
 	c.state = stateHead
+}
+
+// appendName appends the field Server, if there is one.
+func (s *Server) appendName(dst []byte) []byte {
+	if s.Name == "" {
+		return dst
+	}
+	return appendField(dst, "Server", s.Name)
 }
 
 // setHeader sets a field that checkField accepted; id is the number it
@@ -404,20 +416,20 @@ func (c *exchange) appendFraming(n int64, streaming bool) {
 	default:
 		c.close = true
 	}
+	out := c.out
 	if c.close {
-		c.out = append(c.out, closeLine...)
+		out = append(out, closeLine...)
 	} else if c.r.head.minor == 0 {
-		c.out = append(c.out, keepAliveLine...)
+		out = append(out, keepAliveLine...)
 	}
 	if c.announced >= 0 {
-		c.out = append(c.out, "Content-Length: "...)
-		c.digits = len(c.out) - c.mark
-		c.out = strconv.AppendInt(c.out, c.announced, 10)
-		c.out = append(c.out, "\r\n"...)
+		out = append(out, "Content-Length: "...)
+		c.digits = len(out) - c.mark
+		out = append(strconv.AppendInt(out, c.announced, 10), "\r\n"...)
 	} else if c.chunked {
-		c.out = append(c.out, "Transfer-Encoding: chunked\r\n"...)
+		out = append(out, "Transfer-Encoding: chunked\r\n"...)
 	}
-	c.out = append(c.out, "\r\n"...)
+	c.out = append(out, "\r\n"...)
 	c.content = len(c.out) - c.mark
 }
 

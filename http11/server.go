@@ -272,7 +272,7 @@ func (s *Server) addListener(l net.Listener) error {
 		return ErrServerClosed
 	}
 	if s.clock == nil {
-		s.clock = newClock(s.memory.source.trim)
+		s.clock = newClock(s)
 		s.watch = newWatch(s)
 	}
 	if s.loops == nil && s.Engine == Readiness {

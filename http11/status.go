@@ -19,6 +19,8 @@ func statusLine(code int, text string) string {
 	return "HTTP/1.1 " + strconv.Itoa(code) + " " + text + "\r\n"
 }
 
+const okLine = "HTTP/1.1 200 OK\r\n"
+
 // appendStatusLine appends the status line. A status without a registered
 // reason gets an empty one (RFC 9112, section 4).
 func appendStatusLine(out []byte, code int) []byte {
