@@ -1,5 +1,7 @@
 package http11
 
+import "math/bits"
+
 // parseTarget parses the request target at buf[i:] and the space after it, and
 // returns the next index, or 0 if it is incomplete.
 func (h *head) parseTarget(buf []byte, i int, lim *limits) (int, error) {
@@ -90,18 +92,20 @@ func (h *head) targetQuery(buf []byte, i int, lim *limits) (int, error) {
 // path nor, except for "?", a query may contain, or 0 if the input is
 // incomplete.
 func (l *limits) scanPart(buf []byte, i int) (int, error) {
-	class := isTarget
-	if l.strictTargets {
-		class = isPchar
+	if !l.strictTargets {
+		if i = targetEnd(buf, i); i == len(buf) {
+			return 0, nil
+		}
+		return i, nil
 	}
 	for {
-		for i < len(buf) && classOf[buf[i]]&class != 0 {
+		for i < len(buf) && classOf[buf[i]]&isPchar != 0 {
 			i++
 		}
 		if i == len(buf) {
 			return 0, nil
 		}
-		if buf[i] != '%' { // in the class unless targets are strict
+		if buf[i] != '%' {
 			return i, nil
 		}
 		for range 2 {
@@ -114,6 +118,27 @@ func (l *limits) scanPart(buf []byte, i int) (int, error) {
 		}
 		i++
 	}
+}
+
+// targetEnd returns the index of the first byte at or after i that is no target
+// byte, or len(buf).
+func targetEnd(buf []byte, i int) int {
+	for ; i+8 <= len(buf); i += 8 {
+		if m := notTarget(loadWord(buf, i)); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(buf) && classOf[buf[i]]&isTarget != 0 {
+		i++
+	}
+	return i
+}
+
+// notTarget returns a word whose lowest set bit is in the first byte of w that
+// is no target byte, or 0 if there is none.
+func notTarget(w uint64) uint64 {
+	hash, question, del := w^ones*'#', w^ones*'?', w^ones*0x7f
+	return ((w-ones*0x21)&^w | (hash-ones)&^hash | (question-ones)&^question | (del-ones)&^del) & highs
 }
 
 // absoluteForm scans an http or https URI.
