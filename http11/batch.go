@@ -27,7 +27,7 @@ func (c *conn) batch() bool {
 func (c *conn) answerAll() bool {
 	cx := &c.cx
 	for {
-		n, err := parseHead(&cx.r.head, cx.buf[cx.next:], &c.srv.lim)
+		n, err := parseNext(&cx.r.head, cx.r.base[baseHead], cx.buf[cx.next:], &c.srv.lim)
 		switch {
 		case err != nil:
 			if err != errBodyLong { // the next request cannot be found

@@ -238,7 +238,8 @@ func FuzzParse(f *testing.F) {
 		if len(input) > 16<<10 {
 			return
 		}
-		cuts := []int{int(cut) % (len(input) + 1)}
+		middle := int(cut) % (len(input) + 1)
+		cuts := []int{middle}
 		if n := int(step); n > 0 && len(input)/n < 500 {
 			cuts = cuts[:0]
 			for i := n; i < len(input); i += n {
@@ -266,6 +267,12 @@ func FuzzParse(f *testing.F) {
 			k, wrong := parseHead(&g, slices.Clone(input), &conformanceLimits)
 			if n != k || err != wrong || n > 0 && describe(&h, part) != describe(&g, input) {
 				t.Errorf("between %q: %d %v, alone %d %v", around, n, err, k, wrong)
+			}
+		}
+		parseInARow(t, string(input[:middle]), string(input[middle:]))
+		if _, section, ok := bytes.Cut(input, []byte("\r\n")); ok {
+			for _, before := range []string{"GET / HTTP/1.1\r\n", "OPTIONS http://b HTTP/1.1\r\n", "GET /b HTTP/1.0\r\n"} {
+				parseInARow(t, string(input), before+string(section))
 			}
 		}
 	})

@@ -5,6 +5,13 @@ import "fmt"
 // A head is the parsed head of one request. Its spans refer to the parsed
 // buffer. It is reused for the next request.
 type head struct {
+	startLine
+	section
+	scanned int // bytes of an incomplete head that need no second look
+}
+
+// A startLine is the parsed request line.
+type startLine struct {
 	method, target span
 	// path and query are parts of the target; both are empty for CONNECT and for
 	// OPTIONS with an absolute target without path.
@@ -12,29 +19,55 @@ type head struct {
 	// authority is the host and port of the target if present, otherwise the value
 	// of Host (RFC 9112, section 3.3).
 	authority span
-	minor     uint8   // HTTP/1.minor: 0 or 1
-	fields    []field // header fields in order; values without surrounding white space
-	length    int64   // Content-Length; 0 if absent, -1 with chunked
-	chunked   bool
-	close     bool // the connection closes after this request
-	expect    bool // the client waits for 100 (Continue)
-	upgrade   bool // the client asks to switch protocols
+	absolute  bool  // the target names the authority
+	minor     uint8 // HTTP/1.minor: 0 or 1
+}
 
-	scanned   int  // bytes of an incomplete head that need no second look
-	absolute  bool // the target names the authority
-	keepAlive bool // Connection: keep-alive
-	option    bool // Connection: upgrade
-	hosts     int  // Host fields so far
-	lengths   int  // Content-Length fields so far
-	codings   int  // transfer codings so far, all but the last not chunked
+// A section is the parsed header section: what its bytes and the minor version
+// say.
+type section struct {
+	fields  []field // header fields in order; values without surrounding white space
+	host    span    // value of Host
+	length  int64   // Content-Length; 0 if absent, -1 with chunked
+	chunked bool
+	close   bool // the connection closes after this request
+	expect  bool // the client waits for 100 (Continue)
+	upgrade bool // the client asks to switch protocols
+
+	keepAlive bool   // Connection: keep-alive
+	option    bool   // Connection: upgrade
+	readAs    uint8  // minor version of the request
+	start     uint32 // where the section begins; 0 if none was parsed
+	hosts     int    // Host fields so far
+	lengths   int    // Content-Length fields so far
+	codings   int    // transfer codings so far, all but the last not chunked
 	seen      uint64
 }
 
-// reset prepares h for the next request and keeps the memory of fields.
-func (h *head) reset() {
-	fields := h.fields[:0]
-	*h = head{} // in place: a literal with a field would be built elsewhere and copied
-	h.fields = fields
+// reset prepares s for the next request and keeps the memory of fields.
+func (s *section) reset() {
+	fields := s.fields[:0]
+	*s = section{} // in place: a literal with a field would be built elsewhere and copied
+	s.fields = fields
+}
+
+// repeat returns the index behind the section at buf[start:] if it equals that
+// of last, and lets h refer to it. Otherwise it returns 0.
+func (h *head) repeat(last, buf []byte, start int) int {
+	old := last[h.start:]
+	end := start + len(old)
+	if h.start == 0 || h.readAs != h.minor || end > len(buf) || string(buf[start:end]) != string(old) {
+		return 0
+	}
+	if moved := uint32(start) - h.start; moved != 0 {
+		for i := range h.fields {
+			h.fields[i].name.off += moved
+			h.fields[i].value.off += moved
+		}
+		h.host.off += moved
+		h.start += moved
+	}
+	return end
 }
 
 // lookup returns the index of the first field of that name at start or later.

@@ -43,26 +43,44 @@ const maxMethodBytes = 32
 // address. The error is a *protocolError and depends on the bytes alone, not on
 // how they were split. lim.headBytes must be below 2^31.
 func parseHead(h *head, buf []byte, lim *limits) (n int, err error) {
+	return parseNext(h, nil, buf, lim)
+}
+
+// parseNext is parseHead after last, the head that h was parsed from. A header
+// section that is equal byte by byte says the same, and is not parsed again:
+// clients that pipeline requests seldom change it.
+func parseNext(h *head, last, buf []byte, lim *limits) (n int, err error) {
 	if len(buf) > lim.headBytes {
 		buf = buf[:lim.headBytes]
 	}
-	if n, err = h.parse(buf, lim); n > 0 || err != nil {
-		h.scanned = 0
+	if n, err = h.parse(last, buf, lim); n == 0 && err == nil {
+		return 0, nil
+	}
+	h.scanned = 0
+	if !h.absolute {
+		h.authority = h.host
 	}
 	return n, err
 }
 
 // parse resumes at h.scanned.
-func (h *head) parse(buf []byte, lim *limits) (n int, err error) {
+func (h *head) parse(last, buf []byte, lim *limits) (n int, err error) {
 	if h.scanned == 0 {
-		h.reset()
+		h.startLine = startLine{}
 		if n, err = h.requestLine(buf, lim); n == 0 || err != nil {
+			h.section.reset()
 			if err == nil && len(buf) == lim.headBytes {
 				err = errTargetLong
 			}
 			return 0, err
 		}
-		h.scanned = n
+		if last != nil {
+			if end := h.repeat(last, buf, n); end > 0 {
+				return end, nil
+			}
+		}
+		h.section.reset()
+		h.readAs, h.start, h.scanned = h.minor, uint32(n), n
 	}
 	if n, err = h.fieldLines(buf, lim); n == 0 || err != nil {
 		if err == nil && len(buf) == lim.headBytes {

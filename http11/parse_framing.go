@@ -14,9 +14,7 @@ func (h *head) framing(buf []byte, f *field) error {
 		if !validHost(value) {
 			return errHost
 		}
-		if !h.absolute {
-			h.authority = f.value
-		}
+		h.host = f.value
 	case idContentLength:
 		if h.lengths++; h.lengths > 1 {
 			return errLengthTwice

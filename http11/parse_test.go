@@ -237,6 +237,33 @@ func TestTargetParts(t *testing.T) {
 	}
 }
 
+// TestHeadsInARow parses each head behind each other one. Many of them have the
+// same header section.
+func TestHeadsInARow(t *testing.T) {
+	for _, first := range conformance {
+		for _, second := range conformance {
+			parseInARow(t, first.input, second.input)
+			parseInARow(t, first.input, second.input[:len(second.input)/2])
+		}
+	}
+}
+
+// parseInARow checks that second is read alike behind first and alone.
+func parseInARow(t *testing.T, first, second string) {
+	var h, alone head
+	n, err := parseHead(&h, []byte(first), &conformanceLimits)
+	if n == 0 || err != nil {
+		return
+	}
+	input := []byte(second)
+	got, err := parseNext(&h, []byte(first[:n]), input, &conformanceLimits)
+	want, wrong := parseHead(&alone, input, &conformanceLimits)
+	if got != want || err != wrong || h.seen != alone.seen || describe(&h, input) != describe(&alone, input) {
+		t.Errorf("%q behind %q: %d %v, alone %d %v\n%s\n%s", second, first, got, err, want, wrong,
+			describe(&h, input), describe(&alone, input))
+	}
+}
+
 // TestSplitsMakeNoDifference delivers each case split at every offset, and byte
 // by byte.
 func TestSplitsMakeNoDifference(t *testing.T) {
