@@ -38,6 +38,12 @@ func (c *Context) enter() *exchange {
 // respond is enter for operations on the response: it first waits for another
 // goroutine's send to finish.
 func (c *Context) respond() *exchange {
+	if open := c.epoch << turnShift; c.r.turn.CompareAndSwap(open, open|turnBusy) {
+		if x := c.r.x; !x.writing {
+			return x
+		}
+		c.r.pass()
+	}
 	x := c.enter()
 	for x != nil && x.writing {
 		x = c.again(x)

@@ -214,12 +214,14 @@ func (c *exchange) got(n int) { c.buf = c.buf[:len(c.buf)+n] }
 // unknown.
 func (c *exchange) begin(n int) {
 	r := c.r
-	c.buf = r.trim(c.buf)
+	if cap(c.buf) > len(c.buf) {
+		c.buf = r.trim(c.buf)
+	}
 	end := c.next + n
 	if n == 0 {
 		end = len(c.buf)
 	}
-	r.base = [numBases][]byte{} // in place, as in head.reset
+	r.base = [numBases][]byte{} // in place, as in section.reset
 	r.base[baseHead] = c.buf[c.next:end:end]
 	r.trailers = r.trailers[:0]
 	c.next = end

@@ -22,6 +22,7 @@ func (q Request) check(op string) {
 	}
 }
 
+//go:noinline // so that check is inlined
 func (q Request) stale(op string) { panic(q.r.late(op)) }
 
 // headPart returns a part of the head. If the request ends meanwhile, the View
