@@ -324,6 +324,11 @@ func (l *loop) remove(s *socket) {
 		}
 		l.strip(s)
 	}
+	for i := l.at; i < l.filled; i++ { // the next socket with this descriptor may come before they are seen
+		if e := &l.events[i]; e.Fd == int32(s.fd) {
+			e.Events = 0
+		}
+	}
 	unix.Close(s.fd)
 	l.srv.forgetSocket()
 }
