@@ -41,7 +41,7 @@ type pick struct {
 }
 
 // candidates are the settings to choose from: those that were given, or every
-// GOGC, and GOMEMLIMIT with GOGC off and as a cap on some values of GOGC. By
+// GOGC, and each GOMEMLIMIT as a cap on some values of GOGC and with GOGC off. By
 // limit, and then by GOGC.
 func (t *tuning) candidates(m *Model) []cell.GC {
 	if len(t.Settings) > 0 {
@@ -53,12 +53,9 @@ func (t *tuning) candidates(m *Model) []cell.GC {
 	}
 	out = append(out, t.Base.GC)
 	bound, _ := t.memory(m)
-	for i, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*bound))) {
-		out = append(out, setting(-1, limit))
-		for _, percent := range []int{200, 400} {
-			if i%4 == 0 {
-				out = append(out, setting(percent, limit))
-			}
+	for _, limit := range limits(m.Cliff(), min(m.roof(), int64(1.2*bound))) {
+		for _, percent := range []int{200, 400, 800, -1} {
+			out = append(out, setting(percent, limit))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b cell.GC) int {
@@ -132,21 +129,33 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 		return peak(p) <= bound
 	}
 	broken := given && peak(&base) > bound
-	fastest := t.least(usable, cost, within)
-	if fastest != nil { // of those as good, the one of least memory
-		most := cost(fastest) * (1 + t.Tolerance)
-		fastest = t.least(usable, peak, func(p *Prediction) bool { return within(p) && cost(p) <= most })
+	// of returns, of those within the tolerance of the least figure, the one of least
+	// memory. GOGC=off, whose heap grows to the limit whatever is live, is for where no
+	// number does as well.
+	of := func(name string, figure func(*Prediction) float64, may func(*Prediction) bool) *pick {
+		p := t.least(usable, figure, may)
+		if p == nil {
+			return nil
+		}
+		most := figure(p) * (1 + t.Tolerance)
+		good := func(p *Prediction) bool { return may(p) && figure(p) <= most }
+		p = t.least(usable, peak, func(p *Prediction) bool { return good(p) && p.GC.Percent > 0 })
+		if p == nil {
+			p = t.least(usable, peak, good)
+		}
+		return &pick{name, *p}
 	}
-	if fastest != nil && !broken && cost(fastest) > cost(&base)*(1-t.Tolerance) {
-		fastest = nil
+	chosen := []*pick{
+		of(Fastest, cost, func(p *Prediction) bool {
+			return within(p) && (broken || cost(p) <= cost(&base)*(1-t.Tolerance))
+		}),
+		of(SameMemory, cpu, func(p *Prediction) bool {
+			return within(p) && peak(p) <= sameMemory*peak(&base) && cpu(p) < cpu(&base)*(1-t.Tolerance)
+		}),
+		of(LeastMemory, peak, func(p *Prediction) bool {
+			return within(p) && peak(p) < lessMemory*peak(&base) && cpu(p) <= cpu(&base)*(1+t.Tolerance)
+		}),
 	}
-	same := t.least(usable, cpu, func(p *Prediction) bool {
-		return peak(p) <= sameMemory*peak(&base) && within(p) && cpu(p) < cpu(&base)*(1-t.Tolerance)
-	})
-	smallest := t.least(usable, peak, func(p *Prediction) bool {
-		return cpu(p) <= cpu(&base)*(1+t.Tolerance) && within(p) && peak(p) < lessMemory*peak(&base)
-	})
-	chosen := []*pick{asPick(Fastest, fastest), asPick(SameMemory, same), asPick(LeastMemory, smallest)}
 	figure := cost
 	if t.Objective == RSS {
 		chosen[0], chosen[2] = chosen[2], chosen[0]
@@ -169,7 +178,7 @@ func (t *tuning) pick(m *Model, all []Prediction) []pick {
 	if closest == nil {
 		return out
 	}
-	return slices.Insert(out, 0, *asPick(t.ownName(), closest))
+	return slices.Insert(out, 0, pick{t.ownName(), *closest})
 }
 
 // ownName is the name of the choice that is about the objective.
@@ -178,13 +187,6 @@ func (t *tuning) ownName() string {
 		return LeastMemory
 	}
 	return Fastest
-}
-
-func asPick(name string, p *Prediction) *pick {
-	if p == nil {
-		return nil
-	}
-	return &pick{name, *p}
 }
 
 // least returns the prediction of least figure among those that may be; one that

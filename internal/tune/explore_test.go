@@ -214,3 +214,38 @@ func TestSecondRun(t *testing.T) {
 		t.Errorf("the second run is at %s, which the program may have set itself", gc)
 	}
 }
+
+// TestPlainSettings: every GOGC is a candidate without a limit, each limit with several
+// values of GOGC, and where one of these does as well as GOGC=off it is preferred: only a
+// heap that GOGC bounds follows what is live.
+func TestPlainSettings(t *testing.T) {
+	c := Config{Base: cell.Config{Workload: "exec", GC: cell.DefaultGC}, Objective: CPU}
+	c.Fill()
+	for _, bytes := range []float64{0, 60 * mib, 1 << 30} {
+		c.MaxPeakBytes = bytes
+		tuned := newTuning(c, nil)
+		m, err := NewModel([]Pilot{mustPilot(t, steady(40))}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []Prediction
+		percents := map[int64]int{} // by limit
+		for _, gc := range tuned.candidates(m) {
+			all = append(all, tuned.expect(m, gc))
+			percents[gc.LimitBytes]++
+		}
+		if len(percents) < 3 || percents[0] < len(curvePercents) {
+			t.Fatalf("values of GOGC by limit: %v", percents)
+		}
+		for limit, n := range percents {
+			if n < 4 {
+				t.Errorf("a limit of %d MiB has %d values of GOGC", limit/mib, n)
+			}
+		}
+		for _, p := range tuned.pick(m, all) {
+			if p.GC.Percent < 0 && p.cost.Mid <= 1-c.Tolerance { // else it only comes closest to a gain
+				t.Errorf("%.0f MiB allowed, %s: %s, where a GOGC does as well", bytes/mib, p.name, p.GC)
+			}
+		}
+	}
+}
