@@ -64,7 +64,9 @@ func (h *head) repeat(last, buf []byte, start int) int {
 			h.fields[i].name.off += moved
 			h.fields[i].value.off += moved
 		}
-		h.host.off += moved
+		if h.hosts > 0 {
+			h.host.off += moved
+		}
 		h.start += moved
 	}
 	return end

@@ -245,6 +245,18 @@ func TestHeadsInARow(t *testing.T) {
 			parseInARow(t, first.input, second.input)
 			parseInARow(t, first.input, second.input[:len(second.input)/2])
 		}
+		repeatSection(t, first.input)
+	}
+	repeatSection(t, "GET /b HTTP/1.0\r\nA: b\r\n\r\n") // without a Host
+}
+
+// repeatSection parses the header section of input again behind other request
+// lines.
+func repeatSection(t *testing.T, input string) {
+	if _, section, ok := strings.Cut(input, "\r\n"); ok {
+		for _, line := range []string{"GET / HTTP/1.1", "OPTIONS http://b HTTP/1.1", "GET /b HTTP/1.0", "GET / HTTP/1.0"} {
+			parseInARow(t, input, line+"\r\n"+section)
+		}
 	}
 }
 
