@@ -421,12 +421,19 @@ func mergeOrigins(all, more []Origin, recv bool) []Origin {
 // open.
 func (u *Use) merge(v Use, recv string, first bool) {
 	v.Keeps, v.Calls = slices.Clone(v.Keeps), slices.Clone(v.Calls)
-	for i := range v.Calls {
-		if recv != "" {
-			v.Calls[i].Param--
-		}
-	}
 	if recv != "" {
+		calls := v.Calls[:0]
+		for _, g := range v.Calls {
+			switch {
+			case g.Result > 0: // whose parameters are of another function
+				calls = append(calls, g)
+			case g.Param > 0:
+				calls = append(calls, Given{g.Param - 1, 0, g.Arg, g.Here})
+			default: // it calls its receiver
+				v.keep(Keep{Kind: Callee, Name: recv, Open: true})
+			}
+		}
+		v.Calls = calls
 		if v.Into&1 != 0 {
 			v.keep(Keep{Kind: Field, Name: recv, Open: v.Open.Into&1 != 0, Doubt: v.Doubt})
 		}

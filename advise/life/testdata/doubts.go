@@ -235,3 +235,28 @@ func (v *visitor) visit(x *item) { v.last = x }
 func eachMethod(v *visitor) {
 	each2([]*item{{}}, v.visit) // composite literal: dies; composite literal: field visitor.last; method value: dies
 }
+
+// A method of a function type calls its receiver, and another one returns an iterator. The
+// parameters of the interface are one less.
+type sink interface {
+	put(x *item)
+	each() func(yield func(*item) bool)
+}
+
+type putter func(*item)
+
+func (f putter) put(x *item) { f(x) }
+
+func (f putter) each() func(yield func(*item) bool) {
+	return func(yield func(*item) bool) { yield(&item{}) }
+}
+
+func sunk(s sink) {
+	x := &item{} // composite literal: what sink.put does with it, at s.put(x)
+	s.put(x)
+}
+
+func sunkEach(s sink) {
+	x := &item{} // composite literal: package variable kept
+	s.each()(func(y *item) bool { kept = x; return y != nil })
+}
