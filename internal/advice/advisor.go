@@ -93,12 +93,11 @@ func (f *Finding) Text() string {
 type span struct {
 	File     string
 	From, To int
-	Column   int      // of its beginning
-	Callee   string   // what it calls, as a target is named
-	Inner    bool     // it lies in the function that the first one calls
-	Beyond   bool     // only what is called counts, not what the lines themselves allocate
-	Without  [][2]int // lines inside it, from and to, that are another function's
-	Beside   []int    // lines inside it that a function literal has a part of
+	Column   int    // of its beginning
+	Callee   string // what it calls, without its package and receiver
+	Inner    bool   // it lies in the function that the first one calls
+	Beyond   bool   // only what is called counts, not what the lines themselves allocate
+	Literals int    // in how many function literals it lies; what deeper ones do is not of it
 }
 
 // Run loads the packages and runs the checks. Packages that do not compile are

@@ -165,9 +165,8 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
 	e.Account = j.account(ctx, c, units, base, findings)
-	charged := j.charged()
 	for i := range findings {
-		share := charged.to(&findings[i]).of(j.total)
+		share := j.of(&findings[i]).of(j.total)
 		findings[i].Share = &share
 	}
 	return e, nil

@@ -7,16 +7,16 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/ast/astutil"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
 
 // buffers are the types whose memory grows in methods of theirs, wherever
-// these are called from below a line. They are targets by the type's name.
+// these are called from below a line. Findings name them by their type.
 var buffers = []string{"bytes.Buffer", "strings.Builder"}
 
 // allocators are the functions of the runtime, by how their names begin, that
@@ -26,53 +26,62 @@ var allocators = slices.AppendSeq([]string{
 	"gcWriteBarrier", "gcAssistAlloc",
 }, maps.Keys(byRuntime))
 
-// A target is what a finding names of a line: the line itself, with "", or what is
-// called there.
-type target struct {
-	place
-	name string
-}
-
-// charges are the ways by which what was charged to a target was reached.
-type charges map[target][]charged
-
-type charged struct {
-	*chain
-	literal bool // it is of a function literal at the line
-}
-
-// charged gives each way its targets: its line, by what is called there, and, where a
-// buffer grows, by that; where the line itself allocates, its caller's line as well.
-func (j *joiner) charged() charges {
-	all := charges{}
+// of is what the profiles have of the allocations that a finding is about: the lines
+// themselves where they allocate, and what the flagged calls call.
+func (j *joiner) of(f *Finding) Totals {
+	var sum site
 	for _, c := range j.causes {
-		function := lastName(c.function)
-		literal := inLiteral.MatchString(function)
 		for _, w := range c.chains {
-			enter := func(at place, name string, literal bool) {
-				all[target{at, name}] = append(all[target{at, name}], charged{w, literal})
-			}
-			enter(c.at, lastName(c.callee), literal)
-			switch {
-			case c.callee != "":
-				for _, b := range buffers {
-					if w.grows(b) {
-						enter(c.at, b, literal)
-					}
-				}
-			case len(w.frames) > 0:
-				caller := w.frames[0].place
-				enter(caller, function, false)
-				enter(caller, function+":"+strconv.Itoa(c.at.line), false)
+			if f.about(c, w) {
+				sum.merge(&w.site)
 			}
 		}
 	}
-	return all
+	if f.Grows {
+		return sum.regrown()
+	}
+	return sum.Totals
+}
+
+// about reports whether a finding names what allocates, reached one way.
+func (f *Finding) about(c *cause, w *chain) bool {
+	return slices.ContainsFunc(f.Spans, func(s span) bool {
+		switch {
+		case s.Inner: // counted where it is called from
+			return false
+		case s.holds(frame{place: c.at, function: c.function}) && c.callee == "":
+			return !s.Beyond
+		case s.holds(frame{place: c.at, function: c.function}):
+			return s.Callee == lastName(c.callee) || w.grows(s.Callee)
+		}
+		return c.callee == "" && len(w.frames) > 0 && s.holds(w.frames[0]) && s.Callee == lastName(c.function) && f.inner(c)
+	})
+}
+
+// holds reports whether code lies in a span, and in no function literal that begins there.
+func (s *span) holds(at frame) bool {
+	return s.File == at.file && s.From <= at.line && at.line <= s.To && literals(at.function) <= s.Literals
+}
+
+// inner reports whether a line of a function that is called counts: where lines of it are
+// named, they are all that does.
+func (f *Finding) inner(c *cause) bool {
+	named := false
+	for _, s := range f.Spans {
+		if s.Inner && s.holds(frame{place: c.at, function: c.function}) {
+			return true
+		}
+		named = named || s.Inner
+	}
+	return !named
 }
 
 // grows reports whether a way passes a method of a buffer below its line.
 func (c *chain) grows(buffer string) bool {
-	pkg, typ, _ := strings.Cut(buffer, ".")
+	pkg, typ, ok := strings.Cut(buffer, ".")
+	if !ok {
+		return false
+	}
 	prefix := pkg + ".(*" + typ + ")."
 	return strings.HasPrefix(c.origin.function, prefix) || slices.ContainsFunc(c.frames[:max(0, c.inside-1)],
 		func(f frame) bool { return strings.HasPrefix(f.function, prefix) })
@@ -80,6 +89,18 @@ func (c *chain) grows(buffer string) bool {
 
 // inLiteral matches the last names of function literals.
 var inLiteral = regexp.MustCompile(`^(func)?\d+$`)
+
+// literals is in how many function literals, one in the other, the code of a function
+// lies; what comes before the declared function is the one that it was inlined into.
+func literals(function string) (n int) {
+	for _, part := range slices.Backward(strings.Split(untyped(function), ".")) {
+		if !inLiteral.MatchString(part) {
+			break
+		}
+		n++
+	}
+	return n
+}
 
 // allocates reports whether the runtime's function is called by code that
 // allocates, without being named there.
@@ -89,86 +110,17 @@ func allocates(function string) bool {
 		strings.HasPrefix(function, "internal/runtime/maps.")
 }
 
-// to is what the profiles have of the allocations that a finding is about, each target
-// of its lines once: the lines themselves where they allocate, and what the flagged
-// calls call.
-func (all charges) to(f *Finding) (sum Totals) {
-	done := map[target]bool{}
-	for _, s := range f.Spans {
-		if s.Inner {
-			continue // counted where it is called from
-		}
-		for line := s.From; line <= s.To; line++ {
-			if s.leavesOut(line) {
-				continue
-			}
-			for _, name := range f.targets(s) {
-				if t := (target{place{s.File, line}, name}); !done[t] {
-					done[t] = true
-					sum.add(all.saved(t, f.Grows, slices.Contains(s.Beside, line)))
-				}
-			}
-		}
-	}
-	return sum
-}
-
-func (s *span) leavesOut(line int) bool {
-	return slices.ContainsFunc(s.Without, func(l [2]int) bool { return l[0] <= line && line <= l[1] })
-}
-
-// saved is what a target would not allocate without the finding: all of it, or what
-// grows there; beside is for a line of which function literals have a part.
-func (all charges) saved(t target, grows, beside bool) Totals {
-	var sum site
-	for _, w := range all[t] {
-		if beside && w.literal {
-			continue
-		}
-		sum.merge(&w.site)
-	}
-	if grows {
-		return sum.regrown()
-	}
-	return sum.Totals
-}
-
-// targets names what a span is about in each of its lines. Where lines inside
-// the function that is called are named, they are all of it that counts.
-func (f *Finding) targets(s span) (names []string) {
-	if !s.Beyond {
-		names = append(names, "")
-	}
-	if s.Callee == "" {
-		return names
-	}
-	inner := 0
-	for _, in := range f.Spans {
-		for line := in.From; in.Inner && line <= in.To; line++ {
-			names = append(names, s.Callee+":"+strconv.Itoa(line))
-			inner++
-		}
-	}
-	if inner == 0 {
-		names = append(names, s.Callee)
-	}
-	return names
-}
-
 // spanAt is the span of the code from pos to end. What the bodies of function
 // literals allocate is not of it: the literal is made where it begins.
 func spanAt(p *packages.Package, pos, end token.Pos) span {
 	from, to := p.Fset.Position(pos), p.Fset.Position(max(pos, end))
 	s := span{File: from.Filename, From: from.Line, To: to.Line, Column: from.Column}
-	within := false // a literal itself
 	for _, file := range p.Syntax {
 		if pos < file.FileStart || pos >= file.FileEnd {
 			continue
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if n == nil || n.End() < pos || n.Pos() > end {
-				return false
-			}
+		path, _ := astutil.PathEnclosingInterval(file, pos, end)
+		for _, n := range path {
 			itself := n.Pos() == pos && n.End() == end
 			if itself && s.Callee == "" {
 				s.Callee, s.Beyond = calleeOf(p.TypesInfo, n)
@@ -181,23 +133,16 @@ func spanAt(p *packages.Package, pos, end token.Pos) span {
 			case *ast.FuncLit:
 				if itself {
 					s.To = p.Fset.Position(n.Body.Lbrace).Line
-				} else if n.Pos() >= pos && n.End() <= end {
-					first, last := p.Fset.Position(n.Body.Lbrace).Line, p.Fset.Position(n.Body.Rbrace).Line
-					s.Without, s.Beside = append(s.Without, [2]int{first + 1, last - 1}), append(s.Beside, first, last)
-					return false
+				} else {
+					s.Literals++
 				}
-				within = within || !itself
 			}
-			return true
-		})
-	}
-	if within { // what is of which literal is not known
-		s.Beside = nil
+		}
 	}
 	return s
 }
 
-// calleeOf returns what n calls, as a target is named: a function, or a type
+// calleeOf returns what n calls, without its package and receiver: a function, or a type
 // whose memory grows. beyond is true where its arguments need no memory for
 // it: it takes no list of interfaces to box them for.
 func calleeOf(info *types.Info, n ast.Node) (name string, beyond bool) {

@@ -87,8 +87,8 @@ func TestFindingsHaveWhatTheyName(t *testing.T) {
 		{Check: "beyond", Spans: []span{{File: "/m/m.go", From: 22, To: 22, Callee: "Fprintf", Beyond: true}}},
 		{Check: "and its arguments", Spans: []span{at(22, "Fprintf")}},
 		{Check: "neither", Spans: []span{at(12, "")}},
-		{Check: "around a literal", Spans: []span{{File: "/m/m.go", From: 49, To: 51, Beside: []int{50, 50}}}},
-		{Check: "in a literal", Spans: []span{at(50, "")}},
+		{Check: "around a literal", Spans: []span{{File: "/m/m.go", From: 49, To: 51}}},
+		{Check: "in a literal", Spans: []span{{File: "/m/m.go", From: 50, To: 50, Literals: 1}}},
 	}
 	want := []Totals{
 		{Objects: 200, Bytes: 6080, CPU: 200},

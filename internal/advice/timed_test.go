@@ -2,7 +2,6 @@ package advice
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -153,12 +152,15 @@ func F(n int, do func(string, func() []int)) func() []int {
 	if s := at("func() []int {\n\t\treturn", "\n\t}"); s.From != 10 || s.To != 10 {
 		t.Errorf("the literal is made in lines %d to %d, want 10", s.From, s.To)
 	}
-	if s := at("do(\n", "})"); s.From != 4 || s.To != 9 || len(s.Without) != 1 || s.Without[0] != [2]int{7, 8} {
-		t.Errorf("the call allocates in lines %d to %d without %v, want 4 to 9 without 7 to 8", s.From, s.To, s.Without)
-	} else if !slices.Equal(s.Beside, []int{6, 9}) {
-		t.Errorf("a literal has a part of lines %v, want 6 and 9", s.Beside)
+	if s := at("do(\n", "})"); s.From != 4 || s.To != 9 || s.Literals != 0 {
+		t.Errorf("the call is in lines %d to %d and %d literals, want 4 to 9 in none", s.From, s.To, s.Literals)
 	}
-	if s := at("return m", "m"); s.Beside != nil {
-		t.Errorf("of a line in a literal, another has a part of lines %v", s.Beside)
+	if s := at("return m\n", "\t\t\treturn m"); s.Literals != 1 {
+		t.Errorf("a line of a literal is in %d", s.Literals)
+	}
+	for name, want := range map[string]int{"m.F": 0, "m.F.func1": 1, "m.(*T[...]).F.func1.2": 2, "m.F.func1.G": 0, "m.F.func1.G.func2": 1} {
+		if got := literals(name); got != want {
+			t.Errorf("%s is in %d literals, want %d", name, got, want)
+		}
 	}
 }
