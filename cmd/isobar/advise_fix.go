@@ -47,7 +47,7 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 		"--verify, only they judge fixes")
 	f.BoolVar(&o.fix, "fix", false, "print the fixes as a patch")
 	f.BoolVar(&o.verify, "verify", false, "with --fix or --patch: keep only what passes tests and saves allocations in "+
-		"benchmarks, tried one by one in a copy")
+		"benchmarks, tried one by one beside your files")
 	f.BoolVar(&o.write, "write", false, "with --fix: apply the patch to the files, all of it or nothing")
 	f.StringArrayVar(&o.patches, "patch", nil, "with --verify: try the patch in `FILE`, a fix made by hand, instead of "+
 		"looking for findings; may be repeated")

@@ -1,21 +1,19 @@
 package advice
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/isobar-go/isobar/advise/check"
 )
@@ -43,17 +41,14 @@ func VerifyPatches(ctx context.Context, c VerifyConfig, names []string) (*Verifi
 	return v.verify(ctx, remedies)
 }
 
-// A diffFile is a patch on disk, as it applies to the copy.
+// A diffFile is a patch on disk.
 type diffFile struct {
-	name  string // absolute
-	text  []byte
-	files []string // the originals that it changes
-	dir   string   // of the copy, where its names begin
-	strip int      // how many elements of its names are left out there
+	name  string   // absolute
+	base  string   // that its names are relative to
+	files []string // that it changes, absolute
 }
 
-// byHand reads a patch and finds out what it changes: it is made in the copy,
-// which holds no other, and taken back.
+// byHand reads a patch and finds out what it changes.
 func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 	p, err := v.readPatch(ctx, name)
 	if err != nil {
@@ -63,18 +58,17 @@ func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.put(alone, false); err != nil {
+	m := &remedy{seen: map[judge]seen{}, make: func(ctx context.Context) (*Patch, error) { return v.gitApply(ctx, p) }}
+	dir, err := resolved(v.Dir)
+	if err != nil {
 		return nil, err
 	}
-	m := &remedy{make: func(ctx context.Context) (*Patch, error) { return v.gitApply(ctx, p) }}
-	var spots []spot
 	for _, file := range alone.Files() {
 		c := alone.files[file]
 		if filepath.Ext(file) != ".go" || c.old == nil {
 			continue
 		}
-		copied, _ := v.at(file)
-		pkgs, err := v.testPackages(ctx, []string{filepath.Dir(copied)})
+		pkgs, err := v.testPackages(ctx, []string{filepath.Dir(file)})
 		if err != nil {
 			return nil, fmt.Errorf("%s is in no package of this build: %w", relative(v.patch.base, file), err)
 		}
@@ -82,45 +76,75 @@ func (v *verifier) byHand(ctx context.Context, name string) (*remedy, error) {
 		if !slices.Contains(m.pkgs, pkg) {
 			m.pkgs = append(m.pkgs, pkg)
 		}
-		text := strings.Split(string(c.old), "\n")
-		lines := slices.DeleteFunc(changedLines(c.old, c.new), func(line int) bool {
-			code := strings.TrimSpace(text[line-1])
-			return code == "" || strings.HasPrefix(code, "//")
-		})
-		for _, line := range lines {
-			indent := len(text[line-1]) - len(strings.TrimLeft(text[line-1], " \t"))
-			spots = append(spots, spotOf(pkg, file, line, indent+1))
-		}
-		if m.finding.File == "" && len(lines) > 0 {
-			m.finding = v.patched(name, file, pkg, lines)
+		names, line := changed(c.old, c.new)
+		m.functions = append(m.functions, names...)
+		if m.finding.File == "" {
+			m.finding = Finding{File: relative(dir, file), Line: line, Column: 1, EndLine: line, Check: "patch",
+				Severity: check.Advice.String(), Message: name, Fix: true, Pkg: pkg,
+				Spans: []span{{File: file, From: line, To: line, Column: 1}}}
 		}
 	}
 	if m.finding.File == "" {
 		return nil, errors.New("it changes no Go code that is there; nothing could be measured")
 	}
-	m.spots = [][]spot{spots}
 	return m, nil
 }
 
-// patched is what stands for a patch where findings are listed.
-func (v *verifier) patched(name, file, pkg string, lines []int) Finding {
-	base, err := resolved(v.Dir)
-	if err != nil {
-		base = v.root
-	}
-	first, last := lines[0], lines[len(lines)-1]
-	fset := token.NewFileSet()
-	if f, err := parser.ParseFile(fset, file, nil, parser.ImportsOnly); err == nil && len(f.Decls) > 0 {
-		imports := fset.Position(f.Decls[len(f.Decls)-1].End()).Line
-		if i := slices.IndexFunc(lines, func(line int) bool { return line > imports }); i >= 0 {
-			first = lines[i]
+// changed returns the functions that text has otherwise than old or not at all, and the
+// first line that differs in one of them, or else in the file.
+func changed(old, text []byte) (names []string, first int) {
+	was, is := functionsOf(old), functionsOf(text)
+	for _, f := range was {
+		i := slices.IndexFunc(is, func(g functionText) bool { return g.name == f.name })
+		if i >= 0 && is[i].text == f.text {
+			continue
+		}
+		names = append(names, f.name)
+		if first == 0 && i >= 0 {
+			first = f.line + equalLines(f.text, is[i].text)
 		}
 	}
-	return Finding{
-		File: relative(base, file), Line: first, Column: 1, EndLine: last, Check: "patch", Severity: check.Advice.String(),
-		Message: name, Fix: true,
-		Pkg: pkg, Spans: []span{{File: file, From: first, To: last, Column: 1}},
+	if first == 0 {
+		first = 1 + equalLines(string(old), string(text))
 	}
+	return names, first
+}
+
+type functionText struct {
+	name, text string
+	line       int
+}
+
+// functionsOf returns the functions that a file declares, named as a Finding has them.
+func functionsOf(src []byte) (all []functionText) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil // it does not build
+	}
+	for _, decl := range f.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := fn.Name.Name
+		if fn.Recv != nil && len(fn.Recv.List) == 1 {
+			of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*"), "[")
+			name = of + "." + name
+		}
+		from, to := fset.Position(fn.Pos()), fset.Position(fn.End())
+		all = append(all, functionText{name, string(src[from.Offset:to.Offset]), from.Line})
+	}
+	return all
+}
+
+// equalLines is how many lines two texts begin with alike.
+func equalLines(a, b string) (n int) {
+	was, is := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for n < min(len(was)-1, len(is)-1) && was[n] == is[n] {
+		n++
+	}
+	return n
 }
 
 // readPatch finds out which files a patch changes, and refuses those that a
@@ -131,10 +155,11 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 		return nil, err
 	}
 	p := &diffFile{name: abs}
-	if p.text, err = os.ReadFile(abs); err != nil {
+	text, err := os.ReadFile(abs)
+	if err != nil {
 		return nil, err
 	}
-	if line := renames.Find(p.text); line != nil {
+	if line := renames.Find(text); line != nil {
 		return nil, fmt.Errorf("%q: it renames or copies files; make it with git diff --no-renames", line)
 	}
 	out, err := v.git(ctx, v.tmp, "apply", "--numstat", "-z", abs)
@@ -150,14 +175,13 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 	if len(rels) == 0 {
 		return nil, errors.New("it changes no file; want a patch as git diff writes it")
 	}
-	base, err := v.basis(rels)
-	if err != nil {
+	if p.base, err = v.basis(rels); err != nil {
 		return nil, err
 	}
 	for _, rel := range rels {
-		file := filepath.Join(base, rel)
-		switch _, inside := v.at(file); {
-		case !inside:
+		file := filepath.Join(p.base, rel)
+		switch {
+		case !within(file, v.root):
 			return nil, fmt.Errorf("%s is outside the module at %s; a patch is proven in the one module that it changes", file,
 				v.root)
 		case strings.HasSuffix(rel, "_test.go") || slices.Contains(strings.Split(filepath.ToSlash(rel), "/"), "testdata"):
@@ -165,12 +189,6 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 				"first, and the patch without it", rel)
 		}
 		p.files = append(p.files, file)
-	}
-	p.dir, p.strip = v.copied, 1
-	if dir, ok := v.at(base); ok {
-		p.dir = dir
-	} else if rel, err := filepath.Rel(base, v.root); err == nil {
-		p.strip += 1 + strings.Count(filepath.ToSlash(rel), "/")
 	}
 	return p, nil
 }
@@ -193,31 +211,41 @@ func (v *verifier) basis(rels []string) (string, error) {
 	return v.patch.base, nil
 }
 
-// git runs git as if the copy were in no repository.
+// git runs git as if the directory were in no repository.
 func (v *verifier) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return command{dir, append(slices.Clone(v.env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(v.tmp), "LC_ALL=C")}.run(ctx,
-		"git", args...)
+	return command{dir, []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(v.tmp), "LC_ALL=C"}}.run(ctx, "git", args...)
 }
 
-// gitApply makes a patch in the copy, all of it or nothing, and returns what
-// it changed.
+// gitApply makes a patch beside those that were kept, in a copy of the files, all of it
+// or nothing, and returns what it changed.
 func (v *verifier) gitApply(ctx context.Context, p *diffFile) (*Patch, error) {
+	dir, err := os.MkdirTemp(v.tmp, "apply-")
+	if err != nil {
+		return nil, err
+	}
 	alone := &Patch{base: v.patch.base, files: map[string]contents{}}
+	copied := func(file string) string { return filepath.Join(dir, relative(p.base, file)) }
 	for _, file := range p.files {
-		text, err := v.copyOf(file)
+		text, err := textOf(file)
+		if c, kept := v.patch.files[file]; kept {
+			text, err = c.new, nil
+		}
+		if err == nil && text != nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(copied(file)), 0o700), os.WriteFile(copied(file), text, 0o600))
+		}
 		if err != nil {
 			return nil, err
 		}
 		alone.files[file] = contents{old: text}
 	}
-	if _, err := v.git(ctx, p.dir, "apply", "--whitespace=nowarn", "-p"+strconv.Itoa(p.strip), p.name); err != nil {
+	if _, err := v.git(ctx, dir, "apply", "--whitespace=nowarn", p.name); err != nil {
 		if len(v.patch.files) > 0 {
-			return nil, fmt.Errorf("it does not apply beside those kept before it: %w", p.failed(err))
+			err = fmt.Errorf("it does not apply beside those kept before it: %w", err)
 		}
-		return nil, p.failed(err)
+		return nil, fmt.Errorf("%w; make it again from this source with git diff", err)
 	}
 	for _, file := range p.files {
-		text, err := v.copyOf(file)
+		text, err := textOf(copied(file))
 		if err != nil {
 			return nil, err
 		}
@@ -226,76 +254,11 @@ func (v *verifier) gitApply(ctx context.Context, p *diffFile) (*Patch, error) {
 	return alone, nil
 }
 
-// copyOf returns what the copy has of a file; nil for nothing.
-func (v *verifier) copyOf(file string) ([]byte, error) {
-	copied, _ := v.at(file)
-	text, err := os.ReadFile(copied)
+// textOf returns what a file has; nil where there is none.
+func textOf(name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return text, err
-}
-
-var (
-	failedHunk = regexp.MustCompile(`error: patch failed: (.+):(\d+)`)
-	hunkHeader = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@.*`)
-)
-
-// failed says which hunk of which file git could not apply.
-func (p *diffFile) failed(err error) error {
-	m := failedHunk.FindStringSubmatch(err.Error())
-	if m == nil {
-		return fmt.Errorf("%w; make it again from this source with git diff", err)
-	}
-	file, n := "", 0
-	for line := range strings.Lines(string(p.text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if rest, ok := strings.CutPrefix(line, "--- "); ok {
-			file, n = rest, 0
-		} else if h := hunkHeader.FindStringSubmatch(line); h != nil {
-			if n++; h[1] == m[2] && strings.HasSuffix(file, "/"+m[1]) {
-				return fmt.Errorf("hunk %d of %s does not apply: %s; make it again from this source with git diff", n, m[1], line)
-			}
-		}
-	}
-	return fmt.Errorf("%s:%s: a hunk does not apply; make it again from this source with git diff", m[1], m[2])
-}
-
-// changedLines returns the lines of old that are not in text, and those
-// around what was put between two inside a declaration.
-func changedLines(old, text []byte) (lines []int) {
-	add := func(line int) {
-		if line > 0 && line <= bytes.Count(old, []byte("\n")) && !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	at, within := 0, false
-	outside := false // of declarations, or in the place of other lines: what is put there
-	for line := range strings.Lines(string(diff.Diff("old", old, "new", text))) {
-		if h := hunkHeader.FindStringSubmatch(line); h != nil {
-			at, _ = strconv.Atoi(h[1]) // digits
-			within = true
-			continue
-		}
-		switch {
-		case !within:
-		case line[0] == '-':
-			if code := strings.TrimSpace(line[1:]); code != "" && !strings.HasPrefix(code, "//") {
-				add(at)
-				outside = true
-			}
-			at++
-		case line[0] == '+' && strings.TrimSpace(line[1:]) != "":
-			outside = outside || !strings.HasPrefix(line[1:], "\t")
-			if !outside {
-				add(at - 1)
-				add(at)
-			}
-		case line[0] == ' ':
-			at++
-			outside = false
-		}
-	}
-	slices.Sort(lines)
-	return lines
 }

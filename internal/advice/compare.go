@@ -8,9 +8,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
@@ -92,11 +92,11 @@ func (m *measurement) add(key sampleKey, side, block int, v float64) {
 	s[side].Blocks, s[side].Values = append(s[side].Blocks, block), append(s[side].Values, v)
 }
 
-// A contest is a benchmark and the binaries of both sides.
+// A contest is a judge and the binaries of both sides.
 type contest struct {
-	benchmark
+	judge
 	old, fixed string
-	iterations string // as -test.benchtime takes it: the same for all sides and blocks
+	times      string // how often it runs: the same for all sides and blocks
 }
 
 // The blocks of a comparison: as few as allow a verdict where the counts are the
@@ -152,10 +152,13 @@ const (
 // without the remedy. With one number for all runs, what a benchmark does once
 // costs all of them alike, however busy the machine is.
 func (v *verifier) calibrate(ctx context.Context, con *contest) error {
-	con.iterations = v.BenchTime
+	con.times = v.BenchTime
 	want, err := time.ParseDuration(v.BenchTime)
 	if err != nil {
 		return nil // a number of iterations
+	}
+	if con.test() {
+		con.times = "1x"
 	}
 	results, err := v.bench(ctx, con, false)
 	if err != nil {
@@ -171,7 +174,7 @@ func (v *verifier) calibrate(ctx context.Context, con *contest) error {
 		n = float64(len(results)) * want.Seconds() / round
 		n = max(n, min(fewestIterations, longestRun.Seconds()/round))
 	}
-	con.iterations = fmt.Sprintf("%dx", max(1, int(n)))
+	con.times = fmt.Sprintf("%dx", max(1, int(n)))
 	return nil
 }
 
@@ -181,8 +184,11 @@ func (v *verifier) bench(ctx context.Context, con *contest, fixed bool) (results
 	if fixed {
 		binary = con.fixed
 	}
-	out, err := command{con.pkg.Dir, v.env}.run(ctx, binary, "-test.run=^$", "-test.bench=^"+con.name+"$"+con.sub,
-		"-test.benchtime="+con.iterations, "-test.benchmem", "-test.timeout=10m")
+	if con.test() {
+		return v.repeat(ctx, con, binary)
+	}
+	out, err := command{con.pkg.Dir, v.env}.run(ctx, binary, append(con.flags(con.times), "-test.benchmem",
+		"-test.timeout=10m")...)
 	if err != nil {
 		return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
 	}
@@ -196,6 +202,31 @@ func (v *verifier) bench(ctx context.Context, con *contest, fixed bool) (results
 		return nil, fmt.Errorf("benchmarks of %s: %w", con.pkg.ImportPath, err)
 	}
 	return results, nil
+}
+
+// repeat runs a test again and again. A profile counts all that it allocates but for what
+// the program does before its tests.
+func (v *verifier) repeat(ctx context.Context, con *contest, binary string) ([]*benchfmt.Result, error) {
+	begun := time.Now()
+	p, err := v.observe(ctx, con.judge, binary, con.times)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(begun)
+	j := &joiner{timings: v.timings, benchmarks: true}
+	if err := j.samples(con.name, p); err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(con.times, "x"))
+	if err != nil {
+		return nil, err
+	}
+	each := func(unit string, all float64) benchfmt.Value {
+		return benchfmt.Value{Value: all / float64(n), Unit: unit}
+	}
+	values := []benchfmt.Value{each("allocs/op", float64(j.total.Objects)), each("B/op", float64(j.total.Bytes)),
+		each("sec/op", took.Seconds())}
+	return []*benchfmt.Result{{Name: benchfmt.Name(con.name), Iters: n, Values: values}}, nil
 }
 
 // exact reports whether the counts of each side are the same in all blocks, and
@@ -284,9 +315,9 @@ const (
 	tolerated  = 1.05
 )
 
-// judge decides on a fix by its figures: its outcome, and why. Allocations and
+// outcomeOf decides on a fix by its figures: its outcome, and why. Allocations and
 // bytes decide; time does where acceptTime says so and they stay the same.
-func judge(figures []Figure, acceptTime bool) (outcome, reason string) {
+func outcomeOf(figures []Figure, acceptTime bool) (outcome, reason string) {
 	var gain, loss, hope, fear, total *Figure
 	for i := range figures {
 		f := &figures[i]
@@ -370,13 +401,4 @@ func (f *Figure) text(v float64) string {
 		}
 	}
 	return "0"
-}
-
-// build compiles the tests of a package of the copy.
-func (v *verifier) build(ctx context.Context, p *testPackage, name string) (string, error) {
-	binary := filepath.Join(v.tmp, name+".test")
-	if _, err := v.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err != nil {
-		return "", err
-	}
-	return binary, nil
 }

@@ -104,10 +104,9 @@ type joiner struct {
 	beyond  int // samples at lines that do not exist
 	within  int // and at lines that do
 
-	benchmarks bool                   // the profile that is read is of benchmarks
-	before     Totals                 // what they do outside the loops that they time
-	timings    map[string][]timedDecl // of their files, by name as a profile has it
-	dirs       map[string]string      // of the packages
+	benchmarks bool   // the profile that is read is of benchmarks
+	before     Totals // what they do outside the loops that they time
+	timings    *timings
 
 	starts map[place]string // by where functions begin: their names
 	moved  map[string]place // functions of the profiles that begin elsewhere, and where they did
@@ -121,14 +120,14 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		notes: slices.Clone(c.LeftOut),
 		files: map[string]string{}, lengths: map[string]int{},
 		starts: map[place]string{}, moved: map[string]place{}, still: map[string]bool{},
-		timings: map[string][]timedDecl{}, dirs: map[string]string{}, causes: map[causeKey]*cause{},
+		timings: newTimings(), causes: map[causeKey]*cause{},
 	}
 	for _, u := range units {
 		for _, f := range u.Files {
 			j.files[f.Name] = f.Name
 			j.files[path.Join(u.PkgPath, filepath.Base(f.Name))] = f.Name // built with -trimpath
 			j.lengths[f.Name] = f.Lines
-			j.dirs[u.PkgPath] = filepath.Dir(f.Name)
+			j.timings.dirs[u.PkgPath] = filepath.Dir(f.Name)
 			for _, fn := range f.Funcs {
 				j.starts[place{f.Name, fn.Line}] = fn.Name
 			}
@@ -181,6 +180,11 @@ func (j *joiner) read(ctx context.Context, name string) error {
 	j.program(name, p)
 	j.functions(p)
 	j.benchmarks = benchmarked(p)
+	return j.samples(name, p)
+}
+
+// samples charges what a profile holds.
+func (j *joiner) samples(name string, p *profile.Profile) error {
 	index := map[string]int{} // of the values that are read, in those of a sample
 	for i, t := range p.SampleType {
 		if t.Type == "alloc_space" || t.Type == "alloc_objects" || t.Type == "cpu" {
@@ -207,7 +211,7 @@ func (j *joiner) read(ctx context.Context, name string) error {
 // stack, from the leaf up and through inlined calls, tests left out.
 func (j *joiner) charge(s *profile.Sample, t Totals) {
 	stack := frames(s)
-	if j.prepares(stack) {
+	if j.timings.prepares(stack, j.benchmarks) {
 		j.before.add(t)
 		return
 	}

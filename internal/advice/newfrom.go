@@ -68,19 +68,20 @@ func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, ok
 		return base, false, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and "+
 			"fetch it first in a shallow clone", rev)
 	}
-	s := &scratch{tmp: tmp, root: git.dir, copied: filepath.Join(tmp, "tree")}
+	s := &scratch{root: git.dir, copied: filepath.Join(tmp, "tree")}
 	for _, args := range [][]string{{"read-tree", strings.TrimSpace(string(out))},
 		{"checkout-index", "--all", "--prefix=" + s.copied + "/"}} {
 		if _, err := git.run(ctx, "git", args...); err != nil {
 			return base, false, fmt.Errorf("advise: new-from: %w", err)
 		}
 	}
-	root, work, err := moduleRoot(ctx, dir)
+	in, err := goEnv(ctx, dir)
 	if err != nil {
 		return base, false, err
 	}
-	copied, in := s.at(root)
-	if !in {
+	root, work := in.root, in.work
+	copied, inside := s.at(root)
+	if !inside {
 		return base, false, fmt.Errorf("advise: new-from: the module %s is outside the repository %s; run it inside the "+
 			"module's repository", root, git.dir)
 	}

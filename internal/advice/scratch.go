@@ -5,53 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// A scratch is a copy of a module, or of a workspace, in a directory for
+// A scratch is a module, or a workspace, as a revision has it, in a directory for
 // temporary files. Nothing that happens there reaches the original.
 type scratch struct {
 	command        // runs in the copy of the directory that was asked for
-	tmp     string // everything, removed at the end
 	root    string // of the original
 	copied  string // root's copy
 }
-
-// newScratch copies the module or workspace that dir belongs to. Relative
-// replacements and uses that lead out of it are made absolute.
-func newScratch(ctx context.Context, dir string) (*scratch, error) {
-	abs, err := resolved(dir)
-	if err != nil {
-		return nil, fmt.Errorf("advise: copy: %w", err)
-	}
-	root, work, err := moduleRoot(ctx, abs)
-	if err != nil {
-		return nil, err
-	}
-	tmp, err := os.MkdirTemp("", "isobar-verify-")
-	if err != nil {
-		return nil, fmt.Errorf("advise: copy: %w", err)
-	}
-	if tmp, err = resolved(tmp); err != nil {
-		return nil, fmt.Errorf("advise: copy: %w", err)
-	}
-	s := &scratch{tmp: tmp, root: root, copied: filepath.Join(tmp, "tree")}
-	if err := copyTree(ctx, root, s.copied); err != nil {
-		s.remove()
-		return nil, fmt.Errorf("advise: copy: %w", err)
-	}
-	if err := s.enter(ctx, abs, root, work); err != nil {
-		s.remove()
-		return nil, fmt.Errorf("advise: copy: %w", err)
-	}
-	return s, nil
-}
-
-func (s *scratch) remove() { os.RemoveAll(s.tmp) }
 
 // at returns where the copy of a file of the original is. ok is false for
 // files outside.
@@ -76,29 +41,33 @@ func resolved(dir string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// moduleRoot returns the directory to copy, and the workspace file, "" for
-// none.
-func moduleRoot(ctx context.Context, dir string) (root, work string, err error) {
-	out, err := command{dir: dir}.run(ctx, "go", "env", "-json", "GOMOD", "GOWORK")
+// A module is what the go command says of where it runs.
+type module struct {
+	GOMOD, GOWORK, GOFLAGS string
+	root, work             string // its directory, or the workspace's, and the file of that; "" for none
+}
+
+func goEnv(ctx context.Context, dir string) (m module, err error) {
+	out, err := command{dir: dir}.run(ctx, "go", "env", "-json", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
-		return "", "", err
+		return m, err
 	}
-	var env struct{ GOMOD, GOWORK string }
-	if err := json.Unmarshal(out, &env); err != nil {
-		return "", "", fmt.Errorf("advise: go env: %w", err)
+	if err := json.Unmarshal(out, &m); err != nil {
+		return m, fmt.Errorf("advise: go env: %w", err)
 	}
 	switch {
-	case env.GOWORK != "" && env.GOWORK != "off":
-		root = filepath.Dir(env.GOWORK)
-		if _, ok := moved(dir, root, "/"); !ok {
-			return "", "", fmt.Errorf("advise: copy: %s is not below its workspace %s; set GOWORK=off, or move the go.work "+
-				"file above both", dir, env.GOWORK)
-		}
-		return root, env.GOWORK, nil
-	case env.GOMOD == "" || env.GOMOD == os.DevNull:
-		return "", "", errors.New("advise: copy: no module here; run it inside a module")
+	case m.GOWORK != "" && m.GOWORK != "off":
+		m.root, m.work = filepath.Dir(m.GOWORK), m.GOWORK
+	case m.GOMOD == "" || m.GOMOD == os.DevNull:
+		return m, errors.New("advise: copy: no module here; run it inside a module")
+	default:
+		m.root = filepath.Dir(m.GOMOD)
 	}
-	return filepath.Dir(env.GOMOD), "", nil
+	if !within(dir, m.root) {
+		return m, fmt.Errorf("advise: copy: %s is not below its workspace %s; set GOWORK=off, or move the go.work "+
+			"file above both", dir, m.GOWORK)
+	}
+	return m, nil
 }
 
 // enter prepares the copy of the module or workspace at root: the directory to
@@ -186,66 +155,4 @@ func (s *scratch) absolute(ctx context.Context, kind, dir string) error {
 	copied, _ := s.at(dir)
 	_, err = command{copied, s.env}.run(ctx, "go", args...)
 	return err
-}
-
-// copyTree copies files, directories and symbolic links, and leaves out what
-// no build reads: .git and node_modules.
-func copyTree(ctx context.Context, from, to string) error {
-	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		target, _ := moved(name, from, to)
-		switch {
-		case d.Name() == ".git" || d.Name() == "node_modules":
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case d.IsDir():
-			return os.MkdirAll(target, 0o755)
-		case d.Type()&fs.ModeSymlink != 0:
-			return copyLink(name, target, from)
-		case d.Type().IsRegular():
-			return copyFile(name, target)
-		}
-		return nil
-	})
-}
-
-// copyLink keeps a link that stays inside root relative and makes one that
-// leads out absolute.
-func copyLink(name, target, root string) error {
-	to, err := os.Readlink(name)
-	if err != nil {
-		return err
-	}
-	if !filepath.IsAbs(to) {
-		abs := filepath.Join(filepath.Dir(name), to)
-		if _, in := moved(abs, root, "/"); !in {
-			to = abs
-		}
-	}
-	return os.Symlink(to, target)
-}
-
-func copyFile(name, target string) error {
-	in, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

@@ -60,7 +60,7 @@ func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error
 	}
 	if len(fresh) > 0 {
 		v.Progress(fmt.Sprintf("tests of %d packages without fixes", len(fresh)))
-		ran, err := v.test(ctx, fresh)
+		ran, err := v.test(ctx, v.command, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +86,8 @@ func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error
 // dependents returns the packages of the module whose tests may run code of pkg.
 func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPackage, err error) {
 	if v.module == nil {
-		at := command{v.copied, v.env}
-		if !exists(filepath.Join(v.copied, "go.mod")) {
+		at := command{v.root, v.env}
+		if !exists(filepath.Join(v.root, "go.mod")) {
 			at = v.command // a workspace
 		}
 		if v.module, err = at.testPackages(ctx, []string{"./..."}); err != nil {
@@ -111,7 +111,7 @@ func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPack
 }
 
 // test runs the tests of packages. The error is one that says nothing of a test.
-func (v *verifier) test(ctx context.Context, pkgs []string, flags ...string) (testRun, error) {
+func (v *verifier) test(ctx context.Context, in command, pkgs []string, flags ...string) (testRun, error) {
 	args := append([]string{"test", "-json", "-count=1", "-vet=off"}, flags...) // which runs apart
 	if v.Race {
 		args = append(args, "-race")
@@ -119,7 +119,7 @@ func (v *verifier) test(ctx context.Context, pkgs []string, flags ...string) (te
 	if !v.ends.IsZero() { // one endless test does not use it all
 		args = append(args, "-timeout="+max(time.Second, min(10*time.Minute, time.Until(v.ends)/3)).String())
 	}
-	out, err := v.run(ctx, "go", append(args, pkgs...)...)
+	out, err := in.run(ctx, "go", append(args, pkgs...)...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -200,7 +200,7 @@ func pattern(names []string) string {
 // without.
 const again = 4
 
-// stillPass runs the tests with the remedy in the copy. A test that fails is run
+// stillPass runs the tests with the remedy. A test that fails is run
 // again on both sides: one that fails without the remedy, too, has no say. What they
 // say against a remedy becomes its outcome.
 func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) error {
@@ -218,7 +218,7 @@ func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) erro
 	v.Progress(fmt.Sprintf("tests of %d packages", len(whole)+len(parts)))
 	ran := testRun{}
 	run := func(pkgs []string, flags ...string) error {
-		some, err := v.test(ctx, pkgs, flags...)
+		some, err := v.test(ctx, r.with, pkgs, flags...)
 		maps.Copy(ran, some)
 		return err
 	}
@@ -246,19 +246,17 @@ func (v *verifier) stillPass(ctx context.Context, r *remedy, got *Verified) erro
 	return nil
 }
 
-// confirm judges failed tests of a package. It leaves the remedy in the copy.
+// confirm judges failed tests of a package.
 func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutcome, got *Verified) error {
-	drop := func(err error) error {
-		got.Outcome, got.Reason = Dropped, "with it tests fail: "+o.text()
-		return err
-	}
+	kept := *got
+	got.Outcome, got.Reason = Dropped, "with it tests fail: "+o.text()
 	if o.lost {
-		return drop(nil)
+		return nil
 	}
 	v.Progress(fmt.Sprintf("%s of %s failed: running it again", o.failed[0], s.ImportPath))
-	count := func(n int) (failures int, err error) {
+	count := func(in command, n int) (failures int, err error) {
 		for range n {
-			ran, err := v.test(ctx, []string{s.ImportPath}, "-run="+pattern(o.failed))
+			ran, err := v.test(ctx, in, []string{s.ImportPath}, "-run="+pattern(o.failed))
 			if err != nil {
 				return failures, err
 			}
@@ -268,30 +266,20 @@ func (v *verifier) confirm(ctx context.Context, r *remedy, s *suite, o *testOutc
 		}
 		return failures, nil
 	}
-	with, err := count(again)
-	if err != nil {
-		return drop(ctx.Err())
-	}
-	if err := v.put(r.alone, false); err != nil {
-		return drop(err)
-	}
+	with, err := count(r.with, again)
 	without := 0
-	if with < again || len(o.failed) > 1 { // not clear yet
-		without, err = count(2 * again)
-	}
-	if restored := v.put(r.alone, true); restored != nil || err != nil && ctx.Err() != nil {
-		return drop(cmp.Or(restored, ctx.Err()))
+	if err == nil && (with < again || len(o.failed) > 1) { // not clear yet
+		without, err = count(v.command, 2*again)
 	}
 	switch {
 	case without > 0:
 		s.skip = append(s.skip, o.failed...)
-		return nil
-	case with == 0:
+		got.Outcome, got.Reason = kept.Outcome, kept.Reason
+	case err == nil && with == 0:
 		got.Outcome, got.Reason = Unproven, fmt.Sprintf("%s of %s failed once with it, and passed %d times when it ran "+
 			"alone", strings.Join(o.failed, ", "), s.ImportPath, again)
-		return nil
 	}
-	return drop(nil)
+	return ctx.Err()
 }
 
 // leftOut says which tests had no say; "" for none.

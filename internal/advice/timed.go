@@ -12,21 +12,29 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// timings know what benchmarks time, as their files say.
+type timings struct {
+	files map[string][]timedDecl // by name as a profile has it
+	dirs  map[string]string      // of packages, for profiles of what was built with -trimpath
+}
+
+func newTimings() *timings { return &timings{map[string][]timedDecl{}, map[string]string{}} }
+
 // prepares reports whether a sample of a benchmark is of what it does outside
 // the loop that it times: what it prepares, once for each of its runs. A stack
 // that does not reach down to the benchmark, or a benchmark without such a
-// loop, tells nothing.
-func (j *joiner) prepares(stack []profile.Line) bool {
+// loop, tells nothing. Before any benchmark, the program of tests prepares itself.
+func (t *timings) prepares(stack []profile.Line, benchmarks bool) bool {
 	outside := false
 	for _, f := range stack {
 		switch name := f.Function.Name; {
 		case name == "testing.(*B).runN":
 			return outside
-		case j.benchmarks && (name == "main.main" || name == "runtime.doInit1"):
-			return true // what the test program does before any of them
+		case benchmarks && (name == "main.main" || name == "runtime.doInit1"):
+			return true
 		}
 		here := func(l lines) bool { return l.from <= f.Line && f.Line <= l.to }
-		for _, decl := range j.timing(f.Function.Filename) {
+		for _, decl := range t.of(f.Function.Filename) {
 			if here(decl.lines) {
 				if slices.ContainsFunc(decl.timed, here) && !slices.ContainsFunc(decl.stopped, here) {
 					return false
@@ -52,18 +60,17 @@ type timedDecl struct {
 	stopped []lines // of these, between StopTimer and StartTimer
 }
 
-// timing reads what a file of tests times, by its name as a profile has it; nothing
-// where it is none, or is not there.
-func (j *joiner) timing(name string) []timedDecl {
+// of reads what a file of tests times; nothing where it is none, or is not there.
+func (t *timings) of(name string) []timedDecl {
 	if !strings.HasSuffix(name, "_test.go") {
 		return nil
 	}
-	if t, ok := j.timings[name]; ok {
-		return t
+	if known, ok := t.files[name]; ok {
+		return known
 	}
 	at := name
 	if !filepath.IsAbs(at) { // built with -trimpath
-		at = filepath.Join(j.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
+		at = filepath.Join(t.dirs[path.Dir(filepath.ToSlash(name))], path.Base(filepath.ToSlash(name)))
 	}
 	var timed []timedDecl
 	fset := token.NewFileSet()
@@ -75,7 +82,7 @@ func (j *joiner) timing(name string) []timedDecl {
 		}
 	}
 	timed = slices.DeleteFunc(timed, func(d timedDecl) bool { return len(d.timed) == 0 })
-	j.timings[name] = timed
+	t.files[name] = timed
 	return timed
 }
 

@@ -90,7 +90,7 @@ func BenchmarkElsewhere(b *testing.B) {
 
 func TestTimed(t *testing.T) {
 	name := filepath.Join(tree(t, map[string]string{"m_test.go": timedFile}), "m_test.go")
-	j := &joiner{timings: map[string][]timedDecl{}, benchmarks: true}
+	j := newTimings()
 	line := func(function, file string, line int) profile.Line {
 		return profile.Line{Function: &profile.Function{Name: function, Filename: file}, Line: int64(line)}
 	}
@@ -101,22 +101,21 @@ func TestTimed(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got, want := j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1), run}), says == "not"; got != want {
+		if got, want := j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1), run}, true), says == "not"; got != want {
 			t.Errorf("line %d, %s: left out: %v, want %v", i+1, strings.TrimSpace(text), got, want)
 		}
-		if j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1)}) {
+		if j.prepares([]profile.Line{top, line("example.org/m.B", name, i+1)}, true) {
 			t.Errorf("line %d is left out although its stack does not reach down to the benchmark", i+1)
 		}
 	}
 	// Within a helper's own preparation, called from a loop that is timed.
-	if stack := []profile.Line{top, line("example.org/m.B", name, 6), line("example.org/m.B", name, 8), run}; j.prepares(stack) {
+	if stack := []profile.Line{top, line("example.org/m.B", name, 6), line("example.org/m.B", name, 8), run}; j.prepares(stack, true) {
 		t.Error("what a timed loop calls is left out")
 	}
-	if !j.prepares([]profile.Line{top, line("runtime.doInit1", "/go/src/runtime/proc.go", 1)}) {
+	if !j.prepares([]profile.Line{top, line("runtime.doInit1", "/go/src/runtime/proc.go", 1)}, true) {
 		t.Error("what runs before the benchmarks is not left out")
 	}
-	j.benchmarks = false
-	if j.prepares([]profile.Line{top, line("main.main", "/m/main.go", 1)}) {
+	if j.prepares([]profile.Line{top, line("main.main", "/m/main.go", 1)}, false) {
 		t.Error("what a program does is left out")
 	}
 }

@@ -2,8 +2,12 @@ package advice
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -63,27 +67,27 @@ func (v *Verified) best() *Figure {
 	return best
 }
 
-// A verifier tries remedies one after another. Those that were kept stay in the
-// scratch copy, so that each is judged beside them.
+// A verifier tries remedies one after another. Those that were kept stay laid over the
+// module, so that each is judged beside them.
 type verifier struct {
 	VerifyConfig
-	*scratch
-	patch   *Patch // what the kept ones make of the original
-	tests   []*testPackage
-	reached reach
-	timed   map[*remedy][]benchmark // what the profiles say
-	ends    time.Time               // of the budget; zero for no end
-	search  time.Time               // end of the search for benchmarks: half of it
-	suites  map[string]*suite       // what was learned of tests without any remedy, by package
-	old     map[string]string       // binaries without the remedy on trial, by package
-	module  []*testPackage          // its packages, once they are asked for
-	unvet   map[string]bool         // packages that go vet complains of without any remedy
-	builds  int
+	command    // runs in the directory that was asked for, with what was kept
+	root, tmp  string
+	goflags    string
+	patch      *Patch // what the kept ones make of the original
+	timings    *timings
+	ends       time.Time         // of the budget; zero for no end
+	searchEnds time.Time         // end of the search for judges: half of it
+	suites     map[string]*suite // what was learned of tests without any remedy, by package
+	old        map[string]string // binaries without the remedy on trial, by package
+	module     []*testPackage    // its packages, once they are asked for
+	unvet      map[string]bool   // packages that go vet complains of without any remedy
+	builds     int
 }
 
-// Verify tries the fixes of the findings, each alone and in their order, in a
-// copy of the module: it must build, pass vet and the tests of its package,
-// and let the benchmarks that run it allocate less. The original is only read.
+// Verify tries the fixes of the findings, each alone and in their order, laid over the
+// module: it must build, pass vet and the tests of its package, and let the benchmarks
+// that run it allocate less. The module is only read.
 func Verify(ctx context.Context, c VerifyConfig, findings []Finding) (*Verification, error) {
 	v, err := newVerifier(ctx, c)
 	if err != nil {
@@ -104,31 +108,71 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Progress("copying the module")
-	s, err := newScratch(ctx, c.Dir)
+	dir, err := resolved(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("advise: verify: %w", err)
+	}
+	env, err := goEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	v := &verifier{
-		VerifyConfig: c, scratch: s, patch: patch,
-		old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{}, timed: map[*remedy][]benchmark{},
+		VerifyConfig: c, command: command{dir, []string{"PWD=" + dir}}, root: env.root, goflags: env.GOFLAGS, patch: patch,
+		timings: newTimings(), old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
 	}
 	if c.Budget > 0 {
 		v.ends = time.Now().Add(c.Budget)
-		v.search = v.ends.Add(-c.Budget / 2)
+		v.searchEnds = v.ends.Add(-c.Budget / 2)
 	}
 	if c.Race {
-		if _, err := s.run(ctx, "go", "list", "-race", "errors"); err != nil {
-			s.remove()
+		if _, err := v.run(ctx, "go", "list", "-race", "errors"); err != nil {
 			return nil, fmt.Errorf("advise: verify: %w; use --race=false to run the tests without the race detector", err)
 		}
+	}
+	if v.tmp, err = os.MkdirTemp("", "isobar-verify-"); err != nil {
+		return nil, fmt.Errorf("advise: verify: %w", err)
 	}
 	return v, nil
 }
 
+func (v *verifier) remove() { os.RemoveAll(v.tmp) }
+
+// lay returns a command for which the go command has the files as the patches make
+// them, the later ones first.
+func (v *verifier) lay(patches ...*Patch) (command, error) {
+	var over struct{ Replace map[string]string }
+	over.Replace = map[string]string{}
+	for _, p := range patches {
+		for name, c := range p.files {
+			over.Replace[name] = "" // there is none
+			if c.new == nil {
+				continue
+			}
+			f, err := os.CreateTemp(v.tmp, "*-"+filepath.Base(name))
+			if err != nil {
+				return command{}, fmt.Errorf("advise: verify: %w", err)
+			}
+			over.Replace[name] = f.Name()
+			if _, err := f.Write(c.new); errors.Join(err, f.Close()) != nil {
+				return command{}, fmt.Errorf("advise: verify: %s: cannot be written", f.Name())
+			}
+		}
+	}
+	text, err := json.Marshal(over)
+	if err != nil {
+		return command{}, fmt.Errorf("advise: verify: %w", err)
+	}
+	name := filepath.Join(v.tmp, fmt.Sprintf("overlay%d.json", v.builds))
+	v.builds++
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		return command{}, fmt.Errorf("advise: verify: %w", err)
+	}
+	return command{v.dir, []string{"PWD=" + v.dir, "GOFLAGS=" + strings.TrimSpace(v.goflags+" '-overlay="+name+"'")}}, nil
+}
+
 // verify tries the remedies in their order, until the budget ends.
 func (v *verifier) verify(ctx context.Context, remedies []*remedy) (*Verification, error) {
-	if err := v.findReach(ctx, remedies); err != nil {
+	if err := v.findJudges(ctx, remedies); err != nil {
 		return nil, err
 	}
 	out := &Verification{Fixes: []Verified{}, Patch: v.patch}
@@ -167,49 +211,6 @@ func (v *verifier) inTime(ctx context.Context, r *remedy, got *Verified) error {
 	return err
 }
 
-// findReach finds out which benchmarks run the code of the remedies: profiles of
-// benchmarks say it of the lines that they have, coverage of the others.
-func (v *verifier) findReach(ctx context.Context, remedies []*remedy) error {
-	all, err := v.benchPackages(ctx, v.Patterns)
-	if err != nil {
-		return err
-	}
-	if err := v.sampled(ctx, all, remedies); err != nil {
-		return err
-	}
-	var covered []string
-	rest := slices.DeleteFunc(slices.Clone(remedies), func(r *remedy) bool { return len(v.timed[r]) > 0 })
-	for _, r := range rest {
-		for _, pkg := range r.pkgs {
-			if !slices.Contains(covered, pkg) {
-				covered = append(covered, pkg)
-			}
-		}
-	}
-	for _, p := range all {
-		if slices.ContainsFunc(covered, p.imports) {
-			v.tests = append(v.tests, p)
-		}
-	}
-	wanted := func(ran reach) bool {
-		return slices.ContainsFunc(rest, func(r *remedy) bool { return len(r.benchmarks(ran)) > 0 })
-	}
-	search := coverage{pkgs: v.tests, covered: covered, bench: v.Bench, tmp: v.tmp, wanted: wanted, until: v.search,
-		progress: v.Progress}
-	if v.reached, err = v.reaching(ctx, search); err != nil || v.Bench != "" {
-		return err
-	}
-	return v.generate(ctx, rest)
-}
-
-// benchmarks returns those that time the code of a remedy, the best judges first.
-func (v *verifier) benchmarks(r *remedy) []benchmark {
-	if timed := v.timed[r]; len(timed) > 0 {
-		return timed
-	}
-	return r.benchmarks(v.reached)
-}
-
 // try judges one remedy. An error means that verification cannot go on; what is
 // wrong with the remedy is its outcome.
 func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
@@ -228,22 +229,19 @@ func (v *verifier) try(ctx context.Context, r *remedy, got *Verified) error {
 		return drop(err.Error())
 	}
 	got.Diff = r.alone.String()
-	if err := v.put(r.alone, true); err != nil {
+	if r.with, err = v.lay(v.patch, r.alone); err != nil {
 		return err
 	}
-	err = v.examine(ctx, r, got)
-	if err == nil && got.Outcome == Kept {
-		v.patch.keep(r.finding.Edits, r.alone)
-		clear(v.old)
-		return nil
+	if err := v.examine(ctx, r, got); err != nil || got.Outcome != Kept {
+		return err
 	}
-	if restored := v.put(r.alone, false); restored != nil {
-		return restored
-	}
-	return err
+	v.patch.keep(r.finding.Edits, r.alone)
+	v.command = r.with
+	clear(v.old)
+	return nil
 }
 
-// examine builds, measures and tests the copy with the remedy on trial in it.
+// examine builds, measures and tests the module with the remedy on trial.
 func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error {
 	got.Outcome = Dropped
 	for _, pkg := range r.pkgs {
@@ -252,7 +250,7 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 			tool = "build"
 		}
 		v.Progress("go " + tool + " " + pkg)
-		if _, err := v.run(ctx, "go", tool, pkg); err != nil {
+		if _, err := r.with.run(ctx, "go", tool, pkg); err != nil {
 			got.Reason = "with it go " + tool + " fails: " + err.Error()
 			return ctx.Err()
 		}
@@ -268,73 +266,80 @@ func (v *verifier) examine(ctx context.Context, r *remedy, got *Verified) error 
 	return ctx.Err()
 }
 
-// measure lets the benchmarks judge the remedy in the copy.
+// measure lets the judges measure the remedy.
 func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error {
-	marks := v.benchmarks(r)
-	if len(marks) == 0 {
-		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and none could be made of a test; it builds, its "+
+	judges := r.judges()
+	if len(judges) == 0 {
+		got.Outcome, got.Reason = Unproven, "no benchmark or test that could measure it allocates there; it builds, its "+
 			"tests were not run"
 		return nil
 	}
-	contests, err := v.contests(ctx, r.alone, marks)
+	contests, err := v.contests(ctx, r, judges)
 	if err != nil {
 		got.Reason = err.Error()
 		return ctx.Err()
 	}
-	test := fromTest(marks[0].name)
 	figures, err := v.compare(ctx, contests)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && test != "":
-		got.Outcome, got.Reason = Unproven, "no benchmark runs the line, and "+test+" cannot be repeated as one: "+err.Error()
+	case err != nil && judges[0].test():
+		got.Outcome, got.Reason = Unproven, "no benchmark runs it, and "+judges[0].name+" cannot be repeated as one: "+
+			err.Error()
 		return nil
 	case err != nil:
 		got.Reason = err.Error()
 		return nil
 	}
 	got.Figures = figures
-	got.Outcome, got.Reason = judge(figures, v.AcceptTime)
-	if test != "" {
-		got.Reason += "; no benchmark runs it, so one was made of " + test
+	got.Outcome, got.Reason = outcomeOf(figures, v.AcceptTime)
+	if judges[0].test() {
+		got.Reason += "; no benchmark runs it, so tests were repeated"
 	}
 	return nil
 }
 
-// most is how many top-level benchmarks judge a fix: those that run most of it,
-// and that most often.
+// most is how many judges a remedy has: those that allocate most in its code.
 const most = 4
 
-// contests builds both sides of the benchmarks. The copy holds the remedy; the
-// side without it is built once for all until one is kept.
-func (v *verifier) contests(ctx context.Context, alone *Patch, marks []benchmark) ([]contest, error) {
-	marks = marks[:min(most, len(marks))]
+// contests builds both sides of the judges. The side without the remedy is built once
+// for all until one is kept.
+func (v *verifier) contests(ctx context.Context, r *remedy, judges []judge) (out []contest, err error) {
 	fixed := map[string]string{} // binaries by package
-	for _, m := range marks {
-		if fixed[m.pkg.ImportPath] != "" {
-			continue
-		}
-		v.Progress("building the benchmarks of " + m.pkg.ImportPath)
-		var err error
-		if fixed[m.pkg.ImportPath], err = v.build(ctx, m.pkg, fmt.Sprint("fixed", len(fixed))); err != nil {
-			return nil, fmt.Errorf("with it the tests of %s do not build: %w", m.pkg.ImportPath, err)
-		}
-	}
-	var out []contest
-	for _, m := range marks {
-		if v.old[m.pkg.ImportPath] == "" {
-			err := v.put(alone, false)
-			if err != nil {
-				return nil, err
-			}
-			v.builds++
-			if v.old[m.pkg.ImportPath], err = v.build(ctx, m.pkg, fmt.Sprint("old", v.builds)); err != nil {
-				return nil, fmt.Errorf("the tests of %s do not build without it: %w", m.pkg.ImportPath, err)
+	for _, m := range judges[:min(most, len(judges))] {
+		pkg := m.pkg.ImportPath
+		if fixed[pkg] == "" {
+			v.Progress("building the tests of " + pkg)
+			if fixed[pkg], err = v.build(ctx, r.with, m.pkg); err != nil {
+				return nil, fmt.Errorf("with it the tests of %s do not build: %w", pkg, err)
 			}
 		}
-		out = append(out, contest{benchmark: m, old: v.old[m.pkg.ImportPath], fixed: fixed[m.pkg.ImportPath]})
+		old, err := v.unfixed(ctx, m.pkg)
+		if err != nil {
+			return nil, fmt.Errorf("the tests of %s do not build without it: %w", pkg, err)
+		}
+		out = append(out, contest{judge: m, old: old, fixed: fixed[pkg]})
 	}
-	return out, v.put(alone, true)
+	return out, nil
+}
+
+// unfixed returns the tests of a package without the remedy on trial.
+func (v *verifier) unfixed(ctx context.Context, p *testPackage) (binary string, err error) {
+	if v.old[p.ImportPath] == "" {
+		if binary, err = v.build(ctx, v.command, p); err != nil {
+			return "", err
+		}
+		v.old[p.ImportPath] = binary
+	}
+	return v.old[p.ImportPath], nil
+}
+
+// build compiles the tests of a package.
+func (v *verifier) build(ctx context.Context, in command, p *testPackage) (string, error) {
+	v.builds++
+	binary := filepath.Join(v.tmp, fmt.Sprint(v.builds, ".test"))
+	_, err := in.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath)
+	return binary, err
 }
 
 // Count returns how many fixes had that outcome.

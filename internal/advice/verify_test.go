@@ -3,17 +3,14 @@ package advice
 import (
 	"bytes"
 	"context"
-	"errors"
 	"go/format"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"golang.org/x/tools/cover"
+	"github.com/google/pprof/profile"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -129,12 +126,12 @@ func TestJudge(t *testing.T) {
 		{"the first objects", first, less, noisy, false, Dropped, "more allocs/op in p.X-2: 0 -> 3"},
 		{"fewer objects, more time", less, less, more, false, Kept, "; but more time: "},
 	} {
-		outcome, reason := judge(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
+		outcome, reason := outcomeOf(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
 		if outcome != tt.outcome || !strings.Contains(reason, tt.reason) {
 			t.Errorf("%s: %v, %q; want %v, %q", tt.name, outcome, reason, tt.outcome, tt.reason)
 		}
 	}
-	if outcome, _ := judge(nil, true); outcome != Dropped {
+	if outcome, _ := outcomeOf(nil, true); outcome != Dropped {
 		t.Error("no figures:", outcome)
 	}
 }
@@ -159,94 +156,36 @@ func TestFiguresTogether(t *testing.T) {
 	}
 }
 
-func blockAt(fromLine, fromColumn, toLine, toColumn, count int, by benchmark) block {
-	return block{cover.ProfileBlock{StartLine: fromLine, StartCol: fromColumn, EndLine: toLine, EndCol: toColumn,
-		Count: count}, by}
-}
-
-// TestTimedReach: what a benchmark prepares does not count as run, whether it
-// counts to b.N, for which it is called twice, or asks b.Loop.
-func TestTimedReach(t *testing.T) {
-	by := benchmark{&testPackage{ImportPath: "example.org/p"}, "BenchmarkOne", ""}
-	ran := func(prepares, times int) reach {
-		return reach{"a.go": []block{blockAt(1, 1, 2, 1, prepares, by), blockAt(3, 1, 4, 1, times, by), blockAt(5, 1, 6, 1, 0, by)}}
-	}
-	for name, tc := range map[string]struct {
-		iterate func(n int) (reach, time.Duration, error)
-		want    reach
-	}{
-		"b.N": {func(n int) (reach, time.Duration, error) {
-			if n == 1 {
-				return ran(100, 7), 0, nil
-			}
-			return ran(200, 7*(1+n)), 0, nil
-		}, ran(0, 7)},
-		"b.Loop": {func(n int) (reach, time.Duration, error) { return ran(100, 7*n), 0, nil }, ran(0, 7)},
-		"slow": {func(n int) (reach, time.Duration, error) {
-			if n > 1 {
-				t.Error("a slow benchmark runs more than once")
-			}
-			return ran(100, 7), time.Minute, nil
-		}, ran(100, 7)},
-		"less each time": {func(n int) (reach, time.Duration, error) { return ran(9-n, 9-n), 0, nil }, ran(0, 0)},
-	} {
-		got, err := timedReach(tc.iterate)
-		if err != nil || !reflect.DeepEqual(got, tc.want) {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, tc.want)
-		}
-	}
-	failing := errors.New("fails")
-	if _, err := timedReach(func(n int) (reach, time.Duration, error) {
-		if n == 3 {
-			return nil, 0, failing
-		}
-		return ran(1, n), 0, nil
-	}); !errors.Is(err, failing) {
-		t.Errorf("error %v, want that of the third", err)
-	}
-}
-
-func TestReach(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "cover.out")
-	// A function from 10 to 20 with a loop body from 12 to 14 and, inside an
-	// outer statement, a literal from 16 to 18.
-	const cover = "mode: atomic\nexample.org/p/a.go:10.2,12.20 2 1\nexample.org/p/a.go:12.20,14.3 1 %s\nexample.org/p/a.go:15.2,20.2 2 1\nexample.org/p/a.go:16.10,18.3 1 0\n"
+// TestJudges: those that allocate at the lines measure a remedy, or, where none does,
+// those that allocate in its functions; the most first.
+func TestJudges(t *testing.T) {
 	p := &testPackage{ImportPath: "example.org/p"}
-	few, many := benchmark{p, "BenchmarkFew", ""}, benchmark{p, "BenchmarkMany", ""}
-	r := reach{}
-	for b, count := range map[benchmark]string{few: "3", many: "500"} {
-		if err := os.WriteFile(name, []byte(strings.Replace(cover, "%s", count, 1)), 0o644); err != nil {
-			t.Fatal(err)
+	few, many, other := judge{p, "BenchmarkFew", ""}, judge{p, "BenchmarkMany", ""}, judge{p, "BenchmarkOther", ""}
+	stack := func(names ...any) (stack []profile.Line) {
+		for i := 0; i < len(names); i += 2 {
+			fn := &profile.Function{Name: names[i].(string), Filename: "/p/p.go"}
+			stack = append(stack, profile.Line{Function: fn, Line: int64(names[i+1].(int))})
 		}
-		if err := r.read(name, b); err != nil {
-			t.Fatal(err)
-		}
+		return stack
 	}
-	for _, tt := range []struct {
-		line, column int
-		want         []benchmark
-	}{
-		{13, 5, []benchmark{many, few}},
-		{15, 2, []benchmark{few, many}}, // equally often: by name
-		{17, 1, nil},                    // the literal did not run
-		{9, 1, nil},
-	} {
-		if got := r.of(spot{"example.org/p/a.go", tt.line, tt.column}); !slices.Equal(got, tt.want) {
-			t.Errorf("%d:%d: %v, want %v", tt.line, tt.column, got, tt.want)
-		}
+	at := func() *remedy {
+		return &remedy{pkgs: []string{"example.org/p"}, functions: []string{"T.F"}, seen: map[judge]seen{},
+			finding: Finding{Spans: []span{{File: "/p/p.go", From: 10, To: 12}}}}
 	}
-	// One that runs less often but more of what changed judges before the others.
-	whole := benchmark{p, "BenchmarkWhole", ""}
-	r["example.org/p/b.go"] = []block{blockAt(1, 1, 9, 1, 2, whole)}
-	r["example.org/p/a.go"] = append(r["example.org/p/a.go"], blockAt(12, 20, 14, 3, 1, whole))
-	if got, want := r.of(spot{"example.org/p/a.go", 13, 5}, spot{"example.org/p/b.go", 3, 1}), []benchmark{whole, many, few}; !slices.Equal(got, want) {
-		t.Errorf("of two spots: %v, want %v", got, want)
+	m := at()
+	m.tally(few, stack("strings.Repeat", 1, "example.org/p.(*T).F", 11, "example.org/p.BenchmarkFew", 99), 3)
+	m.tally(many, stack("example.org/p.(*T[...]).F.func1", 12), 500)
+	m.tally(other, stack("example.org/p.(*T).F", 13), 9000)
+	m.tally(other, stack("example.org/q.(*T).F", 11), 9000)
+	if got, want := m.judges(), []judge{many, few}; !slices.Equal(got, want) {
+		t.Errorf("at the lines: %v, want %v", got, want)
 	}
-	if err := os.WriteFile(name, []byte("mode: set\nx.go:1.2,3\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.read(name, few); err == nil || !strings.Contains(err.Error(), "x.go:1.2,3") {
-		t.Errorf("a broken profile: %v", err)
+	m = at()
+	m.tally(few, stack("example.org/p.T.F", 14), 3)
+	m.tally(other, stack("example.org/p.T.For", 14), 9)
+	m.tally(many, stack("example.org/p.T.F", 9), 500)
+	if got, want := m.judges(), []judge{many, few}; !slices.Equal(got, want) {
+		t.Errorf("in the function: %v, want %v", got, want)
 	}
 }
 
@@ -318,54 +257,62 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// A copy of a module, and of a workspace, builds although replacements and
-// uses lead out of it, and leaves the original alone.
-func TestScratch(t *testing.T) {
+// What is laid over a module, and a workspace, is what builds there, although replacements
+// and uses lead out of it; the original stays as it is.
+func TestLay(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"out/go.mod": "module example.org/out\n\ngo 1.26\n", "out/out.go": "package out\n\nconst N = 1\n",
 		"one/go.mod":    "module example.org/one\n\ngo 1.26\n\nrequire (\n\texample.org/in v0.0.0\n\texample.org/out v0.0.0\n)\n\nreplace example.org/in => ./in\n\nreplace example.org/out v0.0.0 => ../out\n",
 		"one/one.go":    "package one\n\nimport (\n\t\"example.org/in\"\n\t\"example.org/out\"\n)\n\nvar N = in.N + out.N\n",
+		"one/gone.go":   "package one\n\nvar Gone = 1\n",
 		"one/in/go.mod": "module example.org/in\n\ngo 1.26\n", "one/in/in.go": "package in\n\nconst N = 1\n",
-		"one/.git/x": "", "one/node_modules/x": "",
 		"work/go.work": "go 1.26\n\nuse (\n\t./a\n\t../out\n)\n", "work/a/go.mod": "module example.org/a\n\ngo 1.26\n",
-		"work/a/a.go": "package a\n\nimport \"example.org/out\"\n\nvar N = out.N\n",
+		"work/a/a.go": "package a\n\nimport \"example.org/out\"\n\nvar N = out.N\n", "work/a/gone.go": "package a\n\nvar Gone = 1\n",
 	})
-	if err := os.Symlink("../../out/out.go", filepath.Join(dir, "one", "in", "link.txt")); err != nil {
-		t.Logf("no symbolic links here: %v", err)
-	}
-	for _, sub := range []string{"one", "one/in", "work/a"} {
-		s, err := newScratch(t.Context(), filepath.Join(dir, sub))
+	for sub, name := range map[string]string{"one": "one.go", "work/a": "a.go"} {
+		at := filepath.Join(dir, sub)
+		v, err := newVerifier(t.Context(), VerifyConfig{Dir: at})
 		if err != nil {
 			t.Fatalf("%s: %v", sub, err)
 		}
-		if _, err := s.run(t.Context(), "go", "vet", "."); err != nil {
-			t.Errorf("%s: %v", sub, err)
+		file := filepath.Join(at, name)
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, gone := range []string{".git", "node_modules"} {
-			if exists(filepath.Join(s.copied, gone)) {
-				t.Errorf("%s: %s was copied", sub, gone)
+		first := &Patch{files: map[string]contents{file: {src, []byte("broken")}, filepath.Join(at, "new.go"): {nil, []byte("package " +
+			strings.TrimSuffix(name, ".go") + "\n\nvar Gone = 2\n")}}}
+		second := &Patch{files: map[string]contents{file: {[]byte("broken"), append(src, "\nvar M = N + Gone\n"...)}, filepath.Join(at,
+			"gone.go"): {[]byte("x"), nil}}}
+		for want, patches := range map[string][]*Patch{"": {first, second}, "expected 'package'": {second, first}, "Gone redeclared": {{
+			files: map[string]contents{filepath.Join(at, "new.go"): first.files[filepath.Join(at, "new.go")]}}}} {
+			laid, err := v.lay(patches...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := laid.run(t.Context(), "go", "vet", "."); (err == nil) != (want == "") || err != nil &&
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", sub, err, want)
 			}
 		}
-		if sub == "one" {
-			if data, err := os.ReadFile(filepath.Join(s.copied, "in", "link.txt")); err != nil || !strings.Contains(string(data), "package out") {
-				t.Errorf("the link that leads out: %q (%v)", data, err)
-			}
+		if _, err := v.run(t.Context(), "go", "vet", "."); err != nil {
+			t.Errorf("%s, as it is: %v", sub, err)
 		}
-		if _, ok := s.at(filepath.Join(dir, "out", "out.go")); ok {
-			t.Errorf("%s: a file outside has a copy", sub)
+		if within(filepath.Join(dir, "out", "out.go"), v.root) {
+			t.Errorf("%s: a file outside counts as inside", sub)
 		}
-		s.remove()
-		if exists(s.tmp) {
-			t.Errorf("%s: %s is still there", sub, s.tmp)
+		v.remove()
+		if exists(v.tmp) {
+			t.Errorf("%s: %s is still there", sub, v.tmp)
 		}
 	}
-	if _, err := newScratch(t.Context(), filepath.Join(dir, "out", "..")); err == nil || !strings.Contains(err.Error(), "no module here") {
+	if _, err := newVerifier(t.Context(), VerifyConfig{Dir: filepath.Join(dir, "out", "..")}); err == nil || !strings.Contains(err.Error(), "no module here") {
 		t.Errorf("no module: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newScratch(ctx, filepath.Join(dir, "one")); err == nil {
-		t.Error("a cancelled copy has no error")
+	if _, err := newVerifier(ctx, VerifyConfig{Dir: filepath.Join(dir, "one")}); err == nil {
+		t.Error("a cancelled verification has no error")
 	}
 }
 

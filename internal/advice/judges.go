@@ -1,0 +1,264 @@
+package advice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// A judge is what measures a remedy: a top-level benchmark, or a test that is run
+// again and again as one.
+type judge struct {
+	pkg  *testPackage
+	name string
+	sub  string // regular expressions for the parts of a benchmark, beginning with a slash; "" for all
+}
+
+func (b judge) String() string { return path.Base(b.pkg.ImportPath) + "." + b.name }
+
+func (b judge) test() bool { return strings.HasPrefix(b.name, "Test") }
+
+// flags run the judge alone, as often as a number with an x, or a benchmark for some time.
+func (b judge) flags(times string) []string {
+	if b.test() {
+		return []string{"-test.run=^" + b.name + "$", "-test.count=" + strings.TrimSuffix(times, "x")}
+	}
+	return []string{"-test.run=^$", "-test.bench=^" + b.name + "$" + b.sub, "-test.benchtime=" + times}
+}
+
+// seen are the objects that a judge allocates in the code of a remedy.
+type seen struct{ lines, functions int64 }
+
+// judges returns those that allocate most at the lines of the remedy, or, where none
+// does, in the functions around them.
+func (m *remedy) judges() (all []judge) {
+	exact := false
+	for _, s := range m.seen {
+		exact = exact || s.lines > 0
+	}
+	for b, s := range m.seen {
+		if s.lines > 0 || !exact {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b judge) int {
+		return cmp.Or(cmp.Compare(m.seen[b].lines, m.seen[a].lines), cmp.Compare(m.seen[b].functions, m.seen[a].functions),
+			strings.Compare(a.String(), b.String()))
+	})
+	return all
+}
+
+// tally notes what a judge allocates with a stack.
+func (m *remedy) tally(b judge, stack []profile.Line, objects int64) {
+	var s seen
+	for _, f := range stack {
+		if !slices.Contains(m.pkgs, packageOf(f.Function.Name)) {
+			continue
+		}
+		if slices.ContainsFunc(m.finding.Spans, func(s span) bool {
+			return path.Base(filepath.ToSlash(f.Function.Filename)) == filepath.Base(s.File) && s.From <= int(f.Line) &&
+				int(f.Line) <= s.To
+		}) {
+			s.lines = objects
+		}
+		_, name, _ := strings.Cut(path.Base(untyped(f.Function.Name)), ".")
+		name = strings.NewReplacer("(*", "", ")", "").Replace(name) + "."
+		if slices.ContainsFunc(m.functions, func(f string) bool { return strings.HasPrefix(name, f+".") }) {
+			s.functions = objects
+		}
+	}
+	if s == (seen{}) {
+		return
+	}
+	was := m.seen[b]
+	m.seen[b] = seen{was.lines + s.lines, was.functions + s.functions}
+}
+
+// findJudges finds out what allocates in the code of the remedies: the profiles of
+// benchmarks say it of what they have. Of the others, each benchmark is run once, alone,
+// and then each test.
+func (v *verifier) findJudges(ctx context.Context, remedies []*remedy) error {
+	all, err := v.benchPackages(ctx, v.Patterns)
+	if err != nil {
+		return err
+	}
+	if err := v.sampled(ctx, all, remedies); err != nil {
+		return err
+	}
+	if err := v.search(ctx, "Benchmark", all, remedies); err != nil || v.Bench != "" {
+		return err
+	}
+	var pkgs []string
+	for _, r := range unjudged(remedies) {
+		pkgs = append(pkgs, r.pkgs...)
+	}
+	if len(pkgs) == 0 {
+		return nil
+	}
+	own, err := v.testPackages(ctx, pkgs)
+	if err != nil {
+		return ctx.Err() // what 'go list' does not know has no tests
+	}
+	return v.search(ctx, "Test", own, remedies)
+}
+
+// unjudged are the remedies that could be tried, and have no judge.
+func unjudged(remedies []*remedy) []*remedy {
+	return slices.DeleteFunc(slices.Clone(remedies), func(r *remedy) bool { return r.broken != nil || len(r.seen) > 0 })
+}
+
+// sampled tells the judges from the profiles of benchmarks: a stack ends in its benchmark.
+func (v *verifier) sampled(ctx context.Context, all []*testPackage, remedies []*remedy) error {
+	matches, err := regexp.Compile(v.Bench)
+	if err != nil {
+		return fmt.Errorf("advise: bench: %w; want a regular expression", err)
+	}
+	if strings.Contains(v.Bench, "/") {
+		return nil // profiles do not tell the parts of a benchmark
+	}
+	rest := unjudged(remedies)
+	for _, name := range v.Profiles {
+		if remote(name) {
+			continue // a program that runs is no benchmark, and has another profile by now
+		}
+		p, err := readProfile(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !benchmarked(p) {
+			continue
+		}
+		v.count(p, rest, func(stack []profile.Line) (judge, bool) {
+			b, ok := benchmarkOf(stack, all)
+			return b, ok && matches.MatchString(b.name)
+		})
+	}
+	return nil
+}
+
+// count notes which judges a profile has in the code of remedies; of is whom a stack is of.
+func (v *verifier) count(p *profile.Profile, remedies []*remedy, of func([]profile.Line) (judge, bool)) {
+	index := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "alloc_objects" })
+	if index < 0 {
+		return
+	}
+	for _, s := range p.Sample {
+		stack := frames(s)
+		if b, ok := of(stack); ok && s.Value[index] > 0 && !v.timings.prepares(stack, true) {
+			for _, r := range remedies {
+				r.tally(b, stack, s.Value[index])
+			}
+		}
+	}
+}
+
+// What may take how long while judges are searched for.
+const (
+	single    = 20 * time.Second // one run of a benchmark or test; slower ones judge nothing
+	mostTests = 200              // of a package
+)
+
+// search runs benchmarks or tests of the packages once, each alone, for the remedies
+// that have no judge.
+func (v *verifier) search(ctx context.Context, kind string, pkgs []*testPackage, remedies []*remedy) error {
+	top, sub, _ := strings.Cut(v.Bench, "/")
+	if sub != "" {
+		sub = "/" + sub
+	}
+	matches, err := regexp.Compile(top)
+	if err != nil {
+		return fmt.Errorf("advise: bench: %w; want a regular expression", err)
+	}
+	rest := unjudged(remedies)
+	for _, p := range pkgs {
+		if !slices.ContainsFunc(rest, func(r *remedy) bool { return slices.ContainsFunc(r.pkgs, p.imports) }) {
+			continue
+		}
+		if past(v.searchEnds) {
+			return nil
+		}
+		v.Progress("building the tests of " + p.ImportPath)
+		binary, err := v.unfixed(ctx, p)
+		if err != nil {
+			continue // nothing here can judge anything
+		}
+		list, err := command{p.Dir, v.env}.run(ctx, binary, "-test.list=^"+kind)
+		if err != nil {
+			continue
+		}
+		names := slices.DeleteFunc(strings.Fields(string(list)), func(name string) bool {
+			return !strings.HasPrefix(name, kind) || !matches.MatchString(name)
+		})
+		for i, name := range names {
+			if past(v.searchEnds) || kind == "Test" && i == mostTests {
+				break
+			}
+			v.Progress("what " + name + " of " + p.ImportPath + " runs")
+			b := judge{p, name, sub}
+			within, cancel := context.WithTimeout(ctx, single)
+			ran, err := v.observe(within, b, binary, "1x")
+			cancel()
+			if err == nil {
+				v.count(ran, rest, func([]profile.Line) (judge, bool) { return b, true })
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// past reports whether a time is over; zero never is.
+func past(end time.Time) bool { return !end.IsZero() && time.Now().After(end) }
+
+// observe runs a judge under a profile that has all that it allocates.
+func (v *verifier) observe(ctx context.Context, b judge, binary, times string) (*profile.Profile, error) {
+	name := filepath.Join(v.tmp, "exact.pb.gz")
+	flags := append(b.flags(times), "-test.timeout=10m", "-test.memprofile="+name, "-test.memprofilerate=1")
+	if _, err := (command{b.pkg.Dir, v.env}).run(ctx, binary, flags...); err != nil {
+		return nil, err
+	}
+	return readProfile(ctx, name)
+}
+
+func readProfile(ctx context.Context, name string) (*profile.Profile, error) {
+	f, err := open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return nil, fmt.Errorf("advise: profile: %s: %w; want a whole CPU, heap or allocs profile in pprof format", name, err)
+	}
+	return p, nil
+}
+
+// benchmarkOf returns the benchmark that a stack belongs to, of the packages.
+func benchmarkOf(stack []profile.Line, all []*testPackage) (judge, bool) {
+	for _, f := range slices.Backward(stack) {
+		slash := strings.LastIndex(f.Function.Name, "/") + 1
+		element, rest, ok := strings.Cut(f.Function.Name[slash:], ".")
+		name, _, _ := strings.Cut(rest, ".")
+		if !ok || !strings.HasPrefix(name, "Benchmark") {
+			continue
+		}
+		path, err := url.PathUnescape(f.Function.Name[:slash] + strings.TrimSuffix(element, "_test"))
+		if err != nil {
+			continue
+		}
+		for _, p := range all {
+			if p.ImportPath == path {
+				return judge{p, name, ""}, true
+			}
+		}
+	}
+	return judge{}, false
+}
