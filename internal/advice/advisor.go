@@ -30,7 +30,8 @@ type Config struct {
 	Env      []string // for the go command, beyond that of this process
 	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
 
-	life *lifetimes // of an earlier run on the same packages; nil for new ones
+	overlay overlay    // files that stand for those of the packages
+	life    *lifetimes // of an earlier run on the same packages; nil for new ones
 }
 
 // A Result is what the checks found, and where they looked.

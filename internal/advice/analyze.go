@@ -63,7 +63,7 @@ func analyze(ctx context.Context, c Config) ([]*unit, error) {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(units)) {
 		wg.Go(func() {
-			s := newSession()
+			s := newSession(c.overlay)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(units) || ctx.Err() != nil {

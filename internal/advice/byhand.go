@@ -181,9 +181,9 @@ func (v *verifier) readPatch(ctx context.Context, name string) (*diffFile, error
 	for _, rel := range rels {
 		file := filepath.Join(p.base, rel)
 		switch {
-		case !within(file, v.root):
+		case !within(file, v.at.root):
 			return nil, fmt.Errorf("%s is outside the module at %s; a patch is proven in the one module that it changes", file,
-				v.root)
+				v.at.root)
 		case strings.HasSuffix(rel, "_test.go") || slices.Contains(strings.Split(filepath.ToSlash(rel), "/"), "testdata"):
 			return nil, fmt.Errorf("%s is part of the tests, which have to stay the same on both sides; make that change "+
 				"first, and the patch without it", rel)

@@ -24,7 +24,7 @@ type lifetimes struct {
 }
 
 func newLifetimes(store *cache, units []*unit) *lifetimes {
-	l := &lifetimes{store, newSession(), map[string]*packages.Package{}, map[string]*life.Facts{},
+	l := &lifetimes{store, newSession(nil), map[string]*packages.Package{}, map[string]*life.Facts{},
 		map[*packages.Package]*life.Package{}}
 	var enter func(p *packages.Package)
 	enter = func(p *packages.Package) {

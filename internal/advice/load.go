@@ -92,18 +92,21 @@ func sourceFiles(p *packages.Package) []string {
 type session struct {
 	fset    *token.FileSet
 	imports map[string]*types.Package
+	overlay overlay
 }
 
 // importLimit is how many imported packages a session holds on to.
 const importLimit = 300
 
-func newSession() *session { return &session{token.NewFileSet(), map[string]*types.Package{}} }
+func newSession(o overlay) *session {
+	return &session{token.NewFileSet(), map[string]*types.Package{}, o}
+}
 
 // check parses and type-checks a package. It returns a copy of p that holds
 // the syntax and the types, and what is wrong with them.
 func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 	if len(s.imports) > importLimit {
-		*s = *newSession()
+		*s = *newSession(s.overlay)
 	}
 	var broken []error
 	out := &packages.Package{
@@ -111,7 +114,12 @@ func (s *session) check(p *packages.Package) (*packages.Package, []error) {
 		TypesInfo: check.NewInfo(),
 	}
 	for _, name := range sourceFiles(p) {
-		f, err := parser.ParseFile(s.fset, name, nil, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+		src, err := s.overlay.read(name)
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		f, err := parser.ParseFile(s.fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 		if list, ok := errors.AsType[scanner.ErrorList](err); ok {
 			for _, e := range list {
 				broken = append(broken, e)

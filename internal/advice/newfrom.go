@@ -12,7 +12,7 @@ import (
 )
 
 // NewFrom returns the findings that the code of a git revision did not have.
-// The revision is checked out beside the repository and analyzed the same way.
+// The revision is laid over the repository and analyzed the same way.
 //
 // A finding is known where the revision has one of the same check for the same
 // text in the same function; else anywhere, because code moves and functions
@@ -27,12 +27,12 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 	if tmp, err = resolved(tmp); err != nil {
 		return nil, fmt.Errorf("advise: new-from: %w", err)
 	}
-	base, ok, err := atRevision(ctx, c, rev, tmp)
+	base, err := atRevision(ctx, c, rev, tmp)
 	if err != nil {
 		return nil, err
 	}
 	var known []Finding
-	if ok {
+	if len(base.Patterns) > 0 {
 		r, err := Run(ctx, base)
 		if err != nil {
 			return nil, fmt.Errorf("%w; --new-from needs a revision that compiles, %s does not", err, rev)
@@ -45,69 +45,62 @@ func NewFrom(ctx context.Context, c Config, rev string, findings []Finding) ([]F
 		}
 		known = r.Findings
 	}
-	return unknown(findings, known), nil
+	return unknown(findings, known, base.overlay), nil
 }
 
-// atRevision checks the revision out and returns the Config that analyzes it.
-// ok is false where it has nothing of what is analyzed.
-func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, ok bool, err error) {
-	dir, err := resolved(c.Dir)
-	if err != nil {
-		return base, false, fmt.Errorf("advise: new-from: %w", err)
+// atRevision returns the Config that analyzes the packages as the revision has them: what
+// it has otherwise, of the files that git does not ignore, is laid over the repository.
+// It has no patterns where the revision has nothing of what is analyzed.
+func atRevision(ctx context.Context, c Config, rev, tmp string) (base Config, err error) {
+	if base.Dir, err = resolved(c.Dir); err != nil {
+		return base, fmt.Errorf("advise: new-from: %w", err)
 	}
-	git := command{dir: dir, env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}}
+	git := command{dir: base.Dir, env: []string{"GIT_INDEX_FILE=" + filepath.Join(tmp, "index")}}
 	out, err := git.run(ctx, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
-		return base, false, fmt.Errorf("advise: new-from: %w; run it inside a git repository", err)
+		return base, fmt.Errorf("advise: new-from: %w; run it inside a git repository", err)
 	}
 	git.dir = filepath.FromSlash(strings.TrimSpace(string(out)))
 	if out, err = git.run(ctx, "git", "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
-			return base, false, ctx.Err()
+			return base, ctx.Err()
 		}
-		return base, false, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and "+
+		return base, fmt.Errorf("advise: new-from: git knows no revision %q; name a commit, a branch or a tag, and "+
 			"fetch it first in a shallow clone", rev)
 	}
-	s := &scratch{root: git.dir, copied: filepath.Join(tmp, "tree")}
-	for _, args := range [][]string{{"read-tree", strings.TrimSpace(string(out))},
-		{"checkout-index", "--all", "--prefix=" + s.copied + "/"}} {
-		if _, err := git.run(ctx, "git", args...); err != nil {
-			return base, false, fmt.Errorf("advise: new-from: %w", err)
+	tree := filepath.Join(tmp, "tree")
+	base.Checks, base.overlay = c.Checks, overlay{}
+	for _, args := range [][]string{
+		{"read-tree", strings.TrimSpace(string(out))},
+		{"checkout-index", "--all", "--prefix=" + tree + "/"},
+		{"diff", "--name-only", "--no-ext-diff", "-z"},
+		{"ls-files", "--others", "--exclude-standard", "-z"},
+	} {
+		if out, err = git.run(ctx, "git", args...); err != nil {
+			return base, fmt.Errorf("advise: new-from: %w", err)
+		}
+		for _, name := range strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }) {
+			was := filepath.Join(tree, name)
+			if info, err := os.Stat(was); errors.Is(err, fs.ErrNotExist) {
+				base.overlay[filepath.Join(git.dir, name)] = ""
+			} else if err == nil && info.Mode().IsRegular() {
+				base.overlay[filepath.Join(git.dir, name)] = was
+			}
 		}
 	}
-	in, err := goEnv(ctx, dir)
+	at, err := goEnv(ctx, base.Dir)
 	if err != nil {
-		return base, false, err
+		return base, err
 	}
-	root, work := in.root, in.work
-	copied, inside := s.at(root)
-	if !inside {
-		return base, false, fmt.Errorf("advise: new-from: the module %s is outside the repository %s; run it inside the "+
-			"module's repository", root, git.dir)
+	in, err := base.overlay.command(&at, tmp)
+	if err != nil {
+		return base, fmt.Errorf("advise: new-from: %w", err)
 	}
-	if work != "" && !exists(filepath.Join(copied, filepath.Base(work))) {
-		work, root = "", moduleOf(dir)
-		copied, _ = s.at(root)
+	base.Env = in.env
+	if rel, err := filepath.Rel(git.dir, base.Dir); err == nil {
+		base.Patterns = present(c.Patterns, filepath.Join(tree, rel))
 	}
-	base = Config{Checks: c.Checks}
-	base.Dir, _ = s.at(dir)
-	if base.Patterns = present(c.Patterns, base.Dir); len(base.Patterns) == 0 || !exists(base.Dir) || !exists(copied) {
-		return base, false, nil
-	}
-	if err := s.enter(ctx, dir, root, work); err != nil {
-		return base, false, fmt.Errorf("advise: new-from: %w", err)
-	}
-	base.Env = s.env
-	return base, true, nil
-}
-
-// moduleOf returns the nearest directory above that has a go.mod.
-func moduleOf(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if exists(filepath.Join(at, "go.mod")) || at == filepath.Dir(at) {
-			return at
-		}
-	}
+	return base, nil
 }
 
 func exists(name string) bool {
@@ -121,8 +114,8 @@ func present(patterns []string, dir string) (out []string) {
 		patterns = []string{"."}
 	}
 	for _, p := range patterns {
-		if p != "." && !strings.HasPrefix(p, "./") && !strings.HasPrefix(p, "../") ||
-			exists(filepath.Join(dir, strings.TrimSuffix(p, "..."))) {
+		if exists(dir) && (p != "." && !strings.HasPrefix(p, "./") && !strings.HasPrefix(p, "../") ||
+			exists(filepath.Join(dir, strings.TrimSuffix(p, "...")))) {
 			out = append(out, p)
 		}
 	}
@@ -130,15 +123,15 @@ func present(patterns []string, dir string) (out []string) {
 }
 
 // unknown returns the findings that none of known accounts for.
-func unknown(findings, known []Finding) []Finding {
-	src := texts{}
+func unknown(findings, known []Finding, over overlay) []Finding {
+	src, was := texts{}, over.texts()
 	used := make([]bool, len(known))
 	found := make([]bool, len(findings))
 	for _, same := range []func(a, b *Finding) bool{
 		func(a, b *Finding) bool {
-			return a.Pkg == b.Pkg && a.Function == b.Function && src.flagged(a) == src.flagged(b)
+			return a.Pkg == b.Pkg && a.Function == b.Function && src.flagged(a) == was.flagged(b)
 		},
-		func(a, b *Finding) bool { return src.flagged(a) == src.flagged(b) },
+		func(a, b *Finding) bool { return src.flagged(a) == was.flagged(b) },
 		func(a, b *Finding) bool { return a.Pkg == b.Pkg && a.Function == b.Function },
 	} {
 		for i := range findings {

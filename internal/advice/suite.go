@@ -86,8 +86,8 @@ func (v *verifier) baseline(ctx context.Context, pkgs []string) ([]*suite, error
 // dependents returns the packages of the module whose tests may run code of pkg.
 func (v *verifier) dependents(ctx context.Context, pkg string) (with []*testPackage, err error) {
 	if v.module == nil {
-		at := command{v.root, v.env}
-		if !exists(filepath.Join(v.root, "go.mod")) {
+		at := command{v.at.root, v.env}
+		if !exists(filepath.Join(v.at.root, "go.mod")) {
 			at = v.command // a workspace
 		}
 		if v.module, err = at.testPackages(ctx, []string{"./..."}); err != nil {

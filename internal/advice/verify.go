@@ -2,12 +2,10 @@ package advice
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -72,8 +70,8 @@ func (v *Verified) best() *Figure {
 type verifier struct {
 	VerifyConfig
 	command    // runs in the directory that was asked for, with what was kept
-	root, tmp  string
-	goflags    string
+	at         *module
+	tmp        string
 	patch      *Patch // what the kept ones make of the original
 	timings    *timings
 	ends       time.Time         // of the budget; zero for no end
@@ -112,12 +110,12 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("advise: verify: %w", err)
 	}
-	env, err := goEnv(ctx, dir)
+	at, err := goEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	v := &verifier{
-		VerifyConfig: c, command: command{dir, []string{"PWD=" + dir}}, root: env.root, goflags: env.GOFLAGS, patch: patch,
+		VerifyConfig: c, command: command{dir, []string{"PWD=" + dir}}, at: &at, patch: patch,
 		timings: newTimings(), old: map[string]string{}, suites: map[string]*suite{}, unvet: map[string]bool{},
 	}
 	if c.Budget > 0 {
@@ -137,37 +135,31 @@ func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
 
 func (v *verifier) remove() { os.RemoveAll(v.tmp) }
 
-// lay returns a command for which the go command has the files as the patches make
-// them, the later ones first.
-func (v *verifier) lay(patches ...*Patch) (command, error) {
-	var over struct{ Replace map[string]string }
-	over.Replace = map[string]string{}
+// lay returns a command for which the files are as the patches make them, the later ones
+// first.
+func (v *verifier) lay(patches ...*Patch) (in command, err error) {
+	over := overlay{}
 	for _, p := range patches {
 		for name, c := range p.files {
-			over.Replace[name] = "" // there is none
+			over[name] = ""
 			if c.new == nil {
 				continue
 			}
 			f, err := os.CreateTemp(v.tmp, "*-"+filepath.Base(name))
 			if err != nil {
-				return command{}, fmt.Errorf("advise: verify: %w", err)
+				return in, fmt.Errorf("advise: verify: %w", err)
 			}
-			over.Replace[name] = f.Name()
-			if _, err := f.Write(c.new); errors.Join(err, f.Close()) != nil {
-				return command{}, fmt.Errorf("advise: verify: %s: cannot be written", f.Name())
+			over[name] = f.Name()
+			_, err = f.Write(c.new)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return in, fmt.Errorf("advise: verify: %w", err)
 			}
 		}
 	}
-	text, err := json.Marshal(over)
-	if err != nil {
-		return command{}, fmt.Errorf("advise: verify: %w", err)
+	if in, err = over.command(v.at, v.tmp); err != nil {
+		return in, fmt.Errorf("advise: verify: %w", err)
 	}
-	name := filepath.Join(v.tmp, fmt.Sprintf("overlay%d.json", v.builds))
-	v.builds++
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		return command{}, fmt.Errorf("advise: verify: %w", err)
-	}
-	return command{v.dir, []string{"PWD=" + v.dir, "GOFLAGS=" + strings.TrimSpace(v.goflags+" '-overlay="+name+"'")}}, nil
+	return in, nil
 }
 
 // verify tries the remedies in their order, until the budget ends.

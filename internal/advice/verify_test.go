@@ -298,7 +298,7 @@ func TestLay(t *testing.T) {
 		if _, err := v.run(t.Context(), "go", "vet", "."); err != nil {
 			t.Errorf("%s, as it is: %v", sub, err)
 		}
-		if within(filepath.Join(dir, "out", "out.go"), v.root) {
+		if within(filepath.Join(dir, "out", "out.go"), v.at.root) {
 			t.Errorf("%s: a file outside counts as inside", sub)
 		}
 		v.remove()
@@ -339,7 +339,7 @@ func TestUnknown(t *testing.T) {
 		{"nothing before", []Finding{alpha}, nil, 1},
 		{"nothing now", nil, []Finding{alpha}, 0},
 	} {
-		if got := unknown(tt.now, tt.was); len(got) != tt.unknown {
+		if got := unknown(tt.now, tt.was, nil); len(got) != tt.unknown {
 			t.Errorf("%s: %d unknown, want %d", tt.name, len(got), tt.unknown)
 		}
 	}

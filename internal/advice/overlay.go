@@ -1,0 +1,91 @@
+package advice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// An overlay says which files stand for others, by absolute names; "" for none. The
+// go command sees it, and who reads sources by its names; nothing else does.
+type overlay map[string]string
+
+// command returns a command in a directory of the module for which the overlay holds.
+func (o overlay) command(m *module, tmp string) (command, error) {
+	in := command{m.dir, []string{"PWD=" + m.dir}}
+	text, err := json.Marshal(struct{ Replace overlay }{o})
+	if err != nil {
+		return in, err
+	}
+	f, err := os.CreateTemp(tmp, "overlay-*.json")
+	if err != nil {
+		return in, err
+	}
+	_, err = f.Write(text)
+	in.env = append(in.env, "GOFLAGS="+strings.TrimSpace(m.GOFLAGS+" '-overlay="+f.Name()+"'"))
+	return in, errors.Join(err, f.Close())
+}
+
+// read returns the file that stands for the named one.
+func (o overlay) read(name string) ([]byte, error) {
+	if actual, ok := o[name]; ok {
+		name = actual
+	}
+	return os.ReadFile(name)
+}
+
+// texts are those of the files for which others stand.
+func (o overlay) texts() texts {
+	t := texts{}
+	for name := range o {
+		s := &source{}
+		s.text, s.err = o.read(name)
+		t[name] = s
+	}
+	return t
+}
+
+// resolved is the absolute name of a directory without symbolic links, as the
+// go command prints it.
+func resolved(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// A module is what the go command says of where it runs.
+type module struct {
+	GOMOD, GOWORK, GOFLAGS string
+	dir, root              string // where it was asked, and the module's or workspace's directory above
+}
+
+// goEnv asks the go command about a directory without symbolic links.
+func goEnv(ctx context.Context, dir string) (m module, err error) {
+	m.dir = dir
+	out, err := command{dir, []string{"PWD=" + dir}}.run(ctx, "go", "env", "-json", "GOMOD", "GOWORK", "GOFLAGS")
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(out, &m); err != nil {
+		return m, fmt.Errorf("advise: go env: %w", err)
+	}
+	switch {
+	case m.GOWORK != "" && m.GOWORK != "off":
+		m.root = filepath.Dir(m.GOWORK)
+	case m.GOMOD == "" || m.GOMOD == os.DevNull:
+		return m, errors.New("advise: no module here; run it inside a module")
+	default:
+		m.root = filepath.Dir(m.GOMOD)
+	}
+	if !within(dir, m.root) {
+		return m, fmt.Errorf("advise: %s is not below its workspace %s; set GOWORK=off, or move the go.work "+
+			"file above both", dir, m.GOWORK)
+	}
+	return m, nil
+}
