@@ -25,21 +25,20 @@ import (
 
 // proofOptions are the flags of 'isobar advise' that measure, fix and gate.
 type proofOptions struct {
-	bench      string
-	fix        bool
-	verify     bool
-	write      bool
-	patches    []string
-	output     string
-	race       bool
-	blocks     int
-	benchTime  string
-	top        int
-	acceptTime bool
-	budget     time.Duration
-	newFrom    string
-	html       string
-	save       bool
+	bench     string
+	fix       bool
+	verify    bool
+	write     bool
+	patches   []string
+	output    string
+	race      bool
+	blocks    int
+	benchTime string
+	top       int
+	budget    time.Duration
+	newFrom   string
+	html      string
+	save      bool
 }
 
 func (o *proofOptions) flags(f *pflag.FlagSet) {
@@ -60,7 +59,6 @@ func (o *proofOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.benchTime, "benchtime", "100ms", "with --verify: about how long a repetition takes, or how many "+
 		"iterations it has, such as 100x")
 	f.IntVar(&o.top, "top", 0, "with --fix: take only the first so many fixes; 0 for all")
-	f.BoolVar(&o.acceptTime, "accept-time", false, "with --verify: keep fixes that save time and no allocations, too")
 	f.StringVar(&o.newFrom, "new-from", "", "show and gate only findings that the git `REVISION` did not have")
 	f.StringVar(&o.html, "html", "", "write a page with findings, code and figures to `FILE`")
 	f.BoolVar(&o.save, "save", false, "keep that page in the store, where 'isobar ui' shows the newest")
@@ -127,7 +125,7 @@ func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 func (o *proofOptions) verifyConfig(c advice.Config, show func(string)) advice.VerifyConfig {
 	return advice.VerifyConfig{
 		Dir: c.Dir, Patterns: c.Patterns, Bench: o.bench, Race: o.race, Blocks: o.blocks, BenchTime: o.benchTime,
-		AcceptTime: o.acceptTime, Budget: o.budget, Profiles: c.Profiles, Progress: show,
+		Budget: o.budget, Profiles: c.Profiles, Progress: show,
 	}
 }
 

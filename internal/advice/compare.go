@@ -17,6 +17,7 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/stat"
+	"github.com/isobar-go/isobar/internal/show/text"
 )
 
 // A Figure is one metric of one benchmark before and after a fix: the medians,
@@ -24,8 +25,8 @@ import (
 // verdict beyond the noise floor of the same blocks.
 type Figure struct {
 	Package   string  `json:"package"`
-	Benchmark string  `json:"benchmark"` // "" for the geometric mean of all that were run
-	Metric    string  `json:"metric"`    // time/op, B/op, allocs/op
+	Benchmark string  `json:"benchmark"`
+	Metric    string  `json:"metric"` // time/op, B/op, allocs/op
 	Before    float64 `json:"before"`
 	After     float64 `json:"after"`
 	Ratio     factor  `json:"ratio"`
@@ -70,26 +71,27 @@ const (
 	sides
 )
 
-// samples are the values of one metric of one benchmark, by side.
-type samples [sides]stat.Series
-
-// A measurement holds samples by package, benchmark and metric.
+// A measurement holds what the sides of each benchmark measured, block by block.
 type measurement struct {
-	order  []sampleKey
-	values map[sampleKey]*samples
+	order  []mark
+	groups map[mark]*[sides]stat.Group
 }
 
-type sampleKey struct{ pkg, benchmark, metric string }
+// A mark is a benchmark of a package.
+type mark struct{ pkg, benchmark string }
 
-func (m *measurement) add(key sampleKey, side, block int, v float64) {
-	s := m.values[key]
-	if s == nil {
-		s = &samples{}
-		m.values[key] = s
-		m.order = append(m.order, key)
+func (m *measurement) add(of mark, side, block int, metric string, v float64) {
+	g := m.groups[of]
+	if g == nil {
+		g = &[sides]stat.Group{}
+		for side := range g {
+			g[side] = stat.Group{Key: strconv.Itoa(side), Series: map[string]stat.Series{}}
+		}
+		m.groups[of] = g
+		m.order = append(m.order, of)
 	}
-	s[side].Metric = key.metric
-	s[side].Blocks, s[side].Values = append(s[side].Blocks, block), append(s[side].Values, v)
+	s := g[side].Series[metric]
+	g[side].Series[metric] = stat.Series{Metric: metric, Blocks: append(s.Blocks, block), Values: append(s.Values, v)}
 }
 
 // A contest is a judge and the binaries of both sides.
@@ -114,7 +116,7 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 			return nil, err
 		}
 	}
-	m := &measurement{values: map[sampleKey]*samples{}}
+	m := &measurement{groups: map[mark]*[sides]stat.Group{}}
 	rng := rand.New(rand.NewPCG(1, 0))
 	for block := 0; ; block++ {
 		for _, at := range rng.Perm(len(contests) * sides) {
@@ -127,13 +129,13 @@ func (v *verifier) compare(ctx context.Context, contests []contest) ([]Figure, e
 			for _, res := range results {
 				for _, u := range units {
 					if value, ok := res.Value(u.unit); ok {
-						m.add(sampleKey{con.pkg.ImportPath, res.Name.String(), u.metric}, side, block, value)
+						m.add(mark{con.pkg.ImportPath, res.Name.String()}, side, block, u.metric, value)
 					}
 				}
 			}
 		}
 		done := block + 1
-		if done < v.Blocks && (done < fewestBlocks || v.AcceptTime || !m.exact()) {
+		if done < v.Blocks && (done < fewestBlocks || !m.exact()) {
 			continue
 		}
 		if figures := m.figures(); m.exact() || done >= closer*v.Blocks || !isClose(figures) {
@@ -232,81 +234,40 @@ func (v *verifier) repeat(ctx context.Context, con *contest, binary string) ([]*
 // exact reports whether the counts of each side are the same in all blocks, and
 // those of both sides without the remedy.
 func (m *measurement) exact() bool {
-	for key, s := range m.values {
-		if key.metric == cell.OpTime {
-			continue
-		}
-		for side := range s {
-			first := &s[side]
-			if side == sideTwin {
-				first = &s[sideOld]
-			}
-			if slices.ContainsFunc(s[side].Values, func(x float64) bool { return x != first.Values[0] }) {
-				return false
+	for _, g := range m.groups {
+		for side := range g {
+			for metric, s := range g[side].Series {
+				first := s.Values[0]
+				if side == sideTwin {
+					first = g[sideOld].Series[metric].Values[0]
+				}
+				if metric != cell.OpTime && slices.ContainsFunc(s.Values, func(x float64) bool { return x != first }) {
+					return false
+				}
 			}
 		}
 	}
 	return true
 }
 
-// figures judges each metric of each benchmark, and the geometric mean of the
-// times.
-func (m *measurement) figures() []Figure {
-	var out []Figure
-	times := &samples{}
-	n := 0
-	for _, key := range m.order {
-		s := m.values[key]
-		if key.metric == cell.OpTime {
-			n++
-			times.gather(s)
-		}
-		out = append(out, s.figure(key))
-	}
-	if n > 0 {
-		for side := range times {
-			for i, v := range times[side].Values {
-				times[side].Values[i] = math.Exp(v / float64(n))
+// figures judges each metric of each benchmark.
+func (m *measurement) figures() (out []Figure) {
+	for _, of := range m.order {
+		g := m.groups[of]
+		for _, u := range units {
+			if len(g[sideOld].Series[u.metric].Values) == 0 {
+				continue
 			}
+			floor := 1.0
+			if noise := stat.Compare(&g[sideOld], &g[sideTwin], u.metric, 1); noise.Pairs > 0 {
+				floor = min(max(1, noise.Hi, 1/noise.Lo), 10)
+			}
+			c := stat.Compare(&g[sideOld], &g[sideFixed], u.metric, floor)
+			out = append(out, Figure{Package: of.pkg, Benchmark: of.benchmark, Metric: u.name, Before: c.AValue, After: c.BValue,
+				Ratio: factor(c.Ratio), Lo: factor(c.Lo), Hi: factor(c.Hi), Floor: factor(c.Floor), Verdict: string(c.Verdict)})
 		}
-		out = append(out, times.figure(sampleKey{"", "", cell.OpTime}))
 	}
 	return out
-}
-
-// gather adds the logarithms of a benchmark's times, block by block.
-func (s *samples) gather(other *samples) {
-	for side := range s {
-		if s[side].Values == nil {
-			s[side].Metric, s[side].Blocks = other[side].Metric, other[side].Blocks
-			s[side].Values = make([]float64, len(other[side].Values))
-		}
-		for i := range min(len(s[side].Values), len(other[side].Values)) {
-			s[side].Values[i] += math.Log(max(other[side].Values[i], 1e-12))
-		}
-	}
-}
-
-func (s *samples) figure(key sampleKey) Figure {
-	group := func(side int) *stat.Group {
-		return &stat.Group{Key: fmt.Sprint(side), Series: map[string]stat.Series{key.metric: s[side]}}
-	}
-	noise := stat.Compare(group(sideOld), group(sideTwin), key.metric, 1)
-	floor := 1.0
-	if noise.Pairs > 0 {
-		floor = min(max(1, noise.Hi, 1/noise.Lo), 10)
-	}
-	c := stat.Compare(group(sideOld), group(sideFixed), key.metric, floor)
-	f := Figure{
-		Package: key.pkg, Benchmark: key.benchmark, Before: c.AValue, After: c.BValue,
-		Ratio: factor(c.Ratio), Lo: factor(c.Lo), Hi: factor(c.Hi), Floor: factor(c.Floor), Verdict: string(c.Verdict),
-	}
-	for _, u := range units {
-		if u.metric == key.metric {
-			f.Metric = u.name
-		}
-	}
-	return f
 }
 
 // What a fix must gain, and may lose, as ratios.
@@ -316,18 +277,20 @@ const (
 )
 
 // outcomeOf decides on a fix by its figures: its outcome, and why. Allocations and
-// bytes decide; time does where acceptTime says so and they stay the same.
-func outcomeOf(figures []Figure, acceptTime bool) (outcome, reason string) {
-	var gain, loss, hope, fear, total *Figure
+// bytes decide.
+func outcomeOf(figures []Figure) (outcome, reason string) {
+	var gain, loss, hope, fear, slow *Figure
 	for i := range figures {
 		f := &figures[i]
+		better := f.Verdict == string(stat.Better) && f.Ratio <= worthwhile
+		worse := f.Verdict == string(stat.Worse) && f.Ratio >= tolerated
 		switch {
-		case f.Benchmark == "":
-			total = f
+		case f.Metric == "time/op" && worse:
+			slow = f.further(slow)
 		case f.Metric == "time/op":
-		case f.Verdict == string(stat.Better) && f.Ratio <= worthwhile:
+		case better:
 			gain = f.further(gain)
-		case f.Verdict == string(stat.Worse) && f.Ratio >= tolerated:
+		case worse:
 			loss = f.further(loss)
 		case f.Ratio <= worthwhile:
 			hope = f.further(hope)
@@ -335,24 +298,19 @@ func outcomeOf(figures []Figure, acceptTime bool) (outcome, reason string) {
 			fear = f.further(fear)
 		}
 	}
-	faster := total != nil && total.Verdict == string(stat.Better) && total.Ratio <= worthwhile
 	switch {
-	case total == nil:
+	case len(figures) == 0:
 		return Dropped, "its benchmarks print no figures"
 	case loss != nil:
 		return Dropped, "more " + loss.what() + ": " + loss.change()
 	case fear != nil:
 		return Unproven, "perhaps more " + fear.what() + ": " + fear.change() + "; equal runs differ as much"
-	case gain != nil && total.Verdict == string(stat.Worse) && total.Ratio >= tolerated:
-		return Kept, "less " + gain.what() + ": " + gain.change() + "; but more time: " + total.change()
+	case gain != nil && slow != nil:
+		return Kept, "less " + gain.what() + ": " + gain.change() + "; but more " + slow.what() + ": " + slow.change()
 	case gain != nil:
 		return Kept, "less " + gain.what() + ": " + gain.change()
-	case faster && acceptTime:
-		return Kept, "less time: " + total.change()
 	case hope != nil:
 		return Unproven, "perhaps less " + hope.what() + ": " + hope.change() + "; equal runs differ as much"
-	case faster:
-		return Dropped, "time falls (" + total.change() + ") and allocations do not; --accept-time keeps such fixes"
 	}
 	return Dropped, "neither allocations nor bytes fall beyond noise"
 }
@@ -389,16 +347,8 @@ func (f *Figure) change() string {
 // text is a value of the metric with its unit, without the one that the
 // metric's name has.
 func (f *Figure) text(v float64) string {
-	if f.Metric != "time/op" {
-		return strconv.FormatFloat(v, 'f', -1, 64)
+	if f.Metric == "time/op" {
+		return text.Duration(1e9 * v)
 	}
-	for _, u := range []struct {
-		least float64
-		name  string
-	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {0, "ns"}} {
-		if v >= u.least {
-			return fmt.Sprintf("%.4g %s", v/max(u.least, 1e-9), u.name)
-		}
-	}
-	return "0"
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -13,16 +13,15 @@ import (
 
 // VerifyConfig says how to prove fixes.
 type VerifyConfig struct {
-	Dir        string // as in Config
-	Patterns   []string
-	Bench      string        // which benchmarks may judge, as of go test; empty for all
-	Race       bool          // run the tests under the race detector
-	Blocks     int           // interleaved repetitions of both sides
-	BenchTime  string        // of one repetition, as of go test
-	AcceptTime bool          // keep what saves time alone, too
-	Budget     time.Duration // begin nothing after this time, and stop what runs then; 0 for no end
-	Profiles   []string      // of benchmarks: they say which of them run a line
-	Progress   func(string)
+	Dir       string // as in Config
+	Patterns  []string
+	Bench     string        // which benchmarks may judge, as of go test; empty for all
+	Race      bool          // run the tests under the race detector
+	Blocks    int           // interleaved repetitions of both sides
+	BenchTime string        // of one repetition, as of go test
+	Budget    time.Duration // begin nothing after this time, and stop what runs then; 0 for no end
+	Profiles  []string      // of benchmarks: they say which of them run a line
+	Progress  func(string)
 }
 
 // What becomes of a fix.
@@ -49,13 +48,12 @@ type Verified struct {
 	Diff    string   `json:"diff,omitempty"` // the fix by itself
 }
 
-// best is the figure that a table shows: the largest saving of allocations or
-// bytes, else the time.
+// best is the figure with the largest saving of allocations or bytes; nil for none.
 func (v *Verified) best() *Figure {
 	var best *Figure
 	for i := range v.Figures {
 		f := &v.Figures[i]
-		if f.Benchmark == "" || f.Metric == "time/op" {
+		if f.Metric == "time/op" {
 			continue
 		}
 		if best == nil || f.Ratio < best.Ratio {
@@ -284,7 +282,7 @@ func (v *verifier) measure(ctx context.Context, r *remedy, got *Verified) error 
 		return nil
 	}
 	got.Figures = figures
-	got.Outcome, got.Reason = outcomeOf(figures, v.AcceptTime)
+	got.Outcome, got.Reason = outcomeOf(figures)
 	if judges[0].test() {
 		got.Reason += "; no benchmark runs it, so tests were repeated"
 	}

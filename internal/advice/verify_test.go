@@ -87,11 +87,11 @@ func FuzzEdited(f *testing.F) {
 
 // measured is a measurement of one benchmark.
 func measured(allocs, bytes, time [sides][]float64) *measurement {
-	m := &measurement{values: map[sampleKey]*samples{}}
+	m := &measurement{groups: map[mark]*[sides]stat.Group{}}
 	for metric, sides := range map[string][sides][]float64{cell.OpAllocs: allocs, cell.OpBytes: bytes, cell.OpTime: time} {
 		for side, values := range sides {
 			for block, v := range values {
-				m.add(sampleKey{"example.org/p", "X-2", metric}, side, block, v)
+				m.add(mark{"example.org/p", "X-2"}, side, block, metric, v)
 			}
 		}
 	}
@@ -111,48 +111,26 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name                string
 		allocs, bytes, time [sides][]float64
-		acceptTime          bool
 		outcome, reason     string
 	}{
-		{"fewer objects", less, same, noisy, false, Kept, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
-		{"fewer bytes", same, less, noisy, false, Kept, "less B/op"},
-		{"none left", none, none, noisy, false, Kept, "10 -> 0, -100.0 %"},
-		{"nothing", same, same, noisy, false, Dropped, "neither allocations nor bytes fall"},
-		{"within noise", noisy, noisy, noisy, false, Unproven, "equal runs differ as much"},
-		{"perhaps more", same, worse, noisy, false, Unproven, "perhaps more B/op"},
-		{"time alone", same, same, less, false, Dropped, "--accept-time keeps such fixes"},
-		{"time alone, accepted", same, same, less, true, Kept, "less time"},
-		{"more objects, fewer bytes", more, less, noisy, false, Dropped, "more allocs/op in p.X-2: 10 -> 12, +20.0 %"},
-		{"the first objects", first, less, noisy, false, Dropped, "more allocs/op in p.X-2: 0 -> 3"},
-		{"fewer objects, more time", less, less, more, false, Kept, "; but more time: "},
+		{"fewer objects", less, same, noisy, Kept, "less allocs/op in p.X-2: 10 -> 5, -50.0 % [-50.0 %, -50.0 %]"},
+		{"fewer bytes", same, less, noisy, Kept, "less B/op"},
+		{"none left", none, none, noisy, Kept, "10 -> 0, -100.0 %"},
+		{"nothing", same, same, noisy, Dropped, "neither allocations nor bytes fall"},
+		{"within noise", noisy, noisy, noisy, Unproven, "equal runs differ as much"},
+		{"perhaps more", same, worse, noisy, Unproven, "perhaps more B/op"},
+		{"time alone", same, same, less, Dropped, "neither allocations nor bytes fall"},
+		{"more objects, fewer bytes", more, less, noisy, Dropped, "more allocs/op in p.X-2: 10 -> 12, +20.0 %"},
+		{"the first objects", first, less, noisy, Dropped, "more allocs/op in p.X-2: 0 -> 3"},
+		{"fewer objects, more time", less, less, more, Kept, "; but more time/op in p.X-2: "},
 	} {
-		outcome, reason := outcomeOf(measured(tt.allocs, tt.bytes, tt.time).figures(), tt.acceptTime)
+		outcome, reason := outcomeOf(measured(tt.allocs, tt.bytes, tt.time).figures())
 		if outcome != tt.outcome || !strings.Contains(reason, tt.reason) {
 			t.Errorf("%s: %v, %q; want %v, %q", tt.name, outcome, reason, tt.outcome, tt.reason)
 		}
 	}
-	if outcome, _ := outcomeOf(nil, true); outcome != Dropped {
+	if outcome, _ := outcomeOf(nil); outcome != Dropped {
 		t.Error("no figures:", outcome)
-	}
-}
-
-// The geometric mean of several benchmarks stands beside them.
-func TestFiguresTogether(t *testing.T) {
-	m := &measurement{values: map[sampleKey]*samples{}}
-	for block := range 6 {
-		for side := range sides {
-			m.add(sampleKey{"p", "A", cell.OpTime}, side, block, 100)
-			v := 100.0
-			if side == sideFixed {
-				v = 25
-			}
-			m.add(sampleKey{"p", "B", cell.OpTime}, side, block, v)
-		}
-	}
-	figures := m.figures()
-	last := figures[len(figures)-1]
-	if len(figures) != 3 || last.Benchmark != "" || last.Ratio < 0.499 || last.Ratio > 0.501 || last.Verdict != string(stat.Better) {
-		t.Errorf("figures %+v, want a mean of 0.5 at the end", figures)
 	}
 }
 
