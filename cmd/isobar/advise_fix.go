@@ -209,7 +209,7 @@ func (a *app) repair(ctx context.Context, o *proofOptions, c advice.Config, r *a
 	if err := patch.Clean(ctx, patch.Files()); err != nil {
 		return err
 	}
-	return patch.Write()
+	return patch.Write(ctx)
 }
 
 // printFixes is what --fix prints: what came of each fix, and the patch where

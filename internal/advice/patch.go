@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
-
-	"github.com/isobar-go/isobar/internal/base/atomicfile"
 )
 
 // A Patch is a set of files to change: what they hold, and what they should.
@@ -139,60 +136,38 @@ func (p *Patch) Clean(ctx context.Context, files []string) error {
 	return nil
 }
 
-// Write changes the files, all of them or none: each new content is on disk
-// under another name before the first file is replaced, and what was replaced
-// is put back where one cannot be.
-func (p *Patch) Write() (err error) {
-	temps := map[string]string{}
-	defer func() {
-		for _, tmp := range temps {
-			os.Remove(tmp)
-		}
-	}()
+// Write changes the files, all of them or none, as git apply does.
+func (p *Patch) Write(ctx context.Context) error {
+	if len(p.files) == 0 {
+		return nil
+	}
+	modes := map[string]fs.FileMode{}
 	for _, name := range p.Files() {
-		now, err := os.ReadFile(name)
+		info, err := os.Stat(name)
 		if err != nil {
 			return fmt.Errorf("advise: write: %w; nothing was changed", err)
 		}
-		if !bytes.Equal(now, p.files[name].old) {
+		modes[name] = info.Mode().Perm() // git knows no other than who may run a file
+		if now, err := os.ReadFile(name); err != nil {
+			return fmt.Errorf("advise: write: %w; nothing was changed", err)
+		} else if !bytes.Equal(now, p.files[name].old) {
 			return fmt.Errorf("advise: write: %s has changed since it was analyzed; nothing was changed, run it again", name)
 		}
-		if temps[name], err = beside(name, p.files[name].new); err != nil {
-			return fmt.Errorf("advise: write: %w; nothing was changed", err)
-		}
 	}
-	var done []string
-	for _, name := range p.Files() {
-		if err := os.Rename(temps[name], name); err != nil {
-			return errors.Join(fmt.Errorf("advise: write: %w; the files are as they were", err), p.restore(done))
-		}
-		done = append(done, name)
+	f, err := os.CreateTemp("", "isobar-patch-")
+	if err != nil {
+		return fmt.Errorf("advise: write: %w; nothing was changed", err)
 	}
-	return nil
-}
-
-func (p *Patch) restore(names []string) (err error) {
-	for _, name := range names {
-		tmp, e := beside(name, p.files[name].old)
-		if e == nil {
-			e = os.Rename(tmp, name)
-		}
-		if e != nil {
-			err = errors.Join(err, fmt.Errorf("put back %s: %w", name, e))
-		}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(p.String())
+	if err = errors.Join(err, f.Close()); err == nil {
+		_, err = command{dir: p.base}.run(ctx, "git", "apply", "--whitespace=nowarn", f.Name())
+	}
+	if err != nil {
+		return fmt.Errorf("advise: write: %w; nothing was changed", err)
+	}
+	for name, mode := range modes {
+		err = errors.Join(err, os.Chmod(name, mode))
 	}
 	return err
-}
-
-// beside writes a file next to name, with its permissions, and returns its
-// name.
-func beside(name string, data []byte) (string, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return "", err
-	}
-	return atomicfile.Stage(name, info.Mode().Perm(), func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
 }

@@ -124,29 +124,30 @@ func linesOf(fset *token.FileSet, n ast.Node) lines {
 	return lines{int64(fset.Position(n.Pos()).Line), int64(fset.Position(n.End()).Line)}
 }
 
-// loop adds the body of a loop that is timed.
+// loop adds the body of a loop that is timed, but for what comes, in the order of the
+// text, while the timer is stopped: before a first start, and from a stop to a start.
 func (d *timedDecl) loop(fset *token.FileSet, body *ast.BlockStmt) {
 	d.timed = append(d.timed, linesOf(fset, body))
+	stop, first := linesOf(fset, body).from, true
 	ast.Inspect(body, func(n ast.Node) bool {
-		block, ok := n.(*ast.BlockStmt)
+		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
 		}
-		stopped := startsStopped(block)
-		for _, s := range block.List {
-			switch timer(s) {
-			case "StopTimer":
-				stopped = true
-			case "StartTimer":
-				stopped = false
-			default:
-				if stopped && !starts(s) {
-					d.stopped = append(d.stopped, linesOf(fset, s))
-				}
+		switch line := linesOf(fset, call).from; method(call) {
+		case "StopTimer":
+			stop, first = line, false
+		case "StartTimer":
+			if stop > 0 {
+				d.stopped = append(d.stopped, lines{stop + 1, line - 1})
 			}
+			stop, first = 0, false
 		}
 		return true
 	})
+	if !first && stop > 0 {
+		d.stopped = append(d.stopped, lines{stop + 1, linesOf(fset, body).to})
+	}
 }
 
 var basic = map[string]bool{"int": true, "int32": true, "int64": true, "uint": true, "uint32": true, "uint64": true,
@@ -183,36 +184,4 @@ func method(e ast.Expr) string {
 		}
 	}
 	return ""
-}
-
-// timer is the method of the timer that a statement calls, or "".
-func timer(s ast.Stmt) string {
-	if e, ok := s.(*ast.ExprStmt); ok {
-		if name := method(e.X); name == "StopTimer" || name == "StartTimer" {
-			return name
-		}
-	}
-	return ""
-}
-
-// starts reports whether the timer is started within s, of whose parts some
-// are timed then.
-func starts(s ast.Stmt) (found bool) {
-	ast.Inspect(s, func(n ast.Node) bool {
-		inner, ok := n.(ast.Stmt)
-		found = found || ok && timer(inner) == "StartTimer"
-		return !found
-	})
-	return found
-}
-
-// startsStopped reports whether the timer is started in the block before it is
-// stopped there.
-func startsStopped(b *ast.BlockStmt) bool {
-	for _, s := range b.List {
-		if t := timer(s); t != "" {
-			return t == "StartTimer"
-		}
-	}
-	return false
 }

@@ -195,17 +195,27 @@ func TestPatchWriteAllOrNothing(t *testing.T) {
 	c := filepath.Join(dir, "c.go")
 	was := p.files[c]
 	p.files[c] = contents{[]byte("something else\n"), was.new}
-	if err := p.Write(); err == nil || !strings.Contains(err.Error(), "has changed since it was analyzed; nothing was changed") {
+	if err := p.Write(t.Context()); err == nil || !strings.Contains(err.Error(), "has changed since it was analyzed; nothing was changed") {
 		t.Errorf("a file that changed meanwhile: %v", err)
 	}
 	if got := state(); got != old {
 		t.Errorf("after a refusal:\n%s\nwant\n%s", got, old)
 	}
-	p.files[c] = was
-	if err := p.restore([]string{filepath.Join(dir, "a.go")}); err != nil || state() != old {
-		t.Errorf("restore: %v, %s", err, state())
+	delete(p.files, c)
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	if err := p.Write(); err != nil {
+	p.files[sub+"/d.go"] = contents{nil, []byte("new\n")} // which is not there to be replaced
+	if err := p.Write(t.Context()); err == nil {
+		t.Error("a file that is gone: no error")
+	}
+	delete(p.files, sub+"/d.go")
+	if err := os.Remove(sub); err != nil || state() != old {
+		t.Errorf("after another refusal: %v, %s", err, state())
+	}
+	p.files[c] = was
+	if err := p.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := state(), strings.ReplaceAll(old, "old", "new"); got != want {
