@@ -92,7 +92,7 @@ func (u *unit) examine(s *session, store *cache, checks []*check.Check) {
 		u.skipped = reason(u.Errors)
 		return
 	}
-	key := store.key(u.Package)
+	key := store.key("findings", u.Package)
 	if known := stored[outcome](store, key); known != nil {
 		u.outcome = *known
 		return

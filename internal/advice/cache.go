@@ -22,7 +22,8 @@ import (
 
 // A cache keeps the outcome of packages in a directory, one file each. A file
 // is named by all that the outcome follows from: this program, the Go version,
-// the checks, the text of the package and the export data of what it imports.
+// the checks, and the package as the go command compiled it, which names that file
+// by the text of the package and of all that it imports.
 // What cannot be read or written is as if it were not there.
 type cache struct {
 	dir   string // empty for none
@@ -53,34 +54,14 @@ func newCache(c Config) *cache {
 	return &cache{dir: c.Cache, salt: salt}
 }
 
-// key names the outcome of p; "" where it cannot be kept.
-func (c *cache) key(p *packages.Package) string {
-	if c.dir == "" || len(p.Errors) > 0 {
+// key names what follows from a package: of a kind, as the go command compiled it; ""
+// where that cannot be kept.
+func (c *cache) key(kind string, p *packages.Package) string {
+	if c.dir == "" || len(p.Errors) > 0 || p.ExportFile == "" {
 		return ""
 	}
-	h := sha256.New()
-	fmt.Fprintln(h, c.salt, p.PkgPath, p.TypesSizes)
-	if p.Module != nil {
-		fmt.Fprintln(h, p.Module.GoVersion)
-	}
-	for _, name := range sourceFiles(p) {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return ""
-		}
-		fmt.Fprintln(h, name, len(src))
-		h.Write(src)
-	}
-	var imports []string
-	for path, from := range p.Imports {
-		if from.ExportFile == "" && path != "unsafe" && path != "C" {
-			return ""
-		}
-		imports = append(imports, path+" "+from.ExportFile) // which the go command names by its contents
-	}
-	slices.Sort(imports)
-	fmt.Fprintln(h, imports)
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(fmt.Appendln(nil, c.salt, kind, p.PkgPath, sourceFiles(p), p.ExportFile))
+	return hex.EncodeToString(sum[:])
 }
 
 // stored returns what the cache has under a key, or nil.

@@ -1,9 +1,6 @@
 package advice
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -86,7 +83,7 @@ func (l *lifetimes) imported(path string) *life.Facts {
 	if p == nil || contracted(path) {
 		return nil
 	}
-	key := l.key(p)
+	key := l.store.key("life", p)
 	if facts := stored[life.Facts](l.store, key); facts != nil {
 		l.facts[path] = facts
 		return facts
@@ -98,13 +95,4 @@ func (l *lifetimes) imported(path string) *life.Facts {
 	l.facts[path] = built.Facts()
 	l.store.put(key, l.facts[path])
 	return l.facts[path]
-}
-
-// key names the facts of p; "" where they cannot be kept.
-func (l *lifetimes) key(p *packages.Package) string {
-	if l.store.dir == "" || p.ExportFile == "" {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendln(nil, l.store.salt, "life", p.PkgPath, p.ExportFile))
-	return hex.EncodeToString(sum[:])
 }
