@@ -172,7 +172,7 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		if s.Node == nil {
 			s.Node = p.consumer(s.Value)
 		}
-		if s.Kind == Variadic && p.ofAppend(s.Node) {
+		if s.Kind == Variadic && p.ofAppend(s.Node) || s.Kind == Make && appended(s.Value) {
 			continue // which the compiler takes apart
 		}
 		if s.Value != nil && s.Type == nil {
@@ -180,6 +180,9 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 		}
 		if s.Type != nil && p.Sizes != nil && !Parametrized(s.Type) {
 			s.Size = p.Sizes.Sizeof(s.Type)
+			if s.Size == 0 && (s.Kind == Literal || s.Kind == Variable) {
+				continue // all of no bytes are at one address
+			}
 		}
 		if s.Node != nil {
 			s.From, s.To = p.Fset.Position(s.Node.Pos()).Line, p.Fset.Position(s.Node.End()).Line
@@ -203,6 +206,30 @@ func (p *Package) ofAppend(n ast.Node) bool {
 	}
 	b, ok := p.Info.Uses[id].(*types.Builtin)
 	return ok && b.Name() == "append"
+}
+
+// appended reports whether a slice is made for an append alone, which grows by that many
+// elements and makes no list of them.
+func appended(v ssa.Value) bool {
+	if m, ok := v.(*ssa.MakeSlice); ok && m.Cap != m.Len {
+		return false
+	}
+	for _, instr := range *v.Referrers() {
+		switch i := instr.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Slice: // of an array, where the length is a constant
+			if !appended(i) {
+				return false
+			}
+		case *ssa.Call:
+			if b, ok := i.Call.Value.(*ssa.Builtin); !ok || b.Name() != "append" || i.Call.Args[0] == v {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // siteOf returns the kind and value of what an instruction allocates, or nil.

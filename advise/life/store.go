@@ -24,8 +24,8 @@ func (w *walker) store(v, addr ssa.Value, kind HolderKind, pos token.Pos, in Whe
 // outlives the function; its name is the last field on the way. in says where the memory
 // is, as seen from v.
 func (w *walker) storeIn(v ssa.Value, h Holder, in Where) {
-	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Kind() != types.Uintptr && !refers(b, 0) {
-		return
+	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Kind() != types.Uintptr && b.Kind() != types.UnsafePointer {
+		return // nothing can be put into a text or a number
 	}
 	at := back{step{v, in}, h.Name == ""}
 	if !visit(w, w.stored, at) {

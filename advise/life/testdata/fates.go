@@ -431,3 +431,24 @@ func anyField(xs []any) *node {
 	xs = []any{node{next: x}} // composite literal: dies; boxing: the caller, as a result, if whether field node.next leads to it
 	return xs[0].(node).next
 }
+
+// The compiler makes no list for append to copy, and nothing of no bytes.
+func grown(b []byte, n int) []byte {
+	b = append(b, make([]byte, n)...) // append: dies
+	b = append(b, make([]byte, 4)...) // append: dies
+	return append([]byte{}, b...)     // append: the caller, as a result
+}
+
+// A text holds nothing that is put anywhere.
+type parsed struct {
+	text string
+	next *parsed
+}
+
+func parse(text string) *parsed { return &parsed{text: text} } // composite literal: the caller, as a result
+
+func parseTwo(text string) bool {
+	p := parse(text)
+	p.next = &parsed{} // composite literal: dies
+	return p.next == p
+}
