@@ -72,12 +72,23 @@ func (p *Process) refused(what string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("target: process %d has ended", p.PID)
+	case errors.Is(err, fs.ErrPermission) && p.tracer() != "":
+		return fmt.Errorf("target: may not %s of process %d: process %s, a debugger or strace, traces it: end that first",
+			what, p.PID, p.tracer())
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("target: may not %s of process %d: %w: run isobar as the same user; where "+
 			"/proc/sys/kernel/yama/ptrace_scope is 1 or more, or in a container, with CAP_SYS_PTRACE (sudo, "+
 			"--cap-add SYS_PTRACE); or read a core file", what, p.PID, err)
 	}
 	return fmt.Errorf("target: %s of process %d: %w", what, p.PID, err)
+}
+
+// tracer returns the number of the process that traces this one; "" for none.
+func (p *Process) tracer() string {
+	data, _ := os.ReadFile(p.path("status")) // without it there is none to name
+	_, rest, _ := strings.Cut(string(data), "\nTracerPid:\t")
+	number, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimPrefix(number, "0")
 }
 
 // startTime returns the field of /proc/PID/stat.

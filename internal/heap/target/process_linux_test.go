@@ -139,6 +139,28 @@ func TestProcessOfAnotherUser(t *testing.T) {
 	}
 }
 
+// TestProcessThatIsTraced has a debugger already.
+func TestProcessThatIsTraced(t *testing.T) {
+	runtime.LockOSThread() // traces
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(os.Args[0], "-test.run", "^$")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	p, err := OpenProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = p.Stopped(func() error { return nil })
+	if want := fmt.Sprintf("process %d, a debugger", unix.Gettid()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 // TestProgramOfAnotherArchitecture changes the header of a program.
 func TestProgramOfAnotherArchitecture(t *testing.T) {
 	self, err := os.Executable()
