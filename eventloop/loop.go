@@ -160,6 +160,9 @@ func (l *Loop) now() int64 { return int64(time.Since(l.start)) + 1 }
 // goroutine until the loop is done, and does not return but lets the goroutine
 // end.
 func (l *Loop) Run(ctx context.Context) (err error) {
+	if l.done == nil {
+		panic("eventloop: Run: zero Loop; make it with New")
+	}
 	if err := l.begin(); err != nil {
 		return err
 	}

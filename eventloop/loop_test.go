@@ -3,6 +3,7 @@ package eventloop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -440,4 +441,14 @@ func TestDefaultHooksReport(t *testing.T) {
 			panic("expected in the log of this test")
 		})
 	})
+}
+
+// A zero Loop says so; it does not spin.
+func TestZeroLoop(t *testing.T) {
+	defer func() {
+		if s := fmt.Sprint(recover()); !strings.Contains(s, "make it with New") {
+			t.Errorf("panic %s", s)
+		}
+	}()
+	new(Loop).Run(t.Context())
 }

@@ -62,13 +62,13 @@ func newShards(n int) []*shard {
 // NewRecorder or Reset.
 func (r *Recorder) Record(d time.Duration) {
 	v := uint64(d)
+	shards := *r.table.Load() // not while pinned, where the panic of a zero Recorder would end the process
 	id := procpin.Pin()
-	shards := *r.table.Load()
 	for id >= len(shards) {
 		procpin.Unpin()
 		r.grow()
-		id = procpin.Pin()
 		shards = *r.table.Load()
+		id = procpin.Pin()
 	}
 	s := shards[id]
 	if v-load(&s.min) >= load(&s.width) {

@@ -164,3 +164,13 @@ func TestResetBesideRecord(t *testing.T) {
 	}
 	writers.Wait()
 }
+
+// A zero Recorder panics like any nil pointer; it does not end the process.
+func TestZeroRecorder(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a zero Recorder recorded")
+		}
+	}()
+	new(Recorder).Record(1)
+}
