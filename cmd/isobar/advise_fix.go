@@ -100,7 +100,7 @@ func (o *proofOptions) check() error {
 func (a *app) judgePatches(ctx context.Context, o *proofOptions,
 	c advice.Config) (*advice.Result, []advice.Finding, error) {
 	show := session.NewStatus(a.Err)
-	v, err := advice.VerifyPatches(ctx, o.verifyConfig(c, show.Say), o.patches)
+	v, err := advice.Verify(ctx, o.verifyConfig(c, show.Say), nil, o.patches...)
 	show.End()
 	if err != nil {
 		return nil, nil, err

@@ -18,29 +18,6 @@ import (
 	"github.com/isobar-go/isobar/advise/check"
 )
 
-// VerifyPatches tries patches that somebody wrote, each alone and in their
-// order, as Verify tries the fixes of findings: what a patch changes must be
-// run by a benchmark or a test, and the benchmarks must allocate less with it.
-// The patches are relative to the repository or to the directory of c, and
-// leave tests as they are.
-func VerifyPatches(ctx context.Context, c VerifyConfig, names []string) (*Verification, error) {
-	v, err := newVerifier(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	defer v.remove()
-	var remedies []*remedy
-	for _, name := range names {
-		m, err := v.byHand(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("advise: patch: %s: %w", name, err)
-		}
-		remedies = append(remedies, m)
-		v.Patterns = append(slices.Clone(v.Patterns), m.pkgs...)
-	}
-	return v.verify(ctx, remedies)
-}
-
 // A diffFile is a patch on disk.
 type diffFile struct {
 	name  string   // absolute

@@ -70,9 +70,8 @@ func (m *remedy) tally(b judge, stack []profile.Line, objects int64) {
 		}) {
 			s.lines = objects
 		}
-		_, name, _ := strings.Cut(path.Base(untyped(f.Function.Name)), ".")
-		name = strings.NewReplacer("(*", "", ")", "").Replace(name) + "."
-		if slices.ContainsFunc(m.functions, func(f string) bool { return strings.HasPrefix(name, f+".") }) {
+		_, name, _ := strings.Cut(shortName(f.Function.Name), ".")
+		if slices.ContainsFunc(m.functions, func(f string) bool { return strings.HasPrefix(name+".", f+".") }) {
 			s.functions = objects
 		}
 	}

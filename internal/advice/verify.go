@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/advise/check"
@@ -81,22 +82,32 @@ type verifier struct {
 	builds     int
 }
 
-// Verify tries the fixes of the findings, each alone and in their order, laid over the
-// module: it must build, pass vet and the tests of its package, and let the benchmarks
-// that run it allocate less. The module is only read.
-func Verify(ctx context.Context, c VerifyConfig, findings []Finding) (*Verification, error) {
+// Verify tries the fixes of the findings and patches that somebody wrote, each alone and
+// in their order, laid over the module: it must build, pass vet and the tests of its
+// package, and let the benchmarks that run it allocate less. The module is only read. The
+// patches are files, relative to the repository or to the directory of c; they leave tests
+// as they are.
+func Verify(ctx context.Context, c VerifyConfig, findings []Finding, patches ...string) (*Verification, error) {
 	v, err := newVerifier(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer v.remove()
-	var fixes []*remedy
+	var all []*remedy
 	for _, f := range findings {
 		if len(f.Edits) > 0 {
-			fixes = append(fixes, v.mechanical(f))
+			all = append(all, v.mechanical(f))
 		}
 	}
-	return v.verify(ctx, fixes)
+	for _, name := range patches {
+		m, err := v.byHand(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("advise: patch: %s: %w", name, err)
+		}
+		all = append(all, m)
+		v.Patterns = append(slices.Clone(v.Patterns), m.pkgs...)
+	}
+	return v.verify(ctx, all)
 }
 
 func newVerifier(ctx context.Context, c VerifyConfig) (*verifier, error) {
