@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // An exchange answers the requests of a connection one after the other: it
@@ -105,7 +107,7 @@ func (c *exchange) end() {
 	if r.refs.Load() == 1 {
 		r.next()
 	} else {
-		release(&r.turn, open|turnKept|turnBusy)
+		release.Uint64(&r.turn, open|turnKept|turnBusy)
 	}
 	if c.occupied() {
 		c.cutOff()

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // keeping says which block a region keeps after its requests have ended.
@@ -131,7 +132,7 @@ func (r *region) isLast(b []byte) bool {
 // next ends the epoch: all references to it become stale. The caller has the
 // turn, and keeps it.
 func (r *region) next() {
-	release(&r.turn, (r.epoch()+1)<<turnShift|turnBusy)
+	release.Uint64(&r.turn, (r.epoch()+1)<<turnShift|turnBusy)
 	if invariant.Enabled {
 		places.ended(r)
 	}

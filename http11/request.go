@@ -3,6 +3,8 @@ package http11
 import (
 	"iter"
 	"sync/atomic"
+
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // A Request is what a client sent: its head, and memory allocated for it. It
@@ -17,7 +19,7 @@ type Request struct {
 // check panics unless the request is live. Methods call it before their result
 // is usable; a View made too late is refused on use.
 func (q Request) check(op string) {
-	if loadAfter(&q.r.turn)>>turnShift != q.epoch {
+	if release.LoadAfter(&q.r.turn)>>turnShift != q.epoch {
 		q.stale(op)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // The word region.turn says which request its memory belongs to and who may
@@ -32,12 +33,12 @@ func (r *region) epoch() uint64 { return r.turn.Load() >> turnShift }
 // open begins an epoch and ends the server's turn.
 func (r *region) open() uint64 {
 	epoch := r.epoch() + 1
-	release(&r.turn, epoch<<turnShift)
+	release.Uint64(&r.turn, epoch<<turnShift)
 	return epoch
 }
 
 // pass ends a turn.
-func (r *region) pass() { release(&r.turn, r.turn.Load()&^turnBusy) }
+func (r *region) pass() { release.Uint64(&r.turn, r.turn.Load()&^turnBusy) }
 
 // reclaim waits for the turn, in any epoch.
 func (r *region) reclaim() {

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/isobar-go/isobar/internal/base/invariant"
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 // A View is a part of a request: the method, the path, the value of a header
@@ -46,7 +47,7 @@ func (v View) bytes(op string) []byte {
 	}
 	b := v.r.base[v.tag&(1<<baseBits-1)]
 	// The slice is consistent if the epoch is still ours after the read.
-	if loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits || uint64(v.off)+uint64(v.len) > uint64(len(b)) {
+	if release.LoadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits || uint64(v.off)+uint64(v.len) > uint64(len(b)) {
 		v.stale(op)
 	}
 	return v.of(b)
@@ -55,7 +56,7 @@ func (v View) bytes(op string) []byte {
 // still panics if the request has ended since bytes: the bytes read may be
 // another request's.
 func (v View) still(op string) {
-	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
+	if v.r != nil && release.LoadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
 		v.stale(op)
 	}
 }
@@ -92,7 +93,7 @@ func (v View) Clone() []byte {
 func (v View) AppendTo(dst []byte) []byte {
 	n := len(dst)
 	dst = append(dst, v.bytes("View.AppendTo")...)
-	if v.r != nil && loadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
+	if v.r != nil && release.LoadAfter(&v.r.turn)>>turnShift != v.tag>>baseBits {
 		clear(dst[n:]) // may be another request's
 		v.stale("View.AppendTo")
 	}

@@ -1,5 +1,5 @@
-// Package release stores what publishes earlier writes, at the price that the
-// processor asks for.
+// Package release stores what publishes earlier writes, and loads what earlier
+// reads depend on, at the price that the processor asks for.
 //
 // sync/atomic has one kind of store. It is sequentially consistent: on amd64 a
 // locked exchange, which waits until all earlier stores have reached the cache.
