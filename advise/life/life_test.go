@@ -451,3 +451,52 @@ func TestBuildRefuses(t *testing.T) {
 		t.Error("no error for a call of what is not declared")
 	}
 }
+
+func TestCallsItself(t *testing.T) {
+	p := load(t, "recursion.go", `package fates
+
+type node interface{ walk(depth int) int }
+
+type leaf struct{}
+type list []node
+
+func (leaf) walk(int) int { return plain(1) }
+
+func (l list) walk(depth int) (n int) {
+	for _, x := range l {
+		n += x.walk(depth + 1)
+	}
+	return n
+}
+
+func plain(n int) int { return n }
+
+func self(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return self(n - 1)
+}
+
+func even(n int) bool { return n == 0 || odd(n-1) }
+func odd(n int) bool  { return n != 0 && even(n-1) }
+
+func literal(n int) int {
+	f := func() int { return literal(n - 1) }
+	return f()
+}
+
+func above(n int) int { return self(n) }
+`)
+	want := map[string]bool{"list.walk": true, "self": true, "even": true, "odd": true, "literal": true}
+	for _, fn := range p.Funcs {
+		name := strings.TrimPrefix(funcName(fn), "fates.")
+		if got := p.CallsItself(fn); fn.Parent() == nil && got != want[name] {
+			t.Errorf("%s: %v", name, got)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}

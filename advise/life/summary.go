@@ -331,3 +331,34 @@ func (u *Use) keep(k Keep) {
 		}
 	}
 }
+
+// CallsItself reports whether a call of fn may lead to another one before it
+// returns: by functions of the package that are named, literals on the way, and
+// methods that an interface of the package stands for.
+func (p *Package) CallsItself(fn *ssa.Function) bool {
+	seen := map[*ssa.Function]bool{}
+	var leads func(from *ssa.Function) bool
+	leads = func(from *ssa.Function) bool {
+		to := slices.Concat(p.callees[from], from.AnonFuncs)
+		for _, b := range from.Blocks {
+			for _, instr := range b.Instrs {
+				if call, ok := instr.(ssa.CallInstruction); ok {
+					to = append(to, p.methods(call.Common())...)
+				}
+			}
+		}
+		for _, f := range to {
+			if f == fn {
+				return true
+			}
+			if !seen[f] {
+				seen[f] = true
+				if leads(f) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return leads(fn)
+}

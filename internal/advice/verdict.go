@@ -158,6 +158,8 @@ func (k *subject) again(thing, reset string) string {
 		return fmt.Sprintf("nobody needs %s after %s: let %s pass it in and use it again", thing, k.life.in, k.life.in)
 	case k.life.round:
 		return fmt.Sprintf("make %s once, before the loop, and %s in each round", thing, reset)
+	case k.p.CallsItself(k.outermost()): // an inner call would use what the outer one is not done with
+		return fmt.Sprintf("take %s from a sync.Pool, and %s in each call", thing, reset)
 	case recv != "":
 		return fmt.Sprintf("keep %s in a field of %s, or in a sync.Pool where calls overlap, and %s in each call", thing,
 			recv,
@@ -166,13 +168,18 @@ func (k *subject) again(thing, reset string) string {
 	return fmt.Sprintf("take %s from a sync.Pool, or let the caller pass it in, and %s in each call", thing, reset)
 }
 
-// receiver is the type of the method around, if that has a pointer receiver.
-func (k *subject) receiver() string {
+// outermost is the function around, not a literal.
+func (k *subject) outermost() *ssa.Function {
 	fn := k.s.Func
 	for fn.Parent() != nil {
 		fn = fn.Parent()
 	}
-	recv := fn.Signature.Recv()
+	return fn
+}
+
+// receiver is the type of the method around, if that has a pointer receiver.
+func (k *subject) receiver() string {
+	recv := k.outermost().Signature.Recv()
 	if recv == nil {
 		return ""
 	}
