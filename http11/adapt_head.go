@@ -76,9 +76,9 @@ func (c *Context) change(f func(*exchange)) {
 }
 
 // streamTrailers switches to a chunked response, which trailer fields require.
-func (x *exchange) streamTrailers() {
-	if !x.head && x.r.head.minor > 0 && x.mayHaveContent() {
-		x.stream() // the next write reports an error
+func (c *exchange) streamTrailers() {
+	if !c.head && c.r.head.minor > 0 && c.mayHaveContent() {
+		c.stream() // the next write reports an error
 	}
 }
 
