@@ -184,6 +184,11 @@ func TestSoak(t *testing.T) {
 		if st.Memory.InUse != 0 || st.Memory.Requests != 0 || st.Conns != 0 || answered == 0 || st.Panics == 0 && long > 0 {
 			t.Errorf("%d requests were answered; left over: %+v", answered, st)
 		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("goroutines, %d at first:\n%s", before, allStacks())
+			}
+		})
 		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+3+int(engine)*runtime.GOMAXPROCS(0) }) // Serve, its clock, its loops, and one that ends
 		if long > 0 {
 			if err := flat(resident); err != nil {
@@ -193,6 +198,11 @@ func TestSoak(t *testing.T) {
 				len(resident), answered, st.Accepted, st.Panics, st.Timeouts, quarters(resident))
 		}
 	})
+}
+
+func allStacks() []byte {
+	stacks := make([]byte, 1<<20)
+	return stacks[:runtime.Stack(stacks, true)]
 }
 
 // quarters are the medians of the four parts of a series, in MB.
