@@ -189,7 +189,7 @@ func TestSoak(t *testing.T) {
 				t.Logf("goroutines, %d at first:\n%s", before, allStacks())
 			}
 		})
-		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+3+int(engine)*runtime.GOMAXPROCS(0) }) // Serve, its clock, its loops, and one that ends
+		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+4+int(engine)*runtime.GOMAXPROCS(0) }) // Serve, its clock, watch, alarm and loops
 		if long > 0 {
 			if err := flat(resident); err != nil {
 				t.Error(err)
