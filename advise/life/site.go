@@ -185,13 +185,19 @@ func (p *Package) blockSites(b *ssa.BasicBlock) {
 			}
 		}
 		if s.Node != nil {
-			s.From, s.To = p.Fset.Position(s.Node.Pos()).Line, p.Fset.Position(s.Node.End()).Line
-			if lit, ok := s.Node.(*ast.FuncLit); ok {
-				s.To = p.Fset.Position(lit.Body.Lbrace).Line
-			}
+			s.From, s.To = p.span(s.Node)
 		}
 		p.sites = append(p.sites, s)
 	}
+}
+
+// span is the lines of an expression; of a function literal those before its body.
+func (p *Package) span(n ast.Node) (from, to int) {
+	end := n.End()
+	if lit, ok := n.(*ast.FuncLit); ok {
+		end = lit.Body.Lbrace
+	}
+	return p.Fset.Position(n.Pos()).Line, p.Fset.Position(end).Line
 }
 
 // ofAppend reports whether n is a call of append.
