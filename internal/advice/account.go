@@ -52,6 +52,7 @@ type Explained struct {
 	Callee  string  `json:"callee,omitempty"` // what it calls, where that allocates
 	Size    float64 `json:"mean_bytes"`       // of an object
 	Objects int64   `json:"objects"`
+	PerCall float64 `json:"per_call,omitempty"` // how often a call of Function makes one; 0 where nothing counted it
 
 	Flow     string `json:"flow,omitempty"`    // why it is on the heap: the compiler's deciding step
 	Lifetime string `json:"lifetime"`          // how long it lives, and who keeps it
@@ -67,6 +68,7 @@ type Explained struct {
 	Fix       bool    `json:"fix"`                 // a finding at this line can fix it
 
 	totals, saved Totals
+	spot, entry   spot    // of the expression, and where its function begins
 	mended        Finding // that stands for the remedy, where that has a fix of its own
 }
 

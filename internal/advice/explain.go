@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/printer"
+	"go/token"
 	"go/types"
 	"maps"
 	"math"
@@ -323,6 +324,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 			e.Kind = s.Kind.String()
 		}
 		k.growth = p.Growth(s)
+		e.spot, e.entry = spotAt(p, s.Pos()), spotAt(p, begin(s.Func))
 	}
 	e.Open = k.life.kind == unproved
 	e.Lifetime = k.life.String()
@@ -333,6 +335,30 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	e.saved = k.saves()
 	return e
+}
+
+// spotAt is a place as coverage profiles have it.
+func spotAt(p *life.Package, pos token.Pos) spot {
+	if !pos.IsValid() {
+		return spot{}
+	}
+	at := p.Fset.Position(pos)
+	return spotOf(p.Pkg.Path(), at.Filename, at.Line, at.Column)
+}
+
+// begin is where the first statement of a function is.
+func begin(fn *ssa.Function) token.Pos {
+	var body *ast.BlockStmt
+	switch n := fn.Syntax().(type) {
+	case *ast.FuncDecl:
+		body = n.Body
+	case *ast.FuncLit:
+		body = n.Body
+	}
+	if body == nil || len(body.List) == 0 {
+		return token.NoPos
+	}
+	return body.List[0].Pos()
 }
 
 // spelled is an expression on one line, shortened.

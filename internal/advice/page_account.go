@@ -50,6 +50,9 @@ func (a *Account) BySaving() []Explained {
 func pageSiteOf(id string, s *Explained, base string, shown []Finding, src texts) pageSite {
 	p := pageSite{ID: id, Explained: *s, Class: map[Verdict]string{Remedy: "kept", Unknown: "dropped"}[s.Verdict],
 		Made: fmt.Sprintf("%d objects in the profile, %.0f bytes on average", s.Objects, s.Size)}
+	if s.PerCall > 0 {
+		p.Made += fmt.Sprintf(", %.3g for each call of the function", s.PerCall)
+	}
 	name := absolute(base, s.File)
 	p.Code = src.excerpt(&Finding{Line: s.Line, Spans: []span{{File: name}}})
 	for i := range shown {
