@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,8 +192,12 @@ func TestTuneSavesMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gc := r.Setting.GC; r.Outcome != Recommended || gc.Percent >= 100 && gc.LimitBytes == 0 {
+	i := slices.IndexFunc(r.Choices, func(c Choice) bool { return c.Setting.GC == r.Setting.GC })
+	if r.Outcome != Recommended || i < 0 || r.Choices[i].Memory.Hi >= 0.9 {
 		t.Errorf("%s (%s): %s", r.Outcome, r.Reason, r.Setting.GC)
+	}
+	if gc := r.Setting.GC; gc.Percent >= 100 && gc.LimitBytes == 0 {
+		t.Errorf("%s has neither a lower GOGC nor a limit", gc)
 	}
 }
 
