@@ -233,7 +233,7 @@ func TestResets(t *testing.T) {
 		if st := s.Stats(); st.Memory.InUse != 0 || st.Memory.Requests != 0 {
 			t.Errorf("left in use: %+v", st.Memory)
 		}
-		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+4+int(engine)*runtime.GOMAXPROCS(0) }) // Serve, its clock, watch, alarm and loops
+		waitFor(t, "the goroutines' end", func() bool { return runtime.NumGoroutine() <= before+kept(s) })
 	})
 }
 
