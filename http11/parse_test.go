@@ -3,6 +3,7 @@ package http11
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -234,6 +235,32 @@ func TestTargetParts(t *testing.T) {
 			t.Errorf("%q: path and query %q, want %q", target, got, want)
 		}
 		r.drop()
+	}
+}
+
+// TestTargetEndKnowsEachByte compares the eight bytes at once with the class of each, at
+// every place and beside every other byte.
+func TestTargetEndKnowsEachByte(t *testing.T) {
+	buf := make([]byte, 16)
+	for at := range buf {
+		for c := range 256 {
+			for next := range 256 {
+				for i := range buf {
+					buf[i] = 'a'
+				}
+				buf[at] = byte(c)
+				if at+1 < len(buf) {
+					buf[at+1] = byte(next)
+				}
+				want := slices.IndexFunc(buf, func(b byte) bool { return classOf[b]&isTarget == 0 })
+				if want < 0 {
+					want = len(buf)
+				}
+				if got := targetEnd(buf, 0); got != want {
+					t.Fatalf("%q: %d, want %d", buf, got, want)
+				}
+			}
+		}
 	}
 }
 
