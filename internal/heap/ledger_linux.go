@@ -154,9 +154,17 @@ func (a *accounts) anonymous(m *target.Resident) error {
 	if !heap {
 		rest = other
 	}
-	var addrs []uint64
-	err := a.p.Pages(m.Start, m.End, func(addr uint64) { addrs = append(addrs, addr) })
-	if n := uint64(len(addrs)); n*target.PageBytes > m.RSS { // read, but never written: all are one page of zeros
+	var addrs, own []uint64
+	err := a.p.Pages(m.Start, m.End, func(addr uint64, alone bool) {
+		addrs = append(addrs, addr)
+		if alone {
+			own = append(own, addr)
+		}
+	})
+	if uint64(len(own))*target.PageBytes == m.RSS { // the others are the page of zeros, some by our reading
+		addrs = own
+	}
+	if n := uint64(len(addrs)); n*target.PageBytes > m.RSS { // which are of zeros is not known
 		page = m.RSS / n
 	}
 	for _, addr := range addrs {

@@ -17,7 +17,7 @@ const zeroSample = 1 << 15
 func (a *accounts) zero(m *target.Resident) (sum uint64) {
 	var addrs []uint64
 	// An error: fewer are counted.
-	_ = a.p.Pages(m.Start, m.End, func(addr uint64) { addrs = append(addrs, addr) })
+	_ = a.p.Pages(m.Start, m.End, func(addr uint64, _ bool) { addrs = append(addrs, addr) })
 	none, page := make([]byte, target.PageBytes), make([]byte, target.PageBytes)
 	step := len(addrs)/zeroSample | 1 // odd: what is used may be one page in a power of two
 	for i := 0; i < len(addrs); i += step {
@@ -86,7 +86,7 @@ func (a *accounts) trimmed(m *target.Resident) uint64 {
 	if state, ok := a.word(m.Start); ok && m.File != "[heap]" && state&^(arenaBytes-1) == m.Start {
 		start = state + stateBytes
 	}
-	if a.p.Pages(m.Start, m.End, func(addr uint64) { resident = append(resident, addr) }) != nil {
+	if a.p.Pages(m.Start, m.End, func(addr uint64, _ bool) { resident = append(resident, addr) }) != nil {
 		return 0
 	}
 	for end := start + 128; start < end; start += 8 { // the first chunk is near

@@ -65,8 +65,10 @@ func (p *Process) Resident() ([]Resident, error) {
 // PageBytes is the size of what Pages visits.
 const PageBytes = 4096
 
-// Pages calls visit for every page in memory from start to end, by pagemap.
-func (p *Process) Pages(start, end uint64, visit func(addr uint64)) error {
+// Pages calls visit for every page in memory from start to end, by pagemap, and tells
+// whether the page is the process's alone. The page of zeros, which memory that was read
+// and never written has, is not.
+func (p *Process) Pages(start, end uint64, visit func(addr uint64, alone bool)) error {
 	f, err := os.Open(p.path("pagemap"))
 	if err != nil {
 		return p.refused("read the page map", err)
@@ -82,8 +84,8 @@ func (p *Process) Pages(start, end uint64, visit func(addr uint64)) error {
 			return p.refused("read the page map", err)
 		}
 		for i := range n {
-			if binary.LittleEndian.Uint64(b[8*i:])>>63 != 0 {
-				visit(start + i*PageBytes)
+			if bits := binary.LittleEndian.Uint64(b[8*i:]); bits>>63 != 0 {
+				visit(start+i*PageBytes, bits>>56&1 != 0)
 			}
 		}
 		start += n * PageBytes
