@@ -27,7 +27,7 @@ func casesOf(t *testing.T, flags map[string]string) []plan.Study {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Params = append(all.Params, plan.Factor{Name: p.Name, Levels: values})
+		all.Factors = append(all.Factors, plan.Factor{Name: p.Name, Levels: values})
 	}
 	studies, err := split(w, all, func(flag string) bool { _, ok := flags[flag]; return ok })
 	if err != nil {
@@ -72,7 +72,7 @@ func TestCases(t *testing.T) {
 	}
 	w, _ := workload.Lookup("exercises")
 	for _, levels := range [][]string{{"19"}, {"3", "19"}, {"3", "3"}, {""}} {
-		bad := plan.Study{Workload: w.Name, Params: []plan.Factor{{Name: "exercise", Levels: levels},
+		bad := plan.Study{Workload: w.Name, Factors: []plan.Factor{{Name: "exercise", Levels: levels},
 			{Name: "variant", Levels: []string{"before"}}}}
 		if _, err := split(w, bad, func(flag string) bool { return flag == "exercise" }); err == nil {
 			t.Errorf("exercises %q, and no error", levels)

@@ -77,7 +77,7 @@ func accepted(line string) error {
 		if err != nil {
 			return err
 		}
-		s.Params = append(s.Params, plan.Factor{Name: p.Name, Levels: all})
+		s.Factors = append(s.Factors, plan.Factor{Name: p.Name, Levels: all})
 	}
 	if w.Cases != nil {
 		if _, err := split(w, s, cmd.Flags().Changed); err != nil {

@@ -74,8 +74,8 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 		if err != nil {
 			return usage(err)
 		}
-		for i, p := range w.Params {
-			if p.Path && slices.ContainsFunc(study.Params[i].Levels, func(level string) bool { return level != "" }) {
+		for i, p := range w.Params { // the study has them first, in this order
+			if p.Path && slices.ContainsFunc(study.Factors[i].Levels, func(level string) bool { return level != "" }) {
 				return usage(fmt.Errorf("--%s names a file of this machine, which workers lack: leave it out with --fleet",
 					p.Name))
 			}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/plan"
 )
 
@@ -39,16 +38,18 @@ It prints its findings and writes an HTML report. It takes at most 3 minutes on
 // is scaled so that six blocks take less than 3 minutes on 2 CPUs and cells
 // without a collector stay near 2 GB.
 func quickStudies() []plan.Study {
-	modes := []cell.GC{cell.DefaultGC, cell.TunedGC, cell.DisabledGC}
+	modes := plan.Factor{Name: "gc", Levels: []string{"default", "tuned", "disabled"}}
 	return []plan.Study{
-		{Workload: "alloc", GC: modes, Params: []plan.Factor{{Name: "iterations", Levels: []string{"200_000"}}}},
-		{Workload: "market", GC: modes, Params: []plan.Factor{
+		{Workload: "alloc", Factors: []plan.Factor{{Name: "iterations", Levels: []string{"200_000"}}, modes}},
+		{Workload: "market", Factors: []plan.Factor{
 			{Name: "duration", Levels: []string{"1s"}},
 			{Name: "pool", Levels: []string{"off", "on"}},
+			modes,
 		}},
-		{Workload: "strategies", GC: modes, Params: []plan.Factor{
+		{Workload: "strategies", Factors: []plan.Factor{
 			{Name: "duration", Levels: []string{"500ms"}},
 			{Name: "strategy", Levels: []string{"plain", "syncpool-slice", "syncpool", "chanpool", "arena"}},
+			modes,
 		}},
 	}
 }

@@ -151,28 +151,31 @@ func (f *factorFlags) addFlags(fs *pflag.FlagSet) {
 			"missing)")
 }
 
-// apply parses the flags into study.
+// apply adds the flags to study.
 func (f *factorFlags) apply(study *plan.Study) error {
 	settings, err := expand(f.gc)
 	if err != nil {
 		return usage(fmt.Errorf("--gc: %w", err))
 	}
 	for _, s := range settings {
-		gc, err := cell.ParseGC(s)
-		if err != nil {
+		if _, err := cell.ParseGC(s); err != nil {
 			return usage(fmt.Errorf("--gc: %w", err))
 		}
-		study.GC = append(study.GC, gc)
 	}
 	procs, err := expand(f.procs)
 	if err != nil {
 		return usage(fmt.Errorf("--gomaxprocs: %w", err))
 	}
-	if study.Procs, err = parseProcs(procs); err != nil {
+	if _, err := parseProcs(procs); err != nil {
 		return err
 	}
-	if study.Pods, err = f.pods.pods(); err != nil {
+	pods, err := f.pods.pods()
+	if err != nil {
 		return err
+	}
+	var sizes []string
+	for _, p := range pods {
+		sizes = append(sizes, p.String())
 	}
 	for _, s := range f.collectors {
 		if err := workload.OneOf("greentea", "classic", "goarenas")(s); err != nil {
@@ -184,7 +187,12 @@ func (f *factorFlags) apply(study *plan.Study) error {
 			return usage(fmt.Errorf("--go %w", err))
 		}
 	}
-	study.Collectors, study.Go = f.collectors, f.versions
+	for _, factor := range []plan.Factor{{Name: "gc", Levels: settings}, {Name: "gomaxprocs", Levels: procs},
+		{Name: "pod", Levels: sizes}, {Name: "collector", Levels: f.collectors}, {Name: "go", Levels: f.versions}} {
+		if len(factor.Levels) > 0 {
+			study.Factors = append(study.Factors, factor)
+		}
+	}
 	return nil
 }
 

@@ -147,7 +147,7 @@ func (r *workloadRun) studies(cmd *cobra.Command, args []string) ([]plan.Study, 
 		if err != nil {
 			return nil, usage(fmt.Errorf("--%s: %w", p.Name, err))
 		}
-		study.Params = append(study.Params, plan.Factor{Name: p.Name, Levels: all})
+		study.Factors = append(study.Factors, plan.Factor{Name: p.Name, Levels: all})
 	}
 	if err := r.factors.apply(&study); err != nil {
 		return nil, err
@@ -176,15 +176,15 @@ func split(w *workload.Workload, all plan.Study, changed func(flag string) bool)
 	var studies []plan.Study
 	for _, c := range w.Cases.All {
 		study := all
-		study.Name, study.Params = w.Name+" "+c.Value+" "+c.Name, slices.Clone(all.Params)
+		study.Name, study.Factors = w.Name+" "+c.Value+" "+c.Name, slices.Clone(all.Factors)
 		chosen := true
-		for i, p := range study.Params {
+		for i, p := range study.Factors {
 			switch p.Name {
 			case w.Cases.Of:
 				chosen = !changed(p.Name) || slices.Contains(p.Levels, c.Value)
-				study.Params[i].Levels = []string{c.Value}
+				study.Factors[i].Levels = []string{c.Value}
 			case w.Cases.Over:
-				study.Params[i].Levels = c.Levels
+				study.Factors[i].Levels = c.Levels
 			}
 		}
 		if chosen {

@@ -54,7 +54,7 @@ func newStore(t testing.TB, configs, blocks int) *testStore {
 	for i := range levels {
 		levels[i] = fmt.Sprint(i + 1)
 	}
-	spec := plan.Spec{Studies: []plan.Study{{Workload: "alloc", Params: []plan.Factor{{Name: "iterations", Levels: levels}}}}, Repetitions: blocks, Seed: 1}
+	spec := plan.Spec{Studies: []plan.Study{{Workload: "alloc", Factors: []plan.Factor{{Name: "iterations", Levels: levels}}}}, Repetitions: blocks, Seed: 1}
 	cells, err := spec.Cells()
 	if configs < 3 { // a single configuration has no twin
 		cells, err = make([]cell.Cell, configs*blocks), nil

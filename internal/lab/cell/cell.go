@@ -86,27 +86,12 @@ type Cell struct {
 func (c Config) Key() string {
 	var b strings.Builder
 	b.WriteString(escape(c.Workload))
-	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
-		fmt.Fprintf(&b, "/%s=%s", name, escape(c.Params[name]))
-	}
-	if len(c.Command) > 0 {
-		fmt.Fprintf(&b, "/command=%s", escape(strings.Join(c.Command, " ")))
-	}
-	fmt.Fprintf(&b, "/gc=%s", escape(c.GC.String()))
-	if c.GOMAXPROCS > 0 {
-		fmt.Fprintf(&b, "/gomaxprocs=%d", c.GOMAXPROCS)
-	}
-	if c.Pod != (Pod{}) {
-		fmt.Fprintf(&b, "/pod=%s", c.Pod)
-	}
-	if c.Collector != "" {
-		fmt.Fprintf(&b, "/collector=%s", escape(c.Collector))
-	}
-	if c.Go != "" {
-		fmt.Fprintf(&b, "/go=%s", escape(c.Go))
-	}
-	if c.Twin {
-		b.WriteString("/twin=aa")
+	for _, name := range c.Factors()[1:] {
+		value, _ := c.Factor(name)
+		if name == "twin" {
+			value = twinMark
+		}
+		fmt.Fprintf(&b, "/%s=%s", name, escape(value))
 	}
 	return b.String()
 }
@@ -114,39 +99,95 @@ func (c Config) Key() string {
 // Title names the study that c belongs to.
 func (c Config) Title() string { return cmp.Or(c.Study, c.Workload) }
 
-// Factor returns the value of the named factor: "workload", "command", "gc",
-// "gomaxprocs", "pod", "collector", "go", "twin", or a parameter. ok is false if the
-// configuration has no such factor.
+// A setting is a factor that every workload has, beside its parameters. get
+// returns "" if the configuration leaves it out.
+type setting struct {
+	name string
+	get  func(c *Config) string
+	set  func(c *Config, value string) error
+}
+
+// settings are in the order in which keys name them.
+var settings = []setting{
+	{"command", func(c *Config) string { return strings.Join(c.Command, " ") },
+		func(c *Config, v string) error { c.Command = strings.Split(v, " "); return nil }},
+	{"gc", func(c *Config) string { return c.GC.String() },
+		func(c *Config, v string) (err error) { c.GC, err = ParseGC(v); return err }},
+	{"gomaxprocs", func(c *Config) string { return given(c.GOMAXPROCS > 0, strconv.Itoa(c.GOMAXPROCS)) },
+		(*Config).setProcs},
+	{"pod", func(c *Config) string { return given(c.Pod != Pod{}, c.Pod.String()) },
+		func(c *Config, v string) (err error) { c.Pod, err = ParsePod(v); return err }},
+	{"collector", func(c *Config) string { return c.Collector },
+		func(c *Config, v string) error { c.Collector = v; return nil }},
+	{"go", func(c *Config) string { return c.Go }, func(c *Config, v string) error { c.Go = v; return nil }},
+	{"twin", func(c *Config) string { return given(c.Twin, "true") },
+		func(c *Config, v string) error { c.Twin = v == twinMark; return nil }},
+}
+
+// given returns the value if there is one.
+func given(is bool, value string) string {
+	if !is {
+		return ""
+	}
+	return value
+}
+
+// twinMark is how keys write that a configuration is a twin.
+const twinMark = "aa"
+
+func (c *Config) setProcs(value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("cell: GOMAXPROCS %q: want a whole number of 1 or more", value)
+	}
+	c.GOMAXPROCS = n
+	return nil
+}
+
+func findSetting(name string) *setting {
+	if i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name }); i >= 0 {
+		return &settings[i]
+	}
+	return nil
+}
+
+// IsSetting reports whether the factor of that name is a setting.
+func IsSetting(name string) bool { return findSetting(name) != nil }
+
+// Factor returns the value of the named factor: "workload", a setting, or a
+// parameter. ok is false if the configuration has no such factor.
 func (c Config) Factor(name string) (value string, ok bool) {
-	switch name {
-	case "workload":
+	if name == "workload" {
 		return c.Workload, true
-	case "command":
-		return strings.Join(c.Command, " "), len(c.Command) > 0
-	case "gc":
-		return c.GC.String(), true
-	case "gomaxprocs":
-		return strconv.Itoa(c.GOMAXPROCS), c.GOMAXPROCS > 0
-	case "pod":
-		return c.Pod.String(), c.Pod != Pod{}
-	case "collector":
-		return c.Collector, c.Collector != ""
-	case "go":
-		return c.Go, c.Go != ""
-	case "twin":
-		return strconv.FormatBool(c.Twin), c.Twin
+	}
+	if s := findSetting(name); s != nil {
+		value = s.get(&c)
+		return value, value != ""
 	}
 	value, ok = c.Params[name]
 	return value, ok
+}
+
+// Set sets a factor other than the workload, in the form in which a key has it.
+func (c *Config) Set(name, value string) error {
+	if s := findSetting(name); s != nil {
+		return s.set(c, value)
+	}
+	c.Params = maps.Clone(c.Params)
+	if c.Params == nil {
+		c.Params = make(map[string]string)
+	}
+	c.Params[name] = value
+	return nil
 }
 
 // Factors returns the names of c's factors in the order in which Key writes
 // them.
 func (c Config) Factors() []string {
 	names := append([]string{"workload"}, slices.Sorted(maps.Keys(c.Params))...)
-	for _, name := range []string{"command", "gc", "gomaxprocs", "pod", "collector", "go", "twin"} {
-		if _, ok := c.Factor(name); ok {
-			names = append(names, name)
+	for _, s := range settings {
+		if s.get(&c) != "" {
+			names = append(names, s.name)
 		}
 	}
 	return names

@@ -18,8 +18,8 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -28,26 +28,21 @@ import (
 // MaxCells limits a plan. A larger one must come from a mistake in the levels.
 const MaxCells = 1_000_000
 
-// A Factor is one parameter and the values it takes.
+// A Factor is a parameter of the workload, or a setting that every workload has
+// (see cell.Config), and the values it takes in flag syntax.
 type Factor struct {
 	Name   string
 	Levels []string
 }
 
-// A Study is one workload with the levels of its factors. An empty list of GC
-// settings, Procs, Pods, Collectors or Go means one level: the default collector
-// settings, the GOMAXPROCS that the Go runtime chooses, no control group, the
-// binary's own collector and Go version.
+// A Study is one workload with the levels of its factors. A setting without
+// levels is left out: the default collector settings, the GOMAXPROCS that the Go
+// runtime chooses, no control group, the binary's own collector and Go version.
 type Study struct {
-	Workload   string
-	Name       string   // tells studies of the same workload apart
-	Command    []string // the program of an exec study
-	Params     []Factor // varies slowest first
-	GC         []cell.GC
-	Procs      []int
-	Pods       []cell.Pod // of the program
-	Collectors []string
-	Go         []string // Go versions that build the binary
+	Workload string
+	Name     string   // tells studies of the same workload apart
+	Command  []string // the program of an exec study
+	Factors  []Factor
 }
 
 // A Spec is everything that determines a plan. Equal specs have equal cells.
@@ -63,67 +58,58 @@ type Spec struct {
 	Profiles    []string
 }
 
-// Configs returns the configurations of s in order, the baseline first.
+// settings are the settings that a study can vary; the last varies fastest.
+var settings = []string{"go", "collector", "pod", "gomaxprocs", "gc"}
+
+// Configs returns the configurations of s in order, the baseline first. The first
+// parameter varies slowest; settings vary faster than all parameters.
 func (s Study) Configs() ([]cell.Config, error) {
-	configs := []cell.Config{{Workload: s.Workload, Study: s.Name, Command: s.Command}}
-	for _, f := range s.Params {
-		if err := distinct(f.Name, f.Levels); err != nil {
+	configs := []cell.Config{{Workload: s.Workload, Study: s.Name, Command: s.Command, GC: cell.DefaultGC}}
+	factors := slices.Clone(s.Factors)
+	slices.SortStableFunc(factors, func(a, b Factor) int {
+		return slices.Index(settings, a.Name) - slices.Index(settings, b.Name) // -1 for parameters
+	})
+	for _, f := range factors {
+		if err := f.check(); err != nil {
 			return nil, err
 		}
-	}
-	gcs := s.GC
-	if len(gcs) == 0 {
-		gcs = []cell.GC{cell.DefaultGC}
-	}
-	procs := s.Procs
-	if len(procs) == 0 {
-		procs = []int{0}
-	}
-	pods := s.Pods
-	if len(pods) == 0 {
-		pods = []cell.Pod{{}}
-	}
-	collectors := s.Collectors
-	if len(collectors) == 0 {
-		collectors = []string{""}
-	}
-	versions := s.Go
-	if len(versions) == 0 {
-		versions = []string{""}
-	}
-	if err := distinct("go", versions); err != nil {
-		return nil, err
-	}
-	if err := distinct("gc", gcs); err != nil {
-		return nil, err
-	}
-	if err := distinct("gomaxprocs", procs); err != nil {
-		return nil, err
-	}
-	if err := distinct("cpus and --memory-max", pods); err != nil {
-		return nil, err
-	}
-	if err := distinct("collector", collectors); err != nil {
-		return nil, err
-	}
-	if n := size(s.Params, len(gcs)*len(procs)*len(pods)*len(collectors)*len(versions)); n > MaxCells {
-		return nil, fmt.Errorf("plan: %s: more than %d configurations: give fewer levels", s.Workload, MaxCells)
-	}
-	for _, f := range s.Params {
-		configs = cross(configs, f.Levels, func(c *cell.Config, level string) {
-			c.Params = maps.Clone(c.Params)
-			if c.Params == nil {
-				c.Params = make(map[string]string)
+		if len(configs)*len(f.Levels) > MaxCells {
+			return nil, fmt.Errorf("plan: %s: more than %d configurations: give fewer levels", s.Workload, MaxCells)
+		}
+		crossed := make([]cell.Config, 0, len(configs)*len(f.Levels))
+		for _, c := range configs {
+			for _, level := range f.Levels {
+				next := c
+				if err := next.Set(f.Name, level); err != nil {
+					return nil, fmt.Errorf("plan: --%s: %w", f.Name, err)
+				}
+				crossed = append(crossed, next)
 			}
-			c.Params[f.Name] = level
-		})
+		}
+		configs = crossed
 	}
-	configs = cross(configs, versions, func(c *cell.Config, v string) { c.Go = v })
-	configs = cross(configs, collectors, func(c *cell.Config, v string) { c.Collector = v })
-	configs = cross(configs, pods, func(c *cell.Config, v cell.Pod) { c.Pod = v })
-	configs = cross(configs, procs, func(c *cell.Config, v int) { c.GOMAXPROCS = v })
-	configs = cross(configs, gcs, func(c *cell.Config, v cell.GC) { c.GC = v })
 	return configs, nil
+}
+
+// check refuses a factor without levels and one with the same level twice,
+// however it is written.
+func (f Factor) check() error {
+	if len(f.Levels) == 0 {
+		return fmt.Errorf("plan: --%s has no level: give at least one value", f.Name)
+	}
+	seen := make(map[string]bool, len(f.Levels))
+	for _, level := range f.Levels {
+		var c cell.Config
+		if err := c.Set(f.Name, level); err != nil {
+			return fmt.Errorf("plan: --%s: %w", f.Name, err)
+		}
+		value, _ := c.Factor(f.Name)
+		if seen[value] {
+			return fmt.Errorf("plan: --%s names %s twice: give each level once", f.Name, level)
+		}
+		seen[value] = true
+	}
+	return nil
 }
 
 // Cells returns the plan: Repetitions blocks, each in its own order, numbered
@@ -172,45 +158,6 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		}
 	}
 	return cells, nil
-}
-
-// size returns n times the product of the factors' levels. Above MaxCells it
-// may stop at any larger number.
-func size(factors []Factor, n int) int {
-	for _, f := range factors {
-		if n > MaxCells {
-			break
-		}
-		n *= len(f.Levels)
-	}
-	return n
-}
-
-// cross returns every configuration with every level set.
-func cross[L any](configs []cell.Config, levels []L, set func(*cell.Config, L)) []cell.Config {
-	out := make([]cell.Config, 0, len(configs)*len(levels))
-	for _, c := range configs {
-		for _, level := range levels {
-			next := c
-			set(&next, level)
-			out = append(out, next)
-		}
-	}
-	return out
-}
-
-func distinct[L comparable](factor string, levels []L) error {
-	if len(levels) == 0 {
-		return fmt.Errorf("plan: --%s has no level: give at least one value", factor)
-	}
-	seen := make(map[L]bool, len(levels))
-	for _, level := range levels {
-		if seen[level] {
-			return fmt.Errorf("plan: --%s names %v twice: give each level once", factor, level)
-		}
-		seen[level] = true
-	}
-	return nil
 }
 
 // NewSeed draws a seed, short enough to type.

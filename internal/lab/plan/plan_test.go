@@ -6,15 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
 func study(workload string) Study {
 	return Study{
 		Workload: workload,
-		Params:   []Factor{{"pool", []string{"off", "on"}}, {"size", []string{"1", "2", "3"}}},
-		GC:       []cell.GC{cell.DefaultGC, cell.TunedGC},
+		Factors: []Factor{{"gc", []string{"default", "tuned"}}, {"pool", []string{"off", "on"}},
+			{"size", []string{"1", "2", "3"}}},
 	}
 }
 
@@ -110,11 +108,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no repetitions": {Spec{Studies: []Study{study("a")}}, "1 or more"},
 		"no study":       {Spec{Repetitions: 1}, "nothing to measure"},
-		"level twice":    {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", GC: []cell.GC{cell.DefaultGC, cell.DefaultGC}}}}, "twice"},
-		"param twice":    {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", []string{"1", "1"}}}}}}, "--x names 1 twice"},
-		"no level":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", nil}}}}}, "no level"},
+		"level twice":    {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Factors: []Factor{{"gc", []string{"off", "disabled"}}}}}}, "twice"},
+		"param twice":    {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Factors: []Factor{{"x", []string{"1", "1"}}}}}}, "--x names 1 twice"},
+		"no level":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Factors: []Factor{{"x", nil}}}}}, "no level"},
 		"study twice":    {Spec{Repetitions: 1, Studies: []Study{study("a"), study("a")}}, "occurs twice"},
-		"too many":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Params: []Factor{{"x", many}, {"y", many}}}}}, "more than"},
+		"too many":       {Spec{Repetitions: 1, Studies: []Study{{Workload: "a", Factors: []Factor{{"x", many}, {"y", many}}}}}, "more than"},
 		"too many cells": {Spec{Repetitions: 100_000, Studies: []Study{study("a")}}, "exceed 1000000 cells"},
 	} {
 		if _, err := tc.spec.Cells(); err == nil || !strings.Contains(err.Error(), tc.want) {

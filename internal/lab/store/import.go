@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -211,46 +210,16 @@ func parseName(result *benchfmt.Result, m *mark) (cell.Config, error) {
 }
 
 // setFactor sets one factor of a configuration. In foreign names only a valid
-// GC setting counts as one; parameters named like one of our factors are
+// GC setting counts as one; parameters named like one of our settings are
 // renamed.
 func setFactor(c *cell.Config, name, value string, ours bool) error {
-	gc, err := cell.ParseGC(value)
+	_, notGC := cell.ParseGC(value)
 	switch {
-	case name == "gc" && err == nil:
-		c.GC = gc
 	case name == "gc" && value == UnknownGC.Name && ours:
 		c.GC = UnknownGC
-	case name == "gc" && ours:
-		return err
-	case name == "gomaxprocs" && ours:
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("gomaxprocs=%s: want a number of 1 or more", value)
-		}
-		c.GOMAXPROCS = n
-	case name == "pod" && ours:
-		pod, err := cell.ParsePod(value)
-		if err != nil {
-			return err
-		}
-		c.Pod = pod
-	case name == "go" && ours:
-		c.Go = value
-	case name == "collector" && ours:
-		c.Collector = value
-	case name == "twin" && ours:
-		c.Twin = value == "aa"
-	case name == "command" && ours:
-		c.Command = strings.Split(value, " ")
-	default:
-		if reserved := []string{"workload", "gc", "gomaxprocs", "pod", "collector", "go",
-			"twin", "command"}; slices.Contains(reserved, name) {
-			name = "own." + name
-		}
-		if c.Params == nil {
-			c.Params = make(map[string]string)
-		}
-		c.Params[name] = value
+		return nil
+	case name == "workload", cell.IsSetting(name) && !ours && (name != "gc" || notGC != nil):
+		name = "own." + name
 	}
-	return nil
+	return c.Set(name, value)
 }

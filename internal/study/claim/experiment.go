@@ -62,9 +62,9 @@ func (e Experiment) Pass(size Size, seed uint64, pass int) ([]cell.Cell, error) 
 }
 
 // Spec returns the plan of the experiment.
-func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
+func (e Experiment) Spec(size Size, seed uint64) (spec plan.Spec, err error) {
 	args := e.Args(size)[2:]
-	spec := plan.Spec{Seed: seed}
+	spec.Seed = seed
 	if len(args) == 0 {
 		return spec, fmt.Errorf("claim: experiment: no workload")
 	}
@@ -78,8 +78,17 @@ func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
 		if !ok || len(args) < 2 {
 			return spec, fmt.Errorf("claim: experiment %s: %q: want --FLAG VALUE", e.Run, args[0])
 		}
-		if err := setFlag(&spec, &study, name, strings.Split(args[1], ",")); err != nil {
-			return spec, fmt.Errorf("claim: experiment %s: --%s: %w", e.Run, name, err)
+		switch levels := strings.Split(args[1], ","); name {
+		case "reps":
+			if spec.Repetitions, err = strconv.Atoi(args[1]); err != nil {
+				return spec, fmt.Errorf("claim: experiment %s: --reps: %w", e.Run, err)
+			}
+		case "profile":
+			spec.Profiles = levels
+		case "latency":
+			spec.Untimed = args[1] == "off"
+		default:
+			study.Factors = append(study.Factors, plan.Factor{Name: name, Levels: levels})
 		}
 		args = args[2:]
 	}
@@ -88,37 +97,4 @@ func (e Experiment) Spec(size Size, seed uint64) (plan.Spec, error) {
 		return spec, fmt.Errorf("claim: experiment %s: %w", e.Run, err)
 	}
 	return spec, nil
-}
-
-// setFlag applies one flag to the plan.
-func setFlag(spec *plan.Spec, study *plan.Study, name string, levels []string) (err error) {
-	switch name {
-	case "reps":
-		spec.Repetitions, err = strconv.Atoi(levels[0])
-	case "profile":
-		spec.Profiles = levels
-	case "latency":
-		spec.Untimed = levels[0] == "off"
-	case "gc":
-		for _, level := range levels {
-			gc, err := cell.ParseGC(level)
-			if err != nil {
-				return err
-			}
-			study.GC = append(study.GC, gc)
-		}
-	case "gomaxprocs":
-		for _, level := range levels {
-			n, err := strconv.Atoi(level)
-			if err != nil {
-				return err
-			}
-			study.Procs = append(study.Procs, n)
-		}
-	case "collector":
-		study.Collectors = levels
-	default:
-		study.Params = append(study.Params, plan.Factor{Name: name, Levels: levels})
-	}
-	return err
 }

@@ -112,10 +112,10 @@ func (r Row) Command() string {
 // Studies is the plan: a study of each row.
 func Studies() (studies []plan.Study) {
 	for _, r := range Rows {
-		s := plan.Study{Workload: r.workload, Name: r.Name, Params: []plan.Factor{{Name: r.factor, Levels: modes}}}
+		s := plan.Study{Workload: r.workload, Name: r.Name, Factors: []plan.Factor{{Name: r.factor, Levels: modes}}}
 		words := strings.Fields(r.Flags)
 		for i := 0; i+1 < len(words); i += 2 {
-			s.Params = append(s.Params, plan.Factor{Name: strings.TrimPrefix(words[i], "--"), Levels: words[i+1 : i+2]})
+			s.Factors = append(s.Factors, plan.Factor{Name: strings.TrimPrefix(words[i], "--"), Levels: words[i+1 : i+2]})
 		}
 		studies = append(studies, s)
 	}
