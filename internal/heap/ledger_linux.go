@@ -115,15 +115,14 @@ func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
 
 // named returns the class of a mapping with a name.
 func (a *accounts) named(m *target.Resident) string {
-	file := strings.TrimSuffix(m.File, " (deleted)")
 	switch {
-	case file == a.p.Program.Path && m.Write:
+	case m.File == a.p.Program.Path && m.Write:
 		return "program: variables"
-	case file == a.p.Program.Path:
+	case m.File == a.p.Program.Path:
 		return "program: code and constants"
-	case strings.HasPrefix(file, "["):
+	case strings.HasPrefix(m.File, "["):
 		return threads
-	case strings.Contains(file, ".so"):
+	case strings.Contains(m.File, ".so"):
 		return "libraries"
 	}
 	return "mapped files"
@@ -218,7 +217,7 @@ func (a *accounts) variables(m *target.Resident) bool {
 
 // guards tells whether a mapping is the guard of a thread's stack, as C's libraries make them.
 func guards(before, m *target.Resident) bool {
-	return before.End == m.Start && before.File == "" && !before.Readable && before.End-before.Start <= 64<<10
+	return before.End == m.Start && before.File == "" && !before.Read && before.End-before.Start <= 64<<10
 }
 
 // afar tells whether a mapping is far from those that the kernel chooses the place

@@ -210,7 +210,7 @@ func (r *Report) parts(n *Node, level int) []*plot.Flame {
 		if c.Reached < r.Live/icicleLeast || c.Reached == 0 {
 			continue
 		}
-		f := &plot.Flame{Name: clean(c.name()), Value: float64(c.Reached), Text: size(c.Reached)}
+		f := &plot.Flame{Name: clean(nameOf(c)), Value: float64(c.Reached), Text: size(c.Reached)}
 		if retained := size(c.Retained); retained != f.Text {
 			f.Text += ", retains " + retained
 		}

@@ -29,7 +29,7 @@ func (r *Report) WriteProfile(out io.Writer) error {
 	}
 	var walk func(n *Node, stack []*profile.Location)
 	walk = func(n *Node, stack []*profile.Location) {
-		stack = append([]*profile.Location{location(n.name())}, stack...)
+		stack = append([]*profile.Location{location(nameOf(n))}, stack...)
 		if n.Bytes > 0 {
 			p.Sample = append(p.Sample, &profile.Sample{
 				Location: slices.Clone(stack), Value: []int64{int64(n.Bytes), int64(n.Objects)},
@@ -45,8 +45,8 @@ func (r *Report) WriteProfile(out io.Writer) error {
 	return p.Write(out)
 }
 
-// name is the node's step of the path, and what is there.
-func (n *Node) name() string {
+// nameOf is a node's step of the path, and what is there.
+func nameOf(n *Node) string {
 	name := pathOf([]*Node{n})
 	if n.Type != "" && n.Label != "→" {
 		name += " " + n.Type

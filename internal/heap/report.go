@@ -58,36 +58,13 @@ type Spans struct {
 }
 
 // A Node is a path from a root, with what all its objects together retain.
-type Node struct {
-	Label    string `json:"label"`
-	Type     string `json:"type,omitempty"`
-	Retained uint64 `json:"retained_bytes"`
-	Below    uint64 `json:"retained_objects"`
-	Reached  uint64 `json:"reached_bytes"` // of all objects that the path is the first to lead to
-	Bytes    uint64 `json:"bytes"`
-	Objects  uint64 `json:"objects"`
-	Unused   uint64 `json:"unused_bytes,omitempty"`
-	// Duplicates, as ScanBytes and Pointers, are of all below as well.
-	Duplicates uint64  `json:"duplicate_bytes,omitempty"`
-	ScanBytes  uint64  `json:"scan_bytes"`
-	Pointers   uint64  `json:"pointers"`
-	Children   []*Node `json:"children,omitempty"`
-}
+type Node = graph.Node
 
 // A Type is all live objects of one type.
-type Type struct {
-	Name      string `json:"name"`
-	Bytes     uint64 `json:"bytes"`
-	Objects   uint64 `json:"objects"`
-	Retained  uint64 `json:"retained_bytes"`
-	ScanBytes uint64 `json:"scan_bytes"`
-}
+type Type = graph.Type
 
-// mostTypes and leastShare bound what a report keeps.
-const (
-	mostTypes  = 1000
-	leastShare = 5000 // of the live heap: a node below one in so many is dropped
-)
+// mostTypes bounds what a report keeps.
+const mostTypes = 1000
 
 // totals reads what Analyze makes the image forget.
 func totals(im *image.Image) Spans {
@@ -113,11 +90,10 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 		Stop: im.Stop, Forked: im.Forked, Copied: im.CopiedByte, Live: res.Bytes, Objects: res.Objects, Garbage: res.Garbage,
 		Untyped: res.Untyped, Unused: res.Unused, Forever: res.Forever, Duplicates: res.Duplicates,
 		Collector: Collector{im.Collector.CPU, im.Collector.Used, im.Collector.Percent}, ScanBytes: res.ScanBytes,
-		Pointers: res.Pointers, Spans: spans, Warnings: im.Warnings,
+		Pointers: res.Pointers, Spans: spans, Tree: res.Root, Warnings: im.Warnings,
 	}
-	r.Tree = newNode(res.Root, res.Bytes/leastShare)
 	for _, t := range res.Types {
-		r.Types = append(r.Types, Type{t.Name, t.Bytes, t.Objects, t.Retained, t.ScanBytes})
+		r.Types = append(r.Types, *t)
 	}
 	slices.SortFunc(r.Types, func(a, b Type) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
@@ -125,25 +101,6 @@ func newReport(name string, im *image.Image, res *graph.Result, spans Spans) *Re
 	r.Types = r.Types[:min(len(r.Types), mostTypes)]
 	r.Goroutines = goroutines(im, res)
 	return r
-}
-
-func newNode(n *graph.Node, least uint64) *Node {
-	out := &Node{
-		Label: n.Label, Type: n.Type, Retained: n.Retained, Below: n.RetainedObjects, Bytes: n.Bytes,
-		Objects: n.Objects, Unused: n.Unused, ScanBytes: n.ScanBytes, Pointers: n.Pointers, Reached: n.Bytes,
-		Duplicates: n.Duplicates,
-	}
-	for _, c := range n.Children {
-		child := newNode(c, least)
-		out.Reached += child.Reached
-		if child.Retained >= least || len(child.Children) > 0 {
-			out.Children = append(out.Children, child)
-		}
-	}
-	slices.SortFunc(out.Children, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Type, b.Type))
-	})
-	return out
 }
 
 // Save writes the report to a new file that only the user may read.
@@ -192,14 +149,14 @@ func decode(in io.Reader) (*Report, error) {
 	if r.Format != format {
 		return nil, fmt.Errorf("it has format %d, this isobar reads %d", r.Format, format)
 	}
-	if r.Tree == nil || !r.Tree.sound(0) {
+	if !sound(r.Tree, 0) {
 		return nil, errors.New("its tree is broken")
 	}
 	return r, nil
 }
 
 // sound tells whether a tree can be walked.
-func (n *Node) sound(depth int) bool {
-	bad := func(c *Node) bool { return !c.sound(depth + 1) }
+func sound(n *Node, depth int) bool {
+	bad := func(c *Node) bool { return !sound(c, depth+1) }
 	return n != nil && depth < 10_000 && !slices.ContainsFunc(n.Children, bad)
 }

@@ -111,16 +111,11 @@ func (c *converter) ref(e *dwarf.Entry, attr dwarf.Attr) *Type {
 func (c *converter) complete(typ *Type, e *dwarf.Entry, r *dwarf.Reader) {
 	kind, _ := number(e, goKind)
 	switch {
-	case kind == kindMap:
-		typ.Kind, typ.Size, typ.Key, typ.Elem = Map, 8, c.ref(e, goKey), c.ref(e, goElem)
-	case kind == kindChan:
-		typ.Kind, typ.Size, typ.Elem = Chan, 8, c.ref(e, goElem)
-	case kind == kindFunc || e.Tag == dwarf.TagSubroutineType:
+	case kind == kindMap, kind == kindChan, kind == kindFunc, kind == kindString, kind == kindSlice:
+		typ.Kind, typ.Size = kinds[kind].kind, kinds[kind].bytes
+		typ.Key, typ.Elem = c.ref(e, goKey), c.ref(e, goElem)
+	case e.Tag == dwarf.TagSubroutineType:
 		typ.Kind, typ.Size = Func, 8
-	case kind == kindString:
-		typ.Kind, typ.Size = String, 16
-	case kind == kindSlice:
-		typ.Kind, typ.Size, typ.Elem = Slice, 24, c.ref(e, goElem)
 	case kind == kindInterface:
 		typ.Kind, typ.Size = Interface, 16
 		if under := c.ref(e, dwarf.AttrType); under != nil && under.Name == "runtime.eface" {

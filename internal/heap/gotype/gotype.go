@@ -148,10 +148,14 @@ const (
 	headBytes     = 48 // of abi.Type
 )
 
-// kindBytes has the sizes of the kinds whose values have but one.
-var kindBytes = [kindUnsafePointer + 1]uint64{
-	kindChan: 8, kindFunc: 8, kindInterface: 16, kindMap: 8, kindPointer: 8, kindSlice: 24, kindString: 16,
-	kindUnsafePointer: 8,
+// kinds has what the kinds are for us, and the size of those whose values have but one.
+var kinds = [kindUnsafePointer + 1]struct {
+	kind  Kind
+	bytes uint64
+}{
+	kindArray: {Array, 0}, kindChan: {Chan, 8}, kindFunc: {Func, 8}, kindInterface: {Interface, 16}, kindMap: {Map, 8},
+	kindPointer: {Pointer, 8}, kindSlice: {Slice, 24}, kindString: {String, 16}, kindStruct: {Struct, 0},
+	kindUnsafePointer: {Unsafe, 8},
 }
 
 // At returns the type whose descriptor is at addr, nil if there is none.
@@ -172,7 +176,7 @@ func (t *Table) At(addr uint64) *Type {
 	kind := b[23] & 31
 	typ := &Type{Size: le.Uint64(b), NoPtr: le.Uint64(b[8:]) == 0}
 	if kind == 0 || kind > kindUnsafePointer || typ.Size > 1<<40 || le.Uint64(b[8:]) > typ.Size ||
-		kindBytes[kind] != 0 && typ.Size != kindBytes[kind] {
+		kinds[kind].bytes != 0 && typ.Size != kinds[kind].bytes {
 		return nil
 	}
 	if typ.Name, ok = t.name(t.mem.TypeBase(addr) + uint64(le.Uint32(b[40:]))); !ok {
@@ -189,33 +193,22 @@ func (t *Table) At(addr uint64) *Type {
 // complete reads what the kind of type has beside its head.
 func (t *Table) complete(typ *Type, kind byte, b []byte) {
 	word := func(i int) uint64 { return le.Uint64(b[headBytes+8*i:]) }
+	typ.Kind = kinds[kind].kind
 	switch kind {
-	case kindPointer:
-		typ.Kind, typ.Elem = Pointer, t.At(word(0))
-	case kindUnsafePointer:
-		typ.Kind = Unsafe
-	case kindFunc:
-		typ.Kind = Func
-	case kindString:
-		typ.Kind = String
-	case kindChan:
-		typ.Kind, typ.Elem = Chan, t.At(word(0))
-	case kindSlice:
-		typ.Kind, typ.Elem = Slice, t.At(word(0))
+	case kindPointer, kindChan, kindSlice:
+		typ.Elem = t.At(word(0))
 	case kindMap:
-		typ.Kind, typ.Key, typ.Elem, typ.Group = Map, t.At(word(0)), t.At(word(1)), t.At(word(2))
+		typ.Key, typ.Elem, typ.Group = t.At(word(0)), t.At(word(1)), t.At(word(2))
 	case kindInterface:
-		typ.Kind = Interface
 		if word(2) == 0 {
 			typ.Kind = Empty
 		}
 	case kindArray:
-		typ.Kind, typ.Elem, typ.Len = Array, t.At(word(0)), word(2)
+		typ.Elem, typ.Len = t.At(word(0)), word(2)
 		if typ.Elem == nil || typ.Elem.Size == 0 || typ.Len > typ.Size/typ.Elem.Size {
 			typ.Kind = Scalar
 		}
 	case kindStruct:
-		typ.Kind = Struct
 		t.fields(typ, word(1), word(2))
 	}
 }

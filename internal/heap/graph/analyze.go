@@ -1,27 +1,30 @@
 package graph
 
 import (
+	"cmp"
 	"context"
-
-	"github.com/isobar-go/isobar/internal/heap/image"
+	"slices"
 )
 
-// A Node sums up the objects that one path leads to, with all that is below.
+// A Node sums up the objects that one path leads to, with all that is below. It is
+// also the node of a saved report.
 type Node struct {
-	Label    string
-	Type     string
-	Kind     image.Kind // of the root it is below
-	Children []*Node
+	Label string `json:"label"`
+	Type  string `json:"type,omitempty"`
 	// Retained is what would be garbage without the objects of this node: what
-	// they dominate, in bytes of slots and in objects.
-	Retained        uint64
-	RetainedObjects uint64
-	Bytes           uint64 // of the objects of this node themselves
-	Objects         uint64
-	Unused          uint64 // bytes of them that nothing uses: see unused
-	Duplicates      uint64 // bytes of strings here and below that others hold as well: see strings
-	ScanBytes       uint64 // that the collector reads of this node and below
-	Pointers        uint64 // that it follows there
+	// they dominate, in bytes of slots, and Below in objects.
+	Retained uint64 `json:"retained_bytes"`
+	Below    uint64 `json:"retained_objects"`
+	Reached  uint64 `json:"reached_bytes"` // of all objects that the path is the first to lead to
+	Bytes    uint64 `json:"bytes"`         // of the objects of this node themselves
+	Objects  uint64 `json:"objects"`
+	Unused   uint64 `json:"unused_bytes,omitempty"` // bytes of them that nothing uses: see unused
+	// Of this node and below: bytes of strings that others hold as well (see strings),
+	// what the collector reads, and how many pointers it follows.
+	Duplicates uint64  `json:"duplicate_bytes,omitempty"`
+	ScanBytes  uint64  `json:"scan_bytes"`
+	Pointers   uint64  `json:"pointers"`
+	Children   []*Node `json:"children,omitempty"` // what retains most comes first
 
 	shape  uint32
 	parent *Node
@@ -33,11 +36,13 @@ type nodeKey struct{ label, shape uint32 }
 
 // A Type sums up the objects of one type.
 type Type struct {
-	Name           string
-	Bytes, Objects uint64
-	Retained       uint64
-	ScanBytes      uint64
-	active         int
+	Name      string `json:"name"`
+	Bytes     uint64 `json:"bytes"`
+	Objects   uint64 `json:"objects"`
+	Retained  uint64 `json:"retained_bytes"`
+	ScanBytes uint64 `json:"scan_bytes"`
+
+	active int
 }
 
 // A Result is what Analyze finds out.
@@ -82,7 +87,7 @@ func (g *Graph) Analyze(ctx context.Context, strings bool) (*Result, error) {
 	}
 	a.graph = Digraph{}
 	a.retain(idom, preorder)
-	a.finish(a.res.Root)
+	a.finish(a.res.Root, a.res.Bytes/leastShare)
 	return a.res, nil
 }
 
@@ -188,7 +193,7 @@ func (a *analysis) trie() {
 		r.g = -1 // goroutines with one start are one node
 		at, ok := named[r]
 		if !ok {
-			n := &Node{Label: r.name, Kind: r.kind, parent: a.res.Root, shape: unnamed, below: make(map[nodeKey]*Node)}
+			n := &Node{Label: r.name, parent: a.res.Root, shape: unnamed, below: make(map[nodeKey]*Node)}
 			at = uint32(len(a.node))
 			a.node = append(a.node, n)
 			a.res.Root.Children = append(a.res.Root.Children, n)
@@ -256,7 +261,7 @@ func (a *analysis) place(v uint32, index map[*Node]uint32) uint32 {
 	key := nodeKey{label, s}
 	child := n.below[key]
 	if child == nil {
-		child = &Node{Label: g.labels[label], Type: g.layouts[s].shape.String(), Kind: n.Kind, shape: s, parent: n,
+		child = &Node{Label: g.labels[label], Type: g.layouts[s].shape.String(), shape: s, parent: n,
 			below: make(map[nodeKey]*Node)}
 		n.below[key] = child
 		n.Children = append(n.Children, child)
@@ -293,7 +298,7 @@ func (a *analysis) retain(idom, preorder []uint32) {
 		n, t := a.node[a.of[v]], a.typeOf(v)
 		if n.active++; n.active == 1 {
 			n.Retained += bytes[v]
-			n.RetainedObjects += objects[v]
+			n.Below += objects[v]
 		}
 		if t != nil {
 			if t.active++; t.active == 1 {
@@ -372,13 +377,22 @@ func children(idom, preorder []uint32) (first, next []uint32) {
 	return first, next
 }
 
-// finish adds up what marking costs, from the bottom, and drops what was needed to build.
-func (a *analysis) finish(n *Node) {
-	n.below, n.parent = nil, nil
+// leastShare bounds the tree: a node below one in so many of the live heap is dropped.
+const leastShare = 5000
+
+// finish adds up from the bottom what lies below each node, sorts the tree, and drops
+// the nodes that retain less than a bound and what was needed to build.
+func (a *analysis) finish(n *Node, least uint64) {
+	n.below, n.parent, n.Reached = nil, nil, n.Bytes
 	for _, c := range n.Children {
-		a.finish(c)
+		a.finish(c, least)
+		n.Reached += c.Reached
 		n.ScanBytes += c.ScanBytes
 		n.Pointers += c.Pointers
 		n.Duplicates += c.Duplicates
 	}
+	n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool { return c.Retained < least && len(c.Children) == 0 })
+	slices.SortFunc(n.Children, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Type, b.Type))
+	})
 }

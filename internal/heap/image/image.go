@@ -161,8 +161,7 @@ type Collector struct {
 
 // collector reads where symbols tell.
 func (im *Image) collector() {
-	at := im.Program.Symbols("runtime.work", "runtime.gcController")
-	work, control := at["runtime.work"], at["runtime.gcController"]
+	work, control := im.Program.Symbol("runtime.work"), im.Program.Symbol("runtime.gcController")
 	if work == 0 || control == 0 {
 		return
 	}

@@ -50,7 +50,7 @@ func (im *Image) readModules() error {
 
 func (im *Image) firstModule() (uint64, error) {
 	p := im.Program
-	if at, ok := p.Symbols("runtime.firstmoduledata")["runtime.firstmoduledata"]; ok {
+	if at := p.Symbol("runtime.firstmoduledata"); at != 0 {
 		return at, nil
 	}
 	var lines *elf.Section
@@ -132,7 +132,7 @@ func (im *Image) IsType(addr uint64) bool {
 // findHeap returns the address of runtime.mheap_: by symbol, or as the place
 // where the central lists of all span classes stand in their order.
 func (im *Image) findHeap() (uint64, error) {
-	if at, ok := im.Program.Symbols("runtime.mheap_")["runtime.mheap_"]; ok {
+	if at := im.Program.Symbol("runtime.mheap_"); at != 0 {
 		return at, nil
 	}
 	first := im.Facts["runtime.mheap.central"] + im.Facts["runtime.mcentral.spanclass"]
@@ -169,7 +169,7 @@ func (im *Image) uninitialized() []block {
 // findGoroutines returns the address of runtime.allgs: by symbol, or as the
 // slice whose elements look like goroutines, the first with number 1.
 func (im *Image) findGoroutines() (uint64, error) {
-	if at, ok := im.Program.Symbols("runtime.allgs")["runtime.allgs"]; ok {
+	if at := im.Program.Symbol("runtime.allgs"); at != 0 {
 		return at, nil
 	}
 	for _, part := range im.uninitialized() {

@@ -233,9 +233,8 @@ func (im *Image) specialRoots(specials []special) {
 // finalizerQueue adds the finalizers that wait to be run, where symbols tell
 // where the queue is.
 func (im *Image) finalizerQueue() {
-	at, ok := im.Program.Symbols("runtime.allfin")["runtime.allfin"]
-	f := im.Facts
-	if _, known := f["runtime.finBlock.fin"]; !ok || !known {
+	at, f := im.Program.Symbol("runtime.allfin"), im.Facts
+	if _, known := f["runtime.finBlock.fin"]; at == 0 || !known {
 		return
 	}
 	block, _ := im.word(at)

@@ -129,19 +129,25 @@ func (p *Process) readMaps() error {
 	s := bufio.NewScanner(f)
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
-		var m Mapping
-		var perm, dev string
-		var inode uint64
-		if _, err := fmt.Sscanf(s.Text(), "%x-%x %s %x %s %d", &m.Start, &m.End, &perm, &m.Offset, &dev, &inode); err != nil {
+		m, err := parseMapping(s.Text())
+		if err != nil {
 			return fmt.Errorf("target: mappings of process %d: %q: %w", p.PID, s.Text(), err)
 		}
-		if part := strings.SplitN(s.Text(), " ", 6); len(part) == 6 {
-			m.File = strings.TrimSuffix(strings.TrimLeft(part[5], " "), " (deleted)")
-		}
-		m.Write = strings.Contains(perm, "w")
 		p.Maps = append(p.Maps, m)
 	}
 	return s.Err()
+}
+
+// parseMapping reads the line of a mapping in /proc/PID/maps or smaps.
+func parseMapping(line string) (m Mapping, err error) {
+	var perm, dev string
+	var inode uint64
+	_, err = fmt.Sscanf(line, "%x-%x %s %x %s %d", &m.Start, &m.End, &perm, &m.Offset, &dev, &inode)
+	if part := strings.SplitN(line, " ", 6); len(part) == 6 {
+		m.File = strings.TrimSuffix(strings.TrimSpace(part[5]), " (deleted)")
+	}
+	m.Read, m.Write = strings.Contains(perm, "r"), strings.Contains(perm, "w")
+	return m, err
 }
 
 // maxVectors is what process_vm_readv takes at once (UIO_MAXIOV).

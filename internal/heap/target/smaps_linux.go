@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"strings"
 )
 
 // A Resident is what one mapping has in memory, in bytes.
@@ -16,7 +15,6 @@ type Resident struct {
 	Clean     uint64 // of RSS, as on disk
 	Huge      uint64 // of RSS, in transparent huge pages
 	Swap      uint64 // not in RSS
-	Readable  bool
 }
 
 // Resident reads /proc/PID/smaps.
@@ -30,15 +28,8 @@ func (p *Process) Resident() ([]Resident, error) {
 	s := bufio.NewScanner(f)
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
-		var r Resident
-		var perm string
-		if n, _ := fmt.Sscanf(s.Text(), "%x-%x %s", &r.Start, &r.End, &perm); n == 3 {
-			if part := strings.SplitN(s.Text(), " ", 6); len(part) == 6 {
-				r.File = strings.TrimSpace(part[5])
-			}
-			r.Readable = perm[0] == 'r'
-			r.Write = strings.Contains(perm, "w")
-			all = append(all, r)
+		if m, err := parseMapping(s.Text()); err == nil {
+			all = append(all, Resident{Mapping: m})
 			continue
 		}
 		var key string

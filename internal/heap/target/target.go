@@ -40,6 +40,7 @@ type Memory interface {
 type Mapping struct {
 	Start, End uint64
 	Offset     uint64 // in File
+	Read       bool
 	Write      bool
 	File       string
 }
@@ -53,7 +54,8 @@ type Program struct {
 	Go    string // "go1.26.8"
 	Build *debug.BuildInfo
 
-	file io.Closer
+	file    io.Closer
+	symbols map[string]uint64 // of package runtime; nil until Symbol reads them
 }
 
 // ErrNotGo is wrapped by the error for an executable without Go's build information.
@@ -122,24 +124,22 @@ func (p *Program) setBias(maps []Mapping) error {
 	return fmt.Errorf("target: %s is not mapped: was it replaced while it ran?", p.Path)
 }
 
-// Symbols returns the addresses in the target of the named symbols, of those
-// that the executable still has.
-func (p *Program) Symbols(names ...string) map[string]uint64 {
-	found := make(map[string]uint64)
-	symbols, err := p.ELF.Symbols()
-	if err != nil {
-		return found
-	}
-	wanted := make(map[string]bool, len(names))
-	for _, name := range names {
-		wanted[name] = true
-	}
-	for _, s := range symbols {
-		if wanted[s.Name] {
-			found[s.Name] = s.Value + p.Bias
+// Symbol returns the address in the target of a variable of package runtime; 0 if the
+// executable does not name it.
+func (p *Program) Symbol(name string) uint64 {
+	if p.symbols == nil {
+		p.symbols = make(map[string]uint64)
+		all, _ := p.ELF.Symbols() // a stripped executable has none
+		for _, s := range all {
+			if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && strings.HasPrefix(s.Name, "runtime.") {
+				p.symbols[s.Name] = s.Value
+			}
 		}
 	}
-	return found
+	if at, ok := p.symbols[name]; ok {
+		return at + p.Bias
+	}
+	return 0
 }
 
 // readStatic fills what a core does not have from the executable's own
