@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,13 +56,6 @@ func (b *Built) Remove() { os.RemoveAll(b.dir) }
 func (se *Session) Prepare(
 	ctx context.Context, p Program, resume bool, variants []cell.Build, args []string,
 ) (*Built, error) {
-	path, err := se.StorePath()
-	if err != nil {
-		return nil, err
-	}
-	if se.Store, err = filepath.Abs(path); err != nil { // the directory may change below
-		return nil, err
-	}
 	pkg := p.pkg()
 	dir, name, err := onePackage(ctx, pkg)
 	if err != nil {
@@ -71,13 +65,13 @@ func (se *Session) Prepare(
 		return nil, misuse(fmt.Errorf("tune: --build %s: package %s is not a program: give a main package, or --bench", pkg,
 			name))
 	}
-	if resume && p.Bench != "" && p.Time == "" {
-		p.Time = storedTime(se.Store)
+	b := &Built{options: p, args: args, Variants: map[string][]string{}}
+	if b.dir, err = se.builtDir(fmt.Sprint(dir, p.Bench != "")); err != nil {
+		return nil, err
 	}
-	h := fnv.New64a()
-	fmt.Fprint(h, dir, p.Bench != "")
-	b := &Built{dir: filepath.Join(filepath.Dir(se.Store), "built", fmt.Sprintf("%x", h.Sum64())), options: p,
-		args: args, Variants: map[string][]string{}}
+	if resume && p.Bench != "" && p.Time == "" {
+		b.options.Time = storedTime(se.Store)
+	}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("tune: %w", err)
 	}
@@ -165,10 +159,8 @@ func (b *Built) compile(ctx context.Context, pkg string, variant cell.Build) (st
 		binary = filepath.Join(b.dir, variant.String(), "bench.test")
 		args = []string{"test", "-c", "-o", binary, pkg}
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = runner.Toolchain(os.Environ(), variant)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("tune: go %s %s: %w: %s", args[0], pkg, err, strings.TrimSpace(string(out)))
+	if err := goCommand(ctx, "", runner.Toolchain(os.Environ(), variant), args...); err != nil {
+		return "", fmt.Errorf("tune: go %s %s: %w", args[0], pkg, err)
 	}
 	if _, err := os.Stat(binary); err != nil {
 		return "", fmt.Errorf("tune: package %s has no tests: name a package with benchmarks", pkg)
@@ -199,6 +191,33 @@ func iterations(ctx context.Context, binary, run string) (string, error) {
 		return "", fmt.Errorf("tune: no benchmark matches --run %s", run)
 	}
 	return strconv.Itoa(max(int(seconds*1e9/each), 1)) + "x", nil
+}
+
+// builtDir is where binaries stay, beside the store: the same place for the same key, so
+// that runs can be resumed. It makes the path of the store absolute, as the directory may
+// change afterwards.
+func (se *Session) builtDir(key string) (string, error) {
+	path, err := se.StorePath()
+	if err != nil {
+		return "", err
+	}
+	if se.Store, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	io.WriteString(h, key)
+	return filepath.Join(filepath.Dir(se.Store), "built", fmt.Sprintf("%x", h.Sum64())), nil
+}
+
+// goCommand runs the go command in a directory; its error has what the command says.
+func goCommand(ctx context.Context, dir string, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return err
 }
 
 // withStderr adds the last line that a failed command wrote.
@@ -240,16 +259,10 @@ func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Stud
 	if err != nil {
 		return nil, fmt.Errorf("lab run: %w", err)
 	}
-	path, err := se.StorePath()
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	root, err := se.builtDir(dir + " " + name)
 	if err != nil {
 		return nil, err
 	}
-	h := fnv.New64a()
-	fmt.Fprint(h, dir+" "+name)
-	root := filepath.Join(filepath.Dir(path), "built", fmt.Sprintf("%x", h.Sum64()))
 	configs, err := study.Configs()
 	if err != nil {
 		return nil, misuse(err)
@@ -265,10 +278,9 @@ func (se *Session) BuildProgram(ctx context.Context, pkg string, study plan.Stud
 		}
 		done[c.Build()] = true
 		fmt.Fprintf(se.Err, "isobar: building %s (%s)\n", pkg, c.Build())
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(root, c.Build().String(), file), pkg)
-		cmd.Env = runner.Toolchain(os.Environ(), c.Build())
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("lab run: go build %s (%s): %w: %s", pkg, c.Build(), err, strings.TrimSpace(string(out)))
+		if err := goCommand(ctx, "", runner.Toolchain(os.Environ(), c.Build()), "build", "-o",
+			filepath.Join(root, c.Build().String(), file), pkg); err != nil {
+			return nil, fmt.Errorf("lab run: go build %s (%s): %w", pkg, c.Build(), err)
 		}
 	}
 	return append([]string{filepath.Join(root, cell.BuildDir, file)}, args...), nil

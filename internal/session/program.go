@@ -77,10 +77,9 @@ func buildFor(ctx context.Context, pkg, dir, platform string, log io.Writer) (st
 	}
 	target := filepath.Join(dir, goos+"-"+goarch)
 	fmt.Fprintf(log, "isobar: building %s for %s\n", pkg, platform)
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, ".")
-	cmd.Dir, cmd.Env = pkg, append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("fleet: build %s for %s: %w: %s", pkg, platform, err, strings.TrimSpace(string(output)))
+	env := append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
+	if err := goCommand(ctx, pkg, env, "build", "-o", target, "."); err != nil {
+		return "", fmt.Errorf("fleet: build %s for %s: %w", pkg, platform, err)
 	}
 	return target, nil
 }
