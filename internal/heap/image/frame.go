@@ -58,7 +58,7 @@ func (w *walker) walk() bool {
 		if flag&flagSPWrite != 0 && depth > 0 && callee != "runtime.cgocallback" {
 			break
 		}
-		fr, next := w.unwind(frame{f: f, name: name, pc: pc, sp: sp, continuation: pc}, uint64(delta))
+		fr, next := w.unwind(frame{f: f, name: name, sp: sp, continuation: pc}, uint64(delta))
 		if fr.fp > w.s.hi || fr.fp < sp {
 			break
 		}
@@ -101,10 +101,10 @@ func (w *walker) unwind(fr frame, delta uint64) (frame, uint64) {
 
 // A frame is a function's part of a stack.
 type frame struct {
-	f                      frameFunc
-	name                   string
-	pc, sp, fp, varp, argp uint64
-	continuation           uint64 // where it goes on; 0 if it does not
+	f                  frameFunc
+	name               string
+	sp, fp, varp, argp uint64
+	continuation       uint64 // where it goes on; 0 if it does not
 }
 
 func (w *walker) info(f frameFunc, field string) uint32 {

@@ -68,14 +68,9 @@ const (
 	Kinds // how many there are
 )
 
-func (k Kind) String() string {
-	return [...]string{"global", "stack", "finalizer", "weak handle", "register"}[k]
-}
-
 // A Goroutine is one of runtime.allgs that is not dead.
 type Goroutine struct {
 	ID         uint64
-	Addr       uint64
 	Status     uint32
 	Wait       Wait
 	Created    string   // function with the go statement
@@ -319,16 +314,6 @@ func (im *Image) Release() {
 
 func sortSpans(spans []Span) {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-}
-
-// TypeBase returns the start of the types of the module that has a descriptor.
-func (im *Image) TypeBase(addr uint64) uint64 {
-	for i := range im.Modules {
-		if m := &im.Modules[i]; addr >= m.Types && addr < m.EndTypes {
-			return m.Types
-		}
-	}
-	return 0
 }
 
 // Arena tells whether an address lies in an arena that spans in use lie in.

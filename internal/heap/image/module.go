@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -14,13 +15,12 @@ type Module struct {
 	BSS, EndBSS     uint64
 	Types, EndTypes uint64
 
-	noPtrData, endNoPtrData uint64
-	noPtrBSS, endNoPtrBSS   uint64
-	rodata, gofunc          uint64
-	dataMask, bssMask       []byte
-	names, pctab, pcln      []byte
-	ftab                    []byte
-	next                    uint64
+	noPtrBSS, endNoPtrBSS uint64
+	rodata, gofunc        uint64
+	dataMask, bssMask     []byte
+	names, pctab, pcln    []byte
+	ftab                  []byte
+	next                  uint64
 }
 
 // errRuntime is wrapped where the runtime's structures are not where they should be.
@@ -94,7 +94,6 @@ func (im *Image) readModule(at uint64) (Module, error) {
 	m := Module{
 		Text: word("text", 0), EndText: word("etext", 0), Data: word("data", 0), EndData: word("edata", 0),
 		BSS: word("bss", 0), EndBSS: word("ebss", 0), Types: word("types", 0), EndTypes: word("etypes", 0),
-		noPtrData: word("noptrdata", 0), endNoPtrData: word("enoptrdata", 0),
 		noPtrBSS: word("noptrbss", 0), endNoPtrBSS: word("enoptrbss", 0),
 		rodata: word("rodata", 0), gofunc: word("gofunc", 0), next: word("next", 0),
 	}
@@ -119,15 +118,18 @@ func (im *Image) readModule(at uint64) (Module, error) {
 	return m, nil
 }
 
-// IsType tells whether an address lies among a module's type descriptors.
-func (im *Image) IsType(addr uint64) bool {
+// TypeBase returns the start of the types of the module that has a descriptor; 0 for none.
+func (im *Image) TypeBase(addr uint64) uint64 {
 	for i := range im.Modules {
 		if m := &im.Modules[i]; addr >= m.Types && addr < m.EndTypes {
-			return addr%8 == 0 // descriptors are aligned, names are not
+			return m.Types
 		}
 	}
-	return false
+	return 0
 }
+
+// IsType tells whether a type descriptor may be at an address. They are aligned.
+func (im *Image) IsType(addr uint64) bool { return addr%8 == 0 && im.TypeBase(addr) != 0 }
 
 // findHeap returns the address of runtime.mheap_: by symbol, or as the place
 // where the central lists of all span classes stand in their order.
@@ -256,10 +258,5 @@ func (im *Image) funcName(f frameFunc) string {
 }
 
 func cString(b []byte) string {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return ""
+	return string(b[:max(bytes.IndexByte(b, 0), 0)])
 }

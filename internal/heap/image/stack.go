@@ -9,24 +9,19 @@ import (
 // Statuses of a goroutine that matter here, without the bit that scans set.
 const (
 	statusRunning   = 2
-	statusSyscall   = 3
 	statusDead      = 6
-	statusPreempted = 9
 	statusDeadExtra = 11 // of an idle thread for callbacks from C, from Go 1.26 on
 	statusScan      = 0x1000
 )
 
 // A stack is what was copied of a goroutine's stack.
 type stack struct {
-	g         int // index into Goroutines
-	lo, hi    uint64
-	start     uint64 // the address of data
-	data      []byte
-	pc, sp    uint64 // where it stands
-	bp        uint64
-	thread    uint64 // 0 if it does not run
-	running   bool
-	inSyscall bool
+	g       int // index into Goroutines
+	lo, hi  uint64
+	start   uint64 // the address of data
+	data    []byte
+	pc, sp  uint64 // where it stands
+	running bool
 }
 
 // goroutines reads all goroutines and copies the stacks of those not dead.
@@ -53,16 +48,16 @@ func (r *reader) goroutines() error {
 			continue
 		}
 		g := Goroutine{
-			ID: word("goid"), Addr: addr, Status: status, Wait: r.wait(status, addr, b),
+			ID: word("goid"), Status: status, Wait: r.wait(status, addr, b),
 			Start: r.im.FuncAt(word("startpc")),
 		}
 		if fn, ok := r.im.function(word("gopc")); ok {
 			g.Created = r.im.funcName(fn)
 		}
 		s := stack{g: len(r.im.Goroutines), lo: word("stack"), hi: le.Uint64(b[f["runtime.g.stack"]+8:])}
-		s.pc, s.sp, s.bp = word("sched.pc"), word("sched.sp"), word("sched.bp")
+		s.pc, s.sp = word("sched.pc"), word("sched.sp")
 		if sp := word("syscallsp"); sp != 0 {
-			s.pc, s.sp, s.inSyscall = word("syscallpc"), sp, true
+			s.pc, s.sp = word("syscallpc"), sp
 		}
 		if status == statusRunning {
 			r.running(&s, word("m"))
@@ -92,13 +87,9 @@ func (r *reader) running(s *stack, m uint64) {
 	if !ok {
 		return
 	}
-	s.thread = le.Uint64(b)
 	for _, regs := range r.regs {
-		if uint64(regs.Thread) == s.thread && regs.SP >= s.lo && regs.SP < s.hi {
-			s.pc, s.sp, s.inSyscall = regs.PC, regs.SP, false
-			if n := len(regs.General); n > 29 {
-				s.bp = regs.General[29]
-			}
+		if uint64(regs.Thread) == le.Uint64(b) && regs.SP >= s.lo && regs.SP < s.hi {
+			s.pc, s.sp = regs.PC, regs.SP
 			return
 		}
 	}
