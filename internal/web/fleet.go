@@ -144,43 +144,23 @@ func (s *Server) serveFleetEvents(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "isobar ui: no fleet was named; give --fleet URL", http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	if r.Method == http.MethodHead {
-		return
-	}
-	out := http.NewResponseController(w)
-	tick := time.NewTicker(2 * s.poll)
-	defer tick.Stop()
 	sent := map[string]string{}
-	for {
+	stream(w, r, 2*s.poll, func() (event string, more bool) {
 		parts, err := s.fleet.get().parts()
-		text := ": alive\n\n"
-		for name, part := range parts {
-			if before, ok := sent[name]; ok && before == part {
-				delete(parts, name)
-			} else {
-				sent[name] = part
-			}
+		if err != nil {
+			return "", false
 		}
-		if len(parts) > 0 {
-			var data []byte
-			if data, err = json.Marshal(parts); err == nil {
-				text = "data: " + string(data) + "\n\n"
-			}
+		maps.DeleteFunc(parts, func(name, part string) bool {
+			before, ok := sent[name]
+			return ok && before == part
+		})
+		maps.Copy(sent, parts)
+		if len(parts) == 0 {
+			return alive, true
 		}
-		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
-		if err == nil {
-			_, err = fmt.Fprint(w, text)
-		}
-		if err != nil || out.Flush() != nil {
-			return
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-tick.C:
-		}
-	}
+		data, err := json.Marshal(parts)
+		return "data: " + string(data) + "\n\n", err == nil
+	})
 }
 
 // parts renders the changing parts of the page, keyed by element ID.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -65,48 +66,58 @@ const (
 // serveEvents sends the progress of a run as server-sent events until it is
 // complete, the client leaves, or the store cannot be read.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	_, run, err := s.find(r.PathValue("run"))
-	if err != nil {
+	id := r.PathValue("run")
+	if _, _, err := s.find(id); err != nil {
 		http.Error(w, text.Clean(err.Error()), errorFrame(err).status)
 		return
 	}
+	last, sent := -1, time.Now()
+	stream(w, r, s.poll, func() (event string, more bool) {
+		_, run, err := s.find(id)
+		if err != nil {
+			return "event: trouble\ndata: " + text.Clean(err.Error()) + "\n\n", false
+		}
+		switch done := run.Finished + run.Failed; {
+		case done != last:
+			last, sent = done, time.Now()
+			return fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed,
+				run.Total), done < run.Total
+		case time.Since(sent) >= aliveInterval:
+			sent = time.Now()
+			return alive, true
+		}
+		return "", true
+	})
+}
+
+// alive is an event that says nothing new.
+const alive = ": alive\n\n"
+
+// stream sends server-sent events, one now and one after each interval, until next has no
+// more or the client leaves. An empty event is not sent.
+func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next func() (event string, more bool)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
 		return
 	}
 	out := http.NewResponseController(w)
-	send := func(text string) bool {
-		out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
-		_, err := fmt.Fprint(w, text)
-		return err == nil && out.Flush() == nil
-	}
-	tick := time.NewTicker(s.poll)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	last, sent := -1, time.Now()
 	for {
-		if done := run.Finished + run.Failed; done != last {
-			last, sent = done, time.Now()
-			if !send(fmt.Sprintf("data: {\"finished\":%d,\"failed\":%d,\"total\":%d}\n\n", run.Finished, run.Failed,
-				run.Total)) {
-				return
-			}
-		} else if time.Since(sent) >= aliveInterval {
-			sent = time.Now()
-			if !send(": alive\n\n") {
+		event, more := next()
+		if event != "" {
+			out.SetWriteDeadline(time.Now().Add(10 * time.Second)) // if the writer supports deadlines
+			if _, err := io.WriteString(w, event); err != nil || out.Flush() != nil {
 				return
 			}
 		}
-		if last >= run.Total {
+		if !more {
 			return
 		}
 		select {
 		case <-r.Context().Done():
 			return
 		case <-tick.C:
-		}
-		if _, run, err = s.find(r.PathValue("run")); err != nil {
-			send("event: trouble\ndata: " + text.Clean(err.Error()) + "\n\n")
-			return
 		}
 	}
 }

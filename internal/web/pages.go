@@ -193,7 +193,6 @@ type configLine struct {
 type cellLink struct {
 	Index, Repetition int
 	State             string // "" if finished
-	Current           bool
 }
 
 // listedCells is the most cells that a run's page links to.
@@ -252,7 +251,6 @@ func cellLinks(run session.Run) (lines []configLine, more int) {
 
 // A cellBody is what a cell's page adds to the report.
 type cellBody struct {
-	Run            int64
 	Previous, Next *link
 	Links          []link
 	Exact          bool
@@ -278,7 +276,7 @@ func (s *Server) cellPage(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	base := fmt.Sprintf("/run/%d", run.ID)
-	body := &cellBody{Run: run.ID, Exact: v.Exact, Pending: rec == nil, Links: []link{units(r, v)}}
+	body := &cellBody{Exact: v.Exact, Pending: rec == nil, Links: []link{units(r, v)}}
 	if index > 0 {
 		body.Previous = &link{"Cell " + strconv.Itoa(index-1), fmt.Sprintf("%s/cell/%d", base, index-1)}
 	}

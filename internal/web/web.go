@@ -203,21 +203,12 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 func (s *Server) serve(page func(*http.Request) (*frame, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f, err := page(r)
-		if elsewhere, ok := errors.AsType[redirect](err); ok {
-			http.Redirect(w, r, string(elsewhere), http.StatusSeeOther)
-			return
-		}
 		if err != nil {
 			f = errorFrame(err)
 		}
 		s.write(w, f)
 	}
 }
-
-// A redirect is an error that sends the reader to another page.
-type redirect string
-
-func (r redirect) Error() string { return "see " + string(r) }
 
 // write sends a page: whole, or an error in its place.
 func (s *Server) write(w http.ResponseWriter, f *frame) {
