@@ -95,11 +95,15 @@ type poll struct {
 }
 
 func openPoll(ctx context.Context, client *http.Client, url string,
-	read func(context.Context, *http.Client, string) (*reading, error), c Config) (sampler, error) {
-	p := &poll{url: url, client: client, read: read, config: c}
-	var err error
-	p.first, err = read(ctx, client, url)
-	return p, err
+	read func(context.Context, *http.Client, string) (*reading, error), c Config) (*sampler, error) {
+	first, err := read(ctx, client, url)
+	if err != nil {
+		return nil, err
+	}
+	p := &poll{url: url, client: client, read: read, config: c, first: first}
+	return &sampler{url: url, next: p.next, close: func() {}, notes: []string{"runtime.MemStats has no collector CPU " +
+		"time by kind, no scheduler latency and no memory limit: mount monitor.Handler() in the program for those; each " +
+		"look stops its world for a moment"}}, nil
 }
 
 func (p *poll) next(ctx context.Context) (Sample, error) {
@@ -126,15 +130,6 @@ func (p *poll) next(ctx context.Context) (Sample, error) {
 	}
 	return s, nil
 }
-
-func (p *poll) describe() string { return p.url }
-
-func (p *poll) notes() []string {
-	return []string{"runtime.MemStats has no collector CPU time by kind, no scheduler latency and no memory " +
-		"limit: mount monitor.Handler() in the program for those; each look stops its world for a moment"}
-}
-
-func (p *poll) close() {}
 
 // readVars reads the values published by expvar.
 func readVars(ctx context.Context, client *http.Client, url string) (*reading, error) {

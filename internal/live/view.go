@@ -84,7 +84,7 @@ func figure(key string) func(*History) float64 {
 }
 
 var rows = []row{
-	{"heap", ":bytes", figure("/heap/objects:bytes"), heapTop, func(h *History) string {
+	{"heap", ":bytes", figure("/heap/objects:bytes"), figure("/heap/goal:bytes"), func(h *History) string {
 		return words("", h, ":bytes", "goal", "/heap/goal:bytes", "live", "/heap/live:bytes", "limit", "/memory/limit:bytes")
 	}},
 	{"resident", ":bytes", figure("/memory/resident:bytes"), nil, func(h *History) string {
@@ -111,8 +111,6 @@ var rows = []row{
 		return words("at p99", h, ":seconds", "longest", "/sched/latency/max:seconds")
 	}},
 }
-
-func heapTop(h *History) float64 { return h.Value("/heap/goal:bytes") }
 
 // gcCPU is the collector's CPU time, in CPUs.
 func gcCPU(h *History) float64 {
@@ -153,7 +151,7 @@ func show(unit string, v float64) string {
 // Screen returns the text for a terminal with the given number of columns: a
 // heading, then a line for each row that has a figure.
 func (h *History) Screen(source string, columns int) []string {
-	lines := []string{clip(h.heading(source), columns)}
+	lines := []string{text.Shorten(h.heading(source), columns)}
 	for i, r := range rows {
 		values := h.lines[i]
 		if !anyNumber(values) {
@@ -171,7 +169,7 @@ func (h *History) Screen(source string, columns int) []string {
 		}
 		room := min(max(columns-62, 10), sparkWidth)
 		line := fmt.Sprintf("%-17s %s %10s  %s", r.name, Spark(values, ceiling, room), now, r.text(h))
-		lines = append(lines, strings.TrimRight(clip(line, columns), " "))
+		lines = append(lines, strings.TrimRight(text.Shorten(line, columns), " "))
 	}
 	return lines
 }
@@ -214,15 +212,6 @@ func (h *History) Line() string {
 
 func anyNumber(values []float64) bool {
 	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
-}
-
-// clip cuts a line to the given number of columns.
-func clip(s string, columns int) string {
-	r := []rune(s)
-	if len(r) <= columns {
-		return s
-	}
-	return string(r[:max(columns-1, 0)]) + "…"
 }
 
 var bars = []rune("▁▂▃▄▅▆▇█")

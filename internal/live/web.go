@@ -46,33 +46,33 @@ type webFeed struct {
 	probes []probe
 	config Config
 	epoch  int
-	sampler
+	from   *sampler // nil while there is none
 }
 
 // A sampler reads from one place until its first error.
-type sampler interface {
+type sampler struct {
+	url string
 	// next waits for the next sample; the feed counts epochs.
-	next(ctx context.Context) (Sample, error)
-	describe() string
-	notes() []string
-	close()
+	next  func(ctx context.Context) (Sample, error)
+	notes []string
+	close func()
 }
 
 func (f *webFeed) Next(ctx context.Context) (Sample, error) {
-	if f.sampler == nil {
+	if f.from == nil {
 		if err := f.connect(ctx); err != nil {
 			return Sample{}, err
 		}
 		f.epoch++
 	}
-	s, err := f.sampler.next(ctx)
+	s, err := f.from.next(ctx)
 	if errors.Is(err, errRestarted) {
 		f.epoch++
 		err = nil
 	}
 	if err != nil {
-		f.sampler.close()
-		f.sampler = nil
+		f.from.close()
+		f.from = nil
 		return Sample{}, err
 	}
 	s.Epoch = f.epoch
@@ -88,7 +88,7 @@ func (f *webFeed) connect(ctx context.Context) error {
 	for _, p := range f.probes {
 		s, err := p.open(ctx, f.client, f.config)
 		if err == nil {
-			f.sampler = s
+			f.from = s
 			return nil
 		}
 		if !errors.Is(err, errNotHere) {
@@ -129,28 +129,28 @@ func noHTTP(err error) bool {
 }
 
 func (f *webFeed) Source() string {
-	if f.sampler == nil {
+	if f.from == nil {
 		return f.target
 	}
-	return f.describe()
+	return f.from.url
 }
 
 func (f *webFeed) Notes() []string {
-	if f.sampler == nil {
+	if f.from == nil {
 		return nil
 	}
-	return f.notes()
+	return f.from.notes
 }
 
 func (f *webFeed) Close() error {
-	if f.sampler != nil {
-		f.close()
+	if f.from != nil {
+		f.from.close()
 	}
 	f.client.CloseIdleConnections()
 	return nil
 }
 
-func (p probe) open(ctx context.Context, client *http.Client, c Config) (sampler, error) {
+func (p probe) open(ctx context.Context, client *http.Client, c Config) (*sampler, error) {
 	switch p.place {
 	case pagePlace:
 		return openPage(ctx, client, p.url)
@@ -213,7 +213,7 @@ type page struct {
 // page missed, some hundred bytes each.
 const longEvent = 8 << 20
 
-func openPage(ctx context.Context, client *http.Client, url string) (sampler, error) {
+func openPage(ctx context.Context, client *http.Client, url string) (*sampler, error) {
 	body, err := get(ctx, client, url+"history")
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func openPage(ctx context.Context, client *http.Client, url string) (sampler, er
 	}
 	p.body, p.in, p.cancel = resp.Body, bufio.NewReaderSize(resp.Body, 1<<16), cancel
 	p.stall = max(5*time.Duration(history.Interval)*time.Millisecond, 10*time.Second)
-	return p, nil
+	return &sampler{url: url, next: p.next, close: p.close}, nil
 }
 
 // take adds rows to the pending samples.
@@ -331,8 +331,6 @@ func (p *page) line() ([]byte, error) {
 	}
 }
 
-func (p *page) describe() string { return p.url }
-func (p *page) notes() []string  { return nil }
 func (p *page) close() {
 	p.cancel()
 	p.body.Close()
