@@ -1,13 +1,30 @@
 package monitorprom
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"text/template"
 
 	"github.com/isobar-go/isobar/monitor"
 )
+
+//go:embed dashboard.json.tmpl
+var model string
+
+// dashboard is Grafana's model of the dashboard, with a panel for each of the data.
+var dashboard = template.Must(template.New("dashboard").Funcs(template.FuncMap{"json": quote}).Parse(model))
+
+type panel struct {
+	ID, X, Y                 int
+	Title, Description, Unit string
+	Targets                  []target
+}
+
+type target struct{ Expr, Legend, Ref string }
 
 // Dashboard writes a Grafana dashboard, ready for import, with one panel per
 // chart of the figures. dashboard.json covers the runtime's own figures; for a
@@ -15,40 +32,40 @@ import (
 //
 //	monitorprom.Dashboard(file, m.Figures())
 func Dashboard(w io.Writer, figures []monitor.Figure) error {
-	d := dashboard{
-		Title: "Isobar: what the garbage collector does", UID: "isobar-monitor", Tags: []string{"go", "gc", "isobar"},
-		Schema: 36, Refresh: "5s", Time: span{"now-15m", "now"}, Editable: true, Tooltip: 1,
-	}
-	source := reference{"prometheus", "${datasource}"}
-	d.Templating.List = []variable{
-		{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"},
-		{Name: "instance", Label: "Instance", Type: "query", Source: &source,
-			Query:   "label_values(isobar_heap_objects_bytes, instance)",
-			Refresh: 2, Multi: true, All: true, AllValue: ".*", Current: &choice{"All", "$__all"}},
-	}
-	at := map[string]int{} // panel of a chart
+	var panels []*panel
+	at := map[string]*panel{} // by chart
 	for _, f := range figures {
-		i, ok := at[f.Chart]
-		if !ok {
-			i = len(d.Panels)
-			at[f.Chart] = i
-			p := panel{ID: i + 1, Title: f.Chart, Type: "timeseries", Source: source, Grid: grid{8, 12, i % 2 * 12, i / 2 * 8}}
-			p.Field.Defaults = defaults{Unit: grafanaUnit(f)}
-			p.Options.Legend, p.Options.Tooltip = legend{"list", "bottom", true}, tooltip{"multi"}
-			d.Panels = append(d.Panels, p)
+		p := at[f.Chart]
+		if p == nil {
+			i := len(panels)
+			p = &panel{ID: i + 1, X: i % 2 * 12, Y: i / 2 * 8, Title: f.Chart, Unit: grafanaUnit(f)}
+			at[f.Chart], panels = p, append(panels, p)
 		}
-		p := &d.Panels[i]
 		p.Description = strings.TrimSpace(p.Description + "\n" + label(f) + ": " + f.Help)
-		p.Targets = append(p.Targets, target{Source: source, Expr: query(f), Legend: "{{instance}} " + label(f),
-			Ref: fmt.Sprintf("Q%d", len(p.Targets)+1)})
+		p.Targets = append(p.Targets, target{query(f), "{{instance}} " + label(f), fmt.Sprintf("Q%d", len(p.Targets)+1)})
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(d); err != nil {
+	var compact, indented bytes.Buffer
+	err := dashboard.Execute(&compact, panels)
+	if err == nil {
+		err = json.Indent(&indented, bytes.TrimSpace(compact.Bytes()), "", "  ")
+	}
+	if err == nil {
+		indented.WriteByte('\n')
+		_, err = indented.WriteTo(w)
+	}
+	if err != nil {
 		return fmt.Errorf("monitorprom: Dashboard: %w", err)
 	}
 	return nil
+}
+
+// quote returns a text as JSON.
+func quote(text string) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(text)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // query returns what a panel shows of a figure; for a counter, its rate.
@@ -84,96 +101,4 @@ func grafanaUnit(f monitor.Figure) string {
 		return "cps"
 	}
 	return "short"
-}
-
-// The part of Grafana's dashboard model that we need.
-
-type dashboard struct {
-	Title      string   `json:"title"`
-	UID        string   `json:"uid"`
-	Tags       []string `json:"tags"`
-	Schema     int      `json:"schemaVersion"`
-	Refresh    string   `json:"refresh"`
-	Time       span     `json:"time"`
-	Editable   bool     `json:"editable"`
-	Tooltip    int      `json:"graphTooltip"` // 1: crosshair over all panels
-	Templating struct {
-		List []variable `json:"list"`
-	} `json:"templating"`
-	Panels []panel `json:"panels"`
-}
-
-type span struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-type reference struct {
-	Type string `json:"type"`
-	UID  string `json:"uid"`
-}
-
-type variable struct {
-	Name     string     `json:"name"`
-	Label    string     `json:"label"`
-	Type     string     `json:"type"`
-	Source   *reference `json:"datasource,omitempty"`
-	Query    string     `json:"query"`
-	Refresh  int        `json:"refresh,omitempty"`
-	Multi    bool       `json:"multi"`
-	All      bool       `json:"includeAll"`
-	AllValue string     `json:"allValue,omitempty"`
-	Current  *choice    `json:"current,omitempty"`
-}
-
-type choice struct {
-	Text  string `json:"text"`
-	Value string `json:"value"`
-}
-
-type panel struct {
-	ID          int       `json:"id"`
-	Title       string    `json:"title"`
-	Description string    `json:"description"`
-	Type        string    `json:"type"`
-	Source      reference `json:"datasource"`
-	Grid        grid      `json:"gridPos"`
-	Field       struct {
-		Defaults  defaults `json:"defaults"`
-		Overrides [0]int   `json:"overrides"`
-	} `json:"fieldConfig"`
-	Options struct {
-		Legend  legend  `json:"legend"`
-		Tooltip tooltip `json:"tooltip"`
-	} `json:"options"`
-	Targets []target `json:"targets"`
-}
-
-type grid struct {
-	H int `json:"h"`
-	W int `json:"w"`
-	X int `json:"x"`
-	Y int `json:"y"`
-}
-
-type defaults struct {
-	Unit string `json:"unit"`
-	Min  int    `json:"min"`
-}
-
-type legend struct {
-	Mode      string `json:"displayMode"`
-	Placement string `json:"placement"`
-	Show      bool   `json:"showLegend"`
-}
-
-type tooltip struct {
-	Mode string `json:"mode"`
-}
-
-type target struct {
-	Source reference `json:"datasource"`
-	Expr   string    `json:"expr"`
-	Legend string    `json:"legendFormat"`
-	Ref    string    `json:"refId"`
 }

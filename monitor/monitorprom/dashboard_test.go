@@ -55,7 +55,7 @@ func TestDashboardHasAll(t *testing.T) {
 	if err := Dashboard(&b, m.Figures()); err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
+	var d struct{ Panels []panel }
 	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
