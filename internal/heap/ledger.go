@@ -48,6 +48,7 @@ const (
 	liveObjects = "heap: live objects"
 	freeSlots   = "heap: free slots in used spans"
 	freeSpans   = "heap: free spans kept"
+	libraries   = "libraries"
 	threads     = "threads' stacks, and the kernel's pages"
 	wholeHeap   = "heap, and stacks: not told apart"
 )
@@ -74,7 +75,7 @@ var classes = []Line{
 	{Class: "program: code and constants", Remedy: "-ldflags=-s -w does not shrink it: only what runs is resident"},
 	{Class: "program: variables"},
 	{Class: "mapped files", Remedy: "the kernel drops clean pages by itself when memory is short"},
-	{Class: "libraries"},
+	{Class: libraries},
 	{Class: threads},
 }
 

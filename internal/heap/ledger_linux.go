@@ -86,6 +86,8 @@ func (a *accounts) book(maps []target.Resident, name string) (*Ledger, error) {
 		switch class := a.named(m); {
 		case anonymous && i > 0 && guards(&maps[i-1], m):
 			a.sum.add(threads, m.RSS, 0)
+		case anonymous && i > 0 && maps[i-1].End == m.Start && maps[i-1].Write && a.named(&maps[i-1]) == libraries:
+			a.sum.add(libraries, m.RSS, 0) // variables without an initial value
 		case m.File == "[heap]" || anonymous && a.isArena(m.Start):
 			a.sum.add("C heap", m.RSS, a.trimmed(m))
 		case anonymous:
@@ -123,7 +125,7 @@ func (a *accounts) named(m *target.Resident) string {
 	case strings.HasPrefix(m.File, "["):
 		return threads
 	case strings.Contains(m.File, ".so"):
-		return "libraries"
+		return libraries
 	}
 	return "mapped files"
 }
@@ -228,13 +230,11 @@ func (a *accounts) afar(m *target.Resident) bool {
 }
 
 // near tells whether a range lies by the runtime's own structures. The kernel
-// joins neighbouring mappings, so a mapping may be the runtime's in part; the
-// runtime maps 256 KB at a time for its structures.
+// joins neighbouring mappings, so a mapping may be the runtime's in part.
 func (a *accounts) near(start, end uint64) bool {
-	const chunk = 256 << 10
 	all := a.im.Runtime
-	i := sort.Search(len(all), func(i int) bool { return all[i]+chunk > start })
-	return i < len(all) && all[i] < end+chunk
+	i := sort.Search(len(all), func(i int) bool { return all[i].End > start })
+	return i < len(all) && all[i].Start < end
 }
 
 func (a *accounts) overlapsArena(m *target.Resident) bool {

@@ -111,6 +111,30 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestRuntimeHasNames: all anonymous memory of a Go program without C, stripped of
+// symbols, is the heap's or the runtime's. The runtime's tables of pages lie far from
+// where they begin, by chance, as the heap begins at a random address.
+func TestRuntimeHasNames(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "ledger")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".")
+	cmd.Dir, cmd.Env = "testdata/ledger", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, plant := range []string{"live", "garbage", "duplicates"} {
+		pid, _, _ := started(t, program, plant)
+		r, err := Open(t.Context(), fmt.Sprint(pid), Config{Strings: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range r.Ledger.Lines {
+			if l.Class == otherMaps {
+				t.Errorf("%s: %d bytes without a name: %v", plant, l.Bytes, l.Parts)
+			}
+		}
+	}
+}
+
 // judgeEntries checks the medians of some pairs, and returns their row of the page.
 func judgeEntries(t *testing.T, plant, class string, saves bool, all []entry) string {
 	t.Helper()

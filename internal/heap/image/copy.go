@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -300,35 +299,6 @@ func (r *reader) spans() ([]Span, error) {
 	r.list, r.records = le.Uint64(head), addrs
 	sortSpans(r.im.Manual)
 	return spans, checkSpans(spans)
-}
-
-// owned returns an address on every page that is known to be the runtime's: of
-// spans' records and bits, and of whatever runtime.mheap_ points at.
-func (r *reader) owned() []uint64 {
-	spans := r.im.Spans
-	pages := make(map[uint64]bool)
-	for p := r.list; p < r.list+8*uint64(len(r.records)); p += 4096 {
-		pages[p>>12] = true
-	}
-	for _, a := range r.records {
-		pages[a>>12] = true
-	}
-	for i := range spans {
-		pages[spans[i].allocAddr>>12] = true
-	}
-	if b, err := r.read(r.heap, r.f["runtime.mheap#"]); err == nil {
-		for ; len(b) >= 8; b = b[8:] {
-			if v := le.Uint64(b); v%8 == 0 && v > 1<<20 && v < 1<<57 {
-				pages[v>>12] = true
-			}
-		}
-	}
-	all := make([]uint64, 0, len(pages))
-	for p := range pages {
-		all = append(all, p<<12)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // span reads a runtime.mspan.

@@ -95,7 +95,7 @@ type Image struct {
 	CopiedByte uint64        // bytes copied of it
 	StackSpans uint64        // bytes of spans that hold stacks
 	Manual     []Span        // these spans, with Start and Pages only
-	Runtime    []uint64      // addresses of the runtime's own structures, one of each page
+	Runtime    []Extent      // of the runtime's own structures, by address; they do not overlap
 	Warnings   []string
 	// Finalizable has the addresses of the objects with a finalizer: what they refer
 	// to is live, they themselves are not.

@@ -11,7 +11,9 @@ import (
 // paths lists what Of returns and fromDWARF reads.
 var paths = []string{
 	"runtime.mheap.allspans", "runtime.mheap.heapArenas", "runtime.mheap.sweepgen", "runtime.mheap.central",
-	"runtime.mheap.central[]", "runtime.mcentral.spanclass", "runtime.mheap#",
+	"runtime.mheap.central[]", "runtime.mcentral.spanclass", "runtime.mheap.arenas", "runtime.heapArena#",
+	"runtime.mheap.pages.summary", "runtime.mheap.pages.summary#", "runtime.mheap.pages.chunks",
+	"runtime.mheap.pages.chunks#", "runtime.mheap.pages.scav.index.chunks", "runtime.mheap#",
 	"runtime.mspan.startAddr", "runtime.mspan.npages", "runtime.mspan.freeindex", "runtime.mspan.nelems",
 	"runtime.mspan.allocBits", "runtime.mspan.gcmarkBits", "runtime.mspan.sweepgen", "runtime.mspan.allocCount",
 	"runtime.mspan.spanclass", "runtime.mspan.state", "runtime.mspan.elemsize", "runtime.mspan.limit",
