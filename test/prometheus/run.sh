@@ -52,7 +52,7 @@ for _ in $(seq 200); do
 	sleep 0.1
 done
 address=$(cat "$work/address")
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(python3 ../http/free_ports.py 1)
 cat >"$work/prometheus.yml" <<END
 global:
   scrape_interval: 1s
