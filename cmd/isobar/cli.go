@@ -56,15 +56,18 @@ type app struct {
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
 	a := &app{Session: &session.Session{In: in, Out: out, Err: errw}}
 	root := a.rootCommand()
+	pages := &output{Writer: out}
+	root.SetOut(pages)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
 	code := exitFailure
 	var exit *exitError
 	var wrong *session.Misuse
 	switch {
+	case pages.err != nil:
+		err = pages.err
+	case err == nil:
+		return exitOK
 	case errors.Is(err, session.ErrInterrupted),
 		ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
 		return exitInterrupted
@@ -82,6 +85,20 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 		fmt.Fprintf(errw, "Run 'isobar --help' or add --help to the command for how to call it.\n")
 	}
 	return code
+}
+
+// output keeps the error of writing help, versions and completions, which cobra drops.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -108,7 +125,6 @@ and memory strategies relieve it.
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVar(&a.Store, "store", "",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/isobar-go/isobar/internal/lab/plan"
@@ -50,5 +51,23 @@ func TestQuickStudyIsValid(t *testing.T) {
 	spec := plan.Spec{Studies: quickStudies(), Repetitions: 1}
 	if _, err := spec.Cells(); err != nil {
 		t.Error(err)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestPagesThatCannotBeWritten: help and versions fail as other answers do.
+func TestPagesThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"lab", "--help"}, {}, {"--version"}, {"completion", "bash"}} {
+		var errs strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(""), full{}, &errs); code != exitFailure {
+			t.Errorf("%q: exit code %d, want %d", args, code, exitFailure)
+		}
+		if got, want := errs.String(), "isobar: no space left on device\n"; got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
 	}
 }
