@@ -36,8 +36,7 @@ func OpenProcess(pid int) (*Process, error) {
 	if p.started, err = startTime(pid); err != nil {
 		return nil, fmt.Errorf("target: there is no process %d: %w", pid, err)
 	}
-	vector, _ := os.ReadFile(p.path("auxv"))
-	p.vector = string(vector)
+	p.vector = p.loaded()
 	exe := p.path("exe")
 	name, err := os.Readlink(exe)
 	if err != nil {
@@ -60,6 +59,20 @@ func OpenProcess(pid int) (*Process, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// loaded waits until the kernel has loaded the program, and returns what it told it (the
+// auxiliary vector). Who starts a program may go on a little before: the vector of a
+// program that is being loaded is all zeros.
+func (p *Process) loaded() string {
+	for range 1000 {
+		vector, err := os.ReadFile(p.path("auxv"))
+		if err != nil || strings.Trim(string(vector), "\x00") != "" || len(vector) == 0 {
+			return string(vector)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return ""
 }
 
 // Close closes the executable.

@@ -52,6 +52,24 @@ func eventually(t *testing.T, p *Process) error {
 	return nil
 }
 
+// TestProcessJustStarted opens processes as early as can be: the kernel may still be
+// loading the program. What was read then must hold later.
+func TestProcessJustStarted(t *testing.T) {
+	for range 50 {
+		cmd, _ := itself(t, "nothing")
+		p, err := OpenProcess(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+		if err := p.Same(); err != nil {
+			t.Error(err)
+		}
+		p.Close()
+		cmd.Process.Kill()
+	}
+}
+
 // TestProcessBecomesAnother opens a process that then ends, runs another program, or
 // its own again: that must be said, and nothing be stopped.
 func TestProcessBecomesAnother(t *testing.T) {
