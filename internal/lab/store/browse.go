@@ -77,33 +77,22 @@ func (s *Store) Cell(run int64, index int) (c cell.Cell, rec *cell.Record, err e
 		return cell.Cell{}, nil, err
 	}
 	err = s.view("read cell", func(tx *sql.Tx) error {
-		var doc string
-		var data []byte
-		err := tx.QueryRow(selectCell, run, index).Scan(&doc, &data)
-		if errors.Is(err, sql.ErrNoRows) {
-			return errNoCell
-		}
+		row := rawRow{index: index}
+		err := tx.QueryRow(selectCell, run, index).Scan(&row.doc, &row.data)
 		if err != nil {
 			return err
 		}
-		if err := cell.Decode(strings.NewReader(doc), &c); err != nil || data == nil {
+		if c, rec, err = row.decode(run); err != nil || rec == nil {
 			return err
 		}
-		if rec, err = decodeDocument(data); err != nil {
-			return fmt.Errorf("record of cell %d is damaged: restore the store from a copy, or remove run %d: %w", index,
-				run, err)
-		}
-		rec.Cell = c
 		return readCellSamples(tx, run, rec)
 	})
-	if errors.Is(err, errNoCell) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return cell.Cell{}, nil, absence(fmt.Sprintf("store: %s: run %d has no cell %d: its page lists the cells", s.path,
 			run, index))
 	}
 	return c, rec, err
 }
-
-var errNoCell = errors.New("no such cell")
 
 func readCellSamples(tx *sql.Tx, run int64, rec *cell.Record) error {
 	return eachRow(tx, func(rows *sql.Rows) error {

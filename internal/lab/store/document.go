@@ -55,8 +55,8 @@ func decodeDocument(data []byte) (*cell.Record, error) {
 		return nil, err
 	}
 	rec := new(cell.Record)
-	rest, line, hasLine := cut(text, timelineKey, parseTimeline)
-	rest, pauses, hasPauses := cut(rest, pausesKey, parsePauses)
+	rest, line, hasLine := cut(text, timelineKey, (*scanner).timeline)
+	rest, pauses, hasPauses := cut(rest, pausesKey, (*scanner).pauses)
 	if err := cell.Decode(bytes.NewReader(rest), rec); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	text, _ := inflate(must(encodeDocument(large, nil)))
-	rest, line, ok := cut(text, timelineKey, parseTimeline)
+	rest, line, ok := cut(text, timelineKey, (*scanner).timeline)
 	if !ok || !reflect.DeepEqual(line, large.Timeline) || strings.Contains(string(rest), "at_ns\":[") {
 		t.Error("the short way is not taken")
 	}
