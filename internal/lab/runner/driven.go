@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,26 +50,21 @@ func runBeside(ctx context.Context, c cell.Cell) (cell.Record, error) {
 	if err != nil {
 		return fail(err)
 	}
+	var out bytes.Buffer
 	var stderr strings.Builder
 	cmd := exec.CommandContext(ctx, exe, ChildArg)
 	cmd.Env = childEnv(os.Environ(), c, "", nil)
-	cmd.Stderr = &stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return fail(err)
-	}
-	defer stdin.Close() // closing it would end the process
-	stdout, err := cmd.StdoutPipe()
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	stdin, err := cmd.StdinPipe() // Wait closes it; closing it earlier would end the process
 	if err != nil {
 		return fail(err)
 	}
 	if err := cmd.Start(); err != nil {
 		return fail(err)
 	}
-	var rec cell.Record
 	encodeErr := cell.Encode(stdin, c)
-	decodeErr := cell.Decode(stdout, &rec)
 	waitErr := cmd.Wait()
+	rec, decodeErr := decodeRecord(out.Bytes())
 	switch err := errors.Join(encodeErr, decodeErr, waitErr); {
 	case ctx.Err() != nil:
 		return fail(context.Cause(ctx))

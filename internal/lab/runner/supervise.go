@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
@@ -35,9 +34,23 @@ const joinEnv = "ISOBAR_JOIN"
 // ending is how a child ended.
 type ending struct {
 	state  *os.ProcessState
-	output []byte        // what it wrote to standard output
+	output output        // what it wrote to standard output
 	stderr *tail         // and to standard error
 	killed *cell.Failure // why the runner killed it, if it did
+}
+
+// output keeps what a child writes, up to maxRecord and a byte.
+type output []byte
+
+// Write fails beyond the limit, which closes the pipe: a child that keeps writing
+// ends.
+func (o *output) Write(b []byte) (int, error) {
+	n := min(len(b), maxRecord+1-len(*o))
+	*o = append(*o, b[:n]...)
+	if n < len(b) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
 }
 
 // supervise runs one child to its end. It fails if the child could not be
@@ -58,41 +71,33 @@ func (r *Runner) supervise(ctx context.Context, exe string, c cell.Cell, profile
 	if err != nil {
 		return ending{}, err
 	}
-	p, err := start(&exec.Cmd{
+	end := ending{stderr: &tail{}}
+	cmd := &exec.Cmd{
 		Path: exe, Args: []string{os.Args[0], ChildArg}, Env: childEnv(r.config.Env, c, profileDir, join), Dir: r.config.Dir,
-		SysProcAttr: attr,
-	})
+		SysProcAttr: attr, Stdout: &end.output, Stderr: io.MultiWriter(end.stderr, r.config.Log), WaitDelay: grace,
+	}
+	stdin, err := cmd.StdinPipe() // open as long as the runner lives
 	if err != nil {
 		return ending{}, err
 	}
-	defer p.close()
-	end := ending{stderr: &tail{}}
-	var readers sync.WaitGroup
-	readers.Go(func() {
-		end.output, _ = io.ReadAll(io.LimitReader(p.stdout, maxRecord+1))
-		if len(end.output) > maxRecord {
-			p.stdout.Close() // ends a child that keeps writing
-		}
-	})
-	readers.Go(func() { io.Copy(io.MultiWriter(end.stderr, r.config.Log), p.stderr) })
+	defer stdin.Close()
+	if err := cmd.Start(); err != nil {
+		return ending{}, err
+	}
 	// The child may end before it has read the cell; how it ended says why.
-	go p.stdin.Write(document.Bytes())
+	go stdin.Write(document.Bytes())
 
 	exited := make(chan struct{})
 	go func() {
-		awaitExit(p.cmd)
+		awaitExit(cmd)
 		close(exited)
 	}()
-	end.killed, err = guard(ctx, p.cmd.Process, c, exited)
-	killGroup(p.cmd.Process) // any processes the child left behind
-	if p.cmd.ProcessState == nil {
-		p.cmd.Wait()
+	end.killed, err = guard(ctx, cmd.Process, c, exited)
+	killGroup(cmd.Process) // any processes the child left behind
+	if cmd.ProcessState == nil {
+		cmd.Wait()
 	}
-	end.state = p.cmd.ProcessState
-	p.stdout.SetReadDeadline(time.Now().Add(grace))
-	p.stderr.SetReadDeadline(time.Now().Add(grace))
-	readers.Wait()
-	if end.state == nil {
+	if end.state = cmd.ProcessState; end.state == nil {
 		return ending{}, fmt.Errorf("missed the child's end: another part of this program waits for all processes")
 	}
 	return end, err
@@ -159,54 +164,6 @@ func killTree(p *os.Process, exited <-chan struct{}) {
 		}
 	}
 	<-exited
-}
-
-// process is a started child and the runner's ends of its pipes.
-type process struct {
-	cmd            *exec.Cmd
-	stdin          *os.File // open as long as the runner lives
-	stdout, stderr *os.File
-}
-
-func (p *process) close() {
-	p.stdin.Close()
-	p.stdout.Close()
-	p.stderr.Close()
-}
-
-// start starts cmd as a child in its own process group. Its first argument is
-// the name that this program was called by, because a binary may act on it.
-func start(cmd *exec.Cmd) (*process, error) {
-	var files []*os.File
-	pipe := func() (r, w *os.File, err error) {
-		if r, w, err = os.Pipe(); err == nil {
-			files = append(files, r, w)
-		}
-		return r, w, err
-	}
-	closeAll := func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}
-	stdin, toChild, err1 := pipe()
-	fromChild, stdout, err2 := pipe()
-	logs, stderr, err3 := pipe()
-	for _, err := range []error{err1, err2, err3} {
-		if err != nil {
-			closeAll()
-			return nil, err
-		}
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	if err := cmd.Start(); err != nil {
-		closeAll()
-		return nil, err
-	}
-	stdin.Close()
-	stdout.Close()
-	stderr.Close()
-	return &process{cmd: cmd, stdin: toChild, stdout: fromChild, stderr: logs}, nil
 }
 
 // childEnv is the environment of the child: the cell's settings, without
