@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"time"
+
+	"github.com/isobar-go/isobar/internal/base/rusage"
 )
 
 // A State is what the Handler shows. Counters only grow while the process lives;
@@ -70,7 +72,7 @@ func (h *Handler) state() State {
 		GOGC: int(int32(whole(0))), LimitBytes: bounded(whole(1)), PID: os.Getpid(),
 		UptimeSeconds: time.Since(h.born).Seconds(), LiveBytes: whole(2), HeapBytes: whole(3), GoalBytes: bounded(whole(4)),
 		MappedBytes: whole(5) - whole(6), ResidentBytes: resident(), AllocatedBytes: whole(7), Cycles: whole(8),
-		GCCPUSeconds: seconds(9) - seconds(10), CPUSeconds: processCPU(),
+		GCCPUSeconds: seconds(9) - seconds(10), CPUSeconds: max(rusage.Self().CPU(), 0),
 	}
 	s.FoundGOGC, s.FoundLimitBytes = s.GOGC, s.LimitBytes
 	if held != nil {

@@ -49,22 +49,158 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if factor, base, ok := strings.Cut(*versus, "="); ok {
-		return against(in, out, *metric, factor, base)
-	}
+	factor, base, against := strings.Cut(*versus, "=")
 	switches := flags.Args()
-	if len(switches) == 0 {
+	if !against && len(switches) == 0 {
 		return fmt.Errorf("no switches: name the factors with the levels on and off, or one with -against FACTOR=LEVEL")
 	}
-	cells, err := read(in, *metric, *where, switches)
+	e, err := read(in, *metric, *where)
+	if err != nil {
+		return err
+	}
+	if against {
+		return e.against(out, factor, base)
+	}
+	return e.effects(out, switches)
+}
+
+// A table is what a run has of one metric: the columns and a row per sample.
+type table struct {
+	metric string
+	head   []string
+	rows   [][]string
+}
+
+func read(in io.Reader, metric, where string) (*table, error) {
+	rows, err := csv.NewReader(in).ReadAll()
+	if err == nil && len(rows) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the export: %w", err)
+	}
+	e := &table{metric: metric, head: rows[0]}
+	for _, name := range []string{"block", "failure", "metric", "value"} {
+		if _, err := e.column(name); err != nil {
+			return nil, err
+		}
+	}
+	levels := map[int]string{}
+	for condition := range strings.SplitSeq("metric="+metric+","+where, ",") {
+		if condition == "" {
+			continue
+		}
+		name, level, ok := strings.Cut(condition, "=")
+		at := slices.Index(e.head, name)
+		if !ok || at < 0 {
+			return nil, fmt.Errorf("-where %q: want FACTOR=LEVEL of the columns %s", condition, strings.Join(e.head, ", "))
+		}
+		levels[at] = level
+	}
+	for _, row := range rows[1:] {
+		if f := row[slices.Index(e.head, "failure")]; f != "" {
+			return nil, fmt.Errorf("a cell failed (%s): a comparison needs all", f)
+		}
+		match := true
+		for at, level := range levels {
+			match = match && row[at] == level
+		}
+		if match {
+			e.rows = append(e.rows, row)
+		}
+	}
+	if len(e.rows) == 0 {
+		return nil, fmt.Errorf("no values: is the metric %s in the run?", metric)
+	}
+	return e, nil
+}
+
+// column returns where the named column is.
+func (e *table) column(name string) (int, error) {
+	at := slices.Index(e.head, name)
+	if at < 0 {
+		return 0, fmt.Errorf("no column %s in the export, which has: %s", name, strings.Join(e.head, ", "))
+	}
+	return at, nil
+}
+
+// A blocks holds a value for each block.
+type blocks map[int]float64
+
+func (b blocks) series() (s stat.Series) {
+	for _, block := range slices.Sorted(maps.Keys(b)) {
+		s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, b[block])
+	}
+	return s
+}
+
+// compare sets b against a, which are values of the metric.
+func (e *table) compare(a, b blocks) stat.Comparison {
+	group := func(key string, of blocks) *stat.Group {
+		return &stat.Group{Key: key, Series: map[string]stat.Series{e.metric: of.series()}}
+	}
+	return stat.Compare(group("a", a), group("b", b), e.metric, 1)
+}
+
+// values collects the values by key and block. A baseline that ran twice in a
+// block counts with its mean.
+func values[K comparable](e *table, key func(row []string) (K, error)) (map[K]blocks, error) {
+	block, value := slices.Index(e.head, "block"), slices.Index(e.head, "value")
+	all, counts := map[K]blocks{}, map[K]blocks{}
+	for _, row := range e.rows {
+		k, err := key(row)
+		if err != nil {
+			return nil, err
+		}
+		n, err := strconv.Atoi(row[block])
+		if err != nil {
+			return nil, err
+		}
+		v, err := strconv.ParseFloat(row[value], 64)
+		if err != nil {
+			return nil, err
+		}
+		if all[k] == nil {
+			all[k], counts[k] = blocks{}, blocks{}
+		}
+		counts[k][n]++
+		all[k][n] += (v - all[k][n]) / counts[k][n]
+	}
+	return all, nil
+}
+
+// A point is a combination of levels: bit i is set where switch i is on.
+type point uint
+
+// effects prints what each switch does.
+func (e *table) effects(out io.Writer, switches []string) error {
+	columns := make([]int, len(switches))
+	for i, name := range switches {
+		var err error
+		if columns[i], err = e.column(name); err != nil {
+			return err
+		}
+	}
+	all, err := values(e, func(row []string) (p point, err error) {
+		for i, at := range columns {
+			switch level := row[at]; level {
+			case "on":
+				p |= 1 << i
+			case "off":
+			default:
+				return 0, fmt.Errorf("%s has the level %q: want on and off", switches[i], level)
+			}
+		}
+		return p, nil
+	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "| switch | ratio on/off | interval | difference in %s | interval | least | most | verdict |\n",
-		*metric)
+		e.metric)
 	fmt.Fprintf(out, "| --- | ---: | --- | ---: | --- | ---: | ---: | --- |\n")
 	for i, name := range switches {
-		e, err := effectOf(cells, i)
+		e, err := e.effectOf(all, i)
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", name, err)
 		}
@@ -74,149 +210,49 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// A point is a combination of levels: bit i is set where switch i is on.
-type point uint
-
-// cells holds values by point and block. A baseline that ran twice in a block
-// counts with its mean.
-type cells map[point]map[int][]float64
-
-func read(in io.Reader, metric, where string, switches []string) (cells, error) {
-	rows := csv.NewReader(in)
-	head, err := rows.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read the export: %w", err)
-	}
-	column := map[string]int{}
-	for i, name := range head {
-		column[name] = i
-	}
-	for _, name := range append([]string{"block", "failure", "metric", "value"}, switches...) {
-		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("no column %s in the export, which has: %s", name, strings.Join(head, ", "))
-		}
-	}
-	levels := map[string]string{}
-	for _, condition := range strings.Split(where, ",") {
-		if condition == "" {
-			continue
-		}
-		name, level, ok := strings.Cut(condition, "=")
-		if _, known := column[name]; !ok || !known {
-			return nil, fmt.Errorf("-where %q: want FACTOR=LEVEL of the columns %s", condition, strings.Join(head, ", "))
-		}
-		levels[name] = level
-	}
-	all := cells{}
-	for {
-		row, err := rows.Read()
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the export: %w", err)
-		}
-		if row[column["failure"]] != "" {
-			return nil, fmt.Errorf("a cell failed (%s): a factorial needs all", row[column["failure"]])
-		}
-		match := row[column["metric"]] == metric
-		for name, level := range levels {
-			match = match && row[column[name]] == level
-		}
-		if !match {
-			continue
-		}
-		if err := all.add(row, column, switches); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (all cells) add(row []string, column map[string]int, switches []string) error {
-	var p point
-	for i, name := range switches {
-		switch level := row[column[name]]; level {
-		case "on":
-			p |= 1 << i
-		case "off":
-		default:
-			return fmt.Errorf("%s has the level %q: want on and off", name, level)
-		}
-	}
-	block, err := strconv.Atoi(row[column["block"]])
-	if err != nil {
-		return err
-	}
-	value, err := strconv.ParseFloat(row[column["value"]], 64)
-	if err != nil {
-		return err
-	}
-	if all[p] == nil {
-		all[p] = map[int][]float64{}
-	}
-	all[p][block] = append(all[p][block], value)
-	return nil
-}
-
 type effect struct {
 	c           stat.Comparison
 	difference  stat.Summary
 	least, most float64
 }
 
-func effectOf(all cells, i int) (effect, error) {
-	off, on := &stat.Group{Key: "off"}, &stat.Group{Key: "on"}
-	var offs, ons, differences stat.Series
+func (x *table) effectOf(all map[point]blocks, i int) (effect, error) {
+	every := map[int]bool{}
+	for _, by := range all {
+		for block := range by {
+			every[block] = true
+		}
+	}
+	off, on, difference := blocks{}, blocks{}, blocks{}
 	pairs := map[point][]float64{}
-	for _, block := range blocks(all) {
-		logOff, logOn, difference, n := 0.0, 0.0, 0.0, 0
+	for block := range every {
+		n := 0.0
 		for p := range all {
 			if p>>i&1 == 1 {
 				continue
 			}
-			a, ok1 := mean(all[p][block])
-			b, ok2 := mean(all[p|1<<i][block])
+			a, ok1 := all[p][block]
+			b, ok2 := all[p|1<<i][block]
 			if !ok1 || !ok2 {
 				return effect{}, fmt.Errorf("block %d lacks a configuration: the run is not a whole factorial of these switches",
 					block)
 			}
-			logOff, logOn, difference, n = logOff+math.Log(a), logOn+math.Log(b), difference+b-a, n+1
+			n++
+			off[block] += math.Log(a)
+			on[block] += math.Log(b)
+			difference[block] += b - a
 			pairs[p] = append(pairs[p], b/a)
 		}
 		if n == 0 {
 			return effect{}, fmt.Errorf("it is never off")
 		}
-		for s, v := range map[*stat.Series]float64{&offs: math.Exp(logOff / float64(n)), &ons: math.Exp(logOn / float64(n)),
-			&differences: difference / float64(n)} {
-			s.Blocks, s.Values = append(s.Blocks, block), append(s.Values, v)
-		}
+		off[block], on[block] = math.Exp(off[block]/n), math.Exp(on[block]/n)
+		difference[block] /= n
 	}
-	if len(pairs) == 0 {
-		return effect{}, fmt.Errorf("no values: is the metric in the run?")
-	}
-	off.Series, on.Series = map[string]stat.Series{"m": offs}, map[string]stat.Series{"m": ons}
-	e := effect{c: stat.Compare(off, on, "m", 1), difference: stat.Summarize(differences), least: math.Inf(1)}
+	e := effect{c: x.compare(off, on), difference: stat.Summarize(difference.series()), least: math.Inf(1)}
 	for _, ratios := range pairs {
 		m := stat.Summarize(stat.Series{Values: ratios}).Median
 		e.least, e.most = min(e.least, m), max(e.most, m)
 	}
 	return e, nil
-}
-
-func blocks(all cells) []int {
-	seen := map[int]bool{}
-	for _, by := range all {
-		for block := range by {
-			seen[block] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(seen))
-}
-
-func mean(values []float64) (float64, bool) {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values)), len(values) > 0
 }

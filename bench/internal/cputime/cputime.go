@@ -5,7 +5,14 @@ package cputime
 import (
 	"runtime"
 	"testing"
+	"time"
+
+	"github.com/isobar-go/isobar/internal/base/rusage"
 )
+
+// Process returns the CPU time that this process has used, in user mode and in
+// the kernel, on all threads: the garbage collector's is part of it.
+func Process() time.Duration { return time.Duration(rusage.Self().CPU() * float64(time.Second)) }
 
 // Rounds runs round in b.Loop and reports, for each of the n things that one
 // round does, its share of elapsed time as ns/<what> and of CPU time as

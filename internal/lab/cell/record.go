@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,6 +215,19 @@ func (r *Record) Set(metric string, value float64) {
 		r.Metrics = make(map[string]float64)
 	}
 	r.Metrics[metric] = value
+}
+
+// SetLatency records a latency histogram, of package latency.
+func (r *Record) SetLatency(name string, h encoding.BinaryMarshaler) error {
+	data, err := h.MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("cell: %s histogram: %w", name, err)
+	}
+	if r.Latency == nil {
+		r.Latency = make(map[string][]byte)
+	}
+	r.Latency[name] = data
+	return nil
 }
 
 // Encode writes v, a Cell or a Record, as one line of JSON.

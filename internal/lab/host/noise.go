@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/rusage"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -41,7 +42,7 @@ type reading struct {
 }
 
 func read(fsys fs.FS) reading {
-	r := reading{busy: -1, idle: -1, steal: -1, children: childrenCPU()}
+	r := reading{busy: -1, idle: -1, steal: -1, children: rusage.Children().CPU()}
 	r.cpuStall, r.memoryStall = stall(fsys, "proc/pressure/cpu"), stall(fsys, "proc/pressure/memory")
 	// cpu user nice system idle iowait irq softirq steal guest guest_nice; user
 	// and nice include the times of guests.

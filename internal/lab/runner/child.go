@@ -15,7 +15,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/strategy"
 	"github.com/isobar-go/isobar/internal/lab/workload"
-	"github.com/isobar-go/isobar/monitor"
 )
 
 // Child is the child process: it reads one cell from stdin, runs it, writes its
@@ -88,7 +87,7 @@ func newTask(c cell.Cell, join []string) (workload.Task, error) {
 	}
 	return w.New(workload.Env{
 		Params: params, Command: c.Program(), GC: c.GC, Seed: c.Seed, Join: join,
-		Strategy: newStrategy, Beside: runBeside, Monitor: newMonitor,
+		Strategy: newStrategy, Beside: runBeside,
 	})
 }
 
@@ -121,17 +120,7 @@ func runTask(rec *cell.Record, task workload.Task, profiles profileSet) error {
 	return err
 }
 
-// newMonitor connects package monitor to workload.Env.
-func newMonitor(interval time.Duration) (io.Closer, error) {
-	return monitor.New(monitor.Config{Interval: interval})
-}
-
 // newStrategy connects package strategy to workload.Env.
 func newStrategy(name string, size, workers int) (workload.Strategy, error) {
-	s, err := strategy.New(name, size, workers)
-	return joined{s}, err
+	return strategy.New(name, size, workers)
 }
-
-type joined struct{ s strategy.Strategy }
-
-func (j joined) Worker(i int) workload.StrategyWorker { return j.s.Worker(i) }

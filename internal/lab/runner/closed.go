@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/rusage"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 	"github.com/isobar-go/isobar/latency"
@@ -29,9 +30,9 @@ func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	if rec.Cell.Untimed {
 		bulk.ops, bulk.limit = ops, limit
 	}
-	before, cpu := allocated(), processUsage()
+	before, cpu := allocated(), rusage.Self()
 	wall := bulk.run(batches)
-	cpu = processUsage().since(cpu)
+	used := rusage.Self().Since(cpu).CPU()
 	setAllocs(rec, before, bulk.done)
 
 	service := latency.NewRecorder()
@@ -45,8 +46,8 @@ func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	rec.Set(cell.Ops, float64(bulk.done+single.done))
 	rec.Set(cell.OpTime, float64(wall.Nanoseconds())/done)
 	rec.Set(cell.Throughput, done/wall.Seconds())
-	if cpu.user >= 0 {
-		rec.Set(cell.OpCPU, (cpu.user+cpu.system)*1e9/done)
+	if used >= 0 {
+		rec.Set(cell.OpCPU, used*1e9/done)
 	}
 	if ops > 0 && bulk.done+single.done == ops {
 		rec.Check = fmt.Sprintf("%016x", bulk.sum+single.sum)
@@ -57,7 +58,7 @@ func runClosed(rec *cell.Record, task workload.Closed, slow *slowOps) error {
 	h := service.Snapshot()
 	warnClock(rec, h.Mean())
 	slow.done(cell.HistService, h)
-	return setLatency(rec, cell.HistService, h)
+	return rec.SetLatency(cell.HistService, h)
 }
 
 // A loop is one half of a closed loop.
@@ -143,16 +144,4 @@ func timed(l *loop, worker int, share int64, began time.Time, service *latency.R
 		}
 	}
 	return done, sum
-}
-
-func setLatency(rec *cell.Record, name string, h *latency.Histogram) error {
-	data, err := h.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("runner: %s histogram: %w", name, err)
-	}
-	if rec.Latency == nil {
-		rec.Latency = map[string][]byte{}
-	}
-	rec.Latency[name] = data
-	return nil
 }

@@ -32,10 +32,10 @@ func runDriven(rec *cell.Record, task workload.Driven) error {
 	}
 	errs := []error{err}
 	if d.Response != nil {
-		errs = append(errs, setLatency(rec, cell.HistResponse, d.Response))
+		errs = append(errs, rec.SetLatency(cell.HistResponse, d.Response))
 	}
 	if d.Service != nil {
-		errs = append(errs, setLatency(rec, cell.HistService, d.Service))
+		errs = append(errs, rec.SetLatency(cell.HistService, d.Service))
 	}
 	return errors.Join(errs...)
 }

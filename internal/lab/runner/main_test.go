@@ -165,7 +165,7 @@ type reporterTask struct{ *closedTask }
 func (t reporterTask) Report(rec *cell.Record) {
 	h := new(latency.Histogram)
 	h.Record(time.Second)
-	if err := setLatency(rec, cell.HistService, h); err != nil {
+	if err := rec.SetLatency(cell.HistService, h); err != nil {
 		panic(err) // of a plain histogram
 	}
 }

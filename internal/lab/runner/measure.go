@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/rusage"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/host"
 )
@@ -34,24 +35,6 @@ var cpuMetrics = map[string]string{
 	"/cpu/classes/gc/pause:cpu-seconds":          cell.GCCPUPause,
 	"/cpu/classes/gc/total:cpu-seconds":          cell.GCCPUTotal,
 	"/cpu/classes/scavenge/total:cpu-seconds":    cell.GCCPUScavenge,
-}
-
-// usage is what the kernel has accounted to a process; -1 marks unknown
-// figures.
-type usage struct {
-	user, system             float64 // seconds
-	minorFaults, majorFaults float64
-}
-
-func (u usage) since(before usage) usage {
-	diff := func(now, then float64) float64 {
-		if now < 0 || then < 0 {
-			return -1
-		}
-		return now - then
-	}
-	return usage{diff(u.user, before.user), diff(u.system, before.system),
-		diff(u.minorFaults, before.minorFaults), diff(u.majorFaults, before.majorFaults)}
 }
 
 // measure runs the measured phase and records everything that does not depend
@@ -90,7 +73,7 @@ func measure(rec *cell.Record, profiles profileSet, phase func() error) error {
 // A snapshot is one look at everything reported as a difference.
 type snapshot struct {
 	at     time.Time
-	usage  usage
+	usage  rusage.Usage
 	values map[string]metrics.Value
 	gc     debug.GCStats
 }
@@ -108,7 +91,7 @@ func takeSnapshot() *snapshot {
 		s.values[sample.Name] = sample.Value
 	}
 	debug.ReadGCStats(&s.gc)
-	s.usage = processUsage()
+	s.usage = rusage.Self()
 	s.at = time.Now()
 	return s
 }
@@ -127,16 +110,16 @@ func (s *snapshot) number(name string) (v float64, ok bool) {
 // figures records the changes between s and after.
 func (s *snapshot) figures(rec *cell.Record, after *snapshot) {
 	rec.Set(cell.WallTime, after.at.Sub(s.at).Seconds())
-	used := after.usage.since(s.usage)
-	total := used.user + used.system
-	if used.user >= 0 {
-		rec.Set(cell.UserCPU, used.user)
-		rec.Set(cell.SystemCPU, used.system)
+	used := after.usage.Since(s.usage)
+	total := used.CPU()
+	if total >= 0 {
+		rec.Set(cell.UserCPU, used.User)
+		rec.Set(cell.SystemCPU, used.System)
 		rec.Set(cell.TotalCPU, total)
 	}
-	if used.minorFaults >= 0 {
-		rec.Set(cell.MinorFaults, used.minorFaults)
-		rec.Set(cell.MajorFaults, used.majorFaults)
+	if used.MinorFaults >= 0 {
+		rec.Set(cell.MinorFaults, used.MinorFaults)
+		rec.Set(cell.MajorFaults, used.MajorFaults)
 	}
 	diff := func(name, metric string) float64 {
 		now, ok1 := after.number(name)

@@ -51,8 +51,8 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	response := pacer.Response.Snapshot()
 	slow.done(cell.HistResponse, response)
 	return errors.Join(s.err,
-		setLatency(rec, cell.HistResponse, response),
-		setLatency(rec, cell.HistService, pacer.Service.Snapshot()))
+		rec.SetLatency(cell.HistResponse, response),
+		rec.SetLatency(cell.HistService, pacer.Service.Snapshot()))
 }
 
 // schedule is the task's schedule, which an error ends.

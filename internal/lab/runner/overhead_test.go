@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isobar-go/isobar/internal/base/rusage"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
@@ -41,18 +42,18 @@ func TestOverhead(t *testing.T) {
 					var rec cell.Record
 					l := loop{task: task, bounded: true, ops: n}
 					s := startSampler(time.Now(), sampleInterval)
-					before := processUsage()
+					before := rusage.Self()
 					hw = l.run(batches)
-					used := processUsage().since(before)
+					used := rusage.Self().Since(before)
 					s.stop(&rec)
-					h = (used.user + used.system) * 1e9 / float64(l.done)
+					h = used.CPU() * 1e9 / float64(l.done)
 					continue
 				}
-				before, began := processUsage(), time.Now()
+				before, began := rusage.Self(), time.Now()
 				task.Loop(0, n)
 				pw = time.Since(began)
-				used := processUsage().since(before)
-				p = (used.user + used.system) * 1e9 / float64(n)
+				used := rusage.Self().Since(before)
+				p = used.CPU() * 1e9 / float64(n)
 			}
 			cpu = append(cpu, h/p)
 			wall = append(wall, float64(hw)/float64(pw))

@@ -5,8 +5,6 @@ package runner
 import (
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 func groupAttr(account *Account) *syscall.SysProcAttr {
@@ -32,16 +30,4 @@ func endOwnGroup() {
 func signaled(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled()
-}
-
-// processUsage is what the kernel has accounted to this process so far.
-func processUsage() usage {
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return usage{-1, -1, -1, -1}
-	}
-	return usage{
-		user: float64(r.Utime.Nano()) / 1e9, system: float64(r.Stime.Nano()) / 1e9,
-		minorFaults: float64(r.Minflt), majorFaults: float64(r.Majflt),
-	}
 }

@@ -20,8 +20,9 @@ type Strategy interface {
 	Worker(i int) Worker
 }
 
-// A Worker is one worker's handle.
-type Worker interface {
+// A Worker is one worker's handle. The alias makes it the type that package
+// workload has too.
+type Worker = interface {
 	// Do obtains a buffer, calls work with it, gives it back and returns what work
 	// returned. The buffer's contents are unspecified.
 	Do(work func([]byte) uint64) uint64

@@ -10,6 +10,7 @@ import (
 	"github.com/isobar-go/isobar/gcctl"
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/tick"
+	"github.com/isobar-go/isobar/monitor"
 )
 
 func init() {
@@ -70,7 +71,7 @@ type market struct {
 	current *tick.Tick // the operation's; on the heap, because the processor may keep it
 	symbols map[string]*symbolStats
 	ctl     *gcctl.Controller // nil without --controller
-	monitor io.Closer         // nil without --monitor
+	monitor *monitor.Monitor  // nil without --monitor
 }
 
 // noMonitor is the level of --monitor that starts none.
@@ -92,7 +93,7 @@ func newMarket(env Env) (Task, error) {
 		return nil, errors.Join(err, m.Close())
 	}
 	if env.Params.String("monitor") != noMonitor {
-		if m.monitor, err = env.Monitor(env.Params.Duration("monitor")); err != nil {
+		if m.monitor, err = monitor.New(monitor.Config{Interval: env.Params.Duration("monitor")}); err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
 	}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/internal/lab/load"
-	"github.com/isobar-go/isobar/latency"
 )
 
 func init() {
@@ -324,13 +323,9 @@ func recordLoad(rec *cell.Record, r load.Result) error {
 	rec.Set(cell.Done, float64(r.Done))
 	rec.Set(cell.Ops, float64(r.Done))
 	rec.Set(cell.Throughput, float64(r.Done)/r.Elapsed.Seconds())
-	rec.Latency = map[string][]byte{}
-	for name, h := range map[string]*latency.Histogram{cell.HistResponse: r.Response, cell.HistService: r.Service} {
-		data, err := h.MarshalBinary()
-		if err != nil {
-			return err
-		}
-		rec.Latency[name] = data
+	if err := errors.Join(rec.SetLatency(cell.HistResponse, r.Response),
+		rec.SetLatency(cell.HistService, r.Service)); err != nil {
+		return err
 	}
 	if r.Done == 0 || float64(r.Failed) > failedShare*float64(r.Due) {
 		return fmt.Errorf("load: %d of %d requests failed, the first with: %w", r.Failed, r.Due, r.FirstErr)

@@ -16,7 +16,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -89,9 +88,6 @@ type Env struct {
 	// Beside runs a cell in another process and returns its record; a failed cell
 	// is an error. Package runner provides it.
 	Beside func(ctx context.Context, c cell.Cell) (cell.Record, error)
-	// Monitor starts the live monitor of package monitor in this process, as a
-	// service would. Package runner provides it.
-	Monitor func(interval time.Duration) (io.Closer, error)
 }
 
 // A Strategy is one way to obtain a buffer. Worker returns the handle for
@@ -102,8 +98,9 @@ type Strategy interface {
 
 // A StrategyWorker obtains a buffer of the strategy's size, calls work with it,
 // gives the buffer back in the strategy's way, and returns what work returned.
-// The buffer's contents are unspecified; work must not keep it.
-type StrategyWorker interface {
+// The buffer's contents are unspecified; work must not keep it. The alias makes
+// it the type that package strategy has too.
+type StrategyWorker = interface {
 	Do(work func([]byte) uint64) uint64
 }
 

@@ -31,23 +31,16 @@ func init() {
 		Summary: "submit tasks to an event loop in every way, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
 			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress checks it
-			{Name: "mode", Default: "submit",
-				Help:  "submit: keep --inflight tasks in flight; pingpong: submit one and await its reply",
-				Check: workload.OneOf("submit", "pingpong")},
-			{Name: "producers", Default: "1", Help: "goroutines that submit", Check: workload.IntRange(1, 16)},
-			{Name: "inflight", Default: "8192",
-				Help:  "most tasks submitted but not yet run, over all producers",
-				Check: workload.IntRange(1, 100_000_000)},
-			{Name: "burst", Default: "0",
-				Help:  "tasks that an operation submits at once, whatever is in flight; 0: one task",
-				Check: workload.IntRange(0, 10_000_000)},
-			{Name: "batch", Default: "1", Help: "tasks per submission", Check: workload.IntRange(1, 64)},
-			{Name: "gc-every", Default: "0",
-				Help:  "tasks of the first producer between its calls of runtime.GC; 0: never",
-				Check: workload.IntRange(0, 1_000_000_000)},
-			{Name: "live", Default: "0",
-				Help:  "live heap besides, in objects of 128 bytes linked to trees",
-				Check: workload.BytesRange(0, 1<<40)},
+			workload.Choice("mode", "submit", "submit: keep --inflight tasks in flight; pingpong: submit one and await its reply",
+				"submit", "pingpong"),
+			workload.Int("producers", "1", "goroutines that submit", 1, 16),
+			workload.Int("inflight", "8192", "most tasks submitted but not yet run, over all producers", 1, 100_000_000),
+			workload.Int("burst", "0", "tasks that an operation submits at once, whatever is in flight; 0: one task", 0,
+				10_000_000),
+			workload.Int("batch", "1", "tasks per submission", 1, 64),
+			workload.Int("gc-every", "0", "tasks of the first producer between its calls of runtime.GC; 0: never", 0,
+				1_000_000_000),
+			workload.Bytes("live", "0", "live heap besides, in objects of 128 bytes linked to trees", 0, 1<<40),
 		}, loopSwitches...)...),
 		New: newLoop,
 	})
@@ -349,15 +342,9 @@ func (l *loop) Report(rec *cell.Record) {
 		if h.Count() == 0 {
 			continue
 		}
-		data, err := h.MarshalBinary()
-		if err != nil {
-			rec.Warn("latency", "%s: %v", name, err)
-			continue
+		if err := rec.SetLatency(name, h); err != nil {
+			rec.Warn("latency", "%v", err)
 		}
-		if rec.Latency == nil {
-			rec.Latency = map[string][]byte{}
-		}
-		rec.Latency[name] = data
 	}
 }
 
