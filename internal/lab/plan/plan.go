@@ -50,7 +50,6 @@ type Spec struct {
 	Studies     []Study
 	Repetitions int // blocks, 1 or more
 	Seed        uint64
-	NoTwins     bool
 	// The rest is copied into every cell.
 	Timeout     time.Duration
 	MemoryBytes int64
@@ -124,7 +123,7 @@ func (s Spec) Cells() ([]cell.Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(own) > 1 && !s.NoTwins {
+		if len(own) > 1 {
 			twin := own[0]
 			twin.Twin = true
 			own = append(own, twin)

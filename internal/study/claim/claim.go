@@ -15,9 +15,9 @@
 // may close it. No verdict is finer than the difference between two equal
 // configurations of the same run (A/A).
 //
-// Each test can generate data for which its claim would hold and data for which
-// it would not ([Test.Suppose]): a test of this package feeds both to every
-// claim and checks that the verdict changes. A claim that cannot fail is a
+// A test of this package makes up data for which a claim would hold and data for
+// which it would not, feeds both to every claim and checks that the verdict
+// changes. A claim that cannot fail is a
 // defect.
 //
 // To add a document, write docNNN.txt; read.go says how.

@@ -10,8 +10,8 @@ import (
 )
 
 // madeUp analyzes a run of the experiment in which every repetition of a
-// configuration has the figures of world, plus or minus spread.
-func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis {
+// configuration has the figures of w, plus or minus spread.
+func madeUp(t *testing.T, c *Claim, w world, spread float64) *stat.Analysis {
 	t.Helper()
 	spec, err := c.Experiment.Spec(Quick, 1)
 	if err != nil {
@@ -24,7 +24,7 @@ func madeUp(t *testing.T, c *Claim, world World, spread float64) *stat.Analysis 
 	var records []*cell.Record
 	for i := range cells {
 		rec := &cell.Record{Cell: cells[i]}
-		for side, v := range world {
+		for side, v := range w {
 			if side.fits(cells[i].Config) {
 				noise := spread * math.Sin(float64(7*i+3))
 				if strings.HasPrefix(side.Metric, "/trial/") {
@@ -83,9 +83,9 @@ func TestEveryClaimCanFail(t *testing.T) {
 			}
 			t.Run(c.ID, func(t *testing.T) {
 				for _, holds := range []bool{true, false} {
-					world := World{}
-					c.Test.Suppose(holds, world)
-					a := madeUp(t, c, world, 1e-4)
+					figures := world{}
+					c.Test.(supposer).suppose(holds, figures)
+					a := madeUp(t, c, figures, 1e-4)
 					r, samples := c.Judge(a)
 					if got := r.Verdict == Holds; got != holds {
 						t.Errorf("data made up for holds=%v: verdict %s (%s), estimate %+v", holds, r.Verdict, r.Text, r.Estimate)
@@ -162,7 +162,7 @@ func TestRangeVerdicts(t *testing.T) {
 		{1.5, 0.01, Holds, sure}, {1.9, 0.2, Holds, tentative}, {2.4, 0.2, Refuted, tentative}, {3, 0.01, Refuted, sure},
 		{0.5, 0.01, Refuted, sure},
 	} {
-		if r, _ := c.Judge(madeUp(t, c, World{side: test.value}, test.spread)); r.Verdict != test.want ||
+		if r, _ := c.Judge(madeUp(t, c, world{side: test.value}, test.spread)); r.Verdict != test.want ||
 			r.Tentative != test.tentative {
 			t.Errorf("%v plus or minus %v: %s, tentative %v (%+v), want %s, %v", test.value, test.spread, r.Verdict, r.Tentative,
 				r.Estimate, test.want, test.tentative)
@@ -182,7 +182,7 @@ func TestShareVerdicts(t *testing.T) {
 	} {
 		test.share.Hits, test.share.Trials = Side{Metric: "/trial/hits:trials"}, Side{Metric: "/trial/count:trials"}
 		c := &Claim{Experiment: Experiment{Run: "trial --kind x", Quick: "--reps 1", Full: "--reps 1"}, Test: test.share}
-		r, _ := c.Judge(madeUp(t, c, World{test.share.Hits: test.hits, test.share.Trials: test.n}, 0))
+		r, _ := c.Judge(madeUp(t, c, world{test.share.Hits: test.hits, test.share.Trials: test.n}, 0))
 		if r.Verdict != test.want {
 			t.Errorf("%v of %v in %v to %v: %s (%s), want %s", test.hits, test.n, test.share.Min, test.share.Max, r.Verdict,
 				r.Text, test.want)
@@ -195,9 +195,9 @@ func TestAllTakesTheWorstPart(t *testing.T) {
 	test := All{Range{Of: a, Min: 0, Max: 1}, Range{Of: b, Min: 1, Max: math.Inf(1)}}
 	c := &Claim{Experiment: Experiment{Run: "x", Quick: "--reps 6", Full: "--reps 6"}, Test: test}
 	for _, w := range []struct {
-		world World
+		world world
 		want  Verdict
-	}{{World{a: 0.5, b: 2}, Holds}, {World{a: 2, b: 2}, Refuted}, {World{a: 0.5, b: 0.5}, Refuted}} {
+	}{{world{a: 0.5, b: 2}, Holds}, {world{a: 2, b: 2}, Refuted}, {world{a: 0.5, b: 0.5}, Refuted}} {
 		if r, _ := c.Judge(madeUp(t, c, w.world, 0)); r.Verdict != w.want {
 			t.Errorf("%v: %s, want %s", w.world, r.Verdict, w.want)
 		}
@@ -205,18 +205,18 @@ func TestAllTakesTheWorstPart(t *testing.T) {
 	// With this spread 1.0 and 1.3 may be on either side of the bound; 0.1 and 9
 	// may not.
 	for _, w := range []struct {
-		world     World
+		world     world
 		want      Verdict
 		tentative bool
 	}{
-		{World{a: 0.1, b: 9}, Holds, false}, {World{a: 1.0, b: 9}, Holds, true}, {World{a: 0.1, b: 1.3}, Holds, true},
-		{World{a: 1.4, b: 9}, Refuted, true}, {World{a: 1.4, b: 0.1}, Refuted, false}, {World{a: 9, b: 1}, Refuted, false},
+		{world{a: 0.1, b: 9}, Holds, false}, {world{a: 1.0, b: 9}, Holds, true}, {world{a: 0.1, b: 1.3}, Holds, true},
+		{world{a: 1.4, b: 9}, Refuted, true}, {world{a: 1.4, b: 0.1}, Refuted, false}, {world{a: 9, b: 1}, Refuted, false},
 	} {
 		if r, _ := c.Judge(madeUp(t, c, w.world, 0.3)); r.Verdict != w.want || r.Tentative != w.tentative {
 			t.Errorf("%v: %s, tentative %v, want %s, %v", w.world, r.Verdict, r.Tentative, w.want, w.tentative)
 		}
 	}
-	if r, _ := c.Judge(madeUp(t, c, World{a: 0.5}, 0)); r.Verdict != Open || !strings.Contains(r.Text, "b") {
+	if r, _ := c.Judge(madeUp(t, c, world{a: 0.5}, 0)); r.Verdict != Open || !strings.Contains(r.Text, "b") {
 		t.Errorf("a missing figure: %s (%s), want open and its name", r.Verdict, r.Text)
 	}
 }

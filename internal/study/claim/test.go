@@ -17,15 +17,9 @@ type Test interface {
 	estimates(e evidence) ([]Estimate, error)
 	// judge decides by them.
 	judge(of []Estimate) Result
-	// Suppose makes up figures for which the claim holds, or does not. It sets the
-	// sides that world lacks and keeps those that it has.
-	Suppose(holds bool, world World)
 	// sides lists the figures that the test uses.
 	sides() []Side
 }
-
-// A World holds made-up figures by side.
-type World map[Side]float64
 
 // A Result is the outcome of a test.
 type Result struct {
@@ -132,14 +126,6 @@ func judgeEffect(est Estimate, says float64) Result {
 	return Result{Verdict: verdict(x), Text: effectTexts[verdict(x)]}
 }
 
-func (t Effect) Suppose(holds bool, w World) {
-	ratio := t.Says
-	if !holds {
-		ratio = 1
-	}
-	w.relate(t.Of, t.Over, ratio)
-}
-
 func (t Effect) sides() []Side { return []Side{t.Of, t.Over} }
 
 // Range tests that a figure lies between two bounds: the figure is Of or, if
@@ -195,25 +181,6 @@ func (t Range) bounds() string {
 		return fmt.Sprintf("%.4g or less", t.Max)
 	}
 	return fmt.Sprintf("between %.4g and %.4g", t.Min, t.Max)
-}
-
-func (t Range) Suppose(holds bool, w World) {
-	var v float64
-	switch {
-	case holds && math.IsInf(t.Max, 1):
-		v = t.Min * 1.5
-	case holds:
-		v = (t.Min + t.Max) / 2
-	case math.IsInf(t.Max, 1):
-		v = t.Min / 2
-	default:
-		v = t.Max*2 + 1
-	}
-	if t.isRatio() {
-		w.relate(t.Of, t.Over, v)
-	} else {
-		w[t.Of] = v
-	}
 }
 
 func (t Range) sides() []Side {
@@ -289,24 +256,6 @@ func wilson(hits, n float64) Estimate {
 	return Estimate{Value: p, Lo: max(0, min(p, middle-half)), Hi: min(1, max(p, middle+half)), Floor: 1}
 }
 
-func (t Share) Suppose(holds bool, w World) {
-	inside := (t.Min + t.Max) / 2
-	if t.Min == 0 {
-		inside = 0
-	} else if t.Max == 1 {
-		inside = 1
-	}
-	outside := 1.0
-	if t.Max == 1 {
-		outside = 0
-	}
-	w[t.Trials] = 1000
-	w[t.Hits] = 1000 * outside
-	if holds {
-		w[t.Hits] = 1000 * inside
-	}
-}
-
 func (t Share) sides() []Side { return []Side{t.Hits, t.Trials} }
 
 // All holds several tests without parts at once. The verdict is the first of reversed,
@@ -342,12 +291,6 @@ func (t All) judge(of []Estimate) Result {
 	return out
 }
 
-func (t All) Suppose(holds bool, w World) {
-	for i, part := range t {
-		part.Suppose(holds || i < len(t)-1, w)
-	}
-}
-
 func (t All) sides() []Side {
 	var out []Side
 	for _, part := range t {
@@ -358,18 +301,4 @@ func (t All) sides() []Side {
 		}
 	}
 	return out
-}
-
-// relate sets of to ratio times over, and keeps known figures.
-func (w World) relate(of, over Side, ratio float64) {
-	known, ok := w[over]
-	if have, set := w[of]; set && !ok {
-		w[over] = have / ratio
-		return
-	}
-	if !ok {
-		known = 1000
-		w[over] = known
-	}
-	w[of] = known * ratio
 }
