@@ -157,11 +157,6 @@ func (f *factorFlags) apply(study *plan.Study) error {
 	if err != nil {
 		return usage(fmt.Errorf("--gc: %w", err))
 	}
-	for _, s := range settings {
-		if _, err := cell.ParseGC(s); err != nil {
-			return usage(fmt.Errorf("--gc: %w", err))
-		}
-	}
 	procs, err := expand(f.procs)
 	if err != nil {
 		return usage(fmt.Errorf("--gomaxprocs: %w", err))

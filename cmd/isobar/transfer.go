@@ -139,28 +139,25 @@ trace' (trace). Arguments after -- are passed on, for example
 
 // onlyProfile is the kind of profile to open if none was named.
 func onlyProfile(s *store.Store, run int64, index int) (string, error) {
-	records, err := s.Records(run)
-	if err != nil {
+	_, rec, err := s.Cell(run, index)
+	switch {
+	case err == nil && rec == nil, errors.Is(err, store.ErrNotFound):
+		return "", fmt.Errorf("run %d has no finished cell %d: 'isobar lab export --format csv %d' lists the cells", run,
+			index, run)
+	case err != nil:
 		return "", err
 	}
-	for _, rec := range records {
-		if rec.Cell.Index != index {
-			continue
-		}
-		kinds := slices.Sorted(maps.Keys(rec.Profiles))
-		switch {
-		case len(kinds) == 0:
-			return "", fmt.Errorf("cell %d of run %d kept no profile: measure with --profile cpu,heap,allocs,trace", index, run)
-		case len(kinds) == 1:
-			return kinds[0], nil
-		case slices.Contains(kinds, "cpu"):
-			return "cpu", nil
-		}
-		return "", usage(fmt.Errorf("cell %d of run %d kept several profiles: name one with --kind (%s)", index, run,
-			strings.Join(kinds, ", ")))
+	kinds := slices.Sorted(maps.Keys(rec.Profiles))
+	switch {
+	case len(kinds) == 0:
+		return "", fmt.Errorf("cell %d of run %d kept no profile: measure with --profile cpu,heap,allocs,trace", index, run)
+	case len(kinds) == 1:
+		return kinds[0], nil
+	case slices.Contains(kinds, "cpu"):
+		return "cpu", nil
 	}
-	return "", fmt.Errorf("run %d has no finished cell %d: 'isobar lab export --format csv %d' lists the cells", run,
-		index, run)
+	return "", usage(fmt.Errorf("cell %d of run %d kept several profiles: name one with --kind (%s)", index, run,
+		strings.Join(kinds, ", ")))
 }
 
 // openProfile passes the profile to the Go toolchain in a temporary file.

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 	"github.com/isobar-go/isobar/latency"
@@ -75,7 +76,8 @@ func group(cells []cell.Cell, recs []*cell.Record,
 		if byKey[key] != nil {
 			continue
 		}
-		g := &Group{Config: c.Config, Key: key, Series: make(map[string]Series)}
+		g := &Group{Config: c.Config, Key: key, Series: make(map[string]Series),
+			Latency: make(map[string]*latency.Histogram), Buckets: make(map[string]cell.Buckets)}
 		byKey[key] = g
 		if c.Twin {
 			original := c.Config
@@ -103,25 +105,18 @@ func group(cells []cell.Cell, recs []*cell.Record,
 
 // decodeAll decodes the histograms of the finished records on all CPUs.
 func decodeAll(recs []*cell.Record) ([]map[string]*latency.Histogram, error) {
-	out, errs := make([]map[string]*latency.Histogram, len(recs)), make([]error, len(recs))
-	workers := min(runtime.GOMAXPROCS(0), len(recs))
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() { // each owns every so many of both slices
-			for i := w; i < len(recs); i += workers {
-				if recs[i].Err == nil {
-					out[i], errs[i] = decodeLatency(recs[i])
-				}
-			}
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
+	out := make([]map[string]*latency.Histogram, len(recs))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, rec := range recs {
+		if rec.Err == nil {
+			all.Go(func() (err error) {
+				out[i], err = decodeLatency(rec)
+				return err
+			})
 		}
 	}
-	return out, nil
+	return out, all.Wait()
 }
 
 // add adds a record and its histograms to its group. Records come in block
@@ -142,18 +137,12 @@ func (g *Group) add(rec *cell.Record, histograms map[string]*latency.Histogram, 
 		g.Series[metric] = s
 	}
 	for name, h := range histograms {
-		if g.Latency == nil {
-			g.Latency = make(map[string]*latency.Histogram)
-		}
 		if g.Latency[name] == nil {
 			g.Latency[name] = new(latency.Histogram)
 		}
 		g.Latency[name].Merge(h)
 	}
 	for name, b := range rec.Buckets {
-		if g.Buckets == nil {
-			g.Buckets = make(map[string]cell.Buckets)
-		}
 		g.Buckets[name] = mergeBuckets(g.Buckets[name], b)
 	}
 }

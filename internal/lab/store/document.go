@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
@@ -115,21 +117,17 @@ func (r *rawRow) decode(run int64) (c cell.Cell, rec *cell.Record, err error) {
 
 // decodeAll decodes the cells and records of a run on all CPUs.
 func decodeAll(run int64, rows []rawRow) ([]cell.Cell, []*cell.Record, error) {
-	cells, records, errs := make([]cell.Cell, len(rows)), make([]*cell.Record, len(rows)), make([]error, len(rows))
-	workers := min(runtime.GOMAXPROCS(0), len(rows))
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() { // each owns every so many of the slices
-			for i := w; i < len(rows); i += workers {
-				cells[i], records[i], errs[i] = rows[i].decode(run)
-			}
+	cells, records := make([]cell.Cell, len(rows)), make([]*cell.Record, len(rows))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range rows {
+		all.Go(func() (err error) {
+			cells[i], records[i], err = rows[i].decode(run)
+			return err
 		})
 	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, nil, err
-		}
+	if err := all.Wait(); err != nil {
+		return nil, nil, err
 	}
 	return cells, slices.DeleteFunc(records, func(r *cell.Record) bool { return r == nil }), nil
 }

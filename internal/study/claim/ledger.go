@@ -110,13 +110,10 @@ func (r *PublishedRun) line() string {
 // repeatExperiment is the command that measures the same plan again, with all
 // its passes at once.
 func repeatExperiment(run *store.Run, repetitions int) string {
-	words := slices.Clone(run.Args)
-	at := len(words)
-	if i := slices.Index(words, "--"); i >= 0 {
-		at = i
+	whole := *run
+	whole.Args = slices.Clone(run.Args)
+	if i := slices.Index(whole.Args, "--reps"); i >= 0 && i+1 < len(whole.Args) {
+		whole.Args[i+1] = fmt.Sprint(repetitions)
 	}
-	if i := slices.Index(words, "--reps"); i >= 0 && i+1 < at {
-		words[i+1] = fmt.Sprint(repetitions)
-	}
-	return "isobar " + strings.Join(slices.Insert(words, at, "--seed", fmt.Sprint(run.Seed)), " ")
+	return whole.Repeat()
 }

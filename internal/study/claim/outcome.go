@@ -112,11 +112,7 @@ func (c *Claim) Testable() bool { return c.untestable() == "" }
 
 // analyze analyzes a run and counts its repetitions.
 func analyze(s *store.Store, run int64) (*stat.Analysis, int, error) {
-	cells, err := s.Cells(run)
-	if err != nil {
-		return nil, 0, err
-	}
-	records, err := s.Records(run)
+	_, cells, records, err := s.Whole(run)
 	if err != nil {
 		return nil, 0, err
 	}
