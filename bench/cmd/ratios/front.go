@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,12 +85,7 @@ func front(pages []machinePage) string {
 		}
 	}
 	b.WriteString("\n| --- | --- |" + strings.Repeat(" --- | --- |", len(pages)) + "\n")
-	names := make([]string, 0, len(packages))
-	for pkg := range packages {
-		names = append(names, pkg)
-	}
-	slices.Sort(names)
-	for _, pkg := range names {
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		peer := bestPeer(pages, pkg)
 		fmt.Fprintf(&b, "| %s | %s |", pkg, peer)
 		for _, p := range pages {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -93,12 +92,7 @@ func (r *results) writeSections(w io.Writer, j job) {
 		}
 		fmt.Fprintf(w, " ratio | interval | verdict for %s |\n| --- |%s ---: | --- | --- |\n", r.ours,
 			strings.Repeat(" ---: |", len(cols)))
-		names := make([]string, 0, len(impls))
-		for impl := range impls {
-			names = append(names, impl)
-		}
-		sort.Strings(names)
-		for _, impl := range names {
+		for _, impl := range slices.Sorted(maps.Keys(impls)) {
 			r.writeRow(w, impl, impls[impl], impls[r.ours], cols)
 		}
 	}

@@ -48,8 +48,17 @@ var All = [...]Exercise{
 	{"pointerwrapper", nil, variants{"before": wrapperBefore, "after": wrapperAfter, "inlined": wrapperInlined}},
 }
 
-// VariantNames returns the variants in alphabetical order.
-func (e *Exercise) VariantNames() []string { return slices.Sorted(maps.Keys(e.Variants)) }
+// VariantNames returns before, after, and the other variants in alphabetical
+// order.
+func (e *Exercise) VariantNames() []string {
+	names := []string{"before", "after"}
+	for _, name := range slices.Sorted(maps.Keys(e.Variants)) {
+		if !slices.Contains(names[:2], name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Input is the data for the exercises. It belongs to one goroutine.
 type Input struct {

@@ -107,17 +107,17 @@ func Generate(w io.Writer, config GenerateConfig) error {
 		return fmt.Errorf("tick: generate: %d ticks at %v a second: want 0 or more, spanning less than a century",
 			config.Ticks, config.Rate)
 	}
-	if config.Gzip {
-		z := gzip.NewWriter(w)
-		if err := generate(z, walk, config.Ticks); err != nil {
-			return err
-		}
-		if err := z.Close(); err != nil {
-			return fmt.Errorf("tick: generate: %w", err)
-		}
-		return nil
+	if !config.Gzip {
+		return generate(w, walk, config.Ticks)
 	}
-	return generate(w, walk, config.Ticks)
+	z := gzip.NewWriter(w)
+	if err := generate(z, walk, config.Ticks); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("tick: generate: %w", err)
+	}
+	return nil
 }
 
 func generate(w io.Writer, walk *Walk, n int64) error {

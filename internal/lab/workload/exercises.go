@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,13 +28,7 @@ func everyExercise() []Case {
 	cases := make([]Case, 0, len(exercise.All))
 	for i := range exercise.All {
 		c := &exercise.All[i]
-		levels := []string{"before", "after"}
-		for _, name := range c.VariantNames() {
-			if !slices.Contains(levels, name) {
-				levels = append(levels, name)
-			}
-		}
-		cases = append(cases, Case{strconv.Itoa(i + 1), c.Name, levels})
+		cases = append(cases, Case{strconv.Itoa(i + 1), c.Name, c.VariantNames()})
 	}
 	return cases
 }
@@ -58,13 +51,7 @@ func exerciseList() string {
 func exerciseVariants() string {
 	var lists []string
 	for i := range exercise.All {
-		var others []string
-		for _, name := range exercise.All[i].VariantNames() {
-			if name != "before" && name != "after" {
-				others = append(others, name)
-			}
-		}
-		if len(others) > 0 {
+		if others := exercise.All[i].VariantNames()[2:]; len(others) > 0 {
 			lists = append(lists, strconv.Itoa(i+1)+" "+strings.Join(others, " "))
 		}
 	}
@@ -74,14 +61,10 @@ func exerciseVariants() string {
 // checkVariant accepts a variant that some exercise has; newExercises checks
 // the exercise.
 func checkVariant(s string) error {
-	all := map[string]bool{}
 	for i := range exercise.All {
-		for name := range exercise.All[i].Variants {
-			all[name] = true
+		if exercise.All[i].Variants[s] != nil {
+			return nil
 		}
-	}
-	if all[s] {
-		return nil
 	}
 	return fmt.Errorf("want before, after, or one of: %s", exerciseVariants())
 }

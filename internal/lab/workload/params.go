@@ -2,32 +2,11 @@ package workload
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
-
-// Bytes returns a size parameter, such as 1024 or 64KiB.
-func (p Params) Bytes(name string) int {
-	n, err := cell.ParseBytes(p.get(name))
-	if err != nil {
-		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
-	}
-	return int(n)
-}
-
-// BytesRange returns a check for a size of lo to hi bytes.
-func BytesRange(lo, hi int64) func(string) error {
-	return func(s string) error {
-		n, err := cell.ParseBytes(s)
-		if err != nil || n < lo || n > hi {
-			return fmt.Errorf("want a size from %s to %s, such as 1024 or 64KiB", cell.FormatBytes(lo), cell.FormatBytes(hi))
-		}
-		return nil
-	}
-}
 
 const (
 	maxWorkers = 10_000
@@ -70,7 +49,8 @@ func newBudget(p Params) (Budgeted, error) {
 
 // Int declares an integer from lo to hi.
 func Int(name, value, help string, lo, hi int) Param {
-	return Param{Name: name, Default: value, Help: help, Check: IntRange(lo, hi)}
+	return Param{Name: name, Default: value, Help: help,
+		Check: within(parseInt, lo, hi, "want a whole number from %d to %d", lo, hi)}
 }
 
 // Float declares a number from lo to hi.
@@ -80,7 +60,8 @@ func Float(name, value, help string, lo, hi float64) Param {
 
 // Bytes declares a size from lo to hi.
 func Bytes(name, value, help string, lo, hi int64) Param {
-	return Param{Name: name, Default: value, Help: help, Check: BytesRange(lo, hi)}
+	return Param{Name: name, Default: value, Help: help, Check: within(cell.ParseBytes, lo, hi,
+		"want a size from %s to %s, such as 1024 or 64KiB", cell.FormatBytes(lo), cell.FormatBytes(hi))}
 }
 
 // Duration declares a duration from lo to hi.
@@ -90,7 +71,10 @@ func Duration(name, value, help string, lo, hi time.Duration) Param {
 
 // Switch declares a parameter that is on or off.
 func Switch(name, value, help string) Param {
-	return Param{Name: name, Default: value, Help: help, Check: OnOff}
+	return Param{Name: name, Default: value, Help: help, Check: func(s string) error {
+		_, err := parseBool(s)
+		return err
+	}}
 }
 
 // Choice declares one of some words.

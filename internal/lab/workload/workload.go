@@ -14,6 +14,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -257,52 +258,43 @@ func (w *Workload) Resolve(given map[string]string) (Params, error) {
 // value that the parameter's Check should have refused, so call Resolve first.
 type Params map[string]string
 
-// Int returns an integer parameter.
-func (p Params) Int(name string) int {
-	n, err := strconv.Atoi(strings.ReplaceAll(p.get(name), "_", ""))
+// parsed returns a parameter's value.
+func parsed[T any](p Params, name string, parse func(string) (T, error)) T {
+	v, err := parse(p.String(name))
 	if err != nil {
 		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
 	}
-	return n
+	return v
 }
+
+// Int returns an integer parameter.
+func (p Params) Int(name string) int { return parsed(p, name, parseInt) }
 
 // Float returns a floating-point parameter.
-func (p Params) Float(name string) float64 {
-	f, err := strconv.ParseFloat(p.get(name), 64)
-	if err != nil {
-		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
-	}
-	return f
-}
+func (p Params) Float(name string) float64 { return parsed(p, name, parseFloat) }
 
 // Bool returns an on/off parameter.
-func (p Params) Bool(name string) bool {
-	b, err := parseBool(p.get(name))
-	if err != nil {
-		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
-	}
-	return b
-}
+func (p Params) Bool(name string) bool { return parsed(p, name, parseBool) }
 
 // Duration returns a duration parameter.
-func (p Params) Duration(name string) time.Duration {
-	d, err := time.ParseDuration(p.get(name))
-	if err != nil {
-		panic(fmt.Sprintf("workload: parameter %s: %v", name, err))
-	}
-	return d
-}
+func (p Params) Duration(name string) time.Duration { return parsed(p, name, time.ParseDuration) }
+
+// Bytes returns a size parameter, such as 1024 or 64KiB.
+func (p Params) Bytes(name string) int { return int(parsed(p, name, cell.ParseBytes)) }
 
 // String returns a text parameter.
-func (p Params) String(name string) string { return p.get(name) }
-
-func (p Params) get(name string) string {
+func (p Params) String(name string) string {
 	s, ok := p[name]
 	if !ok {
 		panic("workload: parameter " + name + " is not declared")
 	}
 	return s
 }
+
+// Underscores may group the digits of an integer.
+func parseInt(s string) (int, error) { return strconv.Atoi(strings.ReplaceAll(s, "_", "")) }
+
+func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
 func parseBool(s string) (bool, error) {
 	switch s {
@@ -314,13 +306,11 @@ func parseBool(s string) (bool, error) {
 	return false, fmt.Errorf("want on or off")
 }
 
-// IntRange returns a check for an integer from lo to hi. Underscores may group
-// the digits.
-func IntRange(lo, hi int) func(string) error {
+// within returns a check for a value from lo to hi.
+func within[T cmp.Ordered](parse func(string) (T, error), lo, hi T, want string, args ...any) func(string) error {
 	return func(s string) error {
-		n, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
-		if err != nil || n < lo || n > hi {
-			return fmt.Errorf("want a whole number from %d to %d", lo, hi)
+		if v, err := parse(s); err != nil || !(v >= lo && v <= hi) {
+			return fmt.Errorf(want, args...)
 		}
 		return nil
 	}
@@ -328,30 +318,12 @@ func IntRange(lo, hi int) func(string) error {
 
 // FloatRange returns a check for a number from lo to hi.
 func FloatRange(lo, hi float64) func(string) error {
-	return func(s string) error {
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(f >= lo && f <= hi) {
-			return fmt.Errorf("want a number from %v to %v", lo, hi)
-		}
-		return nil
-	}
+	return within(parseFloat, lo, hi, "want a number from %v to %v", lo, hi)
 }
 
 // DurationRange returns a check for a duration from lo to hi.
 func DurationRange(lo, hi time.Duration) func(string) error {
-	return func(s string) error {
-		d, err := time.ParseDuration(s)
-		if err != nil || d < lo || d > hi {
-			return fmt.Errorf("want a duration from %v to %v, such as 500ms or 10s", lo, hi)
-		}
-		return nil
-	}
-}
-
-// OnOff checks a switch.
-func OnOff(s string) error {
-	_, err := parseBool(s)
-	return err
+	return within(time.ParseDuration, lo, hi, "want a duration from %v to %v, such as 500ms or 10s", lo, hi)
 }
 
 // OneOf returns a check for one of the given words.

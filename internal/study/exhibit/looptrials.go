@@ -120,6 +120,8 @@ func (t *loopTrial) eviction(rec *cell.Record) error {
 	return nil
 }
 
+// survivors returns how many of count objects a sync.Pool still has after some
+// collections.
 func survivors(count, collections int, make func() any) (left int) {
 	var pool sync.Pool
 	for range count {

@@ -10,26 +10,13 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/cell"
 )
 
-// trialPoolEviction counts how many objects, alternately small and large, a
-// sync.Pool has lost after the given number of collections. It reports the
+// trialPoolEviction counts how many objects, small and large ones, a sync.Pool
+// has lost after the given number of collections. It reports the
 // losses by size.
 func trialPoolEviction(n, collections int, rec *cell.Record) (hits int, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // no other collections
-	var small, large sync.Pool
-	for range n {
-		small.Put(new([16]byte))
-		large.Put(new([16 << 10]byte))
-	}
-	for range collections {
-		runtime.GC()
-	}
-	lostSmall, lostLarge := n, n
-	for small.Get() != nil {
-		lostSmall--
-	}
-	for large.Get() != nil {
-		lostLarge--
-	}
+	lostSmall := n - survivors(n, collections, func() any { return new([16]byte) })
+	lostLarge := n - survivors(n, collections, func() any { return new([16 << 10]byte) })
 	rec.Set("/trial/small:trials", float64(lostSmall))
 	rec.Set("/trial/large:trials", float64(lostLarge))
 	return (lostSmall + lostLarge) / 2, nil
