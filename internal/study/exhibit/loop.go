@@ -31,8 +31,8 @@ func init() {
 		Summary: "submit tasks to an event loop in every way, with and without forced collections",
 		Params: workload.WithBudget("2_000_000", "0", append([]workload.Param{
 			{Name: "ingress", Default: "eventloop", Help: "how tasks get to the loop"}, // package ingress checks it
-			workload.Choice("mode", "submit", "submit: keep --inflight tasks in flight; pingpong: submit one and await its reply",
-				"submit", "pingpong"),
+			workload.Choice("mode", "submit", "submit: keep --inflight tasks in flight; pingpong: submit one and await its "+
+				"reply", "submit", "pingpong"),
 			workload.Int("producers", "1", "goroutines that submit", 1, 16),
 			workload.Int("inflight", "8192", "most tasks submitted but not yet run, over all producers", 1, 100_000_000),
 			workload.Int("burst", "0", "tasks that an operation submits at once, whatever is in flight; 0: one task", 0,
