@@ -3,6 +3,7 @@ package cell
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,6 +86,14 @@ func (g GC) Env() []string {
 		limit = strconv.FormatInt(g.LimitBytes, 10)
 	}
 	return []string{"GOGC=" + g.GOGC(), "GOMEMLIMIT=" + limit}
+}
+
+// WithoutEnv is an environment without the variables named.
+func WithoutEnv(environ []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 var byteUnits = []struct {

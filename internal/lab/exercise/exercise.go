@@ -63,7 +63,6 @@ func (e *Exercise) VariantNames() []string {
 // Input is the data for the exercises. It belongs to one goroutine.
 type Input struct {
 	turn   uint64 // counts operations, which derive their varying values from it
-	seed   uint64
 	level  string
 	msg    string
 	token  string   // 180 bytes
@@ -94,7 +93,7 @@ func NewInput(seed uint64) *Input {
 		return string(b)
 	}
 	in := &Input{
-		turn: rng.Uint64N(1 << 30), seed: seed, level: "INFO" + word(2), msg: word(40), token: word(180),
+		turn: rng.Uint64N(1 << 30), level: "INFO" + word(2), msg: word(40), token: word(180),
 		line: []byte(word(200)),
 		tags: []string{word(10), word(10), word(10)}, buf: make([]byte, 0, 1024), tokens: make([]string, 0, 32),
 	}

@@ -24,20 +24,7 @@ func runDriven(rec *cell.Record, task workload.Driven) error {
 	before := allocated()
 	d, err := task.Drive(ctx)
 	setAllocs(rec, before, d.Done)
-	rec.Set(cell.Ops, float64(d.Done))
-	rec.Set(cell.Scheduled, float64(d.Due))
-	rec.Set(cell.Done, float64(d.Done))
-	if d.Elapsed > 0 {
-		rec.Set(cell.Throughput, float64(d.Done)/d.Elapsed.Seconds())
-	}
-	errs := []error{err}
-	if d.Response != nil {
-		errs = append(errs, rec.SetLatency(cell.HistResponse, d.Response))
-	}
-	if d.Service != nil {
-		errs = append(errs, rec.SetLatency(cell.HistService, d.Service))
-	}
-	return errors.Join(errs...)
+	return errors.Join(err, d.Record(rec))
 }
 
 // runBeside runs a cell in a process beside this one, in the same process

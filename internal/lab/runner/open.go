@@ -35,13 +35,7 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	}
 	setAllocs(rec, before, result.Done)
 
-	rec.Set(cell.Ops, float64(result.Done))
-	rec.Set(cell.Scheduled, float64(result.Due))
-	rec.Set(cell.Done, float64(result.Done))
 	rec.Set(cell.MaxBacklog, float64(result.MaxBacklog))
-	if result.Elapsed > 0 {
-		rec.Set(cell.Throughput, float64(result.Done)/result.Elapsed.Seconds())
-	}
 	if result.Backlog > 0 {
 		rec.Warn("backlog", "%d of %d operations had not started when time ran out: the rate is more than this "+
 			"configuration can handle", result.Backlog, result.Due)
@@ -50,9 +44,9 @@ func runOpen(rec *cell.Record, task workload.Open, slow *slowOps) error {
 	}
 	response := pacer.Response.Snapshot()
 	slow.done(cell.HistResponse, response)
-	return errors.Join(s.err,
-		rec.SetLatency(cell.HistResponse, response),
-		rec.SetLatency(cell.HistService, pacer.Service.Snapshot()))
+	d := workload.Driving{Due: result.Due, Done: result.Done, Elapsed: result.Elapsed,
+		Response: response, Service: pacer.Service.Snapshot()}
+	return errors.Join(s.err, d.Record(rec))
 }
 
 // schedule is the task's schedule, which an error ends.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,25 +171,18 @@ func killTree(p *os.Process, exited <-chan struct{}) {
 // inherited values for them. GODEBUG keeps everything but gctrace, which would
 // write to the child's standard error.
 func childEnv(environ []string, c cell.Cell, profileDir string, join []string) []string {
-	env := make([]string, 0, len(environ)+4)
+	env := cell.WithoutEnv(environ, "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", profileDirEnv, joinEnv)
 	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		switch name {
-		case "GOGC", "GOMEMLIMIT", "GOMAXPROCS", profileDirEnv, joinEnv:
+		value, ok := strings.CutPrefix(entry, "GODEBUG=")
+		if !ok {
 			continue
-		case "GODEBUG":
-			var keep []string
-			for setting := range strings.SplitSeq(value, ",") {
-				if setting != "" && !strings.HasPrefix(setting, "gctrace=") {
-					keep = append(keep, setting)
-				}
-			}
-			if len(keep) == 0 {
-				continue
-			}
-			entry = "GODEBUG=" + strings.Join(keep, ",")
 		}
-		env = append(env, entry)
+		keep := slices.DeleteFunc(strings.Split(value, ","), func(setting string) bool {
+			return setting == "" || strings.HasPrefix(setting, "gctrace=")
+		})
+		if len(keep) > 0 {
+			env = append(env, "GODEBUG="+strings.Join(keep, ","))
+		}
 	}
 	env = append(env, c.GC.Env()...)
 	if c.GOMAXPROCS > 0 {

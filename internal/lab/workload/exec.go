@@ -239,19 +239,14 @@ func exitFailure(rec *cell.Record, state *os.ProcessState, err error) error {
 // programEnv is the environment of the program: the cell's GC settings, and
 // gctrace=1 appended to GODEBUG.
 func programEnv(environ []string, gc cell.GC) []string {
-	env := make([]string, 0, len(environ)+3)
 	godebug := ""
 	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		switch name {
-		case "GODEBUG":
+		if value, ok := strings.CutPrefix(entry, "GODEBUG="); ok && value != "" {
 			godebug = value + ","
-		case "GOGC", "GOMEMLIMIT":
-		default:
-			env = append(env, entry)
 		}
 	}
-	return append(append(env, gc.Env()...), "GODEBUG="+strings.TrimPrefix(godebug, ",")+"gctrace=1")
+	env := cell.WithoutEnv(environ, "GODEBUG", "GOGC", "GOMEMLIMIT")
+	return append(append(env, gc.Env()...), "GODEBUG="+godebug+"gctrace=1")
 }
 
 // watched is what polling shows of a program and its descendants.

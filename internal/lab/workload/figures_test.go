@@ -96,7 +96,7 @@ func TestServeParameters(t *testing.T) {
 }
 
 func TestPlainEnv(t *testing.T) {
-	got := plainEnv([]string{"A=1", "GOGC=5", "GOMEMLIMIT=1", "GOMAXPROCS=1", "B=GOGC=7"})
+	got := cell.WithoutEnv([]string{"A=1", "GOGC=5", "GOMEMLIMIT=1", "GOMAXPROCS=1", "B=GOGC=7"}, "GOGC", "GOMEMLIMIT", "GOMAXPROCS")
 	if strings.Join(got, " ") != "A=1 B=GOGC=7" {
 		t.Errorf("%q", got)
 	}

@@ -59,7 +59,11 @@ func (t *httpLoad) Drive(ctx context.Context) (Driving, error) {
 	if err == nil && r.Failed > 0 {
 		err = fmt.Errorf("workload: httpload: %d of %d requests failed, the first by: %w", r.Failed, r.Due, r.FirstErr)
 	}
-	return Driving{Due: r.Due, Done: r.Done, Elapsed: r.Elapsed, Response: r.Response, Service: r.Service}, err
+	return driving(r), err
+}
+
+func driving(r load.Result) Driving {
+	return Driving{Due: r.Due, Done: r.Done, Elapsed: r.Elapsed, Response: r.Response, Service: r.Service}
 }
 
 func (t *httpLoad) Report(rec *cell.Record) {

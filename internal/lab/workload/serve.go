@@ -319,12 +319,7 @@ const WarmUp = "/load/warmup:seconds"
 const failedShare = 0.01
 
 func recordLoad(rec *cell.Record, r load.Result) error {
-	rec.Set(cell.Scheduled, float64(r.Due))
-	rec.Set(cell.Done, float64(r.Done))
-	rec.Set(cell.Ops, float64(r.Done))
-	rec.Set(cell.Throughput, float64(r.Done)/r.Elapsed.Seconds())
-	if err := errors.Join(rec.SetLatency(cell.HistResponse, r.Response),
-		rec.SetLatency(cell.HistService, r.Service)); err != nil {
+	if err := driving(r).Record(rec); err != nil {
 		return err
 	}
 	if r.Done == 0 || float64(r.Failed) > failedShare*float64(r.Due) {
@@ -345,7 +340,7 @@ func (t *served) loadCommand(ctx context.Context, rec *cell.Record, command stri
 	}
 	var output, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], command)...)
-	cmd.Env = plainEnv(os.Environ())
+	cmd.Env = cell.WithoutEnv(os.Environ(), "GOGC", "GOMEMLIMIT", "GOMAXPROCS") // those are the server's
 	cmd.Stdout, cmd.Stderr = &output, &stderr
 	cmd.WaitDelay = time.Second
 	began := time.Now()
@@ -361,17 +356,6 @@ func (t *served) loadCommand(ctx context.Context, rec *cell.Record, command stri
 	}
 	f.record(rec)
 	return nil
-}
-
-// plainEnv leaves out the server's settings.
-func plainEnv(environ []string) []string {
-	var out []string
-	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); name != "GOGC" && name != "GOMEMLIMIT" && name != "GOMAXPROCS" {
-			out = append(out, entry)
-		}
-	}
-	return out
 }
 
 // stop ends the server, by force if it does not end in time. It reports whether

@@ -16,6 +16,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,6 +156,23 @@ type Driving struct {
 	Due, Done         int64
 	Elapsed           time.Duration
 	Response, Service *latency.Histogram // nil if there are none
+}
+
+// Record stores the result in rec.
+func (d Driving) Record(rec *cell.Record) error {
+	rec.Set(cell.Ops, float64(d.Done))
+	rec.Set(cell.Scheduled, float64(d.Due))
+	rec.Set(cell.Done, float64(d.Done))
+	if d.Elapsed > 0 {
+		rec.Set(cell.Throughput, float64(d.Done)/d.Elapsed.Seconds())
+	}
+	var errs []error
+	for name, h := range map[string]*latency.Histogram{cell.HistResponse: d.Response, cell.HistService: d.Service} {
+		if h != nil {
+			errs = append(errs, rec.SetLatency(name, h))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Whole runs once and fills the record itself.

@@ -31,10 +31,9 @@ const doubt = 1.37
 // MaxPasses is how many times an experiment is measured while one of its claims is in doubt.
 const MaxPasses = 20
 
-// A Sample holds every value of one figure used by the test, by block.
+// A Sample holds every value of one figure used by the test, in order of blocks.
 type Sample struct {
 	Side   Side
-	Blocks []int
 	Values []float64
 }
 
@@ -130,8 +129,7 @@ func (c *Claim) Judge(a *stat.Analysis) (Result, []Sample) {
 	var samples []Sample
 	for _, side := range c.Test.sides() {
 		if g, err := e.group(side); err == nil {
-			s := g.Series[side.Metric]
-			samples = append(samples, Sample{side, s.Blocks, s.Values})
+			samples = append(samples, Sample{side, g.Series[side.Metric].Values})
 		}
 	}
 	return r, samples
