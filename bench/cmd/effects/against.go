@@ -12,14 +12,14 @@ import (
 
 // against prints every level of a factor beside one of them, for each
 // combination of the other factors that vary in the run.
-func (e *table) against(out io.Writer, factor, base string) error {
-	of, err := e.column(factor)
+func (t *table) against(out io.Writer, factor, base string) error {
+	of, err := t.column(factor)
 	if err != nil {
 		return err
 	}
-	others := e.varying(factor)
+	others := t.varying(factor)
 	type place struct{ rest, level string }
-	all, err := values(e, func(row []string) (place, error) {
+	all, err := values(t, func(row []string) (place, error) {
 		rest := ""
 		for _, o := range others {
 			rest += row[o] + "\x00"
@@ -31,10 +31,10 @@ func (e *table) against(out io.Writer, factor, base string) error {
 	}
 	names := make([]string, len(others))
 	for i, o := range others {
-		names[i] = e.head[o]
+		names[i] = t.head[o]
 	}
 	fmt.Fprintf(out, "| %s | %s | interval | ratio to %s | interval | verdict |\n",
-		strings.Join(append(names, factor), " | "), e.metric, base)
+		strings.Join(append(names, factor), " | "), t.metric, base)
 	fmt.Fprintf(out, "|%s ---: | --- | ---: | --- | --- |\n", strings.Repeat(" --- |", len(others)+1))
 	for _, at := range slices.SortedFunc(maps.Keys(all), func(a, b place) int {
 		return strings.Compare(a.rest+a.level, b.rest+b.level)
@@ -50,7 +50,7 @@ func (e *table) against(out io.Writer, factor, base string) error {
 			fmt.Fprintf(out, " | | |\n")
 			continue
 		}
-		c := e.compare(bases, all[at])
+		c := t.compare(bases, all[at])
 		fmt.Fprintf(out, " %.3g | [%.3g, %.3g] | %s |\n", c.Ratio, c.Lo, c.Hi, c.Verdict)
 	}
 	return nil
@@ -58,10 +58,10 @@ func (e *table) against(out io.Writer, factor, base string) error {
 
 // varying returns the columns of the factors, other than factor, with more than
 // one level. The second run of the baseline in a block is no factor.
-func (e *table) varying(factor string) (columns []int) {
-	for i := slices.Index(e.head, "key") + 1; i < slices.Index(e.head, "failure"); i++ {
-		if e.head[i] != factor && e.head[i] != "twin" &&
-			slices.ContainsFunc(e.rows, func(r []string) bool { return r[i] != e.rows[0][i] }) {
+func (t *table) varying(factor string) (columns []int) {
+	for i := slices.Index(t.head, "key") + 1; i < slices.Index(t.head, "failure"); i++ {
+		if t.head[i] != factor && t.head[i] != "twin" &&
+			slices.ContainsFunc(t.rows, func(r []string) bool { return r[i] != t.rows[0][i] }) {
 			columns = append(columns, i)
 		}
 	}

@@ -116,10 +116,10 @@ func read(in io.Reader, metric, where string) (*table, error) {
 }
 
 // column returns where the named column is.
-func (e *table) column(name string) (int, error) {
-	at := slices.Index(e.head, name)
+func (t *table) column(name string) (int, error) {
+	at := slices.Index(t.head, name)
 	if at < 0 {
-		return 0, fmt.Errorf("no column %s in the export, which has: %s", name, strings.Join(e.head, ", "))
+		return 0, fmt.Errorf("no column %s in the export, which has: %s", name, strings.Join(t.head, ", "))
 	}
 	return at, nil
 }
@@ -135,11 +135,11 @@ func (b blocks) series() (s stat.Series) {
 }
 
 // compare sets b against a, which are values of the metric.
-func (e *table) compare(a, b blocks) stat.Comparison {
+func (t *table) compare(a, b blocks) stat.Comparison {
 	group := func(key string, of blocks) *stat.Group {
-		return &stat.Group{Key: key, Series: map[string]stat.Series{e.metric: of.series()}}
+		return &stat.Group{Key: key, Series: map[string]stat.Series{t.metric: of.series()}}
 	}
-	return stat.Compare(group("a", a), group("b", b), e.metric, 1)
+	return stat.Compare(group("a", a), group("b", b), t.metric, 1)
 }
 
 // values collects the values by key and block. A baseline that ran twice in a
@@ -173,15 +173,15 @@ func values[K comparable](e *table, key func(row []string) (K, error)) (map[K]bl
 type point uint
 
 // effects prints what each switch does.
-func (e *table) effects(out io.Writer, switches []string) error {
+func (t *table) effects(out io.Writer, switches []string) error {
 	columns := make([]int, len(switches))
 	for i, name := range switches {
 		var err error
-		if columns[i], err = e.column(name); err != nil {
+		if columns[i], err = t.column(name); err != nil {
 			return err
 		}
 	}
-	all, err := values(e, func(row []string) (p point, err error) {
+	all, err := values(t, func(row []string) (p point, err error) {
 		for i, at := range columns {
 			switch level := row[at]; level {
 			case "on":
@@ -197,10 +197,10 @@ func (e *table) effects(out io.Writer, switches []string) error {
 		return err
 	}
 	fmt.Fprintf(out, "| switch | ratio on/off | interval | difference in %s | interval | least | most | verdict |\n",
-		e.metric)
+		t.metric)
 	fmt.Fprintf(out, "| --- | ---: | --- | ---: | --- | ---: | ---: | --- |\n")
 	for i, name := range switches {
-		e, err := e.effectOf(all, i)
+		e, err := t.effectOf(all, i)
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", name, err)
 		}
@@ -216,7 +216,7 @@ type effect struct {
 	least, most float64
 }
 
-func (x *table) effectOf(all map[point]blocks, i int) (effect, error) {
+func (t *table) effectOf(all map[point]blocks, i int) (effect, error) {
 	every := map[int]bool{}
 	for _, by := range all {
 		for block := range by {
@@ -249,7 +249,7 @@ func (x *table) effectOf(all map[point]blocks, i int) (effect, error) {
 		off[block], on[block] = math.Exp(off[block]/n), math.Exp(on[block]/n)
 		difference[block] /= n
 	}
-	e := effect{c: x.compare(off, on), difference: stat.Summarize(difference.series()), least: math.Inf(1)}
+	e := effect{c: t.compare(off, on), difference: stat.Summarize(difference.series()), least: math.Inf(1)}
 	for _, ratios := range pairs {
 		m := stat.Summarize(stat.Series{Values: ratios}).Median
 		e.least, e.most = min(e.least, m), max(e.most, m)
