@@ -6,6 +6,7 @@ package graph
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/isobar-go/isobar/internal/heap/gotype"
@@ -48,9 +49,20 @@ type entry struct{ root, slot uint32 }
 
 var le = binary.LittleEndian
 
-// Mark marks everything that the image's roots reach. variables name the globals; nil
-// where the program does not say.
+// Mark marks everything that the image's roots reach, named holders first. variables
+// name the globals; nil where the program does not say.
 func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable) (*Graph, error) {
+	return MarkBy(ctx, im, types, variables, func(kind image.Kind, _ string, _ int32) int { return int(kind) })
+}
+
+// ranks is how many of them there are.
+const ranks = int(image.Kinds) + 3
+
+// MarkBy is Mark with an order of the roots: what several lead to is found from the one
+// with the lowest rank. rank gives a root of a kind and name, of goroutine g or of none
+// (-1), one from 0 to 7.
+func MarkBy(ctx context.Context, im *image.Image, types *gotype.Table, variables []gotype.Variable,
+	rank func(kind image.Kind, name string, g int32) int) (*Graph, error) {
 	g := &Graph{
 		im: im, types: types, variables: variables, functions: make(map[uint64]string),
 		maps:   make(map[*gotype.Type]*gotype.Type),
@@ -60,16 +72,22 @@ func Mark(ctx context.Context, im *image.Image, types *gotype.Table, variables [
 	}
 	g.label("")
 	g.nameRoots()
-	for kind := range image.Kinds { // named holders first
-		for i := range im.Roots {
-			if r := &im.Roots[i]; r.Kind == kind {
-				g.follow(r, g.rootOf(r))
-			}
+	var ranked [ranks][]*image.Root
+	for i := range im.Roots {
+		r := &im.Roots[i]
+		n := g.roots[g.rootOf(r)]
+		at := rank(n.kind, n.name, n.g)
+		ranked[at] = append(ranked[at], r)
+	}
+	finalizers := rank(image.Finalizer, "", -1)
+	for at, roots := range ranked {
+		for _, r := range roots {
+			g.follow(r, g.rootOf(r))
 		}
 		if err := g.drain(ctx); err != nil {
 			return nil, err
 		}
-		if kind == image.Finalizer {
+		if at == finalizers {
 			g.finalizable()
 			if err := g.drain(ctx); err != nil {
 				return nil, err
@@ -278,6 +296,37 @@ func (g *Graph) Values(name string, visit func(t *gotype.Type, data []byte)) {
 		if span := &g.im.Spans[g.im.SpanOf(uint32(slot))]; !span.NoScan && s.t.Size <= span.Elem {
 			visit(s.t, span.Slot(uint32(slot) - span.First)[:s.t.Size])
 		}
+	}
+}
+
+// A Step is one reference on the way from a root to an object.
+type Step struct {
+	Type  string // of the object that has it; "" of a root
+	Label string // where in that: ".sessions", "[]"; "" where it is not known
+}
+
+// Way returns how an object was reached first: the kind, name and goroutine of the root,
+// and the references from there, the root's first. It is not ok for garbage.
+func (g *Graph) Way(addr uint64) (kind image.Kind, name string, goroutine int32, steps []Step, ok bool) {
+	slot, _, _, ok := g.im.Object(addr)
+	if !ok || g.state[slot] == unmarked {
+		return 0, "", -1, nil, false
+	}
+	for {
+		up := g.parent[slot]
+		if up < uint32(len(g.roots)) {
+			r := g.roots[up]
+			steps = append(steps, Step{Label: g.labels[g.edge[slot]]})
+			slices.Reverse(steps)
+			return r.kind, r.name, r.g, steps, true
+		}
+		holder := up - uint32(len(g.roots))
+		l := &g.layouts[g.state[holder]]
+		step := Step{Type: l.shape.String()}
+		if w := l.at(8 * uint64(g.edge[slot])); w.known {
+			step.Label = g.labels[w.label]
+		}
+		steps, slot = append(steps, step), holder
 	}
 }
 

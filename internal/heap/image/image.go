@@ -100,6 +100,8 @@ type Image struct {
 	// Finalizable has the addresses of the objects with a finalizer: what they refer
 	// to is live, they themselves are not.
 	Finalizable []uint64
+	// Sampled has the objects that the program's own memory profile has seen.
+	Sampled []Sample
 
 	mem     target.Memory
 	buffer  []byte             // what all Span.Data are parts of
@@ -116,6 +118,38 @@ type block struct {
 }
 
 var le = binary.LittleEndian
+
+// A Sample is an object of the program's memory profile.
+type Sample struct {
+	Object uint64 // its address
+	bucket uint64 // address of the runtime.bucket with its stack
+}
+
+// The words of a runtime.bucket, the same in all versions that layout knows: the stack
+// comes after its length.
+const (
+	bucketDepth = 40
+	bucketStack = 48
+	mostFrames  = 1024 // than GODEBUG=profstackdepth allows
+)
+
+// Stack returns the return addresses of the calls that made the object, the innermost
+// first; nil where they cannot be read.
+func (im *Image) Stack(s Sample) []uint64 {
+	n, ok := im.word(s.bucket + bucketDepth)
+	if !ok || n == 0 || n > mostFrames {
+		return nil
+	}
+	b, ok := im.Read(s.bucket+bucketStack, 8*n)
+	if !ok {
+		return nil
+	}
+	stack := make([]uint64, n)
+	for i := range stack {
+		stack[i] = le.Uint64(b[8*i:])
+	}
+	return stack
+}
 
 // span returns the index of the span of an address, or -1.
 func (im *Image) span(addr uint64) int32 {

@@ -128,6 +128,7 @@ type special struct {
 const (
 	specialFinalizer = 2
 	specialWeak      = 3
+	specialProfile   = 4
 	specialCleanup   = 7
 
 	specialHead = 24 // bytes of runtime.special, that all kinds begin with
@@ -181,11 +182,12 @@ func (r *reader) readSpecials() error {
 }
 
 // specialSizes returns how many bytes matter of each kind of special record that
-// has roots.
+// has roots, or says who made an object.
 func (r *reader) specialSizes() map[byte]uint64 {
 	sizes := map[byte]uint64{
 		specialFinalizer: r.f["runtime.specialfinalizer.fn"] + 8,
 		specialWeak:      r.f["runtime.specialWeakHandle.handle"] + 8,
+		specialProfile:   specialHead + 8,
 		specialCleanup:   r.f["runtime.specialCleanup.fn"] + 8,
 	}
 	if at, ok := r.f["runtime.specialCleanup.cleanup"]; ok {
@@ -209,6 +211,8 @@ func (im *Image) specialRoots(specials []special) {
 			im.Finalizable = append(im.Finalizable, s.object)
 		case specialWeak:
 			add(Weak, s, f["runtime.specialWeakHandle.handle"])
+		case specialProfile:
+			im.Sampled = append(im.Sampled, Sample{Object: s.object, bucket: le.Uint64(s.data[specialHead:])})
 		case specialCleanup:
 			if at, ok := f["runtime.specialCleanup.cleanup"]; ok {
 				for w := range f["runtime.cleanupFn#"] / 8 {

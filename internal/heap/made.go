@@ -1,0 +1,85 @@
+package heap
+
+import (
+	"context"
+	"runtime/debug"
+	"slices"
+
+	"github.com/isobar-go/isobar/internal/heap/gotype"
+	"github.com/isobar-go/isobar/internal/heap/graph"
+	"github.com/isobar-go/isobar/internal/heap/image"
+	"github.com/isobar-go/isobar/internal/heap/target"
+)
+
+// A Watcher reads one process again and again. It belongs to one goroutine.
+type Watcher struct {
+	process *target.Process
+}
+
+// Watch opens a process. Close it when done.
+func Watch(pid int) (*Watcher, error) {
+	p, err := target.OpenProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{process: p}, nil
+}
+
+// Close closes the process's executable.
+func (w *Watcher) Close() error { return w.process.Close() }
+
+// A Root is a place outside of the heap that may hold objects.
+type Root struct {
+	Kind      string   // "global", "stack", "finalizer", "weak handle", "register"
+	Name      string   // of a variable
+	Goroutine int      // of a stack: its index among all; else -1
+	Frames    []string // of the goroutine, the innermost first
+	Start     string   // the function that it began with
+}
+
+// An Object is one that the process's own memory profile has seen made.
+type Object struct {
+	Address uint64
+	Bytes   uint64       // of its slot
+	Stack   []uint64     // return addresses of the calls that made it, the innermost first
+	Live    bool         // something leads to it
+	Root    Root         // the one that does
+	Way     []graph.Step // from there to the object
+}
+
+// Made returns the objects of the process's memory profile that the collector has not
+// freed, and who holds them: of several roots that lead to one, the one to which rank
+// gives the lowest number from 0 to 7.
+func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	im, err := image.Read(ctx, source(w.process), image.Config{})
+	if err != nil {
+		return nil, err
+	}
+	defer im.Release()
+	root := func(kind image.Kind, name string, g int32) Root {
+		r := Root{Kind: kind.String(), Name: name, Goroutine: int(g)}
+		if g >= 0 {
+			r.Frames, r.Start = im.Goroutines[g].Frames, im.Goroutines[g].Start
+		}
+		return r
+	}
+	g, err := graph.MarkBy(ctx, im, gotype.NewTable(im), nil, func(kind image.Kind, name string, g int32) int {
+		return rank(root(kind, name, g))
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []Object
+	for _, s := range im.Sampled {
+		o := Object{Address: s.Object, Stack: im.Stack(s)}
+		if span := im.Span(s.Object); span != nil {
+			o.Bytes = span.Elem
+		}
+		if kind, name, n, way, ok := g.Way(s.Object); ok {
+			o.Live, o.Root, o.Way = true, root(kind, name, n), way
+		}
+		all = append(all, o)
+	}
+	return slices.Clip(all), nil
+}
