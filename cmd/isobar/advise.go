@@ -154,16 +154,12 @@ func (a *app) found(ctx context.Context, opts *adviseOptions,
 		return nil, nil, 0, err
 	}
 	defer forget()
-	if r, err = advice.Run(ctx, c); err != nil {
+	show := session.NewStatus(a.Err)
+	c.Measure = advice.Measuring{Bench: opts.proof.bench, Budget: opts.proof.budget / 4, Progress: show.Say}
+	r, err = advice.Run(ctx, c)
+	show.End()
+	if err != nil {
 		return nil, nil, 0, err
-	}
-	if opts.proof.bench != "" {
-		show := session.NewStatus(a.Err)
-		err = advice.Count(ctx, c, opts.proof.bench, r, show.Say)
-		show.End()
-		if err != nil {
-			return nil, nil, 0, err
-		}
 	}
 	shown, folded = fold(r, opts.all)
 	shown, err = a.prove(ctx, &opts.proof, c, r, shown)

@@ -63,8 +63,8 @@ const (
 func printAccount(b *strings.Builder, e *advice.Evidence) {
 	a := e.Account
 	fmt.Fprintf(b, "\nwhere the memory is made, and what can be done about it "+
-		"(explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is proved of %.1f %% of bytes):\n",
-		100*a.Explained.Bytes, 100*a.Explained.Objects, 100*a.Proved())
+		"(explained: %.1f %% of bytes, %.1f %% of objects; the lifetime is %s):\n",
+		100*a.Explained.Bytes, 100*a.Explained.Objects, a.Known())
 	var rest []advice.Explained
 	remedies := 0
 	for _, s := range a.BySaving() {
@@ -84,8 +84,8 @@ func printAccount(b *strings.Builder, e *advice.Evidence) {
 		b.WriteString("\nthe largest without one:\n")
 	}
 	for _, s := range rest[:min(accountOthers, len(rest))] {
-		fmt.Fprintf(b, "  %5.1f %% of bytes  %s:%d: %s %s\n      %s: %s\n", 100*s.Share.Bytes, s.File, s.Line, s.Kind, s.What,
-			s.Verdict, withCondition(&s))
+		fmt.Fprintf(b, "  %5.1f %% of bytes  %s:%d: %s %s\n", 100*s.Share.Bytes, s.File, s.Line, s.Kind, s.What)
+		fmt.Fprintf(b, "      lives: %s\n      %s: %s\n", s.Life(), s.Verdict, withCondition(&s))
 	}
 	fmt.Fprintf(b, "\nno line of these packages on the stack: %.1f %% of bytes, %.1f %% of objects, %.1f %% of CPU\n",
 		100*e.Outside.Bytes, 100*e.Outside.Objects, 100*e.Outside.CPU)
@@ -100,7 +100,7 @@ func printSite(b *strings.Builder, s *advice.Explained) {
 	fmt.Fprintf(b, "    %s\n", s.Source)
 	fmt.Fprintf(b, "  saves up to %s\n", s.Saves.String())
 	fmt.Fprintf(b, "  %s: %s\n", s.Verdict, withCondition(s))
-	fmt.Fprintf(b, "  lives: %s\n", s.Lifetime)
+	fmt.Fprintf(b, "  lives: %s\n", s.Life())
 	if s.Flow != "" {
 		fmt.Fprintf(b, "  on the heap: %s\n", s.Flow)
 	}

@@ -16,14 +16,21 @@ import (
 // module's own code makes or causes, with one verdict each.
 type Account struct {
 	Explained Shares      `json:"explained"` // the part of the module's allocations that has a verdict
+	Measured  Shares      `json:"measured"`  // the part whose lifetime was seen as benchmarks ran
 	Open      Shares      `json:"open"`      // the part whose lifetime is not proved, but rests on a place that is named
 	Sites     []Explained `json:"sites"`     // by their share, the largest first
 
 	mended []Finding // of the remedies with a fix that no check has
 }
 
-// Proved is the part of the bytes whose verdict rests on a lifetime that is proved.
-func (a *Account) Proved() float64 { return a.Explained.Bytes - a.Open.Bytes }
+// Known says of how much the lifetime is known, and how.
+func (a *Account) Known() string {
+	if a.Measured.Bytes == 0 {
+		return fmt.Sprintf("proved by the code of %.1f %% of bytes, not measured: --bench does",
+			100*(a.Explained.Bytes-a.Open.Bytes))
+	}
+	return fmt.Sprintf("measured of %.1f %% of bytes", 100*a.Measured.Bytes)
+}
 
 // A Verdict is what can be done about a site.
 type Verdict string
@@ -54,11 +61,12 @@ type Explained struct {
 	Objects int64   `json:"objects"`
 	PerCall float64 `json:"per_call,omitempty"` // how often a call of Function makes one; 0 where nothing counted it
 
-	Flow     string `json:"flow,omitempty"`    // why it is on the heap: the compiler's deciding step
-	Lifetime string `json:"lifetime"`          // how long it lives, and who keeps it
-	Open     bool   `json:"open"`              // the lifetime is not proved: it says what decides it, and where
-	Through  string `json:"through,omitempty"` // the calls of the module that lead here most often
-	Check    string `json:"check,omitempty"`   // which of the eighteen
+	Flow     string `json:"flow,omitempty"`             // why it is on the heap: the compiler's deciding step
+	Lifetime string `json:"lifetime"`                   // how long it lives, and who keeps it
+	Measured int    `json:"measured_objects,omitempty"` // that were seen to live so; 0 where the code alone tells it
+	Open     bool   `json:"open"`                       // the lifetime is not proved: it says what decides it, and where
+	Through  string `json:"through,omitempty"`          // the calls of the module that lead here most often
+	Check    string `json:"check,omitempty"`            // which of the eighteen
 
 	Verdict   Verdict `json:"verdict"`
 	Remedy    string  `json:"remedy"`              // what to do, or why there is nothing to do
@@ -72,6 +80,14 @@ type Explained struct {
 	mended        Finding // that stands for the remedy, where that has a fix of its own
 }
 
+// Life is how long it lives, and how that is known.
+func (e *Explained) Life() string {
+	if e.Measured == 0 {
+		return e.Lifetime + " (by the code, not measured)"
+	}
+	return fmt.Sprintf("%s (measured: %d objects)", e.Lifetime, e.Measured)
+}
+
 // A cause is what allocates at a line: the line itself, or one function that it
 // calls outside of the packages.
 type cause struct {
@@ -81,12 +97,24 @@ type cause struct {
 	leaf     string // the one that allocates, in the call of callee; of the line itself, the runtime's
 	site            // what it allocates
 	chains   map[string]*chain
+	by       map[bench]int64 // objects that benchmarks make
+}
+
+// A bench is a benchmark by the name of its function.
+type bench struct{ pkg, name string }
+
+// benches are the benchmarks that make it, those that make most first.
+func (c *cause) benches() []bench {
+	return slices.SortedFunc(maps.Keys(c.by), func(a, b bench) int {
+		return cmp.Or(cmp.Compare(c.by[b], c.by[a]), strings.Compare(a.pkg, b.pkg), strings.Compare(a.name, b.name))
+	})
 }
 
 // A site is what was charged to code that allocates.
 type site struct {
 	Totals
 	sizes map[int64]*Totals // by the size of the object, where a profile has it
+	leaf  string            // the runtime's function that makes it, where a measurement tells; else ""
 }
 
 // charge adds what objects of a size take, 0 where that is not known.
@@ -178,8 +206,11 @@ func (j *joiner) cause(s *profile.Sample, t Totals, at place, inner, above []pro
 	key := causeKey{at, above[0].Function.Name, callee, entered}
 	c := j.causes[key]
 	if c == nil {
-		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}}
+		c = &cause{at: at, function: key.function, callee: callee, chains: map[string]*chain{}, by: map[bench]int64{}}
 		j.causes[key] = c
+	}
+	if b, ok := benchOf(above); ok {
+		c.by[b] += t.Objects
 	}
 	size := int64(0)
 	if sizes := s.NumLabel["bytes"]; len(sizes) > 0 {
@@ -258,8 +289,12 @@ func (c *cause) compare(d *cause) int {
 // account explains what was charged, the heaviest first.
 func (j *joiner) account(ctx context.Context, c Config, units []*unit, base string, findings []Finding) *Account {
 	x := newExplainer(ctx, c, units, base, findings)
+	var note string
+	if x.measured, note = measure(ctx, c, j, units); note != "" {
+		j.notes = append(j.notes, note)
+	}
 	a := &Account{Sites: []Explained{}}
-	var all, known, open Totals
+	var all, known, open, seen Totals
 	for _, one := range slices.SortedFunc(maps.Values(j.causes), (*cause).compare) {
 		if one.Totals == (Totals{}) || ctx.Err() != nil {
 			continue // it only computes, or nobody asks any more
@@ -274,17 +309,43 @@ func (j *joiner) account(ctx context.Context, c Config, units []*unit, base stri
 			if part.Open {
 				open.add(part.totals)
 			}
-			a.Sites = append(a.Sites, *part)
+			if part.Measured > 0 {
+				seen.add(part.totals)
+			}
 			a.mend(part)
+			if !a.merged(part) {
+				a.Sites = append(a.Sites, *part)
+			}
 		}
 	}
-	a.Explained, a.Open = known.of(all), open.of(all)
+	a.Explained, a.Open, a.Measured = known.of(all), open.of(all), seen.of(all)
 	slices.SortStableFunc(a.Sites, func(p, q Explained) int {
 		return cmp.Or(cmp.Compare(q.Share.weight(), p.Share.weight()), cmp.Compare(p.File, q.File),
 			cmp.Compare(p.Line, q.Line), cmp.Compare(p.Callee, q.Callee), cmp.Compare(p.What, q.What))
 	})
 	x.flows(a.Sites)
 	return a
+}
+
+// merged adds what only CPU profiles have, which know the function of the runtime, to the
+// site of the same expression, if there is one.
+func (a *Account) merged(p *Explained) bool {
+	for i := range a.Sites {
+		e := &a.Sites[i]
+		same := e.File == p.File && e.Line == p.Line && e.Function == p.Function && e.Callee == p.Callee &&
+			e.Kind == p.Kind && e.What == p.What
+		if !same || e.totals.Objects > 0 && p.totals.Objects > 0 {
+			continue
+		}
+		if e.totals.Objects == 0 {
+			*e, *p = *p, *e
+		}
+		e.totals.add(p.totals)
+		e.Share.add(p.Share)
+		e.Saves.add(p.Saves)
+		return true
+	}
+	return false
 }
 
 // mend takes up the fix of a part, once for each place.

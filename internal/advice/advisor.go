@@ -1,12 +1,13 @@
 // Package advice runs the checks of package advise over the packages of a
 // module and gathers what they find: sorted, counted, and ready to print as
-// JSON or SARIF. It also explains a line by what the compiler says of it.
+// JSON or SARIF. It also explains a line by what the compiler says of it, and
+// measures in benchmarks how long what they allocate lives.
 //
 // The checks themselves are in package advise; this one knows the go command,
 // files and formats. Packages are checked one after another, from source, with
 // what they import taken from export data; none stays in memory.
 //
-// Imports: base, advise, lab, show.
+// Imports: base, advise, heap, lab, show.
 package advice
 
 import (
@@ -29,7 +30,8 @@ type Config struct {
 	LeftOut  []string // what they lack, and why
 	Coverage []string // coverage profiles that count, for findings that need an estimate
 	Env      []string // for the go command, beyond that of this process
-	Cache    string   // directory that keeps what was found in a package until it changes; empty for none
+	Measure  Measuring // of lifetimes
+	Cache    string // directory that keeps what was found in a package until it changes; empty for none
 
 	overlay overlay    // files that stand for those of the packages
 	life    *lifetimes // of an earlier run on the same packages; nil for new ones

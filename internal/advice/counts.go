@@ -1,52 +1,14 @@
 package advice
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/tools/cover"
 )
-
-// Count runs the benchmarks that match bench and counts how often a call of its
-// function makes each allocation of the account.
-func Count(ctx context.Context, c Config, bench string, r *Result, progress func(string)) error {
-	if r.Evidence == nil || len(r.Evidence.Account.Sites) == 0 {
-		return nil
-	}
-	var covered []string
-	for _, e := range r.Evidence.Account.Sites {
-		if pkg := path.Dir(e.spot.file); !slices.Contains(covered, pkg) {
-			covered = append(covered, pkg)
-		}
-	}
-	in := command{c.Dir, c.Env}
-	all, err := in.benchPackages(ctx, c.Patterns)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp("", "isobar-counts-")
-	if err != nil {
-		return fmt.Errorf("advise: bench: %w", err)
-	}
-	reached := reach{}
-	for _, p := range all {
-		if err == nil && slices.ContainsFunc(covered, p.imports) {
-			err = in.reach(ctx, p, covered, bench, tmp, reached, progress)
-		}
-	}
-	if err == nil {
-		r.Evidence.Account.count(reached)
-	}
-	return errors.Join(err, os.RemoveAll(tmp))
-}
 
 // count gives the sites how often a call makes them.
 func (a *Account) count(reached reach) {
@@ -110,95 +72,6 @@ func spotOf(pkg, name string, line, column int) spot {
 
 // reach is how often stretches of code ran, by import path and base name of the file.
 type reach map[string][]cover.ProfileBlock
-
-// reach adds what each benchmark of a package runs of the covered packages in one
-// iteration, without what it prepares. One that fails counts nothing.
-func (c command) reach(ctx context.Context, p *testPackage, covered []string, bench, tmp string, to reach,
-	progress func(string)) error {
-	top, sub, _ := strings.Cut(bench, "/")
-	if sub != "" {
-		sub = "/" + sub
-	}
-	matches, err := regexp.Compile(top)
-	if err != nil {
-		return fmt.Errorf("advise: bench: %w; want a regular expression", err)
-	}
-	progress("building the benchmarks of " + p.ImportPath + " with coverage")
-	binary, out := filepath.Join(tmp, "cover.test"), filepath.Join(tmp, "cover.out")
-	if _, err := c.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "-covermode=atomic",
-		"-coverpkg="+strings.Join(covered, ","), p.ImportPath); err != nil {
-		return ctx.Err() // no benchmark here can count anything
-	}
-	at := command{p.Dir, c.env}
-	list, err := at.run(ctx, binary, "-test.list=^Benchmark")
-	if err != nil {
-		return fmt.Errorf("advise: bench: %s: %w", p.ImportPath, err)
-	}
-	for name := range strings.FieldsSeq(string(list)) {
-		if !strings.HasPrefix(name, "Benchmark") || !matches.MatchString(name) {
-			continue
-		}
-		progress("what " + name + " of " + p.ImportPath + " runs")
-		ran, err := timedReach(func(n int) (reach, time.Duration, error) {
-			within, cancel := context.WithTimeout(ctx, single)
-			defer cancel()
-			begun := time.Now()
-			flags := judge{p, name, sub}.flags(fmt.Sprintf("%dx", n))
-			if _, err := at.run(within, binary, append(flags, "-test.coverprofile="+out)...); err != nil {
-				return nil, 0, err
-			}
-			ran := reach{}
-			return ran, time.Since(begun), ran.read(out)
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil {
-			for file, blocks := range ran {
-				to[file] = append(to[file], blocks...)
-			}
-		}
-	}
-	return nil
-}
-
-// brief is the time within which an iteration must end for a benchmark to run
-// several, which tells its preparation from what it times.
-const brief = 2 * time.Second
-
-// timedReach returns what one iteration of a benchmark runs. iterate runs it with
-// a number of iterations. Two and three of them differ by one, and prepare alike;
-// but not one and two, as the testing package begins with one. Where the first
-// takes long, its preparation counts, too.
-func timedReach(iterate func(n int) (reach, time.Duration, error)) (reach, error) {
-	once, took, err := iterate(1)
-	if err != nil || took > brief {
-		return once, err
-	}
-	two, _, err := iterate(2)
-	if err != nil {
-		return nil, err
-	}
-	three, _, err := iterate(3)
-	if err != nil {
-		return nil, err
-	}
-	for file, blocks := range three {
-		before := two[file]
-		if len(before) != len(blocks) {
-			return once, nil
-		}
-		for i := range blocks {
-			was := before[i]
-			grown := max(0, blocks[i].Count-was.Count)
-			if was.Count = blocks[i].Count; was != blocks[i] {
-				return once, nil
-			}
-			blocks[i].Count = grown
-		}
-	}
-	return three, nil
-}
 
 // read adds a cover profile.
 func (r reach) read(name string) error {

@@ -1,14 +1,11 @@
 package advice
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/cover"
 
@@ -76,8 +73,7 @@ func BenchmarkRun(b *testing.B) {
 }
 `
 
-// TestCounts: a coverage profile and the benchmarks say the same of how often a
-// call allocates.
+// TestCounts: a coverage profile says how often a call allocates.
 func TestCounts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.org/m\n\ngo 1.24\n", "m.go": growing, "m_test.go": growingTest} {
@@ -90,27 +86,18 @@ func TestCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{Dir: dir, Patterns: []string{"."}, Profiles: []string{filepath.Join(dir, "mem.pb.gz")}}
-	benched, err := Run(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Count(t.Context(), config, ".", benched, func(string) {}); err != nil {
-		t.Fatal(err)
-	}
 	config.Coverage = []string{filepath.Join(dir, "count.out"), filepath.Join(dir, "count.out")} // twice as often
 	covered, err := Run(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, r := range map[string]*Result{"benchmarks": benched, "coverage": covered} {
-		got := map[int]string{}
-		for _, e := range r.Evidence.Account.Sites {
-			got[e.Line] = fmt.Sprint(e.PerCall)
-		}
-		for i, line := range strings.Split(growing, "\n") {
-			if _, want, ok := strings.Cut(line, " // "); ok && got[i+1] != want {
-				t.Errorf("%s: line %d, %s: %q, want %q", name, i+1, strings.TrimSpace(line), got[i+1], want)
-			}
+	got := map[int]string{}
+	for _, e := range covered.Evidence.Account.Sites {
+		got[e.Line] = fmt.Sprint(e.PerCall)
+	}
+	for i, line := range strings.Split(growing, "\n") {
+		if _, want, ok := strings.Cut(line, " // "); ok && got[i+1] != want {
+			t.Errorf("line %d, %s: %q, want %q", i+1, strings.TrimSpace(line), got[i+1], want)
 		}
 	}
 }
@@ -139,45 +126,4 @@ func TestCoverageOfOthers(t *testing.T) {
 
 func blockAt(fromLine, fromColumn, toLine, toColumn, count int) cover.ProfileBlock {
 	return cover.ProfileBlock{StartLine: fromLine, StartCol: fromColumn, EndLine: toLine, EndCol: toColumn, Count: count}
-}
-
-// TestTimedReach: what a benchmark prepares does not count as run, whether it
-// counts to b.N, for which it is called twice, or asks b.Loop.
-func TestTimedReach(t *testing.T) {
-	ran := func(prepares, times int) reach {
-		return reach{"a.go": []cover.ProfileBlock{blockAt(1, 1, 2, 1, prepares), blockAt(3, 1, 4, 1, times), blockAt(5, 1, 6, 1, 0)}}
-	}
-	for name, tc := range map[string]struct {
-		iterate func(n int) (reach, time.Duration, error)
-		want    reach
-	}{
-		"b.N": {func(n int) (reach, time.Duration, error) {
-			if n == 1 {
-				return ran(100, 7), 0, nil
-			}
-			return ran(200, 7*(1+n)), 0, nil
-		}, ran(0, 7)},
-		"b.Loop": {func(n int) (reach, time.Duration, error) { return ran(100, 7*n), 0, nil }, ran(0, 7)},
-		"slow": {func(n int) (reach, time.Duration, error) {
-			if n > 1 {
-				t.Error("a slow benchmark runs more than once")
-			}
-			return ran(100, 7), time.Minute, nil
-		}, ran(100, 7)},
-		"less each time": {func(n int) (reach, time.Duration, error) { return ran(9-n, 9-n), 0, nil }, ran(0, 0)},
-	} {
-		got, err := timedReach(tc.iterate)
-		if err != nil || !reflect.DeepEqual(got, tc.want) {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, tc.want)
-		}
-	}
-	failing := errors.New("fails")
-	if _, err := timedReach(func(n int) (reach, time.Duration, error) {
-		if n == 3 {
-			return nil, 0, failing
-		}
-		return ran(1, n), 0, nil
-	}); !errors.Is(err, failing) {
-		t.Errorf("error %v, want that of the third", err)
-	}
 }

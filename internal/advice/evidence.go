@@ -3,6 +3,7 @@ package advice
 import (
 	"context"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -73,6 +74,12 @@ func (t *Totals) add(o Totals) {
 	t.Objects += o.Objects
 	t.CPU += o.CPU
 	t.GC += o.GC
+}
+
+// part is a part of t.
+func (t *Totals) part(share float64) *Totals {
+	of := func(n int64) int64 { return int64(math.Round(share * float64(n))) }
+	return &Totals{of(t.Bytes), of(t.Objects), of(t.CPU), of(t.GC)}
 }
 
 // of is the part of total that t is.
@@ -163,7 +170,9 @@ func join(ctx context.Context, c Config, units []*unit, base string, findings []
 		e.Notes = append(e.Notes, fmt.Sprintf("%.1f %% of bytes, %.1f %% of objects and %.1f %% of CPU are of what "+
 			"benchmarks do outside the loops that they time, and left out", 100*s.Bytes, 100*s.Objects, 100*s.CPU))
 	}
+	noted := len(j.notes)
 	e.Account = j.account(ctx, c, units, base, findings)
+	e.Notes = append(e.Notes, j.notes[noted:]...)
 	for i := range findings {
 		share := j.of(&findings[i]).of(j.total)
 		findings[i].Share = &share

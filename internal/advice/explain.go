@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -32,6 +33,7 @@ type explainer struct {
 	checks   []*check.Check  // that findings may be of
 	findings map[place][]*Finding
 	src      texts
+	measured *sightings
 	climbs   int // from where the way that is followed is open
 }
 
@@ -106,21 +108,27 @@ func (x *explainer) explain(c *cause) []*Explained {
 		site
 	}
 	var groups []*group
-	charge := func(size int64, t *Totals) {
-		made := choose(p, c.at, c.leaf, size)
-		i := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.made, made) })
+	charge := func(size int64, t *Totals, leaf string) {
+		made := choose(p, c.at, cmp.Or(c.leaf, leaf), size)
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.leaf == leaf && slices.Equal(g.made, made) })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, &group{made, site{sizes: map[int64]*Totals{}}})
+			groups = append(groups, &group{made, site{sizes: map[int64]*Totals{}, leaf: leaf}})
 		}
 		groups[i].sizes[size] = t
 		groups[i].add(*t)
 	}
 	for _, size := range slices.Sorted(maps.Keys(c.sizes)) {
-		charge(size, c.sizes[size])
+		leaves := x.measured.leaves(c.at, size)
+		for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
+			charge(size, c.sizes[size].part(leaves[leaf]), leaf)
+		}
+		if len(leaves) == 0 {
+			charge(size, c.sizes[size], "")
+		}
 	}
 	if len(c.sizes) == 0 {
-		charge(0, &c.Totals)
+		charge(0, &c.Totals, "")
 		groups[0].sizes = nil
 	}
 	var out []*Explained
@@ -318,6 +326,7 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 		k.life = lifetime{kind: unproved, in: e.Function, where: fmt.Sprintf("%s:%d", e.File, e.Line),
 			open: "code that could not be read", holder: life.Holder{Kind: life.Callee, Name: "its code"}}
 	}
+	k.known(x.measured.lifetime(c, t))
 	e.Kind, e.What = life.Call.String(), e.Callee
 	if s != nil {
 		if e.What = spelled(p, s.Node); c.callee == "" {
@@ -335,6 +344,20 @@ func (x *explainer) part(c *cause, p *life.Package, s *life.Site, t *site) *Expl
 	}
 	e.saved = k.saves()
 	return e
+}
+
+// known takes the lifetime that was measured for the one that the code tells, if it was:
+// what the code does not exclude then becomes a condition of what is advised.
+func (k *subject) known(l lifetime, objects int, ok bool) {
+	if !ok {
+		return
+	}
+	if code := k.life; code.kind > died && l.kind == died {
+		k.doubtful = &code
+	}
+	l.inside = k.life.inside && l.kind == died && l.up == 0
+	k.life, k.e.Measured = l, objects
+	k.e.PerCall = k.x.measured.perCall(k.c, k.t)
 }
 
 // spotAt is a place as coverage profiles have it.

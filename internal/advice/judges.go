@@ -242,6 +242,17 @@ func readProfile(ctx context.Context, name string) (*profile.Profile, error) {
 
 // benchmarkOf returns the benchmark that a stack belongs to, of the packages.
 func benchmarkOf(stack []profile.Line, all []*testPackage) (judge, bool) {
+	b, ok := benchOf(stack)
+	for _, p := range all {
+		if ok && p.ImportPath == b.pkg {
+			return judge{p, b.name, ""}, true
+		}
+	}
+	return judge{}, false
+}
+
+// benchOf returns the benchmark that a stack belongs to.
+func benchOf(stack []profile.Line) (bench, bool) {
 	for _, f := range slices.Backward(stack) {
 		slash := strings.LastIndex(f.Function.Name, "/") + 1
 		element, rest, ok := strings.Cut(f.Function.Name[slash:], ".")
@@ -250,14 +261,9 @@ func benchmarkOf(stack []profile.Line, all []*testPackage) (judge, bool) {
 			continue
 		}
 		path, err := url.PathUnescape(f.Function.Name[:slash] + strings.TrimSuffix(element, "_test"))
-		if err != nil {
-			continue
-		}
-		for _, p := range all {
-			if p.ImportPath == path {
-				return judge{p, name, ""}, true
-			}
+		if err == nil {
+			return bench{path, name}, true
 		}
 	}
-	return judge{}, false
+	return bench{}, false
 }

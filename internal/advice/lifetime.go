@@ -91,6 +91,17 @@ func (l lifetime) held() string {
 	return "kept by " + l.holder.String()
 }
 
+// perhaps says who may keep the memory, of a lifetime that only the code tells.
+func (l lifetime) perhaps() string {
+	switch l.kind {
+	case unproved:
+		return l.open + " decides"
+	case failed:
+		return "an error that " + l.in + " returns may hold it"
+	}
+	return "it may be " + l.held()
+}
+
 // longer is the longer of two lifetimes; several may keep it one after the other.
 func (l lifetime) longer(m lifetime) lifetime {
 	if m.kind > l.kind || m.kind == l.kind && m.up > l.up {
@@ -160,7 +171,7 @@ const climbsLimit = 64
 
 // lifetime follows what a site makes along the ways that led to it.
 func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
-	var all []lifetime
+	var all spread
 	total, ways := 0.0, c.ways()
 	for _, way := range ways[:min(len(ways), waysLimit)] {
 		x.climbs = 0
@@ -168,31 +179,9 @@ func (x *explainer) lifetime(p *life.Package, s *life.Site, c *cause) lifetime {
 		l.inside = l.kind <= failed && l.up < way.inside
 		l.round, l.up = l.round && !l.inside, max(0, l.up-way.inside)
 		total += weight
-		i := slices.IndexFunc(all, func(m lifetime) bool {
-			m.part = 0
-			return m.String() == l.String()
-		})
-		if i < 0 {
-			i = len(all)
-			all = append(all, l)
-		}
-		all[i].part += weight
+		all.add(l, weight)
 	}
-	class := map[string]float64{}
-	for i := range all {
-		all[i].part /= total
-		class[all[i].class()] += all[i].part
-	}
-	slices.SortStableFunc(all, func(a, b lifetime) int {
-		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
-	})
-	const least, most = 0.1, 3
-	for _, l := range all[1:] {
-		if l.part >= least && len(all[0].rest) < most {
-			all[0].rest = append(all[0].rest, l)
-		}
-	}
-	return all[0]
+	return all.lifetime(total)
 }
 
 // class says whether somebody keeps the memory.

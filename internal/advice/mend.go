@@ -46,7 +46,7 @@ func (k *subject) mend() fix {
 	switch {
 	case k.grows && k.s.Kind == life.Append:
 		ok = m.capacity()
-	case !k.grows && !k.part && k.dies() && k.life.up == 0:
+	case !k.grows && !k.part && k.dies() && k.doubtful == nil && k.life.up == 0:
 		ok = m.reuse()
 	}
 	if !ok {

@@ -23,10 +23,15 @@ type subject struct {
 	e      *Explained
 	life   lifetime
 	growth life.Growth
-	grows  bool // the remedy saves all but the first allocation
-	part   bool // the remedy saves objects, not their bytes
-	idle   bool // what is said of the call leaves the memory as it is
-	tiny   bool // too small for a pool: callers have to hold it
+
+	// what the code alone says, where a benchmark saw the memory die and the code does not
+	// exclude that somebody keeps it; nil else
+	doubtful *lifetime
+
+	grows bool // the remedy saves all but the first allocation
+	part  bool // the remedy saves objects, not their bytes
+	idle  bool // what is said of the call leaves the memory as it is
+	tiny  bool // too small for a pool: callers have to hold it
 }
 
 // rules say what can be done about each kind.
@@ -115,6 +120,8 @@ func (k *subject) conditions() {
 	}
 	switch {
 	case k.grows || k.part:
+	case k.doubtful != nil:
+		k.e.Condition, k.e.Decides = "if nothing that no benchmark runs keeps it: "+k.doubtful.perhaps(), k.doubtful.where
 	case k.life.kind == failed:
 		k.e.Condition = "where no error that " + k.life.in + " returns holds it"
 	case k.life.up > 0 && k.e.Condition == "": // the profile saw these callers, and not all
@@ -220,7 +227,12 @@ func (k *subject) object() {
 	if k.s.Kind == life.Variable {
 		thing = "variable " + k.e.What
 	}
-	k.change(sizedName(k.s), "%s", k.again(thing, "reset it"))
+	if k.s.Kind == life.Variable && k.doubtful != nil {
+		k.change("", "only what no benchmark runs needs it on the heap: copy it to a variable of its own there")
+		return
+	}
+	// what its fields refer to may have been handed out, so it is not used again
+	k.change(sizedName(k.s), "%s", k.again(thing, "set it to its zero value"))
 }
 
 // sizedName is the check that is about an object of this size.
@@ -407,6 +419,12 @@ func (k *subject) consumer() (name string, own bool) {
 }
 
 func (k *subject) closure() {
+	for _, use := range *k.s.Value.Referrers() {
+		if start, ok := use.(*ssa.Go); ok && start.Call.Value == k.s.Value {
+			k.goroutine()
+			return
+		}
+	}
 	if !k.dies() || k.life.many {
 		k.e.Check = "closurecapture"
 		return

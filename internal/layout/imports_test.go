@@ -38,7 +38,7 @@ var below = map[string][]string{
 	"show":    {"base", "kit", "lab"},
 	"study":   {"base", "kit", "gc", "lab", "show"},
 	"tune":    {"base", "gc", "lab", "show"},
-	"advice":  {"base", "advise", "lab", "show"},
+	"advice":  {"base", "advise", "lab", "show", "heap"},
 	"heap":    {"base", "show"},
 	"live":    {"base", "kit", "gc", "show"},
 	"fleet":   {"base", "kit", "lab"},

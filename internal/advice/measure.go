@@ -1,0 +1,397 @@
+package advice
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	_ "embed" // the hooks
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/internal/heap"
+)
+
+// A Measuring says how lifetimes are measured: the benchmarks run again, with hooks in
+// the functions that lead to what they allocate. As a call that is sampled returns, the
+// heap of the process tells which of the objects that it made are still in use, and who
+// holds them.
+type Measuring struct {
+	Bench    string        // the benchmarks; "" where nothing is measured
+	Budget   time.Duration // for all of it; 0 for no end
+	Progress func(string)
+}
+
+//go:embed assets/measured.go.txt
+var hookSource string
+
+// Bounds of what is measured.
+const (
+	mostMeasured   = 60     // causes
+	heavy          = 15     // of these, whose two heaviest benchmarks run; of others the heaviest does
+	measuredTimes  = "100x" // iterations of a benchmark
+	measuredWithin = 12 * time.Second
+)
+
+// A measurer measures for one account.
+type measurer struct {
+	Measuring
+	j      *joiner
+	in     instrumenter
+	tmp    string
+	result *sightings
+}
+
+// measure returns what was seen; nil, and why, where nothing could be.
+func measure(ctx context.Context, c Config, j *joiner, units []*unit) (*sightings, string) {
+	if c.Measure.Bench == "" {
+		return nil, ""
+	}
+	m := &measurer{Measuring: c.Measure, j: j, result: newSightings()}
+	if m.Budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.Budget)
+		defer cancel()
+	}
+	err := m.all(ctx, c, units)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("the time for it ended (%v)", m.Budget)
+	}
+	if err != nil {
+		return m.result, "not all lifetimes were measured: " + strings.Join(strings.Fields(err.Error()), " ")
+	}
+	return m.result, ""
+}
+
+func (m *measurer) all(ctx context.Context, c Config, units []*unit) (err error) {
+	dir, err := resolved(c.Dir)
+	if err != nil {
+		return err
+	}
+	mod, err := goEnv(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if m.tmp, err = os.MkdirTemp("", "isobar-measured-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(m.tmp)) }()
+	causes := m.heaviest()
+	over, err := m.instrument(causes, units)
+	if err != nil || len(over) == 0 {
+		return err
+	}
+	pkgs, err := command{dir, c.Env}.benchPackages(ctx, c.Patterns)
+	if err != nil {
+		return err
+	}
+	chosen := map[*testPackage][]string{}
+	var order []*testPackage
+	for i, one := range causes {
+		all := one.benches()
+		for n, b := range all[:min(2, len(all))] {
+			for _, p := range pkgs {
+				if p.ImportPath != b.pkg || n > 0 && i >= heavy || slices.Contains(chosen[p], b.name) {
+					continue
+				}
+				if len(chosen[p]) == 0 {
+					order = append(order, p)
+				}
+				chosen[p] = append(chosen[p], b.name)
+			}
+		}
+	}
+	var failed []error
+	for _, p := range order {
+		if err := m.measurePackage(ctx, over, &mod, p, chosen[p]); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", p.ImportPath, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// heaviest are the causes that matter.
+func (m *measurer) heaviest() (all []*cause) {
+	for _, c := range m.j.causes {
+		if c.Objects > 0 {
+			all = append(all, c)
+		}
+	}
+	weight := func(c *cause) float64 { s := c.Totals.of(m.j.total); return s.weight() }
+	slices.SortFunc(all, func(a, b *cause) int { return cmp.Or(cmp.Compare(weight(b), weight(a)), a.compare(b)) })
+	return all[:min(mostMeasured, len(all))]
+}
+
+// instrument writes the sources with hooks, and says for which files they stand.
+func (m *measurer) instrument(causes []*cause, units []*unit) (overlay, error) {
+	at := map[string][]int{}
+	for _, c := range causes {
+		ways := c.ways()
+		for _, w := range ways[:min(waysLimit, len(ways))] {
+			for _, p := range w.trail() {
+				if !slices.Contains(at[p.file], p.line) {
+					at[p.file] = append(at[p.file], p.line)
+				}
+			}
+		}
+	}
+	over, dir := overlay{}, ""
+	for _, u := range units {
+		if u.Module == nil {
+			continue
+		}
+		if dir == "" {
+			dir = u.Module.Dir
+			m.in.hooks = path.Join(u.Module.Path, hookPackage)
+		}
+		for _, f := range u.Files {
+			if err := m.lay(over, f.Name, at[f.Name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(over) == 0 {
+		return over, nil
+	}
+	return over, over.add(m.tmp, filepath.Join(dir, hookPackage, hookPackage+".go"), []byte(hookSource))
+}
+
+// lay lays hooks into the functions of a file that lines lie in.
+func (m *measurer) lay(over overlay, name string, at []int) error {
+	if len(at) == 0 {
+		return nil
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	text, err := m.in.file(name, src, at)
+	if err != nil || text == nil {
+		return nil // it stays without
+	}
+	return over.add(m.tmp, name, text)
+}
+
+// add lets a text stand for a file.
+func (o overlay) add(tmp, name string, text []byte) error {
+	o[name] = filepath.Join(tmp, fmt.Sprintf("%d.go", len(o)))
+	return os.WriteFile(o[name], text, 0o600)
+}
+
+// measurePackage runs benchmarks of a package with hooks.
+func (m *measurer) measurePackage(ctx context.Context, over overlay, mod *module, p *testPackage,
+	names []string) error {
+	m.Progress("building the benchmarks of " + p.ImportPath + " to measure lifetimes")
+	binary := filepath.Join(m.tmp, "measured.test")
+	for {
+		in, err := over.command(mod, m.tmp)
+		if err != nil {
+			return err
+		}
+		if _, err = in.run(ctx, "go", "test", "-c", "-vet=off", "-o", binary, p.ImportPath); err == nil {
+			break
+		}
+		if ctx.Err() != nil || !over.without(err.Error()) {
+			return err
+		}
+	}
+	var failed error
+	for _, name := range names {
+		m.Progress("how long what " + name + " of " + p.ImportPath + " makes lives")
+		if err := m.measureBenchmark(ctx, binary, judge{p, name, ""}); err != nil {
+			failed = fmt.Errorf("%s: %w", name, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return failed
+}
+
+// without leaves out the files that an error of the compiler names, and reports whether
+// there are any.
+func (o overlay) without(text string) (some bool) {
+	for name := range o {
+		if filepath.Base(name) != hookPackage+".go" && strings.Contains(text, filepath.Base(name)+":") {
+			delete(o, name)
+			some = true
+		}
+	}
+	return some
+}
+
+// measureBenchmark runs one benchmark and looks at its heap whenever a hook asks.
+func (m *measurer) measureBenchmark(ctx context.Context, binary string, b judge) error {
+	within, cancel := context.WithTimeout(ctx, measuredWithin)
+	defer cancel()
+	hear, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer hear.Close()
+	listen, answer, err := os.Pipe()
+	if err != nil {
+		tell.Close()
+		return err
+	}
+	defer answer.Close()
+	cmd := exec.CommandContext(within, binary, b.flags(measuredTimes)...)
+	cmd.Dir, cmd.Env = b.pkg.Dir, append(os.Environ(), "ISOBAR_MEASURED=1")
+	cmd.ExtraFiles = []*os.File{tell, listen}
+	cmd.SysProcAttr = groupAttr()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.WaitDelay = 5 * time.Second
+	err = cmd.Start()
+	tell.Close()
+	listen.Close()
+	if err != nil {
+		return err
+	}
+	s := &watching{m: m, hear: bufio.NewReader(hear), answer: answer, frames: map[string][]profile.Line{}}
+	stop := context.AfterFunc(within, func() { hear.Close() })
+	defer stop()
+	seen := s.follow(within, cmd.Process.Pid)
+	if seen != nil {
+		cmd.Cancel()
+	}
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case within.Err() != nil:
+		return nil // what was seen until then counts
+	case seen != nil:
+		return seen
+	case err != nil:
+		return fmt.Errorf("it fails with hooks: %w", err)
+	}
+	return nil
+}
+
+// watching is what is known of a process that runs with hooks.
+type watching struct {
+	m       *measurer
+	hear    *bufio.Reader
+	answer  io.Writer
+	watcher *heap.Watcher
+	frames  map[string][]profile.Line // of stacks, by their addresses
+	ended   []*sample                 // whose survivors may die yet
+}
+
+// follow answers the hooks until the process ends.
+func (s *watching) follow(ctx context.Context, pid int) error {
+	defer func() {
+		s.end()
+		if s.watcher != nil {
+			s.watcher.Close()
+		}
+	}()
+	for {
+		line, err := s.hear.ReadString('\n')
+		if err != nil {
+			return nil // it has ended
+		}
+		if s.watcher == nil {
+			if s.watcher, err = heap.Watch(pid); err != nil {
+				return err
+			}
+		}
+		word := strings.Fields(line)
+		if len(word) != 3 {
+			return fmt.Errorf("advise: measure: %q from the hooks", line)
+		}
+		f, _ := strconv.Atoi(word[1])
+		n, _ := strconv.Atoi(word[2])
+		objects, err := s.watcher.Made(ctx, rankRoot)
+		if err != nil && len(s.ended) > 0 {
+			return nil // it ends while a goroutine of its own is looked at
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.look(word[0] == "round", f, n, objects); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(s.answer, "go\n"); err != nil {
+			return nil
+		}
+	}
+}
+
+// stack returns the lines of a stack, which the process itself knows.
+func (s *watching) stack(pcs []uint64) ([]profile.Line, error) {
+	var b strings.Builder
+	for _, pc := range pcs {
+		fmt.Fprintf(&b, "%x ", pc)
+	}
+	key := b.String()
+	if known, ok := s.frames[key]; ok {
+		return known, nil
+	}
+	if _, err := io.WriteString(s.answer, key+"\n"); err != nil {
+		return nil, err
+	}
+	var out []profile.Line
+	for {
+		line, err := s.hear.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		part := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(part) != 3 {
+			break
+		}
+		n, _ := strconv.ParseInt(part[2], 10, 64)
+		out = append(out, profile.Line{Function: &profile.Function{Name: part[0], Filename: part[1]}, Line: n})
+	}
+	s.frames[key] = out
+	return out, nil
+}
+
+// The order in which roots count as holders: who keeps memory longest comes first.
+const (
+	byGlobal = iota
+	byGiven  // what the call was given
+	byOthers
+	byResult
+	byCallers // variables of functions around the call
+	byChance  // registers, which may be stale
+	byHooks
+)
+
+func rankRoot(r heap.Root) int {
+	switch r.Kind {
+	case "global":
+		_, name, ours := strings.Cut(r.Name, hookPackage+".")
+		switch {
+		case !ours:
+			return byGlobal
+		case name == "Given":
+			return byGiven
+		case name == "Results":
+			return byResult
+		}
+		return byHooks
+	case "stack":
+		if slices.ContainsFunc(r.Frames, func(f string) bool { return strings.HasSuffix(f, hookPackage+".look") }) {
+			return byCallers
+		}
+		return byOthers
+	case "register":
+		return byChance
+	}
+	return byOthers
+}

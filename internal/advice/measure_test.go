@@ -1,0 +1,78 @@
+package advice
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lifetimes has what the package of the test data says of each function: the
+// kind of site, and how long what it makes lives.
+var plantedLifetimes = []struct{ function, kind, want string }{
+	{"Dies", "make", "dies with the call of planted.Dies"},
+	{"inner", "make", "dies with the call of planted.Outer"},
+	{"Rounds", "make", "dies in the round of a loop in planted.Rounds"},
+	{"Several", "make", "dies with the call of planted.Several"},
+	{"Returns", "composite literal", "returned by planted.Returns to its caller outside these packages"},
+	{"Returns", "call", "returned by planted.Returns to its caller outside these packages, held by record.name until then"},
+	{"T.Keep", "make", "kept by field T.last until that is set again"},
+	{"T.Enter", "composite literal", "kept by field T.all"},
+	{"T.Link", "composite literal", "kept by field T.chain"},
+	{"T.Send", "composite literal", "kept by field T.ch<-"},
+	{"Global", "make", "kept by package variable planted.global until that is set again"},
+	{"Goes", "make", "kept by goroutine planted.Goes.func1"},
+	{"Generic", "make", "dies with the call of planted.Generic"},
+	{"Tree", "composite literal", "returned by planted.Tree to its caller outside these packages"},
+	{"Recovers", "make", "dies with the call of planted.Recovers"},
+	{"Named.func1", "make", "returned by planted.Named to its caller outside these packages"},
+	{"Shadow", "make", "dies with the call of planted.Shadow"},
+	{"buffer.fill", "make", "dies with the call of planted.Local, held by buffer.b until then"},
+	{"Captured.func1", "make", "dies with the call of planted.Captured"},
+	{"build", "call", "dies with the call of planted.Build"},
+	{"T.Box", "call", "kept by field T.box until that is set again"},
+}
+
+func TestMeasured(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("it runs benchmarks, and reads their memory")
+	}
+	ctx := context.Background()
+	c := Config{Dir: filepath.Join("testdata", "lifetimes"), Patterns: []string{"./..."}}
+	say := func(string) {}
+	var err error
+	if c.Profiles, c.LeftOut, err = Profile(ctx, c, ".", t.TempDir(), say); err != nil {
+		t.Fatal(err)
+	}
+	c.Measure = Measuring{Bench: ".", Budget: 5 * time.Minute, Progress: say}
+	r, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range r.Evidence.Notes {
+		t.Log(note)
+	}
+	sites := r.Evidence.Account.Sites
+	for _, want := range plantedLifetimes {
+		i := slices.IndexFunc(sites, func(e Explained) bool {
+			return e.Objects > 0 && e.Function == "planted."+want.function && e.Kind == want.kind
+		})
+		switch {
+		case i < 0:
+			t.Errorf("%s: no %s in the account", want.function, want.kind)
+		case sites[i].Measured == 0:
+			t.Errorf("%s: %s: not measured: %s", want.function, want.kind, sites[i].Lifetime)
+		case !strings.HasPrefix(sites[i].Lifetime, want.want):
+			t.Errorf("%s: %s: %q, want %q", want.function, want.kind, sites[i].Lifetime, want.want)
+		}
+	}
+	for _, e := range sites {
+		if e.Function == "planted.Rounds" && e.Kind == "make" && e.PerCall != 10 {
+			t.Errorf("Rounds: %v a call, want 10", e.PerCall)
+		}
+		t.Logf("%s:%d %s %s: %s", e.Function, e.Line, e.Kind, e.What, e.Life())
+	}
+}

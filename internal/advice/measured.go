@@ -1,0 +1,468 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/isobar-go/isobar/advise/life"
+	"github.com/isobar-go/isobar/internal/heap"
+)
+
+// A trail is where an object was made, from the line of the packages up to the function
+// whose call was sampled: the lines of these packages, and what the first one calls.
+type trail string
+
+func trailOf(callee string, frames []frame) trail {
+	text := callee
+	for _, f := range frames {
+		text += fmt.Sprint(" ", f.file, ":", f.line)
+	}
+	return trail(text)
+}
+
+// A tally sums up what became of the objects of one trail and size.
+type tally struct {
+	calls, made, live int            // sampled calls that made any, as these returned
+	later, left       int            // live ones that were looked for again, and those that were live at last
+	by                map[heldBy]int // who has the live ones
+	most              int            // live at once, as one of the calls returned
+	rounds, inRounds  int            // looks between rounds of a loop with two or more made; the most live ones in these
+	probe             int            // whose calls these were
+}
+
+func (t *tally) add(o *tally) {
+	t.calls, t.made, t.live = max(t.calls, o.calls), t.made+o.made, t.live+o.live
+	t.later, t.left = t.later+o.later, t.left+o.left
+	t.most, t.rounds, t.inRounds = max(t.most, o.most), t.rounds+o.rounds, max(t.inRounds, o.inRounds)
+	for h, n := range o.by {
+		t.by[h] += n
+	}
+}
+
+// heldBy is who holds an object.
+type heldBy struct {
+	rank int
+	name string // of a field, variable or goroutine; "" where it is not known
+}
+
+// sightings are all that was seen.
+type sightings struct {
+	trails  map[trail]map[made]*tally
+	samples map[int]int // calls that were sampled, by probe
+}
+
+// made tells objects of one trail apart.
+type made struct {
+	size int64
+	leaf string // the runtime's function that made it; "" for a callee outside
+}
+
+func newSightings() *sightings { return &sightings{map[trail]map[made]*tally{}, map[int]int{}} }
+
+func (m *sightings) of(k kindOf) *tally {
+	if m.trails[k.trail] == nil {
+		m.trails[k.trail] = map[made]*tally{}
+	}
+	t := m.trails[k.trail][k.made]
+	if t == nil {
+		t = &tally{by: map[heldBy]int{}}
+		m.trails[k.trail][k.made] = t
+	}
+	return t
+}
+
+// sum is the tally of the objects of some sizes, that a function of the runtime made; of
+// all, where none is of these. It is nil where nothing was seen.
+func (m *sightings) sum(at trail, s *site) *tally {
+	out := &tally{by: map[heldBy]int{}}
+	for _, fits := range []func(made) bool{
+		func(k made) bool { return s.sizes[k.size] != nil && (s.leaf == "" || s.leaf == k.leaf) },
+		func(k made) bool { return s.leaf == k.leaf },
+		func(made) bool { return true },
+	} {
+		for k, one := range m.trails[at] {
+			if fits(k) {
+				out.add(one)
+				out.probe = one.probe
+			}
+		}
+		if out.made > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// leaves says which functions of the runtime made the objects of a size at a line, with
+// the part of each.
+func (m *sightings) leaves(at place, size int64) map[string]float64 {
+	if m == nil {
+		return nil
+	}
+	parts, all := map[string]float64{}, 0
+	for k, t := range m.trails[trailOf("", []frame{{place: at}})] {
+		if k.size == size {
+			parts[k.leaf] += float64(t.made)
+			all += t.made
+		}
+	}
+	for leaf := range parts {
+		parts[leaf] /= float64(all)
+	}
+	return parts
+}
+
+// perCall is how often a call of its function made one; 0 where that was not seen.
+func (m *sightings) perCall(c *cause, s *site) float64 {
+	for _, way := range c.ways() {
+		if t := m.sum(trailOf(c.callee, way.trail()[:1]), s); t != nil && m.samples[t.probe] > 0 {
+			return float64(t.made) / float64(m.samples[t.probe])
+		}
+	}
+	return 0
+}
+
+// trail are the frames of a way in the packages, from the one that allocates or calls
+// what does.
+func (c *chain) trail() []frame {
+	return append([]frame{c.origin}, c.frames...)[c.inside:]
+}
+
+// kindOf tells the objects of one look apart.
+type kindOf struct {
+	trail trail
+	made
+}
+
+// A call is one that was sampled: of which function, and the how manyth sample of it.
+type call struct{ probe, number int }
+
+// A sample is what is known of one.
+type sample struct {
+	call
+	live, last map[kindOf]int // as it returned, and when it was looked at last; nil until then
+}
+
+// sampled matches the functions below which sampled calls run.
+var sampled = regexp.MustCompile(hookPackage + `\.Sample(\d)$`)
+
+// A count is of one kind of object, as a call returns.
+type count struct {
+	made, live int
+	by         map[heldBy]int
+}
+
+// look takes up the objects of the heap as a call returns, or as a round of a loop begins
+// in one.
+func (s *watching) look(round bool, probe, number int, objects []heap.Object) error {
+	counts, older, err := s.count(call{probe, number}, objects)
+	if err != nil {
+		return err
+	}
+	if round {
+		for k, c := range counts {
+			if all := s.m.result.of(k); c.made > 1 {
+				all.rounds++
+				all.inRounds = max(all.inRounds, c.live)
+			}
+		}
+		return nil
+	}
+	for _, e := range s.ended {
+		if e.last = older[e.call]; e.last == nil {
+			e.last = map[kindOf]int{}
+		}
+	}
+	s.m.result.samples[probe]++
+	now := &sample{call: call{probe, number}, live: map[kindOf]int{}}
+	for k, c := range counts {
+		all := s.m.result.of(k)
+		all.calls++
+		all.made += c.made
+		all.live += c.live
+		all.most = max(all.most, c.live)
+		all.probe = probe
+		for h, n := range c.by {
+			all.by[h] += n
+		}
+		now.live[k] = c.live
+	}
+	s.ended = append(s.ended, now)
+	return nil
+}
+
+// count counts what a call made, and the live ones of what calls before it did.
+func (s *watching) count(now call, objects []heap.Object) (map[kindOf]*count, map[call]map[kindOf]int, error) {
+	counts, older := map[kindOf]*count{}, map[call]map[kindOf]int{}
+	for i := range objects {
+		o := &objects[i]
+		stack, err := s.stack(o.Stack)
+		if err != nil {
+			return nil, nil, err
+		}
+		of, k, ok := s.m.sampledBy(stack)
+		if !ok {
+			continue
+		}
+		k.size = int64(o.Bytes)
+		live := o.Live && rankRoot(o.Root) < byChance
+		if of != now {
+			if older[of] == nil {
+				older[of] = map[kindOf]int{}
+			}
+			if live {
+				older[of][k]++
+			}
+			continue
+		}
+		c := counts[k]
+		if c == nil {
+			c = &count{by: map[heldBy]int{}}
+			counts[k] = c
+		}
+		if c.made++; live {
+			c.live++
+			c.by[holderOf(o)]++
+		}
+	}
+	return counts, older, nil
+}
+
+// end sums up what has become of what was live as its call returned.
+func (s *watching) end() {
+	for _, e := range s.ended {
+		for k, n := range e.live {
+			if all := s.m.result.of(k); e.last != nil {
+				all.later += n
+				all.left += min(n, e.last[k])
+			}
+		}
+	}
+}
+
+// sampledBy tells which sampled call a stack is of, its trail there, and the function of
+// the runtime that allocated.
+func (m *measurer) sampledBy(stack []profile.Line) (of call, k kindOf, ok bool) {
+	end := slices.IndexFunc(stack, func(f profile.Line) bool {
+		found := sampled.FindStringSubmatch(f.Function.Name)
+		if found != nil {
+			of.number = int(found[1][0] - '0')
+		}
+		return found != nil
+	})
+	if end < 2 {
+		return of, k, false
+	}
+	if of.probe = m.wrapping(stack[end-1], stack[end-2]); of.probe < 0 {
+		return of, k, false
+	}
+	var own []frame
+	callee := ""
+	for i, f := range stack[:end-1] {
+		file, is := m.j.own(f)
+		if !is {
+			if len(own) == 0 {
+				callee = f.Function.Name
+			}
+			continue
+		}
+		if i > 0 && m.wraps(f, stack[i-1]) {
+			continue
+		}
+		own = append(own, frame{place: place{file, int(f.Line)}})
+	}
+	if len(own) == 0 {
+		return of, k, false
+	}
+	if allocates(callee) {
+		k.leaf, callee = callee, ""
+	}
+	k.trail = trailOf(callee, own)
+	return of, k, true
+}
+
+// wrapping returns the probe whose body a frame is of, which is called from what is
+// around it in the frame f; -1 for none.
+func (m *measurer) wrapping(f, body profile.Line) int {
+	file, own := m.j.own(f)
+	if !own {
+		return -1
+	}
+	return slices.IndexFunc(m.in.probes, func(p probe) bool {
+		return p.file == file && p.to == int(f.Line) && p.from <= int(body.Line) && int(body.Line) <= p.to
+	})
+}
+
+// wraps reports whether frame f is what hooks lay around the body that it calls.
+func (m *measurer) wraps(f, body profile.Line) bool {
+	rest, ok := strings.CutPrefix(body.Function.Name, f.Function.Name+".")
+	return ok && inLiteral.MatchString(rest) && m.wrapping(f, body) >= 0
+}
+
+// holderOf says who holds an object: the last field on the way to it, or the variable.
+func holderOf(o *heap.Object) heldBy {
+	h := heldBy{rank: rankRoot(o.Root)}
+	label := ""
+	for _, step := range slices.Backward(o.Way) {
+		label = step.Label + label
+		if name := fieldOf(step.Type, label); name != "" {
+			h.name = name
+			return h
+		}
+	}
+	switch h.rank {
+	case byGlobal:
+		h.name = shortName(o.Root.Name)
+	case byOthers:
+		h.name = shortName(o.Root.Start)
+	}
+	return h
+}
+
+// fieldOf is Type.field, where a way through a value of a type begins with a field.
+func fieldOf(typ, label string) string {
+	name := strings.TrimPrefix(typ, "[]")
+	if !strings.HasPrefix(strings.TrimPrefix(label, "[]"), ".") || strings.HasPrefix(name, "struct {") {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "[")
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	return strings.TrimSuffix(name+strings.TrimPrefix(label, "[]"), "[]")
+}
+
+// lifetime is how long what a cause makes of some sizes was seen to live, and of how many
+// objects it is known; ok is false where it was not measured.
+func (m *sightings) lifetime(c *cause, t *site) (l lifetime, objects int, ok bool) {
+	if m == nil {
+		return l, 0, false
+	}
+	var ends spread
+	total := 0.0
+	for _, way := range c.ways() {
+		n, ok := m.along(c, way, t, &ends, float64(max(way.Bytes, way.Objects, 1)))
+		if ok {
+			objects += n
+			total += float64(max(way.Bytes, way.Objects, 1))
+		}
+	}
+	if objects == 0 {
+		return l, 0, false
+	}
+	return ends.lifetime(total), objects, true
+}
+
+// along adds what was seen of one way, with its weight. It returns how many objects were.
+func (m *sightings) along(c *cause, way *chain, t *site, ends *spread, weight float64) (objects int, ok bool) {
+	frames := way.trail()
+	var last *tally
+	var before spread
+	left, several, top, through := 1.0, false, 0, ""
+	for i, f := range frames {
+		now := m.sum(trailOf(c.callee, frames[:i+1]), t)
+		if now == nil {
+			continue
+		}
+		if objects == 0 {
+			objects = now.made
+		}
+		several = several || now.rounds > 0 && now.inRounds > 1
+		alive := min(left, float64(now.live)/float64(now.made))
+		if alive < left {
+			before.add(lifetime{kind: died, in: shortName(f.function), up: i, many: several, through: through,
+				round: now.rounds > 0 && !several}, weight*(left-alive))
+		}
+		several = several || now.most > 1
+		left, last, top, through = alive, now, i, now.field()
+	}
+	if last == nil || left > 0 && (top < len(frames)-1 || way.cut) {
+		return 0, false // what becomes of it further up was not seen
+	}
+	for _, h := range slices.SortedFunc(maps.Keys(last.by), heldBy.compare) {
+		if left == 0 {
+			break
+		}
+		l := h.lifetime(shortName(frames[top].function), last)
+		l.up, l.many = top, several
+		before.add(l, weight*left*float64(last.by[h])/float64(last.live))
+	}
+	for _, l := range before {
+		ends.add(l, l.part)
+	}
+	return objects, true
+}
+
+func (h heldBy) compare(o heldBy) int {
+	return cmp.Or(cmp.Compare(h.rank, o.rank), strings.Compare(h.name, o.name))
+}
+
+// field is the field that has most of the live ones, of what is not the hooks' own.
+func (t *tally) field() (name string) {
+	most := 0
+	for _, h := range slices.SortedFunc(maps.Keys(t.by), heldBy.compare) {
+		if t.by[h] > most {
+			most, name = t.by[h], h.name
+		}
+	}
+	return name
+}
+
+// lifetime is that of what h holds as a function returns.
+func (h heldBy) lifetime(in string, t *tally) lifetime {
+	l := lifetime{kind: kept, in: in}
+	again := t.later > 0 && t.left*10 <= t.later
+	switch h.rank {
+	case byGlobal:
+		l.holder = life.Holder{Kind: life.Global, Name: h.name, Again: again}
+	case byGiven:
+		l.holder = life.Holder{Kind: life.Field, Name: cmp.Or(h.name, "what "+in+" is given"), Again: again}
+	case byOthers:
+		l.holder = life.Holder{Kind: life.Goroutine, Name: cmp.Or(h.name, "of another kind"), Again: again}
+	case byResult:
+		l.kind, l.through = escaped, h.name
+	default:
+		l.holder = life.Holder{Kind: life.Field, Name: cmp.Or(h.name, "variable of a caller of "+in), Again: again}
+	}
+	return l
+}
+
+// A spread is several lifetimes, each with its part of the weight.
+type spread []lifetime
+
+// add adds a part; lifetimes that read alike are one.
+func (s *spread) add(l lifetime, part float64) {
+	l.part = 0
+	for i := range *s {
+		o := (*s)[i]
+		if o.part = 0; o.String() == l.String() {
+			(*s)[i].part += part
+			return
+		}
+	}
+	l.part = part
+	*s = append(*s, l)
+}
+
+// lifetime is the one of most of the weight, with the others that matter.
+func (s spread) lifetime(total float64) lifetime {
+	class := map[string]float64{}
+	for i := range s {
+		s[i].part /= total
+		class[s[i].class()] += s[i].part
+	}
+	slices.SortStableFunc(s, func(a, b lifetime) int {
+		return cmp.Or(cmp.Compare(class[b.class()], class[a.class()]), cmp.Compare(b.part, a.part))
+	})
+	const least, most = 0.1, 3
+	for _, l := range s[1:] {
+		if l.part >= least && len(s[0].rest) < most {
+			s[0].rest = append(s[0].rest, l)
+		}
+	}
+	return s[0]
+}
