@@ -20,6 +20,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/isobar-go/isobar/internal/heap"
+	"github.com/isobar-go/isobar/internal/heap/image"
 )
 
 // A Measuring says how lifetimes are measured: the benchmarks run again, with hooks in
@@ -374,7 +375,7 @@ const (
 
 func rankRoot(r heap.Root) int {
 	switch r.Kind {
-	case "global":
+	case image.Global:
 		_, name, ours := strings.Cut(r.Name, hookPackage+".")
 		switch {
 		case !ours:
@@ -385,12 +386,12 @@ func rankRoot(r heap.Root) int {
 			return byResult
 		}
 		return byHooks
-	case "stack":
+	case image.Stack:
 		if slices.ContainsFunc(r.Frames, func(f string) bool { return strings.HasSuffix(f, hookPackage+".look") }) {
 			return byCallers
 		}
 		return byOthers
-	case "register":
+	case image.Register:
 		return byChance
 	}
 	return byOthers

@@ -30,7 +30,7 @@ func (w *Watcher) Close() error { return w.process.Close() }
 
 // A Root is a place outside of the heap that may hold objects.
 type Root struct {
-	Kind      string   // "global", "stack", "finalizer", "weak handle", "register"
+	Kind      image.Kind
 	Name      string   // of a variable
 	Goroutine int      // of a stack: its index among all; else -1
 	Frames    []string // of the goroutine, the innermost first
@@ -58,7 +58,7 @@ func (w *Watcher) Made(ctx context.Context, rank func(Root) int) ([]Object, erro
 	}
 	defer im.Release()
 	root := func(kind image.Kind, name string, g int32) Root {
-		r := Root{Kind: kind.String(), Name: name, Goroutine: int(g)}
+		r := Root{Kind: kind, Name: name, Goroutine: int(g)}
 		if g >= 0 {
 			r.Frames, r.Start = im.Goroutines[g].Frames, im.Goroutines[g].Start
 		}
