@@ -26,12 +26,12 @@ type Config struct {
 	Dir      string // where patterns are looked up; empty for the working directory
 	Patterns []string
 	Checks   []*check.Check
-	Profiles []string // pprof files, or URLs of running programs, whose samples are joined to the findings
-	LeftOut  []string // what they lack, and why
-	Coverage []string // coverage profiles that count, for findings that need an estimate
-	Env      []string // for the go command, beyond that of this process
+	Profiles []string  // pprof files, or URLs of running programs, whose samples are joined to the findings
+	LeftOut  []string  // what they lack, and why
+	Coverage []string  // coverage profiles that count, for findings that need an estimate
+	Env      []string  // for the go command, beyond that of this process
 	Measure  Measuring // of lifetimes
-	Cache    string // directory that keeps what was found in a package until it changes; empty for none
+	Cache    string    // directory that keeps what was found in a package until it changes; empty for none
 
 	overlay overlay    // files that stand for those of the packages
 	life    *lifetimes // of an earlier run on the same packages; nil for new ones

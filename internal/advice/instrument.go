@@ -147,12 +147,12 @@ func (e *hooks) function(recv *ast.FieldList, t *ast.FuncType, body *ast.BlockSt
 	if t.Results != nil {
 		signature = e.source(t.Results)
 	}
-	e.put(body.Lbrace+1, fmt.Sprintf(" isobarK := %s.In(%d); var isobarG []any; "+
-		"if isobarK != 0 { isobarG = []any{%s} }; isobarF := func() %s { recover(); ", // recover, so that it is not inlined
+	e.put(body.Lbrace+1, fmt.Sprintf(" isobarK := %s.In(%d); var isobarG []interface{}; "+
+		"if isobarK != 0 { isobarG = []interface{}{%s} }; isobarF := func() %s { recover(); ", // so that it is not inlined
 		hookPackage, id, given, signature))
 	e.put(body.Rbrace, fmt.Sprintf("}; %s"+
 		"if isobarK == 0 { %sisobarF() } else { %s.Call(isobarK, func() { %sisobarF() }); "+
-		"%s.Out(%d, isobarK, isobarG, []any{%s}) }; %s ",
+		"%s.Out(%d, isobarK, isobarG, []interface{}{%s}) }; %s ",
 		strings.Join(results, ""), assign, hookPackage, assign, hookPackage, id, list, back))
 	ast.Inspect(body, func(n ast.Node) bool {
 		var loop *ast.BlockStmt

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -74,5 +75,31 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("Rounds: %v a call, want 10", e.PerCall)
 		}
 		t.Logf("%s:%d %s %s: %s", e.Function, e.Line, e.Kind, e.What, e.Life())
+	}
+}
+
+// TestHooksAreOld: modules of old language versions can be measured, too.
+func TestHooksAreOld(t *testing.T) {
+	dir := t.TempDir()
+	in := instrumenter{hooks: "example.org/m/" + hookPackage}
+	const name, src = "m.go", "package m\n\nfunc F(n int, _ string) (b []byte) {\n\tfor i := 0; i < n; i++ {\n\t\tb = append(b, 1)\n\t}\n\treturn b\n}\n"
+	text, err := in.file(name, []byte(src), []int{5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(text), "\n"); got != strings.Count(src, "\n") || len(in.probes) != 1 || in.loops != 1 {
+		t.Errorf("%d lines, %d probes, %d loops: %s", got, len(in.probes), in.loops, text)
+	}
+	for file, text := range map[string]string{"go.mod": "module example.org/m\n\ngo 1.13\n", name: string(text),
+		hookPackage + "/" + hookPackage + ".go": hookSource} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (command{dir, nil}).run(t.Context(), "go", "build", "./..."); err != nil {
+		t.Error(err)
 	}
 }
