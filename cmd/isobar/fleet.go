@@ -18,24 +18,24 @@ import (
 
 // fleetFlags are the flags for connecting to a fleet.
 type fleetFlags struct {
-	prefix                                string
-	tokenFile, nkey, creds, ca, cert, key string
+	prefix string
+	fleet.Options
 }
 
 func (o *fleetFlags) addFlags(f *pflag.FlagSet, prefix string) {
 	o.prefix = prefix
-	f.StringVar(&o.tokenFile, prefix+"token-file", "", "`FILE` with the fleet's token")
-	f.StringVar(&o.nkey, prefix+"nkey", "", "`FILE` with the seed of an nkey, instead of a token")
-	f.StringVar(&o.creds, prefix+"creds", "", "`FILE` with a user's JWT and seed, instead of a token")
-	f.StringVar(&o.ca, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
-	f.StringVar(&o.cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
-	f.StringVar(&o.key, prefix+"key", "", "PEM `FILE` of its key")
+	f.StringVar(&o.TokenFile, prefix+"token-file", "", "`FILE` with the fleet's token")
+	f.StringVar(&o.NKeyFile, prefix+"nkey", "", "`FILE` with the seed of an nkey, instead of a token")
+	f.StringVar(&o.CredsFile, prefix+"creds", "", "`FILE` with a user's JWT and seed, instead of a token")
+	f.StringVar(&o.CA, prefix+"ca", "", "PEM `FILE` of the authority that signed the servers' certificates")
+	f.StringVar(&o.Cert, prefix+"cert", "", "PEM `FILE` of this client's certificate")
+	f.StringVar(&o.Key, prefix+"key", "", "PEM `FILE` of its key")
 }
 
 // options returns what connects to url.
 func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 	given := 0
-	for _, file := range []string{o.tokenFile, o.nkey, o.creds} {
+	for _, file := range []string{o.TokenFile, o.NKeyFile, o.CredsFile} {
 		if file != "" {
 			given++
 		}
@@ -44,11 +44,10 @@ func (o *fleetFlags) options(a *app, url, name string) (fleet.Options, error) {
 		return fleet.Options{}, usage(fmt.Errorf("--%[1]stoken-file, --%[1]snkey and --%[1]screds: give one of them",
 			o.prefix))
 	}
-	return fleet.Options{
-		URL: url, Name: name, TokenFile: o.tokenFile, NKeyFile: o.nkey, CredsFile: o.creds, CA: o.ca, Cert: o.cert,
-		Key: o.key,
-		Log: func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) },
-	}, nil
+	out := o.Options
+	out.URL, out.Name = url, name
+	out.Log = func(format string, args ...any) { fmt.Fprintf(a.Err, "isobar: fleet: "+format+"\n", args...) }
+	return out, nil
 }
 
 func (a *app) fleetCommand() *cobra.Command {

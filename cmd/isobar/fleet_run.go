@@ -16,12 +16,9 @@ import (
 
 // sweepOptions are the flags for having a fleet measure a plan.
 type sweepOptions struct {
-	url       string
-	connect   fleetFlags
-	require   []string
-	platforms []string
-	ackWait   time.Duration
-	attempts  int
+	session.Fleet
+	url     string
+	connect fleetFlags
 }
 
 // fleet is the fleet that the flags name; nil for none.
@@ -29,17 +26,15 @@ func (o *sweepOptions) fleet(a *app) (*session.Fleet, error) {
 	if o == nil || o.url == "" {
 		return nil, nil
 	}
-	connect, err := o.connect.options(a, o.url, "isobar lab")
-	if err != nil {
-		return nil, err
-	}
-	return &session.Fleet{Connect: connect, Require: o.require, Platforms: o.platforms, Patience: o.ackWait,
-		Attempts: o.attempts}, nil
+	by := o.Fleet
+	var err error
+	by.Connect, err = o.connect.options(a, o.url, "isobar lab")
+	return &by, err
 }
 
 func (o *sweepOptions) addFlags(f *pflag.FlagSet) {
 	o.addJoinFlags(f)
-	f.StringSliceVar(&o.platforms, "fleet-platform", nil,
+	f.StringSliceVar(&o.Platforms, "fleet-platform", nil,
 		"build a Go package for workers of this `OS/ARCH`; several (default: this machine's)")
 }
 
@@ -48,11 +43,11 @@ func (o *sweepOptions) addJoinFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.url, "fleet", "", "measure on the workers of the fleet at `URL`; local for a worker in this "+
 		"process")
 	o.connect.addFlags(f, "fleet-")
-	f.StringSliceVar(&o.require, "fleet-require", nil,
+	f.StringSliceVar(&o.Require, "fleet-require", nil,
 		"use only workers with this label: `KEY=PATTERN` or KEY>=NUMBER, such as cores>=8")
-	f.DurationVar(&o.ackWait, "fleet-patience", 30*time.Second,
+	f.DurationVar(&o.Patience, "fleet-patience", 30*time.Second,
 		"give a block to another worker if its worker is silent for this long")
-	f.IntVar(&o.attempts, "fleet-attempts", 10, "give a block up after this many workers did not finish it")
+	f.IntVar(&o.Attempts, "fleet-attempts", 10, "give a block up after this many workers did not finish it")
 }
 
 // check refuses what a fleet cannot measure.
@@ -86,10 +81,10 @@ func (o *sweepOptions) check(opts *measureOptions, spec *plan.Spec) error {
 
 // checkJoin refuses invalid values.
 func (o *sweepOptions) checkJoin() error {
-	if o.attempts < 1 || o.ackWait < 100*time.Millisecond {
+	if o.Attempts < 1 || o.Patience < 100*time.Millisecond {
 		return usage(errors.New("--fleet-attempts: want 1 or more; --fleet-patience: 100ms or more"))
 	}
-	if err := fleet.CheckLabels(o.require); err != nil {
+	if err := fleet.CheckLabels(o.Require); err != nil {
 		return usage(fmt.Errorf("--fleet-require: %w", err))
 	}
 	return nil

@@ -19,19 +19,16 @@ import (
 
 // heapOptions are the flags of 'isobar heap'.
 type heapOptions struct {
-	maxPause time.Duration
-	fork     time.Duration
-	binary   string
-	save     string
-	pprof    string
-	html     string
-	ledger   bool
-	strings  bool
-	every    time.Duration
-	count    int
-	json     bool
-	lines    int
-	share    float64
+	heap.Config
+	save   string
+	pprof  string
+	html   string
+	ledger bool
+	every  time.Duration
+	count  int
+	json   bool
+	lines  int
+	share  float64 // in percent
 }
 
 func (a *app) heapCommand() *cobra.Command {
@@ -68,16 +65,16 @@ version of Go that isobar knows.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&o.maxPause, "max-pause", 10*time.Second,
+	f.DurationVar(&o.MaxPause, "max-pause", 10*time.Second,
 		"let the process go on after so long, with an error; 0 for no bound")
-	f.DurationVar(&o.fork, "fork-above", 5*time.Millisecond,
+	f.DurationVar(&o.ForkAbove, "fork-above", 5*time.Millisecond,
 		"copy a fork of the process, where that is safe, if it had to stand still for longer; 0 for never")
-	f.StringVar(&o.binary, "binary", "", "the executable of a core `FILE` that does not name it")
+	f.StringVar(&o.Binary, "binary", "", "the executable of a core `FILE` that does not name it")
 	f.StringVar(&o.save, "save", "", "write the result to a new `FILE` that only you can read")
 	f.StringVar(&o.pprof, "pprof", "", "write the paths and their sizes to a `FILE` for 'go tool pprof'")
 	f.StringVar(&o.html, "html", "", "write holders, paths, types and resident memory as a page to `FILE`")
 	f.BoolVar(&o.ledger, "ledger", false, "say where every byte of the process's resident memory is instead")
-	f.BoolVar(&o.strings, "duplicates", false,
+	f.BoolVar(&o.Strings, "duplicates", false,
 		"count strings that are there more than once; reads them, keeps and shows none")
 	f.DurationVar(&o.every, "every", 0, "read it again and again, this far apart, and say what grew")
 	f.IntVar(&o.count, "count", 3, "with --every: how often")
@@ -91,10 +88,10 @@ func (o *heapOptions) check(args []string) error {
 	targets := len(args)
 	_, notPID := strconv.Atoi(args[0])
 	switch {
-	case o.maxPause < 0:
-		return fmt.Errorf("--max-pause %v: want 0 or more", o.maxPause)
-	case o.fork < 0:
-		return fmt.Errorf("--fork-above %v: want 0 or more", o.fork)
+	case o.MaxPause < 0:
+		return fmt.Errorf("--max-pause %v: want 0 or more", o.MaxPause)
+	case o.ForkAbove < 0:
+		return fmt.Errorf("--fork-above %v: want 0 or more", o.ForkAbove)
 	case o.lines < 1:
 		return fmt.Errorf("--lines %d: want at least 1", o.lines)
 	case o.share < 0 || o.share > 100:
@@ -162,7 +159,7 @@ func (o *heapOptions) view() heap.View { return heap.View{Lines: o.lines, Share:
 
 // config bounds a reading by the flags and the memory that is free.
 func (o *heapOptions) config() heap.Config {
-	config := heap.Config{MaxPause: o.maxPause, ForkAbove: o.fork, Binary: o.binary, Strings: o.strings}
+	config := o.Config
 	if free, ok := host.AvailableBytes(); ok && free > 0 {
 		config.FreeBytes = uint64(free)
 	}

@@ -181,13 +181,9 @@ func (o *workerOptions) config(log io.Writer) (fleet.WorkerConfig, error) {
 		}
 		config.Dir = filepath.Join(cache, "isobar", "worker")
 	}
-	account, err := session.WorkerAccount(o.user, o.allow)
-	if err != nil {
+	if config.Account, err = session.WorkerAccount(o.user, o.allow); err != nil {
 		return config, err
 	}
-	config.Runner = session.CellRunner(config.Dir, account, log)
-	if account != nil {
-		config.Account = &fleet.Account{UID: int(account.UID), GID: int(account.GID)}
-	}
+	config.Runner = session.CellRunner(config.Dir, config.Account, log)
 	return config, nil
 }

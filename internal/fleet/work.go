@@ -18,9 +18,6 @@ import (
 	"github.com/isobar-go/isobar/internal/lab/workload"
 )
 
-// An Account is a user of the operating system.
-type Account struct{ UID, GID int }
-
 // refusal is an error of a block that no worker like this one will ever run.
 type refusal struct{ error }
 
@@ -295,7 +292,7 @@ func (w *Worker) workDir() (string, error) {
 		return "", err
 	}
 	if a := w.config.Account; a != nil {
-		if err := os.Chown(dir, a.UID, a.GID); err != nil {
+		if err := os.Chown(dir, int(a.UID), int(a.GID)); err != nil {
 			os.RemoveAll(dir)
 			return "", err
 		}

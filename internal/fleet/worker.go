@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/isobar-go/isobar/internal/lab/cell"
+	"github.com/isobar-go/isobar/internal/lab/runner"
 )
 
 // Subjects outside the streams, where losing a message does no harm.
@@ -50,7 +51,7 @@ type WorkerConfig struct {
 	Dir string
 	// Account owns working directories and is the user the Runner runs cells as.
 	// nil means this process's.
-	Account *Account
+	Account *runner.Account
 	// MaxTimeout and MaxMemoryBytes bound every cell, whatever it asks for; 0
 	// means no bound.
 	MaxTimeout     time.Duration
