@@ -11,19 +11,9 @@ import (
 // A Run is what the page of a run shows, with its cells.
 type Run struct {
 	page.Run
-	Plan  []cell.Cell
-	State map[int]State // for cells with a record
+	Plan   []cell.Cell
+	Failed map[int]bool // by index, of the cells with a record
 }
-
-// A State is the state of a cell.
-type State int
-
-// The states of a cell. Pending means that there is no record.
-const (
-	Pending State = iota
-	Finished
-	Failed
-)
 
 // Load reads a run from the store and computes everything that the reports
 // show.
@@ -36,7 +26,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	r := Run{Run: page.Run{Meta: MetaOf(run)}, Plan: plan, State: make(map[int]State, len(records))}
+	r := Run{Run: page.Run{Meta: MetaOf(run)}, Plan: plan, Failed: make(map[int]bool, len(records))}
 	if answer, err := s.Answer(id); err != nil {
 		return Run{}, nil, err
 	} else if len(answer) > 0 {
@@ -45,10 +35,7 @@ func Load(s *store.Store, id int64) (Run, *stat.Analysis, error) {
 		}
 	}
 	for _, rec := range records {
-		r.State[rec.Cell.Index] = Finished
-		if rec.Err != nil {
-			r.State[rec.Cell.Index] = Failed
-		}
+		r.Failed[rec.Cell.Index] = rec.Err != nil
 	}
 	return r, analysis, nil
 }

@@ -243,7 +243,12 @@ func cellLinks(run session.Run) (lines []configLine, more int) {
 			byKey[key] = at
 			lines = append(lines, configLine{Key: text.Clean(key)})
 		}
-		state := map[session.State]string{session.Pending: "pending", session.Failed: "failed"}[run.State[c.Index]]
+		state := ""
+		if failed, measured := run.Failed[c.Index]; !measured {
+			state = "pending"
+		} else if failed {
+			state = "failed"
+		}
 		lines[at].Cells = append(lines[at].Cells, cellLink{Index: c.Index, Repetition: c.Block + 1, State: state})
 	}
 	return lines, 0

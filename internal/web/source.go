@@ -85,7 +85,7 @@ func (s *Server) load(from *store.Store, id int64) (session.Run, *stat.Analysis,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := []loaded{{from, len(run.State), len(answer), run, analysis}}
+	kept := []loaded{{from, len(run.Failed), len(answer), run, analysis}}
 	for _, l := range s.loaded {
 		if l.from == from && l.run.Meta.RunID != id && len(kept) < keepLoaded {
 			kept = append(kept, l)
