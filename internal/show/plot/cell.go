@@ -61,7 +61,7 @@ func Stops(s *text.Section, rec *cell.Record, part Stretch) *Plot {
 		text.Duration(top)), 186)
 	x, y := part.axis(f), linearScale(":ns", top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
-	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
+	d.horizontal(f, x, x.ticks(5), nil)
 	drawn := map[[2]int]bool{} // in tenths of a unit
 	for _, pause := range pauses {
 		at := point{x.at(float64(pause.AtNs)), y.at(float64(pause.Ns))}
@@ -109,7 +109,7 @@ func Utilization(s *text.Section, rec *cell.Record) *Plot {
 	x := logScale(":ns", float64(windows[0]), duration, f.left, f.right)
 	y := scale{metric: ":ratio", hi: 1, from: f.bottom, to: f.top}
 	d.vertical(f, y, []float64{0, 0.25, 0.5, 0.75, 1})
-	d.horizontal(f, x, x.ticks(6), func(v float64) string { return tickText(":ns", v) })
+	d.horizontal(f, x, x.ticks(6), nil)
 	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, "window")
 	var curve []point
 	for i, w := range windows {

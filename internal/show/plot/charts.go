@@ -198,7 +198,7 @@ func dotChart(s *text.Section, id, metric string) template.HTML {
 	if lo > 0 && hi/lo > 30 {
 		x = logScale(metric, lo, hi, f.left+4, f.right-24)
 	}
-	d.horizontal(f, x, x.ticks(4), func(v float64) string { return tickText(metric, v) })
+	d.horizontal(f, x, x.ticks(4), nil)
 	for i, fig := range figures {
 		y := f.top + rowHeight*float64(i)
 		look, _ := lookOf(s, s.Rows[i])

@@ -83,8 +83,7 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 	named := map[string]bool{}
 	for i, n := range search.Named {
 		memory.named = append(memory.named, namedPoint{point{n.Bytes, n.CPU}, 1 + i, n.Name})
-		p.Legend = append(p.Legend, Legend{swatch(1+i, fmt.Sprintf("curve s%d", 1+i), true),
-			n.Name + ": " + n.Setting})
+		p.Legend = append(p.Legend, seriesKey(1+i, n.Name+": "+n.Setting))
 		named[n.Key] = true
 		p.Table.Add(n.Setting, n.Name, "", s.Format(cell.RSSPeak, n.Bytes), "", "", s.Format(cell.TotalCPU, n.CPU), "",
 			"", "", "", "")
@@ -106,7 +105,7 @@ func Tradeoff(s *text.Section, id string, search Search) *Plot {
 		}
 	}
 	if len(memory.measured) > 0 {
-		p.Legend = append(p.Legend, Legend{swatch(0, "curve s0", true), "measured"})
+		p.Legend = append(p.Legend, seriesKey(0, "measured"))
 	}
 	p.Panels = []Panel{memory.draw()}
 	if len(time.lines) > 0 {
@@ -145,15 +144,15 @@ func predict(s *text.Section, p *Plot, forecasts []Forecast) []forecastLine {
 	}
 	p.Caption += " Lines are the model, corrected by the runs; vertical bars are its 90 % intervals. Right: time " +
 		"against GOGC, with off at the right end. A figure that a run contradicts is left out."
-	p.Legend = append(p.Legend, Legend{swatch(0, "curve plain dashed", false), "predicted, by GOGC"})
+	p.Legend = append(p.Legend, lineKey("curve plain dashed", "predicted, by GOGC"))
 	lines := []forecastLine{percents}
 	if len(limits.forecasts) > 0 {
 		lines = append(lines, limits)
-		p.Legend = append(p.Legend, Legend{swatch(0, limits.class, false), "by GOMEMLIMIT, GOGC off"})
+		p.Legend = append(p.Legend, lineKey(limits.class, "by GOMEMLIMIT, GOGC off"))
 	}
 	if len(frontier.forecasts) > 0 {
 		lines = append(lines, frontier)
-		p.Legend = append(p.Legend, Legend{swatch(0, frontier.class, false), "Pareto frontier"})
+		p.Legend = append(p.Legend, lineKey(frontier.class, "Pareto frontier"))
 		p.Caption += " The frontier joins the settings that no other beats in both; the table names them, and says " +
 			"where the model is unsure."
 		slices.SortStableFunc(frontier.forecasts, func(a, b Forecast) int { return cmp.Compare(a.Bytes[0], b.Bytes[0]) })

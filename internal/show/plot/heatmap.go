@@ -148,17 +148,15 @@ func HeatMap(s *text.Section, id string) *Plot {
 			Panel{strings.TrimSpace(h.title + " for each goroutine"), h.drawEach(fmt.Sprintf("%s-each-%d", p.ID, i))})
 		for k, gc := range h.gcs {
 			if i == 0 {
-				p.Legend = append(p.Legend, Legend{swatch(k, fmt.Sprintf("curve s%d", k%looks), true),
-					"gc=" + text.Clean(gc.String())})
+				p.Legend = append(p.Legend, seriesKey(k, "gc="+text.Clean(gc.String())))
 			}
 			for _, n := range h.values {
 				f := h.cells[n][gc.String()]
 				if f.N == 0 {
 					continue
 				}
-				p.Table.Add(cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n), f.Value(), s.Format(f.Metric, f.Lo),
-					s.Format(f.Metric, f.Hi),
-					text.Digits(100*h.share(f.Median))+" %", s.Format(f.Metric, f.Median/float64(n)))
+				p.Table.Add(slices.Concat([]string{cmp.Or(h.title, s.Name), text.Clean(gc.String()), strconv.Itoa(n)}, f.Cells(),
+					[]string{text.Digits(100*h.share(f.Median)) + " %", s.Format(f.Metric, f.Median/float64(n))})...)
 			}
 		}
 	}

@@ -59,12 +59,10 @@ func Pareto(s *text.Section, id string) *Plot {
 		if t.best {
 			best = "yes"
 		}
-		p.Table.Add(t.row.Label, best, t.memory.Value(), s.Format(t.memory.Metric, t.memory.Lo),
-			s.Format(t.memory.Metric, t.memory.Hi),
-			t.own.Value(), s.Format(t.own.Metric, t.own.Lo), s.Format(t.own.Metric, t.own.Hi))
+		p.Table.Add(slices.Concat([]string{t.row.Label, best}, t.memory.Cells(), t.own.Cells())...)
 	}
 	p.Panels = []Panel{{"", paretoChart(s, p.ID+"-0", all)}}
-	p.Legend = append(legendOf(s, rows), Legend{swatch(0, "curve plain dashed", false), "frontier"})
+	p.Legend = append(legendOf(s, rows), lineKey("curve plain dashed", "frontier"))
 	return p
 }
 
@@ -81,7 +79,7 @@ func paretoChart(s *text.Section, id string, all []tradeoff) template.HTML {
 	d := newDrawing(id, "Memory against "+text.Heading(s.Primary())+", "+s.Name, description, 292)
 	x, y := logScale(cell.RSSPeak, x0/1.1, x1*1.1, f.left, f.right), logScale(s.Primary(), y0/1.1, y1*1.1, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(6))
-	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(cell.RSSPeak, v) })
+	d.horizontal(f, x, x.ticks(5), nil)
 	d.text("label", "middle", (f.left+f.right)/2, f.bottom+38, text.Heading(cell.RSSPeak))
 	var frontier []tradeoff
 	for _, t := range all {

@@ -77,7 +77,7 @@ func pauseChart(s *text.Section, id string, b *pauseBins, part facet) template.H
 	d := newDrawing(id, strings.TrimSpace("GC pauses, "+s.Name+" "+part.title), description, f.bottom+26)
 	x := scale{metric: ":seconds", lo: b.edges[0], hi: b.edges[len(b.edges)-1], from: f.left + 4, to: f.right - 24,
 		log: true}
-	d.horizontal(f, x, x.ticks(6), func(v float64) string { return tickText(":seconds", v) })
+	d.horizontal(f, x, x.ticks(6), nil)
 	for i, r := range part.rows {
 		y := f.top + rowHeight*float64(i)
 		look, name := lookOf(s, r)

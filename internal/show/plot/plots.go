@@ -15,11 +15,9 @@ func legendOf(s *text.Section, rows []*text.Row) []Legend {
 	var seen []string
 	for _, r := range rows {
 		look, name := lookOf(s, r)
-		if slices.Contains(seen, name) {
-			continue
+		if !slices.Contains(seen, name) {
+			seen, out = append(seen, name), append(out, seriesKey(look, name))
 		}
-		seen = append(seen, name)
-		out = append(out, Legend{swatch(look, fmt.Sprintf("curve s%d", look), true), name})
 	}
 	return out
 }
@@ -56,8 +54,7 @@ func Latency(s *text.Section, id string) *Plot {
 	}
 	p.Legend = legendOf(s, rows)
 	if bothTimes(s) {
-		p.Legend = append(p.Legend, Legend{swatch(0, "curve plain", false), "response time"},
-			Legend{swatch(0, "curve plain dashed", false), "service time"})
+		p.Legend = append(p.Legend, lineKey("curve plain", "response time"), lineKey("curve plain dashed", "service time"))
 		p.Caption += " Response time starts when an operation was due, service time when it began."
 	}
 	if len(panels) > 1 {
@@ -85,12 +82,7 @@ func Figures(s *text.Section, id string) *Plot {
 	for _, r := range s.Rows {
 		cells := []string{r.Label}
 		for _, metric := range metrics {
-			f := r.Figure(metric)
-			if f.N == 0 {
-				cells = append(cells, text.Absent, text.Absent, text.Absent)
-				continue
-			}
-			cells = append(cells, f.Value(), s.Format(metric, f.Lo), s.Format(metric, f.Hi))
+			cells = append(cells, r.Figure(metric).Cells()...)
 		}
 		p.Table.Add(cells...)
 	}
@@ -125,8 +117,7 @@ func Heap(s *text.Section, id string) *Plot {
 }
 
 func heapLegend() []Legend {
-	return []Legend{{swatch(0, "heap", false), "heap"}, {swatch(0, "goal", false), "heap goal"},
-		{swatch(0, "pause-key", false), "GC pause"}}
+	return []Legend{lineKey("heap", "heap"), lineKey("goal", "heap goal"), lineKey("pause-key", "GC pause")}
 }
 
 // heapCells is a row in the table of a timeline: time, heap, goal, cycles.

@@ -30,8 +30,7 @@ func verdictLegend(shown []ratioRow) (legend []Legend) {
 			!slices.ContainsFunc(shown, func(r ratioRow) bool { return r.c.Verdict == verdict }) {
 			continue
 		}
-		look := verdictLook[verdict]
-		legend = append(legend, Legend{swatch(look, fmt.Sprintf("curve s%d", look), true), string(verdict)})
+		legend = append(legend, seriesKey(verdictLook[verdict], string(verdict)))
 	}
 	return legend
 }

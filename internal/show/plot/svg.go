@@ -116,8 +116,12 @@ type frame struct {
 	left, top, right, bottom float64
 }
 
-// horizontal draws the lower axis: a faint line and a label for each tick.
+// horizontal draws the lower axis: a faint line and a label for each tick. A nil label
+// gives the value in the unit of the scale.
 func (d *drawing) horizontal(f frame, s scale, ticks []float64, label func(float64) string) {
+	if label == nil {
+		label = func(v float64) string { return tickText(s.metric, v) }
+	}
 	for _, v := range ticks {
 		x := s.at(v)
 		d.line("grid", x, f.top, x, f.bottom)
@@ -134,6 +138,14 @@ func (d *drawing) vertical(f frame, s scale, ticks []float64) {
 		d.text("tick", "end", f.left-6, y+4, tickText(s.metric, v))
 	}
 }
+
+// seriesKey is the entry of a series in a legend: a line with a marker.
+func seriesKey(look int, name string) Legend {
+	return Legend{swatch(look, fmt.Sprintf("curve s%d", look%looks), true), name}
+}
+
+// lineKey is the entry of a line without markers.
+func lineKey(class, name string) Legend { return Legend{swatch(0, class, false), name} }
 
 // swatch is the sample of a series in a legend: its line and its marker.
 func swatch(look int, class string, marked bool) template.HTML {

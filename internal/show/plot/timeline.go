@@ -65,7 +65,7 @@ func heapChart(id, name string, rec *cell.Record, part Stretch) template.HTML {
 		text.Duration(part.To-part.From), text.Bytes(top)), 186)
 	x, y := part.axis(f), linearScale(":bytes", top, f.bottom, f.top)
 	d.vertical(f, y, y.ticks(4))
-	d.horizontal(f, x, x.ticks(5), func(v float64) string { return tickText(":ns", v) })
+	d.horizontal(f, x, x.ticks(5), nil)
 	var heapLine, goalLine []point
 	for _, i := range thin(heap, 320) {
 		left := x.at(float64(at[i]))
