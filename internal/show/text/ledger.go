@@ -29,8 +29,9 @@ type Ledger struct {
 
 // A LedgerDocument is a document with the claims to show.
 type LedgerDocument struct {
-	ID, Title string
-	Claims    []LedgerClaim
+	ID     string        `json:"id"`
+	Title  string        `json:"title"`
+	Claims []LedgerClaim `json:"claims"`
 }
 
 // A LedgerClaim is one claim with its verdict.
@@ -305,25 +306,21 @@ func (c *LedgerFigure) noise() string {
 
 // LedgerJSON writes the ledger as an object with a stable schema.
 func LedgerJSON(w io.Writer, l *Ledger) error {
-	type document struct {
-		ID     string        `json:"id"`
-		Title  string        `json:"title"`
-		Claims []LedgerClaim `json:"claims"`
-	}
 	doc := struct {
-		Schema    int          `json:"schema"`
-		Version   string       `json:"version"`
-		Created   *time.Time   `json:"created"`
-		Machine   cell.Machine `json:"machine"`
-		Published []string     `json:"published"` // the published runs
-		Documents []document   `json:"documents"`
+		Schema    int              `json:"schema"`
+		Version   string           `json:"version"`
+		Created   *time.Time       `json:"created"`
+		Machine   cell.Machine     `json:"machine"`
+		Published []string         `json:"published"` // the published runs
+		Documents []LedgerDocument `json:"documents"`
 	}{Schema: Schema, Version: l.Version, Machine: finiteMachine(l.Machine), Published: list(l.Runs),
-		Documents: []document{}}
+		Documents: []LedgerDocument{}}
 	if !l.Created.IsZero() {
 		doc.Created = &l.Created
 	}
 	for _, d := range l.Documents {
-		doc.Documents = append(doc.Documents, document{d.ID, d.Title, list(d.Claims)})
+		d.Claims = list(d.Claims)
+		doc.Documents = append(doc.Documents, d)
 	}
 	return encode(w, doc)
 }
