@@ -1,7 +1,6 @@
 package heap
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -16,72 +15,61 @@ import (
 //go:embed assets/heap.html.tmpl
 var assets embed.FS
 
-// The types below are what the template sees.
-type (
-	pageBody struct {
-		CSS                    template.CSS
-		Title, Repeat, Version string
-		Facts                  []pageFact
-		Sections               []pageSection
-		Warnings               []string
-	}
-	pageFact    struct{ Name, Value string }
-	pageSection struct {
-		ID, Title, Text string
-		Drawing         *plot.Plot
-		Table           *plot.Table
-	}
-)
+// A pageSection is what the template sees of a part of the page.
+type pageSection struct {
+	ID, Title, Text string
+	Drawing         *plot.Plot
+	Table           *plot.Table
+}
 
 // Page writes the report as one HTML file that needs nothing outside of it. The
 // version is that of the program that writes it.
 func (r *Report) Page(out io.Writer, v View, version string) error {
-	p := pageBody{
-		CSS: page.StyleSheet(), Title: "Isobar heap: " + clean(r.Program), Version: version,
-		Repeat: "isobar heap --html FILE PID", Facts: r.facts(),
-		Sections: []pageSection{
-			{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
-			{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
-			{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
-			{ID: "goroutines", Title: "Goroutines", Text: r.forever(), Table: r.goroutineTable()},
-		},
+	sections := []pageSection{
+		{ID: "holders", Title: "Who holds the memory", Drawing: r.treemap(), Table: holderTable(r.Holders(v.Share))},
+		{ID: "paths", Title: "Where it hangs", Drawing: r.icicle()},
+		{ID: "types", Title: "Types", Table: r.typeTable(pageTypes)},
+		{ID: "goroutines", Title: "Goroutines", Text: r.forever(), Table: r.goroutineTable()},
 	}
 	if r.Ledger != nil {
-		p.Sections = append(p.Sections, pageSection{ID: "resident", Title: "Where resident memory is",
+		sections = append(sections, pageSection{ID: "resident", Title: "Where resident memory is",
 			Text: size(r.Ledger.RSS) + " in all, page by page.", Table: r.Ledger.table()})
 	}
-	for _, w := range r.Warnings {
-		p.Warnings = append(p.Warnings, text.Clean(w))
+	s := page.Sheet{Name: "Isobar heap: " + clean(r.Program), Version: version, Repeat: "isobar heap --html FILE PID",
+		Facts: r.facts(), Note: "It has names and sizes, and nothing of what the program keeps in its memory."}
+	for _, part := range sections {
+		s.List(true, part.ID, part.Title)
 	}
-	file := template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
-	var b bytes.Buffer
-	if err := file.ExecuteTemplate(&b, "heap.html.tmpl", p); err != nil {
-		return fmt.Errorf("heap: page: %w", err)
-	}
-	if _, err := b.WriteTo(out); err != nil {
+	s.List(len(r.Warnings) > 0, "warnings", "Warnings")
+	s.List(true, "reading", "How to read this")
+	t := template.Must(page.Templates().ParseFS(assets, "assets/heap.html.tmpl"))
+	err := s.WriteFile(out, t, "heap", struct {
+		Sections []pageSection
+		Warnings []string
+	}{sections, text.CleanAll(r.Warnings)})
+	if err != nil {
 		return fmt.Errorf("heap: page: %w", err)
 	}
 	return nil
 }
 
-func (r *Report) facts() []pageFact {
-	facts := []pageFact{
-		{"Read", r.Time.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + clean(r.Target) + ", " + clean(r.Go)},
-		{"Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
-			100*share(r.Untyped, r.Live))},
-		{"Unused", size(r.Unused) + " of what is live: capacity, what slices and strings have left, room of maps"},
-		{"Marking", fmt.Sprintf("reads %s and follows %s pointers", size(r.ScanBytes), count(r.Pointers))},
-		{"Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
-			size(r.Spans.Free), size(r.Spans.Stacks))},
-	}
+func (r *Report) facts() (facts []page.Fact) {
+	add := func(name, value string) { facts = append(facts, page.Fact{Name: name, Value: value}) }
+	add("Read", r.Time.UTC().Format("2006-01-02 15:04:05 UTC")+", "+clean(r.Target)+", "+clean(r.Go))
+	add("Live", fmt.Sprintf("%s in %s objects; type unknown %.1f %%", size(r.Live), count(r.Objects),
+		100*share(r.Untyped, r.Live)))
+	add("Unused", size(r.Unused)+" of what is live: capacity, what slices and strings have left, room of maps")
+	add("Marking", fmt.Sprintf("reads %s and follows %s pointers", size(r.ScanBytes), count(r.Pointers)))
+	add("Not live", fmt.Sprintf("garbage not collected yet %s, free slots %s, stacks %s", size(r.Garbage),
+		size(r.Spans.Free), size(r.Spans.Stacks)))
 	if s := r.Collector.String(); s != "" {
-		facts = append(facts, pageFact{"Collections", s})
+		add("Collections", s)
 	}
 	if r.Duplicates > 0 {
-		facts = append(facts, pageFact{"Duplicates", size(r.Duplicates) + " of strings that others hold as well"})
+		add("Duplicates", size(r.Duplicates)+" of strings that others hold as well")
 	}
 	if r.Stop > 0 {
-		facts = append(facts, pageFact{"Stopped", r.stopped()})
+		add("Stopped", r.stopped())
 	}
 	return facts
 }

@@ -20,18 +20,15 @@ func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: cell %d: %w", rec.Cell.Index, err)
 	}
-	p := &Page{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")),
-		Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a),
-		Version: text.Clean(m.Version), Output: cleanLines(rec.Stderr)}
+	p := &Page{
+		Sheet: Sheet{Name: fmt.Sprintf("Cell %d of %s", rec.Cell.Index, strings.TrimPrefix(m.Name(), "Isobar ")),
+			Facts: append(cellFacts(rec), originFacts(rec)...), Noise: text.NoiseLine(a), Version: text.Clean(m.Version)},
+		Output: cleanLines(rec.Stderr)}
 	for _, w := range rec.Warnings {
 		p.Warnings = append(p.Warnings, text.Clean(w.Text+" ("+w.Code+")"))
 	}
 	if rec.Err != nil {
 		p.Failures = []string{text.Failure(rec)}
-		p.Contents = append(p.Contents, content{"failure", "Failure"})
-	}
-	if len(p.Warnings) > 0 {
-		p.Contents = append(p.Contents, content{"warnings", "Warnings"})
 	}
 	s, part := text.Sections(a)[0], plot.Whole(rec).Within(v.From, v.To)
 	s.SetExact(v.Exact)
@@ -40,31 +37,26 @@ func NewCell(m text.Meta, rec *cell.Record, v View) (*Page, error) {
 		pauses.Title, pauses.Caption = "Pauses by length",
 			"How long the world was stopped. Column heights are relative to the highest."
 	}
-	for _, plot := range []*plot.Plot{plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec),
-		plot.Latency(s, "cell"), pauses} {
-		if plot != nil {
-			plot.Section = "this cell"
-			p.Plots = append(p.Plots, *plot)
-			p.Contents = append(p.Contents, content{plot.ID, plot.Title})
-		}
+	p.Plots = drawn("this cell", plot.Timeline(s, rec, part), plot.Stops(s, rec, part), plot.Utilization(s, rec),
+		plot.Latency(s, "cell"), pauses)
+	p.Collections, p.Samples = collectionsOf(s, rec, "Table of collections", part), samplesTable(rec)
+	p.List(rec.Err != nil, "failure", "Failure")
+	p.List(len(p.Warnings) > 0, "warnings", "Warnings")
+	for _, shown := range p.Plots {
+		p.List(true, shown.ID, shown.Title)
 	}
-	if p.Collections = collectionsOf(s, rec, "Table of collections", part); p.Collections != nil {
-		p.Contents = append(p.Contents, content{"collections", "Collections"})
-	}
-	p.Contents = append(p.Contents, content{"samples", "Raw samples"})
-	p.Samples = samplesTable(rec)
-	if p.Output != "" {
-		p.Contents = append(p.Contents, content{"output", "Standard error"})
-	}
+	p.List(p.Collections != nil, "collections", "Collections")
+	p.List(true, "samples", "Raw samples")
+	p.List(p.Output != "", "output", "Standard error")
 	return p, nil
 }
 
 // originFacts say where a fleet measured the cell.
-func originFacts(rec *cell.Record) []fact {
+func originFacts(rec *cell.Record) []Fact {
 	if rec.Origin == nil {
 		return nil
 	}
-	return present([]fact{{"Worker", text.Clean(rec.Origin.Worker)}, {"Machine", text.MachineLine(rec.Origin.Machine)}})
+	return present([]Fact{{"Worker", text.Clean(rec.Origin.Worker)}, {"Machine", text.MachineLine(rec.Origin.Machine)}})
 }
 
 // cleanLines is text.Clean for text of several lines.
@@ -76,7 +68,7 @@ func cleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func cellFacts(rec *cell.Record) []fact {
+func cellFacts(rec *cell.Record) []Fact {
 	outcome := "finished"
 	if rec.Err != nil {
 		outcome = "failed"
@@ -89,7 +81,7 @@ func cellFacts(rec *cell.Record) []fact {
 	if rec.Cell.Twin {
 		twin = "the second copy of the baseline, for the noise floor"
 	}
-	return present([]fact{
+	return present([]Fact{
 		{"Configuration", text.Clean(rec.Cell.Key())}, {"Repetition", strconv.Itoa(rec.Cell.Block + 1)}, {"Twin", twin},
 		{"Seed", strconv.FormatUint(rec.Cell.Seed, 10)},
 		{"Measured", at}, {"Outcome", outcome},

@@ -11,8 +11,9 @@ import (
 // NewComparison returns the page that compares run b with run a. onlyA and
 // onlyB are the keys of configurations that only one of the runs has.
 func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB []string, v View) *Page {
-	p := &Page{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID), Verdicts: text.VerdictCounts(comparisons),
-		Contents: []content{{"verdicts", "Verdicts"}}}
+	p := &Page{Sheet: Sheet{Name: fmt.Sprintf("Run %d against run %d", b.RunID, a.RunID)},
+		Verdicts: text.VerdictCounts(comparisons)}
+	p.List(true, "verdicts", "Verdicts")
 	if p.Verdicts == "" {
 		p.Verdicts = "The two runs have no configuration in common: there is nothing to compare."
 	}
@@ -21,28 +22,24 @@ func NewComparison(a, b text.Meta, comparisons []stat.Comparison, onlyA, onlyB [
 		m    text.Meta
 		only []string
 	}{{"A", a, onlyA}, {"B", b, onlyB}} {
-		p.Facts = append(p.Facts, fact{side.name, fmt.Sprintf("%s, %s, %s", side.m.Name(), side.m.When(), side.m.Progress())})
+		p.Facts = append(p.Facts, Fact{side.name, fmt.Sprintf("%s, %s, %s", side.m.Name(), side.m.When(), side.m.Progress())})
 		for _, key := range side.only {
-			p.OnlyIn = append(p.OnlyIn, fact{fmt.Sprintf("Only in run %d", side.m.RunID), text.Clean(key)})
+			p.OnlyIn = append(p.OnlyIn, Fact{fmt.Sprintf("Only in run %d", side.m.RunID), text.Clean(key)})
 		}
 	}
 	if (a.Machine.Hostname == "") != (b.Machine.Hostname == "") {
-		p.Facts = append(p.Facts, fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
+		p.Facts = append(p.Facts, Fact{"Machines", "one run's machine is unknown: differences may come from the machines"})
 	}
 	ids := newIdentifiers()
 	for _, s := range pairSections(comparisons) {
 		s.SetExact(v.Exact)
 		h := section{ID: ids.unique(s.Name), Name: s.Name, Comparisons: comparisonsTable(s), Machines: byMachineTable(s),
 			Compared: "All metrics"}
-		for _, plot := range []*plot.Plot{plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID)} {
-			if plot != nil {
-				h.Plots = append(h.Plots, *plot)
-			}
-		}
+		h.Plots = drawn(s.Name, plot.Ratios(s, h.ID), plot.ByMachine(s, h.ID))
 		p.Sections = append(p.Sections, h)
-		p.Contents = append(p.Contents, content{h.ID, h.Name})
+		p.List(true, h.ID, h.Name)
 	}
-	p.Contents = append(p.Contents, content{"reading", "How to read this"})
+	p.List(true, "reading", "How to read this")
 	return p
 }
 

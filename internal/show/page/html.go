@@ -16,15 +16,15 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-//go:embed assets/report.css assets/report.html.tmpl assets/parts.html.tmpl
+//go:embed assets
 var assets embed.FS
 
-// Templates returns the templates that draw a [Page]: theme, facts and
-// contents; run, cell and comparison for [New], [NewCell] and [NewComparison];
-// and ledger for a [Ledger]. The caller may add to them.
+// Templates returns the templates that draw a [Page]: facts and contents; run, cell and
+// comparison for [New], [NewCell] and [NewComparison]; ledger for a [Ledger]; and what
+// they are made of. The caller may add to them.
 func Templates() *template.Template {
-	t := template.Must(template.New("").Funcs(ledgerFuncs).ParseFS(assets, "assets/parts.html.tmpl"))
-	return template.Must(t.ParseFS(ledgerAssets, "assets/ledger.html.tmpl"))
+	funcs := template.FuncMap{"anchor": claimAnchor}
+	return template.Must(template.New("").Funcs(funcs).ParseFS(assets, "assets/*.tmpl"))
 }
 
 // StyleSheet is the style of the pages, for packages whose pages look the same.
@@ -36,21 +36,54 @@ func StyleSheet() template.CSS {
 	return template.CSS(css)
 }
 
-// Write writes the analysis as one self-contained file. A policy in the file
-// forbids scripts and all requests.
-func Write(w io.Writer, r Run, a *stat.Analysis) error {
-	file := template.Must(template.ParseFS(assets, "assets/report.html.tmpl", "assets/parts.html.tmpl"))
-	var buf bytes.Buffer
-	if err := file.Execute(&buf, New(r, a, View{})); err != nil {
-		return fmt.Errorf("report: HTML: %w", err)
+// A Sheet is what surrounds the main part of a page. Its fields are for the templates.
+type Sheet struct {
+	Name, Lead             string // the heading, and what stands below it
+	Facts                  []Fact
+	Noise, Repeat, Version string
+	Contents               []Content
+	Note                   string // at the end
+}
+
+// A Fact is a name with its value.
+type Fact struct{ Name, Value string }
+
+// A Content is a link to a part of the page.
+type Content struct{ ID, Name string }
+
+// List adds a part to the contents if it is there.
+func (s *Sheet) List(there bool, id, name string) {
+	if there {
+		s.Contents = append(s.Contents, Content{id, name})
 	}
-	if _, err := w.Write(buf.Bytes()); err != nil {
+}
+
+// WriteFile writes the page as one self-contained file. A policy in the file forbids
+// scripts and all requests. The main part is drawn by the named template.
+func (s *Sheet) WriteFile(w io.Writer, t *template.Template, main string, data any) error {
+	var part, file bytes.Buffer
+	err := t.ExecuteTemplate(&part, main, data)
+	if err == nil {
+		err = t.ExecuteTemplate(&file, "file", struct {
+			*Sheet
+			CSS  template.CSS
+			Main template.HTML
+		}{s, StyleSheet(), template.HTML(part.String())})
+	}
+	if err == nil {
+		_, err = file.WriteTo(w)
+	}
+	return err
+}
+
+// Write writes the analysis as one self-contained file.
+func Write(w io.Writer, r Run, a *stat.Analysis) error {
+	p := New(r, a, View{})
+	if err := p.WriteFile(w, Templates(), "run", p); err != nil {
 		return fmt.Errorf("report: HTML: %w", err)
 	}
 	return nil
 }
-
-type fact struct{ Name, Value string }
 
 type section struct {
 	ID, Name, Baseline, Verdicts string
@@ -99,13 +132,8 @@ func sectionOf(s *text.Section, id string) section {
 	if g, ok := s.Grid(); ok {
 		h.Grid = gridOf(g, id)
 	}
-	for _, plot := range []*plot.Plot{plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id), plot.Latency(s, id),
-		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id)} {
-		if plot != nil {
-			plot.Section = s.Name
-			h.Plots = append(h.Plots, *plot)
-		}
-	}
+	h.Plots = drawn(s.Name, plot.ByMachine(s, id), plot.HeatMap(s, id), plot.Pareto(s, id), plot.Latency(s, id),
+		plot.Pauses(s, id), plot.Figures(s, id), plot.Heap(s, id))
 	h.Figures, h.Comparisons, h.Floors = figuresTable(s), comparisonsTable(s), floorsTable(s)
 	h.Phases, h.Machines, h.Exercises = phasesTable(s), byMachineTable(s), s.Exercises()
 	for _, r := range s.Rows {
@@ -116,23 +144,23 @@ func sectionOf(s *text.Section, id string) section {
 	return h
 }
 
-func facts(m text.Meta, machines []*stat.Machine) []fact {
-	facts := []fact{{"Measured", m.When()}, {"Cells", m.Progress()}}
+func facts(m text.Meta, machines []*stat.Machine) []Fact {
+	facts := []Fact{{"Measured", m.When()}, {"Cells", m.Progress()}}
 	if machines == nil {
-		return present(append(facts, fact{"Machine", text.MachineLine(m.Machine)}))
+		return present(append(facts, Fact{"Machine", text.MachineLine(m.Machine)}))
 	}
-	return present(append(facts, fact{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " +
+	return present(append(facts, Fact{"Machines", strings.Join(text.MachineLines(machines), "; ") + ". " +
 		text.MachinesNote}))
 }
 
-func fingerprint(m cell.Machine) []fact {
+func fingerprint(m cell.Machine) []Fact {
 	number := func(v float64, text string) string {
 		if v > 0 {
 			return text
 		}
 		return ""
 	}
-	return present([]fact{
+	return present([]Fact{
 		{"CPU", text.Clean(m.CPU)}, {"CPUs", number(float64(m.CPUs), fmt.Sprint(m.CPUs))},
 		{"CPU limit", number(m.CPUQuota, text.Digits(m.CPUQuota)+" CPUs")},
 		{"Memory", number(float64(m.MemoryBytes), text.Bytes(float64(m.MemoryBytes)))},
@@ -145,6 +173,6 @@ func fingerprint(m cell.Machine) []fact {
 	})
 }
 
-func present(facts []fact) []fact {
-	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+func present(facts []Fact) []Fact {
+	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" })
 }

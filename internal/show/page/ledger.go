@@ -1,9 +1,7 @@
 package page
 
 import (
-	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -11,19 +9,13 @@ import (
 	"github.com/isobar-go/isobar/internal/show/text"
 )
 
-//go:embed assets/ledger.html.tmpl
-var ledgerAssets embed.FS
-
-var ledgerFuncs = template.FuncMap{"anchor": claimAnchor}
-
 // claimAnchor is the id of a claim in a page.
 func claimAnchor(id string) string { return "claim-" + strings.ReplaceAll(id, "/", "-") }
 
 // WriteLedger writes the ledger as one self-contained file.
 func WriteLedger(w io.Writer, l *text.Ledger) error {
-	file := template.Must(template.New("ledger.html.tmpl").Funcs(ledgerFuncs).ParseFS(ledgerAssets,
-		"assets/ledger.html.tmpl"))
-	if err := file.Execute(w, NewLedger(l)); err != nil {
+	p := NewLedger(l)
+	if err := p.WriteFile(w, Templates(), "ledger", p); err != nil {
 		return fmt.Errorf("report: ledger: %w", err)
 	}
 	return nil
@@ -31,18 +23,19 @@ func WriteLedger(w io.Writer, l *text.Ledger) error {
 
 // NewLedger returns the data for the template ledger.
 func NewLedger(l *text.Ledger) *Ledger {
-	page := &Ledger{CSS: StyleSheet(), Title: l.Title, Counts: l.Counts(), Version: text.Clean(l.Version)}
+	page := &Ledger{Sheet: Sheet{Name: l.Title, Lead: l.Counts() + ".", Repeat: "isobar claims run --quick",
+		Version: text.Clean(l.Version)}}
 	if !l.Created.IsZero() {
-		page.Facts = append(page.Facts, fact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
+		page.Facts = append(page.Facts, Fact{"Measured", l.Created.UTC().Format("2006-01-02 15:04 UTC")})
 	}
 	if !l.Elsewhere() {
-		page.Facts = append(page.Facts, fact{"Machine", text.MachineLine(l.Machine)})
+		page.Facts = append(page.Facts, Fact{"Machine", text.MachineLine(l.Machine)})
 	}
-	page.Facts = append(page.Facts, fact{"Beside", l.Agreement()})
+	page.Facts = append(page.Facts, Fact{"Beside", l.Agreement()})
 	for i, run := range l.Runs {
-		page.Facts = append(page.Facts, fact{fmt.Sprint("Run ", i+1), text.Clean(run)})
+		page.Facts = append(page.Facts, Fact{fmt.Sprint("Run ", i+1), text.Clean(run)})
 	}
-	page.Facts = present(append(page.Facts, fact{"Forecast", l.Forecast}))
+	page.Facts = present(append(page.Facts, Fact{"Forecast", l.Forecast}))
 	for _, line := range text.LedgerReading {
 		page.Reading = append(page.Reading, strings.NewReplacer("**", "", "`", "").Replace(line))
 	}
@@ -62,18 +55,18 @@ func NewLedger(l *text.Ledger) *Ledger {
 				{Text: text.Clean(f.Measured()), Class: "text"}, {Text: published, Class: "text"}, {Text: c.Beside, Class: "text"}})
 		}
 		page.Documents = append(page.Documents, doc)
+		page.List(true, "document-"+d.ID, "Document "+d.ID)
 	}
+	page.List(true, "reading", "How to read this")
 	return page
 }
 
 // A Ledger is the data for a ledger, in a self-contained file or a page of
 // package web. Its fields are for the templates.
 type Ledger struct {
-	CSS                    template.CSS
-	Title, Counts, Version string
-	Facts                  []fact
-	Reading                []string
-	Documents              []ledgerPageDocument
+	Sheet
+	Reading   []string
+	Documents []ledgerPageDocument
 }
 
 type ledgerPageDocument struct {

@@ -63,11 +63,8 @@ func byMachineTable(s *text.Section) *plot.Table {
 	shown, left := shownByMachine(s)
 	for _, c := range shown {
 		add := func(machine string, c stat.Comparison, why string) {
-			t.Add(s.LabelOf(c), text.Heading(c.Metric), machine, string(c.Verdict), s.Format(c.Metric, c.AValue),
-				s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
-				text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs), text.Clean(why))
-			row := t.Rows[len(t.Rows)-1]
-			row[3].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
+			cells := append([]string{s.LabelOf(c), text.Heading(c.Metric), machine}, comparisonCells(s, c)...)
+			addVerdict(t, c.Verdict, append(cells, why)...)
 		}
 		add("all", c, c.Heterogeneity.Text)
 		for _, m := range c.Machines {

@@ -11,7 +11,6 @@
 package page
 
 import (
-	"html/template"
 	"time"
 
 	"github.com/isobar-go/isobar/internal/lab/stat"
@@ -23,10 +22,8 @@ import (
 // comparison. The self-contained file and the pages of package web use the same
 // data. Its fields are for the templates.
 type Page struct {
-	CSS                              template.CSS // for the self-contained file
-	Name, Repeat, Version, Noise     string
-	Facts, Fingerprint               []fact
-	Contents                         []content
+	Sheet
+	Fingerprint                      []Fact
 	Answer                           *answer     // of a tuned run
 	Machines                         *plot.Table // the machines that measured, if several
 	MachineNotes, Findings, Warnings []string
@@ -43,10 +40,19 @@ type Page struct {
 
 	// For a comparison.
 	Verdicts string
-	OnlyIn   []fact
+	OnlyIn   []Fact
 }
 
-type content struct{ ID, Name string }
+// drawn returns those of the plots that show something, as of a section.
+func drawn(section string, plots ...*plot.Plot) (out []plot.Plot) {
+	for _, p := range plots {
+		if p != nil {
+			p.Section = section
+			out = append(out, *p)
+		}
+	}
+	return out
+}
 
 // A View says how a reader wants to see a page. The zero View is that of the
 // self-contained file.
@@ -100,9 +106,9 @@ func answerOf(r Run, sections []*text.Section) *answer {
 func New(r Run, a *stat.Analysis, v View) *Page {
 	m := text.Measured(r.Meta, a)
 	p := &Page{
-		CSS: StyleSheet(), Name: m.Name(), Facts: facts(m, text.Several(a)), Repeat: text.Clean(m.Repeat),
-		Version:     text.Clean(m.Version),
-		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings), Noise: text.NoiseLine(a),
+		Sheet: Sheet{Name: m.Name(), Facts: facts(m, text.Several(a)), Noise: text.NoiseLine(a),
+			Repeat: text.Clean(m.Repeat), Version: text.Clean(m.Version)},
+		Fingerprint: fingerprint(m.Machine), MachineNotes: text.CleanAll(m.Machine.Warnings),
 		Findings: text.CleanAll(a.Findings),
 	}
 	if p.Machines = machinesTable(text.Several(a)); p.Machines != nil {
@@ -119,26 +125,22 @@ func New(r Run, a *stat.Analysis, v View) *Page {
 	for _, warning := range a.Warnings {
 		p.Warnings = append(p.Warnings, text.Warning(warning))
 	}
-	p.Contents = []content{{"found", "Findings"}}
 	sections := text.Sections(a)
-	if p.Answer = answerOf(r, sections); p.Answer != nil {
-		p.Contents = append(p.Contents, content{"answer", "The answer"})
-	}
+	p.Answer = answerOf(r, sections)
+	p.List(true, "found", "Findings")
+	p.List(p.Answer != nil, "answer", "The answer")
 	ids := newIdentifiers()
 	for _, s := range sections {
 		s.SetExact(v.Exact)
 		h := sectionOf(s, ids.unique(s.Name))
-		if drawn := plot.Procs(s, h.ID, r.Procs); drawn != nil {
-			h.Plots = append([]plot.Plot{*drawn}, h.Plots...)
-		}
+		h.Plots = append(drawn(s.Name, plot.Procs(s, h.ID, r.Procs)), h.Plots...)
 		h.Collections = collections(s, r.Traced)
 		p.Sections = append(p.Sections, h)
-		p.Contents = append(p.Contents, content{h.ID, h.Name})
+		p.List(true, h.ID, h.Name)
 	}
-	if len(p.Warnings) > 0 {
-		p.Contents = append(p.Contents, content{"warnings", "Warnings"})
-	}
-	p.Contents = append(p.Contents, content{"machine", "Machine"}, content{"reading", "How to read this"})
+	p.List(len(p.Warnings) > 0, "warnings", "Warnings")
+	p.List(true, "machine", "Machine")
+	p.List(true, "reading", "How to read this")
 	p.Strip = plot.Noise(a)
 	return p
 }

@@ -121,18 +121,26 @@ func comparisonsTable(s *text.Section) *plot.Table {
 		Head: []string{"Configuration", "Metric", "Verdict", "baseline", "here", "ratio", "95 % interval", "p", "pairs",
 			"noise floor", "why"}}
 	for _, c := range s.Comparisons {
-		t.Add(s.LabelOf(c), text.Heading(c.Metric), string(c.Verdict), s.Format(c.Metric, c.AValue),
-			s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
-			text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs), text.Ratio(c.Floor), whyText(c))
-		row := t.Rows[len(t.Rows)-1]
-		row[2].Class, row[len(row)-1].Class = "text "+verdictClass(c.Verdict), "text why"
+		cells := append([]string{s.LabelOf(c), text.Heading(c.Metric)}, comparisonCells(s, c)...)
+		addVerdict(t, c.Verdict, append(cells, text.Ratio(c.Floor),
+			strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))...)
 	}
 	return t
 }
 
-// whyText is the reason for a verdict and any doubts about it.
-func whyText(c stat.Comparison) string {
-	return text.Clean(strings.Join(append([]string{c.Reason}, c.Warnings...), "; "))
+// comparisonCells are a verdict and the figures behind it.
+func comparisonCells(s *text.Section, c stat.Comparison) []string {
+	return []string{string(c.Verdict), s.Format(c.Metric, c.AValue), s.Format(c.Metric, c.BValue), text.Ratio(c.Ratio),
+		text.Interval(c.Lo, c.Hi), text.PValue(c.P), strconv.Itoa(c.Pairs)}
+}
+
+// addVerdict adds a row with a verdict in the last column of words, and its reason at the end.
+func addVerdict(t *plot.Table, v stat.Verdict, cells ...string) {
+	last := len(cells) - 1
+	cells[last] = text.Clean(cells[last])
+	t.Add(cells...)
+	row := t.Rows[len(t.Rows)-1]
+	row[t.Left-1].Class, row[last].Class = "text "+verdictClass(v), "text why"
 }
 
 // floorsTable shows how much two equal configurations differed.
