@@ -42,7 +42,7 @@ func (u *user) textArg(cur inspector.Cursor, call *ast.CallExpr, fn *types.Func,
 		return Hands
 	}
 	path, plain := fn.Pkg().Path(), fn.Signature().Recv() == nil
-	use, ok := u.ParamUse(fn, arg)
+	use, ok := u.param(fn, arg)
 	switch kind := TextFuncs[fn.Name()]; {
 	case path == "strings" && plain && kind == Cuts && arg == 0:
 		return Searches | u.expr(cur.Parent())
@@ -56,10 +56,6 @@ func (u *user) textArg(cur inspector.Cursor, call *ast.CallExpr, fn *types.Func,
 		return Parses
 	case !ok:
 		return Hands
-	case use&Keeps != 0:
-		return Keeps
-	case use&Hands != 0:
-		return Hands
 	}
-	return Formats
+	return use | Formats
 }

@@ -17,6 +17,7 @@ const (
 	Writes   Use = 1 << iota // changes the memory
 	MayWrite                 // appends to it, or hands it to code that may change it
 	Keeps                    // holds on to it
+	Returns                  // or returns it: with Keeps
 	Hands                    // hands it to code that may do so
 	Compares                 // compares, measures or goes over it
 	Searches                 // by a function that packages bytes and strings both have
@@ -111,6 +112,8 @@ func (u *user) expr(cur inspector.Cursor) Use {
 		if _, isMap := u.TypeOf(parent).Underlying().(*types.Map); !isMap && !u.text {
 			return u.expr(cur.Parent()) // as far as that goes
 		}
+	case *ast.ReturnStmt:
+		return Keeps | Returns
 	case *ast.CallExpr:
 		return u.arg(cur, parent)
 	}

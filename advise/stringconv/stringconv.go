@@ -3,9 +3,9 @@ package stringconv
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"go/version"
-	"regexp"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -35,17 +35,15 @@ compiler leaves the copy out by itself in comparisons, map look-ups, concatenati
 
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
-		call := cur.Node().(*ast.CallExpr)
-		if p.Cold(cur) {
+		c, ok := converted(p, cur.Node().(ast.Expr))
+		if !ok || p.Cold(cur.Parent()) {
 			continue
 		}
-		for i, arg := range call.Args {
-			if c, ok := converted(p, arg); ok {
-				argument(p, cur, call, i, c)
-			}
-		}
-		if c, ok := converted(p, call); ok {
-			held(p, cur, c)
+		switch parent := cur.Parent().Node().(type) {
+		case *ast.CallExpr:
+			argument(p, cur, parent, c)
+		case *ast.AssignStmt:
+			held(p, cur, parent, c)
 		}
 	}
 }
@@ -56,22 +54,21 @@ type conversion struct {
 	of   ast.Expr // the slice, or the call where that converts
 }
 
-// converters are methods that convert, by package.
-var converters = map[string]string{"bufio": "Scanner.Text", "bytes": "Buffer.String"}
-
-// converted returns arg as a conversion: string(b), or a call of
+// converted returns e as a conversion: string(b), or a call of
 // bufio.Scanner.Text or bytes.Buffer.String, which convert.
-func converted(p *check.Pass, arg ast.Expr) (conversion, bool) {
-	for pkg, name := range converters {
-		if call, ok := p.IsCall(arg, pkg, name); ok {
-			return conversion{call: call, of: call}, true
-		}
+func converted(p *check.Pass, e ast.Expr) (conversion, bool) {
+	call, ok := p.IsCall(e, "bufio", "Scanner.Text")
+	if !ok {
+		call, ok = p.IsCall(e, "bytes", "Buffer.String")
 	}
-	b, ok := p.Conversion(arg, check.IsString)
+	if ok {
+		return conversion{call: call, of: call}, true
+	}
+	b, ok := p.Conversion(e, check.IsString)
 	if !ok || !check.IsBytes(p.TypeOf(b)) {
 		return conversion{}, false
 	}
-	return conversion{call: ast.Unparen(arg).(*ast.CallExpr), of: b}, true
+	return conversion{call: ast.Unparen(e).(*ast.CallExpr), of: b}, true
 }
 
 // bytes is the source of the slice that is converted; "" where there is none.
@@ -82,125 +79,155 @@ func (c conversion) bytes(p *check.Pass) string {
 	return p.Source(c.of)
 }
 
-// argument reports the conversion as argument i of a call.
-func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c conversion) {
-	arg, fn := call.Args[i], p.Callee(call)
-	verb := check.Verb(p.Code, call, i)
-	_, writes := p.IsCall(call, "io", "WriteString")
-	_, prints := p.IsCall(call, "fmt", "Fprint")
+// argument reports the conversion at cur, an argument of call.
+func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) {
+	i, fn := slices.Index(call.Args, ast.Expr(c.call)), p.Callee(call)
 	switch builtin := p.Builtin(call); {
+	case i < 0: // what it converts is called
 	case builtin == "delete":
-		p.Report(arg, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] first")
+		p.Report(c.call, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] first")
 	case builtin != "" || p.Info.Types[call.Fun].IsType() || fn != nil && fn.Pkg() == nil:
 	case fn == nil:
-		p.Needs(check.Interface, true).Report(arg,
+		p.Needs(check.Interface, true).Report(c.call,
 			"string(b) copies the bytes for a function value; where none of its functions keeps them, let it take a []byte")
-	case fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil && i == 0:
-		ofStrings(p, cur, call, fn.Name(), c)
 	case fn.Pkg().Path() == "strings" && fn.Signature().Recv() == nil:
-		// else one finding is enough
-		if _, both := converted(p, call.Args[0]); !both || check.TextFuncs[fn.Name()] != check.Finds {
-			p.Report(arg, "string(b) copies for strings."+fn.Name()+" where it is longer than 32 bytes; package bytes has "+
-				"the same function")
-		}
-	case writes && i == 1:
-		p.Report(arg, "string(b) is copied for io.WriteString; Write takes the slice")
-	case prints && i > 0:
-		p.Report(arg, "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
-	case verb == 'v':
-		p.Report(arg, "string(b) is copied and boxed to be formatted; %s takes the slice")
-	case verb == 's' || verb == 'q':
-		p.Report(arg, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice",
-			formatted(p, arg, c)...)
-	case verb != 0:
+		ofStrings(p, cur, call, i, c)
+	case fn.Pkg().Path() == "fmt":
+		formatted(p, call, i, c)
 	default:
-		called(p, call, i, fn, c)
+		called(p, cur, i, fn, c)
 	}
 }
 
-// called reports the conversion as an argument of fn by what fn does with it.
-func called(p *check.Pass, call *ast.CallExpr, i int, fn *types.Func, c conversion) {
-	arg, full, sibling, edits := call.Args[i], fn.FullName(), check.Sibling(fn, i), writer(p, call, fn, c)
-	use, ok := p.ParamUse(fn, i)
-	free := p.Needs(check.Interface, !p.Free(fn))
-	switch {
-	case edits != nil:
-		p.Report(arg, "string(b) is copied for WriteString; Write takes the slice", edits...)
-	case sibling != "":
-		p.Report(arg, "string(b) copies for "+fn.Name()+"; "+sibling+" reads the slice")
-	case fn.Name() == "DecodeString" && check.Standard(fn):
-		p.Report(arg, "string(b) copies for "+full+"; Decode and AppendDecode read the slice")
-	case ok && use.Reads() && !inlined(p, fn):
-		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+", which only reads them; let it take a []byte")
-	case ok && use&check.Hands != 0 && use&check.Keeps == 0:
-		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+
-			", which hands them on; where nothing keeps them, let it take a []byte")
-	case ok && use&check.Keeps != 0 && sometimes(p, fn, i, 3) && !handsBack(p, fn, i):
-		free.Report(arg, "string(b) copies the bytes for "+fn.Name()+
-			", which reads them and keeps some; let it take a []byte, and copy what is kept")
-	case ok || keeper.MatchString(fn.Name()):
-	case fn.Pkg() == p.Code.Pkg || !check.Standard(fn):
-		free.Report(arg, "string(b) copies the bytes for "+full+
-			"; where that does not keep them, a variant could take a []byte, or an io.Reader")
-	case fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0:
-		free.Report(arg, "string(b) copies the bytes for "+full+", unless they are few and it does not keep them; "+
-			"look for a variant that takes a []byte, or read them as they are")
+// ofStrings reports the conversion as argument i of a function of package strings.
+func ofStrings(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, i int, c conversion) {
+	name := p.Callee(call).Name()
+	_, both := converted(p, call.Args[0])
+	switch kind := check.TextFuncs[name]; {
+	case i > 0 && both && kind == check.Finds: // one finding is enough
+	case i > 0:
+		p.Report(c.call, "string(b) copies for strings."+name+" where it is longer than 32 bytes; package bytes has the "+
+			"same function")
+	case kind == check.Finds:
+		p.Report(call, "string(b) copies for strings."+name+"; bytes."+name+" reads the slice", fix(p, cur, call, c)...)
+	case name == "NewReader":
+		p.Report(call, "string(b) copies for strings.NewReader; bytes.NewReader reads the slice")
+	case kind == check.Copies:
+		p.Report(call, "string(b) is copied, and strings."+name+" copies it again; bytes."+name+" reads the slice")
+	case kind != check.Cuts:
+	case p.TextUse(cur)&^(check.Compares|check.Searches) == 0:
+		p.Report(call, "string(b) copies for strings."+name+
+			", and what is cut from it is only read; package bytes has the same functions")
+	case !keptWhole(p, cur.Parent()):
+		p.Report(call, "string(b) copies all for strings."+name+"; let bytes."+name+
+			" cut the slice, and convert what is kept")
 	}
 }
 
-// keeper matches the names of functions that hold on to what they are given.
-var keeper = regexp.MustCompile(`^(Set|Store|Add|Push)([A-Z]|$)`)
-
-// handsBack reports whether all that fn ever returns is its parameter number i,
-// or a part of it, so that the copy is made all the same.
-func handsBack(p *check.Pass, fn *types.Func, i int) bool {
-	cur, decl := p.Decl(fn)
-	if decl == nil || i >= fn.Signature().Params().Len() {
+// keptWhole reports whether the list that the call at cur makes is returned,
+// held or sent as it is, so that each of its parts would need a copy.
+func keptWhole(p *check.Pass, cur inspector.Cursor) bool {
+	if _, list := p.TypeOf(cur.Node().(ast.Expr)).Underlying().(*types.Slice); !list {
 		return false
 	}
-	param, found := fn.Origin().Signature().Params().At(i), false
-	for at := range cur.Preorder((*ast.ReturnStmt)(nil)) {
-		ret := at.Node().(*ast.ReturnStmt)
-		if len(ret.Results) == 0 {
+	switch parent := cur.Parent().Node().(type) {
+	case *ast.ReturnStmt, *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		return p.Builtin(parent) == "append"
+	case *ast.AssignStmt:
+		if p.Writes(cur) {
 			return false
 		}
-		e := ast.Unparen(ret.Results[0])
-		if part, ok := e.(*ast.SliceExpr); ok {
-			e = part.X
-		}
-		if p.Var(e) != param {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// sometimes reports whether fn does more with its parameter number i than to
-// keep it: itself, or the function that it hands it to, so many calls deep.
-func sometimes(p *check.Pass, fn *types.Func, i, depth int) bool {
-	if _, decl := p.Decl(fn); decl == nil || depth == 0 || i >= fn.Signature().Params().Len() {
-		return false
-	}
-	for _, use := range p.Uses(fn.Origin().Signature().Params().At(i)) {
-		if p.TextUse(use)&(check.Compares|check.Searches|check.Converts|check.Parses) != 0 {
-			return true
-		}
-		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && p.Callee(call) != nil {
-			if j := slices.Index(call.Args, use.Node().(ast.Expr)); j >= 0 && sometimes(p, p.Callee(call), j, depth-1) {
-				return true
-			}
-		}
+		v := p.Var(parent.Lhs[0])
+		return !p.Local(v) || slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool { return keptWhole(p, use) })
 	}
 	return false
 }
 
-// inlined reports whether the body of fn is one return: likely inlined, and
-// the copy with it.
-func inlined(p *check.Pass, fn *types.Func) bool {
+// formatted reports the conversion as argument i of a function of package fmt.
+func formatted(p *check.Pass, call *ast.CallExpr, i int, c conversion) {
+	_, prints := p.IsCall(call, "fmt", "Fprint")
+	switch verb := check.Verb(p.Code, call, i); {
+	case prints:
+		p.Report(c.call, "the text is copied and boxed for fmt.Fprint; Write takes the bytes")
+	case verb == 'v':
+		p.Report(c.call, "string(b) is copied and boxed to be formatted; %s takes the slice")
+	case verb == 's' || verb == 'q':
+		var edits []analysis.TextEdit
+		if types.Identical(types.Unalias(p.TypeOf(c.of)), types.NewSlice(types.Typ[types.Byte])) {
+			edits = append(edits, check.Replace(c.call, p.Source(c.of)))
+		}
+		p.Report(c.call, "string(b) is copied and boxed to be formatted; %"+string(verb)+" takes the slice", edits...)
+	}
+}
+
+// called reports the conversion as argument i of fn by what fn does with it.
+func called(p *check.Pass, cur inspector.Cursor, i int, fn *types.Func, c conversion) {
+	call := cur.Parent().Node().(*ast.CallExpr)
+	const copies = "string(b) copies the bytes for "
+	full, sibling, edits := fn.FullName(), check.Sibling(fn, i), writer(p, call, fn, c)
 	_, decl := p.Decl(fn)
-	_, compares := check.OnlyReturns(decl).(*ast.BinaryExpr)
-	return compares
+	_, inlined := check.OnlyReturns(decl).(*ast.BinaryExpr) // and the copy with it
+	use, ok := p.TextUse(cur), decl != nil
+	const reads = check.Compares | check.Searches | check.Converts | check.Parses
+	free := p.Needs(check.Interface, !p.Free(fn))
+	switch {
+	case edits != nil || full == "io.WriteString":
+		p.Report(c.call, "string(b) is copied for "+full+"; Write takes the slice", edits...)
+	case sibling != "":
+		p.Report(c.call, "string(b) copies for "+fn.Name()+"; "+sibling+" reads the slice")
+	case fn.Name() == "DecodeString" && check.Standard(fn):
+		p.Report(c.call, "string(b) copies for "+full+"; Decode and AppendDecode read the slice")
+	case inlined || use&check.Returns != 0 || !ok && fn.Signature().Results().Len() == 0: // keeps all of it
+	case use&check.Keeps != 0 && use&reads != 0:
+		free.Report(c.call, copies+fn.Name()+", which reads them and keeps some; let it take a []byte, and copy what is kept")
+	case use&check.Keeps != 0:
+	case ok && use.Reads():
+		free.Report(c.call, copies+fn.Name()+", which only reads them; let it take a []byte")
+	case ok:
+		free.Report(c.call, copies+fn.Name()+", which hands them on; where nothing keeps them, let it take a []byte")
+	case fn.Pkg() == p.Code.Pkg || !check.Standard(fn):
+		free.Report(c.call, copies+full+"; where that does not keep them, a variant could take a []byte, or an io.Reader")
+	case fn.Pkg().Path() != "strconv" || version.Compare(p.GoVersion(call.Pos()), "go1.18") < 0:
+		free.Report(c.call, copies+full+", unless they are few and it does not keep them; look for a variant that takes a "+
+			"[]byte, or read them as they are")
+	}
+}
+
+// held reports the conversion at cur where it is held in a variable whose text
+// is read, whether or not some of it is kept as well.
+func held(p *check.Pass, cur inspector.Cursor, assign *ast.AssignStmt, c conversion) {
+	v := p.Var(assign.Lhs[0])
+	if len(assign.Lhs) != 1 || assign.Tok != token.DEFINE && assign.Tok != token.ASSIGN || !p.Local(v) {
+		return
+	}
+	looksUp := slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+		index, ok := use.Parent().Node().(*ast.IndexExpr)
+		return ok && index.Index == use.Node() && !p.Writes(use.Parent())
+	})
+	text, f := "", p.TextUse(cur)
+	switch reads := f &^ (check.Keeps | check.Hands); {
+	case f == check.Compares:
+		text = "is only compared; string(b) in the comparison or the switch itself needs none, whatever its length"
+	case f&^(check.Compares|check.Searches) == 0 && f != 0:
+		text = "is only read; package bytes has the same functions for the slice"
+	case looksUp && len(p.Uses(v)) > 1:
+		text = "is made for a look-up, too; m[string(b)] needs none, so that only what is not found is copied"
+	case f&check.Keeps != 0 && reads&(check.Searches|check.Converts) != 0:
+		text = "is read before it is kept; read the []byte, and convert only what is kept"
+	case f&check.Keeps != 0:
+	case f&check.Hands != 0:
+		p, text = p.Needs(check.Interface, true), "is handed on; where nothing keeps it, hand on the []byte"
+	case reads&(check.Searches|check.Formats|check.Converts) != 0:
+		text = "is only read; keep the []byte, and convert where a string is asked for: what does not escape needs no " +
+			"memory up to 32 bytes"
+	case reads&check.Parses != 0:
+		text = "is only parsed, which from Go 1.18 needs none up to 32 bytes; where they are longer, parse the bytes"
+	}
+	if text != "" {
+		p.Report(c.call, "the copy in "+v.Name()+" "+text)
+	}
 }
 
 func fix(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c conversion) []analysis.TextEdit {
