@@ -9,10 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -29,12 +26,11 @@ import (
 type lines struct{ from, to int }
 
 // findings runs the checks of the commit's exercise on its file in t.
-func findings(t *tree, modules string, c commit) (found []lines, err error) {
+func findings(t *tree, c commit) (found []lines, err error) {
 	if _, err := t.file(c.File); err != nil {
 		return nil, err
 	}
-	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File),
-		modules: modules}
+	l := &loader{tree: t, fset: token.NewFileSet(), packages: map[string]*types.Package{}, version: t.version(c.File)}
 	dir := path.Dir(c.File)
 	files := l.parse(dir, path.Base(c.File), parser.ParseComments|parser.SkipObjectResolution)
 	if len(files) == 0 {
@@ -77,7 +73,6 @@ type loader struct {
 	tree     *tree
 	fset     *token.FileSet
 	version  string
-	modules  string                    // a module cache, or ""
 	packages map[string]*types.Package // by import path
 }
 
@@ -145,8 +140,6 @@ func (l *loader) load(name string, level int) *types.Package {
 		var files []*ast.File
 		if dir, ok := l.find(name); ok {
 			files = l.parse(dir, "", parser.SkipObjectResolution)
-		} else {
-			files = l.cached(name)
 		}
 		if len(files) > 0 {
 			l.packages[name] = empty(name) // for cycles, which broken code may have
@@ -159,36 +152,6 @@ func (l *loader) load(name string, level int) *types.Package {
 	pkg.MarkComplete()
 	l.packages[name] = pkg
 	return pkg
-}
-
-// upper is what a module cache writes as an exclamation mark and a small letter.
-var upper = regexp.MustCompile(`[A-Z]`)
-
-// cached parses a package of the module cache, of any version of its module.
-func (l *loader) cached(name string) (files []*ast.File) {
-	if l.modules == "" {
-		return nil
-	}
-	for root, rest := name, ""; strings.Contains(root, "/"); root, rest = path.Dir(root), path.Join(path.Base(root),
-		rest) {
-		dirs, err := filepath.Glob(filepath.Join(l.modules, upper.ReplaceAllStringFunc(root,
-			func(s string) string { return "!" + strings.ToLower(s) })+"@v*"))
-		if err != nil || len(dirs) == 0 {
-			continue
-		}
-		dir := filepath.Join(dirs[len(dirs)-1], rest)
-		pkg, err := build.ImportDir(dir, 0)
-		if err != nil {
-			return nil
-		}
-		for _, file := range pkg.GoFiles {
-			if f, err := parser.ParseFile(l.fset, filepath.Join(dir, file), nil, parser.SkipObjectResolution); err == nil {
-				files = append(files, f)
-			}
-		}
-		return files
-	}
-	return nil
 }
 
 // find returns the directory of an import path: vendored, or what is left of
@@ -245,7 +208,7 @@ func (t *tree) version(file string) string {
 var moduleLine = regexp.MustCompile(`(?m)^module "?([^"\s]+)`)
 
 // importPath is the import path of a directory: below that of the module around
-// it, or of what its tree is known by where there is none.
+// it, or of the repository where there is none.
 func (t *tree) importPath(repository, dir string) string {
 	for root, rest := dir, ""; ; root, rest = path.Dir(root), path.Join(path.Base(root), rest) {
 		if data, err := t.file(path.Join(root, "go.mod")); err == nil {
@@ -254,57 +217,15 @@ func (t *tree) importPath(repository, dir string) string {
 			}
 		}
 		if root == "." {
-			return path.Join(t.prefix("github.com/"+repository, dir), dir)
+			return path.Join("github.com", repository, dir)
 		}
 	}
-}
-
-// importLine is a line that imports a package of a host.
-var importLine = regexp.MustCompile(`(?m)^\s*(?:import )?(?:\w+ )?"(\w[\w-]*\.[\w.-]+/[^"]+)"$`)
-
-// prefix is what the package in dir imports others of the tree by, where that is
-// not the repository's path: it may have had another name, or one of its own.
-func (t *tree) prefix(repository, dir string) string {
-	found := map[string]int{}
-	for _, name := range t.dir(dir) {
-		data, err := t.file(path.Join(dir, name))
-		if err != nil || !strings.HasSuffix(name, ".go") {
-			continue
-		}
-		for _, m := range importLine.FindAllSubmatch(data, -1) {
-			if root := t.rootOf(string(m[1])); root != "" {
-				found[root]++
-			}
-		}
-	}
-	best := repository
-	for root, n := range found {
-		if n > found[best] || n == found[best] && best != repository && root < best {
-			best = root
-		}
-	}
-	return best
-}
-
-// rootOf returns what is left of an import path before a directory of the tree,
-// or "" where it names none. Those of github.com have three elements.
-func (t *tree) rootOf(name string) string {
-	for root, rest := path.Dir(name), path.Base(name); root != "."; root, rest = path.Dir(root), path.Join(path.Base(root),
-		rest) {
-		if strings.HasPrefix(root, "github.com/") && strings.Count(root, "/") < 2 || root == "github.com" {
-			break
-		}
-		if len(t.dir(rest)) > 0 && len(t.dir(path.Join("vendor", name))) == 0 {
-			return root
-		}
-	}
-	return ""
 }
 
 var std = struct {
 	sync.Mutex
-	imp types.Importer
-}{imp: importer.ForCompiler(token.NewFileSet(), "gc", exported)}
+	importer types.Importer
+}{importer: importer.Default()}
 
 // standard returns a package of the standard library, or nil.
 func standard(name string) *types.Package {
@@ -313,17 +234,9 @@ func standard(name string) *types.Package {
 	if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") {
 		return nil
 	}
-	pkg, err := std.imp.Import(name)
+	pkg, err := std.importer.Import(name)
 	if err != nil {
 		return nil
 	}
 	return pkg
-}
-
-func exported(name string) (io.ReadCloser, error) {
-	out, err := exec.Command("go", "list", "-export", "-f", "{{.Export}}", "--", name).Output()
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(strings.TrimSpace(string(out)))
 }

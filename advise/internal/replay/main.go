@@ -1,14 +1,13 @@
 // Replay runs the checks on commits of public projects that removed one of the
 // eighteen patterns: on the line before the commit, and on what took its place.
 //
-//	go run ./advise/internal/replay -mirror DIR [-modules DIR] [-v]
+//	go run ./advise/internal/replay -mirror DIR [-v]
 //
 // The list is advise/testdata/history.jsonl; DIR holds the repositories, as
 // OWNER/NAME, OWNER+NAME or OWNER+NAME/repo, with or without a work tree.
 // Nothing is built: only the package of the line is type-checked, with the
-// packages of the same commit that it imports as far as they are there, and with
-// -modules what a module cache has of other modules. What cannot be imported is
-// left unknown, and checks that need it stay silent.
+// packages of the same commit that it imports as far as they are there. What
+// cannot be imported is left unknown, and checks that need it stay silent.
 package main
 
 import (
@@ -36,8 +35,6 @@ func main() {
 	exercise := flag.Int("exercise", 0, "only this exercise")
 	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
 	set := flag.String("set", "", "only the commits of this `set`, which were gathered together")
-	modules := flag.String("modules", "", "`directory` of a module cache, to type what is imported of other modules, "+
-		"whatever its version")
 	flag.Parse()
 	if *mirror == "" || flag.NArg() > 0 {
 		flag.Usage()
@@ -64,7 +61,7 @@ func main() {
 			t.absent++
 			continue
 		}
-		r, err := replay(dir, *modules, c)
+		r, err := replay(dir, c)
 		if err != nil {
 			log.Printf("%s %.10s: %v", c.Repository, c.Commit, err)
 			t.failed++
@@ -146,7 +143,7 @@ type verdict struct {
 }
 
 // replay runs the checks on a commit and what was before it.
-func replay(dir, modules string, c commit) (r verdict, err error) {
+func replay(dir string, c commit) (r verdict, err error) {
 	from, to, err := replaced(dir, c)
 	if err != nil {
 		return r, err
@@ -156,11 +153,11 @@ func replay(dir, modules string, c commit) (r verdict, err error) {
 		return r, err
 	}
 	defer repo.close()
-	old, err := findings(repo.at(c.Commit+"^"), modules, c)
+	old, err := findings(repo.at(c.Commit+"^"), c)
 	if err != nil {
 		return r, err
 	}
-	mended, err := findings(repo.at(c.Commit), modules, c)
+	mended, err := findings(repo.at(c.Commit), c)
 	if errors.Is(err, errAbsent) {
 		mended, err = nil, nil // the commit removed the file
 	}

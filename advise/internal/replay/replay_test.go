@@ -94,19 +94,19 @@ func TestReplay(t *testing.T) {
 		ch.ReportAll(true)
 		defer ch.ReportAll(false)
 	}
-	if r, err := replay(dir, "", c); err != nil || r != (verdict{before: true}) {
+	if r, err := replay(dir, c); err != nil || r != (verdict{before: true}) {
 		t.Errorf("%+v, %v; want flagged before and silent after", r, err)
 	}
 	c.Exercise = 4
-	if r, err := replay(dir, "", c); err != nil || r != (verdict{}) {
+	if r, err := replay(dir, c); err != nil || r != (verdict{}) {
 		t.Errorf("exercise 4: %+v, %v; want nothing", r, err)
 	}
 	c.Line = 11
-	if _, err := replay(dir, "", c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
+	if _, err := replay(dir, c); err == nil || !strings.Contains(err.Error(), "does not change this line") {
 		t.Errorf("a line that stays: %v", err)
 	}
 	c.Line, c.File = 12, "p/none.go"
-	if _, err := replay(dir, "", c); err == nil {
+	if _, err := replay(dir, c); err == nil {
 		t.Error("a file that is not there: no error")
 	}
 	if dir := repository(mirror, "owner/other"); dir != "" {
@@ -181,27 +181,6 @@ func TestCovers(t *testing.T) {
 	for line, want := range map[int]bool{2: false, 4: true, 5: true, 6: false, 9: true} {
 		if got := covers(found, line, line); got != want {
 			t.Errorf("line %d: %v, want %v", line, got, want)
-		}
-	}
-}
-
-func TestImportPathOfRenamed(t *testing.T) {
-	mirror, _ := makeRepository(t)
-	dir := filepath.Join(mirror, "owner+name")
-	if err := os.Remove(filepath.Join(dir, "go.mod")); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("git", "-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "no module").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	r, err := open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	for from, want := range map[string]string{"p": "example.org/m/p", "ids": "github.com/owner/name/ids"} {
-		if got := r.at("HEAD").importPath("owner/name", from); got != want {
-			t.Errorf("%s: %s, want %s", from, got, want)
 		}
 	}
 }
