@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"os"
@@ -117,7 +117,7 @@ func TestReplay(t *testing.T) {
 // TestHistory holds what the list must hold, whether or not the repositories
 // are there.
 func TestHistory(t *testing.T) {
-	commits, err := read("../../testdata/history.jsonl")
+	commits, err := read(list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,14 @@
-// Replay runs the checks on commits of public projects that removed one of the
-// eighteen patterns: on the line before the commit, and on what took its place.
+// Package replay runs the checks on commits of public projects that removed one of
+// the eighteen patterns: on the line before the commit, and on what took its place.
 //
-//	go run ./advise/internal/replay -mirror DIR [-v]
+//	go test ./advise/internal/replay -timeout 0 -v -mirror DIR
 //
 // The list is advise/testdata/history.jsonl; DIR holds the repositories, as
 // OWNER/NAME, OWNER+NAME or OWNER+NAME/repo, with or without a work tree.
 // Nothing is built: only the package of the line is type-checked, with the
 // packages of the same commit that it imports as far as they are there. What
 // cannot be imported is left unknown, and checks that need it stay silent.
-package main
+package replay
 
 import (
 	"bufio"
@@ -17,69 +17,70 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/isobar-go/isobar/advise"
 )
 
-func main() {
-	log.SetFlags(0)
-	log.SetPrefix("replay: ")
-	mirror := flag.String("mirror", "", "`directory` of the repositories")
-	history := flag.String("history", "advise/testdata/history.jsonl", "the list of commits")
-	verbose := flag.Bool("v", false, "print each commit")
-	exercise := flag.Int("exercise", 0, "only this exercise")
-	blind := flag.Bool("blind", false, "only the commits that no check was changed for")
-	set := flag.String("set", "", "only the commits of this `set`, which were gathered together")
-	flag.Parse()
-	if *mirror == "" || flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
+var (
+	mirror   = flag.String("mirror", "", "`directory` of the repositories")
+	exercise = flag.Int("exercise", 0, "only this exercise")
+	blind    = flag.Bool("blind", false, "only the commits that no check was changed for")
+	set      = flag.String("set", "", "only the commits of this `set`, which were gathered together")
+)
+
+func TestPublicHistory(t *testing.T) {
+	if *mirror == "" {
+		t.Skip("needs the repositories of the list: -mirror DIR")
 	}
-	commits, err := read(*history)
+	commits, err := read(list)
 	if err != nil {
-		log.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, c := range advise.All() {
 		c.ReportAll(true)
+		defer c.ReportAll(false)
 	}
-	var t tally
+	var sum tally
 	for _, c := range commits {
 		if *exercise != 0 && c.Exercise != *exercise || *blind && !c.Blind || *set != "" && c.Set != *set {
 			continue
 		}
 		if c.Not != "" {
-			t.relabelled++
+			sum.relabelled++
 			continue
 		}
 		dir := repository(*mirror, c.Repository)
 		if dir == "" {
-			t.absent++
+			sum.absent++
 			continue
 		}
 		r, err := replay(dir, c)
 		if err != nil {
-			log.Printf("%s %.10s: %v", c.Repository, c.Commit, err)
-			t.failed++
+			t.Logf("%s %.10s: %v", c.Repository, c.Commit, err)
+			sum.failed++
 			continue
 		}
-		t.add(c, r)
-		if *verbose {
+		sum.add(c, r)
+		if testing.Verbose() {
 			fmt.Printf("%2d before=%-5v after=%-5v %s %.10s %s:%d\n", c.Exercise, r.before, r.after,
 				c.Repository, c.Commit, c.File, c.Line)
 		}
 	}
-	if err := t.write(os.Stdout); err != nil {
-		log.Fatal(err)
+	if err := sum.write(os.Stdout); err != nil {
+		t.Fatal(err)
 	}
-	if !t.passes() {
-		os.Exit(1)
+	if !sum.passes() {
+		t.Error("the bars are missed")
 	}
 }
+
+// list is the list of commits.
+const list = "../../testdata/history.jsonl"
 
 // A commit is one that removed a pattern: the line, as numbered before it.
 type commit struct {
