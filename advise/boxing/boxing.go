@@ -46,11 +46,14 @@ func run(p *check.Pass) {
 		if _, decl := p.Decl(fn); decl == nil && !container(fn) {
 			continue
 		}
-		if mixed(p, fn) || check.Guarded(cur, func(cond ast.Expr) bool { return mode.MatchString(types.ExprString(cond)) }) {
+		arg := boxed(p, fn, call)
+		if arg == nil || prints(p, fn, 3) ||
+			check.Guarded(cur, func(cond ast.Expr) bool { return mode.MatchString(types.ExprString(cond)) }) {
 			continue
 		}
-		if arg := boxed(p, fn, call, number); arg != nil && !prints(p, fn, 3) {
-			p.Needs(check.Interface, fixed(p, fn)).Report(arg, types.ExprString(arg)+
+		if held, mixed := held(p, fn); !mixed {
+			fixed := held || !p.Free(fn) || fn.Signature().Variadic() // cannot do without any
+			p.Needs(check.Interface, fixed).Report(arg, types.ExprString(arg)+
 				" is boxed to be passed as any to "+fn.Name()+"; a type parameter keeps it as it is")
 		}
 	}
@@ -77,33 +80,16 @@ func prints(p *check.Pass, fn *types.Func, through int) bool {
 // mode matches conditions on what is on for debugging only.
 var mode = regexp.MustCompile(`(?i)debug|trace|verbose|leakdetect|enabled?\(|canlog|\.v\(\d`)
 
-// fixed reports whether fn cannot do without any: its signature is not free, or
-// it hands on what it is given as such.
-func fixed(p *check.Pass, fn *types.Func) bool {
-	if !p.Free(fn) || fn.Signature().Variadic() {
-		return true
-	}
+// held reports whether fn keeps or hands on something that it is given as any, and
+// whether it is given values of several types as that in this package: they have no
+// other type in common.
+func held(p *check.Pass, fn *types.Func) (held, mixed bool) {
 	for i := range fn.Signature().Params().Len() {
-		if use, known := p.ParamUse(fn, i); isAny(fn, i) && (!known || use&(check.Keeps|check.Hands) != 0) {
-			return true
-		}
-	}
-	return false
-}
-
-// isAny reports whether parameter i of fn is an interface without methods.
-func isAny(fn *types.Func, i int) bool {
-	iface, ok := fn.Signature().Params().At(i).Type().Underlying().(*types.Interface)
-	return ok && iface.Empty()
-}
-
-// mixed reports whether fn keeps what it is given as any, and is given values of
-// several types in this package: they have no other type in common.
-func mixed(p *check.Pass, fn *types.Func) bool {
-	for i := range fn.Signature().Params().Len() {
-		if use, known := p.ParamUse(fn, i); !isAny(fn, i) || !known || use&(check.Keeps|check.Hands) == 0 {
+		use, known := p.ParamUse(fn, i)
+		if !isAny(fn.Signature().Params().At(i).Type()) || known && use&(check.Keeps|check.Hands) == 0 {
 			continue
 		}
+		held = true
 		var one types.Type
 		for _, use := range p.Uses(fn) {
 			call := check.CallOf(use)
@@ -111,13 +97,22 @@ func mixed(p *check.Pass, fn *types.Func) bool {
 				continue
 			}
 			t := types.Default(p.TypeOf(call.Args[i]))
-			if one != nil && !types.Identical(one, t) {
-				return true
-			}
+			mixed = mixed || known && one != nil && !types.Identical(one, t)
 			one = t
 		}
 	}
-	return false
+	return held, mixed
+}
+
+// isAny reports whether t is an interface without methods, and no type parameter.
+func isAny(t types.Type) bool {
+	iface, ok := t.Underlying().(*types.Interface)
+	return ok && iface.Empty() && !isParam(t)
+}
+
+func isParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
 }
 
 func pool(p *check.Pass, call *ast.CallExpr) {
@@ -134,28 +129,20 @@ func container(fn *types.Func) bool {
 	return slices.Contains([]string{"container/heap", "container/list", "container/ring", "sync"}, fn.Pkg().Path())
 }
 
-// boxed returns the first of the arguments that is of the kind and becomes an
-// interface without methods.
-func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr, kind func(types.Type) bool) ast.Expr {
-	if call.Ellipsis.IsValid() {
-		return nil
-	}
+// boxed returns the first number among the arguments that becomes an interface
+// without methods.
+func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr) ast.Expr {
 	params := fn.Signature().Params()
 	for i, arg := range call.Args {
-		var t types.Type
-		switch last := params.Len() - 1; {
-		case fn.Signature().Variadic() && i >= last:
-			t = params.At(last).Type().(*types.Slice).Elem()
-		case i < params.Len():
-			t = params.At(i).Type()
-		default:
+		last := params.Len() - 1
+		if call.Ellipsis.IsValid() || i > last && !fn.Signature().Variadic() {
 			return nil
 		}
-		if _, isParam := types.Unalias(t).(*types.TypeParam); isParam {
-			continue
+		t := params.At(min(i, last)).Type()
+		if fn.Signature().Variadic() && i >= last {
+			t = t.(*types.Slice).Elem()
 		}
-		iface, ok := t.Underlying().(*types.Interface)
-		if ok && iface.Empty() && !p.IsConst(arg) && kind(p.TypeOf(arg)) {
+		if isAny(t) && !p.IsConst(arg) && number(p.TypeOf(arg)) {
 			return arg
 		}
 	}
@@ -164,9 +151,6 @@ func boxed(p *check.Pass, fn *types.Func, call *ast.CallExpr, kind func(types.Ty
 
 // number reports whether t is a number of more than one byte.
 func number(t types.Type) bool {
-	if _, isParam := types.Unalias(t).(*types.TypeParam); isParam {
-		return false
-	}
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsNumeric != 0 && b.Kind() != types.Int8 && b.Kind() != types.Uint8
+	return ok && !isParam(t) && b.Info()&types.IsNumeric != 0 && b.Kind() != types.Int8 && b.Kind() != types.Uint8
 }

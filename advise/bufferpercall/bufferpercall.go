@@ -98,101 +98,67 @@ func ends(p *check.Pass, v *types.Var) (local, handedOut bool) {
 		if u, ok := at.Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
 			at = at.Parent()
 		}
-		switch parent := at.Parent().Node().(type) {
-		case *ast.SelectorExpr:
-			if !slices.Contains([]string{"Bytes", "String", "Reset"}, parent.Sel.Name) {
-				local = true
-			}
-		case *ast.CallExpr:
-			local = true
-		case *ast.ReturnStmt:
+		_, returned := at.Parent().Node().(*ast.ReturnStmt)
+		method, _ := at.Parent().Node().(*ast.SelectorExpr)
+		switch {
+		case returned:
 			handedOut = true
-		case *ast.AssignStmt:
-			if sel, ok := parent.Lhs[0].(*ast.SelectorExpr); !ok || len(parent.Lhs) != 1 || !stays(p, p.Var(sel.X)) {
-				return false, false
-			}
-			local = true // in something that stays here, too
-		case *ast.KeyValueExpr:
-			if parent.Value != at.Node() || !heldHere(p, at.Parent().Parent()) {
-				return false, false
-			}
-			local = true
-		case *ast.CompositeLit:
-			if !heldHere(p, at.Parent()) {
-				return false, false
-			}
-			local = true
-		default:
+		case method != nil && slices.Contains([]string{"Bytes", "String", "Reset"}, method.Sel.Name):
+		case p.ExprUse(at)&check.Keeps != 0 && !stays(p, at):
 			return false, false
+		default:
+			local = true
 		}
 	}
 	return local, handedOut
 }
 
-// heldHere reports whether the literal at cur, or its address, is what a local
-// variable of which only fields and methods are asked for begins with.
-func heldHere(p *check.Pass, cur inspector.Cursor) bool {
-	lit, ok := cur.Node().(*ast.CompositeLit)
+// stays reports whether what is at cur is held in a field of a local variable of
+// which only fields and methods are asked for.
+func stays(p *check.Pass, cur inspector.Cursor) bool {
+	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
 	if !ok {
 		return false
 	}
-	if _, isStruct := p.TypeOf(lit).Underlying().(*types.Struct); !isStruct {
+	field, ok := assign.Lhs[0].(*ast.SelectorExpr)
+	if !ok || len(assign.Lhs) != 1 || !p.Local(p.Var(field.X)) {
 		return false
 	}
-	e := cur.Node().(ast.Expr)
-	if u, ok := cur.Parent().Node().(*ast.UnaryExpr); ok && u.Op == token.AND {
-		cur, e = cur.Parent(), u
-	}
-	assign, ok := cur.Parent().Node().(*ast.AssignStmt)
-	return ok && assign.Tok == token.DEFINE && len(assign.Lhs) == 1 && assign.Rhs[0] == e && stays(p, p.Var(assign.Lhs[0]))
-}
-
-// stays reports whether v is a local variable of which only fields and methods
-// are asked for.
-func stays(p *check.Pass, v *types.Var) bool {
-	return p.Local(v) && !slices.ContainsFunc(p.Uses(v), func(use inspector.Cursor) bool {
+	return !slices.ContainsFunc(p.Uses(p.Var(field.X)), func(use inspector.Cursor) bool {
 		_, selects := use.Parent().Node().(*ast.SelectorExpr)
 		return !selects
 	})
 }
 
+// fixed is what methods of a buffer write, where that is always the same.
+var fixed = map[string]int64{"WriteByte": 1, "WriteRune": 4, "Bytes": 0, "String": 0, "Len": 0}
+
 // size is how much is written to v where all writes are of known size, at most
 // once each; otherwise a large number.
-func size(p *check.Pass, v *types.Var) int64 {
+func size(p *check.Pass, v *types.Var) (sum int64) {
 	const large = 1 << 30
-	sum := int64(0)
 	for _, use := range p.Uses(v) {
-		if p.Loop(use) != nil {
-			return large
-		}
 		sel, ok := use.Parent().Node().(*ast.SelectorExpr)
-		if !ok {
+		call, called := use.Parent().Parent().Node().(*ast.CallExpr)
+		if !ok || !called || p.Loop(use) != nil {
 			return large
 		}
-		call, ok := use.Parent().Parent().Node().(*ast.CallExpr)
-		if !ok {
-			return large
+		if n, ok := fixed[sel.Sel.Name]; ok {
+			sum += n
+			continue
 		}
-		switch sel.Sel.Name {
-		case "WriteByte":
-			sum++
-		case "WriteRune":
-			sum += 4
-		case "WriteString":
-			value := p.Info.Types[call.Args[0]].Value
-			if value == nil || value.Kind() != constant.String {
-				return large
-			}
+		var value constant.Value
+		if len(call.Args) == 1 {
+			value = p.Info.Types[call.Args[0]].Value
+		}
+		switch {
+		case value == nil:
+			return large
+		case value.Kind() == constant.String:
 			sum += int64(len(constant.StringVal(value)))
-		case "Bytes", "String", "Len":
-		case "Grow":
-			n, ok := constant.Int64Val(constant.ToInt(p.Info.Types[call.Args[0]].Value))
-			if !ok {
-				return large
-			}
-			return n
-		default:
-			return large
+		default: // Grow
+			n, _ := constant.Int64Val(value)
+			sum += n
 		}
 	}
 	return sum

@@ -25,6 +25,7 @@ type Code struct {
 	fset  *token.FileSet
 	files map[string]*file
 	uses  map[types.Object][]inspector.Cursor // every identifier that refers to an object
+	given map[types.Object][]ast.Expr         // what variables are assigned, also when they are declared
 	decls map[*types.Func]inspector.Cursor    // functions with bodies
 	once  map[*types.Func]bool                // those that run only at start-up or in tests
 	asked map[string]bool                     // names of methods of the interfaces that it declares
@@ -43,6 +44,7 @@ var codeAnalyzer = &analysis.Analyzer{
 			Info: p.TypesInfo, Pkg: p.Pkg, fset: p.Fset,
 			files: map[string]*file{},
 			uses:  map[types.Object][]inspector.Cursor{},
+			given: map[types.Object][]ast.Expr{},
 			decls: map[*types.Func]inspector.Cursor{},
 			once:  map[*types.Func]bool{},
 		}
@@ -57,12 +59,18 @@ var codeAnalyzer = &analysis.Analyzer{
 }
 
 func (c *Code) index() {
-	for cur := range c.Root.Preorder((*ast.Ident)(nil), (*ast.FuncDecl)(nil)) {
+	for cur := range c.Root.Preorder((*ast.Ident)(nil), (*ast.AssignStmt)(nil), (*ast.FuncDecl)(nil)) {
 		switch n := cur.Node().(type) {
 		case *ast.Ident:
 			if obj := c.Info.Uses[n]; obj != nil {
 				obj = origin(obj)
 				c.uses[obj] = append(c.uses[obj], cur)
+			}
+		case *ast.AssignStmt:
+			for i, lhs := range n.Lhs {
+				if v := c.Var(lhs); v != nil { // of several results, the call itself
+					c.given[v] = append(c.given[v], n.Rhs[min(i, len(n.Rhs)-1)])
+				}
 			}
 		case *ast.FuncDecl:
 			if fn, ok := c.Info.Defs[n.Name].(*types.Func); ok && n.Body != nil {
@@ -85,6 +93,9 @@ func origin(obj types.Object) types.Object {
 
 // Uses returns the identifiers that refer to obj, in order.
 func (c *Code) Uses(obj types.Object) []inspector.Cursor { return c.uses[origin(obj)] }
+
+// Given returns what is assigned to v by statements, in order.
+func (c *Code) Given(v *types.Var) []ast.Expr { return c.given[v] }
 
 // Decl returns the declaration of fn where it has a body in this package.
 func (c *Code) Decl(fn *types.Func) (inspector.Cursor, *ast.FuncDecl) {

@@ -150,6 +150,19 @@ func (c *Code) TypeOf(e ast.Expr) types.Type {
 	return types.Typ[types.Invalid]
 }
 
+// Base returns what e points to, is an element of or asserts: the outermost operand.
+func Base(e ast.Expr) ast.Expr {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.StarExpr:
+		return Base(e.X)
+	case *ast.IndexExpr:
+		return Base(e.X)
+	case *ast.TypeAssertExpr:
+		return Base(e.X)
+	}
+	return ast.Unparen(e)
+}
+
 // Local reports whether v is declared inside a function.
 func (c *Code) Local(v *types.Var) bool {
 	return v != nil && !v.IsField() && v.Parent() != c.Pkg.Scope() && v.Parent() != types.Universe

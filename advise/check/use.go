@@ -112,6 +112,10 @@ func (u *user) expr(cur inspector.Cursor) Use {
 		if _, isMap := u.TypeOf(parent).Underlying().(*types.Map); !isMap && !u.text {
 			return u.expr(cur.Parent()) // as far as that goes
 		}
+	case *ast.UnaryExpr:
+		if _, literal := e.(*ast.CompositeLit); literal && !u.text {
+			return u.expr(cur.Parent())
+		}
 	case *ast.ReturnStmt:
 		return Keeps | Returns
 	case *ast.CallExpr:

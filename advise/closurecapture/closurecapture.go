@@ -3,7 +3,6 @@ package closurecapture
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"go/version"
 	"slices"
@@ -54,55 +53,41 @@ func run(p *check.Pass) {
 
 // captured returns the variables that the loops around cur declare and lit
 // reads, in order; none where one of them is written to.
-func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) []*types.Var {
-	var loops []ast.Stmt
-	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
-		loop, ok := at.Node().(ast.Stmt)
-		if !ok {
-			break // the function
+func captured(p *check.Pass, cur inspector.Cursor, lit *ast.FuncLit) (vars []*types.Var) {
+	body, _ := cur.FindNode(lit.Body)
+	for at := range body.Preorder((*ast.Ident)(nil)) {
+		v, _ := p.Info.Uses[at.Node().(*ast.Ident)].(*types.Var)
+		if v == nil || slices.Contains(vars, v) {
+			continue
 		}
-		loops = append(loops, loop)
-	}
-	var vars []*types.Var
-	ok := true
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
-		id, isIdent := n.(*ast.Ident)
-		if !isIdent {
-			return true
+		loop := declaredBy(cur, v)
+		if loop != nil && p.Assigned(v, loop) {
+			return nil
 		}
-		v, isVar := p.Info.Uses[id].(*types.Var)
-		if !isVar || slices.Contains(vars, v) {
-			return true
-		}
-		for _, loop := range loops {
-			header := header(loop)
-			if v.Pos() < loop.Pos() || v.Pos() >= header {
-				continue
-			}
-			for _, use := range p.Uses(v) {
-				if check.Within(use.Node(), loop) && use.Node().Pos() > header && p.Assigned(v, use.Parent().Node()) {
-					ok = false
-				}
-			}
+		if loop != nil {
 			vars = append(vars, v)
 		}
-		return true
-	})
-	if !ok {
-		return nil
 	}
 	return vars
 }
 
-// header is where the body of loop begins.
-func header(loop ast.Stmt) token.Pos {
-	switch loop := loop.(type) {
-	case *ast.RangeStmt:
-		return loop.Body.Pos()
-	case *ast.ForStmt:
-		return loop.Body.Pos()
+// declaredBy returns the body of the loop around cur whose head declares v, or nil.
+func declaredBy(cur inspector.Cursor, v *types.Var) *ast.BlockStmt {
+	for at := range cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		var body *ast.BlockStmt
+		switch loop := at.Node().(type) {
+		case *ast.ForStmt:
+			body = loop.Body
+		case *ast.RangeStmt:
+			body = loop.Body
+		default:
+			return nil // the function
+		}
+		if check.DeclaredIn(v, at.Node()) && v.Pos() < body.Pos() {
+			return body
+		}
 	}
-	return token.NoPos
+	return nil
 }
 
 // fix passes the variables as arguments of the same names. Before Go 1.22 that

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/version"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -34,18 +35,19 @@ ask for it with errors.Is.`,
 func run(p *check.Pass) {
 	for cur := range p.Root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
-		if !constantError(p, call) || kept(p, cur) || p.Once(cur) {
+		if !constantError(p, call) {
 			continue
 		}
+		kept, local := kept(p, cur)
 		decl := check.FuncDecl(cur)
-		if decl == nil {
+		if kept || decl == nil || p.Once(cur) {
 			continue
 		}
 		if version.Compare(p.GoVersion(call.Pos()), "go1.26") >= 0 && inlinable(decl) {
 			continue
 		}
 		var edits []analysis.TextEdit
-		if local(p, cur) {
+		if local {
 			edits, _ = p.Hoist(cur, "err"+check.Title(decl.Name.Name))
 		}
 		p.Report(call, "the same error is made again in each call; return a package variable", edits...)
@@ -64,38 +66,28 @@ func constantError(p *check.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
-// local reports whether the error at cur is returned, or held in a variable of
-// the function.
-func local(p *check.Pass, cur inspector.Cursor) bool {
+// kept reports whether the error already goes to something that outlives the
+// call, or into another call; local, where not, whether it is returned or held in
+// a variable of the function.
+func kept(p *check.Pass, cur inspector.Cursor) (kept, local bool) {
 	switch parent := cur.Parent().Node().(type) {
 	case *ast.ReturnStmt:
-		return true
-	case *ast.AssignStmt:
-		v := p.Var(parent.Lhs[0])
-		return len(parent.Lhs) == 1 && (v == nil || p.Local(v))
-	}
-	return false
-}
-
-// kept reports whether the error already goes to something that outlives the
-// call, or into another call.
-func kept(p *check.Pass, cur inspector.Cursor) bool {
-	switch parent := cur.Parent().Node().(type) {
-	case *ast.ReturnStmt, *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
-		return false
+		return false, true
+	case *ast.SendStmt, *ast.KeyValueExpr, *ast.CompositeLit:
+		return false, false
 	case *ast.CallExpr:
-		return p.Stops(parent)
+		return p.Stops(parent), false
 	case *ast.AssignStmt:
-		for i, rhs := range parent.Rhs {
-			if rhs == cur.Node() && len(parent.Lhs) == len(parent.Rhs) {
-				v := p.Var(parent.Lhs[i])
-				return v != nil && !v.IsField() && !p.Local(v)
-			}
+		i := slices.Index(parent.Rhs, cur.Node().(ast.Expr))
+		if len(parent.Lhs) != len(parent.Rhs) {
+			return true, false
 		}
+		v := p.Var(parent.Lhs[i])
+		return v != nil && !p.Local(v), len(parent.Lhs) == 1
 	case *ast.ValueSpec:
-		return len(parent.Names) == 0 || !p.Local(p.Var(parent.Names[0]))
+		return !p.Local(p.Var(parent.Names[0])), false
 	}
-	return true
+	return true, false
 }
 
 // inlinable guesses whether the compiler inlines decl: a few statements, none

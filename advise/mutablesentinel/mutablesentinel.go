@@ -44,7 +44,7 @@ func target(p *check.Pass, cur inspector.Cursor, lhs ast.Expr) {
 	if s := p.Info.Selections[sel]; s == nil || s.Kind() != types.FieldVal {
 		return
 	}
-	v := p.Var(base(sel.X))
+	v := p.Var(check.Base(sel.X))
 	if v == nil {
 		return
 	}
@@ -61,27 +61,12 @@ func target(p *check.Pass, cur inspector.Cursor, lhs ast.Expr) {
 	p.Report(lhs, v.Name()+" is shared by all who return it; make an error of its own for the details")
 }
 
-func base(e ast.Expr) ast.Expr {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return base(e.X)
-	case *ast.TypeAssertExpr:
-		return base(e.X)
-	}
-	return e
-}
-
 // alias returns the package variable that the local pointer v was set to when
 // it was declared, or nil.
 func alias(p *check.Pass, v *types.Var) *types.Var {
-	if _, ok := v.Type().Underlying().(*types.Pointer); !ok {
+	given := p.Given(v)
+	if _, ok := v.Type().Underlying().(*types.Pointer); !ok || len(given) == 0 {
 		return nil
 	}
-	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
-		assign := cur.Node().(*ast.AssignStmt)
-		if id, ok := assign.Lhs[0].(*ast.Ident); ok && p.Info.Defs[id] == v {
-			return p.Var(base(assign.Rhs[0]))
-		}
-	}
-	return nil
+	return p.Var(check.Base(given[0]))
 }

@@ -84,18 +84,16 @@ func refers(t types.Type) bool {
 	return false
 }
 
-// derived returns v and the local variables that share its memory.
+// derived returns v and the local variables of fn that share its memory.
 func derived(p *check.Pass, fn inspector.Cursor, v *types.Var) map[*types.Var]bool {
 	vars := map[*types.Var]bool{v: true}
 	for range 3 {
 		for at := range fn.Preorder((*ast.AssignStmt)(nil)) {
-			assign := at.Node().(*ast.AssignStmt)
-			if len(assign.Lhs) != len(assign.Rhs) {
-				continue
-			}
-			for i, rhs := range assign.Rhs {
-				from, to := root(p, rhs), p.Var(assign.Lhs[i])
-				if from != nil && vars[from] && p.Local(to) && refers(to.Type()) {
+			for _, lhs := range at.Node().(*ast.AssignStmt).Lhs {
+				to := p.Var(lhs)
+				if p.Local(to) && refers(to.Type()) && slices.ContainsFunc(p.Given(to), func(e ast.Expr) bool {
+					return vars[root(p, e)]
+				}) {
 					vars[to] = true
 				}
 			}
@@ -106,20 +104,13 @@ func derived(p *check.Pass, fn inspector.Cursor, v *types.Var) map[*types.Var]bo
 
 // fromPool reports whether v is what a Get returned.
 func fromPool(p *check.Pass, v *types.Var) bool {
-	for cur := range p.Root.Preorder((*ast.AssignStmt)(nil)) {
-		assign := cur.Node().(*ast.AssignStmt)
-		for i, e := range assign.Rhs {
-			if ta, ok := ast.Unparen(e).(*ast.TypeAssertExpr); ok {
-				e = ta.X
-			}
-			if _, ok := p.IsCall(e, "sync", "Pool.Get"); ok && i < len(assign.Lhs) && p.Var(assign.Lhs[i]) == v {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Given(v), func(e ast.Expr) bool {
+		_, ok := p.IsCall(check.Base(e), "sync", "Pool.Get")
+		return ok
+	})
 }
 
+// deferred reports whether fn is a literal whose call is deferred.
 func deferred(fn inspector.Cursor) bool {
 	if _, ok := fn.Node().(*ast.FuncLit); !ok {
 		return false
@@ -152,22 +143,11 @@ func leaks(p *check.Pass, n ast.Node, vars map[*types.Var]bool) {
 			if v == nil || !vars[v] || !refers(p.TypeOf(e)) {
 				continue
 			}
-			if to := root(p, base(n.Lhs[i])); to == nil {
+			if to := root(p, check.Base(n.Lhs[i])); to == nil {
 				p.Report(e, message)
 			}
 		}
 	}
-}
-
-// base returns what an assignment to e changes: the outermost operand.
-func base(e ast.Expr) ast.Expr {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return base(e.X)
-	case *ast.IndexExpr:
-		return base(e.X)
-	}
-	return e
 }
 
 // after reports the first use of vars in the statements that follow a Put in

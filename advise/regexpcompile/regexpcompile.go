@@ -52,7 +52,12 @@ func run(p *check.Pass) {
 			p.Report(call, "regexp."+name+" compiles the same patterns again; hold the compiled one beside the text")
 		}
 	})
-	replacers(p)
+	p.Calls("strings", []string{"NewReplacer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
+		varies := slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return !p.IsConst(arg) })
+		if !varies && !kept(p, cur) && len(call.Args) > 0 && !p.Once(cur) {
+			p.Report(call, "strings.NewReplacer prepares the same replacements in each call; do so once, in a package variable")
+		}
+	})
 }
 
 // hoisted moves the pattern to a package variable, where that can be compiled and
@@ -74,21 +79,8 @@ func hoisted(p *check.Pass, cur inspector.Cursor, pattern string) (edits []analy
 	return edits
 }
 
-// replacers reports constant lists of replacements that are prepared in each
-// call, as patterns are.
-func replacers(p *check.Pass) {
-	p.Calls("strings", []string{"NewReplacer"}, func(cur inspector.Cursor, call *ast.CallExpr, _ string) {
-		varies := slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return !p.IsConst(arg) })
-		if !varies && !kept(p, cur) && len(call.Args) > 0 && !p.Once(cur) {
-			p.Report(call, "strings.NewReplacer prepares the same replacements in each call; do so once, in "+
-				"a package variable")
-		}
-	})
-}
-
 // owned reports whether a pattern is there before the function is called, and
-// likely the same in the next call: a field, or an element of something that is
-// not local.
+// likely the same in the next call: a field, an element of one, or what is not local.
 func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 	if fixed(p, e) {
 		return true
@@ -101,28 +93,11 @@ func owned(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
 		return owned(p, cur, e.X)
 	case *ast.Ident:
 		v := p.Var(e)
-		if v == nil || !p.Local(v) {
-			return v != nil
-		}
 		for at := range cur.Enclosing((*ast.RangeStmt)(nil)) {
-			if loop := at.Node().(*ast.RangeStmt); loop.Value != nil && p.Var(loop.Value) == v {
-				return before(p, cur, loop.X)
+			if loop := at.Node().(*ast.RangeStmt); v != nil && loop.Value != nil && p.Var(loop.Value) == v {
+				return owned(p, cur, loop.X)
 			}
 		}
-	}
-	return false
-}
-
-// before reports whether what a loop goes over is a field, or declared outside
-// the function around cur.
-func before(p *check.Pass, cur inspector.Cursor, e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.SelectorExpr:
-		return true
-	case *ast.Ident:
-		v := p.Var(e)
-		around, _ := check.Func(cur)
-		return v != nil && (v.Pos() < around.Node().Pos() || v.Pos() > around.Node().End())
 	}
 	return false
 }

@@ -85,7 +85,8 @@ func argument(p *check.Pass, cur inspector.Cursor, call *ast.CallExpr, c convers
 	switch builtin := p.Builtin(call); {
 	case i < 0: // what it converts is called
 	case builtin == "delete":
-		p.Report(c.call, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] first")
+		p.Report(c.call, "string(b) is copied to be deleted where it is longer than 32 bytes; look it up by m[string(b)] "+
+			"first")
 	case builtin != "" || p.Info.Types[call.Fun].IsType() || fn != nil && fn.Pkg() == nil:
 	case fn == nil:
 		p.Needs(check.Interface, true).Report(c.call,
