@@ -9,18 +9,19 @@ import (
 
 // An alarm calls a function after a time, exactly. The runtime's timers are up
 // to a millisecond late in a process at rest, because its poller waits for
-// whole milliseconds. The poller watches the descriptor of an alarm instead.
+// whole milliseconds, and while one is near, each wait of the poller costs more
+// (docs/adr/0009). The poller watches the descriptor of an alarm instead.
 type alarm struct {
 	fd   int // valid until file is closed
 	file *os.File
 }
 
-// newAlarm returns an alarm that calls f on a goroutine of its own, once now
-// and whenever its time is up; nil if there is none to be had.
-func newAlarm(f func()) *alarm {
+// newAlarm returns an alarm that calls f with itself on a goroutine of its own
+// whenever its time is up.
+func newAlarm(f func(*alarm)) (*alarm, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return nil
+		return nil, os.NewSyscallError("timerfd_create", err)
 	}
 	file := os.NewFile(uintptr(fd), "timerfd")
 	conn, err := file.SyscallConn()
@@ -29,13 +30,17 @@ func newAlarm(f func()) *alarm {
 	}
 	if err != nil {
 		file.Close()
-		return nil
+		return nil, err
 	}
+	a, first := &alarm{fd, file}, true
 	go conn.Read(func(uintptr) bool { // it ends with close
-		f()
+		if !first {
+			f(a)
+		}
+		first = false
 		return false
 	})
-	return &alarm{fd, file}
+	return a, nil
 }
 
 // set replaces the time that is left.

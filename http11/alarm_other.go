@@ -2,11 +2,14 @@
 
 package http11
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // An alarm does not exist here.
 type alarm struct{}
 
-func newAlarm(func()) *alarm       { return nil }
-func (a *alarm) set(time.Duration) {}
-func (a *alarm) close()            {}
+func newAlarm(func(*alarm)) (*alarm, error) { return nil, errors.ErrUnsupported }
+func (a *alarm) set(time.Duration)          {}
+func (a *alarm) close()                     {}

@@ -86,10 +86,12 @@ func (d *debt) list() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.alarm == nil {
-		if s.alarm = newAlarm(s.look); s.alarm == nil { // for example out of descriptors
+		a, err := newAlarm(func(*alarm) { s.look() })
+		if err != nil { // for example out of descriptors
 			d.listed.Store(false)
 			return false
 		}
+		s.alarm = a
 	}
 	s.all = append(s.all, d)
 	if !s.armed {

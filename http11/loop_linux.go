@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/isobar-go/isobar/internal/base/poll"
+	"github.com/isobar-go/isobar/internal/base/release"
 )
 
 const (
@@ -28,8 +29,9 @@ const (
 // costs only a read and a write per request and a share of epoll_wait.
 type loop struct {
 	// Constant.
-	srv *Server
-	set *poll.Set // closed by the last leader
+	srv   *Server
+	set   *poll.Set // closed by the last leader
+	watch *watch
 
 	mu    sync.Mutex
 	inbox []*socket // new or returning sockets; guarded by mu
@@ -38,8 +40,8 @@ type loop struct {
 	// sender sets it, then reads parked; the leader sets parked, then reads mail.
 	mail   atomic.Bool
 	parked atomic.Bool // publishes that the leader is about to wait
-	// turns counts the leader's turns; at is the socket of the current one. The
-	// leader writes them, the watch reads them.
+	// turns counts the leader's turns; serving is the socket of the current one.
+	// The leader writes them, the watch reads them.
 	turns   atomic.Uint64
 	serving atomic.Pointer[socket]
 	label   atomic.Uint32 // of the leader's goroutine: an index into labels
@@ -62,8 +64,9 @@ type loop struct {
 
 // loops are the loops of a server.
 type loops struct {
-	all  []*loop
-	next atomic.Uint32 // counts connections; publishes nothing
+	all    []*loop
+	next   atomic.Uint32 // counts connections; publishes nothing
+	logged holders
 }
 
 // newLoops creates and starts a loop for each P.
@@ -73,7 +76,7 @@ func newLoops(s *Server) (*loops, error) {
 		l, err := newLoop(s)
 		if err != nil {
 			for _, l := range ls.all {
-				l.set.Close()
+				l.shut()
 			}
 			return nil, err
 		}
@@ -92,6 +95,10 @@ func newLoop(s *Server) (*loop, error) {
 		return nil, err
 	}
 	l := &loop{srv: s, set: set}
+	if l.watch, err = newWatch(l); err != nil {
+		set.Close()
+		return nil, err
+	}
 	l.tryFetch = l.fetchOrPark
 	shortest := time.Duration(0)
 	for _, t := range []time.Duration{s.timeouts[phaseIdle], s.timeouts[phaseHead]} {
@@ -130,16 +137,6 @@ func (ls *loops) take(nc net.Conn) bool {
 	l.send(&socket{loop: l, fd: fd, remote: nc.RemoteAddr()})
 	nc.Close() // the other descriptor keeps the connection open
 	return true
-}
-
-// loopList returns the server's loops, which exist before the watch looks.
-func (s *Server) loopList() []*loop {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.loops == nil {
-		return nil
-	}
-	return s.loops.all
 }
 
 // poke makes all loops check whether the server is closing.
@@ -233,11 +230,11 @@ func (l *loop) equip(s *socket) (w *worker, late bool) {
 	}
 	late, s.late = s.late, false
 	w = s.w
-	l.turns.Add(1)
+	release.Uint64(&l.turns, l.turns.Load()+1)
 	if l.serving.Load() != s {
 		l.serving.Store(s)
 	}
-	s.state.Store(leading)
+	release.Uint64(&s.state, leading) // who makes s leave has heard of it from this goroutine, or looks twice
 	return w, late
 }
 
@@ -459,18 +456,18 @@ func (l *loop) fetch() {
 		l.arm()
 		err := l.set.Wait(l.tryFetch)
 		l.parked.Store(false)
-		l.srv.watch.rouse()
 		if err != nil { // a poke or the deadline
 			l.armed = 0
 			l.set.SetDeadline(time.Time{}) // the next read shows an error
 		}
 	}
-	l.now = l.srv.clock.now(16 * l.wheel.width)
+	l.now = l.srv.clock.now(0)
+	l.watch.putOff(l.now)
 	l.wheel.due(l.now, func(s *socket) {
 		s.late = true
 		l.again(s)
 	})
-	if l.finalAt > 0 && !l.final && l.srv.clock.now(0) >= l.finalAt {
+	if l.finalAt > 0 && !l.final && l.now >= l.finalAt {
 		l.final = true
 		l.lookAtIdle()
 	}
@@ -523,6 +520,12 @@ func (l *loop) close() {
 		}
 	}
 	l.spare = nil
-	l.set.Close() // no work is pending
+	l.shut()
 	l.srv.loopEnded()
+}
+
+// shut closes what an ended loop has open.
+func (l *loop) shut() {
+	l.set.Close() // no work is pending
+	l.watch.alarm.close()
 }

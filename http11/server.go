@@ -110,8 +110,7 @@ type Server struct {
 	timeouts  [phases]time.Duration
 	memory    *memory
 	exchanges sync.Pool // of *exchange, for ServeHTTP
-	watch     *watch    // set when serving begins
-	watchTest           // set by a test that measures the watch's cost
+	unwatched bool      // set by a test that measures the watch's cost
 	slots     chan struct{}
 	keepsIdle bool // connections keep memory for slabIdle
 
@@ -273,7 +272,6 @@ func (s *Server) addListener(l net.Listener) error {
 	}
 	if s.clock == nil {
 		s.clock = newClock(s)
-		s.watch = newWatch(s)
 	}
 	if s.loops == nil && s.Engine == Readiness {
 		var err error
@@ -372,7 +370,6 @@ func (s *Server) drain() {
 		close(s.drained)
 		if s.clock != nil {
 			close(s.clock.stop)
-			close(s.watch.stop)
 			s.debts.close()
 		}
 		s.memory.close()

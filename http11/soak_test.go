@@ -201,11 +201,11 @@ func TestSoak(t *testing.T) {
 }
 
 // kept is how many goroutines a server without connections has: Serve, its clock, its
-// watch, its loops, and the alarm once there was a debt.
+// loops and their watches, and the alarm once there was a debt.
 func kept(s *Server) int {
 	s.debts.mu.Lock()
 	defer s.debts.mu.Unlock()
-	n := 3 + int(engine)*runtime.GOMAXPROCS(0)
+	n := 2 + 2*int(engine)*runtime.GOMAXPROCS(0)
 	if s.debts.alarm != nil {
 		n++
 	}

@@ -23,9 +23,9 @@ const (
 
 // Who serves a socket: the values of socket.state.
 const (
-	resting int32 = iota // nobody; it belongs to the leader of its loop
-	leading              // the leader, which may leave the loop with it
-	away                 // a goroutine that has left the loop
+	resting uint64 = iota // nobody; it belongs to the leader of its loop
+	leading               // the leader, which may leave the loop with it
+	away                  // a goroutine that has left the loop
 )
 
 // A socket is a connection of the engine Readiness. It belongs to the leader of
@@ -46,7 +46,7 @@ type socket struct {
 	// to away by whoever makes it leave, and from away to resting by the leader
 	// once the socket is sent back. It publishes the fields below to the new owner
 	// and, from leading to away, the loop.
-	state atomic.Int32
+	state atomic.Uint64
 
 	// Owned by whoever has the socket.
 	gone     bool    // to be closed

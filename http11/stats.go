@@ -4,7 +4,7 @@ import "sync/atomic"
 
 type serverStats struct {
 	// Counters; they publish nothing else.
-	accepted, acceptErrors, handshakeErrors, panics, refused, timeouts atomic.Uint64
+	accepted, acceptErrors, handshakeErrors, panics, refused, timeouts, held atomic.Uint64
 }
 
 // Stats describes a server's activity and state.
@@ -51,16 +51,13 @@ func (s Stats) Figures(add func(key, chart, help string, counter bool, value flo
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	conns := len(s.conns) + s.sockets
-	w := s.watch
 	s.mu.Unlock()
 	out := Stats{
 		Conns:    conns,
 		Accepted: s.stats.accepted.Load(), AcceptErrors: s.stats.acceptErrors.Load(),
 		HandshakeErrors: s.stats.handshakeErrors.Load(),
 		Panics:          s.stats.panics.Load(), Refused: s.stats.refused.Load(), Timeouts: s.stats.timeouts.Load(),
-	}
-	if w != nil {
-		out.Held = w.held.Load()
+		Held: s.stats.held.Load(),
 	}
 	if s.configured.Load() {
 		out.Memory = s.memory.stats()

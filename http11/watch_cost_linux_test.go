@@ -7,11 +7,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,17 +17,16 @@ import (
 
 // BenchmarkWatchCost measures what the watch costs a server process. Pairs of
 // processes, one with and one without it, get the same load in turns; it
-// compares their CPU time, and their activity in a second without requests. A
-// ratio needs many pairs to resolve half a percent. So a third process runs its
-// watch on a thread of its own, whose CPU time the kernel counts: that is more
-// than the watch costs on other threads, which need no switch to it.
+// compares their CPU time, and their activity in a second without requests. The
+// watch has no CPU time of its own to be read: a leader that puts its timer off
+// costs on the leader's goroutine, and a look that wakes a thread costs the
+// caches of the others.
 //
 //	go test -run '^$' -bench WatchCost -benchtime 1x ./http11
 func BenchmarkWatchCost(b *testing.B) {
-	const pairs = 9
+	const pairs = 31
 	for _, engine := range engines {
 		watched, bare := newProcess(b, engine, "-watched"), newProcess(b, engine, "-bare")
-		thread := newProcess(b, engine, "-thread")
 		for _, load := range []struct {
 			name string
 			run  func(b *testing.B, addr string)
@@ -39,22 +36,21 @@ func BenchmarkWatchCost(b *testing.B) {
 			{"paced", func(b *testing.B, addr string) { ask64(b, addr, 40, 1, 25*time.Millisecond) }},
 		} {
 			b.Run("engine="+engine.String()+"/load="+load.name, func(b *testing.B) {
-				var ratios, shares, ofCPU []float64
+				var ratios []float64
 				for i := range pairs + 1 {
-					with, _, _ := watched.during(b, load.run)
-					without, _, _ := bare.during(b, load.run)
-					all, own, took := thread.during(b, load.run)
+					of := map[*process]float64{}
+					for k := range 2 { // by turns, the first one in turn too
+						p := []*process{watched, bare}[(i+k)%2]
+						of[p] = p.during(b, load.run)
+					}
 					if i > 0 { // the first one warms up
-						ratios = append(ratios, with/without)
-						shares, ofCPU = append(shares, 100*own/all), append(ofCPU, 100*own/took.Seconds())
+						ratios = append(ratios, of[watched]/of[bare])
 					}
 				}
-				for name, values := range map[string][]float64{"ratio": ratios, "%-of-process": shares, "%-of-a-cpu": ofCPU} {
-					slices.Sort(values)
-					b.ReportMetric(values[pairs/2], name)
-					b.ReportMetric(values[pairs/4], name+"-q1")
-					b.ReportMetric(values[pairs-1-pairs/4], name+"-q3")
-				}
+				slices.Sort(ratios)
+				b.ReportMetric(ratios[pairs/2], "ratio")
+				b.ReportMetric(ratios[pairs/4], "ratio-q1")
+				b.ReportMetric(ratios[pairs-1-pairs/4], "ratio-q3")
 				b.ReportMetric(0, "ns/op")
 			})
 		}
@@ -113,7 +109,6 @@ func TestWatchServer(t *testing.T) {
 	if name == "" {
 		return
 	}
-	var thread atomic.Int64
 	s := &Server{Handler: HandlerFunc(func(c *Context) {
 		if !c.Path().Equal("/usage") {
 			c.WriteString("Hello, World!")
@@ -121,18 +116,8 @@ func TestWatchServer(t *testing.T) {
 		}
 		var u syscall.Rusage
 		syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
-		own := 0                                   // of the thread: the first figure is CPU time in nanoseconds
-		if data, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/schedstat", thread.Load())); err == nil {
-			fmt.Sscan(string(data), &own)
-		}
-		fmt.Fprintln(c, u.Utime.Nano()+u.Stime.Nano(), u.Nvcsw, own)
+		fmt.Fprintln(c, u.Utime.Nano()+u.Stime.Nano(), u.Nvcsw)
 	})}
-	if strings.HasSuffix(name, "-thread") {
-		s.onWatch = func() {
-			runtime.LockOSThread()
-			thread.Store(int64(syscall.Gettid()))
-		}
-	}
 	s.unwatched = strings.HasSuffix(name, "-bare")
 	if strings.HasPrefix(name, Readiness.String()) {
 		s.Engine = Readiness
@@ -147,9 +132,8 @@ func TestWatchServer(t *testing.T) {
 	os.Exit(0)
 }
 
-// usage returns CPU time in seconds, how often threads have waited, and the CPU
-// time of the watch's thread.
-func (p *process) usage(b *testing.B) (cpu float64, waits int, watch float64) {
+// usage returns CPU time in seconds and how often threads have waited.
+func (p *process) usage(b *testing.B) (cpu float64, waits int) {
 	io.WriteString(p.control, "GET /usage HTTP/1.1\r\nHost: h\r\n\r\n")
 	for line := "\n"; line != "\r\n"; {
 		var err error
@@ -157,20 +141,18 @@ func (p *process) usage(b *testing.B) (cpu float64, waits int, watch float64) {
 			b.Fatal(err)
 		}
 	}
-	if _, err := fmt.Fscanln(p.r, &cpu, &waits, &watch); err != nil {
+	if _, err := fmt.Fscanln(p.r, &cpu, &waits); err != nil {
 		b.Fatal(err)
 	}
-	return cpu / 1e9, waits, watch / 1e9
+	return cpu / 1e9, waits
 }
 
-// during returns the CPU time of a load, that of the watch's thread and the
-// elapsed time.
-func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu, watch float64, took time.Duration) {
-	began := time.Now()
-	before, _, own := p.usage(b)
+// during returns the CPU time of a load.
+func (p *process) during(b *testing.B, load func(*testing.B, string)) (cpu float64) {
+	before, _ := p.usage(b)
 	load(b, p.addr)
-	after, _, own2 := p.usage(b)
-	return after - before, own2 - own, time.Since(began)
+	after, _ := p.usage(b)
+	return after - before
 }
 
 // idle reports what the process does in a second with that many connections
@@ -188,9 +170,9 @@ func (p *process) idle(b *testing.B, conns int) {
 		}
 	}
 	time.Sleep(2 * time.Second) // let the aftermath of a load pass
-	cpu, waits, _ := p.usage(b)
+	cpu, waits := p.usage(b)
 	time.Sleep(5 * time.Second)
-	cpu2, waits2, _ := p.usage(b)
+	cpu2, waits2 := p.usage(b)
 	b.ReportMetric(float64(waits2-waits)/5, "waits/s"+p.suffix)
 	b.ReportMetric((cpu2-cpu)/5*1e6, "cpu-µs/s"+p.suffix)
 }

@@ -7,95 +7,109 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// A loopWatch finds loops whose leader has not returned from a turn.
-type loopWatch struct {
-	seen   []loopSeen
-	busy   bool            // at the last look
-	last   time.Time       // of the last look
-	logged map[string]bool // places
-	next   time.Time       // when stacks may be examined again
+// loopTick is how long a turn lasts at least before its leader is replaced.
+const loopTick = 10 * time.Millisecond
+
+// A watch finds a leader that does not return from its turn, and starts another
+// goroutine to serve the other connections. Its alarm goes off only if the
+// leader has not fetched events for a while: a busy loop puts it off, and a
+// loop that waits does not set it again.
+type watch struct {
+	loop  *loop
+	alarm *alarm        // calls look
+	at    time.Duration // when it was last put off; owned by the leader
+
+	// Owned by look.
+	turn  uint64    // the turn at the last look, 0 if the loop was waiting
+	looks int       // in the same turn
+	last  time.Time // of the last look
 }
 
-// A loopSeen is the state of a loop at a look.
-type loopSeen struct {
-	turns  uint64
-	parked bool
-	stuck  int // looks without a new turn
-}
-
-// patience is how many looks without a new turn suffice in any case.
+// patience is how many looks in the same turn suffice in any case.
 const patience = 20
 
-// any reports whether a loop is working.
-func (v *loopWatch) any(w *watch) bool {
-	for _, l := range w.srv.loopList() {
-		if !l.parked.Load() {
-			return true
-		}
-	}
-	return false
+func newWatch(l *loop) (*watch, error) {
+	w := &watch{loop: l, at: -loopTick}
+	var err error
+	w.alarm, err = newAlarm(w.look)
+	return w, err
 }
 
-// look replaces leaders that have been in one turn since the last look, and
-// reports whether any loop was working. It looks once per loopTick. If the
-// watch itself was late, or a thread waits for a CPU, the loops may have had no
-// CPU either: such a look does not count, up to patience looks.
-func (v *loopWatch) look(w *watch, now time.Time) bool {
-	since := now.Sub(v.last)
-	if since < loopTick {
-		return v.busy || v.any(w)
+// putOff is called by the leader between turns, after it has cleared parked.
+func (w *watch) putOff(now time.Duration) {
+	if now-w.at >= loopTick/4 && !w.loop.srv.unwatched {
+		w.at = now
+		w.alarm.set(loopTick / 2)
 	}
-	v.last, v.busy = now, false
-	loops := w.srv.loopList()
-	if v.seen == nil {
-		v.seen = make([]loopSeen, len(loops))
+}
+
+// look replaces a leader that is in the turn of the last look. If the watch
+// itself was late, or a thread waits for a CPU, the leader may have had no CPU
+// either: such a look does not count, up to patience looks.
+func (w *watch) look(a *alarm) {
+	l := w.loop
+	if l.parked.Load() { // its leader sets the alarm once it has returned
+		w.turn = 0
+		return
 	}
-	for i, l := range loops {
-		is, was := loopSeen{turns: l.turns.Load(), parked: l.parked.Load()}, v.seen[i]
-		if is.turns == was.turns && !is.parked && !was.parked {
-			is.stuck = was.stuck + 1
-			sure := since < 2*loopTick && !shortOfCPU() && l.turns.Load() == is.turns
-			if sure || is.stuck > patience {
-				v.held(w, l)
-			}
+	now := time.Now()
+	if turn := l.turns.Load(); turn != w.turn || turn == 0 {
+		w.turn, w.looks = turn, 0
+	} else {
+		w.looks++
+		sure := now.Sub(w.last) < 2*loopTick && !shortOfCPU() && l.turns.Load() == turn
+		if sure || w.looks > patience {
+			l.held()
 		}
-		v.seen[i] = is
-		v.busy = v.busy || is.turns != was.turns || !is.parked
 	}
-	return v.busy
+	w.last = now
+	a.set(loopTick)
 }
 
 // held makes another goroutine lead the loop.
-func (v *loopWatch) held(w *watch, l *loop) {
+func (l *loop) held() {
 	s := l.serving.Load()
 	if s == nil || s.state.Load() != leading {
 		return
 	}
 	label := l.label.Load()
 	s.leave()
-	w.held.Add(1)
-	if now := time.Now(); now.After(v.next) && len(v.logged) < maxPlaces {
-		v.next = now.Add(time.Second)
-		v.report(stackOf(label))
-	}
+	l.srv.stats.held.Add(1)
+	l.srv.loops.logged.report(label)
+}
+
+// holders are what has been logged of handlers that held a loop.
+type holders struct {
+	mu     sync.Mutex
+	places map[string]bool
+	next   time.Time // when stacks may be examined again
 }
 
 // maxPlaces bounds the logged places.
 const maxPlaces = 64
 
-// report logs a place once.
-func (v *loopWatch) report(stack string) {
-	place := placeOf(stack)
-	if stack == "" || v.logged[place] {
+// report logs once where the goroutine with that label is.
+func (p *holders) report(label uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if now.Before(p.next) || len(p.places) >= maxPlaces {
 		return
 	}
-	if v.logged == nil {
-		v.logged = map[string]bool{}
+	p.next = now.Add(time.Second)
+	stack := stackOf(label)
+	place := placeOf(stack)
+	if stack == "" || p.places[place] {
+		return
 	}
-	v.logged[place] = true
+	if p.places == nil {
+		p.places = map[string]bool{}
+	}
+	p.places[place] = true
 	slog.Warn("http11: a handler held its loop for more than 10 ms, and the loop went on without it: "+
 		"call MayBlock before what may wait, or use the engine Goroutines", "place", place, "stack", stack)
 }
